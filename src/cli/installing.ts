@@ -9,12 +9,13 @@ import {
   type InstallProgress,
   toInstallEnvironment,
 } from '../install/environment.js';
+import { pendingHooks } from '../install/hooks.js';
 import type { Inventory } from '../install/inventory.js';
 import { withInstallLock } from '../install/lock.js';
 import type { PlannedItem } from '../install/plan/plan-items.js';
 import type { InstallPlan } from '../install/plan/plans.js';
 import { ask, DRY_RUN, RUN_HOOKS, YES } from './consent.js';
-import { showTransient } from './status-line.js';
+import { showShare, showTransient } from './status-line.js';
 import type { Terminal } from './terminal.js';
 import { type FlagHelp, toggle, type VerbCall } from './verb.js';
 
@@ -32,28 +33,56 @@ export const APPLY_FLAGS: Readonly<Record<string, FlagHelp>> = {
   yes: YES,
 };
 
+/** Records hooks that were approved together with a plan. */
+export type AgreeToHooks = (hooks: readonly Hook[]) => void;
+
 /** Runs work under the install lock, with an environment that reports to the terminal and asks there about hooks. */
-export function withInstalling<T>(call: VerbCall, work: (environment: InstallEnvironment) => Promise<T>): Promise<T> {
+export function withInstalling<T>(
+  call: VerbCall,
+  work: (environment: InstallEnvironment, agree: AgreeToHooks) => Promise<T>,
+): Promise<T> {
   const { terminal, flags, json } = call;
+  const agreed = new Set<string>();
   const toolbox = call.toolbox();
   const environment = toInstallEnvironment(toolbox, {
     version: WIELD_VERSION,
     signal: call.signal,
     report: createReporter(terminal),
     async approveHooks(hooks) {
+      if (hooks.every(({ digest }) => agreed.has(digest))) return true;
       if (flags.has('run-hooks') || (!json && terminal.canAsk)) showHooks(terminal, hooks);
       if (flags.has('run-hooks')) return true;
       if (json || !terminal.canAsk) return false;
       return ask(call, `Run ${hooks.length === 1 ? 'it' : 'them'}?`);
     },
   });
-  return withInstallLock(environment, () => work(environment));
+  const agree: AgreeToHooks = (hooks) => {
+    for (const { digest } of hooks) agreed.add(digest);
+  };
+  return withInstallLock(environment, () => work(environment, agree));
+}
+
+/** Asks one question for a plan and its hooks (HOOK-2). */
+export async function askForPlan(
+  call: VerbCall,
+  { planned, hooks }: InstallPlan,
+  { environment }: Inventory,
+  agree: AgreeToHooks,
+): Promise<boolean> {
+  const pending = pendingHooks(hooks, environment.paths);
+  showHooks(call.terminal, pending);
+  const what = planned.length === 1 ? 'it' : planned.length === 2 ? 'both' : `all ${planned.length}`;
+  const andRun = pending.length === 0 ? '' : ` and run the ${pending.length === 1 ? 'hook' : 'hooks'}`;
+  if (!(await ask(call, `Install ${what}${andRun}?`))) return false;
+  agree(pending);
+  return true;
 }
 
 function createReporter(terminal: Terminal): InstallEnvironment['report'] {
-  return ({ kind, text }: InstallProgress) => {
+  return ({ kind, text, share, size }: InstallProgress) => {
     if (kind === 'progress') {
-      showTransient(terminal, text);
+      if (share === undefined) showTransient(terminal, text);
+      else showShare(terminal, text, share, size);
       return;
     }
     if (kind === 'output') {

@@ -8,6 +8,16 @@ export function showTransient(terminal: Terminal, text: string): void {
   terminal.showTransient(text === '' ? '' : `  ${quoteOutside(text, terminal.columns - 4)}`);
 }
 
+const BAR = 20;
+
+/** Shows a bar that is filled from 0 to 1, and how much that is. */
+export function showShare(terminal: Terminal, text: string, share: number, size = ''): void {
+  const full = Math.round(Math.min(1, Math.max(0, share)) * BAR);
+  const bar = `${'█'.repeat(full)}${'░'.repeat(BAR - full)}`;
+  const room = Math.max(10, terminal.columns - BAR - size.length - 8);
+  terminal.showTransient(`  ${quoteOutside(text, room)}  ${bar}  ${size}`);
+}
+
 /** Shows the servers that a listing waits for; none clears the line. */
 export function showWait(terminal: Terminal, servers: readonly string[]): void {
   showTransient(terminal, servers.length === 0 ? '' : `waiting for ${servers.join(', ')}`);

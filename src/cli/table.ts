@@ -48,3 +48,17 @@ function shorten(text: string, limit: number): string {
   const end = /[\ud800-\udbff]/.test(text[limit - 2]!) ? limit - 2 : limit - 1;
   return `${text.slice(0, end).trimEnd()}…`;
 }
+
+/** Breaks text at the width of a terminal; further lines begin at `column`. Elsewhere the text is unchanged. */
+export function hang({ outIsTerminal, columns }: Terminal, text: string, column: number): string {
+  const room = columns - column;
+  if (!outIsTerminal || room < 20) return text;
+  const lines = [''];
+  for (const word of text.split(' ')) {
+    const line = lines.at(-1)!;
+    if (line === '') lines[lines.length - 1] = word;
+    else if (line.length + 1 + word.length <= room) lines[lines.length - 1] = `${line} ${word}`;
+    else lines.push(word);
+  }
+  return lines.join(`\n${' '.repeat(column)}`);
+}

@@ -155,7 +155,8 @@ function readSkillEntry(path: string, boundary: Boundary | undefined): EntryRead
   const declared = readDirectory(path, place);
   const toProblems = (severity: Problem['severity'], findings: readonly Finding[]): Problem[] =>
     findings.map((finding) => ({ ...finding, severity, path: join(path, finding.path ?? 'tools.json') }));
-  const warnings = declared?.descriptor ? lintToolsDescriptor(declared.descriptor) : [];
+  const isComplete = declared?.descriptor !== undefined;
+  const warnings = declared?.draft ? lintToolsDescriptor(declared.draft, isComplete) : [];
   return {
     tools: [...tools, ...(declared?.tools ?? [])],
     skills,

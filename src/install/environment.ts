@@ -50,6 +50,9 @@ export interface InstallProgress {
   /** `output`: a line that a hook printed. */
   readonly kind: 'progress' | 'note' | 'warning' | 'output';
   readonly text: string;
+  /** Of progress: what is done, from 0 to 1, and how much that is. */
+  readonly share?: number;
+  readonly size?: string;
 }
 
 export interface InstallPaths {

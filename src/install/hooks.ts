@@ -31,7 +31,7 @@ export async function approveHooks(
 ): Promise<ReadonlySet<string>> {
   const { paths, report } = environment;
   const approved = loadApproved(paths);
-  const pending = hooks.filter(({ digest }) => !approved.has(digest));
+  const pending = pendingHooks(hooks, paths);
   if (pending.length > 0 && (await environment.approveHooks(pending))) {
     for (const { digest } of pending) approved.add(digest);
     const document = { version: 1, approved: [...approved].sort() };
@@ -43,6 +43,12 @@ export async function approveHooks(
         text: `skipped the ${event} hook of ${item ?? source}: ${quoteOutside(run, 200)}`,
       });
   return new Set(hooks.map(({ digest }) => digest).filter((digest) => approved.has(digest)));
+}
+
+/** Returns the hooks that are not approved yet. */
+export function pendingHooks(hooks: readonly Hook[], paths: InstallPaths): readonly Hook[] {
+  const approved = loadApproved(paths);
+  return hooks.filter(({ digest }) => !approved.has(digest));
 }
 
 function loadApproved({ hooksFile }: InstallPaths): Set<string> {

@@ -119,7 +119,7 @@ finding(
         'skills/one/SKILL.md': '---\nname: one\ndescription: One.\n---\n',
       });
       const { screen } = await wieldAtTerminal(workspace, ['add', skills], {
-        answers: [['Install all of them?', 'n\n']],
+        answers: [['Install it?', 'n\n']],
       });
       expect(screen).toContain('link     ~/.claude/skills/one');
     }

@@ -11,12 +11,18 @@ export interface TerminalStep {
   readonly answer?: readonly [when: string, typed: string];
 }
 
+/** What a step leaves on the screen, and everything it printed: progress that was cleared too. */
+export interface Screen {
+  readonly shown: string;
+  readonly printed: string;
+}
+
 /** Returns the screen of each step, with the home directory as `~`. */
 export function followAtTerminal(
   steps: readonly TerminalStep[],
   { home, project, env }: Stage,
   columns: number,
-): Promise<string[]> {
+): Promise<Screen[]> {
   const mark = `@@${process.pid}@@`;
   const script = join(home, '..', `session-${columns}.sh`);
   writeFileSync(script, steps.map(({ command }) => `${command}\necho '${mark}'\n`).join(''));
@@ -24,7 +30,7 @@ export function followAtTerminal(
   return new Promise((resolve, reject) => {
     const child = spawn('/usr/bin/script', ['-qefc', `stty cols ${columns} rows 50; bash '${script}'`, '/dev/null'], {
       cwd: project,
-      env: { ...rest, TERM: 'xterm', SHELL: '/bin/sh', NO_COLOR: '1' },
+      env: { ...rest, TERM: 'xterm', SHELL: '/bin/sh' },
     });
     const answers = steps.flatMap(({ answer }) => (answer === undefined ? [] : [answer]));
     let screen = '';
@@ -42,7 +48,8 @@ export function followAtTerminal(
     child.once('close', () => {
       child.stdin.end();
       const text = screen.replaceAll('\r\n', '\n').replaceAll(home, '~');
-      resolve(text.split(`${mark}\n`).slice(0, steps.length).map(toVisible));
+      const screens = text.split(`${mark}\n`).slice(0, steps.length);
+      resolve(screens.map((printed) => ({ shown: toVisible(printed), printed })));
     });
   });
 }

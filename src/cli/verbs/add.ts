@@ -10,8 +10,16 @@ import { type InstallPlan, planAvailable } from '../../install/plan/plans.js';
 import { selectAvailable } from '../../install/plan/select.js';
 import { type AddedSource, type AddedSources, addSource } from '../../install/sources/add.js';
 import { listItems, prefixOf } from '../../install/sources/load.js';
-import { ask, RUN_HOOKS } from '../consent.js';
-import { printApplied, printRefused, showPlan, summarizeItems, withInstalling } from '../installing.js';
+import { RUN_HOOKS } from '../consent.js';
+import {
+  type AgreeToHooks,
+  askForPlan,
+  printApplied,
+  printRefused,
+  showPlan,
+  summarizeItems,
+  withInstalling,
+} from '../installing.js';
 import { printJson } from '../print.js';
 import { option, toggle, type Verb, type VerbCall } from '../verb.js';
 
@@ -38,7 +46,7 @@ export const add: Verb = {
     const [source = '.'] = positionals;
     const text = (name: string): string | undefined => flags.get(name)?.toString();
     const pin = text('pin');
-    return withInstalling(call, async (environment) => {
+    return withInstalling(call, async (environment, agree) => {
       const options = {
         source,
         cwd,
@@ -50,7 +58,7 @@ export const add: Verb = {
       const { added, skipped } = await addSource(options, environment);
       if (!json) printAdded(call, added);
       const inventory = loadInventory(environment);
-      const plan = await planWanted(call, added, inventory);
+      const plan = await planWanted(call, added, inventory, agree);
       const applied = plan === undefined ? [] : await applyPlan(plan, flags.has('force'), inventory);
       const refused = plan?.refused ?? [];
       if (json) printJson(terminal, toJson({ added, skipped, refused, installed: applied.map(toAppliedJson) }));
@@ -70,6 +78,7 @@ async function planWanted(
   call: VerbCall,
   added: readonly AddedSource[],
   inventory: Inventory,
+  agree: AgreeToHooks,
 ): Promise<InstallPlan | undefined> {
   const { flags, terminal, json } = call;
   if (flags.has('register-only') || !(flags.has('yes') || (!json && terminal.canAsk))) return undefined;
@@ -81,18 +90,20 @@ async function planWanted(
   const plan = planAvailable(wanted, inventory);
   if (flags.has('yes') || plan.planned.length === 0) return plan;
   showPlan(terminal, plan, inventory);
-  return (await ask(call, 'Install all of them?')) ? plan : undefined;
+  return (await askForPlan(call, plan, inventory, agree)) ? plan : undefined;
 }
 
 function printAdded({ terminal }: VerbCall, added: readonly AddedSource[]): void {
   for (const { record, scan, known } of added) {
     const { id, commit, ref, location } = record;
-    terminal.out(`  ${known ? 'updated ' : 'added   '}  ${sanitize(id)}  ${sanitize(location)}\n`);
-    if (commit !== null)
-      terminal.out(`  pinned    ${commit.slice(0, 12)}${ref === null ? '' : `  (${sanitize(ref)})`}\n`);
-    terminal.out(`  offers    ${summarizeItems(scan.items)}\n`);
+    terminal.out(`  ${known ? 'updated' : 'added  '}  ${sanitize(id)}  ${sanitize(location)}\n`);
+    if (commit !== null) {
+      const kind = ref === 'HEAD' ? '' : record.pin?.to === 'tag' ? 'tag ' : 'branch ';
+      terminal.out(`  pinned   ${commit.slice(0, 12)}${ref === null ? '' : `  (${kind}${sanitize(ref)})`}\n`);
+    }
+    terminal.out(`  offers   ${summarizeItems(scan.items)}\n`);
     for (const { reason, paths } of scan.skipped)
-      terminal.out(`  skipped   ${count(paths.length, 'skill')}: ${sanitize(reason)}  (${showPaths(paths)})\n`);
+      terminal.out(`  skipped  ${count(paths.length, 'skill')}: ${sanitize(reason)}  (${showPaths(paths)})\n`);
     for (const { path, message } of scan.warnings.slice(0, 10))
       terminal.err(`  ${terminal.paint('yellow', 'warning', 'err')}  ${sanitize(path)}  ${sanitize(message)}\n`);
     if (scan.warnings.length > 10) terminal.err(`  and ${scan.warnings.length - 10} more; wield check shows them\n`);

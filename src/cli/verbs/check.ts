@@ -10,6 +10,7 @@ import { type CheckFinding, checkDirectory } from '../../formats/check.js';
 import type { SourceReport } from '../../install/sources/check.js';
 import type { NodeToolbox } from '../../node.js';
 import { printJson } from '../print.js';
+import { hang } from '../table.js';
 import type { Terminal } from '../terminal.js';
 import { toggle, type Verb } from '../verb.js';
 
@@ -130,10 +131,9 @@ function printFindings(terminal: Terminal, findings: readonly Shown[]): void {
     if (path !== file) terminal.out(`  ${terminal.paint('bold', sanitize(path))}\n`);
     file = path;
     const place = width === 0 ? '' : `${placeIn(finding).padEnd(width)}  `;
-    terminal.out(
-      `    ${terminal.paint(level === 'error' ? 'red' : 'yellow', level.padEnd(7))}  ${place}${sanitize(message)}\n`,
-    );
-    const advice = fixed ? terminal.paint('green', 'fixed') : `${terminal.paint('cyan', 'hint')}  ${sanitize(hint)}`;
-    terminal.out(`             ${advice}\n`);
+    const label = terminal.paint(level === 'error' ? 'red' : 'yellow', level.padEnd(7));
+    terminal.out(`    ${label}  ${place}${hang(terminal, sanitize(message), 13 + place.length)}\n`);
+    const advice = `${terminal.paint('cyan', 'hint')}  ${hang(terminal, sanitize(hint), 19)}`;
+    terminal.out(`             ${fixed ? terminal.paint('green', 'fixed') : advice}\n`);
   }
 }

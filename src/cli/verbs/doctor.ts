@@ -8,6 +8,7 @@ import type { NodeToolbox } from '../../node.js';
 import { commandProblems } from '../commands.js';
 import { RUN_HOOKS } from '../consent.js';
 import { printJson } from '../print.js';
+import { hang } from '../table.js';
 import type { Terminal } from '../terminal.js';
 import { toggle, type Verb, type VerbCall } from '../verb.js';
 import { type Check, diagnose } from './doctor/diagnose.js';
@@ -46,11 +47,15 @@ export const doctor: Verb = {
       printJson(terminal, { ok: true, problems, warnings, checks: passed, fixed: repairs });
     } else {
       printRepairs(terminal, repairs);
+      if (flags.has('fix') && repairs.length === 0)
+        terminal.out(
+          `  ${terminal.paint('green', 'ok'.padEnd(8))} nothing to fix: no link or file of an installed item is missing\n`,
+        );
       const width = Math.max(...checks.map((check) => check.about.length));
       const line = ({ level, about, message, hint }: Check): string => {
         const label = terminal.paint(COLOURS[level], (level === 'absent' ? '--' : level).padEnd(8));
         const text = quoteOutside(`${message}${hint ? `; ${hint}` : ''}`, 2000);
-        return `  ${label} ${quoteOutside(about, 2000).padEnd(width)}  ${text}\n`;
+        return `  ${label} ${quoteOutside(about, 2000).padEnd(width)}  ${hang(terminal, text, 13 + width)}\n`;
       };
       terminal.out(checks.map(line).join(''));
     }

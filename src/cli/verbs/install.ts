@@ -9,9 +9,9 @@ import { planInstall } from '../../install/plan/plans.js';
 import { isGlobRef, selectInstalled } from '../../install/plan/select.js';
 import { findSource } from '../../install/sources/load.js';
 import { loadInstalled, loadSources } from '../../install/state.js';
-import { ask } from '../consent.js';
 import {
   APPLY_FLAGS,
+  askForPlan,
   printApplied,
   printRefused,
   showHooks,
@@ -46,7 +46,7 @@ export const install: Verb = {
         'missing item; usage: wield install <item…>',
         'wield list --available shows the items; --all installs all',
       );
-    return withInstalling(call, async (environment) => {
+    return withInstalling(call, async (environment, agree) => {
       if (flags.has('accept')) return accept(call, environment);
       const inventory = loadInventory(environment);
       assertSources(inventory);
@@ -62,7 +62,7 @@ export const install: Verb = {
       // Items named by the user are not confirmed; dependencies and matches of a glob are.
       const many = all || positionals.some(isGlobRef);
       const asks = (needed || many) && !dryRun && !flags.has('yes') && !json && terminal.canAsk;
-      if (asks && !(await ask(call, 'Install it?'))) return 0;
+      if (asks && !(await askForPlan(call, plan, inventory, agree))) return 0;
       const applied = dryRun ? previewPlan(plan, inventory) : await applyPlan(plan, flags.has('force'), inventory);
       const refused = plan.refused.map(toRefusedJson);
       if (json) {

@@ -1,4 +1,4 @@
-// Lints a valid tools.json: unused entries and mappings that are riskier than necessary.
+// Lints a tools.json: unused entries and mappings that are riskier than necessary.
 
 import type { Execution, Mapping } from '../../core/command.js';
 import { escapePointer, isRecord } from '../../core/json.js';
@@ -13,14 +13,20 @@ const EXEC_CAPABLE = new Set(
   ssh stdbuf strace sudo systemd-run tar tclsh tee time timeout unshare vi vim watch wget xargs zip zsh`.split(/\s+/),
 );
 
-/** Returns warnings; pointers are those of the one-file layout. */
-export function lintToolsDescriptor({ tools, allowlist, wholeSubcommands }: ToolsDescriptor): Finding[] {
+/**
+ * Returns warnings; pointers are those of the one-file layout. What nothing uses is reported only if the descriptor is
+ * complete: an execution with an error may use it.
+ */
+export function lintToolsDescriptor(
+  { tools, allowlist, wholeSubcommands }: ToolsDescriptor,
+  isComplete = true,
+): Finding[] {
   const findings: Finding[] = [];
   const used = usedPairs(tools);
   for (const [binary, subcommands] of Object.entries(allowlist)) {
     const pointer = `/allowlist/${escapePointer(binary)}`;
     subcommands.forEach((subcommand, index) => {
-      if (used.has(`${binary}\n${subcommand}`)) return;
+      if (!isComplete || used.has(`${binary}\n${subcommand}`)) return;
       findings.push({
         pointer: `${pointer}/${index}`,
         message: `"${subcommand}" is never used`,
@@ -38,7 +44,7 @@ export function lintToolsDescriptor({ tools, allowlist, wholeSubcommands }: Tool
   return [
     ...findings,
     ...tools.flatMap((tool, index) => [
-      ...lintTool(tool, `/tools/${index}`),
+      ...lintTool(tool, `/tools/${index}`, isComplete),
       ...tool.executions.flatMap((execution) => lintExecution(tool, execution, `/tools/${index}`, wholeSubcommands)),
     ]),
   ];
@@ -61,14 +67,14 @@ function usedPairs(tools: readonly DeclaredTool[]): Set<string> {
   return pairs;
 }
 
-function lintTool(tool: DeclaredTool, pointer: string): Finding[] {
+function lintTool(tool: DeclaredTool, pointer: string, isComplete: boolean): Finding[] {
   const findings: Finding[] = [];
   const report = (message: string, hint: string, at = ''): void =>
     void findings.push({ pointer: `${pointer}${at}`, message, hint });
   if (tool.description === '') report(`"${tool.name}" has no description`, 'describe it in a sentence');
   const mapped = new Set(tool.executions.flatMap(parametersOf));
   for (const name of Object.keys(propertiesOf(tool.parameters))) {
-    if (!mapped.has(name)) {
+    if (isComplete && !mapped.has(name)) {
       report(
         `"${name}" of ${tool.name} is never passed to the command`,
         'map it, or remove it',

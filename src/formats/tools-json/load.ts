@@ -16,6 +16,8 @@ const BOUNDS = { maxDepth: 64, maxBytes: MAX_BYTES };
 export interface LoadedDescriptor {
   /** Absent if there are findings. */
   readonly descriptor?: ToolsDescriptor;
+  /** The parts that could be read, for lint; absent if there are none. */
+  readonly draft?: ToolsDescriptor;
   /** Each with the name of its file as `path`. */
   readonly findings: readonly Finding[];
   /** Like findings, for a descriptor that can be used. */

@@ -37,6 +37,8 @@ export interface DescriptorFiles {
 export interface DescriptorReading {
   /** Absent if there are findings (TJS-3). */
   readonly descriptor?: ToolsDescriptor;
+  /** The parts that could be read, for lint; absent if there are none. */
+  readonly draft?: ToolsDescriptor;
   /** Each with the name of its file as `path`. */
   readonly findings: readonly Finding[];
   /** Like findings, for a descriptor that can be used. */
@@ -88,19 +90,15 @@ export function readToolsDescriptor(files: DescriptorFiles): DescriptorReading {
         warnings.push({ pointer, message, hint, path: split ? 'execution.json' : 'tools.json' }),
     });
   }
-  if (findings.length > 0) return { findings, warnings: [] };
-  return {
-    descriptor: {
-      tools: tools.map((tool) => ({
-        ...tool,
-        executions: executions.filter((entry) => entry.tool === tool.name).map((entry) => entry.execution),
-      })),
-      allowlist,
-      wholeSubcommands: hasWholeSubcommands(files.tools),
-    },
-    findings,
-    warnings,
+  const draft: ToolsDescriptor = {
+    tools: tools.map((tool) => ({
+      ...tool,
+      executions: executions.filter((entry) => entry.tool === tool.name).map((entry) => entry.execution),
+    })),
+    allowlist,
+    wholeSubcommands: hasWholeSubcommands(files.tools),
   };
+  return findings.length > 0 ? { draft, findings, warnings: [] } : { descriptor: draft, draft, findings, warnings };
 }
 
 function readTools(value: unknown, { base, report }: Part): Omit<DeclaredTool, 'executions'>[] {

@@ -19,19 +19,29 @@ export interface FetchedCommit {
 }
 
 const FETCH = ['fetch', '--progress', '--no-tags', '--no-recurse-submodules', '--no-write-fetch-head', '--force'];
+// Receiving objects:  45% (9/20), 3.10 MiB | 2.00 MiB/s
+const PROGRESS = /^(?:remote: )?Receiving objects: +(\d{1,3})%(?: \(\d+\/\d+\)(?:, ([\d.]+ [KMG]?i?B(?:ytes)?))?)?/;
 const FETCHED = 'refs/wield/fetched';
 const EVERYTHING = '+refs/*:refs/wield/all/*';
+
+export interface FetchCommitOptions {
+  readonly url: string;
+  readonly pin: Pin | null;
+  readonly gitDirectory: string;
+  /** Shown as progress. */
+  readonly label: string;
+}
 
 /** Fetches into a bare repository, one commit deep if the server allows it (INS-7). */
 export async function fetchCommit(
   environment: InstallEnvironment,
-  url: string,
-  pin: Pin | null,
-  gitDirectory: string,
+  { url, pin, gitDirectory, label }: FetchCommitOptions,
 ): Promise<FetchedCommit> {
   makeDirectory(gitDirectory);
+  environment.report({ kind: 'progress', text: label });
   const onLine = (line: string): void => {
-    if (/^(?:Receiving|Resolving)/.test(line)) environment.report({ kind: 'progress', text: quoteOutside(line) });
+    const [, share, size] = PROGRESS.exec(line) ?? [];
+    if (share !== undefined) environment.report({ kind: 'progress', text: label, share: Number(share) / 100, size });
   };
   const run = (args: readonly string[]) =>
     runGit(environment, { gitDirectory, protocol: protocolOf(url), onLine }, args);

@@ -12,7 +12,6 @@ import { clonePaths, copySource, exportTree, removeUnusedClones, treeOf } from '
 import { type FetchedCommit, fetchCommit } from './fetch-commit.js';
 import { scanRecord } from './load.js';
 import { loadManifest } from './load-manifest.js';
-import { hideUser } from './location.js';
 import type { Scan } from './scan.js';
 
 export interface FetchOptions {
@@ -37,12 +36,12 @@ export async function fetchSource(
   environment: InstallEnvironment,
   { accept = false, from }: FetchOptions = {},
 ): Promise<FetchedSource> {
-  const { paths, report } = environment;
+  const { paths } = environment;
+  const label = `${before === undefined ? 'cloning' : 'fetching'} ${wanted.id}`;
   let record = wanted;
   const fetch = async (pin: Pin | null): Promise<void> => {
-    report({ kind: 'progress', text: `fetching ${hideUser(wanted.location)}` });
     const { git } = clonePaths(paths, wanted.directory!, null);
-    const fetched = await fetchCommit(environment, from ?? wanted.location, pin, git);
+    const fetched = await fetchCommit(environment, { url: from ?? wanted.location, pin, gitDirectory: git, label });
     if (before !== undefined && !accept) assertUnmoved(before, fetched);
     const { tree } = clonePaths(paths, wanted.directory!, fetched.commit);
     record = { ...record, ...fetched };

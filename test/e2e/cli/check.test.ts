@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { describe, expect } from 'vitest';
 import { json, wield } from '../../support/cli.js';
 import { createSkillWorkspace, declare, type SkillWorkspace } from '../../support/commands.js';
-import { spec } from '../../support/spec.js';
+import { finding, spec } from '../../support/spec.js';
 
 interface Finding {
   readonly level: string;
@@ -66,6 +66,30 @@ describe('errors', () => {
   1 error, 0 warnings
 `,
     ]);
+  });
+
+  finding('N19 TJS-4', 'warnings are reported beside errors of the same file, except what nothing uses', async () => {
+    const { tools, allowlist, execution } = declare([{ param: 'ref' }, { param: 'nope' }], {
+      tool: 'history',
+      binary: 'git',
+      subcommand: 'log',
+    });
+    const broken = [
+      [{ ...misspelt.execution[0], subcommand: 'serch' }, 'error /execution/1/subcommand'],
+      [{ ...misspelt.execution[0], kind: 'nope' }, 'error /execution/1/kind'],
+    ] as const;
+    for (const [second, error] of broken) {
+      const workspace = withSkill({
+        tools: [...tools, ...misspelt.tools],
+        allowlist: { ...allowlist, ...misspelt.allowlist },
+        execution: [...execution, second],
+      });
+      const { findings } = await check(workspace, '.agents/skills/notes');
+      const shown = findings.map(({ level, pointer }) => `${level} ${pointer}`);
+      expect(shown.filter((line) => line.startsWith('error'))).toEqual([error]);
+      expect(shown).toContain('warning /allowlist/git');
+      expect(findings.filter(({ message }) => message.includes('never'))).toEqual([]);
+    }
   });
 
   spec('TJS-4 SKL-1', 'checks the whole workspace by default', async () => {

@@ -1,5 +1,7 @@
 // A terminal session of six people with a job, compared line by line at 80 and 120 columns.
 
+import { execFileSync } from 'node:child_process';
+import { randomBytes } from 'node:crypto';
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { describe, expect } from 'vitest';
@@ -9,18 +11,25 @@ import { specIf } from '../../support/spec.js';
 import { followAtTerminal, type TerminalStep } from '../../support/terminal-session.js';
 
 /** A step and what the terminal shows: the same at both widths, or a text for each. */
-type SceneStep = TerminalStep & { readonly shows: string | { readonly 80: string; readonly 120: string } };
+type SceneStep = TerminalStep & {
+  readonly shows: string | { readonly 80: string; readonly 120: string };
+  /** Shown while it runs. */
+  readonly meanwhile?: RegExp;
+};
 
 function scene(ids: string, title: string, prepare: (stage: Stage) => void, steps: readonly SceneStep[]): void {
   for (const columns of [80, 120] as const)
     specIf(hasPty, 'no script(1)', ids, `${title}, at ${columns} columns`, async () => {
       const stage = createStage();
       prepare(stage);
-      const printed = await followAtTerminal(steps, stage, columns);
+      const screens = await followAtTerminal(steps, stage, columns);
+      const printed = screens.map(({ shown }) => shown);
       const expected = steps.map(({ shows }) => (typeof shows === 'string' ? shows : shows[columns]).trim());
       const show = (outputs: readonly string[]) => steps.map(({ command }, at) => `$ ${command}\n${outputs[at]}`);
       expect(show(expected.map((text, at) => inWordsOf(text, printed[at] ?? 'nothing')))).toEqual(show(expected));
       for (const line of printed.join('\n').split('\n')) expect(line.length, line).toBeLessThanOrEqual(120);
+      for (const [at, { meanwhile }] of steps.entries())
+        if (meanwhile !== undefined) expect(screens[at]!.printed).toMatch(meanwhile);
     });
 }
 
@@ -37,6 +46,42 @@ const DEPLOY = `#!/usr/bin/env bash
 # @destructive
 echo "publishing $WIELD_PARAM_BRANCH"
 `;
+
+const BUILT = `[[items]]
+kind = "tool"
+name = "detect"
+path = "tools/detect"
+bin = "detect.sh"
+build = "echo built"
+
+[[items]]
+kind = "skill"
+name = "scan"
+path = "skills/scan"
+`;
+
+// A client that calls `deploy` over MCP, as an agent would.
+const CURSOR = [
+  {
+    id: 1,
+    method: 'initialize',
+    params: { protocolVersion: '2025-11-25', capabilities: {}, clientInfo: { name: 'cursor', version: '1' } },
+  },
+  { method: 'notifications/initialized' },
+  { id: 2, method: 'tools/call', params: { name: 'deploy', arguments: { branch: 'main' } } },
+]
+  .map((message) => JSON.stringify({ jsonrpc: '2.0', ...message }))
+  .join('\n');
+
+function commit(stage: Stage, directory: string): void {
+  const cwd = join(stage.home, directory);
+  const git = (...args: string[]): Buffer => execFileSync('git', args, { cwd, env: stage.env });
+  git('init', '-q', '-b', 'main');
+  git('config', '--global', 'user.name', 'Ada');
+  git('config', '--global', 'user.email', 'ada@example.com');
+  git('add', '.');
+  git('commit', '-qm', 'First');
+}
 
 describe('scenes', () => {
   scene('CLI-5 CLI-6 CLI-8', 'someone with a repository and an agent', () => {}, [
@@ -78,8 +123,13 @@ error  unknown parameter "brnch"
             description: 'Search notes.',
             parameters: { type: 'object', properties: { query: { type: 'string' } }, required: ['query'] },
           },
+          {
+            name: 'notes_history',
+            description: 'Show the history of a note.',
+            parameters: { type: 'object', properties: { note: { type: 'string' } }, required: ['note'] },
+          },
         ],
-        allowlist: { 'notesmd-cli': ['search'] },
+        allowlist: { 'notesmd-cli': ['search'], git: ['log'] },
         execution: [
           {
             tool: 'notes_search',
@@ -87,6 +137,7 @@ error  unknown parameter "brnch"
             subcommand: 'serch',
             args: [{ param: 'query', kind: 'positional' }],
           },
+          { tool: 'notes_history', binary: 'git', subcommand: 'log', args: [{ param: 'note', kind: 'positional' }] },
         ],
       };
       write(stage, '.agents/skills/notes/tools.json', JSON.stringify(tools, null, 2));
@@ -96,14 +147,26 @@ error  unknown parameter "brnch"
     [
       {
         command: 'export PATH="$HOME/bin:$PATH"; wield check .agents/skills/notes',
-        shows: `
+        shows: {
+          80: `
   notes/tools.json
     error    /execution/0/subcommand  "serch" is not in allowlist["notesmd-cli"]
              hint  did you mean "search"?
-  1 error, 0 warnings`,
+    warning  /allowlist/git           "git" can run programs through its
+                                      arguments
+             hint  restrict each argument with an enum or a pattern
+  1 error, 1 warning`,
+          120: `
+  notes/tools.json
+    error    /execution/0/subcommand  "serch" is not in allowlist["notesmd-cli"]
+             hint  did you mean "search"?
+    warning  /allowlist/git           "git" can run programs through its arguments
+             hint  restrict each argument with an enum or a pattern
+  1 error, 1 warning`,
+        },
       },
       {
-        command: `sed -i s/serch/search/ .agents/skills/notes/tools.json; wield call notes_search --query=--output=/etc/passwd`,
+        command: `sed -i s/serch/search/ .agents/skills/notes/tools.json; wield call notes_search --query '--output=/etc/passwd'`,
         shows: `
 error  query starts with "-": notesmd-cli could read it as an option
   hint  remove the leading "-"; the author of the tool can allow it with "allowDash": true`,
@@ -159,30 +222,26 @@ from .agents/tools/note.tool.ts`,
     ],
   );
 
-  // A local source: the download bar of a remote one needs a network.
   scene(
-    'INS-7',
+    'CLI-4 HOOK-2 INS-7',
     'a team that shares tools',
     (stage) => {
-      write(stage, '../agent-tools/tools/detect/TOOL.md', '---\nname: detect\ndescription: Detect secrets.\n---\n');
-      write(stage, '../agent-tools/tools/detect/detect.sh', '#!/bin/sh\n# @description Detect.\necho 1\n', 0o755);
-      write(
-        stage,
-        '../agent-tools/skills/scan/SKILL.md',
-        '---\nname: scan\ndescription: Scan.\n---\nRun {{ns:tool:detect}}.\n',
-      );
+      const repository = '../agent-tools';
+      write(stage, `${repository}/wield.toml`, BUILT);
+      write(stage, `${repository}/tools/detect/detect.sh`, '#!/bin/sh\n# @description Detect.\necho 1\n', 0o755);
+      const scan = '---\nname: scan\ndescription: Scan.\n---\nRun {{ns:tool:detect}}.\n';
+      write(stage, `${repository}/skills/scan/SKILL.md`, scan);
+      writeFileSync(join(stage.home, 'agent-tools/model.bin'), randomBytes(3 << 20));
+      commit(stage, 'agent-tools');
     },
     [
       {
-        command: 'wield add ~/agent-tools --namespace acme',
-        answer: ['[y/N]', 'n\n'],
+        command: 'wield add file://$HOME/agent-tools --namespace acme --register-only',
+        meanwhile: /cloning home\/agent-tools {2}█{20} {2}3\.\d\d MiB/,
         shows: `
-  added     agent-tools  ~/agent-tools
-  offers    1 tool, 1 skill
-  install  tool acme:detect
-  install  skill acme:scan
-  link     ~/.claude/skills/acme:scan
-  Install all of them? [y/N] n
+  added    home/agent-tools  file://~/agent-tools
+  pinned   …  (branch main)
+  offers   1 tool, 1 skill
   nothing installed; run wield install NAME, or wield install --all`,
       },
       {
@@ -192,18 +251,24 @@ from .agents/tools/note.tool.ts`,
   install  tool acme:detect (needed by scan)
   install  skill acme:scan
   link     ~/.claude/skills/acme:scan
-  Install it? [y/N] y
+  build hook of acme:detect of home/agent-tools at …, run in a staging directory:
+      echo built
+  Install both and run the hook? [y/N] y
+  | built
   installed  tool acme:detect  …
   installed  skill acme:scan  …
   linked     ~/.claude/skills/acme:scan`,
       },
       {
-        command: 'echo "echo 2" >> ~/agent-tools/tools/detect/detect.sh; wield upgrade --dry-run',
+        command:
+          'cd ~/agent-tools; echo "echo 2" >> tools/detect/detect.sh; git commit -qam "Say two"; cd ~/site; wield upgrade --dry-run',
         shows: `
   acme:detect  … → …
     detect.sh  +1 −0
         echo 1
-      + echo 2`,
+      + echo 2
+  build hook of acme:detect of home/agent-tools at …, run in a staging directory:
+      echo built`,
       },
     ],
   );
@@ -238,6 +303,9 @@ awk 'BEGIN { printf "["; for (i = 1; i <= 20113; i++) printf "%s{\\"id\\":%d,\\"
     (stage) => {
       write(stage, '.agents/tools/deploy', DEPLOY, 0o755);
       write(stage, '.agents/tools/notes.sh', '#!/bin/sh\n# @description Notes.\n', 0o755);
+      write(stage, '.agents/tools/report', '#!/usr/bin/env python3\n# @description Report.\n', 0o755);
+      write(stage, '../.pyenv/shims/python3', '#!/bin/sh\nsleep 0.1\necho Python 3.11.2\n', 0o755);
+      write(stage, '../requests.jsonl', `${CURSOR}\n`);
       mkdirSync(join(stage.home, '.wield'), { recursive: true });
       writeFileSync(join(stage.home, '.wield/config.toml'), '\n[trust]\nrules = ["deploy(branch=main,$deny)"]\n');
     },
@@ -254,19 +322,38 @@ error  deploy was not run: a rule denies it: deploy(branch=main,$deny)
 5`,
       },
       {
-        command: 'wield audit --denied --since 1d',
-        shows: `
-  TIME       CALLER   TOOL     WHY
-  …   cli      deploy   deploy(branch=main,$deny)`,
+        // Open until the server has answered.
+        command: `(cat ~/requests.jsonl; sleep 2) | wield serve 2>/dev/null | grep -c '"isError":true'`,
+        shows: '1',
       },
       {
-        command: 'wield doctor',
+        command: 'wield audit --denied --since 1d',
         shows: `
+  TIME       CALLER       TOOL     WHY
+  …   cli          deploy   deploy(branch=main,$deny)
+  …   mcp:cursor   deploy   deploy(branch=main,$deny)`,
+      },
+      {
+        command: 'export PATH="$HOME/.pyenv/shims:$PATH"; wield doctor',
+        shows: {
+          80: `
+  ok       node                    …
+…
+  ok       trust                   this workspace is not trusted: models cannot
+                                   call its tools
+  ok       tools                   2 tools in ~/site
+  warning  .agents/tools/report    python3 is a version manager's shim (…
+                                   start); write its real path instead
+  problem  .agents/tools/notes.sh  not listed: a dot in the name; rename it to
+                                   "notes"`,
+          120: `
   ok       node                    …
 …
   ok       trust                   this workspace is not trusted: models cannot call its tools
-  ok       tools                   1 tool in ~/site
+  ok       tools                   2 tools in ~/site
+  warning  .agents/tools/report    python3 is a version manager's shim (… a start); write its real path instead
   problem  .agents/tools/notes.sh  not listed: a dot in the name; rename it to "notes"`,
+        },
       },
     ],
   );

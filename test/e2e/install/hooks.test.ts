@@ -112,6 +112,31 @@ specIf(
   60_000,
 );
 
+specIf(
+  hasPty,
+  'no pseudo-terminal available',
+  'HOOK-2',
+  'asks one question about items and their hooks, and no changes nothing',
+  async () => {
+    const workspace = createInstallWorkspace();
+    const skill = '---\nname: scan\ndescription: Scan.\n---\nRun {{tools:made}}.\n';
+    await workspace.json('add', workspace.source('pair', { ...TOOL(BUILD), 'skills/scan/SKILL.md': skill }));
+    const before = workspace.snapshot();
+    const question = 'Install both and run the hook?';
+    const declined = await wieldAtTerminal(workspace, ['install', 'scan'], { answers: [[question, 'n\n']] });
+    expect([declined.status, workspace.snapshot()]).toEqual([0, before]);
+    expect(declined.screen).toContain(BUILD);
+    const agreed = await wieldAtTerminal(workspace, ['install', 'scan'], { answers: [[question, 'y\n']] });
+    expect(agreed.screen).not.toContain('Run it?');
+    const { items } = await workspace.json('list', '--installed');
+    expect(items.map(({ name, build }: { name: string; build: string }) => [name, build])).toEqual([
+      ['made', 'built'],
+      ['scan', 'none'],
+    ]);
+  },
+  60_000,
+);
+
 spec('HOOK-3', 'restores everything when a build fails, and the old version still works', async () => {
   const workspace = createInstallWorkspace();
   const source = workspace.source('built', TOOL(BUILD));

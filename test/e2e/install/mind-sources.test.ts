@@ -216,7 +216,7 @@ describe('irregular sources', () => {
       { reason: 'another skill has the same name', paths: ['copy/of/four'] },
     ]);
     const { stdout } = await workspace.run('add', source, '--register-only');
-    expect(stdout).toContain('skipped   1 skill: part of another item  (skills/four/examples/five)');
+    expect(stdout).toContain('skipped  1 skill: part of another item  (skills/four/examples/five)');
     expect(await installed(workspace)).toHaveLength(4);
     const report = await workspace.json('check', source);
     expect([report.checked, report.skipped.length]).toEqual([4, 2]);

@@ -15,7 +15,7 @@ describe('adding', () => {
     const workspace = createInstallWorkspace();
     const run = await workspace.run('add', workspace.source('tooling', WORKED));
     expect(run.status).toBe(0);
-    expect(run.stdout).toContain('offers    1 tool, 1 skill');
+    expect(run.stdout).toContain('offers   1 tool, 1 skill');
     expect(run.stdout).toContain('nothing installed');
     expect(existsSync(join(workspace.wieldHome, 'store'))).toBe(false);
     expect((await workspace.json('list', '--available')).items).toHaveLength(2);
@@ -56,7 +56,7 @@ describe('adding', () => {
     const workspace = createInstallWorkspace();
     const source = workspace.source('tooling', WORKED);
     const run = await wieldAtTerminal(workspace, ['add', source], {
-      answers: [['Install all of them?', 'y\n']],
+      answers: [['Install both?', 'y\n']],
     });
     expect(run.screen).toContain('install  tool detect');
     expect(run.screen).toContain('installed  skill scan');

@@ -1,10 +1,10 @@
 // The checks of `wield doctor`.
 
 import { existsSync } from 'node:fs';
-import { join } from 'node:path';
+import { basename, join } from 'node:path';
 import { isToolError } from '../../../core/error.js';
 import { formatPlace, type Problem } from '../../../core/problem.js';
-import { count, shortenPath } from '../../../core/text.js';
+import { count, formatDuration, shortenPath } from '../../../core/text.js';
 import type { NodeToolbox } from '../../../node.js';
 import { findInterpreter, findLimiter, findProgram, SYSTEM_LIMITS, searchPath } from '../../../process/environment.js';
 import { runProcess } from '../../../process/spawn.js';
@@ -136,19 +136,24 @@ function auditProblems({ state: { audit } }: NodeToolbox): Problem[] {
 
 // Scripts without an interpreter are listed, so this is where that is reported.
 async function interpreterProblems(toolbox: NodeToolbox): Promise<Problem[]> {
-  const path = searchPath(toolbox.machine.world);
+  const { world } = toolbox.machine;
+  const path = searchPath(world);
+  const times = new Map<string, string>();
+  const startTime = async (program: string): Promise<string> => {
+    const began = performance.now();
+    if (!times.has(program)) await readVersion(program, path, world);
+    const time = times.get(program) ?? formatDuration(Math.round(performance.now() - began));
+    times.set(program, time);
+    return time;
+  };
   const problems: Problem[] = [];
   for (const { action } of await toolbox.list({ hidden: true })) {
     if (action.kind !== 'process' || action.runs !== 'script' || action.shebang === '') continue;
     try {
       const interpreter = findInterpreter(action.shebang, action.file, path);
       if (SHIM.test(interpreter)) {
-        problems.push({
-          severity: 'warning',
-          path: action.file,
-          message: `${interpreter} is a version manager's shim, which slows down every start`,
-          hint: 'write the path of the interpreter in the first line',
-        });
+        const message = `${basename(interpreter)} is a version manager's shim (${await startTime(interpreter)} a start)`;
+        problems.push(warn(action.file, message, 'write its real path instead'));
       }
     } catch (error) {
       if (!isToolError(error)) throw error;
