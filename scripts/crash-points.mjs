@@ -1,6 +1,6 @@
 // Interrupts each operation at every system call that changes a file, by a kill, ENOSPC or EIO, and checks what is left.
 // Usage: npm run crash-points [-- --only NAME] [--fault KILL|ENOSPC|EIO] [--at CALL:N] [--lanes N]. It updates
-// test/reports/crash-points.md; rows of operations that did not run are kept.
+// docs/reference/crash-points.md; rows of operations that did not run are kept.
 
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -9,7 +9,7 @@ import { parseArgs } from 'node:util';
 import { runnerImport } from 'vite';
 
 const ROOT = fileURLToPath(new URL('..', import.meta.url));
-const PAGE = join(ROOT, 'test/reports/crash-points.md');
+const PAGE = join(ROOT, 'docs/reference/crash-points.md');
 const PARALLEL = { name: 'parallel installs', processes: 50 };
 
 const { values: options } = parseArgs({

@@ -1,6 +1,6 @@
 // Applies one mutation of security-relevant code at a time to a copy of the project, and reports which no test notices.
 // Usage: npm run mutants [-- --only TEXT] [--rest] [--changed COMMIT] [--seconds N] [--lanes 1|2] [--no-baseline]. It
-// updates test/mutation-results.json and test/reports/mutants.md.
+// updates test/mutation-results.json and docs/reference/mutants.md.
 
 import { execFileSync, spawn } from 'node:child_process';
 import { cpSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
