@@ -1,10 +1,11 @@
 // Attacks through size and nesting: repositories that unpack to more than they are, and sources that name others.
 
 import { execFileSync } from 'node:child_process';
-import { chmodSync, existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { createHash } from 'node:crypto';
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { expect } from 'vitest';
-import { createInstallWorkspace, DETECT, type InstallWorkspace } from '../support/install.js';
+import { createInstallWorkspace, DETECT, type InstallWorkspace, wrapGit } from '../support/install.js';
 import { finding, spec } from '../support/spec.js';
 
 /** Runs git in a repository with input, and returns its output. */
@@ -15,16 +16,28 @@ function pipeGit(workspace: InstallWorkspace, name: string, input: string | Buff
 
 /** Commits a tree of `width` equal trees in each of `levels` levels, with this entry at the bottom. */
 function commitBomb(workspace: InstallWorkspace, name: string, leaf: string, width: number, levels: number): void {
-  let tree = leaf;
-  for (let level = 0; level < levels; level++) {
-    const mode = level === 0 ? leaf : `040000 tree ${tree}`;
-    const lines = Array.from({ length: width }, (_, at) => `${mode}\td${at}\n`);
-    tree = pipeGit(workspace, name, lines.join(''), 'mktree');
-  }
-  const top = pipeGit(workspace, name, `040000 tree ${tree}\ttools\n`, 'mktree');
+  const trees: string[] = [];
+  let entry = leaf;
+  const addTree = (entries: readonly string[]): void => {
+    trees.push(entries.map((line) => `${line}\n`).join(''));
+    entry = `040000 tree ${hashTree(entries)}`;
+  };
+  for (let level = 0; level < levels; level++) addTree(Array.from({ length: width }, (_, at) => `${entry}\td${at}`));
+  addTree([`${entry}\ttools`]);
+  const made = pipeGit(workspace, name, trees.join('\n'), 'mktree', '--batch', '--missing');
   const author = ['-c', 'user.name=Ada', '-c', 'user.email=ada@example.org'];
-  const commit = pipeGit(workspace, name, '', ...author, 'commit-tree', top, '-m', 'Bomb');
+  const commit = pipeGit(workspace, name, '', ...author, 'commit-tree', made.split('\n').at(-1)!, '-m', 'Bomb');
   workspace.git(name, 'update-ref', 'refs/heads/main', commit);
+}
+
+/** Returns the hash that git gives a tree, from lines such as it lists. */
+function hashTree(entries: readonly string[]): string {
+  const parts = entries.map((line) => /^0?(\d+) \w+ (\w+)\t(.*)$/.exec(line)!.slice(1) as [string, string, string]);
+  parts.sort(([, , one], [, , other]) => (one < other ? -1 : 1));
+  const bytes = Buffer.concat(
+    parts.flatMap(([mode, hash, name]) => [Buffer.from(`${mode} ${name}\0`), Buffer.from(hash, 'hex')]),
+  );
+  return createHash('sha1').update(`tree ${bytes.length}\0`).update(bytes).digest('hex');
 }
 
 finding(
@@ -143,16 +156,6 @@ spec(
   },
   120_000,
 );
-
-/** Puts a program named git before the real one on PATH; `$GIT` is the real one. */
-function wrapGit(workspace: InstallWorkspace, script: string): Record<string, string> {
-  const directory = join(workspace.dir, 'bin');
-  const git = execFileSync('sh', ['-c', 'command -v git'], { encoding: 'utf8' }).trim();
-  mkdirSync(directory, { recursive: true });
-  writeFileSync(join(directory, 'git'), `#!/bin/bash\nGIT=${git}\n${script}\nexec "$GIT" "$@"\n`);
-  chmodSync(join(directory, 'git'), 0o755);
-  return { PATH: `${directory}:${process.env.PATH}` };
-}
 
 spec(
   'INS-7',

@@ -106,6 +106,16 @@ export function createInstallWorkspace(): InstallWorkspace {
   };
 }
 
+/** Puts a program named git before the real one on PATH; `$GIT` is the real one. */
+export function wrapGit(workspace: InstallWorkspace, script: string): Record<string, string> {
+  const directory = join(workspace.dir, 'bin');
+  const git = execFileSync('sh', ['-c', 'command -v git'], { encoding: 'utf8' }).trim();
+  mkdirSync(directory, { recursive: true });
+  writeFileSync(join(directory, 'git'), `#!/bin/bash\nGIT=${git}\n${script}\nexec "$GIT" "$@"\n`);
+  chmodSync(join(directory, 'git'), 0o755);
+  return { PATH: `${directory}:${process.env.PATH}` };
+}
+
 const IGNORED = /^\.wield\/(?:audit|cache|pins|hooks\.json|sources\.json|sources$|sources\/)|^\.wield$/;
 
 function snapshot(home: string): Record<string, string> {

@@ -48,7 +48,8 @@ export function removeUnusedClones({ sources }: InstallPaths, records: readonly 
   );
   for (const name of namesIn(sources)) {
     const version = used.get(name);
-    if (!used.has(name)) rmSync(join(sources, name), { recursive: true, force: true });
+    // A git that was just killed may still write files.
+    if (!used.has(name)) rmSync(join(sources, name), { recursive: true, force: true, maxRetries: 10, retryDelay: 20 });
     else
       for (const tree of namesIn(join(sources, name, 'trees')))
         if (tree !== version && tree !== `${version}.files`)
