@@ -13,11 +13,11 @@ const LOOP_DELAY = fileURLToPath(new URL('../support/loop-delay.mjs', import.met
 const MAX_BUSY_MS = 50;
 
 const object = (properties: object, more: object = {}) => ({ type: 'object', properties, ...more });
-const definitions = (make: (ref: string) => object) => ({
+const definitions = (make: (ref: string) => object, levels = 32) => ({
   $defs: Object.fromEntries(
-    Array.from({ length: 32 }, (_, index) => [
+    Array.from({ length: levels }, (_, index) => [
       `d${index}`,
-      index === 31 ? { type: 'integer' } : make(`#/$defs/d${index + 1}`),
+      index === levels - 1 ? { type: 'integer' } : make(`#/$defs/d${index + 1}`),
     ]),
   ),
 });
@@ -78,6 +78,14 @@ const HOSTILE: Readonly<Record<string, readonly [schema: object, value: unknown]
     { v: [`http://${'a'.repeat(60)}!`], w: Array(500).fill(`http://${'a@'.repeat(1500)}|`) },
   ],
   many: [object({ v: { items: { pattern: '^(a|a|b)*c' } } }), { v: Array(4000).fill('ab'.repeat(100)) }],
+  // Millions of steps, each entry within the limit: without pauses, far more than MAX_BUSY_MS on any machine.
+  entries: [
+    object(
+      { v: { items: { $ref: '#/$defs/d0' } } },
+      definitions((ref) => ({ allOf: [{ $ref: ref }, { $ref: ref }] }), 12),
+    ),
+    { v: Array(1000).fill(1) },
+  ],
   types: [
     object(
       { v: { $ref: '#/$defs/d0' } },
