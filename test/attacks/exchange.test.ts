@@ -17,6 +17,7 @@ import { expect, onTestFinished } from 'vitest';
 import { textOf } from '../../src/index.js';
 import { logRecords } from '../support/audit.js';
 import { createSkillWorkspace, declare } from '../support/commands.js';
+import { rounds } from '../support/effort.js';
 import { createInstallWorkspace } from '../support/install.js';
 import { finding } from '../support/spec.js';
 import { createWorkspace, type Workspace } from '../support/workspace.js';
@@ -61,7 +62,7 @@ const LANGUAGES: Readonly<Record<string, (word: string) => string>> = {
 };
 
 for (const [language, body] of Object.entries(LANGUAGES)) {
-  const calls = language === 'sh' ? 200 : 40;
+  const calls = language === 'sh' ? rounds(80, 200) : rounds(15, 40);
   finding(
     'B3',
     `F28 A40 no call runs the file that another process puts in its place (${language}, ${calls} calls)`,
@@ -174,7 +175,7 @@ finding(
     const approve = async () => 'always' as const;
     expect((await toolbox.call('run', { id: 'x' }, { caller: MODEL, approve })).structured).toEqual([`good ${path} x`]);
     await exchange(path, 'echo good "$0" "$1"\n', 'echo evil\n');
-    for (let call = 0; call < 40; call++) {
+    for (let call = 0; call < rounds(15, 40); call++) {
       const result = await toolbox.call('run', { id: 'x' }, { caller: MODEL });
       if (result.ok) expect(result.structured).toEqual([`good ${path} x`]);
       else expect(['integrity', 'needs_approval', 'not_found']).toContain(result.error!.code);
@@ -213,7 +214,7 @@ finding(
     const path = realpathSync((plan as { binary: string }).binary);
     await exchange(path, readFileSync('/bin/true'), readFileSync('/bin/false'));
     const approved = plan!.tool.origin.digest;
-    for (let call = 0; call < 20; call++) {
+    for (let call = 0; call < rounds(10, 20); call++) {
       const { ok, error } = await toolbox.call('native', {}, { caller: MODEL });
       if (!ok) expect(['integrity', 'not_found', 'needs_approval']).toContain(error!.code);
     }

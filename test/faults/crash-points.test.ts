@@ -3,12 +3,13 @@
 import { expect } from 'vitest';
 import { GROUPS, OPERATIONS } from '../support/crash-operations.js';
 import { type Prepared, prepareOperation, tryPoint } from '../support/crash-points.js';
-import { THOROUGH } from '../support/effort.js';
+import { rounds } from '../support/effort.js';
 import { specIf } from '../support/spec.js';
 import { FAULTS, type Fault, hasStrace, type Step } from '../support/strace.js';
 
 const SEED = Number(process.env.WIELD_CRASH_SEED ?? (Date.now() % 1_000_000) + 1);
-const POINTS = THOROUGH ? 60 : 5;
+const POINTS = rounds(2, 60);
+const REGRESSIONS = rounds(4, 9);
 
 let state = SEED;
 function pick<T>(values: readonly T[]): T {
@@ -57,7 +58,7 @@ for (const [title, ids, operations] of [
 }
 
 // Points at which a state was once neither the old nor the new one, or an error did not name its reason.
-for (const [ids, name, fault, what] of [
+const POINTS_ONCE_WRONG = [
   ['INS-31 STA-4', 'install', 'KILL', /^write .*\/\.staging-.*SKILL\.md$/],
   ['INS-31 POL-21', 'upgrade', 'KILL', /^unlink .*install\.journal$/],
   ['INS-31', 'recovery of an uninstall', 'KILL', /^rename .*\.wield-link-RANDOM .*\.claude\/skills\/scan$/],
@@ -67,12 +68,16 @@ for (const [ids, name, fault, what] of [
   ['POL-7', 'approve always', 'KILL', /^rename .*\.last\.json$/],
   ['POL-21', 'accept a changed tool', 'KILL', /^mkdir .*cache\/upstream$/],
   ['POL-20', 'trust', 'EIO', /^mkdir /],
-] as const) {
+] as const;
+
+const first = pick(POINTS_ONCE_WRONG.map((_, at) => at));
+for (let number = 0; number < REGRESSIONS; number++) {
+  const [ids, name, fault, what] = POINTS_ONCE_WRONG[(first + number) % POINTS_ONCE_WRONG.length]!;
   specIf(
     hasStrace,
     'no strace',
     ids,
-    `${name}, ${fault} at ${what.source}`,
+    `${name}, ${fault} at ${what.source} (WIELD_CRASH_SEED=${SEED})`,
     async () => {
       const prepared = await prepareOperation(OPERATIONS.find((operation) => operation.name === name)!);
       try {

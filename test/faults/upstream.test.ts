@@ -7,6 +7,7 @@ import { json, wield } from '../support/cli.js';
 import { connectProcess } from '../support/clients.js';
 import { sleep } from '../support/processes.js';
 import { type Message, type StdioServer, serveStdio, until } from '../support/server.js';
+import { share } from '../support/share.js';
 import { shellScript } from '../support/shell-script.js';
 import { spec } from '../support/spec.js';
 import { createUpstreamWorkspace, isAlive, type UpstreamWorkspace } from '../support/upstream-workspace.js';
@@ -139,6 +140,12 @@ describe('a server that does not start', () => {
 });
 
 describe('a server that fails during a call', () => {
+  // After each call, the next one succeeds.
+  const shared = share(async () => {
+    const workspace = createPair('bad');
+    return { workspace, server: await serve(workspace) };
+  });
+
   for (const [tool, code, says] of [
     ['no-object', 'tool_failed', /neither a result nor an error/],
     ['nothing', 'tool_failed', /neither a result nor an error/],
@@ -156,7 +163,7 @@ describe('a server that fails during a call', () => {
     ['dies-loudly', 'exec_failed', /exited with status 7; last output: .*the last line/s],
   ] as const) {
     spec('UPS-4', `${tool}: the call fails with the reason, others continue`, async () => {
-      const server = await serve(createPair('bad'));
+      const { server } = shared();
       const [answer] = await Promise.all([callTool(server, `odd_${tool}`), expectOthersWork(server)]);
       expect([codeOf(answer), saidBy(answer)]).toEqual([code, expect.stringMatching(says)]);
       expect(saidBy(answer)).not.toContain('\u001b');
@@ -169,15 +176,15 @@ describe('a server that fails during a call', () => {
   }
 
   spec('UPS-4', 'ignores unexpected, repeated and contradictory responses', async () => {
-    const server = await serve(createPair('bad'));
+    const { server } = shared();
     for (const tool of ['wrong-id', 'twice', 'not-json', 'both', 'wrong-id'])
       expect(saidBy(await callTool(server, `odd_${tool}`))).toBe('said');
     expectOnlyProtocol(server);
   });
 
   spec('UPS-4', 'endless requests and notifications slow nothing down', async () => {
-    const workspace = createPair('bad');
-    const server = await serve(workspace);
+    const { workspace, server } = shared();
+    const started = workspace.starts('odd').length;
     for (const tool of ['requests', 'changes']) {
       const [answer] = await Promise.all([callTool(server, `odd_${tool}`), expectOthersWork(server)]);
       expect(saidBy(answer)).toBe('said');
@@ -186,7 +193,7 @@ describe('a server that fails during a call', () => {
     expect(server.memory()).toBeLessThan(600);
     // No question reached the client, which does not support elicitation.
     for (const line of server.lines) expect(JSON.parse(line).method ?? '').not.toMatch(/elicitation|sampling/);
-    expect(workspace.starts('odd')).toHaveLength(1);
+    expect(workspace.starts('odd')).toHaveLength(started);
   });
 
   spec('UPS-4', 'keeps only the last lines of much stderr output', async () => {

@@ -12,10 +12,10 @@ import { StdioClientTransport } from '@modelcontextprotocol/client/stdio';
 import { Client as OlderClient } from '@modelcontextprotocol/sdk/client/index.js';
 import { StdioClientTransport as OlderStdioTransport } from '@modelcontextprotocol/sdk/client/stdio.js';
 import { ElicitRequestSchema } from '@modelcontextprotocol/sdk/types.js';
-import { onTestFinished } from 'vitest';
 import { BINARY } from './cli.js';
 import { linkCompiledCode } from './compiled-code.js';
 import { createServeTransport, serveUrl } from './serve.js';
+import { onEnd } from './share.js';
 import type { Workspace } from './workspace.js';
 
 export type ProtocolVersion = 'older' | 'newer';
@@ -58,7 +58,7 @@ export async function connectAsking(
       ? createServeTransport(workspace, ['--trust'])
       : new StreamableHTTPClientTransport(new URL(await serveUrl(workspace, ['--trust']))),
   );
-  onTestFinished(() => client.close());
+  onEnd(() => client.close());
   return client;
 }
 
@@ -84,7 +84,7 @@ export async function connectPerson(
       ? createServeTransport(workspace, args)
       : new StreamableHTTPClientTransport(new URL(await serveUrl(workspace, args))),
   );
-  onTestFinished(() => client.close());
+  onEnd(() => client.close());
   return client;
 }
 
@@ -113,7 +113,7 @@ export async function connectStdio(
 ): Promise<Client> {
   const client = createClient(protocol, onListChanged);
   await client.connect(createServeTransport(workspace, args));
-  onTestFinished(() => client.close());
+  onEnd(() => client.close());
   return client;
 }
 
@@ -126,7 +126,7 @@ export async function connectProcess(
 ): Promise<Client> {
   const client = createClient(protocol, onListChanged);
   await client.connect(new StdioClientTransport(stdioParameters(workspace, args)));
-  onTestFinished(() => client.close());
+  onEnd(() => client.close());
   return client;
 }
 
@@ -148,7 +148,7 @@ export async function connectUrl(
 ): Promise<Client> {
   const client = createClient(protocol, onListChanged);
   await client.connect(new StreamableHTTPClientTransport(new URL(url), { requestInit: { headers } }));
-  onTestFinished(() => client.close());
+  onEnd(() => client.close());
   return client;
 }
 
@@ -164,7 +164,7 @@ export async function connectOlderSdk(
       answer(params.message, params, signal),
     );
   await client.connect(new OlderStdioTransport(stdioParameters(workspace, args)));
-  onTestFinished(() => client.close());
+  onEnd(() => client.close());
   return client;
 }
 

@@ -2,8 +2,8 @@
 
 import { PassThrough } from 'node:stream';
 import type { JSONRPCMessage, Transport } from '@modelcontextprotocol/client';
-import { onTestFinished } from 'vitest';
 import { createIo, runCommand } from './cli.js';
+import { onEnd } from './share.js';
 import type { Workspace } from './workspace.js';
 
 /** Starts `wield serve` over stdio when a client connects; closing the transport ends it. */
@@ -44,7 +44,7 @@ export function serveUrl(workspace: Workspace, args: readonly string[]): Promise
     const { io, signal, stderr } = createIo(workspace, { onOutput });
     const ended = runCommand(['serve', '--http', '0', ...args], io);
     void ended.then((status) => reject(new Error(`wield serve exited with ${status}: ${stderr()}`)));
-    onTestFinished(async () => {
+    onEnd(async () => {
       signal('SIGTERM');
       await ended;
     });

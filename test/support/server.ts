@@ -2,10 +2,10 @@
 
 import { type ChildProcessWithoutNullStreams, spawn } from 'node:child_process';
 import { readFileSync } from 'node:fs';
-import { onTestFinished } from 'vitest';
 import { BINARY } from './cli.js';
 import { linkCompiledCode } from './compiled-code.js';
 import { sleep } from './processes.js';
+import { onEnd } from './share.js';
 import type { Workspace } from './workspace.js';
 
 // biome-ignore lint/suspicious/noExplicitAny: tests read messages of any shape
@@ -60,7 +60,7 @@ function start(workspace: Workspace, args: readonly string[], env: Record<string
   const exited = new Promise<number | string>((resolve) => {
     child.once('exit', (code, signal) => resolve(code ?? signal ?? 'nothing'));
   });
-  onTestFinished(async () => {
+  onEnd(async () => {
     child.kill('SIGKILL');
     await exited;
   });

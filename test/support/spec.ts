@@ -1,6 +1,7 @@
 // Ties a test to the statements of spec/ that it proves; `spec-reporter.ts` counts the tests that ran.
 
 import { test } from 'vitest';
+import { runInTest } from './share.js';
 
 declare module 'vitest' {
   interface TaskMeta {
@@ -17,7 +18,9 @@ type Body = () => void | Promise<void>;
 
 /** A test that proves one or more statements: `spec('SCR-7', 'requires a starred parameter', fn)`. */
 export function spec(ids: string, title: string, body: Body, timeoutMs?: number): void {
-  test(`${ids}: ${title}`, { timeout: timeoutMs, meta: { statements: ids.split(/\s+/) } }, body);
+  test(`${ids}: ${title}`, { timeout: timeoutMs, meta: { statements: ids.split(/\s+/) } }, (context) =>
+    runInTest(context, body),
+  );
 }
 
 /** Like `spec()`, but skipped with a reason on a machine that lacks what the test needs. */
@@ -39,7 +42,7 @@ export function specIf(
  * of statements may follow.
  */
 export function finding(ids: string, title: string, body: Body, timeoutMs?: number): void {
-  test(`${ids}: ${title}`, { timeout: timeoutMs, meta: toFindings(ids) }, body);
+  test(`${ids}: ${title}`, { timeout: timeoutMs, meta: toFindings(ids) }, (context) => runInTest(context, body));
 }
 
 /** Like `finding()`, but skipped with a reason on a machine that lacks what the test needs. */

@@ -1,4 +1,4 @@
-// Writes to or reads from a shared context store until it is killed, and logs acknowledged writes.
+// Writes to or reads from a shared context store until it is killed or its parent exits, and logs acknowledged writes.
 
 import { createHash } from 'node:crypto';
 import { appendFileSync } from 'node:fs';
@@ -19,7 +19,8 @@ function isWhole(content) {
   return sum === hash(text);
 }
 
-for (;;) {
+const parent = process.ppid;
+while (process.ppid === parent) {
   if (role === 'write') {
     const content = makeContent();
     const { path, version } = await store.write(`${name}/${Math.floor(Math.random() * 10)}`, content, {

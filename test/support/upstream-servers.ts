@@ -4,8 +4,8 @@ import { spawn } from 'node:child_process';
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { onTestFinished } from 'vitest';
 import type { ProtocolVersion } from './clients.js';
+import { onEnd } from './share.js';
 import { createWorkspace, type Workspace } from './workspace.js';
 
 const SCRIPTED = fileURLToPath(new URL('./upstream-server.mjs', import.meta.url));
@@ -72,7 +72,7 @@ export async function protocolServer(
       child.kill('SIGKILL');
       await exited;
     };
-    onTestFinished(stop);
+    onEnd(stop);
     const url = await new Promise<string>((resolve, reject) => {
       child.stdout.once('data', (chunk: Buffer) => resolve(chunk.toString('utf8').trim()));
       void exited.then(() => reject(new Error('the server ended at once')));

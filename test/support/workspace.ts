@@ -3,8 +3,8 @@
 import { chmodSync, mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
-import { onTestFinished } from 'vitest';
 import { createNodeToolbox, type NodeToolbox, type NodeToolboxOptions } from '../../src/node.js';
+import { onEnd } from './share.js';
 
 export interface Workspace {
   /** The workdir. */
@@ -28,7 +28,7 @@ export const LATER = (): number => Date.now() + 60_000;
 export function createWorkspace(): Workspace {
   const root = realpathSync(mkdtempSync(join(tmpdir(), 'wield-test-')));
   // A process that was just killed may still write files.
-  onTestFinished(() => rmSync(root, { recursive: true, force: true, maxRetries: 10, retryDelay: 100 }));
+  onEnd(() => rmSync(root, { recursive: true, force: true, maxRetries: 10, retryDelay: 100 }));
   const dir = join(root, 'project');
   const home = join(root, 'home');
   mkdirSync(dir);
@@ -58,7 +58,7 @@ export function createWorkspace(): Workspace {
     },
     toolbox: (options = {}) => {
       const toolbox = createNodeToolbox({ workdir: dir, env, ...options });
-      onTestFinished(() => toolbox.close());
+      onEnd(() => toolbox.close());
       return toolbox;
     },
   };

@@ -3,6 +3,7 @@ import { textOf } from '../../../src/core/result.js';
 import type { NodeToolbox } from '../../../src/node.js';
 import { json, wield } from '../../support/cli.js';
 import { connectStdio } from '../../support/clients.js';
+import { rounds } from '../../support/effort.js';
 import { spec } from '../../support/spec.js';
 import { createWorkspace } from '../../support/workspace.js';
 
@@ -221,8 +222,8 @@ describe('hostile expressions', () => {
   const ENDLESS = '($f := function($n) { $f($n + 1) }; $f(0))';
   const HOSTILE: Readonly<Record<string, Readonly<Record<string, readonly [string, ...string[]]>>>> = {
     'endless recursion': {
-      [ENDLESS]: ['timeout'],
       '($f := function($n) { 1 + $f($n + 1) }; $f(0))': ['too_large'],
+      [ENDLESS]: ['timeout'],
       '($e := "$eval($e)"; $eval($e))': ['too_large', 'timeout'],
     },
     'endless growth': {
@@ -241,27 +242,29 @@ describe('hostile expressions', () => {
     spec('CTX-31 CTX-32', `A59 ${what} ends as an error and does not block other calls`, async () => {
       // One toolbox per query, since a toolbox evaluates at most two at once.
       await Promise.all(
-        Object.entries(expressions).map(async ([expression, codes]) => {
-          const toolbox = await createInbox();
-          let answered = 0;
-          let over = false;
-          const running = toolbox.call('context_query', { path: 'mcp/inbox.json', expression }).finally(() => {
-            over = true;
-          });
-          while (!over) {
-            const { ok } = await toolbox.call('context_exists', { path: 'mcp/inbox.json' });
-            expect(ok).toBe(true);
-            answered++;
-            await new Promise((resolve) => setTimeout(resolve, 20));
-          }
-          const { error, meta } = await running;
-          expect(codes, `${expression} ${JSON.stringify(error)}`).toContain(error?.code);
-          expect(error?.hint).toBeTruthy();
-          expect(answered).toBeGreaterThan(0);
-          expect(meta.durationMs).toBeLessThan(30_000);
-          // The next query works.
-          expect(await query(toolbox, '$count($)')).toMatchObject({ result: 3 });
-        }),
+        Object.entries(expressions)
+          .slice(0, rounds(1, 3))
+          .map(async ([expression, codes]) => {
+            const toolbox = await createInbox();
+            let answered = 0;
+            let over = false;
+            const running = toolbox.call('context_query', { path: 'mcp/inbox.json', expression }).finally(() => {
+              over = true;
+            });
+            while (!over) {
+              const { ok } = await toolbox.call('context_exists', { path: 'mcp/inbox.json' });
+              expect(ok).toBe(true);
+              answered++;
+              await new Promise((resolve) => setTimeout(resolve, 20));
+            }
+            const { error, meta } = await running;
+            expect(codes, `${expression} ${JSON.stringify(error)}`).toContain(error?.code);
+            expect(error?.hint).toBeTruthy();
+            expect(answered).toBeGreaterThan(0);
+            expect(meta.durationMs).toBeLessThan(30_000);
+            // The next query works.
+            expect(await query(toolbox, '$count($)')).toMatchObject({ result: 3 });
+          }),
       );
     });
   }

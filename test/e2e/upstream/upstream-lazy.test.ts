@@ -4,13 +4,14 @@ import { existsSync, readFileSync } from 'node:fs';
 import { describe, expect, onTestFinished, vi } from 'vitest';
 import { wield } from '../../support/cli.js';
 import { connectHttp, connectStdio } from '../../support/clients.js';
+import { rounds } from '../../support/effort.js';
 import { processesWith } from '../../support/processes.js';
 import { type Message, serveHttp, serveStdio, until } from '../../support/server.js';
 import { spec } from '../../support/spec.js';
 import { type CountedServer, configureServers, countedServer, said } from '../../support/upstream-servers.js';
 import { createWorkspace, type Workspace } from '../../support/workspace.js';
 
-const COUNT = 20;
+const COUNT = rounds(8, 20);
 
 interface Farm {
   readonly workspace: Workspace;

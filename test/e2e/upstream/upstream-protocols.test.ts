@@ -4,6 +4,7 @@ import type { Client, ElicitRequestParams, ElicitResult, Progress } from '@model
 import { describe, expect } from 'vitest';
 import { connectAsking, connectPerson, connectStdio, type ProtocolVersion } from '../../support/clients.js';
 import { until } from '../../support/server.js';
+import { share } from '../../support/share.js';
 import { spec } from '../../support/spec.js';
 import {
   COMBINATIONS,
@@ -58,8 +59,10 @@ const PARTS = [
 
 for (const [protocol, wire, door, doorWire] of COMBINATIONS) {
   describe(`a server of the ${protocol} protocol over ${wire}, a client of the ${door} protocol over ${doorWire}`, () => {
+    const scene = share(() => open(protocol, wire, door, doorWire));
+
     spec('UPS-10 TOOL-21', 'passes on every kind of content unchanged', async () => {
-      const { client, upstream } = await open(protocol, wire, door, doorWire);
+      const { client, upstream } = scene();
       const { tools } = await client.listTools();
       expect(tools.find(({ name }) => name === 'far_echo')).toMatchObject({
         title: 'Echo',
@@ -87,29 +90,8 @@ for (const [protocol, wire, door, doorWire] of COMBINATIONS) {
       expect(upstream.starts()).toHaveLength(1);
     });
 
-    spec('UPS-10', 'passes on progress and cancellation', async () => {
-      const { client, upstream } = await open(protocol, wire, door, doorWire);
-      const steps: Progress[] = [];
-      const done = await client.callTool(
-        { name: 'far_steps', arguments: {} },
-        { onprogress: (step) => steps.push(step) },
-      );
-      expect(said(done)).toBe('done');
-      expect(steps).toEqual([1, 2, 3].map((step) => ({ progress: step, total: 3, message: `step ${step}` })));
-      const stop = new AbortController();
-      const gone = client.callTool({ name: 'far_slow', arguments: { name: 'one' } }, { signal: stop.signal });
-      const other = client.callTool({ name: 'far_slow', arguments: { name: 'other' } });
-      other.catch(() => {});
-      await until(() => upstream.log().filter((line) => line.startsWith('began')).length === 2, 'both run');
-      stop.abort();
-      await expect(gone).rejects.toThrow();
-      await until(() => upstream.log().includes('cancelled one'), 'the server hears that one is cancelled');
-      expect(upstream.log()).not.toContain('cancelled other');
-      expect(said(await client.callTool({ name: 'far_echo', arguments: { text: 'still here' } }))).toBe('still here');
-    });
-
     spec('UPS-10', 'passes on questions and all kinds of answers', async () => {
-      const { client, asked, answers } = await open(protocol, wire, door, doorWire);
+      const { client, asked, answers } = scene();
       const call = async (name: string) => JSON.parse(said(await client.callTool({ name, arguments: {} })));
       expect(await call('far_ask')).toEqual(RED);
       expect(asked[0]).toMatchObject({
@@ -127,6 +109,28 @@ for (const [protocol, wire, door, doorWire] of COMBINATIONS) {
       asked.length = 0;
       expect(await call('far_rounds')).toEqual([RED, RED, RED]);
       expect(asked.map(({ message }) => message.split('\n')[1])).toEqual(['Colour 1?', 'Colour 2?', 'Colour 3?']);
+    });
+
+    // Leaves a call open.
+    spec('UPS-10', 'passes on progress and cancellation', async () => {
+      const { client, upstream } = scene();
+      const steps: Progress[] = [];
+      const done = await client.callTool(
+        { name: 'far_steps', arguments: {} },
+        { onprogress: (step) => steps.push(step) },
+      );
+      expect(said(done)).toBe('done');
+      expect(steps).toEqual([1, 2, 3].map((step) => ({ progress: step, total: 3, message: `step ${step}` })));
+      const stop = new AbortController();
+      const gone = client.callTool({ name: 'far_slow', arguments: { name: 'one' } }, { signal: stop.signal });
+      const other = client.callTool({ name: 'far_slow', arguments: { name: 'other' } });
+      other.catch(() => {});
+      await until(() => upstream.log().filter((line) => line.startsWith('began')).length === 2, 'both run');
+      stop.abort();
+      await expect(gone).rejects.toThrow();
+      await until(() => upstream.log().includes('cancelled one'), 'the server hears that one is cancelled');
+      expect(upstream.log()).not.toContain('cancelled other');
+      expect(said(await client.callTool({ name: 'far_echo', arguments: { text: 'still here' } }))).toBe('still here');
     });
   });
 }

@@ -9,6 +9,7 @@ import type { ElicitAnswer, ToolResult } from '../../../src/index.js';
 import { toToolName } from '../../../src/upstream/catalog/name.js';
 import { json, wield } from '../../support/cli.js';
 import { connectPerson, type ProtocolVersion } from '../../support/clients.js';
+import { rounds } from '../../support/effort.js';
 import {
   EVERYTHING,
   EVERYTHING_CALLS,
@@ -192,7 +193,7 @@ for (const index of [0, 1, 2, 3]) {
       // Each call is its own process and server, without elicitation.
       const calls = server.calls
         .filter(({ tool }) => !/^(?:trigger|toggle)-/.test(tool))
-        .slice(0, server.name === 'sequential-thinking' ? 1 : 6);
+        .slice(0, server.name === 'sequential-thinking' ? 1 : rounds(2, 6));
       const expected: Wild[] = [];
       for (const call of calls) expected.push(await callDirect(direct, call));
       server.prepare();

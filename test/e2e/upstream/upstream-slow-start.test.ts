@@ -18,7 +18,7 @@ function slowServer(
   const workspace = createWorkspace();
   const upstream = countedServer(workspace, 'far', { program: SLOW, args: [mode], more: [String(delayMs)] });
   // The probe waits for a third of the start timeout.
-  configureServers(workspace, { far: { ...upstream.entry, startTimeout: '6s', ...fields } });
+  configureServers(workspace, { far: { ...upstream.entry, startTimeout: '12s', ...fields } });
   return { workspace, upstream };
 }
 
@@ -29,7 +29,8 @@ async function callOnce(workspace: Workspace): Promise<string> {
   return result.error === undefined ? said(result) : `${result.error.code}: ${result.error.message}`;
 }
 
-describe('a server that is slow to answer the version probe', () => {
+// They mostly wait.
+describe.concurrent('a server that is slow to answer the version probe', () => {
   for (const [mode, what, version] of [
     ['late', 'answers it late and rejects initialize', '2026-07-28'],
     ['mute', 'answers it late and ignores initialize', '2026-07-28'],
@@ -38,7 +39,7 @@ describe('a server that is slow to answer the version probe', () => {
     ['refuses', 'answers it late with an error', 'older'],
   ] as const)
     finding('C2', `is used in its first process if it ${what}`, async () => {
-      const { workspace, upstream } = slowServer(mode, 2_500);
+      const { workspace, upstream } = slowServer(mode, 4_400);
       expect(await callOnce(workspace)).toBe(version);
       expect(upstream.starts()).toHaveLength(1);
       const before = upstream.log().length;
@@ -53,7 +54,7 @@ describe('a server that is slow to answer the version probe', () => {
   });
 });
 
-describe('the field protocol of a server', () => {
+describe.concurrent('the field protocol of a server', () => {
   for (const [protocol, version, first] of [
     ['2025-11-25', 'older', 'initialize'],
     ['2026-07-28', '2026-07-28', 'server/discover'],
