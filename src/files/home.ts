@@ -1,8 +1,8 @@
 // Finds the home directory and the wield home. Neither is ever resolved against the current directory.
 
-import { lstatSync } from 'node:fs';
+import { lstatSync, realpathSync } from 'node:fs';
 import { userInfo } from 'node:os';
-import { dirname, isAbsolute, join, resolve } from 'node:path';
+import { basename, dirname, isAbsolute, join, resolve } from 'node:path';
 import { ToolError } from '../core/error.js';
 
 type Environment = Readonly<Record<string, string | undefined>>;
@@ -42,12 +42,31 @@ function isMindHome(directory: string): boolean {
   return ['.lock', 'manifest.json'].some((name) => isThere(join(directory, name)));
 }
 
+// A command looks twice: for its compiled code and, in another bundle, for its state.
+const ACCEPTED = Symbol.for('wield.home');
+const shared = globalThis as { [ACCEPTED]?: string };
+
 function refuseCheckout(wieldHome: string): string {
-  const checkout = findCheckout(wieldHome);
-  if (checkout === undefined) return wieldHome;
+  if (shared[ACCEPTED] === wieldHome) return wieldHome;
+  const real = followLinks(wieldHome);
+  const checkout = findCheckout(real) ?? (real === wieldHome ? undefined : findCheckout(wieldHome));
+  if (checkout === undefined) {
+    shared[ACCEPTED] = wieldHome;
+    return wieldHome;
+  }
   throw new ToolError('unavailable', `the state directory ${wieldHome} is in the git checkout ${checkout}`, {
     hint: 'set WIELD_HOME to a directory outside of checkouts, for example WIELD_HOME=/home/you/.wield',
   });
+}
+
+// Follows links of the part of a path that exists.
+function followLinks(path: string): string {
+  try {
+    return realpathSync.native(path);
+  } catch {
+    const parent = dirname(path);
+    return parent === path ? path : join(followLinks(parent), basename(path));
+  }
 }
 
 /** Returns the git checkout that contains a path. The user's home directory is none: it may be a repository of settings. */

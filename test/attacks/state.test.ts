@@ -86,7 +86,14 @@ finding('B5 STA-1', 'A16 F30: a home that is empty or relative, or in a checkout
     { HOME: dir },
     { HOME: `${dir}/sub` },
     { HOME: HOME!, WIELD_HOME: `${dir}/sub/../state` },
+    // Through links to the state itself, to a directory above it, and to one that is not there yet.
+    { HOME: HOME!, WIELD_HOME: `${HOME}/state` },
+    { HOME: `${HOME}/sub` },
+    { HOME: HOME!, WIELD_HOME: `${HOME}/sub/new/state` },
+    { HOME: '/proc/self/cwd' },
   ];
+  symlinkSync(join(dir, 'state'), join(HOME!, 'state'));
+  symlinkSync(join(dir, 'sub'), join(HOME!, 'sub'));
   const refuses = async (env: Record<string, string>) => {
     for (const args of [['list'], ['call', 'attack'], ['trust'], ['config', '--json'], ['serve']]) {
       const run = spawnSync(process.execPath, [BINARY, ...args], {
@@ -104,9 +111,10 @@ finding('B5 STA-1', 'A16 F30: a home that is empty or relative, or in a checkout
     expect(() => workspace.toolbox({ env: { ...bare, ...env } })).toThrow(/HOME is .*(empty|not an absolute)/);
   }
   mkdirSync(join(dir, '.git'));
-  for (const env of inCheckout)
+  for (const env of inCheckout.slice(0, -1))
     expect(() => workspace.toolbox({ env: { ...bare, ...env } })).toThrow(/in the git checkout/);
   await refuses(inCheckout[0]!);
+  await refuses(inCheckout.at(-1)!);
   expect(existsSync(join(dir, 'ran'))).toBe(false);
   // Nothing is written into the checkout, not even compiled code.
   expect(readdirSync(join(dir, '.wield')).sort()).toEqual(['config.toml', 'trust.json']);
@@ -153,6 +161,7 @@ describe('A25: our configuration that is not there yet', () => {
       await wield(workspace, ['trust']);
       await wield(workspace, ['list']);
       await wield(workspace, ['call', 'hello']);
+      await wield(workspace, ['call', 'context_write', '--path', 'note', '--content', 'x']);
       await wield(workspace, ['doctor']);
     } finally {
       process.umask(umask);

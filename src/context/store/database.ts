@@ -1,5 +1,6 @@
 // The database of documents: its schema, its connections and transactions, and its errors.
 
+import { closeSync, existsSync, openSync } from 'node:fs';
 import { isToolError, ToolError } from '../../core/error.js';
 import { type Database, openDatabase } from './driver.js';
 
@@ -75,6 +76,8 @@ export function createConnections(prepareFile: () => string): Connections {
 
 // Creates the tables if there are none.
 function openStore(file: string): Database {
+  // Created by the database itself, others could read it.
+  if (!existsSync(file)) closeSync(openSync(file, 'a', 0o600));
   const db = openDatabase(file);
   try {
     db.exec(`PRAGMA busy_timeout = ${BUSY_TIMEOUT_MS}`);
