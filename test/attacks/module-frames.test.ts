@@ -155,6 +155,31 @@ describe('replaced built-ins', () => {
     'process and timers':
       'process.stdout.write = () => { throw new Error("no"); }; process.stderr.write = process.stdout.write; globalThis.setTimeout = () => 0; globalThis.AbortController = undefined; process.exit = () => {};',
   };
+  // What a module changes for all objects may cost its own answer, but not the time until the limit.
+  const INHERITED: Readonly<Record<string, string>> = {
+    toJSON: 'for (const one of [Object, Array, String]) one.prototype.toJSON = () => { throw new Error("no"); };',
+    'a setter of every object':
+      'for (const key of ["type", "id", "content"]) Object.defineProperty(Object.prototype, key, { get: () => "x", set() {}, configurable: true });',
+    'Function.prototype':
+      'for (const name of ["call", "apply", "bind"]) Function.prototype[name] = () => { throw 1; };',
+    Error: 'globalThis.Error = undefined;',
+    'String.prototype and RegExp.prototype':
+      'for (const name of ["split", "slice", "indexOf", "replace"]) String.prototype[name] = () => ""; RegExp.prototype.exec = () => null;',
+    'writing of node':
+      'const fs = (await import("node:fs")).default; fs.writeSync = () => { throw 1; }; (await import("node:net")).Socket.prototype.write = () => true; (await import("node:module")).syncBuiltinESMExports();',
+  };
+  for (const [name, replace] of Object.entries(INHERITED)) {
+    finding('B24', `${name}: the call has an answer`, async () => {
+      const workspace = createModuleWorkspace();
+      workspace.module('breaks.tool.mjs', moduleText('breaks', `async () => { ${replace} return 'answer'; }`));
+      workspace.module('pid.tool.mjs', PID);
+      const toolbox = workspace.toolbox();
+      const broken = await toolbox.call('breaks', {}, { timeoutMs: 20_000 });
+      expect(broken.error?.code ?? textOf(broken)).toMatch(/^(?:answer|exec_failed)$/);
+      expect((await toolbox.call('pid', {})).ok).toBe(true);
+    });
+  }
+
   for (const [name, replace] of Object.entries(REPLACED)) {
     finding('B24', `${name}: the call is answered`, async () => {
       const workspace = createModuleWorkspace();

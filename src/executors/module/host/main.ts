@@ -51,7 +51,9 @@ async function run(request: RunRequest): Promise<void> {
   } catch (error) {
     const message = `${tool} replaced built-in objects that its host needs: ${(error as Error)?.message}`;
     const hint = 'remove from the tool what changes JSON, Array, Promise and other built-in objects';
-    send({ type: 'result', id, content: [], error: { code: 'exec_failed', message, hint } });
+    // Only texts are serialized: objects may have inherited a toJSON.
+    const failure = `{"code":"exec_failed","message":${stringify(message)},"hint":${stringify(hint)}}`;
+    sendText(`{"type":"result","id":${id},"content":[],"error":${failure}}`);
   }
   delete running[id];
 }
