@@ -165,6 +165,11 @@ const RESTRICTING = [
   'permissions',
   'approvals',
   'sandbox',
+  'security',
+  'block',
+  'blocked',
+  'forbidden',
+  'deniedtools',
   'env',
   'audit',
 ];

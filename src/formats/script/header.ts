@@ -3,7 +3,7 @@
 import type { Json } from '../../core/json.js';
 import type { Finding } from '../../core/problem.js';
 import { type JsonSchema, NO_PARAMETERS } from '../../core/schema.js';
-import { quoteOutside } from '../../core/text.js';
+import { nearest, quoteOutside } from '../../core/text.js';
 import type { Traits } from '../../core/tool.js';
 import {
   cleanDescription,
@@ -16,7 +16,7 @@ import {
   readTimeout,
   type TypedValue,
 } from './fields.js';
-import { type CollectedTags, collectTags, FLAGS, type HeaderFlag, type TagValue } from './tags.js';
+import { type CollectedTags, collectTags, FLAGS, type HeaderFlag, KNOWN_TAGS, type TagValue } from './tags.js';
 
 export interface ScriptHeader {
   /** The interpreter line without `#!`. */
@@ -56,6 +56,10 @@ export function readScriptHeader(text: string): HeaderReading {
   const warnings: Finding[] = [];
   const collected = collectTags(text);
   const { values, unknownTags } = collected;
+  for (const tag of unknownTags) {
+    const [meant] = nearest(tag, KNOWN_TAGS);
+    if (meant !== undefined) warnings.push({ message: `unknown tag @${tag}`, hint: `did you mean @${meant}?` });
+  }
   const all = (tag: string): readonly TagValue[] => values.get(tag) ?? [];
   const textOf = (tag: string): string | undefined => all(tag)[0]?.text.trim();
 

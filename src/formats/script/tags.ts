@@ -8,7 +8,7 @@ export const FLAGS = ['readonly', 'destructive', 'terminal', 'hidden'] as const;
 export type HeaderFlag = (typeof FLAGS)[number];
 
 const ALIASES: Readonly<Record<string, string>> = { desc: 'description', arg: 'param' };
-const KNOWN = new Set<string>([
+export const KNOWN_TAGS: ReadonlySet<string> = new Set([
   'description',
   'param',
   'group',
@@ -68,7 +68,7 @@ export function collectTags(text: string): CollectedTags {
       if (current !== undefined) continueTag(current, values.get(current)!, content);
       continue;
     }
-    current = KNOWN.has(tag.name) ? tag.name : undefined;
+    current = KNOWN_TAGS.has(tag.name) ? tag.name : undefined;
     if (current === undefined) unknownTags.push(tag.written);
     else {
       const column = raw.length - tag.value.length + 1;
@@ -83,7 +83,7 @@ function readTag(content: string): { name: string; written: string; value: strin
   if (!match) return undefined;
   const lower = match[1]!.toLowerCase();
   const name = ALIASES[lower] ?? lower;
-  if (KNOWN.has(name)) return { name, written: match[1]!, value: match[3]!.trim() };
+  if (KNOWN_TAGS.has(name)) return { name, written: match[1]!, value: match[3]!.trim() };
   const written = /^@(\S*)/.exec(content)![1]!.replace(/:$/, '');
   return { name: written.toLowerCase(), written, value: '' };
 }

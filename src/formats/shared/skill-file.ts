@@ -43,7 +43,7 @@ export function parseSkillFile(text: string, directoryName: string): SkillReadin
     skill: {
       name,
       description,
-      allowedTools: readAllowedTools(fields['allowed-tools'] ?? fields.allowedTools, warnings),
+      allowedTools: readAllowedTools(findAllowedTools(fields, warnings), warnings),
       metadata: readMetadata(fields),
       body,
       start: text.length - body.length,
@@ -101,6 +101,16 @@ function hintFor(name: string): string {
 
 function readText(value: unknown): string {
   return typeof value === 'string' ? value.trim() : typeof value === 'number' ? String(value) : '';
+}
+
+// A misspelled key must not allow everything.
+function findAllowedTools(fields: Readonly<Record<string, unknown>>, warnings: Finding[]): unknown {
+  if (Object.hasOwn(fields, 'allowed-tools')) return fields['allowed-tools'];
+  const key = Object.keys(fields).find((name) => /^allowed[-_ ]?tools?$/i.test(name));
+  if (key === undefined) return undefined;
+  if (key !== 'allowedTools')
+    warnings.push({ message: `"${key}" is read as allowed-tools`, hint: 'write allowed-tools' });
+  return fields[key];
 }
 
 // Accepts a list, or a string separated by commas or spaces.

@@ -168,6 +168,11 @@ describe('unreadable rules', () => {
       '[audit]\nrequierd = true',
       '[audit]\nrequired = "yes"',
       '[sandbox]\nnetwork = false',
+      'denied-tools = ["a"]',
+      'blocked = ["a"]',
+      '[security]\ndeny = ["a"]',
+      '[tools.a]\npolicy = "deny"',
+      'trust = "a($deny)"',
       '[approvals]\nask = true',
       '[mcp]\ndisabled = "files"',
       '[mcp]\ndisable = ["files"]',
@@ -185,6 +190,30 @@ describe('unreadable rules', () => {
     }
     for (const text of ['[limits]\ntimeuot = "1s"', '[ui]\nport = 1', 'colour = true'])
       expect([text, await outcome(ruled({ user: `${text}\n` }, [tool('a')]), 'a')]).toEqual([text, 'allow']);
+  });
+
+  finding('B26', 'another spelling of allowed-tools in a skill narrows all the same, and is a warning', async () => {
+    for (const key of ['allowed_tools', 'allowedtools', 'allowed-tool', 'Allowed-Tools', 'allowed tools']) {
+      const workspace = createWorkspace();
+      workspace.script('harm', shellScript('echo harmed'));
+      const delegate = 'metadata:\n  delegate: harm\n';
+      workspace.write(
+        '.agents/skills/narrow/SKILL.md',
+        `---\nname: narrow\ndescription: D\n${key}: nothing\n${delegate}---\n`,
+      );
+      const result = await workspace.toolbox({ trust: true }).call('narrow', {}, { caller: MODEL });
+      expect([key, result.ok]).toEqual([key, false]);
+      expect((await wield(workspace, ['check'])).stdout).toContain(`"${key}" is read as allowed-tools`);
+    }
+  });
+
+  finding('B26 B27 SCR-5', 'check warns of a tag that is almost a known one', async () => {
+    const workspace = createWorkspace();
+    workspace.script('wipe', shellScript('echo wiped', '@destructve', '@author Ada'));
+    const { stdout } = await wield(workspace, ['check']);
+    expect(stdout).toContain('unknown tag @destructve');
+    expect(stdout).toContain('did you mean @destructive?');
+    expect(stdout).not.toContain('@author');
   });
 
   finding('B26', 'doctor warns of rules that match no tool or no parameter', async () => {
