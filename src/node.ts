@@ -256,7 +256,9 @@ function createCatalogs({ options, machine, files, workspace, formats, upstream 
     }),
     world,
   });
-  const references = createReferences(catalog, (tool, snapshot) => mayName(tool, 'model', snapshot));
+  const references = createReferences(catalog, (tool, snapshot) =>
+    mayName({ catalog, cascade }, tool, 'model', snapshot),
+  );
   const cascade: CascadeResolver = createCascadeResolver({
     skills: createSkillFormat(),
     flatSkills: createFlatSkillFormat(),

@@ -31,24 +31,24 @@ export interface CreateBuiltinsOptions {
 
 export function createBuiltins(options: CreateBuiltinsOptions): Tool[] {
   const { workspace, queries, catalog, references, search, cascade } = options;
-  const list = (caller: Caller, snapshot: Snapshot) =>
-    listTools({ catalog: catalog(), cascade: cascade() }, snapshot, { caller });
+  const naming = () => ({ catalog: catalog(), cascade: cascade() });
+  const list = (caller: Caller, snapshot: Snapshot) => listTools(naming(), snapshot, { caller });
   return [
     createWorkdirTool(workspace),
     createReadSkillTool({
-      skills: (snapshot) => readableSkills(catalog(), snapshot),
+      skills: (snapshot) => readableSkills(naming(), snapshot),
       refer: (...reference) => references().refer(...reference),
     }),
     ...createDescribeTools({
       list: ({ kind }, snapshot) =>
         catalog()
           .list(snapshot)
-          .tools.filter((tool) => mayName(tool, kind, snapshot)),
+          .tools.filter((tool) => mayName(naming(), tool, kind, snapshot)),
       find: (name, { kind }, snapshot) =>
         catalog().find(name, {
           snapshot,
           visibleOnly: kind === 'model',
-          mayName: (tool) => mayName(tool, kind, snapshot),
+          mayName: (tool) => mayName(naming(), tool, kind, snapshot),
           namedOnly: true,
         }),
     }),

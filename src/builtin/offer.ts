@@ -3,6 +3,7 @@
 import type { Catalog } from '../catalog/catalog.js';
 import type { Audience } from '../catalog/listing.js';
 import { isToolOf, type References } from '../catalog/skill-references.js';
+import type { CascadeResolver } from '../core/cascade.js';
 import { ToolError } from '../core/error.js';
 import type { Settings } from '../core/settings.js';
 import type { Skill } from '../core/skill.js';
@@ -11,6 +12,7 @@ import { nearest, quoteOutside } from '../core/text.js';
 import type { CallerKind, Tool } from '../core/tool.js';
 import type { World } from '../core/world.js';
 import { findDenial } from '../policy/decide.js';
+import { toRuleLists } from '../policy/nested.js';
 import { readCapabilities } from './capabilities.js';
 import { QUERY_RESULT } from './query-result.js';
 import { READ_RESULT } from './read-result.js';
@@ -58,41 +60,49 @@ export function offeredTo(
   return name === READ_RESULT || name === QUERY_RESULT ? 'models' : 'none';
 }
 
-/** Whether a caller of this kind may know of a tool (POL-8). */
-export function mayName(tool: Tool, kind: CallerKind, snapshot: Snapshot): boolean {
-  return findDenialOf(tool, kind, snapshot) === undefined;
+/** What decides whether a caller may know of a tool. */
+export interface NamingParts {
+  readonly catalog: Catalog;
+  readonly cascade: CascadeResolver;
 }
 
-function findDenialOf(tool: Tool, kind: CallerKind, { policy }: Snapshot) {
-  return findDenial(tool, { kind, door: 'library' }, { policy, within: [] });
+/** Whether a caller of this kind may know of a tool (POL-8). */
+export function mayName(parts: NamingParts, tool: Tool, kind: CallerKind, snapshot: Snapshot): boolean {
+  return findDenialOf(parts, tool, kind, snapshot) === undefined;
+}
+
+// Includes the rules of skills that govern the tool (RES-44).
+function findDenialOf({ catalog, cascade }: NamingParts, tool: Tool, kind: CallerKind, snapshot: Snapshot) {
+  const inherited = toRuleLists(cascade.narrowingAbove(tool, catalog.list(snapshot).skills, snapshot));
+  return findDenial(tool, { kind, door: 'library' }, { policy: snapshot.policy, within: [], inherited });
 }
 
 /** Returns the skills that a model may read. Only a rule that names a skill hides it (POL-12). */
-export function readableSkills(catalog: Catalog, snapshot: Snapshot): readonly Skill[] {
-  const { tools, skills } = catalog.list(snapshot);
+export function readableSkills(parts: NamingParts, snapshot: Snapshot): readonly Skill[] {
+  const { tools, skills } = parts.catalog.list(snapshot);
   const byName = new Map(tools.map((tool) => [tool.name, tool]));
   return skills.filter((skill) => {
     const tool = byName.get(skill.name);
     if (tool === undefined || !isToolOf(skill, tool)) return true;
-    return (findDenialOf(tool, 'model', snapshot)?.rule ?? null) === null;
+    return (findDenialOf(parts, tool, 'model', snapshot)?.rule ?? null) === null;
   });
 }
 
-export interface InstructionsContext {
-  readonly catalog: Catalog;
+export interface InstructionsContext extends NamingParts {
   readonly references: References;
   readonly world: World;
 }
 
 /** Returns the text to send to a model before anything else. */
 export function createInstructions(
-  { catalog, references, world }: InstructionsContext,
+  context: InstructionsContext,
   snapshot: Snapshot,
   { capabilities = false }: { readonly capabilities?: boolean },
 ): string {
-  const skills = describeSkills(readableSkills(catalog, snapshot), {
+  const { catalog, references, world } = context;
+  const skills = describeSkills(readableSkills(context, snapshot), {
     snapshot,
-    mayRead: mayName(catalog.find(READ_SKILL, { snapshot }), 'model', snapshot),
+    mayRead: mayName(context, catalog.find(READ_SKILL, { snapshot }), 'model', snapshot),
     refer: (reference, directory) => references.refer(reference, directory, snapshot),
   });
   // SDK-11: text of an untrusted workspace is not sent to the model.

@@ -1,4 +1,4 @@
-// Which of `--json` and `--verbose` on a command line are wield's; after the name of a tool they may be its parameters.
+// Which of `--json`, `--plain` and `--verbose` on a command line are wield's; after the name of a tool they may be its parameters.
 
 import { sanitize } from '../core/text.js';
 import type { Terminal } from './terminal.js';
@@ -37,6 +37,7 @@ export function createOwnFlags(argv: readonly string[], terminal: Terminal): Own
       : undefined,
     settle(flags) {
       json = flags.has('json');
+      terminal.setPlain(flags.has('plain'));
       isVerbose = always || flags.has('verbose');
       flush();
     },

@@ -13,6 +13,8 @@ export interface Terminal {
   err(text: string): void;
   /** Shows a line on a terminal that the next output replaces; an empty text clears it. */
   showTransient(text: string): void;
+  /** Sets `--plain`, once it is known whether it is a parameter of a tool. */
+  setPlain(plain: boolean): void;
   /** Colours text for one of the streams if it shows colour. */
   paint(colour: Colour, text: string, stream?: 'out' | 'err'): string;
   readonly outIsTerminal: boolean;
@@ -34,8 +36,11 @@ export function createTerminal(io: Io, { plain }: { readonly plain: boolean }): 
   const { stdin, stdout, stderr, env } = io;
   const outIsTerminal = stdout.isTerminal;
   const errIsTerminal = stderr.isTerminal;
-  const muted = plain || Boolean(env.NO_COLOR) || Boolean(env.CI) || env.TERM === 'dumb';
-  const colours = { out: outIsTerminal && !muted, err: errIsTerminal && !muted };
+  const isMutedByEnv = Boolean(env.NO_COLOR) || Boolean(env.CI) || env.TERM === 'dumb';
+  let isPlain = plain;
+  const isMuted = (): boolean => isPlain || isMutedByEnv;
+  const showsColour = (stream: 'out' | 'err'): boolean =>
+    !isMuted() && (stream === 'out' ? outIsTerminal : errIsTerminal);
   let lastQuestion: Promise<unknown> = Promise.resolve();
   let hasTransient = false;
   const clearTransient = (): void => {
@@ -46,7 +51,7 @@ export function createTerminal(io: Io, { plain }: { readonly plain: boolean }): 
     io,
     showTransient(text) {
       clearTransient();
-      if (text === '' || muted || !errIsTerminal) return;
+      if (text === '' || isMuted() || !errIsTerminal) return;
       stderr.write(`${text}\r`);
       hasTransient = true;
     },
@@ -62,9 +67,16 @@ export function createTerminal(io: Io, { plain }: { readonly plain: boolean }): 
       clearTransient();
       stderr.write(text);
     },
-    paint: (colour, text, stream = 'out') => (colours[stream] ? styleText(colour, text) : text),
-    outIsTerminal: outIsTerminal && !plain,
-    errIsTerminal: errIsTerminal && !muted,
+    setPlain(value) {
+      isPlain = value;
+    },
+    paint: (colour, text, stream = 'out') => (showsColour(stream) ? styleText(colour, text) : text),
+    get outIsTerminal() {
+      return outIsTerminal && !isPlain;
+    },
+    get errIsTerminal() {
+      return errIsTerminal && !isMuted();
+    },
     get inIsTerminal() {
       return stdin.isTerminal;
     },

@@ -38,7 +38,7 @@ export function parseToolArguments(
   { ownKind = noOwnFlags, command = `wield call ${tool.name}` }: CommandInputOptions = {},
 ): ToolArguments {
   const parameters = toParameters(tool.input.json);
-  const find = createTargetFinder(parameters);
+  const find = createTargetFinder(parameters, tool.traits.aliases);
   const { parsed } = splitArguments(argv, (name) => kindOfTarget(find(name)) ?? ownKind(name));
   return {
     flags: () => toOwnFlags(parsed, (name) => (find(name) === undefined ? ownKind(name) : undefined)),

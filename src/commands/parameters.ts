@@ -88,8 +88,11 @@ function assignFlags(names: readonly string[]): ReadonlyMap<string, string> {
   return flags;
 }
 
-/** Looks up parameters by flag, name, and `param-<name>`. */
-export function createFlagTable(parameters: readonly Parameter[]): (word: string) => Parameter | undefined {
+/** Looks up parameters by flag, name, `param-<name>`, and other names that the tool accepts. */
+export function createFlagTable(
+  parameters: readonly Parameter[],
+  aliases: Readonly<Record<string, string>> = {},
+): (word: string) => Parameter | undefined {
   const table = new Map<string, Parameter>();
   const add = (word: string, parameter: Parameter): void => {
     if (!table.has(word)) table.set(word, parameter);
@@ -100,6 +103,9 @@ export function createFlagTable(parameters: readonly Parameter[]): (word: string
   for (const parameter of others) if (!RESERVED_FLAGS.has(kebab(parameter.name))) add(parameter.name, parameter);
   for (const parameter of others) add(`param-${parameter.name}`, parameter);
   for (const parameter of parameters) add(`param-${parameter.flag}`, parameter);
+  for (const [other, name] of Object.entries(aliases))
+    for (const parameter of parameters.filter((one) => one.name === name))
+      for (const word of [other, kebab(other)]) add(word, parameter);
   return (word) => table.get(word);
 }
 

@@ -13,8 +13,11 @@ export interface Target {
 export type TargetFinder = (name: string) => Target | undefined;
 
 /** Finds the target of a flag without its dashes: a parameter, else `no-`, a trailing colon, a field. */
-export function createTargetFinder(parameters: readonly Parameter[]): TargetFinder {
-  const table = createFlagTable(parameters);
+export function createTargetFinder(
+  parameters: readonly Parameter[],
+  aliases?: Readonly<Record<string, string>>,
+): TargetFinder {
+  const table = createFlagTable(parameters, aliases);
   const find = (name: string): Target | undefined => {
     const direct = table(name);
     if (direct) return { parameter: direct, path: [], json: false, negated: false };

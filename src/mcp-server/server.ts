@@ -15,6 +15,7 @@ import { canonicalJson, isRecord, type Json } from '../core/json.js';
 import { formatError } from '../core/model-text.js';
 import { decodeName } from '../core/name.js';
 import { findHeaderMismatch } from '../core/param-headers.js';
+import { isFailedOutput, type ToolResult } from '../core/result.js';
 import type { Toolbox } from '../core/toolbox.js';
 import { createInteractiveCalls } from './interactive-calls.js';
 import { createLiveListing, MODEL } from './listing.js';
@@ -83,8 +84,12 @@ export function createMcpServers(toolbox: Toolbox, options: McpServerOptions): M
     const { names, outputs, structured } = current;
     if (outcome.error !== undefined && !names.has(params.name)) rejectUnknown(outcome.error);
     const schema = outputs.get(params.name);
+    const mayBeInText = !structured.has(params.name) && !isFailedOutput(outcome.structured);
     // A client that does not know an output schema needs no structured content beside a handle.
-    const withStructured = structured.has(params.name) && (outcome.meta.handle === undefined || schema !== undefined);
+    const withStructured =
+      !mayBeInText &&
+      (outcome.meta.handle === undefined || schema !== undefined) &&
+      (outcome.ok || schema === undefined || (await matchesOutput(toolbox, name, outcome)));
     return server.projectCallToolResult(toCallToolResult(outcome, withStructured), schema);
   };
 
@@ -136,4 +141,11 @@ function pageOf(cursor: string | undefined, length: number): { from: number; to:
   if (Number.isNaN(from) || (from > 0 && from >= length))
     throw new ProtocolError(ProtocolErrorCode.InvalidParams, 'invalid cursor; list again without one');
   return { from, to: Math.min(from + PAGE_SIZE, length) };
+}
+
+// Older clients validate the structured content of a failed call too.
+async function matchesOutput(toolbox: Toolbox, name: string, { structured }: ToolResult): Promise<boolean> {
+  if (structured === undefined) return false;
+  const tool = await toolbox.find(name).catch(() => undefined);
+  return (await tool?.output?.check(structured))?.ok === true;
 }

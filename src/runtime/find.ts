@@ -15,12 +15,12 @@ const MAX_READS = 3;
 
 /** Finds a tool by reference. Throws `not_found`, `ambiguous` or `invalid_ref`. */
 export function findTool(
-  { catalog, executors }: Pick<CallParts, 'catalog' | 'executors'>,
+  { catalog, executors, cascade }: Pick<CallParts, 'catalog' | 'executors' | 'cascade'>,
   ref: string,
   { snapshot, options, nesting = OUTERMOST }: CallScope,
 ): Tool | Promise<Tool> {
   const { caller = CODE, offer = [], found } = options;
-  const { within, named } = nesting;
+  const { within, named, narrowing } = nesting;
   const isModel = caller.kind === 'model';
   if (found !== undefined && !isModel) return found;
   const { policy } = snapshot;
@@ -29,7 +29,12 @@ export function findTool(
     visibleOnly: isModel && named === 'by-caller',
     offeredOnly: isModel,
     offer,
-    mayName: (tool: Tool) => findDenial(tool, caller, { policy, within }) === undefined,
+    // Called for hints only (POL-8).
+    mayName: (tool: Tool) => {
+      const above = cascade.narrowingAbove(tool, catalog.list(snapshot).skills, snapshot);
+      const inherited = toRuleLists(joinNarrowing(narrowing, above));
+      return findDenial(tool, caller, { policy, within, inherited }) === undefined;
+    },
   };
   const find = (): Tool => executors.withDigest(catalog.find(ref, reach));
   return readSettled(catalog, snapshot, () => retryChanged(find), ref);

@@ -4,12 +4,12 @@ import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'no
 import { createRequire } from 'node:module';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import { isDeepStrictEqual } from 'node:util';
 import fc from 'fast-check';
 import jsonata from 'jsonata';
 import { describe, expect } from 'vitest';
 import type { NodeToolbox } from '../../../src/node.js';
+import { CORPORA } from '../../support/corpora.js';
 import { rounds, THOROUGH } from '../../support/effort.js';
 import { spec, specIf } from '../../support/spec.js';
 import { createWorkspace } from '../../support/workspace.js';
@@ -32,8 +32,6 @@ interface Case {
   readonly error?: { readonly code: string };
 }
 
-const ROOT = fileURLToPath(new URL('../../..', import.meta.url));
-const CORPORA = process.env.WIELD_CORPORA ?? resolve(ROOT, '..', 'shared/corpora');
 const FILE = resolve(CORPORA, 'jsonata/cases.jsonl');
 const cases: Case[] = existsSync(FILE)
   ? readFileSync(FILE, 'utf8')

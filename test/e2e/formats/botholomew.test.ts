@@ -6,6 +6,7 @@ import { getToolsByGroup } from '../../../src/helpers.js';
 import { defineTool, LinePatchSchema, textOf } from '../../../src/index.js';
 import { createTestToolbox } from '../../../src/testing.js';
 import { json, wield } from '../../support/cli.js';
+import { connectStdio } from '../../support/clients.js';
 import { createModuleWorkspace } from '../../support/modules.js';
 import { finding } from '../../support/spec.js';
 
@@ -115,13 +116,22 @@ describe('names of botholomew', () => {
     expect((await workspace.toolbox().call('membot_read', { path: 'x' }, MODEL)).error?.code).toBe('not_found');
   });
 
-  finding('004-32 CTX-51', '`wield membot` is `wield context`, unless a tool has that name', async () => {
+  finding('004-32 004-59 CTX-51', '`wield membot` is `wield context`, unless a tool has that name', async () => {
     const workspace = createModuleWorkspace();
     const lines = Array.from({ length: 40 }, (_, at) => `line ${at + 1}`).join('\n');
     await wield(workspace, ['membot', 'write', 'notes/meeting.md', '--content', lines]);
     const read = await wield(workspace, ['membot', 'read', 'notes/meeting.md', '--offset', '10', '--limit', '20']);
     expect(read.stdout.trim().split('\n')).toEqual(lines.split('\n').slice(9, 29));
     expect((await wield(workspace, ['membot', 'tree', 'notes', '--max-depth', '3'])).stdout).toContain('meeting.md');
+    // 004-59: its names of parameters are flags too.
+    for (const flag of ['--logical-path', '--logical_path']) {
+      const named = await wield(workspace, ['membot', 'read', flag, 'notes/meeting.md', '--limit', '1']);
+      expect(named.stdout.trim()).toBe('line 1');
+    }
+    await wield(workspace, ['context', 'write', 'n.json', '--content', '[1,2]']);
+    const args = ['--logical-path=n.json', '--expression', '$sum($)', '--output-logical-path', 'sum.json'];
+    expect((await wield(workspace, ['membot', 'query', ...args])).stdout).toContain('wrote sum.json');
+    expect((await wield(workspace, ['membot', 'read', '--help'])).stdout).not.toContain('logical');
     expect((await wield(workspace, ['--help'])).stdout).not.toContain('membot');
     workspace.script('membot', '#!/bin/sh\n# @description Own.\necho own\n');
     expect((await wield(workspace, ['membot'])).stdout).toBe('own\n');
@@ -173,6 +183,38 @@ finding('D15 MOD-13', 'a failure keeps what else the tool returned', async () =>
   // Output that does not match its schema is still withheld (MOD-12).
   expect(await toolbox.call('own', { bad: true })).not.toHaveProperty('structured');
 });
+
+finding(
+  'D15 MOD-13',
+  'a failure over MCP has it as structured content, unless the output schema forbids that',
+  async () => {
+    const workspace = createModuleWorkspace();
+    const tool = (name: string, output: string): string =>
+      `export const ${name} = { name: '${name}', description: 'x', inputSchema: { type: 'object' }, ${output} execute: () => ({
+  is_error: true, error_type: 'path_conflict', message: 'taken', next_action_hint: 'read it', versions: [1, 2],
+}) };\n`;
+    const schema = (required: string): string => `outputSchema: { type: 'object', required: ['${required}'] },`;
+    workspace.module(
+      'free.tool.mjs',
+      tool('free', '') + tool('fits', schema('versions')) + tool('other', schema('path')),
+    );
+    for (const protocol of ['older', 'newer'] as const) {
+      const client = await connectStdio(workspace, protocol, []);
+      await client.listTools();
+      const call = (name: string) => client.callTool({ name, arguments: {} });
+      for (const name of ['free', 'fits']) {
+        const { isError, structuredContent, content, _meta } = await call(name);
+        expect([isError, structuredContent]).toMatchObject([true, { is_error: true, versions: [1, 2] }]);
+        expect(JSON.stringify(content)).toContain('[path_conflict] taken');
+        expect(_meta).not.toHaveProperty(['wield/structured']);
+      }
+      // Clients of the older version validate it even with `isError`.
+      const other = await call('other');
+      expect(other).not.toHaveProperty('structuredContent');
+      expect(other).toMatchObject({ isError: true, _meta: { 'wield/structured': { versions: [1, 2] } } });
+    }
+  },
+);
 
 finding('N13 POL-20', 'the group command of a module that is not trusted says so', async () => {
   const workspace = createModuleWorkspace({ trusted: false });

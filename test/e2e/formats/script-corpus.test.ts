@@ -2,9 +2,9 @@
 
 import { existsSync, readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import { describe, expect } from 'vitest';
 import { textOf } from '../../../src/index.js';
+import { CORPORA } from '../../support/corpora.js';
 import { spec, specIf } from '../../support/spec.js';
 import { createWorkspace } from '../../support/workspace.js';
 
@@ -22,8 +22,6 @@ interface Case {
   };
 }
 
-const CORPORA =
-  process.env.WIELD_CORPORA ?? resolve(fileURLToPath(new URL('../../../..', import.meta.url)), 'shared/corpora');
 const FILE = resolve(CORPORA, 'scripts/contract-cases.jsonl');
 const cases: Case[] = existsSync(FILE)
   ? readFileSync(FILE, 'utf8')

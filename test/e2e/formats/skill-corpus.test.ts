@@ -2,8 +2,8 @@
 
 import { existsSync, readFileSync } from 'node:fs';
 import { basename, dirname, resolve } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import { expect } from 'vitest';
+import { CORPORA } from '../../support/corpora.js';
 import { specIf } from '../../support/spec.js';
 import { createWorkspace } from '../../support/workspace.js';
 
@@ -12,8 +12,6 @@ interface Found {
   readonly frontmatter: string;
 }
 
-const CORPORA =
-  process.env.WIELD_CORPORA ?? resolve(fileURLToPath(new URL('../../../..', import.meta.url)), 'shared/corpora');
 const FILE = resolve(CORPORA, 'skills/wshobson-agents.jsonl');
 const found: Found[] = existsSync(FILE)
   ? readFileSync(FILE, 'utf8')

@@ -7,6 +7,7 @@ import { registerTool } from '../../../src/helpers.js';
 import { textOf } from '../../../src/index.js';
 import type { NodeToolbox } from '../../../src/node.js';
 import { json, wield } from '../../support/cli.js';
+import { connectStdio } from '../../support/clients.js';
 import { createSkillWorkspace, declare, writeSkill } from '../../support/commands.js';
 import { createModuleWorkspace, type ModuleWorkspace, moduleText } from '../../support/modules.js';
 import { shellScript } from '../../support/shell-script.js';
@@ -172,6 +173,8 @@ describe('trust rules of a skill', () => {
     govern(workspace, trust('wipe($deny)'));
     expect(await names()).not.toContain('wipe');
     expect((await toolbox.search('wipe', 5, MODEL)).map(({ name }) => name)).not.toContain('wipe');
+    const close = await toolbox.call('wip', {}, MODEL);
+    expect([close.error?.code, JSON.stringify(close)]).toEqual(['not_found', expect.not.stringContaining('wipe')]);
     govern(workspace, trust('wipe(path=x,$deny)'));
     expect(await names()).toContain('wipe');
 
@@ -182,6 +185,32 @@ describe('trust rules of a skill', () => {
     writeSkill(skills, 'notes', { header: trust('note($deny)') });
     expect((await other.list(MODEL)).map(({ name }) => name)).not.toContain('note');
     expect((await other.call('note', {}, MODEL)).error?.code).toBe('denied');
+  });
+
+  spec('RES-44 POL-8', 'name what they deny to no client of a server', async () => {
+    const workspace = createRuledWorkspace();
+    writeSkill(workspace, 'guide', { text: 'Use :tool[wipe] and :tool[relay]; see :skill[../plans].' });
+    writeSkill(workspace, 'plans', { header: 'metadata:\n  params: { day: string }', text: 'Plan.' });
+    const said = async (): Promise<string> => {
+      // A new client, since it caches the listing.
+      const client = await connectStdio(workspace, 'newer', ['--with', 'skills']);
+      const { tools } = await client.listTools();
+      const call = (name: string, args: Record<string, string>) =>
+        client.callTool({ name, arguments: args }).catch((error: Error) => error.message);
+      const answers = [
+        await call('wip', {}),
+        await call('read_skill', { skill_name: 'guide' }),
+        await call('read_skill', { skill_name: 'plan' }),
+        await call('skill-list', {}),
+      ];
+      return JSON.stringify([tools, answers]);
+    };
+    expect(await said()).toMatch(/wipe.*`wipe`.*`plans`/s);
+    govern(workspace, trust('wipe($deny) plans($deny)'));
+    const narrowed = await said();
+    expect(narrowed).toContain('`relay`');
+    // The text of a skill is its author's; what wield adds names neither.
+    expect(narrowed.replaceAll(/:(?:tool|skill)\[[^\]]*\]/g, '')).not.toMatch(/wipe|plans/);
   });
 });
 

@@ -2,7 +2,6 @@
 
 import { existsSync, readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import fc from 'fast-check';
 import { expect } from 'vitest';
@@ -10,12 +9,11 @@ import { lower } from '../../../src/adapters/lowering/lower.js';
 import { ANTHROPIC, ANY_PROVIDER, OLLAMA, OPENAI } from '../../../src/adapters/lowering/profile.js';
 import type { JsonSchema } from '../../../src/core/schema.js';
 import { createJsonSchema } from '../../../src/schema/json.js';
+import { CORPORA } from '../../support/corpora.js';
 import { refusals } from '../../support/provider-rules.js';
 import { specIf } from '../../support/spec.js';
 import { valuesOf } from '../../support/valid-values.js';
 
-const CORPORA =
-  process.env.WIELD_CORPORA ?? resolve(fileURLToPath(new URL('../../../..', import.meta.url)), 'shared/corpora');
 const FILE = resolve(CORPORA, 'schemas/mcp-tools.jsonl');
 const found: { name: string; inputSchema: JsonSchema }[] = existsSync(FILE)
   ? readFileSync(FILE, 'utf8')
