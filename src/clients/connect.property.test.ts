@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import fc from 'fast-check';
 import { afterAll, expect } from 'vitest';
+import { rounds } from '../../test/support/effort.js';
 import { spec } from '../../test/support/spec.js';
 import { applyPlan, findFile, planConnect, planUndo } from './connect.js';
 import { valueAt } from './forms/form.js';
@@ -137,7 +138,7 @@ for (const client of CLIENTS.filter(({ id }) => WAYS.includes(id))) {
         expect(readFileSync(file.path, 'utf8')).toBe(text);
         expect(store.find(file.path, [...table, 'wield'])).toEqual([]);
       }),
-      { numRuns: 40 },
+      { numRuns: rounds(12, 40) },
     );
   });
 
@@ -160,7 +161,7 @@ for (const client of CLIENTS.filter(({ id }) => WAYS.includes(id))) {
         const left = readFileSync(file.path, 'utf8').replace(/^\ufeff/, '');
         expect(valueAt(client.form.parse(left), table) ?? {}).toEqual(tables);
       }),
-      { numRuns: 20 },
+      { numRuns: rounds(8, 20) },
     );
   });
 }

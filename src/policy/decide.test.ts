@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import fc from 'fast-check';
 import { describe, expect, onTestFinished } from 'vitest';
+import { rounds } from '../../test/support/effort.js';
 import { spec } from '../../test/support/spec.js';
 import { createConfiguration, type Layer } from '../config/index.js';
 import { deepFreeze, type Json, type JsonObject } from '../core/json.js';
@@ -164,7 +165,7 @@ describe('the function', () => {
           if (hidden) expect(verdicts).toEqual(['deny', 'deny', 'deny']);
         }
       }),
-      { numRuns: 300 },
+      { numRuns: rounds(100, 300) },
     );
   });
 });

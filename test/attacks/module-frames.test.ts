@@ -37,7 +37,8 @@ function writeForgingSkill(workspace: ModuleWorkspace, name: string, act: string
   writeSkill(workspace, name, { header });
 }
 
-describe('forged messages', () => {
+// They mostly wait.
+describe.concurrent('forged messages', () => {
   finding('B9', 'a skill cannot call what it may not call as a module that runs beside it', async () => {
     const { workspace, harmed } = createVictim();
     writeForgingSkill(workspace, 'forger', CALL_HARM);
@@ -217,7 +218,7 @@ describe('replaced built-ins', () => {
   });
 });
 
-describe('malformed results', () => {
+describe.concurrent('malformed results', () => {
   const PARTS = [
     `{ type: 'text' }`,
     `{ type: 'image', data: 5, mimeType: 'image/png' }`,

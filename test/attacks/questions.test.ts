@@ -9,6 +9,7 @@ import { BINARY } from '../support/cli.js';
 import type { ProtocolVersion } from '../support/clients.js';
 import { call, codeOf, createQuestionWorkspace, say, TYPED, textOf } from '../support/questions.js';
 import { type Message, serveHttp, until } from '../support/server.js';
+import { onEnd } from '../support/share.js';
 import { finding } from '../support/spec.js';
 import type { Workspace } from '../support/workspace.js';
 
@@ -39,7 +40,7 @@ async function connect(
     return name.startsWith(SILENT) ? new Promise<never>(() => {}) : say(name);
   });
   await client.connect(transport);
-  onTestFinished(() => client.close());
+  onEnd(() => client.close());
   return { client, questions: () => questions };
 }
 
@@ -71,7 +72,8 @@ const askWith = async ({ client }: Asked, name = 'name'): Promise<Message> =>
   client.callTool(call(name), { timeout: 20_000 });
 
 for (const protocol of ['older', 'newer'] as const) {
-  describe(`${protocol} protocol version`, () => {
+  // Each with its own server.
+  describe.concurrent(`${protocol} protocol version`, () => {
     finding(
       'C1',
       'sixteen unanswered questions of a client do not affect another client over HTTP',

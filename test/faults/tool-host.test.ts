@@ -1,7 +1,7 @@
 // Faults of the tool host: they cost a call and its host, never the server.
 
 import { describe, expect } from 'vitest';
-import { json, wieldProcess as wield } from '../support/cli.js';
+import { json, wieldProcess } from '../support/cli.js';
 import { connectProcess } from '../support/clients.js';
 import { createModuleWorkspace, hostsOf, moduleText, PID, SLOW } from '../support/modules.js';
 import { sleep } from '../support/processes.js';
@@ -62,13 +62,14 @@ describe('ends', () => {
     ]);
     expect((await client.callTool({ name: 'exits', arguments: {} })).isError).toBe(true);
     expect((await client.callTool({ name: 'prints', arguments: {} })).content).toMatchObject([{ text: 'said' }]);
-    const run = await wield(workspace, ['call', 'prints', '--json']);
+    const run = await wieldProcess(workspace, ['call', 'prints', '--json']);
     expect(json(run)).toMatchObject({ ok: true, structured: 'said' });
     expect(run.stderr).toContain('from the import');
   });
 });
 
-describe('limits', () => {
+// They mostly wait.
+describe.concurrent('limits', () => {
   spec('MOD-15', 'ends an endless loop at its limit; other calls in the host can be retried', async () => {
     const workspace = createModuleWorkspace();
     workspace.module(

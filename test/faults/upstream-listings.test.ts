@@ -3,8 +3,9 @@
 import { readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect } from 'vitest';
-import { type CliRun, json, wieldProcess as wield } from '../support/cli.js';
+import { type CliRun, json, wield } from '../support/cli.js';
 import type { Message } from '../support/server.js';
+import { share } from '../support/share.js';
 import { spec } from '../support/spec.js';
 import { createUpstreamWorkspace, remoteTool, type UpstreamWorkspace } from '../support/upstream-workspace.js';
 
@@ -42,14 +43,16 @@ describe('a stored tool list', () => {
     ['has a tool of another server', line((one) => one.replace('"name":"far_one"', '"name":"near_one"'), 2)],
     ['is binary', () => '\u0000\u0001\u0002'.repeat(1000)],
   ];
+  const shared = share(listed);
   for (const [what, damage] of DAMAGES) {
     spec('UPS-3', `that ${what} is discarded and requested again`, async () => {
-      const workspace = await listed();
+      const workspace = shared();
+      const before = workspace.starts('far').length;
       for (const file of filesOf(workspace)) writeFileSync(file, damage(readFileSync(file, 'utf8')));
       expect(namesIn(await wield(workspace, ['list', '--json']))).toEqual(['far_one', 'far_two']);
-      expect(workspace.starts('far')).toHaveLength(2);
+      expect(workspace.starts('far')).toHaveLength(before + 1);
       expect(namesIn(await wield(workspace, ['list', '--json']))).toEqual(['far_one', 'far_two']);
-      expect(workspace.starts('far')).toHaveLength(2);
+      expect(workspace.starts('far')).toHaveLength(before + 1);
     });
   }
 

@@ -73,7 +73,8 @@ async function serve(workspace: UpstreamWorkspace): Promise<StdioServer> {
 const listedBy = async (server: StdioServer): Promise<string[]> =>
   (await server.request(`list-${++ids}`, 'tools/list')).result.tools.map(({ name }: { name: string }) => name);
 
-describe('a server that does not start', () => {
+// They mostly wait.
+describe.concurrent('a server that does not start', () => {
   for (const [mode, says] of [
     ['exits', /exited with status 2; last output: first line \| no configuration found/],
     ['gone', /exited with status 4/],

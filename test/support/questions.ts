@@ -41,14 +41,13 @@ import { join } from 'node:path';
 const begin = ({ workdir }, name) => appendFileSync(join(workdir, 'begun'), name + '\\n');
 `;
 
-/** Modules: `name` asks for a line, `order` for the form, `both` for one after the other. */
+/** A module with tools: `name` asks for a line, `order` for the form, `both` for one after the other. */
 export function createQuestionWorkspace(): QuestionWorkspace {
   const workspace = createModuleWorkspace();
+  const tools: string[] = [];
   const add = (name: string, body: string): void => {
-    workspace.module(
-      `${name}.tool.mjs`,
-      moduleText(name, `async (input, context) => { begin(context, '${name}'); ${body} }`, BEGIN),
-    );
+    const execute = `async (input, context) => { begin(context, '${name}'); ${body} }`;
+    tools.push(moduleText(name, execute).replace('const tool =', `const ${name}Tool =`));
   };
   const form = JSON.stringify(FORM);
   add('name', `return 'heard ' + (await context.ask('Whose name' + (input.what ?? '') + '?'));`);
@@ -61,6 +60,7 @@ export function createQuestionWorkspace(): QuestionWorkspace {
   add('several', `return Promise.all(['one', 'two', 'three'].map((which) => context.ask('Which is ' + which + '?')));`);
   add('page', `return context.elicit({ message: 'Sign in.', url: 'https://example.org/in?a=1', id: 'e1' });`);
   add('outer', `return (await context.toolbox.call('name', {})).content[0].text;`);
+  workspace.module('questions.tool.mjs', BEGIN + tools.join('\n'));
   return {
     ...workspace,
     begun: () => {

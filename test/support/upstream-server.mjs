@@ -117,7 +117,7 @@ const BAD = {
   'deep-structured': (id) => answerRaw(id, `{${SAID},"structuredContent":{"x":${nested(10_000)}}}`),
   proto: (id) => answerRaw(id, `{${SAID},"structuredContent":{"__proto__":{"polluted":true}}}`),
   'proto-result': (id) => answerRaw(id, `{"__proto__":{"isError":true},${SAID}}`),
-  huge: (id) => answerRaw(id, `{"content":[{"type":"text","text":"${'x'.repeat(100 * 1024 * 1024)}"}]}`),
+  huge: (id) => answerRaw(id, `{"content":[{"type":"text","text":"${'x'.repeat(24 * 1024 * 1024)}"}]}`),
   'wrong-id': (id) => {
     for (const other of [`${id}0`, 'w999999', 7, null, true, {}, []])
       raw(JSON.stringify({ jsonrpc: '2.0', id: other, result: text('of another') }));

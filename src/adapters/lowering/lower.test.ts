@@ -95,7 +95,7 @@ const schemas = nodes.object.map((schema) => ({
   $defs: DEFS,
 }));
 
-const RUNS = rounds(60, 250);
+const RUNS = rounds(40, 250);
 
 const ajv = new Ajv2020({ strict: false, validateFormats: false, logger: false });
 

@@ -10,7 +10,7 @@ import { json, wield } from '../../support/cli.js';
 import { createSkillWorkspace, declare, writeSkill } from '../../support/commands.js';
 import { shellScript } from '../../support/shell-script.js';
 import { spec } from '../../support/spec.js';
-import { createWorkspace, type Workspace } from '../../support/workspace.js';
+import { createWorkspace, LATER, type Workspace } from '../../support/workspace.js';
 
 const MINUTE = 60_000;
 
@@ -220,7 +220,7 @@ describe('the cascade', () => {
 
   spec('RES-15', 'resolves a dense graph of skills quickly', async () => {
     const workspace = createWorkspace();
-    const names = Array.from({ length: 40 }, (_, index) => `s${index}`);
+    const names = Array.from({ length: 24 }, (_, index) => `s${index}`);
     for (const [index, name] of names.entries()) {
       const inherit = names.slice(index + 1);
       writeSkill(workspace, name, {
@@ -228,7 +228,7 @@ describe('the cascade', () => {
       });
     }
     const { permissions } = await workspace.toolbox().catalog.cascade('s0');
-    expect(permissions).toHaveLength(40);
+    expect(permissions).toHaveLength(24);
   });
 
   spec('RES-18', 'is cached and follows every change of its dependencies', async () => {
@@ -268,8 +268,7 @@ describe('the cascade', () => {
     const tools = [{ name: 'given', description: 'x', execute: () => 1 }];
     govern(workspace, '.', 'project', 'allowed-tools: x');
     // A file younger than the resolution of the file system clock is read again each time.
-    await new Promise((resolve) => setTimeout(resolve, 2200));
-    const toolbox = workspace.toolbox({ tools });
+    const toolbox = workspace.toolbox({ tools, now: LATER });
     const first = await toolbox.catalog.cascade('given');
     expect(await toolbox.catalog.cascade('given')).toBe(first);
     govern(workspace, '.', 'project', 'allowed-tools: y');

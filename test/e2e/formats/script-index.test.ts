@@ -7,7 +7,7 @@ import { checksum } from '../../../src/files/checksum.js';
 import { type CliRun, json, wield } from '../../support/cli.js';
 import { createSkillWorkspace, writeSkill } from '../../support/search.js';
 import { spec } from '../../support/spec.js';
-import { createWorkspace, type Workspace } from '../../support/workspace.js';
+import { createWorkspace, LATER, type Workspace } from '../../support/workspace.js';
 
 const saying = (word: string): string =>
   `#!/bin/sh\n# @description Say ${word}.\n# @param a string A\n# @tag t\necho ${word}\n`;
@@ -26,14 +26,16 @@ const indexFiles = (workspace: Workspace): string[] => {
 };
 const listing = (run: CliRun): [string, string][] =>
   json(run).tools.map((tool: { name: string; description: string }) => [tool.name, tool.description]);
-const settled = () => new Promise((resolve) => setTimeout(resolve, 2300));
+
+/** Runs a command by a clock that says that all files are old enough to trust their times. */
+const wieldLater = (workspace: Workspace, args: readonly string[]): Promise<CliRun> =>
+  wield(workspace, args, { now: LATER });
 
 spec('RES-13 CLI-12', 'lists from the index in a second process, and logs it at debug level', async () => {
   const workspace = createFull();
-  await settled();
-  const first = await wield(workspace, ['list', '--json']);
+  const first = await wieldLater(workspace, ['list', '--json']);
   expect(indexFiles(workspace)).toHaveLength(1);
-  const second = await wield(workspace, ['list', '--json', '--verbose']);
+  const second = await wieldLater(workspace, ['list', '--json', '--verbose']);
   expect(second.stderr).toContain('listed from the index on disk');
   expect(second.stdout).toBe(first.stdout);
   expect(json(second).tools).toHaveLength(COUNT);
@@ -42,15 +44,14 @@ spec('RES-13 CLI-12', 'lists from the index in a second process, and logs it at 
 
 spec('SCR-15 RES-13', 'sees every change in the next process, with or without index', async () => {
   const workspace = createFull();
-  await settled();
-  await wield(workspace, ['list', '--json']);
+  await wieldLater(workspace, ['list', '--json']);
   const tools = join(workspace.dir, '.agents/tools');
   workspace.script('t10', saying('new'));
   chmodSync(join(tools, 't11'), 0o644);
   unlinkSync(join(tools, 't12'));
   renameSync(join(tools, 't13'), join(tools, 'moved'));
   workspace.script('t99', saying('added'));
-  const after = listing(await wield(workspace, ['list', '--json']));
+  const after = listing(await wieldLater(workspace, ['list', '--json']));
   expect(after.map(([name]) => name)).toEqual([
     'moved',
     't10',
@@ -58,9 +59,9 @@ spec('SCR-15 RES-13', 'sees every change in the next process, with or without in
     't99',
   ]);
   expect(after).toContainEqual(['t10', 'Say new.']);
-  expect((await wield(workspace, ['call', 't10', '--a', 'x'])).stdout).toBe('new\n');
-  expect((await wield(workspace, ['call', 'moved', '--a', 'x'])).stdout).toBe('w3\n');
-  for (const name of ['t11', 't12', 't13']) expect((await wield(workspace, ['call', name])).status).toBe(3);
+  expect((await wieldLater(workspace, ['call', 't10', '--a', 'x'])).stdout).toBe('new\n');
+  expect((await wieldLater(workspace, ['call', 'moved', '--a', 'x'])).stdout).toBe('w3\n');
+  for (const name of ['t11', 't12', 't13']) expect((await wieldLater(workspace, ['call', name])).status).toBe(3);
 });
 
 spec('SCR-15 RES-13', 'sees an edit of the same size right after the index was written', async () => {
@@ -73,8 +74,7 @@ spec('SCR-15 RES-13', 'sees an edit of the same size right after the index was w
 
 spec('RES-13', 'discards and rebuilds a corrupt, truncated, foreign or older index', async () => {
   const workspace = createFull();
-  await settled();
-  const truth = (await wield(workspace, ['list', '--json'])).stdout;
+  const truth = (await wieldLater(workspace, ['list', '--json'])).stdout;
   const [file] = indexFiles(workspace);
   const good = readFileSync(file!);
   const flipped = (at: number): Buffer => {
@@ -99,7 +99,7 @@ spec('RES-13', 'discards and rebuilds a corrupt, truncated, foreign or older ind
   ];
   for (const [what, damage] of damages) {
     writeFileSync(file!, damage);
-    const run = await wield(workspace, ['list', '--json']);
+    const run = await wieldLater(workspace, ['list', '--json']);
     expect(run.stdout, what).toBe(truth);
     expect(readFileSync(file!).equals(good), `${what}: rebuilt`).toBe(true);
   }
@@ -107,8 +107,7 @@ spec('RES-13', 'discards and rebuilds a corrupt, truncated, foreign or older ind
 
 spec('RES-13', 'does not change calls with a forged index', async () => {
   const workspace = createFull();
-  await settled();
-  await wield(workspace, ['list', '--json']);
+  await wieldLater(workspace, ['list', '--json']);
   const [file] = indexFiles(workspace);
   const evil = workspace.write('evil', '#!/bin/sh\n# @description E\necho evil\n', 0o755);
   const text = readFileSync(file!, 'utf8');
@@ -118,13 +117,13 @@ spec('RES-13', 'does not change calls with a forged index', async () => {
     .replace('Say w0.', 'Say evil.');
   writeFileSync(file!, `${body}end\t${checksum(Buffer.from(body))}\n`);
   // The forgery is good enough to be listed, which is what makes the rest worth something.
-  expect(listing(await wield(workspace, ['list', '--json']))).toContainEqual(['t10', 'Say evil.']);
-  expect((await wield(workspace, ['call', 't10', '--a', 'x'])).stdout).toBe('w0\n');
-  expect(json(await wield(workspace, ['show', 't10', '--json']))).toMatchObject({
+  expect(listing(await wieldLater(workspace, ['list', '--json']))).toContainEqual(['t10', 'Say evil.']);
+  expect((await wieldLater(workspace, ['call', 't10', '--a', 'x'])).stdout).toBe('w0\n');
+  expect(json(await wieldLater(workspace, ['show', 't10', '--json']))).toMatchObject({
     description: 'Say w0.',
     action: { file: join(workspace.dir, '.agents/tools/t10') },
   });
-  const toolbox = workspace.toolbox();
+  const toolbox = workspace.toolbox({ now: LATER });
   await toolbox.list();
   expect((await toolbox.call('t10', { a: 'x' })).content).toEqual([{ type: 'text', text: 'w0\n' }]);
 });
@@ -132,8 +131,7 @@ spec('RES-13', 'does not change calls with a forged index', async () => {
 spec('RES-13 RES-4 RES-14', 'detects and rebuilds an index with the wrong skill', async () => {
   const workspace = createSkillWorkspace();
   for (let at = 0; at < COUNT; at++) writeSkill(join(workspace.dir, 'skills', `entry${at}`), `w${at}`, [`tool_${at}`]);
-  await settled();
-  await wield(workspace, ['list', '--json']);
+  await wieldLater(workspace, ['list', '--json']);
   const forge = (): void => {
     for (const file of indexFiles(workspace)) {
       const text = readFileSync(file, 'utf8');
@@ -146,18 +144,18 @@ spec('RES-13 RES-4 RES-14', 'detects and rebuilds an index with the wrong skill'
     }
   };
   forge();
-  const said = async (name: string) => (await wield(workspace, ['call', name])).stdout;
+  const said = async (name: string) => (await wieldLater(workspace, ['call', name])).stdout;
   expect(await said('tool_1')).toBe('["say","w1"]\n');
   expect(await said('tool_2')).toBe('["say","w2"]\n');
   forge();
-  const toolbox = workspace.toolbox();
+  const toolbox = workspace.toolbox({ now: LATER });
   const described = async (name: string) => (await toolbox.list()).find((tool) => tool.name === name)?.description;
   // Accepted for listings; wield clean removes it.
   expect(await described('tool_3')).toBe('Forged.');
   toolbox.catalog.clearToolCache('tool_3');
   expect(await described('tool_3')).toBe('Says w3.');
   forge();
-  const other = workspace.toolbox();
+  const other = workspace.toolbox({ now: LATER });
   other.catalog.clearAllCaches();
   expect((await other.list()).map((tool) => tool.description)).not.toContain('Forged.');
 });
@@ -166,7 +164,7 @@ spec('RES-13', 'works without a writable index directory', async () => {
   const workspace = createFull();
   workspace.config('');
   writeFileSync(join(workspace.env.WIELD_HOME!, 'cache'), 'in the way');
-  const run = await wield(workspace, ['list', '--json']);
+  const run = await wieldLater(workspace, ['list', '--json']);
   expect(run.status).toBe(0);
   expect(json(run).tools).toHaveLength(COUNT);
 });

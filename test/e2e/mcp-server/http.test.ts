@@ -3,12 +3,13 @@
 import { existsSync } from 'node:fs';
 import { connect, createServer } from 'node:net';
 import { join } from 'node:path';
-import { describe, expect, onTestFinished } from 'vitest';
+import { describe, expect } from 'vitest';
 import { logRecords } from '../../support/audit.js';
 import { wield } from '../../support/cli.js';
 import { connectUrl } from '../../support/clients.js';
 import { sleep } from '../../support/processes.js';
 import { type HttpServer, type Message, OLDER, serveHttp, until } from '../../support/server.js';
+import { onEnd, share } from '../../support/share.js';
 import { spec } from '../../support/spec.js';
 import { createWorkspace, type Workspace } from '../../support/workspace.js';
 
@@ -67,9 +68,12 @@ async function expectServing({ url }: HttpServer): Promise<void> {
   expect(result.content).toEqual([{ type: 'text', text: 'hi you\n' }]);
 }
 
+// For tests that leave nothing behind.
+const shared = share(() => serveHttp(createTools()));
+
 describe('sessions of the older protocol version', () => {
   spec('SRV-5', 'returns 404 for unknown and ended sessions, 400 without a session (A48)', async () => {
-    const { url } = await serveHttp(createTools());
+    const { url } = shared();
     const list = { jsonrpc: '2.0', id: 1, method: 'tools/list' };
     expect((await post(url, list, { 'mcp-session-id': 'guessed' })).status).toBe(404);
     expect((await post(url, list)).status).toBe(400);
@@ -105,7 +109,7 @@ describe('sessions of the older protocol version', () => {
   });
 
   spec('SRV-5', 'separates equal request ids of two sessions (A49)', async () => {
-    const { url } = await serveHttp(createTools());
+    const { url } = shared();
     const [one, two] = [await openSession(url), await openSession(url)];
     expect(one).not.toBe(two);
     const answers = await Promise.all(
@@ -176,7 +180,7 @@ describe('sessions of the older protocol version', () => {
 
 describe('rejected requests', () => {
   spec('SRV-5', 'returns 415 for the content type, 400 for invalid JSON, 413 for too large bodies (A52)', async () => {
-    const server = await serveHttp(createTools());
+    const server = shared();
     const body = JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'tools/list' });
     for (const type of ['text/plain', 'application/x-www-form-urlencoded', 'multipart/form-data', 'text/json']) {
       expect((await post(server.url, body, { 'content-type': type })).status, type).toBe(415);
@@ -194,7 +198,7 @@ describe('rejected requests', () => {
   });
 
   spec('SRV-5', 'returns 413 for a too large Content-Length', async () => {
-    const server = await serveHttp(createTools());
+    const server = shared();
     const answer = await new Promise<string>((resolve, reject) => {
       const socket = connect(server.port, '127.0.0.1', () => {
         socket.write(
@@ -211,7 +215,7 @@ describe('rejected requests', () => {
   });
 
   spec('SRV-5', 'returns 404 for other paths, 405 for other methods, and a description for GET /', async () => {
-    const { url } = await serveHttp(createTools());
+    const { url } = shared();
     const at = (path: string, init?: RequestInit) => fetch(new URL(path, url), init);
     expect((await at('/nothing')).status).toBe(404);
     expect((await at('/mcp/x', { method: 'POST', headers: HEADERS, body: '{}' })).status).toBe(404);
@@ -225,13 +229,14 @@ describe('rejected requests', () => {
   });
 });
 
-describe('misbehaving clients', () => {
+// They mostly wait.
+describe.concurrent('misbehaving clients', () => {
   spec('SRV-5', 'do not delay others', async () => {
     const server = await serveHttp(createTools());
     const sockets = Array.from({ length: 100 }, (_, index) => {
       const socket = connect(server.port, '127.0.0.1');
       socket.on('error', () => {});
-      onTestFinished(() => void socket.destroy());
+      onEnd(() => void socket.destroy());
       // Half a header, half a body, no HTTP at all, and nothing.
       const head = `POST /mcp HTTP/1.1\r\nHost: 127.0.0.1:${server.port}\r\n`;
       const texts = [
@@ -249,7 +254,7 @@ describe('misbehaving clients', () => {
   });
 
   spec('SRV-5', 'are disconnected if they never finish their headers', async () => {
-    const server = await serveHttp(createTools());
+    const server = shared();
     const began = performance.now();
     await new Promise<void>((resolve) => {
       const socket = connect(server.port, '127.0.0.1', () => socket.write('POST /mcp HTTP/1.1\r\nHost: a\r\n'));
@@ -261,7 +266,7 @@ describe('misbehaving clients', () => {
   });
 
   spec('SRV-5', 'can reuse a connection for longer than the announced time', async () => {
-    const { url, port } = await serveHttp(createTools());
+    const { url, port } = shared();
     const stream = await post(url, {
       jsonrpc: '2.0',
       id: 0,
@@ -272,7 +277,7 @@ describe('misbehaving clients', () => {
     expect(stream.headers.get('keep-alive')).toBe('timeout=5');
     await stream.text();
     const socket = connect(port, '127.0.0.1');
-    onTestFinished(() => void socket.destroy());
+    onEnd(() => void socket.destroy());
     let received = '';
     socket.on('data', (chunk) => {
       received += chunk.toString('utf8');
@@ -289,7 +294,7 @@ describe('misbehaving clients', () => {
   });
 
   spec('SRV-5', 'answers many concurrent requests', async () => {
-    const { url } = await serveHttp(createTools());
+    const { url } = shared();
     const session = await openSession(url);
     const answers = await Promise.all(
       Array.from({ length: 150 }, (_, id) => callGreet(url, session, id, String(id)).then(messageOf)),
@@ -299,7 +304,7 @@ describe('misbehaving clients', () => {
 
   spec('SRV-5', 'reports a port that is in use', async () => {
     const taken = createServer().listen(0, '127.0.0.1');
-    onTestFinished(() => void taken.close());
+    onEnd(() => void taken.close());
     await new Promise((resolve) => taken.once('listening', resolve));
     const { port } = taken.address() as { port: number };
     const run = await wield(createTools(), ['serve', '--http', String(port)]);

@@ -22,7 +22,7 @@ import {
 import { shellScript } from '../../support/shell-script.js';
 import { spec } from '../../support/spec.js';
 
-const SETS = rounds(20, 200);
+const SETS = rounds(12, 200);
 const SEED = 20_261_115;
 // Each is similar to one name, and none is a prefix of another.
 const MISSING = ['file-rea', 'file-writ', 'deplo', 'looku', 'read_skil'];

@@ -6,6 +6,7 @@ import { ERROR_CODES } from '../../../src/core/error.js';
 import type { Part, ToolResult } from '../../../src/core/result.js';
 import { createToolbox } from '../../../src/index.js';
 import { echo, TYPED } from '../../support/echo-tool.js';
+import { rounds } from '../../support/effort.js';
 import { nodeScript, READ_STDIN, shellScript } from '../../support/shell-script.js';
 import { spec } from '../../support/spec.js';
 import { createWorkspace } from '../../support/workspace.js';
@@ -64,7 +65,7 @@ spec('RUN-1 TOOL-20 ERR-6', 'whatever is called with whatever, the outcome is a 
     fc.asyncProperty(ref, anything, async (name, input) => {
       expectShape(await toolbox.call(name, input));
     }),
-    { numRuns: 400 },
+    { numRuns: rounds(150, 400) },
   );
 });
 
