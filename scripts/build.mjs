@@ -1,5 +1,5 @@
 // Builds the package: the library (ES modules with types), the binary (CommonJS bundle with lazy chunks), the tool host
-// (ES modules) and the query program (one file).
+// (ES modules), the query program and the process helper (one file each).
 
 import { execFileSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
@@ -20,7 +20,7 @@ const { version } = JSON.parse(readFileSync(`${root}package.json`, 'utf8'));
 
 // `--bundles` keeps the library, for the mutation tests.
 const onlyBundles = process.argv.includes('--bundles');
-for (const name of onlyBundles ? ['dist/cli', 'dist/host', 'dist/query'] : ['dist'])
+for (const name of onlyBundles ? ['dist/cli', 'dist/host', 'dist/query', 'dist/helper'] : ['dist'])
   rmSync(`${root}${name}`, { recursive: true, force: true });
 if (!onlyBundles) {
   execFileSync(process.execPath, [`${root}node_modules/typescript/bin/tsc`, '-p', `${root}tsconfig.build.json`], {
@@ -171,6 +171,11 @@ await query.write({
   minify: { compress: true, mangle: true, codegen: { removeWhitespace: true } },
 });
 await query.close();
+
+// The helper process of a server.
+const helper = await rolldown({ input: `${root}src/process/helper-main.ts`, platform: 'node' });
+await helper.write({ dir: `${root}dist/helper`, format: 'cjs', entryFileNames: 'main.cjs', minify: READABLE });
+await helper.close();
 
 function escapeCharacter(character) {
   return `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`;

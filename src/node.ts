@@ -39,7 +39,6 @@ import { createPackageFormat, findAlteration } from './install/format.js';
 import type { ApprovalStore } from './policy/approvals.js';
 import { createConsents, createPinStore, type PinStore } from './policy/pins.js';
 import { createTrustStore, type TrustStore } from './policy/trust.js';
-import { createGuard } from './process/guard.js';
 import { assembleToolbox } from './runtime/create.js';
 import { createExecutors } from './runtime/execute.js';
 import { createLimiter } from './runtime/limiter.js';
@@ -159,13 +158,21 @@ export function createNodeToolbox(options: NodeToolboxOptions = {}): NodeToolbox
     instructions: (snapshot, asked) => createInstructions({ ...tools, world }, snapshot, asked),
     watch: watching.add,
   });
-  return { ...toolbox, machine, state: toState({ ...tools, files, workspace, parts, formats, upstreams }) };
+  return {
+    ...toolbox,
+    async close() {
+      await toolbox.close();
+      machine.helper.close();
+    },
+    machine,
+    state: toState({ ...tools, files, workspace, parts, formats, upstreams }),
+  };
 }
 
 type Files = ReturnType<typeof openFiles>;
 
 // State in files, apart from the tools themselves.
-function openFiles(options: NodeToolboxOptions, { world, wieldHome }: ToolboxMachine) {
+function openFiles(options: NodeToolboxOptions, { world, wieldHome, helper }: ToolboxMachine) {
   const { home, now } = world;
   const workdir =
     options.workdir === undefined
@@ -191,7 +198,7 @@ function openFiles(options: NodeToolboxOptions, { world, wieldHome }: ToolboxMac
       objects: join(wieldHome, 'objects'),
       now,
     },
-    beforeRun: options.guard ? createGuard(world) : undefined,
+    beforeRun: options.guard ? helper.start : undefined,
   };
 }
 

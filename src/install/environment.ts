@@ -5,10 +5,13 @@ import { assertPerson } from '../core/caller.js';
 import type { Settings } from '../core/settings.js';
 import type { Tool } from '../core/tool.js';
 import type { World } from '../core/world.js';
+import type { ProcessHelper } from '../process/helper.js';
 import type { ItemKind } from './manifest/item-name.js';
 
 export interface InstallEnvironment {
   readonly world: World;
+  /** Kills hooks if this process is killed. */
+  readonly helper: Pick<ProcessHelper, 'start'>;
   readonly paths: InstallPaths;
   /** Agent homes that items are linked into, absolute. */
   readonly homes: readonly string[];
@@ -97,7 +100,11 @@ export function agentHomes(configured: readonly string[], { env, home }: Pick<Wo
 
 /** The parts of a node toolbox that installing reads. */
 export interface ReadableToolbox {
-  readonly machine: { readonly wieldHome: string; readonly world: World };
+  readonly machine: {
+    readonly wieldHome: string;
+    readonly world: World;
+    readonly helper: Pick<ProcessHelper, 'start'>;
+  };
   readonly state: { configuration(): { readonly settings: Settings } };
 }
 
@@ -137,9 +144,9 @@ export function toReadOnlyEnvironment(toolbox: ReadableToolbox, own: Partial<Own
   };
 }
 
-function readFields({ machine: { world, wieldHome }, state }: ReadableToolbox) {
+function readFields({ machine: { world, wieldHome, helper }, state }: ReadableToolbox) {
   const { limits, homes } = state.configuration().settings;
-  return { world, paths: pathsOf(wieldHome), homes: agentHomes(homes, world), limits };
+  return { world, helper, paths: pathsOf(wieldHome), homes: agentHomes(homes, world), limits };
 }
 
 async function pinTools(toolbox: InstallingToolbox, items: readonly PinnedItem[]): Promise<void> {

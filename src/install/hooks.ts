@@ -6,7 +6,6 @@ import { digestParts } from '../files/digest.js';
 import { readStateFile } from '../files/read.js';
 import { writeFileAtomic } from '../files/write.js';
 import { baseEnvironment, findLimiter, limitLauncher, searchPath } from '../process/environment.js';
-import { createGuard } from '../process/guard.js';
 import { runProcess } from '../process/spawn.js';
 import type { Hook, InstallEnvironment, InstallPaths } from './environment.js';
 import { parseState } from './manifest/installed.js';
@@ -61,7 +60,6 @@ function loadApproved({ hooksFile }: InstallPaths): Set<string> {
 const TIMEOUT_MS = 15 * 60_000;
 const SHOWN_OUTPUT = 2000;
 const SHOWN_LINES = 500;
-let guard: (() => void) | undefined;
 
 // Reports the output of a hook line by line. A listener lifts the limit of a process, so the hook is stopped here.
 function showOutput({ limits, report }: InstallEnvironment) {
@@ -89,13 +87,12 @@ function showOutput({ limits, report }: InstallEnvironment) {
 
 /** Throws `tool_failed` with the end of the output if the hook fails (HOOK-3). */
 export async function runHook(hook: Hook, directory: string, environment: InstallEnvironment): Promise<void> {
-  const { world, limits, signal, report } = environment;
+  const { world, helper, limits, signal, report } = environment;
   const { event, run, item, source } = hook;
   const name = `the ${event} hook of ${item ?? source}`;
   const path = searchPath(world);
   // If wield is killed, the hook ends too: it must not write into files that recovery restores.
-  guard ??= createGuard(world);
-  guard();
+  helper.start();
   report({ kind: 'progress', text: `running ${name}` });
   const output = showOutput(environment);
   const outcome = await runProcess(

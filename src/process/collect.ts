@@ -1,11 +1,11 @@
-// Collects the output of a process, with one cap over both streams, in memory or spilled to a result store.
+// Reads and collects the output of a process, with one cap over both streams, in memory or spilled to a result store.
 
 import type { ChildProcess } from 'node:child_process';
 import type { Readable } from 'node:stream';
 import type { Spill } from '../core/executor.js';
 import type { ResultWriter } from '../core/store.js';
 import type { World } from '../core/world.js';
-import type { ProcessOutcome, ProcessRequest } from './request.js';
+import type { ProcessOutcome, ProcessRequest, Receive } from './request.js';
 
 // How long to wait for output after the process has ended: a process that left its group may hold the pipes.
 const DRAIN_MS = 100;
@@ -14,69 +14,33 @@ const DRAIN_LIMIT_MS = { exit: 1000, timeout: 1000, cancelled: 50, capped: 50 } 
 
 /** The progress of reading both streams. */
 interface ReadState {
-  /** Chunks that the listener has not processed yet. */
+  /** Chunks that the receiver has not processed yet. */
   held: number;
   lastOutput: number;
-  /** Whether there was output. */
-  begun: boolean;
-  /** The call is over; the listener is not called again. */
-  over: boolean;
 }
 
-/**
- * Reads both streams. With a listener the cap only limits what is kept; without one, exceeding it calls
- * `onExceeded`.
- */
-export function collectOutput(child: ChildProcess, request: ProcessRequest, world: World, onExceeded: () => void) {
-  const { onOutput, filterStderr } = request;
-  const budget: Budget = { left: request.outputBytes, exceeded: false };
-  const stdout = createCollector(budget, request.spill);
-  const stderr = createCollector(budget);
-  const state: ReadState = { held: 0, lastOutput: world.monotonic(), begun: false, over: false };
-  const read = (from: 'stdout' | 'stderr'): Promise<void> => {
-    const collector = from === 'stdout' ? stdout : stderr;
-    return readStream(child[from]!, state, world, (raw) => {
-      const chunk = from === 'stderr' && filterStderr ? filterStderr(raw) : raw;
-      if (chunk.length === 0) return undefined;
-      if (!state.begun) request.onFirstOutput?.();
-      state.begun = true;
-      collector.add(chunk);
-      if (onOutput !== undefined) return () => onOutput(chunk, from);
-      if (budget.exceeded) onExceeded();
-      return undefined;
-    });
-  };
+/** Reads both streams. A stream is paused while the promise of its receiver is pending. */
+export function readOutput(child: ChildProcess, receive: Receive, world: World) {
+  const state: ReadState = { held: 0, lastOutput: world.monotonic() };
+  const read = (from: 'stdout' | 'stderr'): Promise<void> =>
+    readStream(child[from]!, state, world, (chunk) => receive(chunk, from));
   const closed = Promise.all([read('stdout'), read('stderr')]);
   return {
     /**
      * Resolves when both streams are closed, nothing came for a while, the limit is reached, or on `stopped`. The
-     * output of a process that ended by itself is read to its end, however slow the listener is.
+     * output of a process that ended by itself is read to its end, however slow the receiver is.
      */
     drained: (ending: ProcessOutcome['ending'], stopped: Promise<void>): Promise<void> =>
       drain(ending, Promise.race([closed, stopped]), state, world),
-    /** Returns what was kept, and stops calling the listener. */
-    finish() {
-      state.over = true;
-      return {
-        spilled: stdout.spilled(),
-        stdout: stdout.bytes(),
-        stderr: stderr.bytes(),
-        keptBytes: stdout.length() + stderr.length(),
-        exceeded: budget.exceeded,
-        ...(budget.fault === undefined ? {} : { fault: budget.fault }),
-      };
-    },
   };
 }
 
-/** Reads a stream to its end, pausing it while the function returned by `onChunk` is pending. */
 function readStream(
   stream: Readable,
   state: ReadState,
   world: World,
-  onChunk: (chunk: Buffer) => (() => void | Promise<void>) | undefined,
+  receive: (chunk: Buffer) => void | Promise<void>,
 ): Promise<void> {
-  // Node resumes a paused stream when its process exits, so chunks also wait for each other.
   let last: Promise<void> | undefined;
   const hold = (wait: Promise<void>): void => {
     state.held++;
@@ -93,11 +57,9 @@ function readStream(
     last = mine;
   };
   return new Promise((resolve) => {
-    stream.on('data', (raw: Buffer) => {
+    stream.on('data', (chunk: Buffer) => {
       state.lastOutput = world.monotonic();
-      const notify = onChunk(raw);
-      if (notify === undefined) return;
-      const wait = last === undefined ? notify() : last.then(() => (state.over ? undefined : notify()));
+      const wait = receive(chunk);
       if (wait !== undefined) hold(wait);
     });
     stream.once('close', () => {
@@ -133,6 +95,64 @@ async function drain(
     waited += world.monotonic() - began;
     if (world.monotonic() - state.lastOutput >= DRAIN_MS || waited >= DRAIN_LIMIT_MS[ending]) return;
   }
+}
+
+/**
+ * Returns a receiver of output. With a listener the cap only limits what is kept; without one, exceeding it calls
+ * `onExceeded`.
+ */
+export function createOutput(request: ProcessRequest, onExceeded: () => void) {
+  const { onOutput, filterStderr } = request;
+  const budget: Budget = { left: request.outputBytes, exceeded: false };
+  const stdout = createCollector(budget, request.spill);
+  const stderr = createCollector(budget);
+  const notify = { stdout: createQueue(), stderr: createQueue() };
+  let isBegun = false;
+  let isOver = false;
+  const receive: Receive = (raw, from) => {
+    const chunk = from === 'stderr' && filterStderr ? filterStderr(raw) : raw;
+    if (chunk.length === 0) return undefined;
+    if (!isBegun) request.onFirstOutput?.();
+    isBegun = true;
+    (from === 'stdout' ? stdout : stderr).add(chunk);
+    if (onOutput !== undefined) return notify[from](() => (isOver ? undefined : onOutput(chunk, from)));
+    if (budget.exceeded) onExceeded();
+    return undefined;
+  };
+  return {
+    receive,
+    /** Returns what was kept, and stops calling the listener. */
+    finish() {
+      isOver = true;
+      return {
+        spilled: stdout.spilled(),
+        stdout: stdout.bytes(),
+        stderr: stderr.bytes(),
+        keptBytes: stdout.length() + stderr.length(),
+        exceeded: budget.exceeded,
+        ...(budget.fault === undefined ? {} : { fault: budget.fault }),
+      };
+    },
+  };
+}
+
+/**
+ * Returns a function that calls others one after the other, immediately if none is pending. Pausing a stream is not
+ * enough, because Node resumes it when its process exits.
+ */
+function createQueue(): (act: () => void | Promise<void>) => void | Promise<void> {
+  let last: Promise<void> | undefined;
+  return (act) => {
+    const wait = last === undefined ? act() : last.then(act);
+    if (wait === undefined) return undefined;
+    const mine = wait
+      .catch(() => {})
+      .then(() => {
+        if (last === mine) last = undefined;
+      });
+    last = mine;
+    return mine;
+  };
 }
 
 /** The number of bytes that may still be kept, shared by both streams. */

@@ -81,6 +81,11 @@ export function killMarked(mark: string, platform: string): void {
   }
 }
 
+/** Kills all processes of a wield process, given the prefix of its marks. */
+export function killAllMarked(own: string, platform: string): void {
+  killMarked(`${own}-\\d+`, platform);
+}
+
 const EXEC_MS = 5;
 
 function pause(milliseconds: number): void {

@@ -2,6 +2,7 @@
 
 import type { Spill } from '../core/executor.js';
 import type { ResultWriter } from '../core/store.js';
+import type { World } from '../core/world.js';
 
 export interface ProcessRequest {
   /** The command line; the first entry is an absolute path. */
@@ -26,6 +27,34 @@ export interface ProcessRequest {
   readonly spill?: Spill;
   /** Receives output as it is written; a promise applies backpressure. The cap then only limits what is kept. */
   readonly onOutput?: (chunk: Buffer, from: 'stdout' | 'stderr') => void | Promise<void>;
+}
+
+/** Receives output; a promise applies backpressure. */
+export type Receive = (chunk: Buffer, from: 'stdout' | 'stderr') => void | Promise<void>;
+
+/** What is started, as plain data. */
+export interface RunRequest
+  extends Pick<ProcessRequest, 'argv' | 'argv0' | 'cwd' | 'environment' | 'stdin' | 'timeoutMs'> {
+  /** In the environment of every process of the run. */
+  readonly mark: string;
+}
+
+export type ProcessEnd = Pick<ProcessOutcome, 'ending' | 'exitCode' | 'signal'>;
+
+export interface SuperviseOptions {
+  /** Passed on as descriptor 3. */
+  readonly descriptor?: number | undefined;
+  readonly receive: Receive;
+  readonly onStarted?: (pid: number) => void;
+  readonly world: World;
+}
+
+/** A process that is started and watched. */
+export interface Run {
+  /** Ends its group early. */
+  stop(why: 'cancelled' | 'capped'): void;
+  /** Resolves when nothing of it is left. Rejects with `exec_failed` if it could not be started. */
+  readonly ended: Promise<ProcessEnd>;
 }
 
 export interface ProcessOutcome {

@@ -1,45 +1,84 @@
-// Starts processes: in a new group, without a shell, with limited time and output.
+// Runs processes: in a new group, without a shell, with limited time and output.
 
 import { type ChildProcess, type StdioOptions, spawn } from 'node:child_process';
-import { existsSync } from 'node:fs';
-import { resolve as resolvePath } from 'node:path';
 import type { Readable } from 'node:stream';
-import { ToolError } from '../core/error.js';
 import type { World } from '../core/world.js';
-import { collectOutput } from './collect.js';
+import { createOutput, readOutput } from './collect.js';
 import { isGroupAlive, killMarked, MARK, markHost, markValue, ownMark, signalGroup, watchLifeline } from './group.js';
-import type { ProcessOutcome, ProcessRequest } from './request.js';
+import type { ProcessEnd, ProcessOutcome, ProcessRequest, Run, RunRequest, SuperviseOptions } from './request.js';
+import { toStartError } from './start-error.js';
 
 const BUSY_RETRIES = 5;
 
+/** Starts and watches a process. */
+export type Supervise = (request: RunRequest, options: SuperviseOptions) => Run;
+
+const helpers = new WeakMap<World, Supervise>();
+
+/** Lets a helper process run the processes of a world from now on; undefined: they are started here. */
+export function useHelper(world: World, supervise: Supervise | undefined): void {
+  if (supervise === undefined) helpers.delete(world);
+  else helpers.set(world, supervise);
+}
+
 /** Runs a process to its end. Throws `exec_failed` only if it could not be started. */
 export async function runProcess(request: ProcessRequest, world: World): Promise<ProcessOutcome> {
-  const mark = nextMark();
-  const { descriptor } = request;
-  const passed = descriptor === undefined ? [] : [descriptor];
-  const stdio: StdioOptions = ['pipe', 'pipe', 'pipe', ...passed, 'pipe'];
-  const child = await start(request, mark, world, stdio);
-  const pid = child.pid!;
-  world.debug(`spawned ${JSON.stringify(request.argv)} as process ${pid} in ${request.cwd}`);
-  const lifelineAt = 3 + passed.length;
-  const lifeline = watchLifeline(child.stdio[lifelineAt] as Readable, pid, lifelineAt, world.platform);
-  const end = watchEnd(child, request, world);
-  const output = collectOutput(child, request, world, () => end.stop('capped'));
-  child.stdin!.end(request.stdin);
-
-  const { code, signal } = await end.reached;
-  signalGroup(pid, 'SIGKILL');
-  if (end.reason() !== 'exit') killMarked(mark, world.platform);
-  await output.drained(end.reason(), end.stoppedLate);
-  const late = end.forget();
-  // The end of the socket may be read only in the next turn.
-  if (lifeline.isHeld()) await new Promise((resolve) => setImmediate(resolve));
-  if (late || lifeline.isHeld()) {
-    killMarked(mark, world.platform);
-    await lifeline.killHolders();
+  const { argv, argv0, cwd, environment, stdin, timeoutMs, descriptor, signal } = request;
+  const output = createOutput(request, () => run.stop('capped'));
+  const started = { argv, argv0, cwd, environment, stdin, timeoutMs, mark: nextMark() };
+  const begin = helpers.get(world) ?? supervise;
+  const run = begin(started, { descriptor, receive: output.receive, world });
+  const onAbort = (): void => run.stop('cancelled');
+  signal?.addEventListener('abort', onAbort, { once: true });
+  if (signal?.aborted === true) onAbort();
+  try {
+    return { ...(await run.ended), ...output.finish() };
+  } finally {
+    signal?.removeEventListener('abort', onAbort);
   }
-  for (const stream of child.stdio) stream?.destroy();
-  return { ending: end.reason(), exitCode: code, signal, ...output.finish() };
+}
+
+/** Starts a process here, limits its time, and ends everything that it leaves behind. */
+export function supervise(request: RunRequest, options: SuperviseOptions): Run {
+  let stopped: Stop | undefined;
+  let end: ReturnType<typeof watchEnd> | undefined;
+  const run = async (): Promise<ProcessEnd> => {
+    const { descriptor, receive, onStarted, world } = options;
+    const { mark } = request;
+    const passed = descriptor === undefined ? [] : [descriptor];
+    const stdio: StdioOptions = ['pipe', 'pipe', 'pipe', ...passed, 'pipe'];
+    const child = await start(request, mark, world, stdio);
+    const pid = child.pid!;
+    onStarted?.(pid);
+    world.debug(`spawned ${JSON.stringify(request.argv)} as process ${pid} in ${request.cwd}`);
+    const lifelineAt = 3 + passed.length;
+    const lifeline = watchLifeline(child.stdio[lifelineAt] as Readable, pid, lifelineAt, world.platform);
+    end = watchEnd(child, request.timeoutMs, world);
+    if (stopped !== undefined) end.stop(stopped);
+    const output = readOutput(child, receive, world);
+    child.stdin!.end(request.stdin);
+
+    const { code, signal } = await end.reached;
+    signalGroup(pid, 'SIGKILL');
+    if (end.reason() !== 'exit') killMarked(mark, world.platform);
+    await output.drained(end.reason(), end.stoppedLate);
+    const late = end.isLate();
+    // The end of the socket may be read only in the next turn.
+    if (lifeline.isHeld()) await new Promise((resolve) => setImmediate(resolve));
+    if (late || lifeline.isHeld()) {
+      killMarked(mark, world.platform);
+      await lifeline.killHolders();
+    }
+    for (const stream of child.stdio) stream?.destroy();
+    return { ending: end.reason(), exitCode: code, signal };
+  };
+  return {
+    stop(why) {
+      stopped ??= why;
+      end?.stop(why);
+    },
+    ended: run(),
+  };
 }
 
 export type StartRequest = Pick<ProcessRequest, 'argv' | 'argv0' | 'cwd' | 'environment'>;
@@ -62,7 +101,7 @@ export async function start(
       const { code } = error as NodeJS.ErrnoException;
       // Temporary: a file that is being written, or full process and file tables.
       const temporary = code === 'ETXTBSY' || code === 'EAGAIN' || code === 'EMFILE' || code === 'ENFILE';
-      if (!temporary || attempt >= BUSY_RETRIES) throw spawnError(request, error as NodeJS.ErrnoException);
+      if (!temporary || attempt >= BUSY_RETRIES) throw toStartError(request, error as NodeJS.ErrnoException);
       world.debug(`spawning ${request.argv[0]}: ${code}, retrying`);
       await new Promise((resolve) => setTimeout(resolve, 20 * (attempt + 1)));
     }
@@ -95,50 +134,6 @@ function startOnce(
   });
 }
 
-type Failed = (reason: string, hint: string) => ToolError;
-
-// The system reports a missing program, interpreter or directory by the same code.
-function notFound(binary: string, cwd: string, failed: Failed): ToolError {
-  if (!existsSync(cwd)) return failed(`directory not found: ${cwd}`, 'create it, or choose another one');
-  if (!binary.includes('/')) return failed('not on PATH', 'install it, or write its full path');
-  if (!existsSync(resolvePath(cwd, binary))) return failed('file not found', 'check the path');
-  return failed('interpreter not found', 'check its first line');
-}
-
-function spawnError(request: StartRequest, error: NodeJS.ErrnoException): ToolError {
-  const binary = request.argv[0]!;
-  const failed: Failed = (reason, hint) =>
-    new ToolError('exec_failed', `cannot start ${binary}: ${reason}`, {
-      hint,
-      data: { errno: error.code ?? null, binary },
-      cause: error,
-    });
-  switch (error.code) {
-    case 'ENOENT':
-      return notFound(binary, request.cwd, failed);
-    case 'EACCES':
-      return failed('permission denied', `run: chmod +x ${binary}  (its file system must also allow running programs)`);
-    case 'E2BIG':
-      return failed('arguments and environment are too long', 'pass large values on stdin or in a file');
-    case 'ENOEXEC':
-      return failed('not an executable format', 'check its first line');
-    case 'ELOOP':
-      return failed('its interpreter is a script that leads back to itself', 'use a program in its first line');
-    case 'ETXTBSY':
-      return failed('another process is writing to it', 'call again when the write is done');
-    case 'EAGAIN':
-    case 'EMFILE':
-    case 'ENFILE':
-    case 'ENOMEM':
-      return failed(
-        `the system is out of processes, files or memory (${error.code})`,
-        'call again when less is running',
-      );
-    default:
-      return failed(error.message, 'run it by hand to see what is wrong');
-  }
-}
-
 let calls = 0;
 
 /** Returns a new mark, unique among our processes. */
@@ -160,7 +155,7 @@ interface Exit {
 }
 
 /** Watches a process, and ends its group with SIGTERM and, after a grace period, SIGKILL. */
-function watchEnd(child: ChildProcess, request: ProcessRequest, world: World) {
+function watchEnd(child: ChildProcess, timeoutMs: number, world: World) {
   const pid = child.pid!;
   const reached = deferred<Exit>();
   const stoppedLate = deferred<void>();
@@ -203,24 +198,18 @@ function watchEnd(child: ChildProcess, request: ProcessRequest, world: World) {
     if (isGroupAlive(pid)) after(GROUP_POLL_MS, () => settleWithGroup(end));
     else settle(end);
   };
-  const onAbort = (): void => stop('cancelled');
   child.once('exit', (code, signal) => {
     if (reason === 'exit') settle({ code, signal });
     else settleWithGroup({ code, signal });
   });
-  after(request.timeoutMs, () => stop('timeout'));
-  request.signal?.addEventListener('abort', onAbort, { once: true });
-  if (request.signal?.aborted === true) onAbort();
+  after(timeoutMs, () => stop('timeout'));
   return {
     reached: reached.promise,
     stoppedLate: stoppedLate.promise,
     stop,
     reason: () => reason,
-    /** Stops listening. Returns whether there was a stop after the process had ended. */
-    forget(): boolean {
-      request.signal?.removeEventListener('abort', onAbort);
-      return late;
-    },
+    /** Whether there was a stop after the process had ended. */
+    isLate: () => late,
   };
 }
 

@@ -8,12 +8,14 @@ import type { World } from '../core/world.js';
 import { findHome, findWieldHome } from '../files/home.js';
 import { checkStateDirectory } from '../files/state.js';
 import { isStartedByTool } from '../process/ancestry.js';
+import { createHelper, type ProcessHelper } from '../process/helper.js';
 
 export interface ToolboxMachine {
   readonly world: World;
   readonly wieldHome: string;
   /** Whether this process was started by a tool, and so can neither approve nor trust anything (A44). */
   readonly insideCall: boolean;
+  readonly helper: ProcessHelper;
 }
 
 interface CreateWorldOptions {
@@ -34,6 +36,7 @@ export function createMachine(options: CreateWorldOptions, secrets: KnownSecrets
   return {
     world,
     wieldHome,
+    helper: createHelper({ world, entry: () => findEntry('helper/main.cjs') }),
     get insideCall() {
       insideCall ??= isStartedByTool(world.env, world.platform);
       return insideCall;

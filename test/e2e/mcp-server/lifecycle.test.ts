@@ -171,7 +171,7 @@ describe('signals', () => {
       server.child.kill('SIGKILL');
       expect(await server.exited).toBe('SIGKILL');
       await expectNothingLeft(waiting);
-      await until(() => processesWith(`wield-guard\0WIELD_CALL\0${server.pid}-`).length === 0, 'the guard is gone');
+      await until(() => processesWith(`helper/main.cjs\0${server.pid}-`).length === 0, 'the helper is gone');
     },
     120_000,
   );
