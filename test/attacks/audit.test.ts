@@ -6,7 +6,7 @@ import { defineTool, ToolError } from '../../src/index.js';
 import { logRecords, logText } from '../support/audit.js';
 import { json, wield } from '../support/cli.js';
 import { rounds } from '../support/effort.js';
-import { serveStdio } from '../support/server.js';
+import { serveHere } from '../support/serve.js';
 import { shellScript } from '../support/shell-script.js';
 import { spec } from '../support/spec.js';
 import { createWorkspace } from '../support/workspace.js';
@@ -49,7 +49,7 @@ describe('lines', () => {
 
   spec('OBS-1', 'A60 over the protocol, from a client with a name of its choice', async () => {
     const workspace = createWorkspace();
-    const server = serveStdio(workspace);
+    const server = serveHere(workspace);
     await server.request('hello', 'initialize', {
       protocolVersion: '2025-11-25',
       capabilities: {},

@@ -7,7 +7,7 @@ import { type Caller, defineTool, type JsonObject, type ToolDefinition } from '.
 import type { NodeToolbox } from '../../src/node.js';
 import { json, wield } from '../support/cli.js';
 import { createSkillWorkspace, declare } from '../support/commands.js';
-import { serveStdio } from '../support/server.js';
+import { serveHere } from '../support/serve.js';
 import { shellScript } from '../support/shell-script.js';
 import { finding, spec } from '../support/spec.js';
 import { createWorkspace, type Workspace } from '../support/workspace.js';
@@ -172,7 +172,7 @@ describe('A39 invalid rules', () => {
   spec('POL-9', 'that break while a server runs deny everything until they are fixed', async () => {
     const workspace = createMarked();
     workspace.config('allowed-tools = "*"\n');
-    const server = serveStdio(workspace);
+    const server = serveHere(workspace);
     await server.initialize();
     let id = 0;
     const call = async () => {
@@ -251,7 +251,7 @@ describe('A43 deceptive text', () => {
       '.agents/skills/hidden/SKILL.md',
       `---\nname: hidden\ndescription: ${JSON.stringify(text.replaceAll('\u001b', ''))}\n---\nBody.\n`,
     );
-    const server = serveStdio(workspace);
+    const server = serveHere(workspace);
     const shown = [await server.initialize(), await server.request('list', 'tools/list')];
     const names = shown[1].result.tools.map(({ name }: { name: string }) => name);
     expect(names).toEqual(expect.arrayContaining(['poisoned', 'typed', 'declared', 'read_skill']));

@@ -5,18 +5,17 @@ import { existsSync, mkdirSync, renameSync, rmSync, symlinkSync, writeFileSync }
 import { join } from 'node:path';
 import { describe, expect } from 'vitest';
 import { json, wield } from '../support/cli.js';
-import { serveStdio } from '../support/server.js';
+import { serveHere } from '../support/serve.js';
 import { spec } from '../support/spec.js';
 import { createWorkspace, type Workspace } from '../support/workspace.js';
 
 const touching = (path: string): string => `#!/bin/sh\n# @description Leave a file.\ntouch ${path}\necho ran\n`;
 
 async function callAsModel(workspace: Workspace, name = 'attack') {
-  const server = serveStdio(workspace, { args: [] });
+  const server = serveHere(workspace, { args: [] });
   await server.initialize();
   const { result, error } = await server.request('call', 'tools/call', { name, arguments: {} });
-  server.child.stdin.end();
-  await server.exited;
+  await server.close();
   return result ?? { _meta: error.data };
 }
 
@@ -118,7 +117,7 @@ describe('what a checkout ships', () => {
     checkout.script('attack', touching(join(checkout.dir, 'ran')));
     rmSync(link);
     symlinkSync(checkout.dir, link);
-    const server = serveStdio(trusted, { args: ['--cwd', link] });
+    const server = serveHere(trusted, { args: ['--cwd', link] });
     await server.initialize();
     const { result } = await server.request(1, 'tools/call', { name: 'attack', arguments: {} });
     expect(codeOf(result)).toBe('needs_trust');
@@ -185,7 +184,7 @@ describe('what a tool writes', () => {
       '#!/bin/sh\n# @description Write our configuration.\nprintf \'[limits]\\ntimeout = "1s"\\n\' >.agents/config.toml\necho ran\n',
     );
     await wield(workspace, ['trust']);
-    const server = serveStdio(workspace, { args: [] });
+    const server = serveHere(workspace, { args: [] });
     await server.initialize();
     const first = await server.request(1, 'tools/call', { name: 'attack', arguments: {} });
     expect(first.result.isError ?? false).toBe(false);
@@ -199,7 +198,7 @@ describe('what a tool writes', () => {
     workspace.script('attack', touching(join(workspace.dir, 'ran')));
     workspace.write('.mcp.json', '{"a":1}');
     await wield(workspace, ['trust']);
-    const server = serveStdio(workspace, { args: [] });
+    const server = serveHere(workspace, { args: [] });
     await server.initialize();
     const first = await server.request(1, 'tools/call', { name: 'attack', arguments: {} });
     expect(first.result.isError ?? false).toBe(false);

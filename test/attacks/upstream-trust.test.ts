@@ -4,7 +4,8 @@ import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect } from 'vitest';
 import { json, wield } from '../support/cli.js';
-import { type Message, serveStdio } from '../support/server.js';
+import { serveHere } from '../support/serve.js';
+import type { Message } from '../support/server.js';
 import { spec } from '../support/spec.js';
 import { createUpstreamWorkspace, type UpstreamWorkspace } from '../support/upstream-workspace.js';
 
@@ -52,7 +53,7 @@ describe('an untrusted workspace', () => {
       const { stdout, stderr } = await wield(workspace, look, { env: { ...env, WIELD_LOG: 'debug' } });
       expect([look, (stdout + stderr).includes('the secret in')]).toEqual([look, false]);
     }
-    const server = serveStdio(workspace, { args: [], env });
+    const server = serveHere(workspace, { args: [], env });
     await server.initialize();
     const { tools } = (await server.request('list', 'tools/list')).result;
     expect(tools.map(({ name }: Message) => name)).not.toContain('far_echo');
@@ -107,7 +108,7 @@ describe('a trusted workspace', () => {
     const { tools } = json(await wield(workspace, ['list', '--json'], { env }));
     const echo = tools.find(({ name }: Message) => name === 'far_echo');
     expect(echo).toMatchObject({ untrusted: true });
-    const server = serveStdio(workspace, { args: [], env });
+    const server = serveHere(workspace, { args: [], env });
     await server.initialize();
     const answer = await server.request('right', 'tools/call', {
       name: 'far_echo',

@@ -1,8 +1,9 @@
-// `wield serve` in this process: an MCP transport over its standard streams, or its address over HTTP.
+// `wield serve` in this process: an MCP transport or raw lines over its standard streams, or its address over HTTP.
 
 import { PassThrough } from 'node:stream';
 import type { JSONRPCMessage, Transport } from '@modelcontextprotocol/client';
 import { createIo, runCommand } from './cli.js';
+import { createSession, type RawSession, type ServeOptions } from './server.js';
 import { onEnd } from './share.js';
 import type { Workspace } from './workspace.js';
 
@@ -31,6 +32,28 @@ export function createServeTransport(workspace: Workspace, args: readonly string
     },
   };
   return transport;
+}
+
+export interface ServerHere extends RawSession {
+  stderr(): string;
+  /** Closes its input, and returns its exit status. */
+  close(): Promise<number>;
+}
+
+/** Starts `wield serve` over stdio in this process, with `--trust` by default. */
+export function serveHere(workspace: Workspace, { args = ['--trust'], env = {} }: ServeOptions = {}): ServerHere {
+  const input = new PassThrough();
+  const { session, receiveText } = createSession((line) => input.write(line));
+  const decoder = new TextDecoder();
+  const onOutput = (chunk: Uint8Array): void => receiveText(decoder.decode(chunk, { stream: true }));
+  const { io, stderr } = createIo(workspace, { env, input, onOutput });
+  const ended = runCommand(['serve', ...args], io);
+  const close = (): Promise<number> => {
+    input.end();
+    return ended;
+  };
+  onEnd(close);
+  return { ...session, stderr, close };
 }
 
 /** Starts `wield serve --http` on a free port, ended after the test, and returns its URL. */

@@ -26,7 +26,8 @@ export interface RunningServer {
   memory(): number;
 }
 
-export interface StdioServer extends RunningServer {
+/** Messages that are exchanged with a server, line by line. */
+export interface RawSession {
   /** All lines of stdout. */
   readonly lines: string[];
   /** Writes a message, or a raw line. */
@@ -38,6 +39,8 @@ export interface StdioServer extends RunningServer {
   /** Initializes the connection in the older protocol version. */
   initialize(): Promise<Message>;
 }
+
+export type StdioServer = RunningServer & RawSession;
 
 export interface HttpServer extends RunningServer {
   readonly url: string;
@@ -76,24 +79,33 @@ function residentMiB(pid: number): number {
 /** Starts `wield serve` over stdio, with `--trust` by default. */
 export function serveStdio(workspace: Workspace, { args = ['--trust'], env = {} }: ServeOptions = {}): StdioServer {
   const server = start(workspace, args, env);
+  const { session, receiveText } = createSession((line) => server.child.stdin.write(line));
+  server.child.stdout.setEncoding('utf8');
+  server.child.stdout.on('data', receiveText);
+  return { ...server, ...session };
+}
+
+/** Creates a session over a function that writes lines; `receiveText` takes the output of the server. */
+export function createSession(write: (line: string) => void): {
+  readonly session: RawSession;
+  receiveText(text: string): void;
+} {
   const lines: string[] = [];
   const messages: Message[] = [];
   const waiting = new Set<() => void>();
   let rest = '';
-  server.child.stdout.setEncoding('utf8');
-  server.child.stdout.on('data', (chunk: string) => {
-    const parts = (rest + chunk).split('\n');
+  const receiveText = (text: string): void => {
+    const parts = (rest + text).split('\n');
     rest = parts.pop()!;
     for (const line of parts) {
       lines.push(line);
       messages.push(parseLine(line));
     }
     for (const look of waiting) look();
-  });
-  const send: StdioServer['send'] = (message) => {
-    server.child.stdin.write(`${typeof message === 'string' ? message : JSON.stringify(message)}\n`);
   };
-  const receive: StdioServer['receive'] = (fits, timeoutMs = 30_000) =>
+  const send: RawSession['send'] = (message) =>
+    write(`${typeof message === 'string' ? message : JSON.stringify(message)}\n`);
+  const receive: RawSession['receive'] = (fits, timeoutMs = 30_000) =>
     new Promise((resolve, reject) => {
       const look = (): void => {
         const found = messages.find((message) => message !== undefined && fits(message));
@@ -109,7 +121,7 @@ export function serveStdio(workspace: Workspace, { args = ['--trust'], env = {} 
       waiting.add(look);
       look();
     });
-  const request: StdioServer['request'] = (id, method, params) => {
+  const request: RawSession['request'] = (id, method, params) => {
     send({ jsonrpc: '2.0', id, method, ...(params === undefined ? {} : { params }) });
     return receive((message) => message.id === id && message.method === undefined);
   };
@@ -122,7 +134,7 @@ export function serveStdio(workspace: Workspace, { args = ['--trust'], env = {} 
     send({ jsonrpc: '2.0', method: 'notifications/initialized' });
     return answer;
   };
-  return { ...server, lines, send, receive, request, initialize };
+  return { session: { lines, send, receive, request, initialize }, receiveText };
 }
 
 function parseLine(line: string): Message | undefined {

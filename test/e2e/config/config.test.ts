@@ -4,7 +4,7 @@ import { symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { json, wield } from '../../support/cli.js';
-import { serveStdio } from '../../support/server.js';
+import { serveHere } from '../../support/serve.js';
 import { spec } from '../../support/spec.js';
 import { createWorkspace, type Workspace } from '../../support/workspace.js';
 
@@ -37,7 +37,7 @@ describe('layers', () => {
   spec('POL-11', 'a running server sees a changed file at the next call', async () => {
     const workspace = createTools();
     workspace.script('slow', '#!/bin/sh\n# @description Wait.\nsleep 30\n');
-    const server = serveStdio(workspace);
+    const server = serveHere(workspace);
     await server.initialize();
     workspace.config('[limits]\ntimeout = "200ms"\n');
     const { result } = await server.request(1, 'tools/call', { name: 'slow', arguments: {} });

@@ -7,7 +7,7 @@ import { textOf } from '../../../src/index.js';
 import { json, wield } from '../../support/cli.js';
 import { connectStdio } from '../../support/clients.js';
 import { createSkillWorkspace, declare } from '../../support/commands.js';
-import { serveStdio } from '../../support/server.js';
+import { serveHere } from '../../support/serve.js';
 import { finding, spec, specIf } from '../../support/spec.js';
 import { createWorkspace, type Workspace } from '../../support/workspace.js';
 
@@ -189,7 +189,7 @@ describe('in full', () => {
       workspace.skill('notes');
       workspace.skill('tasks', { 'tools.json': declare([], { tool: 'task' }) });
       workspace.write('.agents/config.toml', config);
-      const server = serveStdio(workspace);
+      const server = serveHere(workspace);
       const { result } = await server.initialize();
       for (const text of ['# Skill: notes', 'Text of notes.', '# Skill: tasks', 'Text of tasks.'])
         expect(result.instructions).toContain(text);

@@ -7,7 +7,8 @@ import { createMcpHttp } from '../../../src/mcp-server/index.js';
 import { type AskingWorkspace, createAskingWorkspace, DEPLOY } from '../../support/approvals.js';
 import { wield } from '../../support/cli.js';
 import { ACCEPT, connectAsking, connectOlderSdk, connectStdio, type ProtocolVersion } from '../../support/clients.js';
-import { type Message, type StdioServer, serveStdio } from '../../support/server.js';
+import { serveHere } from '../../support/serve.js';
+import { type Message, type RawSession, serveStdio } from '../../support/server.js';
 import { spec } from '../../support/spec.js';
 
 const CALL = { name: 'deploy', arguments: { branch: 'main' } };
@@ -162,9 +163,9 @@ describe('request state of the newer protocol version', () => {
     'io.modelcontextprotocol/clientInfo': { name, version: '1' },
   });
   let ids = 0;
-  const call = (server: StdioServer, more: object = {}, name = 'raw'): Promise<Message> =>
+  const call = (server: RawSession, more: object = {}, name = 'raw'): Promise<Message> =>
     server.request(++ids, 'tools/call', { ...CALL, ...more, _meta: meta(undefined, name) });
-  const ask = async (server: StdioServer, name?: string): Promise<string> => {
+  const ask = async (server: RawSession, name?: string): Promise<string> => {
     const { result } = await call(server, {}, name);
     expect(result.resultType).toBe('input_required');
     expect(result.inputRequests.consent.method).toBe('elicitation/create');
@@ -174,7 +175,7 @@ describe('request state of the newer protocol version', () => {
 
   spec('SRV-6', 'is accepted once and rejected when replayed', async () => {
     const workspace = createAskingWorkspace();
-    const server = serveStdio(workspace);
+    const server = serveHere(workspace);
     const requestState = await ask(server);
     const first = await call(server, { requestState, inputResponses });
     expect(first.result.content).toEqual([{ type: 'text', text: 'deployed\n' }]);
@@ -187,7 +188,7 @@ describe('request state of the newer protocol version', () => {
 
   spec('SRV-6', 'is accepted once by concurrent requests', async () => {
     const workspace = createAskingWorkspace();
-    const server = serveStdio(workspace);
+    const server = serveHere(workspace);
     const requestState = await ask(server);
     const answers = await Promise.all(Array.from({ length: 8 }, () => call(server, { requestState, inputResponses })));
     expect(answers.filter(({ result }) => result.isError !== true)).toHaveLength(1);
@@ -196,7 +197,7 @@ describe('request state of the newer protocol version', () => {
 
   spec('SRV-6', 'is rejected if altered or from another server', async () => {
     const workspace = createAskingWorkspace();
-    const server = serveStdio(workspace);
+    const server = serveHere(workspace);
     const requestState = await ask(server);
     const [version, body, mac] = requestState.split('.') as [string, string, string];
     const payload = JSON.parse(Buffer.from(body, 'base64url').toString());
@@ -217,7 +218,7 @@ describe('request state of the newer protocol version', () => {
 
   spec('SRV-6', 'is rejected for other input, another caller or a changed tool', async () => {
     const workspace = createAskingWorkspace();
-    const server = serveStdio(workspace);
+    const server = serveHere(workspace);
     const other = await call(server, {
       requestState: await ask(server),
       inputResponses,
@@ -235,7 +236,7 @@ describe('request state of the newer protocol version', () => {
 
   spec('SRV-6', 'is required for an answer', async () => {
     const workspace = createAskingWorkspace();
-    const server = serveStdio(workspace);
+    const server = serveHere(workspace);
     const { result } = await call(server, { inputResponses });
     expect(result.resultType).toBe('input_required');
     expect(workspace.runs()).toEqual([]);

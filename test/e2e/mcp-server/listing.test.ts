@@ -6,13 +6,14 @@ import { join } from 'node:path';
 import { describe, expect, onTestFinished } from 'vitest';
 import { BINARY, json, wield } from '../../support/cli.js';
 import { connectStdio } from '../../support/clients.js';
+import { serveHere } from '../../support/serve.js';
 import { serveStdio, until } from '../../support/server.js';
 import { spec, specIf } from '../../support/spec.js';
 import { createWorkspace, type Workspace } from '../../support/workspace.js';
 
 const tool = (text: string): string => `#!/bin/sh\n# @description ${text}\necho ${text}\n`;
 const listNames = async (workspace: Workspace, args?: readonly string[]): Promise<string[]> => {
-  const server = serveStdio(workspace, args === undefined ? {} : { args });
+  const server = serveHere(workspace, args === undefined ? {} : { args });
   await server.initialize();
   const { result } = await server.request('names', 'tools/list');
   return result.tools.map(({ name }: { name: string }) => name);
@@ -22,7 +23,7 @@ describe('tools/list', () => {
   spec('SRV-2', 'is deterministic and omits $schema', async () => {
     const workspace = createWorkspace();
     for (const name of ['zeta', 'Alpha', 'beta', '_under', '9lives']) workspace.script(name, tool(name));
-    const server = serveStdio(workspace);
+    const server = serveHere(workspace);
     await server.initialize();
     const first = await server.request(1, 'tools/list');
     const names = first.result.tools.map(({ name }: { name: string }) => name);
@@ -39,7 +40,7 @@ describe('tools/list', () => {
     for (let index = 0; index < 1203; index++) {
       workspace.script(`t${String(index).padStart(4, '0')}`, tool('One of many.'));
     }
-    const server = serveStdio(workspace);
+    const server = serveHere(workspace);
     await server.initialize();
     const first = await server.request(1, 'tools/list');
     expect(first.result.tools).toHaveLength(1000);
@@ -116,7 +117,7 @@ describe('offered tools', () => {
     workspace.script('mine', tool('Mine.'));
     workspace.script('unseen', `#!/bin/sh\n# @description Hide.\n# @hidden\necho\n`);
     expect(await listNames(workspace)).toEqual(['mine', 'query_result', 'read_result']);
-    const server = serveStdio(workspace);
+    const server = serveHere(workspace);
     await server.initialize();
     const { error } = await server.request(1, 'tools/call', { name: 'workdir', arguments: {} });
     expect(error).toMatchObject({ code: -32602, data: { 'wield/error': { code: 'not_found' } } });
@@ -133,7 +134,7 @@ describe('offered tools', () => {
       'query_result',
       'read_result',
     ]);
-    const server = serveStdio(workspace, { args: ['--with', 'workdir'] });
+    const server = serveHere(workspace, { args: ['--with', 'workdir'] });
     await server.initialize();
     const { result } = await server.request(1, 'tools/call', { name: 'workdir', arguments: {} });
     expect(result.content).toEqual([{ type: 'text', text: workspace.dir }]);
@@ -143,7 +144,7 @@ describe('offered tools', () => {
     const workspace = createWorkspace();
     workspace.script('mine', tool('Mine.'));
     workspace.config('[builtin]\noffer = []\n');
-    const server = serveStdio(workspace);
+    const server = serveHere(workspace);
     await server.initialize();
     await server.request(1, 'tools/list');
     workspace.config('[builtin]\noffer = ["workdir"]\n');

@@ -2,7 +2,7 @@
 
 import { describe, expect } from 'vitest';
 import { connectOlderSdk, connectStdio, type ProtocolVersion } from '../../support/clients.js';
-import { serveStdio } from '../../support/server.js';
+import { serveHere } from '../../support/serve.js';
 import { spec } from '../../support/spec.js';
 import { createWorkspace, type Workspace } from '../../support/workspace.js';
 
@@ -87,7 +87,7 @@ describe('validating clients', () => {
     workspace.config('[limits]\noutput = "1K"\n');
     workspace.script('count', '#!/bin/sh\n# @description Count.\n# @param *n integer N\necho "$WIELD_PARAM_N"\n');
     workspace.script('flood', '#!/bin/sh\n# @description Flood.\nyes | head -c 100000\n');
-    const server = serveStdio(workspace);
+    const server = serveHere(workspace);
     await server.initialize();
     const repaired = await server.request(1, 'tools/call', { name: 'count', arguments: { n: '3' } });
     expect(repaired.result.content).toEqual([{ type: 'text', text: '3\n' }]);
@@ -97,7 +97,7 @@ describe('validating clients', () => {
   });
 
   spec('SRV-3', '__proto__ and similar names are ordinary unknown tools, parameters and paths (A51)', async () => {
-    const server = serveStdio(createTools());
+    const server = serveHere(createTools());
     await server.initialize();
     for (const name of ['__proto__', 'constructor', 'toString', '', '../greet', 'a'.repeat(1000)]) {
       const { error } = await server.request(`call ${name}`, 'tools/call', { name, arguments: {} });
@@ -109,7 +109,7 @@ describe('validating clients', () => {
     );
     const answer = await server.receive(({ id }) => id === 'p');
     expect(answer.error ?? answer.result.isError).toBeTruthy();
-    const paths = serveStdio(createTools(), { args: ['--trust', '--with', 'context'] });
+    const paths = serveHere(createTools(), { args: ['--trust', '--with', 'context'] });
     await paths.initialize();
     for (const path of ['__proto__', '__proto__/polluted', 'constructor/prototype']) {
       const read = { name: 'context_read', arguments: { path } };

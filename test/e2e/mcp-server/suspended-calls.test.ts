@@ -6,7 +6,8 @@ import { createMcpHttp } from '../../../src/mcp-server/index.js';
 import { createTestToolbox } from '../../../src/testing.js';
 import { untilNoHost } from '../../support/modules.js';
 import { call, codeOf, createQuestionWorkspace, say, TYPED, textOf } from '../../support/questions.js';
-import { type Message, type StdioServer, serveHttp, serveStdio, until } from '../../support/server.js';
+import { serveHere } from '../../support/serve.js';
+import { type Message, type RawSession, serveHttp, serveStdio, until } from '../../support/server.js';
 import { spec } from '../../support/spec.js';
 
 let ids = 0;
@@ -19,12 +20,12 @@ const params = (name: string, more: object = {}, client = 'raw') => ({
     'io.modelcontextprotocol/clientInfo': { name: client, version: '1' },
   },
 });
-const send = async (server: StdioServer, name: string, more: object = {}, client?: string) => {
+const send = async (server: RawSession, name: string, more: object = {}, client?: string) => {
   const answer = await server.request(++ids, 'tools/call', params(name, more, client));
   return answer.result ?? answer;
 };
 const inputResponses = { question1: say('Ada') };
-const ask = async (server: StdioServer, name = 'name'): Promise<string> => {
+const ask = async (server: RawSession, name = 'name'): Promise<string> => {
   const result = await send(server, name);
   expect(result.resultType).toBe('input_required');
   expect(Object.keys(result.inputRequests)).toEqual(['question1']);
@@ -33,7 +34,7 @@ const ask = async (server: StdioServer, name = 'name'): Promise<string> => {
 
 spec('SRV-15', 'accepts an answer once, also from concurrent requests', async () => {
   const workspace = createQuestionWorkspace();
-  const server = serveStdio(workspace);
+  const server = serveHere(workspace);
   const requestState = await ask(server);
   const results = await Promise.all(
     Array.from({ length: 8 }, () => send(server, 'name', { requestState, inputResponses })),
@@ -46,7 +47,7 @@ spec('SRV-15', 'accepts an answer once, also from concurrent requests', async ()
 
 spec('SRV-15', 'rejects altered and foreign state, and keeps waiting', async () => {
   const workspace = createQuestionWorkspace();
-  const server = serveStdio(workspace);
+  const server = serveHere(workspace);
   const requestState = await ask(server);
   const foreign = await ask(serveStdio(workspace));
   for (const state of [foreign, `${requestState.slice(0, -2)}AA`, 'nonsense']) {
@@ -59,7 +60,7 @@ spec('SRV-15', 'rejects altered and foreign state, and keeps waiting', async () 
 
 spec('SRV-15', 'ends without an answer if tool, input or caller differ', async () => {
   const workspace = createQuestionWorkspace();
-  const server = serveStdio(workspace);
+  const server = serveHere(workspace);
   const state = async () => ({ requestState: await ask(server), inputResponses });
   expect(codeOf(await send(server, 'order', await state()))).toBe('cancelled');
   expect(codeOf(await send(server, 'name', { ...(await state()), arguments: { what: 1 } }))).toBe('cancelled');
@@ -70,7 +71,7 @@ spec('SRV-15', 'ends without an answer if tool, input or caller differ', async (
 });
 
 spec('SRV-15', 'asks an unanswered question again', async () => {
-  const server = serveStdio(createQuestionWorkspace());
+  const server = serveHere(createQuestionWorkspace());
   const again = await send(server, 'name', { requestState: await ask(server) });
   expect(again.resultType).toBe('input_required');
   const { requestState } = again;
@@ -79,7 +80,7 @@ spec('SRV-15', 'asks an unanswered question again', async () => {
 
 spec('SRV-15', 'can be cancelled only by the current request', async () => {
   const workspace = createQuestionWorkspace();
-  const server = serveStdio(workspace);
+  const server = serveHere(workspace);
   const cancel = (requestId: number) =>
     server.send({ jsonrpc: '2.0', method: 'notifications/cancelled', params: { requestId } });
   const requestState = await ask(server);

@@ -4,7 +4,7 @@ import { describe, expect, test } from 'vitest';
 import { json, wield } from '../../support/cli.js';
 import { createSkillWorkspace } from '../../support/commands.js';
 import { list, MODEL, outcome, PERSON, ruled, tool, trust } from '../../support/ruled.js';
-import { serveStdio } from '../../support/server.js';
+import { serveHere } from '../../support/serve.js';
 import { shellScript } from '../../support/shell-script.js';
 import { finding, spec } from '../../support/spec.js';
 import { createWorkspace } from '../../support/workspace.js';
@@ -97,7 +97,7 @@ describe('a denied tool', () => {
     workspace.script('deploy', shellScript('echo ran'));
     workspace.script('deplore', shellScript('echo ran'));
     workspace.config('repair = true\n');
-    const server = serveStdio(workspace);
+    const server = serveHere(workspace);
     await server.initialize();
     const names = async (id: string) =>
       (await server.request(id, 'tools/list')).result.tools.map(({ name }: { name: string }) => name);

@@ -6,7 +6,8 @@ import { join } from 'node:path';
 import { describe, expect } from 'vitest';
 import { BINARY, json, wield } from '../../support/cli.js';
 import { connectHttp, connectStdio } from '../../support/clients.js';
-import { serveHttp, serveStdio } from '../../support/server.js';
+import { serveHere } from '../../support/serve.js';
+import { serveHttp } from '../../support/server.js';
 import { spec, specIf } from '../../support/spec.js';
 import { createWorkspace, type Workspace } from '../../support/workspace.js';
 
@@ -22,11 +23,10 @@ function createGuarded(): Guarded {
 }
 
 async function callAsModel(workspace: Workspace, args: readonly string[] = []) {
-  const server = serveStdio(workspace, { args });
+  const server = serveHere(workspace, { args });
   await server.initialize();
   const { result } = await server.request('call', 'tools/call', { name: 'touch-it', arguments: {} });
-  server.child.stdin.end();
-  await server.exited;
+  await server.close();
   return result;
 }
 
@@ -63,7 +63,7 @@ describe('an untrusted workspace', () => {
     const own = createWorkspace();
     own.script('mine', '#!/bin/sh\n# @description Mine.\necho mine\n');
     symlinkSync(join(own.dir, '.agents'), join(workspace.home, '.agents'));
-    const server = serveStdio(workspace, { args: [] });
+    const server = serveHere(workspace, { args: [] });
     await server.initialize();
     const { result } = await server.request(1, 'tools/call', { name: 'mine', arguments: {} });
     expect(result.content).toEqual([{ type: 'text', text: 'mine\n' }]);
@@ -176,7 +176,7 @@ describe('wield trust', () => {
   spec('POL-20 SRV-4', 'applies to a running server, its client and its next call', async () => {
     const workspace = createGuarded();
     workspace.config('');
-    const server = serveStdio(workspace, { args: [] });
+    const server = serveHere(workspace, { args: [] });
     await server.initialize();
     await server.request(1, 'tools/list');
     const refused = await server.request(2, 'tools/call', { name: 'touch-it', arguments: {} });
