@@ -342,16 +342,16 @@ describe('expiry', () => {
 
   spec('CTX-3', 'A58 a flood of results cannot fill the disk, whatever their size', async () => {
     for (const size of [60_000, 18_000]) {
-      const settings = '[results]\ninline = 10000\ntotal = "2M"\n';
+      const settings = '[results]\ninline = 10000\ntotal = "1M"\n';
       const { workspace, file } = createPrinter(textOfSize(size), settings);
       const toolbox = workspace.toolbox();
       let last = '';
-      for (let count = 0; count < 6_000_000 / size; count++)
+      for (let count = 0; count < 3_600_000 / size; count++)
         last = (await toolbox.call('print', { file })).meta.handle!.id;
       const directory = resultsOf(workspace);
       const used = readdirSync(directory).reduce((sum, name) => sum + statSync(join(directory, name)).size, 0);
       // Twice the limit, one result, and their metadata.
-      expect(used).toBeLessThan(2 * 2_097_152 + size + 600_000);
+      expect(used).toBeLessThan(2 * 1_048_576 + size + 300_000);
       expect((await toolbox.call('read_result', { id: last, page: 1 })).ok).toBe(true);
     }
   });
