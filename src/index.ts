@@ -27,6 +27,8 @@ export type {
 } from './core/middleware.js';
 export { decodeName, type EncodedNames, encodeName, encodeNames } from './core/name.js';
 export { describePlan, type Plan } from './core/plan.js';
+export type { Prompt } from './core/prompt.js';
+export type { Resource } from './core/resource.js';
 export { type Output, type Part, type ToolResult, textOf } from './core/result.js';
 export type { Check, Fault, JsonSchema, Schema } from './core/schema.js';
 export type { ToolConfig } from './core/settings.js';
@@ -51,5 +53,13 @@ export {
   type FailedOutput,
   type ToolDefinition,
 } from './formats/module/define.js';
+export {
+  definePrompt,
+  defineResource,
+  type PromptDefinition,
+  type PromptMessage,
+  type ResourceContent,
+  type ResourceDefinition,
+} from './formats/module/offers.js';
 export type { StandardSchema } from './schema/standard.js';
 export { createToolbox, type ToolboxOptions } from './toolbox.js';

@@ -4,6 +4,7 @@ import { join, resolve } from 'node:path';
 import { createRecorder } from './audit/recorder.js';
 import { createBuiltins } from './builtin/create.js';
 import { checkOffer, createInstructions, mayName, offeredTo } from './builtin/offer.js';
+import { createOwnOffers } from './builtin/offers.js';
 import { createStores } from './builtin/stores.js';
 import { createTaskTools } from './builtin/task.js';
 import { type Catalog, createCatalog } from './catalog/catalog.js';
@@ -32,6 +33,7 @@ import { createShippedIndex, type ShippedIndex } from './extras/shipped-index/in
 import { digestParts } from './files/digest.js';
 import type { ToolDefinition } from './formats/module/define.js';
 import { createModuleFormat } from './formats/module/index.js';
+import { type PromptDefinition, type ResourceDefinition, toOfferSource } from './formats/module/offers.js';
 import { createScriptFormat } from './formats/script/index.js';
 import { createFlatSkillFormat, createSkillFormat } from './formats/skill/index.js';
 import { createToolsJsonFormat } from './formats/tools-json/index.js';
@@ -42,6 +44,7 @@ import { createTrustStore, type TrustStore } from './policy/trust.js';
 import { assembleToolbox } from './runtime/create.js';
 import { createExecutors } from './runtime/execute.js';
 import { createLimiter } from './runtime/limiter.js';
+import { listTools } from './runtime/list.js';
 import { createObservers } from './runtime/observers.js';
 import type { CallParts } from './runtime/parts.js';
 import { createSearch } from './runtime/search.js';
@@ -62,6 +65,9 @@ export interface NodeToolboxOptions {
   readonly cwd?: string;
   /** Tools defined in code, which take precedence over all others. */
   readonly tools?: readonly ToolDefinition[];
+  /** Resources and prompts defined in code, before all others. */
+  readonly resources?: readonly ResourceDefinition[];
+  readonly prompts?: readonly PromptDefinition[];
   /** The search path; overrides the configuration, whose value `...` inserts (RES-6). */
   readonly paths?: readonly PathEntry[];
   /** Middleware around that of the configuration, outermost first. */
@@ -290,6 +296,19 @@ function createParts({ options, machine, files, workspace, tools, modules, upstr
   return {
     workspace,
     catalog,
+    offers: [
+      toOfferSource(options.resources, options.prompts),
+      createOwnOffers({
+        catalog,
+        cascade,
+        references,
+        stores,
+        tools: (snapshot) => listTools({ catalog, cascade }, snapshot, { caller: { kind: 'model', door: 'mcp' } }),
+        offered: files.offered,
+        world,
+      }),
+      upstreams.offers,
+    ],
     executors: createExecutors([
       createProcessExecutor({ world, beforeRun }),
       modules,

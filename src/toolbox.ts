@@ -15,6 +15,7 @@ import { createFunctionExecutor, type FunctionExecutorOptions } from './executor
 import { createMiddleware } from './extras/middleware/index.js';
 import { digestParts } from './files/digest.js';
 import { type ToolDefinition, toTool } from './formats/module/define.js';
+import { type PromptDefinition, type ResourceDefinition, toOfferSource } from './formats/module/offers.js';
 import { assembleToolbox } from './runtime/create.js';
 import { createExecutors } from './runtime/execute.js';
 import { createLimiter } from './runtime/limiter.js';
@@ -24,6 +25,10 @@ import { createSearch } from './runtime/search.js';
 
 export interface ToolboxOptions {
   readonly tools: readonly ToolDefinition[];
+  /** Data that MCP clients read by URI. */
+  readonly resources?: readonly ResourceDefinition[];
+  /** Messages that MCP clients offer to their users. */
+  readonly prompts?: readonly PromptDefinition[];
   /** The workdir given to tools; an absolute path. */
   readonly workdir?: string;
   readonly limits?: Partial<Settings['limits']>;
@@ -66,6 +71,7 @@ export function createFunctionToolbox(
     parts: {
       workspace: createFixedWorkspace(options.workdir ?? '/', settings, world),
       catalog,
+      offers: [toOfferSource(options.resources, options.prompts)],
       executors: createExecutors([createFunctionExecutor({ ...handed, digest: digestParts, debug })]),
       cascade: NO_CASCADE,
       consents: NO_CONSENTS,

@@ -83,8 +83,8 @@ export function isVisible(skill: Skill): boolean {
   return !skill.hidden;
 }
 
-// Returns the whole file with references in its text resolved (SKL-5).
-function readText(skill: Skill, snapshot: Snapshot, refer: Refer): string {
+/** Returns the whole file with references in its text resolved (SKL-5). */
+export function readText(skill: Skill, snapshot: Snapshot, refer: Refer): string {
   try {
     const text = readTextFile(skill.file, undefined, { within: snapshot.boundaryOf(skill) });
     if (text !== undefined) {

@@ -11,8 +11,8 @@ import type { World } from '../core/world.js';
 import type { FindOptions } from './at-path.js';
 import { createDelegates } from './delegates.js';
 import { createDirectory } from './directory.js';
-import type { Directory, Views } from './entry.js';
-import { createFinder, hasServers, isRequested, mayBeRemote } from './find.js';
+import type { Directory, DirectoryListing, Views } from './entry.js';
+import { createFinder, hasServers, isRequested, mayBeRemote, mayKeepName, type Seek } from './find.js';
 import type { IndexFile } from './index-file.js';
 import { type Audience, byName, type Listing, mergeListing, pathOf, type TagCleaner } from './listing.js';
 
@@ -59,7 +59,7 @@ export interface Catalog {
 }
 
 export function createCatalog(options: CatalogOptions): Catalog {
-  const { registered, offered, formats, upstream } = options;
+  const { registered, offered, upstream } = options;
   const reserved = options.builtin.map(asBuiltin).sort(byName);
   const yielding = (options.yielding ?? []).map(asBuiltin).sort(byName);
   const views = createViews(options);
@@ -82,7 +82,7 @@ export function createCatalog(options: CatalogOptions): Catalog {
       registered: registered.values(),
       reserved,
       yielding,
-      remote: upstream?.list(snapshot),
+      remote: upstream?.list(snapshot, isTakenBy([...registered.values(), ...reserved], directories)),
       directories,
       audienceOf: (tool, skills) => (isRequested(tool, offer) ? 'all' : offered(tool, skills, snapshot)),
       withoutReserved,
@@ -111,14 +111,7 @@ export function createCatalog(options: CatalogOptions): Catalog {
       const tool = seek(ref, reach);
       return tool.action.kind === 'delegate' ? delegates.complete(tool, reach.snapshot) : tool;
     },
-    settle(snapshot, ref) {
-      const waits: Promise<unknown>[] = [];
-      for (const { pending, settle } of formats)
-        if (settle && pending && pending.size > 0) waits.push(settle(snapshot));
-      const servers = mayBeRemote(ref) && hasServers(snapshot) ? upstream?.settle(snapshot, ref) : undefined;
-      if (servers !== undefined) waits.push(servers);
-      return waits.length === 0 ? undefined : Promise.all(waits);
-    },
+    settle: (snapshot, ref) => waitFor(options, seek, snapshot, ref),
     register(tool, snapshot) {
       const { name } = tool;
       const builtin = reserved.find((candidate) => candidate.name === name);
@@ -134,6 +127,38 @@ export function createCatalog(options: CatalogOptions): Catalog {
     },
     unregister: (name) => registered.delete(name),
     forget: ({ places }, name) => views.forget(places, name),
+  };
+}
+
+function waitFor(
+  { formats, upstream }: CatalogOptions,
+  seek: Seek,
+  snapshot: Snapshot,
+  ref: string | undefined,
+): Promise<unknown> | undefined {
+  const waits: Promise<unknown>[] = [];
+  for (const { pending, settle } of formats) if (settle && pending && pending.size > 0) waits.push(settle(snapshot));
+  const isAsked = mayBeRemote(ref) ? hasServers(snapshot) : mayKeepName(snapshot) && !isFound(seek, ref!, snapshot);
+  const servers = isAsked ? upstream?.settle(snapshot, ref) : undefined;
+  if (servers !== undefined) waits.push(servers);
+  return waits.length === 0 ? undefined : Promise.all(waits);
+}
+
+// A tool of another origin needs no servers that keep their names.
+function isFound(seek: Seek, ref: string, snapshot: Snapshot): boolean {
+  try {
+    seek(ref, { snapshot }, () => ({ tools: [], problems: [] }));
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+function isTakenBy(given: readonly Tool[], directories: readonly DirectoryListing[]): (name: string) => boolean {
+  let names: ReadonlySet<string> | undefined;
+  return (name) => {
+    names ??= new Set([...given, ...directories.flatMap(({ tools }) => tools)].map((tool) => tool.name));
+    return names.has(name);
   };
 }
 

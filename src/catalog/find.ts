@@ -114,6 +114,11 @@ export function mayBeRemote(ref: string | undefined): boolean {
   return typeof ref !== 'string' || ref.includes('_') || ref.startsWith('mcp:');
 }
 
+/** Whether tools of a server may have any name. */
+export function mayKeepName({ servers }: Snapshot): boolean {
+  return servers.servers.some(({ prefix }) => prefix === false);
+}
+
 /** Whether any upstream server is enabled. */
 export function hasServers({ servers }: Snapshot): boolean {
   return servers.servers.length > 0;
@@ -137,6 +142,10 @@ function createReach(options: FinderOptions) {
       if (!('severity' in found)) return clean(found);
       // A broken file does not hide a tool of the same name further down the path.
       problem ??= found;
+    }
+    if (own === undefined && problem === undefined && hasServers(snapshot)) {
+      const original = upstream?.findOriginal(name, snapshot);
+      if (original !== undefined) return clean(original);
     }
     return own ?? problem ?? byOtherName(name);
   };

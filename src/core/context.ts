@@ -2,6 +2,7 @@
 
 import type { ElicitAnswer, Elicitation } from './elicit.js';
 import type { OutputStream } from './executor.js';
+import type { Json } from './json.js';
 import type { ToolResult } from './result.js';
 import type { ToolConfig } from './settings.js';
 import type { ContextStore } from './store.js';
@@ -14,6 +15,16 @@ export interface Progress {
   readonly total?: number;
   readonly message?: string;
 }
+
+/** A log message of a tool or an upstream server. */
+export interface LogEntry {
+  /** A level of the protocol, such as `info`. */
+  readonly level: string;
+  readonly data: Json;
+  readonly logger?: string;
+}
+
+export type LogListener = (entry: LogEntry) => void;
 
 /** Access of a tool to upstream servers. */
 export interface ToolUpstreams {

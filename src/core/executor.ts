@@ -1,6 +1,6 @@
 // The Executor interface: plans actions and runs plans.
 
-import type { NestedOptions, ProgressListener, ToolUpstreams } from './context.js';
+import type { LogListener, NestedOptions, ProgressListener, ToolUpstreams } from './context.js';
 import type { Elicit } from './elicit.js';
 import type { Json } from './json.js';
 import type { Plan } from './plan.js';
@@ -28,6 +28,8 @@ export interface RunContext {
   /** Remaining time, if this is not the first run of the plan. */
   readonly timeoutMs?: number;
   readonly progress: ProgressListener;
+  /** Receives log messages, if the caller wants them. */
+  readonly log?: LogListener;
   /** Whether the caller wants progress; only then a heartbeat is sent (SCR-23). */
   readonly wantsProgress: boolean;
   /** Receives output while it is written. */

@@ -2,7 +2,7 @@
 
 import type { Allowlist, Execution, Mapping } from './command.js';
 import type { Json } from './json.js';
-import type { FileIdentity, InlineModule, ModuleFiles, Tool } from './tool.js';
+import type { FileIdentity, InlineModule, ModuleFiles, RemoteAction, Tool } from './tool.js';
 
 export type Plan = ProcessPlan | FunctionPlan | ModulePlan | TextPlan | DelegatePlan | RemotePlan;
 
@@ -98,6 +98,8 @@ export interface RemotePlan extends PlanBase {
   readonly server: string;
   /** Name of the tool on the server. */
   readonly remoteTool: string;
+  /** The request, if it does not call a tool. */
+  readonly method?: RemoteAction['method'];
   /** Command line or URL of the server, with variables unexpanded. */
   readonly target: string;
 }

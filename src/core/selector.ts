@@ -33,6 +33,8 @@ export interface SelectedTool {
   readonly name: string;
   readonly tags?: readonly string[];
   readonly builtin?: boolean;
+  /** Another name that matches too. */
+  readonly otherName?: string | undefined;
 }
 
 const POLICIES: readonly string[] = ['allow', 'ask', 'deny'];
@@ -101,7 +103,7 @@ function normalizePath(path: string): string {
 /** Whether a selector matches a tool, regardless of the input. */
 export function matchSelectorTool({ builtin, over, glob }: Selector, tool: SelectedTool): boolean {
   if (builtin && tool.builtin !== true) return false;
-  if (over === 'name') return glob.matches(tool.name);
+  if (over === 'name') return glob.matches(tool.name) || (tool.otherName !== undefined && glob.matches(tool.otherName));
   return (tool.tags ?? []).some((tag) => glob.matches(tag));
 }
 

@@ -134,6 +134,10 @@ export interface RemoteAction {
   readonly definition: string;
   /** The server's description, if it contains invisible characters. */
   readonly described?: string;
+  /** The request, if it does not call a tool. */
+  readonly method?: 'resources/read' | 'prompts/get' | 'completion/complete';
+  /** The URI to read, if `tool` is a template that it belongs to. */
+  readonly uri?: string;
 }
 
 /** `person`: at a shell; the call itself is consent. `model`: untrusted. */
@@ -153,6 +157,8 @@ export interface Origin {
   readonly server: string | null;
   /** Owner of the files. Tools of a workspace run for a model only if it is trusted (POL-20). */
   readonly owner: Owner;
+  /** The other name of an upstream tool that keeps its own; rules that restrict match both (UPS-24). */
+  readonly otherName?: string;
   /** Set for a tool of a server that the workspace configured (POL-20). */
   readonly configuredBy?: 'workspace';
   /** Part of wield; matched by selectors that begin with `$` (SEL-4). */
@@ -196,6 +202,8 @@ export interface Traits {
   readonly positional?: readonly string[];
   /** Other names of parameters, from another system. */
   readonly aliases?: Readonly<Record<string, string>>;
+  /** Fields of an upstream definition that are passed on as they are: icons, annotations, _meta, … */
+  readonly listed?: Readonly<Record<string, Json>>;
   /** Other data of the author; has no effect. */
   readonly metadata?: Readonly<Record<string, Json>>;
 }

@@ -2,13 +2,16 @@
 
 import type { Approve } from './approval.js';
 import type { Cascade } from './cascade.js';
-import type { ProgressListener } from './context.js';
+import type { LogListener, ProgressListener } from './context.js';
 import type { Ask, Elicit, Question } from './elicit.js';
 import type { ErrorCode, ToolError } from './error.js';
 import type { Observer } from './event.js';
 import type { OutputStream } from './executor.js';
+import type { Json } from './json.js';
 import type { Plan } from './plan.js';
 import type { Problem } from './problem.js';
+import type { Prompt } from './prompt.js';
+import type { Resource } from './resource.js';
 import type { ToolResult } from './result.js';
 import type { Skill } from './skill.js';
 import type { CallerKind, ShadowedTool, Tool } from './tool.js';
@@ -49,6 +52,8 @@ export interface CallOptions {
   readonly signal?: AbortSignal;
   readonly timeoutMs?: number;
   readonly onProgress?: ProgressListener;
+  /** Receives log messages of the tool. */
+  readonly onLog?: LogListener;
   /** Receives all output while it is written; the result is still capped. */
   readonly onOutput?: OutputStream;
   /** Awaited before the tool runs, so that a door with a slow reader can delay calls. */
@@ -71,6 +76,8 @@ export interface CallOptions {
   readonly found?: Tool;
   /** Further built-in tools that may be called, by name or group. */
   readonly offer?: readonly string[];
+  /** What the reference names, if not a tool. Set by `resources` and `prompts`. */
+  readonly as?: 'resource' | 'prompt' | 'completion';
 }
 
 export interface PlanOptions extends CallOptions {
@@ -148,9 +155,38 @@ export interface Toolbox {
   on(observer: Observer): () => void;
   /** Ends running calls and releases resources. */
   close(): Promise<void>;
+  /** Resources: data that clients read by URI. */
+  readonly resources: ToolboxResources;
+  /** Prompts: messages for a conversation. */
+  readonly prompts: ToolboxPrompts;
   readonly catalog: ToolboxCatalog;
   readonly workspace: ToolboxWorkspace;
 }
+
+/** Options of a listing of resources or prompts. */
+export interface OfferListOptions extends SearchOptions {
+  /** True: starts no server to learn about them. */
+  readonly knownOnly?: boolean;
+}
+
+export interface ToolboxResources {
+  /** Lists resources and templates, each URI once; those denied to the caller are omitted (POL-8). */
+  list(options?: OfferListOptions): Promise<readonly Resource[]>;
+  /** Reads a resource: a call of the tool `resource:<uri>`, whose contents are parts of the result. Never throws. */
+  read(uri: string, options?: CallOptions): Promise<ToolResult>;
+}
+
+export interface ToolboxPrompts {
+  /** Lists prompts, each name once; those denied to the caller are omitted (POL-8). */
+  list(options?: OfferListOptions): Promise<readonly Prompt[]>;
+  /** Makes messages: a call of the tool `prompt:<name>`; they are in the structured result. Never throws. */
+  get(name: string, input: unknown, options?: CallOptions): Promise<ToolResult>;
+  /** Completes an argument of a prompt, or a variable of a resource template: values in the structured result. */
+  complete(ref: CompletionRef, input: Json, options?: CallOptions): Promise<ToolResult>;
+}
+
+/** What a completion is for. */
+export type CompletionRef = { readonly prompt: string } | { readonly template: string };
 
 /** The catalog of a toolbox: what was found on disk, what was registered, and what is wrong with it. */
 export interface ToolboxCatalog {

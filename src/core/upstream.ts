@@ -24,6 +24,8 @@ interface ServerBase {
   readonly startTimeoutMs?: number;
   /** The only protocol version to use; absent: negotiated (UPS-23). */
   readonly protocol?: ProtocolVersion;
+  /** False: its tools, prompts and resources keep their names where nothing else has them (UPS-24). */
+  readonly prefix?: false;
   /** Not used, but still shadows entries of its name in later files. */
   readonly disabled?: true;
 }
@@ -65,9 +67,17 @@ export type ResolvedServer =
     })
   | HttpServer;
 
-/** A tool as its server describes it; not validated. */
+/** What a server lists besides tools. */
+export type OfferKind = 'resource' | 'template' | 'prompt';
+
+/** A tool, resource, template or prompt as its server describes it; not validated. */
 export interface RemoteTool {
+  /** The name of a tool or prompt, the URI of a resource, or a URI template. */
   readonly name: string;
+  /** Absent for a tool. */
+  readonly offers?: OfferKind;
+  /** The fields of a resource, template or prompt that clients see. */
+  readonly fields?: Readonly<Record<string, Json>>;
   readonly title?: string;
   readonly description?: string;
   readonly inputSchema: Json;
@@ -98,7 +108,13 @@ export function remoteActionOf({ name, action }: Tool): RemoteAction {
 
 /** Tools of servers for the catalog: what is known without starting a server. */
 export interface Upstream {
-  list(snapshot: Snapshot): { readonly tools: readonly Tool[]; readonly problems: readonly Problem[] };
+  /** `isTaken` says which names other tools have; a tool that keeps its own name gives way to them. */
+  list(
+    snapshot: Snapshot,
+    isTaken?: (name: string) => boolean,
+  ): { readonly tools: readonly Tool[]; readonly problems: readonly Problem[] };
+  /** Returns the tool that keeps its own name; undefined if no known server has it. */
+  findOriginal(name: string, snapshot: Snapshot): Tool | undefined;
   /** Returns the tool of a name; undefined if no known server has it. */
   find(name: string, snapshot: Snapshot): Tool | undefined;
   /** Returns the tool of a URI. */

@@ -43,6 +43,11 @@ export function createMcpHttp(toolbox: Toolbox, options: HttpOptions): HttpHandl
     stateless.notify.toolsChanged();
     sessions.sendToolListChanged();
   });
+  servers.onOffersChange((kind) => {
+    if (kind === 'resources') stateless.notify.resourcesChanged();
+    else stateless.notify.promptsChanged();
+    sessions.announceOffers(kind);
+  });
   let running = 0;
 
   const serve = async (request: Request): Promise<Response> => {

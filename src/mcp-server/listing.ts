@@ -97,6 +97,7 @@ function toListedTool(tool: Tool, name: string, trusted: boolean): ListedTool {
     description: describeForModel(tool, trusted),
     inputSchema: { ...withoutDialect(tool.input.json), type: 'object' },
     outputSchema: tool.output && withoutDialect(tool.output.json),
+    ...withoutMeta(tool.traits.listed),
     annotations: Object.values(annotations).some((hint) => hint !== undefined) ? annotations : undefined,
     _meta: toMeta(tool, trusted),
   };
@@ -107,6 +108,7 @@ function toMeta(tool: Tool, trusted: boolean): ListedTool['_meta'] {
   const isUntrusted = needsTrust(tool) && !trusted;
   if (server === null && !isUntrusted) return undefined;
   return {
+    ...(tool.traits.listed?._meta as object | undefined),
     ...(server === null ? {} : { 'wield/server': server }),
     ...(isUntrusted ? { 'wield/untrusted': true } : {}),
   };
@@ -116,8 +118,13 @@ function withoutDialect({ $schema: _, ...schema }: Readonly<Record<string, unkno
   return schema;
 }
 
+function withoutMeta({ _meta: _, annotations: __, ...listed }: Readonly<Record<string, unknown>> = {}) {
+  return listed;
+}
+
 function toAnnotations({ traits }: Tool) {
   return {
+    ...(traits.listed?.annotations as object | undefined),
     readOnlyHint: traits.readOnly,
     destructiveHint: traits.destructive,
     idempotentHint: traits.idempotent,

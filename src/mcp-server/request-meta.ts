@@ -1,7 +1,7 @@
 // What a request's metadata contains: the client's name, its trace context and its progress token.
 
 import { CLIENT_INFO_META_KEY, type Server, type ServerContext } from '@modelcontextprotocol/server';
-import type { ProgressListener } from '../core/context.js';
+import type { LogListener, ProgressListener } from '../core/context.js';
 import { isRecord } from '../core/json.js';
 import type { TraceParent } from '../core/toolbox.js';
 
@@ -16,6 +16,13 @@ export function readTraceParent({ mcpReq }: ServerContext): TraceParent | undefi
   const { traceparent, tracestate } = (mcpReq._meta ?? {}) as Record<string, unknown>;
   if (typeof traceparent !== 'string') return undefined;
   return { traceparent, tracestate: typeof tracestate === 'string' ? tracestate : undefined };
+}
+
+/** Returns a listener that sends log messages as part of the request. */
+export function toLogListener({ mcpReq }: ServerContext): LogListener {
+  return ({ level, data, logger }) => {
+    mcpReq.log(level as never, data, logger).catch(() => {});
+  };
 }
 
 /** Returns a listener that sends progress notifications, or undefined if the client asked for none. */

@@ -16,11 +16,14 @@ import { formatError } from '../core/model-text.js';
 import { decodeName } from '../core/name.js';
 import { findHeaderMismatch } from '../core/param-headers.js';
 import { isFailedOutput, type ToolResult } from '../core/result.js';
-import type { Toolbox } from '../core/toolbox.js';
-import { createInteractiveCalls } from './interactive-calls.js';
+import type { CallOptions, Toolbox } from '../core/toolbox.js';
+import { createInteractiveCalls, type InteractiveCalls } from './interactive-calls.js';
 import { createLiveListing, MODEL } from './listing.js';
-import { readClientName, readTraceParent, toProgressListener } from './request-meta.js';
+import { CACHE_HINTS, CAPABILITIES, registerOffers, watchOffers } from './offers.js';
+import { pageOf } from './paging.js';
+import { readClientName, readTraceParent, toLogListener, toProgressListener } from './request-meta.js';
 import { toCallToolResult } from './result.js';
+import type { CallOutcome } from './suspended-calls.js';
 
 export interface McpServerOptions {
   readonly version: string;
@@ -36,48 +39,35 @@ export interface McpServers {
   create(session: string): Promise<Server>;
   /** Calls the listener when the listing has changed. */
   onChange(listener: () => void): void;
+  /** Calls the listener when the resources or prompts have changed. */
+  onOffersChange(listener: (kind: 'resources' | 'prompts') => void): void;
   /** Returns what is wrong with the `Mcp-Param-*` headers of a request, if anything (SRV-18). */
   findHeaderMismatch(message: unknown, headers: Headers): Promise<ReturnType<typeof findHeaderMismatch>>;
   close(): void;
 }
 
-// Clients that do not follow cursors see only the first page.
-const PAGE_SIZE = 1000;
 // Clients without a subscription may cache the listing for this long.
 const LIST_TTL_MS = 5000;
 
 export function createMcpServers(toolbox: Toolbox, options: McpServerOptions): McpServers {
   const listing = createLiveListing(toolbox, options.onError);
+  const offers = watchOffers(toolbox);
   const calls = createInteractiveCalls();
+  const serve = createServe(calls, options);
 
   const list = async (cursor: string | undefined) => {
     const { tools } = await listing.read();
-    const { from, to } = pageOf(cursor, tools.length);
-    return {
-      tools: tools.slice(from, to) as never,
-      nextCursor: to < tools.length ? `from:${to}` : undefined,
-    };
+    const { from, to, nextCursor } = pageOf(cursor, tools.length);
+    return { tools: tools.slice(from, to) as never, nextCursor };
   };
 
   const call = async (server: Server, session: string, params: CallToolRequest['params'], context: ServerContext) => {
     const known = await listing.known();
     const name = known.names.get(params.name) ?? decodeName(params.name);
     const input = params.arguments ?? {};
-    const caller = { ...MODEL, session, name: readClientName(server, context) };
-    const outcome = await calls.serve({
-      server,
-      context,
-      client: `${session} ${caller.name ?? ''}`,
-      onProgress: toProgressListener(context),
-      binding: () => hash([session, caller.name ?? '', name, input as Json]),
-      run: (interaction) =>
-        toolbox.call(name, input, {
-          caller,
-          ...interaction,
-          ready: options.ready,
-          trace: readTraceParent(context),
-        }),
-    });
+    const outcome = await serve({ server, session, context }, name, input as Json, (given) =>
+      toolbox.call(name, input, given),
+    );
     if (isInputRequiredResult(outcome)) return outcome;
     // This call may have been the first to connect to the tool's upstream server.
     const current = known.names.has(params.name) ? known : await listing.rereadKnown();
@@ -99,9 +89,9 @@ export function createMcpServers(toolbox: Toolbox, options: McpServerOptions): M
       const server = new Server(
         { name: 'wield', version: options.version },
         {
-          capabilities: { tools: { listChanged: true } },
+          capabilities: CAPABILITIES,
           instructions: instructions || undefined,
-          cacheHints: { 'tools/list': { ttlMs: LIST_TTL_MS, cacheScope: 'private' } },
+          cacheHints: { ...CACHE_HINTS, 'tools/list': { ttlMs: LIST_TTL_MS, cacheScope: 'private' } },
           requestState: { verify: calls.verifyState },
           // The default validator takes 60 ms to construct.
           jsonSchemaValidator: new CfWorkerJsonSchemaValidator(),
@@ -110,9 +100,15 @@ export function createMcpServers(toolbox: Toolbox, options: McpServerOptions): M
       server.onerror = options.onError;
       server.setRequestHandler('tools/list', ({ params }) => list(params?.cursor));
       server.setRequestHandler('tools/call', ({ params }, context) => call(server, session, params, context));
+      registerOffers({
+        server,
+        toolbox,
+        serve: (context, id, input, run) => serve({ server, session, context }, id, input, run),
+      });
       return server;
     },
     onChange: listing.onChange,
+    onOffersChange: offers.onChange,
     async findHeaderMismatch(message, headers) {
       const { method, params } = isRecord(message) ? message : {};
       if (method !== 'tools/call' || !isRecord(params)) return undefined;
@@ -121,8 +117,36 @@ export function createMcpServers(toolbox: Toolbox, options: McpServerOptions): M
     },
     close() {
       listing.close();
+      offers.close();
       calls.close();
     },
+  };
+}
+
+interface ServedRequest {
+  readonly server: Server;
+  readonly session: string;
+  readonly context: ServerContext;
+}
+
+// Runs a call of a tool, a resource or a prompt for a request; `id` and `input` identify it.
+function createServe(calls: InteractiveCalls, { ready }: McpServerOptions) {
+  return (
+    { server, session, context }: ServedRequest,
+    id: string,
+    input: Json,
+    run: (options: CallOptions) => Promise<ToolResult>,
+  ): Promise<CallOutcome> => {
+    const caller = { ...MODEL, session, name: readClientName(server, context) };
+    return calls.serve({
+      server,
+      context,
+      client: `${session} ${caller.name ?? ''}`,
+      onProgress: toProgressListener(context),
+      binding: () => hash([session, caller.name ?? '', id, input]),
+      run: (interaction) =>
+        run({ caller, ...interaction, ready, trace: readTraceParent(context), onLog: toLogListener(context) }),
+    });
   };
 }
 
@@ -134,13 +158,6 @@ function rejectUnknown(error: ErrorValue): void {
 
 function hash(parts: readonly Json[]): string {
   return createHash('sha256').update(canonicalJson(parts)).digest('hex');
-}
-
-function pageOf(cursor: string | undefined, length: number): { from: number; to: number } {
-  const from = cursor === undefined ? 0 : Number(/^from:(\d{1,9})$/.exec(cursor)?.[1] ?? Number.NaN);
-  if (Number.isNaN(from) || (from > 0 && from >= length))
-    throw new ProtocolError(ProtocolErrorCode.InvalidParams, 'invalid cursor; list again without one');
-  return { from, to: Math.min(from + PAGE_SIZE, length) };
 }
 
 // Older clients validate the structured content of a failed call too.

@@ -8,12 +8,14 @@ import {
 } from '@modelcontextprotocol/server';
 import { trackCancellations } from './cancellations.js';
 import { createEventStore } from './event-store.js';
+import { announceOffers } from './offers.js';
 import { trackRequests } from './open-requests.js';
 
 export interface Sessions {
   /** Handles a request of the older protocol version; `body` is its parsed body. */
   handle(request: Request, body: unknown): Promise<Response>;
   sendToolListChanged(): void;
+  announceOffers(kind: 'resources' | 'prompts'): void;
   close(): Promise<void>;
 }
 
@@ -89,6 +91,9 @@ export function createSessions(createServer: () => Promise<Server>): Sessions {
     },
     sendToolListChanged() {
       for (const { server } of sessions.values()) server.sendToolListChanged().catch(() => {});
+    },
+    announceOffers(kind) {
+      for (const { server } of sessions.values()) announceOffers(server, kind);
     },
     async close() {
       for (const id of [...sessions.keys()]) drop(id);

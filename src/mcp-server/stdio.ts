@@ -5,6 +5,7 @@ import type { Server } from '@modelcontextprotocol/server';
 import { serveStdio } from '@modelcontextprotocol/server/stdio';
 import type { Toolbox } from '../core/toolbox.js';
 import { LineTransport, type LineTransportOptions } from './line-transport.js';
+import { announceOffers } from './offers.js';
 import { createMcpServers, type McpServerOptions } from './server.js';
 
 export interface StdioOptions extends McpServerOptions, LineTransportOptions {}
@@ -41,6 +42,9 @@ export function serveMcpStdio(toolbox: Toolbox, options: StdioOptions): StdioSer
   };
   servers.onChange(() => {
     for (const server of connected) server.sendToolListChanged().catch(() => {});
+  });
+  servers.onOffersChange((kind) => {
+    for (const server of connected) announceOffers(server, kind);
   });
   return { ended, close: () => handle.close() };
 }

@@ -70,10 +70,15 @@ export function decide(plan: Judged, caller: Caller, rules: Rules): Verdict {
 export function findDenial(tool: Tool, caller: Caller, rules: Listing): Verdict | undefined {
   if (rules.altered !== undefined && caller.kind === 'model') return alteration(rules.altered);
   if (!hasRules(rules) || (rules.policy.fault !== undefined && caller.kind !== 'model')) return undefined;
-  const selected = toSelected(tool);
+  const { loose, strict } = toSelected(tool);
   // A deny rule with argument patterns does not deny every call.
-  const ruling = judge(tool, caller, rules, (selector) =>
-    selector.arguments.length > 0 && selector.policy === 'deny' ? false : matchSelectorTool(selector, selected),
+  const ruling = judge(
+    tool,
+    caller,
+    rules,
+    (selector, quantifier = selector.policy === 'allow' ? 'every' : 'any') =>
+      !(selector.arguments.length > 0 && selector.policy === 'deny') &&
+      matchSelectorTool(selector, quantifier === 'any' ? loose : strict),
   );
   return ruling.verdict === 'deny' ? ruling : undefined;
 }
@@ -94,9 +99,10 @@ export function findUnmatched(
 }
 
 function matchCall(plan: Judged): Matches {
-  const selected = toSelected(plan.tool);
+  const { loose, strict } = toSelected(plan.tool);
   let inputs: Inputs | undefined;
   return (selector, quantifier = selector.policy === 'allow' ? 'every' : 'any') => {
+    const selected = quantifier === 'any' ? loose : strict;
     if (selector.arguments.length === 0) return matchSelectorTool(selector, selected);
     inputs ??= toInputs(plan);
     const { canonical, given } = inputs;
@@ -144,11 +150,14 @@ function effectiveInput({ tool, input, command }: Judged, read: (slot: Slot) => 
   return Object.fromEntries(values);
 }
 
-// A tool cannot claim reserved tags (RES-31). `#destructive` also matches tools with the hint.
-function toSelected({ name, traits, origin }: Tool): SelectedTool {
+// A tool cannot claim reserved tags (RES-31). `#destructive` also matches tools with the hint. Rules that restrict match the
+// other name of an upstream tool too (UPS-24).
+function toSelected({ name, traits, origin }: Tool): { readonly loose: SelectedTool; readonly strict: SelectedTool } {
   const builtin = origin.builtin === true;
   const tags = builtin ? traits.tags : traits.tags.filter((tag) => !tag.startsWith('meta-'));
-  return { name, tags: traits.destructive === true ? [...tags, 'destructive'] : tags, builtin };
+  const strict = { name, tags: traits.destructive === true ? [...tags, 'destructive'] : tags, builtin };
+  const { otherName } = origin;
+  return { strict, loose: otherName === undefined ? strict : { ...strict, otherName } };
 }
 
 /** Whether there are any rules; most calls have none. */

@@ -71,6 +71,7 @@ function offering(tool: Tool, store: PinStore): Toolbox {
     parts: {
       workspace: createFixedWorkspace('/', DEFAULT_SETTINGS, WORLD),
       catalog,
+      offers: [],
       executors: createExecutors([createFunctionExecutor({ digest: digestParts, debug: () => {} })]),
       cascade: NO_CASCADE,
       consents: {

@@ -11,6 +11,7 @@ import { createCatalogMethods } from './catalog-methods.js';
 import { findTool, rulesFor } from './find.js';
 import { listTools } from './list.js';
 import { guardListener } from './observers.js';
+import { createOfferMethods } from './offer-methods.js';
 import type { CallParts } from './parts.js';
 import { checkInput, prepare, readInput } from './prepare.js';
 import type { SearchTools } from './search.js';
@@ -32,20 +33,22 @@ export function assembleToolbox({ parts, search, references, instructions, watch
   const { workspace, executors, observers, stores } = parts;
   const closing = createClosing();
   let running = 0;
+  const callAs: Toolbox['call'] = async (ref, input, options = {}) => {
+    const { signal, release } = joinSignals(closing.signal(), options.signal);
+    running++;
+    try {
+      return await call(parts, ref, input, { ...guardOptions(options, parts), signal });
+    } finally {
+      running--;
+      release();
+    }
+  };
   return {
     list: async (options) => listTools(parts, workspace.snapshot(), options),
     search: async (query, limit, { caller = CODE } = {}) => search(query, limit, caller, workspace.snapshot()),
     find: async (ref) => findTool(parts, ref, { snapshot: workspace.snapshot(), options: {} }),
-    async call(ref, input, options = {}) {
-      const { signal, release } = joinSignals(closing.signal(), options.signal);
-      running++;
-      try {
-        return await call(parts, ref, input, { ...guardOptions(options, parts), signal });
-      } finally {
-        running--;
-        release();
-      }
-    },
+    call: callAs,
+    ...createOfferMethods(parts, callAs),
     plan: (ref, input, options = {}) => planOnly(parts, ref, input, options),
     explain: (ref, input, options = {}) => explain(parts, ref, input, options),
     on: observers.on,

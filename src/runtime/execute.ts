@@ -93,6 +93,7 @@ async function runPlan(
       timeoutMs: begin?.(),
       progress,
       wantsProgress: options.onProgress !== undefined,
+      log: options.onLog,
       stream: streams ? options.onOutput : undefined,
       // Middleware may cache, repeat or change an output, so it gets all of it and nothing is stored before.
       spill: large === undefined || begin !== undefined ? undefined : toSpill(large),

@@ -1,6 +1,5 @@
 // Finds the tool of a call, and the rules that apply to it.
 
-import type { Catalog } from '../catalog/catalog.js';
 import { CODE } from '../core/caller.js';
 import type { Narrowing } from '../core/cascade.js';
 import { isToolError } from '../core/error.js';
@@ -9,17 +8,19 @@ import type { Tool } from '../core/tool.js';
 import { findDenial, type Rules } from '../policy/decide.js';
 import { toRuleLists } from '../policy/nested.js';
 import { type CallParts, type CallScope, OUTERMOST } from './parts.js';
+import { readSettled } from './settled.js';
 
 const MAX_ATTEMPTS = 4;
-const MAX_READS = 3;
 
 /** Finds a tool by reference. Throws `not_found`, `ambiguous` or `invalid_ref`. */
 export function findTool(
-  { catalog, executors, cascade }: Pick<CallParts, 'catalog' | 'executors' | 'cascade'>,
+  parts: Pick<CallParts, 'catalog' | 'executors' | 'cascade' | 'offers'>,
   ref: string,
   { snapshot, options, nesting = OUTERMOST }: CallScope,
 ): Tool | Promise<Tool> {
-  const { caller = CODE, offer = [], found } = options;
+  const { catalog, executors, cascade } = parts;
+  const { caller = CODE, offer = [], found, as } = options;
+  if (as !== undefined) return import('./offers.js').then(({ findOffer }) => findOffer(parts, as, ref, snapshot));
   const { within, named, narrowing } = nesting;
   const isModel = caller.kind === 'model';
   if (found !== undefined && !isModel) return found;
@@ -102,30 +103,4 @@ function retryChanged<T>(find: () => T): T {
       if (!isToolError(error) || error.code !== 'integrity' || attempt >= MAX_ATTEMPTS) throw error;
     }
   }
-}
-
-/**
- * Returns what `read` returns, read again after modules were loaded and servers were started that may have the tool of
- * a reference, or any tool. Synchronous if nothing is pending, which is the usual case.
- */
-export function readSettled<T>(
-  catalog: Catalog,
-  snapshot: Snapshot,
-  read: () => T,
-  ref?: string,
-  attempt = 1,
-): T | Promise<T> {
-  const retry = (): Promise<T> | undefined =>
-    attempt < MAX_READS
-      ? catalog.settle(snapshot, ref)?.then(() => readSettled(catalog, snapshot, read, ref, attempt + 1))
-      : undefined;
-  let value: T;
-  try {
-    value = read();
-  } catch (error) {
-    const later = retry();
-    if (later === undefined) throw error;
-    return later;
-  }
-  return retry() ?? value;
 }

@@ -7,7 +7,7 @@ import type { Snapshot } from '../core/snapshot.js';
 import type { Tool } from '../core/tool.js';
 import type { Caller } from '../core/toolbox.js';
 import { splitDenied } from './denied.js';
-import { readSettled } from './find.js';
+import { readSettled } from './settled.js';
 
 /** Returns the visible tools that match a query, best first. */
 export type SearchTools = (

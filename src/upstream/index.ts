@@ -4,14 +4,18 @@ import { join } from 'node:path';
 import { toToolError } from '../core/error.js';
 import type { Executor } from '../core/executor.js';
 import { canonicalJson } from '../core/json.js';
+import type { OfferSource } from '../core/offers.js';
 import { redactError, redactOutput, redactValue } from '../core/redact.js';
+import { NO_PARAMETERS } from '../core/schema.js';
 import type { Snapshot } from '../core/snapshot.js';
-import type { Tool } from '../core/tool.js';
+import { NO_TRAITS, type Tool } from '../core/tool.js';
 import type { ServerEntry } from '../core/upstream.js';
 import { digestParts } from '../files/digest.js';
 import type { PinStore } from '../policy/pins.js';
 import { createUpstreamFormat, type ServerState, type UpstreamFormat } from './catalog/format.js';
 import { createListingFiles } from './catalog/listing-file.js';
+import { createUpstreamOffers } from './catalog/offers.js';
+import { toTool } from './catalog/to-tool.js';
 import type { Pool } from './connection/pool.js';
 import { describeServer } from './entries/mask.js';
 import type { ServerList } from './entries/servers.js';
@@ -27,6 +31,8 @@ export interface UpstreamsOptions extends Omit<LoadPoolOptions, 'configurationOf
 
 export interface Upstreams {
   readonly format: UpstreamFormat;
+  /** Their resources and prompts. */
+  readonly offers: OfferSource;
   readonly executor: Executor<'remote'>;
   /** The configuration files that define servers. */
   readonly files: readonly string[];
@@ -120,6 +126,7 @@ export function createUpstreams(options: UpstreamsOptions): Upstreams {
 
   return {
     format,
+    offers: createUpstreamOffers(format, (server, uri) => describeUnlisted(server, uri, configurationOf(server))),
     executor,
     files: options.servers.files,
     refresh,
@@ -127,8 +134,8 @@ export function createUpstreams(options: UpstreamsOptions): Upstreams {
       ...format.states(snapshot),
       ...snapshot.servers.disabled.map((server): ServerState => ({ server, state: 'off', tools: [], changed: [] })),
     ],
-    changes: ({ tools, changed }) =>
-      tools
+    changes: ({ tools, all = tools, changed }) =>
+      all
         .filter(({ name }) => changed.includes(name))
         .map(withDigest)
         .flatMap((tool) => {
@@ -142,6 +149,13 @@ export function createUpstreams(options: UpstreamsOptions): Upstreams {
       onChange();
     },
   };
+}
+
+// The tool that reads a resource which its server does not list; it has no definition.
+function describeUnlisted(server: ServerEntry, uri: string, configuration: string): Tool {
+  const head = { name: uri, remoteName: uri, offers: 'resource' as const, description: uri, traits: NO_TRAITS };
+  const stored = { ...head, definition: '', input: NO_PARAMETERS };
+  return toTool(() => stored, head, { server, configuration, target: describeServer(server) });
 }
 
 // Hashes what decides what is started or called, with references as written, so that no secret is in the hash.

@@ -43,9 +43,9 @@ export function loadPool(options: LoadPoolOptions): Pool {
       return openTransport(server, env.pass, options);
     },
     knownVersionOf: (server) => listings.knownVersionOf(server) as NegotiatedVersion | undefined,
-    onListing: (server, listing, { version, instructions }) => {
+    onListing: (server, listing, { version, instructions, capabilities }) => {
       const { tools, faults } = parseListing(listing, server);
-      listings.store(server, { tools, faults, version: version as unknown as Json, instructions });
+      listings.store(server, { tools, faults, version: version as unknown as Json, instructions, capabilities });
       onChange();
     },
     onFailure: (server, error) => listings.storeFailure(server, redactError(error, secrets.all)),

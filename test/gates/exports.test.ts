@@ -15,6 +15,8 @@ const PUBLIC: Readonly<Record<string, readonly string[]>> = {
     'cache',
     'createToolbox',
     'decodeName',
+    'definePrompt',
+    'defineResource',
     'defineTool',
     'describePlan',
     'encodeName',

@@ -85,7 +85,10 @@ async function runFunction(
       signal,
       scope,
       mcp,
-      log: (message: string) => debug(`${name}: ${message}`),
+      log: (message: string) => {
+        debug(`${name}: ${message}`);
+        context.log?.({ level: 'info', data: message, logger: name });
+      },
     };
     const run: FunctionAction['run'] = action.builtin
       ? (input, given) => action.run(input, given, context)

@@ -10,6 +10,7 @@ import { createListingRequests, type ListingRequestsOptions } from './listing-re
 import { mayBeOf } from './name.js';
 import { clash, failed, needsTrust, unavailable, untrusted } from './problems.js';
 import { createServerListings, type ServerListings, type ServerListingsOptions } from './server-listings.js';
+import type { ServerTools } from './server-tools.js';
 
 export interface UpstreamFormatOptions extends ServerListingsOptions, ListingRequestsOptions {
   /** Whether a listing may start a server. */
@@ -22,6 +23,8 @@ export interface ServerState {
   readonly server: ServerEntry;
   readonly state: 'listed' | 'failed' | 'untrusted' | 'unknown' | 'off';
   readonly tools: readonly Tool[];
+  /** With resources, templates and prompts. */
+  readonly all?: readonly Tool[];
   /** Names of tools that differ from their approved definition. */
   readonly changed: readonly string[];
   readonly listedAt?: number;
@@ -30,6 +33,8 @@ export interface ServerState {
 
 export interface UpstreamFormat extends Upstream {
   readonly listings: ServerListings;
+  /** Returns what each server lists, of those that are known. */
+  listed(snapshot: Snapshot): readonly { readonly server: ServerEntry; readonly found: ServerTools }[];
   /** Returns the state of each enabled server; starts nothing. */
   states(snapshot: Snapshot): readonly ServerState[];
 }
@@ -39,7 +44,7 @@ export function createUpstreamFormat(options: UpstreamFormatOptions): UpstreamFo
   const listings = createServerListings(options);
   const request = createListingRequests(options);
 
-  const listAs = (face: 'tools' | 'shown', snapshot: Snapshot) => {
+  const listAs = (face: 'tools' | 'shown', snapshot: Snapshot, isTaken: (name: string) => boolean = () => false) => {
     const { servers, problems } = snapshot.servers;
     const all: Problem[] = [...problems];
     const byName = new Map<string, Tool>();
@@ -50,7 +55,9 @@ export function createUpstreamFormat(options: UpstreamFormatOptions): UpstreamFo
       } else if (isFailedStart(found)) all.push(failed(server, found));
       else {
         all.push(...found.problems);
-        for (const tool of found[face]) {
+        for (const given of found[face]) {
+          // A tool that keeps its own name gives way to any other.
+          const tool = byName.has(given.name) || isTaken(given.name) ? withOtherName(given) : given;
           const taken = byName.get(tool.name);
           if (taken === undefined) byName.set(tool.name, tool);
           else all.push(clash(server, tool, taken));
@@ -60,9 +67,24 @@ export function createUpstreamFormat(options: UpstreamFormatOptions): UpstreamFo
     return { tools: [...byName.values()].sort((a, b) => compareText(a.name, b.name)), problems: all };
   };
 
+  const listed = (snapshot: Snapshot) =>
+    snapshot.servers.servers.flatMap((server) => {
+      const found = listings.toolsOf(server);
+      return found === undefined || isFailedStart(found) ? [] : [{ server, found }];
+    });
+  const keepingNames = (snapshot: Snapshot) => listed(snapshot).filter(({ server }) => server.prefix === false);
+
   return {
     listings,
-    list: (snapshot) => listAs('shown', snapshot),
+    listed,
+    list: (snapshot, isTaken) => listAs('shown', snapshot, isTaken),
+    findOriginal: (name, snapshot) => {
+      for (const { found } of keepingNames(snapshot)) {
+        const tool = found.byName.get(name);
+        if (tool !== undefined) return tool;
+      }
+      return undefined;
+    },
     find: (name, snapshot) => {
       // The first server wins, as in a listing; the others are not looked at.
       for (const server of snapshot.servers.servers) {
@@ -70,6 +92,9 @@ export function createUpstreamFormat(options: UpstreamFormatOptions): UpstreamFo
         const found = listings.toolsOf(server);
         const tool = found === undefined || isFailedStart(found) ? undefined : found.byName.get(name);
         if (tool !== undefined) return tool;
+        const kept = server.prefix === false && found !== undefined && !isFailedStart(found) ? found.tools : [];
+        const other = kept.find(({ origin }) => origin.otherName === name);
+        if (other !== undefined) return withOtherName(other);
       }
       return undefined;
     },
@@ -91,23 +116,41 @@ export function createUpstreamFormat(options: UpstreamFormatOptions): UpstreamFo
       return request(due, snapshot, ref === undefined ? patienceMs : Number.POSITIVE_INFINITY);
     },
     states: (snapshot) =>
-      snapshot.servers.servers.map((server): ServerState => {
-        const found = listings.toolsOf(server);
-        const none = { server, tools: [], changed: [] };
-        if (found === undefined) return { ...none, state: mayStart(server, snapshot) ? 'unknown' : 'untrusted' };
-        if (isFailedStart(found)) return { ...none, state: 'failed', failure: found };
-        const { tools, listing } = found;
-        const names = new Set(tools.map(({ name }) => name));
-        const changed = listing.tools
-          .filter(({ head }) => head.changed === true && names.has(head.name))
-          .map(({ head }) => head.name);
-        return { server, state: 'listed', tools, changed, listedAt: listing.at };
-      }),
+      snapshot.servers.servers.map((server) => toState(server, listings.toolsOf(server), mayStart(server, snapshot))),
   };
 }
 
-function isAbout(ref: string | undefined, { name }: ServerEntry): boolean {
-  if (ref === undefined) return true;
+function toState(server: ServerEntry, found: ServerTools | FailedStart | undefined, mayStart: boolean): ServerState {
+  const none = { server, tools: [], changed: [] };
+  if (found === undefined) return { ...none, state: mayStart ? 'unknown' : 'untrusted' };
+  if (isFailedStart(found)) return { ...none, state: 'failed', failure: found };
+  const { tools, all, listing } = found;
+  const names = new Set(all.map(({ name }) => name));
+  const changed = listing.tools
+    .filter(({ head }) => head.changed === true && names.has(head.name))
+    .map(({ head }) => head.name);
+  return { server, state: 'listed', tools, all, changed, listedAt: listing.at };
+}
+
+const renamed = new WeakMap<Tool, Tool>();
+
+// Returns the same object for the same tool, so that an unchanged listing is recognised.
+function withOtherName(tool: Tool): Tool {
+  const { otherName } = tool.origin;
+  if (otherName === undefined) return tool;
+  let other = renamed.get(tool);
+  if (other === undefined) {
+    const fields = Object.getOwnPropertyDescriptors(tool);
+    const origin = { ...tool.origin, otherName: tool.name };
+    other = Object.defineProperties({}, { ...fields, name: { ...fields.name, value: otherName } }) as Tool;
+    other = Object.defineProperties(other, { origin: { ...fields.origin, value: origin } });
+    renamed.set(tool, other);
+  }
+  return other;
+}
+
+function isAbout(ref: string | undefined, { name, prefix }: ServerEntry): boolean {
+  if (ref === undefined || (prefix === false && !ref.startsWith('mcp:'))) return true;
   return ref.startsWith('mcp:')
     ? ref.startsWith(toRemoteUri(name, '')) || ref.startsWith(`mcp://${name}/`)
     : mayBeOf(ref, name);

@@ -3,7 +3,7 @@
 import { rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { ToolError } from '../../core/error.js';
-import { isRecord, type Json } from '../../core/json.js';
+import { isRecord, type Json, type JsonObject } from '../../core/json.js';
 import type { World } from '../../core/world.js';
 import { createStatCache } from '../../files/read.js';
 import { writeFileAtomic } from '../../files/write.js';
@@ -16,6 +16,8 @@ export interface Listing {
   /** The negotiated protocol version, as the SDK accepts it. */
   readonly version: Json;
   readonly instructions?: string;
+  /** What the server can do, by protocol name; absent in older files. */
+  readonly capabilities?: JsonObject;
   /** Problems of the tool list; messages follow the name of the server. */
   readonly faults: readonly { readonly severity: 'error' | 'warning'; readonly message: string }[];
   readonly tools: readonly ListedTool[];
@@ -93,8 +95,8 @@ export function createListingFiles(directory: string, world: World): ListingFile
 }
 
 // Head and rest, separated by a tab, which JSON text does not contain.
-function formatTool({ name, remoteName, description, traits, changed, ...rest }: StoredTool): string {
-  return `${JSON.stringify({ name, remoteName, description, traits, changed })}\t${JSON.stringify(rest)}`;
+function formatTool({ name, remoteName, offers, description, traits, changed, ...rest }: StoredTool): string {
+  return `${JSON.stringify({ name, remoteName, offers, description, traits, changed })}\t${JSON.stringify(rest)}`;
 }
 
 function parse(text: string, discard: () => void): Listing | FailedStart {

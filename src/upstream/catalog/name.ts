@@ -1,5 +1,9 @@
 // Names of upstream tools in the catalog (UPS-2).
 
+import { isToolName } from '../../core/name.js';
+import { toPromptName } from '../../core/prompt.js';
+import { toPublicUri, toResourceName } from '../../core/resource.js';
+import type { RemoteTool, ServerEntry } from '../../core/upstream.js';
 import { hashTexts } from '../../files/digest.js';
 
 const MAX_NAME = 64;
@@ -13,6 +17,16 @@ export function toToolName(server: string, tool: string): string {
   if (name.length <= MAX_NAME) return name;
   return `${name.slice(0, CUT_NAME)}_${hashTexts([whole]).slice(0, HASH_DIGITS)}`;
 }
+
+/** Returns the name of what a server lists: its own if the entry keeps names and it is a tool name, else prefixed. */
+export function toOfferedName({ name: server, prefix }: ServerEntry, { name, offers }: NamedOffer): string {
+  const own = prefix === false;
+  if (offers === undefined) return own && isToolName(name) ? name : toToolName(server, name);
+  if (offers === 'prompt') return toPromptName(own ? name : toToolName(server, name));
+  return toResourceName(own ? name : toPublicUri(server, name));
+}
+
+type NamedOffer = Pick<RemoteTool, 'name' | 'offers'>;
 
 /** Returns the common prefix of a server's tools. */
 export function toPrefix(server: string): string {

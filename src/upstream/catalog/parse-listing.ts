@@ -9,8 +9,9 @@ import { quoteOutside, sanitize } from '../../core/text.js';
 import type { Traits } from '../../core/tool.js';
 import type { RemoteTool, ServerEntry } from '../../core/upstream.js';
 import { createJsonSchema } from '../../schema/json.js';
+import { readListed } from './listed-fields.js';
 import type { Listing } from './listing-file.js';
-import { toPrefix, toToolName } from './name.js';
+import { toOfferedName, toPrefix } from './name.js';
 import { digestDefinition, type StoredTool } from './to-tool.js';
 
 const MAX_FAULTS = 200;
@@ -23,7 +24,7 @@ export function parseListing(
 ): { readonly tools: readonly StoredTool[]; readonly faults: Listing['faults'] } {
   const found: Listing['faults'][number][] = faults.map((message) => ({ severity: 'error', message }));
   const parsed = tools.flatMap((remote) => {
-    const about = `the tool "${quoteOutside(remote.name, 80)}"`;
+    const about = `the ${remote.offers ?? 'tool'} "${quoteOutside(remote.name, 80)}"`;
     try {
       return parseTool(remote, server, (warning) =>
         found.push({ severity: 'warning', message: `${about} ${warning}` }),
@@ -48,17 +49,18 @@ function parseTool(remote: RemoteTool, server: ServerEntry, warn: (warning: stri
     throw new ToolError('invalid_definition', 'it can only be called as a task, which is not supported', {
       hint: REPORT,
     });
-  const raw = remote.description ?? remote.title ?? `The tool ${remote.name} of ${server.name}.`;
+  const raw = remote.description ?? remote.title ?? `The ${remote.offers ?? 'tool'} ${remote.name} of ${server.name}.`;
   const clean = sanitize(raw).trim();
   if (clean !== raw.trim()) warn('has invisible characters in its description, which are removed');
   if (clean.length > MAX_DESCRIPTION)
     warn(`has a description of ${clean.length} characters, of which ${MAX_DESCRIPTION} are shown`);
   const { input, output } = readSchemas(remote, warn);
   return {
-    name: toToolName(server.name, remote.name),
+    name: toOfferedName(server, remote),
     remoteName: remote.name,
+    offers: remote.offers,
     description: clean.slice(0, MAX_DESCRIPTION),
-    traits: readTraits(remote, server),
+    traits: { ...readTraits(remote, server), listed: readListed(remote, server, warn) },
     definition: digestDefinition(remote),
     described: clean === raw.trim() ? undefined : raw,
     input,

@@ -3,15 +3,28 @@
 import type { Problem } from '../../core/problem.js';
 import { matchSelectorTool, parseSelectors, type Selector } from '../../core/selector.js';
 import type { Tool } from '../../core/tool.js';
-import type { ServerEntry } from '../../core/upstream.js';
+import type { OfferKind, ServerEntry } from '../../core/upstream.js';
 import type { ListedTool, Listing } from './listing-file.js';
-import { toToolName } from './name.js';
+import { toOfferedName } from './name.js';
 import { toProblems } from './problems.js';
 import { type ApprovedDefinition, type StoredTool, type ToolPlace, toTool } from './to-tool.js';
+
+/** A resource, template or prompt of a server. */
+export interface ServerOffer {
+  readonly kind: OfferKind;
+  /** Its URI, template or name at the server. */
+  readonly id: string;
+  readonly tool: Tool;
+  /** As it was approved, if it changed. */
+  readonly shown: Tool;
+}
 
 export interface ServerTools {
   readonly server: ServerEntry;
   readonly listing: Listing;
+  /** Tools, resources, templates and prompts, each with its tool. */
+  readonly all: readonly Tool[];
+  readonly offers: readonly ServerOffer[];
   readonly tools: readonly Tool[];
   readonly byName: ReadonlyMap<string, Tool>;
   /** The same tools; changed ones as they were approved. */
@@ -29,14 +42,34 @@ export function toServerTools(listing: Listing, place: ToolPlace): ServerTools {
     const before = toApproved(tool);
     return toTool(() => before, before, place);
   });
+  const isTool = (_: Tool, at: number): boolean => selected[at]!.head.offers === undefined;
   // The first of two tools with one name is the one that is listed.
-  const byName = new Map(tools.toReversed().map((tool) => [tool.name, tool]));
-  return { server, listing, tools, byName, shown, problems: toProblems(listing, server) };
+  const byName = new Map(
+    tools
+      .filter(isTool)
+      .toReversed()
+      .map((tool) => [tool.name, tool]),
+  );
+  const offers = selected.flatMap(({ head }, at) =>
+    head.offers === undefined ? [] : [{ kind: head.offers, id: head.remoteName, tool: tools[at]!, shown: shown[at]! }],
+  );
+  return {
+    server,
+    listing,
+    all: tools,
+    tools: tools.filter(isTool),
+    byName,
+    shown: shown.filter(isTool),
+    offers,
+    problems: toProblems(listing, server),
+  };
 }
 
 /** Whether a stored listing belongs to a server: every tool has the name that it would get. */
 export function isOf(listing: Listing, server: ServerEntry): boolean {
-  return listing.tools.every(({ head }) => head.name === toToolName(server.name, head.remoteName));
+  return listing.tools.every(
+    ({ head }) => head.name === toOfferedName(server, { name: head.remoteName, offers: head.offers }),
+  );
 }
 
 /** Adds the approved definition of a changed tool. */

@@ -1,16 +1,19 @@
 // Converts a stored upstream tool to a Tool; schemas are parsed on first use.
 
-import { canonicalJson, type Json } from '../../core/json.js';
+import { canonicalJson, isRecord, type Json } from '../../core/json.js';
 import type { JsonSchema } from '../../core/schema.js';
 import type { RemoteAction, Tool, Traits } from '../../core/tool.js';
-import { type RemoteTool, type ServerEntry, toRemoteUri } from '../../core/upstream.js';
+import { type OfferKind, type RemoteTool, type ServerEntry, toRemoteUri } from '../../core/upstream.js';
 import { digestParts } from '../../files/digest.js';
 import { createJsonSchema } from '../../schema/json.js';
+import { toOfferedName } from './name.js';
 
 /** A tool in the stored tool list of its server. */
 export interface StoredTool {
   readonly name: string;
   readonly remoteName: string;
+  /** Absent for a tool. */
+  readonly offers?: OfferKind;
   readonly description: string;
   readonly traits: Traits;
   readonly definition: string;
@@ -32,12 +35,13 @@ export function toTool(load: () => StoredTool, head: StoredHead, place: ToolPlac
     traits: server.timeoutMs === undefined ? head.traits : { ...head.traits, timeoutMs: server.timeoutMs },
     origin: {
       format: 'upstream',
-      uri: toRemoteUri(server.name, head.remoteName),
+      uri: toRemoteUri(server.name, head.offers === undefined ? head.remoteName : `${head.offers}:${head.remoteName}`),
       directory: null,
       source: server.place.file,
       digest: null,
       server: server.name,
       owner: 'upstream',
+      otherName: otherNameOf(head, server),
       configuredBy: server.owner === 'workspace' ? 'workspace' : undefined,
     },
     get input() {
@@ -57,13 +61,25 @@ export function toTool(load: () => StoredTool, head: StoredHead, place: ToolPlac
         configuration: place.configuration,
         definition,
         described,
+        method: methodOf(head),
       };
     },
   } as Tool;
 }
 
 /** The fields of a tool that a listing shows. */
-export type StoredHead = Pick<StoredTool, 'name' | 'remoteName' | 'description' | 'traits' | 'changed'>;
+export type StoredHead = Pick<StoredTool, 'name' | 'remoteName' | 'offers' | 'description' | 'traits' | 'changed'>;
+
+function methodOf({ offers }: StoredHead): RemoteAction['method'] {
+  if (offers === undefined) return undefined;
+  return offers === 'prompt' ? 'prompts/get' : 'resources/read';
+}
+
+function otherNameOf({ name, remoteName, offers }: StoredHead, server: ServerEntry): string | undefined {
+  if (server.prefix !== false) return undefined;
+  const prefixed = toOfferedName({ ...server, prefix: undefined }, { name: remoteName, offers });
+  return prefixed === name ? undefined : prefixed;
+}
 
 /** The server of a tool. */
 export interface ToolPlace {
@@ -72,13 +88,22 @@ export interface ToolPlace {
   readonly target: string;
 }
 
+// The size and the time of a resource change with its content, which is not pinned.
+function withoutContent(tool: RemoteTool): RemoteTool {
+  if (tool.offers !== 'resource' || tool.fields === undefined) return tool;
+  const { size: _, annotations, ...fields } = tool.fields;
+  if (!isRecord(annotations)) return { ...tool, fields };
+  const { lastModified: __, ...kept } = annotations as Record<string, Json>;
+  return { ...tool, fields: { ...fields, annotations: kept } };
+}
+
 const digests = new WeakMap<RemoteTool, string>();
 
 /** Returns the digest of a definition as the server sent it (POL-21). */
 export function digestDefinition(tool: RemoteTool): string {
   let digest = digests.get(tool);
   if (digest === undefined) {
-    digest = digestParts([canonicalJson(tool as unknown as Json)]);
+    digest = digestParts([canonicalJson(withoutContent(tool) as unknown as Json)]);
     digests.set(tool, digest);
   }
   return digest;

@@ -1,14 +1,16 @@
 // Calls a tool of a server, answering its elicitations in both protocol versions.
 
 import type { Client } from '@modelcontextprotocol/client';
-import type { Progress } from '../../core/context.js';
+import type { LogListener, Progress } from '../../core/context.js';
 import type { Elicit } from '../../core/elicit.js';
 import { ToolError } from '../../core/error.js';
 import { isRecord, type Json } from '../../core/json.js';
 import type { Output } from '../../core/result.js';
+import type { RemoteAction } from '../../core/tool.js';
 import type { RemoteTool } from '../../core/upstream.js';
 import { answerInputs, visitPages } from './elicitation.js';
 import { type Lane, RemoteError } from './lane.js';
+import { toOfferOutput } from './offer-result.js';
 import { toOutput } from './result.js';
 
 export interface RemoteCall {
@@ -16,6 +18,7 @@ export interface RemoteCall {
   readonly name: string;
   readonly signal: AbortSignal;
   readonly onProgress?: ((progress: Progress) => void) | undefined;
+  readonly onLog?: LogListener | undefined;
   readonly elicit?: Elicit | undefined;
   /** Identifies the person behind the call. */
   readonly person: string;
@@ -36,19 +39,45 @@ const MAX_TIMER_MS = 2 ** 31 - 1;
 
 /** Calls a tool by its own name. A tool that failed is an Output with an error. */
 export async function callTool(session: CallSession, tool: RemoteTool, input: Json, call: RemoteCall): Promise<Output> {
-  let params: Params = { name: tool.name, arguments: input };
+  const params = { name: tool.name, arguments: input };
+  const send = (given: Params): Promise<unknown> => request(session, tool, given, call);
+  return toOutput(call.name, await inRounds(session, params, send, call));
+}
+
+/** Reads a resource, makes the messages of a prompt, or completes an argument. */
+export async function requestOffer(
+  session: CallSession,
+  { method, params }: OfferRequest,
+  call: RemoteCall,
+): Promise<Output> {
+  const send = (given: Params): Promise<unknown> => session.lane.request(method, given, call);
+  return toOfferOutput(method, call.name, await inRounds(session, params, send, call));
+}
+
+export interface OfferRequest {
+  readonly method: NonNullable<RemoteAction['method']>;
+  readonly params: Params;
+}
+
+// Sends a request until the server needs no further input of the user.
+async function inRounds(
+  session: CallSession,
+  given: Params,
+  send: (params: Params) => Promise<unknown>,
+  call: RemoteCall,
+): Promise<unknown> {
+  let params = given;
   for (let round = 0; round < MAX_ROUNDS; round++) {
     let result: unknown;
     try {
-      result = await request(session, tool, params, call);
+      result = await send(params);
     } catch (error) {
       if (session.isModern || !(await visitPages(error, call))) throw error;
       continue;
     }
-    if (!isRecord(result) || result.resultType !== 'input_required') return toOutput(call.name, result);
+    if (!isRecord(result) || result.resultType !== 'input_required') return result;
     params = {
-      name: tool.name,
-      arguments: input,
+      ...given,
       inputResponses: await answerInputs(result.inputRequests, call),
       requestState: result.requestState,
     };

@@ -7,7 +7,7 @@ import type { Output } from '../../core/result.js';
 import { createSemaphore, type Semaphore } from '../../core/semaphore.js';
 import { quoteOutside } from '../../core/text.js';
 import type { ProtocolVersion, RemoteTool } from '../../core/upstream.js';
-import { callTool, type RemoteCall } from './call.js';
+import { callTool, type OfferRequest, type RemoteCall, requestOffer } from './call.js';
 import { limitQuestions, toElicitation } from './elicitation.js';
 import { Lane } from './lane.js';
 import { type ToolWatch, watchTools } from './tool-watch.js';
@@ -33,6 +33,8 @@ export interface Connection extends ToolWatch {
   readonly instructions: string | undefined;
   /** Calls a tool by its own name. A tool that failed is an Output with an error. */
   call(tool: RemoteTool, input: Json, call: RemoteCall): Promise<Output>;
+  /** Reads a resource, makes the messages of a prompt, or completes an argument. */
+  request(request: OfferRequest, call: RemoteCall): Promise<Output>;
   /** Resolves when the connection is closed. */
   readonly closed: Promise<void>;
   close(): Promise<void>;
@@ -66,30 +68,33 @@ export async function connect(transport: UpstreamTransport, options: ConnectOpti
       [sdk.CLIENT_CAPABILITIES_META_KEY]: CAPABILITIES,
     };
   }
-  const { listing, onListing } = await watchTools(client, lane, {
+  const { capabilities, listing, onListing } = await watchTools(client, lane, {
     ...options,
     negotiated: version,
     isOpen,
   });
   const session = { sdk, client, lane, isModern, isHttp };
+  const inTurn = async (given: RemoteCall, run: (call: RemoteCall) => Promise<Output>): Promise<Output> => {
+    const { elicit } = given;
+    const redacted: Elicit | undefined = elicit && ((question, signal) => elicit(redact(question), signal));
+    const call = redacted === undefined ? given : { ...given, elicit: limitQuestions(redacted) };
+    const release = await turns.one?.acquire(call.signal);
+    calls.add(call);
+    try {
+      return await run(call);
+    } finally {
+      calls.delete(call);
+      release?.();
+    }
+  };
   return {
     version: redact(version),
     instructions: redact(client.getInstructions()),
+    capabilities: redact(capabilities),
     listing,
     onListing,
-    async call(tool, input, given) {
-      const { elicit } = given;
-      const redacted: Elicit | undefined = elicit && ((question, signal) => elicit(redact(question), signal));
-      const call = redacted === undefined ? given : { ...given, elicit: limitQuestions(redacted) };
-      const release = await turns.one?.acquire(call.signal);
-      calls.add(call);
-      try {
-        return await callTool(session, tool, input, call);
-      } finally {
-        calls.delete(call);
-        release?.();
-      }
-    },
+    call: (tool, input, given) => inTurn(given, (call) => callTool(session, tool, input, call)),
+    request: (request, given) => inTurn(given, (call) => requestOffer(session, request, call)),
     closed,
     close: async () => {
       await client.close();
@@ -151,7 +156,7 @@ function findAsking(
 function createClient(
   sdk: typeof import('@modelcontextprotocol/client'),
   clientInfo: { readonly name: string; readonly version: string },
-  { name, debug, protocol, startTimeoutMs, isHttp }: ConnectOptions & { readonly isHttp: boolean },
+  { name, debug, protocol, startTimeoutMs, isHttp, redact }: ConnectOptions & { readonly isHttp: boolean },
   calls: ReadonlySet<RemoteCall>,
   turns: Turns,
 ): Client {
@@ -168,6 +173,14 @@ function createClient(
     },
   });
   client.onerror = (error) => debug(`${name}: ${quoteOutside(error.message, 300)}`);
+  client.setNotificationHandler('notifications/message', ({ params }) => {
+    // A message does not name its call; with calls of several persons nobody gets it.
+    const listening = [...calls].filter(({ onLog }) => onLog !== undefined);
+    const [first] = listening;
+    if (first === undefined || listening.some(({ person }) => person !== first.person)) return;
+    const { level, data, logger } = params as { level: string; data: Json; logger?: string };
+    first.onLog?.({ level, data: redact(data ?? null), logger: logger === undefined ? name : `${name}.${logger}` });
+  });
   client.setRequestHandler('elicitation/create', async ({ params }, context) => {
     const question = toElicitation(params as JsonObject);
     const asked = findAsking(calls);

@@ -40,7 +40,8 @@ interface Waiter {
 }
 
 // Notifications for the SDK client; others are dropped.
-const NOTIFICATIONS = /^notifications\/(?:tools\/list_changed|cancelled|progress|subscriptions\/)/;
+const NOTIFICATIONS =
+  /^notifications\/(?:(?:tools|resources|prompts)\/list_changed|message|cancelled|progress|subscriptions\/)/;
 
 // The SDK client uses numbers as ids.
 const ID_PREFIX = 'w';

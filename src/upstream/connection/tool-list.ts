@@ -1,8 +1,10 @@
 // Fetches and validates the tool list of a server: all pages, within limits; invalid tools are reported and omitted.
 
-import { isRecord, type Json, toJson } from '../../core/json.js';
-import { formatBytes, quoteOutside } from '../../core/text.js';
-import type { RemoteTool } from '../../core/upstream.js';
+import { isRecord, type Json, type JsonObject, toJson } from '../../core/json.js';
+import { formatBytes, quoteOutside, sanitize } from '../../core/text.js';
+import type { OfferKind, RemoteTool } from '../../core/upstream.js';
+import { RemoteError } from './lane.js';
+import { OFFERS, toOffer } from './offer-list.js';
 import { describeJsonFault } from './result.js';
 
 export interface ToolListing {
@@ -17,32 +19,55 @@ const MAX_TOOLS = 10_000;
 const MAX_CHARACTERS = 16 * 1024 * 1024;
 const MAX_FAULTS = 100;
 const MAX_NAME = 512;
+const MAX_URI = 2048;
 // Deeper than the limit for schemas, so that a deep schema is reported as such.
 const BOUNDS = { maxDepth: 100, maxBytes: 1024 * 1024 };
 
-/** Fetches all pages. Throws only what `request` throws. */
-export async function fetchTools(
-  request: (params: Readonly<Record<string, unknown>>) => Promise<unknown>,
-): Promise<ToolListing> {
+type Request = (method: string, params: Readonly<Record<string, unknown>>) => Promise<unknown>;
+
+/** Fetches tools, and the resources, templates and prompts of the capabilities. Throws only what `request` throws. */
+export async function fetchListing(request: Request, capabilities: JsonObject): Promise<ToolListing> {
   const list = createToolList();
-  const cursors = new Set<unknown>();
-  let cursor: unknown;
-  while (list.isOpen()) {
-    const answer = await request(cursor === undefined ? {} : { cursor });
-    const { tools, nextCursor } = isRecord(answer) ? answer : {};
-    if (!Array.isArray(tools)) {
-      list.stop('returned an invalid tool list');
-      break;
+  if (capabilities.tools !== undefined) await fetchPages('tools/list', 'tools', request, list, readTool);
+  for (const { kind, capability, method, member, id } of OFFERS) {
+    if (capabilities[capability] === undefined) continue;
+    try {
+      await fetchPages(method, member, request, list, (entry, report) => readOffer(kind, id, entry, report));
+    } catch (error) {
+      // Many servers have resources but no templates, and do not know the request.
+      if (!(error instanceof RemoteError)) throw error;
     }
-    for (const tool of tools) list.add(tool);
-    if (typeof nextCursor !== 'string' || nextCursor === '') break;
-    cursor = nextCursor;
-    if (cursors.has(cursor)) list.stop('returned the same page of tools again; the rest is omitted');
-    cursors.add(cursor);
-    if (cursors.size >= MAX_PAGES) list.stop(`has more than ${MAX_PAGES} pages of tools; the rest is omitted`);
   }
   return list.finish();
 }
+
+async function fetchPages(
+  method: string,
+  member: string,
+  request: Request,
+  list: ReturnType<typeof createToolList>,
+  read: ReadEntry,
+): Promise<void> {
+  const cursors = new Set<unknown>();
+  let cursor: unknown;
+  while (list.isOpen()) {
+    const answer = await request(method, cursor === undefined ? {} : { cursor });
+    const entries = isRecord(answer) ? answer[member] : undefined;
+    const { nextCursor } = isRecord(answer) ? answer : {};
+    if (!Array.isArray(entries)) {
+      list.stop(member === 'tools' ? 'returned an invalid tool list' : `returned an invalid list of ${member}`);
+      break;
+    }
+    for (const entry of entries) list.add(entry, read);
+    if (typeof nextCursor !== 'string' || nextCursor === '') break;
+    cursor = nextCursor;
+    if (cursors.has(cursor)) list.stop(`returned the same page of ${member} again; the rest is omitted`);
+    cursors.add(cursor);
+    if (cursors.size >= MAX_PAGES) list.stop(`has more than ${MAX_PAGES} pages of ${member}; the rest is omitted`);
+  }
+}
+
+type ReadEntry = (value: unknown, report: (fault: string) => void) => RemoteTool | undefined;
 
 function createToolList() {
   const tools = new Map<string, RemoteTool>();
@@ -60,19 +85,20 @@ function createToolList() {
   return {
     stop,
     isOpen: () => stopped === undefined,
-    add(value: unknown): void {
+    add(value: unknown, read: ReadEntry): void {
       if (stopped !== undefined) return;
-      const tool = readTool(value, report);
+      const tool = read(value, report);
       if (tool === undefined) return;
-      if (tools.has(tool.name)) {
-        report(`lists the tool "${quoteOutside(tool.name, 80)}" twice`);
+      const key = `${tool.offers ?? 'tool'} ${tool.name}`;
+      if (tools.has(key)) {
+        report(`lists the ${tool.offers ?? 'tool'} "${quoteOutside(tool.name, 80)}" twice`);
         return;
       }
       characters += JSON.stringify(tool).length;
       if (characters > MAX_CHARACTERS)
         stop(`has tool definitions of more than ${formatBytes(MAX_CHARACTERS)}; the rest is omitted`);
       else if (tools.size === MAX_TOOLS) stop(`has more than ${MAX_TOOLS} tools; the rest is omitted`);
-      else tools.set(tool.name, tool);
+      else tools.set(key, tool);
     },
     finish(): ToolListing {
       if (omittedFaults > 0) faults.push(`has ${omittedFaults} more problems in its tool list`);
@@ -80,6 +106,27 @@ function createToolList() {
       return { tools: [...tools.values()], faults };
     },
   };
+}
+
+function readOffer(
+  kind: OfferKind,
+  id: string,
+  value: unknown,
+  report: (fault: string) => void,
+): RemoteTool | undefined {
+  const name = isRecord(value) ? value[id] : undefined;
+  if (typeof name !== 'string' || name === '' || name.length > MAX_URI || sanitize(name) !== name) {
+    report(`lists a ${kind} without a valid ${id}`);
+    return undefined;
+  }
+  try {
+    return toOffer(kind, id, toJson(value, BOUNDS) as Record<string, Json>);
+  } catch (error) {
+    report(
+      `the ${kind} "${quoteOutside(name, 80)}" has a definition that ${describeJsonFault(error, BOUNDS.maxBytes)}`,
+    );
+    return undefined;
+  }
 }
 
 function readTool(value: unknown, report: (fault: string) => void): RemoteTool | undefined {

@@ -1,12 +1,15 @@
 // Keeps the tool list of a connection current.
 
 import type { Client } from '@modelcontextprotocol/client';
+import { isRecord, type JsonObject, toJson } from '../../core/json.js';
 import { quoteOutside } from '../../core/text.js';
 import type { Lane } from './lane.js';
-import { fetchTools, type ToolListing } from './tool-list.js';
+import { fetchListing, type ToolListing } from './tool-list.js';
 import { assertModernResult, type NegotiatedVersion } from './version.js';
 
 export interface ToolWatch {
+  /** What the server can do, by protocol name. */
+  readonly capabilities: JsonObject;
   listing(): ToolListing;
   /** Adds a listener for later changes. */
   onListing(listener: (listing: ToolListing) => void): void;
@@ -31,14 +34,13 @@ const MIN_INTERVAL_MS = 500;
 export async function watchTools(client: Client, lane: Lane, options: WatchToolsOptions): Promise<ToolWatch> {
   const { name, signal, debug, redact, isOpen } = options;
   const isModern = options.negotiated.kind === 'modern';
-  const capability = client.getServerCapabilities()?.tools;
+  const capabilities = toCapabilities(client);
   const list = async (until: AbortSignal): Promise<ToolListing> => {
-    if (capability === undefined) return { tools: [], faults: [] };
-    const found = await fetchTools(async (params) => {
-      const result = await lane.request('tools/list', params, { signal: until });
+    const found = await fetchListing(async (method, params) => {
+      const result = await lane.request(method, params, { signal: until });
       if (isModern && options.knownVersion !== undefined) assertModernResult(result);
       return result;
-    });
+    }, capabilities);
     return redact(found);
   };
   let listing = await list(signal);
@@ -66,15 +68,37 @@ export async function watchTools(client: Client, lane: Lane, options: WatchTools
     isListing = false;
   };
   client.setNotificationHandler('notifications/tools/list_changed', refresh);
-  if (isModern && capability?.listChanged === true) {
-    client.listen({ toolsListChanged: true }).catch((error: Error) => {
+  client.setNotificationHandler('notifications/resources/list_changed', refresh);
+  client.setNotificationHandler('notifications/prompts/list_changed', refresh);
+  const changes = {
+    toolsListChanged: announces(capabilities.tools),
+    resourcesListChanged: announces(capabilities.resources),
+    promptsListChanged: announces(capabilities.prompts),
+  };
+  if (isModern && Object.values(changes).some((one) => one === true)) {
+    client.listen(changes).catch((error: Error) => {
       debug(`${name}: could not subscribe to changes: ${quoteOutside(error.message, 200)}`);
     });
   }
   return {
+    capabilities,
     listing: () => listing,
     onListing: (listener) => {
       listeners.add(listener);
     },
   };
+}
+
+const CAPABILITY_BOUNDS = { maxDepth: 8, maxBytes: 16 * 1024 };
+
+function toCapabilities(client: Client): JsonObject {
+  try {
+    return toJson(client.getServerCapabilities() ?? {}, CAPABILITY_BOUNDS) as JsonObject;
+  } catch {
+    return { tools: {} };
+  }
+}
+
+function announces(capability: unknown): true | undefined {
+  return isRecord(capability) && capability.listChanged === true ? true : undefined;
 }

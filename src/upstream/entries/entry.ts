@@ -10,6 +10,7 @@ import {
   readDisabled,
   readDuration,
   readOAuth,
+  readPrefix,
   readProtocol,
   readSelectors,
   readString,
@@ -37,7 +38,7 @@ export interface ServerSource {
 
 const STDIO = ['command', 'args', 'env', 'cwd'];
 const HTTP = ['url', 'headers', 'oauth'];
-const COMMON = ['type', 'allow', 'deny', 'timeout', 'startTimeout', 'protocol', 'disabled', 'enabled'];
+const COMMON = ['type', 'allow', 'deny', 'timeout', 'startTimeout', 'protocol', 'prefix', 'disabled', 'enabled'];
 const KNOWN = [...STDIO, ...HTTP, ...COMMON];
 const HTTP_TYPES = ['http', 'streamable-http', 'streamableHttp'];
 const HEADER_NAME = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/;
@@ -94,6 +95,7 @@ export function readServer(name: string, value: unknown, source: ServerSource): 
     timeoutMs: readDuration(fields, 'timeout'),
     startTimeoutMs: readDuration(fields, 'startTimeout'),
     protocol: readProtocol(fields),
+    prefix: readPrefix(fields),
     disabled: readDisabled(fields),
   };
   const own = kind === 'stdio' ? readStdio(fields) : kind === 'http' ? readHttp(fields) : undefined;

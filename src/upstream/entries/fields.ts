@@ -103,6 +103,14 @@ export function readProtocol(source: FieldSource): ProtocolVersion | undefined {
   return version;
 }
 
+/** Reads `prefix`; true is the default. */
+export function readPrefix(source: FieldSource): false | undefined {
+  const value = fieldOf(source, 'prefix');
+  if (value !== undefined && typeof value !== 'boolean')
+    source.error(['prefix'], 'must be true or false', 'write false to keep the names of the server');
+  return value === false ? false : undefined;
+}
+
 /** Reads `disabled`, or its opposite `enabled`. */
 export function readDisabled(source: FieldSource): true | undefined {
   const states = (['disabled', 'enabled'] as const).flatMap((key) => {

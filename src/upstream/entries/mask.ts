@@ -50,7 +50,7 @@ export function describeServer(entry: ServerEntry): string {
 
 /** Returns the entry in the `mcpServers` shape with secrets masked (CLI-18). */
 export function toMaskedServer(entry: ServerEntry): JsonObject {
-  const { allow, deny, timeoutMs, startTimeoutMs, protocol, disabled } = entry;
+  const { allow, deny, timeoutMs, startTimeoutMs, protocol, prefix, disabled } = entry;
   return withoutUndefined({
     ...(entry.kind === 'stdio' ? maskStdio(entry) : maskHttp(entry)),
     allow,
@@ -58,6 +58,7 @@ export function toMaskedServer(entry: ServerEntry): JsonObject {
     timeout: timeoutMs === undefined ? undefined : `${timeoutMs}ms`,
     startTimeout: startTimeoutMs === undefined ? undefined : `${startTimeoutMs}ms`,
     protocol,
+    prefix,
     disabled: disabled || undefined,
   });
 }

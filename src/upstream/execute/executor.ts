@@ -13,13 +13,18 @@ export function createRemoteExecutor(options: RemoteRunOptions): Executor<'remot
   return {
     kind: 'remote',
     digest: (tool) => {
-      const { server, tool: name, target, configuration, definition } = remoteActionOf(tool);
-      const input = canonicalJson(tool.input.json);
-      return digestParts([server, name, target, configuration, definition, tool.name, input]);
+      const { server, tool: name, target, configuration, definition, method } = remoteActionOf(tool);
+      const parts = [server, name, target, configuration, definition];
+      // A resource that is read through a template has its own name, and a tool that keeps its name may get another one.
+      if (method !== undefined) return digestParts([...parts, 'offer']);
+      const { uri, otherName } = tool.origin;
+      const named = otherName === undefined ? tool.name : uri!;
+      return digestParts([...parts, named, canonicalJson(tool.input.json)]);
     },
     plan: (tool, input, { timeoutMs }): RemotePlan => {
-      const { server, tool: remoteTool, target } = remoteActionOf(tool);
-      return { kind: 'remote', tool, input, timeoutMs, server, remoteTool, target };
+      const { server, tool: name, target, method, uri } = remoteActionOf(tool);
+      const request = method === undefined ? {} : { method };
+      return { kind: 'remote', tool, input, timeoutMs, server, remoteTool: uri ?? name, target, ...request };
     },
     async run(plan, context) {
       if (plan.kind !== 'remote') throw new TypeError(`${plan.tool.name} is not an upstream tool`);

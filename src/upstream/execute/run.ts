@@ -16,6 +16,7 @@ import { CALL_AGAIN, callLost } from '../connection/failure.js';
 import { isLostSession, RemoteError } from '../connection/lane.js';
 import type { Lease, Pool } from '../connection/pool.js';
 import { toLoginError } from '../login/fault.js';
+import { rewriteOutput } from './rewrite.js';
 
 export interface RemoteRunOptions extends Pick<Pool, 'acquire' | 'close'> {
   /** Returns the current configuration of a server by name. */
@@ -32,7 +33,7 @@ export interface RemoteRunOptions extends Pick<Pool, 'acquire' | 'close'> {
 export async function runRemote(plan: RemotePlan, context: RunContext, options: RemoteRunOptions): Promise<Output> {
   const server = findServer(plan, context, options);
   const output = await withTimeLimit(plan, context, (within) => callServer(plan, server, within, options));
-  return options.redact(output);
+  return options.redact(rewriteOutput(output, server, plan.method === 'prompts/get'));
 }
 
 async function callServer(
@@ -47,13 +48,18 @@ async function callServer(
   let outcome: Parameters<Lease['release']>[0] = 'unknown';
   try {
     const remote = findRemote(plan, lease);
-    const output = await lease.connection.call(remote, copyJson(plan.input), {
+    const call = {
       name: plan.tool.name,
       signal: context.signal,
       onProgress: context.wantsProgress ? onProgress : undefined,
+      onLog: context.log,
       elicit: context.elicit,
       person: JSON.stringify([context.caller.kind, context.caller.door, context.caller.name, context.caller.session]),
-    });
+    };
+    const output =
+      plan.method === undefined
+        ? await lease.connection.call(remote, copyJson(plan.input), call)
+        : await lease.connection.request({ method: plan.method, params: toOfferParams(plan) }, call);
     outcome = 'answered';
     return output;
   } catch (error) {
@@ -118,8 +124,12 @@ function findServer({ tool }: RemotePlan, { snapshot }: RunContext, { find }: Re
 
 // RUN-2: a server can change its tools at any time; only the planned definition is run.
 function findRemote({ tool }: RemotePlan, { connection }: Lease): RemoteTool {
-  const { server, tool: name, definition } = remoteActionOf(tool);
-  const remote = connection.listing().tools.find((one) => one.name === name);
+  const { server, tool: name, definition, method } = remoteActionOf(tool);
+  // A resource that the server does not list, such as the target of a link, has no definition.
+  if (definition === '') return { name, inputSchema: {} };
+  const remote = connection
+    .listing()
+    .tools.find((one) => one.name === name && (one.offers !== undefined) === (method !== undefined));
   if (remote === undefined) throw changed(tool, `the server ${server} no longer lists it`);
   if (digestDefinition(remote) !== definition) throw changed(tool, `the server ${server} changed its definition`);
   return remote;
@@ -131,8 +141,27 @@ function changed({ name }: Tool, how: string): ToolError {
   });
 }
 
-function refused({ tool }: RemotePlan, { message, code }: RemoteError): ToolError {
+function toOfferParams({ method, remoteTool, input }: RemotePlan): Readonly<Record<string, unknown>> {
+  const fields = isRecord(input) ? input : {};
+  if (method === 'completion/complete' && isRecord(fields.ref)) {
+    const { type } = fields.ref;
+    return { ...fields, ref: type === 'ref/prompt' ? { type, name: remoteTool } : { type, uri: remoteTool } };
+  }
+  if (method === 'prompts/get') return { name: remoteTool, arguments: fields };
+  return method === 'resources/read' ? { uri: remoteTool } : fields;
+}
+
+// The older protocol version has a code of its own.
+const NOT_FOUND = [-32002, -32602];
+
+function refused({ tool, method }: RemotePlan, { message, code }: RemoteError): ToolError {
   const shown = quoteOutside(message, 500);
+  if (method === 'resources/read' && NOT_FOUND.includes(code)) {
+    return new ToolError('not_found', `${tool.name} was not found: ${shown}`, {
+      hint: 'list the resources again, and check the URI',
+      data: { code },
+    });
+  }
   return new ToolError('tool_failed', `the server refused ${tool.name}: ${shown}`, {
     hint: 'change the input; if it is correct, contact the operator of the server',
     data: { code },

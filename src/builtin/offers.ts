@@ -1,0 +1,157 @@
+// Resources and prompts of wield itself: skills, documents, and the prompts `tools` and `capabilities`.
+
+import type { Catalog } from '../catalog/catalog.js';
+import type { References } from '../catalog/skill-references.js';
+import type { CascadeResolver } from '../core/cascade.js';
+import { ToolError } from '../core/error.js';
+import type { JsonObject } from '../core/json.js';
+import type { OfferSource } from '../core/offers.js';
+import { type Prompt, toPromptName } from '../core/prompt.js';
+import { type Resource, toResourceName } from '../core/resource.js';
+import type { Skill } from '../core/skill.js';
+import type { Snapshot } from '../core/snapshot.js';
+import type { Stores } from '../core/store.js';
+import { quoteOutside } from '../core/text.js';
+import type { Tool } from '../core/tool.js';
+import type { World } from '../core/world.js';
+import { toTool } from '../formats/module/define.js';
+import { toBuiltin } from './builtin.js';
+import { readCapabilities } from './capabilities.js';
+import { isOffered, readableSkills } from './offer.js';
+import { isVisible, readText } from './skills.js';
+
+export interface OwnOffersOptions {
+  readonly catalog: Catalog;
+  readonly cascade: CascadeResolver;
+  readonly references: References;
+  readonly stores: Stores;
+  /** The tools that a model may see. */
+  readonly tools: (snapshot: Snapshot) => Promise<readonly Tool[]>;
+  /** Built-in tools that the program offers, by name or group. */
+  readonly offered: readonly string[];
+  readonly world: World;
+}
+
+const SKILL = 'skill://';
+const SKILL_FILE = '/SKILL.md';
+const CONTEXT = 'context://';
+
+export function createOwnOffers(options: OwnOffersOptions): OfferSource {
+  const { catalog, cascade, references, stores } = options;
+  const skillsOf = (snapshot: Snapshot): readonly Skill[] =>
+    readableSkills({ catalog, cascade }, snapshot).filter(isVisible);
+  const toSkill = (skill: Skill, snapshot: Snapshot): Resource => {
+    const uri = `${SKILL}${encodeURIComponent(skill.name)}${SKILL_FILE}`;
+    const fields = { name: skill.name, description: quoteOutside(skill.description, 500), mimeType: 'text/markdown' };
+    const read = (): string =>
+      readText(skill, snapshot, (reference, directory) => references.refer(reference, directory, snapshot));
+    return toResource(uri, fields, async () => ({ text: read() }));
+  };
+  const toDocument = (path: string, kind: string, size: number | null): Resource => {
+    const mimeType = kind === 'json' ? 'application/json' : kind === 'text' ? 'text/plain' : undefined;
+    const fields = { name: path, ...(size === null ? {} : { size }), ...(mimeType === undefined ? {} : { mimeType }) };
+    return toResource(toDocumentUri(path), fields, async () => {
+      const { content, kind: now } = await stores.documents.read(path);
+      const bytes = Buffer.from(content);
+      return now === 'binary' ? { blob: bytes.toString('base64') } : { text: bytes.toString('utf8') };
+    });
+  };
+  // SRV-14: documents are offered together with the tools that read them.
+  const offersDocuments = ({ settings }: Snapshot): boolean =>
+    isOffered('context_read', 'context', options.offered, settings);
+
+  return {
+    async resources(snapshot) {
+      const documents = offersDocuments(snapshot) ? await stores.documents.list() : [];
+      return [
+        ...skillsOf(snapshot).map((skill) => toSkill(skill, snapshot)),
+        ...documents.map(({ path, kind, size }) => toDocument(path, kind, size)),
+      ];
+    },
+    prompts: () => OWN_PROMPTS.map((prompt) => toPrompt(prompt, options)),
+    findResource(uri, snapshot) {
+      if (uri.startsWith(CONTEXT) && offersDocuments(snapshot))
+        return toDocument(decodeUri(uri.slice(CONTEXT.length)), 'text', null).tool;
+      const skill = uri.startsWith(SKILL)
+        ? skillsOf(snapshot).find(({ name }) => uri === `${SKILL}${encodeURIComponent(name)}${SKILL_FILE}`)
+        : undefined;
+      return skill && toSkill(skill, snapshot).tool;
+    },
+    findPrompt(name) {
+      const prompt = OWN_PROMPTS.find((one) => one.name === name);
+      return prompt && toPrompt(prompt, options).tool;
+    },
+  };
+}
+
+function toDocumentUri(path: string): string {
+  return CONTEXT + path.split('/').map(encodeURIComponent).join('/');
+}
+
+function decodeUri(text: string): string {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    throw new ToolError('not_found', `invalid URI: ${quoteOutside(text, 200)}`, { hint: 'list the resources again' });
+  }
+}
+
+type Content = { readonly text: string } | { readonly blob: string };
+
+function toResource(uri: string, fields: JsonObject, read: () => Promise<Content>): Resource {
+  const { mimeType } = fields;
+  const execute = async () => ({ content: [{ type: 'resource', resource: { uri, mimeType, ...(await read()) } }] });
+  return { uri, isTemplate: false, fields, tool: toOwnTool(toResourceName(uri), `Read ${uri}.`, execute) };
+}
+
+interface OwnPrompt {
+  readonly name: string;
+  readonly description: string;
+  readonly make: (options: OwnOffersOptions, snapshot: Snapshot) => Promise<string>;
+}
+
+const OWN_PROMPTS: readonly OwnPrompt[] = [
+  {
+    name: 'tools',
+    description: 'The tools that are available here.',
+    make: async ({ tools }, snapshot) => {
+      const lines = (await tools(snapshot)).map(
+        ({ name, description }) => `- ${name}: ${quoteOutside(description, 200)}`,
+      );
+      return lines.length === 0 ? 'There are no tools.' : ['Available tools:', ...lines].join('\n');
+    },
+  },
+  {
+    name: 'capabilities',
+    description: 'What the tools here can do, by theme.',
+    make: async ({ world }, { workdir, trusted }) => {
+      const directories = [...new Set([world.home, trusted ? workdir : undefined])];
+      const texts = directories.map((directory) => (directory === undefined ? '' : readCapabilities(directory)));
+      const text = texts.filter((one) => one !== '').join('\n\n');
+      return text === '' ? 'There is no inventory yet; the tool capabilities_refresh writes one.' : text;
+    },
+  },
+];
+
+function toPrompt({ name, description, make }: OwnPrompt, options: OwnOffersOptions): Prompt {
+  const tool = toOwnTool(toPromptName(name), description, async (_input, _context, internals) => {
+    const text = await make(options, internals!.snapshot);
+    return { description, messages: [{ role: 'user', content: { type: 'text', text } }] };
+  });
+  return { name, fields: { description }, tool };
+}
+
+function toOwnTool(name: string, description: string, execute: Parameters<typeof toExecute>[0]): Tool {
+  const tool = toTool({ name: 'offer', description, readOnly: true, execute: toExecute(execute) });
+  return { ...toBuiltin(tool), name };
+}
+
+type Execute = (
+  input: unknown,
+  context: unknown,
+  internals?: { readonly snapshot: Snapshot },
+) => Promise<Record<string, unknown>>;
+
+function toExecute(execute: Execute): never {
+  return execute as never;
+}

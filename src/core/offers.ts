@@ -1,0 +1,16 @@
+// Sources of resources and prompts.
+
+import type { Prompt } from './prompt.js';
+import type { Resource } from './resource.js';
+import type { Snapshot } from './snapshot.js';
+import type { Tool } from './tool.js';
+
+export interface OfferSource {
+  resources(snapshot: Snapshot): readonly Resource[] | Promise<readonly Resource[]>;
+  prompts(snapshot: Snapshot): readonly Prompt[];
+  /** Returns the tool that reads a resource, also one that is not listed; undefined if the URI is not of this source. */
+  findResource(uri: string, snapshot: Snapshot): Tool | undefined;
+  findPrompt(name: string, snapshot: Snapshot): Tool | undefined;
+  /** Returns the tool that completes arguments of a prompt, by name, or of a template. */
+  findCompletion?(ref: string, snapshot: Snapshot): Tool | undefined;
+}

@@ -1,0 +1,38 @@
+// The methods of `toolbox.resources` and `toolbox.prompts`.
+
+import type { Prompt } from '../core/prompt.js';
+import type { Resource } from '../core/resource.js';
+import type { Toolbox } from '../core/toolbox.js';
+import type { CallParts } from './parts.js';
+
+/** `call` is that of the toolbox: reads take the path of a call. */
+export function createOfferMethods(parts: CallParts, call: Toolbox['call']): Pick<Toolbox, 'resources' | 'prompts'> {
+  const { workspace } = parts;
+  return {
+    resources: {
+      async list(options = {}) {
+        const { listOffers } = await import('./offers.js');
+        const snapshot = workspace.snapshot();
+        return listOffers<Resource>(parts, snapshot, options, {
+          read: (source) => source.resources(snapshot),
+          idOf: ({ uri }) => uri,
+        });
+      },
+      // Contents are for programs, which need them whole.
+      read: (uri, options = {}) => call(uri, {}, { ...options, as: 'resource', full: true }),
+    },
+    prompts: {
+      async list(options = {}) {
+        const { listOffers } = await import('./offers.js');
+        const snapshot = workspace.snapshot();
+        return listOffers<Prompt>(parts, snapshot, options, {
+          read: (source) => source.prompts(snapshot),
+          idOf: ({ name }) => name,
+        });
+      },
+      get: (name, input, options = {}) => call(name, input, { ...options, as: 'prompt', full: true }),
+      complete: (ref, input, options = {}) =>
+        call('prompt' in ref ? ref.prompt : ref.template, input, { ...options, as: 'completion', full: true }),
+    },
+  };
+}

@@ -1,0 +1,58 @@
+// Lists resources and prompts for a caller, and finds the tools that read and make them.
+
+import { CODE } from '../core/caller.js';
+import { ToolError } from '../core/error.js';
+import type { OfferSource } from '../core/offers.js';
+import { parsePublicUri } from '../core/resource.js';
+import type { Snapshot } from '../core/snapshot.js';
+import { quoteOutside } from '../core/text.js';
+import type { Tool } from '../core/tool.js';
+import type { CallOptions, OfferListOptions } from '../core/toolbox.js';
+import { findDenial } from '../policy/decide.js';
+import type { CallParts } from './parts.js';
+import { readSettled } from './settled.js';
+
+type OfferParts = Pick<CallParts, 'catalog' | 'executors' | 'offers'>;
+
+/** Lists the resources or prompts that a caller may know of, each id once, in the order of their sources. */
+export async function listOffers<T extends { readonly tool: Tool }>(
+  { catalog, offers }: OfferParts,
+  snapshot: Snapshot,
+  { caller = CODE, knownOnly = false }: OfferListOptions,
+  { read, idOf }: { read(source: OfferSource): readonly T[] | Promise<readonly T[]>; idOf(offer: T): string },
+): Promise<readonly T[]> {
+  const readAll = () => Promise.all(offers.map(read));
+  const all = await (knownOnly ? readAll() : readSettled(catalog, snapshot, readAll));
+  const byId = new Map<string, T>();
+  for (const offer of all.flat()) {
+    const isDenied = findDenial(offer.tool, caller, { policy: snapshot.policy, within: [] }) !== undefined;
+    if (!isDenied && !byId.has(idOf(offer))) byId.set(idOf(offer), offer);
+  }
+  return [...byId.values()];
+}
+
+/** Finds the tool of a resource, prompt or completion. Throws `not_found`. */
+export function findOffer(
+  { catalog, executors, offers }: OfferParts,
+  as: NonNullable<CallOptions['as']>,
+  ref: string,
+  snapshot: Snapshot,
+): Tool | Promise<Tool> {
+  const find = (): Tool => {
+    for (const source of offers) {
+      const tool =
+        as === 'resource'
+          ? source.findResource(ref, snapshot)
+          : as === 'prompt'
+            ? source.findPrompt(ref, snapshot)
+            : source.findCompletion?.(ref, snapshot);
+      if (tool !== undefined) return executors.withDigest(tool);
+    }
+    const what = as === 'resource' ? 'resource' : 'prompt';
+    throw new ToolError('not_found', `${what} not found: ${quoteOutside(ref, 200)}`, {
+      hint: `list the ${what}s again`,
+    });
+  };
+  const server = as === 'prompt' ? undefined : parsePublicUri(ref)?.server;
+  return readSettled(catalog, snapshot, find, server === undefined ? ref : `mcp://${encodeURIComponent(server)}/`);
+}

@@ -1,0 +1,53 @@
+// Fields of an upstream definition that clients get as they are, unless they are too large or contain invisible characters.
+
+import { isRecord, type Json, type JsonObject } from '../../core/json.js';
+import { toPublicUri } from '../../core/resource.js';
+import { formatBytes, sanitize } from '../../core/text.js';
+import type { RemoteTool, ServerEntry } from '../../core/upstream.js';
+
+// Of one field; icons may be embedded.
+const MAX_CHARACTERS = 16 * 1024;
+// Hints that a tool has as traits.
+const HINTS: readonly string[] = ['title', 'readOnlyHint', 'destructiveHint', 'idempotentHint', 'openWorldHint'];
+
+/** Returns the fields to pass on; undefined if there are none. */
+export function readListed(
+  remote: RemoteTool,
+  server: ServerEntry,
+  warn: (warning: string) => void,
+): JsonObject | undefined {
+  const { icons, annotations, execution, _meta } = remote;
+  const other = Object.entries(annotations ?? {}).filter(([hint]) => !HINTS.includes(hint));
+  const given: Readonly<Record<string, unknown>> = remote.fields ?? {
+    icons,
+    annotations: other.length === 0 ? undefined : Object.fromEntries(other),
+    execution,
+    _meta,
+  };
+  const kept = Object.entries(given).flatMap(([key, value]) => {
+    if (value === undefined || value === null) return [];
+    const text = JSON.stringify(value);
+    const fault =
+      text.length > MAX_CHARACTERS
+        ? `is larger than ${formatBytes(MAX_CHARACTERS)}`
+        : sanitize(text) === text
+          ? undefined
+          : 'contains invisible characters';
+    if (fault !== undefined) warn(`has a field ${key} that ${fault}, which is not passed on`);
+    return fault === undefined ? [[key, key === '_meta' ? toPublicMeta(value as Json, server) : value]] : [];
+  });
+  return kept.length === 0 ? undefined : (Object.fromEntries(kept) as JsonObject);
+}
+
+/** Rewrites the page of an MCP App in `_meta`, so that clients can read it. */
+export function toPublicMeta(meta: Json, { name, prefix }: Pick<ServerEntry, 'name' | 'prefix'>): Json {
+  if (prefix === false || !isRecord(meta)) return meta;
+  const rewrite = (uri: unknown): unknown => (typeof uri === 'string' ? toPublicUri(name, uri) : uri);
+  const { ui } = meta;
+  return {
+    ...meta,
+    ...(isRecord(ui) && ui.resourceUri !== undefined ? { ui: { ...ui, resourceUri: rewrite(ui.resourceUri) } } : {}),
+    // An older spelling.
+    ...(meta['ui/resourceUri'] === undefined ? {} : { 'ui/resourceUri': rewrite(meta['ui/resourceUri']) }),
+  } as Json;
+}

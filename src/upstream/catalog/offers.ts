@@ -1,0 +1,96 @@
+// Resources and prompts of upstream servers, from their stored listings.
+
+import type { JsonObject } from '../../core/json.js';
+import type { OfferSource } from '../../core/offers.js';
+import { type Prompt, toPromptName } from '../../core/prompt.js';
+import { matchTemplate, parsePublicUri, type Resource, toPublicUri, toResourceName } from '../../core/resource.js';
+import type { Snapshot } from '../../core/snapshot.js';
+import type { RemoteAction, Tool } from '../../core/tool.js';
+import type { ServerEntry } from '../../core/upstream.js';
+import { createJsonSchema } from '../../schema/json.js';
+import type { UpstreamFormat } from './format.js';
+import type { ServerOffer, ServerTools } from './server-tools.js';
+
+/** Describes how a resource that the server does not list is read. */
+export type Unlisted = (server: ServerEntry, uri: string) => Tool;
+
+const ANY = createJsonSchema({ type: 'object', additionalProperties: true });
+const NONE = createJsonSchema({ type: 'object', properties: {} }, { closed: true });
+
+export function createUpstreamOffers(format: UpstreamFormat, describe: Unlisted): OfferSource {
+  const offersOf = (snapshot: Snapshot, kinds: readonly ServerOffer['kind'][]) =>
+    format
+      .listed(snapshot)
+      .flatMap(({ server, found }) =>
+        found.offers.filter(({ kind }) => kinds.includes(kind)).map((offer) => ({ server, offer })),
+      );
+  const publicId = (server: ServerEntry, { kind, id, shown }: ServerOffer): string => {
+    if (kind === 'prompt') return shown.name.slice(toPromptName('').length);
+    return server.prefix === false ? id : toPublicUri(server.name, id);
+  };
+
+  // The server of a URI, and the URI there. One that keeps names is asked for any URI that no other has.
+  const locate = (uri: string, snapshot: Snapshot) => {
+    const listed = format.listed(snapshot).filter(({ found }) => found.listing.capabilities?.resources !== undefined);
+    const own = parsePublicUri(uri);
+    const prefixed = own && listed.find(({ server }) => server.name === own.server);
+    if (prefixed !== undefined) return { ...prefixed, uri: own!.uri };
+    const keeping = listed.filter(({ server }) => server.prefix === false);
+    const kept = keeping.find(({ found }) => findListed(found, uri) !== undefined) ?? keeping[0];
+    return kept && { ...kept, uri };
+  };
+
+  return {
+    resources: (snapshot) =>
+      offersOf(snapshot, ['resource', 'template']).map(({ server, offer }): Resource => {
+        const { title, listed = {} } = offer.shown.traits;
+        const { description } = offer.shown;
+        return {
+          uri: publicId(server, offer),
+          isTemplate: offer.kind === 'template',
+          fields: { ...listed, title, description } as JsonObject,
+          tool: offer.tool,
+        };
+      }),
+    prompts: (snapshot) =>
+      offersOf(snapshot, ['prompt']).map(({ server, offer }): Prompt => {
+        const { title, listed = {} } = offer.shown.traits;
+        const { description } = offer.shown;
+        return {
+          name: publicId(server, offer),
+          fields: { ...listed, title, description } as JsonObject,
+          tool: offer.tool,
+        };
+      }),
+    findResource(uri, snapshot) {
+      const at = locate(uri, snapshot);
+      if (at === undefined) return undefined;
+      const offer = findListed(at.found, at.uri);
+      if (offer?.kind === 'resource') return offer.tool;
+      // Rules match the URI that is read, not the template.
+      if (offer !== undefined) {
+        const action = { ...(offer.tool.action as RemoteAction), uri: at.uri };
+        return { ...offer.tool, name: toResourceName(uri), action, input: NONE };
+      }
+      return { ...describe(at.server, at.uri), name: toResourceName(uri) };
+    },
+    findPrompt: (name, snapshot) =>
+      offersOf(snapshot, ['prompt']).find(({ server, offer }) => publicId(server, offer) === name)?.offer.tool,
+    findCompletion(ref, snapshot) {
+      const found = offersOf(snapshot, ['prompt', 'template']).find(
+        ({ server, offer }) => publicId(server, offer) === ref,
+      );
+      if (found === undefined) return undefined;
+      const { tool } = found.offer;
+      const action = { ...(tool.action as RemoteAction), method: 'completion/complete' as const };
+      return { ...tool, action, input: ANY, output: undefined };
+    },
+  };
+}
+
+function findListed(found: ServerTools, uri: string): ServerOffer | undefined {
+  return (
+    found.offers.find(({ kind, id }) => kind === 'resource' && id === uri) ??
+    found.offers.find(({ kind, id }) => kind === 'template' && matchTemplate(id)(uri))
+  );
+}

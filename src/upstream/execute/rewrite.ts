@@ -1,0 +1,36 @@
+// Rewrites the URIs of a server's resources in what it returns, so that the client can read them here.
+
+import { isRecord, type Json } from '../../core/json.js';
+import { toPublicUri } from '../../core/resource.js';
+import type { Output, Part } from '../../core/result.js';
+import type { ServerEntry } from '../../core/upstream.js';
+import { toPublicMeta } from '../catalog/listed-fields.js';
+
+/** Rewrites links, embedded resources and pages of MCP Apps; a server that keeps its names returns them unchanged. */
+export function rewriteOutput(output: Output, server: ServerEntry, isPrompt: boolean): Output {
+  if (server.prefix === false) return output;
+  const { structured, meta } = output;
+  const messages =
+    isPrompt && isRecord(structured) && Array.isArray(structured.messages) ? structured.messages : undefined;
+  return {
+    ...output,
+    content: output.content.map((part) => rewritePart(part, server)),
+    ...(messages === undefined
+      ? {}
+      : { structured: { ...(structured as object), messages: messages.map((one) => rewriteMessage(one, server)) } }),
+    ...(meta?.remote === undefined
+      ? {}
+      : { meta: { ...meta, remote: toPublicMeta(meta.remote, server) as typeof meta.remote } }),
+  };
+}
+
+function rewriteMessage(message: Json, server: ServerEntry): Json {
+  if (!isRecord(message) || !isRecord(message.content)) return message;
+  return { ...message, content: rewritePart(message.content as unknown as Part, server) } as unknown as Json;
+}
+
+function rewritePart(part: Part, server: ServerEntry): Part {
+  if (part.type === 'resource_link') return { ...part, uri: toPublicUri(server.name, part.uri) };
+  if (part.type !== 'resource') return part;
+  return { ...part, resource: { ...part.resource, uri: toPublicUri(server.name, part.resource.uri) } };
+}

@@ -1,0 +1,73 @@
+// A stdio server with tools, resources, templates, prompts and completions, read from a file that may change:
+// its second argument. The first one is the file of its starts.
+
+import { appendFileSync, readFileSync, watchFile } from 'node:fs';
+
+const [, , starts, file] = process.argv;
+appendFileSync(starts, `${process.pid}\n`);
+const offers = () => JSON.parse(readFileSync(file, 'utf8'));
+const write = (message) => process.stdout.write(`${JSON.stringify({ jsonrpc: '2.0', ...message })}\n`);
+const log = (line) => appendFileSync(`${starts}.log`, `${line}\n`);
+
+const METHODS = {
+  initialize: ({ protocolVersion }) => ({
+    protocolVersion,
+    capabilities: {
+      tools: {},
+      resources: { listChanged: true },
+      prompts: { listChanged: true },
+      completions: {},
+      logging: {},
+    },
+    serverInfo: { name: 'offers', version: '1' },
+  }),
+  'tools/list': () => ({ tools: offers().tools ?? [] }),
+  'resources/list': () => ({ resources: offers().resources ?? [] }),
+  'resources/templates/list': () => ({ resourceTemplates: offers().templates ?? [] }),
+  'prompts/list': () => ({ prompts: offers().prompts ?? [] }),
+  'tools/call': ({ name }) => {
+    write({ method: 'notifications/message', params: { level: 'info', data: `called ${name}`, logger: 'own' } });
+    return {
+      content: [
+        { type: 'resource_link', uri: 'notes://linked', name: 'linked' },
+        { type: 'resource', resource: { uri: 'notes://embedded', text: 'embedded' } },
+      ],
+      _meta: { ui: { resourceUri: 'ui://app/page.html' } },
+    };
+  },
+  'resources/read': ({ uri }) => {
+    log(`read ${uri}`);
+    if (uri.includes('missing')) throw { code: -32002, message: 'no such note' };
+    return { contents: [{ uri, mimeType: 'text/plain', text: `content of ${uri}` }] };
+  },
+  'prompts/get': ({ name, arguments: given }) => ({
+    description: name,
+    messages: [
+      { role: 'user', content: { type: 'text', text: JSON.stringify(given) } },
+      { role: 'user', content: { type: 'resource', resource: { uri: 'notes://in-prompt', text: 'x' } } },
+    ],
+  }),
+  'completion/complete': ({ ref, argument }) => ({
+    completion: { values: [`${ref.name ?? ref.uri} ${argument.name} ${argument.value}`], total: 1, hasMore: false },
+  }),
+};
+
+let rest = '';
+process.stdin.setEncoding('utf8');
+process.stdin.on('end', () => process.exit(0));
+process.stdin.on('data', (chunk) => {
+  const lines = (rest + chunk).split('\n');
+  rest = lines.pop();
+  for (const { id, method, params } of lines.filter(Boolean).map((line) => JSON.parse(line))) {
+    if (id === undefined) continue;
+    try {
+      if (METHODS[method] === undefined) throw { code: -32601, message: `unknown method ${method}` };
+      write({ id, result: METHODS[method](params ?? {}) });
+    } catch (error) {
+      write({ id, error });
+    }
+  }
+});
+watchFile(file, { interval: 50 }, () => {
+  for (const kind of ['resources', 'prompts']) write({ method: `notifications/${kind}/list_changed` });
+});
