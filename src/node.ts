@@ -4,7 +4,6 @@ import { join, resolve } from 'node:path';
 import { createRecorder } from './audit/recorder.js';
 import { createBuiltins } from './builtin/create.js';
 import { checkOffer, createInstructions, mayName, offeredTo } from './builtin/offer.js';
-import { createOwnOffers } from './builtin/offers.js';
 import { createStores } from './builtin/stores.js';
 import { createTaskTools } from './builtin/task.js';
 import { type Catalog, createCatalog } from './catalog/catalog.js';
@@ -16,6 +15,7 @@ import { type Configuration, createConfiguration } from './config/index.js';
 import type { CascadeResolver } from './core/cascade.js';
 import type { Format } from './core/format.js';
 import type { Middleware, MiddlewareFunction } from './core/middleware.js';
+import type { OfferSource } from './core/offers.js';
 import type { KnownSecrets } from './core/redact.js';
 import type { PathEntry } from './core/search-path.js';
 import type { Snapshot, Workspace } from './core/snapshot.js';
@@ -33,7 +33,7 @@ import { createShippedIndex, type ShippedIndex } from './extras/shipped-index/in
 import { digestParts } from './files/digest.js';
 import type { ToolDefinition } from './formats/module/define.js';
 import { createModuleFormat } from './formats/module/index.js';
-import { type PromptDefinition, type ResourceDefinition, toOfferSource } from './formats/module/offers.js';
+import type { PromptDefinition, ResourceDefinition } from './formats/module/offers.js';
 import { createScriptFormat } from './formats/script/index.js';
 import { createFlatSkillFormat, createSkillFormat } from './formats/skill/index.js';
 import { createToolsJsonFormat } from './formats/tools-json/index.js';
@@ -296,19 +296,7 @@ function createParts({ options, machine, files, workspace, tools, modules, upstr
   return {
     workspace,
     catalog,
-    offers: [
-      toOfferSource(options.resources, options.prompts),
-      createOwnOffers({
-        catalog,
-        cascade,
-        references,
-        stores,
-        tools: (snapshot) => listTools({ catalog, cascade }, snapshot, { caller: { kind: 'model', door: 'mcp' } }),
-        offered: files.offered,
-        world,
-      }),
-      upstreams.offers,
-    ],
+    offers: loadOnce(() => loadOffers({ options, machine, files, tools, upstreams })),
     executors: createExecutors([
       createProcessExecutor({ world, beforeRun }),
       modules,
@@ -330,6 +318,33 @@ function createParts({ options, machine, files, workspace, tools, modules, upstr
     observers: createObservers({ recorder, debug: world.debug }),
     middleware: createMiddleware(options.middleware ?? []),
     stores,
+  };
+}
+
+type OfferParts = Pick<PartsOptions, 'options' | 'machine' | 'files' | 'tools' | 'upstreams'>;
+
+// Resources and prompts: defined in code, our own, and those of servers.
+async function loadOffers({ options, machine, files, tools, upstreams }: OfferParts): Promise<readonly OfferSource[]> {
+  const [{ toOfferSource }, { createOwnOffers }, remote] = await Promise.all([
+    import('./formats/module/offers.js'),
+    import('./builtin/offers.js'),
+    upstreams.offers(),
+  ]);
+  const own = createOwnOffers({
+    ...tools,
+    stores: files.stores,
+    tools: (snapshot) => listTools(tools, snapshot, { caller: { kind: 'model', door: 'mcp' } }),
+    offered: files.offered,
+    world: machine.world,
+  });
+  return [toOfferSource(options.resources, options.prompts), own, remote];
+}
+
+function loadOnce<T>(load: () => Promise<T>): () => Promise<T> {
+  let loaded: Promise<T> | undefined;
+  return () => {
+    loaded ??= load();
+    return loaded;
   };
 }
 

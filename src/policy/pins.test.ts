@@ -71,7 +71,7 @@ function offering(tool: Tool, store: PinStore): Toolbox {
     parts: {
       workspace: createFixedWorkspace('/', DEFAULT_SETTINGS, WORLD),
       catalog,
-      offers: [],
+      offers: async () => [],
       executors: createExecutors([createFunctionExecutor({ digest: digestParts, debug: () => {} })]),
       cascade: NO_CASCADE,
       consents: {

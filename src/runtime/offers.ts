@@ -21,7 +21,8 @@ export async function listOffers<T extends { readonly tool: Tool }>(
   { caller = CODE, knownOnly = false }: OfferListOptions,
   { read, idOf }: { read(source: OfferSource): readonly T[] | Promise<readonly T[]>; idOf(offer: T): string },
 ): Promise<readonly T[]> {
-  const readAll = () => Promise.all(offers.map(read));
+  const sources = await offers();
+  const readAll = () => Promise.all(sources.map(read));
   const all = await (knownOnly ? readAll() : readSettled(catalog, snapshot, readAll));
   const byId = new Map<string, T>();
   for (const offer of all.flat()) {
@@ -32,14 +33,15 @@ export async function listOffers<T extends { readonly tool: Tool }>(
 }
 
 /** Finds the tool of a resource, prompt or completion. Throws `not_found`. */
-export function findOffer(
+export async function findOffer(
   { catalog, executors, offers }: OfferParts,
   as: NonNullable<CallOptions['as']>,
   ref: string,
   snapshot: Snapshot,
-): Tool | Promise<Tool> {
+): Promise<Tool> {
+  const sources = await offers();
   const find = (): Tool => {
-    for (const source of offers) {
+    for (const source of sources) {
       const tool =
         as === 'resource'
           ? source.findResource(ref, snapshot)

@@ -19,8 +19,8 @@ import type { Observers } from './observers.js';
 export interface CallParts {
   readonly workspace: Workspace;
   readonly catalog: Catalog;
-  /** Where resources and prompts come from, in order of precedence. */
-  readonly offers: readonly OfferSource[];
+  /** Returns where resources and prompts come from, in order of precedence. Loaded on first use: most calls need none. */
+  readonly offers: () => Promise<readonly OfferSource[]>;
   readonly executors: Executors;
   readonly cascade: CascadeResolver;
   readonly consents: Consents;

@@ -14,7 +14,6 @@ import { digestParts } from '../files/digest.js';
 import type { PinStore } from '../policy/pins.js';
 import { createUpstreamFormat, type ServerState, type UpstreamFormat } from './catalog/format.js';
 import { createListingFiles } from './catalog/listing-file.js';
-import { createUpstreamOffers } from './catalog/offers.js';
 import { toTool } from './catalog/to-tool.js';
 import type { Pool } from './connection/pool.js';
 import { describeServer } from './entries/mask.js';
@@ -32,7 +31,7 @@ export interface UpstreamsOptions extends Omit<LoadPoolOptions, 'configurationOf
 export interface Upstreams {
   readonly format: UpstreamFormat;
   /** Their resources and prompts. */
-  readonly offers: OfferSource;
+  readonly offers: () => Promise<OfferSource>;
   readonly executor: Executor<'remote'>;
   /** The configuration files that define servers. */
   readonly files: readonly string[];
@@ -126,7 +125,10 @@ export function createUpstreams(options: UpstreamsOptions): Upstreams {
 
   return {
     format,
-    offers: createUpstreamOffers(format, (server, uri) => describeUnlisted(server, uri, configurationOf(server))),
+    offers: async () => {
+      const { createUpstreamOffers } = await import('./catalog/offers.js');
+      return createUpstreamOffers(format, (server, uri) => describeUnlisted(server, uri, configurationOf(server)));
+    },
     executor,
     files: options.servers.files,
     refresh,

@@ -25,7 +25,7 @@ test.each([
   { args: ['version'], atMost: 8 * KILOBYTE },
   { args: ['--help'], atMost: 8 * KILOBYTE },
   { args: ['list'], atMost: 450 * KILOBYTE },
-  { args: ['call', 'hello', '--name', 'Ada'], atMost: 468 * KILOBYTE },
+  { args: ['call', 'hello', '--name', 'Ada'], atMost: 480 * KILOBYTE },
 ])('wield $args.0 loads few bytes of itself', async ({ args, atMost }) => {
   const workspace = createWorkspace();
   workspace.script('hello', HELLO);
