@@ -1,14 +1,19 @@
-// Runs the benchmarks against the built package: `npm run bench` runs all rows, `npm run bench -- 2 3` some of them.
+// Runs the benchmarks against the built package and updates the table of README.md: `npm run bench` runs all rows,
+// `npm run bench -- 2 3` some of them, `npm run bench -- flame` draws a flame graph instead.
 // `--quick` runs every case once with small sizes and saves nothing; it shows only that the rows work, and with `--peers`
 // that the peers do.
 
 import { readdirSync } from 'node:fs';
 import { QUICK } from './support/measure.mjs';
-import { describeMachine, formatTable, saveResults } from './support/report.mjs';
+import { describeMachine, describeTime, formatTable, saveResults, updatePage } from './support/report.mjs';
 
 const { NODE_EXTRA_CA_CERTS: _unused, ...environment } = process.env;
 process.env = environment;
 
+if (process.argv.includes('flame')) {
+  await import('./flame.mjs');
+  process.exit();
+}
 const files = readdirSync(new URL('./rows/', import.meta.url)).sort();
 const rows = await Promise.all(files.map(async (file) => (await import(`./rows/${file}`)).row));
 const wanted = process.argv.slice(2).filter((argument) => !argument.startsWith('--'));
@@ -22,12 +27,17 @@ const results = [];
 for (const row of rows) {
   if (wanted.length > 0 && !wanted.includes(row.id)) continue;
   console.error(`row ${row.id}: ${row.title}`);
-  results.push({ row: row.id, title: row.title, cases: await row.run() });
+  const measured = describeTime();
+  results.push({ row: row.id, title: row.title, cases: await row.run(), measured });
 }
 if (QUICK) console.log(JSON.stringify(results));
 else {
   const { node, cores, cpu, clock } = describeMachine();
   console.log(formatTable(results));
   console.log(`\nNode ${node}, ${cores} cores (${cpu}); processes by ${clock}`);
-  console.error(`written to ${saveResults(results)}`);
+  const page = updatePage(
+    results,
+    rows.map((row) => row.id),
+  );
+  console.error(`written to ${saveResults(results)} and ${page}`);
 }

@@ -59,6 +59,19 @@ export function peersOver(transport, { probed = false } = {}) {
   );
 }
 
+/** Returns the packages of the peers for Node, as far as they are installed. */
+export function peerPackages() {
+  const here = fileURLToPath(new URL('../../node_modules/', import.meta.url));
+  const installed = QUICK ? undefined : installPeers();
+  return [
+    { name: 'SDK v1', directory: join(here, '@modelcontextprotocol/sdk') },
+    { name: 'SDK v2', directory: join(here, '@modelcontextprotocol/server') },
+    ...(installed === undefined
+      ? []
+      : ['fastmcp', 'tmcp', 'mcp-lite'].map((name) => ({ name, directory: join(installed, 'node_modules', name) }))),
+  ];
+}
+
 const installPeers = once(() => {
   const directory = createDirectory();
   const flags = ['--ignore-scripts', '--no-audit', '--no-fund', '--loglevel=error'];

@@ -25,6 +25,8 @@ interface Running {
 }
 
 const CHANNEL = 3;
+// Most processes end earlier, and each message wakes wield.
+const REPORT_MS = 50;
 const [, , owner = '', outer = ''] = process.argv;
 const channel = new Socket({ fd: CHANNEL, readable: true, writable: true });
 const running = new Map<number, Running>();
@@ -72,10 +74,11 @@ function start(id: number, { request, source, debugging }: StartMessage): void {
     if (descriptor !== undefined) closeSync(descriptor);
     descriptor = undefined;
   };
+  let report: NodeJS.Timeout | undefined;
   const onStarted = (pid: number): void => {
     closeSource();
     running.get(id)!.pid = pid;
-    send(FRAME.started, id, String(pid));
+    report = setTimeout(() => send(FRAME.started, id, String(pid)), REPORT_MS);
   };
   const run = supervise(request, { descriptor, receive, onStarted, world });
   running.set(id, { run });
@@ -85,6 +88,7 @@ function start(id: number, { request, source, debugging }: StartMessage): void {
       (error: unknown) => fail(id, error),
     )
     .finally(() => {
+      clearTimeout(report);
       closeSource();
       running.delete(id);
     });
