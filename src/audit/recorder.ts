@@ -65,14 +65,7 @@ export function createRecorder(options: RecorderOptions): AuditRecorder {
     record(event, { workdir, settings: { audit }, secrets }) {
       try {
         const line = toLine(
-          toRecord(event, {
-            now: world.now(),
-            pid,
-            workdir,
-            contents: audit.contents,
-            secrets,
-            hash: hashTexts,
-          }),
+          toRecord(event, { now: world.now(), pid, workdir, contents: audit.contents, secrets, hash: hashTexts }),
         );
         log.append(line, audit);
       } catch (error) {

@@ -91,9 +91,7 @@ function findReal(path: string): string {
     return realpathSync(path);
   } catch {
     if (lstatOrNothing(path) !== undefined) {
-      throw new ToolError('io', `${path} is a link to a missing file`, {
-        hint: 'remove the link or create the file',
-      });
+      throw new ToolError('io', `${path} is a link to a missing file`, { hint: 'remove the link or create the file' });
     }
     return path;
   }
@@ -111,9 +109,7 @@ function readWhole(real: string, path: string): string | null {
   const reading = readHead(real, MAX_BYTES);
   if ('fault' in reading) {
     if (reading.fault === 'missing') return null;
-    throw new ToolError('io', `cannot read ${path}: ${reading.message}`, {
-      hint: 'check the permissions of the file',
-    });
+    throw new ToolError('io', `cannot read ${path}: ${reading.message}`, { hint: 'check the permissions of the file' });
   }
   try {
     if (!reading.complete) throw new Error('too large');

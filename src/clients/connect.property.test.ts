@@ -22,10 +22,7 @@ const scalar = fc.oneof(
   fc.boolean(),
   fc.constant('// no comment, {}[] # none'),
 );
-const entry = fc.record({
-  command: fc.string({ maxLength: 8 }),
-  args: fc.array(scalar.map(String), { maxLength: 3 }),
-});
+const entry = fc.record({ command: fc.string({ maxLength: 8 }), args: fc.array(scalar.map(String), { maxLength: 3 }) });
 const servers = fc.dictionary(key, entry, { maxKeys: 4, noNullPrototype: true });
 const others = fc.dictionary(key, fc.oneof(scalar, fc.array(scalar, { maxLength: 3 })), {
   maxKeys: 3,
@@ -111,11 +108,7 @@ for (const client of CLIENTS.filter(({ id }) => WAYS.includes(id))) {
     const file = findFile(client, 'user', environment)!;
     mkdirSync(dirname(file.path), { recursive: true });
     const store = createRecordStore(join(home, '.wield'));
-    const server = {
-      name: 'wield',
-      command: '/usr/bin/node',
-      args: ['/opt/wield.cjs', 'serve', '--cwd', '/a "b"'],
-    };
+    const server = { name: 'wield', command: '/usr/bin/node', args: ['/opt/wield.cjs', 'serve', '--cwd', '/a "b"'] };
     fc.assert(
       fc.property(servers, others, style, fc.boolean(), (tables, rest, look, twice) => {
         const table = file.tables({})[0]!;

@@ -51,12 +51,7 @@ function setField(before: Json | undefined, step: string, given: Given, node: un
   const inner = Object.hasOwn(object, name) ? object[name] : undefined;
   const value = addValue(inner, given, field?.node ?? otherFieldOf(node, root), root);
   // Not an assignment: a field named __proto__ must be a plain key, which validation rejects.
-  return Object.defineProperty({ ...object }, name, {
-    value,
-    enumerable: true,
-    writable: true,
-    configurable: true,
-  });
+  return Object.defineProperty({ ...object }, name, { value, enumerable: true, writable: true, configurable: true });
 }
 
 function findField(step: string, fields: readonly Field[]): Field | undefined {

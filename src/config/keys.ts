@@ -104,11 +104,7 @@ export const KEYS: Readonly<Record<string, Key>> = {
   'skills.context-mode': { expected: '"full" or "readOnDemand"', parse: contextMode, project: 'replaces' },
   'tools.*.timeout': A_DURATION,
   'tools.*.env.pass': VARIABLES,
-  'builtin.offer': {
-    expected: 'an array of names or groups of built-in tools',
-    parse: strings,
-    project: 'ignored',
-  },
+  'builtin.offer': { expected: 'an array of names or groups of built-in tools', parse: strings, project: 'ignored' },
   paths: {
     expected: 'an array of directories, { external = "…" } and { ignore = "…" }',
     parse: readPaths,
@@ -129,12 +125,7 @@ export const KEYS: Readonly<Record<string, Key>> = {
   },
   'mcpServers.*': { ...A_SERVER, expected: 'a table: [mcpServers.NAME]' },
   'mcp.servers': { ...A_SERVER, expected: 'an array of tables: [[mcp.servers]]' },
-  'mcp.disabled': {
-    expected: 'an array of names of servers',
-    parse: strings,
-    project: 'narrows',
-    restricts: true,
-  },
+  'mcp.disabled': { expected: 'an array of names of servers', parse: strings, project: 'narrows', restricts: true },
   'model.provider': { expected: '"anthropic", "openai" or "ollama"', parse: provider, project: 'ignored' },
   'model.name': { expected: 'the name of a model', parse: text, project: 'ignored' },
   'model.url': {

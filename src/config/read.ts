@@ -133,11 +133,7 @@ function selectsNothing(file: string, line: number): Problem {
 }
 
 function unusable(file: string, what: string, where: string, hint = `fix ${where}`): ConfigFile {
-  return {
-    values: [],
-    problems: [problem(file, `cannot be used: ${what}`, hint)],
-    fault: `${where}: ${what}`,
-  };
+  return { values: [], problems: [problem(file, `cannot be used: ${what}`, hint)], fault: `${where}: ${what}` };
 }
 
 function isDeny({ selector }: Rule): boolean {

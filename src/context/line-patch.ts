@@ -31,10 +31,7 @@ const JSON_SCHEMA = {
       description: 'Last line to replace, included; 0 inserts before start_line and replaces nothing',
     },
     content: { type: 'string', description: 'The new lines; empty deletes the old ones' },
-    expected: {
-      type: 'string',
-      description: 'The lines as they are now; where they differ, nothing is changed',
-    },
+    expected: { type: 'string', description: 'The lines as they are now; where they differ, nothing is changed' },
   },
   required: ['start_line', 'end_line', 'content'],
   additionalProperties: false,

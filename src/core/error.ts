@@ -76,12 +76,7 @@ export class ToolError extends Error {
   }
 
   toJSON(): ErrorValue {
-    return {
-      code: this.code,
-      message: this.message,
-      hint: this.hint,
-      data: this.data,
-    };
+    return { code: this.code, message: this.message, hint: this.hint, data: this.data };
   }
 }
 

@@ -41,10 +41,7 @@ export function describeOutputFaults(tool: string, faults: readonly Fault[]): To
   return new ToolError(
     'invalid_output',
     `${tool} returned an invalid output${path === '' ? '' : ` at ${quoteOutside(path)}`}: expected ${expected}, got ${got}`,
-    {
-      hint: 'fix the tool: its output does not match its own output schema',
-      data: { faults: faults.map(toData) },
-    },
+    { hint: 'fix the tool: its output does not match its own output schema', data: { faults: faults.map(toData) } },
   );
 }
 

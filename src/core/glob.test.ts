@@ -110,10 +110,7 @@ describe('picomatch', () => {
     fc.array(fc.oneof(word, fc.constant('*')), { minLength: 2, maxLength: 3 }).map((all) => `{${all.join(',')}}`),
   );
   const pattern = fc.array(piece, { minLength: 1, maxLength: 5 }).map((pieces) => pieces.join(''));
-  const text = fc.array(fc.constantFrom('a', 'b', 'c', '-', '_', '.', '1', '2', '*'), {
-    minLength: 1,
-    maxLength: 7,
-  });
+  const text = fc.array(fc.constantFrom('a', 'b', 'c', '-', '_', '.', '1', '2', '*'), { minLength: 1, maxLength: 7 });
 
   spec('SEL-5', 'agrees on ordinary patterns and values without a slash', () => {
     let matched = 0;

@@ -32,9 +32,7 @@ export function toJson(value: unknown, bounds: JsonBounds = INPUT_BOUNDS): Json 
     const where = pointer === '' || pointer.length > 200 ? '' : ` at ${quoteOutside(pointer)}`;
     return new ToolError('invalid_input', `input${where} ${problem}`, {
       hint,
-      data: {
-        faults: [{ kind: 'value', path: where === '' ? '' : pointer, expected: 'a JSON value', got: problem }],
-      },
+      data: { faults: [{ kind: 'value', path: where === '' ? '' : pointer, expected: 'a JSON value', got: problem }] },
     });
   };
   const walkInto = (step: string | number, child: unknown): Json => {

@@ -13,10 +13,7 @@ interface Option {
 }
 
 const isCount = (value: unknown): value is number => Number.isSafeInteger(value) && Number(value) > 0;
-const A_COUNT = {
-  expected: 'a whole number above 0',
-  parse: (value: unknown) => (isCount(value) ? value : undefined),
-};
+const A_COUNT = { expected: 'a whole number above 0', parse: (value: unknown) => (isCount(value) ? value : undefined) };
 const A_SIZE = {
   expected: 'a size such as "16M"',
   parse: (value: unknown) => (typeof value === 'string' ? parseBytes(value) : isCount(value) ? value : undefined),

@@ -84,13 +84,7 @@ export function redactOutput(output: Output, secrets: readonly string[]): Output
   const error = output.error === undefined ? undefined : redactError(output.error, secrets);
   if (content === output.content && structured === output.structured && meta === output.meta && error === output.error)
     return output;
-  return {
-    ...output,
-    content,
-    structured,
-    meta,
-    error,
-  };
+  return { ...output, content, structured, meta, error };
 }
 
 // Redacts secrets that begin in one text part and end in the next.

@@ -81,11 +81,7 @@ export interface ResultMeta {
   readonly exitCode?: number;
   readonly repaired?: readonly Repair[];
   /** Resolvers that failed, so that the given value was used (TJS-18). */
-  readonly resolvers?: readonly {
-    readonly param: string;
-    readonly outcome: 'kept';
-    readonly reason: string;
-  }[];
+  readonly resolvers?: readonly { readonly param: string; readonly outcome: 'kept'; readonly reason: string }[];
   /** Number of attempts, if more than one (RUN-9). */
   readonly attempts?: number;
   /** `_meta` of the upstream server (UPS-2). */

@@ -5,11 +5,7 @@ import { spec } from '../../test/support/spec.js';
 import { isToolError } from './error.js';
 import { matchPattern, matchSelector, parseSelectors, type SelectedTool } from './selector.js';
 
-const tool = (name: string, tags: readonly string[] = [], builtin = false): SelectedTool => ({
-  name,
-  tags,
-  builtin,
-});
+const tool = (name: string, tags: readonly string[] = [], builtin = false): SelectedTool => ({ name, tags, builtin });
 
 function matches(text: string, selected: SelectedTool, input?: unknown): boolean {
   return parseSelectors(text).some((selector) => matchSelector(selector, selected, input));

@@ -12,9 +12,7 @@ export function timedOut(tool: string, timeoutMs: number, how = 'did not end'): 
 }
 
 export function cancelled(tool: string): ToolError {
-  return new ToolError('cancelled', `${tool} was cancelled`, {
-    hint: 'call it again if that was not intended',
-  });
+  return new ToolError('cancelled', `${tool} was cancelled`, { hint: 'call it again if that was not intended' });
 }
 
 /** Returns whether a promise fulfilled within the time; rejects if the promise does. */

@@ -185,11 +185,7 @@ async function checkReferences(
   isKnown: (ref: string) => Promise<boolean>,
 ): Promise<Problem[]> {
   const named = [
-    ...references.map(({ kind, ref }) => ({
-      ref,
-      what: `refers to the ${kind}`,
-      severity: 'warning' as const,
-    })),
+    ...references.map(({ kind, ref }) => ({ ref, what: `refers to the ${kind}`, severity: 'warning' as const })),
     ...(delegate === null ? [] : [{ ref: delegate, what: 'delegates to', severity: 'error' as const }]),
     ...(inherit || []).map((ref) => ({ ref, what: 'inherits from', severity: 'error' as const })),
   ];

@@ -111,9 +111,7 @@ export interface ReadableToolbox {
 /** The parts of a node toolbox that installing uses. */
 export interface InstallingToolbox extends ReadableToolbox {
   readonly machine: ReadableToolbox['machine'] & { readonly insideCall: boolean };
-  readonly state: ReadableToolbox['state'] & {
-    readonly pins: { pin(tools: readonly Tool[], now: Date): void };
-  };
+  readonly state: ReadableToolbox['state'] & { readonly pins: { pin(tools: readonly Tool[], now: Date): void } };
   find(ref: string): Promise<Tool>;
 }
 

@@ -37,10 +37,7 @@ export async function approveHooks(
     writeFileAtomic(paths.hooksFile, `${JSON.stringify(document, null, 1)}\n`);
   } else
     for (const { item, source, event, run } of pending)
-      report({
-        kind: 'note',
-        text: `skipped the ${event} hook of ${item ?? source}: ${quoteOutside(run, 200)}`,
-      });
+      report({ kind: 'note', text: `skipped the ${event} hook of ${item ?? source}: ${quoteOutside(run, 200)}` });
   return new Set(hooks.map(({ digest }) => digest).filter((digest) => approved.has(digest)));
 }
 
@@ -100,12 +97,7 @@ export async function runHook(hook: Hook, directory: string, environment: Instal
       // HOOK-5: the command is one argument; nothing is interpolated.
       argv: [...limitLauncher(limits, () => findLimiter(world.platform, path)), '/bin/sh', '-c', run],
       cwd: directory,
-      environment: {
-        ...baseEnvironment(world, []),
-        WIELD_SOURCE: source,
-        WIELD_ITEM: item ?? '',
-        WIELD_EVENT: event,
-      },
+      environment: { ...baseEnvironment(world, []), WIELD_SOURCE: source, WIELD_ITEM: item ?? '', WIELD_EVENT: event },
       stdin: '',
       timeoutMs: TIMEOUT_MS,
       outputBytes: limits.outputBytes,

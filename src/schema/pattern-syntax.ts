@@ -112,11 +112,7 @@ function readEscape(reader: Reader): Part['what'] {
   return toTest(text);
 }
 
-const ANY_NUMBER: Part = {
-  what: { kind: 'character', test: () => true },
-  min: 0,
-  max: Number.POSITIVE_INFINITY,
-};
+const ANY_NUMBER: Part = { what: { kind: 'character', test: () => true }, min: 0, max: Number.POSITIVE_INFINITY };
 
 // The engine decides about one character at a time, which takes constant time.
 function toTest(source: string): Part['what'] {

@@ -66,10 +66,7 @@ export async function toAISDKTools(
       description,
       inputSchema: toSchema(lowering.schema),
       async execute(input, { abortSignal }) {
-        const { result } = await adapter.call(name, input, {
-          ...options,
-          signal: abortSignal ?? options.signal,
-        });
+        const { result } = await adapter.call(name, input, { ...options, signal: abortSignal ?? options.signal });
         // The SDK reports the error to the model.
         if (!result.ok) throw new Error(toModelText(result));
         return result;

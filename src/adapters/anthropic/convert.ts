@@ -32,11 +32,7 @@ export interface AnthropicToolResult {
     | { type: 'text'; text: string }
     | {
         type: 'image';
-        source: {
-          type: 'base64';
-          media_type: 'image/png' | 'image/jpeg' | 'image/gif' | 'image/webp';
-          data: string;
-        };
+        source: { type: 'base64'; media_type: 'image/png' | 'image/jpeg' | 'image/gif' | 'image/webp'; data: string };
       }
   )[];
   is_error?: boolean;
@@ -75,10 +71,7 @@ export function toAnthropicResult(id: string, { result }: ModelCallResult): Anth
     content: toModelParts(result).map((part) =>
       part.type === 'text'
         ? { type: 'text', text: part.text }
-        : {
-            type: 'image',
-            source: { type: 'base64', media_type: part.mimeType as 'image/png', data: part.data },
-          },
+        : { type: 'image', source: { type: 'base64', media_type: part.mimeType as 'image/png', data: part.data } },
     ),
     is_error: result.ok ? undefined : true,
   };

@@ -13,9 +13,7 @@ interface Reply {
   readonly done_reason?: string;
   readonly message: Message & {
     readonly content?: string;
-    readonly tool_calls?: readonly {
-      readonly function: { readonly name: string; readonly arguments: unknown };
-    }[];
+    readonly tool_calls?: readonly { readonly function: { readonly name: string; readonly arguments: unknown } }[];
   };
 }
 

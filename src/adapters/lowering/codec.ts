@@ -69,10 +69,7 @@ export function mapCodec(schema: Node, values: Codec): Codec {
     tags: NO_TAGS,
     encode: (value) =>
       isRecord(value)
-        ? Object.entries(value as { [key: string]: Json }).map(([key, entry]) => ({
-            key,
-            value: values.encode(entry),
-          }))
+        ? Object.entries(value as { [key: string]: Json }).map(([key, entry]) => ({ key, value: values.encode(entry) }))
         : value,
     restore: (value) =>
       Array.isArray(value) && value.every(isEntry)

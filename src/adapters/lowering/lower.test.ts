@@ -118,10 +118,7 @@ spec(
           const lowering = lower(schema, profile, { strict });
           const about = { profile: profile.name, schema, lowered: lowering.schema };
           const rules = { provider: profile.name as 'openai', strict: lowering.strict };
-          expect({ ...about, refusals: refusals(lowering.schema, rules) }).toEqual({
-            ...about,
-            refusals: [],
-          });
+          expect({ ...about, refusals: refusals(lowering.schema, rules) }).toEqual({ ...about, refusals: [] });
           const accepts = ajv.compile(lowering.schema);
           for (const value of valid) {
             const encoded = lowering.encode(value);
@@ -131,11 +128,7 @@ spec(
               encoded,
               taken: true,
             });
-            expect({ ...about, encoded, value: lowering.restore(encoded) }).toEqual({
-              ...about,
-              encoded,
-              value,
-            });
+            expect({ ...about, encoded, value: lowering.restore(encoded) }).toEqual({ ...about, encoded, value });
             seen.values++;
           }
           if (strict) seen[lowering.strict ? 'strict' : 'loose']++;
@@ -178,10 +171,7 @@ describe('strict mode of OpenAI', () => {
   });
 
   test('distinguishes null from absent for a nullable property', () => {
-    const { restore, encode } = strict({
-      type: 'object',
-      properties: { note: { type: ['string', 'null'] } },
-    });
+    const { restore, encode } = strict({ type: 'object', properties: { note: { type: ['string', 'null'] } } });
     expect(restore({ note: null })).toEqual({ note: null });
     expect(restore(encode({}))).toEqual({});
   });
@@ -190,11 +180,7 @@ describe('strict mode of OpenAI', () => {
     const { schema } = strict({
       type: 'object',
       properties: {
-        sort: {
-          anyOf: [{ type: 'string', maxLength: 9 }, { type: 'null' }],
-          default: 'name',
-          description: 'Order',
-        },
+        sort: { anyOf: [{ type: 'string', maxLength: 9 }, { type: 'null' }], default: 'name', description: 'Order' },
         size: { enum: ['s', 'l'], default: 's' },
       },
       required: ['sort', 'size'],
@@ -232,12 +218,7 @@ describe('strict mode of OpenAI', () => {
           a: {
             anyOf: [
               { type: 'object', properties: { x: { type: 'string' } }, additionalProperties: false },
-              {
-                type: 'object',
-                properties: { x: { type: 'null' } },
-                required: ['x'],
-                additionalProperties: false,
-              },
+              { type: 'object', properties: { x: { type: 'null' } }, required: ['x'], additionalProperties: false },
             ],
           },
         },
@@ -269,9 +250,7 @@ test('renames properties that Anthropic rejects, in both directions', () => {
 });
 
 test('wraps an input that is not an object', () => {
-  const { schema, restore, encode } = lower({ type: 'array', items: { type: 'integer' } }, OPENAI, {
-    strict: true,
-  });
+  const { schema, restore, encode } = lower({ type: 'array', items: { type: 'integer' } }, OPENAI, { strict: true });
   expect(schema).toMatchObject({ type: 'object', required: ['input'] });
   expect(restore(encode([1, 2]))).toEqual([1, 2]);
 });

@@ -50,11 +50,7 @@ const ANTHROPIC_STRICT: StrictRules = {
 
 const SAFE_PROPERTY_NAME = /^[A-Za-z0-9_.-]{1,64}$/;
 
-export const ANTHROPIC: Profile = {
-  name: 'anthropic',
-  propertyName: SAFE_PROPERTY_NAME,
-  strict: ANTHROPIC_STRICT,
-};
+export const ANTHROPIC: Profile = { name: 'anthropic', propertyName: SAFE_PROPERTY_NAME, strict: ANTHROPIC_STRICT };
 export const OPENAI: Profile = { name: 'openai', strict: OPENAI_STRICT };
 export const OLLAMA: Profile = { name: 'ollama' };
 /** For libraries that support any provider: what all of them accept. */

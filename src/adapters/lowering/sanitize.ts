@@ -58,12 +58,7 @@ export function sanitize(root: JsonSchema): Sanitized {
       : undefined;
 
   const copy = (node: Node, open: readonly string[]): Node => {
-    const out: Node = {
-      ...annotationsOf(node),
-      ...typeOf(node),
-      ...choicesOf(node),
-      ...constraintsOf(node),
-    };
+    const out: Node = { ...annotationsOf(node), ...typeOf(node), ...choicesOf(node), ...constraintsOf(node) };
     const set = (key: string, value: unknown): void => {
       if (value !== undefined) out[key] = value;
     };

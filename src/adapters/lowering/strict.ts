@@ -100,12 +100,7 @@ function toOptional(codec: Codec, { rules, absentKey }: CompileOptions): Field {
   const { schema } = codec;
   if (rules.optional === 'supported') return { codec, schema };
   if (!codec.to.has('null')) {
-    return {
-      codec,
-      schema: orElse(schema, { type: 'null' }),
-      absent: null,
-      isAbsent: (value) => value === null,
-    };
+    return { codec, schema: orElse(schema, { type: 'null' }), absent: null, isAbsent: (value) => value === null };
   }
   const marker: Node = {
     type: 'object',

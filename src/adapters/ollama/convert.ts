@@ -13,11 +13,7 @@ import { toModelText } from '../shared/content.js';
 
 export interface OllamaTool {
   type: string;
-  function: {
-    name: string;
-    description: string;
-    parameters: { type: string; [keyword: string]: unknown };
-  };
+  function: { name: string; description: string; parameters: { type: string; [keyword: string]: unknown } };
 }
 
 /** An entry of `message.tool_calls`. */

@@ -123,11 +123,7 @@ export function toResponsesResult(id: string, { result }: ModelCallResult): Open
     : parts.map((part) =>
         part.type === 'text'
           ? ({ type: 'input_text', text: part.text } as const)
-          : ({
-              type: 'input_image',
-              image_url: `data:${part.mimeType};base64,${part.data}`,
-              detail: 'auto',
-            } as const),
+          : ({ type: 'input_image', image_url: `data:${part.mimeType};base64,${part.data}`, detail: 'auto' } as const),
       );
   return { type: 'function_call_output', call_id: id, output };
 }

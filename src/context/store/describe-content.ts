@@ -71,11 +71,7 @@ export function describeParts(parts: {
   const { isText, head, size, text } = parts;
   const json = isText ? parseStructure(head, text) : undefined;
   const kind = !isText ? 'binary' : json === undefined ? 'text' : 'json';
-  return {
-    kind,
-    shape: json === undefined ? undefined : inferShape(json),
-    preview: toPreview(head, kind, size),
-  };
+  return { kind, shape: json === undefined ? undefined : inferShape(json), preview: toPreview(head, kind, size) };
 }
 
 // Only objects and arrays count as JSON; a single word or number is more likely text.

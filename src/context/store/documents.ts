@@ -114,7 +114,5 @@ async function writeVersion(parts: WriteVersionOptions): Promise<DocumentVersion
 
 function assertSize(path: string, content: Uint8Array): void {
   if (content.length <= MAX_DOCUMENT_BYTES) return;
-  throw new ToolError('too_large', `${path} would be larger than 1 GiB`, {
-    hint: 'split it into several documents',
-  });
+  throw new ToolError('too_large', `${path} would be larger than 1 GiB`, { hint: 'split it into several documents' });
 }

@@ -49,11 +49,7 @@ export function createDocumentMemory(now: () => number, initial: Readonly<Record
     },
     async open(text, version) {
       const { content, ...found } = find(documents, parseLogicalPath(text), version);
-      return {
-        ...found,
-        read: (offset, length) => content.subarray(offset, offset + length),
-        close: () => {},
-      };
+      return { ...found, read: (offset, length) => content.subarray(offset, offset + length), close: () => {} };
     },
     async list(prefix) {
       const below = parseLogicalPrefix(prefix);

@@ -44,10 +44,7 @@ export function createPayloads(directory: string): Payloads {
     open(hash) {
       try {
         const descriptor = openSync(fileOf(hash), 'r');
-        return {
-          read: (offset, length) => readAt(descriptor, offset, length),
-          close: () => closeSync(descriptor),
-        };
+        return { read: (offset, length) => readAt(descriptor, offset, length), close: () => closeSync(descriptor) };
       } catch {
         return undefined;
       }

@@ -36,11 +36,7 @@ const READ_ONLY = { readOnly: true, idempotent: true } as const;
 export const DEFINITIONS: Readonly<Record<string, ContextDefinition>> = {
   context_write: {
     description: 'Write a document. Fails if the path already exists, unless on_conflict is "overwrite".',
-    properties: {
-      path: PATH,
-      content: { type: 'string', description: 'The text' },
-      on_conflict: ON_CONFLICT,
-    },
+    properties: { path: PATH, content: { type: 'string', description: 'The text' }, on_conflict: ON_CONFLICT },
     required: ['path', 'content'],
     load: async () => (await import('./write.js')).write,
   },

@@ -19,9 +19,7 @@ interface WriteInput extends Target {
 
 export async function write({ path, content, on_conflict }: WriteInput, context: ToolContext) {
   const { documents } = storeOf(context);
-  const written = await documents.write(path, Buffer.from(content), {
-    overwrite: on_conflict === 'overwrite',
-  });
+  const written = await documents.write(path, Buffer.from(content), { overwrite: on_conflict === 'overwrite' });
   return answer(describe('wrote', written), describeWritten(written));
 }
 

@@ -74,19 +74,9 @@ spec('HLP-3', 'safeSnapshot limits depth to 4 and size to 10 KB, and marks where
 });
 
 spec('HLP-3', 'serializeContext drops functions, marks cycles, and returns null for non-objects', () => {
-  const context: Record<string, unknown> = {
-    name: 'call',
-    log: () => {},
-    list: [() => {}],
-    nested: { run() {} },
-  };
+  const context: Record<string, unknown> = { name: 'call', log: () => {}, list: [() => {}], nested: { run() {} } };
   context.target = context;
-  expect(serializeContext(context)).toEqual({
-    name: 'call',
-    list: [null],
-    nested: {},
-    target: '[Circular]',
-  });
+  expect(serializeContext(context)).toEqual({ name: 'call', list: [null], nested: {}, target: '[Circular]' });
   expect(Object.keys(serializeContext(context)!)).not.toContain('log');
   expect(serializeContext({ a: { b: {} } }, 2)).toEqual({ a: { b: '[Object]' } });
   expect([serializeContext(null), serializeContext(undefined)]).toEqual([null, null]);

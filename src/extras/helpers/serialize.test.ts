@@ -118,11 +118,7 @@ describe('rich values', () => {
     const error = new Error('e', { cause: value });
     Object.assign(value, { self: value, list: [value], map, set: new Set([map, value]), error });
     map.set('me', map);
-    const back = roundTrip(value) as typeof value & {
-      list: unknown[];
-      map: Map<string, unknown>;
-      error: Error;
-    };
+    const back = roundTrip(value) as typeof value & { list: unknown[]; map: Map<string, unknown>; error: Error };
     expect(back.self).toBe(back);
     expect(back.list[0]).toBe(back);
     expect(back.map.get('up')).toBe(back);

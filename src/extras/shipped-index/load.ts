@@ -132,12 +132,7 @@ function toEntry(name: string, shipped: ShippedEntry, options: ShippedIndexOptio
       traits: tool.traits,
     };
   });
-  const skills = shipped.skills.map((skill) => ({
-    ...skill,
-    file: files[0]!,
-    directory,
-    owner: place.owner,
-  }));
+  const skills = shipped.skills.map((skill) => ({ ...skill, file: files[0]!, directory, owner: place.owner }));
   const states = files.map((file) => {
     const stats = statOrNothing(file);
     return stats && toIdentity(stats);

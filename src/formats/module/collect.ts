@@ -39,10 +39,7 @@ export function collectTools(exports: Readonly<Record<string, unknown>>, file: s
       } else tools.push({ export: name, tool });
     } catch (error) {
       if (!isToolError(error)) throw error;
-      findings.push({
-        message: `export "${name}": ${error.message}`,
-        hint: error.hint ?? 'fix the definition',
-      });
+      findings.push({ message: `export "${name}": ${error.message}`, hint: error.hint ?? 'fix the definition' });
     }
   };
   if (isRecord(exports.frontmatter)) {

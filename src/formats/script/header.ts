@@ -106,10 +106,7 @@ function readShebang(text: string): string | HeaderFinding {
   }
   const line = /^[^\n]*/.exec(text)![0];
   if (!line.startsWith('#!') || line.slice(2).trim() === '') {
-    return {
-      message: 'does not start with a shebang',
-      hint: 'add a first line such as #!/usr/bin/env bash',
-    };
+    return { message: 'does not start with a shebang', hint: 'add a first line such as #!/usr/bin/env bash' };
   }
   if (line.endsWith('\r')) {
     return {

@@ -107,10 +107,7 @@ function checkFile(fileName: string, head: Buffer, identity: FileIdentity): Head
 function describeFault(fault: ReadFault): HeaderFinding {
   return fault.fault === 'missing'
     ? { message: 'broken symbolic link', hint: 'remove the link, or point it to a script' }
-    : {
-        message: `cannot be read: ${fault.message}`,
-        hint: 'check the permissions of the file and its directory',
-      };
+    : { message: `cannot be read: ${fault.message}`, hint: 'check the permissions of the file and its directory' };
 }
 
 function toTool(

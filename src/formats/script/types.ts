@@ -145,10 +145,7 @@ function readRange(text: string, type: ParameterType, offset: number): JsonSchem
   }
   if (min !== undefined && max !== undefined && min > max)
     throw new Fault(offset, `the range ${quoteOutside(text, 40)} is empty`, `write ${max}..${min}`);
-  return {
-    ...(min === undefined ? {} : { [bounds[0]]: min }),
-    ...(max === undefined ? {} : { [bounds[1]]: max }),
-  };
+  return { ...(min === undefined ? {} : { [bounds[0]]: min }), ...(max === undefined ? {} : { [bounds[1]]: max }) };
 }
 
 // A quoted text, array or object may contain spaces.

@@ -27,11 +27,7 @@ export function lintToolsDescriptor(
     const pointer = `/allowlist/${escapePointer(binary)}`;
     subcommands.forEach((subcommand, index) => {
       if (!isComplete || used.has(`${binary}\n${subcommand}`)) return;
-      findings.push({
-        pointer: `${pointer}/${index}`,
-        message: `"${subcommand}" is never used`,
-        hint: 'remove it',
-      });
+      findings.push({ pointer: `${pointer}/${index}`, message: `"${subcommand}" is never used`, hint: 'remove it' });
     });
     if (EXEC_CAPABLE.has(binary) && tools.some((tool) => hasFreeArgument(tool, binary))) {
       findings.push({

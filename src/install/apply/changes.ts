@@ -83,14 +83,7 @@ export function toChanges(
 }
 
 export function toRemoval(item: InstalledItem): StoreChange {
-  return {
-    store: item.store,
-    before: item.object,
-    after: null,
-    linksBefore: linksOf(item),
-    linksAfter: [],
-    aside: [],
-  };
+  return { store: item.store, before: item.object, after: null, linksBefore: linksOf(item), linksAfter: [], aside: [] };
 }
 
 /** Returns the recorded links of an item with their targets. */

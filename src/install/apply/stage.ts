@@ -45,9 +45,7 @@ export async function stageAll(
     // Staging is synchronous; yield now and then so that an interrupt is noticed.
     if (at % 50 === 0) await new Promise((resolve) => setImmediate(resolve));
     if (signal.aborted)
-      throw new ToolError('cancelled', 'cancelled before anything was changed', {
-        hint: 'run the command again',
-      });
+      throw new ToolError('cancelled', 'cancelled before anything was changed', { hint: 'run the command again' });
     if (planned.length > 20 && at % 100 === 0)
       report({ kind: 'progress', text: `staging ${at} of ${count(planned.length, 'item')}` });
     const build = findHook(one.item.kind, one.effective, 'build');

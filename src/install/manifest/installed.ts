@@ -37,11 +37,7 @@ export interface InstalledItem {
   /** `skipped`: the build hook was not approved (HOOK-4). */
   readonly build: 'none' | 'built' | 'skipped';
   /** The commands of its hooks. */
-  readonly hooks: {
-    readonly build: string | null;
-    readonly install: string | null;
-    readonly uninstall: string | null;
-  };
+  readonly hooks: { readonly build: string | null; readonly install: string | null; readonly uninstall: string | null };
   readonly references: readonly ResolvedReference[];
   /** Files of the source form. */
   readonly files: readonly string[];
@@ -77,9 +73,7 @@ export function parseState(text: string, file: string, version: number): Record<
   }
   if (!isRecord(document) || typeof document.version !== 'number') throw unreadable(file);
   if (document.version > version) {
-    throw new ToolError('unavailable', `${file} was written by a newer version of wield`, {
-      hint: 'update wield',
-    });
+    throw new ToolError('unavailable', `${file} was written by a newer version of wield`, { hint: 'update wield' });
   }
   return document;
 }

@@ -61,12 +61,7 @@ export function manifestError(file: string, findings: readonly Finding[]): ToolE
   return new ToolError('invalid_definition', `${file}:${line}: ${findingText(first!)}${more}`, {
     hint,
     data: {
-      problems: findings.map((one) => ({
-        line: one.line!,
-        key: one.pointer!,
-        message: one.message,
-        hint: one.hint,
-      })),
+      problems: findings.map((one) => ({ line: one.line!, key: one.pointer!, message: one.message, hint: one.hint })),
     },
   });
 }
