@@ -3,17 +3,13 @@
 import { exitStatus } from '../core/error.js';
 import { count, quoteOutside, sanitize, spellOut } from '../core/text.js';
 import type { AppliedItem } from '../install/apply/stage.js';
-import {
-  type Hook,
-  type InstallEnvironment,
-  type InstallProgress,
-  toInstallEnvironment,
-} from '../install/environment.js';
+import type { Hook, InstallEnvironment, InstallProgress } from '../install/environment.js';
 import { pendingHooks } from '../install/hooks.js';
 import type { Inventory } from '../install/inventory.js';
 import { withInstallLock } from '../install/lock.js';
-import type { PlannedItem } from '../install/plan/plan-items.js';
+import type { PlannedItem } from '../install/plan/change-of.js';
 import type { InstallPlan } from '../install/plan/plans.js';
+import { toInstallEnvironment } from '../install/toolbox-environment.js';
 import { ask, DRY_RUN, RUN_HOOKS, YES } from './consent.js';
 import { showShare, showTransient } from './status-line.js';
 import type { Terminal } from './terminal.js';

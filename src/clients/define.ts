@@ -24,13 +24,11 @@ export function defineClient(definition: ClientDefinition): Client {
   const { project = [], user, tables = () => [['mcpServers']], fields = {}, extra, ...client } = definition;
   const filesOf = (scope: Scope, paths: Paths, environment: ClientEnvironment): ClientFile[] => {
     const base = scope === 'project' ? environment.workdir : environment.home;
-    return [typeof paths === 'function' ? paths(environment) : paths]
-      .flat()
-      .map((path) => ({
-        scope,
-        path: isAbsolute(path) ? path : join(base, path),
-        tables: (document) => tables(document, scope, environment),
-      }));
+    return [typeof paths === 'function' ? paths(environment) : paths].flat().map((path) => ({
+      scope,
+      path: isAbsolute(path) ? path : join(base, path),
+      tables: (document) => tables(document, scope, environment),
+    }));
   };
   return {
     form: jsonForm,

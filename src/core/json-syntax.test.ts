@@ -3,7 +3,8 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { finding } from '../../test/support/spec.js';
-import { findSyntaxFault, parseJson } from './json.js';
+import { parseJson } from './json.js';
+import { findSyntaxFault } from './json-syntax.js';
 
 describe('faults of JSON', () => {
   const cases: [string, number, number, string][] = [

@@ -18,7 +18,7 @@ export interface UnmanagedItem {
 }
 
 /** Lists the skills, agents and rules in the agent homes that wield did not link. */
-export function findUnmanaged({ homes, paths }: InstallEnvironment): UnmanagedItem[] {
+function findUnmanaged({ homes, paths }: InstallEnvironment): UnmanagedItem[] {
   const found = new Map<string, UnmanagedItem>();
   for (const home of homes)
     for (const kind of ['skill', 'agent', 'rule'] as const)

@@ -1,7 +1,7 @@
 // Inventory: registered sources and installed items, loaded once per command.
 
 import { ToolError } from '../core/error.js';
-import { type InstallEnvironment, type ReadableToolbox, toReadOnlyEnvironment } from './environment.js';
+import type { InstallEnvironment } from './environment.js';
 import type { Installed } from './manifest/installed.js';
 import { type ItemKind, itemKey } from './manifest/item-name.js';
 import {
@@ -14,6 +14,7 @@ import {
 } from './sources/load.js';
 import { loadInstalled, loadSources } from './state.js';
 import type { Rendering } from './tokens/targets.js';
+import { type ReadableToolbox, toReadOnlyEnvironment } from './toolbox-environment.js';
 
 export interface Inventory {
   readonly environment: InstallEnvironment;

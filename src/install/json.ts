@@ -2,7 +2,7 @@
 
 import type { AppliedItem } from './apply/stage.js';
 import type { InstalledItem } from './manifest/installed.js';
-import type { PlannedItem } from './plan/plan-items.js';
+import type { PlannedItem } from './plan/change-of.js';
 import type { RefusedItem } from './plan/plan-many.js';
 import type { SourceItem } from './sources/source-item.js';
 

@@ -3,16 +3,15 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { isToolError } from '../core/error.js';
-import type { Problem } from '../core/problem.js';
 import { linkTarget } from './apply/changes.js';
-import { isInterrupted } from './apply/journal.js';
 import { isModified } from './apply/objects.js';
 import { readLink } from './directory.js';
-import { type InstallPaths, pathsOf, type ReadableToolbox, toReadOnlyEnvironment } from './environment.js';
-import { type Inventory, loadInventory } from './inventory.js';
+import type { InstallPaths } from './environment.js';
+import type { Inventory } from './inventory.js';
 import type { InstalledItem } from './manifest/installed.js';
 import { itemKey } from './manifest/item-name.js';
-import { isRebuilt, type PlannedItem, planItems } from './plan/plan-items.js';
+import { isRebuilt, type PlannedItem } from './plan/change-of.js';
+import { planItems } from './plan/plan-items.js';
 import { findAvailable } from './plan/plans.js';
 import { availableKey } from './sources/load.js';
 
@@ -88,53 +87,4 @@ function compareUpstream(item: InstalledItem, all: PlannedOrFault): Omit<ItemSta
   if (planned.change === 'pending') return { states: ['pending'] };
   const changed = planned.form.hash !== item.sourceHash || planned.item.bin !== item.bin || isRebuilt(item, planned);
   return { states: changed ? ['upstream changed'] : [] };
-}
-
-type Advice = readonly [message: string, hint: (name: string) => string];
-
-const ADVICE: Readonly<Record<Exclude<ItemState, 'clean'>, Advice>> = {
-  'upstream changed': ['changed in its source', () => 'wield upgrade --dry-run shows the changes'],
-  'locally modified': [
-    'was modified locally',
-    (name) => `wield install ${name} --accept keeps the changes, --force discards them`,
-  ],
-  missing: ['is missing from the store', () => 'wield doctor --fix restores it'],
-  'broken link': ['has a missing or changed link', () => 'wield doctor --fix links it again'],
-  renamed: ['was renamed in its source', () => 'wield upgrade renames it'],
-  pending: ['refers to an item that changed', () => 'wield upgrade updates it'],
-  'gone upstream': ['is no longer in its source', (name) => `wield uninstall ${name} removes it`],
-  unbuilt: ['is not built: its build hook was skipped', (name) => `wield install ${name} --run-hooks builds it`],
-  'bad reference': [
-    'refers to an item that does not exist in its source',
-    () => 'report it to the author of the source',
-  ],
-};
-
-/** Returns everything that is not clean (INS-26). */
-export function findInstallProblems(toolbox: ReadableToolbox): Problem[] {
-  const paths = pathsOf(toolbox.machine.wieldHome);
-  const problems: Problem[] = [];
-  const add = (path: string, message: string, hint: string): void => {
-    problems.push({ severity: 'error', path, message, hint });
-  };
-  try {
-    if (isInterrupted(paths))
-      add(paths.journal, 'a change was interrupted', 'wield list --installed finishes or undoes it');
-    const environment = toReadOnlyEnvironment(toolbox, {
-      report: ({ text }) => add(paths.sources, text, 'fix the source, or remove it with wield remove-source'),
-    });
-    for (const { item, states, renamedTo } of readStatus(loadInventory(environment))) {
-      for (const state of states) {
-        if (state === 'clean') continue;
-        const [message, hint] = ADVICE[state];
-        const to = renamedTo === undefined ? '' : `: ${item.effective} → ${renamedTo}`;
-        const name = `${item.kind}:${item.effective}`;
-        add(item.store, `the ${item.kind} ${item.effective} ${message}${to}`, hint(name));
-      }
-    }
-  } catch (error) {
-    if (!isToolError(error)) throw error;
-    add(paths.installedFile, error.message, error.hint ?? '');
-  }
-  return problems;
 }

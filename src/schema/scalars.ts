@@ -1,11 +1,9 @@
 // Keywords for numbers and strings, and comparison with constants.
 
-import { format } from '@cfworker/json-schema';
 import type { Json } from '../core/json.js';
 import type { SchemaNode } from '../core/schema.js';
 import { describeExpectation } from './expectation.js';
-import { compilePattern } from './pattern.js';
-import type { Budget, Run, Visit } from './run.js';
+import type { Run, Visit } from './run.js';
 
 /** Returns a test for equality with one of the values. */
 export function toMembership(values: unknown): (value: Json, run: Run) => boolean {
@@ -72,49 +70,4 @@ function toDecimal(value: number): { readonly coefficient: bigint; readonly expo
   const [digits = '0', exponent = '0'] = Math.abs(value).toString().split('e');
   const [whole = '', fraction = ''] = digits.split('.');
   return { coefficient: BigInt(whole + fraction), exponent: Number(exponent) - fraction.length };
-}
-
-export function compileString(node: SchemaNode): Visit[] {
-  const checks: Visit[] = [];
-  const add = (keyword: string, accepts: (value: string, run: Run) => boolean): void => {
-    checks.push(
-      (value, run) =>
-        accepts(value as string, run) || run.fail('value', () => describeExpectation(keyword, node[keyword]), value),
-    );
-  };
-  const { minLength, maxLength, pattern, format: name } = node;
-  // A character has one or two code units.
-  if (typeof minLength === 'number')
-    add('minLength', (value, run) => value.length >= minLength * 2 || lengthOf(value, run) >= minLength);
-  if (typeof maxLength === 'number')
-    add('maxLength', (value, run) => value.length <= maxLength || lengthOf(value, run) <= maxLength);
-  if (typeof pattern === 'string') {
-    const { matches } = compilePattern(pattern);
-    add('pattern', matches);
-  }
-  if (typeof name === 'string' && Object.hasOwn(format, name))
-    add('format', (value, run) => hasFormat(value, name, run));
-  return checks;
-}
-
-function lengthOf(value: string, budget: Budget): number {
-  budget.spend(value.length / 4);
-  let length = 0;
-  for (const _ of value) length++;
-  return length;
-}
-
-// Longer URIs, of embedded data for example, are only checked for a scheme and valid characters.
-const MAX_FORMATTED = 4096;
-const LONG_URI = /^[a-z][a-z0-9+.-]*:[\w:/?#[\]@!$&'()*+,;=.~%-]*$/i;
-
-// The expressions of the library backtrack at most once for each character.
-function hasFormat(value: string, name: string, budget: Budget): boolean {
-  if (name === 'url') return /^(?:https?|ftp):/i.test(value) && URL.canParse(value);
-  if (value.length > MAX_FORMATTED) {
-    budget.spend(value.length / 16);
-    return name.startsWith('uri') && LONG_URI.test(value);
-  }
-  budget.spend(1 + value.length + (value.length * value.length) / 256);
-  return format[name]!(value);
 }

@@ -19,7 +19,8 @@ import {
   Run,
   type Visit,
 } from './run.js';
-import { compileNumber, compileString, toMembership } from './scalars.js';
+import { compileNumber, toMembership } from './scalars.js';
+import { compileString } from './strings.js';
 
 /** Compiles a schema; `closed` rejects properties that the root does not declare. */
 export function createCheck(json: JsonSchema, closed: boolean): (value: Json) => Check | Promise<Check> {

@@ -74,7 +74,7 @@ describe('edges', () => {
 
   test('the library of formats has one importer', () => {
     const importers = sources.filter(({ packages }) => packages.includes('@cfworker/json-schema'));
-    expect(importers.map(({ file }) => file)).toEqual(['schema/scalars.ts']);
+    expect(importers.map(({ file }) => file)).toEqual(['schema/strings.ts']);
   });
 
   test('shared code never checks a format by name', () => {

@@ -6,8 +6,8 @@ import { count, formatBytes } from '../../core/text.js';
 import { toFileError } from '../../files/state.js';
 import { isWithin } from '../../files/within.js';
 import { isAbandoned } from '../../files/write.js';
-import { toRecoveryEnvironment } from '../../install/environment.js';
 import { recoverIfIdle } from '../../install/lock.js';
+import { toRecoveryEnvironment } from '../../install/toolbox-environment.js';
 import { printJson } from '../print.js';
 import { toggle, type Verb } from '../verb.js';
 

@@ -2,9 +2,9 @@
 
 import { resolve } from 'node:path';
 import { writeFileAtomic } from '../../files/write.js';
-import { toReadOnlyEnvironment } from '../../install/environment.js';
 import { toExportedManifest } from '../../install/export.js';
 import { loadInventory } from '../../install/inventory.js';
+import { toReadOnlyEnvironment } from '../../install/toolbox-environment.js';
 import { printJson } from '../print.js';
 import { option, toggle, type Verb } from '../verb.js';
 

@@ -1,13 +1,13 @@
 // `wield list --installed` and `--available`: installed items with their state, and items of sources.
 
 import { quoteOutside } from '../../core/text.js';
-import { toRecoveryEnvironment } from '../../install/environment.js';
 import { listAvailable, loadInventory } from '../../install/inventory.js';
 import { toInstalledJson, toOfferJson } from '../../install/json.js';
 import { recoverIfInterrupted } from '../../install/lock.js';
 import { selectAvailable, selectInstalled } from '../../install/plan/select.js';
 import { availableKey, listItems } from '../../install/sources/load.js';
 import { type ItemStatus, readStatus } from '../../install/status.js';
+import { toRecoveryEnvironment } from '../../install/toolbox-environment.js';
 import { printJson } from '../print.js';
 import { oneLine, printTable } from '../table.js';
 import type { Terminal } from '../terminal.js';

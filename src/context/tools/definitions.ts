@@ -77,14 +77,14 @@ export const DEFINITIONS: Readonly<Record<string, ContextDefinition>> = {
     properties: { path: BELOW },
     traits: READ_ONLY,
     positional: ['path'],
-    load: async () => (await import('./read.js')).list,
+    load: async () => (await import('./list.js')).list,
   },
   context_exists: {
     description: 'Check whether a document exists.',
     properties: { path: PATH },
     required: ['path'],
     traits: READ_ONLY,
-    load: async () => (await import('./read.js')).exists,
+    load: async () => (await import('./list.js')).exists,
   },
   context_copy: {
     description: 'Copy a document to another path.',
@@ -113,7 +113,7 @@ export const DEFINITIONS: Readonly<Record<string, ContextDefinition>> = {
     properties: { path: PATH },
     required: ['path'],
     traits: READ_ONLY,
-    load: async () => (await import('./read.js')).versions,
+    load: async () => (await import('./list.js')).versions,
   },
   context_search: {
     description: 'Full-text search in documents, best matches first.',
@@ -124,7 +124,7 @@ export const DEFINITIONS: Readonly<Record<string, ContextDefinition>> = {
     },
     required: ['query'],
     traits: READ_ONLY,
-    load: async () => (await import('./read.js')).search,
+    load: async () => (await import('./list.js')).search,
   },
   [CONTEXT_PIPE]: {
     description:

@@ -11,8 +11,9 @@ import type { World } from '../../core/world.js';
 import { closureKey, readClosure, toModuleFile } from '../../files/closure.js';
 import { readHead } from '../../files/read.js';
 import { createJsonSchema } from '../../schema/json.js';
-import { baseName } from './collect.js';
-import { createDescriptionCache, type DescribedTool, type Description, readDescription } from './description.js';
+import { type DescribedTool, type Description, readDescription } from './description.js';
+import { createDescriptionCache } from './description-cache.js';
+import { baseName } from './function-export.js';
 
 export interface ModuleFormatOptions {
   /** Directory of the description cache. */

@@ -2,9 +2,7 @@
 
 import type { Json } from '../../core/json.js';
 import type { Finding } from '../../core/problem.js';
-import { type JsonSchema, NO_PARAMETERS } from '../../core/schema.js';
 import { nearest, quoteOutside } from '../../core/text.js';
-import type { Traits } from '../../core/tool.js';
 import {
   cleanDescription,
   type HeaderParameter,
@@ -16,6 +14,7 @@ import {
   readTimeout,
   type TypedValue,
 } from './fields.js';
+import { type HeaderFinding, readShebang } from './shebang.js';
 import { type CollectedTags, collectTags, FLAGS, type HeaderFlag, KNOWN_TAGS, type TagValue } from './tags.js';
 
 export interface ScriptHeader {
@@ -32,11 +31,6 @@ export interface ScriptHeader {
   /** Names of the environment variables that it needs. */
   readonly needs: readonly string[];
   readonly sandbox?: string;
-}
-
-export interface HeaderFinding extends Finding {
-  /** A shell command that fixes the problem when the file's path is appended. */
-  readonly command?: string;
 }
 
 export interface HeaderReading {
@@ -94,58 +88,4 @@ function noDescription(text: string, { end }: CollectedTags): HeaderFinding {
   const below = text.split('\n').findIndex((line) => /^\s*(?:#|\/\/|--)\s*@desc(?:ription)?\b/i.test(line));
   const advice = below === -1 ? hint : `move line ${below + 1} above it`;
   return { message, hint: `${ended}; ${advice}`, line: end.line, column: 1 };
-}
-
-function readShebang(text: string): string | HeaderFinding {
-  if (text.startsWith('\ufeff')) {
-    return {
-      message: 'starts with a byte-order mark (EF BB BF) before the shebang, so the system would run it with sh',
-      hint: 'remove the mark',
-      command: "sed -i '1s/^\\xEF\\xBB\\xBF//'",
-    };
-  }
-  const line = /^[^\n]*/.exec(text)![0];
-  if (!line.startsWith('#!') || line.slice(2).trim() === '') {
-    return { message: 'does not start with a shebang', hint: 'add a first line such as #!/usr/bin/env bash' };
-  }
-  if (line.endsWith('\r')) {
-    return {
-      message: 'the shebang ends with a carriage return (0D), so the interpreter would not be found',
-      hint: 'use Unix line endings',
-      command: "sed -i 's/\\r$//'",
-    };
-  }
-  return line.slice(2).trim();
-}
-
-/** Returns the input schema: one property per parameter, in header order (SCR-8). */
-export function toInputSchema({ parameters }: ScriptHeader): JsonSchema {
-  if (parameters.length === 0) return NO_PARAMETERS;
-  const required = parameters.filter((parameter) => parameter.required).map(({ name }) => name);
-  return {
-    type: 'object',
-    properties: Object.fromEntries(
-      parameters.map(({ name, type, keywords, description }) => [name, { type, ...keywords, description }]),
-    ),
-    ...(required.length > 0 ? { required } : {}),
-  };
-}
-
-export function toOutputSchema({ returns }: ScriptHeader): JsonSchema | undefined {
-  if (returns === undefined) return undefined;
-  const { type, keywords, description } = returns;
-  return { type, ...keywords, ...(description === '' ? {} : { description }) };
-}
-
-export function toTraits({ group, tags, flags, timeoutMs, examples }: ScriptHeader): Traits {
-  return {
-    group,
-    tags,
-    hidden: flags.has('hidden'),
-    terminal: flags.has('terminal'),
-    readOnly: flags.has('readonly') || undefined,
-    destructive: flags.has('destructive') || undefined,
-    timeoutMs,
-    examples,
-  };
 }

@@ -11,14 +11,9 @@ import type { FileIdentity, Tool } from '../../core/tool.js';
 import type { World } from '../../core/world.js';
 import { type ReadFault, readHead } from '../../files/read.js';
 import { createJsonSchema } from '../../schema/json.js';
-import {
-  type HeaderFinding,
-  readScriptHeader,
-  type ScriptHeader,
-  toInputSchema,
-  toOutputSchema,
-  toTraits,
-} from './header.js';
+import { readScriptHeader, type ScriptHeader } from './header.js';
+import { toInputSchema, toOutputSchema, toTraits } from './header-schemas.js';
+import type { HeaderFinding } from './shebang.js';
 import { HEADER_LINES } from './tags.js';
 
 const MAX_FILE_BYTES = 64 * 1024 * 1024;

@@ -1,12 +1,12 @@
 // Parses one execution of a tools.json: the command, its conditions and its output hints.
 
-import type { Execution, OutputHint, SideRead } from '../../core/command.js';
-import type { Json } from '../../core/json.js';
+import type { Execution } from '../../core/command.js';
 import { type Report, readShape, type Shape } from '../../core/strict-object.js';
-import { quoteOutside } from '../../core/text.js';
 import { isProgramName } from './generation.js';
 import type { ReadAt } from './guards.js';
-import { optionalString, POST_PROCESS, readMapping, readResolver } from './mapping.js';
+import { POST_PROCESS, readMapping } from './mapping.js';
+import { optionalString, readResolver } from './resolver.js';
+import { readHint, readSideRead } from './side-read.js';
 
 const EXECUTION: Shape = {
   tool: '!non-empty string',
@@ -24,20 +24,6 @@ const EXECUTION: Shape = {
   binaryWrapper: 'strings',
   sideRead: 'object',
 };
-const SIDE_READ: Shape = {
-  pathParam: '!non-empty string',
-  filename: '!non-empty string',
-  label: 'non-empty string',
-  oncePerSession: 'boolean',
-};
-const HINT: Shape = {
-  hint: '!non-empty string',
-  match: 'string',
-  exitCode: 'value',
-  notEmpty: 'boolean',
-  whenArg: 'object',
-};
-
 export function readExecution(
   value: unknown,
   at: ReadAt,
@@ -97,43 +83,4 @@ function readWrapper(value: unknown, pointer: string, report: Report): readonly 
   if (words.some((word) => word === '' || word.includes('\0')))
     report(pointer, 'an argument is empty or contains NUL', 'remove it');
   return words;
-}
-
-// TJS-28: a name, never a path.
-function readSideRead(value: unknown, pointer: string, report: Report): SideRead | undefined {
-  if (value === undefined) return undefined;
-  const entry = readShape(value, pointer, SIDE_READ, report);
-  if (entry === undefined) return undefined;
-  const file = entry.filename as string;
-  if (/[/\\\0]/.test(file) || file.includes('..') || file === '.') {
-    report(`${pointer}/filename`, `"${quoteOutside(file, 60)}" is not a file name`, 'write a name without separators');
-    return undefined;
-  }
-  return {
-    param: entry.pathParam as string,
-    file,
-    label: optionalString(entry.label) ?? file,
-    oncePerSession: entry.oncePerSession === true,
-  };
-}
-
-function readHint(value: unknown, pointer: string, report: Report): OutputHint | undefined {
-  const entry = readShape(value, pointer, HINT, report);
-  if (entry === undefined) return undefined;
-  const { match, exitCode, notEmpty, whenArg } = entry;
-  if (exitCode !== undefined && exitCode !== 'nonzero' && !Number.isSafeInteger(exitCode)) {
-    report(`${pointer}/exitCode`, 'must be a number or "nonzero"', 'write "nonzero"');
-    return undefined;
-  }
-  if (match === undefined && exitCode === undefined && notEmpty !== true && whenArg === undefined) {
-    report(pointer, 'a hint without a condition', 'add match, exitCode, notEmpty or whenArg');
-    return undefined;
-  }
-  return {
-    hint: entry.hint as string,
-    match: optionalString(match),
-    exitCode: exitCode as number | 'nonzero' | undefined,
-    notEmpty: notEmpty === true,
-    whenArg: (whenArg as Record<string, Json> | undefined) ?? {},
-  };
 }

@@ -1,16 +1,12 @@
 // The tools.json format: a skill's directory declares tools over allowlisted command lines.
 
-import { basename, dirname, join } from 'node:path';
-import { pathToFileURL } from 'node:url';
-import type { Boundary, Format, Place } from '../../core/format.js';
-import { isRecord } from '../../core/json.js';
+import { join } from 'node:path';
+import type { Format, Place } from '../../core/format.js';
 import { type Finding, type Problem, toProblem } from '../../core/problem.js';
-import { NO_TRAITS, type Tool } from '../../core/tool.js';
-import { readHead } from '../../files/read.js';
-import { createJsonSchema } from '../../schema/json.js';
-import { parseSkillFile } from '../shared/skill-file.js';
-import { FILES, type LoadedDescriptor, loadDescriptor, MAX_BYTES } from './load.js';
-import type { DeclaredTool, ToolsDescriptor } from './parse.js';
+import type { Tool } from '../../core/tool.js';
+import { FILES, type LoadedDescriptor, loadDescriptor } from './load.js';
+import { readSkillFacts } from './skill-facts.js';
+import { toTool } from './to-tool.js';
 
 export function createToolsJsonFormat(): Format {
   return {
@@ -71,61 +67,4 @@ export function readDirectory(directory: string, { owner, boundary }: Place): Di
     }
   }
   return { ...loaded, tools };
-}
-
-/** The fields of SKILL.md that apply to the tools of its directory. */
-interface SkillFacts {
-  readonly binGroups: readonly (readonly string[])[];
-  readonly allowedTools: readonly string[] | null;
-}
-
-// SKL-4: an invalid SKILL.md may have restricted what its tools can call, so they may call nothing.
-function readSkillFacts(path: string, within: Boundary | undefined): SkillFacts {
-  const reading = readHead(path, MAX_BYTES, { within });
-  if ('fault' in reading) return { binGroups: [], allowedTools: reading.fault === 'missing' ? null : [] };
-  const { skill, errors } = parseSkillFile(reading.bytes.toString('utf8'), basename(dirname(path)));
-  return {
-    binGroups: toBinGroups(skill?.metadata.requires),
-    allowedTools: skill === undefined || errors.length > 0 ? [] : skill.allowedTools,
-  };
-}
-
-// `metadata.requires.bins` of the skill: groups of programs; all programs of one group must be installed.
-function toBinGroups(requires: unknown): string[][] {
-  const bins = isRecord(requires) ? requires.bins : undefined;
-  if (!Array.isArray(bins)) return [];
-  return bins.filter(
-    (group): group is string[] => Array.isArray(group) && group.every((name) => typeof name === 'string'),
-  );
-}
-
-interface ToToolOptions {
-  readonly descriptor: ToolsDescriptor;
-  readonly directory: string;
-  readonly skill: SkillFacts;
-  readonly owner: Place['owner'];
-}
-
-function toTool(
-  { name, description, parameters, executions }: DeclaredTool,
-  { descriptor, directory, skill, owner }: ToToolOptions,
-): Tool {
-  const { allowlist, wholeSubcommands } = descriptor;
-  const { binGroups, allowedTools } = skill;
-  return {
-    name,
-    description,
-    input: createJsonSchema(parameters, { closed: true }),
-    action: { kind: 'process', runs: 'command', directory, allowlist, executions, wholeSubcommands, binGroups },
-    origin: {
-      format: 'tools-json',
-      uri: pathToFileURL(join(directory, 'tools.json')).href,
-      directory,
-      source: null,
-      digest: null,
-      server: null,
-      owner,
-    },
-    traits: allowedTools === null ? NO_TRAITS : { ...NO_TRAITS, allowedTools },
-  };
 }

@@ -1,10 +1,11 @@
 // Parses how a parameter of a tools.json is passed to its command, and the commands that resolve values.
 
-import type { Mapping, MappingKind, Resolver } from '../../core/command.js';
+import type { Mapping, MappingKind } from '../../core/command.js';
 import type { Json } from '../../core/json.js';
-import { type Report, readShape, type Shape } from '../../core/strict-object.js';
+import { readShape, type Shape } from '../../core/strict-object.js';
 import { quoteOutside } from '../../core/text.js';
 import { type ReadAt, readDeny, readVariable } from './guards.js';
+import { COMMAND, optionalString, RESOLVER, readResolver } from './resolver.js';
 
 const MAPPING: Shape = {
   param: 'non-empty string',
@@ -29,13 +30,6 @@ const MAPPING: Shape = {
   denyResolveCommand: 'object',
   denyAlwaysResolve: 'boolean',
 };
-const COMMAND: Shape = {
-  script: 'non-empty string',
-  binary: 'non-empty string',
-  subcommand: 'string',
-  args: 'strings',
-};
-const RESOLVER: Shape = { ...COMMAND, onFailure: 'non-empty string' };
 export const POST_PROCESS: Shape = { ...COMMAND, emptyIsResult: 'boolean' };
 
 const KINDS: readonly MappingKind[] = [
@@ -48,8 +42,6 @@ const KINDS: readonly MappingKind[] = [
   'envvar',
   'literal',
 ];
-const SCRIPT_NAME = /^[A-Za-z0-9_][A-Za-z0-9_.-]*$/;
-
 export function readMapping(value: unknown, at: ReadAt): Mapping | undefined {
   const { pointer, report } = at;
   const entry = readShape(value, pointer, MAPPING, report);
@@ -94,38 +86,4 @@ export function readMapping(value: unknown, at: ReadAt): Mapping | undefined {
 function toFlag(name: string, shortLetters: boolean): string {
   if (name.startsWith('-')) return name;
   return shortLetters && name.length === 1 ? `-${name}` : `--${name}`;
-}
-
-export function optionalString(value: unknown): string | undefined {
-  return typeof value === 'string' ? value : undefined;
-}
-
-export function readResolver(value: unknown, pointer: string, shape: Shape, report: Report): Resolver | undefined {
-  if (value === undefined) return undefined;
-  const entry = readShape(value, pointer, shape, report);
-  if (entry === undefined) return undefined;
-  const script = optionalString(entry.script);
-  const binary = optionalString(entry.binary);
-  if (script === undefined && binary === undefined)
-    report(pointer, 'has neither a script nor a binary', 'add one of them');
-  // TJS-16: a file name, never a path.
-  if (script !== undefined && (!SCRIPT_NAME.test(script) || script.includes('..'))) {
-    report(
-      `${pointer}/script`,
-      `"${quoteOutside(script, 60)}" is not the name of a file in scripts/`,
-      'use a plain name, without separators',
-    );
-  }
-  const { onFailure = 'keep' } = entry;
-  if (onFailure !== 'keep' && onFailure !== 'reject') {
-    report(`${pointer}/onFailure`, 'must be "keep" or "reject"', 'write "reject"');
-  }
-  return {
-    script,
-    binary,
-    subcommand: optionalString(entry.subcommand) ?? '',
-    args: (entry.args as string[] | undefined) ?? [],
-    onFailure: onFailure === 'reject' ? 'reject' : 'keep',
-    emptyIsResult: entry.emptyIsResult === true,
-  };
 }

@@ -7,7 +7,7 @@ import type { InstallPaths } from '../environment.js';
 import type { Inventory } from '../inventory.js';
 import type { InstalledItem } from '../manifest/installed.js';
 import { isDirectoryKind } from '../manifest/item-name.js';
-import type { PlannedItem } from '../plan/plan-items.js';
+import type { PlannedItem } from '../plan/change-of.js';
 import type { InstallPlan } from '../plan/plans.js';
 import type { StoreChange } from './journal.js';
 

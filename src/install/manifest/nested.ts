@@ -4,9 +4,10 @@ import { isRecord } from '../../core/json.js';
 import { quoteOutside } from '../../core/text.js';
 import type { TomlPath } from '../../files/toml.js';
 import type { FieldReader, Fields } from './fields.js';
+import { readHooks } from './hook-tables.js';
 import { isSafePath } from './item-name.js';
 import type { Adoption, NestedSource } from './source-manifest.js';
-import { readHooks, readPin } from './tables.js';
+import { readPin } from './tables.js';
 
 const PIN_KEYS = ['pin', 'follow-branch', 'pin-tag', 'pin-ref'];
 const ADOPTION_KEYS = ['roots', 'add-roots', 'flat-skills', 'hooks'];

@@ -3,11 +3,11 @@
 import type { Finding } from '../../core/problem.js';
 import { lineOf, parseToml, type TomlPath } from '../../files/toml.js';
 import { createFieldReader } from './fields.js';
+import { readHooks, readSourceHooks } from './hook-tables.js';
 import { ITEM_KINDS, type ItemKind } from './item-name.js';
-
 import { readNested, readRoots } from './nested.js';
 import type { ItemGlobs, SourceManifest } from './source-manifest.js';
-import { readExpand, readGlobs, readHooks, readItem, readPin, readSourceHooks } from './tables.js';
+import { readExpand, readGlobs, readItem, readPin } from './tables.js';
 
 const SOURCE_KEYS = [
   'description',

@@ -3,18 +3,11 @@
 import { quoteOutside } from '../../core/text.js';
 import type { TomlPath } from '../../files/toml.js';
 import type { FieldReader, Fields } from './fields.js';
+import { readItemHooks } from './hook-tables.js';
 import { findLinkFault, isItemKind, isSafePath } from './item-name.js';
-import {
-  type DeclaredHook,
-  type DeclaredItem,
-  type ItemGlobs,
-  type Pin,
-  parsePin,
-  type SourceManifest,
-} from './source-manifest.js';
+import { type DeclaredItem, type ItemGlobs, type Pin, parsePin, type SourceManifest } from './source-manifest.js';
 
 const ITEM_KEYS = ['kind', 'name', 'path', 'link', 'description', 'bin', 'build', 'install', 'uninstall', 'hooks'];
-const HOOK_KEYS = ['run', 'name', 'optional', 'event'];
 const PIN_KEYS = { pin: 'ref', 'follow-branch': 'branch', 'pin-tag': 'tag', 'pin-ref': 'commit' } as const;
 
 /** Reads a table of `[[items]]`; undefined if it cannot be used. */
@@ -51,22 +44,6 @@ export function readItem(reader: FieldReader, value: unknown, path: TomlPath, li
   };
 }
 
-// `install` and `uninstall` are short for one hook; those of `[[items.hooks]]` run after it, as one command.
-function readItemHooks(
-  reader: FieldReader,
-  fields: Fields,
-  path: TomlPath,
-): Pick<DeclaredItem, 'install' | 'uninstall'> {
-  const hooks = readHooks(reader, fields.hooks, [...path, 'hooks']);
-  const toCommand = (event: 'install' | 'uninstall'): string | null => {
-    const declared = hooks.filter((hook) => hook.event === event).map(({ run }) => run);
-    const commands = [...(reader.text(fields, path, event) === null ? [] : [fields[event] as string]), ...declared];
-    if (commands.length < 2) return commands[0] ?? null;
-    return commands.map((command) => `(\n${command}\n)`).join(' &&\n');
-  };
-  return { install: toCommand('install'), uninstall: toCommand('uninstall') };
-}
-
 /** Reads an entry of `[discover]`: an array of globs, or a table with include and exclude. */
 export function readGlobs(reader: FieldReader, value: unknown, path: TomlPath): ItemGlobs | undefined {
   if (value === undefined) return undefined;
@@ -79,32 +56,6 @@ export function readGlobs(reader: FieldReader, value: unknown, path: TomlPath): 
       return false;
     });
   return { include: read('include'), exclude: read('exclude') };
-}
-
-/** Reads an array of hooks; those that cannot be used are left out. */
-export function readHooks(reader: FieldReader, value: unknown, path: TomlPath): DeclaredHook[] {
-  return reader.tables(value, path).flatMap((entry, index) => readHook(reader, entry, [...path, index]) ?? []);
-}
-
-// Undefined if it cannot be used.
-function readHook(reader: FieldReader, value: unknown, path: TomlPath): DeclaredHook | undefined {
-  const fields = reader.table(value, path, HOOK_KEYS);
-  const run = reader.text(fields, path, 'run');
-  if (fields.run === undefined) reader.report(path, '"run" is missing', 'add run = "…"');
-  const { event = 'install' } = fields;
-  if (event !== 'install' && event !== 'uninstall') {
-    reader.report([...path, 'event'], 'event must be install or uninstall', 'write event = "install"');
-    return undefined;
-  }
-  return run === null ? undefined : { run, event, name: reader.text(fields, path, 'name') };
-}
-
-/** Reads the hooks that `[source]` declares with the keys `install` and `uninstall`. */
-export function readSourceHooks(reader: FieldReader, source: Fields): DeclaredHook[] {
-  return (['install', 'uninstall'] as const).flatMap((event) => {
-    const run = reader.text(source, ['source'], event);
-    return run === null ? [] : [{ run, event, name: null }];
-  });
 }
 
 export function readPin(reader: FieldReader, fields: Fields, path: TomlPath): Pin | null {

@@ -1,31 +1,14 @@
 // Plans which items to install: adds their dependencies, and compares each with the installed state.
 
-import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { ToolError } from '../../core/error.js';
-import type { Link } from '../directory.js';
 import type { Inventory } from '../inventory.js';
 import type { Installed, InstalledItem } from '../manifest/installed.js';
-import { itemKey, linkPath } from '../manifest/item-name.js';
+import { itemKey } from '../manifest/item-name.js';
 import { type AvailableItem, availableKey, availableName } from '../sources/load.js';
-import type { SourceItem } from '../sources/source-item.js';
 import { readSourceForm, type SourceForm } from '../tokens/source-form.js';
 import { assertSafeItem } from '../tokens/targets.js';
-
-/** `pending`: the item itself is unchanged, but its expanded references changed (INS-28). */
-export type ChangeKind = 'new' | 'update' | 'rename' | 'pending' | 'unchanged';
-
-export interface PlannedItem extends AvailableItem {
-  readonly key: string;
-  readonly effective: string;
-  readonly store: string;
-  readonly form: SourceForm;
-  readonly existing: InstalledItem | undefined;
-  readonly change: ChangeKind;
-  readonly links: readonly Link[];
-  /** The item that depends on it; null if it was requested. */
-  readonly neededBy: string | null;
-}
+import { changeOf, linkOf, type PlannedItem } from './change-of.js';
 
 interface Visit {
   readonly available: AvailableItem;
@@ -88,54 +71,6 @@ function toPlanned(
   const key = availableKey(available);
   const planned = { key, source, item, form, effective, store, existing, links, neededBy };
   return { ...planned, change: changeOf(planned, paths.objects) };
-}
-
-function linkOf(
-  home: string,
-  { kind, name, ownName, link, file }: SourceItem,
-  effective: string,
-  store: string,
-): Link[] {
-  const at = link ?? linkPath(kind, ownName, effective);
-  return at === null ? [] : [{ path: join(home, at), target: file ? join(store, `${name}.md`) : store }];
-}
-
-/** Whether hooks of the source created other files than those that were installed; they must have run. */
-export function isRebuilt(
-  { contentHash }: InstalledItem,
-  { form, source }: Pick<PlannedItem, 'form' | 'source'>,
-): boolean {
-  return contentHash !== undefined && source.record.hooks === 'ran' && contentHash !== form.contentHash;
-}
-
-function changeOf(
-  { item, form, source, existing, effective, links }: Omit<PlannedItem, 'change'>,
-  objects: string,
-): ChangeKind {
-  if (existing === undefined) return 'new';
-  if (existing.effective !== effective) return 'rename';
-  const { hooks } = existing;
-  const unchanged =
-    existing.sourceHash === form.hash &&
-    !isRebuilt(existing, { form, source }) &&
-    existing.bin === item.bin &&
-    hooks.build === item.build &&
-    hooks.install === item.install &&
-    hooks.uninstall === item.uninstall &&
-    existing.build !== 'skipped' &&
-    existing.links.join('\n') === links.map(({ path }) => path).join('\n') &&
-    existsSync(join(objects, existing.object));
-  if (!unchanged) return 'update';
-  return sameReferences(existing, form) ? 'unchanged' : 'pending';
-}
-
-function sameReferences(existing: InstalledItem, { references }: SourceForm): boolean {
-  const toText = (list: InstalledItem['references']): string =>
-    list
-      .map(({ kind, name, value }) => JSON.stringify([kind, name, value]))
-      .sort()
-      .join('\n');
-  return toText(existing.references) === toText(references);
 }
 
 // INS-29

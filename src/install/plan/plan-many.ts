@@ -4,7 +4,8 @@ import { isToolError, type ToolError } from '../../core/error.js';
 import type { Inventory } from '../inventory.js';
 import type { ItemKind } from '../manifest/item-name.js';
 import { type AvailableItem, availableName } from '../sources/load.js';
-import { type PlannedItem, planItems } from './plan-items.js';
+import type { PlannedItem } from './change-of.js';
+import { planItems } from './plan-items.js';
 
 export interface RefusedItem {
   readonly kind: ItemKind;

@@ -7,8 +7,9 @@ import type { Inventory } from '../inventory.js';
 import type { Installed, InstalledItem } from '../manifest/installed.js';
 import { itemKey } from '../manifest/item-name.js';
 import { type AvailableItem, listItems } from '../sources/load.js';
+import type { PlannedItem } from './change-of.js';
 import { listHooks } from './hooks.js';
-import { type PlannedItem, planItems } from './plan-items.js';
+import { planItems } from './plan-items.js';
 import { planMany, type RefusedItem } from './plan-many.js';
 import { isGlobRef, selectAvailable, selectInstalled } from './select.js';
 

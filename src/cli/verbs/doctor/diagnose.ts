@@ -214,7 +214,7 @@ function serverProblems({ state: { upstreams } }: NodeToolbox): Problem[] {
 async function installProblems(toolbox: NodeToolbox): Promise<Problem[]> {
   const isFile = (name: string): boolean => existsSync(join(toolbox.machine.wieldHome, name));
   if (!['sources.json', 'installed.json'].some(isFile)) return [];
-  const { findInstallProblems } = await import('../../../install/status.js');
+  const { findInstallProblems } = await import('../../../install/problems.js');
   return findInstallProblems(toolbox);
 }
 

@@ -1,0 +1,40 @@
+// Turns a declared command into a tool.
+
+import { join } from 'node:path';
+import { pathToFileURL } from 'node:url';
+import type { Place } from '../../core/format.js';
+import { NO_TRAITS, type Tool } from '../../core/tool.js';
+import { createJsonSchema } from '../../schema/json.js';
+import type { DeclaredTool, ToolsDescriptor } from './parse.js';
+import type { SkillFacts } from './skill-facts.js';
+
+interface ToToolOptions {
+  readonly descriptor: ToolsDescriptor;
+  readonly directory: string;
+  readonly skill: SkillFacts;
+  readonly owner: Place['owner'];
+}
+
+export function toTool(
+  { name, description, parameters, executions }: DeclaredTool,
+  { descriptor, directory, skill, owner }: ToToolOptions,
+): Tool {
+  const { allowlist, wholeSubcommands } = descriptor;
+  const { binGroups, allowedTools } = skill;
+  return {
+    name,
+    description,
+    input: createJsonSchema(parameters, { closed: true }),
+    action: { kind: 'process', runs: 'command', directory, allowlist, executions, wholeSubcommands, binGroups },
+    origin: {
+      format: 'tools-json',
+      uri: pathToFileURL(join(directory, 'tools.json')).href,
+      directory,
+      source: null,
+      digest: null,
+      server: null,
+      owner,
+    },
+    traits: allowedTools === null ? NO_TRAITS : { ...NO_TRAITS, allowedTools },
+  };
+}

@@ -1,0 +1,76 @@
+// Runs an approved hook, and shows the end of its output if it fails.
+
+import { ToolError } from '../core/error.js';
+import { formatDuration, sanitize } from '../core/text.js';
+import { baseEnvironment, findLimiter, limitLauncher, searchPath } from '../process/environment.js';
+import { runProcess } from '../process/spawn.js';
+import type { Hook, InstallEnvironment } from './environment.js';
+
+const TIMEOUT_MS = 15 * 60_000;
+const SHOWN_OUTPUT = 2000;
+const SHOWN_LINES = 500;
+
+// Reports the output of a hook line by line. A listener lifts the limit of a process, so the hook is stopped here.
+function showOutput({ limits, report }: InstallEnvironment) {
+  const stop = new AbortController();
+  let [rest, lines, bytes] = ['', 0, 0];
+  const show = (text: string): void => {
+    lines++;
+    if (lines <= SHOWN_LINES) report({ kind: 'output', text });
+    else if (lines === SHOWN_LINES + 1) report({ kind: 'output', text: '… more output is not shown' });
+  };
+  return {
+    exceeded: stop.signal,
+    add(chunk: Buffer): void {
+      bytes += chunk.length;
+      if (bytes > limits.outputBytes) stop.abort();
+      const parts = (rest + chunk.toString('utf8')).split(/\r?\n/);
+      rest = parts.pop()!.slice(-SHOWN_OUTPUT);
+      parts.forEach(show);
+    },
+    end(): void {
+      if (rest !== '') show(rest);
+    },
+  };
+}
+
+/** Throws `tool_failed` with the end of the output if the hook fails (HOOK-3). */
+export async function runHook(hook: Hook, directory: string, environment: InstallEnvironment): Promise<void> {
+  const { world, helper, limits, signal, report } = environment;
+  const { event, run, item, source } = hook;
+  const name = `the ${event} hook of ${item ?? source}`;
+  const path = searchPath(world);
+  // If wield is killed, the hook ends too: it must not write into files that recovery restores.
+  helper.start();
+  report({ kind: 'progress', text: `running ${name}` });
+  const output = showOutput(environment);
+  const outcome = await runProcess(
+    {
+      // HOOK-5: the command is one argument; nothing is interpolated.
+      argv: [...limitLauncher(limits, () => findLimiter(world.platform, path)), '/bin/sh', '-c', run],
+      cwd: directory,
+      environment: { ...baseEnvironment(world, []), WIELD_SOURCE: source, WIELD_ITEM: item ?? '', WIELD_EVENT: event },
+      stdin: '',
+      timeoutMs: TIMEOUT_MS,
+      outputBytes: limits.outputBytes,
+      signal: AbortSignal.any([signal, output.exceeded]),
+      onOutput: output.add,
+    },
+    world,
+  );
+  output.end();
+  if (outcome.ending === 'exit' && outcome.exitCode === 0) return;
+  if (outcome.ending === 'cancelled' && !output.exceeded.aborted)
+    throw new ToolError('cancelled', `${name} was cancelled`, { hint: 'run the command again' });
+  const failure =
+    outcome.ending === 'timeout'
+      ? `timed out after ${formatDuration(TIMEOUT_MS)}`
+      : output.exceeded.aborted
+        ? 'exceeded the output limit'
+        : `failed with ${outcome.signal ?? `status ${outcome.exitCode}`}`;
+  const printed = sanitize(`${outcome.stdout}${outcome.stderr}`).trim().slice(-SHOWN_OUTPUT);
+  throw new ToolError('tool_failed', `${name} ${failure}${printed === '' ? '' : `:\n${printed}`}`, {
+    hint: 'nothing was changed; report it to the author of the source',
+    data: { item, source, event, run, exitCode: outcome.exitCode },
+  });
+}

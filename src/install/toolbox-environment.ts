@@ -1,0 +1,65 @@
+// The environment of an installation, from a toolbox.
+
+import { assertPerson } from '../core/caller.js';
+import type { Settings } from '../core/settings.js';
+import type { Tool } from '../core/tool.js';
+import type { World } from '../core/world.js';
+import type { ProcessHelper } from '../process/helper.js';
+import { agentHomes, type InstallEnvironment, type PinnedItem, pathsOf } from './environment.js';
+
+/** The parts of a node toolbox that installing reads. */
+export interface ReadableToolbox {
+  readonly machine: {
+    readonly wieldHome: string;
+    readonly world: World;
+    readonly helper: Pick<ProcessHelper, 'start'>;
+  };
+  readonly state: { configuration(): { readonly settings: Settings } };
+}
+
+/** The parts of a node toolbox that installing uses. */
+export interface InstallingToolbox extends ReadableToolbox {
+  readonly machine: ReadableToolbox['machine'] & { readonly insideCall: boolean };
+  readonly state: ReadableToolbox['state'] & { readonly pins: { pin(tools: readonly Tool[], now: Date): void } };
+  find(ref: string): Promise<Tool>;
+}
+
+type OwnFields = Pick<InstallEnvironment, 'version' | 'signal' | 'report' | 'approveHooks'>;
+
+/** Throws `denied` in a process that a tool started: only a person may install (A44). */
+export function toInstallEnvironment(toolbox: InstallingToolbox, own: OwnFields): InstallEnvironment {
+  assertPerson(toolbox.machine.insideCall, 'installing');
+  return { ...readFields(toolbox), ...own, pinTools: (items) => pinTools(toolbox, items) };
+}
+
+/** Returns an environment for finishing or undoing an interrupted change; hooks are never approved. */
+export function toRecoveryEnvironment(toolbox: InstallingToolbox, signal: AbortSignal): InstallEnvironment {
+  return { ...toReadOnlyEnvironment(toolbox, { signal }), pinTools: (items) => pinTools(toolbox, items) };
+}
+
+/** Returns an environment for reading the installed state; hooks are never approved. */
+export function toReadOnlyEnvironment(toolbox: ReadableToolbox, own: Partial<OwnFields> = {}): InstallEnvironment {
+  const { signal } = new AbortController();
+  return {
+    ...readFields(toolbox),
+    version: '',
+    signal,
+    report() {},
+    approveHooks: async () => false,
+    async pinTools() {},
+    ...own,
+  };
+}
+
+function readFields({ machine: { world, wieldHome, helper }, state }: ReadableToolbox) {
+  const { limits, homes } = state.configuration().settings;
+  return { world, helper, paths: pathsOf(wieldHome), homes: agentHomes(homes, world), limits };
+}
+
+export async function pinTools(toolbox: InstallingToolbox, items: readonly PinnedItem[]): Promise<void> {
+  for (const { kind, effective, bin } of items) {
+    if (kind !== 'tool' || bin === null) continue;
+    const tool = await toolbox.find(effective).catch(() => undefined);
+    if (tool?.origin.owner === 'package') toolbox.state.pins.pin([tool], new Date(toolbox.machine.world.now()));
+  }
+}
