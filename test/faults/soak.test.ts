@@ -9,7 +9,7 @@ import { shellScript } from '../support/shell-script.js';
 import { spec } from '../support/spec.js';
 import { createWorkspace } from '../support/workspace.js';
 
-const CALLS = rounds(600, 10_000);
+const CALLS = rounds(400, 10_000);
 const WARM_UP = 200;
 const AT_ONCE = 8;
 const MIB = 1024 * 1024;

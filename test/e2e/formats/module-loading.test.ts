@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { describe, expect } from 'vitest';
 import { textOf } from '../../../src/index.js';
 import { wield } from '../../support/cli.js';
+import { rounds } from '../../support/effort.js';
 import { createModuleWorkspace, type ModuleWorkspace, moduleText } from '../../support/modules.js';
 import { spec } from '../../support/spec.js';
 
@@ -14,6 +15,9 @@ const filesBelow = (directory: string): string[] =>
   readdirSync(directory, { recursive: true, withFileTypes: true })
     .filter((entry) => entry.isFile())
     .map((entry) => join(entry.parentPath, entry.name));
+
+// More than the hosts that run at once.
+const MANY = rounds(16, 60);
 
 describe('caching', () => {
   const COUNTED = (word: string): string =>
@@ -95,21 +99,21 @@ appendFileSync(import.meta.dirname + '/../../loads', 'x');`,
 
   spec(
     'MOD-8 MOD-29',
-    'loads each of sixty modules once in its own host, and lists them later without a host',
+    `loads each of ${MANY} modules once in its own host, and lists them later without a host`,
     async () => {
       const workspace = createModuleWorkspace();
-      for (let at = 0; at < 60; at++) {
+      for (let at = 0; at < MANY; at++) {
         const record = `import { appendFileSync } from 'node:fs';\nappendFileSync('${workspace.dir}/pids', process.pid + ' ');`;
         workspace.module(`m${at}.tool.mjs`, moduleText(`tool_${at}`, '() => 1', record));
       }
       const said: string[] = [];
       const debug = (message: string): void => void said.push(message);
-      expect(await workspace.toolbox({ debug }).list()).toHaveLength(60);
+      expect(await workspace.toolbox({ debug }).list()).toHaveLength(MANY);
       const pids = readFileSync(join(workspace.dir, 'pids'), 'utf8').trim().split(' ');
-      expect([pids.length, new Set(pids).size]).toEqual([60, 60]);
-      expect(said.filter((message) => message.includes('companion'))).toHaveLength(60);
+      expect([pids.length, new Set(pids).size]).toEqual([MANY, MANY]);
+      expect(said.filter((message) => message.includes('companion'))).toHaveLength(MANY);
       said.length = 0;
-      expect(await workspace.toolbox({ debug }).list()).toHaveLength(60);
+      expect(await workspace.toolbox({ debug }).list()).toHaveLength(MANY);
       expect(said.filter((message) => message.includes('companion'))).toEqual([]);
     },
   );
