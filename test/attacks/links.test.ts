@@ -5,7 +5,7 @@ import { chmodSync, mkdirSync, rmSync, symlinkSync, utimesSync, writeFileSync } 
 import { dirname, join } from 'node:path';
 import { describe, expect, onTestFinished } from 'vitest';
 import { json, wield } from '../support/cli.js';
-import { serveStdio } from '../support/server.js';
+import { serveHere } from '../support/serve.js';
 import { finding } from '../support/spec.js';
 import { createWorkspace, LATER, type Workspace } from '../support/workspace.js';
 
@@ -220,13 +220,12 @@ describe('links out of an untrusted checkout', () => {
     const checkout = createCheckout();
     checkout.link('.agents/skills/leak/SKILL.md', checkout.hide('x.md', SKILL));
     checkout.write('.agents/skills/own/SKILL.md', SKILL.replaceAll('leak', 'own').replaceAll(SECRET, 'own'));
-    const server = serveStdio(checkout, { args: [] });
+    const server = serveHere(checkout, { args: [] });
     const answers: unknown[] = [await server.initialize()];
     answers.push(await server.request(1, 'tools/list', {}));
     for (const name of ['leak', 'own'])
       answers.push(await server.request(name, 'tools/call', { name: 'read_skill', arguments: { skill_name: name } }));
-    server.child.stdin.end();
-    await server.exited;
+    await server.close();
     expect(JSON.stringify(answers)).not.toContain(SECRET);
     expect(JSON.stringify(answers.at(-1))).toContain('Body own');
   });

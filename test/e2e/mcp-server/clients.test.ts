@@ -9,6 +9,7 @@ import { BINARY, type CliRun } from '../../support/cli.js';
 import { connectHttp, connectProcess, connectUrl, type ProtocolVersion } from '../../support/clients.js';
 import { sleep } from '../../support/processes.js';
 import { serveHttp, until } from '../../support/server.js';
+import { share } from '../../support/share.js';
 import { spec } from '../../support/spec.js';
 import { createWorkspace, type Workspace } from '../../support/workspace.js';
 
@@ -62,15 +63,17 @@ const DOORS = [
 for (const protocol of PROTOCOL_VERSIONS) {
   for (const [door, connect] of DOORS) {
     describe(`the SDK's client over ${door}, ${protocol} protocol version`, () => {
-      spec('SRV-1', 'negotiates that protocol version', async () => {
-        const client = await connect(createTools(), protocol);
+      const shared = share(() => connect(createTools(), protocol));
+
+      spec('SRV-1', 'negotiates that protocol version', () => {
+        const client = shared();
         expect(client.getProtocolEra()).toBe(protocol === 'newer' ? 'modern' : 'legacy');
         expect(client.getServerVersion()).toMatchObject({ name: 'wield' });
         expect(client.getServerCapabilities()).toMatchObject({ tools: { listChanged: true } });
       });
 
       spec('SRV-3', 'receives increasing progress', async () => {
-        const client = await connect(createTools(), protocol);
+        const client = shared();
         const steps: Progress[] = [];
         const result = await client.callTool(
           { name: 'steps', arguments: {} },

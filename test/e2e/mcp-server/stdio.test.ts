@@ -1,7 +1,8 @@
 // The stdio transport: only protocol messages on stdout, and malformed input.
 
 import { describe, expect } from 'vitest';
-import { type StdioServer, serveStdio } from '../../support/server.js';
+import { serveHere } from '../../support/serve.js';
+import { type RawSession, serveStdio } from '../../support/server.js';
 import { spec } from '../../support/spec.js';
 import { createUpstreamWorkspace } from '../../support/upstream-workspace.js';
 import { createWorkspace, type Workspace } from '../../support/workspace.js';
@@ -22,7 +23,7 @@ function createTools(): Workspace {
   return workspace;
 }
 
-async function expectServing(server: StdioServer): Promise<void> {
+async function expectServing(server: RawSession): Promise<void> {
   const { result } = await server.request(`alive ${server.lines.length}`, 'tools/call', {
     name: 'greet',
     arguments: {},
@@ -30,7 +31,7 @@ async function expectServing(server: StdioServer): Promise<void> {
   expect(result.content).toEqual([{ type: 'text', text: 'hi\n' }]);
 }
 
-const nulls = (server: StdioServer): number => server.lines.filter((line) => JSON.parse(line).id === null).length;
+const nulls = (server: RawSession): number => server.lines.filter((line) => JSON.parse(line).id === null).length;
 
 describe('stdout', () => {
   spec('SRV-7', 'contains only protocol messages, whatever a tool writes (A56)', async () => {
@@ -97,7 +98,7 @@ export const loud = { name: 'loud', description: 'Prints.', inputSchema: { type:
 
 describe('malformed messages', () => {
   spec('SRV-8', 'returns -32700 for invalid JSON, before and after initialize', async () => {
-    const server = serveStdio(createTools());
+    const server = serveHere(createTools());
     server.send('not json at all');
     expect(await server.receive(({ id }) => id === null)).toMatchObject({ error: { code: -32700 } });
     await server.initialize();
@@ -113,7 +114,7 @@ describe('malformed messages', () => {
   });
 
   spec('SRV-8', 'returns -32601 for unknown methods, and errors for invalid parameters', async () => {
-    const server = serveStdio(createTools());
+    const server = serveHere(createTools());
     await server.initialize();
     expect((await server.request(1, 'no/such/method')).error.code).toBe(-32601);
     expect((await server.request(2, 'tools/call')).error.code).toBeLessThan(0);
@@ -124,7 +125,7 @@ describe('malformed messages', () => {
   });
 
   spec('SRV-8', 'rejects wrong versions, arrays and unusual ids, with the id if possible (A50)', async () => {
-    const server = serveStdio(createTools());
+    const server = serveHere(createTools());
     await server.initialize();
     const refused: [string, unknown][] = [
       ['{"jsonrpc":"1.0","id":11,"method":"tools/list"}', 11],
@@ -157,7 +158,7 @@ describe('malformed messages', () => {
   spec('SRV-8', 'rejects an id that is in use and continues the first call (A49)', async () => {
     const workspace = createTools();
     workspace.script('short', '#!/bin/sh\n# @description Wait a bit.\nsleep 1\necho first\n');
-    const server = serveStdio(workspace);
+    const server = serveHere(workspace);
     await server.initialize();
     server.send(call(5, 'short'));
     server.send(call(5, 'greet'));
