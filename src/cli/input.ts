@@ -2,10 +2,15 @@
 
 import { ToolError } from '../core/error.js';
 import { INPUT_BOUNDS } from '../core/json.js';
-import { formatBytes } from '../core/text.js';
+import { formatBytes, quoteOutside } from '../core/text.js';
 import { readHead } from '../files/read.js';
 import { resolvePath } from './io.js';
 import type { Terminal } from './terminal.js';
+
+/** What `--input` is called in an error: the file that it names. */
+export function inputName(source: string): string {
+  return source.startsWith('@') ? quoteOutside(source.slice(1), 200) : '--input';
+}
 
 /** Reads the value of `--input`: JSON, `@FILE`, or `-` for stdin. */
 export async function readInput(source: string, terminal: Terminal, signal: AbortSignal): Promise<string> {

@@ -16,7 +16,7 @@ import { anchorRef } from '../../files/anchor.js';
 import type { NodeToolbox } from '../../node.js';
 import { createApprove, createElicit } from '../approve.js';
 import { commandOf } from '../commands.js';
-import { readInput, readStdin } from '../input.js';
+import { inputName, readInput, readStdin } from '../input.js';
 import { printError, printHelp, printJson } from '../print.js';
 import { createStatusLine } from '../status-line.js';
 import type { Terminal } from '../terminal.js';
@@ -177,7 +177,7 @@ async function readToolInput(
     const fromFlags = given ? input : undefined;
     if (inputFlag === undefined) return { input: fromFlags ?? (await readPipedInput(tool, terminal, signal)) };
     if (fromFlags !== undefined) throw inputTwice();
-    return { input: parseJson(await readInput(String(inputFlag), terminal, signal), '--input') };
+    return { input: parseJson(await readInput(String(inputFlag), terminal, signal), inputName(String(inputFlag))) };
   } catch (error) {
     if (isToolError(error) && error.code === 'invalid_input') return { input: undefined, fault: error };
     throw error;

@@ -4,7 +4,7 @@ import { isToolError } from '../../core/error.js';
 import { parseJson } from '../../core/json.js';
 import { quoteOutside, revealHidden } from '../../core/text.js';
 import type { Caller, Explanation, RuleText, Toolbox } from '../../core/toolbox.js';
-import { readInput } from '../input.js';
+import { inputName, readInput } from '../input.js';
 import { printJson } from '../print.js';
 import type { Terminal } from '../terminal.js';
 import { option, usageError, type Verb } from '../verb.js';
@@ -32,7 +32,9 @@ export const explain: Verb = {
     const caller = CALLERS[String(flags.get('as') ?? 'user')]!;
     const source = flags.get('input');
     const input =
-      source === undefined ? undefined : parseJson(await readInput(String(source), terminal, signal), '--input');
+      source === undefined
+        ? undefined
+        : parseJson(await readInput(String(source), terminal, signal), inputName(String(source)));
     const toolbox = open();
     const explanation = await explainCall(toolbox, ref, input, caller);
     if (json) printJson(terminal, { ok: true, ...toDocument(explanation) });

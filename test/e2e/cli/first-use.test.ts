@@ -238,3 +238,23 @@ finding('N19', 'the commands of context have help', async () => {
   expect(status).toBe(0);
   for (const command of ['query', 'read', 'write']) expect(stdout).toMatch(new RegExp(`^ {2}${command} +\\S`, 'm'));
 });
+
+finding('N6', 'a file that is not JSON is named, by wield mcp and for --input too', async () => {
+  const workspace = createWorkspace();
+  workspace.script('opt', '#!/bin/sh\n# @description O.\n');
+  workspace.write('.mcp.json', '{ "mcpServers": { "a": } }');
+  const listed = await wield(workspace, ['mcp']);
+  expect([listed.stdout, listed.stderr]).toEqual([
+    '',
+    expect.stringMatching(/^ {2}problem {2}\.mcp\.json is not valid JSON: line 1, column 24/),
+  ]);
+  expect(json(await wield(workspace, ['mcp', '--json'])).problems).toHaveLength(1);
+  workspace.write('in.json', '{"a": }');
+  for (const args of [
+    ['call', 'opt'],
+    ['explain', 'opt'],
+  ]) {
+    const { stderr } = await wield(workspace, [...args, '--input', '@in.json']);
+    expect(stderr).toContain('in.json is not valid JSON: line 1, column 7');
+  }
+});

@@ -1,6 +1,7 @@
 // `wield mcp list`: lists upstream servers with their state. Starts none.
 
-import { count, spellOut } from '../../../core/text.js';
+import type { Problem } from '../../../core/problem.js';
+import { count, quoteOutside, shortenPath, spellOut } from '../../../core/text.js';
 import type { NodeToolbox } from '../../../node.js';
 import { describeServer } from '../../../upstream/entries/mask.js';
 import { printJson } from '../../print.js';
@@ -16,15 +17,28 @@ export const list: McpAction = {
   async run(call) {
     const toolbox = call.toolbox();
     const states = toolbox.state.upstreams.states();
-    if (call.json) printJson(call.terminal, { ok: true, servers: states.map(toServerJson) });
-    else if (states.length === 0) {
+    // A file that cannot be read is not the same as none.
+    const { problems } = toolbox.state.snapshot().servers;
+    if (call.json) printJson(call.terminal, { ok: true, servers: states.map(toServerJson), problems });
+    else if (states.length > 0) print(call, states, toolbox);
+    else if (problems.length === 0) {
       call.terminal.out(
         'No servers yet. Add one: wield mcp add NAME -- COMMAND; import those of other clients: wield mcp import\n',
       );
-    } else print(call, states, toolbox);
+    }
+    if (!call.json) printProblems(call, problems, toolbox);
     return 0;
   },
 };
+
+function printProblems({ terminal }: VerbCall, problems: readonly Problem[], toolbox: NodeToolbox): void {
+  const { workspace, machine } = toolbox;
+  for (const { severity, path, message, hint } of problems) {
+    const [colour, label] = severity === 'error' ? (['red', 'problem'] as const) : (['yellow', 'warning'] as const);
+    const file = shortenPath(path, workspace.workdir, machine.world.home);
+    terminal.err(`  ${terminal.paint(colour, label, 'err')}  ${quoteOutside(`${file} ${message}; ${hint}`, 2000)}\n`);
+  }
+}
 
 export function toServerJson(found: ServerState): Record<string, unknown> {
   const { server, state, tools, changed, listedAt, failure } = found;
