@@ -95,8 +95,8 @@ function toListedTool(tool: Tool, name: string, trusted: boolean): ListedTool {
     name,
     title: tool.traits.title,
     description: describeForModel(tool, trusted),
-    inputSchema: { ...withoutDialect(tool.input.json), type: 'object' },
-    outputSchema: tool.output && withoutDialect(tool.output.json),
+    inputSchema: { ...toListedSchema(tool, tool.input.json), type: 'object' },
+    outputSchema: tool.output && toListedSchema(tool, tool.output.json),
     ...withoutMeta(tool.traits.listed),
     annotations: Object.values(annotations).some((hint) => hint !== undefined) ? annotations : undefined,
     _meta: toMeta(tool, trusted),
@@ -114,8 +114,10 @@ function toMeta(tool: Tool, trusted: boolean): ListedTool['_meta'] {
   };
 }
 
-function withoutDialect({ $schema: _, ...schema }: Readonly<Record<string, unknown>>): Record<string, unknown> {
-  return schema;
+// Libraries write `$schema` into every schema; that of a server is its own and is passed on.
+function toListedSchema({ origin }: Tool, json: Readonly<Record<string, unknown>>): Record<string, unknown> {
+  const { $schema: _, ...schema } = json;
+  return origin.owner === 'upstream' ? { ...json } : schema;
 }
 
 function withoutMeta({ _meta: _, annotations: __, ...listed }: Readonly<Record<string, unknown>> = {}) {

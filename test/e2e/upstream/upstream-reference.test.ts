@@ -114,10 +114,8 @@ function expectSameList(direct: readonly Wild[], through: readonly Wild[], serve
     expect(found.name).toMatch(/^[A-Za-z0-9_-]{1,64}$/);
     expect(found.title).toEqual(tool.title ?? tool.annotations?.title);
     expect(found.description).toBe(tool.description.trim());
-    const { $schema: _, ...input } = tool.inputSchema;
-    expect(found.inputSchema).toEqual(input);
-    const { $schema: __, ...output } = tool.outputSchema ?? {};
-    expect(found.outputSchema).toEqual(tool.outputSchema === undefined ? undefined : output);
+    expect(found.inputSchema).toEqual(tool.inputSchema);
+    expect(found.outputSchema).toEqual(tool.outputSchema);
     const { title: ___, ...hints } = tool.annotations ?? {};
     expect(found.annotations ?? {}).toEqual(hints);
   }

@@ -1,0 +1,162 @@
+// The fixtures of the official conformance suite as tools, resources and prompts of a toolbox, served by wield over HTTP.
+
+import { createServer } from 'node:http';
+import { getRequestListener } from '@hono/node-server';
+import { createToolbox, definePrompt, defineResource, defineTool } from '../../dist/index.js';
+import { createMcpHttp } from '../../dist/mcp-server/index.js';
+
+const IMAGE = 'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==';
+const AUDIO = 'UklGRiQAAABXQVZFZm10IBAAAAABAAEAQB8AAEAfAAABAAgAZGF0YQAAAAA=';
+const sleep = (ms) => new Promise((resolve) => setTimeout(resolve, ms));
+const text = (value) => ({ type: 'text', text: value });
+const image = { type: 'image', data: IMAGE, mimeType: 'image/png' };
+const embedded = (uri, mimeType, value) => ({ type: 'resource', resource: { uri, mimeType, text: value } });
+const object = (properties = {}, more = {}) => ({ type: 'object', properties, ...more });
+const tool = (name, execute, inputSchema = object()) =>
+  defineTool({ name, description: `Conformance: ${name}.`, inputSchema, execute });
+const parts = (...content) => ({ content });
+const answered = ({ action, content }) => parts(text(`action=${action}, content=${JSON.stringify(content ?? {})}`));
+
+const ENUMS = {
+  untitledSingle: { type: 'string', enum: ['option1', 'option2', 'option3'] },
+  titledSingle: {
+    type: 'string',
+    oneOf: [
+      { const: 'value1', title: 'First' },
+      { const: 'value2', title: 'Second' },
+    ],
+  },
+  legacyEnum: { type: 'string', enum: ['opt1', 'opt2', 'opt3'], enumNames: ['One', 'Two', 'Three'] },
+  untitledMulti: { type: 'array', items: { type: 'string', enum: ['option1', 'option2', 'option3'] } },
+  titledMulti: {
+    type: 'array',
+    items: {
+      anyOf: [
+        { const: 'value1', title: 'First Choice' },
+        { const: 'value2', title: 'Second Choice' },
+      ],
+    },
+  },
+};
+const DEFAULTS = {
+  name: { type: 'string', default: 'John Doe' },
+  age: { type: 'integer', default: 30 },
+  score: { type: 'number', default: 95.5 },
+  status: { type: 'string', enum: ['active', 'inactive', 'pending'], default: 'active' },
+  verified: { type: 'boolean', default: true },
+};
+
+const tools = [
+  tool('test_simple_text', () => parts(text('This is a simple text response for testing.'))),
+  tool('test_image_content', () => parts(image)),
+  tool('test_audio_content', () => parts({ type: 'audio', data: AUDIO, mimeType: 'audio/wav' })),
+  tool('test_embedded_resource', () =>
+    parts(embedded('test://embedded-resource', 'text/plain', 'This is an embedded resource content.')),
+  ),
+  tool('test_multiple_content_types', () =>
+    parts(text('Multiple content types test:'), image, embedded('test://mixed', 'application/json', '{"test":"data"}')),
+  ),
+  tool('test_tool_with_logging', async (_input, { log }) => {
+    for (const message of ['Tool execution started', 'Tool processing data', 'Tool execution completed']) {
+      log(message);
+      await sleep(50);
+    }
+    return parts(text('done'));
+  }),
+  tool('test_tool_with_progress', async (_input, { progress }) => {
+    for (const done of [0, 50, 100]) {
+      progress(done, 100, `Completed step ${done} of 100`);
+      await sleep(50);
+    }
+    return parts(text('done'));
+  }),
+  tool('test_error_handling', () => {
+    throw new Error('This tool intentionally returns an error for testing');
+  }),
+  tool(
+    'test_elicitation',
+    async ({ message }, { elicit }) =>
+      answered(await elicit({ message, schema: object({ response: { type: 'string' } }, { required: ['response'] }) })),
+    object({ message: { type: 'string' } }, { required: ['message'] }),
+  ),
+  tool('test_elicitation_sep1034_defaults', async (_input, { elicit }) =>
+    answered(await elicit({ message: 'Review the defaults', schema: object(DEFAULTS) })),
+  ),
+  tool('test_elicitation_sep1330_enums', async (_input, { elicit }) =>
+    answered(await elicit({ message: 'Select options', schema: object(ENUMS) })),
+  ),
+  tool('json_schema_2020_12_tool', () => parts(text('ok')), {
+    $schema: 'https://json-schema.org/draft/2020-12/schema',
+    type: 'object',
+    $defs: { address: { type: 'object', properties: { street: { type: 'string' }, city: { type: 'string' } } } },
+    properties: { name: { type: 'string' }, address: { $ref: '#/$defs/address' } },
+    additionalProperties: false,
+  }),
+  tool('test_input_required_result_elicitation', async (_input, { elicit }) => {
+    const schema = object({ name: { type: 'string' } }, { required: ['name'] });
+    const { content } = await elicit({ id: 'user_name', message: 'What is your name?', schema });
+    return parts(text(`Hello, ${content?.name}!`));
+  }),
+];
+
+const staticText = { uri: 'test://static-text', name: 'static-text', description: 'Text.', mimeType: 'text/plain' };
+const resources = [
+  defineResource({ ...staticText, read: () => 'This is the content of the static text resource.' }),
+  defineResource({ ...staticText, uri: 'test://watched-resource', name: 'watched-resource', read: () => 'Watched.' }),
+  defineResource({
+    uri: 'test://static-binary',
+    name: 'static-binary',
+    mimeType: 'image/png',
+    read: () => Buffer.from(IMAGE, 'base64'),
+  }),
+  defineResource({
+    uri: 'test://template/{id}/data',
+    name: 'template',
+    mimeType: 'application/json',
+    read: (uri) => {
+      const id = uri.split('/')[3];
+      return JSON.stringify({ id, templateTest: true, data: `Data for ID: ${id}` });
+    },
+  }),
+];
+const prompts = [
+  definePrompt({
+    name: 'test_simple_prompt',
+    description: 'Simple.',
+    get: () => 'This is a simple prompt for testing.',
+  }),
+  definePrompt({
+    name: 'test_prompt_with_arguments',
+    description: 'With arguments.',
+    arguments: [
+      { name: 'arg1', required: true },
+      { name: 'arg2', required: true },
+    ],
+    complete: (_argument, value) => ['paris', 'park', 'party'].filter((word) => word.startsWith(value)),
+    get: ({ arg1, arg2 }) => `Prompt with arguments: arg1='${arg1}', arg2='${arg2}'`,
+  }),
+  definePrompt({
+    name: 'test_prompt_with_embedded_resource',
+    description: 'With a resource.',
+    arguments: [{ name: 'resourceUri', required: true }],
+    get: ({ resourceUri }) => [
+      { role: 'user', content: embedded(resourceUri, 'text/plain', 'Embedded resource content for testing.') },
+      { role: 'user', content: text('Please process the embedded resource above.') },
+    ],
+  }),
+  definePrompt({
+    name: 'test_prompt_with_image',
+    description: 'With an image.',
+    get: () => [
+      { role: 'user', content: image },
+      { role: 'user', content: text('Please analyze the image above.') },
+    ],
+  }),
+];
+
+const handler = createMcpHttp(createToolbox({ tools, resources, prompts }), {
+  version: '0',
+  access: { host: '127.0.0.1' },
+});
+const listener = getRequestListener((request) => handler.fetch(request), { overrideGlobalObjects: false });
+createServer(listener).listen(Number(process.argv[2] ?? 0), 'localhost');
