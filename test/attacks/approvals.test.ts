@@ -209,8 +209,7 @@ describe('A44 a model approves', () => {
     const workspace = createAskingWorkspace();
     const client = await connectStdio(workspace, 'older');
     expect((await client.listTools()).tools.map(({ name }) => name)).toEqual(['deploy', 'query_result', 'read_result']);
-    const result = await client.callTool({ name: 'approvals', arguments: {} });
-    expect(result.isError).toBe(true);
+    await expect(client.callTool({ name: 'approvals', arguments: {} })).rejects.toThrow('not_found');
   });
 
   spec('POL-23', 'a tool that runs wield approvals approve is refused', async () => {
