@@ -52,6 +52,8 @@ const CHUNKS = {
     'upstream/entries/expand.ts',
     'upstream/entries/secrets.ts',
   ],
+  // The first call of a tool with a sandbox.
+  sandbox: ['process/sandbox/', 'executors/shared/sandbox.ts'],
   clients: ['clients/', 'cli/clients.ts', 'cli/consent.ts'],
   // Large results and documents.
   results: [

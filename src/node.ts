@@ -216,7 +216,7 @@ function watchedFiles({ places }: Snapshot, wieldHome: string): string[] {
 function createFormats({ world, wieldHome }: ToolboxMachine, { packages, beforeRun }: Files) {
   const cacheDirectory = join(wieldHome, 'cache', 'modules');
   const entry = (): string => findEntry('host/main.js');
-  const modules = createModuleExecutor({ cacheDirectory, world, beforeRun, entry });
+  const modules = createModuleExecutor({ cacheDirectory, world, wieldHome, beforeRun, entry });
   const formats: readonly Format[] = [
     createToolsJsonFormat(),
     createSkillFormat(),
@@ -298,7 +298,7 @@ function createParts({ options, machine, files, workspace, tools, modules, upstr
     catalog,
     offers: loadOnce(() => loadOffers({ options, machine, files, tools, upstreams })),
     executors: createExecutors([
-      createProcessExecutor({ world, beforeRun }),
+      createProcessExecutor({ world, wieldHome: machine.wieldHome, beforeRun }),
       modules,
       createFunctionExecutor({ digest: digestParts, debug: world.debug }),
       createTextExecutor({ refer: references.refer }),

@@ -34,6 +34,8 @@ export interface AuditRecord {
   readonly code: ErrorCode | null;
   readonly durationMs: number;
   readonly exitCode: number | null;
+  /** What enforced the sandbox, `none` if nothing could; null for a tool without one. */
+  readonly sandbox: string | null;
   readonly inputBytes: number | null;
   readonly inputHash: string | null;
   readonly outputBytes: number;
@@ -93,6 +95,7 @@ export function toRecord(event: EndEvent, context: RecordContext): AuditRecord {
     code: result.error?.code ?? null,
     durationMs: Math.round(result.meta.durationMs * 1000) / 1000,
     exitCode: result.meta.exitCode ?? null,
+    sandbox: plan !== undefined && 'sandbox' in plan ? (plan.sandbox?.backend ?? null) : null,
     inputBytes: json === undefined ? null : Buffer.byteLength(json),
     inputHash: json === undefined ? null : context.hash([json]),
     outputBytes: handle?.size ?? output.reduce((sum, text) => sum + Buffer.byteLength(text), 0),

@@ -1,6 +1,7 @@
 // Prints a plan and its verdict: `wield call --dry-run`.
 
-import { describePlan, type Plan, type ProcessPlan } from '../core/plan.js';
+import { describePlan, type ModulePlan, type Plan, type ProcessPlan } from '../core/plan.js';
+import { describeSandbox } from '../core/sandbox.js';
 import { sanitize } from '../core/text.js';
 import type { Verdict } from '../core/toolbox.js';
 import { printJson } from './print.js';
@@ -46,23 +47,20 @@ function planRows(plan: Plan): readonly Row[] {
         ['in', plan.cwd],
         ['with', Object.keys(plan.environment).sort().join(' ')],
         ['input', JSON.stringify(plan.input)],
+        ...sandboxRows(plan),
       ];
   }
 }
 
-function processRows({
-  launcher,
-  binary,
-  argv,
-  interpreter,
-  cwd,
-  environment,
-  stdin,
-  command,
-}: ProcessPlan): readonly Row[] {
+function sandboxRows({ sandbox }: ProcessPlan | ModulePlan): readonly Row[] {
+  return sandbox === undefined ? [] : [['sandbox', describeSandbox(sandbox)]];
+}
+
+function processRows(plan: ProcessPlan): readonly Row[] {
+  const { launcher, binary, argv, interpreter, cwd, environment, stdin, command } = plan;
   const rows: Row[] = [['would run', [...launcher, binary, ...argv.slice(1)].join(' ')]];
   if (interpreter !== undefined) rows.push(['through', interpreter]);
-  rows.push(['in', cwd], ['with', Object.keys(environment).sort().join(' ')]);
+  rows.push(...sandboxRows(plan), ['in', cwd], ['with', Object.keys(environment).sort().join(' ')]);
   if (stdin !== '') rows.push(['input', stdin]);
   if (command === undefined) return rows;
   for (const { param, argv: resolver, skipped, onFailure } of command.resolvers) {

@@ -91,6 +91,7 @@ export function convertServer(client: Client, name: string, entry: unknown, opti
     ...(draft.deny === undefined ? {} : { deny: draft.deny }),
     ...(draft.timeoutMs === undefined ? {} : { timeout: toDuration(draft.timeoutMs) }),
     ...(draft.startTimeoutMs === undefined ? {} : { startTimeout: toDuration(draft.startTimeoutMs) }),
+    ...draft.sandbox,
     ...(draft.disabled ? { disabled: true } : {}),
   };
   if (draft.disabled) draft.notes.push('it is disabled there and will be disabled here');

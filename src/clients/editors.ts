@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { isRecord } from '../core/json.js';
 import { type ClientEnvironment, STARTS_IN_PROJECT } from './client.js';
 import { applicationData, configHome, defineClient, dollarEnv, dollarName } from './define.js';
-import { COMMON_FIELDS, type FieldReader, ignored, instead, map, text, texts, time } from './read-entry.js';
+import { COMMON_FIELDS, type FieldReader, ignored, instead, map, sandbox, text, texts, time } from './read-entry.js';
 
 export const cursor = defineClient({
   id: 'cursor',
@@ -15,8 +15,6 @@ export const cursor = defineClient({
   user: '.cursor/mcp.json',
   fields: { envFile: instead('write its variables under env'), auth: instead('write it under oauth') },
 });
-
-const noSandbox = instead('servers run without a sandbox');
 
 export const vscode = defineClient({
   id: 'vscode',
@@ -29,8 +27,8 @@ export const vscode = defineClient({
   extra: { type: 'stdio' },
   fields: {
     envFile: instead('write its variables under env'),
-    sandboxEnabled: noSandbox,
-    sandbox: noSandbox,
+    sandboxEnabled: sandbox('sandboxEnabled'),
+    sandbox: sandbox('sandbox'),
     gallery: ignored,
     version: ignored,
     dev: ignored,

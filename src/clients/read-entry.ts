@@ -18,6 +18,8 @@ export interface Draft {
   timeoutMs?: number;
   startTimeoutMs?: number;
   disabled?: true;
+  /** Written as they are: wield understands the fields of VS Code. */
+  readonly sandbox: JsonObject;
   /** Variables and headers whose values are already references of wield. */
   readonly ownEnv: Record<string, string>;
   readonly ownHeaders: Record<string, string>;
@@ -31,7 +33,7 @@ export type FieldReader = (value: unknown, draft: Draft, field: string) => void;
 export type Fields = Readonly<Record<string, FieldReader>>;
 
 export function createDraft(name: string): Draft {
-  return { name, args: [], env: {}, headers: {}, ownEnv: {}, ownHeaders: {}, notes: [] };
+  return { name, args: [], env: {}, headers: {}, ownEnv: {}, ownHeaders: {}, notes: [], sandbox: {} };
 }
 
 /** Reads every field; unknown fields are noted. */
@@ -88,6 +90,12 @@ export const disabledWhen =
 
 /** A field without effect in wield. */
 export const ignored: FieldReader = () => {};
+
+export const sandbox =
+  (key: 'sandbox' | 'sandboxEnabled'): FieldReader =>
+  (value, draft) => {
+    Object.assign(draft.sandbox, { [key]: value });
+  };
 
 /** A field with a different counterpart in wield. */
 export const instead =

@@ -25,6 +25,7 @@ const OWN_FLAG_KINDS = new Map<string, FlagKind>([
   ['input', 'value'],
   ['dry-run', 'switch'],
   ['timeout', 'value'],
+  ['sandbox', 'value'],
   ['trust', 'switch'],
   ['yes', 'switch'],
   ['full', 'switch'],

@@ -6,6 +6,7 @@ import { findMiddlewareFault, isNarrowing, parseMiddleware } from '../core/middl
 import { readPaths } from '../core/search-path.js';
 import { formatBytes, formatDuration, nearest, parseBytes, parseDuration } from '../core/text.js';
 import { maskAddress } from '../upstream/entries/mask.js';
+import { findRuleFault, findSandboxFault, parseSandboxRule, parseSandboxTable, sandboxLeaves } from './sandbox.js';
 
 /**
  * How a lower layer can change the value of a higher one: lower a ceiling, replace it, set it if no higher layer does
@@ -123,6 +124,20 @@ export const KEYS: Readonly<Record<string, Key>> = {
     project: 'joins',
     narrows: (parsed) => isNarrowing(parsed as MiddlewareSettings),
   },
+  'sandbox.*': {
+    expected: 'a table: [sandbox.NAME]',
+    parse: parseSandboxTable,
+    findFault: findSandboxFault,
+    project: 'narrows',
+    restricts: true,
+  },
+  'sandbox.rules': {
+    expected: 'an array of tables: [[sandbox]]',
+    parse: parseSandboxRule,
+    findFault: findRuleFault,
+    project: 'narrows',
+    restricts: true,
+  },
   'mcpServers.*': { ...A_SERVER, expected: 'a table: [mcpServers.NAME]' },
   'mcp.servers': { ...A_SERVER, expected: 'an array of tables: [[mcp.servers]]' },
   'mcp.disabled': { expected: 'an array of names of servers', parse: strings, project: 'narrows', restricts: true },
@@ -184,12 +199,14 @@ export function keyName(path: readonly string[]): string {
   const steps = canonicalPath(path);
   if (steps[0] === 'middleware' && steps.length < 4) return 'middleware';
   if (steps[0] === 'mcp' && steps[1] === 'servers' && steps.length < 4) return 'mcp.servers';
+  if (steps[0] === 'sandbox' && steps.length > 1) return steps[1] === 'rules' ? 'sandbox.rules' : 'sandbox.*';
   const isNamed = steps[0] === 'tools' || steps[0] === 'mcpServers';
   return steps.map((step, index) => (index === 1 && isNamed ? '*' : step)).join('.');
 }
 
 /** Returns the leaves of a document with their paths. The tables of an array of tables are leaves, counted from 1. */
 export function leaves(document: unknown, path: readonly string[] = []): { path: readonly string[]; value: unknown }[] {
+  if (path.length === 1 && path[0] === 'sandbox') return sandboxLeaves(document);
   if (Array.isArray(document) && ARRAYS.includes(path.join('.')))
     return document.map((value, at) => ({ path: [...path, String(at + 1)], value }));
   if (!isRecord(document) || (path.length > 0 && Object.hasOwn(KEYS, keyName(path))))

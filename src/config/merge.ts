@@ -4,6 +4,7 @@ import type { MiddlewareSettings } from '../core/middleware.js';
 import { fillRest, type PathEntry, REST } from '../core/search-path.js';
 import { DEFAULT_SETTINGS, type ModelSettings, type Settings, type ToolSettings } from '../core/settings.js';
 import { KEYS, keyName } from './keys.js';
+import { toSandboxSettings } from './sandbox.js';
 import type { ConfigValue, Layer } from './value.js';
 
 const LAYERS: readonly Layer[] = ['managed', 'user', 'project'];
@@ -127,6 +128,7 @@ export function toSettings(effective: ReadonlyMap<string, ConfigValue>, all: rea
     },
     paths: get('paths'),
     middleware: toMiddlewareSettings(effective),
+    sandbox: toSandboxSettings(all),
     servers: [...effective.values()].flatMap(({ server }) => server ?? []),
     disabledServers: all
       .filter(({ path }) => path.join('.') === 'mcp.disabled')

@@ -19,6 +19,8 @@ export interface PlanContext {
   readonly rules: { readonly trusted: boolean };
   /** The effective time limit. */
   readonly timeoutMs: number;
+  /** Set if a person chose to run the call without a sandbox. */
+  readonly withoutSandbox?: boolean;
   /** Names of optional parameters that were given as null, which the input does not have. */
   readonly nulls?: readonly string[];
 }

@@ -2,6 +2,7 @@
 
 import type { Allowlist, Execution, Mapping } from './command.js';
 import type { Json } from './json.js';
+import type { SandboxPlan } from './sandbox.js';
 import type { FileIdentity, InlineModule, ModuleFiles, RemoteAction, Tool } from './tool.js';
 
 export type Plan = ProcessPlan | FunctionPlan | ModulePlan | TextPlan | DelegatePlan | RemotePlan;
@@ -31,6 +32,7 @@ export interface ProcessPlan extends PlanBase {
   readonly environment: Readonly<Record<string, string>>;
   readonly stdin: string;
   readonly limits: ProcessLimits;
+  readonly sandbox?: SandboxPlan | undefined;
 }
 
 /** The parts of a declared command that are known only after its resolvers ran. */
@@ -102,6 +104,8 @@ export interface RemotePlan extends PlanBase {
   readonly method?: RemoteAction['method'];
   /** Command line or URL of the server, with variables unexpanded. */
   readonly target: string;
+  /** Of the server's process. */
+  readonly sandbox?: SandboxPlan | undefined;
 }
 
 export interface ModulePlan extends PlanBase {
@@ -112,6 +116,7 @@ export interface ModulePlan extends PlanBase {
   readonly cwd: string;
   readonly environment: Readonly<Record<string, string>>;
   readonly limits: ProcessLimits;
+  readonly sandbox?: SandboxPlan | undefined;
 }
 
 /** Limits that the operating system enforces on a process (EXE-9). */
@@ -131,7 +136,7 @@ export function describePlan(plan: Plan): Record<string, Json> {
       tool: plan.tool.name,
       ...(plan.kind === 'text' ? { file: plan.file } : {}),
       ...(plan.kind === 'delegate' ? { ref: plan.ref } : {}),
-      ...(plan.kind === 'remote' ? { server: plan.server, remoteTool: plan.remoteTool, target: plan.target } : {}),
+      ...(plan.kind === 'remote' ? describeRemote(plan) : {}),
       input: plan.input,
       timeoutMs: plan.timeoutMs,
       ...(plan.kind === 'function' ? {} : { digest: plan.tool.origin.digest }),
@@ -144,6 +149,7 @@ export function describePlan(plan: Plan): Record<string, Json> {
       file: plan.source.file,
       export: plan.export,
       inline: 'inline' in plan.source,
+      ...describeSandboxOf(plan),
       cwd: plan.cwd,
       env: Object.keys(plan.environment).sort(),
       input: plan.input,
@@ -158,6 +164,7 @@ export function describePlan(plan: Plan): Record<string, Json> {
     argv: plan.argv,
     launcher: plan.launcher,
     ...(plan.interpreter === undefined ? {} : { interpreter: plan.interpreter }),
+    ...describeSandboxOf(plan),
     cwd: plan.cwd,
     env: Object.keys(plan.environment).sort(),
     stdinBytes: plan.stdin.length,
@@ -171,6 +178,17 @@ export function describePlan(plan: Plan): Record<string, Json> {
     timeoutMs: plan.timeoutMs,
     digest: plan.tool.origin.digest,
   };
+}
+
+function describeRemote(plan: RemotePlan): Record<string, Json> {
+  const { server, remoteTool, target } = plan;
+  return { server, remoteTool, target, ...describeSandboxOf(plan) };
+}
+
+function describeSandboxOf({ sandbox }: ProcessPlan | ModulePlan | RemotePlan): Record<string, Json> {
+  if (sandbox === undefined) return {};
+  const { profile, backend, version, reason, read, write, hidden, network } = sandbox;
+  return { sandbox: { profile, backend, version, reason: reason ?? null, read, write, hidden, network } };
 }
 
 function describeStep({ param, argv, skipped, onFailure }: ResolverStep): Record<string, Json> {

@@ -79,6 +79,9 @@ export interface Repair {
 export interface ResultMeta {
   readonly durationMs: number;
   readonly exitCode?: number;
+  /** What enforced the sandbox of the tool, `none` if nothing could; absent without a sandbox (EXE-10). */
+  readonly sandbox?: string;
+  readonly sandboxProfile?: string;
   readonly repaired?: readonly Repair[];
   /** Resolvers that failed, so that the given value was used (TJS-18). */
   readonly resolvers?: readonly { readonly param: string; readonly outcome: 'kept'; readonly reason: string }[];

@@ -1,6 +1,7 @@
 // Settings from the configuration, with defaults.
 
 import type { MiddlewareSettings } from './middleware.js';
+import { NO_SANDBOXES, type SandboxSettings } from './sandbox.js';
 import { DEFAULT_PATHS, type PathEntry } from './search-path.js';
 import type { ServerEntry } from './upstream.js';
 
@@ -64,6 +65,8 @@ export interface Settings {
   readonly paths: readonly PathEntry[];
   /** Middleware, outermost first (RUN-9). */
   readonly middleware: readonly MiddlewareSettings[];
+  /** Sandbox profiles, and the tools that run in them (EXE-10). */
+  readonly sandbox: SandboxSettings;
   /** Upstream servers of the configuration, each name once (UPS-1). */
   readonly servers: readonly ServerEntry[];
   /** Names of disabled servers. */
@@ -109,6 +112,7 @@ export const DEFAULT_SETTINGS: Settings = {
   homes: [],
   paths: DEFAULT_PATHS,
   middleware: [],
+  sandbox: NO_SANDBOXES,
   servers: [],
   disabledServers: [],
 };

@@ -3,6 +3,7 @@
 import type { Allowlist, Execution } from './command.js';
 import type { ToolContext } from './context.js';
 import type { Json } from './json.js';
+import type { SandboxRequest } from './sandbox.js';
 import type { Schema } from './schema.js';
 import type { Snapshot } from './snapshot.js';
 import type { Caller } from './toolbox.js';
@@ -36,8 +37,6 @@ export interface ScriptAction {
   readonly shebang: string;
   /** Variables that the script needs and the user's configuration must grant (SCR-24). */
   readonly needs: readonly string[];
-  /** The sandbox profile that the script requires, if any. */
-  readonly sandbox?: string;
 }
 
 /** A program of the PATH; a declaration maps its input to arguments. */
@@ -191,6 +190,8 @@ export interface Traits {
   readonly idempotent?: boolean;
   readonly openWorld?: boolean;
   readonly timeoutMs?: number;
+  /** The sandbox that its author asks for (EXE-10). */
+  readonly sandbox?: SandboxRequest;
   /** Only returns a text: runs no code of its owner, so it needs no trust. */
   readonly text?: boolean;
   /** Selectors of the tools it may call; absent: no limit (SKL-4). */

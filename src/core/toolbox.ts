@@ -13,6 +13,7 @@ import type { Problem } from './problem.js';
 import type { Prompt } from './prompt.js';
 import type { Resource } from './resource.js';
 import type { ToolResult } from './result.js';
+import type { SandboxPlan } from './sandbox.js';
 import type { Skill } from './skill.js';
 import type { CallerKind, ShadowedTool, Tool } from './tool.js';
 
@@ -62,6 +63,8 @@ export interface CallOptions {
   readonly full?: boolean;
   /** Trusts the workspace for this call alone (POL-22). */
   readonly trust?: boolean;
+  /** Runs the call without a sandbox, if the caller is a person (EXE-10). */
+  readonly sandbox?: 'none';
   /** Asks for consent if the policy requires it; without it the call is stored as pending (POL-6). */
   readonly approve?: Approve;
   /** The caller's span; the span of this call becomes its child (OBS-5). */
@@ -114,6 +117,8 @@ export interface DeniedTool {
 export interface Explanation {
   readonly tool: Tool;
   readonly verdict: Verdict;
+  /** The sandbox that it would run in, if any. */
+  readonly sandbox?: SandboxPlan | undefined;
   /** Rules of the configuration that do not match the call. */
   readonly unmatched: readonly RuleText[];
 }

@@ -3,6 +3,7 @@
 import type { ToolError } from './error.js';
 import type { Json } from './json.js';
 import type { Problem } from './problem.js';
+import type { SandboxRequest, SandboxTable } from './sandbox.js';
 import type { Snapshot } from './snapshot.js';
 import type { RemoteAction, Tool } from './tool.js';
 
@@ -26,6 +27,8 @@ interface ServerBase {
   readonly protocol?: ProtocolVersion;
   /** False: its tools, prompts and resources keep their names where nothing else has them (UPS-24). */
   readonly prefix?: false;
+  /** The sandbox that its entry asks for; stdio only (EXE-10). */
+  readonly sandbox?: SandboxRequest & { readonly table?: Omit<SandboxTable, 'byProject'> };
   /** Not used, but still shadows entries of its name in later files. */
   readonly disabled?: true;
 }

@@ -14,6 +14,8 @@ export interface InstallEnvironment {
   /** Agent homes that items are linked into, absolute. */
   readonly homes: readonly string[];
   readonly limits: Settings['limits'];
+  /** Profiles for hooks. */
+  readonly sandbox: Settings['sandbox'];
   /** The version of wield, compared with the minimum version of a source. */
   readonly version: string;
   readonly signal: AbortSignal;

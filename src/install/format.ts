@@ -112,7 +112,6 @@ function toTool(item: InstalledItem, object: string, place: Place): Tool | Probl
       identity: head.identity,
       shebang: shebang ?? '',
       needs: header?.needs ?? [],
-      sandbox: header?.sandbox,
     },
     origin: {
       format: 'package',

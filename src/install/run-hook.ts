@@ -1,6 +1,9 @@
 // Runs an approved hook, and shows the end of its output if it fails.
 
+import { dirname } from 'node:path';
 import { ToolError } from '../core/error.js';
+import { appliedProfiles } from '../core/sandbox.js';
+import { matchSelectorTool } from '../core/selector.js';
 import { formatDuration, sanitize } from '../core/text.js';
 import { baseEnvironment, findLimiter, limitLauncher, searchPath } from '../process/environment.js';
 import { runProcess } from '../process/spawn.js';
@@ -44,12 +47,13 @@ export async function runHook(hook: Hook, directory: string, environment: Instal
   helper.start();
   report({ kind: 'progress', text: `running ${name}` });
   const output = showOutput(environment);
+  const { launcher, variables } = await sandboxHook(directory, environment);
   const outcome = await runProcess(
     {
       // HOOK-5: the command is one argument; nothing is interpolated.
-      argv: [...limitLauncher(limits, () => findLimiter(world.platform, path)), '/bin/sh', '-c', run],
+      argv: [...limitLauncher(limits, () => findLimiter(world.platform, path)), ...launcher, '/bin/sh', '-c', run],
       cwd: directory,
-      environment: { ...baseEnvironment(world, []), WIELD_SOURCE: source, WIELD_ITEM: item ?? '', WIELD_EVENT: event },
+      environment: { ...variables, WIELD_SOURCE: source, WIELD_ITEM: item ?? '', WIELD_EVENT: event },
       stdin: '',
       timeoutMs: TIMEOUT_MS,
       outputBytes: limits.outputBytes,
@@ -73,4 +77,19 @@ export async function runHook(hook: Hook, directory: string, environment: Instal
     hint: 'nothing was changed; report it to the author of the source',
     data: { item, source, event, run, exitCode: outcome.exitCode },
   });
+}
+
+// The profile `hooks` of the user's configuration, or rules that match that name, apply to every hook.
+async function sandboxHook(directory: string, { world, sandbox, paths }: InstallEnvironment) {
+  const variables = baseEnvironment(world, []);
+  const applied = appliedProfiles('hooks', undefined, sandbox, ({ selectors }) =>
+    selectors.some((selector) => matchSelectorTool(selector, { name: 'hooks' })),
+  );
+  if (applied.length === 0) return { launcher: [], variables };
+  const { planSandbox } = await import('../process/sandbox/index.js');
+  const { prepareSandbox } = await import('../process/sandbox/prepare.js');
+  const target = { name: 'a hook', workdir: directory, code: [], environment: variables, state: [directory] };
+  const planned = await planSandbox(applied, sandbox, target, { world, wieldHome: dirname(paths.lock) });
+  prepareSandbox(planned.sandbox);
+  return { launcher: planned.sandbox.launcher, variables: planned.environment };
 }

@@ -52,8 +52,8 @@ export function toReadOnlyEnvironment(toolbox: ReadableToolbox, own: Partial<Own
 }
 
 function readFields({ machine: { world, wieldHome, helper }, state }: ReadableToolbox) {
-  const { limits, homes } = state.configuration().settings;
-  return { world, helper, paths: pathsOf(wieldHome), homes: agentHomes(homes, world), limits };
+  const { limits, homes, sandbox } = state.configuration().settings;
+  return { world, helper, paths: pathsOf(wieldHome), homes: agentHomes(homes, world), limits, sandbox };
 }
 
 export async function pinTools(toolbox: InstallingToolbox, items: readonly PinnedItem[]): Promise<void> {

@@ -111,6 +111,11 @@ export function grantsOf(tool: Tool, settings: Settings): readonly string[] {
   return [...settings.env.pass, ...(settings.tools.get(tool.name)?.pass ?? [])];
 }
 
+/** Whether a tool or the configuration asks for a sandbox (EXE-10). */
+export function mayBeSandboxed({ traits }: Tool, { sandbox }: Settings): boolean {
+  return traits.sandbox !== undefined || sandbox.profiles.size > 0 || sandbox.rules.length > 0;
+}
+
 /** Throws `exec_failed` if the directory to run in does not exist. */
 export function assertDirectory(directory: string): void {
   if (statSync(directory, { throwIfNoEntry: false })?.isDirectory() === true) return;

@@ -91,8 +91,10 @@ async function explain(parts: CallParts, ref: string, raw: unknown, options: Pla
     ({ plan }) => plan,
     () => ({ tool, input }),
   );
+  const sandbox = 'sandbox' in judged ? judged.sandbox : undefined;
   return {
     tool,
+    sandbox,
     verdict: decide(judged, caller, rules),
     unmatched: findUnmatched(judged, rules).map(({ selector, file, line }) => ({
       text: selector.text,

@@ -28,13 +28,14 @@ export async function prepare(
   { snapshot, options }: CallScope & { readonly options: PlanOptions },
   rules: Rules,
 ): Promise<Prepared> {
-  const { caller = CODE, checkInput: isChecked = true, fault, timeoutMs } = options;
+  const { caller = CODE, checkInput: isChecked = true, fault, timeoutMs, sandbox } = options;
   if (fault !== undefined) throw fault;
   const { input: repaired, repairs } = readInput(tool, raw, snapshot.settings);
   // POL-21: nobody approved the schema of a changed tool, so a model does not see it in an error either.
   const hideFaults = caller.kind === 'model' && rules.changes !== undefined;
   const input = isChecked ? await checkInput(tool, repaired, { hideFaults }) : repaired;
-  const plan = await planCall(parts, { tool, input, repairs, snapshot, rules, timeoutMs });
+  const withoutSandbox = sandbox === 'none' && caller.kind === 'person';
+  const plan = await planCall(parts, { tool, input, repairs, snapshot, rules, timeoutMs, withoutSandbox });
   return { plan, verdict: decide(plan, caller, rules), repairs };
 }
 
@@ -198,17 +199,19 @@ interface PlanCallOptions {
   readonly rules: Rules;
   /** The time limit that the caller set. */
   readonly timeoutMs: number | undefined;
+  readonly withoutSandbox: boolean;
 }
 
 /** Returns the frozen plan of a call. Throws if the tool could not run. */
 async function planCall(
   { executors, cascade }: Pick<CallParts, 'executors' | 'cascade'>,
-  { tool, input, repairs, snapshot, rules, timeoutMs }: PlanCallOptions,
+  { tool, input, repairs, snapshot, rules, timeoutMs, withoutSandbox }: PlanCallOptions,
 ): Promise<Plan> {
   const inherited = cascade.inheritedTimeout(tool, snapshot);
   const plan = executors.of(tool).plan(tool, input, {
     snapshot,
     rules,
+    withoutSandbox,
     nulls: droppedNulls(repairs),
     timeoutMs: Math.min(timeoutMs ?? timeLimit(tool, snapshot.settings, inherited), MAX_TIMER_MS),
   });

@@ -92,6 +92,8 @@ export function createUpstreams(options: UpstreamsOptions): Upstreams {
     }
   };
   const executor = createRemoteExecutor({
+    world,
+    wieldHome,
     find: (name, snapshot) => {
       const server = snapshot.servers.servers.find((one) => one.name === name);
       return server && { server, configuration: configurationOf(server) };

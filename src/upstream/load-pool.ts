@@ -9,11 +9,13 @@ import { baseEnvironment } from '../process/environment.js';
 import { readVersion } from '../workspace/machine.js';
 import { parseListing } from './catalog/parse-listing.js';
 import type { ServerListings } from './catalog/server-listings.js';
+import type { StartSettings } from './connection/open.js';
 import { Pool } from './connection/pool.js';
 import { ProcessTransport } from './connection/process-transport.js';
 import type { UpstreamTransport } from './connection/transport.js';
 import type { NegotiatedVersion } from './connection/version.js';
 import { expandServer } from './entries/expand.js';
+import { serverProfiles } from './entries/sandbox.js';
 import { createGuardedFetch } from './http/fetch.js';
 import { createOAuthProvider } from './login/oauth.js';
 
@@ -35,12 +37,12 @@ export function loadPool(options: LoadPoolOptions): Pool {
     version: readVersion(),
     redact: (value) => redactValue(value, secrets.all),
     keyOf: configurationOf,
-    open: async (entry, { env }) => {
+    open: async (entry, settings) => {
       // Trust was checked before: by the policy, or by the listing.
       const { server, secrets: found } = expandServer(entry, { ...world, workdir, trusted: true });
       const added = found.filter((secret) => !secrets.all.includes(secret));
       if (added.length > 0) secrets.all = [...secrets.all, ...new Set(added)];
-      return openTransport(server, env.pass, options);
+      return openTransport(server, settings, options);
     },
     knownVersionOf: (server) => listings.knownVersionOf(server) as NegotiatedVersion | undefined,
     onListing: (server, listing, { version, instructions, capabilities }) => {
@@ -52,17 +54,24 @@ export function loadPool(options: LoadPoolOptions): Pool {
   });
 }
 
-// `pass` are the names of variables that every process inherits.
 async function openTransport(
   server: ResolvedServer,
-  pass: readonly string[],
+  { env, sandbox }: StartSettings,
   { world, wieldHome, beforeRun }: LoadPoolOptions,
 ): Promise<UpstreamTransport> {
   if (server.kind === 'stdio') {
     beforeRun?.();
-    const environment = { ...baseEnvironment(world, pass), ...server.env };
+    const environment = { ...baseEnvironment(world, env.pass), ...server.env };
     const argv = [server.command, ...server.args];
-    return new ProcessTransport({ argv, cwd: server.cwd, environment }, world);
+    const request = { argv, cwd: server.cwd, environment };
+    const { applied, sandboxes } = serverProfiles(server, sandbox);
+    if (applied.length === 0) return new ProcessTransport(request, world);
+    const { sandboxServer } = await import('./connection/sandboxed.js');
+    const { name } = server;
+    return new ProcessTransport(
+      await sandboxServer({ name, request, applied, sandboxes }, { world, wieldHome }),
+      world,
+    );
   }
   const { StreamableHTTPClientTransport } = await import('@modelcontextprotocol/client');
   return new StreamableHTTPClientTransport(new URL(server.url), {

@@ -7,7 +7,7 @@ import { expect, test } from 'vitest';
 const ROOT = fileURLToPath(new URL('../../', import.meta.url));
 const page = readFileSync(`${ROOT}docs/concepts/safety.md`, 'utf8');
 const rows = page
-  .slice(page.indexOf('| promise | mechanism | test | limits |'), page.indexOf('## What is not guaranteed'))
+  .slice(page.indexOf('| promise | mechanism | test | limits |'), page.indexOf('## Sandboxes'))
   .split('\n')
   .slice(2)
   .filter((line) => line !== '')

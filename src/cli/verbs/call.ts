@@ -40,6 +40,7 @@ export const call: Verb = {
     input: option('JSON|@FILE|-', 'The whole input: JSON, a file, or - for stdin'),
     'dry-run': toggle('Show what would run without running it'),
     timeout: option('30s', 'Stop the tool after this time'),
+    sandbox: option('PROFILE', 'Run it without its sandbox: none', { choices: ['none'] }),
     trust: toggle('Trust this workspace for this call only'),
     yes: toggle('Approve without asking'),
     full: toggle('With --json: print a large output instead of a handle, up to limits.output'),
@@ -153,6 +154,7 @@ function toCallOptions(
 ): CallOptions {
   const timeout = flags.get('timeout');
   if (flags.has('trust')) assertPerson(insideCall, 'trusting');
+  if (flags.has('sandbox')) assertPerson(insideCall, 'running without a sandbox');
   return {
     // Approvals of a person do not apply to a tool that starts wield.
     caller: insideCall ? { ...PERSON, name: 'tool' } : PERSON,
@@ -160,6 +162,7 @@ function toCallOptions(
     approve: createApprove({ terminal, yes: flags.has('yes'), insideCall }),
     timeoutMs: timeout === undefined ? undefined : parseTimeout(String(timeout)),
     trust: flags.has('trust') || undefined,
+    sandbox: flags.has('sandbox') ? 'none' : undefined,
     elicit: createElicit({ terminal, insideCall }),
     full: flags.has('full') || undefined,
   };

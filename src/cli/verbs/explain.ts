@@ -2,6 +2,7 @@
 
 import { isToolError } from '../../core/error.js';
 import { parseJson } from '../../core/json.js';
+import { describeSandbox } from '../../core/sandbox.js';
 import { quoteOutside, revealHidden } from '../../core/text.js';
 import type { Caller, Explanation, RuleText, Toolbox } from '../../core/toolbox.js';
 import { inputName, readInput } from '../input.js';
@@ -54,17 +55,18 @@ async function explainCall(toolbox: Toolbox, ref: string, input: unknown, caller
   }
 }
 
-function toDocument({ verdict, unmatched }: Explanation) {
+function toDocument({ verdict, unmatched, sandbox }: Explanation) {
   const { rule, reason, source } = verdict;
   return {
     verdict: verdict.verdict,
     rule: rule === null ? null : { text: rule, file: source?.file ?? null, line: source?.line ?? null },
     reason: rule === null && source ? `${reason} (${source.file}:${source.line})` : reason,
     unmatched,
+    ...(sandbox === undefined ? {} : { sandbox: { profile: sandbox.profile, backend: sandbox.backend } }),
   };
 }
 
-function print(terminal: Terminal, { verdict, unmatched }: Explanation, home: string | undefined): void {
+function print(terminal: Terminal, { verdict, unmatched, sandbox }: Explanation, home: string | undefined): void {
   const { rule, reason, source, hint } = verdict;
   const decided = toRow({ text: rule ?? reason, file: source?.file ?? null, line: source?.line ?? null }, home);
   const others = unmatched.map((one) => toRow(one, home));
@@ -74,6 +76,7 @@ function print(terminal: Terminal, { verdict, unmatched }: Explanation, home: st
   const colour = { allow: 'green', ask: 'yellow', deny: 'red' } as const;
   terminal.out(`  ${terminal.paint(colour[verdict.verdict], verdict.verdict.padEnd(5))}  ${row(decided)}\n`);
   if (hint !== undefined) terminal.out(`         ${hint}\n`);
+  if (sandbox !== undefined) terminal.out(`\n  sandbox  ${quoteOutside(describeSandbox(sandbox), 2000)}\n`);
   if (others.length > 0) terminal.out('\n  Rules that do not match this call\n');
   for (const other of others) terminal.out(`         ${terminal.paint('dim', row(other))}\n`);
 }

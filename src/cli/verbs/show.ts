@@ -3,6 +3,7 @@
 import { exampleArguments, parameterRows } from '../../commands/index.js';
 import { isToolError } from '../../core/error.js';
 import type { Plan } from '../../core/plan.js';
+import { describeSandbox, type SandboxPlan } from '../../core/sandbox.js';
 import { quoteOutside, sanitize } from '../../core/text.js';
 import type { Tool } from '../../core/tool.js';
 import type { Caller, Toolbox, Verdict } from '../../core/toolbox.js';
@@ -31,7 +32,7 @@ export const show: Verb = {
     const ref = anchorRef(named, cwd);
     const toolbox = open();
     const tool = await toolbox.find(ref);
-    const { command, verdicts } = await judge(toolbox, ref, tool);
+    const { command, sandbox, verdicts } = await judge(toolbox, ref, tool);
     // A tool named by path has no command.
     const exampleCommand = named === tool.name ? commandOf(tool, reserved) : `wield call ${named}`;
     const governed = await toolbox.catalog.cascade(tool).catch(() => null);
@@ -46,6 +47,7 @@ export const show: Verb = {
         origin: tool.origin,
         traits: tool.traits,
         cascade: governed && { ...governed, authority: governed.authority?.file ?? null },
+        ...(sandbox === undefined ? {} : { sandbox: { profile: sandbox.profile, backend: sandbox.backend } }),
         verdict: verdicts[0],
         verdicts: { person: verdicts[0], model: verdicts[1] },
       });
@@ -55,6 +57,7 @@ export const show: Verb = {
       ['from', tool.origin.uri ?? 'this program'],
       ['digest', tool.origin.digest ?? 'none'],
       ['runs', command],
+      ['sandbox', sandbox === undefined ? '' : describeSandbox(sandbox)],
       ['you', describeVerdict(verdicts[0]!)],
       ['a model', describeVerdict(verdicts[1]!)],
       ['traits', describeTraits(tool)],
@@ -72,9 +75,14 @@ export const show: Verb = {
 };
 
 // Plans a call by a person and by a model; an error becomes the verdict.
-async function judge(toolbox: Toolbox, ref: string, tool: Tool): Promise<{ command: string; verdicts: Verdict[] }> {
+async function judge(
+  toolbox: Toolbox,
+  ref: string,
+  tool: Tool,
+): Promise<{ command: string; sandbox?: SandboxPlan | undefined; verdicts: Verdict[] }> {
   const verdicts: Verdict[] = [];
   let command = '';
+  let sandbox: SandboxPlan | undefined;
   for (const caller of CALLERS) {
     try {
       const { plan, verdict } = await toolbox.plan(ref, tool.traits.examples[0] ?? {}, {
@@ -83,13 +91,14 @@ async function judge(toolbox: Toolbox, ref: string, tool: Tool): Promise<{ comma
       });
       verdicts.push(verdict);
       command = describeRun(plan);
+      if ('sandbox' in plan) sandbox = plan.sandbox;
     } catch (error) {
       if (!isToolError(error)) throw error;
       command = `nothing: ${error.message}`;
       verdicts.push({ verdict: 'deny', rule: null, reason: error.message, code: error.code });
     }
   }
-  return { command, verdicts };
+  return { command, sandbox, verdicts };
 }
 
 function describeRun(plan: Plan): string {

@@ -9,7 +9,7 @@ import { createLineReader, type Request } from './protocol.js';
 import { type CheckedReply, readReply } from './read-reply.js';
 
 /** Start-up settings of a host; a different setting needs its own host. */
-export type HostSettings = Pick<ModulePlan, 'cwd' | 'environment' | 'limits'>;
+export type HostSettings = Pick<ModulePlan, 'cwd' | 'environment' | 'limits' | 'sandbox'>;
 
 export interface HostOptions {
   readonly world: World;
@@ -50,9 +50,11 @@ const FLAGS = [
 
 export async function connectHost(settings: HostSettings, options: HostOptions): Promise<HostConnection> {
   const { world, entry, cacheDirectory, onEnd } = options;
-  const { cwd, environment, limits } = settings;
+  const { cwd, environment, limits, sandbox } = settings;
+  if (sandbox !== undefined) (await import('../../process/sandbox/prepare.js')).prepareSandbox(sandbox);
   const heap = Math.floor((limits.memoryBytes ?? DEFAULT_HEAP_BYTES) / (1024 * 1024));
-  const argv = [process.execPath, ...FLAGS, `--max-old-space-size=${Math.max(heap, 32)}`, entry(), cacheDirectory];
+  const node = [process.execPath, ...FLAGS, `--max-old-space-size=${Math.max(heap, 32)}`];
+  const argv = [...(sandbox?.launcher ?? []), ...node, entry(), cacheDirectory];
   const { channel, ended, kill: killProcess } = await startCompanion({ argv, cwd, environment }, world);
   const waiters = new Map<number, Waiter>();
   let ids = 0;

@@ -2,16 +2,22 @@
 
 import { dirname, relative } from 'node:path';
 import { ToolError } from '../../core/error.js';
-import type { Executor } from '../../core/executor.js';
+import type { Executor, PlanContext } from '../../core/executor.js';
 import { canonicalJson, type Json } from '../../core/json.js';
 import type { ModulePlan, Plan } from '../../core/plan.js';
+import type { SandboxSettings } from '../../core/sandbox.js';
 import type { Snapshot } from '../../core/snapshot.js';
 import type { ModuleAction, ModuleFiles, Tool } from '../../core/tool.js';
 import { digestParts } from '../../files/digest.js';
-import { baseEnvironment } from '../../process/environment.js';
+import { baseEnvironment, mayBeSandboxed } from '../../process/environment.js';
+import type { SandboxPlaces } from '../../process/sandbox/index.js';
+import type { HostSettings } from './connection.js';
 import type { HostPool, HostPoolOptions } from './pool.js';
 
-export type ModuleExecutorOptions = HostPoolOptions;
+export interface ModuleExecutorOptions extends HostPoolOptions {
+  /** Where the state of wield is; found by the environment if absent. */
+  readonly wieldHome?: string;
+}
 
 export interface ModuleExecutor extends Executor<'module'> {
   /** Loads a module in the host of a directory and describes its tools. */
@@ -19,13 +25,18 @@ export interface ModuleExecutor extends Executor<'module'> {
 }
 
 export function createModuleExecutor(options: ModuleExecutorOptions): ModuleExecutor {
-  const { world } = options;
+  const { world, wieldHome, entry, cacheDirectory } = options;
   let pool: HostPool | undefined;
   // Imported on first use: most commands need no tool host.
   const openPool = async (): Promise<HostPool> => {
     const { createHostPool } = await import('./pool.js');
     pool ??= createHostPool(options);
     return pool;
+  };
+  const codeOf = (file: string): string[] => [process.execPath, packageOf(entry()), cacheDirectory, dirname(file)];
+  const addSandbox = async (plan: ModulePlan, context: PlanContext): Promise<ModulePlan> => {
+    const { withSandbox } = await import('../shared/sandbox.js');
+    return withSandbox(plan, context, { world, wieldHome }, codeOf(plan.source.file));
   };
   return {
     kind: 'module',
@@ -37,7 +48,7 @@ export function createModuleExecutor(options: ModuleExecutorOptions): ModuleExec
       const { env, tools, limits } = settings;
       // All tools of a host share its environment, so a tool with its own variables gets its own host.
       const pass = [...env.pass, ...(tools.get(tool.name)?.pass ?? [])];
-      return {
+      const plan: ModulePlan = {
         kind: 'module',
         tool,
         input,
@@ -48,19 +59,47 @@ export function createModuleExecutor(options: ModuleExecutorOptions): ModuleExec
         timeoutMs: context.timeoutMs,
         limits,
       };
+      const isSandboxed = !context.withoutSandbox && mayBeSandboxed(tool, settings);
+      return isSandboxed ? addSandbox(plan, context) : plan;
     },
     async run(plan, context) {
       assertModule(plan);
       return (await openPool()).run(plan, context);
     },
-    async describe(source, { workdir, settings: { env, limits } }) {
+    async describe(source, { workdir, settings: { env, limits, sandbox } }) {
       const environment = baseEnvironment(world, env.pass);
-      return (await openPool()).describe(source, { cwd: workdir, environment, limits });
+      const plain: HostSettings = { cwd: workdir, environment, limits };
+      const isSandboxed = sandbox.profiles.size > 0 || sandbox.rules.length > 0;
+      const host = isSandboxed
+        ? await sandboxLoading(plain, sandbox, codeOf(source.file), { world, wieldHome })
+        : plain;
+      return (await openPool()).describe(source, host);
     },
     async close() {
       await pool?.close();
     },
   };
+}
+
+// The profile of a tool is known only when its module is loaded. If the configuration has profiles, loading is no way
+// around them.
+async function sandboxLoading(
+  settings: HostSettings,
+  sandboxes: SandboxSettings,
+  code: readonly string[],
+  places: SandboxPlaces,
+): Promise<HostSettings> {
+  const { planSandbox } = await import('../../process/sandbox/index.js');
+  const required = sandboxes.rules.some((rule) => rule.required);
+  const target = { name: 'loading a module', workdir: settings.cwd, code, environment: settings.environment };
+  const applied = [{ profile: 'read-only', required, by: 'tool' }] as const;
+  return { ...settings, ...(await planSandbox(applied, sandboxes, target, places)) };
+}
+
+// The directory that contains a package and those that it uses.
+function packageOf(file: string): string {
+  const at = file.lastIndexOf('/node_modules/');
+  return at === -1 ? dirname(dirname(dirname(file))) : file.slice(0, at + '/node_modules'.length);
 }
 
 // TOOL-7: covers every file loaded by a relative path; independent of the location of the checkout.

@@ -65,7 +65,12 @@ export function createHostPool(options: HostPoolOptions): HostPool {
   return {
     describe: (source, settings) => use(settings, source, null, (host) => describeOnHost(host, source)),
     run: (plan, context) =>
-      use(plan, plan.source, context.rights(), (host, onStuck) => runOnHost(host, plan, context, onStuck)),
+      use(plan, plan.source, context.rights(), async (host, onStuck) => {
+        const output = await runOnHost(host, plan, context, onStuck);
+        if (plan.sandbox === undefined) return output;
+        const { reportSandbox } = await import('../../process/sandbox/report.js');
+        return reportSandbox(output, plan, output.error?.message ?? '', options.world);
+      }),
     close: slots.close,
   };
 }
@@ -151,9 +156,11 @@ function createSlots({ beforeRun, ...options }: HostPoolOptions) {
 
 // MOD-29: code can write any message to the channel of its process, so a process runs the calls of one module with one
 // set of rights and nothing else.
-function keyOf({ cwd, environment }: HostSettings, source: ModuleFiles | InlineModule, rights: string | null): string {
+function keyOf(settings: HostSettings, source: ModuleFiles | InlineModule, rights: string | null): string {
+  const { cwd, environment, sandbox } = settings;
   const code = 'inline' in source ? source.inline : null;
-  return JSON.stringify([cwd, Object.entries(environment).sort(), source.file, code, rights]);
+  const launcher = sandbox?.launcher ?? null;
+  return JSON.stringify([cwd, Object.entries(environment).sort(), launcher, source.file, code, rights]);
 }
 
 async function close({ host, idle }: Slot): Promise<void> {

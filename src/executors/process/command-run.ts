@@ -16,7 +16,7 @@ import { assertArguments, settleArguments } from './command-plan.js';
 import { containSlots } from './contain-slots.js';
 import type { SkillScripts } from './integrity.js';
 import { pinSkillScript } from './pinned.js';
-import { runPlan, toError, toOutput } from './run.js';
+import { launcherOf, runPlan, toError, toOutput, withSandboxReport } from './run.js';
 import { appendSideRead, type SeenFiles } from './side-read.js';
 import { createTemporaryFiles } from './temporary.js';
 
@@ -51,6 +51,8 @@ export async function runCommand(options: RunCommandOptions): Promise<Output> {
   const command = plan.command!;
   const run: CommandRun = { ...options, command, notes: [] };
   const { workdir } = context;
+  const sandboxing = plan.sandbox === undefined ? undefined : await import('../../process/sandbox/prepare.js');
+  sandboxing?.prepareSandbox(plan.sandbox!);
   const resolved = await resolveSlots(run);
   assertArguments(command.execution, resolved);
   const { slots, directory } = containSlots(resolved, {
@@ -66,13 +68,15 @@ export async function runCommand(options: RunCommandOptions): Promise<Output> {
     assertAllowlisted(command.allowlist, command.execution.binary, command.subcommand);
     const { argv, stdin, variables } = settled;
     const environment = { ...plan.environment, ...variables };
-    const final = { ...plan, argv, stdin, environment, cwd: directory ?? plan.cwd };
+    const sandbox = plan.sandbox && sandboxing!.exposeIn(plan.sandbox, temporary.paths);
+    const final = { ...plan, argv, stdin, environment, cwd: directory ?? plan.cwd, sandbox };
     // Output that is changed afterwards can be neither streamed nor spilled.
     const outcome = await runPlan(final, changesOutput(command) ? withoutStream(context) : context, world);
     const output = toOutput(final, outcome);
     const shaped =
       toError(final, outcome) === undefined ? await shape({ ...run, plan: final }, output, outcome, slots) : output;
-    return run.notes.length === 0 ? shaped : { ...shaped, meta: { ...shaped.meta, resolvers: run.notes } };
+    const noted = run.notes.length === 0 ? shaped : { ...shaped, meta: { ...shaped.meta, resolvers: run.notes } };
+    return await withSandboxReport(noted, final, outcome, world);
   } finally {
     temporary.remove();
   }
@@ -126,7 +130,7 @@ async function runStep(
   try {
     outcome = await runProcess(
       {
-        argv: [...plan.launcher, ...(pinned?.argv ?? step.argv)],
+        argv: [...launcherOf(plan), ...(pinned?.argv ?? step.argv)],
         descriptor: pinned?.descriptor,
         cwd: plan.cwd,
         environment: plan.environment,

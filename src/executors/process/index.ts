@@ -1,5 +1,6 @@
 // The process executor: plans and runs scripts and declared commands.
 
+import { dirname } from 'node:path';
 import { ToolError } from '../../core/error.js';
 import type { Executor, PlanContext } from '../../core/executor.js';
 import { isRecord, type Json, type JsonObject } from '../../core/json.js';
@@ -16,14 +17,18 @@ import {
   grantsOf,
   isGranted,
   limitLauncher,
+  mayBeSandboxed,
   searchPath,
 } from '../../process/environment.js';
+import type { SandboxPlaces } from '../../process/sandbox/index.js';
 import { planCommand } from './command-plan.js';
 import { digestCommand, digestScript, readPlannedScripts, scriptNames } from './integrity.js';
 import type { SeenFiles } from './side-read.js';
 
 export interface ProcessExecutorOptions {
   readonly world: World;
+  /** Where the state of wield is; found by the environment if absent. */
+  readonly wieldHome?: string;
   /** Called before each process is started. */
   readonly beforeRun?: () => void;
 }
@@ -32,7 +37,7 @@ export interface ProcessExecutorOptions {
 let scripts: typeof import('./run.js') | undefined;
 let commands: typeof import('./command-run.js') | undefined;
 
-export function createProcessExecutor({ world, beforeRun }: ProcessExecutorOptions): Executor<'process'> {
+export function createProcessExecutor({ world, wieldHome, beforeRun }: ProcessExecutorOptions): Executor<'process'> {
   const seen: SeenFiles = new Map();
   return {
     kind: 'process',
@@ -47,9 +52,11 @@ export function createProcessExecutor({ world, beforeRun }: ProcessExecutorOptio
     plan(tool, input, context) {
       const action = actionOf(tool);
       const options = { tool, input, context, world };
-      if (action.runs === 'script') return planScript({ ...options, action });
-      const plan = planCommand({ ...options, action });
-      return plan.command!.slots.some(({ mapping }) => mapping.deny !== undefined) ? assertPermitted(plan) : plan;
+      const plan = action.runs === 'script' ? planScript({ ...options, action }) : planCommand({ ...options, action });
+      const isGuarded = plan.command?.slots.some(({ mapping }) => mapping.deny !== undefined) === true;
+      const isSandboxed = !context.withoutSandbox && mayBeSandboxed(tool, context.snapshot.settings);
+      if (!isGuarded && !isSandboxed) return plan;
+      return checkPlan(plan, context, { isGuarded, sandboxes: isSandboxed ? { world, wieldHome } : undefined });
     },
     async run(plan, context) {
       assertProcess(plan);
@@ -67,11 +74,22 @@ export function createProcessExecutor({ world, beforeRun }: ProcessExecutorOptio
   };
 }
 
-// Refused before anyone is asked for approval. Imported on demand: it loads the engine for patterns.
-async function assertPermitted(plan: ProcessPlan): Promise<ProcessPlan> {
-  const { assertNotDenied } = await import('./deny.js');
-  assertNotDenied(isRecord(plan.input) ? (plan.input as JsonObject) : {}, plan.command!.slots);
-  return plan;
+// What most tools do not need, imported on demand.
+async function checkPlan(
+  plan: ProcessPlan,
+  context: PlanContext,
+  { isGuarded, sandboxes }: { readonly isGuarded: boolean; readonly sandboxes: SandboxPlaces | undefined },
+): Promise<ProcessPlan> {
+  if (isGuarded) {
+    // Refused before anyone is asked for approval.
+    const { assertNotDenied } = await import('./deny.js');
+    assertNotDenied(isRecord(plan.input) ? (plan.input as JsonObject) : {}, plan.command!.slots);
+  }
+  if (sandboxes === undefined) return plan;
+  const { withSandbox } = await import('../shared/sandbox.js');
+  const action = actionOf(plan.tool);
+  const own = action.runs === 'script' ? dirname(action.file) : action.directory;
+  return withSandbox(plan, context, sandboxes, [plan.interpreter ?? plan.binary, own]);
 }
 
 function actionOf(tool: Tool): ProcessAction {
@@ -93,7 +111,6 @@ interface PlanScriptOptions {
 
 function planScript({ tool, action, input, context, world }: PlanScriptOptions): ProcessPlan {
   const { workdir, settings } = context.snapshot;
-  if (action.sandbox !== undefined) throw noSandbox(tool, action.sandbox);
   assertDirectory(workdir);
   const pass = grantsOf(tool, settings);
   assertGranted(tool, action, pass, world);
@@ -124,12 +141,6 @@ function toParameters({ input: { json } }: Tool, input: Json, nulls: readonly st
   const filled = isRecord(input) ? (fillDefaults(input as JsonObject, json) as JsonObject) : {};
   const empty = nulls.filter((name) => !Object.hasOwn(filled, name));
   return empty.length === 0 ? filled : { ...filled, ...Object.fromEntries(empty.map((name) => [name, null])) };
-}
-
-function noSandbox(tool: Tool, profile: string): ToolError {
-  return new ToolError('unavailable', `${tool.name} requires the sandbox "${profile}", which is not supported`, {
-    hint: 'remove the @sandbox line if the script may run without one',
-  });
 }
 
 // SCR-24: variables that a script needs must be passed on and set. Their values are never shown.

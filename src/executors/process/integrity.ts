@@ -52,7 +52,8 @@ function readScripts(action: CommandAction): readonly SkillScript[] {
 
 function digestDeclaration(tool: Tool, action: CommandAction, scripts: readonly SkillScript[]): string {
   const { allowlist, executions, wholeSubcommands } = action;
-  const declaration = { input: tool.input.json, allowlist, executions, wholeSubcommands };
+  const { sandbox } = tool.traits;
+  const declaration = { input: tool.input.json, allowlist, executions, wholeSubcommands, sandbox };
   return digestParts([
     tool.origin.format,
     tool.name,

@@ -21,12 +21,25 @@ export async function runScript({ plan, action, context, world, beforeRun }: Run
   const pinned = await pinScript(plan, action, world);
   try {
     beforeRun?.();
+    if (plan.sandbox !== undefined) (await import('../../process/sandbox/prepare.js')).prepareSandbox(plan.sandbox);
     const outcome = await runPlan(plan, context, world, pinned);
-    const output = toOutput(plan, outcome);
+    const output = await withSandboxReport(toOutput(plan, outcome), plan, outcome, world);
     return output.error?.code === 'tool_failed' ? withSuggestion(output, outcome, { plan, action, world }) : output;
   } finally {
     pinned.close();
   }
+}
+
+/** Adds what the sandbox of a process did to its output (EXE-10). */
+export async function withSandboxReport(
+  output: Output,
+  plan: ProcessPlan,
+  { stderr }: ProcessOutcome,
+  world: World,
+): Promise<Output> {
+  if (plan.sandbox === undefined) return output;
+  const { reportSandbox } = await import('../../process/sandbox/report.js');
+  return reportSandbox(output, plan, stderr.toString('utf8'), world);
 }
 
 // SCR-28: a script of another author may expect the whole environment.
@@ -77,7 +90,7 @@ export async function runPlan(
     const outcome = await runProcess(
       {
         argv: commandLine(plan, pinned),
-        argv0: plan.launcher.length === 0 ? pinned?.argv0 : undefined,
+        argv0: launcherOf(plan).length === 0 ? pinned?.argv0 : undefined,
         descriptor: pinned?.descriptor,
         cwd: plan.cwd,
         environment: plan.environment,
@@ -103,8 +116,15 @@ export async function runPlan(
 }
 
 // Replaces the name of the program by its absolute path.
-function commandLine({ launcher, binary, argv }: ProcessPlan, pinned: Pinned | undefined): string[] {
+function commandLine(plan: ProcessPlan, pinned: Pinned | undefined): string[] {
+  const { binary, argv } = plan;
+  const launcher = launcherOf(plan);
   return pinned === undefined ? [...launcher, binary, ...argv.slice(1)] : [...launcher, ...pinned.argv];
+}
+
+/** Returns what comes before the command line: limits, then the sandbox. */
+export function launcherOf({ launcher, sandbox }: ProcessPlan): readonly string[] {
+  return sandbox === undefined ? launcher : [...launcher, ...sandbox.launcher];
 }
 
 // Verifies a pinned script once: at its first output, when it has been read, or at its end.

@@ -7,17 +7,21 @@ import { join, resolve } from 'node:path';
 export interface TemporaryFiles {
   /** Writes a value and returns the path of its file. */
   write(text: string): string;
+  /** The files written so far. */
+  readonly paths: readonly string[];
   remove(): void;
 }
 
 export function createTemporaryFiles(): TemporaryFiles {
   let directory: string | undefined;
-  let count = 0;
+  const paths: string[] = [];
   return {
+    paths,
     write(text) {
       directory ??= mkdtempSync(resolve('/', tmpdir(), 'wield-'));
-      const path = join(directory, String(++count));
+      const path = join(directory, String(paths.length + 1));
       writeFileSync(path, text, { mode: 0o600, flag: 'wx' });
+      paths.push(path);
       return path;
     },
     remove() {

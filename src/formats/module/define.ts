@@ -4,6 +4,7 @@ import { describeFaults, describeOutputFaults } from '../../core/faults.js';
 import { deepFreeze } from '../../core/json.js';
 import { normalizeTags } from '../../core/name.js';
 import { isFailedOutput } from '../../core/result.js';
+import { parseSandboxRequest } from '../../core/sandbox.js';
 import { fillDefaults, NO_PARAMETERS, type Schema } from '../../core/schema.js';
 import type { FunctionAction, Tool, Traits } from '../../core/tool.js';
 import { createJsonSchema } from '../../schema/json.js';
@@ -94,7 +95,7 @@ async function parseOutput(name: string, schema: StandardSchema, result: unknown
 }
 
 function toTraits(definition: ToolDefinition): Traits {
-  const { group, timeoutMs, readOnly, destructive, idempotent, openWorld, allowedTools, cli } = definition;
+  const { group, timeoutMs, readOnly, destructive, idempotent, openWorld, allowedTools, cli, sandbox } = definition;
   return {
     group,
     tags: normalizeTags(definition.tags ?? []),
@@ -105,6 +106,7 @@ function toTraits(definition: ToolDefinition): Traits {
     idempotent,
     openWorld,
     timeoutMs,
+    sandbox: sandbox === undefined ? undefined : parseSandboxRequest(sandbox),
     allowedTools,
     examples: definition.examples ?? [],
     positional: cli?.positional,

@@ -42,6 +42,8 @@ export interface ToolDefinition<
   readonly idempotent?: boolean;
   readonly openWorld?: boolean;
   readonly timeoutMs?: number;
+  /** The sandbox profile it runs in: `workdir`, or `workdir preferred` if it may run without (EXE-10). */
+  readonly sandbox?: string;
   /** Selectors of the tools that it may call; no restriction if absent. */
   readonly allowedTools?: readonly string[];
   readonly examples?: readonly Json[];
@@ -69,6 +71,7 @@ const FIELDS: Readonly<Record<keyof ToolDefinition, Kind>> = {
   idempotent: 'boolean',
   openWorld: 'boolean',
   timeoutMs: 'duration',
+  sandbox: 'string',
   allowedTools: 'strings',
   examples: 'array',
   cli: 'object',

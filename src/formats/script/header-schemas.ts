@@ -23,7 +23,7 @@ export function toOutputSchema({ returns }: ScriptHeader): JsonSchema | undefine
   return { type, ...keywords, ...(description === '' ? {} : { description }) };
 }
 
-export function toTraits({ group, tags, flags, timeoutMs, examples }: ScriptHeader): Traits {
+export function toTraits({ group, tags, flags, timeoutMs, examples, sandbox }: ScriptHeader): Traits {
   return {
     group,
     tags,
@@ -32,6 +32,7 @@ export function toTraits({ group, tags, flags, timeoutMs, examples }: ScriptHead
     readOnly: flags.has('readonly') || undefined,
     destructive: flags.has('destructive') || undefined,
     timeoutMs,
+    sandbox,
     examples,
   };
 }

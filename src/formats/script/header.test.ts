@@ -191,7 +191,7 @@ describe('tags', () => {
       returns: { type: 'integer', description: 'How many of them' },
       examples: [{ a: 1, b: 2 }],
       needs: ['TOKEN'],
-      sandbox: 'read-only',
+      sandbox: { profile: 'read-only', required: true },
     });
     expect([...header!.flags].sort()).toEqual(['destructive', 'hidden', 'readonly', 'terminal']);
   });

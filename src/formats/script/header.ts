@@ -2,6 +2,7 @@
 
 import type { Json } from '../../core/json.js';
 import type { Finding } from '../../core/problem.js';
+import { parseSandboxRequest, type SandboxRequest } from '../../core/sandbox.js';
 import { nearest, quoteOutside } from '../../core/text.js';
 import {
   cleanDescription,
@@ -30,7 +31,7 @@ export interface ScriptHeader {
   readonly examples: readonly Json[];
   /** Names of the environment variables that it needs. */
   readonly needs: readonly string[];
-  readonly sandbox?: string;
+  readonly sandbox?: SandboxRequest;
 }
 
 export interface HeaderReading {
@@ -75,7 +76,7 @@ export function readScriptHeader(text: string): HeaderReading {
     tags: readTags(all('tag')),
     flags: new Set(FLAGS.filter((flag) => values.has(flag))),
     examples: errors.length > 0 ? [] : readExamples(all('example'), warnings),
-    sandbox: sandbox === undefined || sandbox === 'none' ? undefined : sandbox || 'unnamed',
+    sandbox: sandbox === undefined ? undefined : parseSandboxRequest(sandbox),
   };
   return { header: errors.length > 0 ? undefined : header, errors, warnings, unknownTags };
 }

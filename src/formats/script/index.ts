@@ -113,13 +113,13 @@ function toTool(
   header: ScriptHeader,
 ): Tool {
   const output = toOutputSchema(header);
-  const { description, shebang, needs, sandbox } = header;
+  const { description, shebang, needs } = header;
   return {
     name,
     description,
     input: createJsonSchema(toInputSchema(header), { closed: true }),
     output: output && createJsonSchema(output),
-    action: { kind: 'process', runs: 'script', file, identity, shebang, needs, sandbox },
+    action: { kind: 'process', runs: 'script', file, identity, shebang, needs },
     origin: {
       format: 'script',
       get uri() {

@@ -2,6 +2,7 @@
 
 import { isRecord, type Json } from '../../core/json.js';
 import { type Finding, HIDDEN_CHARACTERS } from '../../core/problem.js';
+import { parseSandboxRequest, type SandboxRequest } from '../../core/sandbox.js';
 import { sanitize } from '../../core/text.js';
 import { findAllowedTools, readAllowedTools } from './allowed-tools.js';
 import { readFrontmatter } from './frontmatter.js';
@@ -51,6 +52,11 @@ export function parseSkillFile(text: string, directoryName: string): SkillReadin
     errors,
     warnings,
   };
+}
+
+/** Returns the sandbox that `metadata.sandbox` of a skill asks for. */
+export function readSkillSandbox({ sandbox }: Readonly<Record<string, Json>>): SandboxRequest | undefined {
+  return typeof sandbox === 'string' ? parseSandboxRequest(sandbox) : undefined;
 }
 
 // `trust` may also be next to `allowed-tools`; rules in both places cannot both be meant.

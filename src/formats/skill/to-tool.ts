@@ -10,6 +10,7 @@ import { quoteOutside } from '../../core/text.js';
 import type { Action, FileIdentity, Tool } from '../../core/tool.js';
 import { type ReadModuleFile, toModuleFile } from '../../files/closure.js';
 import { createJsonSchema } from '../../schema/json.js';
+import { readSkillSandbox } from '../shared/skill-file.js';
 import type { SkillMetadata } from './metadata.js';
 
 /** The content of a SKILL.md, and the files that its inline code imports. */
@@ -70,6 +71,7 @@ export function toTool(skill: Skill, metadata: SkillMetadata, source: SkillSourc
       text: delegate === null ? true : undefined,
       readOnly: delegate === null ? true : undefined,
       timeoutMs: skill.timeoutMs,
+      sandbox: readSkillSandbox(skill.metadata),
       allowedTools: skill.allowedTools ?? undefined,
       examples: [],
     },

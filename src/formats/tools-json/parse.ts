@@ -5,6 +5,7 @@ import type { Allowlist, Execution } from '../../core/command.js';
 import { escapePointer, isRecord } from '../../core/json.js';
 import { isToolName } from '../../core/name.js';
 import type { Finding } from '../../core/problem.js';
+import { parseSandboxRequest, type SandboxRequest } from '../../core/sandbox.js';
 import { type JsonSchema, NO_PARAMETERS } from '../../core/schema.js';
 import { type Report, readShape } from '../../core/strict-object.js';
 import { quoteOutside, sanitize } from '../../core/text.js';
@@ -17,6 +18,8 @@ export interface DeclaredTool {
   readonly description: string;
   readonly parameters: JsonSchema;
   readonly executions: readonly Execution[];
+  /** The sandbox that it asks for. */
+  readonly sandbox?: SandboxRequest;
 }
 
 export interface ToolsDescriptor {
@@ -103,7 +106,7 @@ export function readToolsDescriptor(files: DescriptorFiles): DescriptorReading {
 
 function readTools(value: unknown, { base, report }: Part): Omit<DeclaredTool, 'executions'>[] {
   const names = new Set<string>();
-  const shape = { name: '!non-empty string', description: 'string', parameters: 'object' } as const;
+  const shape = { name: '!non-empty string', description: 'string', parameters: 'object', sandbox: 'string' } as const;
   return (value as unknown[]).flatMap((entry, index) => {
     const pointer = `${base}/${index}`;
     const tool = readShape(entry, pointer, shape, report);
@@ -124,6 +127,7 @@ function readTools(value: unknown, { base, report }: Part): Omit<DeclaredTool, '
         name,
         description: sanitize((tool.description as string | undefined) ?? ''),
         parameters: cleanSchema((tool.parameters as JsonSchema | undefined) ?? NO_PARAMETERS),
+        sandbox: typeof tool.sandbox === 'string' ? parseSandboxRequest(tool.sandbox) : undefined,
       },
     ];
   });

@@ -3,14 +3,16 @@
 import { basename, dirname } from 'node:path';
 import type { Boundary } from '../../core/format.js';
 import { isRecord } from '../../core/json.js';
+import type { SandboxRequest } from '../../core/sandbox.js';
 import { readHead } from '../../files/read.js';
-import { parseSkillFile } from '../shared/skill-file.js';
+import { parseSkillFile, readSkillSandbox } from '../shared/skill-file.js';
 import { MAX_BYTES } from './load.js';
 
 /** The fields of SKILL.md that apply to the tools of its directory. */
 export interface SkillFacts {
   readonly binGroups: readonly (readonly string[])[];
   readonly allowedTools: readonly string[] | null;
+  readonly sandbox?: SandboxRequest | undefined;
 }
 
 // SKL-4: an invalid SKILL.md may have restricted what its tools can call, so they may call nothing.
@@ -21,6 +23,7 @@ export function readSkillFacts(path: string, within: Boundary | undefined): Skil
   return {
     binGroups: toBinGroups(skill?.metadata.requires),
     allowedTools: skill === undefined || errors.length > 0 ? [] : skill.allowedTools,
+    sandbox: skill && readSkillSandbox(skill.metadata),
   };
 }
 

@@ -16,7 +16,7 @@ interface ToToolOptions {
 }
 
 export function toTool(
-  { name, description, parameters, executions }: DeclaredTool,
+  { name, description, parameters, executions, sandbox }: DeclaredTool,
   { descriptor, directory, skill, owner }: ToToolOptions,
 ): Tool {
   const { allowlist, wholeSubcommands } = descriptor;
@@ -35,6 +35,6 @@ export function toTool(
       server: null,
       owner,
     },
-    traits: allowedTools === null ? NO_TRAITS : { ...NO_TRAITS, allowedTools },
+    traits: { ...NO_TRAITS, ...(allowedTools === null ? {} : { allowedTools }), sandbox: sandbox ?? skill.sandbox },
   };
 }

@@ -10,7 +10,7 @@ import type { UpstreamTransport } from './transport.js';
 import type { NegotiatedVersion } from './version.js';
 
 /** The settings that a server is started with. */
-export type StartSettings = Pick<Settings, 'env'>;
+export type StartSettings = Pick<Settings, 'env' | 'sandbox'>;
 
 export interface OpenOptions {
   readonly world: World;

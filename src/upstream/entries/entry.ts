@@ -18,6 +18,7 @@ import {
   readTable,
 } from './fields.js';
 import { findLiteralSecrets } from './mask.js';
+import { readSandbox } from './sandbox.js';
 
 /** A finding about an entry; `keyPath` leads from the entry to the field. */
 export interface ServerFinding extends Finding {
@@ -36,7 +37,7 @@ export interface ServerSource {
   readonly place: ServerPlace;
 }
 
-const STDIO = ['command', 'args', 'env', 'cwd'];
+const STDIO = ['command', 'args', 'env', 'cwd', 'sandbox', 'sandboxEnabled'];
 const HTTP = ['url', 'headers', 'oauth'];
 const COMMON = ['type', 'allow', 'deny', 'timeout', 'startTimeout', 'protocol', 'prefix', 'disabled', 'enabled'];
 const KNOWN = [...STDIO, ...HTTP, ...COMMON];
@@ -97,6 +98,7 @@ export function readServer(name: string, value: unknown, source: ServerSource): 
     protocol: readProtocol(fields),
     prefix: readPrefix(fields),
     disabled: readDisabled(fields),
+    sandbox: kind === 'stdio' ? readSandbox(fields, warn) : undefined,
   };
   const own = kind === 'stdio' ? readStdio(fields) : kind === 'http' ? readHttp(fields) : undefined;
   if (own === undefined || findings.some(({ severity }) => severity === 'error')) return { entry: undefined, findings };

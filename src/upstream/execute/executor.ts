@@ -1,15 +1,32 @@
 // The remote executor: plans calls of upstream tools; the code that runs them is loaded on the first call.
 
-import type { Executor } from '../../core/executor.js';
+import type { Executor, PlanSnapshot } from '../../core/executor.js';
 import { canonicalJson } from '../../core/json.js';
 import type { RemotePlan } from '../../core/plan.js';
+import { textOf } from '../../core/result.js';
 import { remoteActionOf } from '../../core/upstream.js';
+import type { World } from '../../core/world.js';
 import { digestParts } from '../../files/digest.js';
+import { serverProfiles } from '../entries/sandbox.js';
 import type { RemoteRunOptions } from './run.js';
 
 let running: typeof import('./run.js') | undefined;
 
-export function createRemoteExecutor(options: RemoteRunOptions): Executor<'remote'> {
+export interface RemoteExecutorOptions extends RemoteRunOptions {
+  readonly world: World;
+  readonly wieldHome: string;
+}
+
+export function createRemoteExecutor(options: RemoteExecutorOptions): Executor<'remote'> {
+  const addSandbox = async (
+    plan: RemotePlan,
+    { applied, sandboxes }: ReturnType<typeof serverProfiles>,
+    { workdir }: PlanSnapshot,
+  ): Promise<RemotePlan> => {
+    const { planSandbox } = await import('../../process/sandbox/index.js');
+    const target = { name: plan.server, workdir, code: [], environment: {} };
+    return { ...plan, sandbox: (await planSandbox(applied, sandboxes, target, options)).sandbox };
+  };
   return {
     kind: 'remote',
     digest: (tool) => {
@@ -21,15 +38,23 @@ export function createRemoteExecutor(options: RemoteRunOptions): Executor<'remot
       const named = otherName === undefined ? tool.name : uri!;
       return digestParts([...parts, named, canonicalJson(tool.input.json)]);
     },
-    plan: (tool, input, { timeoutMs }): RemotePlan => {
+    plan: (tool, input, { timeoutMs, snapshot }) => {
       const { server, tool: name, target, method, uri } = remoteActionOf(tool);
       const request = method === undefined ? {} : { method };
-      return { kind: 'remote', tool, input, timeoutMs, server, remoteTool: uri ?? name, target, ...request };
+      const remoteTool = uri ?? name;
+      const plan: RemotePlan = { kind: 'remote', tool, input, timeoutMs, server, remoteTool, target, ...request };
+      const entry = snapshot.servers.servers.find((one) => one.name === server);
+      const profiles = entry?.kind === 'stdio' ? serverProfiles(entry, snapshot.settings.sandbox) : undefined;
+      return profiles === undefined || profiles.applied.length === 0 ? plan : addSandbox(plan, profiles, snapshot);
     },
     async run(plan, context) {
       if (plan.kind !== 'remote') throw new TypeError(`${plan.tool.name} is not an upstream tool`);
       running ??= await import('./run.js');
-      return running.runRemote(plan, context, options);
+      const output = await running.runRemote(plan, context, options);
+      if (plan.sandbox === undefined) return output;
+      const { reportSandbox } = await import('../../process/sandbox/report.js');
+      const text = [output.error?.message ?? '', textOf(output)].join('\n');
+      return reportSandbox(output, { ...plan, cwd: context.workdir }, text, options.world);
     },
     close: () => options.close(),
   };

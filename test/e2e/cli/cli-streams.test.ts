@@ -77,7 +77,7 @@ describe('exit statuses', () => {
     ['input that does not fit', `${header('# @param *a int\n')}`, [], 2, 'invalid_input'],
     ['a time limit', `${header('# @timeout 300ms\n')}sleep 60\n`, [], 6, 'timeout'],
     ['a variable that is not granted', header('# @env SOME_TOKEN\n'), [], 8, 'unavailable'],
-    ['a sandbox that is not there', header('# @sandbox read-only\n'), [], 8, 'unavailable'],
+    ['a sandbox that is not defined', header('# @sandbox unknown\n'), [], 8, 'unavailable'],
   ];
   for (const [what, text, args, status, code] of cases) {
     spec('ERR-4 ERR-3', `${what} is ${code}, status ${status}`, async () => {

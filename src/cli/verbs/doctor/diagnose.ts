@@ -7,6 +7,7 @@ import { formatPlace, type Problem } from '../../../core/problem.js';
 import { count, formatDuration, shortenPath } from '../../../core/text.js';
 import type { NodeToolbox } from '../../../node.js';
 import { findInterpreter, findLimiter, findProgram, SYSTEM_LIMITS, searchPath } from '../../../process/environment.js';
+import { probeBackends } from '../../../process/sandbox/probe.js';
 import { runProcess } from '../../../process/spawn.js';
 
 export interface Check {
@@ -65,16 +66,13 @@ export async function diagnose(toolbox: NodeToolbox, more: readonly Problem[] = 
 }
 
 async function checkMachine({
-  machine: { world },
+  machine: { world, wieldHome },
   state: { configuration },
   workspace: { trusted },
 }: NodeToolbox): Promise<Check[]> {
   const path = searchPath(world);
   const checks: Check[] = [{ level: 'ok', about: 'node', message: process.versions.node }];
-  for (const [name, program, without] of [
-    ['git', 'git', 'needed for git sources'],
-    ['bubblewrap', 'bwrap', 'optional'],
-  ] as const) {
+  for (const [name, program, without] of [['git', 'git', 'needed for git sources']] as const) {
     const binary = findProgram(program, path);
     const version = binary === undefined ? undefined : await readVersion(binary, path, world);
     checks.push(
@@ -82,6 +80,10 @@ async function checkMachine({
         ? { level: 'absent', about: name, message: `not installed (${without})` }
         : { level: 'ok', about: name, message: version },
     );
+  }
+  for (const { backend, version, fault, remedy } of await probeBackends(world, wieldHome)) {
+    const message = fault ?? `${version ?? 'works'}: sandboxes are enforced`;
+    checks.push({ level: fault === null ? 'ok' : 'absent', about: backend, message, hint: remedy ?? undefined });
   }
   const { limits } = configuration().settings;
   const set = SYSTEM_LIMITS.filter((name) => limits[name] !== undefined);

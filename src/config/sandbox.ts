@@ -1,0 +1,102 @@
+// Parses the sandbox tables of the configuration: `[sandbox.NAME]` defines a profile, `[[sandbox]]` assigns one.
+
+import { isToolError } from '../core/error.js';
+import { isRecord } from '../core/json.js';
+import type { SandboxRule, SandboxSettings, SandboxTable } from '../core/sandbox.js';
+import { NO_SANDBOXES } from '../core/sandbox.js';
+import { parseSelectors } from '../core/selector.js';
+import { nearest } from '../core/text.js';
+import type { ConfigValue } from './value.js';
+
+type Kinds = Readonly<Record<string, (value: unknown) => boolean>>;
+
+const isText = (value: unknown): boolean => typeof value === 'string' && value !== '';
+const isTexts = (value: unknown): boolean => Array.isArray(value) && value.every(isText);
+const isFlag = (value: unknown): boolean => typeof value === 'boolean';
+
+const PROFILE: Kinds = { read: isTexts, write: isTexts, deny: isTexts, network: isFlag, env: isTexts };
+const RULE: Kinds = { match: (value) => isText(value) || isTexts(value), profile: isText, required: isFlag };
+
+type ParsedTable = Omit<SandboxTable, 'byProject'>;
+type ParsedRule = Omit<SandboxRule, 'byProject'>;
+
+export function parseSandboxTable(value: unknown): ParsedTable | undefined {
+  return findSandboxFault(value) === undefined ? (value as ParsedTable) : undefined;
+}
+
+export function findSandboxFault(value: unknown): string | undefined {
+  return findFault(value, PROFILE, 'read, write, deny and env are arrays of text; network is true or false');
+}
+
+export function parseSandboxRule(value: unknown): ParsedRule | undefined {
+  if (findRuleFault(value) !== undefined) return undefined;
+  const {
+    match,
+    profile,
+    required = true,
+  } = value as { match: string | string[]; profile: string; required?: boolean };
+  return { selectors: parseSelectors(match), profile, required };
+}
+
+export function findRuleFault(value: unknown): string | undefined {
+  const fault = findFault(value, RULE, 'match and profile are text; required is true or false');
+  if (fault !== undefined) return fault;
+  const { match, profile } = value as { match?: string | string[]; profile?: string };
+  if (match === undefined || profile === undefined) return 'needs match and profile';
+  try {
+    parseSelectors(match);
+    return undefined;
+  } catch (error) {
+    if (!isToolError(error)) throw error;
+    return `has an invalid match: ${error.message}`;
+  }
+}
+
+function findFault(value: unknown, kinds: Kinds, expected: string): string | undefined {
+  if (!isRecord(value)) return 'must be a table';
+  for (const [key, entry] of Object.entries(value)) {
+    const isValid = Object.hasOwn(kinds, key) ? kinds[key] : undefined;
+    if (isValid === undefined) {
+      const [close] = nearest(key, Object.keys(kinds));
+      return `has an unknown key "${key}"${close === undefined ? '' : `, did you mean ${close}?`}`;
+    }
+    if (!isValid(entry)) return `has an invalid ${key}: ${expected}`;
+  }
+  return undefined;
+}
+
+/** Returns the profiles and rules of all layers. */
+export function toSandboxSettings(values: readonly ConfigValue[]): SandboxSettings {
+  const own = values.filter(({ path }) => path[0] === 'sandbox');
+  if (own.length === 0) return NO_SANDBOXES;
+  const profiles = new Map<string, SandboxTable[]>();
+  const rules: SandboxRule[] = [];
+  for (const { path, value, layer } of own) {
+    const byProject = layer === 'project';
+    if (path[1] === 'rules') rules.push({ ...(value as ParsedRule), byProject });
+    else profiles.set(path[1]!, [...(profiles.get(path[1]!) ?? []), { ...(value as ParsedTable), byProject }]);
+  }
+  return { profiles, rules };
+}
+
+/**
+ * Returns the leaves of `sandbox`. In a file with `[[sandbox]]`, a `[sandbox.NAME]` after it belongs to that array's last
+ * table, by the rules of TOML; `[[sandbox.rules]]` works in any order.
+ */
+export function sandboxLeaves(document: unknown): { path: readonly string[]; value: unknown }[] {
+  if (!Array.isArray(document)) {
+    if (!isRecord(document)) return [{ path: ['sandbox'], value: document }];
+    return Object.entries(document).flatMap(([name, value]) =>
+      name === 'rules' && Array.isArray(value)
+        ? value.map((rule, at) => ({ path: ['sandbox', 'rules', String(at + 1)], value: rule }))
+        : [{ path: ['sandbox', name], value }],
+    );
+  }
+  return document.flatMap((table: unknown, at) => {
+    const rulePath = ['sandbox', 'rules', String(at + 1)];
+    if (!isRecord(table)) return [{ path: rulePath, value: table }];
+    const profiles = Object.entries(table).filter(([key, value]) => isRecord(value) && !Object.hasOwn(RULE, key));
+    const rule = Object.fromEntries(Object.entries(table).filter(([key]) => !profiles.some(([name]) => name === key)));
+    return [{ path: rulePath, value: rule }, ...profiles.map(([name, value]) => ({ path: ['sandbox', name], value }))];
+  });
+}

@@ -1,0 +1,132 @@
+// Sandboxes: what a tool asks for, what the configuration sets, and what a plan enforces.
+
+import { ToolError } from './error.js';
+import { matchSelectorTool, type Selector } from './selector.js';
+import type { Tool } from './tool.js';
+
+/** The profiles that need no configuration. */
+export const BUILTIN_PROFILES = ['none', 'read-only', 'workdir', 'no-network'] as const;
+
+/** What the author of a tool or the entry of a server asks for. */
+export interface SandboxRequest {
+  readonly profile: string;
+  /** Whether the process must not run without it. */
+  readonly required: boolean;
+}
+
+/** A `[sandbox.NAME]` table, with paths as written. */
+export interface SandboxTable {
+  readonly read?: readonly string[];
+  readonly write?: readonly string[];
+  readonly deny?: readonly string[];
+  readonly network?: boolean;
+  readonly env?: readonly string[];
+  /** Whether a project's file contains it: then it only narrows. */
+  readonly byProject: boolean;
+}
+
+/** A `[[sandbox]]` table: the profile of the tools that it matches. */
+export interface SandboxRule extends SandboxRequest {
+  readonly selectors: readonly Selector[];
+  readonly byProject: boolean;
+}
+
+export interface SandboxSettings {
+  /** By name. All tables of a name apply together. */
+  readonly profiles: ReadonlyMap<string, readonly SandboxTable[]>;
+  readonly rules: readonly SandboxRule[];
+}
+
+export const NO_SANDBOXES: SandboxSettings = Object.freeze({ profiles: new Map(), rules: Object.freeze([]) });
+
+export type SandboxBackend = 'bubblewrap' | 'landlock' | 'seatbelt' | 'none';
+
+/** The sandbox of a planned process. */
+export interface SandboxPlan {
+  /** The profile, or several that apply together: `workdir + tests`. */
+  readonly profile: string;
+  /** `none`: nothing enforces it, and it is not required. */
+  readonly backend: SandboxBackend;
+  readonly version: string | null;
+  /** Why nothing enforces it. */
+  readonly reason?: string;
+  /** Canonical paths; `all` is everything but what is hidden. */
+  readonly read: 'all' | readonly string[];
+  readonly write: 'all' | readonly string[];
+  readonly hidden: readonly string[];
+  readonly network: boolean;
+  /** Where a person can allow more: the name of a table, or null if a rule has a built-in profile. */
+  readonly table: string | null;
+  /** Arguments before the command line. */
+  readonly launcher: readonly string[];
+  /** Files that the launcher needs, and paths that can only be written if they exist. */
+  readonly prepare: readonly string[];
+}
+
+/** A profile that applies to a process, and who asks for it. */
+export interface AppliedProfile extends SandboxRequest {
+  readonly by: 'tool' | 'user' | 'project';
+}
+
+/** Parses `PROFILE` or `PROFILE preferred`, as in `@sandbox workdir preferred`. Returns undefined for `none`. */
+export function parseSandboxRequest(text: string): SandboxRequest | undefined {
+  const [profile = '', mode] = text.trim().split(/\s+/);
+  if (profile === 'none') return undefined;
+  return { profile: profile === '' ? 'workdir' : profile, required: mode !== 'preferred' };
+}
+
+/** Returns the profiles of a tool: what it asks for, or the user's table of its name, and those of matching rules. */
+export function profilesOf(tool: Tool, settings: SandboxSettings): readonly AppliedProfile[] {
+  const { name, origin, traits } = tool;
+  const named = { name, tags: traits.tags, builtin: origin.builtin };
+  return appliedProfiles(name, traits.sandbox, settings, ({ selectors }) =>
+    selectors.some((selector) => matchSelectorTool(selector, named)),
+  );
+}
+
+const NONE: readonly AppliedProfile[] = [];
+
+/** Returns the profiles of something with a name and a wish of its own. */
+export function appliedProfiles(
+  name: string,
+  request: SandboxRequest | undefined,
+  { profiles, rules }: SandboxSettings,
+  matches: (rule: SandboxRule) => boolean,
+): readonly AppliedProfile[] {
+  if (request === undefined && profiles.size === 0 && rules.length === 0) return NONE;
+  const own = profiles.get(name);
+  const applied: AppliedProfile[] = [];
+  // The user may replace what the author asks for; a project can only add to it.
+  if (own?.some(({ byProject }) => !byProject)) applied.push({ profile: name, required: true, by: 'user' });
+  else {
+    if (request !== undefined) applied.push({ ...request, by: 'tool' });
+    if (own !== undefined) applied.push({ profile: name, required: true, by: 'project' });
+  }
+  for (const rule of rules) {
+    if (rule.profile === 'none' || !matches(rule)) continue;
+    applied.push({ profile: rule.profile, required: rule.required, by: rule.byProject ? 'project' : 'user' });
+  }
+  return applied;
+}
+
+/** Describes a sandbox for people: `workdir by bubblewrap 0.8.0: reads …`. */
+export function describeSandbox({ profile, backend, version, reason, ...rules }: SandboxPlan): string {
+  if (backend === 'none') return `none: ${profile} is preferred, but ${reason}`;
+  const by = version === null ? backend : `${backend} ${version}`;
+  return `${profile} by ${by}: ${describeRules(rules)}`;
+}
+
+function describeRules({ read, write, network }: Pick<SandboxPlan, 'read' | 'write' | 'network'>): string {
+  const reads = read === 'all' ? 'reads all but secrets' : `reads the system and ${read.join(', ')}`;
+  const writes =
+    write === 'all' ? 'writes all but secrets' : `writes ${write.length === 0 ? 'nothing' : write.join(', ')}`;
+  return `${reads}; ${writes}; ${network ? 'has the network' : 'no network'}`;
+}
+
+/** Reported if a required profile cannot be enforced. */
+export function noSandbox(name: string, profile: string, reason: string): ToolError {
+  return new ToolError('unavailable', `${name} requires the sandbox "${profile}": ${reason}`, {
+    hint: 'run: wield doctor  (it shows how to get one); a person can run it without: wield call --sandbox none',
+    data: { sandbox: { profile, backend: 'none' } },
+  });
+}

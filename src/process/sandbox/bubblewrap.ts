@@ -1,0 +1,102 @@
+// Bubblewrap: the arguments that start a process in its own namespaces with only what its profile allows.
+
+import { join } from 'node:path';
+import { lstatOrNothing, statOrNothing } from '../../files/read.js';
+import { isWithin } from '../../files/within.js';
+import type { Profile } from './profile.js';
+
+export interface LauncherOptions {
+  readonly program: string;
+  readonly profile: Profile;
+  readonly workdir: string;
+  readonly home?: string | undefined;
+  /** Paths that the process needs besides, read-only, even inside hidden ones. */
+  readonly expose: readonly string[];
+  /** Like `expose`, and writable. */
+  readonly state?: readonly string[];
+  /** A file that nobody can read, shown in place of hidden files. */
+  readonly hiddenFile: string;
+}
+
+const NAMESPACES = [
+  '--unshare-all',
+  '--unshare-user',
+  '--disable-userns',
+  '--cap-drop',
+  'ALL',
+  '--die-with-parent',
+  '--new-session',
+];
+/** Needed by nearly every program; readable also if a profile lists what it reads. */
+export const SYSTEM = ['/usr', '/bin', '/sbin', '/lib', '/lib32', '/lib64', '/etc', '/opt', '/nix', '/sys'];
+// What name resolution needs in /run, which is hidden because of the sockets in it.
+const RESOLVERS = ['/run/systemd/resolve', '/run/resolvconf', '/run/NetworkManager'];
+// In a writable workdir: files that make other programs run code later.
+const GUARDED = ['.agents', '.mcp.json', '.git/hooks', '.git/config'];
+const TEMPORARY = ['/tmp', '/var/tmp'];
+const TMP_BYTES = String(1024 ** 3);
+
+export function bubblewrapLauncher(options: LauncherOptions): string[] {
+  const { program, profile, workdir, expose, state = [], hiddenFile } = options;
+  const { read, write, network } = profile;
+  const named = [...(read === 'all' ? [] : read), ...(write === 'all' ? [] : write)];
+  const isVisible = (path: string): boolean =>
+    read === 'all' || [...SYSTEM, ...named].some((root) => isWithin(root, path));
+  const secrets = profile.secrets.filter(isVisible);
+  const again = (paths: readonly string[]): string[] =>
+    paths.filter((path) => secrets.some((secret) => isWithin(secret, path)));
+  const mask = (path: string): string[] => hide(path, hiddenFile, [...again(named), ...expose, ...state]);
+  return [
+    program,
+    ...NAMESPACES,
+    ...(network ? ['--share-net'] : []),
+    ...(read === 'all' ? [write === 'all' ? '--bind' : '--ro-bind', '/', '/'] : bind('--ro-bind-try', SYSTEM)),
+    '--dev',
+    '/dev',
+    '--proc',
+    '/proc',
+    ...['--tmpfs', '/run'],
+    ...(network ? bind('--ro-bind-try', RESOLVERS) : []),
+    ...(write === 'all' ? [] : privateTemporary(options)),
+    ...(read === 'all' ? [] : bind('--ro-bind-try', read)),
+    ...(write === 'all' ? [] : bind('--bind-try', write)),
+    ...guard(workdir, write),
+    ...secrets.flatMap(mask),
+    ...(read === 'all' ? [] : bind('--ro-bind-try', again(read))),
+    ...(write === 'all' ? [] : bind('--bind-try', again(write))),
+    ...bind('--ro-bind', expose),
+    ...bind('--bind', state),
+    ...profile.deny.filter((path) => statOrNothing(path) !== undefined).flatMap(mask),
+    ...(write === 'all' ? [] : ['--setenv', 'TMPDIR', '/tmp']),
+    '--',
+  ];
+}
+
+function bind(flag: string, paths: readonly string[]): string[] {
+  return paths.flatMap((path) => [flag, path, path]);
+}
+
+// The home and the workdir may be below /tmp.
+function privateTemporary({ profile, workdir, home }: LauncherOptions): string[] {
+  const again = [home, workdir].filter((path) => path !== undefined && TEMPORARY.some((one) => isWithin(one, path)));
+  return [
+    ...TEMPORARY.flatMap((path) => ['--perms', '1777', '--size', TMP_BYTES, '--tmpfs', path]),
+    ...(profile.read === 'all' ? bind('--ro-bind-try', again as string[]) : []),
+  ];
+}
+
+function guard(workdir: string, write: Profile['write']): string[] {
+  if (write !== 'all' && !write.some((path) => isWithin(path, workdir))) return [];
+  const paths = GUARDED.map((name) => join(workdir, name));
+  return bind(
+    '--ro-bind',
+    paths.filter((path) => lstatOrNothing(path)?.isSymbolicLink() === false),
+  );
+}
+
+// A hidden directory that contains something visible can be passed through but not listed.
+function hide(path: string, hiddenFile: string, visible: readonly string[]): string[] {
+  if (statOrNothing(path)?.isDirectory() !== true) return ['--ro-bind', hiddenFile, path];
+  const isOnTheWay = visible.some((one) => one !== path && isWithin(path, one));
+  return ['--perms', isOnTheWay ? '0111' : '0000', '--tmpfs', path];
+}

@@ -1,0 +1,142 @@
+// Turns the profiles of a process into a launcher, by the first backend that can enforce them.
+
+import { basename, dirname, join } from 'node:path';
+import {
+  type AppliedProfile,
+  BUILTIN_PROFILES,
+  noSandbox,
+  type SandboxPlan,
+  type SandboxSettings,
+} from '../../core/sandbox.js';
+import type { World } from '../../core/world.js';
+import { findWieldHome } from '../../files/home.js';
+import { statOrNothing } from '../../files/read.js';
+import { isWithin, realPath } from '../../files/within.js';
+import { findProgram, searchPath } from '../environment.js';
+import { bubblewrapLauncher, type LauncherOptions, SYSTEM } from './bubblewrap.js';
+import { landlockLauncher } from './landlock.js';
+import { type BackendState, probeBackends } from './probe.js';
+import { type Profile, resolveProfiles } from './profile.js';
+import { seatbeltLauncher } from './seatbelt.js';
+import { findSecrets } from './secrets.js';
+
+export interface SandboxPlaces {
+  readonly world: World;
+  /** Where the state of wield is; found by the environment if absent. */
+  readonly wieldHome?: string | undefined;
+}
+
+export interface SandboxedProcess {
+  /** Used in messages. */
+  readonly name: string;
+  readonly workdir: string;
+  /** Programs and directories of its code, which must be readable. */
+  readonly code: readonly string[];
+  /** Directories of its own that it may write. */
+  readonly state?: readonly string[];
+  readonly environment: Readonly<Record<string, string>>;
+}
+
+export interface PlannedSandbox {
+  readonly sandbox: SandboxPlan;
+  readonly environment: Readonly<Record<string, string>>;
+}
+
+/** Plans the sandbox of a process. Throws `unavailable` if a required profile is unknown or cannot be enforced. */
+export async function planSandbox(
+  applied: readonly AppliedProfile[],
+  settings: SandboxSettings,
+  target: SandboxedProcess,
+  { world, wieldHome = findWieldHome(world.env, world.home) }: SandboxPlaces,
+): Promise<PlannedSandbox> {
+  const workdir = realPath(target.workdir) ?? target.workdir;
+  const places = { workdir, home: world.home, secrets: findSecrets({ home: world.home, wieldHome, workdir }) };
+  const profile = resolveProfiles(applied, settings, places);
+  const name = [...new Set(applied.map((one) => one.profile))].join(' + ');
+  const states = await probeBackends(world, wieldHome);
+  const options = {
+    profile,
+    workdir,
+    home: world.home === undefined ? undefined : (realPath(world.home) ?? world.home),
+    expose: findExposed(target, profile, wieldHome),
+    state: target.state,
+    hiddenFile: join(wieldHome, 'cache', 'hidden'),
+  };
+  const rules = {
+    profile: name,
+    read: profile.read,
+    write: profile.write,
+    hidden: [...profile.secrets, ...profile.deny],
+    network: profile.network,
+    table: findTable(applied, target.name),
+  };
+  for (const state of states) {
+    const launcher = state.fault === null ? toLauncher(state, options, world) : undefined;
+    if (launcher === undefined) continue;
+    const { backend, version } = state;
+    const prepare = [options.hiddenFile, ...(profile.write === 'all' ? [] : profile.write)];
+    return {
+      sandbox: { ...rules, backend, version, launcher, prepare },
+      environment: filterEnvironment(target.environment, profile.env),
+    };
+  }
+  const reason = explain(states);
+  if (applied.some(({ required }) => required)) throw noSandbox(target.name, name, reason);
+  const none = { backend: 'none', version: null, reason, launcher: [], prepare: [] } as const;
+  return { sandbox: { ...rules, ...none }, environment: target.environment };
+}
+
+// A rule with a built-in profile cannot be widened by a table.
+function findTable(applied: readonly AppliedProfile[], name: string): string | null {
+  const users = applied.filter(({ by }) => by === 'user');
+  if (users.some(({ profile }) => (BUILTIN_PROFILES as readonly string[]).includes(profile))) return null;
+  return users[0]?.profile ?? name;
+}
+
+function explain(states: readonly BackendState[]): string {
+  return states.map(({ backend, fault }) => fault ?? `${backend} cannot separate the network`).join('; ');
+}
+
+function toLauncher(
+  { backend, program, network }: BackendState,
+  options: Omit<LauncherOptions, 'program'>,
+  world: World,
+): readonly string[] | undefined {
+  const whole = { ...options, program: program! };
+  switch (backend) {
+    case 'bubblewrap':
+      return bubblewrapLauncher(whole);
+    case 'seatbelt':
+      return seatbeltLauncher(whole);
+    case 'landlock':
+      if (!options.profile.network && !network) return undefined;
+      return landlockLauncher({ ...whole, unshare: findProgram('unshare', searchPath(world)) ?? '' });
+  }
+}
+
+// Code that lies in a hidden place, or outside of what a profile lists.
+function findExposed({ code }: SandboxedProcess, { read }: Profile, wieldHome: string): string[] {
+  const isHidden = (path: string): boolean => isWithin(realPath(wieldHome) ?? wieldHome, path);
+  const isListed = (path: string): boolean =>
+    read === 'all' || [...SYSTEM, ...read].some((root) => isWithin(root, path));
+  const paths = code.flatMap((path) => realPath(path) ?? []).map(toInstallation);
+  return [...new Set(paths.filter((path) => isHidden(path) || !isListed(path)))];
+}
+
+// A program in `PREFIX/bin` needs the libraries beside it.
+function toInstallation(path: string): string {
+  const directory = dirname(path);
+  const prefix = dirname(directory);
+  const isPrefix = basename(directory) === 'bin' && statOrNothing(join(prefix, 'lib'))?.isDirectory() === true;
+  return isPrefix && statOrNothing(path)?.isFile() === true ? prefix : path;
+}
+
+const ALWAYS = /^(?:PATH|HOME|USER|LANG|TERM|TZ|TMPDIR|LC_.*|WIELD_.*|OCTOMIND_.*)$/;
+
+function filterEnvironment(
+  environment: Readonly<Record<string, string>>,
+  names: readonly string[] | undefined,
+): Readonly<Record<string, string>> {
+  if (names === undefined) return environment;
+  return Object.fromEntries(Object.entries(environment).filter(([name]) => ALWAYS.test(name) || names.includes(name)));
+}

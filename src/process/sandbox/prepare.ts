@@ -1,0 +1,37 @@
+// What a sandbox needs right before its process starts.
+
+import { mkdirSync, writeFileSync } from 'node:fs';
+import { dirname } from 'node:path';
+import type { SandboxPlan } from '../../core/sandbox.js';
+import { lstatOrNothing, statOrNothing } from '../../files/read.js';
+import { createStateDirectory } from '../../files/state.js';
+
+/** Creates the files that a launcher needs: only what exists can be made writable. */
+export function prepareSandbox({ prepare }: SandboxPlan): void {
+  const [hiddenFile, ...writable] = prepare;
+  if (hiddenFile !== undefined && lstatOrNothing(hiddenFile) === undefined) {
+    createStateDirectory(dirname(hiddenFile));
+    create(() => writeFileSync(hiddenFile, '', { mode: 0, flag: 'wx' }));
+  }
+  for (const path of writable) {
+    if (lstatOrNothing(path) !== undefined || statOrNothing(dirname(path))?.isDirectory() !== true) continue;
+    create(() => (path.endsWith('/') ? mkdirSync(path) : writeFileSync(path, '', { flag: 'wx' })));
+  }
+}
+
+// Another call may have created it meanwhile. What cannot be created cannot be written, and the process will say so.
+function create(make: () => void): void {
+  try {
+    make();
+  } catch {}
+}
+
+/** Returns the sandbox with files that can be read as well. */
+export function exposeIn(sandbox: SandboxPlan, paths: readonly string[]): SandboxPlan {
+  const { backend, launcher } = sandbox;
+  const flags = paths.flatMap((path) => {
+    if (backend === 'bubblewrap') return ['--ro-bind', path, path];
+    return backend === 'landlock' ? ['--landlock-rule', `path-beneath:execute,read-file:${path}`] : [];
+  });
+  return flags.length === 0 ? sandbox : { ...sandbox, launcher: [...launcher.slice(0, -1), ...flags, '--'] };
+}

@@ -1,0 +1,141 @@
+// Finds out which backends work on this machine, by running something in each. The answer is kept until the next boot.
+
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { isRecord } from '../../core/json.js';
+import type { SandboxBackend } from '../../core/sandbox.js';
+import type { World } from '../../core/world.js';
+import { readStateFile, statIdentity } from '../../files/read.js';
+import { createStateDirectory } from '../../files/state.js';
+import { writeFileAtomic } from '../../files/write.js';
+import { findProgram, searchPath } from '../environment.js';
+import { runProcess } from '../spawn.js';
+import { bubblewrapLauncher } from './bubblewrap.js';
+import { landlockLauncher } from './landlock.js';
+import type { Profile } from './profile.js';
+import { seatbeltLauncher } from './seatbelt.js';
+
+/** A backend on this machine. */
+export interface BackendState {
+  readonly backend: Exclude<SandboxBackend, 'none'>;
+  readonly program: string | null;
+  readonly version: string | null;
+  /** Why it does not work; null if it does. */
+  readonly fault: string | null;
+  /** What a person can do about it. */
+  readonly remedy: string | null;
+  /** Whether it can separate the network. */
+  readonly network: boolean;
+}
+
+const PROBE_MS = 5000;
+const NOTHING: Profile = { read: 'all', write: [], secrets: [], deny: [], network: false };
+const INSTALL = 'install it: apt install bubblewrap, dnf install bubblewrap, or pacman -S bubblewrap';
+// Ubuntu 24.04 and newer allow user namespaces to programs with a profile only.
+const APPARMOR =
+  'give it the AppArmor profile of your distribution: apt install apparmor-profiles, then ' +
+  'ln -s /usr/share/apparmor/extra-profiles/bwrap-userns-restrict /etc/apparmor.d/ and systemctl reload apparmor';
+
+/** Returns the backends in the order in which they are tried. */
+export async function probeBackends(world: World, wieldHome: string): Promise<readonly BackendState[]> {
+  const path = searchPath(world);
+  const programs = ['bwrap', 'setpriv', 'unshare', 'sandbox-exec'].map((name) => findProgram(name, path) ?? null);
+  const key = JSON.stringify([bootId(), programs.map((program) => program && [program, statIdentity(program)])]);
+  const file = join(wieldHome, 'cache', 'sandbox.json');
+  const kept = readKept(file, key);
+  if (kept !== undefined) return kept;
+  const [bwrap, setpriv, unshare, seatbelt] = programs as [string | null, string | null, string | null, string | null];
+  const states =
+    world.platform === 'darwin'
+      ? [await probeSeatbelt(seatbelt, world)]
+      : [await probeBubblewrap(bwrap, world), await probeLandlock(setpriv, unshare, world)];
+  try {
+    createStateDirectory(wieldHome);
+    createStateDirectory(join(wieldHome, 'cache'));
+    writeFileAtomic(file, JSON.stringify({ key, states }), { mode: 0o600 });
+  } catch (error) {
+    world.debug(`sandbox: the probe could not be kept: ${(error as Error).message}`);
+  }
+  return states;
+}
+
+function readKept(file: string, key: string): readonly BackendState[] | undefined {
+  try {
+    const kept: unknown = JSON.parse(readStateFile(file) ?? '');
+    return isRecord(kept) && kept.key === key ? (kept.states as readonly BackendState[]) : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+function bootId(): string {
+  try {
+    return readFileSync('/proc/sys/kernel/random/boot_id', 'utf8').trim();
+  } catch {
+    return '';
+  }
+}
+
+async function probeBubblewrap(program: string | null, world: World): Promise<BackendState> {
+  const base = { backend: 'bubblewrap' as const, program, network: true };
+  if (program === null) return { ...base, version: null, fault: 'bubblewrap is not installed', remedy: INSTALL };
+  const version = await readVersion(program, world);
+  const launcher = bubblewrapLauncher({ program, profile: NOTHING, workdir: '/', expose: [], hiddenFile: '/dev/null' });
+  const fault = await tryLauncher(launcher, world);
+  const remedy = fault === null ? null : hasAppArmorLimit() ? APPARMOR : 'allow user namespaces for bubblewrap';
+  return { ...base, version, fault: fault && `bubblewrap does not work here: ${fault}`, remedy };
+}
+
+function hasAppArmorLimit(): boolean {
+  try {
+    return readFileSync('/proc/sys/kernel/apparmor_restrict_unprivileged_userns', 'utf8').trim() === '1';
+  } catch {
+    return false;
+  }
+}
+
+async function probeLandlock(setpriv: string | null, unshare: string | null, world: World): Promise<BackendState> {
+  const base = { backend: 'landlock' as const, program: setpriv, network: false };
+  const remedy = 'it needs Linux 5.13 with Landlock, and setpriv of util-linux 2.40 or newer';
+  if (setpriv === null) return { ...base, version: null, fault: 'setpriv is not installed', remedy };
+  const version = await readVersion(setpriv, world);
+  const options = { program: setpriv, workdir: '/', expose: [], hiddenFile: '/dev/null', unshare: unshare ?? '' };
+  const open = landlockLauncher({ ...options, profile: { ...NOTHING, network: true } })!;
+  const fault = await tryLauncher(open, world);
+  if (fault !== null) return { ...base, version, fault: `Landlock does not work here: ${fault}`, remedy };
+  const closed = landlockLauncher({ ...options, profile: NOTHING })!;
+  const network = unshare !== null && (await tryLauncher(closed, world)) === null;
+  return { ...base, version, fault: null, remedy: null, network };
+}
+
+async function probeSeatbelt(program: string | null, world: World): Promise<BackendState> {
+  const base = { backend: 'seatbelt' as const, program, version: null, network: true };
+  if (program === null) return { ...base, fault: 'sandbox-exec is not there', remedy: 'it is part of macOS' };
+  const options = { program, profile: NOTHING, workdir: '/', expose: [], hiddenFile: '/dev/null' };
+  const fault = await tryLauncher(seatbeltLauncher(options), world);
+  return { ...base, fault: fault && `sandbox-exec does not work here: ${fault}`, remedy: null };
+}
+
+// Returns why a program cannot be started with these arguments.
+async function tryLauncher(launcher: readonly string[], world: World): Promise<string | null> {
+  const outcome = await run([...launcher, '/bin/sh', '-c', ':'], world);
+  if (outcome === undefined) return 'it could not be started';
+  if (outcome.ending === 'exit' && outcome.exitCode === 0) return null;
+  const [line = ''] = outcome.stderr.toString('utf8').trim().split('\n');
+  return line.replace(/^(?:bwrap|setpriv|unshare): /, '').slice(0, 200) || `status ${outcome.exitCode}`;
+}
+
+async function readVersion(program: string, world: World): Promise<string | null> {
+  const outcome = await run([program, '--version'], world);
+  return /\d+(?:\.\d+)+/.exec(outcome?.stdout.toString('utf8') ?? '')?.[0] ?? null;
+}
+
+async function run(argv: readonly string[], world: World) {
+  const environment = { PATH: searchPath(world).join(':') };
+  const limits = { stdin: '', timeoutMs: PROBE_MS, outputBytes: 4096 };
+  try {
+    return await runProcess({ argv, cwd: '/', environment, ...limits }, world);
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,122 @@
+// Profiles: built-in ones, tables of the configuration, and what several of them allow together.
+
+import { basename, dirname, isAbsolute, join, resolve } from 'node:path';
+import { ToolError } from '../../core/error.js';
+import { type AppliedProfile, BUILTIN_PROFILES, type SandboxSettings, type SandboxTable } from '../../core/sandbox.js';
+import { nearest } from '../../core/text.js';
+import { isWithin, realPath } from '../../files/within.js';
+
+type Paths = 'all' | readonly string[];
+
+/** What a process may touch. Paths are absolute and canonical. */
+export interface Profile {
+  readonly read: Paths;
+  readonly write: Paths;
+  /** Hidden unless a path in them is named. */
+  readonly secrets: readonly string[];
+  /** Hidden in any case. */
+  readonly deny: readonly string[];
+  readonly network: boolean;
+  /** Names of variables that are passed on; undefined: all. */
+  readonly env?: readonly string[];
+}
+
+export interface ProfilePlaces {
+  readonly workdir: string;
+  readonly home: string | undefined;
+  /** Known secrets on this machine. */
+  readonly secrets: readonly string[];
+}
+
+/** Returns what profiles allow together. Throws `unavailable` for an unknown one. */
+export function resolveProfiles(
+  applied: readonly AppliedProfile[],
+  settings: SandboxSettings,
+  places: ProfilePlaces,
+): Profile {
+  return applied.map((one) => resolveProfile(one, settings, places)).reduce(combine);
+}
+
+function resolveProfile({ profile: name, by }: AppliedProfile, { profiles }: SandboxSettings, places: ProfilePlaces) {
+  const tables = profiles.get(name) ?? [];
+  const builtin = toBuiltin(name, places);
+  // A project must not define what the user refers to.
+  const isDefined = by === 'user' ? tables.some(({ byProject }) => !byProject) : tables.length > 0;
+  if (builtin === undefined && !isDefined) throw unknownProfile(name, profiles);
+  const own = tables.map((table) => toProfile(table, places));
+  return [...(builtin === undefined ? [] : [builtin]), ...own].reduce(combine);
+}
+
+function toBuiltin(name: string, { workdir, secrets }: ProfilePlaces): Profile | undefined {
+  const base: Profile = { read: 'all', write: [], secrets, deny: [], network: false };
+  switch (name) {
+    case 'read-only':
+      return base;
+    case 'workdir':
+      return { ...base, write: [canonical(workdir)] };
+    case 'no-network':
+      return { ...base, write: 'all' };
+  }
+  return undefined;
+}
+
+function toProfile({ read, write, deny = [], network = false, env }: SandboxTable, places: ProfilePlaces): Profile {
+  const { workdir } = places;
+  const toPaths = (paths: readonly string[]): string[] => paths.map((path) => toPath(path, places));
+  const reads = read === undefined ? 'all' : [canonical(workdir), ...toPaths(read)];
+  const writes = write === undefined ? [canonical(workdir)] : toPaths(write);
+  const named = [...(read === undefined ? [] : toPaths(read)), ...writes.filter((path) => path !== canonical(workdir))];
+  return {
+    read: reads,
+    write: writes,
+    secrets: places.secrets.filter((secret) => !named.some((path) => isWithin(path, secret))),
+    deny: toPaths(deny),
+    network,
+    env,
+  };
+}
+
+function toPath(path: string, { workdir, home }: ProfilePlaces): string {
+  const whole = /^~(?=$|\/)/.test(path) && home !== undefined ? join(home, path.slice(1)) : path;
+  const absolute = canonical(isAbsolute(whole) ? whole : resolve(workdir, whole));
+  // The slash says that a missing path becomes a directory.
+  return path.endsWith('/') && realPath(absolute) === undefined ? `${absolute}/` : absolute;
+}
+
+// A path that does not exist yet has a canonical directory.
+function canonical(path: string): string {
+  const real = realPath(path);
+  if (real !== undefined) return real;
+  const plain = resolve(path);
+  const parent = realPath(dirname(plain));
+  return parent === undefined ? plain : join(parent, basename(plain));
+}
+
+/** What two profiles both allow. */
+export function combine(a: Profile, b: Profile): Profile {
+  return {
+    read: meet(a.read, b.read),
+    write: meet(a.write, b.write),
+    secrets: [...new Set([...a.secrets, ...b.secrets])],
+    deny: [...new Set([...a.deny, ...b.deny])],
+    network: a.network && b.network,
+    env: a.env === undefined ? b.env : b.env === undefined ? a.env : a.env.filter((name) => b.env!.includes(name)),
+  };
+}
+
+function meet(a: Paths, b: Paths): Paths {
+  if (a === 'all') return b;
+  if (b === 'all') return a;
+  const inside = (paths: readonly string[], others: readonly string[]): string[] =>
+    paths.filter((path) => others.some((other) => isWithin(other, path)));
+  return [...new Set([...inside(a, b), ...inside(b, a)])];
+}
+
+function unknownProfile(name: string, profiles: SandboxSettings['profiles']): ToolError {
+  const known = [...BUILTIN_PROFILES, ...profiles.keys()];
+  const [close] = nearest(name, known);
+  return new ToolError('unavailable', `unknown sandbox profile "${name}"`, {
+    hint: close === undefined ? `known profiles: ${known.join(', ')}` : `did you mean ${close}?`,
+    data: { sandbox: { profile: name, backend: 'none' } },
+  });
+}

@@ -1,0 +1,74 @@
+// The sandbox of a server: what its entry asks for, and the profiles that apply to it.
+
+import { isRecord } from '../../core/json.js';
+import {
+  type AppliedProfile,
+  appliedProfiles,
+  parseSandboxRequest,
+  type SandboxRequest,
+  type SandboxSettings,
+  type SandboxTable,
+} from '../../core/sandbox.js';
+import { matchSelectorTool } from '../../core/selector.js';
+import type { ServerEntry } from '../../core/upstream.js';
+import type { FieldSource, Report } from './fields.js';
+
+/** What an entry asks for: a profile by name, or rules of its own. */
+export interface ServerSandbox extends SandboxRequest {
+  readonly table?: Omit<SandboxTable, 'byProject'>;
+}
+
+/** Reads `sandbox`, a profile, or `sandboxEnabled` and `sandbox` as VS Code writes them. */
+export function readSandbox({ fields, error }: FieldSource, warn: Report): ServerSandbox | undefined {
+  const { sandbox, sandboxEnabled } = fields;
+  if (sandboxEnabled !== undefined && typeof sandboxEnabled !== 'boolean')
+    error(['sandboxEnabled'], 'must be true or false', 'write true or false');
+  if (typeof sandbox === 'string') return parseSandboxRequest(sandbox);
+  if (sandbox !== undefined && !isRecord(sandbox)) {
+    error(['sandbox'], 'must be the name of a profile, or an object', 'write "sandbox": "workdir"');
+    return undefined;
+  }
+  if (sandboxEnabled !== true) return undefined;
+  return {
+    profile: 'workdir',
+    required: true,
+    ...(sandbox === undefined ? {} : { table: readTable(sandbox, error, warn) }),
+  };
+}
+
+function readTable(sandbox: Readonly<Record<string, unknown>>, error: Report, warn: Report) {
+  const files = isRecord(sandbox.filesystem) ? sandbox.filesystem : {};
+  const network = isRecord(sandbox.network) ? sandbox.network : {};
+  const paths = (table: Readonly<Record<string, unknown>>, at: string, key: string): string[] => {
+    const value = table[key] ?? [];
+    if (Array.isArray(value) && value.every((path) => typeof path === 'string')) return value.map(toOwnPath);
+    error(['sandbox', at, key], 'must be an array of strings', `write "${key}": ["…"]`);
+    return [];
+  };
+  const allowWrite = paths(files, 'filesystem', 'allowWrite');
+  const hasDomains = paths(network, 'network', 'allowedDomains').length > 0;
+  if (hasDomains || paths(network, 'network', 'deniedDomains').length > 0)
+    warn(['sandbox', 'network'], 'domains are not enforced', 'the server has the whole network, or none');
+  if (paths(files, 'filesystem', 'denyWrite').length > 0)
+    warn(['sandbox', 'filesystem', 'denyWrite'], 'has no effect', 'only what allowWrite names can be written');
+  return { write: ['.', ...allowWrite], deny: paths(files, 'filesystem', 'denyRead'), network: hasDomains };
+}
+
+function toOwnPath(path: string): string {
+  return path.replace(/^\$\{(?:workspaceFolder|cwd)\}\/?/, './').replace(/^\$\{userHome\}/, '~');
+}
+
+/** Returns the profiles of a server; a rule applies if it matches its name or all of its tools. */
+export function serverProfiles(
+  { name, sandbox }: Pick<ServerEntry, 'name' | 'sandbox'>,
+  settings: SandboxSettings,
+): { readonly applied: readonly AppliedProfile[]; readonly sandboxes: SandboxSettings } {
+  const own = `server ${name}`;
+  const request = sandbox?.table === undefined ? sandbox : { ...sandbox, profile: own };
+  const applied = appliedProfiles(name, request, settings, ({ selectors }) =>
+    selectors.some((selector) => [name, `${name}_*`].some((named) => matchSelectorTool(selector, { name: named }))),
+  );
+  if (sandbox?.table === undefined) return { applied, sandboxes: settings };
+  const profiles = new Map([...settings.profiles, [own, [{ ...sandbox.table, byProject: true }]]]);
+  return { applied, sandboxes: { ...settings, profiles } };
+}

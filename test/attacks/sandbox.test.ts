@@ -1,0 +1,208 @@
+// Attempts to leave a sandbox: by a script, a command, a module, a hook and a server.
+
+import { existsSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect } from 'vitest';
+import { textOf } from '../../src/index.js';
+import { BINARY, json, wield } from '../support/cli.js';
+import { createInstallWorkspace } from '../support/install.js';
+import { createModuleWorkspace, moduleText } from '../support/modules.js';
+import {
+  ATTEMPTS,
+  attemptProgram,
+  CANARY,
+  expectedOf,
+  hasBubblewrap,
+  NO_BUBBLEWRAP,
+  prepareAttempts,
+  readAttempts,
+  type SandboxProfileName,
+} from '../support/sandbox-attempts.js';
+import { specIf } from '../support/spec.js';
+import { configureServers } from '../support/upstream-servers.js';
+import { createWorkspace } from '../support/workspace.js';
+
+const WORKS = hasBubblewrap();
+const REASON = NO_BUBBLEWRAP;
+
+const PROFILES: readonly SandboxProfileName[] = ['read-only', 'workdir', 'no-network'];
+
+describe('a script', () => {
+  specIf(
+    WORKS,
+    REASON,
+    'EXE-10',
+    'without a sandbox most attempts succeed, so that a refusal means something',
+    async () => {
+      const workspace = createWorkspace();
+      const variables = await prepareAttempts(workspace);
+      workspace.script('attack', `#!/bin/bash\n# @description D\n${attemptProgram(variables, { harmless: true })}\n`);
+      const done = readAttempts((await wield(workspace, ['call', 'attack'])).stdout);
+      const expected = ATTEMPTS.filter(({ works }) => works !== false).map(({ name }) => name);
+      expect(expected.filter((name) => !done.includes(name))).toEqual([]);
+    },
+  );
+
+  for (const profile of PROFILES) {
+    specIf(WORKS, REASON, 'EXE-10', `in the profile ${profile} does exactly what the profile allows`, async () => {
+      const workspace = createWorkspace();
+      const variables = await prepareAttempts(workspace);
+      const program = `#!/bin/bash\n# @description D\n# @sandbox ${profile}\n${attemptProgram(variables)}\n`;
+      workspace.script('attack', program);
+      const before = readdirSync(workspace.home).sort();
+      const run = await wield(workspace, ['call', 'attack']);
+      expect(readAttempts(run.stdout)).toEqual(expectedOf(profile));
+      expect(run.stdout + run.stderr).not.toContain(CANARY);
+      if (profile === 'no-network') return;
+      expect(readdirSync(workspace.home).sort()).toEqual(before);
+      expect(readFileSync(join(workspace.home, '.bashrc'), 'utf8')).toBe('');
+      expect(existsSync(join(workspace.dir, '..', 'beside'))).toBe(false);
+    });
+  }
+});
+
+describe('a module', () => {
+  specIf(WORKS, REASON, 'EXE-10', 'is held by the profile of its definition', async () => {
+    const workspace = createModuleWorkspace();
+    const variables = await prepareAttempts(workspace);
+    workspace.write('attack.sh', attemptProgram(variables));
+    const run = `async () => (await import('node:child_process')).execFileSync('bash', ['attack.sh'], { cwd: ${JSON.stringify(workspace.dir)}, encoding: 'utf8' })`;
+    workspace.module('attack.tool.mjs', moduleText('attack', run).replace('execute:', "sandbox: 'workdir', execute:"));
+    const result = await workspace.toolbox().call('attack', {});
+    expect(readAttempts(textOf(result))).toEqual(expectedOf('workdir'));
+    expect(result.meta.sandbox).toBe('bubblewrap');
+  });
+
+  specIf(WORKS, REASON, 'EXE-10', 'cannot act while it is loaded, if the configuration has profiles', async () => {
+    const workspace = createModuleWorkspace();
+    const code = `import { writeFileSync } from 'node:fs';\ntry { writeFileSync(${JSON.stringify(join(workspace.home, 'loaded'))}, ''); } catch {}\n`;
+    workspace.module('early.tool.mjs', code + moduleText('early', `() => 'done'`));
+    workspace.config('[[sandbox]]\nmatch = "early"\nprofile = "workdir"\n');
+    expect(textOf(await workspace.toolbox().call('early', {}))).toBe('done');
+    expect(existsSync(join(workspace.home, 'loaded'))).toBe(false);
+  });
+});
+
+describe('a person', () => {
+  specIf(WORKS, REASON, 'EXE-12 EXE-13', 'can run a tool without its sandbox; a tool cannot', async () => {
+    const workspace = createWorkspace();
+    workspace.script('writer', '#!/bin/sh\n# @description D\n# @sandbox read-only\necho x > made\n');
+    const refused = await wield(workspace, ['call', 'writer', '--json']);
+    expect(refused.status).toBe(5);
+    expect(json(refused).error).toMatchObject({
+      code: 'denied',
+      data: { sandbox: { profile: 'read-only', backend: 'bubblewrap', refused: 'write' } },
+    });
+    const free = await wield(workspace, ['call', 'writer', '--sandbox', 'none']);
+    expect(free.status).toBe(0);
+    expect(existsSync(join(workspace.dir, 'made'))).toBe(true);
+    rmSync(join(workspace.dir, 'made'));
+    const inner = `exec ${process.execPath} ${BINARY} call writer --sandbox none`;
+    workspace.script('outer', `#!/bin/sh\n# @description D\nexport WIELD_HOME=${workspace.env.WIELD_HOME}\n${inner}\n`);
+    const outer = await wield(workspace, ['call', 'outer']);
+    expect(outer.stderr).toContain('running without a sandbox');
+    expect(existsSync(join(workspace.dir, 'made'))).toBe(false);
+  });
+});
+
+describe('a server', () => {
+  specIf(
+    WORKS,
+    REASON,
+    'EXE-10',
+    'is held by the profile of its entry, and has a state directory of its own',
+    async () => {
+      const workspace = createWorkspace();
+      const variables = await prepareAttempts(workspace);
+      workspace.write('attack.sh', attemptProgram(variables));
+      const server = workspace.write('server.mjs', SERVER);
+      const entry = { command: process.execPath, args: [server], sandbox: 'workdir' };
+      configureServers(workspace, { box: entry });
+      const toolbox = workspace.toolbox({ trust: true });
+      const result = await toolbox.call('box_attack', {});
+      expect(result.error).toBeUndefined();
+      expect(result.error).toBeUndefined();
+      expect(readAttempts(textOf(result))).toEqual(expectedOf('workdir'));
+      expect(result.meta.sandbox).toBe('bubblewrap');
+      expect(textOf(await toolbox.call('box_remember', {}))).toBe('remembered');
+      expect(readdirSync(join(workspace.env.WIELD_HOME!, 'servers', 'box', 'state'))).toContain('memory');
+    },
+  );
+});
+
+describe('a hook', () => {
+  specIf(WORKS, REASON, 'EXE-10 HOOK-1', 'is held by the profile hooks of the user', async () => {
+    const workspace = createInstallWorkspace();
+    const home = workspace.home;
+    const build = `cp in.sh out.sh; chmod +x out.sh; touch ${home}/planted || true`;
+    const source = workspace.source('built', {
+      'tools/made/TOOL.md': `---\ndescription: D.\nbin: out.sh\nbuild: ${build}\n---\n`,
+      'tools/made/in.sh': '#!/bin/sh\necho made\n',
+    });
+    workspace.config('[sandbox.hooks]\n');
+    await workspace.json('add', source, '--yes', '--run-hooks');
+    expect((await workspace.run('call', 'made')).stdout).toBe('made\n');
+    expect(existsSync(join(home, 'planted'))).toBe(false);
+  });
+});
+
+describe('a package runner', () => {
+  specIf(
+    WORKS,
+    REASON,
+    'EXE-13',
+    'is installed once outside, without scripts, and runs without the network',
+    async () => {
+      const workspace = createWorkspace();
+      workspace.write('package/server.mjs', SERVER);
+      workspace.write(
+        'package/package.json',
+        JSON.stringify({
+          name: 'boxed',
+          version: '1.0.0',
+          bin: './server.mjs',
+          scripts: { postinstall: `touch ${workspace.home}/postinstall` },
+        }),
+      );
+      const entry = { command: 'npx', args: ['-y', `${workspace.dir}/package`], sandbox: 'workdir' };
+      configureServers(workspace, { box: entry });
+      const result = await workspace.toolbox({ trust: true }).call('box_remember', {});
+      expect(textOf(result)).toBe('remembered');
+      expect(existsSync(join(workspace.home, 'postinstall'))).toBe(false);
+      configureServers(workspace, { other: { command: 'uvx', args: ['thing'], sandbox: 'workdir' } });
+      const refused = await workspace.toolbox({ trust: true }).call('other_thing', {});
+      expect(refused.error?.message).toContain('the sandbox of the server other has no network, which uvx needs');
+    },
+  );
+
+  specIf(WORKS, REASON, 'EXE-10', 'of VS Code keeps its sandbox', async () => {
+    const workspace = createWorkspace();
+    const server = workspace.write('server.mjs', SERVER);
+    const fields = { sandboxEnabled: true, sandbox: { filesystem: { denyRead: ['./private'] } } };
+    configureServers(workspace, { box: { command: process.execPath, args: [server], ...fields } });
+    const result = await workspace.toolbox({ trust: true }).call('box_remember', {});
+    expect(result.meta).toMatchObject({ sandbox: 'bubblewrap', sandboxProfile: 'server box' });
+  });
+});
+
+// The smallest server: two tools, one message per line.
+const SERVER = `
+import { execFileSync } from 'node:child_process';
+import { writeFileSync } from 'node:fs';
+import { createInterface } from 'node:readline';
+const tool = (name) => ({ name, inputSchema: { type: 'object' } });
+const run = {
+  attack: () => execFileSync('bash', ['attack.sh'], { encoding: 'utf8' }),
+  remember: () => (writeFileSync(process.env.XDG_STATE_HOME + '/memory', ''), 'remembered'),
+};
+for await (const line of createInterface({ input: process.stdin })) {
+  const { id, method, params } = JSON.parse(line);
+  if (id === undefined) continue;
+  const answer = (result) => console.log(JSON.stringify({ jsonrpc: '2.0', id, result }));
+  if (method === 'initialize')
+    answer({ protocolVersion: params.protocolVersion, capabilities: { tools: {} }, serverInfo: { name: 'box', version: '1' } });
+  else if (method === 'tools/list') answer({ tools: [tool('attack'), tool('remember')] });
+  else if (method === 'tools/call') answer({ content: [{ type: 'text', text: run[params.name]() }] });
+  else console.log(JSON.stringify({ jsonrpc: '2.0', id, error: { code: -32601, message: 'unknown method' } }));
+}
+`;

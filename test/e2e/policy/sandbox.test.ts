@@ -1,0 +1,167 @@
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect } from 'vitest';
+import { textOf } from '../../../src/index.js';
+import { logRecords } from '../../support/audit.js';
+import { json, wield } from '../../support/cli.js';
+import { hasBubblewrap, NO_BUBBLEWRAP } from '../../support/sandbox-attempts.js';
+import { spec, specIf } from '../../support/spec.js';
+import { createWorkspace, type Workspace } from '../../support/workspace.js';
+
+const WORKS = hasBubblewrap();
+const script = (tags: string, body: string): string => `#!/bin/bash\n# @description D\n${tags}\n${body}\n`;
+
+/** A search path without bubblewrap and setpriv. */
+function hideBackends(workspace: Workspace): Record<string, string> {
+  const bin = join(workspace.home, 'bin');
+  mkdirSync(bin);
+  for (const name of ['bash', 'cat', 'touch', 'env']) {
+    writeFileSync(join(bin, name), `#!/bin/sh\nexec /bin/${name} "$@"\n`, { mode: 0o755 });
+  }
+  return { ...workspace.env, PATH: bin };
+}
+
+describe('a machine without a backend', () => {
+  spec('EXE-12', 'refuses a tool that requires a sandbox, and says how to get one', async () => {
+    const workspace = createWorkspace();
+    workspace.script('strict', script('# @sandbox workdir', 'touch made'));
+    const env = hideBackends(workspace);
+    const run = await wield(workspace, ['call', 'strict', '--json'], { env });
+    expect(run.status).toBe(8);
+    expect(json(run).error).toMatchObject({ code: 'unavailable', data: { sandbox: { backend: 'none' } } });
+    expect(json(run).error.message).toContain('bubblewrap is not installed');
+    expect(existsSync(join(workspace.dir, 'made'))).toBe(false);
+    const doctor = json(await wield(workspace, ['doctor', '--json'], { env }));
+    expect(JSON.stringify(doctor)).toContain('apt install bubblewrap');
+  });
+
+  spec('EXE-12 OBS-1', 'runs a tool that prefers one, and says everywhere that there is none', async () => {
+    const workspace = createWorkspace();
+    workspace.script('soft', script('# @sandbox workdir preferred', 'touch made; echo done'));
+    const env = hideBackends(workspace);
+    const run = json(await wield(workspace, ['call', 'soft', '--json'], { env }));
+    expect(run).toMatchObject({ ok: true, meta: { sandbox: 'none', sandboxProfile: 'workdir' } });
+    const explained = json(await wield(workspace, ['explain', 'soft', '--json'], { env }));
+    expect(explained.sandbox).toEqual({ profile: 'workdir', backend: 'none' });
+    const shown = json(await wield(workspace, ['show', 'soft', '--json'], { env }));
+    expect(shown.sandbox).toEqual({ profile: 'workdir', backend: 'none' });
+    expect(logRecords(workspace).at(-1)).toMatchObject({ tool: 'soft', sandbox: 'none' });
+  });
+});
+
+describe('profiles of the configuration', () => {
+  specIf(WORKS, NO_BUBBLEWRAP, 'EXE-10', 'say what is read, written, hidden and passed on', async () => {
+    const workspace = createWorkspace();
+    workspace.write('out/.keep', '');
+    workspace.write('private/key', 'hidden');
+    writeFileSync(join(workspace.home, 'data'), 'data');
+    writeFileSync(join(workspace.home, 'other'), 'other');
+    workspace.config(
+      [
+        '[env]\npass = ["KEPT", "DROPPED"]',
+        '[sandbox.narrow]\nread = ["~/data"]\nwrite = ["./out", "~/made.txt"]\ndeny = ["./private"]\nenv = ["KEPT"]',
+      ].join('\n'),
+    );
+    const attempts = [
+      'cat ~/data',
+      'cat ~/other',
+      'touch out/a',
+      'touch b',
+      'echo x > ~/made.txt',
+      'cat private/key',
+      'printenv KEPT',
+      'printenv DROPPED',
+    ];
+    const body = attempts.map((one) => `${one} >/dev/null 2>&1 && echo '${one}'`).join('\n');
+    workspace.script('narrow-tool', script('# @sandbox narrow', `${body}\ntrue`));
+    const env = { ...workspace.env, KEPT: '1', DROPPED: '1' };
+    const run = await wield(workspace, ['call', 'narrow-tool'], { env });
+    expect(run.stdout.trim().split('\n')).toEqual([
+      'cat ~/data',
+      'touch out/a',
+      'echo x > ~/made.txt',
+      'printenv KEPT',
+    ]);
+  });
+
+  specIf(
+    WORKS,
+    NO_BUBBLEWRAP,
+    'EXE-10',
+    'apply together, so that the stricter wins and a project only narrows',
+    async () => {
+      const workspace = createWorkspace();
+      workspace.script('writer', script('# @sandbox no-network', 'touch ~/made'));
+      workspace.config('[[sandbox]]\nmatch = "writ*"\nprofile = "workdir"\n\n[sandbox.wide]\nwrite = ["~"]\n');
+      workspace.write('.agents/config.toml', '[sandbox.writer]\nwrite = ["~", "/"]\nnetwork = true\n');
+      const run = await wield(workspace, ['call', 'writer', '--json']);
+      expect(json(run).error.data.sandbox).toMatchObject({ refused: 'write', path: join(workspace.home, 'made') });
+      expect(json(run).error.message).toContain('no-network + writer + workdir');
+    },
+  );
+
+  specIf(
+    WORKS,
+    NO_BUBBLEWRAP,
+    'EXE-10 EXE-13',
+    'of the name of a tool replace what its author asks for, as the hint says',
+    async () => {
+      const workspace = createWorkspace();
+      workspace.script('report', script('# @sandbox workdir', 'echo x > ~/report.toml'));
+      const refused = await wield(workspace, ['call', 'report']);
+      expect(refused.status).toBe(5);
+      expect(refused.stderr).toContain('report was stopped by its sandbox (workdir): write to ~/report.toml');
+      const [, line] = /(\[sandbox\.report\] write = \[[^\]]*\])/.exec(refused.stderr)!;
+      workspace.config(line!.replace('] write', ']\nwrite'));
+      expect((await wield(workspace, ['call', 'report'])).status).toBe(0);
+      expect(readFileSync(join(workspace.home, 'report.toml'), 'utf8')).toBe('x\n');
+    },
+  );
+
+  spec('EXE-10 POL-9', 'with a mistake deny everything', async () => {
+    const workspace = createWorkspace();
+    workspace.script('hello', script('', 'echo hi'));
+    for (const text of [
+      '[sandbox.a]\nwrites = ["."]',
+      '[sandbox.a]\nnetwork = "no"',
+      '[[sandbox]]\nmatch = "x"',
+      '[[sandbox]]\nmatch = "[x"\nprofile = "workdir"',
+      'sandbox = true',
+    ]) {
+      workspace.config(`${text}\n`);
+      const run = await wield(workspace, ['call', 'hello', '--json']);
+      expect(json(run).error.code, text).toBe('denied');
+    }
+  });
+
+  spec('EXE-10', 'that are not defined are named', async () => {
+    const workspace = createWorkspace();
+    workspace.script('hello', script('# @sandbox workdr', 'echo hi'));
+    const run = await wield(workspace, ['call', 'hello']);
+    expect(run.status).toBe(8);
+    expect(run.stderr).toContain('unknown sandbox profile "workdr"');
+    expect(run.stderr).toContain('did you mean workdir?');
+  });
+});
+
+describe('what fails by itself', () => {
+  specIf(WORKS, NO_BUBBLEWRAP, 'EXE-13', 'is not blamed on the sandbox', async () => {
+    const workspace = createWorkspace();
+    workspace.script('wrong', script('# @sandbox workdir', 'cat missing; exit 3'));
+    const toolbox = workspace.toolbox();
+    const result = await toolbox.call('wrong', {}, { caller: { kind: 'person', door: 'cli' } });
+    expect(result.error?.code).toBe('tool_failed');
+    expect(textOf(result)).toContain('missing');
+  });
+
+  specIf(WORKS, NO_BUBBLEWRAP, 'EXE-13', 'network use is named', async () => {
+    const workspace = createWorkspace();
+    workspace.script(
+      'net',
+      '#!/usr/bin/env node\n// @description D\n// @sandbox workdir\nawait fetch("http://192.0.2.1/");\n',
+    );
+    const run = await wield(workspace, ['call', 'net', '--json']);
+    expect(json(run).error.data.sandbox).toMatchObject({ refused: 'network' });
+    expect(json(run).error.hint).toContain('[sandbox.net] network = true');
+  });
+});

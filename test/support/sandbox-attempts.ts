@@ -1,0 +1,262 @@
+// What a sandboxed process attempts, and which profile lets it succeed.
+
+import { execFileSync } from 'node:child_process';
+import { mkdirSync, symlinkSync, writeFileSync } from 'node:fs';
+import { createServer, type Server } from 'node:net';
+import { dirname, join } from 'node:path';
+import { onTestFinished } from 'vitest';
+import type { Workspace } from './workspace.js';
+
+export type SandboxProfileName = 'none' | 'read-only' | 'workdir' | 'no-network';
+
+export interface Attempt {
+  readonly name: string;
+  /** A bash command that exits with 0 if the attempt succeeded. */
+  readonly command: string;
+  /** The profiles in which it succeeds; `none` is not listed. */
+  readonly allowed: readonly SandboxProfileName[];
+  /** Whether it also succeeds without a sandbox, so that a refusal means something. Default: true. */
+  readonly works?: boolean;
+}
+
+const ALL = ['read-only', 'workdir', 'no-network'] as const;
+const WRITES = ['workdir', 'no-network'] as const;
+const NEVER = [] as const;
+
+const connect = (target: string): string =>
+  `node -e 'const s=require("net").connect(${target});s.on("connect",()=>process.exit(0));s.on("error",()=>process.exit(1));setTimeout(()=>process.exit(1),2000)'`;
+
+/** Attempts; `$PEER`, `$PORT`, `$PORT6`, `$SOCKET` and `$ABSTRACT` are of processes outside. */
+export const ATTEMPTS: readonly Attempt[] = [
+  // Secrets
+  { name: 'reads an SSH key', command: 'cat ~/.ssh/id_rsa', allowed: NEVER },
+  { name: 'lists the SSH directory', command: 'ls ~/.ssh', allowed: NEVER },
+  { name: 'reads AWS credentials', command: 'cat ~/.aws/credentials', allowed: NEVER },
+  { name: 'reads a GnuPG key', command: 'cat ~/.gnupg/secring.gpg', allowed: NEVER },
+  { name: 'reads a Chrome profile', command: 'cat ~/.config/google-chrome/Default/Cookies', allowed: NEVER },
+  { name: 'reads a Firefox profile', command: 'cat ~/.mozilla/firefox/cookies.sqlite', allowed: NEVER },
+  { name: 'reads a kube configuration', command: 'cat ~/.kube/config', allowed: NEVER },
+  { name: 'reads a docker configuration', command: 'cat ~/.docker/config.json', allowed: NEVER },
+  { name: 'reads .netrc', command: 'cat ~/.netrc', allowed: NEVER },
+  { name: 'reads .npmrc', command: 'cat ~/.npmrc', allowed: NEVER },
+  { name: 'reads git credentials', command: 'cat ~/.git-credentials', allowed: NEVER },
+  { name: 'reads .env of the workdir', command: 'cat .env', allowed: NEVER },
+  { name: 'reads .env.local of the workdir', command: 'cat .env.local', allowed: NEVER },
+  { name: 'reads .env in a subdirectory', command: 'cat deep/er/.env', allowed: NEVER },
+  { name: 'reads the state of wield', command: 'cat "$STATE/config.toml"', allowed: NEVER },
+  { name: 'lists the state of wield', command: 'ls "$STATE"', allowed: NEVER },
+  { name: 'reads a secret through a link', command: 'cat link-to-key', allowed: NEVER },
+  { name: 'reads a secret through /proc/self/root', command: 'cat /proc/self/root$HOME/.ssh/id_rsa', allowed: NEVER },
+  {
+    name: 'reads a secret through process 1',
+    command: 'cat /proc/1/root$HOME/.ssh/id_rsa',
+    allowed: NEVER,
+    works: false,
+  },
+  { name: 'uncovers a secret', command: 'umount ~/.ssh; cat ~/.ssh/id_rsa', allowed: NEVER },
+  { name: 'removes a cover', command: 'rm -f .env && cat .env', allowed: NEVER, works: false },
+  { name: 'moves a directory with a secret away', command: 'mv deep deeper && cat deeper/er/.env', allowed: NEVER },
+  { name: 'writes an SSH key', command: 'echo x >> ~/.ssh/authorized_keys', allowed: NEVER },
+  { name: 'reads the password file of the system', command: 'cat /etc/shadow', allowed: NEVER },
+  // Reads
+  { name: 'reads the workdir', command: 'cat notes.txt', allowed: ALL },
+  { name: 'reads the home', command: 'cat ~/notes.txt', allowed: ALL },
+  { name: 'reads the system', command: 'cat /etc/passwd', allowed: ALL },
+  // Writes
+  { name: 'writes the workdir', command: 'echo x > new.txt', allowed: WRITES },
+  { name: 'makes a directory in the workdir', command: 'mkdir made', allowed: WRITES },
+  { name: 'writes a temporary file', command: 'f=$(mktemp) && echo x > "$f"', allowed: ALL },
+  { name: 'writes the home', command: 'echo x > ~/written', allowed: ['no-network'] },
+  { name: 'appends to a start-up file', command: 'echo x >> ~/.bashrc', allowed: ['no-network'] },
+  // Into its private /tmp, where the workspaces of tests are; outside nothing changes.
+  { name: 'writes beside the workdir', command: 'echo x > ../beside', allowed: ALL },
+  { name: 'writes through a link out', command: 'echo x > link-out/through', allowed: ['no-network'] },
+  {
+    name: 'writes after swapping a link',
+    command: 'ln -sfn "$HOME" swap && echo x > swap/swapped',
+    allowed: ['no-network'],
+  },
+  {
+    name: 'links a foreign file into the workdir',
+    command: 'ln ~/notes.txt hard && echo x >> hard',
+    allowed: ['no-network'],
+  },
+  { name: 'moves a file out', command: 'cp notes.txt moving && mv moving ~/moved', allowed: ['no-network'] },
+  { name: 'changes a mode outside', command: 'chmod 600 ~/notes.txt', allowed: ['no-network'] },
+  { name: 'touches a file outside', command: 'touch ~/notes.txt', allowed: ['no-network'] },
+  { name: 'plants a tool', command: 'cp notes.txt .agents/tools/planted', allowed: NEVER },
+  { name: 'plants a git hook', command: 'cp notes.txt .git/hooks/pre-commit', allowed: NEVER },
+  { name: 'changes the git configuration', command: 'echo x >> .git/config', allowed: NEVER },
+  { name: 'changes a kernel setting', command: 'echo 1 > /proc/sys/kernel/sysrq', allowed: NEVER, works: false },
+  { name: 'writes to /sys', command: 'echo 1 > /sys/kernel/uevent_helper', allowed: NEVER, works: false },
+  // Processes
+  { name: 'sees another process', command: 'test -e /proc/$PEER', allowed: NEVER },
+  { name: 'reads the environment of another process', command: 'cat /proc/$PEER/environ', allowed: NEVER },
+  { name: 'reads the files of another process', command: 'ls /proc/$PEER/fd/', allowed: NEVER },
+  { name: 'leaves through another process', command: 'cat /proc/$PEER/root$HOME/.ssh/id_rsa', allowed: NEVER },
+  { name: 'signals another process', command: 'kill -0 $PEER', allowed: NEVER },
+  {
+    name: 'traces another process',
+    command: `perl -e 'exit(syscall(101, 16, $ENV{PEER}, 0, 0) == 0 ? 0 : 1)'`,
+    allowed: NEVER,
+    works: false,
+  },
+  {
+    name: 'enters the namespaces of another process',
+    command: 'nsenter -t $PEER -m true',
+    allowed: NEVER,
+    works: false,
+  },
+  // Sockets and network
+  { name: 'connects to a socket in the home', command: connect('{path:process.env.SOCKET}'), allowed: ALL },
+  { name: 'connects to an abstract socket', command: connect('{path:"\\0"+process.env.ABSTRACT}'), allowed: NEVER },
+  {
+    name: 'connects to the host by IPv4',
+    command: connect('{port:+process.env.PORT,host:"127.0.0.1"}'),
+    allowed: NEVER,
+  },
+  { name: 'connects to the host by IPv6', command: connect('{port:+process.env.PORT6,host:"::1"}'), allowed: NEVER },
+  { name: 'reaches another network', command: connect('{port:9,host:"192.0.2.1"}'), allowed: NEVER, works: false },
+  { name: 'asks a name server', command: 'getent hosts example.invalid', allowed: NEVER, works: false },
+  {
+    name: 'opens a raw socket',
+    command: `perl -MSocket -e 'exit(socket(my $s, PF_INET, SOCK_RAW, 1) ? 0 : 1)'`,
+    allowed: NEVER,
+    works: false,
+  },
+  {
+    name: 'sees other network interfaces',
+    command: 'test $(grep -c : /proc/net/dev) -gt 1',
+    allowed: NEVER,
+    works: false,
+  },
+  { name: 'sees sockets of the system', command: 'find /run -type s | grep -q .', allowed: NEVER, works: false },
+  // Namespaces and rights
+  { name: 'makes a user namespace', command: 'unshare -U true', allowed: NEVER },
+  { name: 'makes a network namespace', command: 'unshare -n true', allowed: NEVER, works: false },
+  { name: 'mounts', command: 'mount -t tmpfs none /mnt', allowed: NEVER, works: false },
+  { name: 'makes the root writable', command: 'mount -o remount,rw / && touch /written', allowed: NEVER, works: false },
+  { name: 'changes its root', command: 'chroot / true', allowed: NEVER, works: false },
+  { name: 'may gain rights by setuid programs', command: 'grep -q "NoNewPrivs:.*0" /proc/self/status', allowed: NEVER },
+  {
+    name: 'has capabilities',
+    command: 'grep -qv "^0*$" <(grep CapEff /proc/self/status | cut -f2)',
+    allowed: NEVER,
+    works: false,
+  },
+  // Devices
+  { name: 'makes a device', command: 'mknod "${TMPDIR:-/tmp}/device" b 8 0', allowed: NEVER, works: false },
+  { name: 'reads the memory of the system', command: 'head -c1 /dev/mem', allowed: NEVER, works: false },
+  {
+    name: 'sees a disk',
+    command: 'ls /dev/vda /dev/sda /dev/nvme0n1 2>/dev/null | grep -q .',
+    allowed: NEVER,
+    works: false,
+  },
+  { name: 'reads the kernel log', command: 'head -c1 /dev/kmsg', allowed: NEVER, works: false },
+  // What it was given
+  {
+    name: 'has a descriptor of a directory',
+    command: 'for f in /proc/$$/fd/*; do test -d "$f" && exit 0; done; exit 1',
+    allowed: NEVER,
+    works: false,
+  },
+  { name: 'has a variable that was not passed on', command: 'printenv OUTER_SECRET', allowed: NEVER, works: false },
+];
+
+const SECRETS = [
+  '.ssh/id_rsa',
+  '.aws/credentials',
+  '.gnupg/secring.gpg',
+  '.config/google-chrome/Default/Cookies',
+  '.mozilla/firefox/cookies.sqlite',
+  '.kube/config',
+  '.docker/config.json',
+  '.netrc',
+  '.npmrc',
+  '.git-credentials',
+];
+
+/** Text of every secret; it must not appear in any output. */
+export const CANARY = 'canary-7d1f';
+
+/** Creates the files and the listening sockets of the attempts; returns the variables that name them. */
+export async function prepareAttempts(workspace: Workspace): Promise<Record<string, string>> {
+  const { dir, home, env } = workspace;
+  for (const name of SECRETS) {
+    const path = join(home, name);
+    mkdirSync(dirname(path), { recursive: true });
+    writeFileSync(path, CANARY);
+  }
+  workspace.config(`# ${CANARY}\n`);
+  writeFileSync(join(home, 'notes.txt'), 'notes');
+  writeFileSync(join(home, '.bashrc'), '');
+  for (const name of ['notes.txt', '.git/hooks/sample', '.git/config']) workspace.write(name, 'text');
+  for (const name of ['.env', '.env.local', 'deep/er/.env']) workspace.write(name, CANARY);
+  symlinkSync(join(home, '.ssh/id_rsa'), join(dir, 'link-to-key'));
+  symlinkSync(home, join(dir, 'link-out'));
+  const socket = join(home, 'socket');
+  const abstract = `wield-${process.pid}-${Date.now()}`;
+  const [v4, v6] = await Promise.all([listen({ port: 0, host: '127.0.0.1' }), listen({ port: 0, host: '::1' })]);
+  await Promise.all([listen({ path: socket }), listen({ path: `\0${abstract}` })]);
+  return {
+    PEER: String(process.pid),
+    PORT: String(portOf(v4)),
+    PORT6: String(portOf(v6)),
+    SOCKET: socket,
+    ABSTRACT: abstract,
+    STATE: env.WIELD_HOME!,
+  };
+}
+
+function listen(options: { port?: number; host?: string; path?: string }): Promise<Server> {
+  return new Promise((resolve, reject) => {
+    const server = createServer((connection) => connection.destroy());
+    server.once('error', reject);
+    server.listen(options, () => resolve(server));
+    onTestFinished(() => void server.close());
+  });
+}
+
+function portOf(server: Server): number {
+  const address = server.address();
+  return typeof address === 'object' && address !== null ? address.port : 0;
+}
+
+/**
+ * A bash program that makes attempts and prints a line `NUMBER ok` or `NUMBER no` for each. Without a sandbox only
+ * harmless ones may be made.
+ */
+export function attemptProgram(variables: Readonly<Record<string, string>>, { harmless = false } = {}): string {
+  const set = Object.entries(variables).map(([name, value]) => `export ${name}=${quote(value)}`);
+  const lines = ATTEMPTS.map(({ command, works }, at) =>
+    harmless && works === false
+      ? ''
+      : `timeout 10 bash -c ${quote(command)} >/dev/null 2>&1 && echo "${at} ok" || echo "${at} no"`,
+  );
+  return [...set, ...lines].join('\n');
+}
+
+function quote(text: string): string {
+  return `'${text.replaceAll("'", `'\\''`)}'`;
+}
+
+/** The names of the attempts that succeeded. */
+export function readAttempts(output: string): readonly string[] {
+  return [...output.matchAll(/^(\d+) ok$/gm)].map(([, at]) => ATTEMPTS[Number(at)]!.name);
+}
+
+export function expectedOf(profile: SandboxProfileName): readonly string[] {
+  return ATTEMPTS.filter(({ allowed }) => allowed.includes(profile)).map(({ name }) => name);
+}
+
+export const NO_BUBBLEWRAP = 'bubblewrap does not work here: apt install bubblewrap';
+
+export function hasBubblewrap(): boolean {
+  try {
+    execFileSync('bwrap', ['--unshare-all', '--ro-bind', '/', '/', 'true'], { stdio: 'ignore' });
+    return true;
+  } catch {
+    return false;
+  }
+}
