@@ -57,7 +57,7 @@ describe('a change', () => {
     ['output schema', { outputSchema: object({ n: { type: 'string' } }) }, /-.*"integer"[\s\S]*\+.*"string"/],
     ['no output schema', { outputSchema: undefined }, /-.*"integer"/],
     ['annotation', { annotations: { readOnlyHint: false } }, /\+.*"readOnly": false/],
-    ['meta', { _meta: { note: 'nobody sees this' } }, /fields that only programs see/],
+    ['meta', { _meta: { note: 'nobody sees this' } }, /\+.*"note": "nobody sees this"/],
   ];
   for (const [what, change, says] of CHANGES) {
     spec('POL-21', `of its ${what} asks again and shows it; --yes approves and pins it`, async () => {
