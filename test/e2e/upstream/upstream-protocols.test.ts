@@ -46,15 +46,15 @@ const PARTS = [
   { type: 'audio', data: 'aGk=', mimeType: 'audio/wav', annotations: { audience: ['assistant'] } },
   {
     type: 'resource_link',
-    uri: 'demo://one',
+    uri: 'mcp://far/demo://one',
     name: 'one',
     title: 'One',
     description: 'The first.',
     mimeType: 'text/plain',
     size: 3,
   },
-  { type: 'resource', resource: { uri: 'demo://two', mimeType: 'text/plain', text: 'two' } },
-  { type: 'resource', resource: { uri: 'demo://three', blob: 'aGk=' } },
+  { type: 'resource', resource: { uri: 'mcp://far/demo://two', mimeType: 'text/plain', text: 'two' } },
+  { type: 'resource', resource: { uri: 'mcp://far/demo://three', blob: 'aGk=' } },
 ];
 
 for (const [protocol, wire, door, doorWire] of COMBINATIONS) {

@@ -5,6 +5,7 @@ import { type AddressInfo, createServer } from 'node:net';
 import { Client, type ElicitRequestParams, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
 import { StdioClientTransport } from '@modelcontextprotocol/client/stdio';
 import { describe, expect, onTestFinished } from 'vitest';
+import { toPublicUri } from '../../../src/core/resource.js';
 import type { ElicitAnswer, ToolResult } from '../../../src/index.js';
 import { toToolName } from '../../../src/upstream/catalog/name.js';
 import { json, wield } from '../../support/cli.js';
@@ -89,10 +90,18 @@ function expectSame(direct: Wild, through: Wild, call: ReferenceCall, name: stri
     expect(through._meta['wield/error'].code, about).toBe('tool_failed');
     return;
   }
-  expect(through.content, about).toEqual(direct.content);
+  const server = name.slice(0, name.indexOf('_'));
+  expect(through.content, about).toEqual(direct.content.map((part: Wild) => withPublicUri(part, server)));
   expect(through.structuredContent, about).toEqual(direct.structuredContent);
   expect(through.isError, about).toBeUndefined();
   expect(withoutNeighbour(through._meta), about).toEqual(withoutNeighbour(direct._meta));
+}
+
+// RSC-2: clients read resources of a server at wield.
+function withPublicUri(part: Wild, server: string): Wild {
+  if (part.type === 'resource_link') return { ...part, uri: toPublicUri(server, part.uri) };
+  if (part.type !== 'resource') return part;
+  return { ...part, resource: { ...part.resource, uri: toPublicUri(server, part.resource.uri) } };
 }
 
 // A server gets the variables of its entry and few others.
