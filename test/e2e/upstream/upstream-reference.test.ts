@@ -90,6 +90,11 @@ function expectSame(direct: Wild, through: Wild, call: ReferenceCall, name: stri
     expect(through._meta['wield/error'].code, about).toBe('tool_failed');
     return;
   }
+  // Defaults of its form are filled in on the way, so its answer has more fields.
+  if (call.tool === 'trigger-elicitation-request') {
+    expect(through.content[0], about).toEqual(direct.content[0]);
+    return;
+  }
   const server = name.slice(0, name.indexOf('_'));
   expect(through.content, about).toEqual(direct.content.map((part: Wild) => withPublicUri(part, server)));
   expect(through.structuredContent, about).toEqual(direct.structuredContent);
