@@ -1,7 +1,7 @@
 // Prints a plan and its verdict: `wield call --dry-run`.
 
 import { describePlan, type ModulePlan, type Plan, type ProcessPlan } from '../core/plan.js';
-import { describeSandbox } from '../core/sandbox.js';
+import { describeSandbox } from '../core/sandbox-text.js';
 import { sanitize } from '../core/text.js';
 import type { Verdict } from '../core/toolbox.js';
 import { printJson } from './print.js';

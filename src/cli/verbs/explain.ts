@@ -2,7 +2,7 @@
 
 import { isToolError } from '../../core/error.js';
 import { parseJson } from '../../core/json.js';
-import { describeSandbox } from '../../core/sandbox.js';
+import { describeSandbox } from '../../core/sandbox-text.js';
 import { quoteOutside, revealHidden } from '../../core/text.js';
 import type { Caller, Explanation, RuleText, Toolbox } from '../../core/toolbox.js';
 import { inputName, readInput } from '../input.js';

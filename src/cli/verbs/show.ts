@@ -3,7 +3,8 @@
 import { exampleArguments, parameterRows } from '../../commands/index.js';
 import { isToolError } from '../../core/error.js';
 import type { Plan } from '../../core/plan.js';
-import { describeSandbox, type SandboxPlan } from '../../core/sandbox.js';
+import type { SandboxPlan } from '../../core/sandbox.js';
+import { describeSandbox } from '../../core/sandbox-text.js';
 import { quoteOutside, sanitize } from '../../core/text.js';
 import type { Tool } from '../../core/tool.js';
 import type { Caller, Toolbox, Verdict } from '../../core/toolbox.js';

@@ -1,13 +1,8 @@
 // Turns the profiles of a process into a launcher, by the first backend that can enforce them.
 
 import { basename, dirname, join } from 'node:path';
-import {
-  type AppliedProfile,
-  BUILTIN_PROFILES,
-  noSandbox,
-  type SandboxPlan,
-  type SandboxSettings,
-} from '../../core/sandbox.js';
+import { type AppliedProfile, BUILTIN_PROFILES, type SandboxPlan, type SandboxSettings } from '../../core/sandbox.js';
+import { noSandbox } from '../../core/sandbox-text.js';
 import type { World } from '../../core/world.js';
 import { findWieldHome } from '../../files/home.js';
 import { statOrNothing } from '../../files/read.js';

@@ -9,11 +9,11 @@ import { readStateFile, statIdentity } from '../../files/read.js';
 import { createStateDirectory } from '../../files/state.js';
 import { writeFileAtomic } from '../../files/write.js';
 import { findProgram, searchPath } from '../environment.js';
-import { runProcess } from '../spawn.js';
 import { bubblewrapLauncher } from './bubblewrap.js';
 import { landlockLauncher } from './landlock.js';
 import type { Profile } from './profile.js';
 import { seatbeltLauncher } from './seatbelt.js';
+import { readVersion, tryLauncher } from './try-launcher.js';
 
 /** A backend on this machine. */
 export interface BackendState {
@@ -28,7 +28,6 @@ export interface BackendState {
   readonly network: boolean;
 }
 
-const PROBE_MS = 5000;
 const NOTHING: Profile = { read: 'all', write: [], secrets: [], deny: [], network: false };
 const INSTALL = 'install it: apt install bubblewrap, dnf install bubblewrap, or pacman -S bubblewrap';
 // Ubuntu 24.04 and newer allow user namespaces to programs with a profile only.
@@ -114,28 +113,4 @@ async function probeSeatbelt(program: string | null, world: World): Promise<Back
   const options = { program, profile: NOTHING, workdir: '/', expose: [], hiddenFile: '/dev/null' };
   const fault = await tryLauncher(seatbeltLauncher(options), world);
   return { ...base, fault: fault && `sandbox-exec does not work here: ${fault}`, remedy: null };
-}
-
-// Returns why a program cannot be started with these arguments.
-async function tryLauncher(launcher: readonly string[], world: World): Promise<string | null> {
-  const outcome = await run([...launcher, '/bin/sh', '-c', ':'], world);
-  if (outcome === undefined) return 'it could not be started';
-  if (outcome.ending === 'exit' && outcome.exitCode === 0) return null;
-  const [line = ''] = outcome.stderr.toString('utf8').trim().split('\n');
-  return line.replace(/^(?:bwrap|setpriv|unshare): /, '').slice(0, 200) || `status ${outcome.exitCode}`;
-}
-
-async function readVersion(program: string, world: World): Promise<string | null> {
-  const outcome = await run([program, '--version'], world);
-  return /\d+(?:\.\d+)+/.exec(outcome?.stdout.toString('utf8') ?? '')?.[0] ?? null;
-}
-
-async function run(argv: readonly string[], world: World) {
-  const environment = { PATH: searchPath(world).join(':') };
-  const limits = { stdin: '', timeoutMs: PROBE_MS, outputBytes: 4096 };
-  try {
-    return await runProcess({ argv, cwd: '/', environment, ...limits }, world);
-  } catch {
-    return undefined;
-  }
 }

@@ -1,0 +1,26 @@
+// Texts about sandboxes, for people.
+
+import { ToolError } from './error.js';
+import type { SandboxPlan } from './sandbox.js';
+
+/** Describes a sandbox for people: `workdir by bubblewrap 0.8.0: reads …`. */
+export function describeSandbox({ profile, backend, version, reason, ...rules }: SandboxPlan): string {
+  if (backend === 'none') return `none: ${profile} is preferred, but ${reason}`;
+  const by = version === null ? backend : `${backend} ${version}`;
+  return `${profile} by ${by}: ${describeRules(rules)}`;
+}
+
+function describeRules({ read, write, network }: Pick<SandboxPlan, 'read' | 'write' | 'network'>): string {
+  const reads = read === 'all' ? 'reads all but secrets' : `reads the system and ${read.join(', ')}`;
+  const writes =
+    write === 'all' ? 'writes all but secrets' : `writes ${write.length === 0 ? 'nothing' : write.join(', ')}`;
+  return `${reads}; ${writes}; ${network ? 'has the network' : 'no network'}`;
+}
+
+/** Reported if a required profile cannot be enforced. */
+export function noSandbox(name: string, profile: string, reason: string): ToolError {
+  return new ToolError('unavailable', `${name} requires the sandbox "${profile}": ${reason}`, {
+    hint: 'run: wield doctor  (it shows how to get one); a person can run it without: wield call --sandbox none',
+    data: { sandbox: { profile, backend: 'none' } },
+  });
+}
