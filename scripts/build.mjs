@@ -55,6 +55,8 @@ const CHUNKS = {
   // The first call of a tool with a sandbox.
   sandbox: ['process/sandbox/', 'executors/shared/sandbox.ts'],
   clients: ['clients/', 'cli/clients.ts', 'cli/consent.ts'],
+  // Search, and search mode.
+  search: ['builtin/search-functions.ts', 'builtin/signature.ts', 'runtime/forward.ts', 'catalog/search/'],
   // Large results and documents.
   results: [
     'builtin/query-stored.ts',
@@ -67,7 +69,15 @@ const CHUNKS = {
   ],
 };
 // With whatever imports them.
-const UNSHARED = ['process/companion.ts', 'policy/binding.ts', 'cli/shells.ts', 'cli/verbs/call.ts'];
+const UNSHARED = [
+  'process/companion.ts',
+  'policy/binding.ts',
+  'cli/shells.ts',
+  'cli/verbs/call.ts',
+  'cli/profile.ts',
+  'mcp-server/listing.ts',
+  'adapters/',
+];
 const sources = readdirSync(`${root}src`, { recursive: true }).filter((file) => file.endsWith('.ts'));
 const chunks = Object.entries(CHUNKS).map(([name, patterns]) => ({ name, files: selectSources(patterns) }));
 const apart = new Set([...selectSources(UNSHARED), ...chunks.flatMap(({ files }) => [...files])]);

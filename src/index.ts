@@ -1,6 +1,7 @@
 // The root entry: defining tools, creating a toolbox, errors.
 
-export { applyLinePatches, type LinePatch, LinePatchSchema } from './context/line-patch.js';
+export { applyLinePatches } from './context/apply-patches.js';
+export { type LinePatch, LinePatchSchema } from './context/line-patch.js';
 export type { ApprovalAnswer, ApprovalRecord, ApprovalRequest, Approve, Consent } from './core/approval.js';
 export type { Cascade } from './core/cascade.js';
 export type { NestedOptions, ToolContext, ToolUpstreams } from './core/context.js';

@@ -3,7 +3,8 @@
 import { join, resolve } from 'node:path';
 import { createRecorder } from './audit/recorder.js';
 import { createBuiltins } from './builtin/create.js';
-import { checkOffer, createInstructions, mayName, offeredTo } from './builtin/offer.js';
+import { checkOffer, createInstructions, isOffered, mayName, offeredTo } from './builtin/offer.js';
+import { showInMode } from './builtin/search-mode.js';
 import { createStores } from './builtin/stores.js';
 import { createTaskTools } from './builtin/task.js';
 import { type Catalog, createCatalog } from './catalog/catalog.js';
@@ -12,6 +13,7 @@ import type { ToSchema } from './catalog/index-format.js';
 import { createReferences } from './catalog/skill-references.js';
 import { createWatch, watchedDirectories } from './catalog/watch.js';
 import { type Configuration, createConfiguration } from './config/index.js';
+import { createNarrowing } from './config/profile.js';
 import type { CascadeResolver } from './core/cascade.js';
 import type { Format } from './core/format.js';
 import type { Middleware, MiddlewareFunction } from './core/middleware.js';
@@ -22,6 +24,7 @@ import type { Snapshot, Workspace } from './core/snapshot.js';
 import type { Stores } from './core/store.js';
 import type { Toolbox } from './core/toolbox.js';
 import type { Upstream } from './core/upstream.js';
+import type { Mode } from './core/view.js';
 import { createDelegateExecutor } from './executors/delegate/index.js';
 import { createFunctionExecutor } from './executors/function/index.js';
 import { createModuleExecutor, type ModuleExecutor } from './executors/module/index.js';
@@ -41,6 +44,7 @@ import { createPackageFormat, findAlteration } from './install/format.js';
 import type { ApprovalStore } from './policy/approvals.js';
 import { createConsents, createPinStore, type PinStore } from './policy/pins.js';
 import { createTrustStore, type TrustStore } from './policy/trust.js';
+import { isGranted } from './process/environment.js';
 import { assembleToolbox } from './runtime/create.js';
 import { createExecutors } from './runtime/execute.js';
 import { createLimiter } from './runtime/limiter.js';
@@ -74,6 +78,10 @@ export interface NodeToolboxOptions {
   readonly middleware?: readonly (Middleware | MiddlewareFunction)[];
   /** Built-in tools to list, by name or group. */
   readonly offer?: readonly string[];
+  /** The profile of the configuration that narrows this toolbox; an unknown one allows nothing (POL-24). */
+  readonly profile?: string;
+  /** How models are shown the tools, instead of the mode of the configuration (SRV-9). */
+  readonly mode?: Mode;
   /** Trusts the workspace for the life of this toolbox (POL-22). */
   readonly trust?: boolean;
   /** Ends running tools even if this process is killed; for servers. */
@@ -162,6 +170,10 @@ export function createNodeToolbox(options: NodeToolboxOptions = {}): NodeToolbox
     search: tools.search,
     references: tools.references,
     instructions: (snapshot, asked) => createInstructions({ ...tools, world }, snapshot, asked),
+    show: (shown, { settings }, { offer = [] }) =>
+      showInMode(shown, settings.view, ({ name, traits }) =>
+        isOffered(name, traits.group, [...files.offered, ...offer], settings),
+      ),
     watch: watching.add,
   });
   return {
@@ -190,7 +202,11 @@ function openFiles(options: NodeToolboxOptions, { world, wieldHome, helper }: To
   return {
     workdir,
     offered: options.offer ?? [],
-    configuration: createConfiguration({ managed: MANAGED_CONFIG, wieldHome, now, boundaryOf }),
+    configuration: createNarrowing(createConfiguration({ managed: MANAGED_CONFIG, wieldHome, now, boundaryOf }), {
+      profile: options.profile,
+      mode: options.mode,
+      isGranted,
+    }),
     trust,
     isTrusted,
     boundaryOf,

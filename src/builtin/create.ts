@@ -16,6 +16,7 @@ import { createMcpTools } from './mcp.js';
 import { mayName, readableSkills } from './offer.js';
 import { createQueryResultTool } from './query-result.js';
 import { createReadResultTool } from './read-result.js';
+import { createSearchModeTools } from './search-mode.js';
 import { createReadSkillTool } from './skills.js';
 import { createWorkdirTool } from './workdir.js';
 
@@ -54,6 +55,7 @@ export function createBuiltins(options: CreateBuiltinsOptions): Tool[] {
     }),
     createReadResultTool(),
     createQueryResultTool(queries),
+    ...createSearchModeTools({ catalog, cascade, search: (...query) => search()(...query) }),
     ...createContextTools(queries),
     ...createMcpTools({ list, search: (...query) => search()(...query) }),
     createCapabilitiesTool({

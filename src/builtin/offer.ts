@@ -13,9 +13,11 @@ import type { CallerKind, Tool } from '../core/tool.js';
 import type { World } from '../core/world.js';
 import { findDenial } from '../policy/decide.js';
 import { toRuleLists } from '../policy/nested.js';
-import { readCapabilities } from './capabilities.js';
+import { newNameOf } from '../policy/view.js';
+import { readCapabilities } from './inventory-file.js';
 import { QUERY_RESULT } from './query-result.js';
 import { READ_RESULT } from './read-result.js';
+import { isSearchTool } from './search-mode.js';
 import { describeSkills, isVisible, READ_SKILL } from './skills.js';
 
 /** Whether a built-in tool is offered, by its name or group. */
@@ -56,6 +58,8 @@ export function offeredTo(
   const isReadOnDemand = ({ owner }: Skill): boolean =>
     snapshot.settings.skills.contextMode === 'readOnDemand' || (owner === 'workspace' && !snapshot.trusted);
   if (name === READ_SKILL && skills.some((skill) => isVisible(skill) && isReadOnDemand(skill))) return 'all';
+  // In mode `auto` they can be called even while they are not listed, so that a change does not break a call.
+  if (isSearchTool({ name })) return snapshot.settings.view.mode === 'all' ? 'none' : 'models';
   // SRV-14: a model that gets a handle must be able to read it; a person gets the whole output.
   return name === READ_RESULT || name === QUERY_RESULT ? 'models' : 'none';
 }
@@ -68,6 +72,8 @@ export interface NamingParts {
 
 /** Whether a caller of this kind may know of a tool (POL-8). */
 export function mayName(parts: NamingParts, tool: Tool, kind: CallerKind, snapshot: Snapshot): boolean {
+  // RES-48: a model knows a renamed tool by its new name only.
+  if (kind === 'model' && newNameOf(tool, snapshot.settings.view) !== undefined) return false;
   return findDenialOf(parts, tool, kind, snapshot) === undefined;
 }
 

@@ -16,7 +16,7 @@ import type { Tool } from '../core/tool.js';
 import type { World } from '../core/world.js';
 import { toTool } from '../formats/module/define.js';
 import { toBuiltin } from './builtin.js';
-import { readCapabilities } from './capabilities.js';
+import { readCapabilities } from './inventory-file.js';
 import { isOffered, readableSkills } from './offer.js';
 import { isVisible, readText } from './skills.js';
 

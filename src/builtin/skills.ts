@@ -6,6 +6,7 @@ import type { Skill, TextReference } from '../core/skill.js';
 import type { Snapshot } from '../core/snapshot.js';
 import { nearest, quoteOutside } from '../core/text.js';
 import type { Tool } from '../core/tool.js';
+import { CALL_TOOL, type Mode } from '../core/view.js';
 import { readTextFile } from '../files/read.js';
 import { toTool } from '../formats/module/define.js';
 import { type BuiltinFunction, toBuiltin } from './builtin.js';
@@ -42,6 +43,13 @@ export function createReadSkillTool({ skills, refer }: ReadSkillOptions): Tool {
   return toBuiltin(tool);
 }
 
+// In search mode it is not listed (SRV-9).
+const READ: Readonly<Record<Mode, string>> = {
+  all: `Call ${READ_SKILL}`,
+  search: `Use ${CALL_TOOL} to call ${READ_SKILL}`,
+  auto: `Call ${READ_SKILL}, with ${CALL_TOOL} if it is not listed,`,
+};
+
 export interface DescribeSkillsOptions {
   readonly snapshot: Snapshot;
   /** Whether a model may call the tool that reads one. */
@@ -55,6 +63,7 @@ export interface DescribeSkillsOptions {
  */
 export function describeSkills(all: readonly Skill[], { snapshot, mayRead, refer }: DescribeSkillsOptions): string {
   const skills = all.filter(isVisible);
+  const { view } = snapshot.settings;
   const mode = snapshot.settings.skills.contextMode;
   const isWhole = (skill: Skill): boolean => mode === 'full' && (snapshot.trusted || skill.owner !== 'workspace');
   // Not mentioned if the model may not call `read_skill` (POL-8).
@@ -64,7 +73,7 @@ export function describeSkills(all: readonly Skill[], { snapshot, mayRead, refer
     ...skills.filter(isWhole).map((skill) => `# Skill: ${skill.name}\n\n${readText(skill, snapshot, refer).trim()}`),
     ...(named.length === 0
       ? []
-      : [[`Skills. Call ${READ_SKILL} with a name before doing what that skill is for.`, ...lines].join('\n')]),
+      : [[`Skills. ${READ[view.mode]} with a name before doing what that skill is for.`, ...lines].join('\n')]),
   ].join('\n\n');
 }
 

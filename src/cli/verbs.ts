@@ -45,6 +45,7 @@ export const VERBS: readonly VerbEntry[] = [
     'Add wield to Claude Code, Cursor and other clients',
     async () => (await import('./verbs/connect.js')).connect,
   ),
+  verb('connect', 'tokens', 'Count tokens', async () => (await import('./verbs/tokens.js')).tokens),
   verb('connect', 'mcp', 'Manage upstream MCP servers', async () => (await import('./verbs/mcp.js')).mcp),
   verb(
     'connect',

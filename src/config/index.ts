@@ -9,6 +9,7 @@ import { createStatCache } from '../files/read.js';
 import { toShadowed } from '../upstream/entries/file.js';
 import { formatValue, KEYS, keyName } from './keys.js';
 import { DEFAULT_VALUES, effectiveValues, toSettings } from './merge.js';
+import { type Profile, toProfiles } from './profile.js';
 import { readConfigFile } from './read.js';
 import type { ConfigFile, ConfigValue, Layer } from './value.js';
 
@@ -21,6 +22,8 @@ export interface Configuration {
   /** Every key with its effective value, including defaults. */
   readonly entries: readonly ConfigEntry[];
   readonly problems: readonly Problem[];
+  /** By name. */
+  readonly profiles: ReadonlyMap<string, Profile>;
   /** Its rules. */
   readonly policy: Policy;
   /** Why nothing may run, if a file is invalid. */
@@ -77,6 +80,7 @@ function toConfiguration(files: readonly ConfigFile[]): Configuration {
       return toEntries(values, all);
     },
     problems: [...files.flatMap((one) => one.problems), ...findShadowedServers(values, all)],
+    profiles: toProfiles(all),
     policy: toPolicy(all, fault),
     fault,
   };

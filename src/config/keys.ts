@@ -3,8 +3,10 @@
 import { isRecord } from '../core/json.js';
 import type { MiddlewareSettings } from '../core/middleware.js';
 import { findMiddlewareFault, isNarrowing, parseMiddleware } from '../core/middleware-settings.js';
+import { isToolName } from '../core/name.js';
 import { readPaths } from '../core/search-path.js';
 import { formatBytes, formatDuration, nearest, parseBytes, parseDuration } from '../core/text.js';
+import { MODES } from '../core/view.js';
 import { maskAddress } from '../upstream/entries/mask.js';
 import { findRuleFault, findSandboxFault, parseSandboxRule, parseSandboxTable, sandboxLeaves } from './sandbox.js';
 
@@ -51,6 +53,9 @@ const seconds = (value: unknown): number | undefined => {
 const boolean = (value: unknown): boolean | undefined => (typeof value === 'boolean' ? value : undefined);
 const contextMode = (value: unknown): string | undefined =>
   value === 'full' || value === 'readOnDemand' ? value : undefined;
+const mode = (value: unknown): string | undefined => MODES.find((known) => known === value);
+const toolName = (value: unknown): string | undefined =>
+  typeof value === 'string' && isToolName(value) ? value : undefined;
 const strings = (value: unknown): readonly string[] | undefined =>
   Array.isArray(value) && value.every((entry) => typeof entry === 'string') ? value : undefined;
 const texts = (value: unknown): readonly string[] | undefined => (typeof value === 'string' ? [value] : strings(value));
@@ -75,17 +80,23 @@ const SELECTORS = {
 } as const;
 const VARIABLES = { expected: 'an array of names of variables', parse: strings, project: 'ignored' } as const;
 
+const A_MODE = { expected: '"all", "search" or "auto"', parse: mode, project: 'replaces' } as const;
 const A_SERVER = {
   parse: (value: unknown) => (isRecord(value) ? value : undefined),
   project: 'own',
   server: true,
 } as const;
 
-/** All keys; `*` is the name of a tool or a server. */
+/** All keys; `*` is the name of a tool, a server or a profile. */
 export const KEYS: Readonly<Record<string, Key>> = {
   repair: { expected: 'true or false', parse: boolean, project: 'replaces' },
   'allowed-tools': SELECTORS,
   'trust.rules': SELECTORS,
+  mode: A_MODE,
+  'profiles.*.tools': SELECTORS,
+  'profiles.*.rules': SELECTORS,
+  'profiles.*.mode': A_MODE,
+  'profiles.*.env': { ...VARIABLES, project: 'narrows', restricts: true },
   'limits.timeout': A_DURATION,
   'limits.output': A_SIZE,
   'limits.memory': A_SIZE,
@@ -105,6 +116,15 @@ export const KEYS: Readonly<Record<string, Key>> = {
   'skills.context-mode': { expected: '"full" or "readOnDemand"', parse: contextMode, project: 'replaces' },
   'tools.*.timeout': A_DURATION,
   'tools.*.env.pass': VARIABLES,
+  'tools.*.name': { expected: 'the name of a tool', parse: toolName, project: 'ignored' },
+  'tools.*.description': { expected: 'a text', parse: text, project: 'ignored' },
+  'tools.*.hide': { expected: 'an array of names of parameters', parse: strings, project: 'ignored', restricts: true },
+  'tools.*.fixed': {
+    expected: 'a table of parameters and their values',
+    parse: (value) => (isRecord(value) ? value : undefined),
+    project: 'ignored',
+    restricts: true,
+  },
   'builtin.offer': { expected: 'an array of names or groups of built-in tools', parse: strings, project: 'ignored' },
   paths: {
     expected: 'an array of directories, { external = "…" } and { ignore = "…" }',
@@ -178,6 +198,7 @@ const RESTRICTING = [
   'deniedtools',
   'env',
   'audit',
+  'profiles',
 ];
 
 /** Whether an unknown key may have been meant to restrict calls; `close` is the known key with the nearest name. */
@@ -194,13 +215,13 @@ export function canonicalPath(path: readonly string[]): readonly string[] {
   return Object.hasOwn(ALIASES, name) ? ALIASES[name]!.split('.') : path;
 }
 
-/** Returns the key in the table: the name of a tool or a server becomes `*`. */
+/** Returns the key in the table: the name of a tool, a server or a profile becomes `*`. */
 export function keyName(path: readonly string[]): string {
   const steps = canonicalPath(path);
   if (steps[0] === 'middleware' && steps.length < 4) return 'middleware';
   if (steps[0] === 'mcp' && steps[1] === 'servers' && steps.length < 4) return 'mcp.servers';
   if (steps[0] === 'sandbox' && steps.length > 1) return steps[1] === 'rules' ? 'sandbox.rules' : 'sandbox.*';
-  const isNamed = steps[0] === 'tools' || steps[0] === 'mcpServers';
+  const isNamed = steps[0] === 'tools' || steps[0] === 'mcpServers' || steps[0] === 'profiles';
   return steps.map((step, index) => (index === 1 && isNamed ? '*' : step)).join('.');
 }
 

@@ -1,8 +1,10 @@
 // Merges the layers of the configuration into settings: a lower layer narrows and never widens (POL-11).
 
+import type { Json } from '../core/json.js';
 import type { MiddlewareSettings } from '../core/middleware.js';
 import { fillRest, type PathEntry, REST } from '../core/search-path.js';
 import { DEFAULT_SETTINGS, type ModelSettings, type Settings, type ToolSettings } from '../core/settings.js';
+import type { Alias, View } from '../core/view.js';
 import { KEYS, keyName } from './keys.js';
 import { toSandboxSettings } from './sandbox.js';
 import type { ConfigValue, Layer } from './value.js';
@@ -60,6 +62,7 @@ function ceilingOf(
 /** Defaults by key. */
 export const DEFAULT_VALUES: ReadonlyMap<string, unknown> = new Map<string, unknown>([
   ['repair', DEFAULT_SETTINGS.repair],
+  ['mode', DEFAULT_SETTINGS.view.mode],
   ['limits.timeout', DEFAULT_SETTINGS.limits.timeoutMs],
   ['limits.output', DEFAULT_SETTINGS.limits.outputBytes],
   ['limits.concurrent', DEFAULT_SETTINGS.limits.concurrent],
@@ -116,6 +119,7 @@ export function toSettings(effective: ReadonlyMap<string, ConfigValue>, all: rea
       contextMode: get('skills.context-mode'),
     },
     env: { pass: get('env.pass') },
+    view: toView(get('mode'), effective),
     tools: toToolSettings(effective),
     offer: get('builtin.offer'),
     roots: get('workdir.roots'),
@@ -165,10 +169,27 @@ function toMiddlewareSettings(effective: ReadonlyMap<string, ConfigValue>): read
     .map(({ value }) => value as MiddlewareSettings);
 }
 
+// The first of two tools with the same new name gets it.
+function toView(mode: View['mode'], effective: ReadonlyMap<string, ConfigValue>): View {
+  const aliases = new Map<string, Alias>();
+  for (const { path, value } of effective.values()) {
+    if (path[0] !== 'tools' || !Object.hasOwn(ALIAS_FIELDS, path[2]!)) continue;
+    const known = aliases.get(path[1]!) ?? { hide: [], fixed: {} };
+    aliases.set(path[1]!, { ...known, [path[2]!]: value as Json });
+  }
+  if (aliases.size === 0) return { ...DEFAULT_SETTINGS.view, mode };
+  const originals = new Map<string, string>();
+  for (const [original, { name }] of aliases)
+    if (name !== undefined && !originals.has(name)) originals.set(name, original);
+  return { mode, aliases, originals };
+}
+
+const ALIAS_FIELDS = { name: true, description: true, hide: true, fixed: true };
+
 function toToolSettings(effective: ReadonlyMap<string, ConfigValue>): Map<string, ToolSettings> {
   const tools = new Map<string, ToolSettings>();
   for (const { path, value, layer } of effective.values()) {
-    if (path[0] !== 'tools') continue;
+    if (path[0] !== 'tools' || Object.hasOwn(ALIAS_FIELDS, path[2]!)) continue;
     const name = path[1]!;
     tools.set(name, { ...tools.get(name), ...toolSetting(path[2]!, value, layer) });
   }

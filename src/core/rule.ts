@@ -33,6 +33,8 @@ export interface Policy {
   readonly rules: readonly Rule[];
   /** `trust.rules` of the project, which can only be stricter. */
   readonly projectRules: readonly Rule[];
+  /** Rules of the profile in use, per layer, which can only be stricter (POL-24). */
+  readonly profileRules?: readonly (readonly Rule[])[];
 }
 
 /** The policy of a toolbox without configuration. */

@@ -4,6 +4,7 @@ import type { MiddlewareSettings } from './middleware.js';
 import { NO_SANDBOXES, type SandboxSettings } from './sandbox.js';
 import { DEFAULT_PATHS, type PathEntry } from './search-path.js';
 import type { ServerEntry } from './upstream.js';
+import { type View, WHOLE_VIEW } from './view.js';
 
 export interface Settings {
   /** Whether input is repaired (RUN-4). */
@@ -44,6 +45,8 @@ export interface Settings {
     /** Variables passed from wield's environment: exact names, or a prefix and `*`. */
     readonly pass: readonly string[];
   };
+  /** Which tools a model is shown, and how. */
+  readonly view: View;
   /** Settings per tool. */
   readonly tools: ReadonlyMap<string, ToolSettings>;
   readonly audit: {
@@ -105,6 +108,7 @@ export const DEFAULT_SETTINGS: Settings = {
   results: { inline: 10_000, keepMs: 72 * 3_600_000, totalBytes: 1024 ** 3, schemas: true },
   skills: { allowScripts: 'never', contextMode: 'readOnDemand' },
   env: { pass: [] },
+  view: WHOLE_VIEW,
   tools: new Map(),
   audit: { contents: false, required: false, rotateBytes: 10 * 1024 * 1024, keep: 5 },
   offer: [],

@@ -5,6 +5,7 @@ import { encodeNames } from '../core/name.js';
 import { type ParamHeader, readParamHeaders } from '../core/param-headers.js';
 import { needsTrust, type Tool } from '../core/tool.js';
 import type { Caller, Toolbox } from '../core/toolbox.js';
+import { CALL_TOOL } from '../core/view.js';
 
 export interface ListedTool {
   readonly name: string;
@@ -31,7 +32,7 @@ export interface Listing {
 // Without a client name: rules do not depend on it, so every client gets the same listing (POL-8).
 export const MODEL: Caller = { kind: 'model', door: 'mcp' };
 // The protocol's limit.
-const MAX_NAME_LENGTH = 128;
+export const MAX_NAME_LENGTH = 128;
 
 // Returns a function that reads the current listing; it returns the same object as long as nothing changed. `knownOnly`
 // uses what is known about upstream servers and modules instead of starting them.
@@ -48,6 +49,11 @@ function createListingReader(toolbox: Toolbox) {
     last = { tools, trusted, listing };
     return listing;
   };
+}
+
+/** Returns the tools as `tools/list` sends them. */
+export async function listForClients(toolbox: Toolbox): Promise<readonly ListedTool[]> {
+  return (await createListingReader(toolbox)()).tools;
 }
 
 function isSameList(before: readonly Tool[], now: readonly Tool[]): boolean {
@@ -70,7 +76,7 @@ function toListing(tools: readonly Tool[], trusted: boolean): Listing {
     if (declared === undefined) continue;
     if (declared.length > 0) headers.set(name, declared);
     listed.push(toListedTool(tool, name, trusted));
-    if (tool.output !== undefined || tool.origin.owner === 'upstream') structured.add(name);
+    if (tool.output !== undefined || tool.origin.owner === 'upstream' || tool.name === CALL_TOOL) structured.add(name);
   }
   return {
     tools: listed,

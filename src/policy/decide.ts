@@ -6,6 +6,7 @@ import type { AllowList, Policy, Rule, RuleList } from '../core/rule.js';
 import { matchSelector, matchSelectorTool, type SelectedTool, type Selector } from '../core/selector.js';
 import { needsTrust, type Tool } from '../core/tool.js';
 import type { Caller, Verdict } from '../core/toolbox.js';
+import { CALL_TOOL, DESCRIBE_TOOL, SEARCH_TOOLS } from '../core/view.js';
 
 /** Inputs of the decision besides the plan and the caller. */
 export interface Rules {
@@ -33,7 +34,17 @@ type Listing = Pick<Rules, 'policy' | 'within' | 'inherited' | 'altered'>;
 
 const STRICTNESS: Readonly<Record<Level, number>> = { allow: 0, ask: 1, deny: 2 };
 // POL-12: these return only what the model was already given.
-const ALWAYS: readonly string[] = ['read_result', 'query_result', 'read_skill', 'skill-list', 'skill-describe'];
+// The call that `call_tool` makes is decided on like any other (SRV-9).
+const ALWAYS: readonly string[] = [
+  'read_result',
+  'query_result',
+  'read_skill',
+  'skill-list',
+  'skill-describe',
+  SEARCH_TOOLS,
+  DESCRIBE_TOOL,
+  CALL_TOOL,
+];
 // The seed's manager of a conversation: a skill's `allowed-tools` need not name it (POL-15).
 const CONTEXT_MANAGER = 'context-manager';
 const ALLOWED: Verdict = Object.freeze({ verdict: 'allow', rule: null, reason: 'no rule matches it' });
@@ -94,7 +105,8 @@ export function findUnmatched(
 ): readonly Rule[] {
   const matches = matchCall(plan);
   const lists = [...policy.lists, ...inherited];
-  const all = [...lists.flatMap(({ rules }) => rules), ...policy.rules, ...policy.projectRules];
+  const { rules, projectRules, profileRules = [] } = policy;
+  const all = [...lists.flatMap((list) => list.rules), ...rules, ...projectRules, ...profileRules.flat()];
   return all.filter(({ selector }) => !matches(selector));
 }
 
@@ -162,8 +174,9 @@ function toSelected({ name, traits, origin }: Tool): { readonly loose: SelectedT
 
 /** Whether there are any rules; most calls have none. */
 export function hasRules({ policy, within, inherited }: Listing): boolean {
-  const { fault, lists, rules, projectRules } = policy;
+  const { fault, lists, rules, projectRules, profileRules } = policy;
   if (inherited !== undefined && inherited.length > 0) return true;
+  if (profileRules !== undefined && profileRules.length > 0) return true;
   return fault !== undefined || lists.length + rules.length + projectRules.length + within.length > 0;
 }
 
@@ -207,7 +220,8 @@ function findDeny(
   }
   const denies = ({ selector }: Rule): boolean => selector.denies && matches(selector);
   const below = inherited.flatMap(({ rules }) => rules);
-  return policy.rules.find(denies) ?? policy.projectRules.find(denies) ?? below.find(denies);
+  const { rules, projectRules, profileRules = [] } = policy;
+  return rules.find(denies) ?? projectRules.find(denies) ?? profileRules.flat().find(denies) ?? below.find(denies);
 }
 
 // POL-2: denies what the list does not select. `$policy=ask` selects and asks.
@@ -226,9 +240,9 @@ function byFault({ of, fault, file, line }: RuleList): Verdict {
   return { verdict: 'deny', rule: null, reason: `${of} cannot be read: ${fault}`, source: toSource({ file, line }) };
 }
 
-// POL-5. Rules of the project and of skills count only if they are stricter.
+// POL-5. Rules of the project, a profile and skills count only if they are stricter.
 function byTrustRules(
-  { rules, projectRules }: Policy,
+  { rules, projectRules, profileRules = [] }: Policy,
   inherited: readonly RuleList[],
   matches: Matches,
   standard: () => Verdict,
@@ -238,7 +252,8 @@ function byTrustRules(
     return rule && byRule(rule.selector.policy ?? 'ask', rule);
   };
   const above = first(rules) ?? standard();
-  const below = [projectRules, ...inherited.map((list) => list.rules)].flatMap((among) => first(among) ?? []);
+  const lower = [projectRules, ...profileRules, ...inherited.map((list) => list.rules)];
+  const below = lower.flatMap((among) => first(among) ?? []);
   return below.length === 0 ? above : strictest([above, ...below]);
 }
 

@@ -9,6 +9,7 @@ import type { Output, ToolResult } from '../core/result.js';
 import type { Snapshot } from '../core/snapshot.js';
 import type { Tool } from '../core/tool.js';
 import type { CallOptions, Verdict } from '../core/toolbox.js';
+import { CALL_TOOL } from '../core/view.js';
 import { findDenial } from '../policy/decide.js';
 import { assertNotCancelled, execute } from './execute.js';
 import { findTool, rulesFor } from './find.js';
@@ -52,6 +53,11 @@ export async function call(
   const { depth, parent } = nesting;
   const whole = workspace.snapshot();
   const snapshot = nesting.narrowing.length === 0 ? whole : narrowPlaces(whole, nesting.narrowing);
+  if (ref === CALL_TOOL && options.as === undefined) {
+    const { readForwarded } = await import('./forward.js');
+    const inner = await readForwarded(parts, raw, { snapshot, options, nesting });
+    if (inner !== undefined) return call(parts, inner.ref, inner.input, options, nesting);
+  }
   const base = { call: nextCallId(), ref, caller, depth, parent, trace };
   const state: CallState = {};
   const startedAt = world.monotonic();

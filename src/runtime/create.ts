@@ -4,7 +4,15 @@ import { setMaxListeners } from 'node:events';
 import type { References } from '../catalog/skill-references.js';
 import { CODE } from '../core/caller.js';
 import type { Snapshot } from '../core/snapshot.js';
-import type { CallOptions, Explanation, InstructionsOptions, PlanOptions, Toolbox } from '../core/toolbox.js';
+import type { Tool } from '../core/tool.js';
+import type {
+  CallOptions,
+  Explanation,
+  InstructionsOptions,
+  ListOptions,
+  PlanOptions,
+  Toolbox,
+} from '../core/toolbox.js';
 import { decide, findUnmatched } from '../policy/decide.js';
 import { call } from './call.js';
 import { createCatalogMethods } from './catalog-methods.js';
@@ -13,7 +21,7 @@ import { listTools } from './list.js';
 import { guardListener } from './observers.js';
 import { createOfferMethods } from './offer-methods.js';
 import type { CallParts } from './parts.js';
-import { checkInput, prepare, readInput } from './prepare.js';
+import { checkInput, prepare, readGiven } from './prepare.js';
 import type { SearchTools } from './search.js';
 
 export interface AssembleOptions {
@@ -23,13 +31,16 @@ export interface AssembleOptions {
   readonly references?: References;
   /** Returns the text to send to a model before anything else. */
   readonly instructions: (snapshot: Snapshot, options: InstructionsOptions) => string;
+  /** Returns what a model is shown of the tools that it may call (SRV-9). */
+  readonly show?: (tools: readonly Tool[], snapshot: Snapshot, options: ListOptions) => readonly Tool[];
   /** Watches the files of the catalog. */
   readonly watch: (listener: () => void) => () => void;
 }
 
 const CLOSE_POLL_MS = 5;
 
-export function assembleToolbox({ parts, search, references, instructions, watch }: AssembleOptions): Toolbox {
+export function assembleToolbox(options: AssembleOptions): Toolbox {
+  const { parts, search, references, instructions, show, watch } = options;
   const { workspace, executors, observers, stores } = parts;
   const closing = createClosing();
   let running = 0;
@@ -44,7 +55,11 @@ export function assembleToolbox({ parts, search, references, instructions, watch
     }
   };
   return {
-    list: async (options) => listTools(parts, workspace.snapshot(), options),
+    async list(asked = {}) {
+      const snapshot = workspace.snapshot();
+      const tools = await listTools(parts, snapshot, asked);
+      return asked.caller?.kind === 'model' && show !== undefined ? show(tools, snapshot, asked) : tools;
+    },
     search: async (query, limit, { caller = CODE } = {}) => search(query, limit, caller, workspace.snapshot()),
     find: async (ref) => findTool(parts, ref, { snapshot: workspace.snapshot(), options: {} }),
     call: callAs,
@@ -85,7 +100,7 @@ async function explain(parts: CallParts, ref: string, raw: unknown, options: Pla
   const scope = { snapshot: parts.workspace.snapshot(), options };
   const tool = await findTool(parts, ref, scope);
   const rules = rulesFor(parts, tool, scope);
-  const repaired = readInput(tool, raw, scope.snapshot.settings).input;
+  const repaired = readGiven(tool, raw, scope).input;
   const input = options.checkInput === false ? repaired : await checkInput(tool, repaired);
   const judged = await prepare(parts, tool, raw, scope, rules).then(
     ({ plan }) => plan,

@@ -7,6 +7,7 @@ import type { Snapshot } from '../core/snapshot.js';
 import type { Tool } from '../core/tool.js';
 import { findDenial, type Rules } from '../policy/decide.js';
 import { toRuleLists } from '../policy/nested.js';
+import { newNameOf } from '../policy/view.js';
 import { type CallParts, type CallScope, OUTERMOST } from './parts.js';
 import { readSettled } from './settled.js';
 
@@ -24,7 +25,11 @@ export function findTool(
   const { within, named, narrowing } = nesting;
   const isModel = caller.kind === 'model';
   if (found !== undefined && !isModel) return found;
-  const { policy } = snapshot;
+  const { policy, settings } = snapshot;
+  const { view } = settings;
+  // RES-48: a model knows a renamed tool by its new name only.
+  const isAliased = isModel && view.aliases.size > 0;
+  const target = isAliased ? (view.originals.get(ref) ?? ref) : ref;
   const reach = {
     snapshot,
     visibleOnly: isModel && named === 'by-caller',
@@ -32,13 +37,18 @@ export function findTool(
     offer,
     // Called for hints only (POL-8).
     mayName: (tool: Tool) => {
+      if (isAliased && newNameOf(tool, view) !== undefined) return false;
       const above = cascade.narrowingAbove(tool, catalog.list(snapshot).skills, snapshot);
       const inherited = toRuleLists(joinNarrowing(narrowing, above));
       return findDenial(tool, caller, { policy, within, inherited }) === undefined;
     },
   };
-  const find = (): Tool => executors.withDigest(catalog.find(ref, reach));
-  return readSettled(catalog, snapshot, () => retryChanged(find), ref);
+  const find = (): Tool => {
+    const tool = catalog.find(target, reach);
+    const isForeign = isAliased && reach.visibleOnly && ref !== (newNameOf(tool, view) ?? ref);
+    return executors.withDigest(isForeign ? catalog.find(ref, { ...reach, namedOnly: true }) : tool);
+  };
+  return readSettled(catalog, snapshot, () => retryChanged(find), target);
 }
 
 const UNPINNED: Pick<Rules, 'changes' | 'altered'> = {};

@@ -9,6 +9,7 @@ import type { Snapshot } from '../core/snapshot.js';
 import type { Tool } from '../core/tool.js';
 import type { Caller, ListOptions, Survey } from '../core/toolbox.js';
 import { readRemote } from '../core/upstream.js';
+import { toFaces } from '../policy/view.js';
 import { splitDenied } from './denied.js';
 import type { CallParts } from './parts.js';
 import { readSettled } from './settled.js';
@@ -24,7 +25,9 @@ export async function listTools(
   const all = isModel ? [...listing.tools, ...listing.forModels] : listing.tools;
   const { tools } = splitDenied(all, caller, snapshot.policy, above(cascade, listing.skills, snapshot));
   const visible = tools.filter((tool) => (hidden || !tool.traits.hidden) && !(isModel && isPlainText(tool)));
-  return isModel && !snapshot.settings.results.schemas ? visible.map(withoutOutput) : visible;
+  if (!isModel) return visible;
+  const { results, view } = snapshot.settings;
+  return toFaces(results.schemas ? visible : visible.map(withoutOutput), view);
 }
 
 const outputless = new WeakMap<Tool, Tool>();

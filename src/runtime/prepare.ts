@@ -12,6 +12,7 @@ import type { Snapshot } from '../core/snapshot.js';
 import type { Tool } from '../core/tool.js';
 import type { PlanOptions, Verdict } from '../core/toolbox.js';
 import { decide, type Rules } from '../policy/decide.js';
+import { findHidden, toFace, withFixed } from '../policy/view.js';
 import type { CallParts, CallScope } from './parts.js';
 
 export interface Prepared {
@@ -30,7 +31,7 @@ export async function prepare(
 ): Promise<Prepared> {
   const { caller = CODE, checkInput: isChecked = true, fault, timeoutMs, sandbox } = options;
   if (fault !== undefined) throw fault;
-  const { input: repaired, repairs } = readInput(tool, raw, snapshot.settings);
+  const { input: repaired, repairs } = readGiven(tool, raw, { snapshot, options });
   // POL-21: nobody approved the schema of a changed tool, so a model does not see it in an error either.
   const hideFaults = caller.kind === 'model' && rules.changes !== undefined;
   const input = isChecked ? await checkInput(tool, repaired, { hideFaults }) : repaired;
@@ -42,6 +43,17 @@ export async function prepare(
 export interface RepairedInput {
   readonly input: Json;
   readonly repairs: readonly Repair[];
+}
+
+/** Reads the input of a call. A model gives it to the face of an aliased tool (RES-48). */
+export function readGiven(tool: Tool, raw: unknown, { snapshot: { settings }, options }: CallScope): RepairedInput {
+  const { view } = settings;
+  if (options.caller?.kind !== 'model' || view.aliases.size === 0) return readInput(tool, raw, settings);
+  const face = toFace(tool, view);
+  const { input, repairs } = readInput(face, raw, settings);
+  const faults = findHidden(tool, input, view);
+  if (faults.length > 0) throw describeFaults(face, faults);
+  return { input: withFixed(tool, input, view), repairs };
 }
 
 const NUMBER = /^-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?$/;

@@ -1,11 +1,12 @@
 // Searches the tools of a toolbox, with one index per kind of caller.
 
 import type { Catalog } from '../catalog/catalog.js';
-import { createToolSearch } from '../catalog/search/tool-search.js';
+import type { ToolSearch } from '../catalog/search/tool-search.js';
 import type { CascadeResolver } from '../core/cascade.js';
 import type { Snapshot } from '../core/snapshot.js';
 import type { Tool } from '../core/tool.js';
 import type { Caller } from '../core/toolbox.js';
+import { toFaces } from '../policy/view.js';
 import { splitDenied } from './denied.js';
 import { readSettled } from './settled.js';
 
@@ -19,15 +20,17 @@ export type SearchTools = (
 
 export function createSearch(catalog: Catalog, cascade: CascadeResolver): SearchTools {
   // Callers of one kind see the same tools, so the index of a kind rarely changes.
-  const searches = new Map<Caller['kind'], ReturnType<typeof createToolSearch>>();
+  const searches = new Map<Caller['kind'], ToolSearch>();
   return async (query, limit, caller, snapshot) => {
+    const { createToolSearch } = await import('../catalog/search/tool-search.js');
     const search = searches.get(caller.kind) ?? createToolSearch();
     searches.set(caller.kind, search);
     return readSettled(catalog, snapshot, () => {
       const { tools, skills } = catalog.list(snapshot);
       const narrowingOf = (tool: Tool) => cascade.narrowingAbove(tool, skills, snapshot);
       const allowed = splitDenied(tools, caller, snapshot.policy, narrowingOf).tools;
-      return search({ tools: allowed, skills }, query, limit);
+      const shown = caller.kind === 'model' ? toFaces(allowed, snapshot.settings.view) : allowed;
+      return search({ tools: shown, skills }, query, limit);
     });
   };
 }

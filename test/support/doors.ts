@@ -9,7 +9,7 @@ import { json, wield } from './cli.js';
 import { callTool, connectHttp, connectStdio, type ProtocolVersion } from './clients.js';
 import { writeSkill } from './commands.js';
 import { moduleText } from './modules.js';
-import { BETWEEN, type Decision, THROUGH, TOOLS } from './rule-sets.js';
+import { BETWEEN, type Decision, FORWARDING, SEARCHING, THROUGH, TOOLS } from './rule-sets.js';
 import type { Workspace } from './workspace.js';
 
 export interface Door {
@@ -22,6 +22,8 @@ export interface Door {
   readonly model: boolean;
   /** The tool that makes the calls, if any; with `sameInput` it receives the same input. */
   readonly through?: { readonly name: string; readonly sameInput?: boolean };
+  /** The tool that shows the others, if a rule can deny it. */
+  readonly shownBy?: string;
   open(workspace: Workspace): Promise<OpenDoor>;
 }
 
@@ -151,6 +153,37 @@ function protocolDoor(name: string, connect: (workspace: Workspace) => Promise<C
   };
 }
 
+/** A door whose client has the tools of search mode only. */
+function searchDoor(protocol: ProtocolVersion): Door {
+  return {
+    name: `call_tool, ${protocol} protocol`,
+    every: 1,
+    runs: true,
+    model: true,
+    through: { name: FORWARDING },
+    shownBy: SEARCHING,
+    async open(workspace) {
+      const client = await connectStdio(workspace, protocol, ['--trust', '--mode', 'search']);
+      const ask = (name: string, input: JsonObject) => client.callTool({ name, arguments: input });
+      return {
+        async decide(name, input) {
+          const { _meta } = await ask(FORWARDING, { name, input });
+          return toDecision((_meta?.['wield/error'] as { code?: string } | undefined)?.code);
+        },
+        async say(words, missing) {
+          const answers = [
+            await client.listTools({}, { cacheMode: 'refresh' }),
+            await ask(SEARCHING, { queries: [...words], limit: 50 }),
+          ];
+          for (const name of missing)
+            answers.push(await ask(FORWARDING, { name }), await ask('describe_tool', { name }));
+          return JSON.stringify(answers);
+        },
+      };
+    },
+  };
+}
+
 function adapterDoor({ name, list, call }: Adapter): Door {
   return {
     name,
@@ -198,6 +231,8 @@ export const DOORS: readonly Door[] = [
   ),
   protocolDoor('MCP over stdio, older protocol', stdio('older')),
   protocolDoor('MCP over stdio, newer protocol', stdio('newer')),
+  searchDoor('older'),
+  searchDoor('newer'),
   protocolDoor('MCP over HTTP', (workspace) => connectHttp(workspace, 'newer'), 4),
   ...ADAPTERS.map(adapterDoor),
   shellDoor('wield call', 20, (ref) => ['call', ref]),

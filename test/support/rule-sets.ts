@@ -14,6 +14,11 @@ export const BETWEEN = 'doorway-';
 export const TOOLS = ['file-read', 'file-write', 'deploy', 'lookup', 'read_skill'] as const;
 export type ToolName = (typeof TOOLS)[number];
 
+/** Tools of search mode that calls and listings go through; like `read_skill` they need not be listed (POL-12). */
+export const FORWARDING = 'call_tool';
+export const SEARCHING = 'search_tools';
+const ALWAYS: readonly string[] = ['read_skill', FORWARDING, SEARCHING];
+
 interface Pattern {
   readonly text: string;
   readonly about: readonly string[];
@@ -44,7 +49,7 @@ export interface Probe {
   readonly input: JsonObject;
 }
 
-const ALL = [...TOOLS, THROUGH, BETWEEN];
+const ALL = [...TOOLS, THROUGH, BETWEEN, FORWARDING, SEARCHING];
 
 // Written by hand, so that no pattern is parsed here.
 const PATTERNS: readonly Pattern[] = [
@@ -54,16 +59,16 @@ const PATTERNS: readonly Pattern[] = [
   { text: 'file-read', about: ['file-read'] },
   { text: 'File-Read', about: [] },
   { text: '{deploy,lookup}', about: ['deploy', 'lookup'] },
-  { text: '*oo*', about: ['lookup', THROUGH, BETWEEN] },
+  { text: '*oo*', about: ['lookup', THROUGH, BETWEEN, FORWARDING, SEARCHING] },
   { text: '[d-f]*', about: ['deploy', 'file-read', 'file-write', THROUGH, BETWEEN] },
-  { text: '[!d-f]*', about: ['lookup', 'read_skill'] },
+  { text: '[!d-f]*', about: ['lookup', ...ALWAYS] },
   { text: 'read_?kill', about: ['read_skill'] },
-  { text: '$*', about: ['read_skill'] },
+  { text: '$*', about: ALWAYS },
   { text: '$deploy', about: [] },
   { text: '#net', about: ['file-write'] },
-  { text: '#*', about: ['file-write', 'deploy', 'read_skill'] },
+  { text: '#*', about: ['file-write', 'deploy', ...ALWAYS] },
   { text: '#destructive', about: ['deploy'] },
-  { text: '#meta-internal', about: ['read_skill'] },
+  { text: '#meta-internal', about: ALWAYS },
   { text: THROUGH, about: [THROUGH] },
   { text: 'nobody', about: [] },
 ];
@@ -176,7 +181,7 @@ function judgeBy(
     if (first === undefined) return trust === set.userRules ? standard : 'allow';
     return first.directive === '' ? 'ask' : (first.directive.slice('$policy='.length) as Decision);
   });
-  if (tool === 'read_skill') return byRules.includes('deny') ? 'deny' : 'allow';
+  if (ALWAYS.includes(tool)) return byRules.includes('deny') ? 'deny' : 'allow';
   const byLists = lists.map((one): Decision => {
     const selecting = one.filter((each) => each.directive !== '$policy=deny' && applies(each));
     if (selecting.length === 0) return 'deny';

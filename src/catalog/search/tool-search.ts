@@ -44,10 +44,10 @@ interface SearchableListing {
   readonly skills: readonly Skill[];
 }
 
+export type ToolSearch = (listing: SearchableListing, query: string, limit: number) => Tool[];
+
 /** Creates a search over the visible tools of a catalog. The index is rebuilt only when tools or skills changed. */
-export function createToolSearch(
-  weights = WEIGHTS,
-): (listing: SearchableListing, query: string, limit: number) => Tool[] {
+export function createToolSearch(weights = WEIGHTS): ToolSearch {
   let known: (SearchableListing & { readonly visible: readonly Tool[]; readonly index: SearchIndex }) | undefined;
   return ({ tools, skills }, query, limit) => {
     if (known === undefined || !isSameList(tools, known.tools) || !isSameList(skills, known.skills)) {

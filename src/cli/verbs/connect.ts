@@ -26,17 +26,20 @@ import { checkServerName, findClientEnvironment, readScope, renewTrust, SCOPES }
 import { consent, DRY_RUN, printDiff, toShownDiff, YES } from '../consent.js';
 import { findOwnCommand, OWN_NAME } from '../own-command.js';
 import { printJson } from '../print.js';
+import { MODE, openProfile, PROFILE } from '../profile.js';
 import { printTable } from '../table.js';
 import { option, toggle, usageError, type Verb, type VerbCall } from '../verb.js';
 
 export const connect: Verb = {
   name: 'connect',
-  usage: 'connect [CLIENT] [--scope project|user] [--name NAME] [--dry-run | --print | --undo]',
+  usage:
+    'connect [CLIENT] [--scope project|user] [--name NAME] [--profile NAME] [--mode MODE] [--dry-run | --print | --undo]',
   summary: 'Add wield to the configuration of a client such as Claude Code or Cursor. Shows the change first.',
   examples: [
     'wield connect',
     'wield connect claude-code',
     'wield connect cursor --scope user',
+    'wield connect claude-code --profile review',
     'wield connect codex --undo',
   ],
   flags: {
@@ -44,6 +47,8 @@ export const connect: Verb = {
       choices: SCOPES,
     }),
     name: option('NAME', 'The name of the server in the client; wield by default'),
+    profile: PROFILE,
+    mode: MODE,
     print: toggle('Print the entry without writing it'),
     undo: toggle('Remove the entry, or restore the one it replaced'),
     'dry-run': DRY_RUN,
@@ -53,7 +58,7 @@ export const connect: Verb = {
   completes: CLIENTS.map((client) => client.id),
   async run(call) {
     const [id] = call.positionals;
-    const toolbox = call.toolbox();
+    const toolbox = openProfile(call);
     const environment = findClientEnvironment(toolbox);
     if (id === undefined) return listClients(call, environment);
     const client = findClient(id, 'wield connect');
@@ -157,7 +162,7 @@ function findScoped(client: Client, environment: ClientEnvironment, call: VerbCa
 }
 
 function findServer(
-  { terminal }: VerbCall,
+  { terminal, flags }: VerbCall,
   client: Client,
   { scope }: ClientFile,
   name: string,
@@ -166,7 +171,8 @@ function findServer(
   const own = findOwnCommand(terminal.io, scope === 'project');
   const directory = scope === 'project' ? (client.projectDirectory ?? workdir) : workdir;
   const place = directory === STARTS_IN_PROJECT ? [] : ['--cwd', directory];
-  return { ...own, name, args: [...own.args, 'serve', ...place] };
+  const view = ['profile', 'mode'].flatMap((flag) => (flags.has(flag) ? [`--${flag}`, String(flags.get(flag))] : []));
+  return { ...own, name, args: [...own.args, 'serve', ...view, ...place] };
 }
 
 function print(

@@ -8,6 +8,7 @@ import { needsTrust, type Tool } from '../../core/tool.js';
 import type { Caller } from '../../core/toolbox.js';
 import { commandProblems } from '../commands.js';
 import { printJson } from '../print.js';
+import { openProfile, PROFILE } from '../profile.js';
 import { oneLine, printTable } from '../table.js';
 import { option, toggle, usageError, type Verb } from '../verb.js';
 
@@ -16,7 +17,7 @@ const PERSON: Caller = { kind: 'person', door: 'cli' };
 export const list: Verb = {
   name: 'list',
   usage:
-    'list [--hidden] [--all] [--tag TAG] [--group GROUP] [--format FORMAT] [--installed [item…] | --available] [--json]',
+    'list [--hidden] [--all] [--tag TAG] [--group GROUP] [--format FORMAT] [--installed [item…] | --available] [--profile NAME] [--json]',
   summary: 'List the tools that can be called from this directory.',
   examples: ['wield list', 'wield list --all --json', 'wield list --tag api --tag slow', 'wield list --format skill'],
   flags: {
@@ -28,12 +29,13 @@ export const list: Verb = {
       repeats: true,
       choices: FORMATS,
     }),
+    profile: PROFILE,
     installed: toggle('List installed items with their state'),
     available: toggle('List all items of the sources'),
   },
   positionals: Number.POSITIVE_INFINITY,
   async run(call) {
-    const { terminal, flags, repeated, json, reserved, toolbox: open } = call;
+    const { terminal, flags, repeated, json, reserved } = call;
     if (flags.has('installed') || flags.has('available'))
       return (await import('./list-installed.js')).listInstalled(call);
     if (call.positionals.length > 0)
@@ -41,7 +43,7 @@ export const list: Verb = {
         `unexpected argument "${quoteOutside(call.positionals[0]!, 60)}"`,
         `wield show ${quoteOutside(call.positionals[0]!, 60)} shows a tool; items can be named with --installed`,
       );
-    const toolbox = open();
+    const toolbox = openProfile(call);
     const all = flags.has('all');
     const survey = await toolbox.catalog.survey({ caller: PERSON });
     const problems = [...survey.problems, ...commandProblems(survey, reserved)].filter(

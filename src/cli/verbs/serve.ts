@@ -12,6 +12,7 @@ import { limitConnections } from '../../mcp-server/connections.js';
 import { createMcpHttp, isLoopback, MCP_PATH, serveMcpStdio } from '../../mcp-server/index.js';
 import type { NodeToolbox } from '../../node.js';
 import { resolvePath } from '../io.js';
+import { MODE, openProfile, PROFILE } from '../profile.js';
 import type { Terminal } from '../terminal.js';
 import { option, toggle, usageError, type Verb, type VerbCall } from '../verb.js';
 
@@ -21,19 +22,26 @@ const MIN_TOKEN = 16;
 
 export const serve: Verb = {
   name: 'serve',
-  usage: 'serve [--http [HOST:]PORT] [--with GROUP]',
+  usage: 'serve [--http [HOST:]PORT] [--mode MODE] [--profile NAME] [--with GROUP]',
   summary: 'Serve the tools of this workdir to an agent over MCP, on stdio or HTTP.',
-  examples: ['wield serve', 'wield serve --http 7070', 'WIELD_TOKEN=… wield serve --http 0.0.0.0:7070'],
+  examples: [
+    'wield serve',
+    'wield serve --mode search',
+    'wield serve --http 7070',
+    'WIELD_TOKEN=… wield serve --http 0.0.0.0:7070',
+  ],
   flags: {
     http: option('[HOST:]PORT', 'Serve over HTTP at /mcp; the default host is 127.0.0.1'),
     'token-file': option('FILE', 'Require this bearer token (or set WIELD_TOKEN)'),
+    mode: MODE,
+    profile: PROFILE,
     with: option('GROUP,…', 'Also offer these built-in tools'),
     trust: toggle('Trust this workspace while the server runs'),
   },
   positionals: 0,
   runsUntilStopped: true,
   async run(call) {
-    const toolbox = call.toolbox({
+    const toolbox = openProfile(call, {
       guard: true,
       // A client must not wait long for its first list; servers that answer later are announced as a change.
       upstreamPatienceMs: 5000,

@@ -8,9 +8,9 @@ import { nearest } from '../../../core/text.js';
 import type { Tool } from '../../../core/tool.js';
 import type { Survey } from '../../../core/toolbox.js';
 
-export function ruleProblems({ lists, rules, projectRules }: Policy, survey: Survey): Problem[] {
+export function ruleProblems({ lists, rules, projectRules, profileRules = [] }: Policy, survey: Survey): Problem[] {
   const tools = [...survey.tools, ...survey.unlisted, ...survey.denied.map(({ tool }) => tool)];
-  const all = [...lists.flatMap((list) => list.rules), ...rules, ...projectRules];
+  const all = [...lists.flatMap((list) => list.rules), ...rules, ...projectRules, ...profileRules.flat()];
   return all.flatMap((rule) => findProblem(rule, tools) ?? []);
 }
 

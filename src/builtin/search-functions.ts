@@ -1,0 +1,138 @@
+// What `search_tools` and `describe_tool` of search mode do (SRV-9).
+
+import type { Catalog } from '../catalog/catalog.js';
+import type { CascadeResolver } from '../core/cascade.js';
+import { isToolError } from '../core/error.js';
+import { describeForModel } from '../core/model-text.js';
+import { textPart } from '../core/result.js';
+import { NO_PARAMETERS } from '../core/schema.js';
+import type { Snapshot } from '../core/snapshot.js';
+import { quoteOutside } from '../core/text.js';
+import { NO_TRAITS, type Tool } from '../core/tool.js';
+import type { Caller } from '../core/toolbox.js';
+import { toRemoteUri } from '../core/upstream.js';
+import { WHOLE_VIEW } from '../core/view.js';
+import { newNameOf, toFace } from '../policy/view.js';
+import { splitDenied } from '../runtime/denied.js';
+import type { SearchTools } from '../runtime/search.js';
+import { readSettled } from '../runtime/settled.js';
+import type { BuiltinFunction } from './builtin.js';
+import { toSignature } from './signature.js';
+
+export interface SearchFunctionsOptions {
+  readonly catalog: () => Catalog;
+  readonly cascade: () => CascadeResolver;
+  readonly search: SearchTools;
+}
+
+const LIMIT = 10;
+const MAX_SIGNATURE = 300;
+const MAX_DESCRIPTION = 140;
+
+export function createSearchFunctions({ catalog, cascade, search }: SearchFunctionsOptions) {
+  const mayName = (tool: Tool, caller: Caller, snapshot: Snapshot): boolean => {
+    const { skills } = catalog().list(snapshot);
+    const narrowingOf = (one: Tool) => cascade().narrowingAbove(one, skills, snapshot);
+    return splitDenied([tool], caller, snapshot.policy, narrowingOf).denied.length === 0;
+  };
+  // Throws `not_found`, or `unavailable` if the tool may be one of a server that is down.
+  const find = (name: string, caller: Caller, snapshot: Snapshot): Tool | Promise<Tool> => {
+    const { view } = snapshot.settings;
+    const isModel = caller.kind === 'model';
+    const target = (isModel ? view.originals.get(name) : undefined) ?? name;
+    const reach = {
+      snapshot,
+      visibleOnly: isModel,
+      offeredOnly: isModel,
+      namedOnly: true,
+      mayName: (tool: Tool) =>
+        mayName(tool, caller, snapshot) && (!isModel || target !== name || newNameOf(tool, view) === undefined),
+    };
+    const read = (): Tool => toFace(catalog().find(target, reach), isModel ? view : WHOLE_VIEW);
+    return readSettled(catalog(), snapshot, read, target);
+  };
+
+  const searchAll: BuiltinFunction<{ queries: readonly string[]; limit?: number }> = async (
+    { queries, limit = LIMIT },
+    _context,
+    internals,
+  ) => {
+    const { caller, snapshot } = internals!;
+    const ranked = await Promise.all(queries.map((query) => search(query, limit, caller, snapshot)));
+    const found = mergeByRank(queries, ranked).slice(0, limit);
+    const down = findDown(catalog(), snapshot).filter((server) => mayName(anyToolOf(server), caller, snapshot));
+    const lines = [
+      ...(found.length === 0 ? ['No tool matches. Try other words.'] : found.map(toLine)),
+      ...(down.length === 0 ? [] : [`Not searched, because the server is not available: ${down.join(', ')}`]),
+    ];
+    return { content: [textPart(lines.join('\n'))], structured: { tools: found.map(({ name }) => name) } };
+  };
+  const describe: BuiltinFunction<{ name: string }> = async ({ name }, _context, internals) => {
+    const { caller, snapshot } = internals!;
+    const tool = await find(name, caller, snapshot);
+    const { readOnly, destructive, idempotent, openWorld } = tool.traits;
+    return {
+      name: tool.name,
+      description: describeForModel(tool, snapshot.trusted),
+      input: tool.input.json,
+      ...(tool.output === undefined ? {} : { output: tool.output.json }),
+      ...Object.fromEntries(
+        Object.entries({ readOnly, destructive, idempotent, openWorld }).filter(([, hint]) => hint !== undefined),
+      ),
+    };
+  };
+  return { search: searchAll, describe };
+}
+
+/** Merges rankings: tools named exactly, then by their best rank, then by how many queries found them. */
+export function mergeByRank(queries: readonly string[], ranked: readonly (readonly Tool[])[]): readonly Tool[] {
+  const places = new Map<Tool, { best: number; sum: number; isNamed: boolean }>();
+  for (const [at, tools] of ranked.entries()) {
+    for (const [rank, tool] of tools.entries()) {
+      const place = places.get(tool) ?? { best: rank, sum: 0, isNamed: false };
+      places.set(tool, {
+        best: Math.min(place.best, rank),
+        sum: place.sum + 1 / (rank + 1),
+        isNamed: place.isNamed || tool.name === queries[at]!.trim(),
+      });
+    }
+  }
+  return [...places]
+    .sort(([, a], [, b]) => Number(b.isNamed) - Number(a.isNamed) || a.best - b.best || b.sum - a.sum)
+    .map(([tool]) => tool);
+}
+
+function toLine(tool: Tool): string {
+  const signature = quoteOutside(toSignature(tool.input.json), MAX_SIGNATURE);
+  const description = quoteOutside(tool.description.trim(), MAX_DESCRIPTION);
+  return `${tool.name}${signature}${description === '' ? '' : ` — ${description}`}`;
+}
+
+// Servers whose tools are not known because they could not be started or may not be.
+function findDown(catalog: Catalog, snapshot: Snapshot): string[] {
+  const { servers } = snapshot.servers;
+  if (servers.length === 0) return [];
+  const known = new Set(catalog.list(snapshot).tools.map(({ origin }) => origin.server));
+  return servers.flatMap(({ name }) => {
+    if (known.has(name)) return [];
+    try {
+      catalog.find(toRemoteUri(name, 'any'), { snapshot });
+    } catch (error) {
+      if (isToolError(error) && error.code !== 'not_found') return [name];
+    }
+    return [];
+  });
+}
+
+// A made-up tool of a server: rules that deny it deny the server as a whole.
+function anyToolOf(server: string): Tool {
+  const json = NO_PARAMETERS;
+  return {
+    name: `${server}_any`,
+    description: '',
+    input: { json, check: (value) => ({ ok: true, value }) },
+    action: { kind: 'delegate', ref: '', ownInput: true },
+    origin: { format: 'mcp', uri: null, directory: null, source: null, digest: null, server, owner: 'upstream' },
+    traits: NO_TRAITS,
+  };
+}

@@ -1,0 +1,97 @@
+// Search mode: three built-in tools instead of the whole catalog (SRV-9), and when a model is shown them.
+
+import { BUILTIN_TAG } from '../core/tag.js';
+import { estimateTokens } from '../core/tokens.js';
+import type { Tool } from '../core/tool.js';
+import type { View } from '../core/view.js';
+import { CALL_TOOL, DESCRIBE_TOOL, SEARCH_TOOLS } from '../core/view.js';
+import { toLazyTool } from '../formats/module/lazy.js';
+import { QUERY_RESULT } from './query-result.js';
+import { READ_RESULT } from './read-result.js';
+import type { SearchFunctionsOptions } from './search-functions.js';
+
+const OWN: readonly string[] = [SEARCH_TOOLS, DESCRIBE_TOOL, CALL_TOOL];
+const SHOWN: readonly string[] = [...OWN, READ_RESULT, QUERY_RESULT];
+// In mode `auto`, more tools or tokens than these are searched.
+const MANY_TOOLS = 40;
+const MANY_TOKENS = 8000;
+
+/** Whether a built-in tool belongs to search mode only. */
+export function isSearchTool({ name }: Pick<Tool, 'name'>): boolean {
+  return OWN.includes(name);
+}
+
+/** Returns what a model is shown of the tools that it may call; `isOffered` tells the built-in tools asked for. */
+export function showInMode(
+  tools: readonly Tool[],
+  { mode }: View,
+  isOffered: (tool: Tool) => boolean,
+): readonly Tool[] {
+  if (mode === 'all') return tools;
+  const others = tools.filter((tool) => tool.origin.builtin !== true || !isSearchTool(tool));
+  if (mode === 'auto' && !isMuch(others.filter(({ origin }) => origin.builtin !== true))) return others;
+  return tools.filter((tool) => tool.origin.builtin === true && (SHOWN.includes(tool.name) || isOffered(tool)));
+}
+
+function isMuch(tools: readonly Tool[]): boolean {
+  if (tools.length > MANY_TOOLS) return true;
+  return tools.reduce((sum, tool) => sum + tokensOf(tool), 0) > MANY_TOKENS;
+}
+
+const known = new WeakMap<Tool, number>();
+
+function tokensOf(tool: Tool): number {
+  let tokens = known.get(tool);
+  if (tokens === undefined) {
+    const { name, description, input, output } = tool;
+    tokens = estimateTokens(JSON.stringify({ name, description, input: input.json, output: output?.json }));
+    known.set(tool, tokens);
+  }
+  return tokens;
+}
+
+const NAME = { type: 'string' } as const;
+
+/** Creates the three tools. `call_tool` is never run: runtime/call.ts makes the call that it names. */
+export function createSearchModeTools(options: SearchFunctionsOptions): Tool[] {
+  const functions = async () => (await import('./search-functions.js')).createSearchFunctions(options);
+  const tags = [BUILTIN_TAG];
+  return [
+    toLazyTool({
+      name: SEARCH_TOOLS,
+      description: 'Find tools by what they do. Give one query per step of the task.',
+      inputSchema: {
+        type: 'object',
+        properties: {
+          queries: { type: 'array', items: { type: 'string' }, minItems: 1, maxItems: 5 },
+          limit: { type: 'integer', minimum: 1, maximum: 50, description: 'Default 10' },
+        },
+        required: ['queries'],
+      },
+      traits: { readOnly: true, tags },
+      internal: true,
+      load: async () => (await functions()).search,
+    }),
+    toLazyTool({
+      name: DESCRIBE_TOOL,
+      description: 'Show the full description and input schema of a tool.',
+      inputSchema: { type: 'object', properties: { name: NAME }, required: ['name'] },
+      traits: { readOnly: true, tags },
+      internal: true,
+      load: async () => (await functions()).describe,
+    }),
+    toLazyTool({
+      name: CALL_TOOL,
+      description: 'Call a tool that search_tools found.',
+      inputSchema: {
+        type: 'object',
+        properties: { name: NAME, input: { type: 'object', additionalProperties: true } },
+        required: ['name'],
+      },
+      traits: { tags },
+      load: async () => () => {
+        throw new TypeError(`${CALL_TOOL} is not run`);
+      },
+    }),
+  ];
+}

@@ -1,0 +1,40 @@
+// The flags --profile and --mode.
+
+import { nearest, quoteOutside } from '../core/text.js';
+import { MODES, type Mode } from '../core/view.js';
+import type { NodeToolbox, NodeToolboxOptions } from '../node.js';
+import { option, usageError, type VerbCall } from './verb.js';
+
+export const PROFILE = option('NAME', 'Only what this profile of the configuration allows');
+export const MODE = option('MODE', 'all, search (tools that find and call the others) or auto', { choices: MODES });
+
+/** Opens the toolbox with the profile and mode of the flags. Throws `usage` if there is no such profile or mode. */
+export function openProfile(call: VerbCall, options: Partial<NodeToolboxOptions> = {}): NodeToolbox {
+  const profile = call.flags.get('profile');
+  const toolbox = call.toolbox({
+    ...options,
+    ...(profile === undefined ? {} : { profile: String(profile) }),
+    ...(call.flags.has('mode') ? { mode: readMode(String(call.flags.get('mode'))) } : {}),
+  });
+  if (profile !== undefined) assertProfile(toolbox, String(profile));
+  return toolbox;
+}
+
+function readMode(text: string): Mode {
+  const mode = MODES.find((known) => known === text);
+  if (mode === undefined) throw usageError(`unknown mode "${quoteOutside(text, 40)}"`, `use ${MODES.join(', ')}`);
+  return mode;
+}
+
+function assertProfile(toolbox: NodeToolbox, name: string): void {
+  const { profiles } = toolbox.state.configuration();
+  if (profiles.has(name)) return;
+  const names = [...profiles.keys()];
+  const [close = names[0]] = nearest(name, names);
+  throw usageError(
+    `unknown profile "${quoteOutside(name, 60)}"`,
+    close === undefined
+      ? `define it in ~/.wield/config.toml: [profiles.${quoteOutside(name, 60)}] tools = ["…"]`
+      : `did you mean ${close}? wield config shows all profiles`,
+  );
+}

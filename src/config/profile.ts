@@ -1,0 +1,119 @@
+// Profiles of the configuration: named views that narrow what a client may use (POL-24).
+
+import type { AllowList, Policy, Rule } from '../core/rule.js';
+import type { Settings, ToolSettings } from '../core/settings.js';
+import type { Mode } from '../core/view.js';
+import type { ConfigValue } from './value.js';
+
+export interface Profile {
+  /** Selectors of each layer; every list must select a call. */
+  readonly lists: readonly AllowList[];
+  readonly rules: readonly (readonly Rule[])[];
+  readonly mode?: Mode;
+  /** Variables that may be passed to tools, per layer. */
+  readonly env: readonly (readonly string[])[];
+}
+
+/** Collects the profiles of all layers, highest first. */
+export function toProfiles(values: readonly ConfigValue[]): ReadonlyMap<string, Profile> {
+  const profiles = new Map<string, Profile>();
+  for (const value of values) {
+    const [table, name, key] = value.path;
+    if (table !== 'profiles' || name === undefined) continue;
+    const { lists, rules, env, ...more } = profiles.get(name) ?? { lists: [], rules: [], env: [] };
+    const added = readKey(name, key!, value);
+    profiles.set(name, {
+      ...more,
+      ...(added.mode === undefined ? {} : { mode: added.mode }),
+      lists: [...lists, ...(added.lists ?? [])],
+      rules: [...rules, ...(added.rules ?? [])],
+      env: [...env, ...(added.env ?? [])],
+    });
+  }
+  return profiles;
+}
+
+function readKey(name: string, key: string, { value, rules = [], file, line }: ConfigValue): Partial<Profile> {
+  if (key === 'tools') return { lists: [{ of: `profile ${name}`, rules, file, line }] };
+  if (key === 'rules') return { rules: [rules] };
+  return key === 'mode' ? { mode: value as Mode } : { env: [value as readonly string[]] };
+}
+
+interface Narrowed {
+  readonly settings: Settings;
+  readonly policy: Policy;
+}
+
+interface Narrowable extends Narrowed {
+  readonly profiles: ReadonlyMap<string, Profile>;
+}
+
+/** Whether a list of names and prefixes, which end in `*`, passes a variable on. */
+type IsGranted = (name: string, pass: readonly string[]) => boolean;
+
+export interface NarrowingOptions {
+  readonly profile: string | undefined;
+  /** Overrides that of the configuration and the profile. */
+  readonly mode: Mode | undefined;
+  readonly isGranted: IsGranted;
+}
+
+/** Wraps a reader of the configuration so that a profile and a mode apply; the same object until a file changed. */
+export function createNarrowing<Read extends Narrowable>(
+  read: (workdir: string) => Read,
+  { profile, mode, isGranted }: NarrowingOptions,
+): (workdir: string) => Read {
+  if (profile === undefined && mode === undefined) return read;
+  const known = new WeakMap<Read, Read>();
+  return (workdir) => {
+    const whole = read(workdir);
+    let narrowed = known.get(whole);
+    if (narrowed === undefined) {
+      const { settings, policy } = profile === undefined ? whole : narrowByProfile(whole, profile, isGranted);
+      const view = mode === undefined ? settings.view : { ...settings.view, mode };
+      // Inherits what is computed on demand.
+      narrowed = Object.freeze(
+        Object.create(whole, {
+          settings: { value: { ...settings, view }, enumerable: true },
+          policy: { value: policy, enumerable: true },
+        }),
+      ) as Read;
+      known.set(whole, narrowed);
+    }
+    return narrowed;
+  };
+}
+
+// An unknown profile allows nothing.
+function narrowByProfile({ settings, policy, profiles }: Narrowable, name: string, isGranted: IsGranted): Narrowed {
+  const profile = profiles.get(name);
+  if (profile === undefined) return { settings, policy: { ...policy, fault: policy.fault ?? `no profile "${name}"` } };
+  const { lists, rules, mode = settings.view.mode, env } = profile;
+  const narrow = (pass: readonly string[]): readonly string[] =>
+    env.reduce((left, only) => intersect(left, only, isGranted), pass);
+  const tools = [...settings.tools].map(([tool, own]): [string, ToolSettings] => [
+    tool,
+    own.pass === undefined ? own : { ...own, pass: narrow(own.pass) },
+  ]);
+  return {
+    settings: {
+      ...settings,
+      view: { ...settings.view, mode, profile: name },
+      env: { pass: narrow(settings.env.pass) },
+      tools: new Map(tools),
+    },
+    policy: { ...policy, lists: [...policy.lists, ...lists], profileRules: rules },
+  };
+}
+
+// Returns the entries that grant what both lists grant.
+function intersect(pass: readonly string[], only: readonly string[], isGranted: IsGranted): readonly string[] {
+  const both = (one: string, other: string): string | undefined => {
+    if (one === other) return one;
+    if (!other.endsWith('*')) return isGranted(other, [one]) ? other : undefined;
+    if (!one.endsWith('*')) return isGranted(one, [other]) ? one : undefined;
+    const [wide, narrow] = one.length < other.length ? [one, other] : [other, one];
+    return narrow.startsWith(wide.slice(0, -1)) ? narrow : undefined;
+  };
+  return [...new Set(pass.flatMap((one) => only.flatMap((other) => both(one, other) ?? [])))];
+}

@@ -1,0 +1,35 @@
+// `call_tool` of search mode: a call of it is a call of the tool that its input names, and nothing else (SRV-9).
+
+import { CODE } from '../core/caller.js';
+import { isToolError } from '../core/error.js';
+import { isRecord, type Json } from '../core/json.js';
+import { CALL_TOOL } from '../core/view.js';
+import { decide } from '../policy/decide.js';
+import { findTool, rulesFor } from './find.js';
+import type { CallParts, CallScope } from './parts.js';
+import { checkInput, readInput } from './prepare.js';
+
+export interface Forwarded {
+  readonly ref: string;
+  readonly input: Json;
+}
+
+/**
+ * Returns the call that a call of `call_tool` makes; undefined if it cannot be made, which the call itself then reports.
+ * The call is made in place of it, so that policy, approval, progress, limits and record are those of a direct call.
+ */
+export async function readForwarded(parts: CallParts, raw: unknown, scope: CallScope): Promise<Forwarded | undefined> {
+  const { snapshot, options } = scope;
+  if (options.fault !== undefined) return undefined;
+  try {
+    const tool = await findTool(parts, CALL_TOOL, scope);
+    if (tool.origin.builtin !== true) return undefined;
+    const input = await checkInput(tool, readInput(tool, raw, snapshot.settings).input);
+    const { verdict } = decide({ tool, input }, options.caller ?? CODE, rulesFor(parts, tool, scope));
+    if (verdict !== 'allow' || !isRecord(input)) return undefined;
+    return { ref: String(input.name), input: (input.input ?? {}) as Json };
+  } catch (error) {
+    if (!isToolError(error)) throw error;
+    return undefined;
+  }
+}

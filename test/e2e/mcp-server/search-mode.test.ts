@@ -1,0 +1,233 @@
+// Search mode: five tools find, describe and call all others.
+
+import { existsSync, readFileSync } from 'node:fs';
+import { join, resolve } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import type { Client } from '@modelcontextprotocol/client';
+import { describe, expect } from 'vitest';
+import { estimateTokens } from '../../../src/core/tokens.js';
+import { defineTool } from '../../../src/index.js';
+import { json, wield } from '../../support/cli.js';
+import { ACCEPT, connectAsking, connectStdio, type ProtocolVersion } from '../../support/clients.js';
+import { shellScript } from '../../support/shell-script.js';
+import { spec, specIf } from '../../support/spec.js';
+import { createUpstreamWorkspace } from '../../support/upstream-workspace.js';
+import { createWorkspace, type Workspace } from '../../support/workspace.js';
+
+const FIVE = ['call_tool', 'describe_tool', 'query_result', 'read_result', 'search_tools'];
+const SEARCH = ['--trust', '--mode', 'search'];
+const VERSIONS: readonly ProtocolVersion[] = ['older', 'newer'];
+const MODEL = { caller: { kind: 'model', door: 'test' } } as const;
+
+interface Said {
+  readonly text: string;
+  readonly code?: string;
+}
+
+async function ask(client: Client, name: string, args: object): Promise<Said> {
+  const { content, _meta } = await client.callTool({ name, arguments: args as Record<string, unknown> });
+  const text = (content as { text?: string }[]).map((part) => part.text ?? '').join('\n');
+  return { text, code: (_meta?.['wield/error'] as { code?: string } | undefined)?.code };
+}
+
+const namesOf = async (client: Client): Promise<string[]> =>
+  (await client.listTools()).tools.map(({ name }) => name).sort();
+
+function createTools(): Workspace {
+  const workspace = createWorkspace();
+  workspace.script('greet', shellScript('echo "Hello, $WIELD_PARAM_WHO"', '@param *who string Whom to greet'));
+  workspace.script('deploy', shellScript('echo deployed', '@param *branch string Branch', '@destructive'));
+  workspace.script('secret', shellScript('echo secret', '@hidden'));
+  workspace.script('orders', shellScript('seq 1 9000', '@tag shop'));
+  return workspace;
+}
+
+describe('search mode', () => {
+  for (const protocol of VERSIONS) {
+    spec('SRV-9', `lists five tools that find, describe and call the others (${protocol} protocol)`, async () => {
+      const client = await connectStdio(createTools(), protocol, SEARCH);
+      expect(await namesOf(client)).toEqual(FIVE);
+      const found = await ask(client, 'search_tools', { queries: ['orders', 'deploy a branch'] });
+      const lines = found.text.split('\n');
+      // Named exactly.
+      expect(lines[0]).toMatch(/^orders\(\) — /);
+      expect(lines[1]).toMatch(/^deploy\(\{ branch: string \}\) — /);
+      expect(found.text).not.toContain('secret');
+      const described = JSON.parse((await ask(client, 'describe_tool', { name: 'greet' })).text);
+      expect(described).toMatchObject({ name: 'greet', input: { required: ['who'] } });
+      expect(await ask(client, 'call_tool', { name: 'greet', input: { who: 'Ada' } })).toMatchObject({
+        text: 'Hello, Ada\n',
+      });
+      const stored = await ask(client, 'call_tool', { name: 'orders' });
+      const id = /r_[\w-]+/.exec(stored.text)![0];
+      expect((await ask(client, 'query_result', { id, lines: '8999' })).text).toBe('8999\n');
+    });
+  }
+
+  spec('SRV-9', 'errors are those of the tool, and hidden and unknown ones do not differ', async () => {
+    const client = await connectStdio(createTools(), 'newer', SEARCH);
+    const wrong = await ask(client, 'call_tool', { name: 'greet', input: { wo: 'Ada' } });
+    expect(wrong).toMatchObject({ code: 'invalid_input', text: expect.stringContaining('unknown parameter "wo"') });
+    const same = async (name: string) => {
+      const answers = [
+        await ask(client, 'call_tool', { name, input: {} }),
+        await ask(client, 'describe_tool', { name }),
+      ];
+      return JSON.stringify(answers).replaceAll(name, 'NAME');
+    };
+    expect(await same('secret')).toBe(await same('zzzzzz'));
+    expect(await same('secret')).toContain('not_found');
+    expect(await ask(client, 'call_tool', { nam: 'greet' })).toMatchObject({ code: 'invalid_input' });
+    expect(await ask(client, 'search_tools', { queries: [] })).toMatchObject({ code: 'invalid_input' });
+    expect(await ask(client, 'search_tools', { queries: ['zzzzzz'] })).toMatchObject({
+      text: 'No tool matches. Try other words.',
+    });
+  });
+
+  for (const protocol of VERSIONS) {
+    spec('SRV-9 SRV-6 OBS-1', `approval and record name the called tool (${protocol} protocol)`, async () => {
+      const workspace = createTools();
+      const questions: string[] = [];
+      workspace.config('mode = "search"\n');
+      const client = await connectAsking(workspace, protocol, 'stdio', (message) => {
+        questions.push(message);
+        return ACCEPT;
+      });
+      expect((await ask(client, 'call_tool', { name: 'deploy', input: { branch: 'main' } })).text).toBe('deployed\n');
+      expect(questions).toEqual([expect.stringContaining('deploy')]);
+      const { records } = json(await wield(workspace, ['audit', '--json']));
+      // In the newer protocol version the question ends one request, and the answer begins another.
+      expect(new Set(records.map(({ tool }: { tool: string }) => tool))).toEqual(new Set(['deploy']));
+    });
+  }
+
+  spec('SRV-9', 'progress and cancellation are those of the tool', async () => {
+    let stopped = false;
+    const slow = defineTool({
+      name: 'slow',
+      description: 'Waits.',
+      execute: async (_input: object, { progress, signal }) => {
+        progress(1, 2, 'half');
+        while (!signal.aborted) await new Promise((resolve) => setTimeout(resolve, 5));
+        stopped = true;
+      },
+    });
+    const toolbox = createWorkspace().toolbox({ tools: [slow], mode: 'search' });
+    const controller = new AbortController();
+    const seen: unknown[] = [];
+    const result = await toolbox.call(
+      'call_tool',
+      { name: 'slow' },
+      {
+        ...MODEL,
+        signal: controller.signal,
+        onProgress: (progress) => {
+          seen.push(progress);
+          controller.abort();
+        },
+      },
+    );
+    expect(result.error).toMatchObject({ code: 'cancelled', message: expect.stringContaining('slow') });
+    expect(seen).toEqual([{ done: 1, total: 2, message: 'half' }]);
+    await expect.poll(() => stopped).toBe(true);
+  });
+
+  spec('SRV-9 POL-12', 'a rule can deny call_tool, also by the name that it is given', async () => {
+    const workspace = createTools();
+    workspace.config('allowed-tools = "* call_tool(name=greet,$deny)"\nmode = "search"\n');
+    const toolbox = workspace.toolbox({ trust: true });
+    const call = (name: string, input: object) => toolbox.call('call_tool', { name, input }, MODEL);
+    expect((await call('greet', { who: 'Ada' })).error).toMatchObject({ code: 'denied' });
+    expect((await call('orders', {})).ok).toBe(true);
+    workspace.config('allowed-tools = "* call_tool($deny)"\nmode = "search"\n');
+    expect((await call('orders', {})).error).toMatchObject({ code: 'denied' });
+    workspace.config('mode = "all"\n');
+    expect((await call('orders', {})).error).toMatchObject({ code: 'not_found' });
+  });
+
+  spec('SRV-9 UPS-4', 'a server that is down differs from a tool that does not exist', async () => {
+    const workspace = createUpstreamWorkspace({ near: {}, far: { more: { command: '/nonexistent/server' } } });
+    const client = await connectStdio(workspace, 'newer', SEARCH);
+    const found = await ask(client, 'search_tools', { queries: ['say it again'] });
+    expect(found.text).toMatch(/^near_echo\(\{ text: string \}\) — Say it again\./);
+    expect(found.text).toContain('Not searched, because the server is not available: far');
+    expect((await ask(client, 'call_tool', { name: 'far_echo' })).code).toBe('unavailable');
+    expect((await ask(client, 'describe_tool', { name: 'far_echo' })).code).toBe('unavailable');
+    expect((await ask(client, 'call_tool', { name: 'near_ech' })).code).toBe('not_found');
+    // A server whose tools are all denied is not named.
+    workspace.config('allowed-tools = "* far_*($deny)"\n');
+    expect((await ask(client, 'search_tools', { queries: ['say it again'] })).text).not.toContain('far');
+    expect((await ask(client, 'call_tool', { name: 'near_echo', input: { text: 'hi' } })).text).toBe('hi');
+  });
+
+  spec('SRV-25 SRV-4', 'auto begins above 40 tools or 8,000 tokens, and clients are notified', async () => {
+    const workspace = createWorkspace();
+    workspace.config('mode = "auto"\n');
+    for (let at = 0; at < 40; at++) workspace.script(`tool-${at}`, shellScript('echo'));
+    let changes = 0;
+    const client = await connectStdio(workspace, 'older', ['--trust'], () => changes++);
+    expect(await namesOf(client)).toHaveLength(42);
+    expect((await ask(client, 'search_tools', { queries: ['tool-7'] })).text).toMatch(/^tool-7\(/);
+    workspace.script('tool-40', shellScript('echo'));
+    await expect.poll(() => changes, { timeout: 10_000 }).toBeGreaterThan(0);
+    expect(await namesOf(client)).toEqual(FIVE);
+    const wordy = createWorkspace();
+    for (let at = 0; at < 4; at++)
+      wordy.script(`tool-${at}`, `#!/bin/sh\n# @description ${'Many words about it. '.repeat(500)}\necho\n`);
+    const shown = await wordy.toolbox({ mode: 'auto' }).list(MODEL);
+    expect(shown.map(({ name }) => name).sort()).toEqual(FIVE);
+  });
+
+  spec(
+    'SRV-9 SRV-14',
+    'built-in tools that were asked for are listed too, and skills are read through call_tool',
+    async () => {
+      const workspace = createTools();
+      workspace.write('.agents/skills/notes/SKILL.md', '---\nname: notes\ndescription: Keep notes.\n---\nWrite.\n');
+      const client = await connectStdio(workspace, 'newer', [...SEARCH, '--with', 'workdir']);
+      expect(await namesOf(client)).toEqual([...FIVE, 'workdir']);
+      expect(client.getInstructions()).toContain('Use call_tool to call read_skill');
+      const read = await ask(client, 'call_tool', { name: 'read_skill', input: { skill_name: 'notes' } });
+      expect(read.text).toContain('Write.');
+      expect((await wield(workspace, ['serve', '--mode', 'few'])).stderr).toContain('mode');
+    },
+  );
+});
+
+const ROOT = fileURLToPath(new URL('../../..', import.meta.url));
+const CORPORA = process.env.WIELD_CORPORA ?? resolve(ROOT, '..', 'shared/corpora');
+const SCHEMAS = join(CORPORA, 'schemas/mcp-tools.jsonl');
+
+specIf(
+  existsSync(SCHEMAS),
+  `no corpus at ${CORPORA}`,
+  'SRV-9 TOOL-3',
+  'thousands of real tools cost at most 600 tokens, and each is found by its name and called',
+  async () => {
+    const seen = new Set<string>();
+    const tools = readFileSync(SCHEMAS, 'utf8')
+      .trim()
+      .split('\n')
+      .map((line) => JSON.parse(line))
+      .map(({ server, name, ...tool }) => ({
+        ...tool,
+        name: `t${`${server}_${name}`.replace(/[^\w-]/g, '-').slice(-60)}`,
+      }))
+      .filter(({ name }) => !seen.has(name) && seen.add(name))
+      .map(({ name, description, inputSchema }) => ({
+        name,
+        description: description || name,
+        inputSchema,
+        execute: () => name,
+      }));
+    const toolbox = createWorkspace().toolbox({ tools: tools as never, mode: 'search' });
+    const { listForClients } = await import('../../../src/mcp-server/listing.js');
+    const listed = JSON.stringify({ tools: await listForClients(toolbox) });
+    expect(estimateTokens(listed)).toBeLessThanOrEqual(600);
+    for (const { name } of tools) {
+      const found = await toolbox.call('search_tools', { queries: ['send a mail', name], limit: 3 }, MODEL);
+      expect((found.content[0] as { text: string }).text.split('(')[0]).toBe(name);
+    }
+  },
+  120_000,
+);
