@@ -9,20 +9,20 @@ export const READ_RESULT = 'read_result';
 export function createReadResultTool(): Tool {
   return toLazyTool({
     name: READ_RESULT,
-    description: 'Read more of a result that was too large to be shown: by page, by lines, or by offset in bytes.',
+    description: 'Read a large result by page, lines, or offset in bytes.',
     inputSchema: {
       type: 'object',
       properties: {
-        id: { type: 'string', description: 'Id of the result, r_…' },
+        id: { type: 'string', description: 'r_…' },
         page: {
           type: 'integer',
           minimum: 1,
-          description: 'Page, from 1; the first page of JSON is its shape',
+          description: 'From 1; page 1 of JSON is its shape',
         },
         lines: {
           type: 'string',
           pattern: '^[1-9][0-9]{0,9}(-[1-9][0-9]{0,9})?$',
-          description: 'Lines, from 1: "10" or "10-20"',
+          description: '"10" or "10-20"',
         },
         offset: { type: 'integer', minimum: 0, description: 'First byte, from 0' },
         limit: { type: 'integer', minimum: 1, description: 'Number of bytes' },
@@ -40,7 +40,7 @@ export function createReadResultTool(): Tool {
         lines: { type: 'string' },
         offset: { type: 'integer' },
         bytes: { type: 'integer' },
-        next_offset: { type: 'integer', description: 'Offset of the next byte; absent at the end' },
+        next_offset: { type: 'integer' },
       },
       required: ['id', 'size', 'kind'],
     },
