@@ -24,8 +24,8 @@ echo "hello $WIELD_PARAM_NAME"
 test.each([
   { args: ['version'], atMost: 8 * KILOBYTE },
   { args: ['--help'], atMost: 8 * KILOBYTE },
-  { args: ['list'], atMost: 450 * KILOBYTE },
-  { args: ['call', 'hello', '--name', 'Ada'], atMost: 480 * KILOBYTE },
+  { args: ['list'], atMost: 460 * KILOBYTE },
+  { args: ['call', 'hello', '--name', 'Ada'], atMost: 490 * KILOBYTE },
 ])('wield $args.0 loads few bytes of itself', async ({ args, atMost }) => {
   const workspace = createWorkspace();
   workspace.script('hello', HELLO);
