@@ -57,6 +57,15 @@ const CHUNKS = {
   clients: ['clients/', 'cli/clients.ts', 'cli/consent.ts'],
   // Search, and search mode.
   search: ['builtin/search-functions.ts', 'builtin/signature.ts', 'runtime/forward.ts', 'catalog/search/'],
+  // The server, and its part that needs the SDK.
+  serving: [
+    'mcp-server/',
+    '!mcp-server/server.ts',
+    '!mcp-server/offers.ts',
+    '!mcp-server/sdk-stdio.ts',
+    '!mcp-server/sdk-http.ts',
+  ],
+  'mcp-sdk': ['mcp-server/server.ts', 'mcp-server/offers.ts', 'mcp-server/sdk-stdio.ts', 'mcp-server/sdk-http.ts'],
   // Large results and documents.
   results: [
     'builtin/query-stored.ts',

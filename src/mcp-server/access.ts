@@ -16,18 +16,26 @@ export function isLoopback(host: string): boolean {
   return LOOPBACK.has(host) || /^127(?:\.\d{1,3}){3}$/.test(host);
 }
 
-/** Returns the error response for a request that is not allowed, else undefined. */
-export function checkAccess(request: Request, { host, token }: AccessOptions): Response | undefined {
-  const requested = parseUrl(`http://${request.headers.get('host') ?? ''}`);
+/** Reads a header by its name in lower case. */
+export type ReadHeader = (name: string) => string | undefined;
+
+/** Why a request is not allowed. */
+export interface Refusal {
+  readonly status: 401 | 403;
+  readonly message: string;
+  readonly headers: Readonly<Record<string, string>>;
+}
+
+/** Returns why a request is not allowed, else undefined. */
+export function checkAccess(header: ReadHeader, { host, token }: AccessOptions): Refusal | undefined {
+  const requested = parseUrl(`http://${header('host') ?? ''}`);
   if (requested === undefined || !isOwnHost(requested.hostname, host)) return forbidden('Host header not allowed');
-  const origin = request.headers.get('origin');
+  const origin = header('origin');
   // Pages of other sites, and of other servers on this machine, must not reach this one.
-  if (origin !== null && !isSameServer(parseUrl(origin), requested)) return forbidden('Origin header not allowed');
-  if (token !== undefined && !hasToken(request, token)) {
-    return Response.json(
-      { error: 'missing or wrong bearer token' },
-      { status: 401, headers: { 'www-authenticate': 'Bearer realm="wield"' } },
-    );
+  if (origin !== undefined && !isSameServer(parseUrl(origin), requested)) return forbidden('Origin header not allowed');
+  if (token !== undefined && !hasToken(header, token)) {
+    const headers = { 'www-authenticate': 'Bearer realm="wield"' };
+    return { status: 401, message: 'missing or wrong bearer token', headers };
   }
   return undefined;
 }
@@ -48,13 +56,13 @@ function parseUrl(url: string): URL | undefined {
 }
 
 // Constant time for tokens of equal length; the length is not secret.
-function hasToken(request: Request, token: string): boolean {
-  const sent = /^Bearer (.+)$/i.exec(request.headers.get('authorization') ?? '')?.[1] ?? '';
+function hasToken(header: ReadHeader, token: string): boolean {
+  const sent = /^Bearer (.+)$/i.exec(header('authorization') ?? '')?.[1] ?? '';
   const expectedBytes = Buffer.from(token);
   const sentBytes = Buffer.from(sent);
   return expectedBytes.length === sentBytes.length && timingSafeEqual(expectedBytes, sentBytes);
 }
 
-function forbidden(message: string): Response {
-  return Response.json({ error: message }, { status: 403 });
+function forbidden(message: string): Refusal {
+  return { status: 403, message, headers: {} };
 }

@@ -1,21 +1,39 @@
-// Serves a toolbox over Streamable HTTP.
+// Serves a toolbox over Streamable HTTP: by the lane, and by the SDK server for what the lane does not answer.
 
-import { randomUUID } from 'node:crypto';
-import { createMcpHandler, isJsonContentType, isLegacyRequest, readRequestBody } from '@modelcontextprotocol/server';
+import type { IncomingMessage, ServerResponse } from 'node:http';
 import { isToolError } from '../core/error.js';
-import { isRecord, parseJson } from '../core/json.js';
+import { type Json, parseJson } from '../core/json.js';
+import { findHeaderMismatch } from '../core/param-headers.js';
 import { count } from '../core/text.js';
 import type { Toolbox } from '../core/toolbox.js';
 import { type AccessOptions, checkAccess } from './access.js';
+import { type Exchange, FetchExchange, NodeExchange } from './exchange.js';
+import { createLane, type Lane, type LaneOptions, type LaneRequest, type Peer } from './lane.js';
 import { MODEL } from './listing.js';
-import { createMcpServers, type McpServerOptions } from './server.js';
-import { createSessions, errorResponse } from './sessions.js';
+import {
+  ERROR,
+  hasEnvelope,
+  META,
+  type Message,
+  metaOf,
+  NEWER_VERSION,
+  type RequestId,
+  type RequestMessage,
+  toMessage,
+} from './message.js';
+import { Responder } from './responder.js';
+import { isHot } from './routes.js';
+import type { SdkHttp } from './sdk-http.js';
+import { createSessions, respondError } from './sessions.js';
 
-export interface HttpOptions extends McpServerOptions {
+export interface HttpOptions extends Pick<LaneOptions, 'version' | 'onError'> {
   readonly access: AccessOptions;
 }
 
 export interface HttpHandler {
+  /** Listener for a server of `node:http`. */
+  listener(request: IncomingMessage, response: ServerResponse): void;
+  /** The same for servers of the Fetch API. */
   fetch(request: Request): Promise<Response>;
   close(): Promise<void>;
 }
@@ -24,95 +42,178 @@ export interface HttpHandler {
 export const MCP_PATH = '/mcp';
 
 const MAX_BODY_BYTES = 12 * 1024 * 1024;
-// The protocol's code for headers that differ from the body.
-const HEADER_MISMATCH = -32020;
 const BOUNDS = { maxDepth: 64, maxBytes: MAX_BODY_BYTES };
 // Requests whose body has been read. Slow bodies and open event streams are limited elsewhere.
 const MAX_REQUESTS = 256;
+// The protocol's code for headers that differ from the body.
+const HEADER_MISMATCH = -32020;
+const METHODS = ['POST', 'GET', 'DELETE'];
 
 export function createMcpHttp(toolbox: Toolbox, options: HttpOptions): HttpHandler {
-  const servers = createMcpServers(toolbox, options);
-  const sessions = createSessions(() => servers.create(`session ${randomUUID()}`));
-  // The newer protocol version has no sessions: all clients with access share one.
-  const stateless = createMcpHandler(() => servers.create('http'), {
-    legacy: 'reject',
-    maxRequestBodySize: MAX_BODY_BYTES,
-    onerror: options.onError,
+  const lane = createLane(toolbox, options);
+  const sdk = createLoader(async () => {
+    const { createSdkHttp } = await import('./sdk-http.js');
+    return createSdkHttp(toolbox, { ...options, lane, maxBodyBytes: MAX_BODY_BYTES });
   });
-  servers.onChange(() => {
-    stateless.notify.toolsChanged();
-    sessions.sendToolListChanged();
+  const sessions = createSessions({
+    lane,
+    connectSdk: async (session, initialize, send) => (await sdk.load()).connect(session, initialize, send),
   });
-  servers.onOffersChange((kind) => {
-    if (kind === 'resources') stateless.notify.resourcesChanged();
-    else stateless.notify.promptsChanged();
-    sessions.announceOffers(kind);
+  lane.onChange(() => {
+    sdk.loaded()?.announceTools();
+    sessions.announce('tools');
+  });
+  lane.onOffersChange((kind) => {
+    sdk.loaded()?.announceOffers(kind);
+    sessions.announce(kind);
   });
   let running = 0;
 
-  const serve = async (request: Request): Promise<Response> => {
-    // GET opens a stream and DELETE ends a session, both only in the older protocol version.
-    if (request.method !== 'POST') return sessions.handle(request, undefined);
-    if (!isJsonContentType(request.headers.get('content-type')))
-      return errorResponse(415, 'Content-Type must be application/json');
-    const body = await readBody(request);
-    if (body instanceof Response) return body;
-    if (running >= MAX_REQUESTS) return errorResponse(503, 'too many concurrent requests');
+  const serveBody = async (exchange: Exchange, body: Json): Promise<void> => {
+    if (running >= MAX_REQUESTS) return respondError(exchange, 503, 'too many concurrent requests');
     running++;
-    try {
-      if (await isLegacyRequest(request, body.value)) return await sessions.handle(request, body.value);
-      const mismatch = await servers.findHeaderMismatch(body.value, request.headers);
-      if (mismatch !== undefined) return headerMismatch(body.value, mismatch);
-      return await stateless.fetch(request, { parsedBody: body.value });
-    } finally {
-      running--;
+    exchange.onBegin = () => void running--;
+    const message = toMessage(body);
+    if (message !== undefined && isOlder(exchange, message)) return sessions.handle(exchange, body);
+    const isHot = message !== undefined && isHotRequest(exchange, message);
+    const decided = isHot ? undefined : await sdk.load();
+    const request = decided && exchange.toRequest();
+    if (await decided?.isOlder(request!, body)) return sessions.handle(exchange, body);
+    const mismatch = await findMismatch(lane, exchange, message);
+    if (mismatch !== undefined) {
+      return respondError(exchange, 400, mismatch.problem, HEADER_MISMATCH, message?.id, {
+        mismatch: { header: mismatch.header, body: mismatch.problem },
+      });
     }
+    if (isHot) return answerNewer(lane, exchange, message as RequestMessage);
+    exchange.forward(await decided!.handle(request!, body));
   };
+  const serve = async (exchange: Exchange): Promise<void> => {
+    const refusal = checkAccess((name) => exchange.header(name), options.access);
+    if (refusal !== undefined) {
+      const headers = { 'content-type': 'application/json', ...refusal.headers };
+      return exchange.respond(refusal.status, headers, [JSON.stringify({ error: refusal.message })]);
+    }
+    const path = exchange.target.split('?', 1)[0];
+    if (path === '/') return describeServer(exchange, toolbox);
+    if (path !== MCP_PATH) return respondError(exchange, 404, `not found; the MCP endpoint is ${MCP_PATH}`);
+    if (!METHODS.includes(exchange.method))
+      return respondError(exchange, 405, 'method not allowed; use POST, GET or DELETE');
+    // GET opens a stream and DELETE ends a session, both only in the older protocol version.
+    if (exchange.method !== 'POST') return sessions.handle(exchange, undefined);
+    if (!isJson(exchange.header('content-type')))
+      return respondError(exchange, 415, 'Content-Type must be application/json');
+    const text = await exchange.readBody(MAX_BODY_BYTES);
+    if (text === undefined) return respondError(exchange, 413, 'the body is larger than 12 MiB');
+    let body: Json;
+    try {
+      body = parseJson(text, 'the body', BOUNDS);
+    } catch (error) {
+      return respondError(exchange, 400, isToolError(error) ? error.message : 'the body is not JSON', ERROR.parse);
+    }
+    return serveBody(exchange, body);
+  };
+  const onError = (error: unknown): void => options.onError?.(error as Error);
 
   return {
+    listener: (request, response) => void serve(new NodeExchange(request, response)).catch(onError),
     async fetch(request) {
-      const refused = checkAccess(request, options.access);
-      if (refused) return refused;
-      const { pathname } = new URL(request.url);
-      if (pathname === '/') return describeServer(request, toolbox);
-      if (pathname !== MCP_PATH) return errorResponse(404, `not found; the MCP endpoint is ${MCP_PATH}`);
-      if (!['POST', 'GET', 'DELETE'].includes(request.method))
-        return errorResponse(405, 'method not allowed; use POST, GET or DELETE');
-      return serve(request);
+      const exchange = new FetchExchange(request);
+      serve(exchange).catch((error: unknown) => {
+        onError(error);
+        respondError(exchange, 500, 'Internal server error', ERROR.internal);
+      });
+      return exchange.response;
     },
     async close() {
-      servers.close();
-      await Promise.all([stateless.close(), sessions.close()]);
+      lane.close();
+      sessions.close();
+      await sdk.loaded()?.close();
     },
   };
 }
 
-async function readBody(request: Request): Promise<{ readonly value: unknown } | Response> {
-  const body = await readRequestBody(request, MAX_BODY_BYTES);
-  if (body.tooLarge) return errorResponse(413, 'the body is larger than 12 MiB');
-  try {
-    return { value: parseJson(body.text, 'the body', BOUNDS) };
-  } catch (error) {
-    return errorResponse(400, isToolError(error) ? error.message : 'the body is not JSON', -32700);
-  }
+function createLoader(load: () => Promise<SdkHttp>) {
+  let loading: Promise<SdkHttp> | undefined;
+  let loaded: SdkHttp | undefined;
+  return {
+    loaded: () => loaded,
+    load(): Promise<SdkHttp> {
+      loading ??= load().then((sdk) => {
+        loaded = sdk;
+        return sdk;
+      });
+      return loading;
+    },
+  };
 }
 
-function headerMismatch(message: unknown, { header, problem }: { header: string; problem: string }): Response {
-  const id = isRecord(message) ? (message.id ?? null) : null;
-  const error = { code: HEADER_MISMATCH, message: problem, data: { mismatch: { header, body: problem } } };
-  return Response.json({ jsonrpc: '2.0', id, error }, { status: 400 });
+// Parameters that the newer version repeats in headers (SRV-18).
+async function findMismatch({ listing }: Lane, exchange: Exchange, message: Message | undefined) {
+  if (message?.method !== 'tools/call') return undefined;
+  const { headers } = listing.newest() ?? (await listing.known());
+  const declared = headers.get(String(message.params?.name));
+  return (
+    declared &&
+    findHeaderMismatch(declared, message.params?.arguments, (name) => exchange.header(name.toLowerCase()) ?? null)
+  );
+}
+
+// The newer version repeats parts of the body in headers, which must agree.
+function isHotRequest(exchange: Exchange, message: Message): message is RequestMessage {
+  const { id, method, params } = message;
+  return (
+    id !== undefined &&
+    method !== undefined &&
+    metaOf(params)?.[META.version] === NEWER_VERSION &&
+    exchange.header('mcp-protocol-version') === NEWER_VERSION &&
+    exchange.header('mcp-method') === method &&
+    (method !== 'tools/call' || exchange.header('mcp-name') === params?.name) &&
+    isHot(message as RequestMessage, true)
+  );
+}
+
+async function answerNewer(lane: Lane, exchange: Exchange, message: RequestMessage): Promise<void> {
+  const running = new Map<RequestId, LaneRequest>();
+  const responder = new Responder(exchange, { headers: {}, requests: 1, isPrimed: false });
+  const peer: Peer = {
+    // This version has no sessions: all clients with access share one.
+    session: 'http',
+    isNewer: true,
+    initialized: undefined,
+    notify: (text) => responder.send(text),
+    elicit: () => Promise.reject(new Error('this protocol version has no requests of the server')),
+  };
+  // A client cancels its request by closing the response.
+  exchange.onDisconnect(() => {
+    for (const request of running.values()) request.cancel();
+  });
+  const parts = await lane.answer(message, peer, running);
+  if (parts === undefined) responder.end();
+  else responder.answer(parts);
+}
+
+// Whether a message is certainly of the older version; the SDK decides on others.
+function isOlder(exchange: Exchange, { method, params }: Message): boolean {
+  if (method === undefined) return true;
+  const version = exchange.header('mcp-protocol-version');
+  return !hasEnvelope(params) && (version === undefined || version < NEWER_VERSION);
+}
+
+function isJson(type: string | undefined): boolean {
+  return type === 'application/json' || /^\s*application\/json\s*(?:;[^,]*)?$/i.test(type ?? '');
 }
 
 // For people who open the address in a browser.
-async function describeServer(request: Request, toolbox: Toolbox): Promise<Response> {
-  if (request.method !== 'GET' && request.method !== 'HEAD') return errorResponse(405, 'method not allowed; use GET');
+async function describeServer(exchange: Exchange, toolbox: Toolbox): Promise<void> {
+  if (exchange.method !== 'GET' && exchange.method !== 'HEAD')
+    return respondError(exchange, 405, 'method not allowed; use GET');
   const listed = await toolbox.list({ caller: MODEL, knownOnly: true });
   const tools = listed.filter(({ origin }) => origin.builtin !== true);
-  const url = new URL(MCP_PATH, request.url).href;
   const lines = [
     'wield: an MCP server with tools for AI agents.',
     '',
-    `  MCP endpoint (Streamable HTTP): ${url}`,
+    `  MCP endpoint (Streamable HTTP): http://${exchange.header('host')}${MCP_PATH}`,
     `  ${count(tools.length, 'tool')}: ${tools
       .slice(0, 20)
       .map((tool) => tool.name)
@@ -121,11 +222,10 @@ async function describeServer(request: Request, toolbox: Toolbox): Promise<Respo
     'Connect an agent to the endpoint; there is nothing else to see in a browser.',
     '',
   ];
-  return new Response(lines.join('\n'), {
-    headers: {
-      'content-type': 'text/plain; charset=utf-8',
-      'x-content-type-options': 'nosniff',
-      'cache-control': 'no-store',
-    },
-  });
+  const headers = {
+    'content-type': 'text/plain; charset=utf-8',
+    'x-content-type-options': 'nosniff',
+    'cache-control': 'no-store',
+  };
+  exchange.respond(200, headers, [lines.join('\n')]);
 }

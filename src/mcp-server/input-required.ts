@@ -1,15 +1,8 @@
 // Calls of the newer protocol version: questions are returned as an `input_required` result (SRV-6, SRV-15).
 
 import { randomBytes } from 'node:crypto';
-import {
-  type InputRequest,
-  type InputRequiredResult,
-  inputRequired,
-  inputResponse,
-  type ServerContext,
-} from '@modelcontextprotocol/server';
 import type { ApprovalAnswer, ApprovalRequest } from '../core/approval.js';
-import type { ElicitAnswer, Question } from '../core/elicit.js';
+import type { Question } from '../core/elicit.js';
 import { ToolError } from '../core/error.js';
 import {
   byClient,
@@ -19,17 +12,12 @@ import {
   toApprovalForm,
   toElicitParams,
 } from './client-prompts.js';
+import { type InputRequest, type InputRequiredResult, readAnswer } from './input-request.js';
+import type { RequestState } from './request-context.js';
 import type { CallOutcome, CallRequest, SuspendableCall, SuspendedCalls } from './suspended-calls.js';
 
-/** Signed state that a client sends back with its answer. */
-export interface RequestState {
-  readonly nonce: string;
-  /** Identifies the call that needs approval: caller, tool, plan, directory and input. */
-  readonly binding?: string;
-}
-
 export interface InputRequiredOptions {
-  readonly mintState: (state: RequestState, context: ServerContext) => Promise<string>;
+  readonly sign: (state: RequestState) => string;
   readonly prompts: ClientPrompts;
   readonly suspended: SuspendedCalls;
 }
@@ -39,22 +27,23 @@ const APPROVAL_KEY = 'consent';
 const MAX_OPEN_APPROVALS = 256;
 
 /** Returns a function that serves a call by `input_required` results. */
-export function createInputRequiredCalls({ mintState, prompts, suspended }: InputRequiredOptions) {
+export function createInputRequiredCalls({ sign, prompts, suspended }: InputRequiredOptions) {
   const openNonces = new Set<string>();
 
-  const requestApproval = async (request: ApprovalRequest, context: ServerContext): Promise<InputRequiredResult> => {
+  const requestApproval = (request: ApprovalRequest): InputRequiredResult => {
     const nonce = randomBytes(16).toString('hex');
     if (openNonces.size >= MAX_OPEN_APPROVALS) openNonces.delete(openNonces.values().next().value!);
     openNonces.add(nonce);
-    return inputRequired({
-      inputRequests: { [APPROVAL_KEY]: inputRequired.elicit(toApprovalForm(request)) },
-      requestState: await mintState({ binding: request.record.binding, nonce }, context),
-    });
+    return {
+      resultType: 'input_required',
+      inputRequests: { [APPROVAL_KEY]: toApprovalInput(request) },
+      requestState: sign({ binding: request.record.binding, nonce }),
+    };
   };
 
   return async (request: CallRequest, modes: ElicitationModes): Promise<CallOutcome> => {
     const { context, onProgress, run } = request;
-    const state = context.mcpReq.requestState<RequestState>();
+    const { state } = context;
     let approvalRequired: InputRequiredResult | undefined;
     const createApprove =
       ({ requestInput }: SuspendableCall) =>
@@ -62,15 +51,15 @@ export function createInputRequiredCalls({ mintState, prompts, suspended }: Inpu
         // A nested call suspends the outer one. The outer call needs approval before it starts, so it starts over.
         if (approval.depth > 0)
           return prompts.approve(request.client, approval.signal, (until) =>
-            requestInput(inputRequired.elicit(toApprovalForm(approval)), until),
+            requestInput(toApprovalInput(approval), until),
           );
         if (state !== undefined) {
           if (!openNonces.delete(state.nonce) || state.binding !== approval.record.binding)
             throw wrongApproval(approval);
-          const response = inputResponse(context.mcpReq.inputResponses, APPROVAL_KEY);
-          if (response.kind === 'elicit') return toApprovalAnswer(response as ElicitAnswer);
+          const answer = readAnswer(context.inputResponses, APPROVAL_KEY);
+          if (answer !== undefined) return toApprovalAnswer(answer);
         }
-        approvalRequired = await requestApproval(approval, context);
+        approvalRequired = requestApproval(approval);
         return 'later';
       };
     const outcome = await suspended.start(request, (call) =>
@@ -87,11 +76,13 @@ export function createInputRequiredCalls({ mintState, prompts, suspended }: Inpu
   };
 }
 
+function toApprovalInput(request: ApprovalRequest): InputRequest {
+  return { method: 'elicitation/create', params: { ...toApprovalForm(request), mode: 'form' } };
+}
+
 function toInputRequest(question: Question): InputRequest {
-  const params = toElicitParams(question);
-  return question.url === undefined
-    ? inputRequired.elicit(params as Parameters<typeof inputRequired.elicit>[0])
-    : inputRequired.elicitUrl(params as Parameters<typeof inputRequired.elicitUrl>[0]);
+  const mode = question.url === undefined ? 'form' : 'url';
+  return { method: 'elicitation/create', params: { ...toElicitParams(question), mode } };
 }
 
 function wrongApproval({ tool, id }: ApprovalRequest): ToolError {

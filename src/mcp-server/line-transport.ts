@@ -2,23 +2,21 @@
 
 import type { Readable } from 'node:stream';
 import { setTimeout as sleep } from 'node:timers/promises';
-import {
-  isJSONRPCNotification,
-  isJSONRPCRequest,
-  isJSONRPCResponse,
-  type JSONRPCMessage,
-  parseJSONRPCMessage,
-  type RequestId,
-  type Transport,
-} from '@modelcontextprotocol/server';
 import { toToolError } from '../core/error.js';
-import { isRecord, parseJson } from '../core/json.js';
+import { isRecord, type Json, parseJson } from '../core/json.js';
 import { createLineReader } from './line-reader.js';
+import { ERROR, isRequestId, type Message, type RequestId, toMessage } from './message.js';
 
 export interface LineTransportOptions {
   readonly input: Readable;
   /** Writes all bytes in order. Rejects when the reader is gone. */
   readonly write: (bytes: Uint8Array) => Promise<void>;
+}
+
+export interface LineTransportListeners {
+  onMessage(message: Message): void;
+  onError(error: Error): void;
+  onClose(): void;
 }
 
 const MAX_LINE_BYTES = 16 * 1024 * 1024;
@@ -29,84 +27,88 @@ const READY_POLL_MS = 20;
 // After the end of input: how long pending requests may still be answered, and how long writing may take.
 const LAST_RESPONSES_MS = 100;
 const LAST_WRITES_MS = 500;
+const NOW = Promise.resolve();
 
-const PARSE_ERROR = -32700;
-const INVALID_REQUEST = -32600;
-
-export class LineTransport implements Transport {
-  onclose?: () => void;
-  onerror?: (error: Error) => void;
-  onmessage?: (message: JSONRPCMessage) => void;
-
+export class LineTransport {
   readonly #input: Readable;
   readonly #write: LineTransportOptions['write'];
+  readonly #listeners: LineTransportListeners;
   readonly #pending = new Set<RequestId>();
   readonly #onData = createLineReader({
     maxBytes: MAX_LINE_BYTES,
     onLine: (text) => {
       if (text !== '') this.#receive(text);
     },
-    onOversizedLine: (ends) => this.#reject(INVALID_REQUEST, 'the message is larger than 16 MiB', guessId(ends)),
+    onOversizedLine: (ends) => this.#reject(ERROR.invalidRequest, 'the message is larger than 16 MiB', guessId(ends)),
   });
-  #queue: Buffer[] = [];
+  #queue: (string | Buffer)[] = [];
   #queuedBytes = 0;
   #flushing: Promise<void> | undefined;
   #closed = false;
 
-  constructor({ input, write }: LineTransportOptions) {
+  constructor({ input, write }: LineTransportOptions, listeners: LineTransportListeners) {
     this.#input = input;
     this.#write = write;
+    this.#listeners = listeners;
   }
 
-  async start(): Promise<void> {
+  start(): void {
     this.#input.on('data', this.#onData);
     this.#input.once('end', this.#onEnd);
     this.#input.once('close', this.#onEnd);
     this.#input.on('error', this.#onEnd);
   }
 
-  async send(message: JSONRPCMessage): Promise<void> {
-    if (isJSONRPCResponse(message) && message.id !== undefined) this.#pending.delete(message.id);
-    return this.#enqueue(message);
+  /** Sends the response to a request, unless it was cancelled meanwhile. */
+  answer(id: RequestId, parts: readonly (string | Buffer)[]): void {
+    if (this.#pending.delete(id)) this.send(...parts);
   }
 
-  /** Waits until the client has read enough of its responses. */
-  async ready(signal: AbortSignal): Promise<void> {
-    while (this.#queuedBytes > MAX_QUEUED_BYTES && !this.#closed && !signal.aborted) await sleep(READY_POLL_MS);
-  }
-
-  async close(): Promise<void> {
-    if (this.#closed) return;
-    this.#closed = true;
-    this.#input.off('data', this.#onData);
-    this.#input.pause();
-    this.onclose?.();
-  }
-
-  #enqueue(message: object): Promise<void> {
-    if (this.#closed) return Promise.resolve();
-    const bytes = Buffer.from(`${JSON.stringify(message)}\n`);
-    this.#queue.push(bytes);
-    this.#queuedBytes += bytes.length;
+  /** Sends a message, given as parts of its JSON. Resolves when it is written. */
+  send(...parts: readonly (string | Buffer)[]): Promise<void> {
+    if (this.#closed) return NOW;
+    for (const part of parts) {
+      this.#queue.push(part);
+      this.#queuedBytes += part.length;
+    }
+    this.#queue.push('\n');
     if (this.#queuedBytes > MAX_QUEUED_BYTES) this.#input.pause();
     this.#flushing ??= this.#flush();
     return this.#flushing;
   }
 
-  // Messages of the same tick are written together.
+  /** Waits until the client has read enough of its responses. */
+  ready(signal: AbortSignal): Promise<void> {
+    return this.#queuedBytes > MAX_QUEUED_BYTES ? this.#untilReady(signal) : NOW;
+  }
+
+  async #untilReady(signal: AbortSignal): Promise<void> {
+    while (this.#queuedBytes > MAX_QUEUED_BYTES && !this.#closed && !signal.aborted) await sleep(READY_POLL_MS);
+  }
+
+  close(): void {
+    if (this.#closed) return;
+    this.#closed = true;
+    this.#input.off('data', this.#onData);
+    this.#input.pause();
+    this.#listeners.onClose();
+  }
+
+  // The answers of one turn of the event loop are written together: at 32 calls in flight, a write for each of them is a
+  // third of the CPU time of a call.
   async #flush(): Promise<void> {
-    await Promise.resolve();
+    await new Promise((resolve) => setImmediate(resolve));
     try {
       while (this.#queue.length > 0) {
-        const bytes = Buffer.concat(this.#queue);
+        const [bytes, units] = [join(this.#queue), this.#queuedBytes];
         this.#queue = [];
         await this.#write(bytes);
-        this.#queuedBytes -= bytes.length;
+        this.#queuedBytes -= units;
         if (this.#queuedBytes <= MAX_QUEUED_BYTES && !this.#closed) this.#input.resume();
       }
     } catch (error) {
-      this.onerror?.(error as Error);
-      await this.close();
+      this.#listeners.onError(error as Error);
+      this.close();
     } finally {
       this.#flushing = undefined;
     }
@@ -115,39 +117,37 @@ export class LineTransport implements Transport {
   #receive(text: string): void {
     const message = this.#parse(text);
     if (message === undefined) return;
-    if (isJSONRPCRequest(message)) {
-      if (this.#pending.has(message.id)) {
-        this.#reject(INVALID_REQUEST, 'a request with this id is already running', message.id);
+    const { id, method } = message;
+    if (method !== undefined && id !== undefined) {
+      if (this.#pending.has(id)) {
+        this.#reject(ERROR.invalidRequest, 'a request with this id is already running', id);
         return;
       }
-      this.#pending.add(message.id);
-    } else if (isJSONRPCNotification(message) && message.method === 'notifications/cancelled') {
+      this.#pending.add(id);
+    } else if (method === 'notifications/cancelled') {
       // A cancelled request gets no response.
       this.#pending.delete(message.params?.requestId as RequestId);
     }
-    this.onmessage?.(message);
+    this.#listeners.onMessage(message);
   }
 
   // Returns undefined after sending an error response.
-  #parse(text: string): JSONRPCMessage | undefined {
-    let value: unknown;
+  #parse(text: string): Message | undefined {
+    let value: Json;
     try {
       value = parseJson(text, 'the message', BOUNDS);
     } catch (thrown) {
       const { message, data } = toToolError(thrown);
-      this.#reject(data?.fault === 'syntax' ? PARSE_ERROR : INVALID_REQUEST, message, guessId(text));
+      this.#reject(data?.fault === 'syntax' ? ERROR.parse : ERROR.invalidRequest, message, guessId(text));
       return undefined;
     }
-    try {
-      return parseJSONRPCMessage(value);
-    } catch {
-      this.#reject(INVALID_REQUEST, 'not a JSON-RPC 2.0 message', idOf(value));
-      return undefined;
-    }
+    const message = toMessage(value);
+    if (message === undefined) this.#reject(ERROR.invalidRequest, 'not a JSON-RPC 2.0 message', idOf(value));
+    return message;
   }
 
   #reject(code: number, message: string, id: RequestId | null): void {
-    void this.#enqueue({ jsonrpc: '2.0', id, error: { code, message } });
+    void this.send(JSON.stringify({ jsonrpc: '2.0', id, error: { code, message } }));
   }
 
   // Requests sent just before the end of input still get their response if that is quick.
@@ -161,9 +161,14 @@ export class LineTransport implements Transport {
   };
 }
 
+function join(parts: readonly (string | Buffer)[]): Buffer {
+  if (!parts.some((part) => typeof part !== 'string')) return Buffer.from(parts.join(''));
+  return Buffer.concat(parts.map((part) => (typeof part === 'string' ? Buffer.from(part) : part)));
+}
+
 function idOf(value: unknown): RequestId | null {
   const id = isRecord(value) ? value.id : undefined;
-  return typeof id === 'string' || typeof id === 'number' ? id : null;
+  return isRequestId(id) || typeof id === 'number' ? id : null;
 }
 
 const ID_AT_START = /^\{"jsonrpc":"2\.0","id":(-?\d{1,15}|"[^"\\]{1,100}"),/;

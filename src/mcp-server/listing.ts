@@ -143,6 +143,8 @@ function toAnnotations({ traits }: Tool) {
 export interface LiveListing {
   /** Reads the listing for a client. */
   read(): Promise<Listing>;
+  /** Returns the last listing, if there is one. */
+  newest(): Listing | undefined;
   /** Returns the listing for a call, from memory if there is one; starts no upstream server. */
   known(): Promise<Listing>;
   /** Reads the listing again, without starting upstream servers. */
@@ -178,6 +180,7 @@ export function createLiveListing(toolbox: Toolbox, onError?: (error: Error) => 
       announced ??= newest;
       return newest;
     },
+    newest: () => newest,
     async known() {
       newest ??= await rereadKnown();
       return newest;

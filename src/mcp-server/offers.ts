@@ -1,28 +1,14 @@
 // Resources, prompts and completions of a toolbox over the protocol.
 
-import {
-  isInputRequiredResult,
-  ProtocolError,
-  ProtocolErrorCode,
-  type Server,
-  type ServerContext,
-} from '@modelcontextprotocol/server';
+import type { Server, ServerContext } from '@modelcontextprotocol/server';
 import type { Json } from '../core/json.js';
 import { formatError } from '../core/model-text.js';
 import type { ToolResult } from '../core/result.js';
 import type { CallOptions, Toolbox } from '../core/toolbox.js';
 import { MODEL } from './listing.js';
-import { pageOf } from './paging.js';
+import { ERROR, RequestError } from './message.js';
+import { pageAt } from './pages.js';
 import type { CallOutcome } from './suspended-calls.js';
-
-/** What the server announces; every client gets the same. */
-export const CAPABILITIES = {
-  tools: { listChanged: true },
-  resources: { listChanged: true },
-  prompts: { listChanged: true },
-  completions: {},
-  logging: {},
-};
 
 // Clients may cache lists and contents for this long.
 export const CACHE_HINTS = {
@@ -46,7 +32,7 @@ export interface OfferHandlers {
 
 export function registerOffers({ server, toolbox, serve }: OfferHandlers): void {
   const list = async <T>(all: readonly T[], cursor: string | undefined, member: string) => {
-    const { from, to, nextCursor } = pageOf(cursor, all.length);
+    const { from, to, nextCursor } = pageAt(cursor, all.length);
     return { [member]: all.slice(from, to), nextCursor };
   };
   const resources = async (isTemplate: boolean) =>
@@ -62,7 +48,7 @@ export function registerOffers({ server, toolbox, serve }: OfferHandlers): void 
   });
   server.setRequestHandler('resources/read', async ({ params: { uri } }, context) => {
     const outcome = await serve(context, `resource:${uri}`, {}, (options) => toolbox.resources.read(uri, options));
-    if (isInputRequiredResult(outcome)) return outcome as never;
+    if ('resultType' in outcome) return outcome as never;
     assertOk(outcome, { uri });
     const contents = outcome.content.map((part) =>
       part.type === 'resource' ? part.resource : { uri, text: part.type === 'text' ? part.text : '' },
@@ -78,7 +64,7 @@ export function registerOffers({ server, toolbox, serve }: OfferHandlers): void 
     const outcome = await serve(context, `prompt:${params.name}`, input, (options) =>
       toolbox.prompts.get(params.name, input, options),
     );
-    if (isInputRequiredResult(outcome)) return outcome as never;
+    if ('resultType' in outcome) return outcome as never;
     assertOk(outcome, { name: params.name });
     return outcome.structured as never;
   });
@@ -103,48 +89,6 @@ function toUpstreamRef(ref: { readonly type: string }): Json {
 function assertOk({ error }: ToolResult, data: Readonly<Record<string, string>>): void {
   if (error === undefined) return;
   const isInvalid = ['not_found', 'invalid_input', 'invalid_ref'].includes(error.code);
-  const code = isInvalid ? ProtocolErrorCode.InvalidParams : ProtocolErrorCode.InternalError;
-  throw new ProtocolError(code, formatError(error), { ...data, 'wield/error': error });
-}
-
-/** Sends notifications of a changed list of resources or prompts. */
-export function announceOffers(server: Server, kind: 'resources' | 'prompts'): void {
-  const sent = kind === 'resources' ? server.sendResourceListChanged() : server.sendPromptListChanged();
-  sent.catch(() => {});
-}
-
-export interface OfferWatch {
-  /** Calls the listener when the list of resources or of prompts has changed. */
-  onChange(listener: (kind: 'resources' | 'prompts') => void): void;
-  close(): void;
-}
-
-/** Watches the lists of resources and prompts; starts no server. */
-export function watchOffers(toolbox: Toolbox): OfferWatch {
-  const listeners: ((kind: 'resources' | 'prompts') => void)[] = [];
-  const known: Record<'resources' | 'prompts', string | undefined> = { resources: undefined, prompts: undefined };
-  const read = async (kind: 'resources' | 'prompts'): Promise<string> => {
-    const options = { caller: MODEL, knownOnly: true };
-    const all = await (kind === 'resources' ? toolbox.resources.list(options) : toolbox.prompts.list(options));
-    return JSON.stringify(all.map(({ tool, fields }) => [tool.name, fields]));
-  };
-  const compare = async (kind: 'resources' | 'prompts'): Promise<void> => {
-    const now = await read(kind);
-    const isChanged = known[kind] !== undefined && known[kind] !== now;
-    known[kind] = now;
-    if (isChanged) for (const listener of listeners) listener(kind);
-  };
-  let unwatch: (() => void) | undefined;
-  return {
-    onChange(listener) {
-      listeners.push(listener);
-      if (unwatch !== undefined) return;
-      const compareAll = (): void => {
-        for (const kind of ['resources', 'prompts'] as const) compare(kind).catch(() => {});
-      };
-      compareAll();
-      unwatch = toolbox.catalog.watch(compareAll);
-    },
-    close: () => unwatch?.(),
-  };
+  const code = isInvalid ? ERROR.invalidParams : ERROR.internal;
+  throw new RequestError(code, formatError(error), { ...data, 'wield/error': error });
 }

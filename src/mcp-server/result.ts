@@ -1,25 +1,30 @@
-// Converts a ToolResult to the protocol's CallToolResult.
+// Converts a ToolResult to the protocol's CallToolResult, and a non-object output to the form of the older version.
 
-import type { CallToolResult } from '@modelcontextprotocol/server';
+import { isRecord } from '../core/json.js';
 import { formatError } from '../core/model-text.js';
-import { isFailedOutput, type ToolResult } from '../core/result.js';
+import { isFailedOutput, type Part, type ToolResult, textPart } from '../core/result.js';
+import type { Params } from './message.js';
+
+export interface CallResult {
+  readonly content: readonly Part[];
+  readonly structuredContent?: unknown;
+  readonly isError?: true;
+  readonly _meta?: Params;
+}
 
 /**
  * `withStructured` decides whether structured content is sent beside the text, which usually contains the same JSON.
  * What a failed tool returned besides its message is in `_meta` otherwise (MOD-13).
  */
-export function toCallToolResult(result: ToolResult, withStructured: boolean): CallToolResult {
+export function toCallResult(result: ToolResult, withStructured: boolean): CallResult {
   // A tool that returned nothing has an empty text; on the wire that is no content.
-  const content = (result.content as CallToolResult['content']).filter(
-    (part) => part.type !== 'text' || part.text !== '',
-  );
+  const content = result.content.filter((part) => part.type !== 'text' || part.text !== '');
   if (result.error) {
     const text = formatError(result.error);
     // The message of a failed tool may quote its output, which is not sent twice.
-    const isQuoted = (part: (typeof content)[number]): boolean =>
-      part.type === 'text' && text.includes(part.text.trim());
+    const isQuoted = (part: Part): boolean => part.type === 'text' && text.includes(part.text.trim());
     return {
-      content: [{ type: 'text', text }, ...content.filter((part) => !isQuoted(part))],
+      content: [textPart(text), ...content.filter((part) => !isQuoted(part))],
       ...structuredOf(result, withStructured),
       isError: true,
       _meta: {
@@ -28,23 +33,85 @@ export function toCallToolResult(result: ToolResult, withStructured: boolean): C
       },
     };
   }
-  const meta = toMeta(result);
+  const _meta = toMeta(result);
   return {
     content,
     ...structuredOf(result, withStructured),
-    ...(Object.keys(meta).length === 0 ? {} : { _meta: meta }),
+    ...(_meta === undefined ? {} : { _meta }),
   };
 }
 
-function structuredOf({ structured }: ToolResult, withStructured: boolean): Pick<CallToolResult, 'structuredContent'> {
-  if (!withStructured || structured === undefined) return {};
-  return { structuredContent: structured as NonNullable<CallToolResult['structuredContent']> };
+function structuredOf({ structured }: ToolResult, withStructured: boolean): Pick<CallResult, 'structuredContent'> {
+  return withStructured && structured !== undefined ? { structuredContent: structured } : {};
 }
 
-function toMeta({ meta }: ToolResult): Record<string, unknown> {
+function toMeta({ meta }: ToolResult): Params | undefined {
+  const { remote, repaired, truncated } = meta;
+  if (remote === undefined && repaired === undefined && truncated === undefined) return undefined;
   return {
-    ...meta.remote,
-    ...(meta.repaired === undefined ? {} : { 'wield/repaired': meta.repaired }),
-    ...(meta.truncated === undefined ? {} : { 'wield/truncated': meta.truncation ?? true }),
+    ...remote,
+    ...(repaired === undefined ? {} : { 'wield/repaired': repaired }),
+    ...(truncated === undefined ? {} : { 'wield/truncated': meta.truncation ?? true }),
   };
+}
+
+/**
+ * Adds a text for a scalar or array, which not every client shows. The older version allows only objects: the output is
+ * wrapped as `{ result }`, like its schema in the listing.
+ */
+export function projectResult(
+  result: CallResult,
+  isNewer: boolean,
+  outputSchema: { readonly [keyword: string]: unknown } | undefined,
+): CallResult {
+  const { structuredContent } = result;
+  if (structuredContent === undefined) return result;
+  const isObject = isRecord(structuredContent);
+  const hasText = result.content.some((part) => part.type === 'text');
+  const content =
+    isObject || hasText ? result.content : [...result.content, textPart(JSON.stringify(structuredContent))];
+  const isWrapped = !isNewer && (!isObject || isNonObject(outputSchema));
+  return { ...result, content, structuredContent: isWrapped ? { result: structuredContent } : structuredContent };
+}
+
+type Schema = { readonly [keyword: string]: unknown };
+
+function isNonObject(schema: Schema | undefined): boolean {
+  return schema !== undefined && schema.type !== 'object';
+}
+
+// Keywords whose values are data, and those whose values map names to schemas.
+const DATA = new Set(['const', 'enum', 'default', 'examples']);
+const NAME_MAPS = new Set([
+  'properties',
+  'patternProperties',
+  '$defs',
+  'definitions',
+  'dependentSchemas',
+  'dependencies',
+]);
+
+/** Returns the output schema as the older version lists it: the root is an object, and references follow. */
+export function projectOutputSchema(schema: Schema): Schema {
+  if (!isNonObject(schema)) return schema;
+  const result = hasOwnBase(schema) ? schema : moveReferences(schema, false);
+  return { type: 'object', properties: { result }, required: ['result'] };
+}
+
+function moveReferences(node: unknown, isNameMap: boolean): unknown {
+  if (Array.isArray(node)) return node.map((item) => moveReferences(item, false));
+  if (!isRecord(node) || (!isNameMap && hasOwnBase(node))) return node;
+  const moved: Record<string, unknown> = {};
+  for (const [key, value] of Object.entries(node)) {
+    if (isNameMap) moved[key] = moveReferences(value, false);
+    else if ((key === '$ref' || key === '$dynamicRef') && typeof value === 'string')
+      moved[key] = value === '#' || value.startsWith('#/') ? `#/properties/result${value.slice(1)}` : value;
+    else moved[key] = DATA.has(key) ? value : moveReferences(value, NAME_MAPS.has(key));
+  }
+  return moved;
+}
+
+// References inside a schema with its own base URI do not refer to the root.
+function hasOwnBase({ $id }: Schema): boolean {
+  return $id !== undefined && !(typeof $id === 'string' && $id.startsWith('#'));
 }

@@ -1,106 +1,331 @@
-// HTTP sessions of the older protocol version: one server object each, limited in number and idle time.
+// HTTP sessions of the older protocol version: the lane answers, or an SDK server; limited in number and idle time.
 
 import { randomUUID } from 'node:crypto';
+import { createCancellations } from './cancellations.js';
+import { EventLog, EventStream } from './event-stream.js';
+import type { Exchange, Headers } from './exchange.js';
+import type { Lane, LaneRequest, Peer } from './lane.js';
 import {
-  isInitializeRequest,
-  type Server,
-  WebStandardStreamableHTTPServerTransport,
-} from '@modelcontextprotocol/server';
-import { trackCancellations } from './cancellations.js';
-import { createEventStore } from './event-store.js';
-import { announceOffers } from './offers.js';
-import { trackRequests } from './open-requests.js';
+  ERROR,
+  isCancelParams,
+  isInitializeParams,
+  isSetLevelParams,
+  type Message,
+  OLDER_VERSIONS,
+  type RequestId,
+  type RequestMessage,
+  toMessage,
+} from './message.js';
+import type { OfferKind } from './offer-watch.js';
+import { createOutgoing, toNotification } from './outgoing.js';
+import { Responder } from './responder.js';
+import { isHot } from './routes.js';
 
 export interface Sessions {
   /** Handles a request of the older protocol version; `body` is its parsed body. */
-  handle(request: Request, body: unknown): Promise<Response>;
-  sendToolListChanged(): void;
-  announceOffers(kind: 'resources' | 'prompts'): void;
-  close(): Promise<void>;
+  handle(exchange: Exchange, body: unknown): void;
+  /** Notifies clients of a changed list. */
+  announce(kind: 'tools' | OfferKind): void;
+  close(): void;
 }
 
-interface Session {
-  readonly server: Server;
-  readonly transport: WebStandardStreamableHTTPServerTransport;
-  readonly onReceived: (message: unknown) => void;
-  /** Returns whether a request has no response yet. */
-  readonly isBusy: () => boolean;
-  lastUsed: number;
+export interface SessionsOptions {
+  readonly lane: Lane;
+  /** Creates the SDK server of a session, which knows the `initialize` request. */
+  readonly connectSdk: (session: string, initialize: Message, send: SendMessage) => Promise<SdkSession>;
 }
+
+/** The SDK server of one session. */
+export interface SdkSession {
+  deliver(message: Message, exchange?: Exchange): void;
+  close(): void;
+}
+
+/** Sends a message of the SDK server; `related` is the request that it belongs to. */
+export type SendMessage = (message: Message, related: RequestId | undefined) => void;
 
 const MAX_SESSIONS = 256;
 const IDLE_MS = 60 * 60_000;
+const MAX_BATCH = 100;
+const OWN_STREAM = 'session';
 
-export function createSessions(createServer: () => Promise<Server>): Sessions {
+export function createSessions({ lane, connectSdk }: SessionsOptions): Sessions {
   // In order of last use.
   const sessions = new Map<string, Session>();
   const drop = (id: string): void => {
     const session = sessions.get(id);
     sessions.delete(id);
-    void session?.server.close().catch(() => {});
-  };
-  const dropIdle = (): void => {
-    const limit = performance.now() - IDLE_MS;
-    for (const [id, session] of sessions) if (session.lastUsed < limit && !session.isBusy()) drop(id);
+    session?.close();
   };
   // Many clients never end their session: the least recently used one without a running request is dropped, and its
   // client can initialize again.
   const makeRoom = (): boolean => {
     if (sessions.size < MAX_SESSIONS) return true;
     for (const [id, session] of sessions) {
-      if (session.isBusy()) continue;
+      if (session.isBusy) continue;
       drop(id);
       return true;
     }
     return false;
   };
+  const open = (exchange: Exchange, message: RequestMessage): void => {
+    const limit = performance.now() - IDLE_MS;
+    for (const [id, session] of sessions) if (session.lastUsed < limit && !session.isBusy) drop(id);
+    if (!makeRoom()) {
+      respondError(exchange, 503, 'too many sessions with running requests; try again later');
+      return;
+    }
+    const session = new Session(lane, connectSdk, message);
+    sessions.set(session.id, session);
+    session.receive(exchange, [message]);
+  };
+  const find = (exchange: Exchange, id: string): Session | undefined => {
+    const session = sessions.get(id);
+    if (session === undefined) {
+      respondError(exchange, 404, 'session not found; initialize again');
+      return undefined;
+    }
+    session.lastUsed = performance.now();
+    sessions.delete(id);
+    sessions.set(id, session);
+    return session;
+  };
 
-  const open = async (request: Request, body: unknown): Promise<Response> => {
-    dropIdle();
-    if (!makeRoom()) return errorResponse(503, 'too many sessions with running requests; try again later');
-    const server = await createServer();
-    const transport = new WebStandardStreamableHTTPServerTransport({
-      sessionIdGenerator: randomUUID,
-      eventStore: createEventStore(),
-      onsessioninitialized: (id) => {
-        const onReceived = trackCancellations(transport);
-        sessions.set(id, { server, transport, onReceived, isBusy: requests.isBusy, lastUsed: performance.now() });
-      },
-      onsessionclosed: drop,
-    });
-    await server.connect(transport);
-    const requests = trackRequests(transport);
-    return transport.handleRequest(request, { parsedBody: body });
+  const receive = (exchange: Exchange, session: Session, body: unknown) => {
+    const bodies = Array.isArray(body) ? body : [body];
+    if (bodies.length > MAX_BATCH)
+      return respondError(exchange, 400, `Invalid Request: Batch must not exceed ${MAX_BATCH} messages`);
+    const messages = bodies.map(toMessage);
+    if (!messages.every((message) => message !== undefined))
+      return respondError(exchange, 400, 'Parse error: Invalid JSON-RPC message', ERROR.parse);
+    if (messages.some(isInitialize)) return respondError(exchange, 400, 'Invalid Request: Server already initialized');
+    if (hasKnownVersion(exchange)) session.receive(exchange, messages);
   };
 
   return {
-    async handle(request, body) {
-      const id = request.headers.get('mcp-session-id');
-      if (id === null) {
-        if (isInitializeRequest(body)) return open(request, body);
-        return errorResponse(400, 'missing Mcp-Session-Id header; initialize first');
+    handle(exchange, body) {
+      const id = exchange.header('mcp-session-id');
+      if (id === undefined) {
+        if (!isInitialize(body)) return respondError(exchange, 400, 'missing Mcp-Session-Id header; initialize first');
+        if (isAcceptable(exchange)) open(exchange, body);
+        return;
       }
-      const session = sessions.get(id);
-      if (session === undefined) return errorResponse(404, 'session not found; initialize again');
-      session.lastUsed = performance.now();
-      sessions.delete(id);
-      sessions.set(id, session);
-      const response = await session.transport.handleRequest(request, body === undefined ? {} : { parsedBody: body });
-      session.onReceived(body);
-      return response;
+      const session = find(exchange, id);
+      if (session === undefined || !isAcceptable(exchange)) return;
+      if (exchange.method === 'POST') return receive(exchange, session, body);
+      if (!hasKnownVersion(exchange)) return;
+      if (exchange.method === 'GET') return session.listen(exchange);
+      drop(id);
+      exchange.respond(200, {});
     },
-    sendToolListChanged() {
-      for (const { server } of sessions.values()) server.sendToolListChanged().catch(() => {});
+    announce(kind) {
+      const text = toNotification(`notifications/${kind}/list_changed`);
+      for (const session of sessions.values()) session.notify(text);
     },
-    announceOffers(kind) {
-      for (const { server } of sessions.values()) announceOffers(server, kind);
-    },
-    async close() {
+    close() {
       for (const id of [...sessions.keys()]) drop(id);
     },
   };
 }
 
-export function errorResponse(status: number, message: string, code = -32600): Response {
-  return Response.json({ jsonrpc: '2.0', id: null, error: { code, message } }, { status });
+/** One client of the older version. */
+class Session {
+  readonly id = randomUUID();
+  lastUsed = performance.now();
+  readonly #lane: Lane;
+  readonly #connectSdk: SessionsOptions['connectSdk'];
+  readonly #initialize: RequestMessage;
+  readonly #owner = `session ${randomUUID()}`;
+  readonly #headers: Headers = { 'mcp-session-id': this.id };
+  readonly #outgoing = createOutgoing();
+  readonly #cancellations = createCancellations();
+  /** Running calls of the lane, and the responses to all open requests. */
+  readonly #running = new Map<RequestId, LaneRequest>();
+  readonly #responders = new Map<RequestId, Responder>();
+  readonly #events = new EventLog();
+  /** For messages that belong to no request. */
+  readonly #stream = new EventStream({ headers: this.#headers, log: this.#events, id: OWN_STREAM });
+  #sdk: Promise<SdkSession> | undefined;
+  #logLevel: string | undefined;
+
+  constructor(lane: Lane, connectSdk: SessionsOptions['connectSdk'], initialize: RequestMessage) {
+    this.#lane = lane;
+    this.#connectSdk = connectSdk;
+    this.#initialize = initialize;
+  }
+
+  /** Whether a request has no response yet. */
+  get isBusy(): boolean {
+    return this.#responders.size > 0;
+  }
+
+  receive(exchange: Exchange, messages: readonly Message[]): void {
+    const requests = messages.filter(isRequest);
+    if (requests.length === 0) {
+      for (const message of messages) this.#take(message);
+      exchange.respond(202, {});
+      return;
+    }
+    const responder = new Responder(exchange, {
+      headers: this.#headers,
+      log: this.#events,
+      id: randomUUID(),
+      requests: requests.length,
+      isPrimed: exchange.header('mcp-protocol-version') === OLDER_VERSIONS[0],
+    });
+    for (const message of messages) {
+      if (isRequest(message)) this.#answer(message, responder, exchange);
+      else this.#take(message);
+    }
+  }
+
+  /** Opens the stream for messages that belong to no request. */
+  listen(exchange: Exchange): void {
+    const lastEvent = exchange.header('last-event-id');
+    if (lastEvent !== undefined) this.#resume(exchange, lastEvent);
+    else if (this.#stream.isConnected)
+      respondError(exchange, 409, 'Conflict: Only one SSE stream is allowed per session', SERVER_ERROR);
+    else this.#stream.begin(exchange, false);
+  }
+
+  notify(text: string): void {
+    this.#stream.send(text);
+  }
+
+  close(): void {
+    for (const request of this.#running.values()) request.cancel();
+    for (const responder of this.#responders.values()) responder.end();
+    this.#outgoing.close();
+    this.#stream.end();
+    void this.#sdk?.then((sdk) => sdk.close());
+  }
+
+  #resume(exchange: Exchange, lastEvent: string): void {
+    const id = this.#events.streamOf(lastEvent);
+    if (id === undefined) return void respondError(exchange, 400, 'Invalid event ID format', SERVER_ERROR);
+    const open = [this.#stream, ...[...this.#responders.values()].flatMap(({ stream }) => stream ?? [])];
+    const stream = open.find((candidate) => candidate.id === id);
+    if (stream?.isConnected)
+      return void respondError(exchange, 409, 'Conflict: Stream already has an active connection', SERVER_ERROR);
+    const resumed = stream ?? new EventStream({ headers: this.#headers, log: this.#events, id });
+    resumed.resume(exchange, lastEvent);
+    // All of its requests were answered.
+    if (stream === undefined) resumed.end();
+  }
+
+  // A notification or response.
+  #take(message: Message): void {
+    if (message.method === undefined && this.#outgoing.receive(message)) return;
+    if (message.method === 'notifications/cancelled' && isCancelParams(message.params)) {
+      const { requestId, reason } = message.params as { requestId: RequestId; reason?: string };
+      this.#cancellations.cancelled(requestId);
+      this.#running.get(requestId)?.cancel(reason);
+      this.#responders.get(requestId)?.end();
+      this.#responders.delete(requestId);
+    }
+    void this.#sdk?.then((sdk) => sdk.deliver(message));
+  }
+
+  #answer(message: RequestMessage, responder: Responder, exchange: Exchange): void {
+    const isCancelled = this.#cancellations.received(message.id);
+    this.#responders.set(message.id, responder);
+    if (message.method === 'logging/setLevel' && isSetLevelParams(message.params))
+      this.#logLevel = message.params!.level as string;
+    if (isHot(message, false)) void this.#answerByLane(message, responder, exchange);
+    else {
+      this.#sdk ??= this.#connectSdk(this.#owner, this.#initialize, (sent, related) => this.#send(sent, related));
+      void this.#sdk.then((sdk) => sdk.deliver(message, exchange));
+    }
+    if (isCancelled)
+      this.#take({ jsonrpc: '2.0', method: 'notifications/cancelled', params: { requestId: message.id } });
+  }
+
+  async #answerByLane(message: RequestMessage, responder: Responder, exchange: Exchange): Promise<void> {
+    const parts = await this.#lane.answer(message, this.#peerOf(responder, exchange), this.#running);
+    if (parts !== undefined) this.#respond(message.id, responder, parts);
+  }
+
+  #peerOf(responder: Responder, exchange: Exchange): Peer {
+    let connection: AbortController | undefined;
+    return {
+      session: this.#owner,
+      isNewer: false,
+      initialized: this.#initialize.params,
+      logLevel: this.#logLevel,
+      // Only questions need it.
+      get connection() {
+        if (connection === undefined) {
+          const controller = new AbortController();
+          connection = controller;
+          exchange.onDisconnect(() => controller.abort());
+        }
+        return connection.signal;
+      },
+      notify: (text) => responder.send(text),
+      elicit: (params, signal) => this.#outgoing.elicit(params, signal, (text) => responder.send(text)),
+    };
+  }
+
+  #respond(id: RequestId, responder: Responder, parts: readonly (string | Buffer)[]): void {
+    if (this.#responders.get(id) === responder) this.#responders.delete(id);
+    responder.answer(parts);
+  }
+
+  #send(message: Message, related: RequestId | undefined): void {
+    const text = JSON.stringify(message);
+    const isResponse = message.method === undefined && message.id !== undefined;
+    const responder = this.#responders.get((isResponse ? message.id : related)!);
+    if (isResponse) {
+      if (responder !== undefined) this.#respond(message.id!, responder, [text]);
+    } else if (related === undefined) this.notify(text);
+    else responder?.send(text);
+  }
+}
+
+const SERVER_ERROR = -32000;
+
+const ACCEPTED: Readonly<Record<string, readonly string[]>> = {
+  GET: ['text/event-stream'],
+  POST: ['application/json', 'text/event-stream'],
+};
+
+// Responds with an error if the client does not accept the response.
+function isAcceptable(exchange: Exchange): boolean {
+  const accept = exchange.header('accept') ?? '';
+  const needed = ACCEPTED[exchange.method] ?? [];
+  if (needed.every((type) => accept.includes(type))) return true;
+  const types = needed.length === 1 ? needed[0] : `both ${needed.join(' and ')}`;
+  respondError(exchange, 406, `Not Acceptable: Client must accept ${types}`, SERVER_ERROR);
+  return false;
+}
+
+// Responds with an error if the client names another protocol version.
+function hasKnownVersion(exchange: Exchange): boolean {
+  const version = exchange.header('mcp-protocol-version');
+  if (version === undefined || OLDER_VERSIONS.includes(version)) return true;
+  const known = OLDER_VERSIONS.join(', ');
+  const message = `Bad Request: Unsupported protocol version: ${version} (supported versions: ${known})`;
+  respondError(exchange, 400, message, SERVER_ERROR);
+  return false;
+}
+
+function isRequest(message: Message): message is RequestMessage {
+  return message.method !== undefined && message.id !== undefined;
+}
+
+function isInitialize(body: unknown): body is RequestMessage {
+  const message = toMessage(body);
+  return message?.method === 'initialize' && message.id !== undefined && isInitializeParams(message.params);
+}
+
+export function respondError(
+  exchange: Exchange,
+  status: number,
+  message: string,
+  code: number = ERROR.invalidRequest,
+  id: RequestId | null = null,
+  data?: object,
+): void {
+  const body = JSON.stringify({ jsonrpc: '2.0', id, error: { code, message, data } });
+  exchange.respond(status, { 'content-type': 'application/json' }, [body]);
 }

@@ -1,14 +1,15 @@
-// Serves a toolbox over stdio, for both protocol versions.
+// Serves a toolbox over stdio: by the lane, and by the SDK server for what the lane does not answer.
 
 import { randomUUID } from 'node:crypto';
-import type { Server } from '@modelcontextprotocol/server';
-import { serveStdio } from '@modelcontextprotocol/server/stdio';
 import type { Toolbox } from '../core/toolbox.js';
+import { advance, type ConnectionState, isAnswered, NEW_CONNECTION } from './connection-state.js';
+import { createLane, type LaneOptions, type LaneRequest, type Peer } from './lane.js';
 import { LineTransport, type LineTransportOptions } from './line-transport.js';
-import { announceOffers } from './offers.js';
-import { createMcpServers, type McpServerOptions } from './server.js';
+import { isCancelParams, type Message, type RequestId, type RequestMessage } from './message.js';
+import { createOutgoing, toNotification } from './outgoing.js';
+import type { SdkConnection } from './sdk-stdio.js';
 
-export interface StdioOptions extends McpServerOptions, LineTransportOptions {}
+export interface StdioOptions extends Pick<LaneOptions, 'version' | 'onError'>, LineTransportOptions {}
 
 export interface StdioServing {
   /** Resolves when the client has disconnected. */
@@ -17,34 +18,80 @@ export interface StdioServing {
 }
 
 export function serveMcpStdio(toolbox: Toolbox, options: StdioOptions): StdioServing {
-  const transport = new LineTransport(options);
-  const servers = createMcpServers(toolbox, { ...options, ready: (signal) => transport.ready(signal) });
-  const connected = new Set<Server>();
   const session = `stdio ${randomUUID()}`;
+  const running = new Map<RequestId, LaneRequest>();
+  const outgoing = createOutgoing();
+  let state = NEW_CONNECTION;
+  let sdk: Promise<SdkConnection> | undefined;
   let end = (): void => {};
   const ended = new Promise<void>((resolve) => {
     end = resolve;
   });
-  const handle = serveStdio(
-    async () => {
-      const server = await servers.create(session);
-      connected.add(server);
-      return server;
+
+  const transport = new LineTransport(options, {
+    onMessage: (message) => receive(message),
+    onError: (error) => options.onError?.(error),
+    onClose() {
+      lane.close();
+      outgoing.close();
+      for (const request of running.values()) request.cancel();
+      void sdk?.then((connection) => connection.closed());
+      end();
     },
-    { transport, onerror: options.onError },
-  );
-  // The SDK has set its own listener.
-  const closeConnection = transport.onclose;
-  transport.onclose = () => {
-    closeConnection?.();
-    servers.close();
-    end();
+  });
+  const lane = createLane(toolbox, { ...options, ready: (signal) => transport.ready(signal) });
+  const peerOf = (isNewer: boolean): Peer => ({
+    session,
+    isNewer,
+    initialized: state.initialize?.params,
+    logLevel: state.logLevel,
+    notify: (text) => void transport.send(text),
+    elicit: (params, signal) => outgoing.elicit(params, signal, (text) => void transport.send(text)),
+  });
+
+  // Messages of the SDK server keep their order; loading takes a moment.
+  const toSdk = (message: Message, before: ConnectionState, after: ConnectionState): void => {
+    sdk ??= import('./sdk-stdio.js').then(({ connectSdk }) =>
+      connectSdk(toolbox, { session, lane, transport, version: options.version, onError: options.onError }),
+    );
+    void sdk.then((connection) => connection.deliver(message, before, after));
   };
-  servers.onChange(() => {
-    for (const server of connected) server.sendToolListChanged().catch(() => {});
+  const answer = async (message: RequestMessage): Promise<void> => {
+    const parts = await lane.answer(message, peerOf(state.phase !== 'older'), running);
+    if (parts !== undefined) transport.answer(message.id, parts);
+  };
+  const receive = (message: Message): void => {
+    if (message.method === undefined) {
+      if (!outgoing.receive(message) && sdk !== undefined) toSdk(message, state, state);
+      return;
+    }
+    const before = state;
+    state = advance(state, message);
+    const isRequest = message.id !== undefined;
+    if (isRequest && isAnswered(message as RequestMessage, before.phase, state.phase))
+      return void answer(message as RequestMessage);
+    if (message.method === 'notifications/cancelled' && isCancelParams(message.params)) {
+      const { requestId, reason } = message.params as { requestId: RequestId; reason?: string };
+      running.get(requestId)?.cancel(reason);
+    }
+    // A notification gets no response: it matters only to an SDK server that runs.
+    if (isRequest || sdk !== undefined) toSdk(message, before, state);
+  };
+
+  lane.onChange(() => {
+    if (state.phase === 'older') void transport.send(toNotification('notifications/tools/list_changed'));
+    else void sdk?.then((connection) => connection.announceTools());
   });
-  servers.onOffersChange((kind) => {
-    for (const server of connected) announceOffers(server, kind);
+  lane.onOffersChange((kind) => {
+    if (state.phase === 'older') void transport.send(toNotification(`notifications/${kind}/list_changed`));
+    else void sdk?.then((connection) => connection.announceOffers(kind));
   });
-  return { ended, close: () => handle.close() };
+  transport.start();
+  return {
+    ended,
+    async close() {
+      await sdk?.then((connection) => connection.close());
+      transport.close();
+    },
+  };
 }

@@ -1,26 +1,19 @@
 // Calls suspended while their client collects input: the newer protocol version answers in another request (SRV-15).
 
 import { randomBytes } from 'node:crypto';
-import {
-  type InputRequest,
-  type InputRequiredResult,
-  inputRequired,
-  inputResponse,
-  type Server,
-  type ServerContext,
-} from '@modelcontextprotocol/server';
 import type { Progress } from '../core/context.js';
 import type { ElicitAnswer } from '../core/elicit.js';
 import type { ToolResult } from '../core/result.js';
 import type { CallOptions } from '../core/toolbox.js';
+import { type InputRequest, type InputRequiredResult, readAnswer } from './input-request.js';
+import type { RequestContext, RequestState } from './request-context.js';
 
 /** Call options that depend on what the client supports. */
 export type InteractionOptions = Pick<CallOptions, 'signal' | 'onProgress' | 'approve' | 'elicit' | 'fault'>;
 
 /** A request that starts a call, or resumes a suspended one. */
 export interface CallRequest extends Pick<CallOptions, 'onProgress'> {
-  readonly server: Server;
-  readonly context: ServerContext;
+  readonly context: RequestContext;
   /** Identifies who is asked: session and client name. */
   readonly client: string;
   /** Identifies caller, tool and input. A function, because few calls need it. */
@@ -68,10 +61,7 @@ interface RunningCall {
   wake: () => void;
 }
 
-export function createSuspendedCalls(
-  ttlMs: number,
-  mintState: (nonce: string, context: ServerContext) => Promise<string>,
-): SuspendedCalls {
+export function createSuspendedCalls(ttlMs: number, sign: (state: RequestState) => string): SuspendedCalls {
   const suspended = new Map<string, { readonly call: RunningCall; readonly timer: NodeJS.Timeout }>();
 
   const take = (nonce: string): RunningCall | undefined => {
@@ -80,7 +70,7 @@ export function createSuspendedCalls(
     suspended.delete(nonce);
     return found?.call;
   };
-  const suspend = async (call: RunningCall, context: ServerContext): Promise<InputRequiredResult> => {
+  const suspend = (call: RunningCall): InputRequiredResult => {
     const nonce = randomBytes(16).toString('hex');
     call.sent = toKeyed(call.unsent.splice(0));
     const timer = setTimeout(() => {
@@ -89,13 +79,14 @@ export function createSuspendedCalls(
     }, ttlMs);
     timer.unref();
     suspended.set(nonce, { call, timer });
-    return inputRequired({
+    return {
+      resultType: 'input_required',
       inputRequests: Object.fromEntries([...call.sent].map(([key, { request }]) => [key, request])),
-      requestState: await mintState(nonce, context),
-    });
+      requestState: sign({ nonce }),
+    };
   };
   const proceed = (call: RunningCall, request: CallRequest): Promise<CallOutcome> =>
-    untilEndOrInput(call, request, () => suspend(call, request.context));
+    untilEndOrInput(call, request, () => suspend(call));
 
   return {
     start(request, run) {
@@ -126,9 +117,9 @@ export function createSuspendedCalls(
         return undefined;
       }
       for (const [key, input] of call.sent) {
-        const response = inputResponse(request.context.mcpReq.inputResponses, key);
+        const answer = readAnswer(request.context.inputResponses, key);
         // Unanswered input is requested again.
-        if (response.kind === 'elicit') input.answer(response as ElicitAnswer);
+        if (answer !== undefined) input.answer(answer);
         else call.unsent.push(input);
       }
       call.sent.clear();
@@ -148,9 +139,9 @@ export function createSuspendedCalls(
 async function untilEndOrInput(
   call: RunningCall,
   request: CallRequest,
-  suspend: () => Promise<InputRequiredResult>,
+  suspend: () => InputRequiredResult,
 ): Promise<CallOutcome> {
-  const { signal } = request.context.mcpReq;
+  const { signal } = request.context;
   const onAbort = (): void => call.controller.abort();
   signal.addEventListener('abort', onAbort, { once: true });
   if (signal.aborted) onAbort();
@@ -163,7 +154,7 @@ async function untilEndOrInput(
         });
       // Input requested in the same tick is sent in one response.
       if (call.result === undefined) await new Promise((resolve) => setImmediate(resolve));
-      if (call.result === undefined && call.unsent.length > 0) return await suspend();
+      if (call.result === undefined && call.unsent.length > 0) return suspend();
     }
     return call.result;
   } finally {

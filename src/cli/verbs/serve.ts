@@ -2,7 +2,6 @@
 
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { getRequestListener } from '@hono/node-server';
 import { assertPerson } from '../../core/caller.js';
 import { ToolError } from '../../core/error.js';
 import { count, sanitize } from '../../core/text.js';
@@ -107,7 +106,7 @@ async function serveOverHttp(
       connectionsCheckingInterval: 2000,
       maxHeaderSize: 16 * 1024,
     },
-    getRequestListener((request) => handler.fetch(request), { overrideGlobalObjects: false }),
+    handler.listener,
   );
   server.maxConnections = 1024;
   limitConnections(server);

@@ -1,0 +1,94 @@
+// Calls of tools for both dispatchers: the lane and the SDK server.
+
+import { createHash } from 'node:crypto';
+import type { ErrorValue } from '../core/error.js';
+import { canonicalJson, type Json } from '../core/json.js';
+import { formatError } from '../core/model-text.js';
+import { decodeName } from '../core/name.js';
+import { isFailedOutput, type ToolResult } from '../core/result.js';
+import type { CallOptions, Toolbox } from '../core/toolbox.js';
+import type { InputRequiredResult } from './input-request.js';
+import { createInteractiveCalls, type InteractiveCalls } from './interactive-calls.js';
+import { type LiveListing, MODEL } from './listing.js';
+import { ERROR, type Params, RequestError } from './message.js';
+import { type RequestContext, readTraceParent, toLogListener, toProgressListener } from './request-context.js';
+import { type CallResult, projectResult, toCallResult } from './result.js';
+import type { CallOutcome } from './suspended-calls.js';
+
+export interface ToolCalls extends Pick<InteractiveCalls, 'verifyState' | 'close'> {
+  /** `session` identifies the client that may read the stored results of its calls (CTX-3). */
+  call(session: string, params: Params, context: RequestContext): Promise<CallResult | InputRequiredResult>;
+  /** Runs a call of a tool, a resource or a prompt for a request; `id` and `input` identify it. */
+  serve(
+    session: string,
+    context: RequestContext,
+    id: string,
+    input: Json,
+    run: (options: CallOptions) => Promise<ToolResult>,
+  ): Promise<CallOutcome>;
+}
+
+export interface ToolCallsOptions {
+  readonly toolbox: Toolbox;
+  readonly listing: LiveListing;
+  /** Delays calls while the client does not read its responses. */
+  readonly ready?: (signal: AbortSignal) => Promise<void>;
+}
+
+export function createToolCalls({ toolbox, listing, ready }: ToolCallsOptions): ToolCalls {
+  const interactive = createInteractiveCalls();
+  const serve: ToolCalls['serve'] = (session, context, id, input, run) => {
+    const caller = { ...MODEL, session, name: context.clientName };
+    const [trace, onLog] = [readTraceParent(context), toLogListener(context)];
+    return interactive.serve({
+      context,
+      client: `${session} ${caller.name ?? ''}`,
+      onProgress: toProgressListener(context),
+      binding: () => hash([session, caller.name ?? '', id, input]),
+      run: (interaction) => run({ ...interaction, caller, ready, trace, onLog }),
+    });
+  };
+  return {
+    verifyState: interactive.verifyState,
+    close: interactive.close,
+    serve,
+    async call(session, params, context) {
+      const listed = params.name as string;
+      const known = listing.newest() ?? (await listing.known());
+      const name = known.names.get(listed) ?? decodeName(listed);
+      const input = params.arguments ?? {};
+      const outcome = await serve(session, context, name, input as Json, (options) =>
+        toolbox.call(name, input, options),
+      );
+      if ('resultType' in outcome) return outcome;
+      // This call may have been the first to connect to the tool's upstream server.
+      const { names, outputs, structured } = known.names.has(listed) ? known : await listing.rereadKnown();
+      if (outcome.error !== undefined && !names.has(listed)) rejectUnknown(outcome.error);
+      const schema = outputs.get(listed);
+      const mayBeInText = !structured.has(listed) && !isFailedOutput(outcome.structured);
+      // A client that does not know an output schema needs no structured content beside a handle.
+      const withStructured =
+        !mayBeInText &&
+        (outcome.meta.handle === undefined || schema !== undefined) &&
+        (outcome.ok || schema === undefined || (await matchesOutput(toolbox, name, outcome)));
+      return projectResult(toCallResult(outcome, withStructured), context.isNewer, schema);
+    },
+  };
+}
+
+// An unknown tool is a protocol error; what else goes wrong with a call is a result.
+function rejectUnknown(error: ErrorValue): void {
+  if (error.code !== 'not_found' && error.code !== 'invalid_ref') return;
+  throw new RequestError(ERROR.invalidParams, formatError(error), { 'wield/error': error });
+}
+
+// Older clients validate the structured content of a failed call too.
+async function matchesOutput(toolbox: Toolbox, name: string, { structured }: ToolResult): Promise<boolean> {
+  if (structured === undefined) return false;
+  const tool = await toolbox.find(name).catch(() => undefined);
+  return (await tool?.output?.check(structured))?.ok === true;
+}
+
+function hash(parts: readonly Json[]): string {
+  return createHash('sha256').update(canonicalJson(parts)).digest('hex');
+}

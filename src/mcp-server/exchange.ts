@@ -1,0 +1,234 @@
+// One HTTP request and its response, of Node's server or of the Fetch API.
+
+import type { IncomingMessage, ServerResponse } from 'node:http';
+
+export type Headers = Readonly<Record<string, string>>;
+/** Parts of a body. */
+export type Body = readonly (string | Buffer)[];
+
+export interface Exchange {
+  readonly method: string;
+  /** Path and query. */
+  readonly target: string;
+  /** `name` is in lower case. */
+  header(name: string): string | undefined;
+  /** Returns undefined if the body is too large. Rejects if the client disconnects. */
+  readBody(maxBytes: number): Promise<string | undefined>;
+  /** Called when the response begins. */
+  onBegin: () => void;
+  /** Sends a whole response. */
+  respond(status: number, headers: Headers, body?: Body): void;
+  /** Begins a response that is written in pieces. */
+  begin(headers: Headers): void;
+  write(text: string): void;
+  end(): void;
+  /** Calls the listener if the client disconnects before the end of the response. */
+  onDisconnect(listener: () => void): void;
+  /** The request without its body, for the SDK. */
+  toRequest(): Request;
+  forward(response: Response): void;
+}
+
+/** Returns parts as one chunk. Text is not encoded twice. */
+export function joinBody(parts: Body): string | Buffer {
+  if (parts.every((part) => typeof part === 'string')) return parts.join('');
+  return Buffer.concat(parts.map((part) => (typeof part === 'string' ? Buffer.from(part) : part)));
+}
+
+/** An exchange of Node's server. A `Request` and a `Response` would take three times as long as a call. */
+export class NodeExchange implements Exchange {
+  onBegin = (): void => {};
+  readonly #request: IncomingMessage;
+  readonly #response: ServerResponse;
+
+  constructor(request: IncomingMessage, response: ServerResponse) {
+    this.#request = request;
+    this.#response = response;
+  }
+
+  get method(): string {
+    return this.#request.method ?? 'GET';
+  }
+
+  get target(): string {
+    return this.#request.url ?? '/';
+  }
+
+  header(name: string): string | undefined {
+    return this.#request.headers[name] as string | undefined;
+  }
+
+  readBody(maxBytes: number): Promise<string | undefined> {
+    const request = this.#request;
+    if (Number(request.headers['content-length'] ?? 0) > maxBytes) return Promise.resolve(undefined);
+    return new Promise((resolve, reject) => {
+      const chunks: Buffer[] = [];
+      let bytes = 0;
+      request.on('data', (chunk: Buffer) => {
+        bytes += chunk.length;
+        if (bytes <= maxBytes) chunks.push(chunk);
+        else resolve(undefined);
+      });
+      request.once('end', () => resolve((chunks.length === 1 ? chunks[0]! : Buffer.concat(chunks)).toString('utf8')));
+      request.once('error', reject);
+    });
+  }
+
+  respond(status: number, headers: Headers, body: Body = []): void {
+    this.onBegin();
+    const chunk = joinBody(body);
+    const length = Buffer.byteLength(chunk);
+    // The rest of a body that was not read could be long.
+    const connection = this.#request.complete ? {} : { connection: 'close' };
+    this.#response.writeHead(status, { ...headers, 'content-length': length, ...connection });
+    this.#response.end(chunk);
+  }
+
+  begin(headers: Headers): void {
+    this.onBegin();
+    this.#response.writeHead(200, headers);
+    this.#response.flushHeaders();
+  }
+
+  write(text: string): void {
+    this.#response.write(text);
+  }
+
+  end(): void {
+    this.#response.end();
+  }
+
+  onDisconnect(listener: () => void): void {
+    const response = this.#response;
+    response.once('close', () => {
+      if (!response.writableFinished) listener();
+    });
+  }
+
+  toRequest(): Request {
+    const headers = new globalThis.Headers();
+    for (const [name, value] of Object.entries(this.#request.headers))
+      for (const each of [value ?? []].flat()) headers.append(name, each);
+    const controller = new AbortController();
+    this.onDisconnect(() => controller.abort());
+    const url = new URL(this.target, `http://${this.header('host')}`);
+    return new Request(url, { method: this.method, headers, signal: controller.signal });
+  }
+
+  forward(response: Response): void {
+    this.onBegin();
+    this.#response.writeHead(response.status, Object.fromEntries(response.headers));
+    void copyBody(response, this.#response);
+  }
+}
+
+async function copyBody({ body }: Response, to: ServerResponse): Promise<void> {
+  const reader = body?.getReader();
+  to.once('close', () => void reader?.cancel().catch(() => {}));
+  try {
+    to.flushHeaders();
+    for (let read = await reader?.read(); read !== undefined && !read.done; read = await reader!.read())
+      if (!to.write(read.value) && !to.destroyed)
+        await new Promise<void>((resolve) => to.once('drain', resolve).once('close', resolve));
+    to.end();
+  } catch {
+    to.destroy();
+  }
+}
+
+/** An exchange of the Fetch API: `response` resolves when it begins. */
+export class FetchExchange implements Exchange {
+  readonly method: string;
+  readonly response: Promise<Response>;
+  onBegin = (): void => {};
+  readonly #request: Request;
+  #resolve!: (response: Response) => void;
+  #stream: ReadableStreamDefaultController<Uint8Array> | undefined;
+  #disconnected: (() => void)[] = [];
+
+  constructor(request: Request) {
+    this.method = request.method;
+    this.#request = request;
+    this.response = new Promise((resolve) => {
+      this.#resolve = resolve;
+    });
+    request.signal.addEventListener('abort', this.#onDisconnect, { once: true });
+  }
+
+  get target(): string {
+    const { pathname, search } = new URL(this.#request.url);
+    return pathname + search;
+  }
+
+  header(name: string): string | undefined {
+    return this.#request.headers.get(name) ?? undefined;
+  }
+
+  async readBody(maxBytes: number): Promise<string | undefined> {
+    if (Number(this.header('content-length') ?? 0) > maxBytes) return undefined;
+    const chunks: Uint8Array[] = [];
+    let bytes = 0;
+    for await (const chunk of this.#request.body ?? []) {
+      bytes += chunk.length;
+      if (bytes > maxBytes) return undefined;
+      chunks.push(chunk);
+    }
+    return Buffer.concat(chunks).toString('utf8');
+  }
+
+  respond(status: number, headers: Headers, body?: Body): void {
+    this.#ended();
+    this.#begin(new Response(body === undefined ? null : joinBody(body), { status, headers }));
+  }
+
+  begin(headers: Headers): void {
+    const body = new ReadableStream<Uint8Array>({
+      start: (controller) => {
+        this.#stream = controller;
+      },
+      cancel: () => this.#onDisconnect(),
+    });
+    this.#begin(new Response(body, { headers }));
+  }
+
+  write(text: string): void {
+    this.#stream?.enqueue(Buffer.from(text));
+  }
+
+  end(): void {
+    const stream = this.#stream;
+    this.#ended();
+    stream?.close();
+  }
+
+  onDisconnect(listener: () => void): void {
+    this.#disconnected.push(listener);
+  }
+
+  toRequest(): Request {
+    const { url, method, headers, signal } = this.#request;
+    return new Request(url, { method, headers, signal });
+  }
+
+  forward(response: Response): void {
+    this.#ended();
+    this.#begin(response);
+  }
+
+  #begin(response: Response): void {
+    this.onBegin();
+    this.#resolve(response);
+  }
+
+  readonly #onDisconnect = (): void => {
+    const listeners = this.#disconnected;
+    this.#ended();
+    for (const listener of listeners) listener();
+  };
+
+  #ended(): void {
+    this.#disconnected = [];
+    this.#stream = undefined;
+    this.#request.signal.removeEventListener('abort', this.#onDisconnect);
+  }
+}

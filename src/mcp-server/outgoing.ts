@@ -1,0 +1,76 @@
+// Requests that the server sends to its client: `elicitation/create` in the older protocol version.
+
+import type { ElicitAnswer } from '../core/elicit.js';
+import { isRecord } from '../core/json.js';
+import { readAnswer } from './input-request.js';
+import { ANSWER_TIMEOUT_MS } from './interactive-calls.js';
+import type { Message } from './message.js';
+
+/** Sends a message to the client, as JSON. */
+export type Send = (text: string) => void;
+
+export interface Outgoing {
+  /** Sends a question. Rejects if the client fails, the signal aborts, or nothing comes within ten minutes. */
+  elicit(params: object, signal: AbortSignal, send: Send): Promise<ElicitAnswer>;
+  /** Takes a response of the client; returns false if it answers no request of this object. */
+  receive(response: Message): boolean;
+  /** Rejects all open requests. */
+  close(): void;
+}
+
+export function createOutgoing(): Outgoing {
+  const open = new Map<string, (response: Message | Error) => void>();
+  let sent = 0;
+  return {
+    elicit: (params, signal, send) =>
+      new Promise((resolve, reject) => {
+        // A text, so that it is never the number of a request that the SDK server sent.
+        const id = `wield-${++sent}`;
+        const settle = (response: Message | Error): void => {
+          open.delete(id);
+          clearTimeout(timer);
+          signal.removeEventListener('abort', onAbort);
+          if (response instanceof Error) reject(response);
+          else if (response.error !== undefined) reject(new Error(response.error.message));
+          else {
+            const answer = toAnswer(response.result);
+            if (answer === undefined) reject(new Error('the client sent an invalid answer'));
+            else resolve(answer);
+          }
+        };
+        const cancel = (reason: string): void => {
+          send(toNotification('notifications/cancelled', { requestId: id, reason }));
+          settle(new Error(reason));
+        };
+        const onAbort = (): void => cancel(String(signal.reason));
+        const timer = setTimeout(() => cancel('Request timed out'), ANSWER_TIMEOUT_MS);
+        signal.addEventListener('abort', onAbort, { once: true });
+        open.set(id, settle);
+        send(JSON.stringify({ jsonrpc: '2.0', id, method: 'elicitation/create', params }));
+      }),
+    receive(response) {
+      const settle = typeof response.id === 'string' ? open.get(response.id) : undefined;
+      settle?.(response);
+      return settle !== undefined;
+    },
+    close() {
+      for (const settle of [...open.values()]) settle(new Error('Connection closed'));
+    },
+  };
+}
+
+export function toNotification(method: string, params?: object): string {
+  return JSON.stringify({ jsonrpc: '2.0', method, params });
+}
+
+function toAnswer(result: unknown): ElicitAnswer | undefined {
+  const answer = readAnswer({ result }, 'result');
+  const content = isRecord(result) ? (result.content ?? undefined) : undefined;
+  if (answer === undefined || (content !== undefined && !isRecord(content))) return undefined;
+  return Object.values(content ?? {}).every(isFieldValue) ? answer : undefined;
+}
+
+function isFieldValue(value: unknown): boolean {
+  if (Array.isArray(value)) return value.every((item) => typeof item === 'string');
+  return ['string', 'number', 'boolean'].includes(typeof value);
+}

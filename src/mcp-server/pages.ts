@@ -1,0 +1,63 @@
+// The pages of `tools/list`: which tools are on one, and their bytes for each protocol version.
+
+import type { Listing, LiveListing } from './listing.js';
+import { ERROR, META, RequestError } from './message.js';
+import { projectOutputSchema } from './result.js';
+
+export interface Page {
+  readonly from: number;
+  readonly to: number;
+  readonly nextCursor: string | undefined;
+}
+
+export interface ListingPages {
+  /** Returns the result of `tools/list` as JSON. Throws a `RequestError`. */
+  read(cursor: string | undefined, isNewer: boolean): Promise<Buffer>;
+}
+
+/** Clients may cache the listing for this long if they have no subscription. */
+export const CACHE_HINT = { ttlMs: 5000, cacheScope: 'private' } as const;
+
+// Clients that do not follow cursors see only the first page.
+const PAGE_SIZE = 1000;
+
+/** Throws a `RequestError` if the cursor is not one of this listing. */
+export function pageAt(cursor: string | undefined, length: number): Page {
+  const from = cursor === undefined ? 0 : Number(/^from:(\d{1,9})$/.exec(cursor)?.[1] ?? Number.NaN);
+  if (Number.isNaN(from) || (from > 0 && from >= length))
+    throw new RequestError(ERROR.invalidParams, 'invalid cursor; list again without one');
+  const to = Math.min(from + PAGE_SIZE, length);
+  return { from, to, nextCursor: to < length ? `from:${to}` : undefined };
+}
+
+// Serialising 1,000 tools takes 3 ms, writing the bytes 0.3 ms; a listing is replaced when the catalog, the rules or the
+// trust of the workspace change.
+export function createListingPages(listing: LiveListing, info: object): ListingPages {
+  const bytes = new WeakMap<Listing, Map<string, Buffer>>();
+  return {
+    async read(cursor, isNewer) {
+      // All pages of a client come from one listing if possible.
+      const listed = (cursor === undefined ? undefined : listing.newest()) ?? (await listing.read());
+      const page = pageAt(cursor, listed.tools.length);
+      const pages = bytes.get(listed) ?? new Map<string, Buffer>();
+      bytes.set(listed, pages);
+      const key = `${page.from} ${isNewer}`;
+      const known = pages.get(key) ?? Buffer.from(JSON.stringify(toResult(listed, page, isNewer, info)));
+      // Cursors can name any position, but only those that a page announced are kept.
+      if (page.from % PAGE_SIZE === 0) pages.set(key, known);
+      return known;
+    },
+  };
+}
+
+function toResult({ tools }: Listing, { from, to, nextCursor }: Page, isNewer: boolean, info: object): object {
+  const page = tools.slice(from, to);
+  if (isNewer)
+    return { tools: page, nextCursor, resultType: 'complete', ...CACHE_HINT, _meta: { [META.server]: info } };
+  return {
+    tools: page.map((tool) =>
+      tool.outputSchema === undefined ? tool : { ...tool, outputSchema: projectOutputSchema(tool.outputSchema) },
+    ),
+    nextCursor,
+  };
+}

@@ -1,0 +1,59 @@
+// What a call needs of its request, whichever dispatcher received it.
+
+import type { LogListener, ProgressListener } from '../core/context.js';
+import type { ElicitAnswer } from '../core/elicit.js';
+import type { TraceParent } from '../core/toolbox.js';
+import type { Params } from './message.js';
+
+/** Signed state that a client sends back with its answer. */
+export interface RequestState {
+  readonly nonce: string;
+  /** Identifies the call that needs approval: caller, tool, plan, directory and input. */
+  readonly binding?: string;
+}
+
+export interface RequestContext {
+  /** Whether the request is of the newer protocol version. */
+  readonly isNewer: boolean;
+  /** What the client says it supports. */
+  readonly capabilities: unknown;
+  readonly clientName: string | undefined;
+  readonly meta: Params | undefined;
+  /** Aborted when the client cancels the request. */
+  readonly signal: AbortSignal;
+  /** Aborted when the connection ends that alone can carry the result. */
+  readonly connection: AbortSignal | undefined;
+  /** State that this server signed, and the answers that came with it. */
+  readonly state: RequestState | undefined;
+  readonly inputResponses: unknown;
+  notify(method: string, params: object): void;
+  /** Sends a log message, if the client wants messages of this level. */
+  log(level: string, data: unknown, logger: string | undefined): void;
+  /** Sends `elicitation/create`; only in the older protocol version. */
+  elicit(params: object, signal: AbortSignal): Promise<ElicitAnswer>;
+}
+
+/** Reads the caller's span from `_meta`, as OpenTelemetry's conventions for MCP define it. */
+export function readTraceParent({ meta }: RequestContext): TraceParent | undefined {
+  const { traceparent, tracestate } = meta ?? {};
+  if (typeof traceparent !== 'string') return undefined;
+  return { traceparent, tracestate: typeof tracestate === 'string' ? tracestate : undefined };
+}
+
+/** Returns a listener that sends log messages as part of the request. */
+export function toLogListener(context: RequestContext): LogListener {
+  return ({ level, data, logger }) => context.log(level, data, logger);
+}
+
+/** Returns a listener that sends progress notifications, or undefined if the client asked for none. */
+export function toProgressListener(context: RequestContext): ProgressListener | undefined {
+  const progressToken = context.meta?.progressToken;
+  if (progressToken === undefined) return undefined;
+  let last = -1;
+  return ({ done, total, message }) => {
+    // The protocol requires each value to be higher than the previous one, also for a mere heartbeat.
+    const progress = done !== undefined && done > last ? done : Math.max(last, 0) + 0.01;
+    last = progress;
+    context.notify('notifications/progress', { progressToken, progress, total, message });
+  };
+}
