@@ -210,7 +210,11 @@ function createSdkHttp(toolbox: Toolbox): Fetch {
 async function read(response: Response): Promise<readonly [number, string[]]> {
   const text = await response.text();
   const isStream = response.headers.get('content-type')?.includes('event-stream') ?? false;
-  const messages = isStream ? [...text.matchAll(/^data: ([^\n]+)/gm)].map(([, data]) => data!) : text === '' ? [] : [text];
+  const messages = isStream
+    ? [...text.matchAll(/^data: ([^\n]+)/gm)].map(([, data]) => data!)
+    : text === ''
+      ? []
+      : [text];
   return [response.status, normalise(messages.map((data) => JSON.parse(data)))];
 }
 
