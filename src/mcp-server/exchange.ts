@@ -16,6 +16,7 @@ export interface Exchange {
   readBody(maxBytes: number): Promise<string | undefined>;
   /** Called when the response begins. */
   onBegin: () => void;
+  readonly hasBegun: boolean;
   /** Sends a whole response. */
   respond(status: number, headers: Headers, body?: Body): void;
   /** Begins a response that is written in pieces. */
@@ -52,6 +53,10 @@ export class NodeExchange implements Exchange {
 
   get target(): string {
     return this.#request.url ?? '/';
+  }
+
+  get hasBegun(): boolean {
+    return this.#response.headersSent;
   }
 
   header(name: string): string | undefined {
@@ -140,6 +145,7 @@ async function copyBody({ body }: Response, to: ServerResponse): Promise<void> {
 export class FetchExchange implements Exchange {
   readonly method: string;
   readonly response: Promise<Response>;
+  hasBegun = false;
   onBegin = (): void => {};
   readonly #request: Request;
   #resolve!: (response: Response) => void;
@@ -216,6 +222,7 @@ export class FetchExchange implements Exchange {
   }
 
   #begin(response: Response): void {
+    this.hasBegun = true;
     this.onBegin();
     this.#resolve(response);
   }

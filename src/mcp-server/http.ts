@@ -79,12 +79,7 @@ export function createMcpHttp(toolbox: Toolbox, options: HttpOptions): HttpHandl
     const decided = isHot ? undefined : await sdk.load();
     const request = decided && exchange.toRequest();
     if (await decided?.isOlder(request!, body)) return sessions.handle(exchange, body);
-    const mismatch = await findMismatch(lane, exchange, message);
-    if (mismatch !== undefined) {
-      return respondError(exchange, 400, mismatch.problem, HEADER_MISMATCH, message?.id, {
-        mismatch: { header: mismatch.header, body: mismatch.problem },
-      });
-    }
+    if (await rejectMismatch(lane, exchange, message)) return;
     if (isHot) return answerNewer(lane, exchange, message as RequestMessage);
     exchange.forward(await decided!.handle(request!, body));
   };
@@ -113,16 +108,18 @@ export function createMcpHttp(toolbox: Toolbox, options: HttpOptions): HttpHandl
     }
     return serveBody(exchange, body);
   };
-  const onError = (error: unknown): void => options.onError?.(error as Error);
+  const serveSafely = (exchange: Exchange): void => {
+    serve(exchange).catch((error: unknown) => {
+      options.onError?.(error as Error);
+      if (!exchange.hasBegun) respondError(exchange, 500, 'Internal server error', ERROR.internal);
+    });
+  };
 
   return {
-    listener: (request, response) => void serve(new NodeExchange(request, response)).catch(onError),
+    listener: (request, response) => serveSafely(new NodeExchange(request, response)),
     async fetch(request) {
       const exchange = new FetchExchange(request);
-      serve(exchange).catch((error: unknown) => {
-        onError(error);
-        respondError(exchange, 500, 'Internal server error', ERROR.internal);
-      });
+      serveSafely(exchange);
       return exchange.response;
     },
     async close() {
@@ -148,15 +145,17 @@ function createLoader(load: () => Promise<SdkHttp>) {
   };
 }
 
-// Parameters that the newer version repeats in headers (SRV-18).
-async function findMismatch({ listing }: Lane, exchange: Exchange, message: Message | undefined) {
-  if (message?.method !== 'tools/call') return undefined;
+// Responds with an error if parameters differ from the headers that repeat them in the newer version (SRV-18).
+async function rejectMismatch({ listing }: Lane, exchange: Exchange, message: Message | undefined): Promise<boolean> {
+  if (message?.method !== 'tools/call') return false;
   const { headers } = listing.newest() ?? (await listing.known());
   const declared = headers.get(String(message.params?.name));
-  return (
-    declared &&
-    findHeaderMismatch(declared, message.params?.arguments, (name) => exchange.header(name.toLowerCase()) ?? null)
-  );
+  const headerOf = (name: string) => exchange.header(name.toLowerCase()) ?? null;
+  const mismatch = declared && findHeaderMismatch(declared, message.params?.arguments, headerOf);
+  if (mismatch === undefined) return false;
+  const { header, problem } = mismatch;
+  respondError(exchange, 400, problem, HEADER_MISMATCH, message.id, { mismatch: { header, body: problem } });
+  return true;
 }
 
 // The newer version repeats parts of the body in headers, which must agree.
