@@ -14,8 +14,8 @@ import { toRemoteUri } from '../core/upstream.js';
 import { WHOLE_VIEW } from '../core/view.js';
 import { newNameOf, toFace } from '../policy/view.js';
 import { splitDenied } from '../runtime/denied.js';
+import { readSettled } from '../runtime/find.js';
 import type { SearchTools } from '../runtime/search.js';
-import { readSettled } from '../runtime/settled.js';
 import type { BuiltinFunction } from './builtin.js';
 import { toSignature } from './signature.js';
 

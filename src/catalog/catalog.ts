@@ -12,7 +12,7 @@ import type { FindOptions } from './at-path.js';
 import { createDelegates } from './delegates.js';
 import { createDirectory } from './directory.js';
 import type { Directory, DirectoryListing, Views } from './entry.js';
-import { createFinder, hasServers, isRequested, mayBeRemote, mayKeepName, type Seek } from './find.js';
+import { createFinder, hasServers, isRequested, mayBeRemote, mayKeepName } from './find.js';
 import type { IndexFile } from './index-file.js';
 import { type Audience, byName, type Listing, mergeListing, pathOf, type TagCleaner } from './listing.js';
 
@@ -55,7 +55,7 @@ export interface Catalog {
    * Fetches what files alone do not show, for all tools or for one reference; undefined if there is nothing to wait
    * for.
    */
-  settle(snapshot: Snapshot, ref?: string): Promise<unknown> | undefined;
+  settle(snapshot: Snapshot, ref?: string, isFound?: boolean): Promise<unknown> | undefined;
 }
 
 export function createCatalog(options: CatalogOptions): Catalog {
@@ -111,7 +111,7 @@ export function createCatalog(options: CatalogOptions): Catalog {
       const tool = seek(ref, reach);
       return tool.action.kind === 'delegate' ? delegates.complete(tool, reach.snapshot) : tool;
     },
-    settle: (snapshot, ref) => waitFor(options, seek, snapshot, ref),
+    settle: (snapshot, ref, isFound = false) => waitFor(options, snapshot, ref, isFound),
     register(tool, snapshot) {
       const { name } = tool;
       const builtin = reserved.find((candidate) => candidate.name === name);
@@ -132,26 +132,17 @@ export function createCatalog(options: CatalogOptions): Catalog {
 
 function waitFor(
   { formats, upstream }: CatalogOptions,
-  seek: Seek,
   snapshot: Snapshot,
   ref: string | undefined,
+  isFound: boolean,
 ): Promise<unknown> | undefined {
   const waits: Promise<unknown>[] = [];
   for (const { pending, settle } of formats) if (settle && pending && pending.size > 0) waits.push(settle(snapshot));
-  const isAsked = mayBeRemote(ref) ? hasServers(snapshot) : mayKeepName(snapshot) && !isFound(seek, ref!, snapshot);
+  // A tool of another origin needs no servers that keep their names.
+  const isAsked = mayBeRemote(ref) ? hasServers(snapshot) : !isFound && mayKeepName(snapshot);
   const servers = isAsked ? upstream?.settle(snapshot, ref) : undefined;
   if (servers !== undefined) waits.push(servers);
   return waits.length === 0 ? undefined : Promise.all(waits);
-}
-
-// A tool of another origin needs no servers that keep their names.
-function isFound(seek: Seek, ref: string, snapshot: Snapshot): boolean {
-  try {
-    seek(ref, { snapshot }, () => ({ tools: [], problems: [] }));
-    return true;
-  } catch {
-    return false;
-  }
 }
 
 function isTakenBy(given: readonly Tool[], directories: readonly DirectoryListing[]): (name: string) => boolean {

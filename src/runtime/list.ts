@@ -11,8 +11,8 @@ import type { Caller, ListOptions, Survey } from '../core/toolbox.js';
 import { readRemote } from '../core/upstream.js';
 import { toFaces } from '../policy/view.js';
 import { splitDenied } from './denied.js';
+import { readSettled } from './find.js';
 import type { CallParts } from './parts.js';
-import { readSettled } from './settled.js';
 
 export async function listTools(
   { catalog, cascade }: Pick<CallParts, 'catalog' | 'cascade'>,

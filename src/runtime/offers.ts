@@ -9,8 +9,8 @@ import { quoteOutside } from '../core/text.js';
 import type { Tool } from '../core/tool.js';
 import type { CallOptions, OfferListOptions } from '../core/toolbox.js';
 import { findDenial } from '../policy/decide.js';
+import { readSettled } from './find.js';
 import type { CallParts } from './parts.js';
-import { readSettled } from './settled.js';
 
 type OfferParts = Pick<CallParts, 'catalog' | 'executors' | 'offers'>;
 

@@ -8,7 +8,7 @@ import type { Tool } from '../core/tool.js';
 import type { Caller } from '../core/toolbox.js';
 import { toFaces } from '../policy/view.js';
 import { splitDenied } from './denied.js';
-import { readSettled } from './settled.js';
+import { readSettled } from './find.js';
 
 /** Returns the visible tools that match a query, best first. */
 export type SearchTools = (

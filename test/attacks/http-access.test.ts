@@ -77,7 +77,9 @@ describe('Host and Origin', () => {
     expect(await ask(server, { host: `127.0.0.1:${port}` }, { path: '/' })).toBe(200);
     const pages: [string, number][] = [
       [`http://127.0.0.1:${port}`, 200],
-      ['http://localhost:3000', 200],
+      [`http://localhost:${port}`, 200],
+      // Another page of this machine.
+      ['http://localhost:3000', 403],
       ['http://x.localhost', 403],
       ['http://localhost.', 403],
       ['http://evil.example', 403],

@@ -40,6 +40,7 @@ const FIELDS = [
   'code',
   'durationMs',
   'exitCode',
+  'sandbox',
   'inputBytes',
   'inputHash',
   'outputBytes',

@@ -67,7 +67,16 @@ describe('values of flags', () => {
     for (const { name, load } of VERBS)
       for (const [flag, { choices }] of Object.entries((await load()).flags))
         if (choices !== undefined) declared.push(`${name} --${flag}`);
-    expect(declared.sort()).toEqual(['connect --scope', 'explain --as', 'list --format']);
+    expect(declared.sort()).toEqual([
+      'call --sandbox',
+      'connect --mode',
+      'connect --scope',
+      'explain --as',
+      'list --format',
+      'serve --mode',
+      'tokens --adapter',
+      'tokens --mode',
+    ]);
   });
 
   finding('N4 CLI-26', 'every format that is listed is accepted', async () => {
