@@ -1,6 +1,7 @@
 // What `search_tools` and `describe_tool` of search mode do (SRV-9).
 
 import type { Catalog } from '../catalog/catalog.js';
+import { readSettled } from '../catalog/catalog.js';
 import type { CascadeResolver } from '../core/cascade.js';
 import { isToolError } from '../core/error.js';
 import { describeForModel } from '../core/model-text.js';
@@ -14,7 +15,6 @@ import { toRemoteUri } from '../core/upstream.js';
 import { WHOLE_VIEW } from '../core/view.js';
 import { newNameOf, toFace } from '../policy/view.js';
 import { splitDenied } from '../runtime/denied.js';
-import { readSettled } from '../runtime/find.js';
 import type { SearchTools } from '../runtime/search.js';
 import type { BuiltinFunction } from './builtin.js';
 import { toSignature } from './signature.js';

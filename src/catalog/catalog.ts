@@ -204,3 +204,31 @@ function createViews({ formats, index, world }: CatalogOptions): Views {
     },
   };
 }
+
+const MAX_READS = 3;
+
+/**
+ * Returns what `read` returns, read again after modules were loaded and servers were started that may have the tool of
+ * a reference, or any tool. Synchronous if nothing is pending, which is the usual case.
+ */
+export function readSettled<T>(
+  catalog: Catalog,
+  snapshot: Snapshot,
+  read: () => T,
+  ref?: string,
+  attempt = 1,
+): T | Promise<T> {
+  const retry = (isFound: boolean): Promise<T> | undefined =>
+    attempt < MAX_READS
+      ? catalog.settle(snapshot, ref, isFound)?.then(() => readSettled(catalog, snapshot, read, ref, attempt + 1))
+      : undefined;
+  let value: T;
+  try {
+    value = read();
+  } catch (error) {
+    const later = retry(false);
+    if (later === undefined) throw error;
+    return later;
+  }
+  return retry(true) ?? value;
+}

@@ -1,11 +1,12 @@
 // The methods of `toolbox.catalog`.
 
+import { readSettled } from '../catalog/catalog.js';
 import type { References } from '../catalog/skill-references.js';
 import { CODE } from '../core/caller.js';
 import type { Snapshot } from '../core/snapshot.js';
 import type { Tool } from '../core/tool.js';
 import type { Caller, Survey, ToolboxCatalog } from '../core/toolbox.js';
-import { findTool, readSettled } from './find.js';
+import { findTool } from './find.js';
 import { surveyCatalog } from './list.js';
 import { guardListener } from './observers.js';
 import type { CallParts } from './parts.js';

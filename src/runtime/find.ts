@@ -1,6 +1,6 @@
 // Finds the tool of a call, and the rules that apply to it.
 
-import type { Catalog } from '../catalog/catalog.js';
+import { readSettled } from '../catalog/catalog.js';
 import { CODE } from '../core/caller.js';
 import type { Narrowing } from '../core/cascade.js';
 import { isToolError } from '../core/error.js';
@@ -113,32 +113,4 @@ function retryChanged<T>(find: () => T): T {
       if (!isToolError(error) || error.code !== 'integrity' || attempt >= MAX_ATTEMPTS) throw error;
     }
   }
-}
-
-const MAX_READS = 3;
-
-/**
- * Returns what `read` returns, read again after modules were loaded and servers were started that may have the tool of
- * a reference, or any tool. Synchronous if nothing is pending, which is the usual case.
- */
-export function readSettled<T>(
-  catalog: Catalog,
-  snapshot: Snapshot,
-  read: () => T,
-  ref?: string,
-  attempt = 1,
-): T | Promise<T> {
-  const retry = (isFound: boolean): Promise<T> | undefined =>
-    attempt < MAX_READS
-      ? catalog.settle(snapshot, ref, isFound)?.then(() => readSettled(catalog, snapshot, read, ref, attempt + 1))
-      : undefined;
-  let value: T;
-  try {
-    value = read();
-  } catch (error) {
-    const later = retry(false);
-    if (later === undefined) throw error;
-    return later;
-  }
-  return retry(true) ?? value;
 }

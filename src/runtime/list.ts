@@ -1,6 +1,7 @@
 // Lists the tools of a toolbox for a caller, and surveys the whole catalog.
 
 import type { Catalog } from '../catalog/catalog.js';
+import { readSettled } from '../catalog/catalog.js';
 import type { References } from '../catalog/skill-references.js';
 import { CODE } from '../core/caller.js';
 import type { CascadeResolver, Narrowing } from '../core/cascade.js';
@@ -11,7 +12,6 @@ import type { Caller, ListOptions, Survey } from '../core/toolbox.js';
 import { readRemote } from '../core/upstream.js';
 import { toFaces } from '../policy/view.js';
 import { splitDenied } from './denied.js';
-import { readSettled } from './find.js';
 import type { CallParts } from './parts.js';
 
 export async function listTools(

@@ -1,5 +1,6 @@
 // Lists resources and prompts for a caller, and finds the tools that read and make them.
 
+import { readSettled } from '../catalog/catalog.js';
 import { CODE } from '../core/caller.js';
 import { ToolError } from '../core/error.js';
 import type { OfferSource } from '../core/offers.js';
@@ -9,7 +10,6 @@ import { quoteOutside } from '../core/text.js';
 import type { Tool } from '../core/tool.js';
 import type { CallOptions, OfferListOptions } from '../core/toolbox.js';
 import { findDenial } from '../policy/decide.js';
-import { readSettled } from './find.js';
 import type { CallParts } from './parts.js';
 
 type OfferParts = Pick<CallParts, 'catalog' | 'executors' | 'offers'>;

@@ -1,6 +1,7 @@
 // Searches the tools of a toolbox, with one index per kind of caller.
 
 import type { Catalog } from '../catalog/catalog.js';
+import { readSettled } from '../catalog/catalog.js';
 import type { ToolSearch } from '../catalog/search/tool-search.js';
 import type { CascadeResolver } from '../core/cascade.js';
 import type { Snapshot } from '../core/snapshot.js';
@@ -8,7 +9,6 @@ import type { Tool } from '../core/tool.js';
 import type { Caller } from '../core/toolbox.js';
 import { toFaces } from '../policy/view.js';
 import { splitDenied } from './denied.js';
-import { readSettled } from './find.js';
 
 /** Returns the visible tools that match a query, best first. */
 export type SearchTools = (

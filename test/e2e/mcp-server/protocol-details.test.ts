@@ -89,7 +89,7 @@ describe('parameters in headers', () => {
 
   finding('C6 SRV-18', 'exclude a tool whose declaration is invalid', async () => {
     const client = await connectHttp(createTyped(REGION), 'newer');
-    expect((await client.listTools()).tools.map(({ name }) => name)).toEqual(['region', 'read_result', 'query_result']);
+    expect((await client.listTools()).tools.map(({ name }) => name)).toEqual(['region', 'query_result', 'read_result']);
     expect(await client.callTool({ name: 'region', arguments: { region: 'east', count: 1 } })).toMatchObject({
       content: [{ text: 'in east' }],
     });

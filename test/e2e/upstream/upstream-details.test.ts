@@ -89,7 +89,7 @@ finding('C6 UPS-2', 'tools with an invalid x-mcp-header are not offered, and rep
     }),
   ]);
   const client = await connectStdio(workspace, 'newer');
-  expect((await client.listTools()).tools.map(({ name }) => name)).toEqual(['far_fine', 'read_result', 'query_result']);
+  expect((await client.listTools()).tools.map(({ name }) => name)).toEqual(['far_fine', 'query_result', 'read_result']);
   const problems = (await workspace.toolbox().catalog.problems()).map(({ message }) => message).join('\n');
   for (const name of ['spaces', 'number', 'nested', 'twice'])
     expect(problems).toContain(`the tool "${name}" is not offered`);
@@ -155,8 +155,8 @@ describe('results and tools', () => {
       'far_all',
       'far_both',
       'far_maybe',
-      'read_result',
       'query_result',
+      'read_result',
     ]);
     const problems = await workspace.toolbox().catalog.problems();
     expect(problems.map(({ message }) => message).join('\n')).toContain('the tool "task" is not offered');
