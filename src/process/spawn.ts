@@ -4,7 +4,17 @@ import { type ChildProcess, type StdioOptions, spawn } from 'node:child_process'
 import type { Readable } from 'node:stream';
 import type { World } from '../core/world.js';
 import { createOutput, readOutput } from './collect.js';
-import { isGroupAlive, killMarked, MARK, markHost, markValue, ownMark, signalGroup, watchLifeline } from './group.js';
+import {
+  isGroupAlive,
+  killMarked,
+  type Lifeline,
+  MARK,
+  markHost,
+  markValue,
+  ownMark,
+  signalGroup,
+  watchLifeline,
+} from './group.js';
 import type { ProcessEnd, ProcessOutcome, ProcessRequest, Run, RunRequest, SuperviseOptions } from './request.js';
 import { toStartError } from './start-error.js';
 
@@ -47,12 +57,14 @@ export function supervise(request: RunRequest, options: SuperviseOptions): Run {
     const { mark } = request;
     const passed = descriptor === undefined ? [] : [descriptor];
     const stdio: StdioOptions = ['pipe', 'pipe', 'pipe', ...passed, 'pipe'];
-    const child = await start(request, mark, world, stdio);
+    const lifelineAt = 3 + passed.length;
+    let lifeline!: Lifeline;
+    const child = await start(request, mark, world, stdio, ({ pid = 0, stdio: pipes }) => {
+      lifeline = watchLifeline(pipes[lifelineAt] as Readable, pid, lifelineAt, world.platform);
+    });
     const pid = child.pid!;
     onStarted?.(pid);
     world.debug(`spawned ${JSON.stringify(request.argv)} as process ${pid} in ${request.cwd}`);
-    const lifelineAt = 3 + passed.length;
-    const lifeline = watchLifeline(child.stdio[lifelineAt] as Readable, pid, lifelineAt, world.platform);
     end = watchEnd(child, request.timeoutMs, world);
     if (stopped !== undefined) end.stop(stopped);
     const output = readOutput(child, receive, world);
@@ -84,19 +96,20 @@ export function supervise(request: RunRequest, options: SuperviseOptions): Run {
 export type StartRequest = Pick<ProcessRequest, 'argv' | 'argv0' | 'cwd' | 'environment'>;
 
 /**
- * Starts a process in its own group. Without a mark it is not ended with wield, for example a browser.
- * Throws `exec_failed`.
+ * Starts a process in its own group. Without a mark it is not ended with wield, for example a browser. Calls
+ * `onSpawned` at once, before the process can have ended on a busy machine. Throws `exec_failed`.
  */
 export async function start(
   request: StartRequest,
   mark: string | null,
   world: World,
   stdio: StdioOptions,
+  onSpawned?: (child: ChildProcess) => void,
 ): Promise<ChildProcess> {
   markHost(world.platform);
   for (let attempt = 0; ; attempt++) {
     try {
-      return await startOnce(request, mark === null ? {} : { [MARK]: markValue(mark, world) }, stdio);
+      return await startOnce(request, mark === null ? {} : { [MARK]: markValue(mark, world) }, stdio, onSpawned);
     } catch (error) {
       const { code } = error as NodeJS.ErrnoException;
       // Temporary: a file that is being written, or full process and file tables.
@@ -112,6 +125,7 @@ function startOnce(
   request: StartRequest,
   mark: Readonly<Record<string, string>>,
   stdio: StdioOptions,
+  onSpawned: ((child: ChildProcess) => void) | undefined,
 ): Promise<ChildProcess> {
   return new Promise((resolve, reject) => {
     const [binary, ...args] = request.argv;
@@ -123,6 +137,7 @@ function startOnce(
       detached: true,
       windowsHide: true,
     });
+    if (child.pid !== undefined) onSpawned?.(child);
     // A child may exit without reading its stdin. If no descriptors are left there are no pipes.
     for (const pipe of child.stdio ?? []) pipe?.on('error', () => {});
     child.once('error', reject);
