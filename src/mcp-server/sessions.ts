@@ -98,7 +98,8 @@ export function createSessions({ lane, connectSdk }: SessionsOptions): Sessions 
     const messages = bodies.map(toMessage);
     if (!messages.every((message) => message !== undefined))
       return respondError(exchange, 400, 'Parse error: Invalid JSON-RPC message', ERROR.parse);
-    if (messages.some(isInitialize)) return respondError(exchange, 400, 'Invalid Request: Server already initialized');
+    // Also without an id, as in the SDK.
+    if (messages.some(startsSession)) return respondError(exchange, 400, 'Invalid Request: Server already initialized');
     if (hasKnownVersion(exchange)) session.receive(exchange, messages);
   };
 
@@ -315,7 +316,11 @@ function isRequest(message: Message): message is RequestMessage {
 
 function isInitialize(body: unknown): body is RequestMessage {
   const message = toMessage(body);
-  return message?.method === 'initialize' && message.id !== undefined && isInitializeParams(message.params);
+  return message?.id !== undefined && startsSession(message);
+}
+
+function startsSession({ method, params }: Message): boolean {
+  return method === 'initialize' && isInitializeParams(params);
 }
 
 export function respondError(

@@ -22,7 +22,7 @@ import { createMcpServers } from '../../../src/mcp-server/server.js';
 import { serveMcpStdio } from '../../../src/mcp-server/stdio.js';
 import '../../../src/mcp-server/sdk-http.js';
 import '../../../src/mcp-server/sdk-stdio.js';
-import { rounds } from '../../support/effort.js';
+import { rounds, THOROUGH } from '../../support/effort.js';
 import {
   type GeneratedMessage,
   initializeMessage,
@@ -33,7 +33,8 @@ import {
 } from '../../support/mcp-messages.js';
 import { spec } from '../../support/spec.js';
 
-const SEED = Number(process.env.WIELD_SEED ?? Date.now() % 2 ** 32);
+// The same messages in every `npm test`: rare forms of `initialize` without an id still differ.
+const SEED = Number(process.env.WIELD_SEED ?? (THOROUGH ? Date.now() % 2 ** 32 : 1));
 const VERSION = '0';
 const BOUNDS = { maxDepth: 64, maxBytes: 2 ** 24 };
 
