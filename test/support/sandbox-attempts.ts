@@ -254,7 +254,8 @@ export const NO_BUBBLEWRAP = 'bubblewrap does not work here: apt install bubblew
 
 export function hasBubblewrap(): boolean {
   try {
-    execFileSync('bwrap', ['--unshare-all', '--ro-bind', '/', '/', 'true'], { stdio: 'ignore' });
+    const flags = '--unshare-all --unshare-user --disable-userns --cap-drop ALL --ro-bind / / --dev /dev --proc /proc';
+    execFileSync('bwrap', [...flags.split(' '), '--tmpfs', '/run', '--', 'true'], { stdio: 'ignore' });
     return true;
   } catch {
     return false;
