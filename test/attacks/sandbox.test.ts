@@ -93,6 +93,9 @@ describe('a person', () => {
       code: 'denied',
       data: { sandbox: { profile: 'read-only', backend: 'bubblewrap', refused: 'write' } },
     });
+    for (const other of ['workdir', 'full', ''])
+      expect((await wield(workspace, ['call', 'writer', '--sandbox', other])).status, other).toBe(2);
+    expect(existsSync(join(workspace.dir, 'made'))).toBe(false);
     const free = await wield(workspace, ['call', 'writer', '--sandbox', 'none']);
     expect(free.status).toBe(0);
     expect(existsSync(join(workspace.dir, 'made'))).toBe(true);

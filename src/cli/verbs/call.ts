@@ -9,7 +9,7 @@ import { assertPerson } from '../../core/caller.js';
 import { exitStatus, isToolError, ToolError } from '../../core/error.js';
 import { type JsonObject, parseJson } from '../../core/json.js';
 import type { ToolResult } from '../../core/result.js';
-import { shortenPath } from '../../core/text.js';
+import { quoteOutside, shortenPath } from '../../core/text.js';
 import type { Tool } from '../../core/tool.js';
 import type { Caller, CallOptions, Toolbox } from '../../core/toolbox.js';
 import { anchorRef } from '../../files/anchor.js';
@@ -154,7 +154,8 @@ function toCallOptions(
 ): CallOptions {
   const timeout = flags.get('timeout');
   if (flags.has('trust')) assertPerson(insideCall, 'trusting');
-  if (flags.has('sandbox')) assertPerson(insideCall, 'running without a sandbox');
+  const sandbox = readSandbox(flags.get('sandbox'));
+  if (sandbox !== undefined) assertPerson(insideCall, 'running without a sandbox');
   return {
     // Approvals of a person do not apply to a tool that starts wield.
     caller: insideCall ? { ...PERSON, name: 'tool' } : PERSON,
@@ -162,10 +163,18 @@ function toCallOptions(
     approve: createApprove({ terminal, yes: flags.has('yes'), insideCall }),
     timeoutMs: timeout === undefined ? undefined : parseTimeout(String(timeout)),
     trust: flags.has('trust') || undefined,
-    sandbox: flags.has('sandbox') ? 'none' : undefined,
+    sandbox,
     elicit: createElicit({ terminal, insideCall }),
     full: flags.has('full') || undefined,
   };
+}
+
+// After the name of a tool, the choices of a flag are not checked. Any other value must not lift the sandbox.
+function readSandbox(value: string | true | undefined): 'none' | undefined {
+  if (value === undefined || value === 'none') return value;
+  throw new ToolError('usage', `unknown value of --sandbox: "${quoteOutside(String(value), 40)}"`, {
+    hint: 'use --sandbox none; profiles are set by the tool and by the configuration',
+  });
 }
 
 // An invalid input is passed on as a fault: the call fails with it and is recorded (OBS-1).
