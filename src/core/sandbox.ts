@@ -60,6 +60,8 @@ export interface SandboxPlan {
   readonly launcher: readonly string[];
   /** Files that the launcher needs, and paths that can only be written if they exist. */
   readonly prepare: readonly string[];
+  /** A private directory for temporary files, if the backend cannot hide that of the system. */
+  readonly temporary?: string;
 }
 
 /** A profile that applies to a process, and who asks for it. */

@@ -1,9 +1,9 @@
 // Attempts to leave a sandbox: by a script, a command, a module, a hook and a server.
 
-import { existsSync, readdirSync, readFileSync, rmSync } from 'node:fs';
-import { join } from 'node:path';
+import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
 import { describe, expect } from 'vitest';
-import { textOf } from '../../src/index.js';
+import { type ToolResult, textOf } from '../../src/index.js';
 import { BINARY, json, wield } from '../support/cli.js';
 import { createInstallWorkspace } from '../support/install.js';
 import { createModuleWorkspace, moduleText } from '../support/modules.js';
@@ -13,10 +13,13 @@ import {
   CANARY,
   expectedOf,
   hasBubblewrap,
+  hasLandlock,
   NO_BUBBLEWRAP,
+  NO_LANDLOCK,
   prepareAttempts,
   readAttempts,
   type SandboxProfileName,
+  withoutBubblewrap,
 } from '../support/sandbox-attempts.js';
 import { specIf } from '../support/spec.js';
 import { configureServers } from '../support/upstream-servers.js';
@@ -59,6 +62,51 @@ describe('a script', () => {
       expect(existsSync(join(workspace.dir, '..', 'beside'))).toBe(false);
     });
   }
+});
+
+describe('a script under Landlock', () => {
+  for (const profile of PROFILES) {
+    specIf(hasLandlock(), NO_LANDLOCK, 'EXE-10', `in the profile ${profile} does what Landlock can allow`, async () => {
+      const workspace = createWorkspace();
+      withoutBubblewrap(workspace);
+      const variables = await prepareAttempts(workspace);
+      const program = `#!/bin/bash\n# @description D\n# @sandbox ${profile}\n${attemptProgram(variables)}\n`;
+      workspace.script('attack', program);
+      const result = json(await wield(workspace, ['call', 'attack', '--json']));
+      expect(result.meta).toMatchObject({ sandbox: 'landlock' });
+      const run = textOf(result as ToolResult);
+      expect(readAttempts(run)).toEqual(expectedOf(profile, 'landlock'));
+      expect(run).not.toContain(CANARY);
+    });
+  }
+});
+
+describe('a workdir under Landlock', () => {
+  specIf(hasLandlock(), NO_LANDLOCK, 'EXE-10', 'can be written where nothing in it is protected', async () => {
+    const workspace = createWorkspace();
+    withoutBubblewrap(workspace);
+    rmSync(join(workspace.dir, '.agents'), { recursive: true, force: true });
+    const tool = join(workspace.home, '.agents', 'tools', 'write');
+    mkdirSync(dirname(tool), { recursive: true });
+    const lines = ['#!/bin/sh', '# @description D', '# @sandbox workdir', 'mkdir made && echo x > made/new.txt'];
+    writeFileSync(tool, `${lines.join('\n')}\n`, { mode: 0o755 });
+    expect(await wield(workspace, ['call', 'write'])).toMatchObject({ status: 0, stderr: '' });
+    expect(readFileSync(join(workspace.dir, 'made/new.txt'), 'utf8')).toBe('x\n');
+  });
+});
+
+describe('a module under Landlock', () => {
+  specIf(hasLandlock(), NO_LANDLOCK, 'EXE-10', 'does what Landlock can allow', async () => {
+    const workspace = createModuleWorkspace();
+    withoutBubblewrap(workspace);
+    const variables = await prepareAttempts(workspace);
+    workspace.write('attack.sh', attemptProgram(variables));
+    const run = `async () => (await import('node:child_process')).execFileSync('bash', ['attack.sh'], { cwd: ${JSON.stringify(workspace.dir)}, encoding: 'utf8' })`;
+    workspace.module('attack.tool.mjs', moduleText('attack', run).replace('execute:', "sandbox: 'workdir', execute:"));
+    const result = await workspace.toolbox().call('attack', {});
+    expect(readAttempts(textOf(result))).toEqual(expectedOf('workdir', 'landlock'));
+    expect(result.meta.sandbox).toBe('landlock');
+  });
 });
 
 describe('a module', () => {

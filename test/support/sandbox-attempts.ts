@@ -15,6 +15,8 @@ export interface Attempt {
   readonly command: string;
   /** The profiles in which it succeeds; `none` is not listed. */
   readonly allowed: readonly SandboxProfileName[];
+  /** The same under Landlock, where that differs. */
+  readonly landlock?: readonly SandboxProfileName[];
   /** Whether it also succeeds without a sandbox, so that a refusal means something. Default: true. */
   readonly works?: boolean;
 }
@@ -26,7 +28,11 @@ const NEVER = [] as const;
 const connect = (target: string): string =>
   `node -e 'const s=require("net").connect(${target});s.on("connect",()=>process.exit(0));s.on("error",()=>process.exit(1));setTimeout(()=>process.exit(1),2000)'`;
 
-/** Attempts; `$PEER`, `$PORT`, `$PORT6`, `$SOCKET` and `$ABSTRACT` are of processes outside. */
+/**
+ * Attempts. Landlock allows whole directories: next to a path that it must not allow, nothing can be created, so the
+ * workdir (with `.agents` and `.env`) and the home (with secrets) get no new entries. It does not know modes,
+ * processes and signals. `$PEER`, `$PORT`, `$PORT6`, `$SOCKET` and `$ABSTRACT` are of processes outside.
+ */
 export const ATTEMPTS: readonly Attempt[] = [
   // Secrets
   { name: 'reads an SSH key', command: 'cat ~/.ssh/id_rsa', allowed: NEVER },
@@ -63,38 +69,45 @@ export const ATTEMPTS: readonly Attempt[] = [
   { name: 'reads the home', command: 'cat ~/notes.txt', allowed: ALL },
   { name: 'reads the system', command: 'cat /etc/passwd', allowed: ALL },
   // Writes
-  { name: 'writes the workdir', command: 'echo x > new.txt', allowed: WRITES },
-  { name: 'makes a directory in the workdir', command: 'mkdir made', allowed: WRITES },
+  { name: 'writes the workdir', command: 'echo x > new.txt', allowed: WRITES, landlock: NEVER },
+  { name: 'makes a directory in the workdir', command: 'mkdir made', allowed: WRITES, landlock: NEVER },
   { name: 'writes a temporary file', command: 'f=$(mktemp) && echo x > "$f"', allowed: ALL },
-  { name: 'writes the home', command: 'echo x > ~/written', allowed: ['no-network'] },
+  { name: 'writes the home', command: 'echo x > ~/written', allowed: ['no-network'], landlock: NEVER },
   { name: 'appends to a start-up file', command: 'echo x >> ~/.bashrc', allowed: ['no-network'] },
   // Into its private /tmp, where the workspaces of tests are; outside nothing changes.
-  { name: 'writes beside the workdir', command: 'echo x > ../beside', allowed: ALL },
-  { name: 'writes through a link out', command: 'echo x > link-out/through', allowed: ['no-network'] },
+  { name: 'writes beside the workdir', command: 'echo x > ../beside', allowed: ALL, landlock: NEVER },
+  { name: 'writes through a link out', command: 'echo x > link-out/through', allowed: ['no-network'], landlock: NEVER },
   {
     name: 'writes after swapping a link',
     command: 'ln -sfn "$HOME" swap && echo x > swap/swapped',
     allowed: ['no-network'],
+    landlock: NEVER,
   },
   {
     name: 'links a foreign file into the workdir',
     command: 'ln ~/notes.txt hard && echo x >> hard',
     allowed: ['no-network'],
+    landlock: NEVER,
   },
-  { name: 'moves a file out', command: 'cp notes.txt moving && mv moving ~/moved', allowed: ['no-network'] },
-  { name: 'changes a mode outside', command: 'chmod 600 ~/notes.txt', allowed: ['no-network'] },
-  { name: 'touches a file outside', command: 'touch ~/notes.txt', allowed: ['no-network'] },
+  {
+    name: 'moves a file out',
+    command: 'cp notes.txt moving && mv moving ~/moved',
+    allowed: ['no-network'],
+    landlock: NEVER,
+  },
+  { name: 'changes a mode outside', command: 'chmod 600 ~/notes.txt', allowed: ['no-network'], landlock: ALL },
+  { name: 'touches a file outside', command: 'touch ~/notes.txt', allowed: ['no-network'], landlock: ALL },
   { name: 'plants a tool', command: 'cp notes.txt .agents/tools/planted', allowed: NEVER },
   { name: 'plants a git hook', command: 'cp notes.txt .git/hooks/pre-commit', allowed: NEVER },
   { name: 'changes the git configuration', command: 'echo x >> .git/config', allowed: NEVER },
   { name: 'changes a kernel setting', command: 'echo 1 > /proc/sys/kernel/sysrq', allowed: NEVER, works: false },
   { name: 'writes to /sys', command: 'echo 1 > /sys/kernel/uevent_helper', allowed: NEVER, works: false },
   // Processes
-  { name: 'sees another process', command: 'test -e /proc/$PEER', allowed: NEVER },
+  { name: 'sees another process', command: 'test -e /proc/$PEER', allowed: NEVER, landlock: ALL },
   { name: 'reads the environment of another process', command: 'cat /proc/$PEER/environ', allowed: NEVER },
-  { name: 'reads the files of another process', command: 'ls /proc/$PEER/fd/', allowed: NEVER },
+  { name: 'reads the files of another process', command: 'ls /proc/$PEER/fd/', allowed: NEVER, landlock: ALL },
   { name: 'leaves through another process', command: 'cat /proc/$PEER/root$HOME/.ssh/id_rsa', allowed: NEVER },
-  { name: 'signals another process', command: 'kill -0 $PEER', allowed: NEVER },
+  { name: 'signals another process', command: 'kill -0 $PEER', allowed: NEVER, landlock: ALL },
   {
     name: 'traces another process',
     command: `perl -e 'exit(syscall(101, 16, $ENV{PEER}, 0, 0) == 0 ? 0 : 1)'`,
@@ -132,7 +145,7 @@ export const ATTEMPTS: readonly Attempt[] = [
   },
   { name: 'sees sockets of the system', command: 'find /run -type s | grep -q .', allowed: NEVER, works: false },
   // Namespaces and rights
-  { name: 'makes a user namespace', command: 'unshare -U true', allowed: NEVER },
+  { name: 'makes a user namespace', command: 'unshare -U true', allowed: NEVER, landlock: ALL },
   { name: 'makes a network namespace', command: 'unshare -n true', allowed: NEVER, works: false },
   { name: 'mounts', command: 'mount -t tmpfs none /mnt', allowed: NEVER, works: false },
   { name: 'makes the root writable', command: 'mount -o remount,rw / && touch /written', allowed: NEVER, works: false },
@@ -150,6 +163,13 @@ export const ATTEMPTS: readonly Attempt[] = [
   {
     name: 'sees a disk',
     command: 'ls /dev/vda /dev/sda /dev/nvme0n1 2>/dev/null | grep -q .',
+    allowed: NEVER,
+    landlock: ALL,
+    works: false,
+  },
+  {
+    name: 'reads a disk',
+    command: 'for d in /dev/vda /dev/sda /dev/nvme0n1; do head -c1 $d && exit 0; done; exit 1',
     allowed: NEVER,
     works: false,
   },
@@ -246,8 +266,34 @@ export function readAttempts(output: string): readonly string[] {
   return [...output.matchAll(/^(\d+) ok$/gm)].map(([, at]) => ATTEMPTS[Number(at)]!.name);
 }
 
-export function expectedOf(profile: SandboxProfileName): readonly string[] {
-  return ATTEMPTS.filter(({ allowed }) => allowed.includes(profile)).map(({ name }) => name);
+export function expectedOf(
+  profile: SandboxProfileName,
+  backend: 'bubblewrap' | 'landlock' = 'bubblewrap',
+): readonly string[] {
+  const allows = ({ allowed, landlock = allowed }: Attempt): boolean =>
+    (backend === 'landlock' ? landlock : allowed).includes(profile);
+  return ATTEMPTS.filter(allows).map(({ name }) => name);
+}
+
+export const NO_LANDLOCK = 'Landlock does not work here: it needs Linux 5.13 and setpriv of util-linux 2.40';
+
+export function hasLandlock(): boolean {
+  try {
+    const flags = '--no-new-privs --landlock-access fs --landlock-rule path-beneath:execute,read-file,read-dir:/';
+    execFileSync('setpriv', [...flags.split(' '), '--', 'unshare', '--version'], { stdio: 'ignore' });
+    execFileSync('unshare', ['--net', 'true'], { stdio: 'ignore' });
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+/** Makes Landlock the first backend that works for a workspace. */
+export function withoutBubblewrap(workspace: Workspace): void {
+  const bin = join(workspace.home, 'bin');
+  mkdirSync(bin);
+  writeFileSync(join(bin, 'bwrap'), '#!/bin/sh\nexit 1\n', { mode: 0o755 });
+  workspace.env.PATH = `${bin}:${process.env.PATH}`;
 }
 
 export const NO_BUBBLEWRAP = 'bubblewrap does not work here: apt install bubblewrap';

@@ -130,7 +130,7 @@ async function runStep(
   try {
     outcome = await runProcess(
       {
-        argv: [...launcherOf(plan), ...(pinned?.argv ?? step.argv)],
+        argv: [...launcherOf(plan, pinned), ...(pinned?.argv ?? step.argv)],
         descriptor: pinned?.descriptor,
         cwd: plan.cwd,
         environment: plan.environment,

@@ -90,7 +90,7 @@ export async function runPlan(
     const outcome = await runProcess(
       {
         argv: commandLine(plan, pinned),
-        argv0: launcherOf(plan).length === 0 ? pinned?.argv0 : undefined,
+        argv0: launcherOf(plan, pinned).length === 0 ? pinned?.argv0 : undefined,
         descriptor: pinned?.descriptor,
         cwd: plan.cwd,
         environment: plan.environment,
@@ -118,14 +118,20 @@ export async function runPlan(
 // Replaces the name of the program by its absolute path.
 function commandLine(plan: ProcessPlan, pinned: Pinned | undefined): string[] {
   const { binary, argv } = plan;
-  const launcher = launcherOf(plan);
+  const launcher = launcherOf(plan, pinned);
   return pinned === undefined ? [...launcher, binary, ...argv.slice(1)] : [...launcher, ...pinned.argv];
 }
 
 /** Returns what comes before the command line: limits, then the sandbox. */
-export function launcherOf({ launcher, sandbox }: ProcessPlan): readonly string[] {
-  return sandbox === undefined ? launcher : [...launcher, ...sandbox.launcher];
+export function launcherOf({ launcher, sandbox }: ProcessPlan, pinned: Pinned | undefined): readonly string[] {
+  if (sandbox === undefined) return launcher;
+  // Landlock also judges the reading of a descriptor by path.
+  const isReopened = sandbox.backend === 'landlock' && pinned?.descriptor !== undefined;
+  const rest = isReopened ? [...sandbox.launcher.slice(0, -1), ...SOURCE_RULE, '--'] : sandbox.launcher;
+  return [...launcher, ...rest];
 }
+
+const SOURCE_RULE = ['--landlock-rule', 'path-beneath:execute,read-file:/proc/self/fd/3'];
 
 // Verifies a pinned script once: at its first output, when it has been read, or at its end.
 function watchPinned(pinned: Pinned | undefined, outer: AbortSignal) {

@@ -60,7 +60,7 @@ export function bubblewrapLauncher(options: LauncherOptions): string[] {
     ...(write === 'all' ? [] : privateTemporary(options)),
     ...(read === 'all' ? [] : bind('--ro-bind-try', read)),
     ...(write === 'all' ? [] : bind('--bind-try', write)),
-    ...guard(workdir, write),
+    ...bind('--ro-bind', guardedIn(workdir, write)),
     ...secrets.flatMap(mask),
     ...(read === 'all' ? [] : bind('--ro-bind-try', again(read))),
     ...(write === 'all' ? [] : bind('--bind-try', again(write))),
@@ -85,13 +85,11 @@ function privateTemporary({ profile, workdir, home }: LauncherOptions): string[]
   ];
 }
 
-function guard(workdir: string, write: Profile['write']): string[] {
+/** Returns what must not be written in a writable workdir. */
+export function guardedIn(workdir: string, write: Profile['write']): string[] {
   if (write !== 'all' && !write.some((path) => isWithin(path, workdir))) return [];
   const paths = GUARDED.map((name) => join(workdir, name));
-  return bind(
-    '--ro-bind',
-    paths.filter((path) => lstatOrNothing(path)?.isSymbolicLink() === false),
-  );
+  return paths.filter((path) => lstatOrNothing(path)?.isSymbolicLink() === false);
 }
 
 // A hidden directory that contains something visible can be passed through but not listed.

@@ -1,15 +1,22 @@
 // Turns the profiles of a process into a launcher, by the first backend that can enforce them.
 
 import { basename, dirname, join } from 'node:path';
-import { type AppliedProfile, BUILTIN_PROFILES, type SandboxPlan, type SandboxSettings } from '../../core/sandbox.js';
+import {
+  type AppliedProfile,
+  BUILTIN_PROFILES,
+  type SandboxBackend,
+  type SandboxPlan,
+  type SandboxSettings,
+} from '../../core/sandbox.js';
 import { noSandbox } from '../../core/sandbox-text.js';
 import type { World } from '../../core/world.js';
+import { digestParts } from '../../files/digest.js';
 import { findWieldHome } from '../../files/home.js';
 import { statOrNothing } from '../../files/read.js';
 import { isWithin, realPath } from '../../files/within.js';
 import { findProgram, searchPath } from '../environment.js';
-import { bubblewrapLauncher, type LauncherOptions, SYSTEM } from './bubblewrap.js';
-import { landlockLauncher } from './landlock.js';
+import { bubblewrapLauncher, SYSTEM } from './bubblewrap.js';
+import { type LandlockOptions, landlockLauncher } from './landlock.js';
 import { type BackendState, probeBackends } from './probe.js';
 import { type Profile, resolveProfiles } from './profile.js';
 import { seatbeltLauncher } from './seatbelt.js';
@@ -66,19 +73,31 @@ export async function planSandbox(
     table: findTable(applied, target.name),
   };
   for (const state of states) {
-    const launcher = state.fault === null ? toLauncher(state, options, world) : undefined;
-    if (launcher === undefined) continue;
     const { backend, version } = state;
+    const temporary = findTemporary(backend, target, wieldHome);
+    const launcher = state.fault === null ? toLauncher(state, { ...options, temporary }, world) : undefined;
+    if (launcher === undefined) continue;
     const prepare = [options.hiddenFile, ...(profile.write === 'all' ? [] : profile.write)];
+    const passed = filterEnvironment(target.environment, profile.env);
     return {
-      sandbox: { ...rules, backend, version, launcher, prepare },
-      environment: filterEnvironment(target.environment, profile.env),
+      sandbox: { ...rules, backend, version, launcher, prepare, temporary },
+      environment: temporary === undefined ? passed : { ...passed, TMPDIR: temporary },
     };
   }
   const reason = explain(states);
   if (applied.some(({ required }) => required)) throw noSandbox(target.name, name, reason);
   const none = { backend: 'none', version: null, reason, launcher: [], prepare: [] } as const;
   return { sandbox: { ...rules, ...none }, environment: target.environment };
+}
+
+// Bubblewrap has a /tmp of its own. The path is the same for every process of a tool, since hosts of modules are shared.
+function findTemporary(
+  backend: SandboxBackend,
+  { name, workdir }: SandboxedProcess,
+  wieldHome: string,
+): string | undefined {
+  if (backend !== 'landlock') return undefined;
+  return join(wieldHome, 'cache', 'tmp', digestParts([name, workdir]).slice(0, 16));
 }
 
 // A rule with a built-in profile cannot be widened by a table.
@@ -94,7 +113,7 @@ function explain(states: readonly BackendState[]): string {
 
 function toLauncher(
   { backend, program, network }: BackendState,
-  options: Omit<LauncherOptions, 'program'>,
+  options: Omit<LandlockOptions, 'program' | 'unshare'>,
   world: World,
 ): readonly string[] | undefined {
   const whole = { ...options, program: program! };

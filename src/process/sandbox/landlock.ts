@@ -4,7 +4,7 @@ import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { statOrNothing } from '../../files/read.js';
 import { isWithin } from '../../files/within.js';
-import { type LauncherOptions, SYSTEM } from './bubblewrap.js';
+import { guardedIn, type LauncherOptions, SYSTEM } from './bubblewrap.js';
 
 // Rights of directories are invalid for files.
 const READ = { file: 'execute,read-file', directory: 'execute,read-file,read-dir' };
@@ -14,26 +14,35 @@ const WRITE = {
     'execute,read-file,read-dir,write-file,truncate,remove-dir,remove-file,make-dir,make-reg,make-sock,make-fifo,make-sym,refer',
 };
 const ALWAYS_WRITABLE = ['/dev/null', '/dev/zero', '/dev/full', '/dev/tty', '/dev/random', '/dev/urandom'];
+// Other devices, and sockets of the system.
+const ALWAYS_HIDDEN = ['/dev', '/run'];
+// Settings of the kernel, which root may change without capabilities.
+const NEVER_WRITTEN = ['/proc', '/sys'];
+// Root keeps no capabilities; only root may give them up.
+const NO_CAPABILITIES = ['--bounding-set=-all', '--inh-caps=-all', '--ambient-caps=-all'];
 // More rules make the start slow; the parent of what is left out is not readable then.
 const MAX_RULES = 4000;
 
 export interface LandlockOptions extends LauncherOptions {
   /** The path of `unshare`, which separates the network. */
   readonly unshare: string;
+  /** A directory of its own for temporary files. */
+  readonly temporary?: string;
 }
 
 /**
  * Returns the arguments, or undefined if there are too many. Landlock allows paths and cannot hide any, so what lies
- * beside a hidden path is listed one by one.
+ * beside a hidden path is listed one by one. Next to one that must not be written, nothing new can be created.
  */
 export function landlockLauncher(options: LandlockOptions): string[] | undefined {
-  const { program, unshare, profile, expose, state = [] } = options;
+  const { program, unshare, profile, workdir, expose, state = [], temporary } = options;
   const { read, write, network, secrets, deny } = profile;
   const hidden = [...secrets, ...deny];
-  const reads = (read === 'all' ? ['/'] : [...SYSTEM, '/dev', '/proc', ...read]).flatMap((root) =>
-    except(root, hidden),
+  const reads = (read === 'all' ? ['/'] : [...SYSTEM, '/proc', ...read]).flatMap((root) =>
+    except(root, [...hidden, ...ALWAYS_HIDDEN]),
   );
-  const writes = (write === 'all' ? ['/'] : write).flatMap((root) => except(root, hidden));
+  const kept = [...hidden, ...ALWAYS_HIDDEN, ...NEVER_WRITTEN, ...guardedIn(workdir, write)];
+  const writes = (write === 'all' ? ['/'] : write).flatMap((root) => except(root, kept));
   if (reads.length + writes.length > MAX_RULES) return undefined;
   const rule = (rights: typeof READ, path: string): string[] => {
     const stats = statOrNothing(path);
@@ -44,22 +53,27 @@ export function landlockLauncher(options: LandlockOptions): string[] | undefined
     ...(network ? [] : [unshare, '--net', '--']),
     program,
     '--no-new-privs',
+    ...(process.getuid?.() === 0 ? NO_CAPABILITIES : []),
     '--landlock-access',
     'fs',
     ...[...reads, ...expose.filter((path) => !deny.some((one) => isWithin(one, path)))].flatMap((path) =>
       rule(READ, path),
     ),
     ...[...writes, ...state, ...ALWAYS_WRITABLE].flatMap((path) => rule(WRITE, path)),
+    // It is created before the process starts.
+    ...(temporary === undefined ? [] : ['--landlock-rule', `path-beneath:${WRITE.directory}:${temporary}`]),
     '--',
   ];
 }
 
-// Returns the largest paths below a root that contain nothing hidden.
+// Returns the largest paths below a root that contain nothing hidden. A rule for a link would allow what it leads to.
 function except(root: string, hidden: readonly string[]): string[] {
   if (hidden.some((path) => isWithin(path, root))) return [];
   if (!hidden.some((path) => isWithin(root, path))) return [root];
   try {
-    return readdirSync(root).flatMap((name) => except(join(root, name), hidden));
+    return readdirSync(root, { withFileTypes: true }).flatMap((entry) =>
+      entry.isSymbolicLink() ? [] : except(join(root, entry.name), hidden),
+    );
   } catch {
     return [];
   }

@@ -1,13 +1,16 @@
 // What a sandbox needs right before its process starts.
 
-import { mkdirSync, writeFileSync } from 'node:fs';
-import { dirname } from 'node:path';
+import { mkdirSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
 import type { SandboxPlan } from '../../core/sandbox.js';
 import { lstatOrNothing, statOrNothing } from '../../files/read.js';
 import { createStateDirectory } from '../../files/state.js';
 
+const KEPT_MS = 24 * 60 * 60 * 1000;
+
 /** Creates the files that a launcher needs: only what exists can be made writable. */
-export function prepareSandbox({ prepare }: SandboxPlan): void {
+export function prepareSandbox({ prepare, temporary }: SandboxPlan): void {
+  if (temporary !== undefined) createTemporary(temporary);
   const [hiddenFile, ...writable] = prepare;
   if (hiddenFile !== undefined && lstatOrNothing(hiddenFile) === undefined) {
     createStateDirectory(dirname(hiddenFile));
@@ -16,6 +19,19 @@ export function prepareSandbox({ prepare }: SandboxPlan): void {
   for (const path of writable) {
     if (lstatOrNothing(path) !== undefined || statOrNothing(dirname(path))?.isDirectory() !== true) continue;
     create(() => (path.endsWith('/') ? mkdirSync(path) : writeFileSync(path, '', { flag: 'wx' })));
+  }
+}
+
+// Directories of other tools that were not used for a day are removed.
+function createTemporary(path: string): void {
+  const all = dirname(path);
+  for (const directory of [dirname(all), all, path]) createStateDirectory(directory);
+  for (const name of readdirSync(all)) {
+    const other = join(all, name);
+    const changed = lstatOrNothing(other)?.mtimeMs;
+    if (other !== path && changed !== undefined && Date.now() - changed > KEPT_MS) {
+      rmSync(other, { recursive: true, force: true });
+    }
   }
 }
 
