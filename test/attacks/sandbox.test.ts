@@ -1,5 +1,6 @@
 // Attempts to leave a sandbox: by a script, a command, a module, a hook and a server.
 
+import { execFileSync, spawnSync } from 'node:child_process';
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { describe, expect } from 'vitest';
@@ -23,7 +24,7 @@ import {
 } from '../support/sandbox-attempts.js';
 import { specIf } from '../support/spec.js';
 import { configureServers } from '../support/upstream-servers.js';
-import { createWorkspace } from '../support/workspace.js';
+import { createWorkspace, type Workspace } from '../support/workspace.js';
 
 const WORKS = hasBubblewrap();
 const REASON = NO_BUBBLEWRAP;
@@ -220,11 +221,26 @@ describe('a package runner', () => {
       const result = await workspace.toolbox({ trust: true }).call('box_remember', {});
       expect(textOf(result)).toBe('remembered');
       expect(existsSync(join(workspace.home, 'postinstall'))).toBe(false);
-      configureServers(workspace, { other: { command: 'uvx', args: ['thing'], sandbox: 'workdir' } });
+      configureServers(workspace, { other: { command: 'pipx', args: ['run', 'thing'], sandbox: 'workdir' } });
       const refused = await workspace.toolbox({ trust: true }).call('other_thing', {});
-      expect(refused.error?.message).toContain('the sandbox of the server other has no network, which uvx needs');
+      expect(refused.error?.message).toContain('the sandbox of the server other has no network, which pipx needs');
     },
   );
+
+  const canInstall = WORKS && hasPrograms('uv', 'python3');
+  specIf(canInstall, 'needs bubblewrap, python3 and uv: pip install uv', 'EXE-13', 'may be uvx', async () => {
+    const workspace = createWorkspace();
+    const wheel = buildWheel(workspace);
+    configureServers(workspace, {
+      good: { command: 'uvx', args: ['--from', wheel, 'boxed'], sandbox: 'workdir' },
+      bad: { command: 'uvx', args: ['--from', wheel, 'other'], sandbox: 'workdir' },
+    });
+    const toolbox = workspace.toolbox({ trust: true });
+    const result = await toolbox.call('good_hello', {});
+    expect(textOf(result)).toBe('no network');
+    expect(result.meta.sandbox).toBe('bubblewrap');
+    expect((await toolbox.call('bad_hello', {})).error?.message).toContain('has no program other');
+  });
 
   specIf(WORKS, REASON, 'EXE-10', 'of VS Code keeps its sandbox', async () => {
     const workspace = createWorkspace();
@@ -235,6 +251,50 @@ describe('a package runner', () => {
     expect(result.meta).toMatchObject({ sandbox: 'bubblewrap', sandboxProfile: 'server box' });
   });
 });
+
+const PYTHON_SERVER = `
+import json, socket, sys
+def hello():
+    try:
+        socket.create_connection(('127.0.0.1', 9), 1)
+    except OSError as error:
+        return 'no network' if error.errno in (101, 111) else str(error)
+def main():
+    for line in sys.stdin:
+        message = json.loads(line)
+        if 'id' not in message: continue
+        method, params = message['method'], message.get('params', {})
+        answer = {
+            'initialize': lambda: {'protocolVersion': params.get('protocolVersion'), 'capabilities': {'tools': {}}, 'serverInfo': {'name': 'boxed', 'version': '1'}},
+            'tools/list': lambda: {'tools': [{'name': 'hello', 'inputSchema': {'type': 'object'}}]},
+            'tools/call': lambda: {'content': [{'type': 'text', 'text': hello()}]},
+        }.get(method)
+        body = {'result': answer()} if answer else {'error': {'code': -32601, 'message': 'unknown method'}}
+        print(json.dumps({'jsonrpc': '2.0', 'id': message['id'], **body}), flush=True)
+`;
+
+/** Builds a package with the server, as pip installs it. */
+function buildWheel({ home }: Workspace): string {
+  const file = join(home, 'boxed-1.0-py3-none-any.whl');
+  const parts = {
+    'boxed.py': PYTHON_SERVER,
+    'boxed-1.0.dist-info/METADATA': 'Metadata-Version: 2.1\nName: boxed\nVersion: 1.0\n',
+    'boxed-1.0.dist-info/WHEEL': 'Wheel-Version: 1.0\nGenerator: test\nRoot-Is-Purelib: true\nTag: py3-none-any\n',
+    'boxed-1.0.dist-info/entry_points.txt': '[console_scripts]\nboxed = boxed:main\n',
+    'boxed-1.0.dist-info/RECORD': '',
+  };
+  const code = [
+    'import json, sys, zipfile',
+    'with zipfile.ZipFile(sys.argv[1], "w") as wheel:',
+    '    for name, text in json.loads(sys.argv[2]).items(): wheel.writestr(name, text)',
+  ];
+  execFileSync('python3', ['-c', code.join('\n'), file, JSON.stringify(parts)]);
+  return file;
+}
+
+function hasPrograms(...names: readonly string[]): boolean {
+  return names.every((name) => spawnSync(name, ['--version']).status === 0);
+}
 
 // The smallest server: two tools, one message per line.
 const SERVER = `

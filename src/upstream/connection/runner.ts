@@ -1,0 +1,148 @@
+// Package runners: installs once what npx or uvx would fetch at every start, so that it runs without the network.
+
+import { existsSync, readFileSync } from 'node:fs';
+import { basename, join, resolve } from 'node:path';
+import { ToolError } from '../../core/error.js';
+import { isRecord } from '../../core/json.js';
+import { quoteOutside } from '../../core/text.js';
+import type { World } from '../../core/world.js';
+import { digestParts } from '../../files/digest.js';
+import { createStateDirectory } from '../../files/state.js';
+import { findProgram, searchPath } from '../../process/environment.js';
+import { runProcess, type StartRequest } from '../../process/spawn.js';
+
+/** What a runner is asked to run. */
+interface Wanted {
+  /** The package, as its installer reads it. */
+  readonly spec: string;
+  /** The command of the package; undefined: its only one. */
+  readonly command?: string;
+  readonly args: readonly string[];
+}
+
+interface Installing {
+  /** The server. */
+  readonly name: string;
+  readonly spec: string;
+  /** The directory of this package, which exists. */
+  readonly place: string;
+  readonly environment: Readonly<Record<string, string>>;
+  readonly world: World;
+}
+
+const INSTALL_MS = 5 * 60_000;
+const RUNNERS = new Set(['npx', 'uvx', 'pipx', 'bunx', 'pnpx', 'dlx']);
+
+/** Returns the command line of a server without its package runner. Throws `unavailable` if that is not possible. */
+export async function installRunner(
+  name: string,
+  { argv, environment }: StartRequest,
+  directory: string,
+  world: World,
+): Promise<readonly string[]> {
+  const [program = '', ...words] = argv;
+  const runner = basename(program);
+  if (!RUNNERS.has(runner)) return argv;
+  const wanted = runner === 'npx' ? readNpx(words) : runner === 'uvx' ? readUvx(words) : undefined;
+  if (wanted === undefined) throw cannotInstall(name, runner);
+  const { spec, command, args } = wanted;
+  const place = join(directory, digestParts([runner, spec]).slice(0, 16));
+  for (const one of [directory, place]) createStateDirectory(one);
+  const installing = { name, spec, place, environment, world };
+  const found = runner === 'npx' ? await installNpm(installing) : await installUv(installing, command!);
+  return [...found, ...args];
+}
+
+function readNpx(words: readonly string[]): Wanted | undefined {
+  const at = words.findIndex((word) => !word.startsWith('-'));
+  // `-p PACKAGE COMMAND` may run any command.
+  const isPlain = words.slice(0, at).every((word) => word === '-y' || word === '--yes');
+  return at === -1 || !isPlain ? undefined : { spec: words[at]!, args: words.slice(at + 1) };
+}
+
+// `uvx COMMAND[@VERSION] …` or `uvx --from PACKAGE COMMAND …`.
+function readUvx(words: readonly string[]): Wanted | undefined {
+  const [first = '', second, third] = words;
+  if (first === '--from' && second !== undefined && third !== undefined && !third.startsWith('-'))
+    return { spec: second, command: third, args: words.slice(3) };
+  if (first === '' || first.startsWith('-')) return undefined;
+  const [, command = '', version] = /^([^@\s]+)(?:@(.+))?$/.exec(first) ?? [];
+  if (command === '') return undefined;
+  const spec = version === undefined || version === 'latest' ? command : `${command}==${version}`;
+  return { spec, command: command.replace(/\[.*\]$/, ''), args: words.slice(1) };
+}
+
+async function installNpm({ name, spec, place, environment, world }: Installing): Promise<readonly string[]> {
+  if (!existsSync(join(place, 'package.json'))) {
+    const npm = findProgram('npm', searchPath(world));
+    if (npm === undefined) throw cannotInstall(name, 'npx');
+    const flags = ['--ignore-scripts', '--no-audit', '--no-fund', '--no-update-notifier', '--save-exact'];
+    const argv = [npm, 'install', ...flags, '--prefix', place, '--', spec];
+    await install(argv, { name, spec, place, environment, world });
+  }
+  return [process.execPath, findBin(name, place)];
+}
+
+// Only wheels: building a source distribution runs its code.
+async function installUv(
+  { name, spec, place, environment, world }: Installing,
+  command: string,
+): Promise<readonly string[]> {
+  const program = join(place, 'bin', command);
+  if (!existsSync(program)) {
+    const uv = findProgram('uv', searchPath(world));
+    if (uv === undefined) throw cannotInstall(name, 'uvx');
+    const places = { UV_TOOL_DIR: join(place, 'tools'), UV_TOOL_BIN_DIR: join(place, 'bin') };
+    const argv = [uv, 'tool', 'install', '--force', '--no-build', '--link-mode', 'copy', '--', spec];
+    await install(argv, { name, spec, place, environment: { ...environment, ...places }, world });
+    if (!existsSync(program)) {
+      throw new ToolError('unavailable', `${quoteOutside(spec)} of the server ${name} has no program ${command}`, {
+        hint: 'name the package and its program: uvx --from PACKAGE PROGRAM',
+        data: { server: name },
+      });
+    }
+  }
+  return [program];
+}
+
+async function install(argv: readonly string[], { name, spec, place, environment, world }: Installing): Promise<void> {
+  world.debug(`${name}: installing ${spec} into ${place}`);
+  const limits = { stdin: '', timeoutMs: INSTALL_MS, outputBytes: 1024 * 1024 };
+  const outcome = await runProcess({ argv, cwd: place, environment, ...limits }, world);
+  if (outcome.ending === 'exit' && outcome.exitCode === 0) return;
+  const reason = outcome.stderr.toString('utf8').trim().split('\n')[0] ?? '';
+  const shown = `cannot install ${quoteOutside(spec)} for the server ${name}: ${quoteOutside(reason, 200)}`;
+  throw new ToolError('unavailable', shown, {
+    hint: `run it by hand to see what is wrong: ${argv
+      .slice(0, 3)
+      .map((word) => basename(word))
+      .join(' ')} ${spec}`,
+    data: { server: name },
+  });
+}
+
+// npm writes the package as the only dependency of the directory that it was installed into.
+function findBin(name: string, place: string): string {
+  const { dependencies } = readManifest(place);
+  const [packageName = ''] = isRecord(dependencies) ? Object.keys(dependencies) : [];
+  const directory = join(place, 'node_modules', packageName);
+  const { bin } = readManifest(directory);
+  const short = packageName.replace(/^@[^/]+\//, '');
+  const bins = typeof bin === 'string' ? { [short]: bin } : isRecord(bin) ? bin : {};
+  const [only] = Object.values(bins);
+  const chosen = bins[short] ?? (Object.keys(bins).length === 1 ? only : undefined);
+  if (typeof chosen === 'string') return resolve(directory, chosen);
+  throw cannotInstall(name, 'npx');
+}
+
+function readManifest(directory: string): Readonly<Record<string, unknown>> {
+  const manifest: unknown = JSON.parse(readFileSync(join(directory, 'package.json'), 'utf8'));
+  return isRecord(manifest) ? manifest : {};
+}
+
+function cannotInstall(name: string, runner: string): ToolError {
+  return new ToolError('unavailable', `the sandbox of the server ${name} has no network, which ${runner} needs`, {
+    hint: `install its program and write that as the command, or allow the network: [sandbox.${name}] network = true`,
+    data: { server: name },
+  });
+}
