@@ -126,6 +126,11 @@ await bundle.write({
 });
 await bundle.close();
 
+// Kept listings are shown without any of these chunks.
+const kept = await rolldown({ input: `${root}src/cli/kept.ts`, platform: 'node' });
+await kept.write({ dir: `${root}dist/cli`, format: 'cjs', entryFileNames: 'kept.cjs', minify: READABLE });
+await kept.close();
+
 // Escapes non-ASCII characters: V8 stores and scans a source with others at two bytes per character.
 const build = createHash('sha256');
 for (const name of readdirSync(`${root}dist/cli`)) {

@@ -2,6 +2,7 @@
 
 import { isAbsolute, resolve } from 'node:path';
 import type { Readable } from 'node:stream';
+import type { Listed } from './listing.js';
 
 export type Signal = 'SIGINT' | 'SIGTERM' | 'SIGHUP';
 
@@ -33,6 +34,8 @@ export interface Io {
   /** The file of the `wield` binary. */
   readonly binary: string;
   onSignal(listener: (signal: Signal) => void): void;
+  /** Keeps what `wield list` shows for the next run; undefined if its files are not observed. */
+  readonly keepListed?: ((listed: Listed) => void) | undefined;
   /** Redirects everything else that is printed to stdout to stderr: stdout carries a protocol (SRV-7). */
   reserveStdout(): void;
 }

@@ -1,10 +1,10 @@
 // The entry point of the binary. Prints version and help without loading the runtime.
 
 import { writeSync } from 'node:fs';
-import { homedir } from 'node:os';
 import { join } from 'node:path';
 import { findHome, findWieldHome } from '../files/home.js';
-import { createChunks } from './chunks.js';
+import { type Chunks, createChunks } from './chunks.js';
+import type { Io } from './io.js';
 import { createProcessIo } from './process-io.js';
 
 declare const WIELD_VERSION: string;
@@ -15,6 +15,9 @@ declare const WIELD_HELP: string;
 
 // Commands with their own compile cache. All others use that of `call`.
 const CACHED = new Set(['__complete', 'list', 'serve', 'call']);
+
+// The compile cache of kept listings.
+const KEPT = 'kept';
 
 const argv = process.argv.slice(2);
 const [first] = argv;
@@ -30,32 +33,64 @@ if (argv.length === 1 && (first === 'version' || first === '--version' || first 
 }
 
 async function start(kind: string): Promise<void> {
-  const cacheFile = findCompileCache(kind);
-  const chunks = createChunks(import.meta.dirname, cacheFile);
+  const wieldHome = findState();
   const io = createProcessIo();
+  const observation = first === 'list' && wieldHome !== undefined ? showOrObserve(wieldHome, io) : undefined;
+  if (typeof observation === 'number') process.exit(observation);
+  const cacheFile = wieldHome && findCompileCache(wieldHome, kind);
+  const chunks = createChunks(import.meta.dirname, cacheFile, observation?.builtin);
   let status: number;
   if (first === '__complete') {
     const { answer } = chunks.load('complete.cjs') as typeof import('./complete.js');
     status = await answer(argv.slice(1), io);
   } else {
     const { run } = chunks.load('run.cjs') as typeof import('./run.js');
-    status = await run(argv, io);
+    status = await run(argv, observation?.io ?? io);
   }
-  if (cacheFile !== undefined && chunks.isCacheStale()) {
-    const { saveCompileCache } = chunks.load('save-compile-cache.cjs') as typeof import('./save-compile-cache.js');
-    saveCompileCache(cacheFile, chunks, first!);
-  }
+  if (status === 0) observation?.save();
+  if (cacheFile !== undefined) saveCompiled(cacheFile, chunks, first!);
   process.exit(status);
 }
 
-// Compiled code depends on the version of Node and on the build.
-function findCompileCache(kind: string): string | undefined {
-  const { env, version, arch } = process;
+// Shows a kept listing and returns the exit status. Otherwise, observes the run that makes a new one.
+function showOrObserve(wieldHome: string, io: Io) {
+  const cacheFile = findCompileCache(wieldHome, KEPT);
+  const chunks = createChunks(import.meta.dirname, cacheFile);
+  const { findKept, showKept, observe } = chunks.load('kept.cjs') as typeof import('./kept.js');
+  const file = findKept(argv, wieldHome, io.cwd());
+  if (file === undefined) return undefined;
+  const status = showKept(file, WIELD_BUILD, argv, io);
+  if (status !== undefined) {
+    saveCompiled(cacheFile, chunks, KEPT);
+    return status;
+  }
+  const { save, ...observation } = observe(io);
+  return { ...observation, save: () => save(file, WIELD_BUILD) };
+}
+
+// Loaded separately, so that it is not saved itself.
+function saveCompiled(cacheFile: string, chunks: Chunks, word: string): void {
+  if (!chunks.isCacheStale()) return;
+  const own = createChunks(import.meta.dirname, undefined);
+  const { saveCompileCache } = own.load('save-compile-cache.cjs') as typeof import('./save-compile-cache.js');
+  saveCompileCache(cacheFile, chunks, word);
+}
+
+function findState(): string | undefined {
+  const { env } = process;
   try {
-    const home = findWieldHome(env, findHome(env, homedir));
-    return join(home, 'cache', 'code', `${version}-${arch}`, `${kind}-${WIELD_BUILD}`);
+    return findWieldHome(
+      env,
+      findHome(env, () => process.getBuiltinModule('node:os').homedir()),
+    );
   } catch {
     // The command reports it.
     return undefined;
   }
+}
+
+// Compiled code depends on the version of Node and on the build.
+function findCompileCache(wieldHome: string, kind: string): string {
+  const { version, arch } = process;
+  return join(wieldHome, 'cache', 'code', `${version}-${arch}`, `${kind}-${WIELD_BUILD}`);
 }

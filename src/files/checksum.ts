@@ -4,10 +4,16 @@
 export function checksum(bytes: Buffer): string {
   let sum = 0x811c9dc5;
   const words = bytes.length >> 2;
-  const aligned = bytes.byteOffset % 4 === 0 ? bytes : Buffer.from(Uint8Array.from(bytes).buffer);
+  const aligned = bytes.byteOffset % 4 === 0 ? bytes : Uint8Array.prototype.slice.call(bytes);
   const view = new Uint32Array(aligned.buffer, aligned.byteOffset, words);
   // A simple step, because this runs before the engine has compiled it.
   for (let at = 0; at < words; at++) sum = ((sum << 5) - sum + view[at]!) | 0;
   for (let at = words * 4; at < bytes.length; at++) sum = Math.imul(sum ^ bytes[at]!, 0x01000193);
   return (sum >>> 0).toString(16).padStart(8, '0');
+}
+
+/** Returns a name for a file that is kept for a text; the file itself must contain the text. */
+export function hashName(text: string): string {
+  const bytes = Buffer.from(text);
+  return checksum(bytes) + checksum(Buffer.from(bytes.toString('hex')));
 }

@@ -13,6 +13,7 @@ import { finding } from '../support/spec.js';
 import { createWorkspace } from '../support/workspace.js';
 
 const HOOK = fileURLToPath(new URL('../support/loaded-chunks.cjs', import.meta.url));
+const LATER = fileURLToPath(new URL('../support/later.cjs', import.meta.url));
 const KILOBYTE = 1024;
 
 const HELLO = `#!/bin/sh
@@ -22,18 +23,19 @@ echo "hello $WIELD_PARAM_NAME"
 `;
 
 test.each([
-  { args: ['version'], atMost: 8 * KILOBYTE },
-  { args: ['--help'], atMost: 8 * KILOBYTE },
-  { args: ['list'], atMost: 460 * KILOBYTE },
-  { args: ['call', 'hello', '--name', 'Ada'], atMost: 490 * KILOBYTE },
-])('wield $args.0 loads few bytes of itself', async ({ args, atMost }) => {
+  { args: ['version'], runs: 1, atMost: 9 * KILOBYTE },
+  { args: ['--help'], runs: 1, atMost: 9 * KILOBYTE },
+  { args: ['list'], runs: 1, atMost: 470 * KILOBYTE },
+  // A kept listing.
+  { args: ['list'], runs: 4, atMost: 25 * KILOBYTE },
+  { args: ['call', 'hello', '--name', 'Ada'], runs: 1, atMost: 490 * KILOBYTE },
+])('wield $args.0 loads few bytes of itself in run $runs', async ({ args, runs, atMost }) => {
   const workspace = createWorkspace();
   workspace.script('hello', HELLO);
   const loaded = join(workspace.home, 'loaded');
-  const run = await wield(workspace, args, {
-    env: { NODE_OPTIONS: `--require ${HOOK}`, LOADED_CHUNKS: loaded },
-  });
-  expect(run).toMatchObject({ status: 0, stderr: '' });
+  const env = { NODE_OPTIONS: `--require ${HOOK} --require ${LATER}`, LOADED_CHUNKS: loaded };
+  for (let run = 0; run < runs; run++)
+    expect(await wield(workspace, args, { env })).toMatchObject({ status: 0, stderr: '' });
   const names = readFileSync(loaded, 'utf8').split('\n');
   expect(names).toContain('wield.cjs');
   expect(names.filter((name) => /^(serve|installing|documents)/.test(name))).toEqual([]);

@@ -3,13 +3,14 @@
 import { pathToFileURL } from 'node:url';
 import { FORMATS } from '../../core/format.js';
 import { normalizeTags } from '../../core/name.js';
-import { count, quoteOutside, revealHidden } from '../../core/text.js';
+import { quoteOutside } from '../../core/text.js';
 import { needsTrust, type Tool } from '../../core/tool.js';
 import type { Caller } from '../../core/toolbox.js';
+import type { NodeToolbox } from '../../node.js';
 import { commandProblems } from '../commands.js';
-import { printJson } from '../print.js';
+import { printListed } from '../listed.js';
+import type { Listed, ListedTool } from '../listing.js';
 import { openProfile, PROFILE } from '../profile.js';
-import { oneLine, printTable } from '../table.js';
 import { option, toggle, usageError, type Verb } from '../verb.js';
 
 const PERSON: Caller = { kind: 'person', door: 'cli' };
@@ -43,129 +44,61 @@ export const list: Verb = {
         `unexpected argument "${quoteOutside(call.positionals[0]!, 60)}"`,
         `wield show ${quoteOutside(call.positionals[0]!, 60)} shows a tool; items can be named with --installed`,
       );
+    const empty = repeated('tag').find((tag) => normalizeTags([tag]).length === 0);
+    if (empty !== undefined)
+      throw usageError(`--tag "${quoteOutside(empty, 40)}" has no letters or digits`, 'for example --tag api');
     const toolbox = openProfile(call);
-    const all = flags.has('all');
-    const survey = await toolbox.catalog.survey({ caller: PERSON });
-    const problems = [...survey.problems, ...commandProblems(survey, reserved)].filter(
-      (problem) => problem.severity === 'error',
-    );
-    const hidden = all || flags.has('hidden');
-    const { trusted } = toolbox.workspace;
-    const servers = toolbox.state.upstreams.states();
-    const changed = new Set(servers.flatMap((server) => server.changed));
-    const matches = createFilter(repeated('tag'), repeated('format'), repeated('group'));
-    const entries: Entry[] = [];
-    for (const tool of survey.tools)
-      if ((hidden || !tool.traits.hidden) && matches(tool.traits.tags, tool.origin.format, tool.traits.group))
-        entries.push({ tool, shadowedBy: null });
-    for (const { tool, verdict } of all ? survey.denied : [])
-      if (matches(tool.traits.tags, tool.origin.format, tool.traits.group))
-        entries.push({ tool, shadowedBy: null, deniedBy: verdict.rule ?? verdict.reason });
-    for (const { tool, by } of all ? survey.shadowed : [])
-      if (matches(tool.traits.tags, tool.origin.format, tool.traits.group))
-        entries.push({ tool, shadowedBy: by.origin.uri ?? by.origin.format });
-    const skills = survey.skills.filter((skill) => (hidden || !skill.hidden) && matches(skill.tags, 'skill'));
-    if (json)
-      return printJson(terminal, {
-        ok: true,
-        tools: entries.map((entry) => toJson(entry, trusted, changed)),
-        skills: skills.map(({ name, description, file }) => ({ name, description, path: file })),
-        problems,
-      });
-    if (entries.length > 0) {
-      const rows = entries.map((entry) => [
-        entry.tool.name,
-        entry.tool.origin.format,
-        oneLine(entry.tool.description),
-        marks(entry, trusted, changed).join(' '),
-      ]);
-      printTable(terminal, ['NAME', 'FORMAT', 'DESCRIPTION', ''], rows, 2);
-    } else if (survey.tools.length > 0) terminal.out('No matching tools. wield list --all shows all.\n');
-    else if (survey.denied.length > 0) terminal.out('All tools are denied by rules. wield list --all shows them.\n');
-    else terminal.out('No tools yet. Create one: wield init\n');
-    // Skills that are tools are listed above; these can only be read.
-    const known = [...entries, ...survey.denied];
-    const listed = new Set(known.map(({ tool }) => tool.origin.uri));
-    const others = skills.filter(({ file }) => !listed.has(pathToFileURL(file).href));
-    if (others.length > 0) {
-      const rows = others.map(({ name, description }) => [name, oneLine(description)]);
-      terminal.out('\n');
-      printTable(terminal, ['SKILL', 'DESCRIPTION'], rows);
-    }
-    const unstarted = servers.filter(({ state }) => state === 'untrusted').length;
-    if (unstarted > 0) {
-      const are = unstarted === 1 ? 'is' : 'are';
-      terminal.err(
-        `\n${count(unstarted, 'server')} of this workspace ${are} not started because it is not trusted; wield mcp shows what would run\n`,
-      );
-    }
-    if (problems.length > 0) {
-      terminal.err(
-        `\n${terminal.paint('yellow', count(problems.length, 'problem'), 'err')}; wield doctor suggests fixes\n`,
-      );
-    }
-    return 0;
+    const listed = await readListed(toolbox, reserved);
+    // The tools of a server can change without a file.
+    if (toolbox.state.upstreams.states().every(({ state }) => state === 'untrusted')) terminal.io.keepListed?.(listed);
+    return printListed(terminal, listed, {
+      json,
+      hidden: flags.has('hidden'),
+      all: flags.has('all'),
+      tags: repeated('tag'),
+      formats: repeated('format'),
+      groups: repeated('group'),
+    });
   },
 };
 
-// RES-30: a tool must have all tags, one of the formats and one of the groups.
-function createFilter(tags: readonly string[], formats: readonly string[], groups: readonly string[]) {
-  const empty = tags.find((tag) => normalizeTags([tag]).length === 0);
-  if (empty !== undefined) {
-    throw usageError(`--tag "${quoteOutside(empty, 40)}" has no letters or digits`, 'for example --tag api');
-  }
-  const wanted = normalizeTags(tags);
-  return (has: readonly string[], format: string, group?: string): boolean =>
-    wanted.every((tag) => has.includes(tag)) &&
-    (formats.length === 0 || formats.includes(format)) &&
-    (groups.length === 0 || (group !== undefined && groups.includes(group)));
-}
-
-interface Entry {
-  readonly tool: Tool;
-  readonly shadowedBy: string | null;
-  readonly deniedBy?: string;
-}
-
-function marks({ tool, shadowedBy, deniedBy }: Entry, trusted: boolean, changed: ReadonlySet<string>): string[] {
-  const { hidden, destructive, group, tags } = tool.traits;
-  const found: string[] = [];
-  if (group !== undefined) found.push(quoteOutside(group, 40));
-  for (const tag of tags) found.push(`#${tag}`);
-  if (destructive) found.push('destructive');
-  if (hidden) found.push('hidden');
-  if (shadowedBy !== null) found.push(`shadowed by ${shadowedBy}`);
-  if (deniedBy !== undefined) found.push(`denied: ${quoteOutside(revealHidden(deniedBy), 80)}`);
-  if (isUntrusted(tool, trusted)) found.push('untrusted');
-  if (isChanged(tool, changed)) found.push('changed');
-  return found;
-}
-
-function isUntrusted(tool: Tool, trusted: boolean): boolean {
-  return needsTrust(tool) && !trusted;
-}
-
-// Shown in its approved form until the change is accepted (POL-21).
-function isChanged({ name, origin }: Tool, changed: ReadonlySet<string>): boolean {
-  return origin.server !== null && changed.has(name);
-}
-
-function toJson({ tool, shadowedBy, deniedBy }: Entry, trusted: boolean, changed: ReadonlySet<string>) {
-  const { traits, origin } = tool;
-  return {
+async function readListed(toolbox: NodeToolbox, reserved: ReadonlySet<string>): Promise<Listed> {
+  const survey = await toolbox.catalog.survey({ caller: PERSON });
+  const { trusted } = toolbox.workspace;
+  const servers = toolbox.state.upstreams.states();
+  const changed = new Set(servers.flatMap((server) => server.changed));
+  const toListed = (tool: Tool, more: Partial<ListedTool> = {}): ListedTool => ({
     name: tool.name,
     description: tool.description,
-    format: origin.format,
-    server: origin.server,
-    group: traits.group ?? null,
-    tags: traits.tags,
-    hidden: traits.hidden,
-    readOnly: traits.readOnly ?? null,
-    destructive: traits.destructive ?? null,
-    shadowedBy,
-    deniedBy: deniedBy ?? null,
-    untrusted: isUntrusted(tool, trusted),
-    changed: isChanged(tool, changed),
-    uri: origin.uri,
+    format: tool.origin.format,
+    server: tool.origin.server,
+    group: tool.traits.group ?? null,
+    tags: tool.traits.tags,
+    hidden: tool.traits.hidden,
+    readOnly: tool.traits.readOnly ?? null,
+    destructive: tool.traits.destructive ?? null,
+    shadowedBy: more.shadowedBy ?? null,
+    deniedBy: more.deniedBy ?? null,
+    untrusted: needsTrust(tool) && !trusted,
+    // Shown in its approved form until the change is accepted (POL-21).
+    changed: tool.origin.server !== null && changed.has(tool.name),
+    uri: tool.origin.uri,
+  });
+  return {
+    tools: [
+      ...survey.tools.map((tool) => toListed(tool)),
+      ...survey.denied.map(({ tool, verdict }) => toListed(tool, { deniedBy: verdict.rule ?? verdict.reason })),
+      ...survey.shadowed.map(({ tool, by }) => toListed(tool, { shadowedBy: by.origin.uri ?? by.origin.format })),
+    ],
+    skills: survey.skills.map(({ name, description, file, hidden, tags }) => ({
+      name,
+      description,
+      path: file,
+      uri: pathToFileURL(file).href,
+      hidden,
+      tags,
+    })),
+    problems: [...survey.problems, ...commandProblems(survey, reserved)].filter(({ severity }) => severity === 'error'),
+    unstarted: servers.filter(({ state }) => state === 'untrusted').length,
   };
 }

@@ -1,0 +1,96 @@
+// Prints what `wield list` shows.
+
+import { normalizeTags } from '../core/name.js';
+import { count, quoteOutside, revealHidden } from '../core/text.js';
+import type { Listed, ListedTool } from './listing.js';
+import { printJson } from './print.js';
+import { oneLine, printTable } from './table.js';
+import type { Terminal } from './terminal.js';
+
+export interface ListedOptions {
+  readonly json: boolean;
+  readonly hidden: boolean;
+  /** Also hidden, shadowed and denied tools. */
+  readonly all: boolean;
+  readonly tags: readonly string[];
+  readonly formats: readonly string[];
+  readonly groups: readonly string[];
+}
+
+/** The options of a command without flags. */
+export const NO_FLAGS: ListedOptions = { json: false, hidden: false, all: false, tags: [], formats: [], groups: [] };
+
+/** Prints a listing and returns the exit status. */
+export function printListed(terminal: Terminal, listed: Listed, options: ListedOptions): number {
+  const { problems, unstarted } = listed;
+  const hidden = options.all || options.hidden;
+  const matches = createFilter(options);
+  const tools = listed.tools.filter(
+    (tool) =>
+      (options.all || !isUnavailable(tool)) &&
+      (hidden || !tool.hidden || isUnavailable(tool)) &&
+      matches(tool.tags, tool.format, tool.group),
+  );
+  const skills = listed.skills.filter((skill) => (hidden || !skill.hidden) && matches(skill.tags, 'skill', null));
+  if (options.json)
+    return printJson(terminal, {
+      ok: true,
+      tools,
+      skills: skills.map(({ name, description, path }) => ({ name, description, path })),
+      problems,
+    });
+  const denied = listed.tools.filter(({ deniedBy }) => deniedBy !== null);
+  if (tools.length > 0) {
+    const rows = tools.map((tool) => [tool.name, tool.format, oneLine(tool.description), marks(tool).join(' ')]);
+    printTable(terminal, ['NAME', 'FORMAT', 'DESCRIPTION', ''], rows, 2);
+  } else if (listed.tools.some((tool) => !isUnavailable(tool)))
+    terminal.out('No matching tools. wield list --all shows all.\n');
+  else if (denied.length > 0) terminal.out('All tools are denied by rules. wield list --all shows them.\n');
+  else terminal.out('No tools yet. Create one: wield init\n');
+  // Skills that are tools are listed above; these can only be read.
+  const known = new Set([...tools, ...denied].map(({ uri }) => uri));
+  const others = skills.filter(({ uri }) => !known.has(uri));
+  if (others.length > 0) {
+    const rows = others.map(({ name, description }) => [name, oneLine(description)]);
+    terminal.out('\n');
+    printTable(terminal, ['SKILL', 'DESCRIPTION'], rows);
+  }
+  if (unstarted > 0) {
+    const are = unstarted === 1 ? 'is' : 'are';
+    terminal.err(
+      `\n${count(unstarted, 'server')} of this workspace ${are} not started because it is not trusted; wield mcp shows what would run\n`,
+    );
+  }
+  if (problems.length > 0) {
+    terminal.err(
+      `\n${terminal.paint('yellow', count(problems.length, 'problem'), 'err')}; wield doctor suggests fixes\n`,
+    );
+  }
+  return 0;
+}
+
+// RES-30: a tool must have all tags, one of the formats and one of the groups.
+function createFilter({ tags, formats, groups }: ListedOptions) {
+  const wanted = tags.length === 0 ? [] : normalizeTags(tags);
+  return (has: readonly string[], format: string, group: string | null): boolean =>
+    wanted.every((tag) => has.includes(tag)) &&
+    (formats.length === 0 || formats.includes(format)) &&
+    (groups.length === 0 || (group !== null && groups.includes(group)));
+}
+
+function isUnavailable({ shadowedBy, deniedBy }: ListedTool): boolean {
+  return shadowedBy !== null || deniedBy !== null;
+}
+
+function marks({ group, tags, destructive, hidden, shadowedBy, deniedBy, untrusted, changed }: ListedTool): string[] {
+  const found: string[] = [];
+  if (group !== null) found.push(quoteOutside(group, 40));
+  for (const tag of tags) found.push(`#${tag}`);
+  if (destructive) found.push('destructive');
+  if (hidden) found.push('hidden');
+  if (shadowedBy !== null) found.push(`shadowed by ${shadowedBy}`);
+  if (deniedBy !== null) found.push(`denied: ${quoteOutside(revealHidden(deniedBy), 80)}`);
+  if (untrusted) found.push('untrusted');
+  if (changed) found.push('changed');
+  return found;
+}
