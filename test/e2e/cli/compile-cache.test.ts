@@ -20,6 +20,7 @@ import { createWorkspace, type Workspace } from '../../support/workspace.js';
 
 startWithoutCompiledCode();
 
+const HELLO = '#!/bin/sh\n# @description Says hello.\necho hello\n';
 const codeOf = ({ env }: Workspace): string =>
   join(env.WIELD_HOME!, 'cache', 'code', `${process.version}-${process.arch}`);
 const keptBy = (workspace: Workspace): string => {
@@ -45,7 +46,7 @@ function plant(file: string): void {
 
 spec('CLI-24', 'the first runs write a private cache per build that later runs read', async () => {
   const workspace = createWorkspace();
-  workspace.script('hello', '#!/bin/sh\n# @description Says hello.\necho hello\n');
+  workspace.script('hello', HELLO);
   mkdirSync(codeOf(workspace), { recursive: true, mode: 0o700 });
   writeFileSync(join(codeOf(workspace), 'call-0000000000000000'), 'of another build');
   const first = await wieldProcess(workspace, ['call', 'hello']);
@@ -60,33 +61,35 @@ spec('CLI-24', 'the first runs write a private cache per build that later runs r
 
 spec('CLI-24', 'the cache is used only if it belongs to the user', async () => {
   const workspace = createWorkspace();
-  await wieldProcess(workspace, ['list']);
+  workspace.script('hello', HELLO);
+  await wieldProcess(workspace, ['call', 'hello']);
   const kept = keptBy(workspace);
-  const listed = async () => (await wieldProcess(workspace, ['list'])).stdout;
+  const called = async () => (await wieldProcess(workspace, ['call', 'hello'])).stdout;
   plant(kept);
-  expect(await listed()).toBe('planted');
+  expect(await called()).toBe('planted');
 
   plant(kept);
   chmodSync(kept, 0o620);
-  expect(await listed()).not.toContain('planted');
+  expect(await called()).not.toContain('planted');
 
   plant(kept);
   chmodSync(kept, 0o600);
   chmodSync(dirname(kept), 0o770);
-  expect(await listed()).not.toContain('planted');
+  expect(await called()).not.toContain('planted');
   chmodSync(dirname(kept), 0o700);
-  expect(await listed()).toBe('planted');
+  expect(await called()).toBe('planted');
 
   const elsewhere = join(workspace.home, 'elsewhere');
   renameSync(kept, elsewhere);
   symlinkSync(elsewhere, kept);
-  expect(await listed()).not.toContain('planted');
+  expect(await called()).not.toContain('planted');
 });
 
 spec('CLI-24', 'a truncated, empty or invalid cache is ignored', async () => {
   const workspace = createWorkspace();
-  await wieldProcess(workspace, ['list']);
-  const { stdout } = await wieldProcess(workspace, ['list']);
+  workspace.script('hello', HELLO);
+  await wieldProcess(workspace, ['call', 'hello']);
+  const { stdout } = await wieldProcess(workspace, ['call', 'hello']);
   const kept = keptBy(workspace);
   const whole = readFileSync(kept);
   const wrong = [
@@ -100,7 +103,7 @@ spec('CLI-24', 'a truncated, empty or invalid cache is ignored', async () => {
   ];
   for (const bytes of wrong) {
     writeFileSync(kept, bytes);
-    expect(await wieldProcess(workspace, ['list'])).toEqual({ status: 0, stdout, stderr: '' });
+    expect(await wieldProcess(workspace, ['call', 'hello'])).toEqual({ status: 0, stdout, stderr: '' });
     expect(readFileSync(kept)).not.toEqual(bytes);
   }
 });
