@@ -1,79 +1,49 @@
-// Runs the official conformance suite against wield as a server and as a gateway, and writes docs/reference/conformance.md.
-// The suite, a newer Node and the suite's own server are kept in a cache folder (WIELD_CONFORMANCE_CACHE); the repository of
-// the suite is cloned from WIELD_CONFORMANCE_REPO or GitHub.
+// Runs the official conformance suite against wield as a server, as a gateway and as a client, three times in a row against one
+// process, and writes docs/reference/conformance.md. Arguments choose roles; others keep their last result. `--once`: one round.
 
 import { execFileSync, spawn } from 'node:child_process';
-import {
-  copyFileSync,
-  existsSync,
-  mkdirSync,
-  mkdtempSync,
-  readdirSync,
-  readFileSync,
-  rmSync,
-  writeFileSync,
-} from 'node:fs';
-import { homedir, tmpdir } from 'node:os';
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { CACHE, node, RUNS, runClientScenarios, runServerScenarios, serverDirectory } from './conformance-suite.mjs';
 
 const ROOT = fileURLToPath(new URL('..', import.meta.url));
-const CACHE = process.env.WIELD_CONFORMANCE_CACHE ?? join(homedir(), '.cache', 'wield-conformance');
-const REPOSITORY = process.env.WIELD_CONFORMANCE_REPO ?? 'https://github.com/modelcontextprotocol/conformance';
-const RELEASE = '0.1.16';
-const PRERELEASE = '0.2.0-alpha.12';
-const [SUITE_PORT, WIELD_PORT] = [4811, 4812];
-const sleep = (ms) => new Promise((resolve) => setTimeout(resolve, ms));
-
+const RESULTS = join(CACHE, 'results.json');
 // Scenarios that do not pass, by reason.
 const REASONS = JSON.parse(readFileSync(join(ROOT, 'test/support/conformance-reasons.json'), 'utf8'));
+const [SUITE_PORT, WIELD_PORT] = [4811, 4812];
+const WIELD_URL = `http://localhost:${WIELD_PORT}/mcp`;
+const sleep = (ms) => new Promise((resolve) => setTimeout(resolve, ms));
+const chosen = process.argv.slice(2).filter((argument) => !argument.startsWith('-'));
+const rounds = process.argv.includes('--once') ? 1 : 3;
 
-function install(name, packages) {
-  const directory = join(CACHE, name);
-  if (existsSync(join(directory, 'node_modules'))) return directory;
-  mkdirSync(directory, { recursive: true });
-  writeFileSync(join(directory, 'package.json'), '{"private":true,"type":"module"}\n');
-  execFileSync('npm', ['install', '--no-audit', '--no-fund', ...packages], { cwd: directory, stdio: 'inherit' });
-  return directory;
+// A scenario passes if it passes in every round.
+function repeat(role, { version, revision }, run) {
+  const all = Array.from({ length: rounds }, run);
+  const scenarios = all[0].map(({ name }) => ({
+    name,
+    isPassed: all.every((round) => round.find((scenario) => scenario.name === name)?.isPassed),
+  }));
+  const failed = scenarios.filter(({ isPassed }) => !isPassed).map(({ name }) => name);
+  const counted = `${scenarios.length - failed.length}/${scenarios.length}`;
+  console.log(role, version, revision, counted, failed.join(' '));
+  return { role, version, revision, scenarios };
 }
-
-const node = join(install('node', ['node@24']), 'node_modules/node/bin/node');
-const suites = {
-  [RELEASE]: install('release', [`@modelcontextprotocol/conformance@${RELEASE}`]),
-  [PRERELEASE]: install('prerelease', [
-    `@modelcontextprotocol/conformance@${PRERELEASE}`,
-    'tsx',
-    'cors',
-    'express',
-    'zod',
-  ]),
-};
-const clone = join(CACHE, 'repository');
-if (!existsSync(clone)) execFileSync('git', ['clone', '--depth', '1', REPOSITORY, clone], { stdio: 'inherit' });
-copyFileSync(
-  join(clone, 'examples/servers/typescript/everything-server.ts'),
-  join(suites[PRERELEASE], 'everything-server.ts'),
-);
-
-const RUNS = [
-  { version: RELEASE, revision: '2025-11-25', args: [] },
-  { version: PRERELEASE, revision: '2025-11-25', args: ['--requirements', '2025-11-25'] },
-  { version: PRERELEASE, revision: '2026-07-28', args: ['--requirements', '2026-07-28'] },
-];
 
 async function runServer() {
   const server = spawn(process.execPath, [join(ROOT, 'test/support/conformance-server.mjs'), String(WIELD_PORT)], {
     stdio: ['ignore', 'ignore', 'inherit'],
   });
   await sleep(2000);
-  const results = RUNS.map((run) => runSuite('server', run));
+  const results = RUNS.map((run) => repeat('server', run, () => runServerScenarios(run, WIELD_URL)));
   server.kill();
   return results;
 }
 
 async function runGateway() {
   const upstream = spawn(node, ['--import', 'tsx', 'everything-server.ts'], {
-    cwd: suites[PRERELEASE],
+    cwd: serverDirectory,
     env: { ...process.env, PORT: String(SUITE_PORT) },
     stdio: 'ignore',
   });
@@ -94,7 +64,7 @@ async function runGateway() {
     execFileSync(process.execPath, [wield, 'mcp', 'refresh', 'suite'], options);
     const server = spawn(process.execPath, [wield, 'serve', '--http', String(WIELD_PORT)], options);
     await sleep(2000);
-    results.push(runSuite('gateway', run));
+    results.push(repeat('gateway', run, () => runServerScenarios(run, WIELD_URL)));
     server.kill();
     rmSync(home, { recursive: true });
   }
@@ -102,22 +72,9 @@ async function runGateway() {
   return results;
 }
 
-function runSuite(role, { version, revision, args }) {
-  const output = mkdtempSync(join(tmpdir(), 'wield-conformance-'));
-  const suite = join(suites[version], 'node_modules/@modelcontextprotocol/conformance/dist/index.js');
-  const url = `http://localhost:${WIELD_PORT}/mcp`;
-  try {
-    execFileSync(node, [suite, 'server', '--url', url, '-o', output, ...args], { stdio: 'ignore', timeout: 900_000 });
-  } catch {
-    // It exits with 1 if a scenario fails.
-  }
-  const scenarios = readdirSync(output).map((directory) => {
-    const checks = JSON.parse(readFileSync(join(output, directory, 'checks.json'), 'utf8'));
-    const name = /^server-(.*?)-\d{4}-\d\d-\d\dT/.exec(directory)[1];
-    return { name, isPassed: !checks.some(({ status }) => status === 'FAILURE') };
-  });
-  rmSync(output, { recursive: true });
-  return { role, version, revision, scenarios };
+async function runClient() {
+  const command = `${process.execPath} ${join(ROOT, 'test/support/conformance-client.mjs')}`;
+  return RUNS.map((run) => repeat('client', run, () => runClientScenarios(run, command)));
 }
 
 function reasonOf(scenario) {
@@ -138,8 +95,9 @@ function toPage(results) {
   return [
     '# Conformance',
     '',
-    'Results of the official conformance suite, written by `npm run conformance`. As a gateway, wield is in front of the',
-    "suite's own server, with `prefix = false`.",
+    'Results of the official conformance suite, written by `npm run conformance`: scenarios that pass three times in a row',
+    "against one process. As a gateway, wield is in front of the suite's own server, with `prefix = false`; as a client, it is",
+    'used like a person uses it, who runs the login commands that it suggests.',
     '',
     '| role | suite | revision | scenarios passed |',
     '|---|---|---|---|',
@@ -154,7 +112,14 @@ function toPage(results) {
   ].join('\n');
 }
 
-const results = [...(await runServer()), ...(await runGateway())];
-writeFileSync(join(ROOT, 'docs/reference/conformance.md'), toPage(results));
-for (const { role, version, revision, scenarios } of results)
-  console.log(role, version, revision, `${scenarios.filter(({ isPassed }) => isPassed).length}/${scenarios.length}`);
+const roles = { server: runServer, gateway: runGateway, client: runClient };
+const known = existsSync(RESULTS) ? JSON.parse(readFileSync(RESULTS, 'utf8')) : {};
+for (const [role, run] of Object.entries(roles))
+  if (chosen.length === 0 || chosen.includes(role)) {
+    known[role] = await run();
+    writeFileSync(RESULTS, JSON.stringify(known));
+  }
+writeFileSync(
+  join(ROOT, 'docs/reference/conformance.md'),
+  toPage(Object.keys(roles).flatMap((role) => known[role] ?? [])),
+);

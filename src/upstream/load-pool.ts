@@ -17,7 +17,7 @@ import type { NegotiatedVersion } from './connection/version.js';
 import { expandServer } from './entries/expand.js';
 import { serverProfiles } from './entries/sandbox.js';
 import { createGuardedFetch } from './http/fetch.js';
-import { createOAuthProvider } from './login/oauth.js';
+import { createOAuthProvider, withScopeErrors } from './login/oauth.js';
 
 export interface LoadPoolOptions {
   readonly wieldHome: string;
@@ -74,8 +74,10 @@ async function openTransport(
     );
   }
   const { StreamableHTTPClientTransport } = await import('@modelcontextprotocol/client');
+  const directory = join(wieldHome, 'oauth');
+  const fetch = createGuardedFetch({ url: server.url, headers: server.headers });
   return new StreamableHTTPClientTransport(new URL(server.url), {
-    fetch: createGuardedFetch({ url: server.url, headers: server.headers }),
-    authProvider: createOAuthProvider({ server, directory: join(wieldHome, 'oauth'), world }),
+    fetch: withScopeErrors(fetch, { server, directory }),
+    authProvider: createOAuthProvider({ server, directory, world }),
   });
 }

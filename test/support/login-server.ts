@@ -20,6 +20,8 @@ export interface LoginServerOptions {
   readonly authorizationEndpoint?: string;
   /** A wrong issuer in the authorization response. */
   readonly wrongIssuer?: string;
+  /** A scope that requests need besides the one of the challenge; token responses do not name scopes then. */
+  readonly requiredScope?: string;
 }
 
 export interface LoginServer {
@@ -73,7 +75,7 @@ export async function startLoginServer(options: LoginServerOptions = {}): Promis
       token_type: 'Bearer',
       expires_in: expiresIn,
       refresh_token: renewal,
-      scope,
+      ...(options.requiredScope === undefined ? { scope } : {}),
     });
   };
   const refuse = (response: ServerResponse, error: string): void =>
@@ -192,6 +194,11 @@ export async function startLoginServer(options: LoginServerOptions = {}): Promis
     const grant = access.get(authorization?.replace(/^Bearer /, '') ?? '');
     const allowed = grant !== undefined && grant.until > performance.now();
     response.once('finish', () => calls.push({ authorization, status: response.statusCode }));
+    const { requiredScope = '' } = options;
+    if (allowed && !grant.scope.includes(requiredScope)) {
+      const challenge = `Bearer error="insufficient_scope", scope="${requiredScope}"`;
+      return void response.writeHead(403, { 'www-authenticate': challenge }).end();
+    }
     if (allowed) return void serve(request, response);
     const metadata = `${resource.origin}/.well-known/oauth-protected-resource/mcp`;
     const refuseCall = (): void => {

@@ -108,7 +108,8 @@ export function toStored(draft: Draft, server: HttpServer, now: number): StoredL
     tokens: {
       access_token: tokens.access_token,
       refresh_token: tokens.refresh_token,
-      scope: tokens.scope,
+      // RFC 6749, 5.1: without a scope in the response, the requested one was granted.
+      scope: tokens.scope ?? draft.authorizationUrl?.searchParams.get('scope') ?? undefined,
       expires_in: tokens.expires_in,
     },
     expiresAt: endOf(tokens, now),

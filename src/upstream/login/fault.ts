@@ -23,15 +23,15 @@ export function needsLogin(server: HttpServer, why: string): ToolError {
 /** Converts an SDK error about authorization; returns undefined for other errors. */
 export function toLoginError(thrown: unknown, server: HttpServer): ToolError | undefined {
   if (isToolError(thrown)) return thrown;
-  const { name, code, requiredScope } = Object(thrown) as {
-    name?: string;
-    code?: string;
-    requiredScope?: unknown;
-  };
+  const { name, code } = Object(thrown) as { name?: string; code?: string };
   if (name === 'UnauthorizedError') return needsLogin(server, 'login required');
-  if (code === 'CLIENT_HTTP_AUTHENTICATION') return needsLogin(server, 'the stored login was rejected');
-  if (name !== 'InsufficientScopeError') return undefined;
-  const scope = readScope(requiredScope);
+  return code === 'CLIENT_HTTP_AUTHENTICATION' ? needsLogin(server, 'the stored login was rejected') : undefined;
+}
+
+/** Creates the error for a login whose scopes do not allow a request; the hint asks for all of them (UPS-80). */
+export function lacksScope(server: HttpServer, required: string | undefined, granted: string | undefined): ToolError {
+  const all = [granted, readScope(required)].flatMap((words) => words?.split(' ') ?? []);
+  const scope = readScope(required) === undefined ? undefined : readScope([...new Set(all)].join(' '));
   return new ToolError('unavailable', `${quoteOutside(server.name, 60)}: the login lacks a required scope`, {
     hint: loginCommand(server, scope),
     data: { server: server.name, scope: scope ?? null },

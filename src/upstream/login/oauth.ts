@@ -7,7 +7,7 @@ import type { World } from '../../core/world.js';
 import { withLock } from '../../files/lock.js';
 import type { Lookup } from '../http/exchange.js';
 import { createGuardedFetch, type Fetch, sentAuthorization } from '../http/fetch.js';
-import { loginCommand, needsLogin, oauthCode } from './fault.js';
+import { lacksScope, loginCommand, needsLogin, oauthCode } from './fault.js';
 import { findLoginFile, readLogin, type StoredLogin, type Tokens, writeLogin } from './file.js';
 
 export interface OAuthOptions {
@@ -86,6 +86,22 @@ export function createOAuthProvider(options: OAuthOptions): AuthProvider {
       // Otherwise another call or process has renewed it meanwhile.
       if (sentAuthorization(response) === `Bearer ${tokens.access_token}`) await renew(tokens.access_token);
     },
+  };
+}
+
+/** Wraps the fetch of a server: a response that requires more scopes becomes an error with the login command. */
+export function withScopeErrors(
+  fetch: Fetch,
+  { server, directory }: Pick<OAuthOptions, 'server' | 'directory'>,
+): Fetch {
+  return async (url, init) => {
+    const response = await fetch(url, init);
+    if (response.status !== 403) return response;
+    const { extractWWWAuthenticateParams } = await import('@modelcontextprotocol/client');
+    const { error, scope } = extractWWWAuthenticateParams(response);
+    if (error !== 'insufficient_scope') return response;
+    await response.body?.cancel();
+    throw lacksScope(server, scope, readLogin(directory, server)?.tokens?.scope);
   };
 }
 

@@ -21,8 +21,11 @@ async function agree(address: string): Promise<string> {
   return sent.headers.get('location')!;
 }
 
-async function logIn({ dir: cwd, env }: Workspace): Promise<{ status: number | null; out: string }> {
-  const child = spawn(process.execPath, [BINARY, 'mcp', 'login', 'notes', '--no-browser'], { cwd, env });
+async function logIn(
+  { dir: cwd, env }: Workspace,
+  more: readonly string[] = [],
+): Promise<{ status: number | null; out: string }> {
+  const child = spawn(process.execPath, [BINARY, 'mcp', 'login', 'notes', '--no-browser', ...more], { cwd, env });
   onTestFinished(() => void child.kill('SIGKILL'));
   const ended = new Promise<number | null>((resolve) => child.once('close', resolve));
   let [out, err] = ['', ''];
@@ -57,6 +60,23 @@ describe('login', () => {
     expect(upstream.revoked.length).toBeGreaterThan(0);
     expect((await wield(workspace, ['mcp', 'logout', 'notes'])).stdout).toBe('Not logged in to notes.\n');
   });
+
+  spec(
+    'UPS-80',
+    'a missing scope at connection is reported with the granted scopes, and a login with both works',
+    async () => {
+      const upstream = await startLoginServer({ requiredScope: 'admin' });
+      const workspace = createWorkspace();
+      configureServers(workspace, { notes: { url: upstream.url } });
+      await logIn(workspace);
+      const refused = await wield(workspace, ['mcp', 'refresh', 'notes']);
+      expect(refused.status).toBe(8);
+      expect(refused.stderr).toContain('notes: the login lacks a required scope');
+      expect(refused.stderr).toContain("wield mcp login notes --scope 'tools admin'");
+      await logIn(workspace, ['--scope', 'tools admin']);
+      expect((await wield(workspace, ['mcp', 'refresh', 'notes'])).status).toBe(0);
+    },
+  );
 
   spec('UPS-22', 'times out, and is for people and http servers only', async () => {
     const upstream = await startLoginServer();

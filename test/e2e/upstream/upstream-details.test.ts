@@ -95,7 +95,7 @@ finding('C6 UPS-2', 'tools with an invalid x-mcp-header are not offered, and rep
     expect(problems).toContain(`the tool "${name}" is not offered`);
 });
 
-finding('C7 UPS-21', 'a missing scope is reported with the command that asks for it', async () => {
+finding('C7 UPS-80', 'a missing scope is reported with the command that asks for it', async () => {
   let calls = 0;
   const server = await listen(async (request, response) => {
     let body = '';
