@@ -101,8 +101,8 @@ function toListedTool(tool: Tool, name: string, trusted: boolean): ListedTool {
     name,
     title: tool.traits.title,
     description: describeForModel(tool, trusted),
-    inputSchema: { ...toListedSchema(tool, tool.input.json), type: 'object' },
-    outputSchema: tool.output && toListedSchema(tool, tool.output.json),
+    inputSchema: { ...tool.input.json, type: 'object' },
+    outputSchema: tool.output && { ...tool.output.json },
     ...withoutMeta(tool.traits.listed),
     annotations: Object.values(annotations).some((hint) => hint !== undefined) ? annotations : undefined,
     _meta: toMeta(tool, trusted),
@@ -118,12 +118,6 @@ function toMeta(tool: Tool, trusted: boolean): ListedTool['_meta'] {
     ...(server === null ? {} : { 'wield/server': server }),
     ...(isUntrusted ? { 'wield/untrusted': true } : {}),
   };
-}
-
-// Libraries write `$schema` into every schema; that of a server is its own and is passed on.
-function toListedSchema({ origin }: Tool, json: Readonly<Record<string, unknown>>): Record<string, unknown> {
-  const { $schema: _, ...schema } = json;
-  return origin.owner === 'upstream' ? { ...json } : schema;
 }
 
 function withoutMeta({ _meta: _, annotations: __, ...listed }: Readonly<Record<string, unknown>> = {}) {

@@ -2,6 +2,7 @@
 
 import { createServer } from 'node:http';
 import { getRequestListener } from '@hono/node-server';
+import { registerTool, unregisterTool } from '../../dist/helpers.js';
 import { createToolbox, definePrompt, defineResource, defineTool } from '../../dist/index.js';
 import { createMcpHttp } from '../../dist/mcp-server/index.js';
 
@@ -38,6 +39,7 @@ const ENUMS = {
     },
   },
 };
+const OK = object({ ok: { type: 'boolean' } }, { required: ['ok'] });
 const DEFAULTS = {
   name: { type: 'string', default: 'John Doe' },
   age: { type: 'integer', default: 30 },
@@ -88,9 +90,57 @@ const tools = [
   tool('json_schema_2020_12_tool', () => parts(text('ok')), {
     $schema: 'https://json-schema.org/draft/2020-12/schema',
     type: 'object',
-    $defs: { address: { type: 'object', properties: { street: { type: 'string' }, city: { type: 'string' } } } },
-    properties: { name: { type: 'string' }, address: { $ref: '#/$defs/address' } },
+    $defs: {
+      address: {
+        $anchor: 'addressDef',
+        type: 'object',
+        properties: { street: { type: 'string' }, city: { type: 'string' } },
+      },
+    },
+    properties: {
+      name: { type: 'string' },
+      address: { $ref: '#/$defs/address' },
+      contactMethod: { type: 'string', enum: ['phone', 'email'] },
+      phone: { type: 'string' },
+      email: { type: 'string' },
+    },
+    allOf: [{ anyOf: [{ required: ['phone'] }, { required: ['email'] }] }],
+    if: { properties: { contactMethod: { const: 'phone' } }, required: ['contactMethod'] },
+    // biome-ignore lint/suspicious/noThenProperty: a keyword of JSON Schema.
+    then: { required: ['phone'] },
+    else: { required: ['email'] },
     additionalProperties: false,
+  }),
+  tool(
+    'test_custom_header',
+    ({ region }) => parts(text(`region ${region}`)),
+    object({ region: { type: 'string', 'x-mcp-header': 'Region' } }, { required: ['region'] }),
+  ),
+  tool('test_logging_tool', (_input, { log }) => {
+    log('Diagnostic message');
+    return parts(text('Logging evaluated'));
+  }),
+  tool('test_streaming_elicitation', async (_input, { elicit, progress }) => {
+    progress(50, 100);
+    return answered(await elicit({ message: 'Continue?', schema: OK }));
+  }),
+  // Adds a tool, or removes it again.
+  tool('test_trigger_tool_change', () => {
+    if (!unregisterTool(toolbox, ADDED.name)) registerTool(toolbox, ADDED);
+    return parts(text('changed'));
+  }),
+  ...['request_state', 'tampered_state'].map((name) =>
+    tool(`test_input_required_result_${name}`, async (_input, { elicit }) => {
+      const { content } = await elicit({ id: 'confirm', message: 'Please confirm', schema: OK });
+      return parts(text(`state-ok: ${content?.ok}`));
+    }),
+  ),
+  tool('test_input_required_result_multi_round', async (_input, { elicit }) => {
+    const ask = (id, key, message) =>
+      elicit({ id, message, schema: object({ [key]: { type: 'string' } }, { required: [key] }) });
+    const first = await ask('step1', 'name', 'Step 1: What is your name?');
+    const second = await ask('step2', 'color', 'Step 2: What is your favorite color?');
+    return parts(text(`${first.content?.name} likes ${second.content?.color}`));
   }),
   tool('test_input_required_result_elicitation', async (_input, { elicit }) => {
     const schema = object({ name: { type: 'string' } }, { required: ['name'] });
@@ -145,6 +195,15 @@ const prompts = [
     ],
   }),
   definePrompt({
+    name: 'test_input_required_result_prompt',
+    description: 'Asks for its context.',
+    get: async (_input, { elicit }) => {
+      const schema = object({ context: { type: 'string' } }, { required: ['context'] });
+      const { content } = await elicit({ id: 'user_context', message: 'What context should the prompt use?', schema });
+      return `Context: ${content?.context}`;
+    },
+  }),
+  definePrompt({
     name: 'test_prompt_with_image',
     description: 'With an image.',
     get: () => [
@@ -154,7 +213,9 @@ const prompts = [
   }),
 ];
 
-const handler = createMcpHttp(createToolbox({ tools, resources, prompts }), {
+const ADDED = tool('test_added', () => parts(text('added')));
+const toolbox = createToolbox({ tools, resources, prompts });
+const handler = createMcpHttp(toolbox, {
   version: '0',
   access: { host: '127.0.0.1' },
 });

@@ -20,7 +20,7 @@ const listNames = async (workspace: Workspace, args?: readonly string[]): Promis
 };
 
 describe('tools/list', () => {
-  spec('SRV-2', 'is deterministic and omits $schema', async () => {
+  spec('SRV-2', 'is deterministic', async () => {
     const workspace = createWorkspace();
     for (const name of ['zeta', 'Alpha', 'beta', '_under', '9lives']) workspace.script(name, tool(name));
     const server = serveHere(workspace);
@@ -30,9 +30,27 @@ describe('tools/list', () => {
     expect(names.splice(-2)).toEqual(['query_result', 'read_result']);
     expect(names).toEqual([...names].sort());
     expect(names).toHaveLength(5);
-    expect(JSON.stringify(first.result)).not.toContain('$schema');
     const second = await server.request(2, 'tools/list');
     expect(second.result).toEqual(first.result);
+  });
+
+  spec('SRV-80', 'keeps the dialect that an author wrote, and omits the one that a library generates', async () => {
+    const workspace = createWorkspace();
+    const $schema = 'https://json-schema.org/draft/2020-12/schema';
+    const written = JSON.stringify({ $schema, type: 'object', properties: {} });
+    const generated = 'z.object({ name: z.string() })';
+    for (const [name, schema] of Object.entries({ written, generated }))
+      workspace.write(
+        `.agents/tools/${name}.tool.mjs`,
+        `import { defineTool } from 'wield';\nimport { z } from 'zod';\n` +
+          `export default defineTool({ name: '${name}', description: 'x', inputSchema: ${schema}, execute: () => 'x' });\n`,
+      );
+    const server = serveHere(workspace, { args: ['--trust'] });
+    await server.initialize();
+    const { result } = await server.request(1, 'tools/list');
+    const find = (wanted: string) => result.tools.find(({ name }: { name: string }) => name === wanted).inputSchema;
+    expect(find('written')).toMatchObject({ $schema });
+    expect(find('generated')).not.toHaveProperty('$schema');
   });
 
   spec('SRV-2', 'returns every tool once in pages; an invalid cursor is -32602', async () => {
