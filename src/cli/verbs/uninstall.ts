@@ -53,7 +53,7 @@ export const uninstall: Verb = {
         const what = plan.removed.map(nameOf).join(', ');
         const refusal =
           dependents.length === 0
-            ? needsYes(`this removes ${what}`)
+            ? needsYes(`removing ${what}`)
             : neededError(plan.removed, dependents, 'pass --yes');
         const question = dependents.length === 0 ? `Remove ${what}?` : `Remove ${what} anyway?`;
         if (asks && !(await confirmDestructive(call, question, refusal))) return 0;
@@ -95,7 +95,7 @@ export const removeSource: Verb = {
       };
       if (!flags.has('dry-run')) {
         const what = `${names.join(', ')} with ${count(plan.removed.length, 'installed item')}`;
-        if (!(await confirmDestructive(call, `Remove ${what}?`, needsYes(`this removes ${what}`)))) return 0;
+        if (!(await confirmDestructive(call, `Remove ${what}?`, needsYes(`removing ${what}`)))) return 0;
         await applyPlan(plan, true, inventory);
         for (const record of records) await dropSource(record, environment);
       }
