@@ -45,7 +45,7 @@ const CHUNKS = {
   // The first use of an upstream server.
   upstream: [
     'upstream/connection/',
-    'upstream/http/',
+    'net/',
     'upstream/login/',
     'upstream/execute/run.ts',
     'upstream/catalog/parse-listing.ts',

@@ -5,6 +5,7 @@ import type { Json } from '../core/json.js';
 import { type KnownSecrets, redactError, redactValue } from '../core/redact.js';
 import type { ResolvedServer, ServerEntry } from '../core/upstream.js';
 import type { World } from '../core/world.js';
+import { createGuardedFetch } from '../net/fetch.js';
 import { baseEnvironment } from '../process/environment.js';
 import { readVersion } from '../workspace/machine.js';
 import { parseListing } from './catalog/parse-listing.js';
@@ -16,7 +17,6 @@ import type { UpstreamTransport } from './connection/transport.js';
 import type { NegotiatedVersion } from './connection/version.js';
 import { expandServer } from './entries/expand.js';
 import { serverProfiles } from './entries/sandbox.js';
-import { createGuardedFetch } from './http/fetch.js';
 import { createOAuthProvider, withScopeErrors } from './login/oauth.js';
 
 export interface LoadPoolOptions {

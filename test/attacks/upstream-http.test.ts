@@ -8,9 +8,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { isToolError, type ToolError } from '../../src/core/error.js';
-import { classifyAddress } from '../../src/upstream/http/address.js';
-import type { Lookup } from '../../src/upstream/http/exchange.js';
-import { createGuardedFetch, type GuardedFetchOptions } from '../../src/upstream/http/fetch.js';
+import { classifyAddress } from '../../src/net/address.js';
+import type { Lookup } from '../../src/net/exchange.js';
+import { createGuardedFetch, type GuardedFetchOptions } from '../../src/net/fetch.js';
 import { type LocalServer, listen, readBody, sendJson } from '../support/http.js';
 import { spec, specIf } from '../support/spec.js';
 

@@ -1,7 +1,7 @@
 // Calls a tool behind a login many times at once and prints the outcome of each call.
 
 import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
-import { createGuardedFetch } from '../../dist/upstream/http/fetch.js';
+import { createGuardedFetch } from '../../dist/net/fetch.js';
 import { createOAuthProvider } from '../../dist/upstream/login/oauth.js';
 
 const { server, directory, times, rounds, pauseMs } = JSON.parse(process.argv[2]);

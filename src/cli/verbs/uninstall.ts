@@ -52,9 +52,7 @@ export const uninstall: Verb = {
         const asks = dependents.length > 0 || modified.length > 0 || positionals.some(isGlobRef);
         const what = plan.removed.map(nameOf).join(', ');
         const refusal =
-          dependents.length === 0
-            ? needsYes(`removing ${what}`)
-            : neededError(plan.removed, dependents, 'pass --yes');
+          dependents.length === 0 ? needsYes(`removing ${what}`) : neededError(plan.removed, dependents, 'pass --yes');
         const question = dependents.length === 0 ? `Remove ${what}?` : `Remove ${what} anyway?`;
         if (asks && !(await confirmDestructive(call, question, refusal))) return 0;
         await applyPlan(plan, true, inventory);

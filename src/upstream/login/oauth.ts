@@ -5,8 +5,8 @@ import { isToolError, ToolError } from '../../core/error.js';
 import type { HttpServer } from '../../core/upstream.js';
 import type { World } from '../../core/world.js';
 import { withLock } from '../../files/lock.js';
-import type { Lookup } from '../http/exchange.js';
-import { createGuardedFetch, type Fetch, sentAuthorization } from '../http/fetch.js';
+import type { Lookup } from '../../net/exchange.js';
+import { createGuardedFetch, type Fetch, sentAuthorization } from '../../net/fetch.js';
 import { lacksScope, loginCommand, needsLogin, oauthCode } from './fault.js';
 import { findLoginFile, readLogin, type StoredLogin, type Tokens, writeLogin } from './file.js';
 

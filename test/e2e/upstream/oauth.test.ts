@@ -13,7 +13,7 @@ import { loginTo, logoutOf } from '../../../src/cli/verbs/mcp/login.js';
 import { isToolError, type ToolError } from '../../../src/core/error.js';
 import type { HttpServer } from '../../../src/core/upstream.js';
 import type { World } from '../../../src/core/world.js';
-import { createGuardedFetch } from '../../../src/upstream/http/fetch.js';
+import { createGuardedFetch } from '../../../src/net/fetch.js';
 import { toLoginError } from '../../../src/upstream/login/fault.js';
 import { findLogin, type LoginOptions, login, logout } from '../../../src/upstream/login/index.js';
 import { createOAuthProvider } from '../../../src/upstream/login/oauth.js';

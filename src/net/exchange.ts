@@ -2,8 +2,8 @@
 
 import type { Agent, IncomingMessage, RequestOptions } from 'node:http';
 import type { LookupFunction } from 'node:net';
-import { isToolError, ToolError } from '../../core/error.js';
-import { formatDuration, quoteOutside } from '../../core/text.js';
+import { isToolError, ToolError } from '../core/error.js';
+import { formatDuration, quoteOutside } from '../core/text.js';
 import { bareHost, type Classification, classifyAddress, classifyHost, isWithinReach, type Reach } from './address.js';
 import { showUrl, toNetworkError, unreachable } from './fault.js';
 

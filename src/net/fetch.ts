@@ -1,8 +1,8 @@
 // A fetch for upstream servers, restricted to one origin, allowed addresses and safe redirects (A54).
 
 import type { Agent, IncomingMessage } from 'node:http';
-import { ToolError } from '../../core/error.js';
-import { formatDuration } from '../../core/text.js';
+import { ToolError } from '../core/error.js';
+import { formatDuration } from '../core/text.js';
 import { classifyHost, type Reach } from './address.js';
 import { toBody } from './body.js';
 import { exchange, type Lookup } from './exchange.js';

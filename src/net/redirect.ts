@@ -1,7 +1,7 @@
 // Redirect rules: same origin only, no change of method, a limited number (A54).
 
 import type { IncomingMessage } from 'node:http';
-import type { ToolError } from '../../core/error.js';
+import type { ToolError } from '../core/error.js';
 import { showUrl, unreachable } from './fault.js';
 
 const MAX_REDIRECTS = 3;

@@ -1,7 +1,7 @@
 // Network and TLS errors as ToolErrors, without secrets.
 
-import { ToolError } from '../../core/error.js';
-import { quoteOutside } from '../../core/text.js';
+import { ToolError } from '../core/error.js';
+import { quoteOutside } from '../core/text.js';
 
 /** Formats a URL without credentials, query and fragment, which may contain secrets. */
 export function showUrl(url: URL): string {

@@ -1,8 +1,8 @@
 // Response bodies as web streams, with backpressure and a size limit.
 
 import type { IncomingMessage } from 'node:http';
-import { isToolError, ToolError } from '../../core/error.js';
-import { formatBytes } from '../../core/text.js';
+import { isToolError, ToolError } from '../core/error.js';
+import { formatBytes } from '../core/text.js';
 import { showUrl, toNetworkError } from './fault.js';
 
 export interface BodyOptions {
