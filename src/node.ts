@@ -169,7 +169,11 @@ export function createNodeToolbox(options: NodeToolboxOptions = {}): NodeToolbox
     parts,
     search: tools.search,
     references: tools.references,
-    instructions: (snapshot, asked) => createInstructions({ ...tools, world }, snapshot, asked),
+    instructions: async (snapshot, asked) => {
+      const own = createInstructions({ ...tools, world }, snapshot, asked);
+      const remote = await upstreams.instructions(snapshot);
+      return [own, remote].filter((text) => text !== '').join('\n\n');
+    },
     show: (shown, { settings }, { offer = [] }) =>
       showInMode(shown, settings.view, ({ name, traits }) =>
         isOffered(name, traits.group, [...files.offered, ...offer], settings),

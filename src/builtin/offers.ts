@@ -16,6 +16,7 @@ import type { Tool } from '../core/tool.js';
 import type { World } from '../core/world.js';
 import { toTool } from '../formats/module/define.js';
 import { toBuiltin } from './builtin.js';
+import { createFollower } from './follow.js';
 import { readCapabilities } from './inventory-file.js';
 import { isOffered, readableSkills } from './offer.js';
 import { isVisible, readText } from './skills.js';
@@ -40,12 +41,13 @@ export function createOwnOffers(options: OwnOffersOptions): OfferSource {
   const { catalog, cascade, references, stores } = options;
   const skillsOf = (snapshot: Snapshot): readonly Skill[] =>
     readableSkills({ catalog, cascade }, snapshot).filter(isVisible);
+  const readSkill = (skill: Skill, snapshot: Snapshot): string =>
+    readText(skill, snapshot, (reference, directory) => references.refer(reference, directory, snapshot));
+  const findSkill = (uri: string, snapshot: Snapshot): Skill | undefined =>
+    uri.startsWith(SKILL) ? skillsOf(snapshot).find(({ name }) => uri === toSkillUri(name)) : undefined;
   const toSkill = (skill: Skill, snapshot: Snapshot): Resource => {
-    const uri = `${SKILL}${encodeURIComponent(skill.name)}${SKILL_FILE}`;
     const fields = { name: skill.name, description: quoteOutside(skill.description, 500), mimeType: 'text/markdown' };
-    const read = (): string =>
-      readText(skill, snapshot, (reference, directory) => references.refer(reference, directory, snapshot));
-    return toResource(uri, fields, async () => ({ text: read() }));
+    return toResource(toSkillUri(skill.name), fields, async () => ({ text: readSkill(skill, snapshot) }));
   };
   const toDocument = (path: string, kind: string, size: number | null): Resource => {
     const mimeType = kind === 'json' ? 'application/json' : kind === 'text' ? 'text/plain' : undefined;
@@ -60,7 +62,15 @@ export function createOwnOffers(options: OwnOffersOptions): OfferSource {
   const offersDocuments = ({ settings }: Snapshot): boolean =>
     isOffered('context_read', 'context', options.offered, settings);
 
+  const follower = createFollower(async (uri, snapshot) => {
+    const skill = findSkill(uri, snapshot);
+    if (skill !== undefined) return readSkill(skill, snapshot);
+    const [newest] = await stores.documents.versions(decodeUri(uri.slice(CONTEXT.length)));
+    return String(newest?.version);
+  });
+
   return {
+    follow: follower.follow,
     async resources(snapshot) {
       const documents = offersDocuments(snapshot) ? await stores.documents.list() : [];
       return [
@@ -72,9 +82,7 @@ export function createOwnOffers(options: OwnOffersOptions): OfferSource {
     findResource(uri, snapshot) {
       if (uri.startsWith(CONTEXT) && offersDocuments(snapshot))
         return toDocument(decodeUri(uri.slice(CONTEXT.length)), 'text', null).tool;
-      const skill = uri.startsWith(SKILL)
-        ? skillsOf(snapshot).find(({ name }) => uri === `${SKILL}${encodeURIComponent(name)}${SKILL_FILE}`)
-        : undefined;
+      const skill = findSkill(uri, snapshot);
       return skill && toSkill(skill, snapshot).tool;
     },
     findPrompt(name) {
@@ -82,6 +90,10 @@ export function createOwnOffers(options: OwnOffersOptions): OfferSource {
       return prompt && toPrompt(prompt, options).tool;
     },
   };
+}
+
+function toSkillUri(name: string): string {
+  return `${SKILL}${encodeURIComponent(name)}${SKILL_FILE}`;
 }
 
 function toDocumentUri(path: string): string {

@@ -10,6 +10,10 @@ export interface OfferSource {
   prompts(snapshot: Snapshot): readonly Prompt[];
   /** Returns the tool that reads a resource, also one that is not listed; undefined if the URI is not of this source. */
   findResource(uri: string, snapshot: Snapshot): Tool | undefined;
+  /** Returns the tool that starts a subscription to a resource; by default the one that reads it. */
+  findSubscription?(uri: string, snapshot: Snapshot): Tool | undefined;
+  /** Calls the listener when a resource changes. Returns a function that stops it; undefined if it never changes. */
+  follow?(uri: string, snapshot: () => Snapshot, onUpdate: () => void): (() => void) | undefined;
   findPrompt(name: string, snapshot: Snapshot): Tool | undefined;
   /** Returns the tool that completes arguments of a prompt, by name, or of a template. */
   findCompletion?(ref: string, snapshot: Snapshot): Tool | undefined;

@@ -134,7 +134,7 @@ export interface RemoteAction {
   /** The server's description, if it contains invisible characters. */
   readonly described?: string;
   /** The request, if it does not call a tool. */
-  readonly method?: 'resources/read' | 'prompts/get' | 'completion/complete';
+  readonly method?: 'resources/read' | 'resources/subscribe' | 'prompts/get' | 'completion/complete';
   /** The URI to read, if `tool` is a template that it belongs to. */
   readonly uri?: string;
 }

@@ -80,7 +80,7 @@ export interface CallOptions {
   /** Further built-in tools that may be called, by name or group. */
   readonly offer?: readonly string[];
   /** What the reference names, if not a tool. Set by `resources` and `prompts`. */
-  readonly as?: 'resource' | 'prompt' | 'completion';
+  readonly as?: 'resource' | 'subscription' | 'prompt' | 'completion';
 }
 
 export interface PlanOptions extends CallOptions {
@@ -179,6 +179,14 @@ export interface ToolboxResources {
   list(options?: OfferListOptions): Promise<readonly Resource[]>;
   /** Reads a resource: a call of the tool `resource:<uri>`, whose contents are parts of the result. Never throws. */
   read(uri: string, options?: CallOptions): Promise<ToolResult>;
+  /** Calls the listener when a resource changes, if the caller may read it: judged as a call of `resource:<uri>`. */
+  subscribe(uri: string, onUpdate: () => void, options?: CallOptions): Promise<ResourceSubscription>;
+}
+
+/** A subscription; if its result is an error, there is none. */
+export interface ResourceSubscription {
+  readonly result: ToolResult;
+  end(): void;
 }
 
 export interface ToolboxPrompts {

@@ -71,9 +71,9 @@ export type ResolvedServer =
   | HttpServer;
 
 /** What a server lists besides tools. */
-export type OfferKind = 'resource' | 'template' | 'prompt';
+export type OfferKind = 'resource' | 'template' | 'prompt' | 'instructions';
 
-/** A tool, resource, template or prompt as its server describes it; not validated. */
+/** A tool, resource, template, prompt or text of instructions as its server describes it; not validated. */
 export interface RemoteTool {
   /** The name of a tool or prompt, the URI of a resource, or a URI template. */
   readonly name: string;

@@ -5,7 +5,7 @@ import type { Toolbox } from '../core/toolbox.js';
 /** What the server announces; every client gets the same. */
 const CAPABILITIES = {
   tools: { listChanged: true },
-  resources: { listChanged: true },
+  resources: { listChanged: true, subscribe: true },
   prompts: { listChanged: true },
   completions: {},
   logging: {},

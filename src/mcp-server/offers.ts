@@ -86,7 +86,8 @@ function toUpstreamRef(ref: { readonly type: string }): Json {
   return { type: ref.type };
 }
 
-function assertOk({ error }: ToolResult, data: Readonly<Record<string, string>>): void {
+/** Throws a `RequestError` if a call failed. */
+export function assertOk({ error }: ToolResult, data: Readonly<Record<string, string>>): void {
   if (error === undefined) return;
   const isInvalid = ['not_found', 'invalid_input', 'invalid_ref'].includes(error.code);
   const code = isInvalid ? ERROR.invalidParams : ERROR.internal;

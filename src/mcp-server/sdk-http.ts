@@ -9,10 +9,11 @@ import {
 } from '@modelcontextprotocol/server';
 import type { Toolbox } from '../core/toolbox.js';
 import type { Lane } from './lane.js';
-import type { Message } from './message.js';
+import { type Message, toMessage } from './message.js';
 import type { OfferKind } from './offer-watch.js';
 import { createMcpServers, type McpServerOptions } from './server.js';
 import type { SdkSession, SendMessage } from './sessions.js';
+import { listensToResources, oncePerTurn, startListening } from './subscriptions.js';
 
 export interface SdkHttp {
   /** Whether a request is of the older protocol version; one that is invalid in both is not. */
@@ -32,18 +33,29 @@ export interface SdkHttpOptions extends Pick<McpServerOptions, 'version' | 'onEr
 }
 
 const REPLAY_ID = 'wield-replay';
+// The newer protocol version has no sessions: all clients with access share one.
+const SESSION = 'http';
 
 export function createSdkHttp(toolbox: Toolbox, options: SdkHttpOptions): SdkHttp {
   const servers = createMcpServers(toolbox, options.lane, options);
-  // The newer protocol version has no sessions: all clients with access share one.
-  const stateless = createMcpHandler(() => servers.create('http'), {
+  const stateless = createMcpHandler(() => servers.create(SESSION), {
     legacy: 'reject',
     maxRequestBodySize: options.maxBodyBytes,
     onerror: options.onError,
   });
+  const tellUpdate = oncePerTurn((uri) => stateless.notify.resourceUpdated(uri));
   return {
     isOlder: isLegacyRequest,
-    handle: (request, body) => stateless.fetch(request, { parsedBody: body }),
+    async handle(request, body) {
+      const message = toMessage(body);
+      if (message === undefined || !listensToResources(message)) return stateless.fetch(request, { parsedBody: body });
+      const listening = await startListening(toolbox, SESSION, message, tellUpdate);
+      request.signal.addEventListener('abort', listening.end, { once: true });
+      const response = await stateless.fetch(request, { parsedBody: listening.message });
+      // A request that is refused opens no stream.
+      if (request.signal.aborted || response.headers.get('content-type') !== 'text/event-stream') listening.end();
+      return response;
+    },
     async connect(session, initialize, send) {
       const server = await servers.create(session);
       // The lane answered `initialize`; the server learns of it again.

@@ -9,6 +9,7 @@ import type { LineTransport } from './line-transport.js';
 import type { Message } from './message.js';
 import type { OfferKind } from './offer-watch.js';
 import { createMcpServers, type McpServerOptions } from './server.js';
+import { createListening, listensToResources, oncePerTurn, startListening } from './subscriptions.js';
 
 export interface SdkConnection {
   /** Delivers a message, after what the server must know of earlier ones; `before` and `after` are the states around it. */
@@ -71,11 +72,18 @@ export function connectSdk(toolbox: Toolbox, options: SdkConnectionOptions): Sdk
     else if (phase === 'newer') replay({ jsonrpc: '2.0', method: 'ping', params });
     else if (phase === 'probing') replay({ jsonrpc: '2.0', method: 'server/discover', params });
   };
+  const tellUpdate = oncePerTurn((uri) => {
+    for (const server of connected) server.sendResourceUpdated({ uri }).catch(() => {});
+  });
+  const listening = createListening((message) => startListening(toolbox, session, message, tellUpdate));
   return {
     deliver(message, before, after) {
       sync(before);
-      channel.onmessage?.(message as JSONRPCMessage);
       synced = after;
+      if (after.phase === 'newer' && message.id !== undefined && listensToResources(message))
+        return void listening.start(message, (accepted) => channel.onmessage?.(accepted as JSONRPCMessage));
+      if (message.method === 'notifications/cancelled') listening.end(message.params?.requestId);
+      channel.onmessage?.(message as JSONRPCMessage);
     },
     announceTools() {
       for (const server of connected) server.sendToolListChanged().catch(() => {});
@@ -84,7 +92,10 @@ export function connectSdk(toolbox: Toolbox, options: SdkConnectionOptions): Sdk
       for (const server of connected)
         (kind === 'resources' ? server.sendResourceListChanged() : server.sendPromptListChanged()).catch(() => {});
     },
-    closed: () => channel.onclose?.(),
+    closed() {
+      listening.close();
+      channel.onclose?.();
+    },
     close: () => handle.close(),
   };
 }

@@ -9,9 +9,10 @@ import { readIdentity } from './identity.js';
 import { ANSWER_TIMEOUT_MS } from './interactive-calls.js';
 import type { Lane, LaneOptions } from './lane.js';
 import { META } from './message.js';
-import { CACHE_HINTS, registerOffers } from './offers.js';
+import { CACHE_HINTS, type OfferHandlers, registerOffers } from './offers.js';
 import { CACHE_HINT, pageAt } from './pages.js';
 import type { RequestContext, RequestState } from './request-context.js';
+import { registerSubscriptions } from './subscriptions.js';
 
 export type McpServerOptions = LaneOptions;
 
@@ -48,11 +49,13 @@ export function createMcpServers(
         'tools/call',
         ({ params }, context) => calls.call(session, params, toRequestContext(server, context)) as never,
       );
-      registerOffers({
+      const handlers: OfferHandlers = {
         server,
         toolbox,
         serve: (context, id, input, run) => calls.serve(session, toRequestContext(server, context), id, input, run),
-      });
+      };
+      registerOffers(handlers);
+      registerSubscriptions(handlers);
       return server;
     },
   };

@@ -30,7 +30,7 @@ export interface AssembleOptions {
   /** Resolves references in texts of skills; undefined without skills. */
   readonly references?: References;
   /** Returns the text to send to a model before anything else. */
-  readonly instructions: (snapshot: Snapshot, options: InstructionsOptions) => string;
+  readonly instructions: (snapshot: Snapshot, options: InstructionsOptions) => string | Promise<string>;
   /** Returns what a model is shown of the tools that it may call (SRV-9). */
   readonly show?: (tools: readonly Tool[], snapshot: Snapshot, options: ListOptions) => readonly Tool[];
   /** Watches the files of the catalog. */

@@ -20,6 +20,12 @@ export function createOfferMethods(parts: CallParts, call: Toolbox['call']): Pic
       },
       // Contents are for programs, which need them whole.
       read: (uri, options = {}) => call(uri, {}, { ...options, as: 'resource', full: true }),
+      async subscribe(uri, onUpdate, options = {}) {
+        const result = await call(uri, {}, { ...options, as: 'subscription', full: true });
+        if (!result.ok) return { result, end: () => {} };
+        const { followResource } = await import('./offers.js');
+        return { result, end: await followResource(parts, uri, options.caller, onUpdate) };
+      },
     },
     prompts: {
       async list(options = {}) {

@@ -8,11 +8,12 @@ import { parsePublicUri } from '../core/resource.js';
 import type { Snapshot } from '../core/snapshot.js';
 import { quoteOutside } from '../core/text.js';
 import type { Tool } from '../core/tool.js';
-import type { CallOptions, OfferListOptions } from '../core/toolbox.js';
+import type { Caller, CallOptions, OfferListOptions } from '../core/toolbox.js';
 import { findDenial } from '../policy/decide.js';
 import type { CallParts } from './parts.js';
 
 type OfferParts = Pick<CallParts, 'catalog' | 'executors' | 'offers'>;
+type Kind = NonNullable<CallOptions['as']>;
 
 /** Lists the resources or prompts that a caller may know of, each id once, in the order of their sources. */
 export async function listOffers<T extends { readonly tool: Tool }>(
@@ -35,26 +36,45 @@ export async function listOffers<T extends { readonly tool: Tool }>(
 /** Finds the tool of a resource, prompt or completion. Throws `not_found`. */
 export async function findOffer(
   { catalog, executors, offers }: OfferParts,
-  as: NonNullable<CallOptions['as']>,
+  as: Kind,
   ref: string,
   snapshot: Snapshot,
 ): Promise<Tool> {
   const sources = await offers();
   const find = (): Tool => {
     for (const source of sources) {
-      const tool =
-        as === 'resource'
-          ? source.findResource(ref, snapshot)
-          : as === 'prompt'
-            ? source.findPrompt(ref, snapshot)
-            : source.findCompletion?.(ref, snapshot);
+      const tool = findIn(source, as, ref, snapshot);
       if (tool !== undefined) return executors.withDigest(tool);
     }
-    const what = as === 'resource' ? 'resource' : 'prompt';
+    const what = as === 'resource' || as === 'subscription' ? 'resource' : 'prompt';
     throw new ToolError('not_found', `${what} not found: ${quoteOutside(ref, 200)}`, {
       hint: `list the ${what}s again`,
     });
   };
   const server = as === 'prompt' ? undefined : parsePublicUri(ref)?.server;
   return readSettled(catalog, snapshot, find, server === undefined ? ref : `mcp://${encodeURIComponent(server)}/`);
+}
+
+function findIn(source: OfferSource, as: Kind, ref: string, snapshot: Snapshot): Tool | undefined {
+  if (as === 'prompt') return source.findPrompt(ref, snapshot);
+  if (as === 'completion') return source.findCompletion?.(ref, snapshot);
+  const find = as === 'subscription' ? (source.findSubscription ?? source.findResource) : source.findResource;
+  return find(ref, snapshot);
+}
+
+/** Follows a resource until the returned function is called; a caller that may not know of it any more hears nothing. */
+export async function followResource(
+  { workspace, offers }: Pick<CallParts, 'workspace' | 'offers'>,
+  uri: string,
+  caller: Caller = CODE,
+  onUpdate: () => void,
+): Promise<() => void> {
+  const snapshot = () => workspace.snapshot();
+  const source = (await offers()).find((one) => one.findResource(uri, snapshot()) !== undefined);
+  const tell = (): void => {
+    const now = snapshot();
+    const tool = source?.findResource(uri, now);
+    if (tool !== undefined && findDenial(tool, caller, { policy: now.policy, within: [] }) === undefined) onUpdate();
+  };
+  return source?.follow?.(uri, snapshot, tell) ?? (() => {});
 }

@@ -10,12 +10,14 @@ import { NO_PARAMETERS } from '../core/schema.js';
 import type { Snapshot } from '../core/snapshot.js';
 import { NO_TRAITS, type Tool } from '../core/tool.js';
 import type { ServerEntry } from '../core/upstream.js';
+import type { World } from '../core/world.js';
 import { digestParts } from '../files/digest.js';
 import type { PinStore } from '../policy/pins.js';
 import { createUpstreamFormat, type ServerState, type UpstreamFormat } from './catalog/format.js';
 import { createListingFiles } from './catalog/listing-file.js';
 import { toTool } from './catalog/to-tool.js';
 import type { Pool } from './connection/pool.js';
+import type { ServerSubscriptions } from './connection/subscriptions.js';
 import { describeServer } from './entries/mask.js';
 import type { ServerList } from './entries/servers.js';
 import { createRemoteExecutor } from './execute/executor.js';
@@ -32,6 +34,8 @@ export interface Upstreams {
   readonly format: UpstreamFormat;
   /** Their resources and prompts. */
   readonly offers: () => Promise<OfferSource>;
+  /** What trusted servers want a model to know that may use them (UPS-71). */
+  instructions(snapshot: Snapshot): Promise<string>;
   readonly executor: Executor<'remote'>;
   /** The configuration files that define servers. */
   readonly files: readonly string[];
@@ -91,6 +95,7 @@ export function createUpstreams(options: UpstreamsOptions): Upstreams {
       throw redactError(toToolError(error), secrets.all);
     }
   };
+  const acquire: Pool['acquire'] = async (server, settings, signal) => (await load()).acquire(server, settings, signal);
   const executor = createRemoteExecutor({
     world,
     wieldHome,
@@ -98,8 +103,11 @@ export function createUpstreams(options: UpstreamsOptions): Upstreams {
       const server = snapshot.servers.servers.find((one) => one.name === name);
       return server && { server, configuration: configurationOf(server) };
     },
-    acquire: async (server, settings, signal) => (await load()).acquire(server, settings, signal),
-    close: async () => (await loaded)?.close(),
+    acquire,
+    close: async () => {
+      offering.close();
+      await (await loaded)?.close();
+    },
     redact: (output) => redactOutput(output, secrets.all),
     redactProgress: (progress) => redactValue(progress, secrets.all),
   });
@@ -110,27 +118,21 @@ export function createUpstreams(options: UpstreamsOptions): Upstreams {
   const format = createUpstreamFormat({
     configurationOf,
     describe: describeServer,
-    mayStart: ({ owner }, snapshot) => owner !== 'workspace' || snapshot.trusted,
+    mayStart,
     refresh,
     files: createListingFiles(join(wieldHome, 'cache', 'upstream'), world),
-    review: (tools) => {
-      const found = tools.map(withDigest);
-      const states = found.map(pins.check);
-      const added = found.filter((_, at) => states[at] === 'new');
-      if (added.length > 0) pins.pin(added, new Date(world.now()));
-      return found.map((tool, at) => (typeof states[at] === 'string' ? undefined : pins.approved(tool)));
-    },
+    review: (tools) => review(tools.map(withDigest), pins, world),
     patienceMs: options.patienceMs,
     onWait: options.onWait,
     world,
   });
 
+  const offering = createOffering({ format, configurationOf, acquire, debug: world.debug });
+
   return {
     format,
-    offers: async () => {
-      const { createUpstreamOffers } = await import('./catalog/offers.js');
-      return createUpstreamOffers(format, (server, uri) => describeUnlisted(server, uri, configurationOf(server)));
-    },
+    offers: offering.offers,
+    instructions: offering.instructions,
     executor,
     files: options.servers.files,
     refresh,
@@ -153,6 +155,49 @@ export function createUpstreams(options: UpstreamsOptions): Upstreams {
       onChange();
     },
   };
+}
+
+interface OfferingOptions extends Pick<Pool, 'acquire'> {
+  readonly format: UpstreamFormat;
+  readonly configurationOf: (server: ServerEntry) => string;
+  readonly debug: (message: string) => void;
+}
+
+// What servers offer besides tools; loaded when it is asked for.
+function createOffering({ format, configurationOf, acquire, debug }: OfferingOptions) {
+  let subscriptions: ServerSubscriptions | undefined;
+  return {
+    async offers(): Promise<OfferSource> {
+      const [{ createUpstreamOffers }, { createServerSubscriptions }] = await Promise.all([
+        import('./catalog/offers.js'),
+        import('./connection/subscriptions.js'),
+      ]);
+      subscriptions = createServerSubscriptions({ keyOf: configurationOf, mayStart, acquire, debug });
+      const describe = (server: ServerEntry, uri: string): Tool =>
+        describeUnlisted(server, uri, configurationOf(server));
+      return createUpstreamOffers({ format, describe, follow: subscriptions.follow });
+    },
+    async instructions(snapshot: Snapshot): Promise<string> {
+      if (snapshot.servers.servers.length === 0) return '';
+      const { joinInstructions } = await import('./catalog/instructions.js');
+      return joinInstructions(format, snapshot, mayStart);
+    },
+    close(): void {
+      subscriptions?.close();
+    },
+  };
+}
+
+// Pins new tools, and returns the approved definitions of changed ones.
+function review(tools: readonly Tool[], pins: PinStore, world: World) {
+  const states = tools.map(pins.check);
+  const added = tools.filter((_, at) => states[at] === 'new');
+  if (added.length > 0) pins.pin(added, new Date(world.now()));
+  return tools.map((tool, at) => (typeof states[at] === 'string' ? undefined : pins.approved(tool)));
+}
+
+function mayStart({ owner }: ServerEntry, snapshot: Snapshot): boolean {
+  return owner !== 'workspace' || snapshot.trusted;
 }
 
 // The tool that reads a resource which its server does not list; it has no definition.

@@ -10,6 +10,7 @@ import { baseEnvironment } from '../process/environment.js';
 import { readVersion } from '../workspace/machine.js';
 import { parseListing } from './catalog/parse-listing.js';
 import type { ServerListings } from './catalog/server-listings.js';
+import { toInstructions } from './connection/offer-list.js';
 import type { StartSettings } from './connection/open.js';
 import { Pool } from './connection/pool.js';
 import { ProcessTransport } from './connection/process-transport.js';
@@ -46,8 +47,9 @@ export function loadPool(options: LoadPoolOptions): Pool {
     },
     knownVersionOf: (server) => listings.knownVersionOf(server) as NegotiatedVersion | undefined,
     onListing: (server, listing, { version, instructions, capabilities }) => {
-      const { tools, faults } = parseListing(listing, server);
-      listings.store(server, { tools, faults, version: version as unknown as Json, instructions, capabilities });
+      const extra = instructions === undefined || instructions.trim() === '' ? [] : [toInstructions(instructions)];
+      const { tools, faults } = parseListing({ ...listing, tools: [...listing.tools, ...extra] }, server);
+      listings.store(server, { tools, faults, version: version as unknown as Json, capabilities });
       onChange();
     },
     onFailure: (server, error) => listings.storeFailure(server, redactError(error, secrets.all)),

@@ -20,6 +20,7 @@ const METHODS = {
       logging: {},
     },
     serverInfo: { name: 'offers', version: '1' },
+    instructions: offers().instructions,
   }),
   'tools/list': () => ({ tools: offers().tools ?? [] }),
   'resources/list': () => ({ resources: offers().resources ?? [] }),

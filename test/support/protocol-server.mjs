@@ -178,6 +178,13 @@ const TOOLS = {
       return text('grown');
     },
   },
+  touch: {
+    input: object({ uri: { type: 'string' } }),
+    run: ({ uri }) => {
+      tellUpdated(uri);
+      return text('touched');
+    },
+  },
   ...(isNewer
     ? {
         numbers: {
@@ -225,10 +232,37 @@ function tellChanged() {
   handler?.notify.toolsChanged();
 }
 
+const subscribed = new Map();
+function tellUpdated(uri) {
+  for (const server of connected)
+    if (isNewer || subscribed.get(server)?.has(uri)) server.sendResourceUpdated({ uri }).catch(() => {});
+  handler?.notify.resourceUpdated(uri);
+}
+
+function registerResources(server) {
+  const uris = new Set();
+  subscribed.set(server, uris);
+  server.setRequestHandler('resources/list', () => ({
+    resources: ['one', 'two'].map((name) => ({ uri: `note://${name}`, name })),
+  }));
+  server.setRequestHandler('resources/read', ({ params: { uri } }) => ({ contents: [{ uri, text: `at ${uri}` }] }));
+  if (isNewer) return;
+  server.setRequestHandler('resources/subscribe', ({ params: { uri } }) => {
+    log(`subscribe ${uri}`);
+    uris.add(uri);
+    return {};
+  });
+  server.setRequestHandler('resources/unsubscribe', ({ params: { uri } }) => {
+    log(`unsubscribe ${uri}`);
+    uris.delete(uri);
+    return {};
+  });
+}
+
 function createServer() {
   const server = new Server(
     { name: 'protocol', version: '1' },
-    { capabilities: { tools: { listChanged: true } }, instructions: 'Ask nicely.' },
+    { capabilities: { tools: { listChanged: true }, resources: { subscribe: true } }, instructions: 'Ask nicely.' },
   );
   server.setRequestHandler('tools/list', () => ({
     tools: Object.entries(TOOLS).map(([name, { title, input, output, annotations }]) => ({
@@ -244,6 +278,7 @@ function createServer() {
     log(`call ${params.name}`);
     return TOOLS[params.name].run(params.arguments ?? {}, context);
   });
+  registerResources(server);
   connected.add(server);
   return server;
 }

@@ -25,6 +25,8 @@ export interface ResourceDefinition {
   readonly _meta?: JsonObject;
   /** Receives the URI that is read. */
   read(uri: string, context: ToolContext): ResourceContent | Promise<ResourceContent>;
+  /** Calls the listener when the resource changes; the returned function stops it. */
+  watch?(uri: string, onChange: () => void): () => void;
   /** Returns completions of a variable of the template. */
   complete?(variable: string, value: string): readonly string[] | Promise<readonly string[]>;
 }
@@ -88,15 +90,17 @@ export function toOfferSource(
   const made = prompts.map(definePrompt).map(toPrompt);
   assertUnique(listed.map(({ uri }) => uri));
   assertUnique(made.map(({ name }) => name));
+  const find = (uri: string): ResourceDefinition | undefined =>
+    defined.find((one) => !isTemplate(one.uri) && one.uri === uri) ??
+    defined.find((one) => isTemplate(one.uri) && matchTemplate(one.uri)(uri));
   return {
     resources: () => listed,
     prompts: () => made,
     findResource(uri) {
-      const exact = listed.find((one) => !one.isTemplate && one.uri === uri);
-      if (exact !== undefined) return exact.tool;
-      const template = defined.find((one) => isTemplate(one.uri) && matchTemplate(one.uri)(uri));
-      return template && toReader(template, uri);
+      const found = find(uri);
+      return found && (listed.find((one) => one.uri === uri)?.tool ?? toReader(found, uri));
     },
+    follow: (uri, _snapshot, onUpdate) => find(uri)?.watch?.(uri, onUpdate),
     findPrompt: (name) => made.find((one) => one.name === name)?.tool,
     findCompletion(ref) {
       const found = defined.find(({ uri }) => uri === ref) ?? prompts.find(({ name }) => name === ref);
@@ -125,7 +129,7 @@ function assertUnique(ids: readonly string[]): void {
 }
 
 function toResource(definition: ResourceDefinition): Resource {
-  const { uri, read: _, complete: __, ...fields } = definition;
+  const { uri, read: _, complete: __, watch: ___, ...fields } = definition;
   return {
     uri,
     isTemplate: isTemplate(uri),

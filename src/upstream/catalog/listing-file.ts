@@ -15,7 +15,6 @@ export interface Listing {
   readonly at: number;
   /** The negotiated protocol version, as the SDK accepts it. */
   readonly version: Json;
-  readonly instructions?: string;
   /** What the server can do, by protocol name; absent in older files. */
   readonly capabilities?: JsonObject;
   /** Problems of the tool list; messages follow the name of the server. */
@@ -149,13 +148,12 @@ function isFailure(value: unknown): value is FailedStart {
 }
 
 function isHeader(value: Record<string, unknown>): value is Header & Record<string, unknown> {
-  const { at, verdict, faults, instructions } = value;
+  const { at, verdict, faults } = value;
   return (
     typeof at === 'number' &&
     isRecord(verdict) &&
     Array.isArray(faults) &&
-    faults.every((fault) => isRecord(fault) && typeof fault.message === 'string') &&
-    (instructions === undefined || typeof instructions === 'string')
+    faults.every((fault) => isRecord(fault) && typeof fault.message === 'string')
   );
 }
 

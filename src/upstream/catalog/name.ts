@@ -23,6 +23,7 @@ export function toOfferedName({ name: server, prefix }: ServerEntry, { name, off
   const own = prefix === false;
   if (offers === undefined) return own && isToolName(name) ? name : toToolName(server, name);
   if (offers === 'prompt') return toPromptName(own ? name : toToolName(server, name));
+  if (offers === 'instructions') return `instructions:${server}`;
   return toResourceName(own ? name : toPublicUri(server, name));
 }
 

@@ -8,16 +8,21 @@ import type { Snapshot } from '../../core/snapshot.js';
 import type { RemoteAction, Tool } from '../../core/tool.js';
 import type { ServerEntry } from '../../core/upstream.js';
 import { createJsonSchema } from '../../schema/json.js';
+import type { ServerSubscriptions } from '../connection/subscriptions.js';
 import type { UpstreamFormat } from './format.js';
 import type { ServerOffer, ServerTools } from './server-tools.js';
 
-/** Describes how a resource that the server does not list is read. */
-export type Unlisted = (server: ServerEntry, uri: string) => Tool;
+export interface UpstreamOffersOptions {
+  readonly format: UpstreamFormat;
+  /** Describes how a resource that the server does not list is read. */
+  readonly describe: (server: ServerEntry, uri: string) => Tool;
+  readonly follow: ServerSubscriptions['follow'];
+}
 
 const ANY = createJsonSchema({ type: 'object', additionalProperties: true });
 const NONE = createJsonSchema({ type: 'object', properties: {} }, { closed: true });
 
-export function createUpstreamOffers(format: UpstreamFormat, describe: Unlisted): OfferSource {
+export function createUpstreamOffers({ format, describe, follow }: UpstreamOffersOptions): OfferSource {
   const offersOf = (snapshot: Snapshot, kinds: readonly ServerOffer['kind'][]) =>
     format
       .listed(snapshot)
@@ -40,7 +45,29 @@ export function createUpstreamOffers(format: UpstreamFormat, describe: Unlisted)
     return kept && { ...kept, uri };
   };
 
+  const findResource = (uri: string, snapshot: Snapshot): Tool | undefined => {
+    const at = locate(uri, snapshot);
+    if (at === undefined) return undefined;
+    const offer = findListed(at.found, at.uri);
+    if (offer?.kind === 'resource') return offer.tool;
+    // Rules match the URI that is read, not the template.
+    if (offer !== undefined) {
+      const action = { ...(offer.tool.action as RemoteAction), uri: at.uri };
+      return { ...offer.tool, name: toResourceName(uri), action, input: NONE };
+    }
+    return { ...describe(at.server, at.uri), name: toResourceName(uri) };
+  };
+
   return {
+    findResource,
+    findSubscription(uri, snapshot) {
+      const tool = findResource(uri, snapshot);
+      return tool && { ...tool, action: { ...(tool.action as RemoteAction), method: 'resources/subscribe' } };
+    },
+    follow(uri, snapshot, onUpdate) {
+      const at = locate(uri, snapshot());
+      return at && follow(at.server, at.uri, snapshot, onUpdate);
+    },
     resources: (snapshot) =>
       offersOf(snapshot, ['resource', 'template']).map(({ server, offer }): Resource => {
         const { title, listed = {} } = offer.shown.traits;
@@ -62,18 +89,6 @@ export function createUpstreamOffers(format: UpstreamFormat, describe: Unlisted)
           tool: offer.tool,
         };
       }),
-    findResource(uri, snapshot) {
-      const at = locate(uri, snapshot);
-      if (at === undefined) return undefined;
-      const offer = findListed(at.found, at.uri);
-      if (offer?.kind === 'resource') return offer.tool;
-      // Rules match the URI that is read, not the template.
-      if (offer !== undefined) {
-        const action = { ...(offer.tool.action as RemoteAction), uri: at.uri };
-        return { ...offer.tool, name: toResourceName(uri), action, input: NONE };
-      }
-      return { ...describe(at.server, at.uri), name: toResourceName(uri) };
-    },
     findPrompt: (name, snapshot) =>
       offersOf(snapshot, ['prompt']).find(({ server, offer }) => publicId(server, offer) === name)?.offer.tool,
     findCompletion(ref, snapshot) {

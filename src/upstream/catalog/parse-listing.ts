@@ -24,7 +24,10 @@ export function parseListing(
 ): { readonly tools: readonly StoredTool[]; readonly faults: Listing['faults'] } {
   const found: Listing['faults'][number][] = faults.map((message) => ({ severity: 'error', message }));
   const parsed = tools.flatMap((remote) => {
-    const about = `the ${remote.offers ?? 'tool'} "${quoteOutside(remote.name, 80)}"`;
+    const about =
+      remote.offers === 'instructions'
+        ? 'its text of instructions'
+        : `the ${remote.offers ?? 'tool'} "${quoteOutside(remote.name, 80)}"`;
     try {
       return parseTool(remote, server, (warning) =>
         found.push({ severity: 'warning', message: `${about} ${warning}` }),

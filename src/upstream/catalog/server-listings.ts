@@ -21,7 +21,7 @@ export interface ServerListingsOptions {
 }
 
 /** A tool list of a server, to be stored. */
-export type ListingUpdate = Pick<Listing, 'faults' | 'version' | 'instructions' | 'capabilities'> & {
+export type ListingUpdate = Pick<Listing, 'faults' | 'version' | 'capabilities'> & {
   readonly tools: readonly StoredTool[];
 };
 

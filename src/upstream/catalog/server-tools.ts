@@ -35,7 +35,7 @@ export interface ServerTools {
 export function toServerTools(listing: Listing, place: ToolPlace): ServerTools {
   const { server } = place;
   const isSelected = createFilter(server);
-  const selected = listing.tools.filter(({ head }) => isSelected(head.name, head.remoteName));
+  const selected = listing.tools.filter(({ head }) => isSelected(head));
   const tools = selected.map((tool) => toTool(tool.whole, tool.head, place));
   const shown = selected.map((tool, at) => {
     if (tool.head.changed === undefined) return tools[at]!;
@@ -85,12 +85,13 @@ function toApproved({ whole }: ListedTool): StoredTool {
 }
 
 // Selectors match the name at the server or the name in the catalog.
-function createFilter({ allow, deny = [] }: ServerEntry): (name: string, remoteName: string) => boolean {
+function createFilter({ allow, deny = [] }: ServerEntry): (head: ListedTool['head']) => boolean {
   const allowing = allow === undefined ? undefined : parseSelectors(allow);
   const denying = parseSelectors(deny);
-  return (name, remoteName) => {
+  return ({ name, remoteName, offers }) => {
     const matches = (selector: Selector): boolean =>
       matchSelectorTool(selector, { name }) || matchSelectorTool(selector, { name: remoteName });
-    return !denying.some(matches) && (allowing === undefined || allowing.some(matches));
+    if (denying.some(matches)) return false;
+    return allowing === undefined || offers === 'instructions' || allowing.some(matches);
   };
 }

@@ -6,11 +6,10 @@ import type { Elicit } from '../../core/elicit.js';
 import { ToolError } from '../../core/error.js';
 import { isRecord, type Json } from '../../core/json.js';
 import type { Output } from '../../core/result.js';
-import type { RemoteAction } from '../../core/tool.js';
 import type { RemoteTool } from '../../core/upstream.js';
 import { answerInputs, visitPages } from './elicitation.js';
 import { type Lane, RemoteError } from './lane.js';
-import { toOfferOutput } from './offer-result.js';
+import { type OfferMethod, toOfferOutput } from './offer-result.js';
 import { toOutput } from './result.js';
 
 export interface RemoteCall {
@@ -55,7 +54,7 @@ export async function requestOffer(
 }
 
 export interface OfferRequest {
-  readonly method: NonNullable<RemoteAction['method']>;
+  readonly method: OfferMethod;
   readonly params: Params;
 }
 

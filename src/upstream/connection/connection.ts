@@ -9,7 +9,8 @@ import { quoteOutside } from '../../core/text.js';
 import type { ProtocolVersion, RemoteTool } from '../../core/upstream.js';
 import { callTool, type OfferRequest, type RemoteCall, requestOffer } from './call.js';
 import { limitQuestions, toElicitation } from './elicitation.js';
-import { Lane } from './lane.js';
+import { Lane, RemoteError } from './lane.js';
+import { type ResourceWatch, watchResources } from './resource-watch.js';
 import { type ToolWatch, watchTools } from './tool-watch.js';
 import type { UpstreamTransport } from './transport.js';
 import { type NegotiatedVersion, negotiatedVersionOf } from './version.js';
@@ -35,6 +36,9 @@ export interface Connection extends ToolWatch {
   call(tool: RemoteTool, input: Json, call: RemoteCall): Promise<Output>;
   /** Reads a resource, makes the messages of a prompt, or completes an argument. */
   request(request: OfferRequest, call: RemoteCall): Promise<Output>;
+  readonly resources: ResourceWatch;
+  /** Whether the server still knows this connection. */
+  isAlive(): Promise<boolean>;
   /** Resolves when the connection is closed. */
   readonly closed: Promise<void>;
   close(): Promise<void>;
@@ -44,6 +48,7 @@ export interface Connection extends ToolWatch {
 const PROBE_TIMEOUT_MS = 10_000;
 // How long to wait for the answer to `initialize` after a late answer to the probe.
 const LATE_GRACE_MS = 1000;
+const PING_TIMEOUT_MS = 5000;
 const CAPABILITIES = { elicitation: { form: {}, url: {} } } as const;
 
 /** Opens a connection and lists the tools. */
@@ -73,6 +78,7 @@ export async function connect(transport: UpstreamTransport, options: ConnectOpti
     negotiated: version,
     isOpen,
   });
+  const resources = watchResources(client, lane, { ...options, isModern, capabilities, isOpen });
   const session = { sdk, client, lane, isModern, isHttp };
   const inTurn = async (given: RemoteCall, run: (call: RemoteCall) => Promise<Output>): Promise<Output> => {
     const { elicit } = given;
@@ -94,6 +100,9 @@ export async function connect(transport: UpstreamTransport, options: ConnectOpti
     listing,
     onListing,
     call: (tool, input, given) => inTurn(given, (call) => callTool(session, tool, input, call)),
+    resources,
+    isAlive: async () =>
+      isModern || (await lane.request('ping', {}, { signal: AbortSignal.timeout(PING_TIMEOUT_MS) }).then(yes, no)),
     request: (request, given) => inTurn(given, (call) => requestOffer(session, request, call)),
     closed,
     close: async () => {
@@ -137,6 +146,10 @@ async function openClient(
     return openWith({ kind: 'modern', discover: late }, new Lane(transport, true), signal);
   }
 }
+
+const yes = (): boolean => true;
+// A server that does not know the request is there.
+const no = (error: unknown): boolean => error instanceof RemoteError;
 
 interface Turns {
   one: Semaphore | undefined;

@@ -41,7 +41,7 @@ interface Waiter {
 
 // Notifications for the SDK client; others are dropped.
 const NOTIFICATIONS =
-  /^notifications\/(?:(?:tools|resources|prompts)\/list_changed|message|cancelled|progress|subscriptions\/)/;
+  /^notifications\/(?:(?:tools|resources|prompts)\/list_changed|resources\/updated|message|cancelled|progress|subscriptions\/)/;
 
 // The SDK client uses numbers as ids.
 const ID_PREFIX = 'w';
@@ -136,7 +136,9 @@ export class Lane {
         method,
         params: _meta === undefined ? params : { ...params, _meta },
       };
-      this.#send(message as unknown as JSONRPCMessage, abort?.signal, onStreamEnd).catch(fail);
+      this.#send(message as unknown as JSONRPCMessage, abort?.signal, onStreamEnd).catch((error: Error) =>
+        fail(readErrorBody(error, id) ?? error),
+      );
     });
   }
 
@@ -182,6 +184,19 @@ export class Lane {
     if (upstream.write === undefined) return upstream.send(message, { requestSignal, onRequestStreamEnd });
     upstream.write(JSON.stringify(message));
     return SENT;
+  }
+}
+
+// In the newer version an unknown method is HTTP 404, with the error of the request as its body.
+function readErrorBody(error: Error, id: string): RemoteError | undefined {
+  const { data } = error as { readonly data?: { readonly status?: unknown; readonly text?: unknown } };
+  if (data?.status !== 404 || typeof data.text !== 'string') return undefined;
+  try {
+    const body: unknown = JSON.parse(data.text);
+    if (!isRecord(body) || body.id !== id || !isRecord(body.error)) return undefined;
+    return new RemoteError(Number(body.error.code), String(body.error.message ?? ''), body.error.data);
+  } catch {
+    return undefined;
   }
 }
 

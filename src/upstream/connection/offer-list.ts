@@ -40,6 +40,11 @@ export function toOffer(kind: OfferKind, id: string, entry: Record<string, Json>
   };
 }
 
+/** Converts the instructions of a server, so that they are cleaned, pinned and named by rules like a tool. */
+export function toInstructions(text: string): RemoteTool {
+  return { name: 'instructions', offers: 'instructions', description: text, inputSchema: NO_INPUT };
+}
+
 function toInput(given: Json | undefined): Json {
   const named = (Array.isArray(given) ? given : []).filter(
     (argument) => isRecord(argument) && typeof argument.name === 'string',

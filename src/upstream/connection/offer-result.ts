@@ -9,8 +9,11 @@ const BOUNDS = { maxDepth: 64, maxBytes: 16 * 1024 * 1024 };
 const ROLES: readonly unknown[] = ['user', 'assistant'];
 const MAX_COMPLETIONS = 100;
 
+/** Requests whose result is data. */
+export type OfferMethod = Exclude<RemoteAction['method'], undefined | 'resources/subscribe'>;
+
 /** Converts a result to an Output: contents as parts, messages and completions as structured output. */
-export function toOfferOutput(method: NonNullable<RemoteAction['method']>, name: string, result: unknown): Output {
+export function toOfferOutput(method: OfferMethod, name: string, result: unknown): Output {
   const invalid = (problem: string): ToolError =>
     new ToolError('invalid_output', `the server returned an invalid result for ${name}: ${problem}`, {
       hint: 'report this to the author of the server',

@@ -12,6 +12,8 @@ import { cancelled, startTimeLimit, timedOut } from '../../core/time-limit.js';
 import type { Tool } from '../../core/tool.js';
 import { type RemoteTool, remoteActionOf, type ServerEntry } from '../../core/upstream.js';
 import { digestDefinition } from '../catalog/to-tool.js';
+import type { RemoteCall } from '../connection/call.js';
+import type { Connection } from '../connection/connection.js';
 import { CALL_AGAIN, callLost } from '../connection/failure.js';
 import { isLostSession, RemoteError } from '../connection/lane.js';
 import type { Lease, Pool } from '../connection/pool.js';
@@ -56,10 +58,7 @@ async function callServer(
       elicit: context.elicit,
       person: JSON.stringify([context.caller.kind, context.caller.door, context.caller.name, context.caller.session]),
     };
-    const output =
-      plan.method === undefined
-        ? await lease.connection.call(remote, copyJson(plan.input), call)
-        : await lease.connection.request({ method: plan.method, params: toOfferParams(plan) }, call);
+    const output = await send(plan, remote, lease.connection, call);
     outcome = 'answered';
     return output;
   } catch (error) {
@@ -85,6 +84,14 @@ async function callServer(
     lease.release(outcome);
   }
   return callServer(plan, server, context, options, attempt + 1);
+}
+
+async function send(plan: RemotePlan, remote: RemoteTool, connection: Connection, call: RemoteCall): Promise<Output> {
+  const { method, remoteTool, input } = plan;
+  if (method === undefined) return connection.call(remote, copyJson(input), call);
+  if (method !== 'resources/subscribe') return connection.request({ method, params: toOfferParams(plan) }, call);
+  await connection.resources.subscribe(remoteTool, call.signal);
+  return { content: [] };
 }
 
 // RUN-6: returns when the time limit is reached or the call is cancelled, whatever the server does.
@@ -153,10 +160,11 @@ function toOfferParams({ method, remoteTool, input }: RemotePlan): Readonly<Reco
 
 // The older protocol version has a code of its own.
 const NOT_FOUND = [-32002, -32602];
+const OF_RESOURCES: readonly unknown[] = ['resources/read', 'resources/subscribe'];
 
 function refused({ tool, method }: RemotePlan, { message, code }: RemoteError): ToolError {
   const shown = quoteOutside(message, 500);
-  if (method === 'resources/read' && NOT_FOUND.includes(code)) {
+  if (OF_RESOURCES.includes(method) && NOT_FOUND.includes(code)) {
     return new ToolError('not_found', `${tool.name} was not found: ${shown}`, {
       hint: 'list the resources again, and check the URI',
       data: { code },

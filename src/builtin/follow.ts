@@ -1,0 +1,55 @@
+// Follows skills and documents: compared every second, because any process can change them.
+
+import type { Snapshot } from '../core/snapshot.js';
+
+export interface Follower {
+  /** Calls the listener when the value of a URI changes; the returned function stops it. */
+  follow(uri: string, snapshot: () => Snapshot, onUpdate: () => void): () => void;
+}
+
+interface Followed {
+  readonly snapshot: () => Snapshot;
+  readonly listeners: Set<() => void>;
+  last: Promise<string>;
+}
+
+const INTERVAL_MS = 1000;
+
+/** `read` returns a text that differs when the resource does. */
+export function createFollower(read: (uri: string, snapshot: Snapshot) => Promise<string>): Follower {
+  const followed = new Map<string, Followed>();
+  let timer: NodeJS.Timeout | undefined;
+  // What cannot be read any more has changed too.
+  const readNow = (uri: string, snapshot: () => Snapshot): Promise<string> =>
+    Promise.resolve()
+      .then(() => read(uri, snapshot()))
+      .catch(() => '');
+  const compare = async (): Promise<void> => {
+    for (const [uri, one] of followed) {
+      const before = await one.last;
+      one.last = readNow(uri, one.snapshot);
+      if ((await one.last) !== before) for (const listener of one.listeners) listener();
+    }
+  };
+  const schedule = (): void => {
+    if (timer !== undefined || followed.size === 0) return;
+    timer = setTimeout(async () => {
+      await compare();
+      timer = undefined;
+      schedule();
+    }, INTERVAL_MS).unref();
+  };
+  return {
+    follow(uri, snapshot, onUpdate) {
+      const one = followed.get(uri) ?? { snapshot, listeners: new Set(), last: readNow(uri, snapshot) };
+      followed.set(uri, one);
+      const listener = (): void => onUpdate();
+      one.listeners.add(listener);
+      schedule();
+      return () => {
+        one.listeners.delete(listener);
+        if (one.listeners.size === 0) followed.delete(uri);
+      };
+    },
+  };
+}

@@ -1,0 +1,134 @@
+// Subscriptions of one connection to resources of its server, in both protocol versions.
+
+import type { Client, McpSubscription } from '@modelcontextprotocol/client';
+import { ToolError } from '../../core/error.js';
+import { isRecord, type JsonObject } from '../../core/json.js';
+import { quoteOutside } from '../../core/text.js';
+import type { Lane } from './lane.js';
+
+export interface ResourceWatch {
+  /** Throws `unavailable` if the server does not support subscriptions, or what the request throws. */
+  subscribe(uri: string, signal: AbortSignal): Promise<void>;
+  unsubscribe(uri: string): void;
+  /** Adds a listener; the returned function removes it. */
+  listen(listener: UpdateListener): () => void;
+}
+
+export interface UpdateListener {
+  /** Called with the URI of each changed resource. */
+  onUpdate(uri: string): void;
+  /** Called when updates may have been missed, or the server may have forgotten its subscriptions. */
+  onDoubt(): void;
+}
+
+export interface ResourceWatchOptions {
+  readonly name: string;
+  readonly isModern: boolean;
+  readonly capabilities: JsonObject;
+  readonly debug: (message: string) => void;
+  readonly isOpen: () => boolean;
+}
+
+const TIMEOUT_MS = 10_000;
+const RETRY_MS = 1000;
+
+export function watchResources(client: Client, lane: Lane, options: ResourceWatchOptions): ResourceWatch {
+  const { name, isModern, capabilities } = options;
+  const listeners = new Set<UpdateListener>();
+  const doubt = (): void => {
+    for (const listener of listeners) listener.onDoubt();
+  };
+  client.setNotificationHandler('notifications/resources/updated', ({ params }) => {
+    for (const listener of listeners) listener.onUpdate(params.uri);
+  });
+  // An event stream that was cut, of a server that may have been restarted.
+  const { onerror } = client;
+  client.onerror = (error) => {
+    onerror?.(error);
+    if (!isModern) doubt();
+  };
+  const streams = isModern ? createStreams(client, options, doubt) : undefined;
+  return {
+    async subscribe(uri, signal) {
+      if (!isRecord(capabilities.resources) || capabilities.resources.subscribe !== true)
+        throw new ToolError('unavailable', `the server ${name} does not support subscriptions`, {
+          hint: 'read the resource again instead',
+        });
+      await (streams?.add(uri, signal) ?? lane.request('resources/subscribe', { uri }, { signal }));
+    },
+    unsubscribe(uri) {
+      if (!options.isOpen()) return;
+      const ended =
+        streams?.delete(uri) ??
+        lane.request('resources/unsubscribe', { uri }, { signal: AbortSignal.timeout(TIMEOUT_MS) });
+      ended.catch((error: Error) =>
+        options.debug(`${name}: could not unsubscribe: ${quoteOutside(error.message, 200)}`),
+      );
+    },
+    listen(listener) {
+      listeners.add(listener);
+      return () => listeners.delete(listener);
+    },
+  };
+}
+
+// The newer version: one stream for all URIs, replaced when they change and reopened when it is cut.
+function createStreams(client: Client, { name, debug, isOpen }: ResourceWatchOptions, doubt: () => void) {
+  const wanted = new Set<string>();
+  let stream: McpSubscription | undefined;
+  let changing: Promise<void> = Promise.resolve();
+  const listen = async (): Promise<void> => {
+    const before = stream;
+    const next =
+      wanted.size === 0
+        ? undefined
+        : await client.listen({ resourceSubscriptions: [...wanted] }, { timeout: TIMEOUT_MS });
+    stream = next;
+    void next?.closed.then(() => {
+      if (stream === next) reopen();
+    });
+    await before?.close();
+  };
+  const reopen = (): void => {
+    stream = undefined;
+    setTimeout(() => {
+      if (!isOpen() || wanted.size === 0 || stream !== undefined) return;
+      change().then(doubt, (error: Error) => {
+        debug(`${name}: could not subscribe again: ${quoteOutside(error.message, 200)}`);
+        reopen();
+      });
+    }, RETRY_MS).unref();
+  };
+  const change = (): Promise<void> => {
+    changing = changing.then(listen, listen);
+    return changing;
+  };
+  return {
+    async add(uri: string, signal: AbortSignal): Promise<void> {
+      if (wanted.has(uri)) return changing.catch(() => {});
+      wanted.add(uri);
+      try {
+        await untilAborted(change(), signal);
+        if (stream?.honoredFilter.resourceSubscriptions?.includes(uri) !== true)
+          throw new ToolError('unavailable', `the server ${name} does not accept a subscription to ${uri}`, {
+            hint: 'read the resource again instead',
+          });
+      } catch (error) {
+        wanted.delete(uri);
+        throw error;
+      }
+    },
+    async delete(uri: string): Promise<void> {
+      if (wanted.delete(uri)) await change();
+    },
+  };
+}
+
+function untilAborted(promise: Promise<void>, signal: AbortSignal): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const abort = (): void => reject(new Error('the request was aborted'));
+    if (signal.aborted) abort();
+    signal.addEventListener('abort', abort, { once: true });
+    promise.then(resolve, reject).finally(() => signal.removeEventListener('abort', abort));
+  });
+}
