@@ -1,13 +1,16 @@
-// Builds the package: the library (ES modules with types), the binary (CommonJS bundle with lazy chunks), the tool host
+// Builds the package: the library (ES modules with types), the binary (CommonJS, with modules that are evaluated on first use), the tool host
 // (ES modules), the query program and the process helper (one file each).
 
 import { execFileSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
-import { chmodSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { fileURLToPath } from 'node:url';
 import { rolldown } from 'rolldown';
+import { minifySync } from 'rolldown/utils';
+import { chooseFiles, findUsed, isOwn } from './files-of-binary.mjs';
 import { synchronousJsonata } from './jsonata.mjs';
+import { packModules, toModules } from './lazy-modules.mjs';
 
 const root = fileURLToPath(new URL('..', import.meta.url));
 // Function and class names are preserved for stack traces.
@@ -16,6 +19,8 @@ const READABLE = {
   mangle: { keepNames: { function: true, class: true } },
   codegen: { removeWhitespace: true },
 };
+// Loaded by name.
+const STABLE = new Set(['run.cjs', 'complete.cjs', 'help.cjs', 'save-compile-cache.cjs', 'kept.cjs']);
 const { version } = JSON.parse(readFileSync(`${root}package.json`, 'utf8'));
 
 // `--bundles` keeps the library, for the mutation tests.
@@ -27,147 +32,6 @@ if (!onlyBundles) {
     stdio: 'inherit',
   });
 }
-
-// Loading a file takes 0.4 ms whatever its size, so code shared by several verbs is one chunk, except for these: files
-// and folders of src/ that few commands load together. A `!` removes a file again.
-const CHUNKS = {
-  // The first call of a script or command.
-  spawn: ['process/spawn.ts', 'process/collect.ts', 'executors/process/run.ts', 'executors/process/pinned.ts'],
-  installing: [
-    'install/',
-    '!install/format.ts',
-    '!install/manifest/installed.ts',
-    '!install/manifest/tool-md.ts',
-    '!install/manifest/item-name.ts',
-    'files/lock.ts',
-    'cli/installing.ts',
-  ],
-  // The first use of an upstream server.
-  upstream: [
-    'upstream/connection/',
-    'net/',
-    'upstream/login/',
-    'upstream/execute/run.ts',
-    'upstream/catalog/parse-listing.ts',
-    'upstream/entries/expand.ts',
-    'upstream/entries/secrets.ts',
-  ],
-  // The first call of a tool with a sandbox.
-  sandbox: ['process/sandbox/', 'executors/shared/sandbox.ts'],
-  clients: ['clients/', 'cli/clients.ts', 'cli/consent.ts'],
-  // Search, and search mode.
-  search: ['builtin/search-functions.ts', 'builtin/signature.ts', 'runtime/forward.ts', 'catalog/search/'],
-  // The server, and its part that needs the SDK.
-  serving: [
-    'mcp-server/',
-    '!mcp-server/server.ts',
-    '!mcp-server/offers.ts',
-    '!mcp-server/sdk-stdio.ts',
-    '!mcp-server/sdk-http.ts',
-  ],
-  'mcp-sdk': ['mcp-server/server.ts', 'mcp-server/offers.ts', 'mcp-server/sdk-stdio.ts', 'mcp-server/sdk-http.ts'],
-  // Large results and documents.
-  results: [
-    'builtin/query-stored.ts',
-    'builtin/read-stored.ts',
-    'context/query/',
-    '!context/query/main.ts',
-    'context/store/search-terms.ts',
-    'context/tools/answer.ts',
-    'context/tools/query.ts',
-  ],
-};
-// With whatever imports them.
-const UNSHARED = [
-  'process/companion.ts',
-  'policy/binding.ts',
-  'cli/shells.ts',
-  'cli/verbs/call.ts',
-  'cli/profile.ts',
-  'mcp-server/listing.ts',
-  'adapters/',
-];
-const sources = readdirSync(`${root}src`, { recursive: true }).filter((file) => file.endsWith('.ts'));
-const chunks = Object.entries(CHUNKS).map(([name, patterns]) => ({ name, files: selectSources(patterns) }));
-const apart = new Set([...selectSources(UNSHARED), ...chunks.flatMap(({ files }) => [...files])]);
-
-const bundle = await rolldown({
-  input: {
-    run: `${root}src/cli/run.ts`,
-    help: `${root}src/cli/help.ts`,
-    complete: `${root}src/cli/complete.ts`,
-    'save-compile-cache': `${root}src/cli/save-compile-cache.ts`,
-  },
-  platform: 'node',
-  transform: { define: { WIELD_VERSION: JSON.stringify(version) } },
-  // Otherwise the bundler's helpers are merged into the largest chunk that uses one, and every call loads the server.
-  experimental: { chunkOptimization: { mergeCommonChunks: false } },
-});
-await bundle.write({
-  dir: `${root}dist/cli`,
-  format: 'cjs',
-  entryFileNames: '[name].cjs',
-  chunkFileNames: '[name]-[hash].cjs',
-  // Code from the compile cache cannot use import() on Node 20.
-  dynamicImportInCjs: false,
-  codeSplitting: {
-    groups: [
-      { name: 'verbs', test: (id) => sourceOf(id) === 'cli/verbs.ts', priority: 3 },
-      {
-        name: 'shared',
-        test: (id) => sourceOf(id) !== undefined && !apart.has(sourceOf(id)),
-        minShareCount: 2,
-        priority: 2,
-      },
-      ...chunks.map(({ name, files }) => ({ name, test: (id) => files.has(sourceOf(id)), priority: 1 })),
-    ],
-  },
-  minify: READABLE,
-});
-await bundle.close();
-
-// Kept listings are shown without any of these chunks.
-const kept = await rolldown({ input: `${root}src/cli/kept.ts`, platform: 'node' });
-await kept.write({ dir: `${root}dist/cli`, format: 'cjs', entryFileNames: 'kept.cjs', minify: READABLE });
-await kept.close();
-
-// Escapes non-ASCII characters: V8 stores and scans a source with others at two bytes per character.
-const build = createHash('sha256');
-for (const name of readdirSync(`${root}dist/cli`)) {
-  const file = `${root}dist/cli/${name}`;
-  const text = readFileSync(file, 'utf8').replace(/[^\0-\x7f]/g, escapeCharacter);
-  if (/\bimport\(/.test(text)) throw new Error(`${name} uses import(), which does not work from the compile cache`);
-  writeFileSync(file, text);
-  build.update(`${name} ${text}`);
-}
-
-// The first help never changes, so it is no chunk.
-const help = `${root}dist/cli/help.cjs`;
-const { formatHelp, formatShortHelp } = createRequire(import.meta.url)(help);
-rmSync(help);
-
-// The entry contains the build hash, which names the files of the compile cache.
-const entry = await rolldown({
-  input: `${root}src/cli/main.ts`,
-  platform: 'node',
-  transform: {
-    define: {
-      WIELD_VERSION: JSON.stringify(version),
-      WIELD_HELP: JSON.stringify(formatHelp()),
-      WIELD_SHORT_HELP: JSON.stringify(formatShortHelp()),
-      WIELD_BUILD: JSON.stringify(build.digest('hex').slice(0, 16)),
-    },
-  },
-});
-await entry.write({
-  dir: `${root}dist/cli`,
-  format: 'cjs',
-  banner: '#!/usr/bin/env node',
-  entryFileNames: 'wield.cjs',
-  minify: READABLE,
-});
-await entry.close();
-chmodSync(`${root}dist/cli/wield.cjs`, 0o755);
 
 // The tool host, and the two packages that a standalone module may import. A few files load three times faster than a
 // hundred.
@@ -203,23 +67,94 @@ const helper = await rolldown({ input: `${root}src/process/helper-main.ts`, plat
 await helper.write({ dir: `${root}dist/helper`, format: 'cjs', entryFileNames: 'main.cjs', minify: READABLE });
 await helper.close();
 
-function escapeCharacter(character) {
-  return `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`;
+// The binary. Every module of src/ and every package is a chunk, and few files contain them all.
+const bundle = await rolldown({
+  input: {
+    run: `${root}src/cli/run.ts`,
+    help: `${root}src/cli/help.ts`,
+    complete: `${root}src/cli/complete.ts`,
+    'save-compile-cache': `${root}src/cli/save-compile-cache.ts`,
+  },
+  platform: 'node',
+  preserveEntrySignatures: 'allow-extension',
+  transform: { define: { WIELD_VERSION: JSON.stringify(version) } },
+  experimental: { chunkOptimization: { mergeCommonChunks: false } },
+});
+const { output: chunks } = await bundle.generate({
+  format: 'cjs',
+  entryFileNames: '[name].cjs',
+  chunkFileNames: '[name].cjs',
+  // Code from the compile cache cannot use import() on Node 20.
+  dynamicImportInCjs: false,
+  codeSplitting: {
+    includeDependenciesRecursively: false,
+    groups: [{ name: nameChunk, debugName: 'modules', test: /./ }],
+  },
+});
+await bundle.close();
+const modules = toModules(chunks, isOwn);
+const entries = chunks
+  .filter(({ isEntry, fileName }) => isEntry && !fileName.startsWith('src.'))
+  .map(({ fileName }) => fileName);
+await writeBinary(() => 'all', { isTraced: true });
+await writeBinary(chooseFiles(onlyBundles ? [] : findUsed(`${root}dist/cli/wield.cjs`)));
+
+/** Names the chunk of a module of src/ by its path, and that of any other one by its package. */
+function nameChunk(id) {
+  if (id.startsWith(`${root}src/`)) return `src.${id.slice(`${root}src/`.length).replaceAll('/', '.')}`;
+  const inPackage = /.*\/node_modules\/((?:@[^/]+\/)?[^/]+)\//.exec(id);
+  return inPackage === null ? undefined : `npm.${inPackage[1].replace('/', '.')}`;
 }
 
-/** Returns the path of a module below src/; undefined for others. */
-function sourceOf(id) {
-  return id.startsWith(`${root}src/`) ? id.slice(`${root}src/`.length) : undefined;
-}
-
-/** Returns the sources that patterns name. Throws if a pattern names none. */
-function selectSources(patterns) {
-  const selected = new Set();
-  for (const pattern of patterns) {
-    const path = pattern.replace('!', '');
-    const named = sources.filter((file) => (path.endsWith('/') ? file.startsWith(path) : file === path));
-    if (named.length === 0) throw new Error(`scripts/build.mjs: no source matches "${pattern}"`);
-    for (const file of named) selected[pattern === path ? 'add' : 'delete'](file);
+/** Writes the files of the binary. A traced binary reports the modules that it evaluates. */
+async function writeBinary(fileOf, { isTraced = false } = {}) {
+  const directory = `${root}dist/cli`;
+  rmSync(directory, { recursive: true, force: true });
+  mkdirSync(directory, { recursive: true });
+  const texts = packModules(modules, {
+    fileOf,
+    entries,
+    onEvaluate: ({ fileName }) => (isTraced ? `globalThis.wieldEvaluated?.add(${JSON.stringify(fileName)});` : ''),
+  });
+  texts.set('kept.cjs', await bundleFile('src/cli/kept.ts'));
+  const build = createHash('sha256');
+  for (const [name, text] of texts) build.update(`${name} ${text}`);
+  const hash = build.digest('hex').slice(0, 16);
+  for (const [name, text] of texts) {
+    // Running commands must not load files of another build.
+    const stamped = text.replace(/require\("\.\/([\w.-]+)\.cjs"\)/g, `require("./$1-${hash.slice(0, 8)}.cjs")`);
+    const file = STABLE.has(name) ? name : name.replace('.cjs', `-${hash.slice(0, 8)}.cjs`);
+    writeFileSync(`${directory}/${file}`, toAscii(isTraced ? stamped : minify(name, stamped)));
   }
-  return selected;
+  // The first help never changes, so it is not a file.
+  const { formatHelp, formatShortHelp } = createRequire(import.meta.url)(`${directory}/help.cjs`);
+  rmSync(`${directory}/help.cjs`);
+  // The entry contains the build hash, which names the files of the compile cache.
+  const entry = await bundleFile('src/cli/main.ts', {
+    WIELD_VERSION: JSON.stringify(version),
+    WIELD_HELP: JSON.stringify(formatHelp()),
+    WIELD_SHORT_HELP: JSON.stringify(formatShortHelp()),
+    WIELD_BUILD: JSON.stringify(hash),
+  });
+  writeFileSync(`${directory}/wield.cjs`, `#!/usr/bin/env node\n${minify('wield.cjs', entry)}`, { mode: 0o755 });
+}
+
+/** Bundles a source and everything that it imports into one text. */
+async function bundleFile(file, define = {}) {
+  const one = await rolldown({ input: `${root}${file}`, platform: 'node', transform: { define } });
+  const { output } = await one.generate({ format: 'cjs' });
+  await one.close();
+  return output[0].code;
+}
+
+function minify(name, text) {
+  const { code, errors } = minifySync(name, text, READABLE);
+  if (errors.length > 0) throw new Error(`${name}: ${errors[0].message}`);
+  if (/\bimport\(/.test(code)) throw new Error(`${name} uses import(), which does not work from the compile cache`);
+  return code;
+}
+
+// V8 stores and scans a source with other characters at two bytes per character.
+function toAscii(text) {
+  return text.replace(/[^\0-\x7f]/g, (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`);
 }

@@ -36,7 +36,7 @@ import { createShippedIndex, type ShippedIndex } from './extras/shipped-index/in
 import { digestParts } from './files/digest.js';
 import type { ToolDefinition } from './formats/module/define.js';
 import { createModuleFormat } from './formats/module/index.js';
-import type { PromptDefinition, ResourceDefinition } from './formats/module/offers.js';
+import { type PromptDefinition, type ResourceDefinition, toOfferSource } from './formats/module/offers.js';
 import { createScriptFormat } from './formats/script/index.js';
 import { createFlatSkillFormat, createSkillFormat } from './formats/skill/index.js';
 import { createToolsJsonFormat } from './formats/tools-json/index.js';
@@ -345,11 +345,7 @@ type OfferParts = Pick<PartsOptions, 'options' | 'machine' | 'files' | 'tools' |
 
 // Resources and prompts: defined in code, our own, and those of servers.
 async function loadOffers({ options, machine, files, tools, upstreams }: OfferParts): Promise<readonly OfferSource[]> {
-  const [{ toOfferSource }, { createOwnOffers }, remote] = await Promise.all([
-    import('./formats/module/offers.js'),
-    import('./builtin/offers.js'),
-    upstreams.offers(),
-  ]);
+  const [{ createOwnOffers }, remote] = await Promise.all([import('./builtin/offers.js'), upstreams.offers()]);
   const own = createOwnOffers({
     ...tools,
     stores: files.stores,

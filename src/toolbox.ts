@@ -15,7 +15,7 @@ import { createFunctionExecutor, type FunctionExecutorOptions } from './executor
 import { createMiddleware } from './extras/middleware/index.js';
 import { digestParts } from './files/digest.js';
 import { type ToolDefinition, toTool } from './formats/module/define.js';
-import type { PromptDefinition, ResourceDefinition } from './formats/module/offers.js';
+import { type PromptDefinition, type ResourceDefinition, toOfferSource } from './formats/module/offers.js';
 import { assembleToolbox } from './runtime/create.js';
 import { createExecutors } from './runtime/execute.js';
 import { createLimiter } from './runtime/limiter.js';
@@ -71,10 +71,7 @@ export function createFunctionToolbox(
     parts: {
       workspace: createFixedWorkspace(options.workdir ?? '/', settings, world),
       catalog,
-      offers: async () => {
-        const { toOfferSource } = await import('./formats/module/offers.js');
-        return [toOfferSource(options.resources, options.prompts)];
-      },
+      offers: async () => [toOfferSource(options.resources, options.prompts)],
       executors: createExecutors([createFunctionExecutor({ ...handed, digest: digestParts, debug })]),
       cascade: NO_CASCADE,
       consents: NO_CONSENTS,

@@ -25,10 +25,10 @@ echo "hello $WIELD_PARAM_NAME"
 test.each([
   { args: ['version'], runs: 1, atMost: 9 * KILOBYTE },
   { args: ['--help'], runs: 1, atMost: 9 * KILOBYTE },
-  { args: ['list'], runs: 1, atMost: 470 * KILOBYTE },
+  { args: ['list'], runs: 1, atMost: 360 * KILOBYTE },
   // A kept listing.
   { args: ['list'], runs: 4, atMost: 25 * KILOBYTE },
-  { args: ['call', 'hello', '--name', 'Ada'], runs: 1, atMost: 490 * KILOBYTE },
+  { args: ['call', 'hello', '--name', 'Ada'], runs: 1, atMost: 360 * KILOBYTE },
 ])('wield $args.0 loads few bytes of itself in run $runs', async ({ args, runs, atMost }) => {
   const workspace = createWorkspace();
   workspace.script('hello', HELLO);
@@ -38,7 +38,7 @@ test.each([
     expect(await wield(workspace, args, { env })).toMatchObject({ status: 0, stderr: '' });
   const names = readFileSync(loaded, 'utf8').split('\n');
   expect(names).toContain('wield.cjs');
-  expect(names.filter((name) => /^(serve|installing|documents)/.test(name))).toEqual([]);
+  expect(names.filter((name) => /^(serve|install|context|upstream|npm)/.test(name))).toEqual([]);
   const bytes = names.reduce((sum, name) => sum + statSync(join(dirname(BINARY), name)).size, 0);
   expect(bytes).toBeLessThan(atMost);
 });

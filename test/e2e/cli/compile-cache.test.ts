@@ -29,18 +29,20 @@ const keptBy = (workspace: Workspace): string => {
   return join(codeOf(workspace), names[0]!);
 };
 
-/** Code for the first chunk of a run that says `planted` where it is believed. */
+/** Code for the first large file of a run that says `planted` where it is believed. */
 function plant(file: string): void {
+  const name = readdirSync(dirname(BINARY)).find((one) => one.startsWith('start-'))!;
   const head = '(function (exports, require, module, __filename, __dirname) {';
-  const length = head.length + statSync(join(dirname(BINARY), 'run.cjs')).size + '\n})'.length;
-  const body = `exports.run = async () => { require('node:fs').writeSync(1, 'planted'); return 0; };`;
+  const length = head.length + statSync(join(dirname(BINARY), name)).size + '\n})'.length;
+  const body = `const run = async () => { require('node:fs').writeSync(1, 'planted'); return 0; };
+    const get = () => () => ({ run }); module.exports = new Proxy({}, { get });`;
   const script = new Script(`${head}${body}${' '.repeat(length - head.length - body.length - 2)}})`);
   // What was not compiled yet would be compiled from the true source.
-  const exports: { run?: () => Promise<number> } = {};
-  script.runInThisContext()(exports, () => ({ writeSync: () => {} }));
-  void exports.run?.();
+  const module: { exports: Record<string, () => { run(): unknown }> } = { exports: {} };
+  script.runInThisContext()({}, () => ({ writeSync: () => {} }), module);
+  void module.exports.any!().run();
   const code = script.createCachedData();
-  const line = `${JSON.stringify({ runs: 2, chunks: [['run.cjs', code.length]] })}\n`;
+  const line = `${JSON.stringify({ runs: 2, chunks: [[name, code.length]] })}\n`;
   writeFileSync(file, Buffer.concat([Buffer.from(line), code]));
 }
 
