@@ -1,5 +1,5 @@
 // Builds the package: the library (ES modules with types), the binary (CommonJS, with modules that are evaluated on first use), the tool host
-// (ES modules), the query program and the process helper (one file each).
+// (ES modules), the query program, the engine of programs and the process helper (one file each).
 
 import { execFileSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
@@ -62,6 +62,11 @@ await query.write({
 });
 await query.close();
 
+// The engine of programs.
+const engine = await rolldown({ input: `${root}src/code/engine/main.ts`, platform: 'node' });
+await engine.write({ dir: `${root}dist/code`, format: 'cjs', entryFileNames: 'engine.cjs', minify: READABLE });
+await engine.close();
+
 // The helper process of a server.
 const helper = await rolldown({ input: `${root}src/process/helper-main.ts`, platform: 'node' });
 await helper.write({ dir: `${root}dist/helper`, format: 'cjs', entryFileNames: 'main.cjs', minify: READABLE });
@@ -76,6 +81,7 @@ const bundle = await rolldown({
     'save-compile-cache': `${root}src/cli/save-compile-cache.ts`,
   },
   platform: 'node',
+  external: ['@swc/wasm-typescript'],
   preserveEntrySignatures: 'allow-extension',
   transform: { define: { WIELD_VERSION: JSON.stringify(version) } },
   experimental: { chunkOptimization: { mergeCommonChunks: false } },

@@ -12,6 +12,7 @@ import { createIndexFile } from './catalog/index-file.js';
 import type { ToSchema } from './catalog/index-format.js';
 import { createReferences } from './catalog/skill-references.js';
 import { createWatch, watchedDirectories } from './catalog/watch.js';
+import type { SuspendedPrograms } from './code/host/suspended.js';
 import { type Configuration, createConfiguration } from './config/index.js';
 import { createNarrowing } from './config/profile.js';
 import type { CascadeResolver } from './core/cascade.js';
@@ -44,6 +45,7 @@ import { createPackageFormat, findAlteration } from './install/format.js';
 import type { ApprovalStore } from './policy/approvals.js';
 import { createConsents, createPinStore, type PinStore } from './policy/pins.js';
 import { createTrustStore, type TrustStore } from './policy/trust.js';
+import { findEntry } from './process/entry.js';
 import { isGranted } from './process/environment.js';
 import { assembleToolbox } from './runtime/create.js';
 import { createExecutors } from './runtime/execute.js';
@@ -56,11 +58,12 @@ import { createJsonSchema } from './schema/json.js';
 import { toRegistry } from './toolbox.js';
 import { createServerList } from './upstream/entries/servers.js';
 import { createUpstreams, type ServerAdmin, toServerAdmin, type Upstreams } from './upstream/index.js';
-import { createMachine, findEntry, type ToolboxMachine } from './workspace/machine.js';
+import { createMachine, type ToolboxMachine } from './workspace/machine.js';
 import { toDirectory } from './workspace/search-path.js';
 import { findWorkdir } from './workspace/workdir.js';
 import { createBoundaries, createPlaces, createWorkspace, findOwner, findTops } from './workspace/workspace.js';
 
+export type { SuspendedProgram } from './code/host/suspended.js';
 export type { Approval, ApprovalStore } from './policy/approvals.js';
 
 export interface NodeToolboxOptions {
@@ -116,6 +119,8 @@ export interface ToolboxState {
   snapshot(): Snapshot;
   configuration(): Configuration;
   approvals(): Promise<ApprovalStore>;
+  /** Programs that wait for approvals (COD-10). */
+  programs(): Promise<SuspendedPrograms>;
   /** The index that a library ships in its directory of skills (RES-22). */
   readonly shippedIndex: Pick<ShippedIndex, 'remove'> & {
     write(directory: string): ReturnType<ShippedIndex['write']>;
@@ -163,7 +168,14 @@ export function createNodeToolbox(options: NodeToolboxOptions = {}): NodeToolbox
     world,
   });
   const { formats, modules } = createFormats(machine, files);
-  const tools = createCatalogs({ options, machine, files, workspace, formats, upstream: upstreams.format });
+  const suspended = loadOnce(async () => {
+    const [{ createSuspendedPrograms }, approvals] = await Promise.all([
+      import('./code/host/suspended.js'),
+      parts.consents.approvals(),
+    ]);
+    return createSuspendedPrograms(join(machine.wieldHome, 'programs'), approvals!.key, world.now);
+  });
+  const tools = createCatalogs({ options, machine, files, workspace, formats, upstream: upstreams.format, suspended });
   const parts = createParts({ options, machine, files, workspace, tools, modules, upstreams });
   const toolbox = assembleToolbox({
     parts,
@@ -187,7 +199,7 @@ export function createNodeToolbox(options: NodeToolboxOptions = {}): NodeToolbox
       machine.helper.close();
     },
     machine,
-    state: toState({ ...tools, files, workspace, parts, formats, upstreams }),
+    state: { ...toState({ ...tools, files, workspace, parts, formats, upstreams }), programs: suspended },
   };
 }
 
@@ -255,9 +267,10 @@ interface CatalogParts {
   readonly workspace: Workspace;
   readonly formats: readonly Format[];
   readonly upstream: Upstream;
+  readonly suspended: () => Promise<SuspendedPrograms>;
 }
 
-function createCatalogs({ options, machine, files, workspace, formats, upstream }: CatalogParts) {
+function createCatalogs({ options, machine, files, workspace, formats, upstream, suspended }: CatalogParts) {
   const { world, wieldHome } = machine;
   const toSchema: ToSchema = (json, face) => createJsonSchema(json, { closed: face === 'input' });
   const shippedIndex = createShippedIndex({ version: INDEX_VERSION, toSchema, world });
@@ -268,6 +281,7 @@ function createCatalogs({ options, machine, files, workspace, formats, upstream 
     references: () => references,
     search: () => search,
     cascade: () => cascade,
+    suspended,
   });
   const yielding = createTaskTools();
   checkOffer(files.offered, [...builtin, ...yielding]);
@@ -303,7 +317,7 @@ function createCatalogs({ options, machine, files, workspace, formats, upstream 
   return { catalog, references, search, cascade, shippedIndex };
 }
 
-interface PartsOptions extends Omit<CatalogParts, 'formats' | 'upstream'> {
+interface PartsOptions extends Omit<CatalogParts, 'formats' | 'upstream' | 'suspended'> {
   readonly tools: ReturnType<typeof createCatalogs>;
   readonly modules: ModuleExecutor;
   readonly upstreams: Upstreams;
@@ -373,7 +387,8 @@ interface StateParts {
   readonly upstreams: Upstreams;
 }
 
-function toState({ shippedIndex, files, workspace, parts, formats, upstreams }: StateParts): ToolboxState {
+function toState(from: StateParts): Omit<ToolboxState, 'programs'> {
+  const { shippedIndex, files, workspace, parts, formats, upstreams } = from;
   const { snapshot } = workspace;
   const { recorder } = files;
   return {

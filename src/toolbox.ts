@@ -1,7 +1,8 @@
 // createToolbox: tools defined in code, run in this process, without configuration or files.
 
+import { createRunCodeTool } from './builtin/run-code.js';
 import { createTaskTools } from './builtin/task.js';
-import { createCatalog } from './catalog/catalog.js';
+import { type Catalog, createCatalog } from './catalog/catalog.js';
 import { NO_CASCADE } from './core/cascade.js';
 import { ToolError } from './core/error.js';
 import type { Middleware, MiddlewareFunction } from './core/middleware.js';
@@ -19,6 +20,7 @@ import { type PromptDefinition, type ResourceDefinition, toOfferSource } from '.
 import { assembleToolbox } from './runtime/create.js';
 import { createExecutors } from './runtime/execute.js';
 import { createLimiter } from './runtime/limiter.js';
+import { listTools } from './runtime/list.js';
 import { createObservers } from './runtime/observers.js';
 import { NO_CONSENTS } from './runtime/parts.js';
 import { createSearch } from './runtime/search.js';
@@ -56,9 +58,15 @@ export function createFunctionToolbox(
     limits: { ...DEFAULT_SETTINGS.limits, ...limits },
   };
   const { debug } = world;
-  const catalog = createCatalog({
+  const cascade = NO_CASCADE;
+  const runCode = createRunCodeTool({
+    world,
+    list: (caller, snapshot, knownOnly) => listTools({ catalog, cascade }, snapshot, { caller, knownOnly }),
+    search: (...query) => createSearch(catalog, cascade)(...query),
+  });
+  const catalog: Catalog = createCatalog({
     registered: toRegistry(tools),
-    builtin: [],
+    builtin: [runCode],
     yielding: createTaskTools(),
     offered: () => 'none',
     toAbsolute: () => undefined,
@@ -73,14 +81,14 @@ export function createFunctionToolbox(
       catalog,
       offers: async () => [toOfferSource(options.resources, options.prompts)],
       executors: createExecutors([createFunctionExecutor({ ...handed, digest: digestParts, debug })]),
-      cascade: NO_CASCADE,
+      cascade,
       consents: NO_CONSENTS,
       limiter: createLimiter(),
       observers: createObservers({ debug }),
       middleware: createMiddleware(options.middleware ?? []),
       stores: undefined,
     },
-    search: createSearch(catalog, NO_CASCADE),
+    search: createSearch(catalog, cascade),
     instructions: () => '',
     // Only code changes this catalog, and the toolbox reports that itself.
     watch: () => () => {},

@@ -2,6 +2,7 @@
 
 import type { Catalog } from '../catalog/catalog.js';
 import type { References } from '../catalog/skill-references.js';
+import type { SuspendedPrograms } from '../code/host/suspended.js';
 import type { QueryOptions } from '../context/query/run.js';
 import { createContextTools } from '../context/tools/create.js';
 import type { CascadeResolver } from '../core/cascade.js';
@@ -16,6 +17,7 @@ import { createMcpTools } from './mcp.js';
 import { mayName, readableSkills } from './offer.js';
 import { createQueryResultTool } from './query-result.js';
 import { createReadResultTool } from './read-result.js';
+import { createRunCodeTool } from './run-code.js';
 import { createSearchModeTools } from './search-mode.js';
 import { createReadSkillTool } from './skills.js';
 import { createWorkdirTool } from './workdir.js';
@@ -28,10 +30,11 @@ export interface CreateBuiltinsOptions {
   readonly references: () => References;
   readonly search: () => SearchTools;
   readonly cascade: () => CascadeResolver;
+  readonly suspended: () => Promise<SuspendedPrograms>;
 }
 
 export function createBuiltins(options: CreateBuiltinsOptions): Tool[] {
-  const { workspace, queries, catalog, references, search, cascade } = options;
+  const { workspace, queries, catalog, references, search, cascade, suspended } = options;
   const naming = () => ({ catalog: catalog(), cascade: cascade() });
   const list = (caller: Caller, snapshot: Snapshot) => listTools(naming(), snapshot, { caller });
   return [
@@ -56,6 +59,13 @@ export function createBuiltins(options: CreateBuiltinsOptions): Tool[] {
     createReadResultTool(),
     createQueryResultTool(queries),
     ...createSearchModeTools({ catalog, cascade, search: (...query) => search()(...query) }),
+    createRunCodeTool({
+      world: queries.world,
+      beforeRun: queries.beforeRun,
+      list: (caller, snapshot, knownOnly) => listTools(naming(), snapshot, { caller, knownOnly }),
+      search: (...query) => search()(...query),
+      suspended,
+    }),
     ...createContextTools(queries),
     ...createMcpTools({ list, search: (...query) => search()(...query) }),
     createCapabilitiesTool({

@@ -17,7 +17,7 @@ import { newNameOf } from '../policy/view.js';
 import { readCapabilities } from './inventory-file.js';
 import { QUERY_RESULT } from './query-result.js';
 import { READ_RESULT } from './read-result.js';
-import { isSearchTool } from './search-mode.js';
+import { isModeTool, usesTool } from './search-mode.js';
 import { describeSkills, isVisible, READ_SKILL } from './skills.js';
 
 /** Whether a built-in tool is offered, by its name or group. */
@@ -58,8 +58,7 @@ export function offeredTo(
   const isReadOnDemand = ({ owner }: Skill): boolean =>
     snapshot.settings.skills.contextMode === 'readOnDemand' || (owner === 'workspace' && !snapshot.trusted);
   if (name === READ_SKILL && skills.some((skill) => isVisible(skill) && isReadOnDemand(skill))) return 'all';
-  // In mode `auto` they can be called even while they are not listed, so that a change does not break a call.
-  if (isSearchTool({ name })) return snapshot.settings.view.mode === 'all' ? 'none' : 'models';
+  if (isModeTool({ name })) return usesTool(snapshot.settings.view.mode, { name }) ? 'models' : 'none';
   // SRV-14: a model that gets a handle must be able to read it; a person gets the whole output.
   return name === READ_RESULT || name === QUERY_RESULT ? 'models' : 'none';
 }

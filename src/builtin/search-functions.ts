@@ -5,6 +5,7 @@ import { readSettled } from '../catalog/catalog.js';
 import type { CascadeResolver } from '../core/cascade.js';
 import { isToolError } from '../core/error.js';
 import { describeForModel } from '../core/model-text.js';
+import { toIdentifier } from '../core/name.js';
 import { textPart } from '../core/result.js';
 import { NO_PARAMETERS } from '../core/schema.js';
 import type { Snapshot } from '../core/snapshot.js';
@@ -17,7 +18,7 @@ import { newNameOf, toFace } from '../policy/view.js';
 import { splitDenied } from '../runtime/denied.js';
 import type { SearchTools } from '../runtime/search.js';
 import type { BuiltinFunction } from './builtin.js';
-import { toSignature } from './signature.js';
+import { toResultType, toSignature } from './signature.js';
 
 export interface SearchFunctionsOptions {
   readonly catalog: () => Catalog;
@@ -61,8 +62,9 @@ export function createSearchFunctions({ catalog, cascade, search }: SearchFuncti
     const ranked = await Promise.all(queries.map((query) => search(query, limit, caller, snapshot)));
     const found = mergeByRank(queries, ranked).slice(0, limit);
     const down = findDown(catalog(), snapshot).filter((server) => mayName(anyToolOf(server), caller, snapshot));
+    const isCode = snapshot.settings.view.mode === 'code';
     const lines = [
-      ...(found.length === 0 ? ['No tool matches. Try other words.'] : found.map(toLine)),
+      ...(found.length === 0 ? ['No tool matches. Try other words.'] : found.map((tool) => toLine(tool, isCode))),
       ...(down.length === 0 ? [] : [`Not searched, because the server is not available: ${down.join(', ')}`]),
     ];
     return { content: [textPart(lines.join('\n'))], structured: { tools: found.map(({ name }) => name) } };
@@ -102,10 +104,12 @@ export function mergeByRank(queries: readonly string[], ranked: readonly (readon
     .map(([tool]) => tool);
 }
 
-function toLine(tool: Tool): string {
-  const signature = quoteOutside(toSignature(tool.input.json), MAX_SIGNATURE);
+// In code mode (COD-5) by the name in programs, with the type of the result.
+function toLine(tool: Tool, isCode: boolean): string {
+  const result = isCode ? `: Promise<${toResultType(tool.output?.json)}>` : '';
+  const signature = quoteOutside(toSignature(tool.input.json) + result, MAX_SIGNATURE);
   const description = quoteOutside(tool.description.trim(), MAX_DESCRIPTION);
-  return `${tool.name}${signature}${description === '' ? '' : ` — ${description}`}`;
+  return `${isCode ? `tools.${toIdentifier(tool.name)}` : tool.name}${signature}${description === '' ? '' : ` — ${description}`}`;
 }
 
 // Servers whose tools are not known because they could not be started or may not be.

@@ -1,24 +1,29 @@
-// Search mode: three built-in tools instead of the whole catalog (SRV-9), and when a model is shown them.
+// Search and code mode: a few built-in tools instead of the whole catalog (SRV-9, COD-1), and when they are shown.
 
 import { BUILTIN_TAG } from '../core/tag.js';
 import { estimateTokens } from '../core/tokens.js';
 import type { Tool } from '../core/tool.js';
-import type { View } from '../core/view.js';
-import { CALL_TOOL, DESCRIBE_TOOL, SEARCH_TOOLS } from '../core/view.js';
+import { CALL_TOOL, DESCRIBE_TOOL, type Mode, RUN_CODE, SEARCH_TOOLS, type View } from '../core/view.js';
 import { toLazyTool } from '../formats/module/lazy.js';
 import { QUERY_RESULT } from './query-result.js';
 import { READ_RESULT } from './read-result.js';
 import type { SearchFunctionsOptions } from './search-functions.js';
 
-const OWN: readonly string[] = [SEARCH_TOOLS, DESCRIBE_TOOL, CALL_TOOL];
-const SHOWN: readonly string[] = [...OWN, READ_RESULT, QUERY_RESULT];
+const BOTH: readonly string[] = [SEARCH_TOOLS, DESCRIBE_TOOL];
+const RESULTS: readonly string[] = [READ_RESULT, QUERY_RESULT];
 // In mode `auto`, more tools or tokens than these are searched.
 const MANY_TOOLS = 40;
 const MANY_TOKENS = 8000;
 
-/** Whether a built-in tool belongs to search mode only. */
-export function isSearchTool({ name }: Pick<Tool, 'name'>): boolean {
-  return OWN.includes(name);
+/** Whether a built-in tool belongs to search mode or code mode only. */
+export function isModeTool({ name }: Pick<Tool, 'name'>): boolean {
+  return name === CALL_TOOL || name === RUN_CODE || BOTH.includes(name);
+}
+
+/** Whether a mode uses one of these tools. In mode `auto` they work even while they are not listed (SRV-25). */
+export function usesTool(mode: Mode, { name }: Pick<Tool, 'name'>): boolean {
+  if (mode === 'all') return false;
+  return BOTH.includes(name) || name === (mode === 'code' ? RUN_CODE : CALL_TOOL);
 }
 
 /** Returns what a model is shown of the tools that it may call; `isOffered` tells the built-in tools asked for. */
@@ -28,9 +33,10 @@ export function showInMode(
   isOffered: (tool: Tool) => boolean,
 ): readonly Tool[] {
   if (mode === 'all') return tools;
-  const others = tools.filter((tool) => tool.origin.builtin !== true || !isSearchTool(tool));
+  const others = tools.filter((tool) => tool.origin.builtin !== true || !isModeTool(tool));
   if (mode === 'auto' && !isMuch(others.filter(({ origin }) => origin.builtin !== true))) return others;
-  return tools.filter((tool) => tool.origin.builtin === true && (SHOWN.includes(tool.name) || isOffered(tool)));
+  const isShown = (tool: Tool): boolean => usesTool(mode, tool) || RESULTS.includes(tool.name) || isOffered(tool);
+  return tools.filter((tool) => tool.origin.builtin === true && isShown(tool));
 }
 
 function isMuch(tools: readonly Tool[]): boolean {

@@ -15,6 +15,11 @@ export function toSignature(schema: JsonSchema): string {
   return type === '{}' ? '()' : `(${type})`;
 }
 
+/** Returns the type of a result: that of its schema, or text. */
+export function toResultType(schema: JsonSchema | undefined): string {
+  return schema === undefined ? 'string' : toType(schema, schema, 0);
+}
+
 function toType(node: unknown, root: JsonSchema, depth: number): string {
   const here = followRef(node, root);
   const { type, enum: choices, items } = here;

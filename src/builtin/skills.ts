@@ -47,6 +47,7 @@ export function createReadSkillTool({ skills, refer }: ReadSkillOptions): Tool {
 const READ: Readonly<Record<Mode, string>> = {
   all: `Call ${READ_SKILL}`,
   search: `Use ${CALL_TOOL} to call ${READ_SKILL}`,
+  code: `In a program, await tools.${READ_SKILL}({ skill_name })`,
   auto: `Call ${READ_SKILL}, with ${CALL_TOOL} if it is not listed,`,
 };
 

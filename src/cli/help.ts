@@ -14,7 +14,7 @@ const GROUPS: Readonly<Record<VerbGroup, string>> = {
 const CONTEXT = {
   name: 'context',
   group: 'use',
-  summary: 'Read and query large results and stored documents',
+  summary: 'Read and query large results and documents',
 } as const;
 
 type Row = Pick<VerbEntry, 'name' | 'group' | 'summary'>;

@@ -6,7 +6,11 @@ import type { NodeToolbox, NodeToolboxOptions } from '../node.js';
 import { option, usageError, type VerbCall } from './verb.js';
 
 export const PROFILE = option('NAME', 'Only what this profile of the configuration allows');
-export const MODE = option('MODE', 'all, search (tools that find and call the others) or auto', { choices: MODES });
+export const MODE = option(
+  'MODE',
+  'all, search (tools that find and call the others), code (programs call them) or auto',
+  { choices: MODES },
+);
 
 /** Opens the toolbox with the profile and mode of the flags. Throws `usage` if there is no such profile or mode. */
 export function openProfile(call: VerbCall, options: Partial<NodeToolboxOptions> = {}): NodeToolbox {

@@ -33,6 +33,7 @@ export const VERBS: readonly VerbEntry[] = [
   verb('use', 'show', 'Show the details of a tool', async () => (await import('./verbs/show.js')).show),
   verb('use', 'search', 'Search tools by description', async () => (await import('./verbs/search.js')).search),
   verb('use', 'call', 'Call a tool', async () => (await import('./verbs/call.js')).call),
+  verb('use', 'run', 'Run a program that calls tools', async () => (await import('./verbs/run.js')).run),
   verb(
     'connect',
     'serve',
@@ -42,7 +43,7 @@ export const VERBS: readonly VerbEntry[] = [
   verb(
     'connect',
     'connect',
-    'Add wield to Claude Code, Cursor and other clients',
+    'Add wield to Claude Code, Cursor, …',
     async () => (await import('./verbs/connect.js')).connect,
   ),
   verb('connect', 'tokens', 'Count tokens', async () => (await import('./verbs/tokens.js')).tokens),
@@ -62,7 +63,7 @@ export const VERBS: readonly VerbEntry[] = [
   verb(
     'govern',
     'trust',
-    'Trust a workspace, so that models can call its tools',
+    'Let models call the tools of a workspace',
     async () => (await import('./verbs/trust.js')).trust,
   ),
   verb(
@@ -109,7 +110,7 @@ export const VERBS: readonly VerbEntry[] = [
   verb(
     'install',
     'verify',
-    'Check installed files against their recorded hashes',
+    'Check the hashes of installed files',
     async () => (await import('./verbs/verify.js')).verify,
   ),
   verb(

@@ -80,7 +80,7 @@ const SELECTORS = {
 } as const;
 const VARIABLES = { expected: 'an array of names of variables', parse: strings, project: 'ignored' } as const;
 
-const A_MODE = { expected: '"all", "search" or "auto"', parse: mode, project: 'replaces' } as const;
+const A_MODE = { expected: '"all", "search", "code" or "auto"', parse: mode, project: 'replaces' } as const;
 const A_SERVER = {
   parse: (value: unknown) => (isRecord(value) ? value : undefined),
   project: 'own',
@@ -111,6 +111,11 @@ export const KEYS: Readonly<Record<string, Key>> = {
   'results.keep': A_DURATION,
   'results.total': A_SIZE,
   'results.schemas': { expected: 'true or false', parse: boolean, project: 'replaces' },
+  'code.calls': A_COUNT,
+  'code.parallel': A_COUNT,
+  'code.cpu': A_DURATION,
+  'code.memory': A_SIZE,
+  'code.timeout': A_DURATION,
   'env.pass': VARIABLES,
   'skills.allow-scripts': { expected: 'true or false', parse: boolean, project: 'adds' },
   'skills.context-mode': { expected: '"full" or "readOnDemand"', parse: contextMode, project: 'replaces' },

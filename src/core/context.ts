@@ -42,6 +42,10 @@ export interface NestedOptions {
   readonly onOutput?: OutputStream;
   /** Cancels that call, in addition to the signal of the caller. */
   readonly signal?: AbortSignal;
+  /** Returns a large result as a handle; by default nested calls return it whole. */
+  readonly handles?: boolean;
+  /** A call that needs consent fails with `needs_approval` before it starts, and nobody is asked. */
+  readonly deferApproval?: boolean;
 }
 
 /** Everything a function tool can reach (MOD-5); null if not available. */

@@ -157,6 +157,11 @@ function invalid(what: string, fault: string): ToolError {
   });
 }
 
+/** Returns the identifier of a tool in programs: any other character becomes `_`, also before a leading digit (COD-5). */
+export function toIdentifier(name: string): string {
+  return name.replace(/[^\w$]/g, '_').replace(/^(?=\d)/, '_');
+}
+
 /** `mcp:cursor`, `cli`, `library`: the door, and the client's name where it gave one. */
 export function formatCaller({ door, name }: Caller): string {
   return name === undefined ? door : `${door}:${quoteOutside(name, 60)}`;

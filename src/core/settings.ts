@@ -35,6 +35,8 @@ export interface Settings {
     /** Whether models see output schemas; clients then need the whole structured content of a large result (CTX-9). */
     readonly schemas: boolean;
   };
+  /** Limits of programs (COD-3). */
+  readonly code: CodeLimits;
   readonly skills: {
     /** Whether scripts of skills run: never, only in a trusted workspace, or always (TJS-16). */
     readonly allowScripts: 'never' | 'trusted' | 'always';
@@ -78,6 +80,19 @@ export interface Settings {
   readonly model?: ModelSettings;
 }
 
+/** Limits of one program. */
+export interface CodeLimits {
+  /** Calls of tools, and reads of large results. */
+  readonly calls: number;
+  /** Calls at the same time. */
+  readonly parallel: number;
+  /** Its own processor time, without its calls. */
+  readonly cpuMs: number;
+  readonly memoryBytes: number;
+  /** From start to end, without waiting for approvals. */
+  readonly timeoutMs: number;
+}
+
 export interface ModelSettings {
   readonly provider: 'anthropic' | 'openai' | 'ollama';
   readonly name: string;
@@ -106,6 +121,7 @@ export const DEFAULT_SETTINGS: Settings = {
     queue: 1000,
   },
   results: { inline: 10_000, keepMs: 72 * 3_600_000, totalBytes: 1024 ** 3, schemas: true },
+  code: { calls: 50, parallel: 8, cpuMs: 5000, memoryBytes: 64 * 1024 * 1024, timeoutMs: 10 * 60_000 },
   skills: { allowScripts: 'never', contextMode: 'readOnDemand' },
   env: { pass: [] },
   view: WHOLE_VIEW,

@@ -2,6 +2,7 @@
 
 import type { Allowlist, Execution } from './command.js';
 import type { ToolContext } from './context.js';
+import type { OutputStream } from './executor.js';
 import type { Json } from './json.js';
 import type { SandboxRequest } from './sandbox.js';
 import type { Schema } from './schema.js';
@@ -57,6 +58,8 @@ export interface CommandAction {
 export interface CallInternals {
   readonly caller: Caller;
   readonly snapshot: Snapshot;
+  /** Receives output while the tool runs, if the caller wants it. */
+  readonly stream?: OutputStream;
 }
 
 /** Runs a function in this process; the only action that is not data. */

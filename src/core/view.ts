@@ -2,8 +2,11 @@
 
 import type { Json } from './json.js';
 
-/** `all`: every tool; `search`: tools that search and call the others; `auto`: `search` if there are many (SRV-9). */
-export const MODES = ['all', 'search', 'auto'] as const;
+/**
+ * `all`: every tool; `search`: tools that search and call the others; `code`: programs call them (COD-1); `auto`: `search`
+ * if there are many (SRV-9).
+ */
+export const MODES = ['all', 'search', 'code', 'auto'] as const;
 export type Mode = (typeof MODES)[number];
 
 export interface View {
@@ -32,3 +35,5 @@ export const SEARCH_TOOLS = 'search_tools';
 export const DESCRIBE_TOOL = 'describe_tool';
 /** A call of it is a call of the tool that its input names. */
 export const CALL_TOOL = 'call_tool';
+/** Runs a program that calls tools. */
+export const RUN_CODE = 'run_code';

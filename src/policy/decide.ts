@@ -6,7 +6,7 @@ import type { AllowList, Policy, Rule, RuleList } from '../core/rule.js';
 import { matchSelector, matchSelectorTool, type SelectedTool, type Selector } from '../core/selector.js';
 import { needsTrust, type Tool } from '../core/tool.js';
 import type { Caller, Verdict } from '../core/toolbox.js';
-import { CALL_TOOL, DESCRIBE_TOOL, SEARCH_TOOLS } from '../core/view.js';
+import { CALL_TOOL, DESCRIBE_TOOL, RUN_CODE, SEARCH_TOOLS } from '../core/view.js';
 
 /** Inputs of the decision besides the plan and the caller. */
 export interface Rules {
@@ -34,7 +34,7 @@ type Listing = Pick<Rules, 'policy' | 'within' | 'inherited' | 'altered'>;
 
 const STRICTNESS: Readonly<Record<Level, number>> = { allow: 0, ask: 1, deny: 2 };
 // POL-12: these return only what the model was already given.
-// The call that `call_tool` makes is decided on like any other (SRV-9).
+// The calls that `call_tool` and programs make are decided on like any other (SRV-9, COD-8).
 const ALWAYS: readonly string[] = [
   'read_result',
   'query_result',
@@ -44,6 +44,7 @@ const ALWAYS: readonly string[] = [
   SEARCH_TOOLS,
   DESCRIBE_TOOL,
   CALL_TOOL,
+  RUN_CODE,
 ];
 // The seed's manager of a conversation: a skill's `allowed-tools` need not name it (POL-15).
 const CONTEXT_MANAGER = 'context-manager';

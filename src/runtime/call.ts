@@ -122,14 +122,25 @@ async function run(parts: CallParts, running: RunningCall): Promise<Output> {
     const onDecision = (decision: Decision): void => {
       state.decision = decision;
     };
-    const consent = { plan, verdict, snapshot, caller, depth, signal, approve, onDecision };
+    const consent = {
+      plan,
+      verdict,
+      snapshot,
+      caller,
+      depth,
+      signal,
+      approve,
+      onDecision,
+      defer: nesting.deferApproval,
+    };
     state.approval = await requestConsent(parts, consent);
     // POL-21: consent to a changed tool approves its new definition.
     if (verdict.changes !== undefined) parts.consents.accept(tool, snapshot);
   } else if (verdict.verdict !== 'allow') throw refusal(tool, verdict);
   assertNotCancelled(tool, signal);
-  // A nested call returns the whole result, and so does a call whose output is streamed.
-  const isWhole = options.full === true || options.onOutput !== undefined || depth > 0;
+  // A nested call returns the whole result unless it asks for handles, and so does a call whose output is streamed.
+  const isNested = depth > 0 && nesting.handles !== true;
+  const isWhole = options.full === true || options.onOutput !== undefined || isNested;
   const large = isWhole || parts.stores === undefined ? undefined : toLargeResults(parts.stores, caller, snapshot);
   const output = await execute(parts, {
     plan,

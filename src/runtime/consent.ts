@@ -25,6 +25,8 @@ export interface ConsentOptions {
   readonly depth: number;
   readonly signal: AbortSignal;
   readonly approve: Approve | undefined;
+  /** Fails instead of asking, unless the call is approved already. */
+  readonly defer?: boolean | undefined;
   /** Called with who decided, before the function returns or throws. */
   readonly onDecision: (decision: Decision) => void;
 }
@@ -57,6 +59,7 @@ export async function requestConsent(
       data: { id, rule: verdict.rule, ...(verdict.changes ? { changes: verdict.changes } : {}) },
     });
 
+  if (options.defer === true) throw needsApproval('the program that makes the call is suspended for it');
   if (approve !== undefined) {
     const { planDigest } = record;
     const { tool } = plan;

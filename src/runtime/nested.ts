@@ -36,7 +36,7 @@ export interface NestedCall {
 export function nestedCall(parts: Pick<CallParts, 'cascade'>, call: NestedCall) {
   const { plan, snapshot, options, nesting, place, asked, parent } = call;
   const { caller = CODE, trust, approve } = options;
-  const { signal, elicit, onOutput, onStart } = asked;
+  const { signal, elicit, onOutput, onStart, handles, deferApproval } = asked;
   const { permissions, narrowing } = parts.cascade.of(plan.tool, snapshot);
   return {
     options: { caller, signal, trust, approve, elicit, onOutput },
@@ -44,6 +44,8 @@ export function nestedCall(parts: Pick<CallParts, 'cascade'>, call: NestedCall) 
       ...place,
       accept: acceptBoth(nesting.accept, asked.accept),
       onStart,
+      handles,
+      deferApproval,
       depth: nesting.depth + 1,
       parent,
       within: listsWithin(plan.tool.name, permissions, nesting.within),

@@ -66,6 +66,8 @@ export interface Nesting {
   readonly parent?: string;
   readonly accept?: NestedOptions['accept'];
   readonly onStart?: NestedOptions['onStart'];
+  readonly handles?: NestedOptions['handles'];
+  readonly deferApproval?: NestedOptions['deferApproval'];
 }
 
 /** The snapshot and options of one call. */

@@ -1,6 +1,6 @@
 // The environment, home directory and clocks of this process, and the location of wield's state.
 
-import { existsSync, readFileSync } from 'node:fs';
+import { readFileSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { fileURLToPath } from 'node:url';
 import { type KnownSecrets, redactKnown } from '../core/redact.js';
@@ -8,6 +8,7 @@ import type { World } from '../core/world.js';
 import { findHome, findWieldHome } from '../files/home.js';
 import { checkStateDirectory } from '../files/state.js';
 import { isStartedByTool } from '../process/ancestry.js';
+import { findEntry } from '../process/entry.js';
 import { createHelper, type ProcessHelper } from '../process/helper.js';
 
 export interface ToolboxMachine {
@@ -67,11 +68,4 @@ function createWorld(
 export function readVersion(): string {
   const file = fileURLToPath(new URL('../../package.json', import.meta.url));
   return (JSON.parse(readFileSync(file, 'utf8')) as { version: string }).version;
-}
-
-/** Returns the path of a program built next to this one, such as `host/main.js`; from `src/` it is found in `dist/`. */
-export function findEntry(name: string): string {
-  const places = [`../${name}`, `../../dist/${name}`];
-  const files = places.map((place) => fileURLToPath(new URL(place, import.meta.url)));
-  return files.find((file) => existsSync(file)) ?? files[0]!;
 }

@@ -4,7 +4,7 @@ import { describe, expect, test } from 'vitest';
 import { findRows, findSection, readDocument } from '../support/documents.js';
 import { readSources } from '../support/sources.js';
 
-const ENTRIES = new Set(['index.ts', 'node.ts', 'install.ts', 'testing.ts', 'helpers.ts']);
+const ENTRIES = new Set(['index.ts', 'node.ts', 'install.ts', 'testing.ts', 'helpers.ts', 'code.ts']);
 const MAX_ROWS = 26;
 const MAX_FOLDERS = 24;
 const MAX_ROOT_FILES = 8;

@@ -91,6 +91,7 @@ const PUBLIC: Readonly<Record<string, readonly string[]>> = {
     'transferableSerializerSource',
     'unregisterTool',
   ],
+  'wield/code': ['runCode'],
   'wield/install': ['createInstaller'],
   'wield/executors': [
     'createDelegateExecutor',

@@ -55,7 +55,10 @@ describe('edges', () => {
 
   test('only the entry points exit the process', () => {
     expect(
-      uses(/process\.exit\(/, /^(cli\/(main|process-io)|executors\/module\/host\/main|process\/helper-main)\.ts$/),
+      uses(
+        /process\.exit\(/,
+        /^(cli\/(main|process-io)|executors\/module\/host\/main|process\/helper-main|code\/engine\/main)\.ts$/,
+      ),
     ).toEqual([]);
   });
 

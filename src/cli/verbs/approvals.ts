@@ -2,8 +2,8 @@
 
 import { approvalRows } from '../../core/approval-text.js';
 import { assertPerson } from '../../core/caller.js';
-import { quoteOutside, spellOut } from '../../core/text.js';
-import type { Approval, ApprovalStore } from '../../node.js';
+import { count, quoteOutside, spellOut } from '../../core/text.js';
+import type { Approval, ApprovalStore, SuspendedProgram } from '../../node.js';
 import { unknownChoice } from '../choices.js';
 import { printJson } from '../print.js';
 import { printTable } from '../table.js';
@@ -14,7 +14,7 @@ const ACTIONS = ['list', 'show', 'approve', 'deny'];
 
 export const approvals: Verb = {
   name: 'approvals',
-  usage: 'approvals [list | show ID | approve ID | deny ID]',
+  usage: 'approvals [list | show ID | approve ID [--all-like-this] | deny ID]',
   summary: 'List the calls that wait for your approval, and approve or deny them.',
   examples: [
     'wield approvals',
@@ -23,6 +23,7 @@ export const approvals: Verb = {
     'wield approvals deny 3f9a1c0be2d47788',
   ],
   flags: {
+    'all-like-this': toggle('With approve: all calls of this tool that the same suspended program waits for'),
     always: toggle('With approve: also approve later calls of this version of the tool, with any input'),
   },
   positionals: 2,
@@ -31,12 +32,14 @@ export const approvals: Verb = {
     if (!ACTIONS.includes(action)) throw unknownChoice('action', action, ACTIONS, 'wield approvals');
     const { state: held, machine } = call.toolbox();
     const store = await held.approvals();
-    if (action === 'list') return list(call, store);
+    if (action === 'list') return list(call, store, (await held.programs()).list());
     if (id === undefined) {
       throw usageError(`missing id; usage: wield approvals ${action} <id>`, 'wield approvals list shows the ids');
     }
     if (action === 'show') return show(call, store, store.find(id));
     assertPerson(machine.insideCall, action === 'approve' ? 'approving' : 'refusing');
+    if (action === 'approve' && call.flags.has('all-like-this'))
+      return approveAll(call, store, findAlike(store.find(id), (await held.programs()).list()));
     if (action === 'approve') return printOutcome(call, store, store.approve(id, call.flags.has('always')));
     const { state } = store.find(id);
     const denied = store.deny(id);
@@ -44,21 +47,49 @@ export const approvals: Verb = {
   },
 };
 
-function list({ terminal, json }: VerbCall, store: ApprovalStore): number {
+function list({ terminal, json }: VerbCall, store: ApprovalStore, programs: readonly SuspendedProgram[]): number {
   const found = store.list();
   if (json) return printJson(terminal, { ok: true, approvals: found.map((approval) => toJson(store, approval)) });
   if (found.length === 0) terminal.out('No pending approvals.\n');
   else {
-    const rows = found.map((approval) => [
-      approval.id,
-      approval.state,
-      spellOut(approval.record.tool),
-      spellOut(approval.record.principal.replace(/^\w+ /, '')),
-      untilText(store, approval),
-      approval.state === 'standing' ? 'any input' : quoteOutside(JSON.stringify(approval.record.input), 60),
-    ]);
+    // COD-13: the calls of a program are one row, with the id of the first.
+    const alike = (approval: Approval): readonly string[] => findAlike(approval, programs);
+    const isFirst = (approval: Approval): boolean =>
+      approval.state !== 'pending' || found.find(({ id }) => alike(approval).includes(id))?.id === approval.id;
+    const rows = found
+      .filter(isFirst)
+      .map((approval) => [
+        approval.id,
+        approval.state,
+        spellOut(approval.record.tool),
+        spellOut(approval.record.principal.replace(/^\w+ /, '')),
+        untilText(store, approval),
+        describeInput(approval, alike(approval).length),
+      ]);
     printTable(terminal, ['ID', 'STATE', 'TOOL', 'CALLER', 'UNTIL', 'INPUT'], rows);
   }
+  return 0;
+}
+
+function describeInput({ state, record }: Approval, calls: number): string {
+  if (state === 'standing') return 'any input';
+  const input = quoteOutside(JSON.stringify(record.input), 60);
+  return state === 'pending' && calls > 1 ? `${calls} calls of one program; first: ${input}` : input;
+}
+
+// The pending calls of the same tool that the same program waits for, or the call alone.
+function findAlike({ id, record }: Approval, programs: readonly SuspendedProgram[]): readonly string[] {
+  const program = programs.find(({ waiting }) => waiting.some(({ approval }) => approval === id));
+  const { tool } = program?.waiting.find(({ approval }) => approval === id) ?? { tool: record.tool };
+  const alike = (program?.waiting ?? []).flatMap((call) => (call.tool === tool ? (call.approval ?? []) : []));
+  return alike.length === 0 ? [id] : [...new Set(alike)];
+}
+
+function approveAll({ terminal, json }: VerbCall, store: ApprovalStore, ids: readonly string[]): number {
+  const pending = new Set(store.list().map(({ id }) => id));
+  const approved = ids.filter((id) => pending.has(id)).map((id) => store.approve(id, false));
+  if (json) return printJson(terminal, { ok: true, approvals: approved.map((approval) => toJson(store, approval)) });
+  terminal.out(`  approved ${count(approved.length, 'call')}; the program goes on when it is resumed\n`);
   return 0;
 }
 

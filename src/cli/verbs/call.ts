@@ -147,7 +147,8 @@ function describeOrigin({ origin }: Tool, { workspace, machine }: NodeToolbox): 
   return uri.startsWith('file://') ? shortenPath(fileURLToPath(uri), workspace.workdir, machine.world.home) : uri;
 }
 
-function toCallOptions(
+/** Returns the options of a call by a person at this terminal. */
+export function toCallOptions(
   { signal, terminal }: VerbCall,
   { machine: { insideCall } }: NodeToolbox,
   flags: ReadonlyMap<string, string | true>,
@@ -213,14 +214,14 @@ interface PreparedCall {
   readonly options: CallOptions;
 }
 
-async function callForJson({ terminal, toolbox, ref, input, options }: PreparedCall): Promise<number> {
+export async function callForJson({ terminal, toolbox, ref, input, options }: PreparedCall): Promise<number> {
   const result = await toolbox.call(ref, input, options);
   printJson(terminal, { ...result });
   return statusOf(result);
 }
 
 // Output is forwarded while the tool runs, so that it can be piped (RUN-10).
-async function callForPerson({ terminal, toolbox, ref, input, options }: PreparedCall): Promise<number> {
+export async function callForPerson({ terminal, toolbox, ref, input, options }: PreparedCall): Promise<number> {
   const closed = new AbortController();
   let streamed = false;
   options.signal?.addEventListener('abort', () => closed.abort(), { once: true });

@@ -5,7 +5,8 @@ import type { ModulePlan } from '../../core/plan.js';
 import { settlesWithin } from '../../core/time-limit.js';
 import type { World } from '../../core/world.js';
 import { startCompanion } from '../../process/companion.js';
-import { createLineReader, type Request } from './protocol.js';
+import { createLineReader } from '../../process/lines.js';
+import type { Request } from './protocol.js';
 import { type CheckedReply, readReply } from './read-reply.js';
 
 /** Start-up settings of a host; a different setting needs its own host. */

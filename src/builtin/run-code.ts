@@ -1,0 +1,51 @@
+// The built-in tool `run_code`: runs a program that calls tools (COD-1).
+
+import type { RunCodeOptions } from '../code/run-code.js';
+import { toIdentifier } from '../core/name.js';
+import type { Snapshot } from '../core/snapshot.js';
+import { BUILTIN_TAG } from '../core/tag.js';
+import { quoteOutside } from '../core/text.js';
+import type { Tool } from '../core/tool.js';
+import type { Caller } from '../core/toolbox.js';
+import { RUN_CODE } from '../core/view.js';
+import { toLazyTool } from '../formats/module/lazy.js';
+import type { SearchTools } from '../runtime/search.js';
+
+export interface RunCodeToolOptions extends Omit<RunCodeOptions, 'search'> {
+  readonly search: SearchTools;
+}
+
+// The program has a limit of its own, which does not count the time that a person takes to answer.
+const TIMEOUT_MS = 24 * 3_600_000;
+
+export function createRunCodeTool({ search, ...options }: RunCodeToolOptions): Tool {
+  return toLazyTool({
+    name: RUN_CODE,
+    description:
+      'Run TypeScript that calls tools: const a = await tools.NAME({ … }); return a. search_tools has the names and ' +
+      'signatures. Promise.all runs calls in parallel; a failed call throws an error with code and hint. A large ' +
+      'result is a handle: await a.json(), a.page(n), a.query(jsonata). You see only what is returned or logged.',
+    inputSchema: {
+      type: 'object',
+      properties: {
+        code: { type: 'string', description: 'Body of an async function' },
+        resume: { type: 'string', description: 'Instead of code: p_…, a program that waited for approval' },
+      },
+    },
+    traits: { tags: [BUILTIN_TAG], timeoutMs: TIMEOUT_MS },
+    internal: true,
+    load: async () => {
+      const [{ createRunCode }, { toSignature, toResultType }] = await Promise.all([
+        import('../code/run-code.js'),
+        import('./signature.js'),
+      ]);
+      const find = async (query: string, limit: number, caller: Caller, snapshot: Snapshot) =>
+        (await search(query, limit, caller, snapshot)).map(({ name, description, input, output }) => ({
+          name: toIdentifier(name),
+          signature: `${toSignature(input.json)}: Promise<${toResultType(output?.json)}>`,
+          description: quoteOutside(description.trim(), 200),
+        }));
+      return createRunCode({ ...options, search: find });
+    },
+  });
+}

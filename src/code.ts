@@ -1,0 +1,20 @@
+// Public entry `wield/code`: runs programs that call the tools of a toolbox.
+
+import type { ToolResult } from './core/result.js';
+import type { CallOptions, Toolbox } from './core/toolbox.js';
+import { RUN_CODE } from './core/view.js';
+
+export interface RunCodeOptions extends Omit<CallOptions, 'found' | 'as' | 'fault'> {
+  /** The id of a suspended program, which goes on; the code is then not used. */
+  readonly resume?: string;
+}
+
+/**
+ * Runs a program, which calls tools as the same caller, under the same rules (COD-1). Never throws: the value that the
+ * program returns is `structured.value`, and a suspended program is the error `needs_approval` with `data.resume`.
+ */
+export function runCode(toolbox: Toolbox, code: string, options: RunCodeOptions = {}): Promise<ToolResult> {
+  const { resume, offer = [], full = options.caller?.kind !== 'model', ...more } = options;
+  const input = resume === undefined ? { code } : { resume };
+  return toolbox.call(RUN_CODE, input, { ...more, full, offer: [...offer, RUN_CODE] });
+}

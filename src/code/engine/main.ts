@@ -1,0 +1,203 @@
+// The engine of programs: QuickJS in a process of its own, with one channel and nothing else (COD-2).
+
+import { createHash } from 'node:crypto';
+import { readFileSync } from 'node:fs';
+import { Socket } from 'node:net';
+import { deflateRawSync, inflateRawSync } from 'node:zlib';
+import { JSException, type JSValueHandle, QuickJS, type QuickJSOptions } from 'quickjs-wasi';
+import type { Json } from '../../core/json.js';
+import { CHANNEL, createLineReader, sendLine } from '../../process/lines.js';
+import type { CallKind, EngineCall, EngineLimits, EngineReply, EngineRequest, ProgramEnd } from '../protocol.js';
+import { withMaximum } from './wasm.js';
+import { WORLD } from './world.js';
+
+// Not among the types of Node.
+declare const WebAssembly: { readonly Module: new (bytes: Uint8Array) => object };
+
+const FILE = 'program';
+const MAX_LINE_BYTES = 256 * 1024 * 1024;
+// For the interpreter itself, in addition to the memory of the program.
+const OWN_BYTES = 16 * 1024 * 1024;
+const TICKS_PER_CHECK = 16;
+const CUT = '[more output was cut]';
+// Property of the global object with the functions of the world; found there again after a restore.
+const HOST = '__wield';
+
+const wasm = readFileSync(process.argv[2]!);
+const send = (reply: EngineReply): void => sendLine(JSON.stringify(reply));
+
+/** A program in this process. */
+class Program {
+  readonly #limits: EngineLimits;
+  readonly #cpu = process.cpuUsage();
+  #vm!: QuickJS;
+  #now: number;
+  #ticks = 0;
+  #logLeft: number;
+  #calls: EngineCall[] = [];
+  #logs: string[] = [];
+  #end: ProgramEnd | undefined;
+
+  private constructor(now: number, limits: EngineLimits) {
+    this.#now = now;
+    this.#limits = limits;
+    this.#logLeft = limits.logCharacters;
+  }
+
+  static async start({ source, seed, now, limits }: EngineRequest & { type: 'start' }): Promise<Program> {
+    const program = new Program(now, limits);
+    const vm = await QuickJS.create(program.#options());
+    program.#vm = vm;
+    const functions = Object.entries(program.#callbacks()).map(([name, run]) => vm.newFunction(name, run));
+    const world = vm.evalCode(WORLD, 'world');
+    vm.setProp(vm.global, HOST, vm.callFunction(world, vm.undefined, ...functions, vm.newNumber(seed)));
+    vm.evalCode(
+      `Object.defineProperty(globalThis, '${HOST}', { writable: false, enumerable: false, configurable: false })`,
+    );
+    program.#run(() => program.#callHost('start', vm.evalCode(source, FILE)));
+    return program;
+  }
+
+  static async restore({ snapshot, now, limits }: EngineRequest & { type: 'restore' }): Promise<Program> {
+    const program = new Program(now, limits);
+    const bytes = inflateRawSync(Buffer.from(snapshot, 'base64'));
+    program.#vm = await QuickJS.restore(QuickJS.deserializeSnapshot(bytes), program.#options());
+    for (const [name, run] of Object.entries(program.#callbacks())) program.#vm.registerHostCallback(name, run);
+    return program;
+  }
+
+  deliver({ id, now, outcome }: EngineRequest & { type: 'deliver' }): void {
+    this.#now = now;
+    this.#run(() => this.#callHost('settle', this.#vm.newString(JSON.stringify({ id, outcome }))));
+  }
+
+  snapshot(): string {
+    return deflateRawSync(QuickJS.serializeSnapshot(this.#vm.snapshot()), { level: 1 }).toString('base64');
+  }
+
+  /** Returns what happened since the last turn. */
+  turn(): EngineReply {
+    const turn = { type: 'turn' as const, calls: this.#calls, logs: this.#logs, cpuMs: this.#cpuMs() };
+    const end = this.#end;
+    this.#calls = [];
+    this.#logs = [];
+    this.#end = undefined;
+    return end === undefined ? turn : { ...turn, end };
+  }
+
+  #options(): QuickJSOptions {
+    const { memoryBytes } = this.#limits;
+    return {
+      // Synchronously, which compiles functions on first use.
+      wasm: new WebAssembly.Module(withMaximum(wasm, memoryBytes + OWN_BYTES)) as QuickJSOptions['wasm'],
+      memoryLimit: memoryBytes,
+      timezoneOffset: 0,
+      // COD-7: time passes only when a result arrives, so that a replay sees the same.
+      wasi: (memory) => ({
+        clock_time_get: (_clock, _precision, result) => {
+          new DataView(memory.buffer).setBigUint64(result, BigInt(Math.round(this.#now)) * 1_000_000n, true);
+          return 0;
+        },
+        random_get: (at, length) => {
+          new Uint8Array(memory.buffer, at, length).fill(0);
+          return 0;
+        },
+        fd_write: () => 8,
+      }),
+      interruptHandler: () => {
+        if (++this.#ticks % TICKS_PER_CHECK === 0 && this.#cpuMs() > this.#limits.cpuMs) exceed('cpu');
+        return false;
+      },
+    };
+  }
+
+  // Arguments come from the world, which passes only strings; a program that finds a way around it stops here.
+  #callbacks(): Record<string, (...args: JSValueHandle[]) => JSValueHandle> {
+    const texts = (args: readonly JSValueHandle[]): string[] => args.map((arg) => (arg.isString ? arg.toString() : ''));
+    return {
+      call: (...args) => {
+        const [id = '', kind = '', name = '', input = ''] = texts(args);
+        if (this.#calls.length >= this.#limits.calls || Number(id) > this.#limits.calls) exceed('calls');
+        this.#calls.push({ id: Number(id), kind: kind as CallKind, name, input: JSON.parse(input) as Json });
+        return this.#vm.undefined;
+      },
+      log: (...args) => {
+        this.#log(texts(args)[0] ?? '');
+        return this.#vm.undefined;
+      },
+      end: (...args) => {
+        this.#end ??= readEnd(JSON.parse(texts(args)[0] ?? '') as RawEnd);
+        return this.#vm.undefined;
+      },
+    };
+  }
+
+  #log(text: string): void {
+    if (this.#logLeft < 0) return;
+    const shown = text.slice(0, this.#logLeft);
+    this.#logLeft -= text.length + 1;
+    if (shown !== '' || text === '') this.#logs.push(shown);
+    if (this.#logLeft < 0) this.#logs.push(CUT);
+  }
+
+  #callHost(name: 'start' | 'settle', argument: JSValueHandle): void {
+    const host = this.#vm.global.getProp(HOST);
+    this.#vm.callFunction(host.getProp(name), this.#vm.undefined, argument).dispose();
+  }
+
+  #run(act: () => void): void {
+    try {
+      act();
+      while (this.#vm.executePendingJobs() > 0);
+    } catch (error) {
+      if (!(error instanceof JSException)) throw error;
+      const { name, message, stack = '' } = error;
+      this.#end ??= readEnd({ error: { name: String(name), message: String(message), stack: String(stack) } });
+    }
+  }
+
+  #cpuMs(): number {
+    const { user, system } = process.cpuUsage(this.#cpu);
+    return (user + system) / 1000;
+  }
+}
+
+type RawEnd =
+  | { readonly value?: Json }
+  | { readonly error: Record<'name' | 'message' | 'stack', string> & { call?: number } };
+
+function readEnd(raw: RawEnd): ProgramEnd {
+  if (!('error' in raw)) return raw;
+  const { stack, ...error } = raw.error;
+  const line = /\bprogram:(\d+)/.exec(stack)?.[1];
+  return { error: line === undefined ? error : { ...error, line: Number(line) } };
+}
+
+function exceed(limit: 'cpu' | 'calls'): never {
+  send({ type: 'limit', limit });
+  process.exit(0);
+}
+
+let program: Program | undefined;
+
+async function handle(request: EngineRequest): Promise<void> {
+  if (request.type === 'snapshot') {
+    send({ type: 'snapshot', snapshot: program!.snapshot() });
+    return;
+  }
+  if (request.type === 'start') program = await Program.start(request);
+  else if (request.type === 'restore') program = await Program.restore(request);
+  else program!.deliver(request);
+  send(program!.turn());
+}
+
+const channel = new Socket({ fd: CHANNEL, readable: true, writable: false });
+const onLine = (line: string): void => {
+  handle(JSON.parse(line) as EngineRequest).catch((error: unknown) => {
+    process.stderr.write(`${String(error)}\n`);
+    process.exit(1);
+  });
+};
+channel.on('data', createLineReader(onLine, MAX_LINE_BYTES));
+for (const event of ['error', 'close', 'end']) channel.on(event, () => process.exit(0));
+send({ type: 'ready', engine: createHash('sha256').update(wasm).update(WORLD).digest('hex').slice(0, 16) });

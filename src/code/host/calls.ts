@@ -1,0 +1,108 @@
+// The calls of a program: names, and results as the program sees them (COD-5, COD-6).
+
+import type { NestedOptions } from '../../core/context.js';
+import { type ErrorValue, isToolError, ToolError, toToolError } from '../../core/error.js';
+import { isRecord, type Json } from '../../core/json.js';
+import { type ToolResult, textOf } from '../../core/result.js';
+import type { Tool } from '../../core/tool.js';
+import { RUN_CODE } from '../../core/view.js';
+import type { EngineCall, Outcome } from '../protocol.js';
+import { resolveName, suggestName } from './names.js';
+import type { Deferred, PerformOptions } from './program.js';
+
+/** A tool that a search found. */
+export interface FoundTool {
+  readonly name: string;
+  readonly signature: string;
+  readonly description: string;
+}
+
+export interface CallsOptions {
+  /** Makes a nested call: same caller, one level deeper. */
+  call(ref: string, input: unknown, options: NestedOptions): Promise<ToolResult>;
+  /** Lists the tools of the caller; `knownOnly`: without starting servers. */
+  list(knownOnly: boolean): Promise<readonly Tool[]>;
+  search(query: string, limit: number): Promise<readonly FoundTool[]>;
+}
+
+const QUERY_RESULT = 'query_result';
+const READ_RESULT = 'read_result';
+const FOUND = 10;
+const MAX_FOUND = 50;
+
+/** Returns the function that makes the calls of a program. */
+export function createCalls(options: CallsOptions) {
+  return async (call: EngineCall, perform: PerformOptions): Promise<Outcome | Deferred> => {
+    try {
+      return await makeCall(call, perform, options);
+    } catch (error) {
+      return toError(call.name, (isToolError(error) ? error : toToolError(error)).toJSON());
+    }
+  };
+}
+
+async function makeCall(
+  { kind, name, input }: EngineCall,
+  { ask, signal, onStart }: PerformOptions,
+  options: CallsOptions,
+): Promise<Outcome | Deferred> {
+  if (kind === 'search') return { value: await search(input, options) };
+  let hasStarted = false;
+  const nested: NestedOptions = {
+    signal,
+    handles: kind !== 'json',
+    deferApproval: !ask,
+    onStart: () => {
+      hasStarted = true;
+      onStart();
+    },
+  };
+  const target = await toTarget(kind, name, input, options);
+  const result = await options.call(target.ref, target.input, nested);
+  const { error } = result;
+  if (error === undefined) return toOutcome(result, kind, await isDeclared(target.ref, options));
+  // A call that asked during its run is not repeated.
+  if (error.code === 'needs_approval' && !hasStarted)
+    return { deferred: new ToolError(error.code, error.message, { hint: error.hint, data: error.data }) };
+  if (error.code !== 'not_found' || kind !== 'call') return toError(target.ref, error);
+  return toError(target.ref, { ...error, hint: suggestName(name, await options.list(true)) });
+}
+
+// The output of a program that happens to be JSON is text, unless its tool has an output schema.
+async function isDeclared(ref: string, { list }: CallsOptions): Promise<boolean> {
+  const tool = (await list(true)).find(({ name }) => name === ref);
+  return tool === undefined || tool.output !== undefined || tool.action.kind !== 'process';
+}
+
+async function toTarget(kind: EngineCall['kind'], name: string, input: Json, { list }: CallsOptions) {
+  if (kind === 'page') return { ref: READ_RESULT, input: { ...(input as object), id: name } };
+  if (kind === 'query') return { ref: QUERY_RESULT, input: { ...(input as object), id: name } };
+  if (kind === 'json') return { ref: QUERY_RESULT, input: { id: name, query: '$' } };
+  if (name === RUN_CODE) {
+    throw new ToolError('invalid_ref', 'a program cannot run programs', { hint: 'call the tools themselves' });
+  }
+  const known = resolveName(name, await list(true));
+  // A server that was never asked for its tools may have it.
+  const isKnown = known !== name || (await list(true)).some((tool) => tool.name === name);
+  return { ref: isKnown ? known : resolveName(name, await list(false)), input };
+}
+
+async function search(input: Json, options: CallsOptions): Promise<Json> {
+  const { query, limit } = isRecord(input) ? input : {};
+  const most = typeof limit === 'number' && limit >= 1 ? Math.min(Math.floor(limit), MAX_FOUND) : FOUND;
+  return (await options.search(String(query ?? ''), most)).map((found) => ({ ...found }));
+}
+
+// COD-6: a handle if the result is large, what the tool declares as structured, otherwise text.
+function toOutcome({ content, structured, meta }: ToolResult, kind: EngineCall['kind'], isDeclared: boolean): Outcome {
+  if (kind === 'json' || (kind === 'query' && meta.handle === undefined))
+    return { value: (isRecord(structured) ? (structured.result as Json) : undefined) ?? null };
+  if (meta.handle !== undefined) return { handle: meta.handle };
+  if (kind === 'call' && structured !== undefined && isDeclared) return { value: structured };
+  const isText = content.every(({ type }) => type === 'text');
+  return { value: isText ? textOf({ content }) : (content as unknown as Json) };
+}
+
+function toError(tool: string, error: ErrorValue): Outcome {
+  return { error: { ...error, tool } };
+}

@@ -1,0 +1,129 @@
+// What `run_code` does: runs a program, or resumes a suspended one (COD-1, COD-10).
+
+import type { ToolContext } from '../core/context.js';
+import { isToolError, ToolError } from '../core/error.js';
+import { formatCaller } from '../core/name.js';
+import type { Output } from '../core/result.js';
+import type { Snapshot } from '../core/snapshot.js';
+import type { CallInternals, Tool } from '../core/tool.js';
+import type { Caller } from '../core/toolbox.js';
+import type { World } from '../core/world.js';
+import { loadCrypto } from '../files/digest.js';
+import { createCalls, type FoundTool } from './host/calls.js';
+import { type Engine, startEngine } from './host/engine.js';
+import { toProgramError } from './host/errors.js';
+import { suspendedError, toOutput, toText } from './host/output.js';
+import { createProgram, type FinishedProgram, type WaitingProgram } from './host/program.js';
+import { createRun, type Run, type RunOptions } from './host/run.js';
+import { toSource } from './host/strip.js';
+import { newProgramId, type SuspendedProgram, type SuspendedPrograms } from './host/suspended.js';
+
+export interface RunCodeOptions {
+  readonly world: World;
+  readonly beforeRun?: (() => void) | undefined;
+  list(caller: Caller, snapshot: Snapshot, knownOnly: boolean): Promise<readonly Tool[]>;
+  search(query: string, limit: number, caller: Caller, snapshot: Snapshot): Promise<readonly FoundTool[]>;
+  /** Opens the suspended programs; undefined if the toolbox keeps no state. */
+  readonly suspended?: () => Promise<SuspendedPrograms>;
+}
+
+interface Asked {
+  readonly code?: string;
+  readonly resume?: string;
+}
+
+/** Returns the function of the tool. */
+export function createRunCode(options: RunCodeOptions) {
+  const { world } = options;
+  return async (asked: Asked, context: ToolContext, internals?: CallInternals): Promise<Output> => {
+    const { caller, snapshot } = internals!;
+    const limits = snapshot.settings.code;
+    const owner = { principal: `${caller.kind} ${formatCaller(caller)}`, workdir: snapshot.workdir };
+    const suspended = await options.suspended?.();
+    const begun = await begin(asked, owner, suspended, world);
+    const run = createRun({ ...begun, limits, suspended, now: world.now });
+    let engine: Engine | undefined;
+    try {
+      engine = await startEngine({ world, limits, beforeRun: options.beforeRun });
+      const ended = await runOn(engine, run, context, internals!, options);
+      return await finish(ended, run, internals!);
+    } catch (error) {
+      run.abandon();
+      if (!isToolError(error)) throw error;
+      return toOutput(run.state, undefined, error);
+    } finally {
+      engine?.kill();
+    }
+  };
+}
+
+async function runOn(
+  engine: Engine,
+  run: Run,
+  context: ToolContext,
+  { caller, snapshot, stream }: CallInternals,
+  { world, list, search }: RunCodeOptions,
+): Promise<FinishedProgram | WaitingProgram> {
+  const program = createProgram({
+    ...run.hooks(engine),
+    engine,
+    limits: snapshot.settings.code,
+    signal: context.signal,
+    now: world.now,
+    perform: createCalls({
+      call: context.toolbox.call,
+      list: (knownOnly) => list(caller, snapshot, knownOnly),
+      search: (query, limit) => search(query, limit, caller, snapshot),
+    }),
+    onLog: (line) => {
+      run.log(line);
+      void stream?.(Buffer.from(`${line}\n`), 'stderr');
+    },
+  });
+  await run.load(program, engine);
+  return program.run();
+}
+
+async function finish(
+  ended: FinishedProgram | WaitingProgram,
+  run: Run,
+  { snapshot, stream }: CallInternals,
+): Promise<Output> {
+  const { state } = run;
+  if ('waiting' in ended) {
+    run.release();
+    const error = run.isDurable() ? suspendedError(state, ended.waiting) : ended.waiting[0]!.error;
+    return toOutput(state, undefined, error);
+  }
+  run.remove();
+  const { end } = ended;
+  if ('error' in end)
+    return toOutput(state, undefined, toProgramError(end.error, state.events, snapshot.settings.code));
+  if (end.value !== undefined) await stream?.(Buffer.from(`${toText(end.value)}\n`), 'stdout');
+  return toOutput(state, end.value);
+}
+
+type Owner = Pick<SuspendedProgram, 'principal' | 'workdir'>;
+
+// The same program of the same caller goes on if it is suspended, like a call that is repeated after its approval.
+async function begin(
+  { code, resume }: Asked,
+  owner: Owner,
+  suspended: SuspendedPrograms | undefined,
+  { now }: World,
+): Promise<Pick<RunOptions, 'program' | 'from'>> {
+  if ((code === undefined) === (resume === undefined)) {
+    throw new ToolError('invalid_input', 'give code, or resume', {
+      hint: 'code is the text of a program; resume is the id of a suspended one, such as p_…',
+    });
+  }
+  const source = code === undefined ? '' : await toSource(code);
+  const id = resume ?? suspended?.find({ ...owner, source });
+  if (id !== undefined) {
+    if (suspended === undefined) throw new ToolError('not_found', `no suspended program ${id}`, { hint: 'give code' });
+    const from = suspended.claim(id, owner.principal);
+    return { program: from.program, from };
+  }
+  const seed = loadCrypto().randomBytes(4).readInt32LE();
+  return { program: { ...owner, id: newProgramId(), source, seed, started: Math.round(now()) } };
+}

@@ -1,0 +1,11 @@
+// Finds the programs that are built beside the library: the tool host, queries, the helper, the engine of programs.
+
+import { existsSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+
+/** Returns the path of a program built next to this one, such as `host/main.js`; from `src/` it is found in `dist/`. */
+export function findEntry(name: string): string {
+  const places = [`../${name}`, `../../dist/${name}`];
+  const files = places.map((place) => fileURLToPath(new URL(place, import.meta.url)));
+  return files.find((file) => existsSync(file)) ?? files[0]!;
+}

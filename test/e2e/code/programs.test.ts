@@ -1,0 +1,264 @@
+// Programs: what they see, what they return, and the doors that run them.
+
+import { describe, expect } from 'vitest';
+import { runCode } from '../../../src/code.js';
+import { estimateTokens } from '../../../src/core/tokens.js';
+import { createToolbox, defineTool } from '../../../src/index.js';
+import { json, wield, wieldProcess } from '../../support/cli.js';
+import { connectStdio, type ProtocolVersion } from '../../support/clients.js';
+import { createProgramWorkspace, MODEL, returned, runAsModel, say } from '../../support/programs.js';
+import { share } from '../../support/share.js';
+import { spec } from '../../support/spec.js';
+import { createWorkspace } from '../../support/workspace.js';
+
+const VERSIONS: readonly ProtocolVersion[] = ['older', 'newer'];
+const CODE = ['--trust', '--mode', 'code'];
+
+describe('the world of a program', () => {
+  const workspace = share(createProgramWorkspace);
+  const toolbox = share(() => workspace().toolbox({ trust: true, mode: 'code' }));
+
+  spec('COD-5 COD-6', 'calls tools by identifier, in parallel, and gets text, JSON and parts', async () => {
+    const typed = defineTool({
+      name: 'typed',
+      description: 'Returns an object.',
+      execute: () => ({ items: [1, 2] }),
+    });
+    const image = defineTool({
+      name: 'image',
+      description: 'Returns an image.',
+      execute: () => ({ content: [{ type: 'image', data: 'AAAA', mimeType: 'image/png' }] }),
+    });
+    const result = await runAsModel(
+      workspace().toolbox({ trust: true, tools: [typed, image] }),
+      `const names: string[] = ['Ada', 'Bob'];
+       interface Typed { items: number[] }
+       const typed = await tools.typed() as Typed;
+       return {
+         hello: await Promise.all(names.map((who) => tools.say_hello({ who }))),
+         exact: await tools['say-hello']({ who: 'Eve' }),
+         count: await tools.count(),
+         typed: typed.items[1],
+         image: (await tools.image())[0].mimeType,
+       };`,
+    );
+    expect(returned(result)).toEqual({
+      hello: ['Hello, Ada', 'Hello, Bob'],
+      exact: 'Hello, Eve',
+      count: '{"n": 3}',
+      typed: 2,
+      image: 'image/png',
+    });
+    expect(result.structured).toMatchObject({ calls: expect.arrayContaining([{ tool: 'say_hello', ran: 'ok' }]) });
+  });
+
+  spec('COD-5 COD-6', 'failed calls throw code and hint, and unknown names suggest the closest', async () => {
+    const tools = ['a-b', 'a_c', 'a:c'].map((name) => defineTool({ name, description: 'x', execute: () => name }));
+    const value = returned(
+      await runAsModel(
+        workspace().toolbox({ trust: true, tools }),
+        `const attempt = async (call: () => Promise<unknown>) => {
+           try { return await call(); }
+           catch (error) { return [error instanceof Error, error.name, error.code, error.hint ?? '', error.tool]; }
+         };
+         return {
+           input: await attempt(() => tools.say_hello({ wo: 'Ada' })),
+           unknown: await attempt(() => tools.say_helo()),
+           failed: await attempt(() => tools.broken()),
+           own: await attempt(() => tools.run_code({ code: '1' })),
+           found: await attempt(() => tools.a_b()),
+           exact: await attempt(() => tools.a_c()),
+           text: await attempt(() => tools.say_hello(() => 1)),
+         };`,
+      ),
+    );
+    expect(value).toEqual({
+      input: [true, 'ToolError', 'invalid_input', expect.stringContaining('who'), 'say-hello'],
+      unknown: [true, 'ToolError', 'not_found', 'did you mean tools.say_hello?', 'say_helo'],
+      failed: [true, 'ToolError', 'tool_failed', expect.any(String), 'broken'],
+      own: [true, 'ToolError', 'invalid_ref', expect.any(String), 'run_code'],
+      found: 'a-b',
+      exact: 'a_c',
+      text: [true, 'TypeError', null, '', null],
+    });
+  });
+
+  spec('COD-5', 'a name that fits two tools is ambiguous', async () => {
+    const tools = ['x-y', 'x:y'].map((name) => defineTool({ name, description: 'x', execute: () => name }));
+    const result = await runAsModel(workspace().toolbox({ tools }), 'return tools.x_y()');
+    expect(result.error).toMatchObject({ code: 'ambiguous', message: expect.stringContaining('tools["x-y"]') });
+  });
+
+  spec('COD-5 COD-6', 'searches for tools, and reads large results by page, query and as a whole', async () => {
+    const value = returned(
+      await runAsModel(
+        toolbox(),
+        `const [found] = await tools.$search('greet', 1);
+         const orders = await tools.orders();
+         const all = await orders.json();
+         return { found, kind: orders.kind, keys: Object.keys(orders), sum: await orders.query('$sum($)'),
+           length: all.length, last: all.at(-1), page: (await orders.page(3)).slice(0, 8), frozen: Object.isFrozen(orders) };`,
+      ),
+    );
+    expect(value).toMatchObject({
+      found: { name: 'say_hello', signature: '({ who: string }): Promise<string>' },
+      kind: 'json',
+      keys: expect.arrayContaining(['id', 'size', 'preview', 'json', 'page', 'query']),
+      sum: (9000 * 9001) / 2,
+      length: 9000,
+      last: 9000,
+      page: '1,2,3,4,',
+      frozen: true,
+    });
+  });
+
+  spec('COD-4', 'returns a value, and shows what was logged up to a limit', async () => {
+    const result = await runAsModel(
+      toolbox(),
+      `console.log('a', { b: 1 }, [2]); console.error(new TypeError('c')); console.log('x'.repeat(9000)); console.log('lost');
+       return { ok: true };`,
+    );
+    const { value, logs } = result.structured as { value: unknown; logs: string[] };
+    expect(value).toEqual({ ok: true });
+    expect(logs.slice(0, 2)).toEqual(['a {"b":1} [2]', 'TypeError: c']);
+    expect(logs.join('').length).toBeLessThan(8100);
+    expect(logs.at(-1)).toBe('[more output was cut]');
+    expect(returned(await runAsModel(toolbox(), 'tools.count()'))).toBe(undefined);
+  });
+
+  spec('COD-4', 'errors name the line; calls that were not awaited end too', async () => {
+    const codeOf = async (code: string) => (await runAsModel(toolbox(), code)).error;
+    expect(await codeOf('\n\nundefined.x')).toMatchObject({
+      code: 'tool_failed',
+      message: expect.stringMatching(/TypeError.*\(line 3\)$/),
+    });
+    expect(await codeOf('const a: = 1')).toMatchObject({ code: 'invalid_input', data: { line: 1 } });
+    expect(await codeOf('import fs from "fs"')).toMatchObject({ code: 'invalid_input' });
+    expect(await codeOf('await new Promise(() => {})')).toMatchObject({ message: expect.stringContaining('never') });
+    expect(await codeOf('await tools.broken()')).toMatchObject({ code: 'tool_failed', data: { exitCode: 3 } });
+    const late = await runAsModel(toolbox(), 'void tools.broken(); return 1');
+    expect(returned(late)).toBe(1);
+    expect((late.structured as { logs: string[] }).logs[0]).toContain('broken failed after the program had ended');
+    expect(await codeOf('return 1n')).toMatchObject({
+      code: 'tool_failed',
+      message: expect.stringContaining('BigInt'),
+    });
+  });
+
+  spec('COD-7', 'time is that of the last result, random numbers come from a recorded seed', async () => {
+    let now = 1_700_000_000_000;
+    const tick = defineTool({
+      name: 'tick',
+      description: 'A minute passes.',
+      execute: () => {
+        now += 60_000;
+        return 'ok';
+      },
+    });
+    const result = await runAsModel(
+      workspace().toolbox({ tools: [tick], now: () => now }),
+      `const before = [Date.now(), new Date().getTimezoneOffset()];
+       for (let i = 0; i < 1e5; i++);
+       const same = Date.now();
+       await tools.tick();
+       return [before, same, Date.now(), Math.random() !== Math.random()];`,
+    );
+    expect(returned(result)).toEqual([[1_700_000_000_000, 0], 1_700_000_000_000, 1_700_000_060_000, true]);
+    expect(result.structured).toMatchObject({ program: { seed: expect.any(Number), started: 1_700_000_000_000 } });
+  });
+});
+
+describe('doors', () => {
+  for (const protocol of VERSIONS) {
+    spec('COD-1 COD-5', `code mode shows five tools (${protocol} protocol)`, async () => {
+      const client = await connectStdio(createProgramWorkspace(), protocol, CODE);
+      const { tools } = await client.listTools();
+      expect(tools.map(({ name }) => name).sort()).toEqual([
+        'describe_tool',
+        'query_result',
+        'read_result',
+        'run_code',
+        'search_tools',
+      ]);
+      expect(estimateTokens(JSON.stringify(tools))).toBeLessThan(700);
+      const found = await say(client, 'search_tools', { queries: ['greet someone'] });
+      expect(found.text.split('\n')[0]).toMatch(/^tools\.say_hello\(\{ who: string \}\): Promise<string> — /);
+      const ran = await say(client, 'run_code', { code: 'return tools.say_hello({ who: "Ada" })' });
+      expect(ran).toEqual({ text: 'Hello, Ada', error: undefined });
+      const wrong = await say(client, 'run_code', { code: 'return tools.say_hello({ wo: "Ada" })' });
+      expect(wrong.error).toMatchObject({ code: 'invalid_input' });
+      expect((await say(client, 'run_code', {})).error).toMatchObject({ message: 'give code, or resume' });
+      const large = await say(client, 'run_code', { code: 'return (await tools.orders()).json()' });
+      expect(large.text).toContain('r_');
+      await expect(client.callTool({ name: 'call_tool', arguments: { name: 'count' } })).rejects.toThrow();
+    });
+  }
+
+  spec('COD-1', 'other modes have no run_code, and a rule can deny it', async () => {
+    const workspace = createProgramWorkspace();
+    for (const mode of ['all', 'search'] as const) {
+      const toolbox = workspace.toolbox({ mode });
+      expect((await toolbox.list({ caller: MODEL })).map(({ name }) => name)).not.toContain('run_code');
+      expect((await toolbox.call('run_code', { code: '1' }, { caller: MODEL })).error?.code).toBe('not_found');
+    }
+    workspace.config('mode = "code"\nallowed-tools = "* run_code($deny)"\n');
+    const denied = await workspace.toolbox().call('run_code', { code: 'return 1' }, { caller: MODEL });
+    expect(denied.error).toMatchObject({ code: 'denied' });
+  });
+
+  spec('COD-1', 'wield run prints the value to stdout and logs to stderr', async () => {
+    const workspace = createProgramWorkspace();
+    workspace.write('hello.ts', 'console.log("to you"); const who: string = "Ada"; return tools.say_hello({ who });');
+    const run = await wield(workspace, ['run', 'hello.ts']);
+    expect(run).toMatchObject({ status: 0, stdout: 'Hello, Ada\n', stderr: 'to you\n' });
+    const printed = json(await wield(workspace, ['run', 'hello.ts', '--json']));
+    expect(printed).toMatchObject({ ok: true, structured: { value: 'Hello, Ada', logs: ['to you'] } });
+    const piped = await wieldProcess(workspace, ['run', '-'], { stdin: 'return tools.say_helo({})' });
+    expect(piped).toMatchObject({ status: 3, stderr: expect.stringContaining('did you mean tools.say_hello?') });
+    expect(await wield(workspace, ['run', 'missing.ts'])).toMatchObject({ status: 8 });
+    expect(await wield(workspace, ['run'])).toMatchObject({ status: 2 });
+  });
+
+  spec('COD-1 COD-8', 'runCode works with tools defined in code, for any caller', async () => {
+    const add = defineTool({
+      name: 'add',
+      description: 'Adds.',
+      inputSchema: { type: 'object', properties: { a: { type: 'number' }, b: { type: 'number' } } },
+      execute: ({ a, b }: { a: number; b: number }) => a + b,
+    });
+    const toolbox = createToolbox({ tools: [add] });
+    for (const caller of [undefined, MODEL]) {
+      const result = await runCode(toolbox, 'return tools.add({ a: 1, b: await tools.add({ a: 2, b: 3 }) })', {
+        caller,
+      });
+      expect(returned(result)).toBe(6);
+    }
+    expect((await toolbox.list()).map(({ name }) => name)).toEqual(['add']);
+    await toolbox.close();
+  });
+
+  spec('COD-8 OBS-1', 'calls of a program are recorded with the same caller, below run_code', async () => {
+    const workspace = createProgramWorkspace();
+    const toolbox = workspace.toolbox({ trust: true, mode: 'code' });
+    const parents: (string | undefined)[] = [];
+    const ids: string[] = [];
+    toolbox.on((event) => {
+      if (event.type !== 'end') return;
+      if (event.ref === 'run_code') ids.push(event.call);
+      else parents.push(event.parent);
+    });
+    await runAsModel(toolbox, 'await tools.say_hello({ who: "a" }); await tools.count();');
+    expect(parents).toEqual([ids[0], ids[0]]);
+    const { records } = json(await wield(workspace, ['audit', '--json']));
+    expect(records).toHaveLength(3);
+    expect(new Set(records.map(({ caller }: { caller: unknown }) => JSON.stringify(caller))).size).toBe(1);
+  });
+});
+
+spec('COD-3', 'limits are set in the configuration, and a project can only lower them', async () => {
+  const workspace = createWorkspace();
+  workspace.config('[code]\ncalls = 3\n');
+  workspace.write('.agents/config.toml', '[code]\ncalls = 9\nparallel = 2\n');
+  const { settings } = workspace.toolbox().state.configuration();
+  expect(settings.code).toMatchObject({ calls: 3, parallel: 2, cpuMs: 5000, memoryBytes: 64 * 1024 ** 2 });
+});
