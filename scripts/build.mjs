@@ -128,7 +128,7 @@ async function writeBinary(fileOf, { isTraced = false } = {}) {
   const hash = build.digest('hex').slice(0, 16);
   for (const [name, text] of texts) {
     // Running commands must not load files of another build.
-    const stamped = text.replace(/require\("\.\/([\w.-]+)\.cjs"\)/g, `require("./$1-${hash.slice(0, 8)}.cjs")`);
+    const stamped = text.replace(/require\("\.\/([\w@.-]+)\.cjs"\)/g, `require("./$1-${hash.slice(0, 8)}.cjs")`);
     const file = STABLE.has(name) ? name : name.replace('.cjs', `-${hash.slice(0, 8)}.cjs`);
     writeFileSync(`${directory}/${file}`, toAscii(isTraced ? stamped : minify(name, stamped)));
   }
