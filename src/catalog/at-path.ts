@@ -16,6 +16,8 @@ export interface FindOptions {
   readonly snapshot: Snapshot;
   /** Finds listed tools only, by any reference: for models. */
   readonly visibleOnly?: boolean;
+  /** With `visibleOnly`: finds tools for MCP Apps too. */
+  readonly apps?: boolean;
   /** Finds hidden tools too, but not built-in tools that are not offered. */
   readonly offeredOnly?: boolean;
   /** Built-in tools, or groups of them, that are visible as well. */

@@ -159,7 +159,7 @@ function createReach(options: FinderOptions) {
     !builtin.includes(tool) || isRequested(tool, offer) || offered(tool, list(snapshot).skills, snapshot) !== 'none';
 
   const isInReach = (tool: Tool, reach: FindOptions): boolean =>
-    !(reach.visibleOnly && tool.traits.hidden) &&
+    !(reach.visibleOnly && tool.traits.hidden && !(reach.apps && tool.traits.app)) &&
     !((reach.visibleOnly || reach.offeredOnly) && !isOffered(tool, reach)) &&
     !(reach.namedOnly && reach.mayName?.(tool) === false);
 

@@ -22,12 +22,15 @@ export function toResourceName(uri: string): string {
 const APP_SCHEME = 'ui://';
 const PUBLIC = /^(mcp|ui):\/\/([^/?#]+)\/(.+)$/s;
 
+/** Whether a URI is that of a page of an MCP App. */
+export function isPage(uri: string): boolean {
+  return /^ui:\/\//i.test(uri);
+}
+
 /** Returns the URI of a server's resource for clients. MCP Apps keep their scheme, with the server as authority. */
 export function toPublicUri(server: string, uri: string): string {
   const authority = encodeURIComponent(server);
-  return uri.startsWith(APP_SCHEME)
-    ? `${APP_SCHEME}${authority}/${uri.slice(APP_SCHEME.length)}`
-    : `mcp://${authority}/${uri}`;
+  return isPage(uri) ? `${APP_SCHEME}${authority}/${uri.slice(APP_SCHEME.length)}` : `mcp://${authority}/${uri}`;
 }
 
 /** Reverses `toPublicUri`; undefined for other URIs. */

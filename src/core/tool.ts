@@ -186,6 +186,8 @@ export interface Traits {
   /** Normalized (RES-30). */
   readonly tags: readonly string[];
   readonly hidden: boolean;
+  /** Only for MCP Apps: hidden, except from clients that show them (RSC-20). */
+  readonly app?: true;
   readonly terminal: boolean;
   /** Hints of the author: displayed, but never a reason to allow more (TOOL-5). */
   readonly readOnly?: boolean;

@@ -25,6 +25,8 @@ export interface Caller {
   readonly name?: string;
   /** The session whose large results it can read; by default that of the toolbox (CTX-3). */
   readonly session?: string;
+  /** Whether the client shows MCP Apps, whose tools it may list and call (RSC-20). */
+  readonly apps?: boolean;
 }
 
 export interface Verdict {

@@ -7,9 +7,10 @@ import { formatError } from '../core/model-text.js';
 import { decodeName } from '../core/name.js';
 import { isFailedOutput, type ToolResult } from '../core/result.js';
 import type { CallOptions, Toolbox } from '../core/toolbox.js';
+import { resolveAppTool, showsApps } from './apps.js';
 import type { InputRequiredResult } from './input-request.js';
 import { createInteractiveCalls, type InteractiveCalls } from './interactive-calls.js';
-import { type LiveListing, MODEL } from './listing.js';
+import { APP_HOST, type LiveListing, MODEL } from './listing.js';
 import { ERROR, type Params, RequestError } from './message.js';
 import { type RequestContext, readTraceParent, toLogListener, toProgressListener } from './request-context.js';
 import { type CallResult, projectResult, toCallResult } from './result.js';
@@ -38,7 +39,8 @@ export interface ToolCallsOptions {
 export function createToolCalls({ toolbox, listing, ready }: ToolCallsOptions): ToolCalls {
   const interactive = createInteractiveCalls();
   const serve: ToolCalls['serve'] = (session, context, id, input, run) => {
-    const caller = { ...MODEL, session, name: context.clientName };
+    const client = { session, name: context.clientName };
+    const caller = { ...(showsApps(context.capabilities) ? APP_HOST : MODEL), ...client };
     const [trace, onLog] = [readTraceParent(context), toLogListener(context)];
     return interactive.serve({
       context,
@@ -55,17 +57,18 @@ export function createToolCalls({ toolbox, listing, ready }: ToolCallsOptions): 
     async call(session, params, context) {
       const listed = params.name as string;
       const known = listing.newest() ?? (await listing.known());
-      const name = known.names.get(listed) ?? decodeName(listed);
+      const asked = known.names.has(listed) ? listed : (resolveAppTool(known.appTools, listed, context) ?? listed);
+      const name = known.names.get(asked) ?? decodeName(asked);
       const input = params.arguments ?? {};
       const outcome = await serve(session, context, name, input as Json, (options) =>
         toolbox.call(name, input, options),
       );
       if ('resultType' in outcome) return outcome;
       // This call may have been the first to connect to the tool's upstream server.
-      const { names, outputs, structured } = known.names.has(listed) ? known : await listing.rereadKnown();
-      if (outcome.error !== undefined && !names.has(listed)) rejectUnknown(outcome.error);
-      const schema = outputs.get(listed);
-      const mayBeInText = !structured.has(listed) && !isFailedOutput(outcome.structured);
+      const { names, outputs, structured } = known.outputs.has(asked) ? known : await listing.rereadKnown();
+      if (outcome.error !== undefined && !names.has(asked)) rejectUnknown(outcome.error);
+      const schema = outputs.get(asked);
+      const mayBeInText = !structured.has(asked) && !isFailedOutput(outcome.structured);
       // A client that does not know an output schema needs no structured content beside a handle.
       const withStructured =
         !mayBeInText &&

@@ -3,6 +3,7 @@
 import type { ElicitAnswer } from '../core/elicit.js';
 import { isRecord } from '../core/json.js';
 import type { Toolbox } from '../core/toolbox.js';
+import { showsApps } from './apps.js';
 import { createToolCalls, type ToolCalls } from './calls.js';
 import { readIdentity, type ServerIdentity } from './identity.js';
 import { createLiveListing, type LiveListing } from './listing.js';
@@ -86,7 +87,8 @@ export function createLane(toolbox: Toolbox, options: LaneOptions): Lane {
   ): Promise<string | Buffer | undefined> => {
     const { method, params } = message;
     if (method === 'tools/call') return call(message, peer, running);
-    if (method === 'tools/list') return pages.read(params?.cursor as string | undefined, peer.isNewer);
+    if (method === 'tools/list')
+      return pages.read(params?.cursor as string | undefined, peer.isNewer, showsApps(capabilitiesOf(params, peer)));
     if (method === 'ping') return '{}';
     const identity = await readIdentity(toolbox, options.version);
     return JSON.stringify(
@@ -139,7 +141,7 @@ export class LaneRequest implements RequestContext {
   }
 
   get capabilities(): unknown {
-    return this.isNewer ? this.meta?.[META.capabilities] : this.#peer.initialized?.capabilities;
+    return capabilitiesOf(this.#params, this.#peer);
   }
 
   get clientName(): string | undefined {
@@ -181,6 +183,10 @@ export class LaneRequest implements RequestContext {
     this.isCancelled = true;
     this.#controller?.abort(reason);
   }
+}
+
+function capabilitiesOf(params: Params | undefined, { isNewer, initialized }: Peer): unknown {
+  return isNewer ? metaOf(params)?.[META.capabilities] : initialized?.capabilities;
 }
 
 function readState({ requestState }: Params, calls: ToolCalls): RequestState | undefined {

@@ -6,6 +6,7 @@ import { type ParamHeader, readParamHeaders } from '../core/param-headers.js';
 import { needsTrust, type Tool } from '../core/tool.js';
 import type { Caller, Toolbox } from '../core/toolbox.js';
 import { CALL_TOOL } from '../core/view.js';
+import { type AppTools, collectAppTools } from './apps.js';
 
 export interface ListedTool {
   readonly name: string;
@@ -20,6 +21,9 @@ export interface ListedTool {
 export interface Listing {
   /** In the toolbox's order, which is the same on every machine. */
   readonly tools: readonly ListedTool[];
+  /** With the tools for MCP Apps, for clients that show them. */
+  readonly withApps: readonly ListedTool[];
+  readonly appTools: AppTools;
   /** Maps protocol names to tool names. */
   readonly names: ReadonlyMap<string, string>;
   readonly outputs: ReadonlyMap<string, ListedTool['outputSchema']>;
@@ -31,6 +35,8 @@ export interface Listing {
 
 // Without a client name: rules do not depend on it, so every client gets the same listing (POL-8).
 export const MODEL: Caller = { kind: 'model', door: 'mcp' };
+// Sees the tools for MCP Apps too.
+export const APP_HOST: Caller = { ...MODEL, apps: true };
 // The protocol's limit.
 export const MAX_NAME_LENGTH = 128;
 
@@ -39,12 +45,12 @@ export const MAX_NAME_LENGTH = 128;
 function createListingReader(toolbox: Toolbox) {
   let last: { tools: readonly Tool[]; trusted: boolean; listing: Listing } | undefined;
   return async (knownOnly = false): Promise<Listing> => {
-    const tools = await toolbox.list({ caller: MODEL, knownOnly });
+    const tools = await toolbox.list({ caller: APP_HOST, knownOnly });
     const { trusted } = toolbox.workspace;
     if (last !== undefined && last.trusted === trusted && isSameList(last.tools, tools)) return last.listing;
     const next = toListing(tools, trusted);
     // A file may have been read again without a change.
-    const same = last !== undefined && JSON.stringify(last.listing.tools) === JSON.stringify(next.tools);
+    const same = last !== undefined && JSON.stringify(last.listing.withApps) === JSON.stringify(next.withApps);
     const listing = same ? last!.listing : next;
     last = { tools, trusted, listing };
     return listing;
@@ -66,6 +72,7 @@ function toListing(tools: readonly Tool[], trusted: boolean): Listing {
     MAX_NAME_LENGTH,
   );
   const listed: ListedTool[] = [];
+  const forApps = new Set<string>();
   const structured = new Set<string>();
   const headers = new Map<string, readonly ParamHeader[]>();
   for (const tool of tools) {
@@ -76,11 +83,14 @@ function toListing(tools: readonly Tool[], trusted: boolean): Listing {
     if (declared === undefined) continue;
     if (declared.length > 0) headers.set(name, declared);
     listed.push(toListedTool(tool, name, trusted));
+    if (tool.traits.app === true) forApps.add(name);
     if (tool.output !== undefined || tool.origin.owner === 'upstream' || tool.name === CALL_TOOL) structured.add(name);
   }
   return {
-    tools: listed,
-    names: decode,
+    tools: forApps.size === 0 ? listed : listed.filter(({ name }) => !forApps.has(name)),
+    withApps: listed,
+    appTools: collectAppTools(tools, ({ name }) => encode.get(name)),
+    names: forApps.size === 0 ? decode : new Map([...decode].filter(([name]) => !forApps.has(name))),
     outputs: new Map(listed.map((tool) => [tool.name, tool.outputSchema])),
     structured,
     headers,

@@ -5,6 +5,7 @@ import type { Json } from '../core/json.js';
 import { formatError } from '../core/model-text.js';
 import type { ToolResult } from '../core/result.js';
 import type { CallOptions, Toolbox } from '../core/toolbox.js';
+import { resolveAppUri } from './apps.js';
 import { MODEL } from './listing.js';
 import { ERROR, RequestError } from './message.js';
 import { pageAt } from './pages.js';
@@ -46,7 +47,8 @@ export function registerOffers({ server, toolbox, serve }: OfferHandlers): void 
     const all = (await resources(true)).map(({ uri, fields }) => ({ ...fields, uriTemplate: uri }));
     return list(all, params?.cursor, 'resourceTemplates') as never;
   });
-  server.setRequestHandler('resources/read', async ({ params: { uri } }, context) => {
+  server.setRequestHandler('resources/read', async ({ params }, context) => {
+    const uri = resolveAppUri(params.uri, context.mcpReq._meta);
     const outcome = await serve(context, `resource:${uri}`, {}, (options) => toolbox.resources.read(uri, options));
     if ('resultType' in outcome) return outcome as never;
     assertOk(outcome, { uri });

@@ -11,8 +11,8 @@ export interface Page {
 }
 
 export interface ListingPages {
-  /** Returns the result of `tools/list` as JSON. Throws a `RequestError`. */
-  read(cursor: string | undefined, isNewer: boolean): Promise<Buffer>;
+  /** Returns the result of `tools/list` as JSON, for a client that may show MCP Apps. Throws a `RequestError`. */
+  read(cursor: string | undefined, isNewer: boolean, withApps: boolean): Promise<Buffer>;
 }
 
 /** Clients may cache the listing for this long if they have no subscription. */
@@ -35,14 +35,15 @@ export function pageAt(cursor: string | undefined, length: number): Page {
 export function createListingPages(listing: LiveListing, info: object): ListingPages {
   const bytes = new WeakMap<Listing, Map<string, Buffer>>();
   return {
-    async read(cursor, isNewer) {
+    async read(cursor, isNewer, withApps) {
       // All pages of a client come from one listing if possible.
       const listed = (cursor === undefined ? undefined : listing.newest()) ?? (await listing.read());
-      const page = pageAt(cursor, listed.tools.length);
+      const tools = withApps ? listed.withApps : listed.tools;
+      const page = pageAt(cursor, tools.length);
       const pages = bytes.get(listed) ?? new Map<string, Buffer>();
       bytes.set(listed, pages);
-      const key = `${page.from} ${isNewer}`;
-      const known = pages.get(key) ?? Buffer.from(JSON.stringify(toResult(listed, page, isNewer, info)));
+      const key = `${page.from} ${isNewer} ${tools === listed.tools}`;
+      const known = pages.get(key) ?? Buffer.from(JSON.stringify(toResult(tools, page, isNewer, info)));
       // Cursors can name any position, but only those that a page announced are kept.
       if (page.from % PAGE_SIZE === 0) pages.set(key, known);
       return known;
@@ -50,7 +51,7 @@ export function createListingPages(listing: LiveListing, info: object): ListingP
   };
 }
 
-function toResult({ tools }: Listing, { from, to, nextCursor }: Page, isNewer: boolean, info: object): object {
+function toResult(tools: Listing['tools'], { from, to, nextCursor }: Page, isNewer: boolean, info: object): object {
   const page = tools.slice(from, to);
   if (isNewer)
     return { tools: page, nextCursor, resultType: 'complete', ...CACHE_HINT, _meta: { [META.server]: info } };

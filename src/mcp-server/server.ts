@@ -5,6 +5,7 @@ import { CfWorkerJsonSchemaValidator } from '@modelcontextprotocol/server/valida
 import type { ElicitAnswer } from '../core/elicit.js';
 import { isRecord } from '../core/json.js';
 import type { Toolbox } from '../core/toolbox.js';
+import { showsApps } from './apps.js';
 import { readIdentity } from './identity.js';
 import { ANSWER_TIMEOUT_MS } from './interactive-calls.js';
 import type { Lane, LaneOptions } from './lane.js';
@@ -27,8 +28,9 @@ export function createMcpServers(
   { listing, calls }: Pick<Lane, 'listing' | 'calls'>,
   options: Pick<McpServerOptions, 'version' | 'onError'>,
 ): McpServers {
-  const list = async (cursor: string | undefined) => {
-    const { tools } = await listing.read();
+  const list = async (cursor: string | undefined, { capabilities }: RequestContext) => {
+    const { tools: forModels, withApps } = await listing.read();
+    const tools = showsApps(capabilities) ? withApps : forModels;
     const { from, to, nextCursor } = pageAt(cursor, tools.length);
     return { tools: tools.slice(from, to) as never, nextCursor };
   };
@@ -44,7 +46,9 @@ export function createMcpServers(
         jsonSchemaValidator: new CfWorkerJsonSchemaValidator(),
       });
       server.onerror = options.onError;
-      server.setRequestHandler('tools/list', ({ params }) => list(params?.cursor));
+      server.setRequestHandler('tools/list', ({ params }, context) =>
+        list(params?.cursor, toRequestContext(server, context)),
+      );
       server.setRequestHandler(
         'tools/call',
         ({ params }, context) => calls.call(session, params, toRequestContext(server, context)) as never,

@@ -33,6 +33,7 @@ export function findTool(
   const reach = {
     snapshot,
     visibleOnly: isModel && named === 'by-caller',
+    apps: caller.apps === true,
     offeredOnly: isModel,
     offer,
     // Called for hints only (POL-8).

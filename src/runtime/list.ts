@@ -24,7 +24,9 @@ export async function listTools(
   const isModel = caller.kind === 'model';
   const all = isModel ? [...listing.tools, ...listing.forModels] : listing.tools;
   const { tools } = splitDenied(all, caller, snapshot.policy, above(cascade, listing.skills, snapshot));
-  const visible = tools.filter((tool) => (hidden || !tool.traits.hidden) && !(isModel && isPlainText(tool)));
+  const isVisible = ({ traits }: Tool): boolean =>
+    hidden || !traits.hidden || (caller.apps === true && traits.app === true);
+  const visible = tools.filter((tool) => isVisible(tool) && !(isModel && isPlainText(tool)));
   if (!isModel) return visible;
   const { results, view } = snapshot.settings;
   return toFaces(results.schemas ? visible : visible.map(withoutOutput), view);

@@ -28,6 +28,8 @@ const METHODS = {
   'prompts/list': () => ({ prompts: offers().prompts ?? [] }),
   'tools/call': ({ name }) => {
     write({ method: 'notifications/message', params: { level: 'info', data: `called ${name}`, logger: 'own' } });
+    const { result } = offers();
+    if (result !== undefined) return result;
     return {
       content: [
         { type: 'resource_link', uri: 'notes://linked', name: 'linked' },
@@ -39,6 +41,9 @@ const METHODS = {
   'resources/read': ({ uri }) => {
     log(`read ${uri}`);
     if (uri.includes('missing')) throw { code: -32002, message: 'no such note' };
+    const listed = (offers().resources ?? []).find((one) => one.uri === uri);
+    if (listed?.mimeType?.startsWith('text/html') && offers().prompts === undefined)
+      return { contents: [{ uri, mimeType: listed.mimeType, text: `<p>${uri}</p>` }] };
     return { contents: [{ uri, mimeType: 'text/plain', text: `content of ${uri}` }] };
   },
   'prompts/get': ({ name, arguments: given }) => ({

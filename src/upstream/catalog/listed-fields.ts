@@ -1,7 +1,7 @@
 // Fields of an upstream definition that clients get as they are, unless they are too large or contain invisible characters.
 
 import { isRecord, type Json, type JsonObject } from '../../core/json.js';
-import { toPublicUri } from '../../core/resource.js';
+import { isPage, toPublicUri } from '../../core/resource.js';
 import { formatBytes, sanitize } from '../../core/text.js';
 import type { RemoteTool, ServerEntry } from '../../core/upstream.js';
 
@@ -39,10 +39,20 @@ export function readListed(
   return kept.length === 0 ? undefined : (Object.fromEntries(kept) as JsonObject);
 }
 
+type Named = Pick<ServerEntry, 'name' | 'prefix'>;
+
+/**
+ * Returns the URI of a server's resource for clients. A page of an MCP App has its server as authority even if the
+ * server keeps its names, so that no server can name the page of another (RSC-21).
+ */
+export function toServerUri({ name, prefix }: Named, uri: string): string {
+  return prefix === false && !isPage(uri) ? uri : toPublicUri(name, uri);
+}
+
 /** Rewrites the page of an MCP App in `_meta`, so that clients can read it. */
-export function toPublicMeta(meta: Json, { name, prefix }: Pick<ServerEntry, 'name' | 'prefix'>): Json {
-  if (prefix === false || !isRecord(meta)) return meta;
-  const rewrite = (uri: unknown): unknown => (typeof uri === 'string' ? toPublicUri(name, uri) : uri);
+export function toPublicMeta(meta: Json, server: Named): Json {
+  if (!isRecord(meta)) return meta;
+  const rewrite = (uri: unknown): unknown => (typeof uri === 'string' ? toServerUri(server, uri) : uri);
   const { ui } = meta;
   return {
     ...meta,

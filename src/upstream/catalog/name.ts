@@ -2,9 +2,10 @@
 
 import { isToolName } from '../../core/name.js';
 import { toPromptName } from '../../core/prompt.js';
-import { toPublicUri, toResourceName } from '../../core/resource.js';
+import { toResourceName } from '../../core/resource.js';
 import type { RemoteTool, ServerEntry } from '../../core/upstream.js';
 import { hashTexts } from '../../files/digest.js';
+import { toServerUri } from './listed-fields.js';
 
 const MAX_NAME = 64;
 const CUT_NAME = 55;
@@ -24,7 +25,7 @@ export function toOfferedName({ name: server, prefix }: ServerEntry, { name, off
   if (offers === undefined) return own && isToolName(name) ? name : toToolName(server, name);
   if (offers === 'prompt') return toPromptName(own ? name : toToolName(server, name));
   if (offers === 'instructions') return `instructions:${server}`;
-  return toResourceName(own ? name : toPublicUri(server, name));
+  return toResourceName(toServerUri({ name: server, prefix }, name));
 }
 
 type NamedOffer = Pick<RemoteTool, 'name' | 'offers'>;

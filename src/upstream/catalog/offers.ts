@@ -3,13 +3,14 @@
 import type { JsonObject } from '../../core/json.js';
 import type { OfferSource } from '../../core/offers.js';
 import { type Prompt, toPromptName } from '../../core/prompt.js';
-import { matchTemplate, parsePublicUri, type Resource, toPublicUri, toResourceName } from '../../core/resource.js';
+import { isPage, matchTemplate, parsePublicUri, type Resource, toResourceName } from '../../core/resource.js';
 import type { Snapshot } from '../../core/snapshot.js';
 import type { RemoteAction, Tool } from '../../core/tool.js';
 import type { ServerEntry } from '../../core/upstream.js';
 import { createJsonSchema } from '../../schema/json.js';
 import type { ServerSubscriptions } from '../connection/subscriptions.js';
 import type { UpstreamFormat } from './format.js';
+import { toServerUri } from './listed-fields.js';
 import type { ServerOffer, ServerTools } from './server-tools.js';
 
 export interface UpstreamOffersOptions {
@@ -31,31 +32,20 @@ export function createUpstreamOffers({ format, describe, follow }: UpstreamOffer
       );
   const publicId = (server: ServerEntry, { kind, id, shown }: ServerOffer): string => {
     if (kind === 'prompt') return shown.name.slice(toPromptName('').length);
-    return server.prefix === false ? id : toPublicUri(server.name, id);
+    return toServerUri(server, id);
   };
 
-  // The server of a URI, and the URI there. One that keeps names is asked for any URI that no other has.
-  const locate = (uri: string, snapshot: Snapshot) => {
-    const listed = format.listed(snapshot).filter(({ found }) => found.listing.capabilities?.resources !== undefined);
-    const own = parsePublicUri(uri);
-    const prefixed = own && listed.find(({ server }) => server.name === own.server);
-    if (prefixed !== undefined) return { ...prefixed, uri: own!.uri };
-    const keeping = listed.filter(({ server }) => server.prefix === false);
-    const kept = keeping.find(({ found }) => findListed(found, uri) !== undefined) ?? keeping[0];
-    return kept && { ...kept, uri };
-  };
-
+  const locate = createLocate(format);
   const findResource = (uri: string, snapshot: Snapshot): Tool | undefined => {
     const at = locate(uri, snapshot);
     if (at === undefined) return undefined;
     const offer = findListed(at.found, at.uri);
     if (offer?.kind === 'resource') return offer.tool;
-    // Rules match the URI that is read, not the template.
-    if (offer !== undefined) {
-      const action = { ...(offer.tool.action as RemoteAction), uri: at.uri };
-      return { ...offer.tool, name: toResourceName(uri), action, input: NONE };
-    }
-    return { ...describe(at.server, at.uri), name: toResourceName(uri) };
+    // Rules match the URI that is read, not the template, and in one spelling only.
+    const name = toResourceName(toServerUri(at.server, at.uri));
+    if (offer === undefined) return { ...describe(at.server, at.uri), name };
+    const action = { ...(offer.tool.action as RemoteAction), uri: at.uri };
+    return { ...offer.tool, name, action, input: NONE };
   };
 
   return {
@@ -108,4 +98,23 @@ function findListed(found: ServerTools, uri: string): ServerOffer | undefined {
     found.offers.find(({ kind, id }) => kind === 'resource' && id === uri) ??
     found.offers.find(({ kind, id }) => kind === 'template' && matchTemplate(id)(uri))
   );
+}
+
+// The server of a URI, and the URI there. One that keeps names is asked for any URI that no other has.
+function createLocate(format: UpstreamFormat) {
+  return (uri: string, snapshot: Snapshot) => {
+    const listed = format.listed(snapshot).filter(({ found }) => found.listing.capabilities?.resources !== undefined);
+    const own = parsePublicUri(uri);
+    const prefixed = own && listed.find(({ server }) => server.name === own.server);
+    if (prefixed !== undefined) return { ...prefixed, uri: own!.uri };
+    // An app names resources of its own server as that server does.
+    const listing = listed.filter(({ found }) =>
+      found.offers.some(({ kind, id }) => kind === 'resource' && id === uri),
+    );
+    if (listing.length === 1) return { ...listing[0]!, uri };
+    if (isPage(uri)) return undefined;
+    const keeping = listed.filter(({ server }) => server.prefix === false);
+    const kept = keeping.find(({ found }) => findListed(found, uri) !== undefined) ?? keeping[0];
+    return kept && { ...kept, uri };
+  };
 }

@@ -124,6 +124,7 @@ function readTraits({ title, annotations = {}, _meta }: RemoteTool, server: Serv
     group: toPrefix(server.name).slice(0, -1),
     tags: [],
     hidden: isForAppsOnly(_meta),
+    ...(isForAppsOnly(_meta) ? { app: true } : {}),
     terminal: false,
     readOnly: flag('readOnlyHint'),
     destructive: flag('destructiveHint'),

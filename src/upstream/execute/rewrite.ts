@@ -1,14 +1,12 @@
 // Rewrites the URIs of a server's resources in what it returns, so that the client can read them here.
 
 import { isRecord, type Json } from '../../core/json.js';
-import { toPublicUri } from '../../core/resource.js';
 import type { Output, Part } from '../../core/result.js';
 import type { ServerEntry } from '../../core/upstream.js';
-import { toPublicMeta } from '../catalog/listed-fields.js';
+import { toPublicMeta, toServerUri } from '../catalog/listed-fields.js';
 
-/** Rewrites links, embedded resources and pages of MCP Apps; a server that keeps its names returns them unchanged. */
+/** Rewrites links, embedded resources and pages of MCP Apps. Contents stay as they are. */
 export function rewriteOutput(output: Output, server: ServerEntry, isPrompt: boolean): Output {
-  if (server.prefix === false) return output;
   const { structured, meta } = output;
   const messages =
     isPrompt && isRecord(structured) && Array.isArray(structured.messages) ? structured.messages : undefined;
@@ -30,7 +28,10 @@ function rewriteMessage(message: Json, server: ServerEntry): Json {
 }
 
 function rewritePart(part: Part, server: ServerEntry): Part {
-  if (part.type === 'resource_link') return { ...part, uri: toPublicUri(server.name, part.uri) };
+  const meta = part._meta === undefined ? {} : { _meta: toPublicMeta(part._meta as Json, server) };
+  if (part.type === 'resource_link') return { ...part, ...meta, uri: toServerUri(server, part.uri) } as Part;
   if (part.type !== 'resource') return part;
-  return { ...part, resource: { ...part.resource, uri: toPublicUri(server.name, part.resource.uri) } };
+  const { resource } = part;
+  const own = '_meta' in resource ? { _meta: toPublicMeta(resource._meta as Json, server) } : {};
+  return { ...part, ...meta, resource: { ...resource, ...own, uri: toServerUri(server, resource.uri) } } as Part;
 }
