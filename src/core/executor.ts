@@ -1,5 +1,6 @@
 // The Executor interface: plans actions and runs plans.
 
+import type { Cancellation } from './cancellation.js';
 import type { LogListener, NestedOptions, ProgressListener, ToolUpstreams } from './context.js';
 import type { Elicit } from './elicit.js';
 import type { Json } from './json.js';
@@ -26,7 +27,7 @@ export interface PlanContext {
 }
 
 export interface RunContext {
-  readonly signal: AbortSignal;
+  readonly cancellation: Cancellation;
   /** Remaining time, if this is not the first run of the plan. */
   readonly timeoutMs?: number;
   readonly progress: ProgressListener;
@@ -39,7 +40,7 @@ export interface RunContext {
   /** Makes a nested call. */
   readonly call: (ref: string, input: unknown, options?: NestedOptions) => Promise<ToolResult>;
   /** Makes a nested call of a tool named by the definition, which may be hidden. */
-  readonly delegate: (ref: string, input: unknown, signal: AbortSignal) => Promise<ToolResult>;
+  readonly delegate: (ref: string, input: unknown, until: Cancellation) => Promise<ToolResult>;
   readonly caller: Caller;
   /** Identifies what nested calls of this run may do. Only runs with equal rights may share a process (MOD-29). */
   readonly rights: () => string;
@@ -76,7 +77,7 @@ export interface Executor<Kind extends Action['kind'] = Action['kind']> {
   /** Returns what exactly will run; runs nothing. Throws if it could not run. */
   plan(tool: Tool, input: Json, context: PlanContext): Plan | Promise<Plan>;
   /** Runs a plan. A tool that fails returns an Output with an error; throws only if it could not be started. */
-  run(plan: Plan, context: RunContext): Promise<Output>;
+  run(plan: Plan, context: RunContext): Output | Promise<Output>;
   /** Releases resources after all runs have ended. */
   close?(): Promise<void>;
 }

@@ -41,9 +41,9 @@ const MAX_STEPS = 16;
 export function followRef(node: unknown, root: JsonSchema): SchemaNode {
   let here = node;
   for (let step = 0; step < MAX_STEPS && isRecord(here); step++) {
-    const { $ref, ...beside }: Record<string, unknown> = here;
-    if (typeof $ref !== 'string') return here;
-    const target = lookUp(root, $ref);
+    if (typeof here.$ref !== 'string') return here;
+    const { $ref: _, ...beside }: Record<string, unknown> = here;
+    const target = lookUp(root, here.$ref);
     here = isRecord(target) ? { ...target, ...beside } : undefined;
   }
   return isRecord(here) ? here : {};

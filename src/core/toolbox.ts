@@ -1,6 +1,7 @@
 // The Toolbox interface, and the options and results of its methods.
 
 import type { Approve } from './approval.js';
+import type { Cancellation } from './cancellation.js';
 import type { Cascade } from './cascade.js';
 import type { LogListener, ProgressListener } from './context.js';
 import type { Ask, Elicit, Question } from './elicit.js';
@@ -53,6 +54,8 @@ export interface TraceParent {
 export interface CallOptions {
   readonly caller?: Caller;
   readonly signal?: AbortSignal;
+  /** Used instead of a signal by doors that receive many calls. */
+  readonly cancellation?: Cancellation;
   readonly timeoutMs?: number;
   readonly onProgress?: ProgressListener;
   /** Receives log messages of the tool. */
@@ -60,7 +63,7 @@ export interface CallOptions {
   /** Receives all output while it is written; the result is still capped. */
   readonly onOutput?: OutputStream;
   /** Awaited before the tool runs, so that a door with a slow reader can delay calls. */
-  readonly ready?: (signal: AbortSignal) => Promise<void>;
+  readonly ready?: (cancellation: Cancellation) => Promise<void> | undefined;
   /** Returns the whole result, however large, instead of a handle. */
   readonly full?: boolean;
   /** Trusts the workspace for this call alone (POL-22). */

@@ -42,7 +42,7 @@ export function createInputRequiredCalls({ sign, prompts, suspended }: InputRequ
   };
 
   return async (request: CallRequest, modes: ElicitationModes): Promise<CallOutcome> => {
-    const { context, onProgress, run } = request;
+    const { context, onProgress } = request;
     const { state } = context;
     let approvalRequired: InputRequiredResult | undefined;
     const createApprove =
@@ -63,8 +63,8 @@ export function createInputRequiredCalls({ sign, prompts, suspended }: InputRequ
         return 'later';
       };
     const outcome = await suspended.start(request, (call) =>
-      run({
-        signal: call.signal,
+      request.run({
+        cancellation: call.cancellation,
         onProgress: onProgress && call.onProgress,
         approve: modes.form ? byClient(createApprove(call)) : undefined,
         elicit: prompts.createElicit(request.client, modes, (question, signal) =>

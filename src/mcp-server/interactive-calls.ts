@@ -43,24 +43,21 @@ export function createInteractiveCalls(): InteractiveCalls {
     verifyState: states.verify,
     close: suspended.close,
     serve(request) {
-      const { context, onProgress, run } = request;
-      const { isNewer, state } = context;
+      const { context, onProgress } = request;
+      const { isNewer, state, cancellation } = context;
       // State without a binding names a suspended call, which must never run from the start again.
       if (state !== undefined && state.binding === undefined)
-        return suspended.resume(request, state.nonce) ?? run({ signal: context.signal, fault: staleAnswer() });
+        return suspended.resume(request, state.nonce) ?? request.run({ cancellation, fault: staleAnswer() });
       const modes = readElicitationModes(context.capabilities);
-      if (!modes.form && !modes.url) return run({ signal: context.signal, onProgress });
+      if (!modes.form && !modes.url) return request.run({ cancellation, onProgress });
       return isNewer ? serveByResults(request, modes) : serveByRequests(request, modes, prompts);
     },
   };
 }
 
 /** The older protocol version: the server sends `elicitation/create` requests during the call. */
-function serveByRequests(
-  { client, context, onProgress, run }: CallRequest,
-  modes: ElicitationModes,
-  prompts: ClientPrompts,
-): Promise<CallOutcome> {
+function serveByRequests(request: CallRequest, modes: ElicitationModes, prompts: ClientPrompts): Promise<CallOutcome> {
+  const { client, context, onProgress } = request;
   // A result can only be sent on the connection of its request, so questions end with it.
   const { connection } = context;
   const send = async (params: object, until: AbortSignal): Promise<ElicitAnswer> => {
@@ -68,12 +65,12 @@ function serveByRequests(
     signal.throwIfAborted();
     return context.elicit(params, signal);
   };
-  return run({
-    signal: context.signal,
+  return request.run({
+    cancellation: context.cancellation,
     onProgress,
     approve: modes.form
-      ? byClient((request) =>
-          prompts.approve(client, request.signal, (until) => send({ mode: 'form', ...toApprovalForm(request) }, until)),
+      ? byClient((asked) =>
+          prompts.approve(client, asked.signal, (until) => send({ mode: 'form', ...toApprovalForm(asked) }, until)),
         )
       : undefined,
     elicit: prompts.createElicit(client, modes, (question, signal) => {

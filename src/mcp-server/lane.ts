@@ -1,8 +1,9 @@
 // The lane: answers the messages that clients send most, without the SDK. `routes.ts` lists them.
 
+import { Cancellation } from '../core/cancellation.js';
 import type { ElicitAnswer } from '../core/elicit.js';
 import { isRecord } from '../core/json.js';
-import type { Toolbox } from '../core/toolbox.js';
+import type { CallOptions, Toolbox } from '../core/toolbox.js';
 import { showsApps } from './apps.js';
 import { createToolCalls, type ToolCalls } from './calls.js';
 import { readIdentity, type ServerIdentity } from './identity.js';
@@ -28,7 +29,7 @@ export interface LaneOptions {
   /** Receives errors of the protocol layer; serving continues. */
   readonly onError?: (error: Error) => void;
   /** Delays calls while the client does not read its responses. */
-  readonly ready?: (signal: AbortSignal) => Promise<void>;
+  readonly ready?: CallOptions['ready'];
 }
 
 /** The client of a request, and how to reach it while the request is open. */
@@ -74,7 +75,7 @@ export function createLane(toolbox: Toolbox, options: LaneOptions): Lane {
     running.set(message.id, request);
     try {
       const result = await calls.call(peer.session, params, request);
-      if (request.isCancelled) return undefined;
+      if (request.cancellation.isCancelled) return undefined;
       return JSON.stringify(peer.isNewer ? stampResult(result, stamp) : result);
     } finally {
       if (running.get(message.id) === request) running.delete(message.id);
@@ -126,8 +127,7 @@ export class LaneRequest implements RequestContext {
   readonly state: RequestState | undefined;
   readonly #params: Params;
   readonly #peer: Peer;
-  #controller: AbortController | undefined;
-  isCancelled = false;
+  readonly cancellation = new Cancellation();
 
   constructor(params: Params, peer: Peer, state: RequestState | undefined) {
     this.isNewer = peer.isNewer;
@@ -157,14 +157,8 @@ export class LaneRequest implements RequestContext {
     return this.#peer.connection;
   }
 
-  get signal(): AbortSignal {
-    this.#controller ??= new AbortController();
-    if (this.isCancelled) this.#controller.abort();
-    return this.#controller.signal;
-  }
-
   notify(method: string, params: object): void {
-    if (!this.isCancelled) this.#peer.notify(toNotification(method, params));
+    if (!this.cancellation.isCancelled) this.#peer.notify(toNotification(method, params));
   }
 
   log(level: string, data: unknown, logger: string | undefined): void {
@@ -180,8 +174,7 @@ export class LaneRequest implements RequestContext {
   }
 
   cancel(reason?: unknown): void {
-    this.isCancelled = true;
-    this.#controller?.abort(reason);
+    this.cancellation.cancel(reason);
   }
 }
 

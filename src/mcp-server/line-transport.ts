@@ -2,6 +2,7 @@
 
 import type { Readable } from 'node:stream';
 import { setTimeout as sleep } from 'node:timers/promises';
+import type { Cancellation } from '../core/cancellation.js';
 import { toToolError } from '../core/error.js';
 import { isRecord, type Json, parseJson } from '../core/json.js';
 import { createLineReader } from './line-reader.js';
@@ -9,8 +10,8 @@ import { ERROR, isRequestId, type Message, type RequestId, toMessage } from './m
 
 export interface LineTransportOptions {
   readonly input: Readable;
-  /** Writes all bytes in order. Rejects when the reader is gone. */
-  readonly write: (bytes: Uint8Array) => Promise<void>;
+  /** Writes all bytes in order; undefined if that is done at once. Throws or rejects when the reader is gone. */
+  readonly write: (bytes: Uint8Array) => Promise<void> | undefined;
 }
 
 export interface LineTransportListeners {
@@ -27,7 +28,6 @@ const READY_POLL_MS = 20;
 // After the end of input: how long pending requests may still be answered, and how long writing may take.
 const LAST_RESPONSES_MS = 100;
 const LAST_WRITES_MS = 500;
-const NOW = Promise.resolve();
 
 export class LineTransport {
   readonly #input: Readable;
@@ -43,7 +43,8 @@ export class LineTransport {
   });
   #queue: (string | Buffer)[] = [];
   #queuedBytes = 0;
-  #flushing: Promise<void> | undefined;
+  #isFlushing = false;
+  readonly #whenFlushed: (() => void)[] = [];
   #closed = false;
 
   constructor({ input, write }: LineTransportOptions, listeners: LineTransportListeners) {
@@ -61,29 +62,31 @@ export class LineTransport {
 
   /** Sends the response to a request, unless it was cancelled meanwhile. */
   answer(id: RequestId, parts: readonly (string | Buffer)[]): void {
-    if (this.#pending.delete(id)) this.send(...parts);
+    if (!this.#pending.delete(id)) return;
+    for (const part of parts) this.#enqueue(part);
+    this.#enqueue('\n');
   }
 
-  /** Sends a message, given as parts of its JSON. Resolves when it is written. */
-  send(...parts: readonly (string | Buffer)[]): Promise<void> {
-    if (this.#closed) return NOW;
-    for (const part of parts) {
-      this.#queue.push(part);
-      this.#queuedBytes += part.length;
-    }
-    this.#queue.push('\n');
-    if (this.#queuedBytes > MAX_QUEUED_BYTES) this.#input.pause();
-    this.#flushing ??= this.#flush();
-    return this.#flushing;
+  /** Sends a message. */
+  send(text: string): void {
+    this.#enqueue(text);
+    this.#enqueue('\n');
+  }
+
+  /** Resolves when all messages so far are written. */
+  flushed(): Promise<void> {
+    if (!this.#isFlushing) return Promise.resolve();
+    return new Promise((resolve) => this.#whenFlushed.push(resolve));
   }
 
   /** Waits until the client has read enough of its responses. */
-  ready(signal: AbortSignal): Promise<void> {
-    return this.#queuedBytes > MAX_QUEUED_BYTES ? this.#untilReady(signal) : NOW;
+  ready(cancellation: Cancellation): Promise<void> | undefined {
+    return this.#queuedBytes > MAX_QUEUED_BYTES ? this.#untilReady(cancellation) : undefined;
   }
 
-  async #untilReady(signal: AbortSignal): Promise<void> {
-    while (this.#queuedBytes > MAX_QUEUED_BYTES && !this.#closed && !signal.aborted) await sleep(READY_POLL_MS);
+  async #untilReady(cancellation: Cancellation): Promise<void> {
+    while (this.#queuedBytes > MAX_QUEUED_BYTES && !this.#closed && !cancellation.isCancelled)
+      await sleep(READY_POLL_MS);
   }
 
   close(): void {
@@ -94,15 +97,25 @@ export class LineTransport {
     this.#listeners.onClose();
   }
 
+  #enqueue(part: string | Buffer): void {
+    if (this.#closed) return;
+    this.#queue.push(part);
+    this.#queuedBytes += part.length;
+    if (this.#queuedBytes > MAX_QUEUED_BYTES) this.#input.pause();
+    if (this.#isFlushing) return;
+    this.#isFlushing = true;
+    setImmediate(this.#flush);
+  }
+
   // The answers of one turn of the event loop are written together: at 32 calls in flight, a write for each of them is a
   // third of the CPU time of a call.
-  async #flush(): Promise<void> {
-    await new Promise((resolve) => setImmediate(resolve));
+  readonly #flush = async (): Promise<void> => {
     try {
       while (this.#queue.length > 0) {
         const [bytes, units] = [join(this.#queue), this.#queuedBytes];
         this.#queue = [];
-        await this.#write(bytes);
+        const writing = this.#write(bytes);
+        if (writing !== undefined) await writing;
         this.#queuedBytes -= units;
         if (this.#queuedBytes <= MAX_QUEUED_BYTES && !this.#closed) this.#input.resume();
       }
@@ -110,9 +123,10 @@ export class LineTransport {
       this.#listeners.onError(error as Error);
       this.close();
     } finally {
-      this.#flushing = undefined;
+      this.#isFlushing = false;
+      for (const resolve of this.#whenFlushed.splice(0)) resolve();
     }
-  }
+  };
 
   #receive(text: string): void {
     const message = this.#parse(text);
@@ -147,7 +161,7 @@ export class LineTransport {
   }
 
   #reject(code: number, message: string, id: RequestId | null): void {
-    void this.send(JSON.stringify({ jsonrpc: '2.0', id, error: { code, message } }));
+    this.send(JSON.stringify({ jsonrpc: '2.0', id, error: { code, message } }));
   }
 
   // Requests sent just before the end of input still get their response if that is quick.
@@ -155,7 +169,7 @@ export class LineTransport {
     const deadline = performance.now() + LAST_RESPONSES_MS;
     const finish = (): void => {
       if (this.#pending.size > 0 && performance.now() < deadline) setTimeout(finish, 5);
-      else void Promise.race([this.#flushing, sleep(LAST_WRITES_MS)]).then(() => this.close());
+      else void Promise.race([this.flushed(), sleep(LAST_WRITES_MS)]).then(() => this.close());
     };
     finish();
   };

@@ -1,5 +1,6 @@
 // What a call needs of its request, whichever dispatcher received it.
 
+import type { Cancellation } from '../core/cancellation.js';
 import type { LogListener, ProgressListener } from '../core/context.js';
 import type { ElicitAnswer } from '../core/elicit.js';
 import type { TraceParent } from '../core/toolbox.js';
@@ -19,8 +20,8 @@ export interface RequestContext {
   readonly capabilities: unknown;
   readonly clientName: string | undefined;
   readonly meta: Params | undefined;
-  /** Aborted when the client cancels the request. */
-  readonly signal: AbortSignal;
+  /** Cancelled when the client cancels the request. */
+  readonly cancellation: Cancellation;
   /** Aborted when the connection ends that alone can carry the result. */
   readonly connection: AbortSignal | undefined;
   /** State that this server signed, and the answers that came with it. */

@@ -42,8 +42,9 @@ export function connectSdk(toolbox: Toolbox, options: SdkConnectionOptions): Sdk
       const isResponse = method === undefined && id !== undefined;
       // Responses to replayed messages were sent by the lane.
       if (isResponse && replayed.delete(id)) return;
-      if (isResponse) transport.answer(id, [JSON.stringify(message)]);
-      else await transport.send(JSON.stringify(message));
+      if (isResponse) return transport.answer(id, [JSON.stringify(message)]);
+      transport.send(JSON.stringify(message));
+      await transport.flushed();
     },
     async close() {
       transport.close();

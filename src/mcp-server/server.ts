@@ -2,6 +2,7 @@
 
 import { Server, type ServerContext } from '@modelcontextprotocol/server';
 import { CfWorkerJsonSchemaValidator } from '@modelcontextprotocol/server/validators/cf-worker';
+import { Cancellation } from '../core/cancellation.js';
 import type { ElicitAnswer } from '../core/elicit.js';
 import { isRecord } from '../core/json.js';
 import type { Toolbox } from '../core/toolbox.js';
@@ -68,13 +69,15 @@ export function createMcpServers(
 function toRequestContext(server: Server, { mcpReq, http }: ServerContext): RequestContext {
   const envelope: Readonly<Record<string, unknown>> = mcpReq.envelope ?? {};
   const isNewer = envelope[META.version] !== undefined;
+  const cancellation = new Cancellation();
+  cancellation.follow(mcpReq.signal);
   const client = envelope[META.client] ?? server.getClientVersion();
   return {
     isNewer,
     capabilities: isNewer ? envelope[META.capabilities] : server.getClientCapabilities(),
     clientName: isRecord(client) && typeof client.name === 'string' ? client.name : undefined,
     meta: mcpReq._meta,
-    signal: mcpReq.signal,
+    cancellation,
     connection: http?.req?.signal,
     state: isNewer ? mcpReq.requestState<RequestState>() : undefined,
     inputResponses: mcpReq.inputResponses,

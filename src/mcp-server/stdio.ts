@@ -39,14 +39,14 @@ export function serveMcpStdio(toolbox: Toolbox, options: StdioOptions): StdioSer
       end();
     },
   });
-  const lane = createLane(toolbox, { ...options, ready: (signal) => transport.ready(signal) });
+  const lane = createLane(toolbox, { ...options, ready: (cancellation) => transport.ready(cancellation) });
   const peerOf = (isNewer: boolean): Peer => ({
     session,
     isNewer,
     initialized: state.initialize?.params,
     logLevel: state.logLevel,
-    notify: (text) => void transport.send(text),
-    elicit: (params, signal) => outgoing.elicit(params, signal, (text) => void transport.send(text)),
+    notify: (text) => transport.send(text),
+    elicit: (params, signal) => outgoing.elicit(params, signal, (text) => transport.send(text)),
   });
 
   // Messages of the SDK server keep their order; loading takes a moment.
@@ -79,11 +79,11 @@ export function serveMcpStdio(toolbox: Toolbox, options: StdioOptions): StdioSer
   };
 
   lane.onChange(() => {
-    if (state.phase === 'older') void transport.send(toNotification('notifications/tools/list_changed'));
+    if (state.phase === 'older') transport.send(toNotification('notifications/tools/list_changed'));
     else void sdk?.then((connection) => connection.announceTools());
   });
   lane.onOffersChange((kind) => {
-    if (state.phase === 'older') void transport.send(toNotification(`notifications/${kind}/list_changed`));
+    if (state.phase === 'older') transport.send(toNotification(`notifications/${kind}/list_changed`));
     else void sdk?.then((connection) => connection.announceOffers(kind));
   });
   transport.start();

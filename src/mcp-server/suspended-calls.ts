@@ -1,6 +1,7 @@
 // Calls suspended while their client collects input: the newer protocol version answers in another request (SRV-15).
 
 import { randomBytes } from 'node:crypto';
+import { Cancellation } from '../core/cancellation.js';
 import type { Progress } from '../core/context.js';
 import type { ElicitAnswer } from '../core/elicit.js';
 import type { ToolResult } from '../core/result.js';
@@ -9,7 +10,7 @@ import { type InputRequest, type InputRequiredResult, readAnswer } from './input
 import type { RequestContext, RequestState } from './request-context.js';
 
 /** Call options that depend on what the client supports. */
-export type InteractionOptions = Pick<CallOptions, 'signal' | 'onProgress' | 'approve' | 'elicit' | 'fault'>;
+export type InteractionOptions = Pick<CallOptions, 'cancellation' | 'onProgress' | 'approve' | 'elicit' | 'fault'>;
 
 /** A request that starts a call, or resumes a suspended one. */
 export interface CallRequest extends Pick<CallOptions, 'onProgress'> {
@@ -24,9 +25,9 @@ export interface CallRequest extends Pick<CallOptions, 'onProgress'> {
 /** The result of the call, or input that the client must provide first. */
 export type CallOutcome = ToolResult | InputRequiredResult;
 
-/** Replaces the signal and progress of the first request, since a resumed call belongs to another one. */
+/** Replaces the cancellation and progress of the first request, since a resumed call belongs to another one. */
 export interface SuspendableCall {
-  readonly signal: AbortSignal;
+  readonly cancellation: Cancellation;
   readonly onProgress: (progress: Progress) => void;
   /** Suspends the call until the client answers. Rejects if it does not. */
   requestInput(request: InputRequest, signal: AbortSignal, key?: string): Promise<ElicitAnswer>;
@@ -50,7 +51,7 @@ interface PendingInput {
 
 interface RunningCall {
   readonly binding: () => string;
-  readonly controller: AbortController;
+  readonly cancellation: Cancellation;
   unsent: PendingInput[];
   /** Sent to the client, by key. */
   sent: Map<string, PendingInput>;
@@ -92,14 +93,14 @@ export function createSuspendedCalls(ttlMs: number, sign: (state: RequestState) 
     start(request, run) {
       const call: RunningCall = {
         binding: request.binding,
-        controller: new AbortController(),
+        cancellation: new Cancellation(),
         unsent: [],
         sent: new Map(),
         abandoned: false,
         wake: () => {},
       };
       const suspendable: SuspendableCall = {
-        signal: call.controller.signal,
+        cancellation: call.cancellation,
         onProgress: (progress) => call.current?.onProgress?.(progress),
         requestInput: (input, signal, key) => requestInput(call, { request: input, key }, signal),
       };
@@ -129,7 +130,7 @@ export function createSuspendedCalls(ttlMs: number, sign: (state: RequestState) 
       for (const nonce of [...suspended.keys()]) {
         const call = take(nonce)!;
         abandon(call);
-        call.controller.abort();
+        call.cancellation.cancel();
       }
     },
   };
@@ -141,10 +142,7 @@ async function untilEndOrInput(
   request: CallRequest,
   suspend: () => InputRequiredResult,
 ): Promise<CallOutcome> {
-  const { signal } = request.context;
-  const onAbort = (): void => call.controller.abort();
-  signal.addEventListener('abort', onAbort, { once: true });
-  if (signal.aborted) onAbort();
+  const release = call.cancellation.follow(request.context.cancellation);
   call.current = request;
   try {
     while (call.result === undefined) {
@@ -159,7 +157,7 @@ async function untilEndOrInput(
     return call.result;
   } finally {
     call.current = undefined;
-    signal.removeEventListener('abort', onAbort);
+    release();
   }
 }
 

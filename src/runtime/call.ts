@@ -3,6 +3,7 @@
 import { narrowPlaces } from '../catalog/narrow-places.js';
 import type { Consent, Decision } from '../core/approval.js';
 import { CODE } from '../core/caller.js';
+import { Cancellation } from '../core/cancellation.js';
 import { ToolError } from '../core/error.js';
 import type { EndEvent } from '../core/event.js';
 import type { Output, ToolResult } from '../core/result.js';
@@ -14,7 +15,7 @@ import { findDenial } from '../policy/decide.js';
 import { assertNotCancelled, execute } from './execute.js';
 import { findTool, rulesFor } from './find.js';
 import { nestedCall } from './nested.js';
-import { type CallParts, type Nesting, OUTERMOST } from './parts.js';
+import type { CallParts, Nesting } from './parts.js';
 import { jsonOrNothing, type Prepared, prepare } from './prepare.js';
 import { shapeFailure, shapeOutput, toInlineOutput, toLargeResults } from './shape.js';
 
@@ -30,23 +31,29 @@ interface CallState {
   outputHash?: string;
 }
 
+/** A call as it was made. */
+export interface GivenCall {
+  readonly ref: string;
+  readonly raw: unknown;
+  /** Its signal, if it has one, cancels `cancellation`. */
+  readonly options: CallOptions;
+  readonly cancellation: Cancellation;
+  readonly nesting: Nesting;
+}
+
 interface RunningCall {
   readonly base: Omit<EndEvent, 'type' | 'result' | 'tool' | 'input' | 'plan' | 'verdict'>;
   readonly raw: unknown;
   readonly snapshot: Snapshot;
-  readonly options: CallOptions & { readonly signal: AbortSignal };
+  readonly options: CallOptions;
+  readonly cancellation: Cancellation;
   readonly nesting: Nesting;
   readonly state: CallState;
 }
 
 /** Calls a tool. Never throws: every outcome is a result (RUN-1). */
-export async function call(
-  parts: CallParts,
-  ref: string,
-  raw: unknown,
-  options: CallOptions & { readonly signal: AbortSignal },
-  nesting: Nesting = OUTERMOST,
-): Promise<ToolResult> {
+export async function call(parts: CallParts, given: GivenCall): Promise<ToolResult> {
+  const { ref, raw, options, cancellation, nesting } = given;
   const { workspace, observers } = parts;
   const { world } = workspace;
   const { caller = CODE, trace } = options;
@@ -56,7 +63,7 @@ export async function call(
   if (ref === CALL_TOOL && options.as === undefined) {
     const { readForwarded } = await import('./forward.js');
     const inner = await readForwarded(parts, raw, { snapshot, options, nesting });
-    if (inner !== undefined) return call(parts, inner.ref, inner.input, options, nesting);
+    if (inner !== undefined) return call(parts, { ...given, ref: inner.ref, raw: inner.input });
   }
   const base = { call: nextCallId(), ref, caller, depth, parent, trace };
   const state: CallState = {};
@@ -69,8 +76,9 @@ export async function call(
   let result: ToolResult;
   observers.emit?.({ type: 'start', ...base });
   try {
-    const output = await run(parts, { base, raw, snapshot, options, nesting, state });
-    result = await shapeOutput(state.tool!, output, shaping());
+    const output = await run(parts, { base, raw, snapshot, options, cancellation, nesting, state });
+    const shaped = shapeOutput(state.tool!, output, shaping());
+    result = shaped instanceof Promise ? await shaped : shaped;
   } catch (thrown) {
     result = shapeFailure(thrown, shaping());
     // ERR-6: a bug of wield shows its stack in the debug output.
@@ -100,9 +108,8 @@ export async function call(
 
 // The steps from the reference to the output. Throws what ended the call before the tool ran.
 async function run(parts: CallParts, running: RunningCall): Promise<Output> {
-  const { base, raw, snapshot, options, nesting, state } = running;
+  const { base, raw, snapshot, options, cancellation, nesting, state } = running;
   const { ref, caller, depth } = base;
-  const { signal, approve } = options;
   if (depth > MAX_DEPTH) throw tooDeep(ref);
   const found = findTool(parts, ref, running);
   // Avoids an await when the result is synchronous (10 % of an in-process call).
@@ -128,8 +135,8 @@ async function run(parts: CallParts, running: RunningCall): Promise<Output> {
       snapshot,
       caller,
       depth,
-      signal,
-      approve,
+      signal: cancellation.signal,
+      approve: options.approve,
       onDecision,
       defer: nesting.deferApproval,
     };
@@ -137,7 +144,7 @@ async function run(parts: CallParts, running: RunningCall): Promise<Output> {
     // POL-21: consent to a changed tool approves its new definition.
     if (verdict.changes !== undefined) parts.consents.accept(tool, snapshot);
   } else if (verdict.verdict !== 'allow') throw refusal(tool, verdict);
-  assertNotCancelled(tool, signal);
+  assertNotCancelled(tool, cancellation);
   // A nested call returns the whole result unless it asks for handles, and so does a call whose output is streamed.
   const isNested = depth > 0 && nesting.handles !== true;
   const isWhole = options.full === true || options.onOutput !== undefined || isNested;
@@ -146,7 +153,7 @@ async function run(parts: CallParts, running: RunningCall): Promise<Output> {
     plan,
     snapshot,
     caller,
-    signal,
+    cancellation,
     nesting,
     options,
     large,
@@ -154,9 +161,15 @@ async function run(parts: CallParts, running: RunningCall): Promise<Output> {
       parts.observers.emit?.({ type: 'progress', ...base, progress });
       options.onProgress?.(progress);
     },
-    nest: (place, inner, input, asked) => {
+    nest: async (place, inner, input, asked) => {
       const nested = nestedCall(parts, { plan, snapshot, options, nesting, place, asked, parent: base.call });
-      return call(parts, inner, input, nested.options, nested.nesting);
+      const own = new Cancellation();
+      const release = own.follow(asked.until);
+      try {
+        return await call(parts, { ref: inner, raw: input, cancellation: own, ...nested });
+      } finally {
+        release();
+      }
     },
   });
   const shown = toInlineOutput(tool, output, large);

@@ -1,8 +1,8 @@
 // Creates a toolbox from its parts.
 
-import { setMaxListeners } from 'node:events';
 import type { References } from '../catalog/skill-references.js';
 import { CODE } from '../core/caller.js';
+import { Cancellation } from '../core/cancellation.js';
 import type { Snapshot } from '../core/snapshot.js';
 import type { Tool } from '../core/tool.js';
 import type {
@@ -20,7 +20,7 @@ import { findTool, rulesFor } from './find.js';
 import { listTools } from './list.js';
 import { guardListener } from './observers.js';
 import { createOfferMethods } from './offer-methods.js';
-import type { CallParts } from './parts.js';
+import { type CallParts, OUTERMOST } from './parts.js';
 import { checkInput, prepare, readGiven } from './prepare.js';
 import type { SearchTools } from './search.js';
 
@@ -38,20 +38,24 @@ export interface AssembleOptions {
 }
 
 const CLOSE_POLL_MS = 5;
+const NO_OPTIONS: CallOptions = {};
 
 export function assembleToolbox(options: AssembleOptions): Toolbox {
   const { parts, search, references, instructions, show, watch } = options;
   const { workspace, executors, observers, stores } = parts;
-  const closing = createClosing();
-  let running = 0;
-  const callAs: Toolbox['call'] = async (ref, input, options = {}) => {
-    const { signal, release } = joinSignals(closing.signal(), options.signal);
-    running++;
+  const running = new Set<Cancellation>();
+  let isClosed = false;
+  const callAs: Toolbox['call'] = async (ref, raw, options = NO_OPTIONS) => {
+    const cancellation = new Cancellation();
+    const release = follow(cancellation, options);
+    running.add(cancellation);
+    if (isClosed) cancellation.cancel();
     try {
-      return await call(parts, ref, input, { ...guardOptions(options, parts), signal });
+      const guarded = guardOptions(options, parts);
+      return await call(parts, { ref, raw, options: guarded, cancellation, nesting: OUTERMOST });
     } finally {
-      running--;
-      release();
+      running.delete(cancellation);
+      release?.();
     }
   };
   return {
@@ -68,8 +72,9 @@ export function assembleToolbox(options: AssembleOptions): Toolbox {
     explain: (ref, input, options = {}) => explain(parts, ref, input, options),
     on: observers.on,
     async close() {
-      closing.abort();
-      while (running > 0) await new Promise((resolve) => setTimeout(resolve, CLOSE_POLL_MS));
+      isClosed = true;
+      for (const cancellation of running) cancellation.cancel();
+      while (running.size > 0) await new Promise((resolve) => setTimeout(resolve, CLOSE_POLL_MS));
       await executors.close();
       observers.recorder?.close();
       stores?.documents.close();
@@ -131,41 +136,7 @@ function guardOptions(options: CallOptions, { workspace }: CallParts): CallOptio
   };
 }
 
-// The controller is created by the first call, because Node loads the class lazily.
-function createClosing() {
-  let controller: AbortController | undefined;
-  let isClosed = false;
-  return {
-    signal(): AbortSignal {
-      if (controller === undefined) {
-        controller = new AbortController();
-        // Every running call listens; the limiter bounds their number.
-        setMaxListeners(0, controller.signal);
-        if (isClosed) controller.abort();
-      }
-      return controller.signal;
-    },
-    abort(): void {
-      isClosed = true;
-      controller?.abort();
-    },
-  };
-}
-
-// Joins the signals of the toolbox and the caller. Not AbortSignal.any: on Node 20 it leaks memory with every call if
-// one of the signals is long-lived. Without a signal of the caller none is created, which is a third of a call.
-function joinSignals(closing: AbortSignal, own: AbortSignal | undefined) {
-  if (own === undefined) return { signal: closing, release: () => {} };
-  const controller = new AbortController();
-  // All nested calls listen; Node warns about more than ten listeners.
-  setMaxListeners(0, controller.signal);
-  const abort = (): void => controller.abort();
-  for (const signal of [closing, own]) {
-    signal.addEventListener('abort', abort, { once: true });
-    if (signal.aborted) abort();
-  }
-  const release = (): void => {
-    for (const signal of [closing, own]) signal.removeEventListener('abort', abort);
-  };
-  return { signal: controller.signal, release };
+function follow(cancellation: Cancellation, options: CallOptions): (() => void) | undefined {
+  const other = options.cancellation ?? options.signal;
+  return other && cancellation.follow(other);
 }

@@ -1,5 +1,7 @@
 // Executes a plan: through its middleware, in a slot of the limiter, by its executor.
 
+import { Cancellation } from '../core/cancellation.js';
+import type { Narrowing } from '../core/cascade.js';
 import type { ProgressListener } from '../core/context.js';
 import { type Elicit, elicitByText, type Question } from '../core/elicit.js';
 import type { Executor, RunContext } from '../core/executor.js';
@@ -21,7 +23,7 @@ export interface ExecuteOptions {
   readonly plan: Plan;
   readonly snapshot: Snapshot;
   readonly caller: Caller;
-  readonly signal: AbortSignal;
+  readonly cancellation: Cancellation;
   readonly nesting: Nesting;
   readonly options: CallOptions;
   /** Where large output is stored; undefined if it is returned whole. */
@@ -37,59 +39,77 @@ export interface ExecuteOptions {
 }
 
 /** Returns the output of a plan. Throws what went wrong before or around the run. */
-export async function execute(parts: CallParts, execution: ExecuteOptions): Promise<Output> {
-  const { plan, snapshot, caller, signal, nesting, nest } = execution;
+export function execute(parts: CallParts, execution: ExecuteOptions): Promise<Output> {
+  const { plan, snapshot, cancellation } = execution;
   const { middleware, workspace, cascade } = parts;
   const asking = createAsking(workspace.world.debug, plan.tool, execution.options);
   const narrowing = cascade.narrowingOf(plan.tool, snapshot);
   if (middleware.own.length + snapshot.settings.middleware.length + narrowing.length === 0)
-    return runPlan(parts, execution, { signal, asking });
+    return runPlan(parts, execution, { cancellation, asking });
+  return executeWith(parts, execution, narrowing, asking);
+}
+
+async function executeWith(
+  parts: CallParts,
+  execution: ExecuteOptions,
+  narrowing: readonly Narrowing[],
+  asking: Asking | undefined,
+): Promise<Output> {
+  const { plan, snapshot, caller, cancellation, nesting, nest } = execution;
   let raw: Output | undefined;
-  const output = await middleware.run({
+  const output = await parts.middleware.run({
     plan,
     snapshot,
     caller,
     depth: nesting.depth,
     narrowing,
-    signal,
-    monotonic: workspace.world.monotonic,
-    execute: async (run) => {
-      raw = await runPlan(parts, execution, { ...run, asking });
+    signal: cancellation.signal,
+    monotonic: parts.workspace.world.monotonic,
+    execute: async ({ signal, begin, streams }) => {
+      const own = new Cancellation();
+      const release = own.follow(signal);
+      try {
+        raw = await runPlan(parts, execution, { cancellation: own, asking, begin, streams });
+      } finally {
+        release();
+      }
       const { streams: _, ...plain } = raw;
       return plain;
     },
     delegate: (inner, input, until) =>
       nest({ placed: nesting.placed, named: 'by-caller' }, inner, input, {
-        signal: until,
+        until,
         elicit: asking?.door,
       }),
   });
-  if (output === undefined) return runPlan(parts, execution, { signal, asking });
+  if (output === undefined) return runPlan(parts, execution, { cancellation, asking });
   // The raw bytes belong to a text only if no middleware replaced it (EXE-7).
   return raw?.streams !== undefined && raw.content === output.content ? { ...output, streams: raw.streams } : output;
 }
 
 /** A run, inside its middleware if it has any. */
-interface Run extends Partial<ChainRun> {
-  readonly signal: AbortSignal;
+interface Run extends Partial<Omit<ChainRun, 'signal'>> {
+  readonly cancellation: Cancellation;
   readonly asking: Asking | undefined;
 }
 
 async function runPlan(
   parts: CallParts,
   execution: ExecuteOptions,
-  { signal, asking, begin, streams = true }: Run,
+  { cancellation, asking, begin, streams = true }: Run,
 ): Promise<Output> {
   const { catalog, executors, limiter, stores } = parts;
   const { plan, snapshot, caller, nesting, options, large, progress, nest } = execution;
-  const slot = await limiter.acquire(plan.tool, snapshot.settings.limits, signal, nesting.placed);
+  const acquired = limiter.acquire(plan.tool, snapshot.settings.limits, cancellation, nesting.placed);
+  const slot = acquired instanceof Promise ? await acquired : acquired;
   const elicit = asking?.door;
   try {
-    await options.ready?.(signal);
-    assertNotCancelled(plan.tool, signal);
+    const ready = options.ready?.(cancellation);
+    if (ready !== undefined) await ready;
+    assertNotCancelled(plan.tool, cancellation);
     nesting.onStart?.();
-    return await executors.of(plan.tool).run(plan, {
-      signal,
+    const output = executors.of(plan.tool).run(plan, {
+      cancellation,
       timeoutMs: begin?.(),
       progress,
       wantsProgress: options.onProgress !== undefined,
@@ -104,12 +124,17 @@ async function runPlan(
       workdir: snapshot.workdir,
       snapshot,
       call: (inner, input, nested) =>
-        nest({ placed: true, named: 'by-caller' }, inner, input, { signal, ...nested, elicit }),
+        nest({ placed: true, named: 'by-caller' }, inner, input, {
+          ...nested,
+          until: nested?.signal ?? cancellation,
+          elicit,
+        }),
       delegate: (inner, input, until) =>
-        nest({ placed: true, named: 'by-definition' }, inner, input, { signal: until, elicit }),
+        nest({ placed: true, named: 'by-definition' }, inner, input, { until, elicit }),
       caller,
       rights: () => rightsOf(parts, execution),
     });
+    return output instanceof Promise ? await output : output;
   } finally {
     slot.release();
   }
@@ -150,8 +175,8 @@ function createAsking(
 }
 
 /** Throws `cancelled` if the call was cancelled. */
-export function assertNotCancelled(tool: Tool, signal: AbortSignal): void {
-  if (signal.aborted) throw cancelled(tool.name);
+export function assertNotCancelled(tool: Tool, { isCancelled }: Cancellation): void {
+  if (isCancelled) throw cancelled(tool.name);
 }
 
 export function createExecutors(list: readonly Executor[]): Executors {

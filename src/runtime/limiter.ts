@@ -1,5 +1,6 @@
 // Limits concurrent calls in total, per tool and per group, with a bounded queue (RUN-8).
 
+import type { Cancellation } from '../core/cancellation.js';
 import { ToolError } from '../core/error.js';
 import type { Settings } from '../core/settings.js';
 import type { Tool } from '../core/tool.js';
@@ -10,11 +11,11 @@ export interface Slot {
 
 export interface Limiter {
   /**
-   * Waits for a free slot. Throws `busy` if the queue is full and `cancelled` if the signal aborts the wait. A nested
+   * Waits for a free slot. Throws `busy` if the queue is full and `cancelled` if the call is cancelled meanwhile. A nested
    * call shares the slot of its outermost call and never waits for its tool or group, because two calls that wait for
    * each other would deadlock.
    */
-  acquire(tool: Tool, limits: Limits, signal: AbortSignal, nested: boolean): Promise<Slot>;
+  acquire(tool: Tool, limits: Limits, cancellation: Cancellation, nested: boolean): Slot | Promise<Slot>;
 }
 
 interface Waiting {
@@ -62,14 +63,14 @@ export function createLimiter(): Limiter {
     }
   };
 
-  const wait = (tool: Tool, keys: readonly Key[], limits: Limits, signal: AbortSignal): Promise<Slot> =>
+  const wait = (tool: Tool, keys: readonly Key[], limits: Limits, cancellation: Cancellation): Promise<Slot> =>
     new Promise<Slot>((resolve, reject) => {
       const start = (): void => {
-        signal.removeEventListener('abort', onAbort);
+        cancellation.offCancel(onCancel);
         resolve(enter(keys));
       };
       const waiting: Waiting = { keys, limits, start };
-      const onAbort = (): void => {
+      const onCancel = (): void => {
         const index = queue.indexOf(waiting);
         if (index !== -1) queue.splice(index, 1);
         reject(
@@ -78,15 +79,15 @@ export function createLimiter(): Limiter {
           }),
         );
       };
-      signal.addEventListener('abort', onAbort, { once: true });
       queue.push(waiting);
+      cancellation.onCancel(onCancel);
     });
 
   return {
-    async acquire(tool, limits, signal, nested) {
+    acquire(tool, limits, cancellation, nested) {
       const keys = keysFor(tool, limits, nested);
       if (fits(keys)) return enter(keys);
-      if (!nested && queue.length < limits.queue) return wait(tool, keys, limits, signal);
+      if (!nested && queue.length < limits.queue) return wait(tool, keys, limits, cancellation);
       throw new ToolError('busy', `${tool.name} cannot start: too many calls are running and waiting`, {
         hint: 'call again when some have ended',
         data: { running: running.get('all') ?? 0, waiting: queue.length },

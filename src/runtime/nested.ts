@@ -1,6 +1,7 @@
 // Derives the options and the position of a call that a tool makes.
 
 import { CODE } from '../core/caller.js';
+import type { Cancellation } from '../core/cancellation.js';
 import type { NestedOptions } from '../core/context.js';
 import type { Elicit, Question } from '../core/elicit.js';
 import type { Plan } from '../core/plan.js';
@@ -11,9 +12,9 @@ import { listsWithin } from '../policy/nested.js';
 import { joinNarrowing } from './find.js';
 import type { CallParts, Nesting } from './parts.js';
 
-/** What a tool says about a call it makes, with the signal that ends it and how to ask the user. */
-export type NestedCallOptions = NestedOptions & {
-  readonly signal: AbortSignal;
+/** What a tool says about a call it makes, with what cancels it and how to ask the user. */
+export type NestedCallOptions = Omit<NestedOptions, 'signal'> & {
+  readonly until: Cancellation | AbortSignal;
   readonly elicit: Elicit<Question> | undefined;
 };
 
@@ -36,10 +37,10 @@ export interface NestedCall {
 export function nestedCall(parts: Pick<CallParts, 'cascade'>, call: NestedCall) {
   const { plan, snapshot, options, nesting, place, asked, parent } = call;
   const { caller = CODE, trust, approve } = options;
-  const { signal, elicit, onOutput, onStart, handles, deferApproval } = asked;
+  const { elicit, onOutput, onStart, handles, deferApproval } = asked;
   const { permissions, narrowing } = parts.cascade.of(plan.tool, snapshot);
   return {
-    options: { caller, signal, trust, approve, elicit, onOutput },
+    options: { caller, trust, approve, elicit, onOutput },
     nesting: {
       ...place,
       accept: acceptBoth(nesting.accept, asked.accept),

@@ -6,7 +6,7 @@ import { describeFaults } from '../core/faults.js';
 import { deepFreeze, escapePointer, isRecord, type Json, parseJson, toJson } from '../core/json.js';
 import type { Plan } from '../core/plan.js';
 import type { Repair } from '../core/result.js';
-import { acceptedTypes, followRef, type JsonSchema, type SchemaNode } from '../core/schema.js';
+import { acceptedTypes, type Check, followRef, type JsonSchema, type SchemaNode } from '../core/schema.js';
 import type { Settings } from '../core/settings.js';
 import type { Snapshot } from '../core/snapshot.js';
 import type { Tool } from '../core/tool.js';
@@ -34,9 +34,12 @@ export async function prepare(
   const { input: repaired, repairs } = readGiven(tool, raw, { snapshot, options });
   // POL-21: nobody approved the schema of a changed tool, so a model does not see it in an error either.
   const hideFaults = caller.kind === 'model' && rules.changes !== undefined;
-  const input = isChecked ? await checkInput(tool, repaired, { hideFaults }) : repaired;
+  // Avoids an await where the result is synchronous.
+  const checked = isChecked ? checkInput(tool, repaired, { hideFaults }) : repaired;
+  const input = checked instanceof Promise ? await checked : checked;
   const withoutSandbox = sandbox === 'none' && caller.kind === 'person';
-  const plan = await planCall(parts, { tool, input, repairs, snapshot, rules, timeoutMs, withoutSandbox });
+  const planned = planCall(parts, { tool, input, repairs, snapshot, rules, timeoutMs, withoutSandbox });
+  const plan = deepFreeze(planned instanceof Promise ? await planned : planned);
   return { plan, verdict: decide(plan, caller, rules), repairs };
 }
 
@@ -78,8 +81,14 @@ function renameParameters(input: Json, aliases: Readonly<Record<string, string>>
 }
 
 /** Validates input and applies defaults. Throws `invalid_input`; with `hideFaults` without details of the schema. */
-export async function checkInput(tool: Tool, input: Json, { hideFaults = false } = {}): Promise<Json> {
-  const checked = await tool.input.check(input);
+export function checkInput(tool: Tool, input: Json, { hideFaults = false } = {}): Json | Promise<Json> {
+  const checked = tool.input.check(input);
+  return checked instanceof Promise
+    ? checked.then((later) => assertValid(tool, later, hideFaults))
+    : assertValid(tool, checked, hideFaults);
+}
+
+function assertValid(tool: Tool, checked: Check, hideFaults: boolean): Json {
   if (checked.ok) return checked.value;
   if (!hideFaults) throw describeFaults(tool, checked.faults);
   throw new ToolError('invalid_input', `${tool.name} changed since it was approved and takes different input`, {
@@ -103,6 +112,7 @@ function repairInput(input: Json, schema: JsonSchema, switches: ReadonlySet<stri
     const here = followRef(node, schema);
     if (depth > MAX_DEPTH) return value;
     if (typeof value === 'string') {
+      if (here.type === 'string') return value;
       const parsed = parseWanted(value, acceptedTypes(here, schema));
       if (parsed === undefined) return value;
       repairs.push({ path, repair: 'text parsed as JSON' });
@@ -214,20 +224,19 @@ interface PlanCallOptions {
   readonly withoutSandbox: boolean;
 }
 
-/** Returns the frozen plan of a call. Throws if the tool could not run. */
-async function planCall(
+/** Returns the plan of a call. Throws if the tool could not run. */
+function planCall(
   { executors, cascade }: Pick<CallParts, 'executors' | 'cascade'>,
   { tool, input, repairs, snapshot, rules, timeoutMs, withoutSandbox }: PlanCallOptions,
-): Promise<Plan> {
+): Plan | Promise<Plan> {
   const inherited = cascade.inheritedTimeout(tool, snapshot);
-  const plan = executors.of(tool).plan(tool, input, {
+  return executors.of(tool).plan(tool, input, {
     snapshot,
     rules,
     withoutSandbox,
     nulls: droppedNulls(repairs),
     timeoutMs: Math.min(timeoutMs ?? timeLimit(tool, snapshot.settings, inherited), MAX_TIMER_MS),
   });
-  return deepFreeze(plan instanceof Promise ? await plan : plan);
 }
 
 // The user's setting for the tool, else the tool's own limit, else the inherited one; ceilings apply on top.

@@ -1,5 +1,6 @@
 // The delegate executor: calls another tool instead, as a nested call with its own policy decision.
 
+import { Cancellation } from '../../core/cancellation.js';
 import { type ErrorValue, ToolError } from '../../core/error.js';
 import type { Executor, RunContext } from '../../core/executor.js';
 import { canonicalJson, copyJson } from '../../core/json.js';
@@ -34,17 +35,15 @@ export function createDelegateExecutor({ digest }: DelegateExecutorOptions): Exe
 async function callOther(plan: Plan, context: RunContext): Promise<Output> {
   if (plan.kind !== 'delegate') throw new TypeError(`${plan.tool.name} is not a delegate`);
   const { tool, timeoutMs } = plan;
-  const stop = new AbortController();
-  const abort = (): void => stop.abort();
+  const stop = new Cancellation();
+  const release = stop.follow(context.cancellation);
   let late = false;
   const timer = setTimeout(() => {
     late = true;
-    abort();
+    stop.cancel();
   }, timeoutMs);
-  context.signal.addEventListener('abort', abort, { once: true });
-  if (context.signal.aborted) abort();
   try {
-    const { content, structured, error, meta } = await context.delegate(plan.ref, copyJson(plan.input), stop.signal);
+    const { content, structured, error, meta } = await context.delegate(plan.ref, copyJson(plan.input), stop);
     const { durationMs: _, repaired: __, ...rest } = meta;
     return {
       content,
@@ -54,7 +53,7 @@ async function callOther(plan: Plan, context: RunContext): Promise<Output> {
     };
   } finally {
     clearTimeout(timer);
-    context.signal.removeEventListener('abort', abort);
+    release();
   }
 }
 

@@ -1,17 +1,18 @@
 // The function executor: runs code of this process with a time limit.
 
 import type { ToolUpstreams } from '../../core/context.js';
-import { isToolError, type ToolError } from '../../core/error.js';
+import type { ToolError } from '../../core/error.js';
 import type { Executor, RunContext } from '../../core/executor.js';
 import { canonicalJson } from '../../core/json.js';
 import type { Plan } from '../../core/plan.js';
 import { type Output, textPart } from '../../core/result.js';
 import { type ScopedStore, scopeStore } from '../../core/scoped-store.js';
-import { toToolConfig } from '../../core/settings.js';
+import { type ToolConfig, toToolConfig } from '../../core/settings.js';
 import type { ContextStore } from '../../core/store.js';
-import { cancelled, startTimeLimit, type TimeLimit, timedOut } from '../../core/time-limit.js';
+import { cancelled, startTimeLimit, timedOut } from '../../core/time-limit.js';
 import type { FunctionAction, Tool } from '../../core/tool.js';
 import { invoke } from '../shared/invoke.js';
+import type { FunctionEnvironment } from '../shared/tool-context.js';
 
 export interface FunctionExecutorOptions {
   /** Returns the SHA-256 of parts. */
@@ -45,60 +46,95 @@ function sourceOf(tool: Tool): string {
   return tool.action.kind === 'function' ? String(tool.action.body ?? tool.action.run) : '';
 }
 
-async function runFunction(
-  plan: Plan,
-  context: RunContext,
-  { store, mcp, debug }: FunctionExecutorOptions,
-): Promise<Output> {
+function runFunction(plan: Plan, context: RunContext, options: FunctionExecutorOptions): Output | Promise<Output> {
   const { action, name } = plan.tool;
   if (action.kind !== 'function') throw new TypeError(`${name} is not a function`);
-  let controller: AbortController | undefined;
-  let stoppedBy: ToolError | undefined;
-  const signal = (): AbortSignal => {
-    controller ??= new AbortController();
-    if (stoppedBy !== undefined) controller.abort(stoppedBy);
-    return controller.signal;
-  };
-  let scoped: ScopedStore | undefined;
-  const scope = (): ScopedStore => {
-    scoped ??= scopeStore(store ?? context.store);
-    return scoped;
-  };
-  let limit: TimeLimit | undefined;
-  let onAbort: (() => void) | undefined;
-  // A function that ignores the signal keeps running, but the call does not wait for it (RUN-6).
-  const stopped = new Promise<ToolError>((resolve) => {
-    const stop = (error: ToolError): void => {
-      stoppedBy ??= error;
-      resolve(error);
-      controller?.abort(error);
-    };
-    limit = startTimeLimit(context.timeoutMs ?? plan.timeoutMs, () => stop(timedOut(name, plan.timeoutMs)));
-    onAbort = () => stop(cancelled(name));
-    context.signal.addEventListener('abort', onAbort, { once: true });
-    if (context.signal.aborted) onAbort();
+  const running = new RunningFunction(name, context, options);
+  const run: FunctionAction['run'] = action.builtin ? (input, given) => action.run(input, given, context) : action.run;
+  const began = performance.now();
+  const output = invoke(run, plan.input, context, running);
+  if (output instanceof Promise) return untilStopped(output, running, plan, context, began);
+  running.end();
+  return context.cancellation.isCancelled ? toFailure(cancelled(name)) : output;
+}
+
+// A function that ignores the signal keeps running, but the call does not wait for it (RUN-6).
+async function untilStopped(
+  output: Promise<Output>,
+  running: RunningFunction,
+  { tool: { name }, timeoutMs }: Plan,
+  context: RunContext,
+  began: number,
+): Promise<Output> {
+  let settle = (_: Output): void => {};
+  const ended = new Promise<Output>((resolve) => {
+    settle = resolve;
   });
+  const stop = (error: ToolError): void => {
+    running.stop(error);
+    settle(toFailure(error));
+  };
+  const onCancel = (): void => stop(cancelled(name));
+  // The time until the function waited for the first time counts too.
+  const leftMs = Math.max(1, (context.timeoutMs ?? timeoutMs) - (performance.now() - began));
+  const limit = startTimeLimit(leftMs, () => stop(timedOut(name, timeoutMs)));
+  context.whileAsked?.(limit.pause);
+  context.cancellation.onCancel(onCancel);
+  void output.then(settle);
   try {
-    const environment = {
-      name,
-      config: toToolConfig(context.snapshot.settings),
-      signal,
-      scope,
-      mcp,
-      log: (message: string) => {
-        debug(`${name}: ${message}`);
-        context.log?.({ level: 'info', data: message, logger: name });
-      },
-    };
-    const run: FunctionAction['run'] = action.builtin
-      ? (input, given) => action.run(input, given, context)
-      : action.run;
-    context.whileAsked?.(limit!.pause);
-    const ended = await Promise.race([invoke(run, plan.input, context, environment), stopped]);
-    return isToolError(ended) ? { content: [textPart('')], error: ended } : ended;
+    return await ended;
   } finally {
-    scoped?.end();
-    limit?.clear();
-    if (onAbort) context.signal.removeEventListener('abort', onAbort);
+    running.end();
+    limit.clear();
+    context.cancellation.offCancel(onCancel);
+  }
+}
+
+function toFailure(error: ToolError): Output {
+  return { content: [textPart('')], error };
+}
+
+/** What a function can use while it runs. The signal and the store are created when it asks for them. */
+class RunningFunction implements FunctionEnvironment {
+  readonly name: string;
+  readonly config: ToolConfig;
+  readonly mcp: ToolUpstreams | null | undefined;
+  readonly #context: RunContext;
+  readonly #options: FunctionExecutorOptions;
+  #stoppedBy: ToolError | undefined;
+  #controller: AbortController | undefined;
+  #scoped: ScopedStore | undefined;
+
+  constructor(name: string, context: RunContext, options: FunctionExecutorOptions) {
+    this.name = name;
+    this.config = toToolConfig(context.snapshot.settings);
+    this.mcp = options.mcp;
+    this.#context = context;
+    this.#options = options;
+  }
+
+  signal(): AbortSignal {
+    this.#controller ??= new AbortController();
+    if (this.#stoppedBy !== undefined) this.#controller.abort(this.#stoppedBy);
+    return this.#controller.signal;
+  }
+
+  scope(): ScopedStore {
+    this.#scoped ??= scopeStore(this.#options.store ?? this.#context.store);
+    return this.#scoped;
+  }
+
+  log(message: string): void {
+    this.#options.debug(`${this.name}: ${message}`);
+    this.#context.log?.({ level: 'info', data: message, logger: this.name });
+  }
+
+  stop(error: ToolError): void {
+    this.#stoppedBy ??= error;
+    this.#controller?.abort(error);
+  }
+
+  end(): void {
+    this.#scoped?.end();
   }
 }

@@ -1,5 +1,6 @@
 // Runs a plan on a tool host: time limit, cancellation, and the requests of the tool during the call.
 
+import { Cancellation } from '../../core/cancellation.js';
 import { ToolError, toToolError } from '../../core/error.js';
 import type { RunContext } from '../../core/executor.js';
 import type { ModulePlan } from '../../core/plan.js';
@@ -25,14 +26,14 @@ export function runOnHost(
     resolve = settle;
   });
   const { name } = plan.tool;
-  const callEnded = new AbortController();
+  const callEnded = new Cancellation();
   let responsive = false;
   let grace: NodeJS.Timeout | undefined;
   const finish = (output: Output): void => {
-    if (callEnded.signal.aborted) return;
+    if (callEnded.isCancelled) return;
     limit.clear();
-    callEnded.abort();
-    context.signal.removeEventListener('abort', onAbort);
+    callEnded.cancel();
+    context.cancellation.offCancel(onCancel);
     resolve(output);
   };
   const remove = (): void => {
@@ -41,7 +42,7 @@ export function runOnHost(
   };
   // RUN-6: the caller is answered at once. Code that does not stop in time costs its host.
   const stop = (error: ToolError): void => {
-    if (callEnded.signal.aborted) return;
+    if (callEnded.isCancelled) return;
     finish(failed(error));
     // Set again by any reply after the cancellation.
     responsive = false;
@@ -52,7 +53,7 @@ export function runOnHost(
       else host.kill(`${name} did not stop and blocked its host`);
     }, STOP_MS);
   };
-  const onAbort = (): void => stop(cancelled(name));
+  const onCancel = (): void => stop(cancelled(name));
   const limit = startTimeLimit(context.timeoutMs ?? plan.timeoutMs, () => stop(timedOut(name, plan.timeoutMs)));
   context.whileAsked?.(limit.pause);
   const id = host.add({
@@ -62,10 +63,10 @@ export function runOnHost(
       if (reply.type === 'result') {
         remove();
         finish(reply.output);
-      } else if (callEnded.signal.aborted) return;
+      } else if (callEnded.isCancelled) return;
       else if (reply.type === 'progress') context.progress(reply.progress);
       else if ('question' in reply) {
-        answerQuestion(reply, context, callEnded.signal)
+        answerQuestion(reply, context, callEnded)
           .catch((thrown: unknown): Answer => ({ error: toToolError(thrown).toJSON() }))
           .then((answer) => host.send({ type: 'answer', id, question: reply.question, answer }));
       }
@@ -75,9 +76,8 @@ export function runOnHost(
       finish(failed(error));
     },
   });
-  context.signal.addEventListener('abort', onAbort, { once: true });
   host.send(toRequest(id, plan, context));
-  if (context.signal.aborted) onAbort();
+  context.cancellation.onCancel(onCancel);
   return promise;
 }
 
@@ -98,7 +98,7 @@ function toRequest(id: number, plan: ModulePlan, context: RunContext): Request {
   };
 }
 
-async function answerQuestion(question: Question, context: RunContext, signal: AbortSignal): Promise<Answer> {
+async function answerQuestion(question: Question, context: RunContext, ended: Cancellation): Promise<Answer> {
   switch (question.type) {
     case 'call':
       return { result: await context.call(question.ref, question.input) };
@@ -108,7 +108,7 @@ async function answerQuestion(question: Question, context: RunContext, signal: A
       if (context.remoteTools !== undefined) return { remoteTools: await context.remoteTools() };
       break;
     case 'elicit':
-      if (context.elicit !== undefined) return { elicited: await context.elicit(question.request, signal) };
+      if (context.elicit !== undefined) return { elicited: await context.elicit(question.request, ended.signal) };
   }
   throw new ToolError('unavailable', `${question.type} is not available in this call`);
 }

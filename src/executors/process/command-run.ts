@@ -137,7 +137,7 @@ async function runStep(
         stdin,
         timeoutMs: Math.min(RESOLVER_TIMEOUT_MS, plan.timeoutMs),
         outputBytes: plan.limits.outputBytes,
-        signal: context.signal,
+        signal: context.cancellation.signal,
       },
       world,
     );

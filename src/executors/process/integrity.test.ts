@@ -6,6 +6,7 @@ import { expect } from 'vitest';
 import { shellScript } from '../../../test/support/shell-script.js';
 import { spec } from '../../../test/support/spec.js';
 import { createWorkspace } from '../../../test/support/workspace.js';
+import { Cancellation } from '../../core/cancellation.js';
 import type { RunContext } from '../../core/executor.js';
 import { createProcessExecutor } from './index.js';
 
@@ -16,7 +17,7 @@ async function planned() {
   const executor = createProcessExecutor({ world: toolbox.machine.world });
   const { plan } = await toolbox.plan('touch', {});
   const context: RunContext = {
-    signal: new AbortController().signal,
+    cancellation: new Cancellation(),
     progress: () => {},
     wantsProgress: false,
     workdir: workspace.dir,

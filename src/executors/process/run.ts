@@ -85,7 +85,7 @@ export async function runPlan(
     ? setInterval(() => context.progress({ message: `${plan.tool.name} is still running` }), HEARTBEAT_MS)
     : undefined;
   const { stream, spill } = context;
-  const watch = watchPinned(pinned, context.signal);
+  const watch = watchPinned(pinned, context.cancellation.signal);
   try {
     const outcome = await runProcess(
       {

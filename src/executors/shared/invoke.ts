@@ -11,27 +11,42 @@ const { stringify, parse } = JSON;
 
 const FAILED_HINT = 'change the input, or fix the tool';
 
-/** Runs a function to its end. Never throws. */
-export async function invoke(
+/** Runs a function to its end. Never throws. Synchronous if the function is, which saves a third of an in-process call. */
+export function invoke(
   run: FunctionAction['run'],
   input: Json,
   call: CallPart,
   environment: FunctionEnvironment,
-): Promise<Output> {
+): Output | Promise<Output> {
+  const { name } = environment;
   try {
     // The input of a plan is frozen; the function gets a copy that it may change.
-    return toOutput(await run(copyJson(input), createContext(call, environment)), environment.name);
+    const result = run(copyJson(input), createContext(call, environment));
+    return isThenable(result) ? awaitOutput(result, name) : toOutput(result, name);
   } catch (thrown) {
-    if (isToolError(thrown)) return { content: [textPart('')], error: thrown };
-    const message = thrown instanceof Error ? thrown.message : String(thrown);
-    return {
-      content: [textPart(message)],
-      error: new ToolError('tool_failed', `${environment.name} failed: ${message}`, {
-        hint: FAILED_HINT,
-        cause: thrown,
-      }),
-    };
+    return toFailedOutput(thrown, name);
   }
+}
+
+function isThenable(value: unknown): value is PromiseLike<unknown> {
+  return typeof value === 'object' && value !== null && typeof (value as { then?: unknown }).then === 'function';
+}
+
+async function awaitOutput(result: PromiseLike<unknown>, name: string): Promise<Output> {
+  try {
+    return toOutput(await result, name);
+  } catch (thrown) {
+    return toFailedOutput(thrown, name);
+  }
+}
+
+function toFailedOutput(thrown: unknown, name: string): Output {
+  if (isToolError(thrown)) return { content: [textPart('')], error: thrown };
+  const message = thrown instanceof Error ? thrown.message : String(thrown);
+  return {
+    content: [textPart(message)],
+    error: new ToolError('tool_failed', `${name} failed: ${message}`, { hint: FAILED_HINT, cause: thrown }),
+  };
 }
 
 function toOutput(result: unknown, name: string): Output {

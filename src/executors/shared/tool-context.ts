@@ -17,18 +17,18 @@ export interface FunctionEnvironment {
   readonly name: string;
   readonly config: ToolConfig;
   /** Creates the signal on first use. */
-  readonly signal: () => AbortSignal;
+  signal(): AbortSignal;
   /** Creates the scoped store on first use. */
-  readonly scope: () => ScopedStore;
+  scope(): ScopedStore;
   /** Replaces the upstream servers of the toolbox. */
-  readonly mcp?: ToolUpstreams | null;
-  readonly log: (message: string) => void;
+  readonly mcp?: ToolUpstreams | null | undefined;
+  log(message: string): void;
 }
 
 /** Creates the frozen context of a function (MOD-5). */
 export function createContext(run: CallPart, environment: FunctionEnvironment): ToolContext {
   const { call, progress, workdir } = run;
-  const { name, config, signal, scope, mcp, log } = environment;
+  const { name, config, mcp } = environment;
   const elicitFor = (question: string) => {
     if (run.elicit !== undefined) return run.elicit;
     throw new ToolError('unavailable', `${name} asks a question that cannot be answered here: ${question}`, {
@@ -37,15 +37,15 @@ export function createContext(run: CallPart, environment: FunctionEnvironment): 
   };
   const context = {
     toolbox: new NestedToolbox(call, environment),
-    withStore: <T>(use: (store: ContextStore) => Promise<T>) => scope().withStore(use),
+    withStore: <T>(use: (store: ContextStore) => Promise<T>) => environment.scope().withStore(use),
     mcp: mcp === undefined ? toUpstreams(run) : mcp,
     workdir,
     projectDir: workdir,
     config,
     progress: (done: number, total?: number, message?: string) => progress({ done, total, message }),
-    log: (message: string) => log(message),
-    ask: async (question: string) => askText(elicitFor(question), question, signal()),
-    elicit: async (request: Elicitation) => elicitFor(request.message)(request, signal()),
+    log: (message: string) => environment.log(message),
+    ask: async (question: string) => askText(elicitFor(question), question, environment.signal()),
+    elicit: async (request: Elicitation) => elicitFor(request.message)(request, environment.signal()),
   };
   return Object.freeze(Object.defineProperties(context, GETTERS)) as unknown as ToolContext;
 }

@@ -1,5 +1,6 @@
 // Runs an upstream tool, if the server still has the definition that was planned.
 
+import { Cancellation } from '../../core/cancellation.js';
 import type { Progress } from '../../core/context.js';
 import { ToolError } from '../../core/error.js';
 import type { RunContext } from '../../core/executor.js';
@@ -45,14 +46,14 @@ async function callServer(
   options: RemoteRunOptions,
   attempt = 1,
 ): Promise<Output> {
-  const lease = await options.acquire(server, context.snapshot.settings, context.signal);
+  const lease = await options.acquire(server, context.snapshot.settings, context.cancellation.signal);
   const onProgress = (progress: Progress): void => context.progress(options.redactProgress(progress));
   let outcome: Parameters<Lease['release']>[0] = 'unknown';
   try {
     const remote = findRemote(plan, lease);
     const call = {
       name: plan.tool.name,
-      signal: context.signal,
+      signal: context.cancellation.signal,
       onProgress: context.wantsProgress ? onProgress : undefined,
       onLog: context.log,
       elicit: context.elicit,
@@ -66,7 +67,7 @@ async function callServer(
       outcome = 'answered';
       return { content: [], error: refused(plan, error) };
     }
-    if (context.signal.aborted || (error instanceof ToolError && !isCut(error))) throw error;
+    if (context.cancellation.isCancelled || (error instanceof ToolError && !isCut(error))) throw error;
     // A server that requires another login did not run the call, and is still there.
     const login = server.kind === 'http' ? toLoginError(error, server) : undefined;
     if (login !== undefined && login !== error) {
@@ -100,25 +101,24 @@ async function withTimeLimit(
   context: RunContext,
   run: (context: RunContext) => Promise<Output>,
 ): Promise<Output> {
-  const stop = new AbortController();
+  const stop = new Cancellation();
   let late = false;
   const timeoutMs = context.timeoutMs ?? plan.timeoutMs;
   const limit = startTimeLimit(timeoutMs, () => {
     late = true;
-    stop.abort();
+    stop.cancel();
   });
-  const abort = (): void => stop.abort();
-  context.signal.addEventListener('abort', abort, { once: true });
+  const release = stop.follow(context.cancellation);
   try {
     context.whileAsked?.(limit.pause);
-    return await run({ ...context, signal: stop.signal });
+    return await run({ ...context, cancellation: stop });
   } catch (error) {
     if (late) return { content: [], error: timedOut(plan.tool.name, timeoutMs, 'did not answer') };
-    if (stop.signal.aborted) return { content: [], error: cancelled(plan.tool.name) };
+    if (stop.isCancelled) return { content: [], error: cancelled(plan.tool.name) };
     throw error;
   } finally {
     limit.clear();
-    context.signal.removeEventListener('abort', abort);
+    release();
   }
 }
 

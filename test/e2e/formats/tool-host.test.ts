@@ -4,6 +4,7 @@ import { spawn } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect } from 'vitest';
+import { Cancellation } from '../../../src/core/cancellation.js';
 import { DEFAULT_SETTINGS } from '../../../src/core/settings.js';
 import type { ModuleAction, Tool } from '../../../src/core/tool.js';
 import { createModuleExecutor } from '../../../src/executors/index.js';
@@ -164,12 +165,11 @@ export const outer = {
         traits,
       };
       const plan = await executor.plan(tool, { n: 2 }, { snapshot, rules: { trusted: true }, timeoutMs: 20_000 });
-      const signal = new AbortController().signal;
       const call = async (): Promise<never> => {
         throw new Error('not here');
       };
       const output = await executor.run(plan, {
-        signal,
+        cancellation: new Cancellation(),
         progress: () => {},
         wantsProgress: false,
         workdir: workspace.dir,

@@ -3,6 +3,7 @@
 import { existsSync, mkdirSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect } from 'vitest';
+import { Cancellation } from '../../../src/core/cancellation.js';
 import type { CallEvent } from '../../../src/core/event.js';
 import type { ProcessPlan } from '../../../src/core/plan.js';
 import { DEFAULT_SETTINGS, toToolConfig } from '../../../src/core/settings.js';
@@ -109,7 +110,7 @@ describe('the allowlist', () => {
       for (const resolvers of [plan.command!.resolvers, []]) {
         const tampered = { ...plan, command: { ...plan.command!, allowlist, resolvers } };
         const run = {
-          signal: new AbortController().signal,
+          cancellation: new Cancellation(),
           progress: () => {},
           wantsProgress: false,
           workdir: workspace.dir,
