@@ -68,6 +68,7 @@ export function createTestContext(options: TestContextOptions = {}): ToolContext
       config: toToolConfig(DEFAULT_SETTINGS),
       signal: () => signal,
       scope: () => scoped,
+      hasStore: store !== null,
       mcp,
       log: () => {},
     },

@@ -240,7 +240,7 @@ export function copyJson(value: Json): Json {
   if (typeof value !== 'object' || value === null) return value;
   if (Array.isArray(value)) return value.map(copyJson);
   const copy: Record<string, Json> = {};
-  for (const [key, child] of Object.entries(value)) copy[key] = copyJson(child);
+  for (const key of Object.keys(value)) copy[key] = copyJson((value as JsonObject)[key]!);
   return copy;
 }
 
@@ -248,7 +248,8 @@ export function copyJson(value: Json): Json {
 export function deepFreeze<T>(value: T): T {
   if (typeof value === 'object' && value !== null && !Object.isFrozen(value)) {
     Object.freeze(value);
-    for (const child of Object.values(value)) deepFreeze(child);
+    if (Array.isArray(value)) for (const child of value) deepFreeze(child);
+    else for (const key of Object.keys(value)) deepFreeze((value as Record<string, unknown>)[key]);
   }
   return value;
 }

@@ -47,6 +47,9 @@ export interface Peer {
   elicit(params: object, signal: AbortSignal): Promise<ElicitAnswer>;
 }
 
+/** JSON of a result; undefined if the request was cancelled. */
+type Result = string | Buffer | undefined;
+
 /** Parts of the JSON of one message. */
 export type Answer = readonly (string | Buffer)[];
 
@@ -81,19 +84,14 @@ export function createLane(toolbox: Toolbox, options: LaneOptions): Lane {
       if (running.get(message.id) === request) running.delete(message.id);
     }
   };
-  const answerMethod = async (
-    message: RequestMessage,
-    peer: Peer,
-    running: Running,
-  ): Promise<string | Buffer | undefined> => {
+  const answerMethod = (message: RequestMessage, peer: Peer, running: Running): Result | Promise<Result> => {
     const { method, params } = message;
     if (method === 'tools/call') return call(message, peer, running);
     if (method === 'tools/list')
       return pages.read(params?.cursor as string | undefined, peer.isNewer, showsApps(capabilitiesOf(params, peer)));
     if (method === 'ping') return '{}';
-    const identity = await readIdentity(toolbox, options.version);
-    return JSON.stringify(
-      method === 'initialize' ? toInitializeResult(identity, params!) : toDiscovery(identity, stamp),
+    return readIdentity(toolbox, options.version).then((identity) =>
+      JSON.stringify(method === 'initialize' ? toInitializeResult(identity, params!) : toDiscovery(identity, stamp)),
     );
   };
   return {
@@ -105,7 +103,9 @@ export function createLane(toolbox: Toolbox, options: LaneOptions): Lane {
       const id = JSON.stringify(message.id);
       try {
         const result = await answerMethod(message, peer, running);
-        return result === undefined ? undefined : ['{"jsonrpc":"2.0","id":', id, ',"result":', result, '}'];
+        if (result === undefined) return undefined;
+        const head = `{"jsonrpc":"2.0","id":${id},"result":`;
+        return typeof result === 'string' ? [`${head}${result}}`] : [head, result, '}'];
       } catch (thrown) {
         return [`{"jsonrpc":"2.0","id":${id},"error":${JSON.stringify(toError(thrown))}}`];
       }

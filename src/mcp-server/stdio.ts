@@ -40,14 +40,15 @@ export function serveMcpStdio(toolbox: Toolbox, options: StdioOptions): StdioSer
     },
   });
   const lane = createLane(toolbox, { ...options, ready: (cancellation) => transport.ready(cancellation) });
-  const peerOf = (isNewer: boolean): Peer => ({
+  const toPeer = (): Peer => ({
     session,
-    isNewer,
+    isNewer: state.phase !== 'older',
     initialized: state.initialize?.params,
     logLevel: state.logLevel,
     notify: (text) => transport.send(text),
     elicit: (params, signal) => outgoing.elicit(params, signal, (text) => transport.send(text)),
   });
+  let peer = toPeer();
 
   // Messages of the SDK server keep their order; loading takes a moment.
   const toSdk = (message: Message, before: ConnectionState, after: ConnectionState): void => {
@@ -57,7 +58,7 @@ export function serveMcpStdio(toolbox: Toolbox, options: StdioOptions): StdioSer
     void sdk.then((connection) => connection.deliver(message, before, after));
   };
   const answer = async (message: RequestMessage): Promise<void> => {
-    const parts = await lane.answer(message, peerOf(state.phase !== 'older'), running);
+    const parts = await lane.answer(message, peer, running);
     if (parts !== undefined) transport.answer(message.id, parts);
   };
   const receive = (message: Message): void => {
@@ -67,6 +68,7 @@ export function serveMcpStdio(toolbox: Toolbox, options: StdioOptions): StdioSer
     }
     const before = state;
     state = advance(state, message);
+    if (state !== before) peer = toPeer();
     const isRequest = message.id !== undefined;
     if (isRequest && isAnswered(message as RequestMessage, before.phase, state.phase))
       return void answer(message as RequestMessage);

@@ -92,7 +92,7 @@ export function createSuspendedCalls(ttlMs: number, sign: (state: RequestState) 
   return {
     start(request, run) {
       const call: RunningCall = {
-        binding: request.binding,
+        binding: () => request.binding(),
         cancellation: new Cancellation(),
         unsent: [],
         sent: new Map(),

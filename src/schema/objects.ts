@@ -75,26 +75,26 @@ function compileDependent(node: SchemaNode, { visit, visits }: Compiler): Object
 
 function compileProperties(node: SchemaNode, compiler: Compiler): ObjectVisit[] {
   const checks: ObjectVisit[] = [];
-  const properties = new Map(compiler.visits(node.properties));
+  const declared = compiler.visits(node.properties);
+  const properties = new Map(declared);
   const patterns = compiler
     .visits(node.patternProperties)
     .map(([source, inner]) => ({ pattern: compilePattern(source), inner }));
-  if (properties.size > 0) {
-    const declared = [...properties.keys()];
+  if (declared.length > 0) {
     checks.push((value, run, evaluated) => {
       // Whichever are fewer.
-      const names = declared.length <= 64 ? declared : Object.keys(value);
-      run.spend(names.length / 4);
-      return every(
-        names,
-        (name) => {
-          const inner = Object.hasOwn(value, name) ? properties.get(name) : undefined;
-          if (inner === undefined) return true;
-          evaluated?.add(name);
-          return visitChild(inner, value[name]!, name, run);
-        },
-        run,
-      );
+      const entries =
+        declared.length <= 64 ? declared : Object.keys(value).map((name) => [name, properties.get(name)] as const);
+      run.spend(entries.length / 4);
+      let valid = true;
+      for (const [name, inner] of entries) {
+        if (inner === undefined || !Object.hasOwn(value, name)) continue;
+        evaluated?.add(name);
+        if (visitChild(inner, value[name]!, name, run)) continue;
+        valid = false;
+        if (run.quiet > 0) break;
+      }
+      return valid;
     });
   }
   for (const { pattern, inner } of patterns) {
@@ -111,7 +111,17 @@ function compileProperties(node: SchemaNode, compiler: Compiler): ObjectVisit[] 
     );
   }
   const { additionalProperties: additional, unevaluatedProperties: unevaluated } = node;
-  if (additional !== undefined) {
+  if (additional === false && patterns.length === 0) {
+    // The usual case; without lists of names it takes a third of the time.
+    checks.push((value, run) => {
+      let valid = true;
+      for (const name in value) {
+        run.spend(1 / 4);
+        if (!properties.has(name)) valid = run.failUndeclared(name);
+      }
+      return valid;
+    });
+  } else if (additional !== undefined) {
     const isDeclared = (name: string, run: Run): boolean =>
       properties.has(name) || patterns.some(({ pattern }) => matches(pattern, name, run));
     checks.push(compileRest(compiler, additional, (name, run) => !isDeclared(name, run)));

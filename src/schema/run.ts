@@ -78,6 +78,17 @@ export function every<T>(list: readonly T[], check: (entry: T) => boolean, run: 
   return valid;
 }
 
+/** Applies all visits to a value, like `every`, without a closure for each value. */
+export function visitAll(visits: readonly Visit[], value: Json, run: Run, evaluated: Evaluated | undefined): boolean {
+  let valid = true;
+  for (const visit of visits) {
+    if (visit(value, run, evaluated)) continue;
+    valid = false;
+    if (run.quiet > 0) break;
+  }
+  return valid;
+}
+
 /** Validates without reporting faults. */
 export function isValid(visit: Visit, value: Json, run: Run, evaluated?: Evaluated): boolean {
   run.quiet++;
@@ -108,7 +119,8 @@ export class Run extends Budget {
   /** Above 0 where a failure is not a fault of the value: in a branch of a union, for example. */
   quiet = 0;
   readonly deferred: Deferred[] = [];
-  private readonly faults = new Map<string, Fault>();
+  // Created by the first fault: most values have none.
+  private faults: Map<string, Fault> | undefined;
   private readonly undeclared: { readonly path: string; readonly name: string }[] = [];
   private depth = 0;
 
@@ -130,7 +142,7 @@ export class Run extends Budget {
 
   /** Adds a fault of the value here, or of a property of it; returns false. */
   fail(kind: Fault['kind'], expected: () => string, value: Json | undefined, property?: string): false {
-    if (this.quiet > 0 || this.faults.size >= MAX_FAULTS) return false;
+    if (this.quiet > 0 || this.isFull) return false;
     const path = this.pointer(property);
     const text = expected();
     const fault = {
@@ -139,6 +151,7 @@ export class Run extends Budget {
       expected: text.length > MAX_FAULT_LENGTH ? `${text.slice(0, MAX_FAULT_LENGTH)}…` : text,
       got: value === undefined ? 'nothing' : describeValue(value),
     };
+    this.faults ??= new Map();
     this.faults.set(`${path}\n${fault.expected}`, fault);
     return false;
   }
@@ -164,11 +177,11 @@ export class Run extends Budget {
   }
 
   get isFull(): boolean {
-    return this.faults.size >= MAX_FAULTS;
+    return this.faults !== undefined && this.faults.size >= MAX_FAULTS;
   }
 
   result(value: Json): Fault[] {
-    const found = [...this.faults.values()];
+    const found = [...(this.faults?.values() ?? [])];
     for (const { path, name } of this.undeclared) {
       // The faults in the property say enough.
       if (found.some((fault) => fault.path === path || fault.path.startsWith(`${path}/`))) continue;

@@ -9,7 +9,6 @@ import {
   type Compiler,
   countSteps,
   type Evaluated,
-  every,
   isValid,
   MAX_STEPS,
   MAX_STEPS_IN_ALL,
@@ -18,6 +17,7 @@ import {
   overBudget,
   Run,
   type Visit,
+  visitAll,
 } from './run.js';
 import { compileNumber, toMembership } from './scalars.js';
 import { compileString } from './strings.js';
@@ -124,7 +124,7 @@ function compileNode(node: SchemaNode, root: JsonSchema, compiler: Compiler): Vi
     const covered = separate ? new Set<string | number>() : evaluated;
     const typed = checks[typeOf(value)];
     run.enter(2 + typed.length / 2);
-    const valid = every(typed, (check) => check(value, run, covered), run);
+    const valid = visitAll(typed, value, run, covered);
     run.leave();
     if (separate && valid && evaluated !== undefined) for (const name of covered!) evaluated.add(name);
     return valid;
@@ -153,8 +153,8 @@ function compileInPlace(node: SchemaNode, root: JsonSchema, { visit }: Compiler)
   for (const keyword of ['$ref', '$dynamicRef', '$recursiveRef'])
     add(keyword, (ref) => visit(typeof ref === 'string' ? lookUp(root, ref) : true));
   add('type', (type) => {
-    const types = Array.isArray(type) ? type : [type];
-    return (value, run) => hasSomeType(value, types) || run.fail('type', expected('type'), value);
+    if (!Array.isArray(type)) return (value, run) => hasType(value, type) || run.fail('type', expected('type'), value);
+    return (value, run) => hasSomeType(value, type) || run.fail('type', expected('type'), value);
   });
   for (const keyword of ['const', 'enum']) {
     add(keyword, (limit) => {
@@ -180,7 +180,7 @@ function compileInPlace(node: SchemaNode, root: JsonSchema, { visit }: Compiler)
     });
   add('allOf', (schemas) => {
     const branches = Array.isArray(schemas) ? schemas.map(visit) : [];
-    return (value, run, evaluated) => every(branches, (branch) => branch(value, run, evaluated), run);
+    return (value, run, evaluated) => visitAll(branches, value, run, evaluated);
   });
   add('if', (schema) => {
     const [condition, then, otherwise] = [visit(schema), visit(node.then ?? true), visit(node.else ?? true)];

@@ -99,6 +99,7 @@ class RunningFunction implements FunctionEnvironment {
   readonly name: string;
   readonly config: ToolConfig;
   readonly mcp: ToolUpstreams | null | undefined;
+  readonly hasStore: boolean;
   readonly #context: RunContext;
   readonly #options: FunctionExecutorOptions;
   #stoppedBy: ToolError | undefined;
@@ -109,6 +110,7 @@ class RunningFunction implements FunctionEnvironment {
     this.name = name;
     this.config = toToolConfig(context.snapshot.settings);
     this.mcp = options.mcp;
+    this.hasStore = (options.store ?? context.store) !== null;
     this.#context = context;
     this.#options = options;
   }

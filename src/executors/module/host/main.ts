@@ -73,6 +73,7 @@ async function runTool(request: RunRequest): Promise<Output> {
         config: request.config,
         signal: () => controller.signal,
         scope: () => scoped,
+        hasStore: hosted.store !== null,
         log: (message) => send({ type: 'log', id, message: String(message) }),
       });
     } finally {
