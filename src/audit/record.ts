@@ -69,7 +69,9 @@ export function toRecord(event: EndEvent, context: RecordContext): AuditRecord {
   const { caller, result, plan, verdict, input } = event;
   const tool = plan?.tool ?? event.tool;
   const { handle } = result.meta;
-  const clean = (text: string, limit = MAX_TEXT): string => cutText(redactKnown(text, context.secrets), limit);
+  const isPlain = context.secrets.length === 0;
+  const clean = (text: string, limit = MAX_TEXT): string =>
+    isPlain && text.length <= limit ? text : cutText(redactKnown(text, context.secrets), limit);
   const json = input === undefined ? undefined : canonicalJson(input);
   const output = result.content.map(bytesOf).filter((text) => text !== '');
   return {
