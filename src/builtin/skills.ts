@@ -4,12 +4,13 @@ import { ToolError } from '../core/error.js';
 import { type Referent, renderText } from '../core/render.js';
 import type { Skill, TextReference } from '../core/skill.js';
 import type { Snapshot } from '../core/snapshot.js';
+import { BUILTIN_TAG } from '../core/tag.js';
 import { nearest, quoteOutside } from '../core/text.js';
 import type { Tool } from '../core/tool.js';
 import { CALL_TOOL, type Mode } from '../core/view.js';
 import { readTextFile } from '../files/read.js';
-import { toTool } from '../formats/module/define.js';
-import { type BuiltinFunction, toBuiltin } from './builtin.js';
+import { toLazyTool } from '../formats/module/lazy.js';
+import type { BuiltinFunction } from './builtin.js';
 
 export const READ_SKILL = 'read_skill';
 
@@ -29,18 +30,18 @@ export function createReadSkillTool({ skills, refer }: ReadSkillOptions): Tool {
     const text = readText(skill, snapshot, (reference, directory) => refer(reference, directory, snapshot));
     return { content: [{ type: 'text', text }] };
   };
-  const tool = toTool({
+  return toLazyTool({
     name: READ_SKILL,
     description: 'Read the instructions of a skill before doing its task.',
-    readOnly: true,
     inputSchema: {
       type: 'object',
       properties: { skill_name: { type: 'string', description: 'Name of the skill' } },
       required: ['skill_name'],
     },
-    execute,
+    traits: { readOnly: true, tags: [BUILTIN_TAG] },
+    internal: true,
+    load: async () => execute,
   });
-  return toBuiltin(tool);
 }
 
 // In search mode it is not listed (SRV-9).

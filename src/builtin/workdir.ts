@@ -2,11 +2,12 @@
 
 import { ToolError } from '../core/error.js';
 import type { Workspace } from '../core/snapshot.js';
+import { BUILTIN_TAG } from '../core/tag.js';
 import type { Tool } from '../core/tool.js';
 import { canonicalPath, containedPath } from '../files/contained-path.js';
 import { statOrNothing } from '../files/read.js';
-import { toTool } from '../formats/module/define.js';
-import { type BuiltinFunction, toBuiltin } from './builtin.js';
+import { toLazyTool } from '../formats/module/lazy.js';
+import type { BuiltinFunction } from './builtin.js';
 
 export function createWorkdirTool({ setWorkdir }: Pick<Workspace, 'setWorkdir'>): Tool {
   const execute: BuiltinFunction<{ path?: string }> = ({ path }, _context, internals) => {
@@ -16,7 +17,7 @@ export function createWorkdirTool({ setWorkdir }: Pick<Workspace, 'setWorkdir'>)
     setWorkdir(directory);
     return directory;
   };
-  const tool = toTool({
+  return toLazyTool({
     name: 'workdir',
     description: 'Tell the working directory of local tools, or change it to another one below the allowed roots.',
     inputSchema: {
@@ -25,9 +26,10 @@ export function createWorkdirTool({ setWorkdir }: Pick<Workspace, 'setWorkdir'>)
         path: { type: 'string', description: 'Directory to change to; without it the current one is shown' },
       },
     },
-    execute,
+    traits: { tags: [BUILTIN_TAG] },
+    internal: true,
+    load: async () => execute,
   });
-  return toBuiltin(tool);
 }
 
 // SCR-22

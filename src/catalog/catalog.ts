@@ -153,8 +153,9 @@ function isTakenBy(given: readonly Tool[], directories: readonly DirectoryListin
   };
 }
 
+// A copy would create the schemas of a tool that creates them on first access.
 function asBuiltin(tool: Tool): Tool {
-  return { ...tool, origin: { ...tool.origin, builtin: true } };
+  return tool.origin.builtin === true ? tool : { ...tool, origin: { ...tool.origin, builtin: true } };
 }
 
 /** Removes reserved tags from tools of any format; each tool is processed once (RES-31). */

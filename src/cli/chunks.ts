@@ -1,6 +1,6 @@
 // Loads the chunks of the binary, with compiled code from a cache.
 
-import { closeSync, constants, fstatSync, openSync, readFileSync, readSync, type Stats, statSync } from 'node:fs';
+import { closeSync, constants, fstatSync, openSync, readSync, type Stats, statSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { Script } from 'node:vm';
 
@@ -51,9 +51,7 @@ export function createChunks(
     modules.set(name, module);
     const filename = join(directory, name);
     const cachedData = cached.chunks.get(name);
-    // The build emits ASCII only.
-    const source = `(function (exports, require, module, __filename, __dirname) {${readFileSync(filename, 'latin1')}\n})`;
-    const script = new Script(source, cachedData === undefined ? { filename } : { filename, cachedData });
+    const script = new Script(readSource(filename), cachedData === undefined ? { filename } : { filename, cachedData });
     scripts.set(name, script);
     script.runInThisContext()(module.exports, requireBeside, module, filename, directory);
     return module.exports;
@@ -65,6 +63,26 @@ export function createChunks(
     isCacheStale: () =>
       cached.runs < WARMUP_RUNS || [...scripts.values()].some((script) => script.cachedDataRejected !== false),
   };
+}
+
+const HEAD = '(function (exports, require, module, __filename, __dirname) {';
+const TAIL = '\n})';
+
+// Joined in a buffer: strings of this size would be copied, and fill the memory for new objects. The build emits ASCII only.
+function readSource(filename: string): string {
+  const descriptor = openSync(filename, 'r');
+  try {
+    const { size } = fstatSync(descriptor);
+    const bytes = Buffer.allocUnsafe(HEAD.length + size + TAIL.length);
+    bytes.write(HEAD, 'latin1');
+    let at = HEAD.length;
+    for (let length = -1; length !== 0; at += length)
+      length = readSync(descriptor, bytes, at, size + HEAD.length - at, null);
+    bytes.write(TAIL, at, 'latin1');
+    return bytes.toString('latin1', 0, at + TAIL.length);
+  } finally {
+    closeSync(descriptor);
+  }
 }
 
 /** Whether only the user can change a file or directory. */

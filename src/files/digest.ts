@@ -3,15 +3,21 @@
 import { readSync } from 'node:fs';
 import type { FileIdentity } from '../core/tool.js';
 import { type ReadFault, withFile } from './read.js';
+import { sha256 } from './sha256.js';
+
+// What a process hashes before it loads node:crypto: hashing more in JavaScript takes longer than loading it.
+const FEW_BYTES = 2048;
+let fewBytes = FEW_BYTES;
 
 /** Loads node:crypto on first use; loading takes longer than listing the tools of a directory. */
 export function loadCrypto(): typeof import('node:crypto') {
+  fewBytes = 0;
   return process.getBuiltinModule('node:crypto');
 }
 
 /** Returns the plain SHA-256 of texts, concatenated. */
 export function hashTexts(texts: readonly string[]): string {
-  return loadCrypto().hash('sha256', texts.join(''));
+  return digestBytes(Buffer.from(texts.join('')));
 }
 
 /** Returns a hash over parts, each framed by its length. */
@@ -26,7 +32,9 @@ export function digestKeyed(key: string, parts: readonly string[]): string {
 
 /** Returns the plain SHA-256 of bytes. */
 export function digestBytes(bytes: Buffer): string {
-  return loadCrypto().hash('sha256', bytes);
+  if (bytes.length > fewBytes) return loadCrypto().hash('sha256', bytes);
+  fewBytes -= bytes.length;
+  return sha256(bytes);
 }
 
 /** Hashes parts with the bytes of a file as the last one; returns the identity of the file that was read, too. */
@@ -35,20 +43,23 @@ export function digestFile(
   parts: readonly string[],
 ): { readonly digest: string; readonly identity: FileIdentity } | ReadFault {
   return withFile(path, (descriptor, identity) => {
-    const hash = loadCrypto().createHash('sha256').update(head(parts, identity.size));
     const buffer = Buffer.allocUnsafe(Math.min(64 * 1024, identity.size + 1));
-    for (;;) {
-      const length = readSync(descriptor, buffer, 0, buffer.length, null);
-      if (length === 0) break;
-      hash.update(buffer.subarray(0, length));
-    }
+    const read = (): Buffer => buffer.subarray(0, readSync(descriptor, buffer, 0, buffer.length, null));
+    const first = read();
+    const begin = Buffer.from(head(parts, identity.size));
+    if (first.length === identity.size && begin.length + first.length <= fewBytes)
+      return { digest: digestBytes(Buffer.concat([begin, first])), identity };
+    const hash = loadCrypto().createHash('sha256').update(begin);
+    for (let bytes = first; bytes.length > 0; bytes = read()) hash.update(bytes);
     return { digest: hash.digest('hex'), identity };
   });
 }
 
 /** Returns what `digestFile` returns for a file with these bytes. */
 export function digestAsFile(bytes: Buffer, parts: readonly string[]): string {
-  return loadCrypto().createHash('sha256').update(head(parts, bytes.length)).update(bytes).digest('hex');
+  const begin = head(parts, bytes.length);
+  if (begin.length + bytes.length <= fewBytes) return digestBytes(Buffer.concat([Buffer.from(begin), bytes]));
+  return loadCrypto().createHash('sha256').update(begin).update(bytes).digest('hex');
 }
 
 function head(parts: readonly string[], size: number): string {

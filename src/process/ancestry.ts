@@ -1,6 +1,6 @@
 // Finds out whether this process was started by a tool, even if the tool removed the mark from its environment (A44).
 
-import { readdirSync, readFileSync, readlinkSync } from 'node:fs';
+import { closeSync, openSync, readdirSync, readlinkSync, readSync } from 'node:fs';
 import { HOST_FILE, MARK } from './group.js';
 
 interface ProcessInfo {
@@ -66,7 +66,7 @@ function linkOf(pid: number, fd: string): string | undefined {
 
 function hasMark(pid: number): boolean {
   try {
-    return `\0${readFileSync(`/proc/${pid}/environ`, 'latin1')}`.includes(`\0${MARK}=`);
+    return `\0${readText(`/proc/${pid}/environ`)}`.includes(`\0${MARK}=`);
   } catch {
     return false;
   }
@@ -74,7 +74,7 @@ function hasMark(pid: number): boolean {
 
 function readInfo(pid: number): ProcessInfo | undefined {
   try {
-    const stat = readFileSync(`/proc/${pid}/stat`, 'latin1');
+    const stat = readText(`/proc/${pid}/stat`);
     // The name in parentheses can contain anything.
     const fields = stat
       .slice(stat.lastIndexOf(')') + 2)
@@ -84,5 +84,22 @@ function readInfo(pid: number): ProcessInfo | undefined {
     return { pid, parent: parent!, session: session!, hasTerminal: terminal !== 0, started: fields[19]! };
   } catch {
     return undefined;
+  }
+}
+
+const buffer = Buffer.allocUnsafe(16 * 1024);
+
+// Files of /proc have no size, and readFileSync() allocates 64 kB for each of those.
+function readText(path: string): string {
+  const descriptor = openSync(path, 'r');
+  try {
+    let text = '';
+    for (;;) {
+      const length = readSync(descriptor, buffer);
+      if (length === 0) return text;
+      text += buffer.toString('latin1', 0, length);
+    }
+  } finally {
+    closeSync(descriptor);
   }
 }

@@ -4,10 +4,12 @@ const fs = require('node:fs');
 const { basename, dirname } = require('node:path');
 
 const own = dirname(process.argv[1]);
-const read = fs.readFileSync;
 const names = new Set();
-fs.readFileSync = (path, ...rest) => {
-  if (typeof path === 'string' && dirname(path) === own) names.add(basename(path));
-  return read(path, ...rest);
-};
+for (const name of ['readFileSync', 'openSync']) {
+  const read = fs[name];
+  fs[name] = (path, ...rest) => {
+    if (typeof path === 'string' && dirname(path) === own) names.add(basename(path));
+    return read(path, ...rest);
+  };
+}
 process.once('exit', () => fs.writeFileSync(process.env.LOADED_CHUNKS, [...names].join('\n')));

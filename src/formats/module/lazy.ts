@@ -26,6 +26,7 @@ const ORIGIN: Origin = {
   digest: null,
   server: null,
   owner: 'program',
+  builtin: true,
 };
 
 /** Creates a built-in tool; most commands use none of them. */
