@@ -109,7 +109,7 @@ await writeBinary(chooseFiles(onlyBundles ? [] : findUsed(`${root}dist/cli/wield
 function nameChunk(id) {
   if (id.startsWith(`${root}src/`)) return `src.${id.slice(`${root}src/`.length).replaceAll('/', '.')}`;
   const inPackage = /.*\/node_modules\/((?:@[^/]+\/)?[^/]+)\//.exec(id);
-  return inPackage === null ? undefined : `npm.${inPackage[1].replace('/', '.')}`;
+  return inPackage === null ? undefined : `npm.${inPackage[1].replace('@', '').replace('/', '.')}`;
 }
 
 /** Writes the files of the binary. A traced binary reports the modules that it evaluates. */
@@ -128,7 +128,10 @@ async function writeBinary(fileOf, { isTraced = false } = {}) {
   const hash = build.digest('hex').slice(0, 16);
   for (const [name, text] of texts) {
     // Running commands must not load files of another build.
-    const stamped = text.replace(/require\("\.\/([\w@.-]+)\.cjs"\)/g, `require("./$1-${hash.slice(0, 8)}.cjs")`);
+    const stamped = text.replace(/require\("\.\/([^"]+)\.cjs"\)/g, (_call, required) => {
+      if (!texts.has(`${required}.cjs`)) throw new Error(`${name} requires ${required}.cjs, which is not written`);
+      return `require("./${required}-${hash.slice(0, 8)}.cjs")`;
+    });
     const file = STABLE.has(name) ? name : name.replace('.cjs', `-${hash.slice(0, 8)}.cjs`);
     writeFileSync(`${directory}/${file}`, toAscii(isTraced ? stamped : minify(name, stamped)));
   }
