@@ -2,6 +2,7 @@
 
 import type { Catalog } from '../catalog/catalog.js';
 import type { References } from '../catalog/skill-references.js';
+import { parseLogicalPath } from '../context/logical-path.js';
 import type { CascadeResolver } from '../core/cascade.js';
 import { ToolError } from '../core/error.js';
 import type { JsonObject } from '../core/json.js';
@@ -12,14 +13,15 @@ import type { Skill } from '../core/skill.js';
 import type { Snapshot } from '../core/snapshot.js';
 import type { Stores } from '../core/store.js';
 import { quoteOutside } from '../core/text.js';
-import type { Tool } from '../core/tool.js';
+import type { CallInternals, Tool } from '../core/tool.js';
 import type { World } from '../core/world.js';
 import { toTool } from '../formats/module/define.js';
+import { decide } from '../policy/decide.js';
 import { toBuiltin } from './builtin.js';
 import { createFollower } from './follow.js';
 import { readCapabilities } from './inventory-file.js';
 import { isOffered, readableSkills } from './offer.js';
-import { isVisible, readText } from './skills.js';
+import { isVisible, READ_SKILL, readText } from './skills.js';
 
 export interface OwnOffersOptions {
   readonly catalog: Catalog;
@@ -36,6 +38,7 @@ export interface OwnOffersOptions {
 const SKILL = 'skill://';
 const SKILL_FILE = '/SKILL.md';
 const CONTEXT = 'context://';
+const CONTEXT_READ = 'context_read';
 
 export function createOwnOffers(options: OwnOffersOptions): OfferSource {
   const { catalog, cascade, references, stores } = options;
@@ -45,14 +48,31 @@ export function createOwnOffers(options: OwnOffersOptions): OfferSource {
     readText(skill, snapshot, (reference, directory) => references.refer(reference, directory, snapshot));
   const findSkill = (uri: string, snapshot: Snapshot): Skill | undefined =>
     uri.startsWith(SKILL) ? skillsOf(snapshot).find(({ name }) => uri === toSkillUri(name)) : undefined;
+  // RSC-5: a rule about the tool that reads the same applies here as well.
+  const assertReadable = (name: string, input: JsonObject, internals: CallInternals): void => {
+    const { caller, snapshot } = internals;
+    const tool = catalog.find(name, { snapshot });
+    const rules = { policy: snapshot.policy, trusted: snapshot.trusted, within: [] };
+    const { verdict, reason, rule } = decide({ tool, input }, caller, rules);
+    // Lists select the resource itself.
+    if (verdict === 'allow' || rule === null) return;
+    throw new ToolError('denied', `not read: as a call of ${name}, ${reason}`, {
+      hint: verdict === 'ask' ? `call ${name}, which can be approved` : `see: wield explain ${name}`,
+      data: { rule },
+    });
+  };
   const toSkill = (skill: Skill, snapshot: Snapshot): Resource => {
     const fields = { name: skill.name, description: quoteOutside(skill.description, 500), mimeType: 'text/markdown' };
-    return toResource(toSkillUri(skill.name), fields, async () => ({ text: readSkill(skill, snapshot) }));
+    return toResource(toSkillUri(skill.name), fields, async (internals) => {
+      assertReadable(READ_SKILL, { name: skill.name }, internals);
+      return { text: readSkill(skill, snapshot) };
+    });
   };
   const toDocument = (path: string, kind: string, size: number | null): Resource => {
     const mimeType = kind === 'json' ? 'application/json' : kind === 'text' ? 'text/plain' : undefined;
     const fields = { name: path, ...(size === null ? {} : { size }), ...(mimeType === undefined ? {} : { mimeType }) };
-    return toResource(toDocumentUri(path), fields, async () => {
+    return toResource(toDocumentUri(path), fields, async (internals) => {
+      assertReadable(CONTEXT_READ, { path }, internals);
       const { content, kind: now } = await stores.documents.read(path);
       const bytes = Buffer.from(content);
       return now === 'binary' ? { blob: bytes.toString('base64') } : { text: bytes.toString('utf8') };
@@ -60,12 +80,12 @@ export function createOwnOffers(options: OwnOffersOptions): OfferSource {
   };
   // SRV-14: documents are offered together with the tools that read them.
   const offersDocuments = ({ settings }: Snapshot): boolean =>
-    isOffered('context_read', 'context', options.offered, settings);
+    isOffered(CONTEXT_READ, 'context', options.offered, settings);
 
   const follower = createFollower(async (uri, snapshot) => {
     const skill = findSkill(uri, snapshot);
     if (skill !== undefined) return readSkill(skill, snapshot);
-    const [newest] = await stores.documents.versions(decodeUri(uri.slice(CONTEXT.length)));
+    const [newest] = await stores.documents.versions(toPath(uri));
     return String(newest?.version);
   });
 
@@ -80,8 +100,7 @@ export function createOwnOffers(options: OwnOffersOptions): OfferSource {
     },
     prompts: () => OWN_PROMPTS.map((prompt) => toPrompt(prompt, options)),
     findResource(uri, snapshot) {
-      if (uri.startsWith(CONTEXT) && offersDocuments(snapshot))
-        return toDocument(decodeUri(uri.slice(CONTEXT.length)), 'text', null).tool;
+      if (uri.startsWith(CONTEXT) && offersDocuments(snapshot)) return toDocument(toPath(uri), 'text', null).tool;
       const skill = findSkill(uri, snapshot);
       return skill && toSkill(skill, snapshot).tool;
     },
@@ -100,6 +119,10 @@ function toDocumentUri(path: string): string {
   return CONTEXT + path.split('/').map(encodeURIComponent).join('/');
 }
 
+function toPath(uri: string): string {
+  return parseLogicalPath(decodeUri(uri.slice(CONTEXT.length)));
+}
+
 function decodeUri(text: string): string {
   try {
     return decodeURIComponent(text);
@@ -110,9 +133,13 @@ function decodeUri(text: string): string {
 
 type Content = { readonly text: string } | { readonly blob: string };
 
-function toResource(uri: string, fields: JsonObject, read: () => Promise<Content>): Resource {
+type Read = (internals: CallInternals) => Promise<Content>;
+
+function toResource(uri: string, fields: JsonObject, read: Read): Resource {
   const { mimeType } = fields;
-  const execute = async () => ({ content: [{ type: 'resource', resource: { uri, mimeType, ...(await read()) } }] });
+  const execute: Execute = async (_input, _context, internals) => ({
+    content: [{ type: 'resource', resource: { uri, mimeType, ...(await read(internals!)) } }],
+  });
   return { uri, isTemplate: false, fields, tool: toOwnTool(toResourceName(uri), `Read ${uri}.`, execute) };
 }
 
@@ -158,11 +185,7 @@ function toOwnTool(name: string, description: string, execute: Parameters<typeof
   return { ...toBuiltin(tool), name };
 }
 
-type Execute = (
-  input: unknown,
-  context: unknown,
-  internals?: { readonly snapshot: Snapshot },
-) => Promise<Record<string, unknown>>;
+type Execute = (input: unknown, context: unknown, internals?: CallInternals) => Promise<Record<string, unknown>>;
 
 function toExecute(execute: Execute): never {
   return execute as never;

@@ -44,6 +44,46 @@ export function parsePublicUri(uri: string): { readonly server: string; readonly
   }
 }
 
+/**
+ * Returns other spellings that a server may take for the same URI: with percent-encoded characters decoded, without dot
+ * segments, and as URLs are normalized.
+ */
+export function otherSpellings(uri: string): readonly string[] {
+  const decoded = decodeAll(uri);
+  const found = [decoded, ...[uri, decoded].map(parseUrl)].flatMap((text) =>
+    text === undefined ? [] : [text, withoutDots(text)],
+  );
+  return [...new Set(found)].filter((text) => text !== uri);
+}
+
+function decodeAll(text: string): string {
+  try {
+    const decoded = decodeURIComponent(text);
+    return decoded === text ? text : decodeAll(decoded);
+  } catch {
+    return text;
+  }
+}
+
+function parseUrl(text: string): string | undefined {
+  try {
+    return new URL(text).href;
+  } catch {
+    return undefined;
+  }
+}
+
+// Keeps the slashes after the scheme.
+function withoutDots(uri: string): string {
+  const [, head = '', path = ''] = /^([^/]*:\/*)?(.*)$/s.exec(uri) ?? [];
+  const steps: string[] = [];
+  for (const step of path.split('/')) {
+    if (step === '..') steps.pop();
+    else if (step !== '' && step !== '.') steps.push(step);
+  }
+  return head + steps.join('/');
+}
+
 /** Compiles a URI template (RFC 6570) to a test whether a URI can be an expansion of it. */
 export function matchTemplate(template: string): (uri: string) => boolean {
   const parts = template.split(/(\{[^{}]*\})/);

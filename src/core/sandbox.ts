@@ -53,6 +53,8 @@ export interface SandboxPlan {
   readonly read: 'all' | readonly string[];
   readonly write: 'all' | readonly string[];
   readonly hidden: readonly string[];
+  /** Read-only, although in a directory that can be written. */
+  readonly guarded: readonly string[];
   readonly network: boolean;
   /** Where a person can allow more: the name of a table, or null if a rule has a built-in profile. */
   readonly table: string | null;

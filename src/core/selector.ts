@@ -33,8 +33,8 @@ export interface SelectedTool {
   readonly name: string;
   readonly tags?: readonly string[];
   readonly builtin?: boolean;
-  /** Another name that matches too. */
-  readonly otherName?: string | undefined;
+  /** Other names that match too. */
+  readonly otherNames?: readonly string[];
 }
 
 const POLICIES: readonly string[] = ['allow', 'ask', 'deny'];
@@ -78,10 +78,11 @@ function matchesEvery(glob: Glob, texts: readonly string[]): boolean {
   return texts.length > 0 && texts.every((text) => glob.matches(text));
 }
 
-// Returns the texts and scalars of a value at any depth, absolute paths also without `.`, `..` and empty segments.
+// Returns the texts and scalars of a value at any depth, paths also without `.`, `..` and empty segments. A relative path
+// that allows a call is matched as it was written.
 function textsIn(value: unknown, withKeys: boolean): string[] {
   if (typeof value === 'string') {
-    const path = value.startsWith('/') ? normalizePath(value) : value;
+    const path = value.startsWith('/') || (withKeys && DETOUR.test(value)) ? normalizePath(value) : value;
     return path === value ? [value] : [value, path];
   }
   if (typeof value !== 'object' || value === null) return [String(value)];
@@ -91,19 +92,22 @@ function textsIn(value: unknown, withKeys: boolean): string[] {
   ]);
 }
 
+const DETOUR = /(?:^|\/)\.{0,2}(?:\/|$)/;
+
 function normalizePath(path: string): string {
+  const isAbsolute = path.startsWith('/');
   const steps: string[] = [];
   for (const step of path.split('/')) {
-    if (step === '..') steps.pop();
+    if (step === '..' && (isAbsolute || (steps.length > 0 && steps.at(-1) !== '..'))) steps.pop();
     else if (step !== '' && step !== '.') steps.push(step);
   }
-  return `/${steps.join('/')}`;
+  return `${isAbsolute ? '/' : ''}${steps.join('/')}`;
 }
 
 /** Whether a selector matches a tool, regardless of the input. */
 export function matchSelectorTool({ builtin, over, glob }: Selector, tool: SelectedTool): boolean {
   if (builtin && tool.builtin !== true) return false;
-  if (over === 'name') return glob.matches(tool.name) || (tool.otherName !== undefined && glob.matches(tool.otherName));
+  if (over === 'name') return glob.matches(tool.name) || tool.otherNames?.some((name) => glob.matches(name)) === true;
   return (tool.tags ?? []).some((tag) => glob.matches(tag));
 }
 

@@ -161,6 +161,8 @@ export interface Origin {
   readonly owner: Owner;
   /** The other name of an upstream tool that keeps its own; rules that restrict match both (UPS-24). */
   readonly otherName?: string;
+  /** Names by other spellings of the URI that a resource is read by; rules that restrict match them too (RSC-1). */
+  readonly spellings?: readonly string[];
   /** Set for a tool of a server that the workspace configured (POL-20). */
   readonly configuredBy?: 'workspace';
   /** Part of wield; matched by selectors that begin with `$` (SEL-4). */

@@ -164,13 +164,14 @@ function effectiveInput({ tool, input, command }: Judged, read: (slot: Slot) => 
 }
 
 // A tool cannot claim reserved tags (RES-31). `#destructive` also matches tools with the hint. Rules that restrict match the
-// other name of an upstream tool too (UPS-24).
+// other names of an upstream tool or resource too (UPS-24, RSC-1).
 function toSelected({ name, traits, origin }: Tool): { readonly loose: SelectedTool; readonly strict: SelectedTool } {
   const builtin = origin.builtin === true;
   const tags = builtin ? traits.tags : traits.tags.filter((tag) => !tag.startsWith('meta-'));
   const strict = { name, tags: traits.destructive === true ? [...tags, 'destructive'] : tags, builtin };
-  const { otherName } = origin;
-  return { strict, loose: otherName === undefined ? strict : { ...strict, otherName } };
+  const { otherName, spellings = [] } = origin;
+  if (otherName === undefined && spellings.length === 0) return { strict, loose: strict };
+  return { strict, loose: { ...strict, otherNames: otherName === undefined ? spellings : [otherName, ...spellings] } };
 }
 
 /** Whether there are any rules; most calls have none. */

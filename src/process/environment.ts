@@ -8,6 +8,7 @@ import type { Settings } from '../core/settings.js';
 import { quoteOutside } from '../core/text.js';
 import type { Tool } from '../core/tool.js';
 import type { World } from '../core/world.js';
+import { isWithin, realPath } from '../files/within.js';
 
 const BASE = ['PATH', 'USER', 'LANG', 'TERM', 'TMPDIR', 'TZ'];
 const FALLBACK_PATH = '/usr/local/bin:/usr/bin:/bin';
@@ -45,6 +46,25 @@ export function searchPath(world: World): string[] {
   const absolute = (world.env.PATH ?? '').split(delimiter).filter((directory) => isAbsolute(directory));
   // Many programs take an empty PATH as the current directory.
   return absolute.length > 0 ? absolute : FALLBACK_PATH.split(delimiter);
+}
+
+/** Returns the directories of PATH that are not in the workdir, nor lead there by a symbolic link (TJS-14). */
+export function pathOutside(workdir: string, world: World): string[] {
+  const real = realPath(workdir) ?? workdir;
+  return searchPath(world).filter(
+    (directory) => !isWithin(workdir, directory) && !isWithin(real, realPath(directory) ?? directory),
+  );
+}
+
+const SYSTEM_BIN = /^\/(?:usr\/(?:local\/)?)?s?bin$/;
+
+/**
+ * Returns the directories with those of the system first, for programs that start others with fewer rights: such a
+ * process may have left a program of that name in a directory that it can write (EXE-70).
+ */
+export function systemFirst(path: readonly string[]): string[] {
+  const isSystem = (directory: string): boolean => SYSTEM_BIN.test(directory);
+  return [...path.filter(isSystem), ...path.filter((directory) => !isSystem(directory))];
 }
 
 /** Returns the absolute path of a program on the search path, if there is one. */
@@ -96,7 +116,7 @@ export const SYSTEM_LIMITS = Object.keys(FLAGS) as readonly SystemLimit[];
 
 /** Returns the path of `prlimit`, if this system has it. */
 export function findLimiter(platform: string, path: readonly string[]): string | undefined {
-  return platform === 'linux' ? findProgram('prlimit', path) : undefined;
+  return platform === 'linux' ? findProgram('prlimit', systemFirst(path)) : undefined;
 }
 
 /** Returns the arguments to put before a command to limit it; empty if no limit is set or can be set (EXE-9). */

@@ -9,7 +9,7 @@ import type { CommandPlan, ProcessPlan, ResolverStep, Slot } from '../../core/pl
 import type { CommandAction, Tool } from '../../core/tool.js';
 import type { World } from '../../core/world.js';
 import { statIdentity } from '../../files/read.js';
-import { isWithin, realPath } from '../../files/within.js';
+import { realPath } from '../../files/within.js';
 import { assertAllowlisted } from '../../policy/commands.js';
 import {
   assertDirectory,
@@ -18,7 +18,7 @@ import {
   findProgram,
   grantsOf,
   limitLauncher,
-  searchPath,
+  pathOutside,
 } from '../../process/environment.js';
 import { type CommandInput, selectExecution, selectSubcommand, toArguments, toSlots, toWords } from './arguments.js';
 import { containedValues, containSlots } from './contain-slots.js';
@@ -36,6 +36,7 @@ export function planCommand(options: PlanCommandOptions): ProcessPlan {
   const { tool, action, input, context, world } = options;
   const { workdir, settings } = context.snapshot;
   assertDirectory(workdir);
+  // Never a program of the checkout.
   const path = pathOutside(workdir, world);
   const parameters: JsonObject = isRecord(input) ? (input as JsonObject) : {};
   const execution = selectExecution(fittingExecutions(action, path), parameters, tool.name);
@@ -100,14 +101,6 @@ export function planCommand(options: PlanCommandOptions): ProcessPlan {
     timeoutMs: context.timeoutMs,
     limits: settings.limits,
   };
-}
-
-// TJS-14: never a program of the checkout, even if PATH or a symbolic link leads there.
-function pathOutside(workdir: string, world: World): string[] {
-  const real = realPath(workdir) ?? workdir;
-  return searchPath(world).filter(
-    (directory) => !isWithin(workdir, directory) && !isWithin(real, realPath(directory) ?? directory),
-  );
 }
 
 export interface SettleOptions {

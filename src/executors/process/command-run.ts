@@ -6,9 +6,11 @@ import type { RunContext } from '../../core/executor.js';
 import { isRecord, type Json, type JsonObject } from '../../core/json.js';
 import type { CommandPlan, ProcessPlan, ResolverStep, Slot } from '../../core/plan.js';
 import { type Output, textOf, textPart } from '../../core/result.js';
+import type { SandboxPlan } from '../../core/sandbox.js';
 import { quoteOutside } from '../../core/text.js';
 import { cancelled } from '../../core/time-limit.js';
 import type { World } from '../../core/world.js';
+import { isWithin } from '../../files/within.js';
 import { assertAllowlisted } from '../../policy/commands.js';
 import type { ProcessOutcome } from '../../process/request.js';
 import { runProcess } from '../../process/spawn.js';
@@ -194,16 +196,23 @@ async function shape(
   const lines = hints.map(({ hint }) => `hint: ${fillHint(hint, command, input)}`);
   const hinted = [limited, ...lines].join(lines.length > 0 ? '\n' : '');
   const { sideRead } = command.execution;
+  const isVisible = (path: string): boolean => plan.sandbox === undefined || isVisibleIn(plan.sandbox, path);
   const session = context.caller.session;
   const whole =
     sideRead === undefined
       ? hinted
-      : appendSideRead(hinted, sideRead, { slots, base: plan.cwd, roots: command.roots, session, seen });
+      : appendSideRead(hinted, sideRead, { slots, base: plan.cwd, roots: command.roots, session, seen, isVisible });
   if (whole !== hinted) changed = true;
   const content = [textPart(whole)];
   // Changed text no longer matches the bytes of the process.
   const { structured: _, streams: __, ...rest } = output;
   return { ...rest, content, structured: changed ? undefined : output.structured };
+}
+
+// EXE-70: nothing is read for a process that it could not read itself.
+function isVisibleIn({ hidden, read, write }: SandboxPlan, path: string): boolean {
+  const isBelow = (roots: readonly string[]): boolean => roots.some((root) => isWithin(root, path));
+  return !isBelow(hidden) && (read === 'all' || isBelow(read) || (write !== 'all' && isBelow(write)));
 }
 
 function effectiveValue(name: string, command: CommandPlan, input: JsonObject): Json | undefined {

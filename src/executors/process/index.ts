@@ -18,6 +18,7 @@ import {
   isGranted,
   limitLauncher,
   mayBeSandboxed,
+  pathOutside,
   searchPath,
 } from '../../process/environment.js';
 import type { SandboxPlaces } from '../../process/sandbox/index.js';
@@ -121,7 +122,7 @@ function planScript({ tool, action, input, context, world }: PlanScriptOptions):
     tool,
     input: parameters,
     binary: action.file,
-    launcher: limitLauncher(settings.limits, () => findLimiter(world.platform, path)),
+    launcher: limitLauncher(settings.limits, () => findLimiter(world.platform, pathOutside(workdir, world))),
     argv: [action.file],
     // An installed binary has no shebang.
     interpreter: action.shebang === '' ? undefined : findInterpreter(action.shebang, action.file, path),

@@ -21,17 +21,19 @@ export interface SideReadOptions {
   readonly roots: readonly string[];
   readonly session: string | undefined;
   readonly seen: SeenFiles;
+  /** Whether the process of the command could read a file. */
+  readonly isVisible: (path: string) => boolean;
 }
 
 /** Returns the output with the file appended; unchanged if the file is missing, empty or outside the roots. */
 export function appendSideRead(output: string, sideRead: SideRead, options: SideReadOptions): string {
-  const { slots, base, roots, session, seen } = options;
+  const { slots, base, roots, session, seen, isVisible } = options;
   const [directory] = textsOf(slots.find(({ mapping }) => mapping.param === sideRead.param)?.value);
   if (directory === undefined || directory === '') return output;
   const wanted = join(directory, sideRead.file);
   const path = containedPath(wanted, { base, roots });
-  if (path === undefined || (sideRead.oncePerSession && session !== undefined && !isNew(seen, session, path)))
-    return output;
+  if (path === undefined || !isVisible(path)) return output;
+  if (sideRead.oncePerSession && session !== undefined && !isNew(seen, session, path)) return output;
   const reading = readHead(path, MAX_BYTES);
   // Links can change while it is read.
   if ('fault' in reading || containedPath(wanted, { base, roots }) !== path) return output;

@@ -1,7 +1,6 @@
 // Bubblewrap: the arguments that start a process in its own namespaces with only what its profile allows.
 
-import { join } from 'node:path';
-import { lstatOrNothing, statOrNothing } from '../../files/read.js';
+import { statOrNothing } from '../../files/read.js';
 import { isWithin } from '../../files/within.js';
 import type { Profile } from './profile.js';
 
@@ -31,13 +30,11 @@ const NAMESPACES = [
 export const SYSTEM = ['/usr', '/bin', '/sbin', '/lib', '/lib32', '/lib64', '/etc', '/opt', '/nix', '/sys'];
 // What name resolution needs in /run, which is hidden because of the sockets in it.
 const RESOLVERS = ['/run/systemd/resolve', '/run/resolvconf', '/run/NetworkManager'];
-// In a writable workdir: files that make other programs run code later.
-const GUARDED = ['.agents', '.mcp.json', '.git/hooks', '.git/config'];
 const TEMPORARY = ['/tmp', '/var/tmp'];
 const TMP_BYTES = String(1024 ** 3);
 
 export function bubblewrapLauncher(options: LauncherOptions): string[] {
-  const { program, profile, workdir, expose, state = [], hiddenFile } = options;
+  const { program, profile, expose, state = [], hiddenFile } = options;
   const { read, write, network } = profile;
   const named = [...(read === 'all' ? [] : read), ...(write === 'all' ? [] : write)];
   const isVisible = (path: string): boolean =>
@@ -60,7 +57,7 @@ export function bubblewrapLauncher(options: LauncherOptions): string[] {
     ...(write === 'all' ? [] : privateTemporary(options)),
     ...(read === 'all' ? [] : bind('--ro-bind-try', read)),
     ...(write === 'all' ? [] : bind('--bind-try', write)),
-    ...bind('--ro-bind', guardedIn(workdir, write)),
+    ...guard(profile),
     ...secrets.flatMap(mask),
     ...(read === 'all' ? [] : bind('--ro-bind-try', again(read))),
     ...(write === 'all' ? [] : bind('--bind-try', again(write))),
@@ -85,11 +82,11 @@ function privateTemporary({ profile, workdir, home }: LauncherOptions): string[]
   ];
 }
 
-/** Returns what must not be written in a writable workdir. */
-export function guardedIn(workdir: string, write: Profile['write']): string[] {
-  if (write !== 'all' && !write.some((path) => isWithin(path, workdir))) return [];
-  const paths = GUARDED.map((name) => join(workdir, name));
-  return paths.filter((path) => lstatOrNothing(path)?.isSymbolicLink() === false);
+function guard({ guarded, write }: Profile): string[] {
+  return bind(
+    '--ro-bind',
+    guarded.filter((path) => write === 'all' || write.some((root) => isWithin(root, path))),
+  );
 }
 
 // A hidden directory that contains something visible can be passed through but not listed.

@@ -14,13 +14,13 @@ import { digestParts } from '../../files/digest.js';
 import { findWieldHome } from '../../files/home.js';
 import { statOrNothing } from '../../files/read.js';
 import { isWithin, realPath } from '../../files/within.js';
-import { findProgram, searchPath } from '../environment.js';
+import { findProgram } from '../environment.js';
 import { bubblewrapLauncher, SYSTEM } from './bubblewrap.js';
 import { type LandlockOptions, landlockLauncher } from './landlock.js';
-import { type BackendState, probeBackends } from './probe.js';
+import { type BackendState, launcherPath, probeBackends } from './probe.js';
 import { type Profile, resolveProfiles } from './profile.js';
 import { seatbeltLauncher } from './seatbelt.js';
-import { findSecrets } from './secrets.js';
+import { findGuarded, findSecrets } from './secrets.js';
 
 export interface SandboxPlaces {
   readonly world: World;
@@ -52,10 +52,11 @@ export async function planSandbox(
   { world, wieldHome = findWieldHome(world.env, world.home) }: SandboxPlaces,
 ): Promise<PlannedSandbox> {
   const workdir = realPath(target.workdir) ?? target.workdir;
-  const places = { workdir, home: world.home, secrets: findSecrets({ home: world.home, wieldHome, workdir }) };
+  const secrets = findSecrets({ home: world.home, wieldHome, workdir });
+  const places = { workdir, home: world.home, secrets, guarded: findGuarded(workdir) };
   const profile = resolveProfiles(applied, settings, places);
   const name = [...new Set(applied.map((one) => one.profile))].join(' + ');
-  const states = await probeBackends(world, wieldHome);
+  const states = await probeBackends(world, wieldHome, workdir);
   const options = {
     profile,
     workdir,
@@ -69,6 +70,7 @@ export async function planSandbox(
     read: profile.read,
     write: profile.write,
     hidden: [...profile.secrets, ...profile.deny],
+    guarded: profile.guarded,
     network: profile.network,
     table: findTable(applied, target.name),
   };
@@ -124,25 +126,27 @@ function toLauncher(
       return seatbeltLauncher(whole);
     case 'landlock':
       if (!options.profile.network && !network) return undefined;
-      return landlockLauncher({ ...whole, unshare: findProgram('unshare', searchPath(world)) ?? '' });
+      return landlockLauncher({ ...whole, unshare: findProgram('unshare', launcherPath(world, whole.workdir)) ?? '' });
   }
 }
 
 // Code that lies in a hidden place, or outside of what a profile lists.
-function findExposed({ code }: SandboxedProcess, { read }: Profile, wieldHome: string): string[] {
+function findExposed({ code }: SandboxedProcess, { read, secrets }: Profile, wieldHome: string): string[] {
   const isHidden = (path: string): boolean => isWithin(realPath(wieldHome) ?? wieldHome, path);
   const isListed = (path: string): boolean =>
     read === 'all' || [...SYSTEM, ...read].some((root) => isWithin(root, path));
-  const paths = code.flatMap((path) => realPath(path) ?? []).map(toInstallation);
+  const paths = code.flatMap((path) => realPath(path) ?? []).flatMap((path) => toInstallation(path, secrets));
   return [...new Set(paths.filter((path) => isHidden(path) || !isListed(path)))];
 }
 
-// A program in `PREFIX/bin` needs the libraries beside it.
-function toInstallation(path: string): string {
+// A program in `PREFIX/bin` needs the libraries beside it. A prefix such as the home may have secrets, too.
+function toInstallation(path: string, secrets: readonly string[]): string[] {
   const directory = dirname(path);
   const prefix = dirname(directory);
-  const isPrefix = basename(directory) === 'bin' && statOrNothing(join(prefix, 'lib'))?.isDirectory() === true;
-  return isPrefix && statOrNothing(path)?.isFile() === true ? prefix : path;
+  const libraries = join(prefix, 'lib');
+  const isPrefix = basename(directory) === 'bin' && statOrNothing(libraries)?.isDirectory() === true;
+  if (!isPrefix || statOrNothing(path)?.isFile() !== true) return [path];
+  return secrets.some((secret) => isWithin(prefix, secret)) ? [path, libraries] : [prefix];
 }
 
 const ALWAYS = /^(?:PATH|HOME|USER|LANG|TERM|TZ|TMPDIR|LC_.*|WIELD_.*|OCTOMIND_.*)$/;

@@ -4,7 +4,7 @@ import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { statOrNothing } from '../../files/read.js';
 import { isWithin } from '../../files/within.js';
-import { guardedIn, type LauncherOptions, SYSTEM } from './bubblewrap.js';
+import { type LauncherOptions, SYSTEM } from './bubblewrap.js';
 
 // Rights of directories are invalid for files.
 const READ = { file: 'execute,read-file', directory: 'execute,read-file,read-dir' };
@@ -35,13 +35,13 @@ export interface LandlockOptions extends LauncherOptions {
  * beside a hidden path is listed one by one. Next to one that must not be written, nothing new can be created.
  */
 export function landlockLauncher(options: LandlockOptions): string[] | undefined {
-  const { program, unshare, profile, workdir, expose, state = [], temporary } = options;
-  const { read, write, network, secrets, deny } = profile;
+  const { program, unshare, profile, expose, state = [], temporary } = options;
+  const { read, write, network, secrets, deny, guarded } = profile;
   const hidden = [...secrets, ...deny];
   const reads = (read === 'all' ? ['/'] : [...SYSTEM, '/proc', ...read]).flatMap((root) =>
     except(root, [...hidden, ...ALWAYS_HIDDEN]),
   );
-  const kept = [...hidden, ...ALWAYS_HIDDEN, ...NEVER_WRITTEN, ...guardedIn(workdir, write)];
+  const kept = [...hidden, ...ALWAYS_HIDDEN, ...NEVER_WRITTEN, ...guarded];
   const writes = (write === 'all' ? ['/'] : write).flatMap((root) => except(root, kept));
   if (reads.length + writes.length > MAX_RULES) return undefined;
   const rule = (rights: typeof READ, path: string): string[] => {

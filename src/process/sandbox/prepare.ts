@@ -2,14 +2,20 @@
 
 import { mkdirSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
+import { ToolError } from '../../core/error.js';
 import type { SandboxPlan } from '../../core/sandbox.js';
 import { lstatOrNothing, statOrNothing } from '../../files/read.js';
 import { createStateDirectory } from '../../files/state.js';
+import { realPath } from '../../files/within.js';
 
 const KEPT_MS = 24 * 60 * 60 * 1000;
 
-/** Creates the files that a launcher needs: only what exists can be made writable. */
-export function prepareSandbox({ prepare, temporary }: SandboxPlan): void {
+/**
+ * Creates the files that a launcher needs: only what exists can be made writable. Throws `integrity` if a planned path
+ * leads elsewhere by now.
+ */
+export function prepareSandbox({ prepare, temporary, read, write }: SandboxPlan): void {
+  for (const path of [read, write].flatMap((paths) => (paths === 'all' ? [] : paths))) assertPlanned(path);
   if (temporary !== undefined) createTemporary(temporary);
   const [hiddenFile, ...writable] = prepare;
   if (hiddenFile !== undefined && lstatOrNothing(hiddenFile) === undefined) {
@@ -33,6 +39,17 @@ function createTemporary(path: string): void {
       rmSync(other, { recursive: true, force: true });
     }
   }
+}
+
+// EXE-70: a launcher follows links, and a call may have waited long for an approval.
+function assertPlanned(path: string): void {
+  const plain = path.replace(/(?<=.)\/$/, '');
+  const real = realPath(plain);
+  if (real === plain || (real === undefined && lstatOrNothing(plain) === undefined)) return;
+  throw new ToolError('integrity', `${plain} became a link after the call was planned`, {
+    hint: 'check what replaced it, and call the tool again',
+    data: { path: plain },
+  });
 }
 
 // Another call may have created it meanwhile. What cannot be created cannot be written, and the process will say so.

@@ -8,7 +8,7 @@ import type { World } from '../../core/world.js';
 import { readStateFile, statIdentity } from '../../files/read.js';
 import { createStateDirectory } from '../../files/state.js';
 import { writeFileAtomic } from '../../files/write.js';
-import { findProgram, searchPath } from '../environment.js';
+import { findProgram, pathOutside, systemFirst } from '../environment.js';
 import { bubblewrapLauncher } from './bubblewrap.js';
 import { landlockLauncher } from './landlock.js';
 import type { Profile } from './profile.js';
@@ -28,16 +28,25 @@ export interface BackendState {
   readonly network: boolean;
 }
 
-const NOTHING: Profile = { read: 'all', write: [], secrets: [], deny: [], network: false };
+const NOTHING: Profile = { read: 'all', write: [], secrets: [], deny: [], guarded: [], network: false };
 const INSTALL = 'install it: apt install bubblewrap, dnf install bubblewrap, or pacman -S bubblewrap';
 // Ubuntu 24.04 and newer allow user namespaces to programs with a profile only.
 const APPARMOR =
   'give it the AppArmor profile of your distribution: apt install apparmor-profiles, then ' +
   'ln -s /usr/share/apparmor/extra-profiles/bwrap-userns-restrict /etc/apparmor.d/ and systemctl reload apparmor';
 
+/** Returns where launchers are looked for: on the search path, never in the workdir. */
+export function launcherPath(world: World, workdir: string): readonly string[] {
+  return systemFirst(pathOutside(workdir, world));
+}
+
 /** Returns the backends in the order in which they are tried. */
-export async function probeBackends(world: World, wieldHome: string): Promise<readonly BackendState[]> {
-  const path = searchPath(world);
+export async function probeBackends(
+  world: World,
+  wieldHome: string,
+  workdir: string,
+): Promise<readonly BackendState[]> {
+  const path = launcherPath(world, workdir);
   const programs = ['bwrap', 'setpriv', 'unshare', 'sandbox-exec'].map((name) => findProgram(name, path) ?? null);
   const key = JSON.stringify([bootId(), programs.map((program) => program && [program, statIdentity(program)])]);
   const file = join(wieldHome, 'cache', 'sandbox.json');

@@ -3,7 +3,7 @@
 import { basename, dirname, isAbsolute, join, resolve } from 'node:path';
 import { ToolError } from '../../core/error.js';
 import { type AppliedProfile, BUILTIN_PROFILES, type SandboxSettings, type SandboxTable } from '../../core/sandbox.js';
-import { nearest } from '../../core/text.js';
+import { nearest, quoteOutside } from '../../core/text.js';
 import { isWithin, realPath } from '../../files/within.js';
 
 type Paths = 'all' | readonly string[];
@@ -16,6 +16,8 @@ export interface Profile {
   readonly secrets: readonly string[];
   /** Hidden in any case. */
   readonly deny: readonly string[];
+  /** Read-only although they are in what can be written. */
+  readonly guarded: readonly string[];
   readonly network: boolean;
   /** Names of variables that are passed on; undefined: all. */
   readonly env?: readonly string[];
@@ -26,6 +28,8 @@ export interface ProfilePlaces {
   readonly home: string | undefined;
   /** Known secrets on this machine. */
   readonly secrets: readonly string[];
+  /** Files of the workdir that make other programs run code later. */
+  readonly guarded: readonly string[];
 }
 
 /** Returns what profiles allow together. Throws `unavailable` for an unknown one. */
@@ -43,12 +47,12 @@ function resolveProfile({ profile: name, by }: AppliedProfile, { profiles }: San
   // A project must not define what the user refers to.
   const isDefined = by === 'user' ? tables.some(({ byProject }) => !byProject) : tables.length > 0;
   if (builtin === undefined && !isDefined) throw unknownProfile(name, profiles);
-  const own = tables.map((table) => toProfile(table, places));
+  const own = tables.map((table) => toProfile(name, table, places));
   return [...(builtin === undefined ? [] : [builtin]), ...own].reduce(combine);
 }
 
-function toBuiltin(name: string, { workdir, secrets }: ProfilePlaces): Profile | undefined {
-  const base: Profile = { read: 'all', write: [], secrets, deny: [], network: false };
+function toBuiltin(name: string, { workdir, secrets, guarded }: ProfilePlaces): Profile | undefined {
+  const base: Profile = { read: 'all', write: [], secrets, deny: [], guarded, network: false };
   switch (name) {
     case 'read-only':
       return base;
@@ -60,9 +64,14 @@ function toBuiltin(name: string, { workdir, secrets }: ProfilePlaces): Profile |
   return undefined;
 }
 
-function toProfile({ read, write, deny = [], network = false, env }: SandboxTable, places: ProfilePlaces): Profile {
+function toProfile(
+  name: string,
+  { read, write, deny = [], network = false, env }: SandboxTable,
+  places: ProfilePlaces,
+): Profile {
   const { workdir } = places;
-  const toPaths = (paths: readonly string[]): string[] => paths.map((path) => toPath(path, places));
+  const toPaths = (paths: readonly string[]): string[] =>
+    paths.map((path) => assertInside(name, path, toPath(path, places), workdir));
   const reads = read === undefined ? 'all' : [canonical(workdir), ...toPaths(read)];
   const writes = write === undefined ? [canonical(workdir)] : toPaths(write);
   const named = [...(read === undefined ? [] : toPaths(read)), ...writes.filter((path) => path !== canonical(workdir))];
@@ -70,7 +79,8 @@ function toProfile({ read, write, deny = [], network = false, env }: SandboxTabl
     read: reads,
     write: writes,
     secrets: places.secrets.filter((secret) => !named.some((path) => isWithin(path, secret))),
-    deny: toPaths(deny),
+    deny: deny.map((path) => toPath(path, places)),
+    guarded: places.guarded.filter((path) => !writes.includes(path)),
     network,
     env,
   };
@@ -81,6 +91,17 @@ function toPath(path: string, { workdir, home }: ProfilePlaces): string {
   const absolute = canonical(isAbsolute(whole) ? whole : resolve(workdir, whole));
   // The slash says that a missing path becomes a directory.
   return path.endsWith('/') && realPath(absolute) === undefined ? `${absolute}/` : absolute;
+}
+
+// EXE-70: a link of a checkout, or of a tool that writes it, does not choose what a profile allows.
+function assertInside(profile: string, path: string, real: string, workdir: string): string {
+  const isNamed = isAbsolute(path) || path.startsWith('~') || !isWithin(workdir, resolve(workdir, path));
+  if (isNamed || isWithin(canonical(workdir), real)) return real;
+  const shown = quoteOutside(path);
+  throw new ToolError('path_escape', `the sandbox profile "${profile}" allows ${shown}, a link out of the workdir`, {
+    hint: `remove the link, or allow its target by name: ${quoteOutside(real)}`,
+    data: { sandbox: { profile, backend: 'none' } },
+  });
 }
 
 // A path that does not exist yet has a canonical directory.
@@ -99,6 +120,7 @@ export function combine(a: Profile, b: Profile): Profile {
     write: meet(a.write, b.write),
     secrets: [...new Set([...a.secrets, ...b.secrets])],
     deny: [...new Set([...a.deny, ...b.deny])],
+    guarded: [...new Set([...a.guarded, ...b.guarded])],
     network: a.network && b.network,
     env: a.env === undefined ? b.env : b.env === undefined ? a.env : a.env.filter((name) => b.env!.includes(name)),
   };

@@ -30,7 +30,9 @@ export function findRefusal(output: string, { sandbox, cwd }: RefusedProcess): R
   for (const line of output.slice(-MAX_SEARCHED).split('\n').reverse()) {
     const isReadOnly = READ_ONLY.test(line);
     if (isReadOnly || NOT_PERMITTED.test(line)) {
-      const path = pathsIn(line, cwd).find((one) => isHidden(one, sandbox) || !isWritable(one, sandbox));
+      const found = pathsIn(line, cwd).find((one) => isHidden(one, sandbox) || !isWritable(one, sandbox));
+      // Only as a whole can it be allowed.
+      const path = sandbox.guarded.find((one) => found !== undefined && isWithin(one, found)) ?? found;
       if (path !== undefined) return { what: isHidden(path, sandbox) ? 'read' : 'write', path };
       if (isReadOnly) return { what: 'write' };
     } else if (!sandbox.network && NO_NETWORK.test(line)) return { what: 'network' };
@@ -42,7 +44,8 @@ function isHidden(path: string, { hidden }: SandboxPlan): boolean {
   return hidden.some((one) => isWithin(one, path));
 }
 
-function isWritable(path: string, { write }: SandboxPlan): boolean {
+function isWritable(path: string, { write, guarded }: SandboxPlan): boolean {
+  if (guarded.some((one) => isWithin(one, path))) return false;
   return write === 'all' || write.some((one) => isWithin(one, path));
 }
 

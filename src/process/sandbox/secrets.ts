@@ -1,4 +1,4 @@
-// Known secrets: files and directories that no sandboxed process can see unless the configuration names them.
+// Known secrets, which no sandboxed process can see, and files that it cannot change, unless the configuration names them.
 
 import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
@@ -62,6 +62,14 @@ const SKIPPED = new Set(['node_modules', '.git', 'vendor', 'target', 'dist', 'bu
 // How far `.env` files are looked for in the workdir.
 const MAX_DEPTH = 3;
 const MAX_DIRECTORIES = 200;
+
+// The git directory as a whole: `commondir`, `config.worktree` and `modules` lead to other hooks and configuration.
+const GUARDED = ['.agents', '.mcp.json', '.git'];
+
+/** Returns the existing files of a workdir that make other programs run code later. */
+export function findGuarded(workdir: string): readonly string[] {
+  return GUARDED.flatMap((name) => realPath(join(workdir, name)) ?? []);
+}
 
 export interface SecretPlaces {
   readonly home: string | undefined;

@@ -3,7 +3,15 @@
 import type { JsonObject } from '../../core/json.js';
 import type { OfferSource } from '../../core/offers.js';
 import { type Prompt, toPromptName } from '../../core/prompt.js';
-import { isPage, matchTemplate, parsePublicUri, type Resource, toResourceName } from '../../core/resource.js';
+import {
+  isPage,
+  matchTemplate,
+  otherSpellings,
+  parsePublicUri,
+  type Resource,
+  toPublicUri,
+  toResourceName,
+} from '../../core/resource.js';
 import type { Snapshot } from '../../core/snapshot.js';
 import type { RemoteAction, Tool } from '../../core/tool.js';
 import type { ServerEntry } from '../../core/upstream.js';
@@ -11,7 +19,7 @@ import { createJsonSchema } from '../../schema/json.js';
 import type { ServerSubscriptions } from '../connection/subscriptions.js';
 import type { UpstreamFormat } from './format.js';
 import { toServerUri } from './listed-fields.js';
-import type { ServerOffer, ServerTools } from './server-tools.js';
+import { createFilter, type ServerOffer, type ServerTools } from './server-tools.js';
 
 export interface UpstreamOffersOptions {
   readonly format: UpstreamFormat;
@@ -39,13 +47,15 @@ export function createUpstreamOffers({ format, describe, follow }: UpstreamOffer
   const findResource = (uri: string, snapshot: Snapshot): Tool | undefined => {
     const at = locate(uri, snapshot);
     if (at === undefined) return undefined;
-    const offer = findListed(at.found, at.uri);
-    if (offer?.kind === 'resource') return offer.tool;
-    // Rules match the URI that is read, not the template, and in one spelling only.
-    const name = toResourceName(toServerUri(at.server, at.uri));
-    if (offer === undefined) return { ...describe(at.server, at.uri), name };
+    const { server, found } = at;
+    const offer = findListed(found, at.uri);
+    if (offer?.kind === 'resource') return withSpellings(offer.tool, server, at.uri);
+    // Rules match the URI that is read, not the template, nor how it was written.
+    const name = toResourceName(toServerUri(server, at.uri));
+    if (!isSelected(server, name, at.uri)) return undefined;
+    if (offer === undefined) return withSpellings({ ...describe(server, at.uri), name }, server, at.uri);
     const action = { ...(offer.tool.action as RemoteAction), uri: at.uri };
-    return { ...offer.tool, name, action, input: NONE };
+    return withSpellings({ ...offer.tool, name, action, input: NONE }, server, at.uri);
   };
 
   return {
@@ -59,26 +69,22 @@ export function createUpstreamOffers({ format, describe, follow }: UpstreamOffer
       return at && follow(at.server, at.uri, snapshot, onUpdate);
     },
     resources: (snapshot) =>
-      offersOf(snapshot, ['resource', 'template']).map(({ server, offer }): Resource => {
-        const { title, listed = {} } = offer.shown.traits;
-        const { description } = offer.shown;
-        return {
+      offersOf(snapshot, ['resource', 'template']).map(
+        ({ server, offer }): Resource => ({
           uri: publicId(server, offer),
           isTemplate: offer.kind === 'template',
-          fields: { ...listed, title, description } as JsonObject,
-          tool: offer.tool,
-        };
-      }),
+          fields: fieldsOf(offer),
+          tool: withSpellings(offer.tool, server, offer.id),
+        }),
+      ),
     prompts: (snapshot) =>
-      offersOf(snapshot, ['prompt']).map(({ server, offer }): Prompt => {
-        const { title, listed = {} } = offer.shown.traits;
-        const { description } = offer.shown;
-        return {
+      offersOf(snapshot, ['prompt']).map(
+        ({ server, offer }): Prompt => ({
           name: publicId(server, offer),
-          fields: { ...listed, title, description } as JsonObject,
+          fields: fieldsOf(offer),
           tool: offer.tool,
-        };
-      }),
+        }),
+      ),
     findPrompt: (name, snapshot) =>
       offersOf(snapshot, ['prompt']).find(({ server, offer }) => publicId(server, offer) === name)?.offer.tool,
     findCompletion(ref, snapshot) {
@@ -91,6 +97,27 @@ export function createUpstreamOffers({ format, describe, follow }: UpstreamOffer
       return { ...tool, action, input: ANY, output: undefined };
     },
   };
+}
+
+function fieldsOf({ shown: { description, traits } }: ServerOffer): JsonObject {
+  const { title, listed = {} } = traits;
+  return { ...listed, title, description } as JsonObject;
+}
+
+// What the filter of an entry leaves out cannot be read by its URI either, however it is spelled.
+function isSelected(server: ServerEntry, name: string, uri: string): boolean {
+  const { allow: _, ...denying } = server;
+  const isAllowed = createFilter(denying);
+  const others = otherSpellings(uri).map((other) => ({ name: toResourceName(other), remoteName: other }));
+  return createFilter(server)({ name, remoteName: uri }) && others.every(isAllowed);
+}
+
+function withSpellings(tool: Tool, server: ServerEntry, uri: string): Tool {
+  const others = otherSpellings(uri);
+  const isKept = server.prefix === false;
+  const prefixed = (isKept ? [uri, ...others] : others).map((one) => toPublicUri(server.name, one));
+  const spellings = [...(isKept ? others : []), ...prefixed].map(toResourceName);
+  return spellings.length === 0 ? tool : { ...tool, origin: { ...tool.origin, spellings } };
 }
 
 function findListed(found: ServerTools, uri: string): ServerOffer | undefined {

@@ -84,8 +84,10 @@ function toApproved({ whole }: ListedTool): StoredTool {
   return { ...now, ...approved };
 }
 
-// Selectors match the name at the server or the name in the catalog.
-function createFilter({ allow, deny = [] }: ServerEntry): (head: ListedTool['head']) => boolean {
+type Filtered = Pick<ListedTool['head'], 'name' | 'remoteName'> & Partial<Pick<ListedTool['head'], 'offers'>>;
+
+/** Returns whether an entry selects a tool or resource: by its name at the server, or its name in the catalog. */
+export function createFilter({ allow, deny = [] }: ServerEntry): (head: Filtered) => boolean {
   const allowing = allow === undefined ? undefined : parseSelectors(allow);
   const denying = parseSelectors(deny);
   return ({ name, remoteName, offers }) => {

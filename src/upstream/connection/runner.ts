@@ -1,14 +1,14 @@
 // Package runners: installs once what npx or uvx would fetch at every start, so that it runs without the network.
 
 import { existsSync, readFileSync } from 'node:fs';
-import { basename, join, resolve } from 'node:path';
+import { basename, delimiter, join, resolve } from 'node:path';
 import { ToolError } from '../../core/error.js';
 import { isRecord } from '../../core/json.js';
 import { quoteOutside } from '../../core/text.js';
 import type { World } from '../../core/world.js';
 import { digestParts } from '../../files/digest.js';
 import { createStateDirectory } from '../../files/state.js';
-import { findProgram, searchPath } from '../../process/environment.js';
+import { findProgram, pathOutside } from '../../process/environment.js';
 import { runProcess, type StartRequest } from '../../process/spawn.js';
 
 /** What a runner is asked to run. */
@@ -27,6 +27,8 @@ interface Installing {
   /** The directory of this package, which exists. */
   readonly place: string;
   readonly environment: Readonly<Record<string, string>>;
+  /** Where installers are looked for: they run outside the sandbox, so not in the workdir (EXE-70). */
+  readonly path: readonly string[];
   readonly world: World;
 }
 
@@ -36,7 +38,7 @@ const RUNNERS = new Set(['npx', 'uvx', 'pipx', 'bunx', 'pnpx', 'dlx']);
 /** Returns the command line of a server without its package runner. Throws `unavailable` if that is not possible. */
 export async function installRunner(
   name: string,
-  { argv, environment }: StartRequest,
+  { argv, cwd, environment }: StartRequest,
   directory: string,
   world: World,
 ): Promise<readonly string[]> {
@@ -48,7 +50,9 @@ export async function installRunner(
   const { spec, command, args } = wanted;
   const place = join(directory, digestParts([runner, spec]).slice(0, 16));
   for (const one of [directory, place]) createStateDirectory(one);
-  const installing = { name, spec, place, environment, world };
+  const path = pathOutside(cwd, world);
+  const outside = { ...environment, PATH: path.join(delimiter) };
+  const installing = { name, spec, place, environment: outside, path, world };
   const found = runner === 'npx' ? await installNpm(installing) : await installUv(installing, command!);
   return [...found, ...args];
 }
@@ -72,29 +76,28 @@ function readUvx(words: readonly string[]): Wanted | undefined {
   return { spec, command: command.replace(/\[.*\]$/, ''), args: words.slice(1) };
 }
 
-async function installNpm({ name, spec, place, environment, world }: Installing): Promise<readonly string[]> {
+async function installNpm(installing: Installing): Promise<readonly string[]> {
+  const { name, spec, place, path } = installing;
   if (!existsSync(join(place, 'package.json'))) {
-    const npm = findProgram('npm', searchPath(world));
+    const npm = findProgram('npm', path);
     if (npm === undefined) throw cannotInstall(name, 'npx');
     const flags = ['--ignore-scripts', '--no-audit', '--no-fund', '--no-update-notifier', '--save-exact'];
     const argv = [npm, 'install', ...flags, '--prefix', place, '--', spec];
-    await install(argv, { name, spec, place, environment, world });
+    await install(argv, installing);
   }
   return [process.execPath, findBin(name, place)];
 }
 
 // Only wheels: building a source distribution runs its code.
-async function installUv(
-  { name, spec, place, environment, world }: Installing,
-  command: string,
-): Promise<readonly string[]> {
+async function installUv(installing: Installing, command: string): Promise<readonly string[]> {
+  const { name, spec, place, environment, path } = installing;
   const program = join(place, 'bin', command);
   if (!existsSync(program)) {
-    const uv = findProgram('uv', searchPath(world));
+    const uv = findProgram('uv', path);
     if (uv === undefined) throw cannotInstall(name, 'uvx');
     const places = { UV_TOOL_DIR: join(place, 'tools'), UV_TOOL_BIN_DIR: join(place, 'bin') };
     const argv = [uv, 'tool', 'install', '--force', '--no-build', '--link-mode', 'copy', '--', spec];
-    await install(argv, { name, spec, place, environment: { ...environment, ...places }, world });
+    await install(argv, { ...installing, environment: { ...environment, ...places } });
     if (!existsSync(program)) {
       throw new ToolError('unavailable', `${quoteOutside(spec)} of the server ${name} has no program ${command}`, {
         hint: 'name the package and its program: uvx --from PACKAGE PROGRAM',

@@ -1,15 +1,19 @@
 // The sandbox of a server: what its entry asks for, and the profiles that apply to it.
 
+import { ToolError } from '../../core/error.js';
 import { isRecord } from '../../core/json.js';
 import {
   type AppliedProfile,
   appliedProfiles,
   parseSandboxRequest,
+  profilesOf,
   type SandboxRequest,
+  type SandboxRule,
   type SandboxSettings,
   type SandboxTable,
 } from '../../core/sandbox.js';
 import { matchSelectorTool } from '../../core/selector.js';
+import type { Tool } from '../../core/tool.js';
 import type { ServerEntry } from '../../core/upstream.js';
 import type { FieldSource, Report } from './fields.js';
 
@@ -65,10 +69,30 @@ export function serverProfiles(
 ): { readonly applied: readonly AppliedProfile[]; readonly sandboxes: SandboxSettings } {
   const own = `server ${name}`;
   const request = sandbox?.table === undefined ? sandbox : { ...sandbox, profile: own };
-  const applied = appliedProfiles(name, request, settings, ({ selectors }) =>
-    selectors.some((selector) => [name, `${name}_*`].some((named) => matchSelectorTool(selector, { name: named }))),
-  );
+  const applied = appliedProfiles(name, request, settings, (rule) => appliesTo(rule, name));
   if (sandbox?.table === undefined) return { applied, sandboxes: settings };
   const profiles = new Map([...settings.profiles, [own, [{ ...sandbox.table, byProject: true }]]]);
   return { applied, sandboxes: { ...settings, profiles } };
+}
+
+function appliesTo({ selectors }: SandboxRule, name: string): boolean {
+  return selectors.some((selector) =>
+    [name, `${name}_*`].some((named) => matchSelectorTool(selector, { name: named })),
+  );
+}
+
+/** Throws `unavailable` for a tool that a rule puts into a sandbox without the rest of its server (EXE-70). */
+export function assertWholeServer(tool: Tool, { name }: Pick<ServerEntry, 'name'>, settings: SandboxSettings): void {
+  const rule = settings.rules.find(
+    (one) => !appliesTo(one, name) && profilesOf(tool, { profiles: new Map(), rules: [one] }).some(isRequiredRule),
+  );
+  if (rule === undefined) return;
+  throw new ToolError('unavailable', `a [[sandbox]] rule matches ${tool.name}, but a server runs as a whole`, {
+    hint: `match the server: match = "${name}_*"`,
+    data: { server: name, sandbox: { profile: rule.profile, backend: 'none' } },
+  });
+}
+
+function isRequiredRule({ by, required }: AppliedProfile): boolean {
+  return by !== 'tool' && required;
 }

@@ -7,7 +7,7 @@ import { textOf } from '../../core/result.js';
 import { remoteActionOf } from '../../core/upstream.js';
 import type { World } from '../../core/world.js';
 import { digestParts } from '../../files/digest.js';
-import { serverProfiles } from '../entries/sandbox.js';
+import { assertWholeServer, serverProfiles } from '../entries/sandbox.js';
 import type { RemoteRunOptions } from './run.js';
 
 let running: typeof import('./run.js') | undefined;
@@ -45,6 +45,7 @@ export function createRemoteExecutor(options: RemoteExecutorOptions): Executor<'
       const plan: RemotePlan = { kind: 'remote', tool, input, timeoutMs, server, remoteTool, target, ...request };
       const entry = snapshot.servers.servers.find((one) => one.name === server);
       const profiles = entry?.kind === 'stdio' ? serverProfiles(entry, snapshot.settings.sandbox) : undefined;
+      if (profiles !== undefined) assertWholeServer(tool, entry!, snapshot.settings.sandbox);
       return profiles === undefined || profiles.applied.length === 0 ? plan : addSandbox(plan, profiles, snapshot);
     },
     async run(plan, context) {

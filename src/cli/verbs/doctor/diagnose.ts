@@ -68,7 +68,7 @@ export async function diagnose(toolbox: NodeToolbox, more: readonly Problem[] = 
 async function checkMachine({
   machine: { world, wieldHome },
   state: { configuration },
-  workspace: { trusted },
+  workspace: { trusted, workdir },
 }: NodeToolbox): Promise<Check[]> {
   const path = searchPath(world);
   const checks: Check[] = [{ level: 'ok', about: 'node', message: process.versions.node }];
@@ -81,7 +81,7 @@ async function checkMachine({
         : { level: 'ok', about: name, message: version },
     );
   }
-  for (const { backend, version, fault, remedy } of await probeBackends(world, wieldHome)) {
+  for (const { backend, version, fault, remedy } of await probeBackends(world, wieldHome, workdir)) {
     const message = fault ?? `${version ?? 'works'}: sandboxes are enforced`;
     checks.push({ level: fault === null ? 'ok' : 'absent', about: backend, message, hint: remedy ?? undefined });
   }

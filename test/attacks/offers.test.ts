@@ -1,0 +1,127 @@
+// Reading resources around rules and filters: by other spellings of a URI, and through the door of another tool.
+
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { describe, expect } from 'vitest';
+import { spec } from '../support/spec.js';
+import { configureServers } from '../support/upstream-servers.js';
+import { createWorkspace } from '../support/workspace.js';
+
+const SERVER = fileURLToPath(new URL('../support/offers-server.mjs', import.meta.url));
+const MODEL = { caller: { kind: 'model', door: 'test' } } as const;
+
+const OFFERS = {
+  tools: [{ name: 'link', inputSchema: { type: 'object' } }],
+  resources: [{ uri: 'file:///etc/listed', name: 'listed' }],
+  templates: [{ uriTemplate: 'file:///{+path}', name: 'file' }],
+};
+
+// The URI at the server, and spellings of it in what a model asks for.
+const SPELLINGS = [
+  'mcp://far/file:///etc/secret',
+  'mcp://f%61r/file:///etc/secret',
+  'mcp://%66%61%72/file:///etc/secret',
+  'mcp://far/file:///tmp/../etc/secret',
+  'mcp://far/file:///./etc//secret',
+  'mcp://far/file:///%65tc/secret',
+  'mcp://far/file:///tmp/%2e%2e/etc/secret',
+  'mcp://far/file:///tmp%252f..%252fetc/secret',
+  'mcp://far/FILE:///etc/secret',
+  'mcp://far/file:/etc/secret',
+  'mcp://far/file:///etc\\secret',
+];
+
+function createFar(entry: object = {}, offers: object = OFFERS) {
+  const workspace = createWorkspace();
+  const file = join(workspace.home, 'offers.json');
+  writeFileSync(file, JSON.stringify(offers));
+  const command = { command: process.execPath, args: [SERVER, join(workspace.home, 'far.starts'), file] };
+  configureServers(workspace, { far: { ...command, ...entry } });
+  return workspace;
+}
+
+async function read(workspace: ReturnType<typeof createFar>, uris: readonly string[]) {
+  const toolbox = workspace.toolbox();
+  const found: [string, string | undefined][] = [];
+  for (const uri of uris) found.push([uri, (await toolbox.resources.read(uri, MODEL)).error?.code]);
+  return found;
+}
+
+const all = (uris: readonly string[], code: string | undefined) => uris.map((uri) => [uri, code]);
+
+describe('a resource of a server', () => {
+  for (const [what, offers] of Object.entries({
+    'that a template covers': OFFERS,
+    'that is not listed': { tools: OFFERS.tools, resources: OFFERS.resources },
+  })) {
+    spec('RSC-1', `${what} is denied in every spelling of its URI`, async () => {
+      const workspace = createFar({}, offers);
+      expect(await read(workspace, ['mcp://far/file:///home/a', ...SPELLINGS.slice(0, 1)])).toEqual(
+        all(['mcp://far/file:///home/a', ...SPELLINGS.slice(0, 1)], undefined),
+      );
+      workspace.config('[trust]\nrules = ["resource:mcp://far/file:///etc/*($deny)"]\n');
+      expect(await read(workspace, SPELLINGS)).toEqual(all(SPELLINGS, 'denied'));
+      expect(await read(workspace, ['mcp://far/file:///home/a'])).toEqual([['mcp://far/file:///home/a', undefined]]);
+    });
+  }
+
+  spec('RSC-1', 'of a server that keeps its names is denied by both names', async () => {
+    const workspace = createFar({ prefix: false });
+    const uris = ['file:///etc/secret', 'file:///tmp/../etc/secret', ...SPELLINGS.slice(0, 6)];
+    for (const rule of ['resource:file:///etc/*', 'resource:mcp://far/file:///etc/*']) {
+      workspace.config(`[trust]\nrules = ["${rule}($deny)"]\n`);
+      expect(await read(workspace, uris)).toEqual(all(uris, 'denied'));
+    }
+    const { resources } = workspace.toolbox();
+    expect((await resources.list(MODEL)).map(({ uri }) => uri)).not.toContain('file:///etc/listed');
+  });
+
+  spec('RSC-1 UPS-2', 'that the filter of the entry leaves out cannot be read by its URI', async () => {
+    const uris = [...SPELLINGS, 'mcp://far/file:///etc/listed'];
+    const allowing = createFar({ allow: ['link'] });
+    expect(await read(allowing, uris)).toEqual(all(uris, 'not_found'));
+    const denying = createFar({ deny: ['resource:file:///etc/*', 'file:///etc/*'] });
+    expect(await read(denying, uris)).toEqual(all(uris, 'not_found'));
+    expect(await read(denying, ['mcp://far/file:///home/a'])).toEqual([['mcp://far/file:///home/a', undefined]]);
+  });
+});
+
+describe('a document or skill of wield', () => {
+  spec('RSC-5 POL-3', 'is not read as a resource against the rules of the tool that reads it', async () => {
+    const workspace = createWorkspace();
+    workspace.write('.agents/skills/notes/SKILL.md', '---\nname: notes\ndescription: D.\n---\nText.\n');
+    const create = () => workspace.toolbox({ trust: true, offer: ['context'] });
+    for (const path of ['secret/a', 'open/a']) await create().call('context_write', { path, content: 'kept' });
+    const documents = ['context://secret/a', 'context://./secret//a', 'context://secret/%2E/a', 'context://%73ecret/a'];
+    const uris = [...documents, 'context://open/a', 'skill://notes/SKILL.md'];
+    const codes = async () => {
+      const { resources } = create();
+      return Promise.all(uris.map(async (uri) => (await resources.read(uri, MODEL)).error?.code));
+    };
+    const none = undefined;
+    expect(await codes()).toEqual([none, none, none, none, none, none]);
+    for (const [rule, expected] of [
+      ['context_read(path=secret/*,$deny)', ['denied', 'denied', 'denied', 'denied', none, none]],
+      ['context_read(path=secret/*,$policy=ask)', ['denied', 'denied', 'denied', 'denied', none, none]],
+      ['context_*($deny)', ['denied', 'denied', 'denied', 'denied', 'denied', none]],
+      ['resource:context://secret/*($deny)', ['denied', 'denied', 'denied', 'denied', none, none]],
+      ['read_skill(name=notes,$deny)', [none, none, none, none, none, 'denied']],
+    ] as const) {
+      workspace.config(`[trust]\nrules = [${JSON.stringify(rule)}]\n`);
+      expect([rule, await codes()]).toEqual([rule, expected]);
+    }
+  });
+
+  spec('POL-4 CTX-12', 'a rule on a path matches other spellings of it', async () => {
+    const workspace = createWorkspace();
+    workspace.config('[builtin]\noffer = ["context"]\n[trust]\nrules = ["context_*(path=secret/*,$deny)"]\n');
+    const toolbox = workspace.toolbox();
+    for (const path of ['secret/a', './secret/a', 'secret//a', 'secret/./a', 'open/../secret/a'])
+      for (const [tool, input] of [
+        ['context_read', { path }],
+        ['context_write', { path, content: 'x' }],
+      ] as const)
+        expect([tool, path, (await toolbox.call(tool, input, MODEL)).error?.code]).toEqual([tool, path, 'denied']);
+  });
+});
