@@ -227,7 +227,7 @@ function openFiles(options: NodeToolboxOptions, { world, wieldHome, helper }: To
     isTrusted,
     boundaryOf,
     pins: createPinStore(wieldHome, now),
-    servers: createServerList(workdir, world, boundaryOf(workdir)),
+    servers: createServerList({ workdir, wieldHome, world, boundary: boundaryOf(workdir) }),
     stores: createStores({ wieldHome, workdir, world }),
     recorder: createRecorder({ wieldHome, pid: process.pid, world, warn: options.warn ?? (() => {}) }),
     packages: {

@@ -7,6 +7,7 @@ import type { Hook, InstallEnvironment, InstallProgress } from '../install/envir
 import { pendingHooks } from '../install/hooks.js';
 import type { Inventory } from '../install/inventory.js';
 import { withInstallLock } from '../install/lock.js';
+import { ITEM_KINDS } from '../install/manifest/item-name.js';
 import type { PlannedItem } from '../install/plan/change-of.js';
 import type { InstallPlan } from '../install/plan/plans.js';
 import { toInstallEnvironment } from '../install/toolbox-environment.js';
@@ -155,7 +156,7 @@ function shorten(path: string, { environment: { world } }: Inventory): string {
 }
 
 export function summarizeItems(items: readonly { readonly kind: string }[]): string {
-  const parts = ['tool', 'skill', 'agent', 'rule'].flatMap((kind) => {
+  const parts = ITEM_KINDS.filter((kind) => kind !== 'plugin').flatMap((kind) => {
     const number = items.filter((item) => item.kind === kind).length;
     return number === 0 ? [] : [count(number, kind)];
   });

@@ -13,8 +13,10 @@ export type ServerEntry = StdioServer | HttpServer;
 interface ServerBase {
   /** Name in the configuration, used as prefix of its tools. */
   readonly name: string;
-  /** Owner of the entry; entries of a workspace start nothing unless it is trusted (POL-20). */
-  readonly owner: 'user' | 'workspace';
+  /** Owner of the entry; see `mayStart`. */
+  readonly owner: 'user' | 'workspace' | 'package';
+  /** Of a server that was installed: what it consists of, and whether a person accepted that (INS-62). */
+  readonly installed?: { readonly source: string; readonly digest: string; readonly accepted: boolean };
   readonly place: ServerPlace;
   /** Selectors of its tools, by their original or prefixed names; absent: all. */
   readonly allow?: readonly string[];
@@ -31,6 +33,14 @@ interface ServerBase {
   readonly sandbox?: SandboxRequest & { readonly table?: Omit<SandboxTable, 'byProject'> };
   /** Not used, but still shadows entries of its name in later files. */
   readonly disabled?: true;
+}
+
+/**
+ * Whether a server may be started: entries of a workspace need its trust (POL-20), installed servers a person who
+ * accepted them (INS-62).
+ */
+export function mayStart({ owner, installed }: ServerEntry, { trusted }: { readonly trusted: boolean }): boolean {
+  return owner === 'user' || (owner === 'workspace' ? trusted : installed?.accepted === true);
 }
 
 export const PROTOCOL_VERSIONS = ['2025-11-25', '2026-07-28'] as const;

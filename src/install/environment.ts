@@ -62,6 +62,8 @@ export interface InstallPaths {
   readonly sourcesFile: string;
   readonly installedFile: string;
   readonly hooksFile: string;
+  /** The servers of installed plugins. */
+  readonly serversFile: string;
   readonly journal: string;
   readonly lock: string;
   /** Clones of git sources. */
@@ -78,6 +80,7 @@ export function pathsOf(wieldHome: string): InstallPaths {
     sourcesFile: at('sources.json'),
     installedFile: at('installed.json'),
     hooksFile: at('hooks.json'),
+    serversFile: at('servers.json'),
     journal: at('install.journal'),
     lock: at('install.lock'),
     sources: at('sources'),

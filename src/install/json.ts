@@ -4,10 +4,37 @@ import type { AppliedItem } from './apply/stage.js';
 import type { InstalledItem } from './manifest/installed.js';
 import type { PlannedItem } from './plan/change-of.js';
 import type { RefusedItem } from './plan/plan-many.js';
+import type { FetchedSource } from './sources/fetch.js';
+import { installedName, prefixOf } from './sources/load.js';
 import type { SourceItem } from './sources/source-item.js';
 
-export function toOfferJson(source: string, { kind, name, description, bin, path }: SourceItem, effective: string) {
-  return { source, kind, name, effective, description, bin, path };
+export function toOfferJson(
+  source: string,
+  { kind, name, plugin, description, bin, path }: SourceItem,
+  effective: string,
+) {
+  return { source, kind, name, plugin, effective, description, bin, path };
+}
+
+/** A source with everything that it offers, and what it does not. */
+export function toSourceJson({ record, scan }: FetchedSource) {
+  const { id, kind, location, commit, ref, pin, hooks } = record;
+  const items = scan.items.filter((item) => item.kind !== 'plugin');
+  return {
+    id,
+    kind,
+    location,
+    namespace: prefixOf(record, scan),
+    commit,
+    ref,
+    pin,
+    hooks,
+    description: scan.manifest.description,
+    plugins: scan.plugins.map(({ name, description, path }) => ({ name, description, path })),
+    items: items.map((item) => toOfferJson(id, item, installedName(item, prefixOf(record, scan, item.plugin)))),
+    warnings: scan.warnings,
+    skipped: scan.skipped,
+  };
 }
 
 export function toPlannedJson({ change, effective, neededBy, existing, form, source, item }: PlannedItem) {

@@ -9,7 +9,7 @@ import { redactError, redactOutput, redactValue } from '../core/redact.js';
 import { NO_PARAMETERS } from '../core/schema.js';
 import type { Snapshot } from '../core/snapshot.js';
 import { NO_TRAITS, type Tool } from '../core/tool.js';
-import type { ServerEntry } from '../core/upstream.js';
+import { mayStart, type ServerEntry } from '../core/upstream.js';
 import type { World } from '../core/world.js';
 import { digestParts } from '../files/digest.js';
 import type { PinStore } from '../policy/pins.js';
@@ -196,10 +196,6 @@ function review(tools: readonly Tool[], pins: PinStore, world: World) {
   return tools.map((tool, at) => (typeof states[at] === 'string' ? undefined : pins.approved(tool)));
 }
 
-function mayStart({ owner }: ServerEntry, snapshot: Snapshot): boolean {
-  return owner !== 'workspace' || snapshot.trusted;
-}
-
 // The tool that reads a resource which its server does not list; it has no definition.
 function describeUnlisted(server: ServerEntry, uri: string, configuration: string): Tool {
   const head = { name: uri, remoteName: uri, offers: 'resource' as const, description: uri, traits: NO_TRAITS };
@@ -213,10 +209,10 @@ function createConfigurationHash(workdir: string): (server: ServerEntry) => stri
   return (server) => {
     let hash = hashes.get(server);
     if (hash === undefined) {
-      const { place, owner, allow: _, deny: __, timeoutMs: ___, startTimeoutMs: ____, ...rest } = server;
+      const { place, owner, installed, allow: _, deny: __, timeoutMs: ___, startTimeoutMs: ____, ...rest } = server;
       // A server of a workspace is a different one in another directory.
       const where = owner === 'workspace' ? workdir : '';
-      hash = digestParts([owner, where, canonicalJson(rest)]).slice(0, 32);
+      hash = digestParts([owner, where, canonicalJson(rest), ...(installed ? [installed.digest] : [])]).slice(0, 32);
       hashes.set(server, hash);
     }
     return hash;

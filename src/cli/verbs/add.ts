@@ -1,15 +1,18 @@
 // `wield add`: adds a source and offers to install its items.
 
-import { count, sanitize } from '../../core/text.js';
+import { count, quoteOutside, sanitize } from '../../core/text.js';
 import { applyPlan } from '../../install/apply/apply.js';
 import { type Inventory, loadInventory } from '../../install/inventory.js';
-import { toAppliedJson, toOfferJson, toRefusedJson } from '../../install/json.js';
-import { effectiveName } from '../../install/manifest/item-name.js';
+import { toAppliedJson, toRefusedJson, toSourceJson } from '../../install/json.js';
+import { isByName } from '../../install/manifest/item-name.js';
 import { parsePin } from '../../install/manifest/source-manifest.js';
 import { type InstallPlan, planAvailable } from '../../install/plan/plans.js';
 import { selectAvailable } from '../../install/plan/select.js';
-import { type AddedSource, type AddedSources, addSource } from '../../install/sources/add.js';
-import { listItems, prefixOf } from '../../install/sources/load.js';
+import { addSource } from '../../install/sources/add.js';
+import type { AddedSources } from '../../install/sources/add-nested.js';
+import { listItems } from '../../install/sources/load.js';
+import type { AddedSource } from '../../install/sources/register.js';
+import type { Scan } from '../../install/sources/scan.js';
 import { RUN_HOOKS } from '../consent.js';
 import {
   type AgreeToHooks,
@@ -25,7 +28,7 @@ import { option, toggle, type Verb, type VerbCall } from '../verb.js';
 
 export const add: Verb = {
   name: 'add',
-  usage: 'add [owner/repo | URL | DIR] [--namespace NAME] [--pin REF] [--register-only] [--yes]',
+  usage: 'add [owner/repo | URL | DIR] [--namespace NAME] [--plugin NAME …] [--pin REF] [--register-only] [--yes]',
   summary:
     'Add a source: a git repository, which is cloned, or a directory (by default this one), which is used in place.',
   examples: ['wield add acme/agent-tools --namespace acme', 'wield add ./my-tools --yes'],
@@ -34,6 +37,9 @@ export const add: Verb = {
     pin: option('REF', 'Pin to a commit, HEAD, branch=NAME or tag=NAME'),
     root: option('DIR', 'Search for items below DIR', { repeats: true }),
     'add-root': option('DIR', 'Also search for items below DIR', { repeats: true }),
+    plugin: option('NAME', 'Only this plugin of a marketplace; fetches it if it is in another repository', {
+      repeats: true,
+    }),
     recursive: toggle('Also install the items of all nested sources', 'r'),
     'register-only': toggle('Do not install anything'),
     force: toggle('Move files aside that are in the way of a link', 'f'),
@@ -53,6 +59,7 @@ export const add: Verb = {
         roots: call.repeated('root'),
         addRoots: call.repeated('add-root'),
         namespace: text('namespace'),
+        plugins: call.repeated('plugin'),
         pin: pin === undefined ? pin : parsePin(pin),
       };
       const { added, skipped } = await addSource(options, environment);
@@ -82,9 +89,13 @@ async function planWanted(
 ): Promise<InstallPlan | undefined> {
   const { flags, terminal, json } = call;
   if (flags.has('register-only') || !(flags.has('yes') || (!json && terminal.canAsk))) return undefined;
+  const chosen = call.repeated('plugin');
   const wanted = added.flatMap(({ record, install }) => {
     const items = listItems(inventory.sources.filter((source) => source.record.id === record.id));
-    if (install === 'all' || flags.has('recursive')) return items;
+    if (install === 'all' || flags.has('recursive'))
+      return items.filter(
+        ({ item }) => !isByName(item.kind) && (chosen.length === 0 || chosen.includes(item.plugin ?? '')),
+      );
     return install === 'none' ? [] : selectAvailable(install, items);
   });
   const plan = planAvailable(wanted, inventory);
@@ -102,16 +113,28 @@ function printAdded({ terminal }: VerbCall, added: readonly AddedSource[]): void
       terminal.out(`  pinned   ${commit.slice(0, 12)}${ref === null ? '' : `  (${kind}${sanitize(ref)})`}\n`);
     }
     terminal.out(`  offers   ${summarizeItems(scan.items)}\n`);
-    for (const { reason, paths } of scan.skipped)
-      terminal.out(`  skipped  ${count(paths.length, 'skill')}: ${sanitize(reason)}  (${showPaths(paths)})\n`);
+    if (scan.plugins.length > 0) terminal.out(`  plugins  ${summarizePlugins(scan)}\n`);
+    for (const { what, reason, paths } of scan.skipped)
+      terminal.out(`  skipped  ${count(paths.length, what)}: ${sanitize(reason)}  (${showPaths(paths)})\n`);
+    if (scan.skipped.some(({ what }) => what !== 'skill'))
+      terminal.out(`           wield show-source ${sanitize(id)} lists everything\n`);
     for (const { path, message } of scan.warnings.slice(0, 10))
       terminal.err(`  ${terminal.paint('yellow', 'warning', 'err')}  ${sanitize(path)}  ${sanitize(message)}\n`);
     if (scan.warnings.length > 10) terminal.err(`  and ${scan.warnings.length - 10} more; wield check shows them\n`);
   }
 }
 
+const SHOWN_PLUGINS = 6;
+
+function summarizePlugins({ plugins }: Scan): string {
+  const shown = plugins
+    .slice(0, SHOWN_PLUGINS)
+    .map(({ name, items }) => `${sanitize(name)} (${summarizeItems(items)})`);
+  return `${shown.join(', ')}${plugins.length > SHOWN_PLUGINS ? ` and ${plugins.length - SHOWN_PLUGINS} more` : ''}`;
+}
+
 function showPaths(paths: readonly string[]): string {
-  const shown = paths.slice(0, 3).map((path) => sanitize(path));
+  const shown = paths.slice(0, 3).map((path) => quoteOutside(path, 60));
   return [...shown, ...(paths.length > 3 ? ['…'] : [])].join(', ');
 }
 
@@ -122,23 +145,6 @@ interface Outcome extends AddedSources {
 
 function toJson({ added, skipped, refused, installed }: Outcome) {
   const [first] = added;
-  const show = ({ record, scan }: AddedSource) => {
-    const prefix = prefixOf(record, scan);
-    return {
-      id: record.id,
-      kind: record.kind,
-      location: record.location,
-      namespace: prefix,
-      commit: record.commit,
-      ref: record.ref,
-      pin: record.pin,
-      hooks: record.hooks,
-      description: scan.manifest.description,
-      items: scan.items.map((item) => toOfferJson(record.id, item, effectiveName(prefix, item.name))),
-      warnings: scan.warnings,
-      skipped: scan.skipped,
-    };
-  };
-  const nested = added.slice(1).map(show);
-  return { ok: true, source: show(first!), nested, skipped, installed, refused: refused.map(toRefusedJson) };
+  const nested = added.slice(1).map(toSourceJson);
+  return { ok: true, source: toSourceJson(first!), nested, skipped, installed, refused: refused.map(toRefusedJson) };
 }

@@ -62,8 +62,8 @@ export const check: Verb = {
     if (json) printJson(terminal, { ok: true, checked, errors, warnings, findings, skipped: source.skipped });
     else {
       printFindings(terminal, findings);
-      for (const { reason, paths } of source.skipped)
-        terminal.out(`  ${count(paths.length, 'skill')} not offered: ${sanitize(reason)}\n`);
+      for (const { what, reason, paths } of source.skipped)
+        terminal.out(`  ${count(paths.length, what)} not offered: ${sanitize(reason)}\n`);
       const sum = `${count(errors, 'error')}, ${count(warnings, 'warning')}`;
       terminal.out(`  ${findings.length === 0 ? `${count(checked, 'file')} checked, no problems` : sum}\n`);
     }

@@ -3,10 +3,14 @@
 import { sanitize } from '../../core/text.js';
 import { applyPlan, previewPlan } from '../../install/apply/apply.js';
 import type { AppliedItem } from '../../install/apply/stage.js';
+import type { InstallEnvironment } from '../../install/environment.js';
 import { type Inventory, loadInventory } from '../../install/inventory.js';
-import { toAppliedJson, toRefusedJson } from '../../install/json.js';
+import { toAppliedJson, toInstalledJson, toRefusedJson } from '../../install/json.js';
 import { type InstallPlan, planUpgrade } from '../../install/plan/plans.js';
+import { addNested } from '../../install/sources/add-nested.js';
+import { treeOf } from '../../install/sources/clones.js';
 import { syncSource } from '../../install/sources/fetch.js';
+import { scanRecord } from '../../install/sources/load.js';
 import { loadInstalled, loadSources } from '../../install/state.js';
 import { consent } from '../consent.js';
 import {
@@ -36,22 +40,18 @@ export const upgrade: Verb = {
   async run(call) {
     const { flags, positionals, terminal, json } = call;
     return withInstalling(call, async (environment) => {
-      const { paths } = environment;
-      const used = new Set(loadInstalled(paths).items.map(({ source }) => source));
-      for (const record of flags.has('offline') ? [] : loadSources(paths))
-        if (used.has(record.id) && (record.kind === 'git' || record.hooks !== 'none'))
-          await syncSource(record, flags.has('accept'), environment);
+      if (!flags.has('offline')) await syncUsed(environment, flags.has('accept'));
       const inventory = loadInventory(environment);
       const plan = planUpgrade(positionals, flags.has('force'), inventory);
-      const { hooks } = plan;
+      const { hooks, removed } = plan;
       const dryRun = flags.has('dry-run');
       let items: readonly AppliedItem[] = previewPlan(plan, inventory);
       if (!json) {
         printPreview(terminal, items, plan, inventory);
-        if (items.length === 0) terminal.out('  everything is up to date\n');
+        if (items.length + removed.length === 0) terminal.out('  everything is up to date\n');
         else if (dryRun) showHooks(terminal, hooks);
       }
-      if (!dryRun && items.length > 0) {
+      if (!dryRun && items.length + removed.length > 0) {
         if (!(await consent(call, 'Upgrade?', 'the installation'))) return 0;
         items = await applyPlan(plan, flags.has('force'), inventory);
         if (!json) printApplied(terminal, items, inventory);
@@ -63,18 +63,38 @@ export const upgrade: Verb = {
         why,
       }));
       const refused = plan.refused.map(toRefusedJson);
-      if (json) printJson(terminal, { ok: true, dryRun, items: items.map(toAppliedJson), kept, refused, hooks });
-      else printRefused(terminal, plan);
+      if (json) {
+        const gone = removed.map(toInstalledJson);
+        printJson(terminal, { ok: true, dryRun, items: items.map(toAppliedJson), removed: gone, kept, refused, hooks });
+      } else printRefused(terminal, plan);
       return statusOf(plan);
     });
   },
 };
 
+// Fetches the sources of installed items, and those that they are nested in: a marketplace can list another commit.
+async function syncUsed(environment: InstallEnvironment, accept: boolean): Promise<void> {
+  const { paths } = environment;
+  const used = new Set(loadInstalled(paths).items.map(({ source }) => source));
+  const records = loadSources(paths);
+  for (const { id, parent } of [...records].reverse()) if (used.has(id) && parent !== null) used.add(parent);
+  for (const { id } of records) {
+    const record = loadSources(paths).find((one) => one.id === id);
+    if (record === undefined || !used.has(id)) continue;
+    const isRead = record.kind === 'local' && record.hooks === 'none';
+    const synced = isRead
+      ? { record, scan: scanRecord(record, treeOf(record, paths)) }
+      : await syncSource(record, accept, environment);
+    if (synced.scan.manifest.sources.some(({ adoption }) => adoption?.plugins !== undefined))
+      await addNested(synced, environment, undefined, 'known');
+  }
+}
+
 // INS-27: shows the change of hash or commit, and of the content.
 function printPreview(
   terminal: Terminal,
   items: readonly AppliedItem[],
-  { kept }: InstallPlan,
+  { kept, removed }: InstallPlan,
   inventory: Inventory,
 ): void {
   for (const { planned, files } of items) {
@@ -101,5 +121,9 @@ function printPreview(
       if (lines.length > 40) terminal.out(`      … and ${lines.length - 40} more lines\n`);
     }
   }
+  for (const { kind, effective } of removed)
+    terminal.out(
+      `  ${sanitize(effective)}  removed: ${kind === 'plugin' ? 'not needed' : 'not in its plugin'} any more\n`,
+    );
   for (const { item, why } of kept) terminal.out(`  ${item.effective}  kept: ${why}\n`);
 }

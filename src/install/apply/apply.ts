@@ -134,6 +134,7 @@ function toInstalled(
     source: source.record.id,
     kind: item.kind,
     name: item.name,
+    plugin: item.plugin,
     effective,
     description: item.description,
     store,

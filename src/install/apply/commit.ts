@@ -9,9 +9,9 @@ import type { InstallEnvironment, InstallPaths } from '../environment.js';
 import type { Installed } from '../manifest/installed.js';
 import { saveInstalled } from '../state.js';
 import {
+  finishRecorded,
   isRecorded,
   type Journal,
-  pinRecorded,
   removeJournal,
   rollBack,
   type StoreChange,
@@ -60,7 +60,7 @@ export async function commit(options: CommitOptions): Promise<void> {
     removeJournal(paths);
     throw toIoError(error, paths);
   }
-  await pinRecorded(journal, environment);
+  await finishRecorded(journal, environment);
   removeJournal(paths);
 }
 

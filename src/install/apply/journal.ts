@@ -12,6 +12,7 @@ import { writeFileAtomic } from '../../files/write.js';
 import { isOccupied, type Link, namesIn, putLink, removeEmpty, removeLink, TEMPORARY_LINK } from '../directory.js';
 import type { InstallEnvironment, InstallPaths } from '../environment.js';
 import { itemKey } from '../manifest/item-name.js';
+import { writeServers } from '../servers.js';
 import { loadInstalled } from '../state.js';
 import { collectGarbage, removeStaging } from './objects.js';
 
@@ -75,8 +76,9 @@ function removeTemporaryLinks(directories: readonly string[]): void {
       if (name.startsWith(TEMPORARY_LINK)) rmSync(join(directory, name), { force: true });
 }
 
-/** Pins the tools of a change whose items are recorded. Can be repeated. */
-export async function pinRecorded({ pinned = [] }: Journal, { paths, pinTools }: InstallEnvironment): Promise<void> {
+/** Writes what follows from a change whose items are recorded: pins of its tools, and servers. Can be repeated. */
+export async function finishRecorded({ pinned = [] }: Journal, { paths, pinTools }: InstallEnvironment): Promise<void> {
+  writeServers(paths);
   await pinTools(loadInstalled(paths).items.filter((item) => pinned.includes(itemKey(item))));
 }
 
@@ -87,7 +89,7 @@ export async function recover(environment: InstallEnvironment): Promise<'nothing
   const journal = readJournal(paths);
   if (journal !== undefined) {
     outcome = isRecorded(journal, paths) ? 'finished' : 'undone';
-    if (outcome === 'finished') await pinRecorded(journal, environment);
+    if (outcome === 'finished') await finishRecorded(journal, environment);
     else rollBack(journal, paths);
   }
   removeStaging(paths);

@@ -11,10 +11,10 @@ import { createTreeHash, hashTree, listTree, readTreeFile, writeTreeFile } from 
 import type { Hook } from '../environment.js';
 import type { Inventory } from '../inventory.js';
 import type { InstalledItem } from '../manifest/installed.js';
-import type { ItemKind } from '../manifest/item-name.js';
+import { effectiveName, type ItemKind } from '../manifest/item-name.js';
 import type { PlannedItem } from '../plan/change-of.js';
 import { runHook } from '../run-hook.js';
-import { expandFile, rootOf } from '../tokens/source-form.js';
+import { expandFile, readItemFile, rootOf } from '../tokens/source-form.js';
 import type { Rendering } from '../tokens/targets.js';
 import { objectName } from './objects.js';
 
@@ -67,7 +67,7 @@ async function stage(
   const build = item.build === null ? 'none' : hook ? 'built' : 'skipped';
   if (build !== 'skipped') assertBin(planned, directory);
   const installedHash = hashTree(directory);
-  const identity = [source.record.location, item.kind, item.name];
+  const identity = [source.record.location, item.kind, effectiveName(item.plugin, item.name)];
   const object = objectName(environment.paths, identity, installedHash);
   return { planned, files, installedHash, build, directory, object };
 }
@@ -104,7 +104,7 @@ function writeStaged({ item, form, source, effective }: PlannedItem, rendering: 
   const hash = createTreeHash();
   for (const file of form.all) {
     const { path, executable, from = path } = file;
-    const bytes = readTreeFile(root, from);
+    const bytes = readItemFile(item, root, from);
     hash.add(file, bytes);
     const to = join(directory, item.file ? `${item.name}.md` : path);
     if (path.includes('/')) makeDirectory(dirname(to));

@@ -17,6 +17,8 @@ export interface InstalledItem {
   readonly source: string;
   readonly kind: ItemKind;
   readonly name: string;
+  /** The plugin that it belongs to. */
+  readonly plugin?: string | null;
   readonly effective: string;
   readonly description: string | null;
   /** The stable path: a link to the object. */

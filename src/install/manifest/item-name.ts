@@ -1,9 +1,13 @@
 // Names of installable items: kinds, identity, and validation of names, namespaces and paths.
 
-/** The kinds of items, in listing order. */
-export const ITEM_KINDS = ['tool', 'skill', 'agent', 'rule'] as const;
+/** The kinds that a source declares, or has a usual directory for, in listing order. */
+export const SOURCE_KINDS = ['tool', 'skill', 'agent', 'rule'] as const;
+
+/** All kinds of items. Plugins also have servers and commands; `plugin` is the directory that these refer to. */
+export const ITEM_KINDS = [...SOURCE_KINDS, 'server', 'command', 'plugin'] as const;
 
 export type ItemKind = (typeof ITEM_KINDS)[number];
+export type SourceKind = (typeof SOURCE_KINDS)[number];
 
 const MAX_NAME = 128;
 
@@ -11,9 +15,26 @@ export function isItemKind(value: unknown): value is ItemKind {
   return ITEM_KINDS.some((kind) => kind === value);
 }
 
-/** Returns the identity of an item: the id of its source, its kind and its bare name. */
-export function itemKey(item: { readonly source: string; readonly kind: ItemKind; readonly name: string }): string {
-  return `${item.source}\n${item.kind}\n${item.name}`;
+export function isSourceKind(value: unknown): value is SourceKind {
+  return SOURCE_KINDS.some((kind) => kind === value);
+}
+
+/** Whether items of a kind are installed only if they are named, or another item needs them (INS-61). */
+export function isByName(kind: ItemKind): boolean {
+  return kind === 'command' || kind === 'plugin';
+}
+
+export interface ItemIdentity {
+  readonly source: string;
+  readonly kind: ItemKind;
+  readonly name: string;
+  /** The plugin that it belongs to. */
+  readonly plugin?: string | null | undefined;
+}
+
+/** Returns the identity of an item: the id of its source, its plugin, its kind and its bare name. */
+export function itemKey({ source, kind, name, plugin = null }: ItemIdentity): string {
+  return `${source}\n${kind}\n${effectiveName(plugin, name)}`;
 }
 
 /** Returns the name an item is installed under: `<prefix>:<name>`, or the bare name without a prefix. */
@@ -53,21 +74,33 @@ export function findNamespaceFault(name: string): string | undefined {
   return NAMESPACE.test(name) ? undefined : 'contains characters that are not allowed';
 }
 
+/** Returns why the name of a plugin cannot be the prefix of its items. */
+export function findPluginNameFault(name: string): string | undefined {
+  if (RESERVED.includes(name)) return 'is reserved';
+  return /^[A-Za-z0-9_][A-Za-z0-9_.-]{0,63}$/.test(name) && !name.includes('..')
+    ? undefined
+    : 'contains characters that are not allowed';
+}
+
 // Files that agents read as configuration or instructions, in lower case.
 const RESERVED_FILES = ['claude.md', 'claude.local.md', 'agents.md', 'gemini.md', 'memory.md', 'readme.md'];
 
-/** A tool or a skill is a directory; an agent or a rule is a Markdown file. */
+/** An agent, a rule or a command is a Markdown file; everything else is a directory. */
 export function isDirectoryKind(kind: ItemKind): boolean {
-  return kind === 'tool' || kind === 'skill';
+  return kind !== 'agent' && kind !== 'rule' && kind !== 'command';
 }
 
 /**
- * Returns the default path of an item's link in an agent home; null for a tool, which has none (INS-34, INS-21). An agent
- * is linked by its own name, because agents are called by it.
+ * Returns the default path of an item's link in an agent home; null for a tool, a server and a plugin, which have none
+ * (INS-34, INS-21). An agent is linked by its own name, because agents are called by it; one of a plugin by both.
  */
-export function linkPath(kind: ItemKind, ownName: string, effective: string): string | null {
-  if (kind === 'agent') return `agents/${ownName}.md`;
-  return kind === 'tool' ? null : `${kind}s/${effective}${kind === 'rule' ? '.md' : ''}`;
+export function linkPath(
+  { kind, ownName, plugin }: { readonly kind: ItemKind; readonly ownName: string; readonly plugin: string | null },
+  effective: string,
+): string | null {
+  if (kind === 'tool' || kind === 'server' || kind === 'plugin') return null;
+  const name = kind === 'agent' && plugin === null ? ownName : effective;
+  return `${kind}s/${name}${isDirectoryKind(kind) ? '' : '.md'}`;
 }
 
 /**

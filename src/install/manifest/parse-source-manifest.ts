@@ -4,7 +4,7 @@ import type { Finding } from '../../core/problem.js';
 import { lineOf, parseToml, type TomlPath } from '../../files/toml.js';
 import { createFieldReader } from './fields.js';
 import { readHooks, readSourceHooks } from './hook-tables.js';
-import { ITEM_KINDS, type ItemKind } from './item-name.js';
+import { type ItemKind, SOURCE_KINDS } from './item-name.js';
 import { readNested, readRoots } from './nested.js';
 import type { ItemGlobs, SourceManifest } from './source-manifest.js';
 import { readExpand, readGlobs, readItem, readPin } from './tables.js';
@@ -47,7 +47,7 @@ export function parseSourceManifest(text: string): {
   // No effect of its own: a SKILL.md is found anywhere below the roots.
   reader.flag(source, ['source'], 'flat-skills');
   const globs: Partial<Record<ItemKind, ItemGlobs>> = {};
-  for (const kind of ITEM_KINDS) {
+  for (const kind of SOURCE_KINDS) {
     const read = readGlobs(reader, discover[`${kind}s`], ['discover', `${kind}s`]);
     if (read !== undefined) globs[kind] = read;
   }

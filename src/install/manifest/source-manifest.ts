@@ -1,5 +1,6 @@
 // The content of a source manifest, `wield.toml` or `mind.toml`, and pins.
 
+import type { JsonObject } from '../../core/json.js';
 import type { ItemKind } from './item-name.js';
 
 export interface Pin {
@@ -53,6 +54,20 @@ export interface Adoption {
   /** Directories to search besides everything else. */
   readonly addRoots: readonly string[];
   readonly hooks: readonly DeclaredHook[];
+  /** Plugins that a marketplace lists: nothing else of the source is read. */
+  readonly plugins?: readonly PluginEntry[];
+}
+
+/** A plugin as a marketplace lists it. */
+export interface PluginEntry {
+  readonly name: string;
+  readonly description: string | null;
+  /** Its directory, relative to its source; empty for the source itself. */
+  readonly path: string;
+  /** False: the entry describes the plugin, not a manifest of its own. */
+  readonly strict: boolean;
+  /** The fields of the entry that name components. */
+  readonly components: JsonObject;
 }
 
 export interface NestedSource {

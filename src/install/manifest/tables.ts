@@ -4,7 +4,7 @@ import { quoteOutside } from '../../core/text.js';
 import type { TomlPath } from '../../files/toml.js';
 import type { FieldReader, Fields } from './fields.js';
 import { readItemHooks } from './hook-tables.js';
-import { findLinkFault, isItemKind, isSafePath } from './item-name.js';
+import { findLinkFault, isSafePath, isSourceKind } from './item-name.js';
 import { type DeclaredItem, type ItemGlobs, type Pin, parsePin, type SourceManifest } from './source-manifest.js';
 
 const ITEM_KEYS = ['kind', 'name', 'path', 'link', 'description', 'bin', 'build', 'install', 'uninstall', 'hooks'];
@@ -15,7 +15,7 @@ export function readItem(reader: FieldReader, value: unknown, path: TomlPath, li
   const { report, text } = reader;
   const fields = reader.table(value, path, ITEM_KEYS);
   const { kind } = fields;
-  if (!isItemKind(kind)) {
+  if (!isSourceKind(kind)) {
     report([...path, 'kind'], 'kind must be skill, agent, rule or tool', 'write kind = "tool"');
     return undefined;
   }

@@ -9,10 +9,10 @@ import { isDirectory, isOccupied, namesIn, readLink } from '../directory.js';
 import type { InstallEnvironment } from '../environment.js';
 import { loadInventory } from '../inventory.js';
 import { planAvailable } from '../plan/plans.js';
-import { toRecord } from '../sources/add.js';
 import { removeUnusedClones } from '../sources/clones.js';
 import { fetchSource, saveAll } from '../sources/fetch.js';
 import { parseLocation, type SourceLocation } from '../sources/location.js';
+import { toRecord } from '../sources/register.js';
 import { loadSources } from '../state.js';
 import type { MindItem, MindSource, MindState } from './state.js';
 

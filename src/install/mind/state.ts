@@ -5,7 +5,7 @@ import { ToolError } from '../../core/error.js';
 import { isRecord } from '../../core/json.js';
 import { readTextFile } from '../../files/read.js';
 import { parseToml } from '../../files/toml.js';
-import { type ItemKind, isItemKind } from '../manifest/item-name.js';
+import { type ItemKind, isSourceKind } from '../manifest/item-name.js';
 import type { Pin } from '../manifest/source-manifest.js';
 
 export interface MindSource {
@@ -102,7 +102,7 @@ function toPin(value: unknown): Pin | null {
 }
 
 function toItem(value: unknown): MindItem | undefined {
-  if (!isRecord(value) || !isItemKind(value.kind)) return undefined;
+  if (!isRecord(value) || !isSourceKind(value.kind)) return undefined;
   const [name, bareName, source] = [value.name, value.bare_name, value.source].map(toText);
   if (name == null || bareName == null || source == null) return undefined;
   return { kind: value.kind, name, bareName, source, links: isTexts(value.links) ? value.links : [] };

@@ -24,14 +24,9 @@ export interface PlannedItem extends AvailableItem {
   readonly neededBy: string | null;
 }
 
-export function linkOf(
-  home: string,
-  { kind, name, ownName, link, file }: SourceItem,
-  effective: string,
-  store: string,
-): Link[] {
-  const at = link ?? linkPath(kind, ownName, effective);
-  return at === null ? [] : [{ path: join(home, at), target: file ? join(store, `${name}.md`) : store }];
+export function linkOf(home: string, item: SourceItem, effective: string, store: string): Link[] {
+  const at = item.link ?? linkPath(item, effective);
+  return at === null ? [] : [{ path: join(home, at), target: item.file ? join(store, `${item.name}.md`) : store }];
 }
 
 /** Whether hooks of the source created other files than those that were installed; they must have run. */

@@ -37,11 +37,11 @@ function contentOf(one: PlannedItem, byKey: ReadonlyMap<string, PlannedItem>): s
   const left = [one];
   for (let next = left.pop(); next !== undefined; next = left.pop()) {
     if (hashes.has(next.key)) continue;
-    const { key, form, source } = next;
+    const { key, form, source, item } = next;
     hashes.set(key, form.contentHash);
     left.push(
       ...form.references.flatMap(
-        ({ kind, name }) => byKey.get(itemKey({ source: source.record.id, kind, name })) ?? [],
+        ({ kind, name }) => byKey.get(itemKey({ source: source.record.id, plugin: item.plugin, kind, name })) ?? [],
       ),
     );
   }

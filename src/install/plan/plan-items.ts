@@ -54,7 +54,10 @@ export function planItems(wanted: readonly AvailableItem[], inventory: Inventory
 
 function dependenciesOf({ source, item }: AvailableItem, { references }: SourceForm): AvailableItem[] {
   return references.flatMap(({ kind, name }) => {
-    const sibling = source.siblings.byName.get(name)?.find((one) => one.kind === kind);
+    const sibling = source
+      .siblingsOf(item)
+      .byName.get(name)
+      ?.find((one) => one.kind === kind);
     return sibling === undefined || sibling === item ? [] : [{ source, item: sibling }];
   });
 }

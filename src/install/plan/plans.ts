@@ -5,7 +5,7 @@ import { isModified } from '../apply/objects.js';
 import type { Hook } from '../environment.js';
 import type { Inventory } from '../inventory.js';
 import type { Installed, InstalledItem } from '../manifest/installed.js';
-import { itemKey } from '../manifest/item-name.js';
+import { isByName, itemKey } from '../manifest/item-name.js';
 import { type AvailableItem, listItems } from '../sources/load.js';
 import type { PlannedItem } from './change-of.js';
 import { listHooks } from './hooks.js';
@@ -43,10 +43,9 @@ export function planInstall({ refs, sources, all, force = false }: SelectOptions
   const available = listItems(inventory.sources).filter(
     ({ source }) => sources.length === 0 || sources.includes(source.record.id),
   );
-  const many = all || refs.some(isGlobRef);
-  const { items, refused } = many
-    ? planMany(all ? available : selectAvailable(refs, available), inventory)
-    : { items: planItems(selectAvailable(refs, available), inventory), refused: [] };
+  const wanted = all ? available.filter(({ item }) => !isByName(item.kind)) : selectAvailable(refs, available);
+  const many = all || wanted.length > refs.length || refs.some(isGlobRef);
+  const { items, refused } = many ? planMany(wanted, inventory) : { items: planItems(wanted, inventory), refused: [] };
   const again = items.map((one) =>
     force && one.neededBy === null && one.change === 'unchanged' ? { ...one, change: 'update' as const } : one,
   );
@@ -78,12 +77,10 @@ function toPlan({ items = [], removed = [], kept = [], refused = [] }: PlanParts
 }
 
 /** Finds the current version of an installed item in its source. */
-export function findAvailable(
-  { source: id, kind, name }: InstalledItem,
-  { sources }: Inventory,
-): AvailableItem | undefined {
+export function findAvailable(installed: InstalledItem, { sources }: Inventory): AvailableItem | undefined {
+  const { source: id, kind, name, plugin = null } = installed;
   const source = sources.find(({ record }) => record.id === id);
-  const item = source?.scan.items.find((one) => one.kind === kind && one.name === name);
+  const item = source?.scan.items.find((one) => one.kind === kind && one.name === name && one.plugin === plugin);
   return source === undefined || item === undefined ? undefined : { source, item };
 }
 
@@ -92,9 +89,11 @@ export function planUpgrade(refs: readonly string[], force: boolean, inventory: 
   const { installed, environment } = inventory;
   const chosen = refs.length === 0 ? installed.items : selectInstalled(refs, installed);
   const kept: KeptItem[] = [];
+  const removed: InstalledItem[] = [];
   const wanted = chosen.flatMap((item) => {
     const available = findAvailable(item, inventory);
-    if (available === undefined) kept.push({ item, why: 'gone upstream' });
+    if (available === undefined && isGoneFromPlugin(item, inventory)) removed.push(item);
+    else if (available === undefined) kept.push({ item, why: 'gone upstream' });
     return available ?? [];
   });
   // Locally modified items stay as they are; the others are upgraded.
@@ -106,11 +105,37 @@ export function planUpgrade(refs: readonly string[], force: boolean, inventory: 
     kept.push({ item: existing, why: 'locally modified' });
     return false;
   });
-  return toPlan({ items, kept, refused }, inventory);
+  return toPlan({ items, kept, refused, removed: withUnused(removed, items, inventory) }, inventory);
+}
+
+// INS-64: a plugin is upgraded as a whole, so that it keeps no server or command that it does not have any more.
+function isGoneFromPlugin(item: InstalledItem, { sources, environment }: Inventory): boolean {
+  const isLoaded = sources.some(({ record }) => record.id === item.source);
+  return item.plugin != null && isLoaded && !isModified(item, environment.paths);
+}
+
+// Adds the directories of plugins that no item refers to any more.
+function withUnused(
+  removed: readonly InstalledItem[],
+  planned: readonly PlannedItem[],
+  { installed }: Inventory,
+): InstalledItem[] {
+  const changed = new Map(planned.map(({ key, form }) => [key, form.references]));
+  const isRemoved = new Set(removed.map(itemKey));
+  const used = new Set(
+    installed.items
+      .filter((item) => !isRemoved.has(itemKey(item)))
+      .flatMap((item) => (changed.get(itemKey(item)) ?? item.references).map((one) => itemKey({ ...item, ...one }))),
+  );
+  for (const { source, item, form } of planned)
+    for (const one of form.references) used.add(itemKey({ source: source.record.id, plugin: item.plugin, ...one }));
+  const unused = installed.items.filter((item) => item.kind === 'plugin' && !used.has(itemKey(item)));
+  return [...new Set([...removed, ...unused])];
 }
 
 export function planUninstall(refs: readonly string[], inventory: Inventory): InstallPlan {
-  return toPlan({ removed: [...new Set(selectInstalled(refs, inventory.installed))] }, inventory);
+  const removed = [...new Set(selectInstalled(refs, inventory.installed))];
+  return toPlan({ removed: withUnused(removed, [], inventory) }, inventory);
 }
 
 /** Plans the removal of everything that was installed from some sources. */
@@ -125,7 +150,7 @@ export function findDependents(removed: readonly InstalledItem[], { items }: Ins
   return items.filter(
     (item) =>
       !removedKeys.has(itemKey(item)) &&
-      item.references.some(({ kind, name }) => removedKeys.has(itemKey({ source: item.source, kind, name }))),
+      item.references.some(({ kind, name }) => removedKeys.has(itemKey({ ...item, kind, name }))),
   );
 }
 

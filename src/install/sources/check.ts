@@ -10,7 +10,7 @@ import { readHead } from '../../files/read.js';
 import { listTree } from '../../files/tree.js';
 import { namesIn } from '../directory.js';
 import { type LoadedTree, readSourceForm } from '../tokens/source-form.js';
-import { assertSafeItem, toSiblings } from '../tokens/targets.js';
+import { assertSafeItem, groupSiblings } from '../tokens/targets.js';
 import { checkMetadata, checkStorePaths, type SourceCheck, type SourceFinding } from './check-item.js';
 import type { ScanWarning } from './find-items.js';
 import { findingText, MANIFEST_FILES } from './load-manifest.js';
@@ -53,7 +53,7 @@ export function checkSource(tree: string, fix: boolean): SourceReport {
     tree,
     tracked: null,
     expand: scan.manifest.expand,
-    siblings: toSiblings(scan.manifest.namespace, scan.items),
+    siblingsOf: groupSiblings(scan.items, (plugin) => plugin ?? scan.manifest.namespace),
   };
   for (const item of scan.items) {
     attempt(check, item.path, () => assertSafeItem(item));
@@ -93,7 +93,8 @@ function checkHooks({ manifest, items }: Scan, manifestFile: string, { warn }: S
 function checkDuplicates({ items }: Scan, { tree, warn }: SourceCheck): void {
   const copies = new Map<string, { readonly item: SourceItem; readonly path: string }[]>();
   for (const item of items) {
-    if (item.file) continue;
+    // The directory of a plugin contains its other items.
+    if (item.file || item.kind === 'plugin' || item.kind === 'server') continue;
     for (const name of filesIn(join(tree, item.path))) {
       const reading = readHead(join(tree, item.path, name), 1024 * 1024);
       if ('fault' in reading || reading.bytes.length === 0 || /\.md$/i.test(name)) continue;

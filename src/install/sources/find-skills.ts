@@ -4,8 +4,10 @@ import { dirname } from 'node:path';
 import { compareText } from '../../core/text.js';
 import type { SourceItem } from './source-item.js';
 
-/** Skills that are not offered, for one reason. */
-export interface SkippedSkills {
+/** Parts of a source that are not offered, for one reason. */
+export interface SkippedParts {
+  /** What they are, such as `skill` or `hook`. */
+  readonly what: string;
   readonly reason: string;
   readonly paths: readonly string[];
 }
@@ -28,7 +30,7 @@ export interface SkillSearch {
 /** Returns the directories of further skills, visible and shallow ones first, and counts the others. */
 export function findSkills({ skillFiles, visited, roots, taken, nested, manifestFile }: SkillSearch): {
   readonly paths: readonly string[];
-  readonly skipped: readonly SkippedSkills[];
+  readonly skipped: readonly SkippedParts[];
 } {
   const directories = skillFiles.map((file) => (dirname(file) === '.' ? '' : dirname(file))).sort(compareDirectories);
   const known = new Set(taken.filter(({ kind }) => kind === 'skill').map(({ path }) => path));
@@ -49,7 +51,7 @@ export function findSkills({ skillFiles, visited, roots, taken, nested, manifest
       containers.add(path);
     }
   }
-  return { paths, skipped: [...skipped].map(([reason, all]) => ({ reason, paths: all })) };
+  return { paths, skipped: [...skipped].map(([reason, all]) => ({ what: 'skill', reason, paths: all })) };
 }
 
 function compareDirectories(a: string, b: string): number {
@@ -62,8 +64,8 @@ function isBelow(path: string, directory: string): boolean {
   return path === directory || path.startsWith(`${directory}/`);
 }
 
-// The source itself contains everything, and counts for nothing.
-function isInside(path: string, containers: ReadonlySet<string>): boolean {
+/** Whether a directory above a path is one of these. The source itself contains everything, and counts for nothing. */
+export function isInside(path: string, containers: ReadonlySet<string>): boolean {
   for (let above = dirname(path); above !== '.' && above !== '/'; above = dirname(above))
     if (containers.has(above)) return true;
   return false;

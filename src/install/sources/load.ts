@@ -9,7 +9,7 @@ import type { InstallEnvironment } from '../environment.js';
 import { effectiveName, type ItemKind, itemKey } from '../manifest/item-name.js';
 import type { SourceRecord } from '../state.js';
 import type { LoadedTree } from '../tokens/source-form.js';
-import { toSiblings } from '../tokens/targets.js';
+import { groupSiblings } from '../tokens/targets.js';
 import { readTracked, treeOf } from './clones.js';
 import { type Scan, scanSource } from './scan.js';
 import type { SourceItem } from './source-item.js';
@@ -31,11 +31,16 @@ export function listItems(sources: readonly LoadedSource[]): AvailableItem[] {
 }
 
 export function availableKey({ source, item }: AvailableItem): string {
-  return itemKey({ source: source.record.id, kind: item.kind, name: item.name });
+  return itemKey({ ...item, source: source.record.id });
 }
 
 export function availableName({ source, item }: AvailableItem): string {
-  return effectiveName(source.prefix, item.name);
+  return installedName(item, prefixOf(source.record, source.scan, item.plugin));
+}
+
+/** The directory of a plugin has the name of the plugin itself. */
+export function installedName({ kind, name }: SourceItem, prefix: string | null): string {
+  return kind === 'plugin' ? (prefix ?? name) : effectiveName(prefix, name);
 }
 
 /** Finds a source by id, location, path or the last segment of its id. Throws `not_found`. */
@@ -90,16 +95,15 @@ export function loadSourceTrees(
     const scan = scans.get(record.id);
     if (scan === undefined) return [];
     const tree = treeOf(record, paths);
-    const prefix = prefixOf(record, scan);
     return [
       {
         record,
         scan,
-        prefix,
+        prefix: prefixOf(record, scan),
         tree,
         tracked: tree === record.location ? null : readTracked(tree),
         expand: scan.manifest.expand,
-        siblings: toSiblings(prefix, scan.items, findElsewhere(record.id)),
+        siblingsOf: groupSiblings(scan.items, (plugin) => prefixOf(record, scan, plugin), findElsewhere(record.id)),
       },
     ];
   });
@@ -110,7 +114,16 @@ export function scanRecord({ id, roots, addRoots, adoption }: SourceRecord, tree
   return scanSource(tree, { roots, addRoots, adoption, name: id.split('/').at(-1) });
 }
 
-/** Returns the namespace of a source: the user's choice, else the manifest's. */
-export function prefixOf(record: SourceRecord, { manifest }: Scan): string | null {
-  return record.prefixGiven ? record.prefix : manifest.namespace;
+/**
+ * Returns the namespace of a source, or of one of its plugins: the user's choice, else the manifest's or the name of the
+ * plugin. The user's choice is followed by the name of the plugin if there are several (INS-60).
+ */
+export function prefixOf(
+  record: SourceRecord,
+  { manifest, plugins }: Scan,
+  plugin: string | null = null,
+): string | null {
+  if (!record.prefixGiven) return plugin ?? manifest.namespace;
+  if (plugin === null || record.prefix === null || plugins.length < 2) return record.prefix;
+  return `${record.prefix}-${plugin}`;
 }

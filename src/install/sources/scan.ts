@@ -5,18 +5,21 @@ import { ToolError } from '../../core/error.js';
 import type { Finding } from '../../core/problem.js';
 import { compareText, quoteOutside } from '../../core/text.js';
 import { assertTreeBounds } from '../../files/tree.js';
-import { ITEM_KINDS, type ItemKind } from '../manifest/item-name.js';
+import { ITEM_KINDS, type ItemKind, SOURCE_KINDS } from '../manifest/item-name.js';
 import type { Adoption, SourceManifest } from '../manifest/source-manifest.js';
 import { conventionalPaths, expandRoots, matchGlobs, readEntry, type ScanWarning } from './find-items.js';
-import { findSkills, type SkippedSkills } from './find-skills.js';
-import { assertInside, loadManifest, manifestError } from './load-manifest.js';
+import { findSkills, isInside, type SkippedParts } from './find-skills.js';
+import { assertInside, type LoadedManifest, loadManifest, manifestError } from './load-manifest.js';
+import type { FoundPlugin } from './plugin-items.js';
+import { isPluginManifest, type PluginScan, scanPlugins } from './plugins.js';
 import { readDeclaredItem, type SourceItem } from './source-item.js';
 
 export interface Scan {
   readonly items: readonly SourceItem[];
   readonly warnings: readonly ScanWarning[];
-  /** Every other SKILL.md of the source, with the reason why it is not offered. */
-  readonly skipped: readonly SkippedSkills[];
+  readonly plugins: readonly FoundPlugin[];
+  /** What is not offered, with the reason: every other SKILL.md, and parts of plugins. */
+  readonly skipped: readonly SkippedParts[];
   readonly manifest: SourceManifest;
 }
 
@@ -35,12 +38,61 @@ export interface ScanOptions {
 /** Throws `invalid_definition`, `path_escape` or `conflict`. */
 export function scanSource(tree: string, options: ScanOptions = {}): Scan {
   const skillFiles: string[] = [];
+  const pluginFiles: string[] = [];
   assertTreeBounds(tree, (path) => {
     if (basename(path).toLowerCase() === 'skill.md') skillFiles.push(path);
+    else if (isPluginManifest(path)) pluginFiles.push(path);
   });
-  const { manifest, file, findings, addRoots, warnings: ignored } = loadManifest(tree, options.adoption);
+  const loaded = loadManifest(tree, options.adoption);
+  const { manifest, file, findings } = loaded;
   if (options.onFinding !== undefined) findings.forEach(options.onFinding);
   else if (findings.length > 0) throw manifestError(join(tree, file!), findings);
+  // A manifest of wield, and directories that a person chose, come before those of plugins (INS-60).
+  const isPlain = file === null && manifest.roots === null && (options.roots ?? []).length === 0;
+  const found = isPlain
+    ? scanPlugins(tree, { manifests: pluginFiles, skillFiles }, options.adoption?.plugins)
+    : undefined;
+  if (found?.whole)
+    return joinPlugins({ items: [], warnings: [], plugins: [], skipped: [], manifest }, found, skillFiles);
+  const directories = new Set(found?.plugins.map(({ path }) => path));
+  const isOfPlugin = (path: string): boolean => isInside(path, directories);
+  const plain = scanPlain(
+    tree,
+    skillFiles.filter((path) => !isOfPlugin(path)),
+    loaded,
+    options,
+  );
+  return found === undefined ? plain : joinPlugins(plain, found, skillFiles.filter(isOfPlugin));
+}
+
+// Adds plugins to what a source offers otherwise; `skillFiles` are those that the plugins account for.
+function joinPlugins(plain: Scan, found: PluginScan, skillFiles: readonly string[]): Scan {
+  const items = found.plugins.flatMap((plugin) => plugin.items);
+  const skills = new Set(items.flatMap(({ kind, path }) => (kind === 'skill' ? [path] : [])));
+  // A skill that is the plugin itself contains everything.
+  const left = skills.has('') ? [] : skillFiles.filter((path) => !isInside(path, skills));
+  const others: SkippedParts[] =
+    left.length === 0 ? [] : [{ what: 'skill', reason: 'not one of the skills of a plugin', paths: left }];
+  const { manifest } = plain;
+  return {
+    items: [...plain.items, ...items].sort(compareItems),
+    plugins: found.plugins,
+    warnings: [...plain.warnings, ...found.warnings],
+    skipped: [...plain.skipped, ...found.skipped, ...others],
+    manifest: {
+      ...manifest,
+      description: manifest.description ?? found.description,
+      sources: [...manifest.sources, ...found.elsewhere],
+    },
+  };
+}
+
+function scanPlain(
+  tree: string,
+  skillFiles: readonly string[],
+  { manifest, file, addRoots, warnings: ignored }: LoadedManifest,
+  options: ScanOptions,
+): Scan {
   const warnings: ScanWarning[] = [...ignored];
   const visited = new Set<string>();
   const read = (kind: ItemKind, path: string, name?: string): SourceItem | [] => {
@@ -58,11 +110,11 @@ export function scanSource(tree: string, options: ScanOptions = {}): Scan {
   ];
   const found = [
     ...manifest.items.map((item) => readDeclaredItem(tree, item, file!)),
-    ...ITEM_KINDS.flatMap((kind) =>
+    ...SOURCE_KINDS.flatMap((kind) =>
       matchGlobs(tree, kind, manifest.globs[kind]).flatMap(({ path, name }) => read(kind, path, name)),
     ),
     ...[...new Set(roots)].flatMap((root) =>
-      ITEM_KINDS.flatMap((kind) => conventionalPaths(tree, root, kind).flatMap((path) => read(kind, path))),
+      SOURCE_KINDS.flatMap((kind) => conventionalPaths(tree, root, kind).flatMap((path) => read(kind, path))),
     ),
   ];
   const declared = uniqueByPath(found);
@@ -82,8 +134,11 @@ export function scanSource(tree: string, options: ScanOptions = {}): Scan {
   return {
     items: [...declared, ...kept].sort(compareItems),
     warnings,
+    plugins: [],
     skipped:
-      doubles.length === 0 ? skipped : [...skipped, { reason: 'another skill has the same name', paths: doubles }],
+      doubles.length === 0
+        ? skipped
+        : [...skipped, { what: 'skill', reason: 'another skill has the same name', paths: doubles }],
     manifest,
   };
 }

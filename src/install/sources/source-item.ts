@@ -10,6 +10,10 @@ import { parseItemFacts } from '../manifest/tool-md.js';
 import { assertInside } from './load-manifest.js';
 
 export interface SourceItem extends ItemFields {
+  /** The plugin that it belongs to, whose name is its prefix. */
+  readonly plugin: string | null;
+  /** The content of the single file of a server, which no file of the source has. */
+  readonly content?: string;
   /** Whether `path` is a file. */
   readonly file: boolean;
   /** The name that an agent has in its frontmatter, else `name`. */
@@ -33,6 +37,7 @@ export function readSourceItem(tree: string, kind: ItemKind, name: string, writt
   return {
     kind,
     name,
+    plugin: null,
     ownName: isOwn ? facts.name! : name,
     path,
     file,

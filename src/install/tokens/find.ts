@@ -1,6 +1,6 @@
 // Finds path tokens in a text: `{{self}}`, `{{tools:…}}`, `{{path:…}}` and `{{ns:…}}`.
 
-export type TokenHead = 'self' | 'tools' | 'path' | 'ns';
+export type TokenHead = 'self' | 'tools' | 'path' | 'ns' | 'root' | 'data';
 
 export interface Token {
   readonly head: TokenHead;
@@ -31,6 +31,19 @@ export function findTokens(text: string): Token[] {
     });
   }
   return tokens;
+}
+
+const PLUGIN_TOKEN = /\$\{(?:CLAUDE_)?PLUGIN_(ROOT|DATA)\}/g;
+
+/** Returns the tokens of a plugin, such as `${CLAUDE_PLUGIN_ROOT}`; it has no others (INS-63). */
+export function findPluginTokens(text: string): Token[] {
+  return [...text.matchAll(PLUGIN_TOKEN)].map((match) => ({
+    head: match[1] === 'ROOT' ? 'root' : 'data',
+    ref: '',
+    text: match[0],
+    start: match.index,
+    end: match.index + match[0].length,
+  }));
 }
 
 /** Replaces each token with its rendered value. */

@@ -2,10 +2,10 @@
 
 import { isUtf8 } from 'node:buffer';
 import { basename, dirname, join } from 'node:path';
-import { hashTree, listTree, readTreeFile, type TreeFile } from '../../files/tree.js';
+import { createTreeHash, listTree, readTreeFile, type TreeFile } from '../../files/tree.js';
 import type { ResolvedReference } from '../manifest/installed.js';
 import type { SourceItem } from '../sources/source-item.js';
-import { findTokens, lineAt, replaceTokens } from './find.js';
+import { findPluginTokens, findTokens, lineAt, replaceTokens, type Token } from './find.js';
 import { badReference, type Rendering, renderToken, resolveReference, resolveToken, type Siblings } from './targets.js';
 
 export interface LoadedTree {
@@ -13,7 +13,7 @@ export interface LoadedTree {
   /** The paths that git tracks; null for a local directory. */
   readonly tracked: ReadonlySet<string> | null;
   readonly expand: 'all' | 'markdown';
-  readonly siblings: Siblings;
+  siblingsOf(item: SourceItem): Siblings;
 }
 
 export interface SourceForm {
@@ -36,31 +36,48 @@ export function rootOf(item: SourceItem, tree: string): string {
 
 /** Lists the files of an item; an agent or a rule is a single file. */
 export function filesOf(item: SourceItem, tree: string): TreeFile[] {
+  if (item.content !== undefined) return [{ path: SERVER_FILE, executable: false }];
   return item.file
     ? [{ path: basename(item.path), executable: false }]
     : listTree(rootOf(item, tree), { links: 'follow' });
 }
 
+/** The file that describes an installed server. */
+export const SERVER_FILE = 'server.json';
+
+/** Reads a file of an item. */
+export function readItemFile(item: SourceItem, root: string, path: string): Buffer {
+  return item.content === undefined ? readTreeFile(root, path) : Buffer.from(item.content);
+}
+
+function hashFiles(item: SourceItem, root: string, files: readonly TreeFile[]): string {
+  const hash = createTreeHash();
+  for (const file of files) hash.add(file, readItemFile(item, root, file.from ?? file.path));
+  return hash.digest();
+}
+
 /** Reads an item without writing anything. Throws `bad_reference`. */
 export function readSourceForm(item: SourceItem, loaded: LoadedTree, rendering: Rendering): SourceForm {
-  const { tree, tracked, siblings, expand } = loaded;
+  const { tree, tracked } = loaded;
+  const siblings = loaded.siblingsOf(item);
   const root = rootOf(item, tree);
   const all = filesOf(item, tree);
   const trackedAs = (path: string): string => (item.file ? item.path : join(item.path, path));
   // A file below a link to a directory is tracked as the file itself.
-  const own = all.filter(({ path, from = path }) => tracked === null || tracked.has(trackedAs(from)));
+  const own = all.filter(
+    ({ path, from = path }) => tracked === null || item.content !== undefined || tracked.has(trackedAs(from)),
+  );
   const references = new Map<string, ResolvedReference>();
   const add = (reference: ResolvedReference): void => {
     references.set(JSON.stringify(reference), reference);
   };
   for (const { path, from = path } of all) {
-    const text = toExpandable(path, readTreeFile(root, from), expand);
-    if (text === undefined) continue;
-    for (const token of findTokens(text)) {
+    const { text, tokens } = tokensIn(item, path, readItemFile(item, root, from), loaded);
+    for (const token of tokens) {
       const target = resolveToken(token, item, siblings);
       if (typeof target === 'string')
         throw badReference(token.text, target, { item, file: path, line: lineAt(text, token.start) });
-      if (token.head === 'self') continue;
+      if (token.head === 'self' || token.head === 'data') continue;
       const value = renderToken(token, target, { ...rendering, prefix: siblings.prefix, tilde: false });
       add({ kind: target.kind, name: target.name, value });
     }
@@ -71,10 +88,10 @@ export function readSourceForm(item: SourceItem, loaded: LoadedTree, rendering: 
       throw badReference(`requires: ${required}`, target, { item, file: item.path, line: 1 });
     add({ kind: target.kind, name: target.name, value: null });
   }
-  const hash = hashTree(root, own);
+  const hash = hashFiles(item, root, own);
   return {
     hash,
-    contentHash: own.length === all.length ? hash : hashTree(root, all),
+    contentHash: own.length === all.length ? hash : hashFiles(item, root, all),
     files: own.map(({ path }) => path),
     all,
     references: [...references.values()],
@@ -86,25 +103,34 @@ export function expandFile(
   item: SourceItem,
   path: string,
   bytes: Buffer,
-  { siblings, expand }: LoadedTree,
+  loaded: LoadedTree,
   rendering: Rendering,
 ): Buffer | string {
-  const text = toExpandable(path, bytes, expand);
-  const tokens = text === undefined ? [] : findTokens(text);
-  if (text === undefined || tokens.length === 0) return bytes;
+  const { text, tokens } = tokensIn(item, path, bytes, loaded);
+  if (tokens.length === 0) return bytes;
+  const siblings = loaded.siblingsOf(item);
   const options = { ...rendering, prefix: siblings.prefix, tilde: MARKDOWN.test(path) };
   return replaceTokens(text, tokens, (token) => {
     const target = resolveToken(token, item, siblings);
     // Checked before, but a local source may have changed since.
     if (typeof target === 'string')
       throw badReference(token.text, target, { item, file: path, line: lineAt(text, token.start) });
-    return renderToken(token, target, options);
+    const value = renderToken(token, target, options);
+    // In a server, a path is part of a JSON string in which `${` begins a reference.
+    return item.content === undefined ? value : JSON.stringify(value.replaceAll('${', () => '$${')).slice(1, -1);
   });
 }
 
-// TOK-2: undefined for files without tokens, or in which they are not expanded.
-function toExpandable(path: string, bytes: Buffer, expand: LoadedTree['expand']): string | undefined {
-  if (expand === 'markdown' && !MARKDOWN.test(path)) return undefined;
-  if (!bytes.includes('{{') || bytes.includes(0) || !isUtf8(bytes)) return undefined;
-  return bytes.toString('utf8');
+// TOK-2: no tokens in files in which they are not expanded. Plugins have tokens of their own, in Markdown and servers.
+function tokensIn(
+  { plugin, kind, content }: SourceItem,
+  path: string,
+  bytes: Buffer,
+  { expand }: LoadedTree,
+): { readonly text: string; readonly tokens: readonly Token[] } {
+  const none = { text: '', tokens: [] };
+  if ((expand === 'markdown' || plugin !== null) && content === undefined && !MARKDOWN.test(path)) return none;
+  if (kind === 'plugin' || !bytes.includes('{') || bytes.includes(0) || !isUtf8(bytes)) return none;
+  const text = bytes.toString('utf8');
+  return { text, tokens: plugin === null ? findTokens(text) : findPluginTokens(text) };
 }

@@ -1,6 +1,6 @@
 // Resolves tokens and references to items of the same source, and renders them as paths or names.
 
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { ToolError } from '../../core/error.js';
 import { quoteOutside } from '../../core/text.js';
 import { isWithin } from '../../files/within.js';
@@ -37,7 +37,7 @@ export type ReferenceFault =
   | "another source's item"
   | 'not a valid reference';
 
-export function toSiblings(
+function toSiblings(
   prefix: string | null,
   items: readonly SourceItem[],
   findElsewhere: Siblings['findElsewhere'] = () => undefined,
@@ -47,9 +47,24 @@ export function toSiblings(
   return { prefix, byName, findElsewhere };
 }
 
+/** Returns the siblings of each item: the items of its plugin, or those that belong to none. */
+export function groupSiblings(
+  items: readonly SourceItem[],
+  prefixOf: (plugin: string | null) => string | null,
+  findElsewhere?: Siblings['findElsewhere'],
+): (item: Pick<SourceItem, 'plugin'>) => Siblings {
+  const groups = new Map<string | null, SourceItem[]>();
+  for (const item of items) groups.set(item.plugin, [...(groups.get(item.plugin) ?? []), item]);
+  const siblings = new Map(
+    [...groups].map(([plugin, own]) => [plugin, toSiblings(prefixOf(plugin), own, findElsewhere)]),
+  );
+  return ({ plugin }) => siblings.get(plugin) ?? toSiblings(prefixOf(plugin), [], findElsewhere);
+}
+
 /** Returns the item that a token refers to, or why there is none (TOK-5). */
 export function resolveToken(token: Token, own: SourceItem, siblings: Siblings): SourceItem | ReferenceFault {
-  if (token.head === 'self') return own;
+  if (token.head === 'self' || token.head === 'data') return own;
+  if (token.head === 'root') return resolveReference(`plugin:${own.plugin}`, siblings);
   return resolveReference(token.head === 'tools' ? `tool:${token.ref}` : token.ref, siblings, {
     anyKind: token.head === 'ns',
     needsBin: token.head === 'tools',
@@ -87,7 +102,8 @@ export function renderToken(
   target: SourceItem,
   { store, home, prefix, tilde }: RenderOptions,
 ): string {
-  const name = effectiveName(prefix, target.name);
+  const name = head === 'root' ? (prefix ?? target.name) : effectiveName(prefix, target.name);
+  if (head === 'data') return join(dirname(store), 'plugin-data', prefix ?? target.plugin!);
   if (head === 'ns') return target.kind === 'agent' ? target.ownName : name;
   const directory = join(store, target.kind, name);
   const path = head === 'tools' ? join(directory, target.bin!) : directory;
@@ -119,8 +135,9 @@ export function badReference(text: string, cause: ReferenceFault, { item, file, 
 }
 
 /** Throws if an item cannot be linked, or if its entrypoint is outside it; whether that exists is checked later. */
-export function assertSafeItem({ kind, name, ownName, bin, link }: SourceItem): void {
-  const linked = link ?? linkPath(kind, ownName, name);
+export function assertSafeItem(item: SourceItem): void {
+  const { kind, name, bin, link } = item;
+  const linked = link ?? linkPath(item, name);
   const fault = linked === null ? undefined : findLinkFault(kind, linked);
   if (fault !== undefined)
     throw new ToolError('invalid_definition', `the link ${quoteOutside(linked!, 80)} of the ${kind} ${fault}`, {

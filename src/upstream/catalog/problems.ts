@@ -23,8 +23,13 @@ export function untrusted(server: ServerEntry): Problem {
   return problemOf(server, { severity: 'warning', message, hint: hint! });
 }
 
-/** The error for a tool of a server that is not started because its workspace is not trusted. */
-export function needsTrust({ name }: ServerEntry): ToolError {
+/** The error for a tool of a server that is not started: its workspace is not trusted, or nobody accepted it. */
+export function needsTrust({ name, owner }: ServerEntry): ToolError {
+  if (owner === 'package')
+    return new ToolError('needs_trust', `the server ${name} is not started: you did not accept it yet`, {
+      hint: `wield mcp accept ${name} shows what it runs and asks`,
+      data: { server: name },
+    });
   return new ToolError('needs_trust', `the server ${name} is not started: the workspace is not trusted`, {
     hint: 'wield mcp shows what it runs; then run: wield trust',
     data: { server: name },

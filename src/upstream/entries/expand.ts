@@ -3,7 +3,13 @@
 import { dirname, isAbsolute, join, resolve } from 'node:path';
 import { ToolError } from '../../core/error.js';
 import { quoteOutside } from '../../core/text.js';
-import type { HttpServer, ResolvedServer, ServerEntry, StdioServer } from '../../core/upstream.js';
+import {
+  type HttpServer,
+  mayStart,
+  type ResolvedServer,
+  type ServerEntry,
+  type StdioServer,
+} from '../../core/upstream.js';
 import { readHead } from '../../files/read.js';
 import { isWebAddress } from './entry.js';
 import { createSecretCollector, type ExpandedValue, type SecretCollector } from './secrets.js';
@@ -34,9 +40,11 @@ const MAX_FILE = 64 * 1024;
  * if a reference has no value, and `needs_trust` for a server of an untrusted workspace; messages contain no values.
  */
 export function expandServer(entry: ServerEntry, options: ExpandOptions): ExpandedServer {
-  if (entry.owner === 'workspace' && !options.trusted) {
-    throw new ToolError('needs_trust', `server ${quoteOutside(entry.name, 60)} belongs to an untrusted workspace`, {
-      hint: `wield trust ${options.workdir}`,
+  if (!mayStart(entry, options)) {
+    const isInstalled = entry.owner === 'package';
+    const why = isInstalled ? 'was not accepted' : 'belongs to an untrusted workspace';
+    throw new ToolError('needs_trust', `server ${quoteOutside(entry.name, 60)} ${why}`, {
+      hint: isInstalled ? `wield mcp accept ${entry.name}` : `wield trust ${options.workdir}`,
       data: { server: entry.name },
     });
   }

@@ -31,7 +31,7 @@ function createPlaces(settings: Partial<Settings> = {}, { inHome = false } = {})
     debugging: false,
   };
   const held: Settings = { ...DEFAULT_SETTINGS, ...settings };
-  const list = createServerList(inHome ? home : work, world);
+  const list = createServerList({ workdir: inHome ? home : work, wieldHome: join(home, '.wield'), world });
   const read = () => list.read(held);
   return {
     read,
@@ -87,7 +87,7 @@ describe('servers', () => {
     writeFileSync(places.own, mcp('a'));
     expect(places.names()).toEqual(['user a']);
     expect(places.read().problems).toEqual([]);
-    expect(places.files).toHaveLength(2);
+    expect(places.files).toHaveLength(3);
   });
 
   test('returns the same object until a file changes', () => {

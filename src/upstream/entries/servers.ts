@@ -2,6 +2,7 @@
 
 import { join } from 'node:path';
 import type { Boundary } from '../../core/format.js';
+import { escapePointer } from '../../core/json.js';
 import type { Problem } from '../../core/problem.js';
 import type { Settings } from '../../core/settings.js';
 import type { ConfiguredServers } from '../../core/snapshot.js';
@@ -9,7 +10,7 @@ import { formatBytes, quoteOutside } from '../../core/text.js';
 import type { ServerEntry } from '../../core/upstream.js';
 import type { World } from '../../core/world.js';
 import { createStatCache, type FileText } from '../../files/read.js';
-import { isOwnServer } from './entry.js';
+import { isOwnServer, readServer } from './entry.js';
 import { readServers, type ServersFile, type ServersReading, toShadowed } from './file.js';
 
 export interface ServerList {
@@ -22,10 +23,19 @@ export interface ServerList {
 const MAX_FILE = 1024 * 1024;
 const NOTHING: ServersReading = { entries: [], problems: [] };
 
-/** `workdir` stays the same if the workdir of the toolbox changes; links must not lead out of `boundary` (RES-46). */
-export function createServerList(workdir: string, world: World, boundary?: Boundary): ServerList {
-  const sources = sourcesOf(workdir, world.home);
-  const cache = createStatCache<ServersReading>({ now: world.now, limit: MAX_FILE });
+export interface ServerListOptions {
+  /** Stays the same if the workdir of the toolbox changes. */
+  readonly workdir: string;
+  readonly wieldHome: string;
+  readonly world: World;
+  /** Links must not lead out of it (RES-46). */
+  readonly boundary?: Boundary | undefined;
+}
+
+export function createServerList({ workdir, wieldHome, world, boundary }: ServerListOptions): ServerList {
+  const sources = sourcesOf(workdir, wieldHome, world.home);
+  const isInstalled = (file: string): boolean => sources.some((one) => one.file === file && one.owner === 'package');
+  const cache = createStatCache<ServersReading>({ now: world.now, limit: MAX_FILE, isState: isInstalled });
   let last: { readonly from: readonly unknown[]; readonly joined: ConfiguredServers } | undefined;
 
   const readFile = (source: ServersFile): ServersReading =>
@@ -33,7 +43,7 @@ export function createServerList(workdir: string, world: World, boundary?: Bound
       `${source.owner} ${source.file}`,
       [source.file],
       ([text]) => readText(text, source),
-      () => (source.owner === 'user' ? undefined : boundary),
+      () => (source.owner === 'workspace' ? boundary : undefined),
     );
 
   return {
@@ -49,12 +59,13 @@ export function createServerList(workdir: string, world: World, boundary?: Bound
 }
 
 // Files of the user come first, so that a checkout cannot replace their servers.
-function sourcesOf(workdir: string, home: string | undefined): ServersFile[] {
+function sourcesOf(workdir: string, wieldHome: string, home: string | undefined): ServersFile[] {
   const own = home === undefined ? undefined : join(home, '.agents', 'mcp.json');
   const owner: ServerEntry['owner'] = workdir === home ? 'user' : 'workspace';
   const local = join(workdir, '.agents', 'mcp.json');
   return [
     ...(own === undefined ? [] : [{ file: own, owner: 'user' as const }]),
+    { file: join(wieldHome, 'servers.json'), owner: 'package' },
     { file: join(workdir, '.mcp.json'), owner },
     ...(local === own ? [] : [{ file: local, owner }]),
   ];
@@ -62,11 +73,30 @@ function sourcesOf(workdir: string, home: string | undefined): ServersFile[] {
 
 function readText(text: FileText, source: ServersFile): ServersReading {
   if (text === undefined) return NOTHING;
-  if (typeof text === 'string') return readServers(text, source);
+  if (typeof text === 'string')
+    return source.owner === 'package' ? readInstalled(text, source) : readServers(text, source);
   const reason = text.fault === 'too-large' ? `larger than ${formatBytes(MAX_FILE)}` : text.message;
   const message = `could not read servers: ${quoteOutside(reason)}`;
   const { hint = 'make it a readable JSON file, or remove it' } = text;
   return { entries: [], problems: [{ severity: 'error', path: source.file, message, hint }] };
+}
+
+// The servers that were installed, each with what a person accepted of it; install/servers.ts writes the file.
+function readInstalled(text: string, { file, owner }: ServersFile): ServersReading {
+  const entries: ServerEntry[] = [];
+  try {
+    const { servers } = JSON.parse(text) as { servers: Record<string, Record<string, unknown>> };
+    for (const [name, { entry: value, source, digest, accepted }] of Object.entries(servers)) {
+      const place = { file, pointer: `/servers/${escapePointer(name)}/entry`, line: null };
+      const { entry } = readServer(name, value, { owner, place });
+      const installed = { source: String(source), digest: String(digest), accepted: accepted === digest };
+      if (entry !== undefined) entries.push({ ...entry, installed });
+    }
+    return { entries, problems: [] };
+  } catch {
+    const hint = 'remove it; wield doctor --fix writes it again';
+    return { entries: [], problems: [{ severity: 'error', path: file, message: 'is not valid', hint }] };
+  }
 }
 
 function joinServers(

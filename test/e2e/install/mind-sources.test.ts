@@ -100,7 +100,7 @@ describe('a super-source of mind', () => {
       hooks: 'skipped',
       items: [],
       warnings: [expect.objectContaining({ kind: 'missing-root' })],
-      skipped: [{ reason: 'outside of the roots', paths: ['skills/greet'] }],
+      skipped: [{ what: 'skill', reason: 'outside of the roots', paths: ['skills/greet'] }],
     });
     workspace.source('tooling', { 'skills/scan/resources/notes.md': '# Changed\n' });
     expect(names((await workspace.json('upgrade', '--yes')).items)).toEqual(['skill:scan']);
@@ -192,7 +192,7 @@ describe('names', () => {
     });
     const { source: added } = await workspace.json('add', source);
     expect(names(added.items)).toEqual(['agent:agent', 'skill:a', 'skill:one', 'tool:a', 'tool:b', 'tool:single']);
-    expect(added.skipped).toEqual([{ reason: 'not listed in wield.toml', paths: ['skills/unlisted'] }]);
+    expect(added.skipped).toEqual([{ what: 'skill', reason: 'not listed in wield.toml', paths: ['skills/unlisted'] }]);
   });
 });
 
@@ -212,8 +212,8 @@ describe('irregular sources', () => {
     expect(names(added.items)).toEqual(['skill:four', 'skill:one', 'skill:three', 'skill:two']);
     expect(added.items.find(({ name }: { name: string }) => name === 'four').path).toBe('skills/four');
     expect(added.skipped).toEqual([
-      { reason: 'part of another item', paths: ['skills/four/examples/five'] },
-      { reason: 'another skill has the same name', paths: ['copy/of/four'] },
+      { what: 'skill', reason: 'part of another item', paths: ['skills/four/examples/five'] },
+      { what: 'skill', reason: 'another skill has the same name', paths: ['copy/of/four'] },
     ]);
     const { stdout } = await workspace.run('add', source, '--register-only');
     expect(stdout).toContain('skipped  1 skill: part of another item  (skills/four/examples/five)');

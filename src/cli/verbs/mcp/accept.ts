@@ -1,4 +1,4 @@
-// `wield mcp accept`: shows how tools of a server changed since approval, and approves the changes.
+// `wield mcp accept`: accepts an installed server, or changes of the tools of a server since approval.
 
 import { wrap } from '../../../core/approval-text.js';
 import { assertPerson } from '../../../core/caller.js';
@@ -9,6 +9,7 @@ import { confirmDestructive, DRY_RUN, printDiff, YES } from '../../consent.js';
 import { printJson } from '../../print.js';
 import { widthOf } from '../../terminal.js';
 import { usageError, type VerbCall } from '../../verb.js';
+import { acceptInstalled } from './accept-server.js';
 import { findState, type McpAction, type ServerState, someOf } from './server.js';
 
 export const accept: McpAction = {
@@ -23,6 +24,7 @@ export const accept: McpAction = {
     const dry = call.flags.has('dry-run');
     if (!dry) assertPerson(toolbox.machine.insideCall, 'accepting a changed tool');
     const state = findState(toolbox, name);
+    if (state.server.installed?.accepted === false) return acceptInstalled(call, state.server, dry);
     const changed = choose(toolbox, state, named);
     if (!call.json) show(call, changed);
     const question = changed.length === 1 ? 'Approve this change?' : 'Approve these changes?';

@@ -72,7 +72,14 @@ function print({ terminal }: VerbCall, states: readonly ServerState[], toolbox: 
   ]);
   printTable(terminal, ['NAME', 'STATE', 'LISTED', 'CONFIGURED', 'RUNS'], rows);
   const notes = states.flatMap(noteOf);
-  const untrusted = states.filter(({ state }) => state === 'untrusted').length;
+  const isUntrusted = ({ state }: ServerState): boolean => state === 'untrusted';
+  const untrusted = states.filter((one) => isUntrusted(one) && one.server.owner === 'workspace').length;
+  const installed = states.filter((one) => isUntrusted(one) && one.server.owner === 'package');
+  if (installed.length > 0)
+    notes.push([
+      'untrusted',
+      `not started until you accept ${installed.length === 1 ? 'it' : 'them'}: wield mcp accept ${spellOut(installed[0]!.server.name)}`,
+    ]);
   if (untrusted > 0)
     notes.push([
       'untrusted',

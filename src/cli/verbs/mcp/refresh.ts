@@ -2,7 +2,7 @@
 
 import { ToolError, toToolError } from '../../../core/error.js';
 import { count, spellOut } from '../../../core/text.js';
-import type { ServerEntry } from '../../../core/upstream.js';
+import { mayStart, type ServerEntry } from '../../../core/upstream.js';
 import type { NodeToolbox } from '../../../node.js';
 import { describeServer } from '../../../upstream/entries/mask.js';
 import { printJson } from '../../print.js';
@@ -45,12 +45,12 @@ interface Outcome {
   readonly error?: ToolError;
 }
 
-// Skips servers of an untrusted workspace; naming one is an error.
+// Skips servers that may not be started; naming one is an error.
 function chooseServers(toolbox: NodeToolbox, names: readonly string[]): ServerEntry[] {
   if (names.length > 0) return [...new Set(names)].map((name) => findUsable(toolbox, name).server);
   return toolbox.state.upstreams
     .states()
-    .filter(({ server, state }) => state !== 'off' && (server.owner !== 'workspace' || toolbox.workspace.trusted))
+    .filter(({ server, state }) => state !== 'off' && mayStart(server, toolbox.workspace))
     .map(({ server }) => server);
 }
 

@@ -3,9 +3,10 @@
 import { findJsonLine } from '../../../clients/forms/json.js';
 import { ToolError } from '../../../core/error.js';
 import { nearest, quoteOutside, shortenPath, spellOut } from '../../../core/text.js';
-import type { HttpServer, ServerEntry } from '../../../core/upstream.js';
+import { type HttpServer, mayStart, type ServerEntry } from '../../../core/upstream.js';
 import { readTextFile } from '../../../files/read.js';
 import type { NodeToolbox } from '../../../node.js';
+import { needsTrust } from '../../../upstream/catalog/problems.js';
 import { SCOPES } from '../../clients.js';
 import { type FlagHelp, option, usageError, type VerbCall } from '../../verb.js';
 
@@ -57,11 +58,7 @@ export function findUsable(toolbox: NodeToolbox, name: string): ServerState {
       hint: `remove "disabled" from its entry (${describePlace(server, toolbox)}), or its name from mcp.disabled`,
     });
   }
-  if (server.owner === 'workspace' && !toolbox.workspace.trusted) {
-    throw new ToolError('needs_trust', `the server ${spellOut(name)} is not started: the workspace is not trusted`, {
-      hint: 'wield mcp shows what it runs; then run: wield trust',
-    });
-  }
+  if (!mayStart(server, toolbox.workspace)) throw needsTrust(server);
   return found;
 }
 

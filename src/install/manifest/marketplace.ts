@@ -1,0 +1,122 @@
+// Reads a marketplace: the plugins it lists, in directories of its source and in other repositories.
+
+import { normalize } from 'node:path';
+import { isRecord, type JsonObject } from '../../core/json.js';
+import { quoteOutside } from '../../core/text.js';
+import { findPluginNameFault, isSafePath } from './item-name.js';
+import { readJsonObject, toText } from './plugin-json.js';
+import type { NestedSource, Pin, PluginEntry } from './source-manifest.js';
+
+/** In the order in which they are looked for; the first one is used. */
+export const MARKETPLACE_PATHS = ['.claude-plugin/marketplace.json', '.agents/plugins/marketplace.json'];
+
+/** Fields of a plugin that name components. */
+export const COMPONENT_FIELDS = ['skills', 'agents', 'commands', 'hooks', 'mcpServers', 'lspServers', 'outputStyles'];
+
+export interface Marketplace {
+  readonly file: string;
+  readonly description: string | null;
+  /** Plugins in directories of the source. */
+  readonly plugins: readonly PluginEntry[];
+  /** Repositories of other plugins, each with the plugins it has. */
+  readonly elsewhere: readonly NestedSource[];
+  /** Plugins that cannot be read, with the reason. */
+  readonly skipped: readonly { readonly name: string; readonly reason: string }[];
+}
+
+const MAX_PLUGINS = 5000;
+
+/** Undefined if the source has none. Throws `invalid_definition`. */
+export function readMarketplace(tree: string): Marketplace | undefined {
+  for (const file of MARKETPLACE_PATHS) {
+    const document = readJsonObject(tree, file);
+    if (document !== undefined) return toMarketplace(file, document);
+  }
+  return undefined;
+}
+
+function toMarketplace(file: string, document: JsonObject): Marketplace {
+  const metadata = isRecord(document.metadata) ? document.metadata : {};
+  const base = toText(metadata.pluginRoot);
+  const listed = Array.isArray(document.plugins) ? document.plugins : [];
+  const plugins: PluginEntry[] = [];
+  const elsewhere = new Map<string, NestedSource>();
+  const skipped: { name: string; reason: string }[] = [];
+  const names = new Set<string>();
+  for (const [at, value] of listed.slice(0, MAX_PLUGINS).entries()) {
+    const name = isRecord(value) && typeof value.name === 'string' ? value.name : undefined;
+    const skip = (reason: string): void => {
+      skipped.push({ name: name === undefined ? `plugins[${at}]` : name, reason });
+    };
+    if (!isRecord(value) || name === undefined) skip('has no name');
+    else if (findPluginNameFault(name) !== undefined) skip(`its name ${findPluginNameFault(name)}`);
+    else if (names.has(name)) skip('another plugin has the same name');
+    else {
+      names.add(name);
+      const place = readPlace(value.source, base);
+      if (typeof place === 'string') skip(place);
+      else if (place.repository === null) plugins.push(toEntry(name, value, place.path));
+      else addElsewhere(elsewhere, place as RemotePlace, toEntry(name, value, place.path));
+    }
+  }
+  if (listed.length > MAX_PLUGINS) skipped.push({ name: '…', reason: `more than ${MAX_PLUGINS} plugins` });
+  const description = toText(document.description) ?? toText(metadata.description);
+  return { file, description, plugins, elsewhere: [...elsewhere.values()], skipped };
+}
+
+interface Place {
+  /** Null: the source itself. */
+  readonly repository: string | null;
+  readonly path: string;
+  readonly pin: Pin | null;
+}
+
+type RemotePlace = Place & { readonly repository: string };
+
+// A text is the reason why the plugin cannot be read.
+function readPlace(source: unknown, base: string | null): Place | string {
+  if (typeof source === 'string')
+    return readLocal(base === null || source.startsWith('./') ? source : `${base}/${source}`);
+  if (!isRecord(source)) return 'has no source';
+  const { source: kind, path = '' } = source;
+  if (kind === 'local' && typeof path === 'string') return readLocal(path);
+  const repository = toText(kind === 'github' ? source.repo : source.url);
+  if (!['github', 'url', 'git', 'git-subdir'].includes(String(kind)))
+    return `its source "${quoteOutside(String(kind), 40)}" is not supported`;
+  if (repository === null || typeof path !== 'string') return 'its source is not complete';
+  const local = readLocal(path);
+  return typeof local === 'string' ? local : { ...local, repository, pin: readPin(source) };
+}
+
+function readLocal(written: string): Place | string {
+  const path = normalize(written.trim() === '' ? '.' : written.trim()).replace(/\/+$/, '');
+  if (/^\w+:|@/.test(written) || !isSafePath(path)) return 'its path is outside the source';
+  return { repository: null, path: path === '.' ? '' : path, pin: null };
+}
+
+// A commit is exact, so it comes before a branch or tag.
+function readPin({ sha, ref }: Readonly<Record<string, unknown>>): Pin | null {
+  if (typeof sha === 'string' && /^[0-9a-f]{40}$/.test(sha)) return { to: 'commit', name: sha };
+  return typeof ref === 'string' && ref !== '' ? { to: 'ref', name: ref } : null;
+}
+
+function toEntry(name: string, value: Readonly<Record<string, unknown>>, path: string): PluginEntry {
+  const components = Object.fromEntries(
+    COMPONENT_FIELDS.flatMap((key) => (value[key] === undefined ? [] : [[key, value[key]]])),
+  ) as JsonObject;
+  return { name, description: toText(value.description), path, strict: value.strict !== false, components };
+}
+
+// Several plugins can be in one commit of a repository.
+function addElsewhere(all: Map<string, NestedSource>, { repository, pin }: RemotePlace, entry: PluginEntry): void {
+  const key = `${repository.replace(/\.git$/, '')} ${pin?.name ?? ''}`;
+  const known = all.get(key);
+  all.set(key, {
+    source: repository,
+    namespace: null,
+    pin,
+    install: 'all',
+    adoption: { roots: null, addRoots: [], hooks: [], plugins: [...(known?.adoption?.plugins ?? []), entry] },
+    onAuthFailure: null,
+  });
+}

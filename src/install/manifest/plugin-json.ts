@@ -1,0 +1,116 @@
+// Reads the manifest of a plugin: `plugin.json` of Agent Plugins 1.0, or one in `.claude-plugin` or `.codex-plugin`.
+
+import { join } from 'node:path';
+import { isToolError, ToolError } from '../../core/error.js';
+import { isRecord, type JsonObject, parseJson } from '../../core/json.js';
+import { formatBytes, quoteOutside } from '../../core/text.js';
+import { readHead } from '../../files/read.js';
+import { isWithin, realPath } from '../../files/within.js';
+import { findPluginNameFault } from './item-name.js';
+
+export interface PluginManifest {
+  /** `agent`: Agent Plugins 1.0, which has fixed places and skills and servers only. */
+  readonly dialect: 'agent' | 'claude';
+  readonly file: string;
+  readonly name: string;
+  readonly description: string | null;
+  readonly fields: JsonObject;
+  /** Fields that are not part of the format, and ignored. */
+  readonly unknown: readonly string[];
+}
+
+export const AGENT_SCHEMAS = 'https://agent-plugins.org/schemas/';
+const AGENT_SCHEMA = `${AGENT_SCHEMAS}1.0.0/plugin.schema.json`;
+const CLIENT_FILES = ['.claude-plugin/plugin.json', '.codex-plugin/plugin.json'];
+/** The file of Agent Plugins, which other programs use for manifests of their own. */
+const ROOT_FILE = 'plugin.json';
+export const MANIFEST_PATHS = [...CLIENT_FILES, ROOT_FILE];
+const MAX_BYTES = 4 * 1024 * 1024;
+
+/** Reads a JSON object of a source; undefined if there is no such file. Throws `invalid_definition` or `path_escape`. */
+export function readJsonObject(tree: string, path: string): JsonObject | undefined {
+  const [root, real] = [realPath(tree), realPath(join(tree, path))];
+  if (real === undefined) return undefined;
+  if (root === undefined || !isWithin(root, real)) throw invalid(path, 'is outside its directory', 'path_escape');
+  const reading = readHead(real, MAX_BYTES);
+  if ('fault' in reading) throw invalid(path, `could not be read: ${reading.message}`);
+  if (!reading.complete) throw invalid(path, `is larger than ${formatBytes(MAX_BYTES)}`);
+  let document: unknown;
+  try {
+    document = parseJson(reading.bytes.toString('utf8').replace(/^\ufeff/, ''), path);
+  } catch (error) {
+    if (!isToolError(error)) throw error;
+    throw new ToolError('invalid_definition', error.message, { hint: 'fix the JSON', cause: error });
+  }
+  if (!isRecord(document)) throw invalid(path, 'must be an object');
+  return document as JsonObject;
+}
+
+/** Finds the manifest of the plugin in a directory of a source; undefined if there is none. */
+export function readPluginManifest(tree: string, directory: string): PluginManifest | undefined {
+  for (const name of CLIENT_FILES) {
+    const file = join(directory, name);
+    const fields = readJsonObject(tree, file);
+    if (fields !== undefined) return toManifest('claude', file, fields);
+  }
+  const file = join(directory, ROOT_FILE);
+  const fields = readJsonObject(tree, file);
+  if (fields === undefined) return undefined;
+  const { $schema, name } = fields;
+  if (typeof $schema === 'string' && $schema.startsWith(AGENT_SCHEMAS)) {
+    assertAgentManifest(file, fields);
+    const unknown = Object.keys(fields).filter((key) => key !== '$schema' && !Object.hasOwn(AGENT_FIELDS, key));
+    return { ...toManifest('agent', file, fields), unknown };
+  }
+  // Without a schema, it is a manifest as in `.claude-plugin`, if it is one of a plugin at all.
+  const isPlugin = $schema === undefined && typeof name === 'string' && findPluginNameFault(name) === undefined;
+  return isPlugin ? toManifest('claude', file, fields) : undefined;
+}
+
+function toManifest(dialect: PluginManifest['dialect'], file: string, fields: JsonObject): PluginManifest {
+  const { name, description } = fields;
+  if (typeof name !== 'string') throw invalid(file, 'has no name');
+  const fault = findPluginNameFault(name);
+  if (fault !== undefined) throw invalid(file, `the name "${quoteOutside(name, 60)}" ${fault}`);
+  return { dialect, file, name, description: toText(description), fields, unknown: [] };
+}
+
+/** Returns a text that is not empty. */
+export function toText(value: unknown): string | null {
+  return typeof value === 'string' && value.trim() !== '' ? value.trim() : null;
+}
+
+type Check = (value: unknown) => boolean;
+const isText: Check = (value) => typeof value === 'string';
+
+const AGENT_FIELDS: Readonly<Record<string, Check>> = {
+  name: (value) =>
+    typeof value === 'string' && /^[a-z0-9](?:[a-z0-9.-]{0,62}[a-z0-9])?$/.test(value) && !/--|\.\./.test(value),
+  version: isText,
+  description: isText,
+  author: (value) =>
+    isRecord(value) &&
+    Object.entries(value).every(([key, text]) => ['name', 'email', 'url'].includes(key) && isText(text)),
+  homepage: isText,
+  repository: isText,
+  license: isText,
+  keywords: (value) => Array.isArray(value) && value.every(isText),
+  // Of any type: what is not an object is ignored.
+  extensions: () => true,
+};
+
+function assertAgentManifest(file: string, fields: JsonObject): void {
+  if (fields.$schema !== AGENT_SCHEMA) {
+    throw invalid(file, `has an unsupported version of Agent Plugins: ${quoteOutside(String(fields.$schema), 120)}`);
+  }
+  if (fields.name === undefined) throw invalid(file, 'has no name');
+  for (const [key, check] of Object.entries(AGENT_FIELDS))
+    if (fields[key] !== undefined && !check(fields[key])) throw invalid(file, `"${key}" is not valid`);
+}
+
+function invalid(file: string, what: string, code: 'invalid_definition' | 'path_escape' = 'invalid_definition') {
+  return new ToolError(code, `${quoteOutside(file, 200)} ${what}`, {
+    hint: 'report it to the author of the plugin',
+    data: { path: file },
+  });
+}
