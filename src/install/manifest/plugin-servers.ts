@@ -10,7 +10,7 @@ import { AGENT_SCHEMAS, readJsonObject } from './plugin-json.js';
 
 export interface PluginServer {
   readonly name: string;
-  /** The entry; `${CLAUDE_PLUGIN_ROOT}` and the like are not expanded. */
+  /** The entry; placeholders such as `${CLAUDE_PLUGIN_ROOT}` are not expanded. */
   readonly entry: JsonObject;
 }
 

@@ -9,14 +9,12 @@ import { statOrNothing } from '../../files/read.js';
 import { isDirectory, isOccupied, namesIn } from '../directory.js';
 import { findNameFault, type ItemKind, isSafePath } from '../manifest/item-name.js';
 import { COMPONENT_FIELDS } from '../manifest/marketplace.js';
-import { type PluginManifest, readJsonObject, readPluginManifest } from '../manifest/plugin-json.js';
-import { type PluginServer, readAgentServers, readClaudeServers } from '../manifest/plugin-servers.js';
+import { type PluginManifest, readPluginManifest } from '../manifest/plugin-json.js';
+import { type PluginServer, readAgentServers, readClaudeServers, type SkipServer } from '../manifest/plugin-servers.js';
 import type { PluginEntry } from '../manifest/source-manifest.js';
 import { assertInside } from './load-manifest.js';
+import { countOthers, type Declared, type PluginContext, type Skip } from './plugin-others.js';
 import { readSourceItem, type SourceItem } from './source-item.js';
-
-/** Counts something that cannot be installed; `what` is its kind, such as `hook`. */
-export type Skip = (what: string, name: string, reason: string) => void;
 
 export interface FoundPlugin {
   readonly name: string;
@@ -38,8 +36,10 @@ export function readPlugin(tree: string, entry: PluginEntry, others: readonly st
   assertInside(tree, root, `the directory of the plugin ${plugin}`);
   if (!isDirectory(join(tree, root))) return { ...entry, items: [], unknown: skipAll(skip, plugin) };
   const manifest = readPluginManifest(tree, root);
-  const reader = createReader({ tree, plugin, root, others, skip });
-  const items = manifest?.dialect === 'agent' ? reader.agent() : reader.claude(toDeclared(entry, manifest));
+  const context = { tree, plugin, root, others, skip };
+  const isAgent = manifest?.dialect === 'agent';
+  const own = isAgent ? readAgent(context) : readClaude(context, toDeclared(entry, manifest));
+  const items = withDirectory(own, context);
   const description = entry.description ?? manifest?.description ?? null;
   return { name: plugin, path: root, description, items, unknown: manifest?.unknown ?? [] };
 }
@@ -49,144 +49,135 @@ function skipAll(skip: Skip, plugin: string): readonly string[] {
   return [];
 }
 
-interface Declared {
-  /** Whether only the listed components belong to the plugin. */
-  readonly only: boolean;
-  readonly fields: (key: string) => readonly Json[];
-}
-
 function toDeclared({ strict, components }: PluginEntry, manifest: PluginManifest | undefined): Declared {
   const own: JsonObject = strict ? (manifest?.fields ?? {}) : {};
   const only = !strict && COMPONENT_FIELDS.some((key) => components[key] !== undefined);
   return { only, fields: (key) => [own[key], components[key]].flat().filter((value) => value !== undefined) as Json[] };
 }
 
-interface ReaderOptions {
-  readonly tree: string;
-  readonly plugin: string;
-  readonly root: string;
-  readonly others: readonly string[];
-  readonly skip: Skip;
+function readAgent(context: PluginContext): SourceItem[] {
+  const { tree, root } = context;
+  return [
+    ...skillsIn(context, join(root, 'skills')),
+    ...toItems(context, readAgentServers(tree, root, skipServer(context))),
+  ];
 }
 
-function createReader({ tree, plugin, root, others, skip }: ReaderOptions) {
-  const label = (name: string): string => `${plugin}:${name}`;
-  const read = (kind: ItemKind, name: string, path: string): SourceItem[] => {
-    const fault = findNameFault(name);
-    if (fault !== undefined) {
-      skip(kind, label(quoteOutside(name, 60)), `its name ${fault}`);
-      return [];
-    }
-    try {
-      assertInside(tree, path);
-      return [{ ...readSourceItem(tree, kind, name, path), plugin }];
-    } catch (error) {
-      if (!isToolError(error)) throw error;
-      skip(kind, label(name), error.message);
-      return [];
-    }
-  };
-  // A path of the manifest, relative to the source; undefined if it is outside or missing.
-  const resolve = (kind: string, written: Json): string | undefined => {
-    const path = typeof written === 'string' ? normalize(written) : undefined;
-    const isInside = path !== undefined && isSafePath(path);
-    const found = isInside ? join(root, path) : undefined;
-    if (found !== undefined && isOccupied(join(tree, found))) return found;
-    skip(
-      kind,
-      label(quoteOutside(String(written), 80)),
-      isInside ? 'the file does not exist' : 'its path is outside the plugin',
-    );
-    return undefined;
-  };
-  const skillsIn = (directory: string): SourceItem[] =>
-    namesIn(join(tree, directory)).flatMap((name) =>
-      isSkill(join(tree, directory, name)) ? read('skill', name, join(directory, name)) : [],
-    );
-  const skills = ({ only, fields }: Declared): SourceItem[] => {
-    const given = fields('skills');
-    const declared = given.flatMap((written) => {
-      const path = resolve('skill', written);
-      if (path === undefined) return [];
-      return isSkill(join(tree, path)) ? read('skill', nameOf(path, plugin), path) : skillsIn(path);
-    });
-    const usual = only ? [] : skillsIn(join(root, 'skills'));
-    const directory = join(tree, root, 'skills');
-    const isFree = !only && given.length === 0 && !namesIn(directory).some((name) => isSkill(join(directory, name)));
-    const isOne = isFree && isSkill(join(tree, root));
-    const elsewhere = isFree && !isOne ? others : [];
-    const found = [
-      ...usual,
-      ...declared,
-      ...(isOne ? read('skill', plugin, root) : []),
-      ...elsewhere.flatMap((path) => read('skill', basename(path), path)),
-    ];
-    return distinct(found, (item) => skip('skill', item.path, 'another skill has the same name'));
-  };
-  const documents = (kind: 'agent' | 'command', { only, fields }: Declared): SourceItem[] => {
-    const usual = join(root, `${kind}s`);
-    // Commands can also be a table of names.
-    const given = fields(`${kind}s`).flatMap((value) => (isRecord(value) ? (Object.values(value) as Json[]) : [value]));
-    const paths = given.flatMap((value) => resolve(kind, isRecord(value) ? (value.source as Json) : value) ?? []);
-    const all = [...(only || given.length > 0 ? [] : [usual]), ...paths].flatMap((path) =>
-      markdownIn(tree, path).map((file) => ({ file, base: path })),
-    );
-    const items = all.flatMap(({ file, base }) => {
+function readClaude(context: PluginContext, declared: Declared): SourceItem[] {
+  const { tree, root } = context;
+  const usual: Json[] = declared.only || !isOccupied(join(tree, root, '.mcp.json')) ? [] : ['.mcp.json'];
+  countOthers(declared, context);
+  const tables = [...usual, ...declared.fields('mcpServers')];
+  return [
+    ...readSkills(context, declared),
+    ...readDocuments(context, 'agent', declared),
+    ...readDocuments(context, 'command', declared),
+    ...toItems(context, readClaudeServers(tree, root, tables, skipServer(context))),
+  ];
+}
+
+// Empty for an item that cannot be read, which is counted.
+function readItem({ tree, plugin, skip }: PluginContext, kind: ItemKind, name: string, path: string): SourceItem[] {
+  const fault = findNameFault(name);
+  if (fault !== undefined) {
+    skip(kind, `${plugin}:${quoteOutside(name, 60)}`, `its name ${fault}`);
+    return [];
+  }
+  try {
+    assertInside(tree, path);
+    return [{ ...readSourceItem(tree, kind, name, path), plugin }];
+  } catch (error) {
+    if (!isToolError(error)) throw error;
+    skip(kind, `${plugin}:${name}`, error.message);
+    return [];
+  }
+}
+
+// A path of the manifest, relative to the source; undefined if it is outside or missing, which is counted.
+function resolvePath({ tree, plugin, root, skip }: PluginContext, kind: string, written: Json): string | undefined {
+  const path = typeof written === 'string' ? normalize(written) : undefined;
+  const isInside = path !== undefined && isSafePath(path);
+  const found = isInside ? join(root, path) : undefined;
+  if (found !== undefined && isOccupied(join(tree, found))) return found;
+  const reason = isInside ? 'the file does not exist' : 'its path is outside the plugin';
+  skip(kind, `${plugin}:${quoteOutside(String(written), 80)}`, reason);
+  return undefined;
+}
+
+function skillsIn(context: PluginContext, directory: string): SourceItem[] {
+  return namesIn(join(context.tree, directory)).flatMap((name) =>
+    isSkill(join(context.tree, directory, name)) ? readItem(context, 'skill', name, join(directory, name)) : [],
+  );
+}
+
+function readSkills(context: PluginContext, { only, fields }: Declared): SourceItem[] {
+  const { tree, plugin, root, others, skip } = context;
+  const given = fields('skills');
+  const declared = given.flatMap((written) => {
+    const path = resolvePath(context, 'skill', written);
+    if (path === undefined) return [];
+    if (!isSkill(join(tree, path))) return skillsIn(context, path);
+    // A skill is named after its directory; one that is the source itself after the plugin.
+    return readItem(context, 'skill', join(path) === '.' ? plugin : basename(path), path);
+  });
+  const usual = only ? [] : skillsIn(context, join(root, 'skills'));
+  const directory = join(tree, root, 'skills');
+  const isFree = !only && given.length === 0 && !namesIn(directory).some((name) => isSkill(join(directory, name)));
+  const isOne = isFree && isSkill(join(tree, root));
+  const found = [
+    ...usual,
+    ...declared,
+    ...(isOne ? readItem(context, 'skill', plugin, root) : []),
+    ...(isFree && !isOne ? others : []).flatMap((path) => readItem(context, 'skill', basename(path), path)),
+  ];
+  return distinct(found, (item) => skip('skill', item.path, 'another skill has the same name'));
+}
+
+function readDocuments(context: PluginContext, kind: 'agent' | 'command', { only, fields }: Declared): SourceItem[] {
+  const { tree, root, skip } = context;
+  // Commands can also be a table of names.
+  const given = fields(`${kind}s`).flatMap((value) => (isRecord(value) ? (Object.values(value) as Json[]) : [value]));
+  const paths = given.flatMap(
+    (value) => resolvePath(context, kind, isRecord(value) ? (value.source as Json) : value) ?? [],
+  );
+  const places = only || given.length > 0 ? paths : [join(root, `${kind}s`)];
+  const items = places.flatMap((base) =>
+    markdownIn(tree, base).flatMap((file) => {
       const name = (file === base ? basename(file) : relative(base, file)).replace(/\.md$/i, '').replaceAll('/', '-');
-      return /^readme$/i.test(name) ? [] : read(kind, name, file);
-    });
-    return distinct(items, (item) => skip(kind, item.path, `another ${kind} has the same name`));
-  };
-  const toItems = (servers: readonly PluginServer[]): SourceItem[] =>
-    servers.map(({ name, entry }) => ({
-      ...BLANK,
-      kind: 'server',
-      name,
-      ownName: name,
-      plugin,
-      path: root,
-      description: `MCP server of the plugin ${plugin}`,
-      content: `${JSON.stringify(entry, null, 2)}\n`,
-    }));
-  const skipServer = (name: string, reason: string): void => skip('server', label(quoteOutside(name, 80)), reason);
-  const directory: SourceItem = {
+      return /^readme$/i.test(name) ? [] : readItem(context, kind, name, file);
+    }),
+  );
+  return distinct(items, (item) => skip(kind, item.path, `another ${kind} has the same name`));
+}
+
+function skipServer({ plugin, skip }: PluginContext): SkipServer {
+  return (name, reason) => skip('server', `${plugin}:${quoteOutside(name, 80)}`, reason);
+}
+
+function toItems({ plugin, root }: PluginContext, servers: readonly PluginServer[]): SourceItem[] {
+  return servers.map(({ name, entry }) => ({
     ...BLANK,
-    kind: 'plugin',
-    name: plugin,
-    ownName: plugin,
+    kind: 'server',
+    name,
+    ownName: name,
     plugin,
     path: root,
-    description: `files of the plugin ${plugin}`,
-  };
-  const withDirectory = (items: readonly SourceItem[]): SourceItem[] =>
-    items.length === 0 ? [] : [...items, directory];
+    description: `MCP server of the plugin ${plugin}`,
+    content: `${JSON.stringify(entry, null, 2)}\n`,
+  }));
+}
 
-  return {
-    agent: (): readonly SourceItem[] =>
-      withDirectory([...skillsIn(join(root, 'skills')), ...toItems(readAgentServers(tree, root, skipServer))]),
-    claude(declared: Declared): readonly SourceItem[] {
-      const usual: Json[] = declared.only || !isOccupied(join(tree, root, '.mcp.json')) ? [] : ['.mcp.json'];
-      const given = declared.fields('mcpServers');
-      countOthers(declared, { tree, root, plugin, others, skip });
-      return withDirectory([
-        ...skills(declared),
-        ...documents('agent', declared),
-        ...documents('command', declared),
-        ...toItems(readClaudeServers(tree, root, [...usual, ...given], skipServer)),
-      ]);
-    },
-  };
+// The directory that the other items can refer to.
+function withDirectory(items: readonly SourceItem[], { plugin, root }: PluginContext): readonly SourceItem[] {
+  if (items.length === 0) return [];
+  const description = `files of the plugin ${plugin}`;
+  return [...items, { ...BLANK, kind: 'plugin', name: plugin, ownName: plugin, plugin, path: root, description }];
 }
 
 const BLANK = { file: false, bin: null, build: null, install: null, uninstall: null, link: null, requires: [] };
 
 function isSkill(directory: string): boolean {
   return statOrNothing(join(directory, 'SKILL.md'))?.isFile() === true;
-}
-
-// A skill is named after its directory; one that is the source itself after the plugin.
-function nameOf(path: string, plugin: string): string {
-  return join(path) === '.' ? plugin : basename(path);
 }
 
 function distinct(items: readonly SourceItem[], onDouble: (item: SourceItem) => void): SourceItem[] {
@@ -215,46 +206,6 @@ function markdownIn(tree: string, path: string): string[] {
   };
   walk(path, 0);
   return found;
-}
-
-const NO_HOOKS = 'wield does not run hooks of an agent';
-
-// What plugins have besides items: it is named, and never installed (INS-61).
-function countOthers({ only, fields }: Declared, { tree, root, plugin, skip }: ReaderOptions): void {
-  const usual = (path: string): Json[] => (!only && isOccupied(join(tree, root, path)) ? [path] : []);
-  const tables = (written: readonly Json[]): JsonObject[] =>
-    written.flatMap((value) => {
-      if (isRecord(value)) return [value as JsonObject];
-      const path = typeof value === 'string' ? normalize(value) : '..';
-      try {
-        const table = isSafePath(path) ? readJsonObject(tree, join(root, path)) : undefined;
-        return table === undefined ? [] : [table];
-      } catch (error) {
-        if (!isToolError(error)) throw error;
-        return [{ [path]: {} }];
-      }
-    });
-  for (const table of tables([...usual('hooks/hooks.json'), ...fields('hooks')]))
-    for (const text of hookTexts(table)) skip('hook', `${plugin}: ${text}`, NO_HOOKS);
-  for (const table of tables([...usual('.lsp.json'), ...fields('lspServers')]))
-    for (const name of Object.keys(table))
-      skip('LSP server', `${plugin}:${name}`, 'wield does not start language servers');
-  for (const path of [...usual('output-styles'), ...fields('outputStyles')])
-    skip('output style', `${plugin}: ${String(path)}`, 'wield has no output styles');
-}
-
-// One line per command: the event and what would run.
-function hookTexts(table: JsonObject): string[] {
-  const events = isRecord(table.hooks) ? table.hooks : table;
-  return Object.entries(events).flatMap(([event, matchers]) =>
-    (Array.isArray(matchers) ? matchers : [matchers]).flatMap((matcher) => {
-      const hooks = isRecord(matcher) && Array.isArray(matcher.hooks) ? matcher.hooks : [matcher];
-      return hooks.map((hook) => {
-        const run = isRecord(hook) ? (hook.command ?? hook.prompt ?? hook.url ?? hook.type) : undefined;
-        return `${event}${run === undefined ? '' : `: ${String(run)}`}`;
-      });
-    }),
-  );
 }
 
 /** The name of a directory that is a plugin without a marketplace. */
