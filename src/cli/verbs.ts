@@ -85,12 +85,7 @@ export const VERBS: readonly VerbEntry[] = [
     'Install items with their dependencies',
     async () => (await import('./verbs/install.js')).install,
   ),
-  verb(
-    'install',
-    'show-source',
-    'Show what a source offers, and what it does not',
-    async () => (await import('./verbs/show-source.js')).showSource,
-  ),
+  verb('install', 'show-source', 'Show a source', async () => (await import('./verbs/show-source.js')).showSource),
   verb('install', 'uninstall', 'Uninstall items', async () => (await import('./verbs/uninstall.js')).uninstall),
   verb('install', 'upgrade', 'Upgrade installed items', async () => (await import('./verbs/upgrade.js')).upgrade),
   verb('install', 'sync', 'Fetch updates of sources', async () => (await import('./verbs/sync.js')).sync),
