@@ -65,11 +65,11 @@ export async function connectAsking(
 /** How the client's user answers a form or URL. */
 export type Person = (params: ElicitRequestParams) => ElicitResult | Promise<ElicitResult>;
 
-/** Connects a client that answers forms and URLs to a `wield serve` with these arguments. */
+/** Connects a client that answers forms and URLs to a `wield serve` with these arguments, here or in a process. */
 export async function connectPerson(
   workspace: Workspace,
   protocol: ProtocolVersion,
-  transport: 'stdio' | 'http',
+  transport: 'stdio' | 'http' | 'process',
   person: Person,
   { args = ['--trust'], onListChanged = () => {} }: PersonOptions = {},
 ): Promise<Client> {
@@ -80,9 +80,11 @@ export async function connectPerson(
   });
   client.setRequestHandler('elicitation/create', async ({ params }) => person(params));
   await client.connect(
-    transport === 'stdio'
-      ? createServeTransport(workspace, args)
-      : new StreamableHTTPClientTransport(new URL(await serveUrl(workspace, args))),
+    transport === 'process'
+      ? new StdioClientTransport(stdioParameters(workspace, args))
+      : transport === 'stdio'
+        ? createServeTransport(workspace, args)
+        : new StreamableHTTPClientTransport(new URL(await serveUrl(workspace, args))),
   );
   onEnd(() => client.close());
   return client;

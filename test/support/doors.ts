@@ -8,8 +8,9 @@ import { ADAPTERS, type Adapter } from './adapters.js';
 import { json, wield } from './cli.js';
 import { callTool, connectHttp, connectStdio, type ProtocolVersion } from './clients.js';
 import { writeSkill } from './commands.js';
+import { THOROUGH } from './effort.js';
 import { moduleText } from './modules.js';
-import { BETWEEN, type Decision, FORWARDING, SEARCHING, THROUGH, TOOLS } from './rule-sets.js';
+import { BETWEEN, type Decision, FORWARDING, RUNNING, SEARCHING, THROUGH, TOOLS } from './rule-sets.js';
 import type { Workspace } from './workspace.js';
 
 export interface Door {
@@ -184,6 +185,41 @@ function searchDoor(protocol: ProtocolVersion): Door {
   };
 }
 
+/** A door whose client has the tools of code mode only: programs make the calls. */
+function codeDoor(): Door {
+  return {
+    name: 'programs',
+    // A process for every call.
+    every: THOROUGH ? 1 : 6,
+    runs: true,
+    model: true,
+    through: { name: RUNNING },
+    shownBy: SEARCHING,
+    async open(workspace) {
+      const client = await connectStdio(workspace, 'newer', ['--trust', '--mode', 'code']);
+      const ask = (name: string, input: JsonObject) => client.callTool({ name, arguments: input });
+      const run = (code: string) => ask(RUNNING, { code });
+      return {
+        async decide(name, input) {
+          const { _meta } = await run(`await tools[${JSON.stringify(name)}](${JSON.stringify(input)})`);
+          return toDecision((_meta?.['wield/error'] as { code?: string } | undefined)?.code);
+        },
+        async say(words, missing) {
+          const tried = `${JSON.stringify(missing)}.map((name) => tools[name]().catch(({ message, hint }) => [message, hint]))`;
+          const found = `${JSON.stringify(words)}.map((word) => tools.$search(word, 50))`;
+          const said = JSON.stringify([
+            await client.listTools({}, { cacheMode: 'refresh' }),
+            await ask(SEARCHING, { queries: [...words], limit: 50 }),
+            await run(`return Promise.all([...${tried}, ...${found}])`),
+          ]);
+          // Programs have identifiers instead of names.
+          return said.replace(/\bfile_(read|write)\b/g, 'file-$1');
+        },
+      };
+    },
+  };
+}
+
 function adapterDoor({ name, list, call }: Adapter): Door {
   return {
     name,
@@ -233,6 +269,7 @@ export const DOORS: readonly Door[] = [
   protocolDoor('MCP over stdio, newer protocol', stdio('newer')),
   searchDoor('older'),
   searchDoor('newer'),
+  codeDoor(),
   protocolDoor('MCP over HTTP', (workspace) => connectHttp(workspace, 'newer'), 4),
   ...ADAPTERS.map(adapterDoor),
   shellDoor('wield call', 20, (ref) => ['call', ref]),

@@ -17,7 +17,9 @@ export type ToolName = (typeof TOOLS)[number];
 /** Tools of search mode that calls and listings go through; like `read_skill` they need not be listed (POL-12). */
 export const FORWARDING = 'call_tool';
 export const SEARCHING = 'search_tools';
-const ALWAYS: readonly string[] = ['read_skill', FORWARDING, SEARCHING];
+/** The tool of code mode that runs programs. */
+export const RUNNING = 'run_code';
+const ALWAYS: readonly string[] = ['read_skill', FORWARDING, SEARCHING, RUNNING];
 
 interface Pattern {
   readonly text: string;
@@ -49,7 +51,7 @@ export interface Probe {
   readonly input: JsonObject;
 }
 
-const ALL = [...TOOLS, THROUGH, BETWEEN, FORWARDING, SEARCHING];
+const ALL = [...TOOLS, THROUGH, BETWEEN, FORWARDING, SEARCHING, RUNNING];
 
 // Written by hand, so that no pattern is parsed here.
 const PATTERNS: readonly Pattern[] = [

@@ -1,0 +1,125 @@
+// Programs whose processes are killed: no call runs twice, and none is lost silently.
+
+import { existsSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import type { Client } from '@modelcontextprotocol/client';
+import { describe, expect } from 'vitest';
+import { ACCEPT, connectPerson, connectProcess } from '../support/clients.js';
+import { processesWith } from '../support/processes.js';
+import { createProgramWorkspace, returned, runAsModel, say } from '../support/programs.js';
+import { shellScript } from '../support/shell-script.js';
+import { spec } from '../support/spec.js';
+import type { Workspace } from '../support/workspace.js';
+
+const CODE = ['--trust', '--mode', 'code'];
+
+const linesOf = ({ dir }: Workspace, name: string): string[] =>
+  existsSync(join(dir, name)) ? readFileSync(join(dir, name), 'utf8').trim().split('\n') : [];
+
+/** A workspace with a tool that notes its start and then waits for a file. */
+function createSlowWorkspace(): Workspace {
+  const workspace = createProgramWorkspace();
+  workspace.script('note', shellScript('echo "$WIELD_PARAM_TEXT" >> notes', '@param *text string Text'));
+  workspace.script(
+    'slow',
+    shellScript('echo start >> slow; while [ ! -e go ]; do sleep 0.05; done; echo end >> slow', '@destructive'),
+  );
+  return workspace;
+}
+
+async function approveAll(workspace: Workspace): Promise<void> {
+  const toolbox = workspace.toolbox();
+  const approvals = await toolbox.state.approvals();
+  for (const { id, state } of approvals.list()) if (state === 'pending') approvals.approve(id, false);
+}
+
+/** Kills the server of a client. */
+function kill(client: Client): void {
+  process.kill((client.transport as unknown as { pid: number }).pid, 'SIGKILL');
+}
+
+describe('killed', () => {
+  spec('COD-3 COD-11', 'the engine: the program fails and names the calls that ran', async () => {
+    const workspace = createSlowWorkspace();
+    workspace.config('trust.rules = ["slow($policy=allow)"]\n');
+    const toolbox = workspace.toolbox({ trust: true, mode: 'code' });
+    const running = runAsModel(toolbox, `await tools.note({ text: 'one' }); await tools.slow(); return 1`);
+    await expect.poll(() => linesOf(workspace, 'slow'), { timeout: 20_000 }).toEqual(['start']);
+    const engines = processesWith('code/engine.cjs').filter((pid) =>
+      readFileSync(`/proc/${pid}/cmdline`, 'latin1').includes('quickjs.wasm'),
+    );
+    expect(engines.length).toBeGreaterThan(0);
+    for (const pid of engines) process.kill(pid, 'SIGKILL');
+    workspace.write('go', '');
+    const { error, structured } = await running;
+    expect(error).toMatchObject({ code: 'exec_failed', message: expect.stringContaining('engine') });
+    expect(structured).toMatchObject({
+      calls: [
+        { tool: 'note', ran: 'ok' },
+        { tool: 'slow', ran: 'ok' },
+      ],
+    });
+    expect(linesOf(workspace, 'slow')).toEqual(['start', 'end']);
+    // The next program has an engine of its own.
+    expect(returned(await runAsModel(toolbox, 'return 2'))).toBe(2);
+  });
+
+  spec('COD-11', 'the server, between the snapshot and the answer: the same code continues', async () => {
+    const workspace = createSlowWorkspace();
+    const code = `await tools.note({ text: 'one' }); return tools.deploy({ branch: 'a' })`;
+    let asked = 0;
+    const client = await connectProcessAsking(workspace, () => {
+      asked++;
+      return new Promise(() => {});
+    });
+    const lost = say(client, 'run_code', { code }).catch((error: Error) => error);
+    await expect.poll(() => asked, { timeout: 30_000 }).toBe(1);
+    kill(client);
+    expect(await lost).toBeInstanceOf(Error);
+    const questions: string[] = [];
+    const next = await connectProcessAsking(workspace, (message) => {
+      questions.push(message);
+      return ACCEPT;
+    });
+    expect((await say(next, 'run_code', { code })).text).toBe('a');
+    expect(questions).toHaveLength(1);
+    expect([linesOf(workspace, 'notes'), linesOf(workspace, 'ran')]).toEqual([['one'], ['a']]);
+  });
+
+  spec(
+    'COD-11',
+    'the server, during an approved call: that call is not repeated, and the program is told',
+    async () => {
+      const workspace = createSlowWorkspace();
+      const code = `await tools.note({ text: 'one' });
+      const [slow, deployed] = await Promise.all([tools.slow().catch((error) => error.message), tools.deploy({ branch: 'a' })]);
+      await tools.note({ text: 'two' });
+      return { slow, deployed };`;
+      const first = await connectProcess(workspace, 'newer', CODE);
+      const { error } = await say(first, 'run_code', { code });
+      await approveAll(workspace);
+      const lost = say(first, 'run_code', { resume: error!.data!.resume }).catch((failure: Error) => failure);
+      await expect
+        .poll(() => [...linesOf(workspace, 'slow'), ...linesOf(workspace, 'ran')], { timeout: 30_000 })
+        .toEqual(['start', 'a']);
+      // The result of deploy is in the journal.
+      const journal = join(workspace.env.WIELD_HOME!, 'programs', `${error!.data!.resume}.journal`);
+      await expect.poll(() => readFileSync(journal, 'utf8'), { timeout: 10_000 }).toContain('"outcome"');
+      kill(first);
+      expect(await lost).toBeInstanceOf(Error);
+      const second = await connectProcess(workspace, 'newer', CODE);
+      const { text, error: failed } = await say(second, 'run_code', { resume: error!.data!.resume });
+      expect(failed).toBe(undefined);
+      expect(JSON.parse(text)).toEqual({ slow: expect.stringContaining('slow may have run'), deployed: 'a' });
+      expect([linesOf(workspace, 'notes'), linesOf(workspace, 'ran')]).toEqual([['one', 'two'], ['a']]);
+      expect(linesOf(workspace, 'slow')).toEqual(['start']);
+    },
+  );
+});
+
+async function connectProcessAsking(
+  workspace: Workspace,
+  answer: (message: string) => typeof ACCEPT | Promise<typeof ACCEPT>,
+): Promise<Client> {
+  return connectPerson(workspace, 'older', 'process', ({ message }) => answer(message), { args: CODE });
+}
