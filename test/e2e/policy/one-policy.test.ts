@@ -57,7 +57,7 @@ function shownNames(text: string): string[] {
 }
 
 spec(
-  'POL-1 POL-8 POL-13 POL-14',
+  'POL-1 POL-8 POL-13 POL-14 COD-8',
   `${SETS} rule sets decide alike at every door, and no denied name is seen anywhere`,
   () => holdAlike(createRuledWorkspace(), DOORS, SETS),
   300_000,
