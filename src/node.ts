@@ -28,6 +28,7 @@ import type { Upstream } from './core/upstream.js';
 import type { Mode } from './core/view.js';
 import { createDelegateExecutor } from './executors/delegate/index.js';
 import { createFunctionExecutor } from './executors/function/index.js';
+import { createHttpExecutor, type HttpRunOptions } from './executors/http/index.js';
 import { createModuleExecutor, type ModuleExecutor } from './executors/module/index.js';
 import { createProcessExecutor } from './executors/process/index.js';
 import { createTextExecutor } from './executors/text/index.js';
@@ -38,6 +39,7 @@ import { digestParts } from './files/digest.js';
 import type { ToolDefinition } from './formats/module/define.js';
 import { createModuleFormat } from './formats/module/index.js';
 import { type PromptDefinition, type ResourceDefinition, toOfferSource } from './formats/module/offers.js';
+import { createOpenApiFormat } from './formats/openapi/index.js';
 import { createScriptFormat } from './formats/script/index.js';
 import { createFlatSkillFormat, createSkillFormat } from './formats/skill/index.js';
 import { createToolsJsonFormat } from './formats/tools-json/index.js';
@@ -176,7 +178,7 @@ export function createNodeToolbox(options: NodeToolboxOptions = {}): NodeToolbox
     return createSuspendedPrograms(join(machine.wieldHome, 'programs'), approvals!.key, world.now);
   });
   const tools = createCatalogs({ options, machine, files, workspace, formats, upstream: upstreams.format, suspended });
-  const parts = createParts({ options, machine, files, workspace, tools, modules, upstreams });
+  const parts = createParts({ options, machine, files, workspace, tools, modules, upstreams, secrets });
   const toolbox = assembleToolbox({
     parts,
     search: tools.search,
@@ -255,6 +257,7 @@ function createFormats({ world, wieldHome }: ToolboxMachine, { packages, beforeR
     createFlatSkillFormat(),
     createScriptFormat(world),
     createModuleFormat({ cacheDirectory, world, describe: modules.describe }),
+    createOpenApiFormat(),
     createPackageFormat(packages),
   ];
   return { formats, modules };
@@ -321,9 +324,21 @@ interface PartsOptions extends Omit<CatalogParts, 'formats' | 'upstream' | 'susp
   readonly tools: ReturnType<typeof createCatalogs>;
   readonly modules: ModuleExecutor;
   readonly upstreams: Upstreams;
+  readonly secrets: KnownSecrets;
 }
 
-function createParts({ options, machine, files, workspace, tools, modules, upstreams }: PartsOptions): CallParts {
+// Credentials of HTTP operations, by the references of the user's configuration.
+function createCredentials({ world, wieldHome }: ToolboxMachine): HttpRunOptions['expand'] {
+  return async ({ tool, server, credentials }, { workdir }) => {
+    const { expandCredentials } = await import('./upstream/entries/expand.js');
+    const values = credentials.map(({ value }) => value);
+    const file = join(wieldHome, 'config.toml');
+    return expandCredentials({ name: tool.name, url: server, values, file }, { ...world, workdir });
+  };
+}
+
+function createParts(parts: PartsOptions): CallParts {
+  const { options, machine, files, workspace, tools, modules, upstreams, secrets } = parts;
   const { world, wieldHome } = machine;
   const { catalog, references, cascade } = tools;
   const { beforeRun, recorder, stores, pins, packages } = files;
@@ -338,6 +353,7 @@ function createParts({ options, machine, files, workspace, tools, modules, upstr
       createTextExecutor({ refer: references.refer }),
       createDelegateExecutor({ digest: digestParts }),
       upstreams.executor,
+      createHttpExecutor({ expand: createCredentials(machine), secrets }),
     ]),
     cascade,
     consents: createConsents({

@@ -178,8 +178,9 @@ function createViews({ formats, index, world }: CatalogOptions): Views {
   const views = new Map<string, Directory>();
 
   const of = (place: Place, format: Format): Directory => {
-    const { kind, owner, directory, external = false, named = false, ignore = [], boundary } = place;
-    const key = [format.name, kind, owner, external, named, directory, boundary?.directory, ...ignore].join('\n');
+    const { kind, owner, directory, external = false, named = false, ignore = [], boundary, only, label } = place;
+    const own = [format.name, kind, owner, external, named, directory, boundary?.directory, only, label];
+    const key = [...own, ...ignore].join('\n');
     let known = views.get(key);
     if (known === undefined) {
       if (views.size >= MAX_VIEWS) views.clear();

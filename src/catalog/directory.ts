@@ -181,7 +181,8 @@ function createDirectoryReader(place: Place, format: Format, world: World): Dire
   const prefix = join(place.directory, sep);
   const filesOf = format.filesOf?.bind(format);
   const isIgnored = createIgnore(place.ignore ?? [], prefix);
-  const claims = (entry: string): boolean => format.claims(entry) && !isIgnored(entry);
+  const claims = (entry: string): boolean =>
+    format.claims(entry) && !isIgnored(entry) && (place.only === undefined || entry === place.only);
 
   const isUnchanged = (entry: Entry): boolean => {
     if (!entry.settled) return false;

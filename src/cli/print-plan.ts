@@ -1,6 +1,6 @@
 // Prints a plan and its verdict: `wield call --dry-run`.
 
-import { describePlan, type ModulePlan, type Plan, type ProcessPlan } from '../core/plan.js';
+import { describePlan, type HttpPlan, type ModulePlan, type Plan, type ProcessPlan } from '../core/plan.js';
 import { describeSandbox } from '../core/sandbox-text.js';
 import { sanitize } from '../core/text.js';
 import type { Verdict } from '../core/toolbox.js';
@@ -39,6 +39,8 @@ function planRows(plan: Plan): readonly Row[] {
         ['at', plan.target],
         ['input', JSON.stringify(plan.input)],
       ];
+    case 'http':
+      return requestRows(plan);
     case 'function':
       return [['would run', `${plan.tool.name}, a function in this process`]];
     case 'module':
@@ -50,6 +52,17 @@ function planRows(plan: Plan): readonly Row[] {
         ...sandboxRows(plan),
       ];
   }
+}
+
+function requestRows({ method, url, headers, body, credentials }: HttpPlan): readonly Row[] {
+  const masked = credentials.map(({ scheme }) => `${scheme.parameter}: ***`);
+  const shown = [...Object.entries(headers).map((entry) => entry.join(': ')), ...masked];
+  const size = body === undefined || 'text' in body ? 0 : Buffer.from(body.base64, 'base64').length;
+  return [
+    ['would send', `${method} ${url}`],
+    ['with', shown.join('; ')],
+    ...(body === undefined ? [] : [['body', 'text' in body ? body.text : `${size} bytes`] as const]),
+  ];
 }
 
 function sandboxRows({ sandbox }: ProcessPlan | ModulePlan): readonly Row[] {

@@ -8,6 +8,7 @@ import { readPaths } from '../core/search-path.js';
 import { formatBytes, formatDuration, nearest, parseBytes, parseDuration } from '../core/text.js';
 import { MODES } from '../core/view.js';
 import { maskAddress } from '../upstream/entries/mask.js';
+import { findOpenApiFault, parseOpenApiTable } from './openapi.js';
 import { findRuleFault, findSandboxFault, parseSandboxRule, parseSandboxTable, sandboxLeaves } from './sandbox.js';
 
 /**
@@ -163,6 +164,13 @@ export const KEYS: Readonly<Record<string, Key>> = {
     project: 'narrows',
     restricts: true,
   },
+  'openapi.*': {
+    expected: 'a table: [openapi.NAME]',
+    parse: parseOpenApiTable,
+    findFault: findOpenApiFault,
+    project: 'ignored',
+    restricts: true,
+  },
   'mcpServers.*': { ...A_SERVER, expected: 'a table: [mcpServers.NAME]' },
   'mcp.servers': { ...A_SERVER, expected: 'an array of tables: [[mcp.servers]]' },
   'mcp.disabled': { expected: 'an array of names of servers', parse: strings, project: 'narrows', restricts: true },
@@ -226,6 +234,7 @@ export function keyName(path: readonly string[]): string {
   if (steps[0] === 'middleware' && steps.length < 4) return 'middleware';
   if (steps[0] === 'mcp' && steps[1] === 'servers' && steps.length < 4) return 'mcp.servers';
   if (steps[0] === 'sandbox' && steps.length > 1) return steps[1] === 'rules' ? 'sandbox.rules' : 'sandbox.*';
+  if (steps[0] === 'openapi' && steps.length > 1) return 'openapi.*';
   const isNamed = steps[0] === 'tools' || steps[0] === 'mcpServers' || steps[0] === 'profiles';
   return steps.map((step, index) => (index === 1 && isNamed ? '*' : step)).join('.');
 }

@@ -6,6 +6,7 @@ import { fillRest, type PathEntry, REST } from '../core/search-path.js';
 import { DEFAULT_SETTINGS, type ModelSettings, type Settings, type ToolSettings } from '../core/settings.js';
 import type { Alias, View } from '../core/view.js';
 import { KEYS, keyName } from './keys.js';
+import { toOpenApiSettings } from './openapi.js';
 import { toSandboxSettings } from './sandbox.js';
 import type { ConfigValue, Layer } from './value.js';
 
@@ -145,6 +146,7 @@ export function toSettings(effective: ReadonlyMap<string, ConfigValue>, all: rea
     paths: get('paths'),
     middleware: toMiddlewareSettings(effective),
     sandbox: toSandboxSettings(all),
+    openapi: toOpenApiSettings(effective.values()),
     servers: [...effective.values()].flatMap(({ server }) => server ?? []),
     disabledServers: all
       .filter(({ path }) => path.join('.') === 'mcp.disabled')

@@ -12,13 +12,17 @@ export const FORMATS = [
   'skill',
   'skill-file',
   'module',
+  'openapi',
   'package',
   'upstream',
   'builtin',
 ] as const;
 
-/** Kind of a place: scripts, modules in a directory below them, skills of the search path, or links to installed tools. */
-export type PlaceKind = 'tools' | 'groups' | 'skills' | 'packages';
+/**
+ * Kind of a place: scripts, modules in a directory below them, skills of the search path, links to installed tools, or a
+ * document that the configuration names.
+ */
+export type PlaceKind = 'tools' | 'groups' | 'skills' | 'packages' | 'documents';
 
 /** A directory that is searched for tools. */
 export interface Place {
@@ -31,6 +35,10 @@ export interface Place {
   readonly external?: boolean;
   /** Its entries are read because a path names them, so a file need not look like a tool. */
   readonly named?: boolean;
+  /** The only entry that is read. */
+  readonly only?: string;
+  /** The name that the configuration gives to it. */
+  readonly label?: string;
   /** The workspace that its files must be in; places of the user and of packages have none. */
   readonly boundary?: Boundary;
 }

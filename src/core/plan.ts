@@ -1,11 +1,12 @@
 // The Plan: what exactly will run, frozen before the policy decides.
 
 import type { Allowlist, Execution, Mapping } from './command.js';
+import type { HttpScheme } from './http.js';
 import type { Json } from './json.js';
 import type { SandboxPlan } from './sandbox.js';
 import type { FileIdentity, InlineModule, ModuleFiles, RemoteAction, Tool } from './tool.js';
 
-export type Plan = ProcessPlan | FunctionPlan | ModulePlan | TextPlan | DelegatePlan | RemotePlan;
+export type Plan = ProcessPlan | FunctionPlan | ModulePlan | TextPlan | DelegatePlan | RemotePlan | HttpPlan;
 
 interface PlanBase {
   /** `origin.digest` identifies the bytes that were planned; other bytes are not run. */
@@ -108,6 +109,22 @@ export interface RemotePlan extends PlanBase {
   readonly sandbox?: SandboxPlan | undefined;
 }
 
+export interface HttpPlan extends PlanBase {
+  readonly kind: 'http';
+  readonly method: string;
+  /** The whole address, without credentials. */
+  readonly url: string;
+  /** Without credentials. */
+  readonly headers: Readonly<Record<string, string>>;
+  /** The body as text, or as base64 if it may be anything. */
+  readonly body?: { readonly text: string } | { readonly base64: string };
+  /** Base URL; credentials are sent to it only. */
+  readonly server: string;
+  /** Credentials that are added when it is sent, as references to secrets. */
+  readonly credentials: readonly { readonly scheme: HttpScheme; readonly value: string }[];
+  readonly outputBytes: number;
+}
+
 export interface ModulePlan extends PlanBase {
   readonly kind: 'module';
   readonly source: ModuleFiles | InlineModule;
@@ -137,6 +154,7 @@ export function describePlan(plan: Plan): Record<string, Json> {
       ...(plan.kind === 'text' ? { file: plan.file } : {}),
       ...(plan.kind === 'delegate' ? { ref: plan.ref } : {}),
       ...(plan.kind === 'remote' ? describeRemote(plan) : {}),
+      ...(plan.kind === 'http' ? describeRequest(plan) : {}),
       input: plan.input,
       timeoutMs: plan.timeoutMs,
       ...(plan.kind === 'function' ? {} : { digest: plan.tool.origin.digest }),
@@ -178,6 +196,14 @@ export function describePlan(plan: Plan): Record<string, Json> {
     timeoutMs: plan.timeoutMs,
     digest: plan.tool.origin.digest,
   };
+}
+
+/** The request with the names of its credentials in place of their values. */
+export function describeRequest({ method, url, headers, body, credentials }: HttpPlan): Record<string, Json> {
+  const masked = credentials.map(({ scheme }) => [scheme.parameter, scheme.in, '***'].join(' '));
+  const request = { method, url, headers, credentials: masked };
+  if (body === undefined) return request;
+  return 'text' in body ? { ...request, body: body.text } : { ...request, bodyBase64: body.base64 };
 }
 
 function describeRemote(plan: RemotePlan): Record<string, Json> {

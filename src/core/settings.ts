@@ -1,5 +1,6 @@
 // Settings from the configuration, with defaults.
 
+import type { HttpSettings } from './http.js';
 import type { MiddlewareSettings } from './middleware.js';
 import { NO_SANDBOXES, type SandboxSettings } from './sandbox.js';
 import { DEFAULT_PATHS, type PathEntry } from './search-path.js';
@@ -72,6 +73,8 @@ export interface Settings {
   readonly middleware: readonly MiddlewareSettings[];
   /** Sandbox profiles, and the tools that run in them (EXE-10). */
   readonly sandbox: SandboxSettings;
+  /** Documents of HTTP operations, by name (OAS-6). */
+  readonly openapi: ReadonlyMap<string, HttpSettings>;
   /** Upstream servers of the configuration, each name once (UPS-1). */
   readonly servers: readonly ServerEntry[];
   /** Names of disabled servers. */
@@ -133,6 +136,7 @@ export const DEFAULT_SETTINGS: Settings = {
   paths: DEFAULT_PATHS,
   middleware: [],
   sandbox: NO_SANDBOXES,
+  openapi: new Map(),
   servers: [],
   disabledServers: [],
 };

@@ -3,6 +3,7 @@
 import type { Allowlist, Execution } from './command.js';
 import type { ToolContext } from './context.js';
 import type { OutputStream } from './executor.js';
+import type { HttpAction } from './http.js';
 import type { Json } from './json.js';
 import type { SandboxRequest } from './sandbox.js';
 import type { Schema } from './schema.js';
@@ -21,7 +22,14 @@ export interface Tool {
   readonly traits: Traits;
 }
 
-export type Action = ProcessAction | FunctionAction | ModuleAction | TextAction | DelegateAction | RemoteAction;
+export type Action =
+  | ProcessAction
+  | FunctionAction
+  | ModuleAction
+  | TextAction
+  | DelegateAction
+  | RemoteAction
+  | HttpAction;
 
 /** Runs a program in its own process. */
 export type ProcessAction = ScriptAction | CommandAction;

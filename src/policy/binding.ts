@@ -49,7 +49,9 @@ export function toRecord({ plan, caller, verdict, workdir, key, secrets: known, 
     ...bound,
     description: tool.description,
     owner: tool.origin.owner,
-    command: isProcess ? [...plan.launcher, plan.binary, ...plan.argv.slice(1)].map(redact) : null,
+    command: isProcess
+      ? [...plan.launcher, plan.binary, ...plan.argv.slice(1)].map(redact)
+      : describeSent(plan, redact),
     interpreter: (isProcess && plan.interpreter) || null,
     others: isProcess ? otherCommands(plan).map((argv) => argv.map(redact)) : [],
     variables: isProcess ? Object.keys(plan.environment).sort() : [],
@@ -58,6 +60,10 @@ export function toRecord({ plan, caller, verdict, workdir, key, secrets: known, 
     reason: source === undefined ? verdict.reason : `${verdict.reason} (${source.file}:${source.line})`,
     created: now,
   };
+}
+
+function describeSent(plan: Plan, redact: (text: string) => string): string[] | null {
+  return plan.kind === 'http' ? [plan.method, plan.url].map(redact) : null;
 }
 
 /** Returns the id of a recorded call, which is the same for the same call. */

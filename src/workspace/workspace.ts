@@ -1,6 +1,6 @@
 // The workspace of a toolbox: its workdir, the places searched for tools and skills, and the snapshots that calls use.
 
-import { dirname, isAbsolute, join, resolve } from 'node:path';
+import { basename, dirname, isAbsolute, join, resolve } from 'node:path';
 import { ToolError } from '../core/error.js';
 import type { Boundary, Place } from '../core/format.js';
 import type { Problem } from '../core/problem.js';
@@ -211,6 +211,7 @@ export function createPlaces({ firstWorkdir, home, paths, store, ...options }: P
         ...findScriptPlaces(at.workdir, home)
           .map((place) => withBoundary(place, at))
           .flatMap((place) => [place, ...groupsIn(place)]),
+        ...findDocuments(at, home, workspacesOf(at)).map((place) => withBoundary(place, at)),
       ];
     },
     libraries: (at) => readPath(at).filter(({ external }) => external === true),
@@ -249,6 +250,21 @@ function findScriptPlaces(workdir: string, home: string | undefined): Place[] {
     ...(local === own ? [] : [{ directory: local, owner: 'workspace', kind: 'tools' } as const]),
     ...(own === undefined ? [] : [{ directory: own, owner: 'user', kind: 'tools' } as const]),
   ];
+}
+
+// Documents that the user's configuration names. One in a workspace can be changed by others, so it needs trust.
+function findDocuments(
+  { settings, workdir }: Located,
+  home: string | undefined,
+  workspaces: readonly string[],
+): Place[] {
+  return [...settings.openapi].flatMap(([label, { spec }]): Place[] => {
+    const file = spec === undefined ? undefined : toDirectory(spec, workdir, home);
+    if (file === undefined) return [];
+    const directory = dirname(file);
+    const owner = findWorkspace({ directory, owner: 'workspace' }, workspaces) === undefined ? 'user' : 'workspace';
+    return [{ directory, owner, kind: 'documents', only: basename(file), label }];
+  });
 }
 
 /** Returns the owner of a directory outside the search path: the user below their own places, else the workspace. */

@@ -114,6 +114,8 @@ function describeRun(plan: Plan): string {
       return `${plan.export} of ${plan.source.file}, in the tool host`;
     case 'remote':
       return `${plan.remoteTool} of the server ${plan.server}: ${plan.target}`;
+    case 'http':
+      return `${plan.method} ${plan.url}`;
     case 'function':
       return 'a function in this process';
   }

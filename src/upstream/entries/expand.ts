@@ -68,6 +68,28 @@ export function expandServer(entry: ServerEntry, options: ExpandOptions): Expand
   return { server, secrets: secrets.all() };
 }
 
+export interface Credentials {
+  /** Whose they are. */
+  readonly name: string;
+  /** The only server that they are sent to. */
+  readonly url: string;
+  /** Texts with references. */
+  readonly values: readonly string[];
+  /** The file that contains them. */
+  readonly file: string;
+}
+
+/** Expands credentials that belong to no server entry. Throws `unavailable` if a reference has no value. */
+export function expandCredentials(
+  { name, url, values, file }: Credentials,
+  options: Pick<ExpandOptions, 'env' | 'home' | 'workdir'>,
+): { readonly values: readonly string[]; readonly secrets: readonly string[] } {
+  const headers = Object.fromEntries(values.map((value, at) => [`secret-${at}`, value]));
+  const entry: ServerEntry = { kind: 'http', name, owner: 'user', place: { file, pointer: null, line: null }, url, headers };
+  const { server, secrets } = expandServer(entry, { ...options, trusted: true });
+  return { values: server.kind === 'http' ? Object.values(server.headers) : [], secrets };
+}
+
 function expandStdio(
   entry: StdioServer,
   { home, workdir }: ExpandOptions,

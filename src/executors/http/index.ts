@@ -1,0 +1,74 @@
+// The http executor: plans requests; the code that sends them is loaded on the first call.
+
+import { ToolError } from '../../core/error.js';
+import type { Executor } from '../../core/executor.js';
+import type { HttpAction, HttpSettings } from '../../core/http.js';
+import { canonicalJson, isRecord, type Json } from '../../core/json.js';
+import type { HttpPlan } from '../../core/plan.js';
+import type { Tool } from '../../core/tool.js';
+import { digestParts } from '../../files/digest.js';
+import { sameIdentity, statIdentity } from '../../files/read.js';
+import type { HttpRunOptions } from './run.js';
+
+export type { HttpRunOptions } from './run.js';
+
+let building: typeof import('./request.js') | undefined;
+let running: typeof import('./run.js') | undefined;
+
+export function createHttpExecutor(options: HttpRunOptions): Executor<'http'> {
+  return {
+    kind: 'http',
+    digest(tool) {
+      const { file, identity, ...action } = actionOf(tool);
+      if (!sameIdentity(statIdentity(file), identity)) {
+        throw new ToolError('integrity', `${file} changed while it was being read`, { hint: 'call it again' });
+      }
+      return digestParts([
+        'http',
+        tool.name,
+        tool.description,
+        canonicalJson(tool.input.json),
+        canonicalJson(action as never),
+      ]);
+    },
+    async plan(tool, input, { timeoutMs, snapshot }) {
+      building ??= await import('./request.js');
+      const action = actionOf(tool);
+      const settings = snapshot.settings.openapi.get(action.document);
+      const server = settings?.server?.replace(/\/+$/, '') ?? action.server;
+      const request = building.buildRequest(action, server, isRecord(input) ? (input as Record<string, Json>) : {});
+      const credentials = chooseCredentials(action, settings);
+      const { method } = action;
+      const { outputBytes } = snapshot.settings.limits;
+      return { kind: 'http', tool, input, timeoutMs, method, ...request, server, credentials, outputBytes };
+    },
+    async run(plan, context) {
+      if (plan.kind !== 'http') throw new TypeError(`${plan.tool.name} sends no request`);
+      running ??= await import('./run.js');
+      return running.runRequest(plan, context, options);
+    },
+  };
+}
+
+// Credentials are sent only to a server that the user's configuration names (OAS-8).
+function chooseCredentials({ security }: HttpAction, settings: HttpSettings | undefined): HttpPlan['credentials'] {
+  const { auth, server } = settings ?? {};
+  if (auth === undefined || server === undefined) return [];
+  for (const schemes of security) {
+    const found = schemes.map((scheme) => ({
+      scheme,
+      value: typeof auth === 'string' ? (schemes.length === 1 ? auth : undefined) : own(auth, scheme.name),
+    }));
+    if (found.length > 0 && found.every(({ value }) => value !== undefined)) return found as HttpPlan['credentials'];
+  }
+  return [];
+}
+
+function own(table: Readonly<Record<string, string>>, name: string): string | undefined {
+  return Object.hasOwn(table, name) ? table[name] : undefined;
+}
+
+function actionOf({ name, action }: Tool): HttpAction {
+  if (action.kind !== 'http') throw new TypeError(`${name} sends no request`);
+  return action;
+}

@@ -1,0 +1,160 @@
+// Reads an OpenAPI document and the files beside it that it refers to; nothing is fetched.
+
+import { dirname, extname, relative, resolve } from 'node:path';
+import type { Boundary, FileState } from '../../core/format.js';
+import { isRecord } from '../../core/json.js';
+import { quoteOutside } from '../../core/text.js';
+import { readHead } from '../../files/read.js';
+import { isWithin, realPath } from '../../files/within.js';
+
+export type Node = Readonly<Record<string, unknown>>;
+
+/** A part of a document, and the file that it is in: references are relative to it. */
+export interface Located {
+  readonly node: Node;
+  readonly file: string;
+}
+
+export interface OpenDocument {
+  readonly root: Node;
+  readonly file: string;
+  /** The files that were read, with their states. */
+  readonly files: ReadonlyMap<string, FileState>;
+  /** Follows the `$ref` of a node, if it has one. Throws DocumentFault. */
+  follow(located: Located): Located;
+  /** Returns what a reference means. Throws DocumentFault. */
+  resolve(ref: string, file: string): Located;
+}
+
+/** What is wrong with a document, in words for people. */
+export class DocumentFault extends Error {
+  readonly hint: string;
+  readonly line: number | undefined;
+
+  constructor(message: string, hint: string, line?: number) {
+    super(message);
+    this.hint = hint;
+    this.line = line;
+  }
+}
+
+const MAX_BYTES = 64 * 1024 * 1024;
+const MAX_FILES = 200;
+const MAX_STEPS = 32;
+
+/** Opens a document. Throws DocumentFault. */
+export function openDocument(file: string, boundary: Boundary | undefined): OpenDocument {
+  const files = new Map<string, FileState>();
+  const roots = new Map<string, Node>();
+  const folder = realPath(dirname(file)) ?? dirname(file);
+
+  const load = (path: string): Node => {
+    const known = roots.get(path);
+    if (known !== undefined) return known;
+    if (roots.size >= MAX_FILES)
+      throw new DocumentFault(`refers to more than ${MAX_FILES} files`, 'join them into one document');
+    const reading = readHead(path, MAX_BYTES, { within: boundary });
+    if ('fault' in reading)
+      throw new DocumentFault(
+        `${relative(dirname(file), path) || 'the file'} cannot be read: ${reading.message}`,
+        'check the file and its permissions',
+      );
+    files.set(path, reading.identity);
+    if (!reading.complete) throw new DocumentFault('is larger than 64 MB', 'keep the operations that you need');
+    const root = parseText(reading.bytes.toString('utf8'), path);
+    if (!isRecord(root)) throw new DocumentFault('is not an object', 'an OpenAPI document is a mapping');
+    roots.set(path, root);
+    return root;
+  };
+
+  const locate = (target: string, from: string): string => {
+    if (target === '') return from;
+    if (/^[a-z][a-z0-9+.-]*:/i.test(target) || target.startsWith('//'))
+      throw new DocumentFault(
+        `refers to ${quoteOutside(target, 120)}, which is on another machine`,
+        'put a copy of it next to the document',
+      );
+    const path = resolve(dirname(from), decodeText(target));
+    const real = realPath(path);
+    if (real === undefined || !isWithin(folder, real))
+      throw new DocumentFault(
+        `refers to ${quoteOutside(target, 120)}, which is ${real === undefined ? 'missing' : 'outside of its folder'}`,
+        'put it next to the document',
+      );
+    return real;
+  };
+
+  const resolveRef = (ref: string, from: string): Located => {
+    const at = ref.indexOf('#');
+    const path = locate(at === -1 ? ref : ref.slice(0, at), from);
+    const pointer = at === -1 ? '' : ref.slice(at + 1);
+    const node = lookUp(load(path), pointer);
+    if (!isRecord(node))
+      throw new DocumentFault(`refers to ${quoteOutside(ref, 120)}, which does not exist`, 'fix the reference');
+    return { node, file: path };
+  };
+
+  const follow = (located: Located): Located => {
+    let here = located;
+    for (let step = 0; step < MAX_STEPS; step++) {
+      const { $ref } = here.node;
+      if (typeof $ref !== 'string') return here;
+      here = resolveRef($ref, here.file);
+    }
+    throw new DocumentFault('has a reference that leads back to itself', 'fix the reference');
+  };
+
+  const own = realPath(file) ?? file;
+  return { root: load(own), file: own, files, follow, resolve: resolveRef };
+}
+
+function parseText(text: string, path: string): unknown {
+  const plain = text.charCodeAt(0) === 0xfeff ? text.slice(1) : text;
+  if (extname(path).toLowerCase() === '.json' || /^\s*\{/.test(plain)) {
+    try {
+      return JSON.parse(plain);
+    } catch (error) {
+      if (extname(path).toLowerCase() === '.json') throw invalid('JSON', error as Error, plain);
+    }
+  }
+  const { createRequire } = process.getBuiltinModule('node:module');
+  const yaml = createRequire(import.meta.url)('yaml') as typeof import('yaml');
+  try {
+    return yaml.parse(plain, { maxAliasCount: 1000, schema: 'core', uniqueKeys: false, logLevel: 'error' });
+  } catch (error) {
+    throw invalid('YAML', error as Error, plain);
+  }
+}
+
+function invalid(
+  language: string,
+  error: Error & { linePos?: readonly { line: number }[] },
+  text: string,
+): DocumentFault {
+  const at = /position (\d+)/.exec(error.message)?.[1];
+  const line =
+    error.linePos?.[0]?.line ?? (at === undefined ? undefined : text.slice(0, Number(at)).split('\n').length);
+  const [reason = ''] = error.message.split('\n')[0]!.split(/ at (?:line|position) \d/);
+  return new DocumentFault(
+    `is not valid ${language}: ${quoteOutside(reason.replace(/:$/, ''), 160)}`,
+    'fix the line',
+    line,
+  );
+}
+
+function lookUp(root: Node, pointer: string): unknown {
+  let here: unknown = root;
+  for (const step of pointer.split('/').slice(1)) {
+    const key = decodeText(step).replace(/~1/g, '/').replace(/~0/g, '~');
+    here = typeof here === 'object' && here !== null && Object.hasOwn(here, key) ? (here as Node)[key] : undefined;
+  }
+  return here;
+}
+
+function decodeText(text: string): string {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return text;
+  }
+}

@@ -1,0 +1,175 @@
+// Merges the parameters and the body of an operation into one input, and remembers where each value goes.
+
+import type { HttpBody, HttpField, HttpParameter, HttpPlace, HttpStyle } from '../../core/http.js';
+import { isRecord, type Json } from '../../core/json.js';
+import type { JsonSchema } from '../../core/schema.js';
+import type { Located, Node, OpenDocument } from './document.js';
+import type { SchemaWriter } from './schema.js';
+
+export interface OperationInput {
+  readonly schema: JsonSchema;
+  readonly parameters: readonly HttpParameter[];
+  readonly body?: HttpBody;
+  /** Definitions that were left out. */
+  readonly left: number;
+}
+
+const PLACES: readonly string[] = ['path', 'query', 'header', 'cookie'];
+// Set by the media types and the security of the operation.
+const OWN_HEADERS = /^(?:accept|content-type|authorization)$/i;
+const STYLES: readonly string[] = [
+  'simple',
+  'label',
+  'matrix',
+  'form',
+  'spaceDelimited',
+  'pipeDelimited',
+  'deepObject',
+];
+const MAX_NAME = 64;
+
+/** Returns the input of an operation; its parameters are in the words of OpenAPI 3. */
+export function toInput(
+  operation: Located,
+  parameters: readonly Located[],
+  document: OpenDocument,
+  writer: SchemaWriter,
+): OperationInput {
+  const properties: Record<string, Json> = {};
+  const required: string[] = [];
+  const sent: HttpParameter[] = [];
+  for (const { node, file } of parameters) {
+    const { name, in: place } = node;
+    if (typeof name !== 'string' || typeof place !== 'string' || !PLACES.includes(place)) continue;
+    if (place === 'header' && OWN_HEADERS.test(name)) continue;
+    const property = freeName(name, place, properties);
+    const [media] = mediaOf(node.content);
+    const schema = isRecord(media?.[1].schema) ? media[1].schema : isRecord(node.schema) ? node.schema : {};
+    properties[property] = describe(writer.convert({ node: schema, file }), node.description);
+    if (node.required === true || place === 'path') required.push(property);
+    sent.push({ name, property, in: place as HttpPlace, ...styleOf(node, place as HttpPlace, media !== undefined) });
+  }
+  const given = isRecord(operation.node.requestBody)
+    ? document.follow({ node: operation.node.requestBody, file: operation.file })
+    : undefined;
+  const body = given && addBody(given, document, writer, properties, required);
+  const whole: JsonSchema = { type: 'object', properties, ...(required.length > 0 ? { required } : {}) };
+  const { schema, left } = writer.define(whole);
+  return { schema, parameters: sent, ...(body && { body }), left };
+}
+
+function addBody(
+  { node, file }: Located,
+  document: OpenDocument,
+  writer: SchemaWriter,
+  properties: Record<string, Json>,
+  required: string[],
+): HttpBody | undefined {
+  const [contentType, media] = chooseMedia(node.content) ?? [];
+  if (contentType === undefined || media === undefined) return undefined;
+  const kind = kindOf(contentType, media, document, file);
+  const schema: Located = { node: isRecord(media.schema) ? media.schema : {}, file };
+  const object = kind === 'text' || kind === 'binary' ? undefined : toPlainObject(document.follow(schema));
+  if (object === undefined) {
+    const property = freeName('body', 'body', properties);
+    const written = kind === 'binary' ? { type: 'string', contentEncoding: 'base64' } : writer.convert(schema);
+    properties[property] = describe(written, node.description);
+    if (node.required === true) required.push(property);
+    return { contentType, kind, property, fields: [] };
+  }
+  const encodings = isRecord(media.encoding) ? media.encoding : {};
+  const needed = node.required === true && Array.isArray(object.node.required) ? object.node.required : [];
+  const fields: HttpField[] = [];
+  for (const [name, one] of Object.entries(object.node.properties as Node)) {
+    const field: Located = { node: isRecord(one) ? one : {}, file: object.file };
+    const target = document.follow(field).node;
+    // Set by the server.
+    if (target.readOnly === true) continue;
+    const property = freeName(name, 'body', properties);
+    properties[property] = writer.convert(field);
+    if (needed.includes(name)) required.push(property);
+    fields.push({ name, property, ...fieldOf(target, encodings[name], kind) });
+  }
+  return { contentType, kind, fields };
+}
+
+// A body whose fields can be properties of the input: nothing but an object with named properties.
+function toPlainObject(located: Located): Located | undefined {
+  const { node } = located;
+  const isOpen = isRecord(node.additionalProperties) || isRecord(node.patternProperties);
+  const isCombined = ['allOf', 'anyOf', 'oneOf', 'not', 'if', 'discriminator'].some((key) => node[key] !== undefined);
+  const isObject = node.type === undefined || node.type === 'object';
+  return isObject && !isOpen && !isCombined && isRecord(node.properties) ? located : undefined;
+}
+
+function fieldOf(target: Node, encoding: unknown, kind: HttpBody['kind']): Omit<HttpField, 'name' | 'property'> {
+  const given = isRecord(encoding) ? encoding : {};
+  const isFile = target.type === 'file' || target.format === 'binary' || target.contentMediaType !== undefined;
+  if (kind === 'multipart')
+    return {
+      ...(typeof given.contentType === 'string' ? { contentType: given.contentType } : {}),
+      ...(isFile ? { binary: true } : {}),
+    };
+  return kind === 'form' ? styleOf(given, 'query', false) : {};
+}
+
+function styleOf(node: Node, place: HttpPlace, isJson: boolean): HttpStyle {
+  if (isJson) return { style: 'json', explode: false };
+  const usual = place === 'query' || place === 'cookie' ? 'form' : 'simple';
+  const style = (
+    typeof node.style === 'string' && STYLES.includes(node.style) ? node.style : usual
+  ) as HttpStyle['style'];
+  const explode = typeof node.explode === 'boolean' ? node.explode : style === 'form';
+  return { style, explode, ...(node.allowReserved === true ? { allowReserved: true } : {}) };
+}
+
+function mediaOf(content: unknown): [string, Node][] {
+  if (!isRecord(content)) return [];
+  return Object.entries(content).filter((entry): entry is [string, Node] => isRecord(entry[1]));
+}
+
+const PREFERRED = [
+  /^application\/json\b/i,
+  /\+json\b/i,
+  /^multipart\/form-data\b/i,
+  /^application\/x-www-form-urlencoded\b/i,
+  /^text\//i,
+];
+
+/** Returns the media type that is used of those that are declared. */
+export function chooseMedia(content: unknown): [string, Node] | undefined {
+  const all = mediaOf(content);
+  for (const pattern of PREFERRED) {
+    const found = all.find(([type]) => pattern.test(type));
+    if (found !== undefined) return found;
+  }
+  return all[0];
+}
+
+function kindOf(type: string, media: Node, document: OpenDocument, file: string): HttpBody['kind'] {
+  if (/json\b/i.test(type)) return 'json';
+  if (/^multipart\//i.test(type)) return 'multipart';
+  if (/^application\/x-www-form-urlencoded\b/i.test(type)) return 'form';
+  const schema = isRecord(media.schema) ? document.follow({ node: media.schema, file }).node : {};
+  if (/^text\/|xml\b|yaml\b/i.test(type)) return 'text';
+  // A missing or general type is JSON, unless it is said to be bytes.
+  return type === '*/*' && schema.format !== 'binary' ? 'json' : 'binary';
+}
+
+function describe(schema: JsonSchema, description: unknown): JsonSchema {
+  return typeof description === 'string' && schema.description === undefined ? { ...schema, description } : schema;
+}
+
+/** Returns a name that every provider accepts and no other property has. */
+function freeName(name: string, place: string, taken: Readonly<Record<string, Json>>): string {
+  const plain =
+    name
+      .replace(/[^\w.-]+/g, '_')
+      .replace(/^_+|_+$/g, '')
+      .slice(0, MAX_NAME) || place;
+  if (!Object.hasOwn(taken, plain)) return plain;
+  const placed = `${place}_${plain}`.slice(0, MAX_NAME);
+  let free = placed;
+  for (let count = 2; Object.hasOwn(taken, free); count++) free = `${placed.slice(0, MAX_NAME - 4)}_${count}`;
+  return free;
+}

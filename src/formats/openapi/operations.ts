@@ -1,0 +1,311 @@
+// Turns the operations of a document into tools.
+
+import { pathToFileURL } from 'node:url';
+import type { Place } from '../../core/format.js';
+import { compileGlob } from '../../core/glob.js';
+import type { HttpAction, HttpScheme, HttpSettings } from '../../core/http.js';
+import { isRecord } from '../../core/json.js';
+import { normalizeTags } from '../../core/name.js';
+import type { Finding } from '../../core/problem.js';
+import type { Schema } from '../../core/schema.js';
+import { quoteOutside, sanitize } from '../../core/text.js';
+import type { FileIdentity, Tool } from '../../core/tool.js';
+import { createJsonSchema } from '../../schema/json.js';
+import { DocumentFault, type Located, type Node, type OpenDocument } from './document.js';
+import { chooseMedia, toInput } from './input.js';
+import { operationName, qualifiedName } from './name.js';
+import { createSchemaWriter, type SchemaWriter } from './schema.js';
+import { fromSwagger, swaggerServers } from './swagger.js';
+
+export interface ReadOperations {
+  readonly tools: readonly Tool[];
+  readonly findings: readonly Finding[];
+}
+
+export interface OperationOptions {
+  /** The name of the document. */
+  readonly name: string;
+  readonly identity: FileIdentity;
+  readonly place: Place;
+  readonly settings: HttpSettings;
+  /** Names that other files of the directory have. */
+  readonly taken: ReadonlySet<string>;
+}
+
+interface Operation {
+  readonly method: string;
+  readonly path: string;
+  readonly located: Located;
+  readonly parameters: readonly Located[];
+  readonly servers: unknown;
+}
+
+interface Writers {
+  readonly input: SchemaWriter;
+  readonly output: SchemaWriter;
+}
+
+const METHODS = ['get', 'put', 'post', 'delete', 'options', 'head', 'patch', 'trace'];
+const READS = new Set(['get', 'head', 'options', 'trace']);
+const MAX_DESCRIPTION = 1024;
+const MAX_SHOWN = 5;
+
+/** Reads all operations. Throws DocumentFault if the document as a whole cannot be used. */
+export function readOperations(document: OpenDocument, options: OperationOptions): ReadOperations {
+  const isSwagger = assertVersion(document.root);
+  const writers = { input: createSchemaWriter(document), output: createSchemaWriter(document, { loose: true }) };
+  const findings: Finding[] = [];
+  const named: { readonly operation: Operation; readonly name: string }[] = [];
+  const isWanted = createFilter(options.settings);
+  for (const operation of listOperations(document, isSwagger, findings)) {
+    const name = operationName(operation.located.node.operationId, operation.method, operation.path);
+    if (isWanted(name, operation)) named.push({ operation, name });
+  }
+  const tools: Tool[] = [];
+  const used = new Set(options.taken);
+  let left = 0;
+  for (const { operation, name } of named) {
+    const free = qualifiedName(name, options.name, used);
+    try {
+      const made = toTool(free, operation, document, writers, options);
+      left += made.left;
+      tools.push(made.tool);
+      used.add(free);
+    } catch (error) {
+      findings.push(toFinding(operation, error as Error));
+    }
+  }
+  if (left > 0)
+    findings.push({
+      severity: 'warning',
+      message: `${left} large parts of schemas are not shown, and accept anything`,
+      hint: 'none of them is needed for a call',
+    });
+  return { tools, findings: shorten(findings) };
+}
+
+function assertVersion({ openapi, swagger }: Node): boolean {
+  if (typeof openapi === 'string' && /^3\.[012]\b/.test(openapi)) return false;
+  if (swagger === '2.0' || swagger === 2) return true;
+  throw new DocumentFault(
+    `is not an OpenAPI document${openapi === undefined && swagger === undefined ? '' : ` of a known version: ${quoteOutside(String(openapi ?? swagger), 40)}`}`,
+    'it needs openapi: 3.0.x or 3.1.x, or swagger: "2.0"',
+  );
+}
+
+function* listOperations(document: OpenDocument, isSwagger: boolean, findings: Finding[]): Generator<Operation> {
+  const { root, file } = document;
+  const paths = isRecord(root.paths) ? root.paths : {};
+  for (const [path, value] of Object.entries(paths)) {
+    if (!path.startsWith('/') || !isRecord(value)) continue;
+    try {
+      const item = document.follow({ node: value, file });
+      for (const method of METHODS) {
+        const node = item.node[method];
+        if (!isRecord(node)) continue;
+        const own = { node, file: item.file };
+        const parameters = joinParameters(item, own, document);
+        const whole = isSwagger ? fromSwagger(own, parameters, document) : { operation: own, parameters };
+        const servers = isSwagger ? swaggerServers(root) : (node.servers ?? item.node.servers ?? root.servers);
+        yield { method, path, located: whole.operation, parameters: whole.parameters, servers };
+      }
+    } catch (error) {
+      findings.push(toFinding({ method: '', path }, error as Error));
+    }
+  }
+}
+
+// Parameters of the operation replace those of its path.
+function joinParameters(item: Located, operation: Located, document: OpenDocument): readonly Located[] {
+  const all = new Map<string, Located>();
+  for (const { node, file } of [item, operation])
+    for (const one of Array.isArray(node.parameters) ? node.parameters : []) {
+      if (!isRecord(one)) continue;
+      const located = document.follow({ node: one, file });
+      all.set(`${located.node.in} ${located.node.name}`, located);
+    }
+  return [...all.values()];
+}
+
+function toTool(
+  name: string,
+  operation: Operation,
+  document: OpenDocument,
+  writers: Writers,
+  { name: group, identity, place, settings }: OperationOptions,
+): { readonly tool: Tool; readonly left: number } {
+  const { method, path, located, parameters } = operation;
+  const { node } = located;
+  const input = toInput(located, parameters, document, writers.input);
+  const missing = [...path.matchAll(/\{([^{}]+)\}/g)].find(
+    ([, one]) => !input.parameters.some((parameter) => parameter.in === 'path' && parameter.name === one),
+  );
+  if (missing !== undefined)
+    throw new DocumentFault(`has no parameter for ${quoteOutside(missing[0], 60)}`, 'declare it with in: path');
+  const output = toOutput(located, document, writers.output);
+  const action: HttpAction = {
+    kind: 'http',
+    file: document.file,
+    identity,
+    document: group,
+    method: method.toUpperCase(),
+    server: toServer(operation.servers, settings.server),
+    path,
+    parameters: input.parameters,
+    body: input.body,
+    security: toSecurity(node.security ?? document.root.security, document),
+    accept: output.accept,
+  };
+  const isRead = READS.has(method);
+  const tool: Tool = {
+    name,
+    description: toDescription(node, method, path),
+    input: createJsonSchema(input.schema, { closed: true }),
+    output: output.schema,
+    action,
+    origin: {
+      format: 'openapi',
+      uri: `${pathToFileURL(document.file).href}#${encodeURIComponent(name)}`,
+      directory: place.directory,
+      source: null,
+      digest: null,
+      server: null,
+      owner: place.owner,
+    },
+    traits: {
+      title: typeof node.summary === 'string' ? clean(node.summary).slice(0, 120) : undefined,
+      group,
+      tags: normalizeTags(Array.isArray(node.tags) ? node.tags.filter((tag) => typeof tag === 'string') : []),
+      hidden: false,
+      terminal: false,
+      examples: [],
+      openWorld: true,
+      ...(isRead ? { readOnly: true } : { destructive: true, ...(method === 'post' ? {} : { idempotent: true }) }),
+    },
+  };
+  return { tool, left: input.left };
+}
+
+function toDescription(node: Node, method: string, path: string): string {
+  const summary = typeof node.summary === 'string' ? clean(node.summary) : '';
+  const text = typeof node.description === 'string' ? clean(node.description) : '';
+  const both = text.startsWith(summary) ? text : [summary, text].filter((part) => part !== '').join('\n');
+  const whole = both === '' ? `${method.toUpperCase()} ${clean(path)}` : both;
+  const deprecated = node.deprecated === true ? 'Deprecated. ' : '';
+  const shown = deprecated + whole;
+  return shown.length > MAX_DESCRIPTION ? `${shown.slice(0, MAX_DESCRIPTION - 1)}…` : shown;
+}
+
+function clean(text: string): string {
+  return sanitize(text).trim();
+}
+
+// The response of a success, if it is an object.
+function toOutput(
+  { node, file }: Located,
+  document: OpenDocument,
+  writer: SchemaWriter,
+): { readonly schema?: Schema; readonly accept: string } {
+  const responses = isRecord(node.responses) ? node.responses : {};
+  const status = Object.keys(responses).find((one) => /^2(?:\d\d|XX)$/i.test(one)) ?? 'default';
+  const given = responses[status];
+  if (!isRecord(given)) return { accept: ANYTHING };
+  const response = document.follow({ node: given, file });
+  const [type, media] = chooseMedia(response.node.content) ?? [];
+  const accept = type === undefined || type === '*/*' ? ANYTHING : `${type.split(';')[0]}, */*;q=0.5`;
+  if (media === undefined || !/json\b/i.test(type!) || !isRecord(media.schema) || status === 'default')
+    return { accept };
+  const schema: Located = { node: media.schema, file: response.file };
+  const target = document.follow(schema).node;
+  if (target.type !== 'object' && !isRecord(target.properties)) return { accept };
+  const { schema: defined, left } = writer.define({ type: 'object', ...unwrap(writer.convert(schema)) });
+  return left > 0 ? { accept } : { accept, schema: createJsonSchema(defined) };
+}
+
+const ANYTHING = 'application/json, */*;q=0.5';
+
+// The whole response is never null.
+function unwrap(schema: Tool['input']['json']): Tool['input']['json'] {
+  if (Array.isArray(schema.anyOf) && isRecord(schema.anyOf[0])) return { allOf: [schema.anyOf[0]] } as typeof schema;
+  return { ...schema, type: 'object' };
+}
+
+// Relative addresses and unknown variables have no meaning here.
+function toServer(servers: unknown, configured: string | undefined): string {
+  if (configured !== undefined) return configured.replace(/\/+$/, '');
+  const [first] = Array.isArray(servers) ? servers.filter(isRecord) : [];
+  const variables = isRecord(first?.variables) ? first.variables : {};
+  const text = typeof first?.url === 'string' ? first.url : '';
+  const url = text.replace(/\{([^{}]+)\}/g, (whole, name: string) => {
+    const variable = variables[name];
+    return isRecord(variable) && variable.default !== undefined ? String(variable.default) : whole;
+  });
+  if (!/^https?:\/\/[^/]/i.test(url) || !URL.canParse(url))
+    throw new DocumentFault(
+      'has no absolute server',
+      'set server = "https://…" in [openapi.NAME] of ~/.wield/config.toml',
+    );
+  return url.replace(/\/+$/, '');
+}
+
+function toSecurity(security: unknown, { root, file, follow }: OpenDocument): readonly (readonly HttpScheme[])[] {
+  const components = isRecord(root.components) ? root.components : {};
+  const declared = isRecord(components.securitySchemes)
+    ? components.securitySchemes
+    : isRecord(root.securityDefinitions)
+      ? root.securityDefinitions
+      : {};
+  return (Array.isArray(security) ? security : []).filter(isRecord).flatMap((requirement) => {
+    const schemes = Object.keys(requirement).map((name) => {
+      const node = declared[name];
+      return isRecord(node) ? toScheme(name, follow({ node, file }).node) : undefined;
+    });
+    return schemes.every((scheme) => scheme !== undefined) ? [schemes as HttpScheme[]] : [];
+  });
+}
+
+function toScheme(name: string, node: Node): HttpScheme | undefined {
+  const { type, scheme, in: place } = node;
+  const header = { in: 'header', parameter: 'Authorization' } as const;
+  if (type === 'basic' || (type === 'http' && /^basic$/i.test(String(scheme))))
+    return { name, kind: 'basic', ...header };
+  if (type === 'http' || type === 'oauth2' || type === 'openIdConnect') return { name, kind: 'bearer', ...header };
+  if (type !== 'apiKey' || typeof node.name !== 'string') return undefined;
+  return place === 'header' || place === 'query' || place === 'cookie'
+    ? { name, kind: 'key', in: place, parameter: node.name }
+    : undefined;
+}
+
+// `include` and `exclude` are globs of tool names, of `METHOD /path`, or of tags.
+function createFilter({ include, exclude }: HttpSettings): (name: string, operation: Operation) => boolean {
+  const toMatcher = (patterns: readonly string[]) => {
+    const globs = patterns.map((pattern) => compileGlob(pattern));
+    return (texts: readonly string[]): boolean => globs.some((glob) => texts.some((text) => glob.matches(text)));
+  };
+  const isIncluded = include && toMatcher(include);
+  const isExcluded = exclude && toMatcher(exclude);
+  return (name, { method, path, located }) => {
+    const tags = Array.isArray(located.node.tags) ? located.node.tags.map(String) : [];
+    const id = typeof located.node.operationId === 'string' ? [located.node.operationId] : [];
+    const texts = [name, ...id, `${method.toUpperCase()} ${path}`, ...tags];
+    return isIncluded?.(texts) !== false && isExcluded?.(texts) !== true;
+  };
+}
+
+function toFinding({ method, path }: Pick<Operation, 'method' | 'path'>, error: Error): Finding {
+  const { hint = 'fix the schema' } = error as Error & { hint?: string };
+  const where = `${method.toUpperCase()} ${path}`.trim();
+  return { message: `${quoteOutside(where, 120)} is left out: ${error.message}`, hint };
+}
+
+// Documents with thousands of operations repeat their faults.
+function shorten(findings: readonly Finding[]): readonly Finding[] {
+  const errors = findings.filter(({ severity }) => severity !== 'warning');
+  if (errors.length <= MAX_SHOWN) return findings;
+  const more = errors.length - MAX_SHOWN;
+  return [
+    ...errors.slice(0, MAX_SHOWN),
+    { message: `${more} more operations are left out`, hint: 'fix those above first' },
+    ...findings.filter(({ severity }) => severity === 'warning'),
+  ];
+}

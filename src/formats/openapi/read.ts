@@ -1,0 +1,131 @@
+// Reads an OpenAPI document of a directory; imported when there is one.
+
+import { readdirSync } from 'node:fs';
+import { join, relative } from 'node:path';
+import type { FormatSnapshot, Place, Reading } from '../../core/format.js';
+import type { HttpSettings } from '../../core/http.js';
+import { isRecord } from '../../core/json.js';
+import { type Finding, toProblem } from '../../core/problem.js';
+import type { FileIdentity } from '../../core/tool.js';
+import { sameIdentity, statIdentity } from '../../files/read.js';
+import { DocumentFault, type OpenDocument, openDocument } from './document.js';
+import { operationName } from './name.js';
+import { readOperations } from './operations.js';
+
+const METHODS = /^(?:get|put|post|delete|options|head|patch|trace)$/;
+const NONE: HttpSettings = {};
+// Documents are large; few are used together.
+const MAX_KEPT = 16;
+
+/** Returns a function that reads documents, each once per state of its files. */
+export function createReader(isDocument: (name: string) => boolean) {
+  const kept = new Map<string, OpenDocument | DocumentFault>();
+
+  const open = (file: string, place: Place): OpenDocument | DocumentFault => {
+    const known = kept.get(file);
+    if (known !== undefined && !(known instanceof DocumentFault) && isUnchanged(known)) return known;
+    let opened: OpenDocument | DocumentFault;
+    try {
+      opened = openDocument(file, place.boundary);
+    } catch (error) {
+      if (!(error instanceof DocumentFault)) throw error;
+      opened = error;
+    }
+    if (kept.size >= MAX_KEPT) kept.clear();
+    kept.set(file, opened);
+    return opened;
+  };
+
+  return (entry: string, place: Place, snapshot?: FormatSnapshot): Reading => {
+    const file = join(place.directory, entry);
+    const settings = snapshot?.settings.openapi;
+    const identity = statIdentity(file);
+    const name = nameOf(entry, place);
+    const document = open(file, place);
+    const states = toStates(entry, place, document, identity);
+    // The configuration is not a file of the place.
+    const pending = settings !== undefined && settings.size > 0 ? { pending: true } : {};
+    if (document instanceof DocumentFault || identity === undefined) {
+      const fault = document instanceof DocumentFault ? document : new DocumentFault('is gone', 'put it back');
+      const finding = { message: fault.message, hint: fault.hint, line: fault.line };
+      return { tools: [], problems: [toProblem(file, 'error', finding)], ...states, ...pending };
+    }
+    const own = settings?.get(name) ?? NONE;
+    const read = (): { readonly tools: Reading['tools']; readonly findings: readonly Finding[] } => {
+      try {
+        return readOperations(document, {
+          name,
+          identity,
+          place,
+          settings: own,
+          taken: namesBeside(entry, place, isDocument, (other) => open(join(place.directory, other), place)),
+        });
+      } catch (error) {
+        if (!(error instanceof DocumentFault)) throw error;
+        return { tools: [], findings: [{ message: error.message, hint: error.hint }] };
+      }
+    };
+    const { tools, findings } = read();
+    const problems = findings.map((finding) => toProblem(file, finding.severity ?? 'error', finding));
+    return { tools, problems, ...states, ...pending };
+  };
+}
+
+function isUnchanged({ files }: OpenDocument): boolean {
+  return [...files].every(([path, state]) => state !== undefined && sameIdentity(statIdentity(path), state));
+}
+
+// The name of the table that names the document, or that of the file.
+function nameOf(entry: string, place: Place): string {
+  if (place.kind === 'documents' && place.label !== undefined) return place.label;
+  const base = entry.replace(/(?:\.openapi)?\.(?:json|ya?ml)$/i, '').replace(/[^A-Za-z0-9_-]+/g, '_');
+  return base || 'api';
+}
+
+// Names depend on what else the directory contains.
+function toStates(
+  entry: string,
+  { directory }: Place,
+  document: OpenDocument | DocumentFault,
+  identity: FileIdentity | undefined,
+): Pick<Reading, 'states' | 'files'> {
+  const others =
+    document instanceof DocumentFault ? [] : [...document.files].filter(([path]) => path !== document.file);
+  return {
+    files: [entry, '.', ...others.map(([path]) => relative(directory, path))],
+    states: [identity, statIdentity(directory), ...others.map(([, state]) => state)],
+  };
+}
+
+// The names of other tools in the directory, and of the operations of documents before this one.
+function namesBeside(
+  entry: string,
+  place: Place,
+  isDocument: (name: string) => boolean,
+  open: (other: string) => OpenDocument | DocumentFault,
+): ReadonlySet<string> {
+  if (place.kind === 'documents') return new Set();
+  const taken = new Set<string>();
+  for (const name of readdirSync(place.directory).sort()) {
+    if (!isDocument(name)) taken.add(name.replace(/\.tool\.m?[jt]s$/, ''));
+    else if (name < entry) {
+      const document = open(name);
+      if (!(document instanceof DocumentFault)) for (const one of namesIn(document)) taken.add(one);
+    }
+  }
+  return taken;
+}
+
+function* namesIn({ root, follow, file }: OpenDocument): Generator<string> {
+  for (const [path, value] of Object.entries(isRecord(root.paths) ? root.paths : {})) {
+    if (!isRecord(value)) continue;
+    let item: Readonly<Record<string, unknown>>;
+    try {
+      item = follow({ node: value, file }).node;
+    } catch {
+      continue;
+    }
+    for (const [method, operation] of Object.entries(item))
+      if (METHODS.test(method) && isRecord(operation)) yield operationName(operation.operationId, method, path);
+  }
+}

@@ -1,0 +1,173 @@
+// Turns schemas of OpenAPI 2.0, 3.0 and 3.1 into JSON Schema 2020-12, with what they refer to as definitions.
+
+import { isRecord, type Json } from '../../core/json.js';
+import type { JsonSchema } from '../../core/schema.js';
+import type { Located, Node, OpenDocument } from './document.js';
+
+/** Converts schemas of one document. */
+export interface SchemaWriter {
+  /** Converts a schema; what it refers to becomes `#/$defs/…`, which `define` adds. */
+  convert(located: Located): JsonSchema;
+  /** Adds the definitions that a schema needs. `left` counts those left out because the schema would be too large. */
+  define(schema: JsonSchema): { readonly schema: JsonSchema; readonly left: number };
+}
+
+export interface SchemaWriterOptions {
+  /** For responses: only the shape, since servers often deviate from the rest. */
+  readonly loose?: boolean;
+}
+
+// Definitions beyond this number of values accept anything.
+const MAX_VALUES = 4000;
+// Of OpenAPI only, or without meaning for a caller.
+const DROPPED = new Set(['discriminator', 'xml', 'externalDocs', 'example', 'nullable', 'readOnly', 'writeOnly', 'id']);
+const DROPPED_IF_LOOSE = new Set([
+  ...['required', 'enum', 'const', 'format', 'pattern', 'minimum', 'maximum', 'exclusiveMinimum', 'exclusiveMaximum'],
+  ...['minLength', 'maxLength', 'minItems', 'maxItems', 'uniqueItems', 'minProperties', 'maxProperties', 'multipleOf'],
+  ...['additionalProperties', 'unevaluatedProperties', 'oneOf', 'not', 'if', 'then', 'else', 'default', 'examples'],
+]);
+const LISTS = new Set(['allOf', 'anyOf', 'oneOf', 'prefixItems']);
+const MAPS = new Set(['properties', 'patternProperties', 'dependentSchemas', '$defs', 'definitions']);
+const ONE = new Set([
+  ...[
+    'items',
+    'additionalProperties',
+    'unevaluatedProperties',
+    'propertyNames',
+    'contains',
+    'not',
+    'if',
+    'then',
+    'else',
+  ],
+]);
+
+export function createSchemaWriter(document: OpenDocument, { loose = false }: SchemaWriterOptions = {}): SchemaWriter {
+  const names = new Map<string, string>();
+  const definitions = new Map<
+    string,
+    { readonly schema: JsonSchema; readonly values: number; readonly refs: string[] }
+  >();
+
+  const nameOf = (ref: string, located: Located): string => {
+    const key = `${located.file}#${ref.slice(ref.indexOf('#') + 1)}`;
+    const known = names.get(key);
+    if (known !== undefined) return known;
+    const base = (ref.split('/').at(-1) ?? '').replace(/[^\w.-]/g, '_') || 'schema';
+    let name = base;
+    const taken = new Set(names.values());
+    for (let count = 2; taken.has(name); count++) name = `${base}_${count}`;
+    names.set(key, name);
+    return name;
+  };
+
+  const convertNode = (located: Located, refs: string[]): JsonSchema => {
+    const { node, file } = located;
+    if (typeof node.$ref === 'string') {
+      const target = document.resolve(node.$ref, file);
+      const name = nameOf(node.$ref, target);
+      refs.push(name);
+      if (!definitions.has(name)) {
+        // Set first, because a definition may contain itself.
+        definitions.set(name, { schema: {}, values: 0, refs: [] });
+        const inner: string[] = [];
+        const schema = convertNode(target, inner);
+        definitions.set(name, { schema, values: countValues(schema), refs: inner });
+      }
+      const reference: Record<string, Json> = { $ref: `#/$defs/${name}` };
+      if (typeof node.description === 'string') reference.description = node.description;
+      return loose || node.nullable === true ? { anyOf: [reference, { type: 'null' }] } : reference;
+    }
+    const written: Record<string, Json> = {};
+    for (const [key, value] of Object.entries(node)) {
+      if (DROPPED.has(key) || key.startsWith('x-') || (loose && DROPPED_IF_LOOSE.has(key))) continue;
+      if (ONE.has(key) && isRecord(value)) written[key] = convertNode({ node: value, file }, refs);
+      else if (LISTS.has(key) && Array.isArray(value))
+        written[key] = value.map((one) => (isRecord(one) ? convertNode({ node: one, file }, refs) : one));
+      else if (MAPS.has(key) && isRecord(value))
+        written[key] = Object.fromEntries(
+          Object.entries(value).map(([name, one]) => [
+            name,
+            isRecord(one) ? convertNode({ node: one, file }, refs) : true,
+          ]),
+        );
+      else written[key] = value as Json;
+    }
+    return repair(written, node, loose);
+  };
+
+  return {
+    convert: (located) => convertNode(located, []),
+    define(schema) {
+      const added: Record<string, Json> = {};
+      let values = countValues(schema);
+      let left = 0;
+      const waiting = referencesIn(schema);
+      for (let at = 0; at < waiting.length; at++) {
+        const name = waiting[at]!;
+        if (Object.hasOwn(added, name)) continue;
+        const definition = definitions.get(name)!;
+        if (values + definition.values > MAX_VALUES) {
+          added[name] = {};
+          left++;
+          continue;
+        }
+        values += definition.values;
+        added[name] = definition.schema;
+        waiting.push(...definition.refs);
+      }
+      return { schema: Object.keys(added).length === 0 ? schema : { ...schema, $defs: added }, left };
+    },
+  };
+}
+
+// Words with another meaning in JSON Schema 2020-12.
+function repair(schema: Record<string, Json>, node: Node, loose: boolean): JsonSchema {
+  for (const [limit, exclusive] of [
+    ['minimum', 'exclusiveMinimum'],
+    ['maximum', 'exclusiveMaximum'],
+  ] as const) {
+    if (typeof schema[exclusive] !== 'boolean') continue;
+    if (schema[exclusive] === true && typeof schema[limit] === 'number') {
+      schema[exclusive] = schema[limit];
+      delete schema[limit];
+    } else delete schema[exclusive];
+  }
+  if (typeof schema.required === 'boolean') delete schema.required;
+  if (schema.type === 'file') Object.assign(schema, { type: 'string', contentEncoding: 'base64' });
+  if (schema.format === 'binary' || schema.format === 'byte') {
+    delete schema.format;
+    schema.contentEncoding ??= 'base64';
+  }
+  if (typeof schema.pattern === 'string' && !isPattern(schema.pattern)) delete schema.pattern;
+  if ((node.nullable === true || node['x-nullable'] === true || loose) && typeof schema.type === 'string') {
+    schema.type = schema.type === 'null' ? 'null' : [schema.type, 'null'];
+    if (Array.isArray(schema.enum) && !schema.enum.includes(null)) schema.enum = [...schema.enum, null];
+  }
+  return schema;
+}
+
+// Patterns of other languages are not enforced.
+function isPattern(text: string): boolean {
+  try {
+    new RegExp(text, 'u');
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+function countValues(value: unknown): number {
+  if (typeof value !== 'object' || value === null) return 1;
+  let count = 1;
+  for (const child of Object.values(value)) count += countValues(child);
+  return count;
+}
+
+function referencesIn(value: unknown, found: string[] = []): string[] {
+  if (typeof value !== 'object' || value === null) return found;
+  const { $ref } = value as { $ref?: unknown };
+  if (typeof $ref === 'string') found.push($ref.slice('#/$defs/'.length));
+  for (const child of Object.values(value)) referencesIn(child, found);
+  return found;
+}
