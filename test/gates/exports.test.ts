@@ -48,7 +48,13 @@ const PUBLIC: Readonly<Record<string, readonly string[]>> = {
   'wield/ollama': ['runOllamaCall', 'toOllamaTools'],
   'wield/ai-sdk': ['runAISDKCall', 'toAISDKTools'],
   'wield/agent-loop': ['runAgentLoop', 'runChatTurn'],
-  'wield/formats': ['createModuleFormat', 'createScriptFormat', 'createSkillFormat', 'createToolsJsonFormat'],
+  'wield/formats': [
+    'createModuleFormat',
+    'createOpenApiFormat',
+    'createScriptFormat',
+    'createSkillFormat',
+    'createToolsJsonFormat',
+  ],
   'wield/helpers': [
     'clearAllCaches',
     'clearToolCache',
@@ -96,6 +102,7 @@ const PUBLIC: Readonly<Record<string, readonly string[]>> = {
   'wield/executors': [
     'createDelegateExecutor',
     'createFunctionExecutor',
+    'createHttpExecutor',
     'createModuleExecutor',
     'createProcessExecutor',
     'createTextExecutor',

@@ -38,7 +38,7 @@ export async function runRequest(plan: HttpPlan, context: RunContext, options: H
     stop.abort();
   });
   const abort = (): void => stop.abort();
-  context.signal.addEventListener('abort', abort, { once: true });
+  context.cancellation.onCancel(abort);
   try {
     const output = await exchange(plan, url, headers, send, stop.signal);
     return redactOutput(output, options.secrets.all);
@@ -48,7 +48,7 @@ export async function runRequest(plan: HttpPlan, context: RunContext, options: H
     throw error;
   } finally {
     limit.clear();
-    context.signal.removeEventListener('abort', abort);
+    context.cancellation.offCancel(abort);
   }
 }
 

@@ -85,7 +85,14 @@ export function expandCredentials(
   options: Pick<ExpandOptions, 'env' | 'home' | 'workdir'>,
 ): { readonly values: readonly string[]; readonly secrets: readonly string[] } {
   const headers = Object.fromEntries(values.map((value, at) => [`secret-${at}`, value]));
-  const entry: ServerEntry = { kind: 'http', name, owner: 'user', place: { file, pointer: null, line: null }, url, headers };
+  const entry: ServerEntry = {
+    kind: 'http',
+    name,
+    owner: 'user',
+    place: { file, pointer: null, line: null },
+    url,
+    headers,
+  };
   const { server, secrets } = expandServer(entry, { ...options, trusted: true });
   return { values: server.kind === 'http' ? Object.values(server.headers) : [], secrets };
 }

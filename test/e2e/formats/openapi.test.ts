@@ -1,0 +1,504 @@
+// OpenAPI documents: names, input, requests, responses, configuration, and what a document must not reach.
+
+import { mkdirSync, symlinkSync, writeFileSync } from 'node:fs';
+import type { IncomingMessage } from 'node:http';
+import { dirname, join } from 'node:path';
+import { describe, expect } from 'vitest';
+import { type ToolResult, textOf } from '../../../src/index.js';
+import { json, wield } from '../../support/cli.js';
+import { type LocalServer, listen } from '../../support/http.js';
+import { spec } from '../../support/spec.js';
+import { createWorkspace, type Workspace } from '../../support/workspace.js';
+
+interface Echo {
+  readonly method: string;
+  readonly url: string;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: string;
+}
+
+/** Starts a server that answers with what it was sent; `/status/N` has the status N. */
+async function startEcho(): Promise<LocalServer> {
+  return listen((request, response) => {
+    const chunks: Buffer[] = [];
+    request.on('data', (chunk: Buffer) => chunks.push(chunk));
+    request.on('end', () => answer(request, Buffer.concat(chunks).toString('latin1'), response));
+  });
+}
+
+function answer(
+  { method, url = '', headers }: IncomingMessage,
+  body: string,
+  response: Parameters<Parameters<typeof listen>[0]>[1],
+) {
+  const [, status] = /\/status\/(\d+)/.exec(url) ?? [];
+  if (status !== undefined) response.statusCode = Number(status);
+  if (url.includes('/picture')) {
+    response.setHeader('content-type', 'image/png');
+    response.end(Buffer.from('89504e47', 'hex'));
+  } else if (url.includes('/large')) {
+    response.setHeader('content-type', 'application/json');
+    response.end(JSON.stringify({ rows: Array.from({ length: 5000 }, (_, id) => ({ id })) }));
+  } else {
+    response.setHeader('content-type', 'application/json');
+    response.end(JSON.stringify({ method, url, headers, body }));
+  }
+}
+
+type Paths = Readonly<Record<string, unknown>>;
+
+function document(origin: string, paths: Paths, more: Readonly<Record<string, unknown>> = {}): string {
+  const info = { title: 'T', version: '1' };
+  return JSON.stringify({ openapi: '3.1.0', info, servers: [{ url: `${origin}/v1` }], paths, ...more });
+}
+
+function put(workspace: Workspace, text: string, name = 'api.openapi.json'): string {
+  return workspace.write(`.agents/tools/${name}`, text);
+}
+
+const get = (parameters: readonly unknown[], more = {}) => ({
+  get: { operationId: 'op', parameters, responses: {}, ...more },
+});
+const echoOf = (result: ToolResult): Echo => {
+  expect(result.error).toBeUndefined();
+  return JSON.parse(textOf(result)) as Echo;
+};
+
+describe('names', () => {
+  spec('OAS-1', 'come from the id in snake_case or the path, and are prefixed where they clash', async () => {
+    const workspace = createWorkspace();
+    const server = { servers: [{ url: 'https://api.example.com' }] };
+    const operations = {
+      '/a': { get: { operationId: 'findPetsByStatus' }, post: {} },
+      '/b/{id}': {
+        get: { operationId: 'repos/list-forOrg', parameters: [{ name: 'id', in: 'path' }] },
+        delete: { operationId: 'HTTPServerGet', parameters: [{ name: 'id', in: 'path' }] },
+      },
+      '/c': { get: { operationId: 'hello' }, head: { operationId: 'findPetsByStatus' } },
+    };
+    put(workspace, document('', operations, server), 'pets.openapi.json');
+    put(workspace, document('', { '/a': { get: { operationId: 'hello' } } }, server), 'shop.openapi.json');
+    workspace.script('hello', '#!/bin/sh\n# @description D\necho hi\n');
+    const { tools } = json(await wield(workspace, ['list', '--json']));
+    expect(tools.map(({ name }: { name: string }) => name).sort()).toEqual(
+      [
+        'find_pets_by_status',
+        'hello',
+        'http_server_get',
+        'pets_find_pets_by_status',
+        'pets_hello',
+        'post_a',
+        'repos_list_for_org',
+        'shop_hello',
+      ].sort(),
+    );
+  });
+
+  spec('OAS-1', 'of broken documents and operations are reported, and the others stay', async () => {
+    const workspace = createWorkspace();
+    put(workspace, '{ "openapi": "3.0.0",\n "paths": { ]', 'broken.openapi.json');
+    put(workspace, 'openapi: 9.9\npaths: {}\n', 'strange.openapi.yaml');
+    put(workspace, 'openapi: 3.0.0\npaths:\n  /a: [\n', 'cut.openapi.yml');
+    put(workspace, document('', { '/a': get([]) }), 'relative.openapi.json');
+    const good = { '/x/{id}': get([]), '/y': { get: { operationId: 'fine', responses: {} } } };
+    put(workspace, document('https://api.example.com', good), 'half.openapi.json');
+    const { tools } = json(await wield(workspace, ['list', '--json']));
+    expect(tools.map(({ name }: { name: string }) => name)).toEqual(['fine']);
+    const problems = await workspace.toolbox().catalog.problems();
+    const of = (name: string) => problems.find(({ path }) => path.endsWith(name));
+    expect(of('broken.openapi.json')).toMatchObject({ line: 2, message: expect.stringContaining('is not valid JSON') });
+    expect(of('strange.openapi.yaml')?.message).toContain('is not an OpenAPI document');
+    expect(of('cut.openapi.yml')).toMatchObject({ line: expect.any(Number), message: expect.stringContaining('YAML') });
+    expect(of('relative.openapi.json')?.message).toContain('no absolute server');
+    expect(of('half.openapi.json')?.message).toContain('GET /x/{id} is left out: has no parameter for {id}');
+  });
+});
+
+describe('a request', () => {
+  const array = ['blue', 'black', 'b r'];
+  const object = { R: 100, G: 'x y' };
+  const STYLES: readonly (readonly [string, string, boolean, string, string])[] = [
+    ['path', 'simple', false, 'blue,black,b%20r', 'R,100,G,x%20y'],
+    ['path', 'simple', true, 'blue,black,b%20r', 'R=100,G=x%20y'],
+    ['path', 'label', false, '.blue,black,b%20r', '.R,100,G,x%20y'],
+    ['path', 'label', true, '.blue.black.b%20r', '.R=100.G=x%20y'],
+    ['path', 'matrix', false, ';p=blue,black,b%20r', ';p=R,100,G,x%20y'],
+    ['path', 'matrix', true, ';p=blue;p=black;p=b%20r', ';R=100;G=x%20y'],
+    ['query', 'form', false, 'p=blue,black,b%20r', 'p=R,100,G,x%20y'],
+    ['query', 'form', true, 'p=blue&p=black&p=b%20r', 'R=100&G=x%20y'],
+    ['query', 'spaceDelimited', false, 'p=blue%20black%20b%20r', 'p=R%20100%20G%20x%20y'],
+    ['query', 'pipeDelimited', false, 'p=blue|black|b%20r', 'p=R|100|G|x%20y'],
+    ['query', 'deepObject', true, 'p=blue&p=black&p=b%20r', 'p%5BR%5D=100&p%5BG%5D=x%20y'],
+  ];
+
+  spec('OAS-2 OAS-3', 'serializes every style', async () => {
+    const server = await startEcho();
+    const workspace = createWorkspace();
+    const paths = Object.fromEntries(
+      STYLES.map(([place, style, explode], at) => [
+        place === 'path' ? `/s${at}/{p}` : `/s${at}`,
+        {
+          get: {
+            operationId: `s${at}`,
+            parameters: [{ name: 'p', in: place, style, explode, schema: {} }],
+            responses: {},
+          },
+        },
+      ]),
+    );
+    put(workspace, document(server.origin, paths));
+    const toolbox = workspace.toolbox();
+    for (const [at, [place, , , ofArray, ofObject]] of STYLES.entries()) {
+      const start = `/v1/s${at}${place === 'path' ? '/' : '?'}`;
+      expect([at, echoOf(await toolbox.call(`s${at}`, { p: array })).url]).toEqual([at, start + ofArray]);
+      expect([at, echoOf(await toolbox.call(`s${at}`, { p: object })).url]).toEqual([at, start + ofObject]);
+    }
+  });
+
+  spec(
+    'OAS-2 OAS-3',
+    'sends headers, cookies, JSON and reserved characters, and refuses paths that lead elsewhere',
+    async () => {
+      const server = await startEcho();
+      const workspace = createWorkspace();
+      const parameters = [
+        { name: 'id', in: 'path', schema: { type: 'string' } },
+        { name: 'id', in: 'query', schema: { type: 'string' } },
+        { name: 'q[a]', in: 'query', allowReserved: true, schema: { type: 'string' } },
+        { name: 'where', in: 'query', content: { 'application/json': { schema: { type: 'object' } } } },
+        { name: 'X-One', in: 'header', schema: { type: 'array', items: {} } },
+        { name: 'c', in: 'cookie', schema: { type: 'string' } },
+        { name: 'Authorization', in: 'header', schema: { type: 'string' } },
+      ];
+      put(workspace, document(server.origin, { '/p/{id}': get(parameters) }));
+      const toolbox = workspace.toolbox();
+      expect(Object.keys((await toolbox.find('op')).input.json.properties as object)).toEqual([
+        'id',
+        'query_id',
+        'q_a',
+        'where',
+        'X-One',
+        'c',
+      ]);
+      const input = { id: 'a/b', query_id: '2', q_a: 'x/y?&z', where: { a: 1 }, 'X-One': [1, 2], c: 'd e' };
+      const { url, headers } = echoOf(await toolbox.call('op', input));
+      expect(url).toBe('/v1/p/a%2Fb?id=2&q%5Ba%5D=x/y?%26z&where=%7B%22a%22%3A1%7D');
+      expect(headers).toMatchObject({ 'x-one': '1,2', cookie: 'c=d%20e' });
+      for (const id of ['..', '.', '', '%2e%2E']) {
+        const sent = (await toolbox.call('op', { id })).error;
+        if (id === '%2e%2E') expect(sent).toBeUndefined();
+        else expect([id, sent?.code]).toEqual([id, 'invalid_input']);
+      }
+      expect((await toolbox.call('op', { id: 'x', 'X-One': ['a\r\nb: c'] })).error?.code).toBe('invalid_input');
+      expect(server.requests.every(({ url: one }) => one!.startsWith('/v1/p/'))).toBe(true);
+    },
+  );
+
+  spec('OAS-2 OAS-3', 'has a body of every kind', async () => {
+    const server = await startEcho();
+    const workspace = createWorkspace();
+    const body = (type: string, schema: unknown, more = {}) => ({
+      required: true,
+      content: { [type]: { schema, ...more } },
+    });
+    const fields = {
+      type: 'object',
+      required: ['name'],
+      properties: { id: { type: 'integer' }, name: { type: 'string' }, made: { type: 'string', readOnly: true } },
+    };
+    const post = (operationId: string, requestBody: unknown, parameters: readonly unknown[] = []) => ({
+      post: { operationId, requestBody, parameters, responses: {} },
+    });
+    const file = {
+      type: 'object',
+      properties: {
+        file: { type: 'string', format: 'binary' },
+        tags: { type: 'array', items: { type: 'string' } },
+        meta: { type: 'object' },
+      },
+    };
+    put(
+      workspace,
+      document(server.origin, {
+        '/j/{id}': post('merged', body('application/json', fields), [
+          { name: 'id', in: 'path', schema: { type: 'string' } },
+        ]),
+        '/l': post('listed', body('application/vnd.x+json', { type: 'array', items: { type: 'integer' } })),
+        '/f': post(
+          'form',
+          body(
+            'application/x-www-form-urlencoded',
+            { type: 'object', properties: { a: { type: 'string' }, b: { type: 'array', items: {} } } },
+            { encoding: { b: { explode: false } } },
+          ),
+        ),
+        '/m': post('multi', body('multipart/form-data', file)),
+        '/t': post('plain', body('text/plain', { type: 'string' })),
+        '/b': post('bytes', body('application/octet-stream', { type: 'string', format: 'binary' })),
+      }),
+    );
+    const toolbox = workspace.toolbox();
+    expect((await toolbox.find('merged')).input.json).toMatchObject({
+      required: ['id', 'name'],
+      properties: { id: {}, body_id: {}, name: {} },
+    });
+    const merged = echoOf(await toolbox.call('merged', { id: 'p', body_id: 4, name: 'n' }));
+    expect([merged.url, JSON.parse(merged.body)]).toEqual(['/v1/j/p', { id: 4, name: 'n' }]);
+    expect((await toolbox.call('merged', { id: 'p', name: 'n', made: 'x' })).error?.code).toBe('invalid_input');
+    const listed = echoOf(await toolbox.call('listed', { body: [1, 2] }));
+    expect([listed.body, listed.headers['content-type']]).toEqual(['[1,2]', 'application/vnd.x+json']);
+    expect(echoOf(await toolbox.call('form', { a: 'x y&z', b: [1, 2] })).body).toBe('a=x%20y%26z&b=1,2');
+    const multi = echoOf(await toolbox.call('multi', { file: 'AAEC', tags: ['a', 'b'], meta: { x: 1 } }));
+    expect(multi.body).toContain(
+      'name="file"; filename="file"\r\nContent-Type: application/octet-stream\r\n\r\n\u0000\u0001\u0002\r\n',
+    );
+    expect(multi.body.match(/name="tags"/g)).toHaveLength(2);
+    expect(multi.body).toContain('name="meta"\r\nContent-Type: application/json\r\n\r\n{"x":1}');
+    expect(echoOf(await toolbox.call('plain', { body: 'hi' })).body).toBe('hi');
+    expect(echoOf(await toolbox.call('bytes', { body: 'AAEC' })).body).toBe('\u0000\u0001\u0002');
+    expect((await toolbox.call('bytes', { body: 'not base64!' })).error?.code).toBe('invalid_input');
+  });
+
+  spec('OAS-1 OAS-3', 'of Swagger 2.0 is the same', async () => {
+    const server = await startEcho();
+    const workspace = createWorkspace();
+    const text = [
+      'swagger: "2.0"',
+      `host: ${server.origin.slice('http://'.length)}`,
+      'schemes: [http]',
+      'basePath: /api',
+      'definitions: { Pet: { type: object, properties: { name: { type: string, x-nullable: true } } } }',
+      'paths:',
+      '  /pets/{id}:',
+      '    post:',
+      '      operationId: addPet',
+      '      parameters:',
+      '        - { name: id, in: path, required: true, type: integer }',
+      '        - { name: tags, in: query, type: array, items: { type: string }, collectionFormat: multi }',
+      '        - { name: ids, in: query, type: array, items: { type: string } }',
+      '        - { name: pet, in: body, required: true, schema: { $ref: "#/definitions/Pet" } }',
+      '      responses: { 200: { description: ok } }',
+      '  /files:',
+      '    post:',
+      '      operationId: sendFile',
+      '      consumes: [multipart/form-data]',
+      '      parameters: [{ name: doc, in: formData, type: file, required: true }]',
+      '      responses: { 200: { description: ok } }',
+    ];
+    put(workspace, text.join('\n'), 'old.openapi.yaml');
+    const toolbox = workspace.toolbox();
+    const sent = echoOf(await toolbox.call('add_pet', { id: 1, tags: ['a', 'b'], ids: ['c', 'd'], name: null }));
+    expect([sent.url, sent.body]).toEqual(['/api/pets/1?tags=a&tags=b&ids=c,d', '{"name":null}']);
+    expect(echoOf(await toolbox.call('send_file', { doc: 'AAEC' })).body).toContain('filename="doc"');
+  });
+});
+
+describe('a response', () => {
+  spec('OAS-4 OAS-5', 'is structured, a picture, a handle or a failure', async () => {
+    const server = await startEcho();
+    const workspace = createWorkspace();
+    const paths = {
+      '/things': {
+        get: {
+          operationId: 'things',
+          responses: {
+            200: {
+              content: {
+                'application/json': {
+                  schema: { type: 'object', required: ['absent'], properties: { method: { type: 'string' } } },
+                },
+              },
+            },
+          },
+        },
+      },
+      '/picture': { get: { operationId: 'picture', responses: {} } },
+      '/large': { get: { operationId: 'large', responses: {} } },
+      '/status/404': { delete: { operationId: 'gone', responses: {} } },
+      '/status/429': { get: { operationId: 'busy', responses: {} } },
+    };
+    put(workspace, document(server.origin, paths));
+    const toolbox = workspace.toolbox();
+    const things = await toolbox.call('things', {});
+    expect(things).toMatchObject({ ok: true, structured: { method: 'GET' } });
+    expect((await toolbox.find('things')).output?.json).toMatchObject({
+      type: 'object',
+      properties: { method: { type: ['string', 'null'] } },
+    });
+    expect((await toolbox.call('picture', {})).content).toEqual([
+      { type: 'image', data: 'iVBORw==', mimeType: 'image/png' },
+    ]);
+    expect((await toolbox.call('large', {})).meta.handle).toMatchObject({ kind: 'json' });
+    expect((await toolbox.call('gone', {})).error).toMatchObject({ code: 'tool_failed', data: { status: 404 } });
+    expect((await toolbox.call('busy', {})).error?.hint).toContain('try again');
+    const { readOnly, destructive } = (await toolbox.find('things')).traits;
+    expect([readOnly, destructive, (await toolbox.find('gone')).traits.destructive]).toEqual([true, undefined, true]);
+    const asked = await workspace.toolbox({ trust: true }).call('gone', {}, { caller: { kind: 'model', door: 'mcp' } });
+    expect(asked.error?.code).toBe('needs_approval');
+  });
+
+  spec('OAS-5', 'of a dry run is the request, and nothing is sent', async () => {
+    const server = await startEcho();
+    const workspace = createWorkspace();
+    put(
+      workspace,
+      document(server.origin, {
+        '/a': {
+          post: {
+            operationId: 'make',
+            requestBody: {
+              content: { 'application/json': { schema: { type: 'object', properties: { n: { type: 'integer' } } } } },
+            },
+            responses: {},
+          },
+        },
+      }),
+    );
+    const { plan } = json(await wield(workspace, ['call', 'make', '--n', '3', '--dry-run', '--json']));
+    expect(plan).toMatchObject({
+      kind: 'http',
+      method: 'POST',
+      url: `${server.origin}/v1/a`,
+      body: '{"n":3}',
+      credentials: [],
+    });
+    expect((await wield(workspace, ['call', 'make', '--n', '3', '--dry-run'])).stdout).toContain(
+      `would send  POST ${server.origin}/v1/a`,
+    );
+    expect(server.requests).toEqual([]);
+  });
+});
+
+describe('the configuration', () => {
+  const secured = (origin: string): string =>
+    document(
+      origin,
+      {
+        '/a': { get: { operationId: 'one', tags: ['x'], responses: {} } },
+        '/b': { get: { operationId: 'two', security: [{ key: [] }], responses: {} } },
+        '/c': { delete: { operationId: 'three', servers: [{ url: 'http://127.0.0.1:1' }], responses: {} } },
+      },
+      {
+        security: [{ token: [] }],
+        components: {
+          securitySchemes: {
+            token: { type: 'http', scheme: 'bearer' },
+            key: { type: 'apiKey', in: 'query', name: 'k' },
+          },
+        },
+      },
+    );
+
+  spec('OAS-6', 'names a document, selects operations and replaces the server', async () => {
+    const server = await startEcho();
+    const workspace = createWorkspace();
+    const file = workspace.write('specs/shop.json', secured('https://elsewhere.example'));
+    workspace.config(
+      `[openapi.shop]\nspec = ${JSON.stringify(file)}\nserver = "${server.origin}/s"\nexclude = ["DELETE *"]\n`,
+    );
+    const { tools } = json(await wield(workspace, ['list', '--json']));
+    expect(tools.map(({ name, group }: { name: string; group: string }) => [name, group])).toEqual([
+      ['one', 'shop'],
+      ['two', 'shop'],
+    ]);
+    expect(echoOf(await workspace.toolbox().call('one', {})).url).toBe('/s/a');
+    workspace.config('[openapi.shop]\nspce = "x"\n');
+    workspace.script('hello', '#!/bin/sh\n# @description D\necho hi\n');
+    const denied = (await workspace.toolbox().call('hello', {})).error;
+    expect(denied).toMatchObject({ code: 'denied', message: expect.stringContaining('did you mean spec?') });
+  });
+
+  spec('OAS-8', 'sends credentials to its server only, and shows them nowhere', async () => {
+    const [own, other] = [await startEcho(), await startEcho()];
+    const workspace = createWorkspace();
+    put(workspace, secured(other.origin));
+    const table = (lines: string): void => workspace.config(`[openapi.api]\n${lines}\n`);
+    workspace.env.SHOP_TOKEN = 'canary-4711-secret';
+    table('auth = "${SHOP_TOKEN}"');
+    expect((await workspace.toolbox().call('one', {})).error?.message).toContain('auth but no server');
+    table(`server = "${own.origin}"\nauth = "canary-4711-secret"`);
+    expect((await workspace.toolbox().call('one', {})).error?.message).toContain('no reference');
+    table(`server = "${own.origin}"\nauth = { token = "\${SHOP_TOKEN}", key = "\${SHOP_TOKEN}" }`);
+    const toolbox = workspace.toolbox();
+    const results = [await toolbox.call('one', {}), await toolbox.call('two', {}), await toolbox.call('three', {})];
+    expect(own.requests.map(({ url, headers }) => [url, headers.authorization])).toEqual([
+      ['/a', 'Bearer canary-4711-secret'],
+      ['/b?k=canary-4711-secret', undefined],
+      ['/c', 'Bearer canary-4711-secret'],
+    ]);
+    expect(other.requests).toEqual([]);
+    const dry = await wield(workspace, ['call', 'one', '--dry-run']);
+    const log = await wield(workspace, ['log', '--json']);
+    expect(JSON.stringify(results) + dry.stdout + log.stdout).not.toContain('canary-4711');
+    expect(dry.stdout).toContain('Authorization: ***');
+    delete workspace.env.SHOP_TOKEN;
+    expect((await workspace.toolbox().call('one', {})).error).toMatchObject({
+      code: 'unavailable',
+      message: expect.stringContaining('SHOP_TOKEN'),
+    });
+  });
+});
+
+describe('a document', () => {
+  spec('OAS-7', 'refers to files in its folder only', async () => {
+    const workspace = createWorkspace();
+    const outside = workspace.write('outside.yaml', 'Secret: { type: string, description: canary-outside }\n');
+    const folder = dirname(put(workspace, '{}', 'unused.json'));
+    mkdirSync(join(folder, 'parts'));
+    writeFileSync(
+      join(folder, 'parts/pet.yaml'),
+      'Pet: { type: object, properties: { next: { $ref: "#/Pet" }, tag: { $ref: "tag.yaml" } } }\n',
+    );
+    writeFileSync(join(folder, 'parts/tag.yaml'), 'type: string\n');
+    symlinkSync(outside, join(folder, 'parts/link.yaml'));
+    const withBody = (id: string, $ref: string) => ({
+      post: {
+        operationId: id,
+        requestBody: { content: { 'application/json': { schema: { type: 'object', properties: { p: { $ref } } } } } },
+        responses: {},
+      },
+    });
+    put(
+      workspace,
+      document(
+        'https://api.example.com',
+        {
+          '/good': withBody('good', 'parts/pet.yaml#/Pet'),
+          '/up': withBody('up', '../../outside.yaml#/Secret'),
+          '/link': withBody('link', 'parts/link.yaml#/Secret'),
+          '/abs': withBody('absolute', `${outside}#/Secret`),
+          '/file': withBody('file', 'file:///etc/passwd'),
+          '/meta': withBody('meta', 'http://169.254.169.254/latest/meta-data'),
+          '/loop': withBody('loop', '#/components/schemas/Loop'),
+          '/around': { $ref: '#/paths/~1around' },
+          '/missing': withBody('missing', '#/components/schemas/None'),
+        },
+        { components: { schemas: { Loop: { $ref: '#/components/schemas/Loop' } } } },
+      ),
+    );
+    const toolbox = workspace.toolbox();
+    const tools = await toolbox.list();
+    expect(tools.map(({ name }) => name)).toEqual(['good']);
+    expect(tools[0]!.input.json.$defs).toMatchObject({ Pet: { properties: { next: { $ref: '#/$defs/Pet' } } } });
+    const problems = (await toolbox.catalog.problems()).map(({ message }) => message).join('\n');
+    expect(problems).toContain('outside of its folder');
+    expect(problems).toContain('more operations are left out');
+    expect(problems + JSON.stringify(tools)).not.toContain('canary-outside');
+  });
+
+  spec('OAS-1 OAS-7', 'that changes is read again, and its text stays text', async () => {
+    const workspace = createWorkspace();
+    const server = { servers: [{ url: 'https://api.example.com' }] };
+    put(
+      workspace,
+      document('', { '/a': { get: { operationId: 'first', summary: 'S\u202Eecret\u200b', responses: {} } } }, server),
+    );
+    const toolbox = workspace.toolbox();
+    expect((await toolbox.list()).map(({ name, description }) => [name, description])).toEqual([['first', 'Secret']]);
+    put(workspace, document('', { '/a': { get: { operationId: 'second', responses: {} } } }, server));
+    expect((await toolbox.list()).map(({ name }) => name)).toEqual(['second']);
+    expect((await wield(workspace, ['call', 'second', '--dry-run'])).status).toBe(0);
+    const model = await toolbox.call('second', {}, { caller: { kind: 'model', door: 'mcp' } });
+    expect(model.error?.code).toBe('needs_trust');
+  });
+});
