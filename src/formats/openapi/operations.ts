@@ -2,19 +2,20 @@
 
 import { pathToFileURL } from 'node:url';
 import type { Place } from '../../core/format.js';
-import { compileGlob } from '../../core/glob.js';
-import type { HttpAction, HttpScheme, HttpSettings } from '../../core/http.js';
+import type { HttpAction, HttpSettings } from '../../core/http.js';
 import { isRecord } from '../../core/json.js';
 import { normalizeTags } from '../../core/name.js';
 import type { Finding } from '../../core/problem.js';
-import type { Schema } from '../../core/schema.js';
 import { quoteOutside, sanitize } from '../../core/text.js';
 import type { FileIdentity, Tool } from '../../core/tool.js';
 import { createJsonSchema } from '../../schema/json.js';
 import { DocumentFault, type Located, type Node, type OpenDocument } from './document.js';
-import { chooseMedia, toInput } from './input.js';
+import { createFilter } from './filter.js';
+import { toInput } from './input.js';
 import { operationName, qualifiedName } from './name.js';
+import { toOutput } from './response.js';
 import { createSchemaWriter, type SchemaWriter } from './schema.js';
+import { toSecurity, toServer } from './security.js';
 import { fromSwagger, swaggerServers } from './swagger.js';
 
 export interface ReadOperations {
@@ -59,7 +60,7 @@ export function readOperations(document: OpenDocument, options: OperationOptions
   const isWanted = createFilter(options.settings);
   for (const operation of listOperations(document, isSwagger, findings)) {
     const name = operationName(operation.located.node.operationId, operation.method, operation.path);
-    if (isWanted(name, operation)) named.push({ operation, name });
+    if (isWanted(name, { ...operation, node: operation.located.node })) named.push({ operation, name });
   }
   const tools: Tool[] = [];
   const used = new Set(options.taken);
@@ -198,98 +199,6 @@ function toDescription(node: Node, method: string, path: string): string {
 
 function clean(text: string): string {
   return sanitize(text).trim();
-}
-
-// The response of a success, if it is an object.
-function toOutput(
-  { node, file }: Located,
-  document: OpenDocument,
-  writer: SchemaWriter,
-): { readonly schema?: Schema; readonly accept: string } {
-  const responses = isRecord(node.responses) ? node.responses : {};
-  const status = Object.keys(responses).find((one) => /^2(?:\d\d|XX)$/i.test(one)) ?? 'default';
-  const given = responses[status];
-  if (!isRecord(given)) return { accept: ANYTHING };
-  const response = document.follow({ node: given, file });
-  const [type, media] = chooseMedia(response.node.content) ?? [];
-  const accept = type === undefined || type === '*/*' ? ANYTHING : `${type.split(';')[0]}, */*;q=0.5`;
-  if (media === undefined || !/json\b/i.test(type!) || !isRecord(media.schema) || status === 'default')
-    return { accept };
-  const schema: Located = { node: media.schema, file: response.file };
-  const target = document.follow(schema).node;
-  if (target.type !== 'object' && !isRecord(target.properties)) return { accept };
-  const { schema: defined, left } = writer.define({ type: 'object', ...unwrap(writer.convert(schema)) });
-  return left > 0 ? { accept } : { accept, schema: createJsonSchema(defined) };
-}
-
-const ANYTHING = 'application/json, */*;q=0.5';
-
-// The whole response is never null.
-function unwrap(schema: Tool['input']['json']): Tool['input']['json'] {
-  if (Array.isArray(schema.anyOf) && isRecord(schema.anyOf[0])) return { allOf: [schema.anyOf[0]] } as typeof schema;
-  return { ...schema, type: 'object' };
-}
-
-// Relative addresses and unknown variables have no meaning here.
-function toServer(servers: unknown, configured: string | undefined): string {
-  if (configured !== undefined) return configured.replace(/\/+$/, '');
-  const [first] = Array.isArray(servers) ? servers.filter(isRecord) : [];
-  const variables = isRecord(first?.variables) ? first.variables : {};
-  const text = typeof first?.url === 'string' ? first.url : '';
-  const url = text.replace(/\{([^{}]+)\}/g, (whole, name: string) => {
-    const variable = variables[name];
-    return isRecord(variable) && variable.default !== undefined ? String(variable.default) : whole;
-  });
-  if (!/^https?:\/\/[^/]/i.test(url) || !URL.canParse(url))
-    throw new DocumentFault(
-      'has no absolute server',
-      'set server = "https://…" in [openapi.NAME] of ~/.wield/config.toml',
-    );
-  return url.replace(/\/+$/, '');
-}
-
-function toSecurity(security: unknown, { root, file, follow }: OpenDocument): readonly (readonly HttpScheme[])[] {
-  const components = isRecord(root.components) ? root.components : {};
-  const declared = isRecord(components.securitySchemes)
-    ? components.securitySchemes
-    : isRecord(root.securityDefinitions)
-      ? root.securityDefinitions
-      : {};
-  return (Array.isArray(security) ? security : []).filter(isRecord).flatMap((requirement) => {
-    const schemes = Object.keys(requirement).map((name) => {
-      const node = declared[name];
-      return isRecord(node) ? toScheme(name, follow({ node, file }).node) : undefined;
-    });
-    return schemes.every((scheme) => scheme !== undefined) ? [schemes as HttpScheme[]] : [];
-  });
-}
-
-function toScheme(name: string, node: Node): HttpScheme | undefined {
-  const { type, scheme, in: place } = node;
-  const header = { in: 'header', parameter: 'Authorization' } as const;
-  if (type === 'basic' || (type === 'http' && /^basic$/i.test(String(scheme))))
-    return { name, kind: 'basic', ...header };
-  if (type === 'http' || type === 'oauth2' || type === 'openIdConnect') return { name, kind: 'bearer', ...header };
-  if (type !== 'apiKey' || typeof node.name !== 'string') return undefined;
-  return place === 'header' || place === 'query' || place === 'cookie'
-    ? { name, kind: 'key', in: place, parameter: node.name }
-    : undefined;
-}
-
-// `include` and `exclude` are globs of tool names, of `METHOD /path`, or of tags.
-function createFilter({ include, exclude }: HttpSettings): (name: string, operation: Operation) => boolean {
-  const toMatcher = (patterns: readonly string[]) => {
-    const globs = patterns.map((pattern) => compileGlob(pattern));
-    return (texts: readonly string[]): boolean => globs.some((glob) => texts.some((text) => glob.matches(text)));
-  };
-  const isIncluded = include && toMatcher(include);
-  const isExcluded = exclude && toMatcher(exclude);
-  return (name, { method, path, located }) => {
-    const tags = Array.isArray(located.node.tags) ? located.node.tags.map(String) : [];
-    const id = typeof located.node.operationId === 'string' ? [located.node.operationId] : [];
-    const texts = [name, ...id, `${method.toUpperCase()} ${path}`, ...tags];
-    return isIncluded?.(texts) !== false && isExcluded?.(texts) !== true;
-  };
 }
 
 function toFinding({ method, path }: Pick<Operation, 'method' | 'path'>, error: Error): Finding {

@@ -1,0 +1,38 @@
+// The output schema of an operation, and what it accepts.
+
+import { isRecord } from '../../core/json.js';
+import type { JsonSchema, Schema } from '../../core/schema.js';
+import { createJsonSchema } from '../../schema/json.js';
+import type { Located, OpenDocument } from './document.js';
+import { chooseMedia } from './input.js';
+import type { SchemaWriter } from './schema.js';
+
+/** Returns the schema of the response of a success, if that is an object. */
+export function toOutput(
+  { node, file }: Located,
+  document: OpenDocument,
+  writer: SchemaWriter,
+): { readonly schema?: Schema; readonly accept: string } {
+  const responses = isRecord(node.responses) ? node.responses : {};
+  const status = Object.keys(responses).find((one) => /^2(?:\d\d|XX)$/i.test(one)) ?? 'default';
+  const given = responses[status];
+  if (!isRecord(given)) return { accept: ANYTHING };
+  const response = document.follow({ node: given, file });
+  const [type, media] = chooseMedia(response.node.content) ?? [];
+  const accept = type === undefined || type === '*/*' ? ANYTHING : `${type.split(';')[0]}, */*;q=0.5`;
+  if (media === undefined || !/json\b/i.test(type!) || !isRecord(media.schema) || status === 'default')
+    return { accept };
+  const schema: Located = { node: media.schema, file: response.file };
+  const target = document.follow(schema).node;
+  if (target.type !== 'object' && !isRecord(target.properties)) return { accept };
+  const { schema: defined, left } = writer.define({ type: 'object', ...unwrap(writer.convert(schema)) });
+  return left > 0 ? { accept } : { accept, schema: createJsonSchema(defined) };
+}
+
+const ANYTHING = 'application/json, */*;q=0.5';
+
+// The whole response is never null.
+function unwrap(schema: JsonSchema): JsonSchema {
+  if (Array.isArray(schema.anyOf) && isRecord(schema.anyOf[0])) return { allOf: [schema.anyOf[0]] } as typeof schema;
+  return { ...schema, type: 'object' };
+}
