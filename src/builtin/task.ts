@@ -1,7 +1,8 @@
 // The built-in tools that end a loop: the task is done, failed, or must wait.
 
+import { BUILTIN_TAG } from '../core/tag.js';
 import type { Tool } from '../core/tool.js';
-import { toTool } from '../formats/module/define.js';
+import { toLazyTool } from '../formats/module/lazy.js';
 
 const KINDS = [
   {
@@ -28,20 +29,17 @@ const KINDS = [
 ] as const;
 
 export function createTaskTools(): Tool[] {
-  return KINDS.map(({ name, description, parameter, about, says }) => {
-    const tool = toTool({
+  return KINDS.map(({ name, description, parameter, about, says }) =>
+    toLazyTool({
       name,
       description,
-      group: 'task',
-      tags: ['meta-internal'],
-      terminal: true,
       inputSchema: {
         type: 'object',
         properties: { [parameter]: { type: 'string', description: about } },
         required: [parameter],
       },
-      execute: (input: Record<string, string>) => `${says}: ${input[parameter]}`,
-    });
-    return { ...tool, origin: { ...tool.origin, format: 'builtin' } };
-  });
+      traits: { group: 'task', tags: [BUILTIN_TAG], terminal: true },
+      load: async () => (input: Record<string, string>) => `${says}: ${input[parameter]}`,
+    }),
+  );
 }

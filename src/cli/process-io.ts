@@ -1,6 +1,6 @@
 // The `Io` of this process.
 
-import { fstatSync, statSync, write, writeSync } from 'node:fs';
+import { fstatSync, type Stats, statSync, write, writeSync } from 'node:fs';
 import { constants } from 'node:os';
 import type { Io, Output, Signal } from './io.js';
 
@@ -38,8 +38,12 @@ function createOutput(descriptor: 1 | 2): Output {
       return isTerminal(descriptor) ? stream().columns : undefined;
     },
     write: (text) => writeAll(descriptor, text),
-    // A blocked write would delay the exit of this process, so the pipe must be non-blocking.
-    writeAsync: (bytes) => writeAsync(stream().fd, bytes),
+    // A blocked write would delay the exit of this process, so a pipe must be non-blocking, which its stream makes it.
+    // Only a terminal needs the threads that Node starts for asynchronous writes (1 ms).
+    async writeAsync(bytes) {
+      if (isTerminal(descriptor)) await writeInThread(stream().fd, bytes);
+      else await writeAvailable(isFile(descriptor) ? descriptor : stream().fd, bytes);
+    },
   };
 }
 
@@ -47,11 +51,24 @@ function createOutput(descriptor: 1 | 2): Output {
 function isTerminal(descriptor: 0 | 1 | 2): boolean {
   try {
     const stats = fstatSync(descriptor);
-    if (!stats.isCharacterDevice() || stats.rdev === statSync('/dev/null').rdev) return false;
+    if (!stats.isCharacterDevice() || isNull(stats)) return false;
   } catch {
     return false;
   }
   return process.getBuiltinModule('node:tty').isatty(descriptor);
+}
+
+function isFile(descriptor: 1 | 2): boolean {
+  try {
+    const stats = fstatSync(descriptor);
+    return stats.isFile() || isNull(stats);
+  } catch {
+    return false;
+  }
+}
+
+function isNull(stats: Stats): boolean {
+  return stats.isCharacterDevice() && stats.rdev === statSync('/dev/null').rdev;
 }
 
 function writeAll(descriptor: 1 | 2, text: string): void {
@@ -72,7 +89,18 @@ function sleepBriefly(): void {
   Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 2);
 }
 
-function writeAsync(descriptor: number, bytes: Uint8Array): Promise<void> {
+async function writeAvailable(descriptor: number, bytes: Uint8Array): Promise<void> {
+  for (let offset = 0; offset < bytes.length; ) {
+    try {
+      offset += writeSync(descriptor, bytes, offset);
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code !== 'EAGAIN') throw error;
+      await new Promise((resolve) => setTimeout(resolve, 5));
+    }
+  }
+}
+
+function writeInThread(descriptor: number, bytes: Uint8Array): Promise<void> {
   return new Promise((resolve, reject) => {
     const next = (offset: number): void => {
       write(descriptor, bytes, offset, (error, written) => {
