@@ -21,6 +21,8 @@ import { formatAnswer, isShell, splitLine } from './shells.js';
 import { COMMON_FLAGS, type FlagHelp, kindOfFlag, type Verb } from './verb.js';
 import { findCommandEntry, RESERVED, VERBS } from './verbs.js';
 
+export { createProcessIo } from './process-io.js';
+
 interface Setup {
   readonly io: Io;
   open(): NodeToolbox;

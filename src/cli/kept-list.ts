@@ -23,9 +23,14 @@ export interface KeptHead {
 const FLAGS = new Set(['--json', '--all', '--hidden', '--plain']);
 
 /** Returns the file of the listing of a directory, for commands that a kept listing can answer. */
-export function findKept(argv: readonly string[], wieldHome: string, cwd: string): string | undefined {
+export function findKept(argv: readonly string[], wieldHome: string, { cwd }: Io): string | undefined {
   if (argv[0] !== 'list' || !argv.slice(1).every((flag) => FLAGS.has(flag))) return undefined;
-  return join(wieldHome, 'cache', 'lists', hashName(cwd));
+  try {
+    return join(wieldHome, 'cache', 'lists', hashName(cwd()));
+  } catch {
+    // The directory was removed, which the command reports.
+    return undefined;
+  }
 }
 
 /** Prints a kept listing and returns the exit status; undefined if there is none or it is not current. */

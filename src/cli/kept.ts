@@ -2,3 +2,4 @@
 
 export { findKept, showKept } from './kept-list.js';
 export { observe } from './observe.js';
+export { createProcessIo } from './process-io.js';

@@ -4,8 +4,6 @@ import { writeSync } from 'node:fs';
 import { join } from 'node:path';
 import { findHome, findWieldHome } from '../files/home.js';
 import { type Chunks, createChunks } from './chunks.js';
-import type { Io } from './io.js';
-import { createProcessIo } from './process-io.js';
 
 declare const WIELD_VERSION: string;
 declare const WIELD_BUILD: string;
@@ -34,18 +32,17 @@ if (argv.length === 1 && (first === 'version' || first === '--version' || first 
 
 async function start(kind: string): Promise<void> {
   const wieldHome = findState();
-  const io = createProcessIo();
-  const observation = first === 'list' && wieldHome !== undefined ? showOrObserve(wieldHome, io) : undefined;
+  const observation = first === 'list' && wieldHome !== undefined ? showOrObserve(wieldHome) : undefined;
   if (typeof observation === 'number') process.exit(observation);
   const cacheFile = wieldHome && findCompileCache(wieldHome, kind);
   const chunks = createChunks(import.meta.dirname, cacheFile, observation?.builtin);
   let status: number;
   if (first === '__complete') {
-    const { answer } = chunks.load('complete.cjs') as typeof import('./complete.js');
-    status = await answer(argv.slice(1), io);
+    const { answer, createProcessIo } = chunks.load('complete.cjs') as typeof import('./complete.js');
+    status = await answer(argv.slice(1), createProcessIo());
   } else {
-    const { run } = chunks.load('run.cjs') as typeof import('./run.js');
-    status = await run(argv, observation?.io ?? io);
+    const { run, createProcessIo } = chunks.load('run.cjs') as typeof import('./run.js');
+    status = await run(argv, observation?.io ?? createProcessIo());
   }
   if (status === 0) observation?.save();
   if (cacheFile !== undefined) saveCompiled(cacheFile, chunks, first!);
@@ -53,11 +50,12 @@ async function start(kind: string): Promise<void> {
 }
 
 // Shows a kept listing and returns the exit status. Otherwise, observes the run that makes a new one.
-function showOrObserve(wieldHome: string, io: Io) {
+function showOrObserve(wieldHome: string) {
   const cacheFile = findCompileCache(wieldHome, KEPT);
   const chunks = createChunks(import.meta.dirname, cacheFile);
-  const { findKept, showKept, observe } = chunks.load('kept.cjs') as typeof import('./kept.js');
-  const file = findKept(argv, wieldHome, io.cwd());
+  const { findKept, showKept, observe, createProcessIo } = chunks.load('kept.cjs') as typeof import('./kept.js');
+  const io = createProcessIo();
+  const file = findKept(argv, wieldHome, io);
   if (file === undefined) return undefined;
   const status = showKept(file, WIELD_BUILD, argv, io);
   if (status !== undefined) {

@@ -16,6 +16,8 @@ import { ClosedOutput, createTerminal, type Terminal } from './terminal.js';
 import { formatVerbHelp, unknownFlag, usageError } from './verb.js';
 import { findCommandEntry, RESERVED, toolEntry } from './verbs.js';
 
+export { createProcessIo } from './process-io.js';
+
 const INTERRUPTED = 130;
 
 /** Runs one command and returns its exit status. Never throws; uses the process only through `io`. */

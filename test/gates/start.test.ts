@@ -23,8 +23,8 @@ echo "hello $WIELD_PARAM_NAME"
 `;
 
 test.each([
-  { args: ['version'], runs: 1, atMost: 9 * KILOBYTE },
-  { args: ['--help'], runs: 1, atMost: 9 * KILOBYTE },
+  { args: ['version'], runs: 1, atMost: 8 * KILOBYTE },
+  { args: ['--help'], runs: 1, atMost: 8 * KILOBYTE },
   { args: ['list'], runs: 1, atMost: 360 * KILOBYTE },
   // A kept listing.
   { args: ['list'], runs: 4, atMost: 25 * KILOBYTE },

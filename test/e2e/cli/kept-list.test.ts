@@ -1,5 +1,6 @@
 // The kept listing of the binary: shown again only while everything that it was made from is unchanged.
 
+import { spawnSync } from 'node:child_process';
 import {
   chmodSync,
   mkdirSync,
@@ -14,7 +15,7 @@ import {
 } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { expect } from 'vitest';
-import { wield, wieldProcess } from '../../support/cli.js';
+import { BINARY, wield, wieldProcess } from '../../support/cli.js';
 import { spec } from '../../support/spec.js';
 import { createWorkspace, type Workspace } from '../../support/workspace.js';
 
@@ -174,3 +175,13 @@ spec(
     expect(() => readdirSync(listsOf(workspace))).toThrow('ENOENT');
   },
 );
+
+spec('RES-60', 'reports a current directory that was removed', async () => {
+  const workspace = createWorkspace();
+  const { dir, home } = workspace;
+  const script = 'mkdir gone && cd gone && rmdir ../gone && exec "$@"';
+  const args = ['-c', script, 'sh', process.execPath, BINARY, 'list'];
+  const run = spawnSync('sh', args, { cwd: home, env: { ...workspace.env, PWD: dir }, encoding: 'utf8' });
+  expect(run).toMatchObject({ stdout: '', status: 8 });
+  expect(run.stderr).toMatch(/^error {2}the current directory no longer exists\n/);
+});
