@@ -306,8 +306,8 @@ function createCatalogs({ options, machine, files, workspace, formats, upstream,
     }),
     world,
   });
-  const references = createReferences(catalog, (tool, snapshot) =>
-    mayName({ catalog, cascade }, tool, 'model', snapshot),
+  const references = createReferences(catalog, (tool, snapshot, skills) =>
+    mayName(cascade, tool, 'model', snapshot, skills),
   );
   const cascade: CascadeResolver = createCascadeResolver({
     skills: createSkillFormat(),

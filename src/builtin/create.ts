@@ -44,15 +44,15 @@ export function createBuiltins(options: CreateBuiltinsOptions): Tool[] {
       refer: (...reference) => references().refer(...reference),
     }),
     ...createDescribeTools({
-      list: ({ kind }, snapshot) =>
-        catalog()
-          .list(snapshot)
-          .tools.filter((tool) => mayName(naming(), tool, kind, snapshot)),
+      list({ kind }, snapshot) {
+        const { tools, skills } = catalog().list(snapshot);
+        return tools.filter((tool) => mayName(cascade(), tool, kind, snapshot, skills));
+      },
       find: (name, { kind }, snapshot) =>
         catalog().find(name, {
           snapshot,
           visibleOnly: kind === 'model',
-          mayName: (tool) => mayName(naming(), tool, kind, snapshot),
+          mayName: (tool, skills) => mayName(cascade(), tool, kind, snapshot, skills),
           namedOnly: true,
         }),
     }),

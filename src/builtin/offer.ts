@@ -70,26 +70,38 @@ export interface NamingParts {
 }
 
 /** Whether a caller of this kind may know of a tool (POL-8). */
-export function mayName(parts: NamingParts, tool: Tool, kind: CallerKind, snapshot: Snapshot): boolean {
+export function mayName(
+  cascade: CascadeResolver,
+  tool: Tool,
+  kind: CallerKind,
+  snapshot: Snapshot,
+  skills: readonly Skill[],
+): boolean {
   // RES-48: a model knows a renamed tool by its new name only.
   if (kind === 'model' && newNameOf(tool, snapshot.settings.view) !== undefined) return false;
-  return findDenialOf(parts, tool, kind, snapshot) === undefined;
+  return findDenialOf(cascade, tool, kind, snapshot, skills) === undefined;
 }
 
 // Includes the rules of skills that govern the tool (RES-44).
-function findDenialOf({ catalog, cascade }: NamingParts, tool: Tool, kind: CallerKind, snapshot: Snapshot) {
-  const inherited = toRuleLists(cascade.narrowingAbove(tool, catalog.list(snapshot).skills, snapshot));
+function findDenialOf(
+  cascade: CascadeResolver,
+  tool: Tool,
+  kind: CallerKind,
+  snapshot: Snapshot,
+  skills: readonly Skill[],
+) {
+  const inherited = toRuleLists(cascade.narrowingAbove(tool, skills, snapshot));
   return findDenial(tool, { kind, door: 'library' }, { policy: snapshot.policy, within: [], inherited });
 }
 
 /** Returns the skills that a model may read. Only a rule that names a skill hides it (POL-12). */
-export function readableSkills(parts: NamingParts, snapshot: Snapshot): readonly Skill[] {
-  const { tools, skills } = parts.catalog.list(snapshot);
+export function readableSkills({ catalog, cascade }: NamingParts, snapshot: Snapshot): readonly Skill[] {
+  const { tools, skills } = catalog.list(snapshot);
   const byName = new Map(tools.map((tool) => [tool.name, tool]));
   return skills.filter((skill) => {
     const tool = byName.get(skill.name);
     if (tool === undefined || !isToolOf(skill, tool)) return true;
-    return (findDenialOf(parts, tool, 'model', snapshot)?.rule ?? null) === null;
+    return (findDenialOf(cascade, tool, 'model', snapshot, skills)?.rule ?? null) === null;
   });
 }
 
@@ -104,10 +116,10 @@ export function createInstructions(
   snapshot: Snapshot,
   { capabilities = false }: { readonly capabilities?: boolean },
 ): string {
-  const { catalog, references, world } = context;
+  const { catalog, cascade, references, world } = context;
   const skills = describeSkills(readableSkills(context, snapshot), {
     snapshot,
-    mayRead: mayName(context, catalog.find(READ_SKILL, { snapshot }), 'model', snapshot),
+    mayRead: mayName(cascade, catalog.find(READ_SKILL, { snapshot }), 'model', snapshot, catalog.list(snapshot).skills),
     refer: (reference, directory) => references.refer(reference, directory, snapshot),
   });
   // SDK-11: text of an untrusted workspace is not sent to the model.

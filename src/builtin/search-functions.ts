@@ -8,6 +8,7 @@ import { describeForModel } from '../core/model-text.js';
 import { toIdentifier } from '../core/name.js';
 import { textPart } from '../core/result.js';
 import { NO_PARAMETERS } from '../core/schema.js';
+import type { Skill } from '../core/skill.js';
 import type { Snapshot } from '../core/snapshot.js';
 import { quoteOutside } from '../core/text.js';
 import { NO_TRAITS, type Tool } from '../core/tool.js';
@@ -31,8 +32,7 @@ const MAX_SIGNATURE = 300;
 const MAX_DESCRIPTION = 140;
 
 export function createSearchFunctions({ catalog, cascade, search }: SearchFunctionsOptions) {
-  const mayName = (tool: Tool, caller: Caller, snapshot: Snapshot): boolean => {
-    const { skills } = catalog().list(snapshot);
+  const mayName = (tool: Tool, caller: Caller, snapshot: Snapshot, skills: readonly Skill[]): boolean => {
     const narrowingOf = (one: Tool) => cascade().narrowingAbove(one, skills, snapshot);
     return splitDenied([tool], caller, snapshot.policy, narrowingOf).denied.length === 0;
   };
@@ -46,8 +46,8 @@ export function createSearchFunctions({ catalog, cascade, search }: SearchFuncti
       visibleOnly: isModel,
       offeredOnly: isModel,
       namedOnly: true,
-      mayName: (tool: Tool) =>
-        mayName(tool, caller, snapshot) && (!isModel || target !== name || newNameOf(tool, view) === undefined),
+      mayName: (tool: Tool, skills: readonly Skill[]) =>
+        mayName(tool, caller, snapshot, skills) && (!isModel || target !== name || newNameOf(tool, view) === undefined),
     };
     const read = (): Tool => toFace(catalog().find(target, reach), isModel ? view : WHOLE_VIEW);
     return readSettled(catalog(), snapshot, read, target);
@@ -61,7 +61,8 @@ export function createSearchFunctions({ catalog, cascade, search }: SearchFuncti
     const { caller, snapshot } = internals!;
     const ranked = await Promise.all(queries.map((query) => search(query, limit, caller, snapshot)));
     const found = mergeByRank(queries, ranked).slice(0, limit);
-    const down = findDown(catalog(), snapshot).filter((server) => mayName(anyToolOf(server), caller, snapshot));
+    const { skills } = catalog().list(snapshot);
+    const down = findDown(catalog(), snapshot).filter((server) => mayName(anyToolOf(server), caller, snapshot, skills));
     const isCode = snapshot.settings.view.mode === 'code';
     const lines = [
       ...(found.length === 0 ? ['No tool matches. Try other words.'] : found.map((tool) => toLine(tool, isCode))),

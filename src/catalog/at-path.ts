@@ -5,6 +5,7 @@ import { fileURLToPath } from 'node:url';
 import { ToolError } from '../core/error.js';
 import type { Format } from '../core/format.js';
 import type { Problem } from '../core/problem.js';
+import type { Skill } from '../core/skill.js';
 import type { Snapshot } from '../core/snapshot.js';
 import type { Owner, Tool } from '../core/tool.js';
 import { statOrNothing } from '../files/read.js';
@@ -22,8 +23,8 @@ export interface FindOptions {
   readonly offeredOnly?: boolean;
   /** Built-in tools, or groups of them, that are visible as well. */
   readonly offer?: readonly string[];
-  /** Whether a hint may name a tool (POL-8). */
-  readonly mayName?: (tool: Tool) => boolean;
+  /** Whether a hint may name a tool (POL-8); `skills` are all that are listed. */
+  readonly mayName?: (tool: Tool, skills: readonly Skill[]) => boolean;
   /** Does not find tools that may not be named. */
   readonly namedOnly?: boolean;
 }

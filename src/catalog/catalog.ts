@@ -69,7 +69,7 @@ export function createCatalog(options: CatalogOptions): Catalog {
   const delegates = createDelegates((ref, snapshot) => {
     try {
       // Without candidates for a hint: computing them needs a listing, and a listing resolves delegates.
-      return seek(ref, { snapshot }, () => ({ tools: [], problems: [] }));
+      return seek(ref, { snapshot }, () => ({ tools: [], problems: [], skills: [] }));
     } catch (error) {
       if (!isToolError(error)) throw error;
       return undefined;

@@ -30,11 +30,14 @@ export interface FinderOptions extends PathFinderOptions {
   readonly views: Pick<Views, 'of' | 'inOrder'>;
 }
 
+/** What a hint may name, and the skills that decide on it. */
+type Near = Pick<Listing, 'tools' | 'problems' | 'skills'>;
+
 /**
  * Returns the tool of a reference, without following delegates. Throws `not_found`, `ambiguous` or `invalid_ref`; `near`
  * returns the tools and problems that a hint may name, none while they are being listed.
  */
-export type Seek = (ref: string, options: FindOptions, near?: () => Pick<Listing, 'tools' | 'problems'>) => Tool;
+export type Seek = (ref: string, options: FindOptions, near?: () => Near) => Tool;
 
 export function createFinder(options: FinderOptions): Seek {
   const { registered, upstream, list, clean, views } = options;
@@ -96,7 +99,8 @@ export function createFinder(options: FinderOptions): Seek {
     // The text of broken files is not sent to models.
     const listing = near();
     const searched = isModel ? undefined : { places, workdir, problems: listing.problems };
-    throw upstream?.why(name, snapshot) ?? notFound(name, listing.tools.filter(mayName), searched);
+    const nameable = listing.tools.filter((candidate) => mayName(candidate, listing.skills));
+    throw upstream?.why(name, snapshot) ?? notFound(name, nameable, searched);
   };
 }
 
@@ -161,7 +165,7 @@ function createReach(options: FinderOptions) {
   const isInReach = (tool: Tool, reach: FindOptions): boolean =>
     !(reach.visibleOnly && tool.traits.hidden && !(reach.apps && tool.traits.app)) &&
     !((reach.visibleOnly || reach.offeredOnly) && !isOffered(tool, reach)) &&
-    !(reach.namedOnly && reach.mayName?.(tool) === false);
+    !(reach.namedOnly && reach.mayName?.(tool, list(reach.snapshot).skills) === false);
 
   return {
     lookUp,

@@ -34,13 +34,13 @@ export function isToolOf({ name, file, directory }: Skill, { name: own, origin }
 /** `mayName` returns whether a model may know of a tool (POL-8). */
 export function createReferences(
   { find, list }: Catalog,
-  mayName: (tool: Tool, snapshot: Snapshot) => boolean,
+  mayName: (tool: Tool, snapshot: Snapshot, skills: readonly Skill[]) => boolean,
 ): References {
   const seek = (ref: string, snapshot: Snapshot, visibleOnly: boolean): Tool | undefined => {
     const reach = {
       snapshot,
       visibleOnly,
-      mayName: (tool: Tool) => mayName(tool, snapshot),
+      mayName: (tool: Tool, skills: readonly Skill[]) => mayName(tool, snapshot, skills),
       namedOnly: true,
     };
     try {
@@ -59,7 +59,7 @@ export function createReferences(
   // A skill that is also a tool may be named if the tool may.
   const mayNameSkill = (skill: Skill, snapshot: Snapshot): boolean => {
     const tool = seek(skill.name, snapshot, false);
-    return tool === undefined || !isToolOf(skill, tool) || mayName(tool, snapshot);
+    return tool === undefined || !isToolOf(skill, tool) || mayName(tool, snapshot, list(snapshot).skills);
   };
 
   return {

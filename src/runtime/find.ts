@@ -4,6 +4,7 @@ import { readSettled } from '../catalog/catalog.js';
 import { CODE } from '../core/caller.js';
 import type { Narrowing } from '../core/cascade.js';
 import { isToolError } from '../core/error.js';
+import type { Skill } from '../core/skill.js';
 import type { Snapshot } from '../core/snapshot.js';
 import type { Tool } from '../core/tool.js';
 import { findDenial, type Rules } from '../policy/decide.js';
@@ -37,9 +38,9 @@ export function findTool(
     offeredOnly: isModel,
     offer,
     // Called for hints only (POL-8).
-    mayName: (tool: Tool) => {
+    mayName: (tool: Tool, skills: readonly Skill[]) => {
       if (isAliased && newNameOf(tool, view) !== undefined) return false;
-      const above = cascade.narrowingAbove(tool, catalog.list(snapshot).skills, snapshot);
+      const above = cascade.narrowingAbove(tool, skills, snapshot);
       const inherited = toRuleLists(joinNarrowing(narrowing, above));
       return findDenial(tool, caller, { policy, within, inherited }) === undefined;
     },

@@ -43,7 +43,12 @@ spec(
     const missed = await wieldOpens(workspace, ['call', 'another']);
     expect(missed.run.stdout).toBe('["say","changed"]\n');
     expect([...new Set(below(workspace, missed.opened).map(dirname))]).toEqual([join(skills, 'entry5')]);
-    expect((await wield(workspace, ['call', 'declared_51'])).status).toBe(3);
+
+    // A name that no tool has: hints consider every tool, but list them once, even if the files have just been written.
+    const changed = join(writeSkill(join(skills, 'entry6'), 'changed', ['other']), 'tools.json');
+    const { result, opened: reads } = await opensOf(() => wield(workspace, ['call', 'declared_51']));
+    expect(result.status).toBe(3);
+    expect(reads.filter((path) => path === changed).length).toBeLessThan(20);
   },
   240_000,
 );
