@@ -23,8 +23,11 @@ import {
   withoutBubblewrap,
 } from '../support/sandbox-attempts.js';
 import { specIf } from '../support/spec.js';
+import { useDisk } from '../support/temporary.js';
 import { configureServers } from '../support/upstream-servers.js';
 import { createWorkspace, type Workspace } from '../support/workspace.js';
+
+useDisk();
 
 const WORKS = hasBubblewrap();
 const REASON = NO_BUBBLEWRAP;

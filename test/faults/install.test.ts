@@ -22,6 +22,7 @@ import { rounds } from '../support/effort.js';
 import { createInstallWorkspace, type InstallWorkspace, WORKED, wrapGit } from '../support/install.js';
 import { canMount } from '../support/mounts.js';
 import { spec, specIf } from '../support/spec.js';
+import { diskDirectory } from '../support/temporary.js';
 
 const INSTALLS = rounds(12, 50);
 const SOON = { timeout: 30_000 };
@@ -369,14 +370,18 @@ spec('INS-23', 'changes nothing if the store or an agent home is not writable', 
   await workspace.json('install', 'scan');
 });
 
+const OTHER_FILE_SYSTEM = ['/dev/shm', diskDirectory()].find(
+  (directory) => existsSync(directory) && statSync(directory).dev !== statSync(tmpdir()).dev,
+);
+
 specIf(
-  existsSync('/dev/shm') && statSync('/dev/shm').dev !== statSync(tmpdir()).dev,
+  OTHER_FILE_SYSTEM !== undefined,
   'no second file system',
   'INS-31',
   'F12: installs and upgrades with the store on another file system than source, agent home and TMPDIR',
   async () => {
     const workspace = createInstallWorkspace();
-    const store = mkdtempSync('/dev/shm/wield-test-');
+    const store = mkdtempSync(join(OTHER_FILE_SYSTEM!, 'wield-test-'));
     try {
       const env = { WIELD_HOME: store, TMPDIR: workspace.dir };
       const run = (...args: string[]) => workspace.runWith({ env }, ...args);

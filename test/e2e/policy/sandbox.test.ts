@@ -6,7 +6,10 @@ import { logRecords } from '../../support/audit.js';
 import { json, wield } from '../../support/cli.js';
 import { hasBubblewrap, NO_BUBBLEWRAP } from '../../support/sandbox-attempts.js';
 import { spec, specIf } from '../../support/spec.js';
+import { useDisk } from '../../support/temporary.js';
 import { createWorkspace, type Workspace } from '../../support/workspace.js';
+
+useDisk();
 
 const WORKS = hasBubblewrap();
 const script = (tags: string, body: string): string => `#!/bin/bash\n# @description D\n${tags}\n${body}\n`;

@@ -1,0 +1,72 @@
+// Where tests create files: in memory if there is enough of it. Creating, syncing and removing files on a disk takes up
+// to a hundred times longer.
+
+import { chmodSync, mkdirSync, readdirSync, rmSync, statfsSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll } from 'vitest';
+
+const MEMORY = '/dev/shm';
+const TMPFS = 0x01021994;
+const ENOUGH_BYTES = 4 * 1024 ** 3;
+const PREFIX = 'wield-';
+
+/** Names the temporary directory on disk; if it is set before, tests use the disk. */
+const DISK_VARIABLE = 'WIELD_TEST_DISK';
+
+/** Vitest's global setup: lets tests create files in memory, and returns the teardown. */
+export function setup(): () => void {
+  if (process.env[DISK_VARIABLE] !== undefined || !isUsable()) return () => {};
+  removeAbandoned();
+  const directory = join(MEMORY, `${PREFIX}${process.pid}`);
+  mkdirSync(directory);
+  // Like /tmp.
+  chmodSync(directory, 0o1777);
+  process.env[DISK_VARIABLE] = tmpdir();
+  process.env.TMPDIR = directory;
+  return () => rmSync(directory, { recursive: true, force: true, maxRetries: 10, retryDelay: 100 });
+}
+
+/** Returns the temporary directory on disk. */
+export function diskDirectory(): string {
+  const disk = process.env[DISK_VARIABLE];
+  return disk?.startsWith('/') ? disk : tmpdir();
+}
+
+/** Lets the tests of a file create their files on disk: for sandboxes, which have a /dev of their own. */
+export function useDisk(): void {
+  const before = process.env.TMPDIR;
+  beforeAll(() => {
+    process.env.TMPDIR = diskDirectory();
+  });
+  afterAll(() => {
+    if (before === undefined) delete process.env.TMPDIR;
+    else process.env.TMPDIR = before;
+  });
+}
+
+function isUsable(): boolean {
+  try {
+    const { type, bavail, bsize } = statfsSync(MEMORY);
+    return type === TMPFS && bavail * bsize >= ENOUGH_BYTES;
+  } catch {
+    return false;
+  }
+}
+
+/** Removes the directories of test runs that were killed. */
+function removeAbandoned(): void {
+  for (const name of readdirSync(MEMORY)) {
+    const pid = name.startsWith(PREFIX) ? Number(name.slice(PREFIX.length)) : Number.NaN;
+    if (Number.isInteger(pid) && !isAlive(pid)) rmSync(join(MEMORY, name), { recursive: true, force: true });
+  }
+}
+
+function isAlive(pid: number): boolean {
+  try {
+    process.kill(pid, 0);
+    return true;
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code === 'EPERM';
+  }
+}
