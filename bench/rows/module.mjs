@@ -6,7 +6,7 @@ import { createNodeToolbox } from '../../dist/node.js';
 import { measureRounds, ratios, sized, spread } from '../support/measure.mjs';
 import { createDirectory, createWorkspace, settle } from '../support/workspace.mjs';
 
-const COUNT = sized(200, 5);
+const COUNT = sized(200, 2);
 const FIRST_ROUNDS = 15;
 const LATER_ROUNDS = 15;
 const LIST_ROUNDS = 7;

@@ -5,6 +5,7 @@ import { createHash } from 'node:crypto';
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { expect } from 'vitest';
+import { SAMPLED, sample } from '../support/effort.js';
 import { createInstallWorkspace, DETECT, type InstallWorkspace, wrapGit } from '../support/install.js';
 import { finding, spec } from '../support/spec.js';
 
@@ -42,7 +43,7 @@ function hashTree(entries: readonly string[]): string {
 
 finding(
   'B15',
-  'A34: refuses a repository that unpacks to too many, too large or too deep files, before it is unpacked',
+  `A34: refuses a repository that unpacks to too many, too large or too deep files, before it is unpacked${SAMPLED}`,
   async () => {
     const workspace = createInstallWorkspace();
     const url = workspace.repository('bomb', DETECT);
@@ -60,7 +61,7 @@ finding(
     ] as const) {
       commitBomb(workspace, 'bomb', leaf, width, levels);
       const began = performance.now();
-      for (const args of [['sync'], ['add', url]]) {
+      for (const args of what === 'a deep tree' ? [['sync'], ['add', url]] : sample([['sync'], ['add', url]], 1)) {
         const error = await workspace.fail(...args);
         expect([what, args, error.code, error.message]).toEqual([
           what,

@@ -7,7 +7,16 @@ import { textOf } from '../../src/index.js';
 import { wield } from '../support/cli.js';
 import { connectStdio } from '../support/clients.js';
 import { writeSkill } from '../support/commands.js';
-import { createModuleWorkspace, hostsOf, type ModuleWorkspace, moduleText, PID, SLOW } from '../support/modules.js';
+import { SAMPLED, sample } from '../support/effort.js';
+import {
+  BLOCK,
+  createModuleWorkspace,
+  hostsOf,
+  type ModuleWorkspace,
+  moduleText,
+  PID,
+  SLOW,
+} from '../support/modules.js';
 import { sleep } from '../support/processes.js';
 import { finding, spec } from '../support/spec.js';
 
@@ -129,12 +138,12 @@ await new Promise((resolve) => setTimeout(resolve, 100));`;
 
   spec('MOD-29', 'B9: the number of hosts is bounded, and none remains after the toolbox is closed', async () => {
     const workspace = createModuleWorkspace();
-    for (let at = 0; at < 14; at++) workspace.module(`m${at}.tool.mjs`, moduleText(`m${at}`, '() => process.pid'));
+    for (let at = 0; at < 10; at++) workspace.module(`m${at}.tool.mjs`, moduleText(`m${at}`, '() => process.pid'));
     const toolbox = workspace.toolbox();
     await toolbox.list();
     const pids = new Set<unknown>();
-    for (let at = 0; at < 14; at++) pids.add((await toolbox.call(`m${at}`, {})).structured);
-    expect(pids.size).toBe(14);
+    for (let at = 0; at < 10; at++) pids.add((await toolbox.call(`m${at}`, {})).structured);
+    expect(pids.size).toBe(10);
     for (let waited = 0; hostsOf(workspace).length > 8 && waited < 100; waited++) await sleep(50);
     expect(hostsOf(workspace).length).toBeLessThanOrEqual(8);
     await toolbox.close();
@@ -169,8 +178,8 @@ describe('replaced built-ins', () => {
     'writing of node':
       'const fs = (await import("node:fs")).default; fs.writeSync = () => { throw 1; }; (await import("node:net")).Socket.prototype.write = () => true; (await import("node:module")).syncBuiltinESMExports();',
   };
-  for (const [name, replace] of Object.entries(INHERITED)) {
-    finding('B24', `${name}: the call has an answer`, async () => {
+  for (const [name, replace] of sample(Object.entries(INHERITED), 3)) {
+    finding('B24', `${name}: the call has an answer${SAMPLED}`, async () => {
       const workspace = createModuleWorkspace();
       workspace.module('breaks.tool.mjs', moduleText('breaks', `async () => { ${replace} return 'answer'; }`));
       workspace.module('pid.tool.mjs', PID);
@@ -181,8 +190,8 @@ describe('replaced built-ins', () => {
     });
   }
 
-  for (const [name, replace] of Object.entries(REPLACED)) {
-    finding('B24', `${name}: the call is answered`, async () => {
+  for (const [name, replace] of sample(Object.entries(REPLACED), 3)) {
+    finding('B24', `${name}: the call is answered${SAMPLED}`, async () => {
       const workspace = createModuleWorkspace();
       workspace.module('breaks.tool.mjs', moduleText('breaks', `async () => { ${replace} return 'answer'; }`));
       workspace.module('pid.tool.mjs', PID);
@@ -204,7 +213,7 @@ describe('replaced built-ins', () => {
       'mute.tool.mjs',
       moduleText(
         'mute',
-        `async ({ wait }) => { if (wait) await new Promise(() => {}); (await import('node:fs')).closeSync(3); for (;;); }`,
+        `async ({ wait }) => { if (wait) await new Promise(() => {}); (await import('node:fs')).closeSync(3); ${BLOCK} }`,
       ),
     );
     const toolbox = workspace.toolbox();
@@ -227,8 +236,8 @@ describe.concurrent('malformed results', () => {
     `{ type: 'video', data: '' }`,
     `{ type: 'text', text: 'x', annotations: 3 }`,
   ];
-  for (const part of PARTS) {
-    finding('B21', `${part} is an error of the tool, over MCP too`, async () => {
+  for (const part of sample(PARTS, 3)) {
+    finding('B21', `${part} is an error of the tool, over MCP too${SAMPLED}`, async () => {
       const workspace = createModuleWorkspace();
       workspace.module('odd.tool.mjs', moduleText('odd', `() => ({ content: [${part}] })`));
       const result = await workspace.toolbox().call('odd', {});

@@ -17,6 +17,7 @@ import { expect, test } from 'vitest';
 import { startTime } from '../../src/files/process-identity.js';
 import { textOf } from '../../src/index.js';
 import { BINARY, type CliRun, json, wield, wieldProcess } from '../support/cli.js';
+import { SAMPLED, sample } from '../support/effort.js';
 import { shellScript } from '../support/shell-script.js';
 import { finding } from '../support/spec.js';
 import { hasStrace, underStrace } from '../support/strace.js';
@@ -203,18 +204,33 @@ const special: [string, (path: string) => void][] = [
   ['a link to a device', (path) => symlinkSync('/dev/zero', path)],
 ];
 
+const PROJECT_FILES = [
+  '.mcp.json',
+  '.agents/mcp.json',
+  '.agents/config.toml',
+  '.agents/skills/a/SKILL.md',
+  '.agents/skills/a/tools.json',
+];
+const STATE_FILES = [
+  'trust.json',
+  'config.toml',
+  'installed.json',
+  'sources.json',
+  'hooks.json',
+  'connect.json',
+  'pins',
+  'approvals',
+  'audit',
+  'cache',
+  'projects',
+];
+
 for (const [what, create] of special) {
   finding(
     'B21 STA-5',
-    `${what} in place of a file is never a fault in wield`,
+    `${what} in place of a file is never a fault in wield${SAMPLED}`,
     async () => {
-      for (const name of [
-        '.mcp.json',
-        '.agents/mcp.json',
-        '.agents/config.toml',
-        '.agents/skills/a/SKILL.md',
-        '.agents/skills/a/tools.json',
-      ]) {
+      for (const name of sample(PROJECT_FILES, 2)) {
         const workspace = createWorkspace();
         workspace.script('hello', shellScript('echo hello'));
         mkdirSync(dirname(join(workspace.dir, name)), { recursive: true });
@@ -225,19 +241,7 @@ for (const [what, create] of special) {
           expect(run.stderr).not.toContain('unexpected');
         }
       }
-      for (const name of [
-        'trust.json',
-        'config.toml',
-        'installed.json',
-        'sources.json',
-        'hooks.json',
-        'connect.json',
-        'pins',
-        'approvals',
-        'audit',
-        'cache',
-        'projects',
-      ]) {
+      for (const name of sample(STATE_FILES, 4)) {
         const workspace = createWorkspace();
         workspace.script('hello', shellScript('echo hello'));
         mkdirSync(workspace.env.WIELD_HOME!, { mode: 0o700 });

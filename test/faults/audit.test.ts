@@ -29,8 +29,9 @@ import { shellScript } from '../support/shell-script.js';
 import { spec, specIf } from '../support/spec.js';
 import { createWorkspace, type Workspace } from '../support/workspace.js';
 
-const WRITERS = rounds(6, 16);
-const KILLS = rounds(3, 6);
+const WRITERS = rounds(4, 16);
+const KILLS = rounds(2, 6);
+const STEADY = rounds(600, 1500);
 const CODE = { kind: 'code', door: 'library' } as const;
 const LIBRARY = pathToFileURL(join(import.meta.dirname, '../../dist/node.js')).href;
 
@@ -83,7 +84,7 @@ describe('many writers', () => {
       expect(answered).toHaveLength(WRITERS * 160);
       expect(idsIn(logRecords(workspace)).sort()).toEqual(answered.sort());
       const files = logFiles(workspace);
-      expect(files.length).toBeGreaterThan(20);
+      expect(files.length).toBeGreaterThan(10);
       // No file was started before the previous one was full.
       for (const file of files.slice(0, -1)) expect(statSync(file).size).toBeGreaterThanOrEqual(16 * 1024);
       const { records } = json(await wield(workspace, ['audit', '--json']));
@@ -98,7 +99,7 @@ describe('many writers', () => {
     async () => {
       const workspace = createWorkspace();
       workspace.config('[audit]\ncontents = true\nrotate = "64K"\nkeep = 1000\n');
-      const steady = startCaller(workspace, 'steady', 1500);
+      const steady = startCaller(workspace, 'steady', STEADY);
       const answered: string[] = [];
       let killed = 0;
       for (let round = 0; round < KILLS; round++) {
@@ -110,7 +111,7 @@ describe('many writers', () => {
       }
       answered.push(...(await steady.done));
       expect(killed).toBe(2 * KILLS);
-      expect(answered.length).toBeGreaterThan(1500);
+      expect(answered.length).toBeGreaterThan(STEADY);
       const { records, skipped } = json(await wield(workspace, ['audit', '--json']));
       const ids = idsIn(records);
       expect(new Set(ids).size).toBe(ids.length);

@@ -12,8 +12,8 @@ import { spec } from '../support/spec.js';
 
 const PROGRAM = fileURLToPath(new URL('../support/store-process.mjs', import.meta.url));
 const IS_LONG = THOROUGH || process.env.WIELD_STORE_SECONDS !== undefined;
-const SECONDS = Number(process.env.WIELD_STORE_SECONDS ?? 2);
-const [WRITERS, READERS] = IS_LONG ? [8, 4] : [4, 2];
+const SECONDS = Number(process.env.WIELD_STORE_SECONDS ?? 1);
+const [WRITERS, READERS] = IS_LONG ? [8, 4] : [3, 2];
 
 spec(
   'CTX-50',

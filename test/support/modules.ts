@@ -33,6 +33,9 @@ export const tool = {
 `;
 }
 
+/** A statement that never ends, without using the processor. */
+export const BLOCK = 'Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0);';
+
 /** A module whose tool tells the process it runs in. */
 export const PID = moduleText('pid', '() => process.pid');
 /** One whose tool takes `ms`, minds its signal, and then tells the same. */

@@ -140,12 +140,12 @@ const BAD = {
         write({ method: 'notifications/message', params: { level: 'info', data: 'z'.repeat(2000) } });
     }, 1),
   changes: async (id) => {
-    for (let at = 0; at < 20_000; at++) write({ method: 'notifications/tools/list_changed' });
+    for (let at = 0; at < 5000; at++) write({ method: 'notifications/tools/list_changed' });
     answerRaw(id, `{${SAID}}`);
   },
   requests: async (id) => {
     const kinds = ['ping', 'sampling/createMessage', 'roots/list', 'elicitation/create', 'no/such'];
-    for (let at = 0; at < 20_000; at++) {
+    for (let at = 0; at < 5000; at++) {
       write({ id: `q${at}`, method: kinds[at % kinds.length], params: QUESTION });
       if (at % 1000 === 0) await new Promise((resolve) => setImmediate(resolve));
     }

@@ -13,7 +13,7 @@ import { spec } from '../../support/spec.js';
 import { createWorkspace, type Workspace } from '../../support/workspace.js';
 
 // More with `npm run histories`.
-const RUNS = Number(process.env.WIELD_HISTORIES ?? 10);
+const RUNS = Number(process.env.WIELD_HISTORIES ?? 6);
 const READY = Math.min(RUNS, 400);
 const LIMIT_MS = process.env.WIELD_HISTORIES === undefined ? 20_000 : 3_600_000;
 

@@ -4,6 +4,7 @@ import { execFileSync } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { describe, expect } from 'vitest';
 import { BINARY, json, wield } from '../../support/cli.js';
+import { SAMPLED, sample } from '../../support/effort.js';
 import { spec, specIf } from '../../support/spec.js';
 import { createWorkspace, type Workspace } from '../../support/workspace.js';
 
@@ -183,9 +184,9 @@ describe('colour', () => {
     ['--plain', '--plain', {}],
     ['TERM=dumb', '', { TERM: 'dumb' }],
   ] as const) {
-    specIf(hasScript, 'no script(1)', 'CLI-4', `no colour on a terminal under ${how}`, () => {
+    specIf(hasScript, 'no script(1)', 'CLI-4', `no colour on a terminal under ${how}${SAMPLED}`, () => {
       const workspace = create();
-      for (const command of ['list', 'show hello', 'doctor', 'call nobody', 'call hello --name x']) {
+      for (const command of sample(['list', 'show hello', 'doctor', 'call nobody', 'call hello --name x'], 2)) {
         const seen = onTerminal(workspace, `${command} ${flag} || true`, env);
         expect(seen).not.toContain(ESCAPE);
         expect(seen).not.toBe('');

@@ -6,6 +6,8 @@ import { join } from 'node:path';
 import { describe, expect, onTestFinished } from 'vitest';
 import { BINARY, json, wield } from '../../support/cli.js';
 import { createProgram, createSkillWorkspace, declare, type SkillWorkspace } from '../../support/commands.js';
+import { linkCompiledCode } from '../../support/compiled-code.js';
+import { SAMPLED, sample } from '../../support/effort.js';
 import { spec, specIf } from '../../support/spec.js';
 
 const has = (program: string): boolean => spawnSync(program, ['--version']).error === undefined;
@@ -17,6 +19,7 @@ const GREET =
 /** A workspace with `wield` on its path. */
 function create(): SkillWorkspace {
   const workspace = createSkillWorkspace();
+  linkCompiledCode(workspace.env.WIELD_HOME);
   createProgram(workspace, 'wield', `#!/bin/sh\nexec '${process.execPath}' '${BINARY}' "$@"\n`);
   workspace.script('greet', GREET);
   workspace.script('note_read', '#!/bin/sh\n# @description Read.\n# @group note\n# @param *path string Where\ncat\n');
@@ -137,14 +140,15 @@ describe('in bash', () => {
 
   spec(
     'CLI-9 MOD-22',
-    'offers the candidates at the cursor, quoted like the line',
+    `offers the candidates at the cursor, quoted like the line${SAMPLED}`,
     () => {
+      const rows = sample(TABLE, 15);
       const replies = inBash(
         create(),
-        TABLE.map(([line]) => line),
+        rows.map(([line]) => line),
       );
-      expect(replies.map(({ reply, files }, at) => [TABLE[at]![0], reply, files])).toEqual(
-        TABLE.map(([line, reply, files = false]) => [line, reply, files]),
+      expect(replies.map(({ reply, files }, at) => [rows[at]![0], reply, files])).toEqual(
+        rows.map(([line, reply, files = false]) => [line, reply, files]),
       );
     },
     180_000,

@@ -5,10 +5,14 @@ import { randomBytes } from 'node:crypto';
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { describe, expect } from 'vitest';
+import { THOROUGH } from '../../support/effort.js';
 import { hasPty } from '../../support/pty.js';
 import { createStage, inWordsOf, type Stage } from '../../support/session.js';
 import { specIf } from '../../support/spec.js';
 import { followAtTerminal, type TerminalStep } from '../../support/terminal-session.js';
+
+const WIDTHS = [80, 120] as const;
+let scenes = 0;
 
 /** A step and what the terminal shows: the same at both widths, or a text for each. */
 type SceneStep = TerminalStep & {
@@ -18,7 +22,9 @@ type SceneStep = TerminalStep & {
 };
 
 function scene(ids: string, title: string, prepare: (stage: Stage) => void, steps: readonly SceneStep[]): void {
-  for (const columns of [80, 120] as const)
+  // One width per scene in `npm test`.
+  const at = scenes++;
+  for (const columns of THOROUGH ? WIDTHS : [WIDTHS[at % WIDTHS.length]!])
     specIf(hasPty, 'no script(1)', ids, `${title}, at ${columns} columns`, async () => {
       const stage = createStage();
       prepare(stage);

@@ -6,7 +6,7 @@ import { describe, expect } from 'vitest';
 import { textOf } from '../../../src/index.js';
 import { wield } from '../../support/cli.js';
 import { rounds } from '../../support/effort.js';
-import { createModuleWorkspace, type ModuleWorkspace, moduleText } from '../../support/modules.js';
+import { BLOCK, createModuleWorkspace, type ModuleWorkspace, moduleText } from '../../support/modules.js';
 import { spec } from '../../support/spec.js';
 
 const names = async (workspace: ModuleWorkspace): Promise<string[]> =>
@@ -17,7 +17,7 @@ const filesBelow = (directory: string): string[] =>
     .map((entry) => join(entry.parentPath, entry.name));
 
 // More than the hosts that run at once.
-const MANY = rounds(16, 60);
+const MANY = rounds(10, 60);
 
 describe('caching', () => {
   const COUNTED = (word: string): string =>
@@ -176,7 +176,7 @@ export const half = { name: 'half', inputSchema: {} };`,
 
   spec('MOD-9', 'gives up on a module that does not finish loading after ten seconds', async () => {
     const workspace = createModuleWorkspace();
-    workspace.module('a-hangs.tool.mjs', 'for (;;);');
+    workspace.module('a-hangs.tool.mjs', BLOCK);
     workspace.module('b-good.tool.mjs', moduleText('good', '() => 1'));
     const toolbox = workspace.toolbox();
     const survey = await toolbox.catalog.survey();

@@ -13,7 +13,7 @@ import { type ToolResult, textOf } from '../../../src/index.js';
 import { createJsonSchema } from '../../../src/schema/json.js';
 import { BINARY, wield } from '../../support/cli.js';
 import { connectProcess } from '../../support/clients.js';
-import { createModuleWorkspace, hostsOf, moduleText, PID, SLOW, untilNoHost } from '../../support/modules.js';
+import { BLOCK, createModuleWorkspace, hostsOf, moduleText, PID, SLOW, untilNoHost } from '../../support/modules.js';
 import { sleep } from '../../support/processes.js';
 import { spec, specIf } from '../../support/spec.js';
 
@@ -37,7 +37,7 @@ describe('lifetime', () => {
 
   spec('MOD-15', 'leaves no host behind if the server is killed', async () => {
     const workspace = createModuleWorkspace();
-    workspace.module('loop.tool.mjs', moduleText('loop', `() => { for (;;); }`));
+    workspace.module('loop.tool.mjs', moduleText('loop', `() => { ${BLOCK} }`));
     const client = await connectProcess(workspace, 'newer', []);
     client.callTool({ name: 'loop', arguments: {} }).catch(() => {});
     for (let waited = 0; hostsOf(workspace).length === 0 && waited < 200; waited++) await sleep(50);

@@ -22,7 +22,7 @@ import {
 import { shellScript } from '../../support/shell-script.js';
 import { spec } from '../../support/spec.js';
 
-const SETS = rounds(12, 200);
+const SETS = rounds(8, 200);
 const SEED = 20_261_115;
 // Each is similar to one name, and none is a prefix of another.
 const MISSING = ['file-rea', 'file-writ', 'deplo', 'looku', 'read_skil'];
@@ -69,7 +69,7 @@ spec(
   () => {
     const workspace = createRuledWorkspace();
     writeBetween(workspace);
-    return holdAlike(workspace, DOORS_BETWEEN, rounds(10, 50));
+    return holdAlike(workspace, DOORS_BETWEEN, rounds(8, 50));
   },
   300_000,
 );
@@ -130,7 +130,7 @@ spec(
     writeSkill(workspace, `${BETWEEN}text`, { text: TOOLS.map((name) => `:tool[${name}]\n`).join('') });
     const toolbox = workspace.toolbox({ trust: true, offer: ['skills'] });
     const ask = (name: string, input: object) => toolbox.call(name, input, { caller: MODEL });
-    const sets = rounds(30, 100);
+    const sets = rounds(20, 100);
     const seen = { list: 0, describe: 0, text: 0, hidden: 0 };
     for (const [index, set] of fc.sample(ruleSets, { numRuns: sets, seed: SEED }).entries()) {
       const files = toFiles(set);

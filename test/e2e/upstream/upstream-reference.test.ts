@@ -215,7 +215,7 @@ for (const index of [0, 1, 2, 3]) {
       // Each call is its own process and server, without elicitation.
       const calls = server.calls
         .filter(({ tool }) => !/^(?:trigger|toggle)-/.test(tool))
-        .slice(0, server.name === 'sequential-thinking' ? 1 : rounds(2, 6));
+        .slice(0, server.name === 'sequential-thinking' ? 1 : rounds(1, 6));
       const expected: Wild[] = [];
       for (const call of calls) expected.push(await callDirect(direct, call));
       server.prepare();
