@@ -1,0 +1,122 @@
+// Clients of other SDKs against the built server, over both transports: Python, FastMCP, Go, and the inspector.
+
+import { spawn } from 'node:child_process';
+import { fileURLToPath } from 'node:url';
+import { describe, expect } from 'vitest';
+import { BINARY } from '../../support/cli.js';
+import { serveHttp } from '../../support/server.js';
+import { spec, specIf } from '../../support/spec.js';
+import { createWorkspace, type Workspace } from '../../support/workspace.js';
+
+const { WIELD_TEST_PYTHON: PYTHON, WIELD_TEST_GO_CLIENT: GO_CLIENT } = process.env;
+const WITHOUT_PYTHON =
+  'set WIELD_TEST_PYTHON to a Python with both packages: ' +
+  'python3 -m venv /tmp/clients && /tmp/clients/bin/pip install mcp fastmcp';
+const WITHOUT_GO =
+  'set WIELD_TEST_GO_CLIENT to the built client: (cd test/support/go-client && go build -o /tmp/go-client .)';
+const pathOf = (name: string): string => fileURLToPath(new URL(`../../../${name}`, import.meta.url));
+const SERVE = [process.execPath, BINARY, 'serve', '--trust'];
+const SKILL = '---\nname: notes\ndescription: How to take notes.\n---\nWrite short notes.\n';
+const RECEIVED = {
+  tools: ['read_skill', 'greet', 'query_result', 'read_result'],
+  called: 'Hello, Ada\n',
+  resources: ['skill://notes/SKILL.md'],
+  read: SKILL,
+  prompts: ['tools', 'capabilities'],
+  prompt: expect.stringContaining('- greet: Greet someone.'),
+};
+
+function createOffers(): Workspace {
+  const workspace = createWorkspace();
+  workspace.script(
+    'greet',
+    '#!/bin/sh\n# @description Greet someone.\n# @param *who string Whom\necho "Hello, $WIELD_PARAM_WHO"\n',
+  );
+  workspace.write('.agents/skills/notes/SKILL.md', SKILL);
+  return workspace;
+}
+
+function run(workspace: Workspace, [program = '', ...args]: readonly string[]): Promise<Record<string, unknown>> {
+  return new Promise((resolve, reject) => {
+    const child = spawn(program, args, { cwd: workspace.dir, env: workspace.env, stdio: ['ignore', 'pipe', 'pipe'] });
+    let [stdout, stderr] = ['', ''];
+    child.stdout.on('data', (chunk) => {
+      stdout += chunk;
+    });
+    child.stderr.on('data', (chunk) => {
+      stderr += chunk;
+    });
+    child.once('error', reject);
+    child.once('close', (status) => {
+      if (status === 0) resolve(JSON.parse(stdout));
+      else reject(new Error(`status ${status}: ${stderr.slice(-2000)}`));
+    });
+  });
+}
+
+for (const library of ['mcp', 'fastmcp'])
+  for (const [mode, protocol] of [
+    ['auto', '2026-07-28'],
+    ['legacy', '2025-11-25'],
+  ] as const)
+    describe(`the Python client of ${library}, ${protocol}`, () => {
+      const client = [PYTHON ?? '', pathOf('test/support/foreign-client.py'), library, mode];
+
+      specIf(PYTHON !== undefined, WITHOUT_PYTHON, 'SRV-81', 'lists, calls, reads and gets over stdio', async () => {
+        const received = await run(createOffers(), [...client, 'stdio', ...SERVE]);
+        expect(received).toEqual({ protocol, ...RECEIVED });
+      });
+
+      specIf(PYTHON !== undefined, WITHOUT_PYTHON, 'SRV-81', 'lists, calls, reads and gets over HTTP', async () => {
+        const workspace = createOffers();
+        const { url } = await serveHttp(workspace);
+        expect(await run(workspace, [...client, 'http', url])).toEqual({ protocol, ...RECEIVED });
+      });
+    });
+
+describe('the client of the Go SDK', () => {
+  specIf(GO_CLIENT !== undefined, WITHOUT_GO, 'SRV-81', 'lists, calls, reads and gets over stdio', async () => {
+    expect(await run(createOffers(), [GO_CLIENT ?? '', 'stdio', ...SERVE])).toEqual(RECEIVED);
+  });
+
+  specIf(GO_CLIENT !== undefined, WITHOUT_GO, 'SRV-81', 'lists, calls, reads and gets over HTTP', async () => {
+    const workspace = createOffers();
+    const { url } = await serveHttp(workspace);
+    expect(await run(workspace, [GO_CLIENT ?? '', 'http', url])).toEqual(RECEIVED);
+  });
+});
+
+describe('the inspector and mcporter', () => {
+  spec('SRV-81', 'list, call, read and get over HTTP', async () => {
+    const workspace = createOffers();
+    const { url } = await serveHttp(workspace);
+    const inspect = (...args: string[]) =>
+      run(workspace, [pathOf('node_modules/.bin/mcp-inspector'), '--cli', url, '--transport', 'http', ...args]);
+    const greet = ['--method', 'tools/call', '--tool-name', 'greet', '--tool-arg', 'who=Ada'];
+    const text = 'Hello, Ada\n';
+    expect(await inspect(...greet)).toMatchObject({ content: [{ text }] });
+    expect(await inspect('--method', 'resources/read', '--uri', 'skill://notes/SKILL.md')).toMatchObject({
+      contents: [{ text: SKILL }],
+    });
+    expect(await inspect('--method', 'prompts/get', '--prompt-name', 'tools')).toMatchObject({
+      messages: [{ content: { text: RECEIVED.prompt } }],
+    });
+    const mcporter = pathOf('node_modules/.bin/mcporter');
+    const called = await run(workspace, [
+      ...[mcporter, 'call', '--http-url', url, '--allow-http', 'greet', 'who=Ada', '--output', 'json'],
+    ]);
+    expect(JSON.stringify(called)).toContain('Hello, Ada');
+  });
+
+  spec('SRV-81', 'the inspector reads and gets over stdio', async () => {
+    const workspace = createOffers();
+    const inspect = (...args: string[]) =>
+      run(workspace, [pathOf('node_modules/.bin/mcp-inspector'), '--cli', ...SERVE, ...args]);
+    expect(await inspect('--method', 'resources/read', '--uri', 'skill://notes/SKILL.md')).toMatchObject({
+      contents: [{ text: SKILL }],
+    });
+    expect(await inspect('--method', 'prompts/get', '--prompt-name', 'tools')).toMatchObject({
+      messages: [{ content: { text: RECEIVED.prompt } }],
+    });
+  });
+});
