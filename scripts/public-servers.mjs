@@ -1,0 +1,188 @@
+// Compares public MCP servers behind wield with a direct client, field by field, and writes docs/reference/public-servers.md.
+// Packages are installed without their scripts into WIELD_SERVERS_CACHE (`~/.cache/wield-servers`). Arguments choose packages.
+
+import { execFileSync } from 'node:child_process';
+import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { homedir, tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { isDeepStrictEqual } from 'node:util';
+import { Client } from '@modelcontextprotocol/client';
+import { StdioClientTransport } from '@modelcontextprotocol/client/stdio';
+
+const ROOT = fileURLToPath(new URL('..', import.meta.url));
+const CACHE = process.env.WIELD_SERVERS_CACHE ?? join(homedir(), '.cache', 'wield-servers');
+const SERVERS = JSON.parse(readFileSync(new URL('public-servers.json', import.meta.url), 'utf8'));
+const TIMEOUT = { timeout: 90_000 };
+// Reasons for differences, by the field that differs.
+const REASONS = {
+  description: 'shortened to 4,096 characters, or invisible characters removed',
+  'annotations.title': 'the title is a field of its own',
+  tool: 'not offered: only for tasks or apps, or invalid',
+  '_meta.ui.resourceUri': 'rewritten, so that the client can read it through wield',
+};
+
+function npmProgram(name) {
+  const directory = join(CACHE, 'npm', name.replace('/', '+'));
+  if (!existsSync(join(directory, 'node_modules'))) {
+    mkdirSync(directory, { recursive: true });
+    writeFileSync(join(directory, 'package.json'), '{"private":true}\n');
+    const flags = ['--no-audit', '--no-fund', '--ignore-scripts'];
+    execFileSync('npm', ['install', ...flags, name], { cwd: directory, stdio: 'ignore', timeout: 300_000 });
+  }
+  const { bin, version } = JSON.parse(readFileSync(join(directory, 'node_modules', name, 'package.json'), 'utf8'));
+  const file = typeof bin === 'string' ? bin : (bin[name.split('/').at(-1)] ?? Object.values(bin)[0]);
+  return { version, command: process.execPath, args: [join(directory, 'node_modules', name, file)] };
+}
+
+function pypiProgram(name) {
+  const python = join(CACHE, 'py');
+  if (!existsSync(python)) execFileSync('python3', ['-m', 'venv', python]);
+  const command = join(python, 'bin', name);
+  if (!existsSync(command)) execFileSync(join(python, 'bin/pip'), ['install', '-q', name], { stdio: 'ignore' });
+  const shown = String(execFileSync(join(python, 'bin/pip'), ['show', name], { stdio: ['ignore', 'pipe', 'ignore'] }));
+  return { version: /^Version: (.*)$/m.exec(shown)?.[1], command, args: [] };
+}
+
+// What a client sees of a server.
+async function survey(transport, names = (name) => name) {
+  const client = new Client({ name: 'compare', version: '1' });
+  await client.connect(transport, TIMEOUT);
+  const capabilities = client.getServerCapabilities() ?? {};
+  const list = async (method, field) => {
+    const found = [];
+    let cursor;
+    do {
+      const page = await client.request({ method, params: cursor === undefined ? {} : { cursor } }, TIMEOUT);
+      found.push(...page[field]);
+      cursor = page.nextCursor;
+    } while (cursor !== undefined);
+    return found;
+  };
+  const offers = {
+    tool: capabilities.tools === undefined ? [] : await list('tools/list', 'tools'),
+    resource: capabilities.resources === undefined ? [] : await list('resources/list', 'resources'),
+    template: capabilities.resources === undefined ? [] : await list('resources/templates/list', 'resourceTemplates'),
+    prompt: capabilities.prompts === undefined ? [] : await list('prompts/list', 'prompts'),
+  };
+  const call = async (name, input) =>
+    client.callTool({ name: names(name), arguments: input }, undefined, TIMEOUT).catch((error) => error.message);
+  return { client, offers, call, instructions: client.getInstructions() ?? '' };
+}
+
+// Paths of the leaves that differ between two JSON values; arrays are compared whole.
+function differences(direct, through, path = '') {
+  if (isDeepStrictEqual(direct, through)) return [];
+  const isObject = (value) => typeof value === 'object' && value !== null && !Array.isArray(value);
+  if (!isObject(direct) || !isObject(through)) return [path];
+  const keys = new Set([...Object.keys(direct), ...Object.keys(through)]);
+  return [...keys].flatMap((key) => differences(direct[key], through[key], path === '' ? key : `${path}.${key}`));
+}
+
+const KEYS = { tool: 'name', resource: 'uri', template: 'uriTemplate', prompt: 'name' };
+const toThrough = {
+  tool: (name) => `it_${name}`,
+  prompt: (name) => `it_${name}`,
+  resource: (uri) => (uri.startsWith('ui://') ? `ui://it/${uri.slice(5)}` : `mcp://it/${uri}`),
+  template: (uri) => `mcp://it/${uri}`,
+};
+
+// wield adds the name of the server to `_meta`.
+function withoutOrigin({ _meta, ...offer }) {
+  const { 'wield/server': _, ...rest } = _meta ?? {};
+  return Object.keys(rest).length === 0 ? offer : { ...offer, _meta: rest };
+}
+
+function compare(direct, through) {
+  const found = new Map();
+  const add = (path) => found.set(path, (found.get(path) ?? 0) + 1);
+  for (const [kind, key] of Object.entries(KEYS))
+    for (const offer of direct.offers[kind]) {
+      const other = through.offers[kind].find((given) => given[key] === toThrough[kind](offer[key]));
+      if (other === undefined) add(kind);
+      else for (const path of differences(offer, withoutOrigin({ ...other, [key]: offer[key] }))) add(path);
+    }
+  if (!through.instructions.includes(direct.instructions)) add('instructions');
+  return found;
+}
+
+async function examine(entry) {
+  const name = entry.npm ?? entry.pypi;
+  const program = entry.npm === undefined ? pypiProgram(name) : npmProgram(name);
+  const direct = { command: program.command, args: [...program.args, ...(entry.args ?? [])] };
+  const delayed = {
+    command: 'sh',
+    args: ['-c', `sleep ${entry.delay}; exec "$0" "$@"`, direct.command, ...direct.args],
+  };
+  const home = mkdtempSync(join(tmpdir(), 'wield-servers-'));
+  const cwd = join(home, 'work');
+  mkdirSync(join(home, '.agents'));
+  mkdirSync(cwd);
+  const env = { PATH: process.env.PATH, HOME: home, WIELD_HOME: join(home, '.wield') };
+  const server = { ...(entry.delay === undefined ? direct : delayed), cwd };
+  writeFileSync(join(home, '.agents/mcp.json'), JSON.stringify({ mcpServers: { it: server } }));
+  const sides = [];
+  try {
+    sides.push(await survey(new StdioClientTransport({ ...direct, cwd, env, stderr: 'ignore' })));
+    const wield = join(ROOT, 'dist/cli/wield.cjs');
+    execFileSync(process.execPath, [wield, 'mcp', 'refresh', 'it'], { cwd, env, stdio: 'ignore' });
+    const serve = { command: process.execPath, args: [wield, 'serve', '--mode', 'all'], cwd, env, stderr: 'ignore' };
+    sides.push(await survey(new StdioClientTransport(serve), toThrough.tool));
+    const [alone, through] = sides;
+    const found = compare(alone, through);
+    if (entry.call !== undefined) {
+      const [expected, given] = [await alone.call(...entry.call), await through.call(...entry.call)];
+      if (!isDeepStrictEqual(expected.content, given.content)) found.set('result', 1);
+      if (!isDeepStrictEqual(expected.structuredContent, given.structuredContent)) found.set('structuredContent', 1);
+    }
+    return { name, version: program.version, delay: entry.delay, offers: count(alone.offers), found };
+  } finally {
+    for (const { client } of sides) await client.close().catch(() => {});
+    rmSync(home, { recursive: true, force: true, maxRetries: 10, retryDelay: 200 });
+  }
+}
+
+const count = (offers) => Object.entries(offers).map(([kind, list]) => [kind, list.length]);
+const plural = ([kind, number]) => (number === 0 ? [] : [`${number} ${kind}${number === 1 ? '' : 's'}`]);
+
+function toRow({ name, version, delay, offers, found }) {
+  const changed = [...found].map(([path, times]) => `\`${path}\` ${times}`).join(', ');
+  const slow = delay === undefined ? '' : ` (starts after ${delay} s)`;
+  return `| ${name} ${version}${slow} | ${offers.flatMap(plural).join(', ')} | ${changed} |`;
+}
+
+function toPage(results) {
+  const paths = new Set(results.flatMap(({ found }) => [...found.keys()]));
+  const reasons = [...paths].map((path) => `| \`${path}\` | ${REASONS[path] ?? 'a defect'} |`);
+  return [
+    '# Public servers',
+    '',
+    `${results.length} public servers behind wield, compared field by field with a direct client by \`npm run public-servers\`:`,
+    'definitions of tools, resources, templates and prompts, instructions, and results of a call where one is repeatable.',
+    'Names, URIs and `_meta` carry the name of the server.',
+    '',
+    '| server | offers | fields that differ |',
+    '|---|---|---|',
+    ...results.map(toRow),
+    '',
+    '| field | reason |',
+    '|---|---|',
+    ...reasons,
+    '',
+  ].join('\n');
+}
+
+const chosen = process.argv.slice(2);
+const results = [];
+for (const entry of SERVERS) {
+  const name = entry.npm ?? entry.pypi;
+  if (chosen.length > 0 && !chosen.includes(name)) continue;
+  try {
+    const result = await examine(entry);
+    results.push(result);
+    console.log(toRow(result));
+  } catch (error) {
+    console.log(`${name}: not compared: ${error.message}`);
+  }
+}
+if (chosen.length === 0) writeFileSync(join(ROOT, 'docs/reference/public-servers.md'), toPage(results));
