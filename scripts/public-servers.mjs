@@ -16,10 +16,14 @@ const SERVERS = JSON.parse(readFileSync(new URL('public-servers.json', import.me
 const TIMEOUT = { timeout: 90_000 };
 // Reasons for differences, by the field that differs.
 const REASONS = {
-  description: 'shortened to 4,096 characters, or invisible characters removed',
-  'annotations.title': 'the title is a field of its own',
-  tool: 'not offered: only for tasks or apps, or invalid',
-  '_meta.ui.resourceUri': 'rewritten, so that the client can read it through wield',
+  tool: 'only for apps or tasks, so not offered to models',
+  template: 'also a resource with the same URI',
+  title: 'added from `annotations.title`',
+  description: 'cut at 8,000 characters, or added where there is none',
+  '_meta.ui.resourceUri': 'rewritten, so that it can be read through wield',
+  '_meta.ui/resourceUri': 'likewise, in an older spelling',
+  instructions: 'cut at 4,000 characters',
+  result: 'an empty text is omitted, since model APIs reject it',
 };
 
 function npmProgram(name) {
@@ -70,9 +74,11 @@ async function survey(transport, names = (name) => name) {
   return { client, offers, call, instructions: client.getInstructions() ?? '' };
 }
 
+const toComparable = (value) => (typeof value === 'string' ? value.trim() : value);
+
 // Paths of the leaves that differ between two JSON values; arrays are compared whole.
 function differences(direct, through, path = '') {
-  if (isDeepStrictEqual(direct, through)) return [];
+  if (isDeepStrictEqual(toComparable(direct), toComparable(through))) return [];
   const isObject = (value) => typeof value === 'object' && value !== null && !Array.isArray(value);
   if (!isObject(direct) || !isObject(through)) return [path];
   const keys = new Set([...Object.keys(direct), ...Object.keys(through)]);
@@ -102,7 +108,7 @@ function compare(direct, through) {
       if (other === undefined) add(kind);
       else for (const path of differences(offer, withoutOrigin({ ...other, [key]: offer[key] }))) add(path);
     }
-  if (!through.instructions.includes(direct.instructions)) add('instructions');
+  if (!through.instructions.includes(direct.instructions.trim())) add('instructions');
   return found;
 }
 
@@ -142,32 +148,35 @@ async function examine(entry) {
   }
 }
 
-const count = (offers) => Object.entries(offers).map(([kind, list]) => [kind, list.length]);
-const plural = ([kind, number]) => (number === 0 ? [] : [`${number} ${kind}${number === 1 ? '' : 's'}`]);
-
-function toRow({ name, version, delay, offers, found }) {
-  const changed = [...found].map(([path, times]) => `\`${path}\` ${times}`).join(', ');
-  const slow = delay === undefined ? '' : ` (starts after ${delay} s)`;
-  return `| ${name} ${version}${slow} | ${offers.flatMap(plural).join(', ')} | ${changed} |`;
-}
+const count = (offers) => Object.fromEntries(Object.entries(offers).map(([kind, list]) => [kind, list.length]));
+const toLabel = ({ name, version, delay }) =>
+  `${name} ${version}${delay === undefined ? '' : ` (starts after ${delay} s)`}`;
+const toDifferences = ({ found }) => [...found].map(([path, times]) => `\`${path}\` ${times}`).join(', ');
 
 function toPage(results) {
   const paths = new Set(results.flatMap(({ found }) => [...found.keys()]));
   const reasons = [...paths].map((path) => `| \`${path}\` | ${REASONS[path] ?? 'a defect'} |`);
+  const sum = (kind) => results.reduce((total, { offers }) => total + offers[kind], 0);
+  const [same, other] = [
+    results.filter(({ found }) => found.size === 0),
+    results.filter(({ found }) => found.size > 0),
+  ];
   return [
     '# Public servers',
     '',
-    `${results.length} public servers behind wield, compared field by field with a direct client by \`npm run public-servers\`:`,
-    'definitions of tools, resources, templates and prompts, instructions, and results of a call where one is repeatable.',
-    'Names, URIs and `_meta` carry the name of the server.',
+    `${new Set(results.map(({ name }) => name)).size} public servers behind wield, compared field by field with a direct client`,
+    `by \`npm run public-servers\`: ${sum('tool')} tools, ${sum('resource')} resources, ${sum('template')} templates,`,
+    `${sum('prompt')} prompts, instructions, and repeatable results. Names, URIs and \`_meta\` carry the name of the server.`,
     '',
-    '| server | offers | fields that differ |',
-    '|---|---|---|',
-    ...results.map(toRow),
+    '| server | fields that differ |',
+    '|---|---|',
+    ...other.map((result) => `| ${toLabel(result)} | ${toDifferences(result)} |`),
     '',
     '| field | reason |',
     '|---|---|',
     ...reasons,
+    '',
+    `Without differences: ${same.map(toLabel).join(', ')}.`,
     '',
   ].join('\n');
 }
@@ -180,7 +189,7 @@ for (const entry of SERVERS) {
   try {
     const result = await examine(entry);
     results.push(result);
-    console.log(toRow(result));
+    console.log(toLabel(result), JSON.stringify(result.offers), toDifferences(result));
   } catch (error) {
     console.log(`${name}: not compared: ${error.message}`);
   }

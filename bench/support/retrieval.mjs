@@ -5,7 +5,7 @@ import { resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { sized } from './measure.mjs';
 
-const CORPORA =
+export const CORPORA =
   process.env.WIELD_CORPORA ?? resolve(fileURLToPath(new URL('../../..', import.meta.url)), 'shared/corpora');
 const SETS = ['livemcp', 'metatool', 'stabletoolbench'];
 // The set of a quick run, which needs no data.

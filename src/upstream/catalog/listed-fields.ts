@@ -8,7 +8,7 @@ import type { RemoteTool, ServerEntry } from '../../core/upstream.js';
 // Of one field; icons may be embedded.
 const MAX_CHARACTERS = 16 * 1024;
 // Hints that a tool has as traits.
-const HINTS: readonly string[] = ['title', 'readOnlyHint', 'destructiveHint', 'idempotentHint', 'openWorldHint'];
+const HINTS: readonly string[] = ['readOnlyHint', 'destructiveHint', 'idempotentHint', 'openWorldHint'];
 
 /** Returns the fields to pass on; undefined if there are none. */
 export function readListed(

@@ -22,7 +22,7 @@ const OFFERS = {
       description: 'Link to a note.',
       inputSchema: { type: 'object' },
       icons: [{ src: 'https://example.com/i.png' }],
-      annotations: { readOnlyHint: true },
+      annotations: { title: 'Link', readOnlyHint: true },
       _meta: { 'example.com/note': 1, ui: { resourceUri: 'ui://app/page.html' } },
     },
   ],
@@ -97,7 +97,7 @@ for (const protocol of ['older', 'newer'] as const) {
       expect(tools[0]).toMatchObject({
         name: 'far_link',
         icons: OFFERS.tools[0]!.icons,
-        annotations: { readOnlyHint: true },
+        annotations: { title: 'Link', readOnlyHint: true },
         _meta: { 'example.com/note': 1, ui: { resourceUri: 'ui://far/app/page.html' } },
       });
       const result = await client.callTool({ name: 'far_link', arguments: {} });
