@@ -189,7 +189,12 @@ async function answerNewer(lane: Lane, exchange: Exchange, message: RequestMessa
   });
   const parts = await lane.answer(message, peer, running);
   if (parts === undefined) responder.end();
-  else responder.answer(parts);
+  else responder.answer(parts, lacksCapability(message, parts) ? 400 : 200);
+}
+
+function lacksCapability({ id }: RequestMessage, [first]: readonly (string | Buffer)[]): boolean {
+  const start = `{"jsonrpc":"2.0","id":${JSON.stringify(id)},"error":{"code":${ERROR.missingCapability},`;
+  return typeof first === 'string' && first.startsWith(start);
 }
 
 // Whether a message is certainly of the older version; the SDK decides on others.

@@ -39,6 +39,7 @@ export const ERROR = {
   methodNotFound: -32601,
   invalidParams: -32602,
   internal: -32603,
+  missingCapability: -32021,
 } as const;
 
 /** An error response to a request. */

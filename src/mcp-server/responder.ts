@@ -39,14 +39,14 @@ export class Responder {
     if (!this.#isEnded) this.#begin().send(text);
   }
 
-  /** Sends the response to one of the requests. */
-  answer(parts: readonly (string | Buffer)[]): void {
+  /** Sends the response to one of the requests; the status is used unless a stream has begun. */
+  answer(parts: readonly (string | Buffer)[], status = 200): void {
     if (this.#isEnded) return;
     const isLast = --this.#unanswered === 0;
     if (isLast && this.#stream === undefined) {
       this.#isEnded = true;
       clearTimeout(this.#timer);
-      this.#exchange.respond(200, { 'content-type': 'application/json', ...this.#options.headers }, parts);
+      this.#exchange.respond(status, { 'content-type': 'application/json', ...this.#options.headers }, parts);
       return;
     }
     this.#begin().send(parts.join(''));

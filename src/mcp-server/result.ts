@@ -1,9 +1,10 @@
 // Converts a ToolResult to the protocol's CallToolResult, and a non-object output to the form of the older version.
 
+import type { ErrorValue } from '../core/error.js';
 import { isRecord } from '../core/json.js';
 import { formatError } from '../core/model-text.js';
 import { isFailedOutput, type Part, type ToolResult, textPart } from '../core/result.js';
-import type { Params } from './message.js';
+import { ERROR, type Params, RequestError } from './message.js';
 
 export interface CallResult {
   readonly content: readonly Part[];
@@ -64,6 +65,7 @@ export function projectResult(
   isNewer: boolean,
   outputSchema: { readonly [keyword: string]: unknown } | undefined,
 ): CallResult {
+  if (isNewer && result.isError) rejectMissingCapability(result._meta?.['wield/error']);
   const { structuredContent } = result;
   if (structuredContent === undefined) return result;
   const isObject = isRecord(structuredContent);
@@ -114,4 +116,11 @@ function moveReferences(node: unknown, isNameMap: boolean): unknown {
 // References inside a schema with its own base URI do not refer to the root.
 function hasOwnBase({ $id }: Schema): boolean {
   return $id !== undefined && !(typeof $id === 'string' && $id.startsWith('#'));
+}
+
+// SRV-82: in the newer version, a capability that the client lacks is a protocol error.
+function rejectMissingCapability(error: unknown): void {
+  const { data, message } = error as ErrorValue;
+  if (!isRecord(data?.requiredCapabilities)) return;
+  throw new RequestError(ERROR.missingCapability, message, { ...data, 'wield/error': error });
 }

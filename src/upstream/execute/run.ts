@@ -162,8 +162,16 @@ function toOfferParams({ method, remoteTool, input }: RemotePlan): Readonly<Reco
 const NOT_FOUND = [-32002, -32602];
 const OF_RESOURCES: readonly unknown[] = ['resources/read', 'resources/subscribe'];
 
-function refused({ tool, method }: RemotePlan, { message, code }: RemoteError): ToolError {
+function refused({ tool, method }: RemotePlan, { message, code, data }: RemoteError): ToolError {
   const shown = quoteOutside(message, 500);
+  const required = code === MISSING_CAPABILITY && isRecord(data) ? Object.keys(data.requiredCapabilities ?? {}) : [];
+  const known = required.filter((name) => /^[\w./-]{1,60}$/.test(name)).slice(0, 8);
+  if (known.length > 0) {
+    return new ToolError('unavailable', `${tool.name} needs a client with the capability ${known.join(', ')}`, {
+      hint: 'use another tool, or a client that supports it',
+      data: { code, requiredCapabilities: Object.fromEntries(known.map((name) => [name, {}])) },
+    });
+  }
   if (OF_RESOURCES.includes(method) && NOT_FOUND.includes(code)) {
     return new ToolError('not_found', `${tool.name} was not found: ${shown}`, {
       hint: 'list the resources again, and check the URI',
@@ -175,6 +183,9 @@ function refused({ tool, method }: RemotePlan, { message, code }: RemoteError): 
     data: { code },
   });
 }
+
+// The client did not announce what the server needs for the call.
+const MISSING_CAPABILITY = -32021;
 
 // A request that was cut off may have been processed, unlike one that could not be sent.
 const CUT = new Set(['ECONNRESET', 'EPIPE']);

@@ -5,7 +5,8 @@ import { describe, expect } from 'vitest';
 import { connectPerson, connectStdio, type Person } from '../../support/clients.js';
 import { listen, sendJson } from '../../support/http.js';
 import { serveUrl } from '../../support/serve.js';
-import { finding } from '../../support/spec.js';
+import { serveHttp } from '../../support/server.js';
+import { finding, spec } from '../../support/spec.js';
 import { configureServers, protocolServer, said } from '../../support/upstream-servers.js';
 import { createUpstreamWorkspace, remoteTool } from '../../support/upstream-workspace.js';
 import { createWorkspace } from '../../support/workspace.js';
@@ -128,6 +129,53 @@ finding('C7 UPS-80', 'a missing scope is reported with the command that asks for
   });
   expect((await toolbox.call('far_write', {})).error?.code).toBe('unavailable');
   expect(calls).toBe(2);
+});
+
+spec('SRV-82', 'a capability that the client lacks is a protocol error in the newer version', async () => {
+  const data = { requiredCapabilities: { sampling: {} } };
+  const server = await listen(async (request, response) => {
+    let body = '';
+    for await (const chunk of request) body += chunk;
+    const { id, method } = body === '' ? ({} as { id?: number; method?: string }) : JSON.parse(body);
+    const answer = (more: object) => sendJson(response, { jsonrpc: '2.0', id, ...more });
+    const serverInfo = { name: 'far', version: '1' };
+    if (method === 'initialize')
+      return answer({ result: { protocolVersion: '2025-11-25', capabilities: { tools: {} }, serverInfo } });
+    if (method === 'tools/list') return answer({ result: { tools: [remoteTool('sample')] } });
+    if (method === 'tools/call') return answer({ error: { code: -32021, message: 'no sampling', data } });
+    if (id === undefined) return response.writeHead(request.method === 'GET' ? 405 : 202).end();
+    return answer({ error: { code: -32601, message: 'unknown' } });
+  });
+  const workspace = createWorkspace();
+  configureServers(workspace, { far: { url: `${server.origin}/mcp` } });
+  expect(
+    await connectStdio(workspace, 'older').then((client) => client.callTool({ name: 'far_sample' })),
+  ).toMatchObject({
+    isError: true,
+    content: [{ text: expect.stringContaining('far_sample needs a client with the capability sampling') }],
+  });
+  const { url } = await serveHttp(workspace);
+  const version = '2026-07-28';
+  const response = await fetch(url, {
+    method: 'POST',
+    headers: {
+      ...{ 'content-type': 'application/json', accept: 'application/json, text/event-stream' },
+      ...{ 'mcp-protocol-version': version, 'mcp-method': 'tools/call', 'mcp-name': 'far_sample' },
+    },
+    body: JSON.stringify({
+      ...{ jsonrpc: '2.0', id: 1, method: 'tools/call' },
+      params: {
+        name: 'far_sample',
+        arguments: {},
+        _meta: {
+          'io.modelcontextprotocol/protocolVersion': version,
+          'io.modelcontextprotocol/clientCapabilities': {},
+        },
+      },
+    }),
+  });
+  expect(response.status).toBe(400);
+  expect(await response.json()).toMatchObject({ id: 1, error: { code: -32021, data } });
 });
 
 describe('results and tools', () => {
