@@ -156,24 +156,28 @@ spec('SRV-82', 'a capability that the client lacks is a protocol error in the ne
   });
   const { url } = await serveHttp(workspace);
   const version = '2026-07-28';
-  const response = await fetch(url, {
-    method: 'POST',
-    headers: {
-      ...{ 'content-type': 'application/json', accept: 'application/json, text/event-stream' },
-      ...{ 'mcp-protocol-version': version, 'mcp-method': 'tools/call', 'mcp-name': 'far_sample' },
-    },
-    body: JSON.stringify({
-      ...{ jsonrpc: '2.0', id: 1, method: 'tools/call' },
-      params: {
-        name: 'far_sample',
-        arguments: {},
-        _meta: {
-          'io.modelcontextprotocol/protocolVersion': version,
-          'io.modelcontextprotocol/clientCapabilities': {},
-        },
+  const send = () =>
+    fetch(url, {
+      method: 'POST',
+      headers: {
+        ...{ 'content-type': 'application/json', accept: 'application/json, text/event-stream' },
+        ...{ 'mcp-protocol-version': version, 'mcp-method': 'tools/call', 'mcp-name': 'far_sample' },
       },
-    }),
-  });
+      body: JSON.stringify({
+        ...{ jsonrpc: '2.0', id: 1, method: 'tools/call' },
+        params: {
+          name: 'far_sample',
+          arguments: {},
+          _meta: {
+            'io.modelcontextprotocol/protocolVersion': version,
+            'io.modelcontextprotocol/clientCapabilities': {},
+          },
+        },
+      }),
+    });
+  // The first call connects, and may take so long that its response becomes a stream.
+  await (await send()).text();
+  const response = await send();
   expect(response.status).toBe(400);
   expect(await response.json()).toMatchObject({ id: 1, error: { code: -32021, data } });
 });
