@@ -2,7 +2,7 @@
 
 import type { NestedOptions } from '../../core/context.js';
 import { type ErrorValue, isToolError, ToolError, toToolError } from '../../core/error.js';
-import { isRecord, type Json } from '../../core/json.js';
+import { isRecord, type Json, type JsonObject } from '../../core/json.js';
 import { type ToolResult, textOf } from '../../core/result.js';
 import type { Tool } from '../../core/tool.js';
 import { RUN_CODE } from '../../core/view.js';
@@ -31,7 +31,8 @@ const FOUND = 10;
 const MAX_FOUND = 50;
 
 /** Returns the function that makes the calls of a program. */
-export function createCalls(options: CallsOptions) {
+export function createCalls(given: CallsOptions) {
+  const options = { ...given, find: createFind(given) };
   return async (call: EngineCall, perform: PerformOptions): Promise<Outcome | Deferred> => {
     try {
       return await makeCall(call, perform, options);
@@ -41,10 +42,27 @@ export function createCalls(options: CallsOptions) {
   };
 }
 
+/** Returns the tools of the caller; looks again if none of them has the name. */
+type FindTools = (given: string) => Promise<readonly Tool[]>;
+
+// A listing takes longer than most calls, so it is kept while it has the names that the program uses.
+function createFind({ list }: CallsOptions): FindTools {
+  let known: readonly Tool[] = [];
+  return async (given) => {
+    const isKnown = (): boolean => known.some(({ name }) => name === given) || resolveName(given, known) !== given;
+    if (!isKnown()) known = await list(true);
+    // A server that was never asked for its tools may have it.
+    if (!isKnown()) known = await list(false);
+    return known;
+  };
+}
+
+type Calling = CallsOptions & { readonly find: FindTools };
+
 async function makeCall(
   { kind, name, input }: EngineCall,
   { ask, signal, onStart }: PerformOptions,
-  options: CallsOptions,
+  options: Calling,
 ): Promise<Outcome | Deferred> {
   if (kind === 'search') return { value: await search(input, options) };
   let hasStarted = false;
@@ -60,7 +78,7 @@ async function makeCall(
   const target = await toTarget(kind, name, input, options);
   const result = await options.call(target.ref, target.input, nested);
   const { error } = result;
-  if (error === undefined) return toOutcome(result, kind, await isDeclared(target.ref, options));
+  if (error === undefined) return toOutcome(result, kind, isDeclared(target.tool));
   // A call that asked during its run is not repeated.
   if (error.code === 'needs_approval' && !hasStarted)
     return { deferred: new ToolError(error.code, error.message, { hint: error.hint, data: error.data }) };
@@ -68,23 +86,28 @@ async function makeCall(
   return toError(target.ref, { ...error, hint: suggestName(name, await options.list(true)) });
 }
 
-// The output of a program that happens to be JSON is text, unless its tool has an output schema.
-async function isDeclared(ref: string, { list }: CallsOptions): Promise<boolean> {
-  const tool = (await list(true)).find(({ name }) => name === ref);
+// The output of a script that happens to be JSON is text, unless it has an output schema.
+function isDeclared(tool: Tool | undefined): boolean {
   return tool === undefined || tool.output !== undefined || tool.action.kind !== 'process';
 }
 
-async function toTarget(kind: EngineCall['kind'], name: string, input: Json, { list }: CallsOptions) {
-  if (kind === 'page') return { ref: READ_RESULT, input: { ...(input as object), id: name } };
-  if (kind === 'query') return { ref: QUERY_RESULT, input: { ...(input as object), id: name } };
+interface Target {
+  readonly ref: string;
+  readonly input: Json;
+  readonly tool?: Tool | undefined;
+}
+
+async function toTarget(kind: EngineCall['kind'], name: string, input: Json, { find }: Calling): Promise<Target> {
+  const given = isRecord(input) ? (input as JsonObject) : {};
+  if (kind === 'page') return { ref: READ_RESULT, input: { ...given, id: name } };
+  if (kind === 'query') return { ref: QUERY_RESULT, input: { ...given, id: name } };
   if (kind === 'json') return { ref: QUERY_RESULT, input: { id: name, query: '$' } };
   if (name === RUN_CODE) {
     throw new ToolError('invalid_ref', 'a program cannot run programs', { hint: 'call the tools themselves' });
   }
-  const known = resolveName(name, await list(true));
-  // A server that was never asked for its tools may have it.
-  const isKnown = known !== name || (await list(true)).some((tool) => tool.name === name);
-  return { ref: isKnown ? known : resolveName(name, await list(false)), input };
+  const tools = await find(name);
+  const ref = resolveName(name, tools);
+  return { ref, input, tool: tools.find((tool) => tool.name === ref) };
 }
 
 async function search(input: Json, options: CallsOptions): Promise<Json> {
