@@ -88,13 +88,9 @@ export const VERBS: readonly VerbEntry[] = [
   verb('install', 'show-source', 'Show a source', async () => (await import('./verbs/show-source.js')).showSource),
   verb('install', 'uninstall', 'Uninstall items', async () => (await import('./verbs/uninstall.js')).uninstall),
   verb('install', 'upgrade', 'Upgrade installed items', async () => (await import('./verbs/upgrade.js')).upgrade),
+  verb('install', 'outdated', 'List outdated items', async () => (await import('./verbs/outdated.js')).outdated),
   verb('install', 'sync', 'Fetch updates of sources', async () => (await import('./verbs/sync.js')).sync),
-  verb(
-    'install',
-    'adopt',
-    'Move an item of an agent home into a source',
-    async () => (await import('./verbs/adopt.js')).adopt,
-  ),
+  verb('install', 'adopt', 'Move an item into a source', async () => (await import('./verbs/adopt.js')).adopt),
   verb(
     'install',
     'export',

@@ -11,6 +11,8 @@ export interface InstallEnvironment {
   /** Kills hooks if this process is killed. */
   readonly helper: Pick<ProcessHelper, 'start'>;
   readonly paths: InstallPaths;
+  /** Where `wield.lock` is written (INS-30). */
+  readonly lockFile: string;
   /** Agent homes that items are linked into, absolute. */
   readonly homes: readonly string[];
   readonly limits: Settings['limits'];

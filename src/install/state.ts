@@ -55,6 +55,17 @@ export function loadSources({ sourcesFile }: InstallPaths): readonly SourceRecor
   return sources;
 }
 
+/** Adds the ids of the sources that others are nested in. */
+export function withParents(ids: ReadonlySet<string>, sources: readonly SourceRecord[]): ReadonlySet<string> {
+  const all = new Set(ids);
+  // A set also visits what is added meanwhile.
+  for (const id of all) {
+    const parent = sources.find((source) => source.id === id)?.parent;
+    if (parent != null) all.add(parent);
+  }
+  return all;
+}
+
 export function saveSources({ sourcesFile }: InstallPaths, sources: readonly SourceRecord[]): void {
   const document = { version: SOURCES_VERSION, sources };
   writeFileAtomic(sourcesFile, `${JSON.stringify(document, null, 1)}\n`);

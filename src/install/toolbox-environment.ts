@@ -1,11 +1,14 @@
 // The environment of an installation, from a toolbox.
 
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
 import { assertPerson } from '../core/caller.js';
 import type { Settings } from '../core/settings.js';
 import type { Tool } from '../core/tool.js';
 import type { World } from '../core/world.js';
 import type { ProcessHelper } from '../process/helper.js';
 import { agentHomes, type InstallEnvironment, type PinnedItem, pathsOf } from './environment.js';
+import { LOCK_NAME } from './lock-file.js';
 
 /** The parts of a node toolbox that installing reads. */
 export interface ReadableToolbox {
@@ -15,6 +18,7 @@ export interface ReadableToolbox {
     readonly helper: Pick<ProcessHelper, 'start'>;
   };
   readonly state: { configuration(): { readonly settings: Settings } };
+  readonly workspace?: { readonly workdir: string };
 }
 
 /** The parts of a node toolbox that installing uses. */
@@ -51,9 +55,19 @@ export function toReadOnlyEnvironment(toolbox: ReadableToolbox, own: Partial<Own
   };
 }
 
-function readFields({ machine: { world, wieldHome, helper }, state }: ReadableToolbox) {
+function readFields({ machine: { world, wieldHome, helper }, state, workspace }: ReadableToolbox) {
   const { limits, homes, sandbox } = state.configuration().settings;
-  return { world, helper, paths: pathsOf(wieldHome), homes: agentHomes(homes, world), limits, sandbox };
+  const isProject = workspace !== undefined && existsSync(join(workspace.workdir, 'wield.toml'));
+  const lockFile = join(isProject ? workspace.workdir : wieldHome, LOCK_NAME);
+  return {
+    lockFile,
+    world,
+    helper,
+    paths: pathsOf(wieldHome),
+    homes: agentHomes(homes, world),
+    limits,
+    sandbox,
+  };
 }
 
 export async function pinTools(toolbox: InstallingToolbox, items: readonly PinnedItem[]): Promise<void> {

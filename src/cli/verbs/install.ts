@@ -1,10 +1,13 @@
 // `wield install`: installs items with their dependencies.
 
+import { count, sanitize } from '../../core/text.js';
 import { acceptModified } from '../../install/apply/accept.js';
 import { applyPlan, previewPlan } from '../../install/apply/apply.js';
 import type { InstallEnvironment } from '../../install/environment.js';
+import { installFrozen } from '../../install/frozen.js';
 import { assertSources, loadInventory } from '../../install/inventory.js';
 import { toAppliedJson, toInstalledJson, toPlannedJson, toRefusedJson } from '../../install/json.js';
+import { findLock } from '../../install/lock-file.js';
 import { planInstall } from '../../install/plan/plans.js';
 import { isGlobRef, selectInstalled } from '../../install/plan/select.js';
 import { findSource } from '../../install/sources/load.js';
@@ -24,7 +27,7 @@ import { option, toggle, usageError, type Verb, type VerbCall } from '../verb.js
 
 export const install: Verb = {
   name: 'install',
-  usage: 'install <item…> [--all] [--source ID] [--accept] [--dry-run] [--yes]',
+  usage: 'install <item…> [--all] [--source ID] [--accept] [--frozen] [--dry-run] [--yes]',
   summary: 'Install items of the added sources with their dependencies.',
   examples: [
     'wield install acme:scan',
@@ -35,12 +38,14 @@ export const install: Verb = {
     all: toggle('Install all items of the sources'),
     source: option('ID', 'Only items of this source', { repeats: true }),
     accept: toggle('Accept local changes'),
+    frozen: toggle('Install exactly what wield.lock describes, or nothing'),
     ...APPLY_FLAGS,
   },
   positionals: Number.POSITIVE_INFINITY,
   async run(call) {
     const { flags, positionals, terminal, json } = call;
     const all = flags.has('all');
+    if (flags.has('frozen')) return frozen(call);
     if (positionals.length === 0 && !all)
       throw usageError(
         'missing item; usage: wield install <item…>',
@@ -76,6 +81,27 @@ export const install: Verb = {
     });
   },
 };
+
+async function frozen(call: VerbCall): Promise<number> {
+  const { flags, positionals, terminal, json } = call;
+  if (positionals.length > 0 || flags.has('all') || flags.has('accept') || flags.has('dry-run'))
+    throw usageError('--frozen installs the whole lock', 'omit items and other flags: wield install --frozen');
+  const { workdir } = call.toolbox().workspace;
+  return withInstalling(call, async (environment) => {
+    const file = findLock(workdir, environment.lockFile);
+    const { plan, applied, inventory } = await installFrozen(file, flags.has('force'), environment);
+    const removed = plan.removed.map(toInstalledJson);
+    if (json) {
+      const unchanged = plan.unchanged.map(toPlannedJson);
+      printJson(terminal, { ok: true, lock: file, items: applied.map(toAppliedJson), unchanged, removed });
+    } else {
+      printApplied(terminal, applied, inventory);
+      for (const { kind, effective } of removed) terminal.out(`  removed    ${kind} ${sanitize(effective)}\n`);
+      terminal.out(`  ${count(applied.length + plan.unchanged.length, 'item')} as in ${sanitize(file)}\n`);
+    }
+    return 0;
+  });
+}
 
 async function accept({ positionals, json, terminal }: VerbCall, environment: InstallEnvironment): Promise<number> {
   const items = await acceptModified(selectInstalled(positionals, loadInstalled(environment.paths)), environment);

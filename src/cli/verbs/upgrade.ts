@@ -11,7 +11,7 @@ import { addNested } from '../../install/sources/add-nested.js';
 import { treeOf } from '../../install/sources/clones.js';
 import { syncSource } from '../../install/sources/fetch.js';
 import { scanRecord } from '../../install/sources/load.js';
-import { loadInstalled, loadSources } from '../../install/state.js';
+import { loadInstalled, loadSources, withParents } from '../../install/state.js';
 import { consent } from '../consent.js';
 import {
   APPLY_FLAGS,
@@ -75,9 +75,8 @@ export const upgrade: Verb = {
 // Fetches the sources of installed items, and those that they are nested in: a marketplace can list another commit.
 async function syncUsed(environment: InstallEnvironment, accept: boolean): Promise<void> {
   const { paths } = environment;
-  const used = new Set(loadInstalled(paths).items.map(({ source }) => source));
   const records = loadSources(paths);
-  for (const { id, parent } of [...records].reverse()) if (used.has(id) && parent !== null) used.add(parent);
+  const used = withParents(new Set(loadInstalled(paths).items.map(({ source }) => source)), records);
   for (const { id } of records) {
     const record = loadSources(paths).find((one) => one.id === id);
     if (record === undefined || !used.has(id)) continue;

@@ -5,6 +5,7 @@ import { hashTree } from '../../files/tree.js';
 import type { InstallEnvironment } from '../environment.js';
 import type { InstalledItem } from '../manifest/installed.js';
 import { itemKey } from '../manifest/item-name.js';
+import { portableHash } from '../portable-hash.js';
 import { loadInstalled } from '../state.js';
 import { commit } from './commit.js';
 import { createTransactionId } from './objects.js';
@@ -14,12 +15,19 @@ export async function acceptModified(
   chosen: readonly InstalledItem[],
   environment: InstallEnvironment,
 ): Promise<InstalledItem[]> {
-  const { paths } = environment;
+  const { paths, world } = environment;
+  const hashesOf = (object: string, { portable, installedHash }: InstalledItem) => ({
+    installedHash: hashTree(object),
+    portable: {
+      installed: portable?.installed ?? installedHash,
+      built: portableHash(object, { store: paths.store, home: world.home }),
+    },
+  });
   const { items, made } = loadInstalled(paths);
   const pinned = chosen.map(itemKey);
   const isChosen = (item: InstalledItem): boolean => pinned.includes(itemKey(item));
   const accepted = items.map((item) =>
-    isChosen(item) ? { ...item, installedHash: hashTree(join(paths.objects, item.object)) } : item,
+    isChosen(item) ? { ...item, ...hashesOf(join(paths.objects, item.object), item) } : item,
   );
   await commit({
     environment,

@@ -12,6 +12,7 @@ import { itemKey } from '../manifest/item-name.js';
 import type { PlannedItem } from '../plan/change-of.js';
 import { uninstallHook } from '../plan/hooks.js';
 import type { InstallPlan } from '../plan/plans.js';
+import { portableHash } from '../portable-hash.js';
 import { runHook } from '../run-hook.js';
 import { findAsides, toChanges, toRemoval } from './changes.js';
 import { commit } from './commit.js';
@@ -26,18 +27,23 @@ export function previewPlan({ planned }: InstallPlan, inventory: Inventory): App
     return planned.map((one, at) => {
       const directory = join(transaction.staging, String(at));
       const files = writeAndDiff(one, directory, inventory);
-      return { planned: one, files, installedHash: hashTree(directory), build: 'none' };
+      const portable = { installed: portableHash(directory, inventory.rendering), built: null };
+      return { planned: one, files, installedHash: hashTree(directory), build: 'none', portable };
     });
   } finally {
     endTransaction(transaction, paths);
   }
 }
 
-/** Applies a plan and pins its tools (POL-21). `force` discards local changes, and moves aside files at the paths of links. */
+/**
+ * Applies a plan and pins its tools (POL-21). `force` discards local changes, and moves aside files at the paths of
+ * links. `check` sees what was staged, and again what install hooks changed; if it throws, nothing is changed.
+ */
 export async function applyPlan(
   plan: InstallPlan,
   force: boolean,
   inventory: Inventory,
+  check: (items: readonly AppliedItem[]) => void = () => {},
 ): Promise<readonly AppliedItem[]> {
   const { planned, removed, hooks } = plan;
   if (planned.length === 0 && removed.length === 0) return [];
@@ -54,6 +60,9 @@ export async function applyPlan(
   const transaction = beginTransaction(paths);
   try {
     const staged = await stageAll(planned, transaction.staging, findHook, inventory);
+    const hasHook = ({ planned: { item, effective } }: StagedItem): boolean =>
+      findHook(item.kind, effective, 'install') !== undefined;
+    check(staged.filter((one) => !hasHook(one)));
     // Before any change: a failing hook leaves everything in place.
     for (const item of removed) {
       const hook = findHook(item.kind, item.effective, 'uninstall');
@@ -63,7 +72,7 @@ export async function applyPlan(
     }
     const goneKeys = new Set([...removed.map(itemKey), ...planned.map(({ key }) => key)]);
     const kept = installed.items.filter((item) => !goneKeys.has(itemKey(item)));
-    const hashesAfterHook = new Map<string, string>();
+    const afterHook = new Map<string, Pick<StagedItem, 'installedHash' | 'portable'>>();
     await commit({
       environment,
       transaction,
@@ -74,16 +83,19 @@ export async function applyPlan(
       staged,
       pinned: staged.map(({ planned: { key } }) => key),
       beforeRecord: async () => {
-        for (const { planned: one, object } of staged) {
+        for (const { planned: one, object, portable } of staged) {
           const hook = findHook(one.item.kind, one.effective, 'install');
           if (hook === undefined) continue;
           await runHook(hook, one.store, environment);
-          hashesAfterHook.set(object, hashTree(join(paths.objects, object)));
+          const directory = join(paths.objects, object);
+          const built = portableHash(directory, inventory.rendering);
+          afterHook.set(object, { installedHash: hashTree(directory), portable: { ...portable, built } });
         }
+        check(staged.filter(hasHook).map((one) => ({ ...one, ...afterHook.get(one.object) })));
       },
       next: (made) => {
         const now = new Date(environment.world.now()).toISOString();
-        const items = [...kept, ...staged.map((one) => toInstalled(one, hashesAfterHook.get(one.object), now))];
+        const items = [...kept, ...staged.map((one) => toInstalled({ ...one, ...afterHook.get(one.object) }, now))];
         const directories = [...new Set([...installed.made, ...made])];
         return { items, made: items.length > 0 ? directories : removeEmpty(directories) };
       },
@@ -124,11 +136,7 @@ function assertUnmodified(planned: readonly PlannedItem[], paths: InstallPaths):
   }
 }
 
-function toInstalled(
-  { planned, installedHash, build, object }: StagedItem,
-  hashAfterHook: string | undefined,
-  since: string,
-): InstalledItem {
+function toInstalled({ planned, installedHash, portable, build, object }: StagedItem, since: string): InstalledItem {
   const { source, item, effective, store, links, form } = planned;
   return {
     source: source.record.id,
@@ -142,7 +150,8 @@ function toInstalled(
     links: links.map(({ path }) => path),
     sourceHash: form.hash,
     contentHash: form.contentHash,
-    installedHash: hashAfterHook ?? installedHash,
+    installedHash,
+    portable,
     commit: source.record.commit,
     bin: item.bin,
     build,

@@ -44,6 +44,7 @@ export async function commit(options: CommitOptions): Promise<void> {
     objects: staged.map(({ object }) => object),
     made: [...new Set(made)],
     pinned,
+    lockFile: environment.lockFile,
   };
   writeJournal(journal, paths);
   try {

@@ -11,6 +11,7 @@ import { toFileError } from '../../files/state.js';
 import { writeFileAtomic } from '../../files/write.js';
 import { isOccupied, type Link, namesIn, putLink, removeEmpty, removeLink, TEMPORARY_LINK } from '../directory.js';
 import type { InstallEnvironment, InstallPaths } from '../environment.js';
+import { LOCK_NAME, writeLock } from '../lock-file.js';
 import { itemKey } from '../manifest/item-name.js';
 import { writeServers } from '../servers.js';
 import { loadInstalled } from '../state.js';
@@ -37,6 +38,8 @@ export interface Journal {
   readonly made: readonly string[];
   /** Keys of the items whose tools are pinned at the end; absent in journals of older versions. */
   readonly pinned?: readonly string[];
+  /** Where the lock is written at the end. */
+  readonly lockFile?: string;
 }
 
 export function writeJournal(journal: Journal, paths: InstallPaths): void {
@@ -76,9 +79,16 @@ function removeTemporaryLinks(directories: readonly string[]): void {
       if (name.startsWith(TEMPORARY_LINK)) rmSync(join(directory, name), { force: true });
 }
 
-/** Writes what follows from a change whose items are recorded: pins of its tools, and servers. Can be repeated. */
-export async function finishRecorded({ pinned = [] }: Journal, { paths, pinTools }: InstallEnvironment): Promise<void> {
+/** Writes what follows from a change whose items are recorded: servers, the lock, pins of its tools. Can be repeated. */
+export async function finishRecorded(
+  { pinned = [], lockFile }: Journal,
+  environment: InstallEnvironment,
+): Promise<void> {
+  const { paths, pinTools } = environment;
   writeServers(paths);
+  // The lock of WIELD_HOME is always current; that of a project is as of the last change made there.
+  for (const file of new Set([join(dirname(paths.store), LOCK_NAME), lockFile ?? environment.lockFile]))
+    writeLock(environment, file);
   await pinTools(loadInstalled(paths).items.filter((item) => pinned.includes(itemKey(item))));
 }
 

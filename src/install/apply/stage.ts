@@ -10,9 +10,10 @@ import { makeDirectory } from '../../files/make-directory.js';
 import { createTreeHash, hashTree, listTree, readTreeFile, writeTreeFile } from '../../files/tree.js';
 import type { Hook } from '../environment.js';
 import type { Inventory } from '../inventory.js';
-import type { InstalledItem } from '../manifest/installed.js';
+import type { InstalledItem, PortableHashes } from '../manifest/installed.js';
 import { effectiveName, type ItemKind } from '../manifest/item-name.js';
 import type { PlannedItem } from '../plan/change-of.js';
+import { portableHash } from '../portable-hash.js';
 import { runHook } from '../run-hook.js';
 import { expandFile, readItemFile, rootOf } from '../tokens/source-form.js';
 import type { Rendering } from '../tokens/targets.js';
@@ -23,6 +24,7 @@ export interface AppliedItem {
   readonly files: readonly FileChange[];
   readonly installedHash: string;
   readonly build: InstalledItem['build'];
+  readonly portable: PortableHashes;
 }
 
 export interface StagedItem extends AppliedItem {
@@ -63,13 +65,15 @@ async function stage(
   const { environment } = inventory;
   const { item, source } = planned;
   const files = writeAndDiff(planned, directory, inventory);
+  const installed = portableHash(directory, inventory.rendering);
   if (hook) await runHook(hook, directory, environment);
   const build = item.build === null ? 'none' : hook ? 'built' : 'skipped';
   if (build !== 'skipped') assertBin(planned, directory);
   const installedHash = hashTree(directory);
+  const portable = { installed, built: hook ? portableHash(directory, inventory.rendering) : null };
   const identity = [source.record.location, item.kind, effectiveName(item.plugin, item.name)];
   const object = objectName(environment.paths, identity, installedHash);
-  return { planned, files, installedHash, build, directory, object };
+  return { planned, files, installedHash, build, portable, directory, object };
 }
 
 /** Writes the installed form and compares it with the installed files. */

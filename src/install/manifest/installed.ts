@@ -12,6 +12,13 @@ export interface ResolvedReference {
   readonly value: string | null;
 }
 
+export interface PortableHashes {
+  /** Before a build. */
+  readonly installed: string;
+  /** After build and install hooks; null if none ran. */
+  readonly built: string | null;
+}
+
 export interface InstalledItem {
   /** The id of the source; part of the item's identity with kind and name. */
   readonly source: string;
@@ -33,6 +40,8 @@ export interface InstalledItem {
   readonly contentHash?: string;
   /** Hash of the installed form, build results included. */
   readonly installedHash: string;
+  /** Hashes for the lock, independent of the place of the store; absent in records of older versions. */
+  readonly portable?: PortableHashes;
   readonly commit: string | null;
   /** The entrypoint, relative to the object; null if the tool has none. */
   readonly bin: string | null;

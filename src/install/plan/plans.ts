@@ -64,7 +64,11 @@ interface PlanParts {
   readonly refused?: readonly RefusedItem[];
 }
 
-function toPlan({ items = [], removed = [], kept = [], refused = [] }: PlanParts, inventory: Inventory): InstallPlan {
+/** Divides items into those that change and the others, and lists their hooks. */
+export function toPlan(
+  { items = [], removed = [], kept = [], refused = [] }: PlanParts,
+  inventory: Inventory,
+): InstallPlan {
   const planned = items.filter(({ change }) => change !== 'unchanged');
   return {
     planned,

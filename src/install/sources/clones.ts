@@ -43,16 +43,18 @@ function directoryOf({ kind, directory, location, id }: SourceRecord): string {
 
 /** Removes clones and commits that no source uses: old commits, and those of an interrupted fetch (F29). */
 export function removeUnusedClones({ sources }: InstallPaths, records: readonly SourceRecord[]): void {
-  const used = new Map(
-    records.flatMap((record) => (versionOf(record) === null ? [] : [[directoryOf(record), versionOf(record)]])),
-  );
+  const used = new Map<string, string[]>();
+  for (const record of records) {
+    const version = versionOf(record);
+    if (version !== null) used.set(directoryOf(record), [...(used.get(directoryOf(record)) ?? []), version]);
+  }
   for (const name of namesIn(sources)) {
-    const version = used.get(name);
+    const versions = used.get(name) ?? [];
     // A git that was just killed may still write files.
     if (!used.has(name)) rmSync(join(sources, name), { recursive: true, force: true, maxRetries: 10, retryDelay: 20 });
     else
       for (const tree of namesIn(join(sources, name, 'trees')))
-        if (tree !== version && tree !== `${version}.files`)
+        if (!versions.some((version) => tree === version || tree === `${version}.files`))
           rmSync(join(sources, name, 'trees', tree), { recursive: true, force: true });
   }
   removeEmpty([sources]);

@@ -122,11 +122,15 @@ async function runSourceHooks(
   return { ...(copied ? kept : record), hooks: hooksState };
 }
 
-/** Saves the registered sources, and removes clones that they do not use. */
-export function saveAll(records: readonly SourceRecord[], { paths }: InstallEnvironment): void {
+/** Saves the registered sources, and removes clones that neither they nor `also` use. */
+export function saveAll(
+  records: readonly SourceRecord[],
+  { paths }: InstallEnvironment,
+  also: readonly { readonly record: SourceRecord }[] = [],
+): void {
   if (records.length > 0) saveSources(paths, records);
   else rmSync(paths.sourcesFile, { force: true });
-  removeUnusedClones(paths, records);
+  removeUnusedClones(paths, [...records, ...also.map(({ record }) => record)]);
 }
 
 export interface SyncedSource extends FetchedSource {

@@ -1,0 +1,159 @@
+// `install --frozen`: installs exactly what a lock describes, or nothing.
+
+import { join } from 'node:path';
+import { ToolError } from '../core/error.js';
+import { applyPlan } from './apply/apply.js';
+import type { AppliedItem } from './apply/stage.js';
+import type { InstallEnvironment } from './environment.js';
+import type { Inventory } from './inventory.js';
+import { loadInventory } from './inventory.js';
+import { type LockedItem, type LockedSource, readLock } from './lock-file.js';
+import type { InstalledItem } from './manifest/installed.js';
+import { itemKey } from './manifest/item-name.js';
+import { planItems } from './plan/plan-items.js';
+import { type InstallPlan, toPlan } from './plan/plans.js';
+import { portableHash } from './portable-hash.js';
+import { cloneDirectory } from './sources/clones.js';
+import { fetchSource, saveAll } from './sources/fetch.js';
+import { type AvailableItem, type LoadedSource, loadSourceTrees } from './sources/load.js';
+import { loadSources, type SourceRecord } from './state.js';
+
+export interface FrozenOutcome {
+  readonly plan: InstallPlan;
+  readonly applied: readonly AppliedItem[];
+  readonly inventory: Inventory;
+}
+
+/** Throws `integrity` with every difference; then nothing is changed (INS-30). */
+export async function installFrozen(
+  file: string,
+  force: boolean,
+  environment: InstallEnvironment,
+): Promise<FrozenOutcome> {
+  const locked = readLock(file);
+  const before = loadSources(environment.paths);
+  const differences: string[] = [];
+  try {
+    const sources: LoadedSource[] = [];
+    const records: SourceRecord[] = [];
+    for (const source of locked) {
+      const record = toRecord(source, before, environment);
+      // Items of one source can be from different commits.
+      const commits = new Set([source.commit, ...source.items.map(({ commit }) => commit)]);
+      for (const commit of source.kind === 'git' ? commits : [null]) {
+        const fetched = await fetchLocked({ ...record, commit }, environment);
+        sources.push(...loadSourceTrees([fetched], environment));
+        if (source.kind === 'local' || commit === source.commit) records.push({ ...fetched, pin: source.pin });
+      }
+    }
+    const inventory: Inventory = { ...loadInventory(environment), sources };
+    const wanted = locked.flatMap((source) => source.items.map((item) => ({ source, item })));
+    const found = wanted.flatMap(({ source, item }) => findLocked(source, item, sources) ?? missing(item, differences));
+    const plan = planLocked(found, wanted, inventory, differences);
+    if (differences.length > 0) throw differs(file, differences);
+    saveAll([...before.filter(({ id }) => !records.some((one) => one.id === id)), ...records], environment, sources);
+    const applied = await applyPlan(plan, force, inventory, (items) => assertHashes(items, wanted, file));
+    saveAll(loadSources(environment.paths), environment);
+    return { plan, applied, inventory };
+  } catch (error) {
+    saveAll(before, environment);
+    throw error;
+  }
+}
+
+function differs(file: string, differences: readonly string[]): ToolError {
+  return new ToolError('integrity', `nothing was changed: differs from ${file}: ${differences.join('; ')}`, {
+    hint: 'find out why the sources changed; wield upgrade and a new lock accept it',
+    data: { differences },
+  });
+}
+
+function missing({ kind, effective }: LockedItem, differences: string[]): [] {
+  differences.push(`${kind} ${effective}: not in its source`);
+  return [];
+}
+
+function toRecord(source: LockedSource, known: readonly SourceRecord[], { world }: InstallEnvironment): SourceRecord {
+  const { items: _, ...fields } = source;
+  const same = known.find(({ id }) => id === source.id);
+  if (same !== undefined && same.location !== source.location)
+    throw new ToolError('conflict', `the source ${source.id} is registered with another location: ${same.location}`, {
+      hint: `remove it first: wield remove-source ${source.id}`,
+    });
+  const { kind, location, id } = source;
+  return {
+    ...fields,
+    directory: kind === 'git' ? (same?.directory ?? cloneDirectory({ kind, location, name: id })) : null,
+    ref: same?.ref ?? null,
+    hooks: same?.commit === source.commit ? (same?.hooks ?? 'none') : 'none',
+    snapshot: same?.snapshot ?? null,
+    since: same?.since ?? new Date(world.now()).toISOString(),
+  };
+}
+
+// The commit is the pin while it is fetched, so that another one is refused.
+async function fetchLocked(record: SourceRecord, environment: InstallEnvironment): Promise<SourceRecord> {
+  const pin = record.commit === null ? null : ({ to: 'commit', name: record.commit } as const);
+  const { record: fetched } = await fetchSource({ ...record, pin, pinGiven: true }, record, environment);
+  return { ...fetched, pinGiven: record.pinGiven, ref: record.ref ?? fetched.ref };
+}
+
+function findLocked(
+  source: LockedSource,
+  item: LockedItem,
+  sources: readonly LoadedSource[],
+): AvailableItem[] | undefined {
+  const loaded = sources.find(
+    ({ record }) => record.id === source.id && (source.kind === 'local' || record.commit === item.commit),
+  );
+  const found = loaded?.scan.items.find(
+    ({ kind, name, plugin }) => kind === item.kind && name === item.name && plugin === item.plugin,
+  );
+  return loaded === undefined || found === undefined ? undefined : [{ source: loaded, item: found }];
+}
+
+type Wanted = readonly { readonly source: LockedSource; readonly item: LockedItem }[];
+
+function byKey(wanted: Wanted): Map<string, LockedItem> {
+  return new Map(wanted.map(({ source, item }) => [itemKey({ ...item, source: source.id }), item]));
+}
+
+// Compares what would be installed with the lock, and removes what its sources have besides.
+function planLocked(
+  found: readonly AvailableItem[],
+  wanted: Wanted,
+  inventory: Inventory,
+  differences: string[],
+): InstallPlan {
+  const expected = byKey(wanted);
+  const items = planItems(found, inventory);
+  const { paths } = inventory.environment;
+  for (const { key, form, effective, item, change, existing } of items) {
+    const locked = expected.get(key);
+    const name = `${item.kind} ${effective}`;
+    if (locked === undefined) differences.push(`${name}: not in the lock, but needed`);
+    else if (locked.effective !== effective)
+      differences.push(`${item.kind} ${locked.effective}: now named ${effective}`);
+    else if (locked.sourceHash !== form.hash) differences.push(`${name}: the source differs`);
+    else if (change === 'unchanged' && existing !== undefined) {
+      const hash = portableHash(join(paths.objects, existing.object), inventory.rendering);
+      if (hash !== (locked.builtHash ?? locked.installedHash)) differences.push(`${name}: modified locally`);
+    }
+  }
+  const ids = new Set(wanted.map(({ source }) => source.id));
+  const isExtra = (item: InstalledItem): boolean => ids.has(item.source) && !expected.has(itemKey(item));
+  return toPlan({ items, removed: inventory.installed.items.filter(isExtra) }, inventory);
+}
+
+// Before anything is changed, and again after install hooks.
+function assertHashes(items: readonly AppliedItem[], wanted: Wanted, file: string): void {
+  const expected = byKey(wanted);
+  const wrong = items.flatMap(({ planned, portable }) => {
+    const { installedHash, builtHash } = expected.get(planned.key)!;
+    if (portable.installed !== installedHash) return [`${planned.item.kind} ${planned.effective}: the files differ`];
+    if (portable.built === builtHash) return [];
+    const why = portable.built === null ? 'its hooks did not run; pass --run-hooks' : 'its build differs';
+    return [`${planned.item.kind} ${planned.effective}: ${why}`];
+  });
+  if (wrong.length > 0) throw differs(file, wrong);
+}

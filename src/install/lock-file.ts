@@ -1,0 +1,155 @@
+// `wield.lock`: the sources and hashes of everything that is installed, in a form that another machine can reproduce.
+
+import { existsSync, rmSync } from 'node:fs';
+import { dirname, join, relative, resolve } from 'node:path';
+import { ToolError } from '../core/error.js';
+import { isRecord } from '../core/json.js';
+import { compareText } from '../core/text.js';
+import { readTextFile } from '../files/read.js';
+import { isWithin, realPath } from '../files/within.js';
+import { writeFileAtomic } from '../files/write.js';
+import type { InstallEnvironment } from './environment.js';
+import { type InstalledItem, parseState } from './manifest/installed.js';
+import { type ItemKind, isItemKind } from './manifest/item-name.js';
+import { loadInstalled, loadSources, type SourceRecord, withParents } from './state.js';
+
+export interface LockedItem {
+  readonly kind: ItemKind;
+  readonly name: string;
+  readonly plugin: string | null;
+  readonly effective: string;
+  readonly commit: string | null;
+  readonly sourceHash: string;
+  /** Of the installed files before a build, wherever the store is. */
+  readonly installedHash: string;
+  /** After build and install hooks; null without any. */
+  readonly builtHash: string | null;
+}
+
+/** What a source needs to be registered again. */
+export interface LockedSource
+  extends Pick<
+    SourceRecord,
+    | 'id'
+    | 'kind'
+    | 'location'
+    | 'prefix'
+    | 'prefixGiven'
+    | 'roots'
+    | 'addRoots'
+    | 'adoption'
+    | 'pin'
+    | 'pinGiven'
+    | 'parent'
+    | 'hooks'
+  > {
+  readonly commit: string | null;
+  readonly items: readonly LockedItem[];
+}
+
+const VERSION = 1;
+const MAX_BYTES = 64 * 1024 * 1024;
+export const LOCK_NAME = 'wield.lock';
+
+/** Writes the lock of what is installed now; removes it with the last item. Only a change is written. */
+export function writeLock({ paths, report }: InstallEnvironment, file: string): void {
+  try {
+    const sources = toLocked(file, loadInstalled(paths).items, loadSources(paths));
+    if (sources.every(({ items }) => items.length === 0)) {
+      rmSync(file, { force: true });
+      return;
+    }
+    const text = format(sources);
+    if (!existsSync(file) || readTextFile(file, MAX_BYTES) !== text) writeFileAtomic(file, text, { mode: 0o644 });
+  } catch (error) {
+    // The change itself is recorded: a checkout that cannot be written does not undo it.
+    report({ kind: 'warning', text: `could not write ${file}: ${(error as Error).message}` });
+  }
+}
+
+/** Reads a lock. Throws `not_found`, or `io` if it is not valid. */
+export function readLock(file: string): readonly LockedSource[] {
+  const text = readTextFile(file, MAX_BYTES);
+  if (text === undefined)
+    throw new ToolError('not_found', `${LOCK_NAME} not found: ${file}`, { hint: 'installing something writes it' });
+  const { sources } = parseState(text, file, VERSION);
+  if (Array.isArray(sources) && sources.every(isLocked))
+    return sources.map((source) =>
+      source.kind === 'local' ? { ...source, location: resolve(dirname(file), source.location) } : source,
+    );
+  throw new ToolError('io', `${file} is not a valid lock`, { hint: 'restore it from version control' });
+}
+
+/** Returns the lock of a directory if it has one, else the one that is written. */
+export function findLock(workdir: string | undefined, lockFile: string): string {
+  const own = workdir === undefined ? undefined : join(workdir, LOCK_NAME);
+  return own !== undefined && existsSync(own) ? own : lockFile;
+}
+
+function toLocked(
+  file: string,
+  items: readonly InstalledItem[],
+  records: readonly SourceRecord[],
+): readonly LockedSource[] {
+  const used = withParents(new Set(items.map(({ source }) => source)), records);
+  const chosen = records.filter(({ id }) => used.has(id)).sort((a, b) => compareText(a.id, b.id));
+  return chosen.map((record) => {
+    const { id, kind, location, prefix, prefixGiven, roots, addRoots = [], adoption = null, pin, pinGiven } = record;
+    const own = items.filter(({ source }) => source === id).map(toLockedItem);
+    own.sort((a, b) => compareText(a.kind, b.kind) || compareText(a.effective, b.effective));
+    return {
+      id,
+      kind,
+      location: kind === 'local' ? relativeTo(dirname(file), location) : location,
+      commit: record.commit,
+      prefix,
+      prefixGiven,
+      roots,
+      addRoots,
+      adoption,
+      pin,
+      pinGiven,
+      parent: record.parent,
+      hooks: record.hooks,
+      items: own,
+    };
+  });
+}
+
+// A directory next to the lock moves with it; any other one stays where it is.
+function relativeTo(directory: string, location: string): string {
+  const root = realPath(directory) ?? directory;
+  return isWithin(root, location) ? relative(root, location) || '.' : location;
+}
+
+function toLockedItem(item: InstalledItem): LockedItem {
+  const { kind, name, plugin = null, effective, commit, sourceHash, installedHash, portable } = item;
+  const { installed = installedHash, built = null } = portable ?? {};
+  return { kind, name, plugin, effective, commit, sourceHash, installedHash: installed, builtHash: built };
+}
+
+// One line per item, so that a change is a line in a diff.
+function format(sources: readonly LockedSource[]): string {
+  const blocks = sources.map(({ items, ...source }) => {
+    const head = JSON.stringify(source, null, 2).slice(0, -2).replaceAll('\n', '\n    ');
+    const lines = items.map((item) => `        ${JSON.stringify(item)}`).join(',\n');
+    return `    ${head},\n      "items": [${lines === '' ? '' : `\n${lines}\n      `}]\n    }`;
+  });
+  return `{\n  "version": ${VERSION},\n  "sources": [\n${blocks.join(',\n')}\n  ]\n}\n`;
+}
+
+function isLocked(value: unknown): value is LockedSource {
+  return (
+    isRecord(value) &&
+    typeof value.id === 'string' &&
+    typeof value.location === 'string' &&
+    (value.kind === 'git' || value.kind === 'local') &&
+    Array.isArray(value.items) &&
+    value.items.every(
+      (item) =>
+        isRecord(item) &&
+        isItemKind(item.kind) &&
+        ['name', 'effective', 'sourceHash', 'installedHash'].every((key) => typeof item[key] === 'string'),
+    )
+  );
+}

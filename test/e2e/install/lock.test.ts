@@ -1,0 +1,300 @@
+// wield.lock: what it contains, reproducing it elsewhere, every difference, and what is outdated.
+
+import {
+  chmodSync,
+  cpSync,
+  existsSync,
+  mkdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect } from 'vitest';
+import { createInstallWorkspace, type InstallWorkspace, WORKED, writeFiles } from '../../support/install.js';
+import { ALPHA, skill } from '../../support/plugins.js';
+import { spec } from '../../support/spec.js';
+
+const HASH = expect.stringMatching(/^[0-9a-f]{64}$/);
+const BUILT = {
+  'tools/made/TOOL.md':
+    '---\ndescription: Made.\nbin: made\nbuild: "printf \'#!/bin/sh\\necho made\\n\' > made && chmod +x made"\n---\n',
+};
+const project = (workspace: InstallWorkspace): string =>
+  workspace.write('wield.toml', '[source]\ndescription = "The project"\n');
+const lockOf = (workspace: InstallWorkspace): string => readFileSync(join(workspace.dir, 'wield.lock'), 'utf8');
+
+// Another machine and home with the same project.
+function elsewhere(from: InstallWorkspace): InstallWorkspace {
+  const other = createInstallWorkspace();
+  project(other);
+  cpSync(join(from.dir, 'wield.lock'), join(other.dir, 'wield.lock'));
+  return other;
+}
+
+describe('wield.lock', () => {
+  spec(
+    'INS-30',
+    'is next to the wield.toml of the project, else in WIELD_HOME, and goes with the last item',
+    async () => {
+      const workspace = createInstallWorkspace();
+      const url = workspace.repository('repo', WORKED);
+      await workspace.json('add', url, '--yes');
+      const home = join(workspace.wieldHome, 'wield.lock');
+      const [source] = JSON.parse(readFileSync(home, 'utf8')).sources;
+      expect(source).toMatchObject({ location: url, commit: workspace.git('repo', 'rev-parse', 'HEAD').trim() });
+      expect(source.items).toEqual([
+        expect.objectContaining({
+          kind: 'skill',
+          name: 'scan',
+          sourceHash: HASH,
+          installedHash: HASH,
+          builtHash: null,
+        }),
+        expect.objectContaining({ kind: 'tool', name: 'detect' }),
+      ]);
+      expect(existsSync(join(workspace.dir, 'wield.lock'))).toBe(false);
+      project(workspace);
+      await workspace.json('install', 'scan', '--force');
+      expect(lockOf(workspace)).toBe(readFileSync(home, 'utf8'));
+      await workspace.json('remove-source', 'repo', '--yes');
+      expect(existsSync(join(workspace.dir, 'wield.lock'))).toBe(false);
+    },
+  );
+
+  spec('INS-30', 'is reproduced byte for byte on another machine and home', async () => {
+    const workspace = createInstallWorkspace();
+    project(workspace);
+    await workspace.json('add', workspace.repository('repo', WORKED), '--namespace', 'team', '--yes');
+    await workspace.json('add', workspace.repository('plugin', ALPHA), '--yes');
+    await workspace.json('add', workspace.repository('built', BUILT), '--yes', '--run-hooks');
+    // A later commit is not installed.
+    writeFiles(join(workspace.dir, '../sources/repo'), { 'skills/scan/SKILL.md': skill('scan', 'Newer.\n') });
+    workspace.git('repo', 'commit', '--quiet', '--all', '--message', 'Newer');
+    const other = elsewhere(workspace);
+    expect(await other.fail('install', '--frozen')).toMatchObject({
+      code: 'integrity',
+      message: expect.stringContaining('tool made: its hooks did not run'),
+    });
+    expect((await other.json('list', '--installed')).items).toEqual([]);
+    expect((await other.json('list', '--available')).items).toEqual([]);
+    const { items } = await other.json('install', '--frozen', '--run-hooks');
+    expect(items).toHaveLength(8);
+    expect(lockOf(other)).toBe(lockOf(workspace));
+    for (const path of [
+      'skill/team:scan/SKILL.md',
+      'skill/alpha:one/SKILL.md',
+      'plugin/alpha/server.mjs',
+      'tool/made/made',
+    ])
+      expect(other.stored(path)).toBe(workspace.stored(path));
+    const server = (of: InstallWorkspace): string =>
+      of.stored('server/alpha:db/server.json').replaceAll(of.wieldHome, '');
+    expect(server(other)).toBe(server(workspace));
+    expect((await other.run('verify')).status).toBe(0);
+    expect((await other.json('install', '--frozen')).unchanged).toHaveLength(8);
+    // What a locked source has besides is removed.
+    await other.json('install', 'command:alpha:deploy');
+    cpSync(join(workspace.dir, 'wield.lock'), join(other.dir, 'wield.lock'));
+    expect(await other.fail('verify')).toMatchObject({
+      status: 7,
+      message: expect.stringContaining('command alpha:deploy: installed, but not in the lock'),
+    });
+    expect((await other.json('install', '--frozen')).removed).toEqual([
+      expect.objectContaining({ effective: 'alpha:deploy' }),
+    ]);
+  });
+
+  spec('INS-30', 'keeps items of one source at the commits they were installed from', async () => {
+    const workspace = createInstallWorkspace();
+    project(workspace);
+    const files = { 'skills/a/SKILL.md': skill('a'), 'skills/b/SKILL.md': skill('b') };
+    await workspace.json('add', workspace.repository('repo', files), '--yes');
+    writeFiles(join(workspace.dir, '../sources/repo'), {
+      'skills/a/SKILL.md': skill('a', 'New.\n'),
+      'skills/b/SKILL.md': skill('b', 'New.\n'),
+    });
+    workspace.git('repo', 'commit', '--quiet', '--all', '--message', 'New');
+    await workspace.json('upgrade', 'a', '--yes');
+    const other = elsewhere(workspace);
+    await other.json('install', '--frozen');
+    expect(other.stored('skill/a/SKILL.md')).toContain('New.');
+    expect(other.stored('skill/b/SKILL.md')).not.toContain('New.');
+    expect(lockOf(other)).toBe(lockOf(workspace));
+  });
+
+  spec(
+    'INS-30',
+    'refuses anything else, and then changes nothing',
+    async () => {
+      const workspace = createInstallWorkspace();
+      project(workspace);
+      workspace.write('local/skills/near/SKILL.md', skill('near'));
+      await workspace.json('add', workspace.repository('repo', WORKED), '--yes');
+      await workspace.json('add', './local', '--yes');
+      expect(lockOf(workspace)).toContain('"location": "local"');
+      const lock = lockOf(workspace);
+      const hash = (name: string): string =>
+        new RegExp(`"name":"${name}"[^}]*"sourceHash":"([0-9a-f]+)","installedHash":"([0-9a-f]+)"`).exec(lock)![1]!;
+      const installed = /"name":"scan"[^}]*"installedHash":"([0-9a-f]+)"/.exec(lock)![1]!;
+      const commit = /"commit": "([0-9a-f]{40})"/.exec(lock)![1]!;
+      const zeros = '0'.repeat(64);
+      const cases: [string, string, RegExp][] = [
+        ['source hash', lock.replace(hash('scan'), zeros), /skill scan: the source differs/],
+        ['installed hash', lock.replace(installed, zeros), /skill scan: the files differ/],
+        ['commit', lock.replaceAll(commit, '0'.repeat(40)), /fetch|not found|reach/],
+        ['name', lock.replace('"name":"scan"', '"name":"scam"'), /scan: not in its source/],
+        [
+          'dependency',
+          lock
+            .replace(/\{"kind":"tool"[^}]*\}/, '')
+            .replace(/,\s*\]/, '\n]')
+            .replace(/\[\s*,/, '['),
+          /tool detect: not in the lock/,
+        ],
+        ['zero-width', lock.replace('"effective":"scan"', '"effective":"sc\u200ban"'), /now named scan/],
+        ['version', lock.replace('"version": 1', '"version": 2'), /newer version/],
+        ['JSON', lock.slice(0, 50), /corrupted/],
+      ];
+      for (const [name, text, message] of cases) {
+        const other = elsewhere(workspace);
+        cpSync(join(workspace.dir, 'local'), join(other.dir, 'local'), { recursive: true });
+        writeFileSync(join(other.dir, 'wield.lock'), text);
+        const before = other.snapshot();
+        expect([name, (await other.fail('install', '--frozen')).message]).toEqual([
+          name,
+          expect.stringMatching(message),
+        ]);
+        expect([name, other.snapshot()]).toEqual([name, before]);
+      }
+      const moved = elsewhere(workspace);
+      moved.write('local/skills/near/SKILL.md', skill('near', 'Other.\n'));
+      expect((await moved.fail('install', '--frozen')).message).toMatch(/skill near: the source differs/);
+      rmSync(join(moved.dir, 'wield.lock'));
+      expect(await moved.fail('install', '--frozen')).toMatchObject({ code: 'not_found' });
+      expect(await moved.fail('install', 'scan', '--frozen')).toMatchObject({ code: 'usage' });
+    },
+    60_000,
+  );
+});
+
+describe('verify', () => {
+  spec(
+    'INS-30',
+    'names every mutation of installed files, links and the lock, and exits with 7',
+    async () => {
+      const workspace = createInstallWorkspace();
+      project(workspace);
+      await workspace.json(
+        'add',
+        workspace.repository('repo', { ...WORKED, ...ALPHA, '.claude-plugin/plugin.json': '{"name":"x"}' }),
+        '--root',
+        '.',
+        '--namespace',
+        '',
+        '--yes',
+      );
+      expect((await workspace.run('verify')).status).toBe(0);
+      const scan = join(workspace.wieldHome, 'store/skill/scan');
+      const notes = join(scan, 'resources/notes.md');
+      const link = join(workspace.home, '.claude/skills/scan');
+      const lock = join(workspace.dir, 'wield.lock');
+      const edit = (file: string, from: string, to: string) => () =>
+        writeFileSync(file, readFileSync(file, 'utf8').replace(from, to));
+      const mutations: [string, () => void][] = [
+        ['a byte', edit(notes, 'Notes', 'notes')],
+        ['an appended byte', edit(notes, '\n', '\n\n')],
+        ['a zero-width character', edit(notes, 'Notes', 'No\u200btes')],
+        ['a zero-width name', () => renameSync(notes, join(scan, 'resources/no\u200btes.md'))],
+        ['an empty file', () => writeFileSync(notes, '')],
+        ['the executable bit', () => chmodSync(notes, 0o755)],
+        ['other permissions', () => chmodSync(notes, 0o666)],
+        ['setuid', () => chmodSync(join(workspace.wieldHome, 'store/tool/detect/detect.sh'), 0o4755)],
+        ['a name', () => renameSync(notes, join(scan, 'resources/Notes.md'))],
+        ['a moved file', () => renameSync(notes, join(scan, 'notes.md'))],
+        ['an added file', () => writeFileSync(join(scan, 'added'), '')],
+        ['an added hidden file', () => writeFileSync(join(scan, '.hidden'), 'x')],
+        ['an added directory', () => mkdirSync(join(scan, 'empty'))],
+        ['an added link', () => symlinkSync('SKILL.md', join(scan, 'link'))],
+        ['a removed file', () => rmSync(notes)],
+        [
+          'a file replaced by a link',
+          () => {
+            rmSync(notes);
+            symlinkSync('../SKILL.md', notes);
+          },
+        ],
+        ['a removed item', () => rmSync(scan)],
+        ['a removed link', () => rmSync(link)],
+        [
+          'a link to elsewhere',
+          () => {
+            rmSync(link);
+            symlinkSync('/tmp', link);
+          },
+        ],
+        ['the absolute path of the store', edit(join(scan, 'SKILL.md'), '~/.wield', workspace.wieldHome)],
+        ['a source hash of the lock', edit(lock, '"sourceHash":"', '"sourceHash":"0')],
+        ['an installed hash of the lock', edit(lock, '"installedHash":"', '"installedHash":"0')],
+        ['a commit of the lock', edit(lock, '"commit":"', '"commit":"0')],
+        ['a name of the lock', edit(lock, '"name":"scan"', '"name":"sc\u200ban"')],
+        [
+          'an item less in the lock',
+          () => writeFileSync(lock, readFileSync(lock, 'utf8').replace(/ *\{"kind":"agent"[^\n]*\n/, '')),
+        ],
+        ['the location in the lock', edit(lock, '"location": "file://', '"location": "file:///x')],
+      ];
+      const backup = join(workspace.dir, '../backup');
+      cpSync(workspace.home, backup, { recursive: true, verbatimSymlinks: true });
+      const good = readFileSync(lock);
+      for (const [name, mutate] of mutations) {
+        mutate();
+        const { status, data } = await workspace.fail('verify');
+        expect([name, status, data.differences.length > 0]).toEqual([name, 7, true]);
+        rmSync(workspace.home, { recursive: true });
+        cpSync(backup, workspace.home, { recursive: true, verbatimSymlinks: true });
+        writeFileSync(lock, good);
+      }
+      expect((await workspace.run('verify')).status).toBe(0);
+    },
+    60_000,
+  );
+});
+
+describe('outdated', () => {
+  spec('INS-66', 'lists what an upgrade would change, and changes nothing', async () => {
+    const workspace = createInstallWorkspace();
+    await workspace.json(
+      'add',
+      workspace.repository('repo', { ...WORKED, 'skills/old/SKILL.md': skill('old') }),
+      '--yes',
+    );
+    expect((await workspace.json('outdated')).items).toEqual([]);
+    const before = workspace.snapshot();
+    writeFiles(join(workspace.dir, '../sources/repo'), { 'skills/scan/resources/notes.md': 'new\n' });
+    workspace.git('repo', 'rm', '--quiet', '-r', 'skills/old');
+    workspace.git('repo', 'commit', '--quiet', '--all', '--message', 'New');
+    const latest = workspace.git('repo', 'rev-parse', 'HEAD').trim();
+    const { items } = await workspace.json('outdated');
+    expect(
+      items.map(({ effective, states, latest: at }: { effective: string; states: string[]; latest: string }) => [
+        effective,
+        states,
+        at,
+      ]),
+    ).toEqual([
+      ['old', ['gone upstream'], latest],
+      ['scan', ['upstream changed'], latest],
+    ]);
+    expect(workspace.snapshot()).toEqual(before);
+    expect((await workspace.run('outdated')).stdout).toMatch(
+      /scan +skill +[0-9a-f]{12} +[0-9a-f]{12} +upstream changed/,
+    );
+    await workspace.json('upgrade', '--yes');
+    expect((await workspace.json('outdated')).items.map(({ effective }: { effective: string }) => effective)).toEqual([
+      'old',
+    ]);
+  });
+});
