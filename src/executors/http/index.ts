@@ -36,6 +36,7 @@ export function createHttpExecutor(options: HttpRunOptions): Executor<'http'> {
       const action = actionOf(tool);
       const settings = snapshot.settings.openapi.get(action.document);
       const server = settings?.server?.replace(/\/+$/, '') ?? action.server;
+      if (server === '') throw noServer(tool, action);
       const request = building.buildRequest(action, server, isRecord(input) ? (input as Record<string, Json>) : {});
       const credentials = chooseCredentials(action, settings);
       const { method } = action;
@@ -48,6 +49,12 @@ export function createHttpExecutor(options: HttpRunOptions): Executor<'http'> {
       return running.runRequest(plan, context, options);
     },
   };
+}
+
+function noServer({ name }: Tool, { document, file }: HttpAction): ToolError {
+  return new ToolError('unavailable', `${name} has no server: ${file} names none by its whole address`, {
+    hint: `set server = "https://…" in [openapi.${document}] of ~/.wield/config.toml`,
+  });
 }
 
 // Credentials are sent only to a server that the user's configuration names (OAS-8).

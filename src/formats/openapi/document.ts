@@ -39,7 +39,7 @@ export class DocumentFault extends Error {
 }
 
 const MAX_BYTES = 64 * 1024 * 1024;
-const MAX_FILES = 200;
+const MAX_FILES = 5000;
 const MAX_STEPS = 32;
 
 /** Opens a document. Throws DocumentFault. */

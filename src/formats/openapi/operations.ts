@@ -6,7 +6,7 @@ import type { HttpAction, HttpSettings } from '../../core/http.js';
 import { isRecord } from '../../core/json.js';
 import { normalizeTags } from '../../core/name.js';
 import type { Finding } from '../../core/problem.js';
-import { quoteOutside, sanitize } from '../../core/text.js';
+import { count, quoteOutside, sanitize } from '../../core/text.js';
 import type { FileIdentity, Tool } from '../../core/tool.js';
 import { createJsonSchema } from '../../schema/json.js';
 import { DocumentFault, type Located, type Node, type OpenDocument } from './document.js';
@@ -76,6 +76,13 @@ export function readOperations(document: OpenDocument, options: OperationOptions
       findings.push(toFinding(operation, error as Error));
     }
   }
+  const homeless = tools.filter(({ action }) => action.kind === 'http' && action.server === '').length;
+  if (homeless > 0)
+    findings.push({
+      severity: 'warning',
+      message: `${count(homeless, 'operation')} cannot be called: no absolute server`,
+      hint: `set server = "https://…" in [openapi.${options.name}] of ~/.wield/config.toml`,
+    });
   if (left > 0)
     findings.push({
       severity: 'warning',
@@ -102,9 +109,11 @@ function* listOperations(document: OpenDocument, isSwagger: boolean, findings: F
     try {
       const item = document.follow({ node: value, file });
       for (const method of METHODS) {
-        const node = item.node[method];
-        if (!isRecord(node)) continue;
-        const own = { node, file: item.file };
+        const given = item.node[method];
+        if (!isRecord(given)) continue;
+        // Some documents keep each operation in a file of its own.
+        const own = document.follow({ node: given, file: item.file });
+        const { node } = own;
         const parameters = joinParameters(item, own, document);
         const whole = isSwagger ? fromSwagger(own, parameters, document) : { operation: own, parameters };
         const servers = isSwagger ? swaggerServers(root) : (node.servers ?? item.node.servers ?? root.servers);

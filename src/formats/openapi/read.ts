@@ -5,12 +5,12 @@ import { join, relative } from 'node:path';
 import type { FormatSnapshot, Place, Reading } from '../../core/format.js';
 import type { HttpSettings } from '../../core/http.js';
 import { isRecord } from '../../core/json.js';
-import { type Finding, toProblem } from '../../core/problem.js';
+import { toProblem } from '../../core/problem.js';
 import type { FileIdentity } from '../../core/tool.js';
 import { sameIdentity, statIdentity } from '../../files/read.js';
 import { DocumentFault, type OpenDocument, openDocument } from './document.js';
 import { operationName } from './name.js';
-import { readOperations } from './operations.js';
+import { type OperationOptions, type ReadOperations, readOperations } from './operations.js';
 
 const METHODS = /^(?:get|put|post|delete|options|head|patch|trace)$/;
 const NONE: HttpSettings = {};
@@ -20,6 +20,7 @@ const MAX_KEPT = 16;
 /** Returns a function that reads documents, each once per state of its files. */
 export function createReader(isDocument: (name: string) => boolean) {
   const kept = new Map<string, OpenDocument | DocumentFault>();
+  const made = new WeakMap<OpenDocument, ReadOperations & { readonly key: string }>();
 
   const open = (file: string, place: Place): OpenDocument | DocumentFault => {
     const known = kept.get(file);
@@ -51,24 +52,26 @@ export function createReader(isDocument: (name: string) => boolean) {
       return { tools: [], problems: [toProblem(file, 'error', finding)], ...states, ...pending };
     }
     const own = settings?.get(name) ?? NONE;
-    const read = (): { readonly tools: Reading['tools']; readonly findings: readonly Finding[] } => {
-      try {
-        return readOperations(document, {
-          name,
-          identity,
-          place,
-          settings: own,
-          taken: namesBeside(entry, place, isDocument, (other) => open(join(place.directory, other), place)),
-        });
-      } catch (error) {
-        if (!(error instanceof DocumentFault)) throw error;
-        return { tools: [], findings: [{ message: error.message, hint: error.hint }] };
-      }
-    };
-    const { tools, findings } = read();
+    const taken = namesBeside(entry, place, isDocument, (other) => open(join(place.directory, other), place));
+    const key = JSON.stringify([own, place.owner, [...taken]]);
+    let known = made.get(document);
+    if (known?.key !== key) {
+      known = { key, ...readAll(document, { name, identity, place, settings: own, taken }) };
+      made.set(document, known);
+    }
+    const { tools, findings } = known;
     const problems = findings.map((finding) => toProblem(file, finding.severity ?? 'error', finding));
     return { tools, problems, ...states, ...pending };
   };
+}
+
+function readAll(document: OpenDocument, options: OperationOptions): ReadOperations {
+  try {
+    return readOperations(document, options);
+  } catch (error) {
+    if (!(error instanceof DocumentFault)) throw error;
+    return { tools: [], findings: [{ message: error.message, hint: error.hint }] };
+  }
 }
 
 function isUnchanged({ files }: OpenDocument): boolean {

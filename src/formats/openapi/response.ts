@@ -25,8 +25,13 @@ export function toOutput(
   const schema: Located = { node: media.schema, file: response.file };
   const target = document.follow(schema).node;
   if (target.type !== 'object' && !isRecord(target.properties)) return { accept };
-  const { schema: defined, left } = writer.define({ type: 'object', ...unwrap(writer.convert(schema)) });
-  return left > 0 ? { accept } : { accept, schema: createJsonSchema(defined) };
+  try {
+    const { schema: defined, left } = writer.define({ type: 'object', ...unwrap(writer.convert(schema)) });
+    return left > 0 ? { accept } : { accept, schema: createJsonSchema(defined) };
+  } catch {
+    // A call needs no output schema, so one that is invalid does not keep the operation out.
+    return { accept };
+  }
 }
 
 const ANYTHING = 'application/json, */*;q=0.5';

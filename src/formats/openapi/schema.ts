@@ -82,8 +82,10 @@ export function createSchemaWriter(document: OpenDocument, { loose = false }: Sc
     for (const [key, value] of Object.entries(node)) {
       if (DROPPED.has(key) || key.startsWith('x-') || (loose && DROPPED_IF_LOOSE.has(key))) continue;
       if (ONE.has(key) && isRecord(value)) written[key] = convertNode({ node: value, file }, refs);
-      else if (LISTS.has(key) && Array.isArray(value))
-        written[key] = value.map((one) => (isRecord(one) ? convertNode({ node: one, file }, refs) : one));
+      else if ((LISTS.has(key) || key === 'items') && Array.isArray(value))
+        written[key === 'items' ? 'prefixItems' : key] = value.map((one) =>
+          isRecord(one) ? convertNode({ node: one, file }, refs) : one,
+        );
       else if (MAPS.has(key) && isRecord(value))
         written[key] = Object.fromEntries(
           Object.entries(value).map(([name, one]) => [

@@ -2,9 +2,9 @@
 
 import type { HttpScheme } from '../../core/http.js';
 import { isRecord } from '../../core/json.js';
-import { DocumentFault, type Node, type OpenDocument } from './document.js';
+import type { Node, OpenDocument } from './document.js';
 
-/** Returns the base URL. Throws DocumentFault for a relative one, which has no meaning here. */
+/** Returns the base URL; empty for a relative one, which has no meaning here. */
 export function toServer(servers: unknown, configured: string | undefined): string {
   if (configured !== undefined) return configured.replace(/\/+$/, '');
   const [first] = Array.isArray(servers) ? servers.filter(isRecord) : [];
@@ -14,12 +14,7 @@ export function toServer(servers: unknown, configured: string | undefined): stri
     const variable = variables[name];
     return isRecord(variable) && variable.default !== undefined ? String(variable.default) : whole;
   });
-  if (!/^https?:\/\/[^/]/i.test(url) || !URL.canParse(url))
-    throw new DocumentFault(
-      'has no absolute server',
-      'set server = "https://…" in [openapi.NAME] of ~/.wield/config.toml',
-    );
-  return url.replace(/\/+$/, '');
+  return /^https?:\/\/[^/]/i.test(url) && URL.canParse(url) ? url.replace(/\/+$/, '') : '';
 }
 
 /** Returns the schemes of an operation that can be used. */

@@ -103,13 +103,17 @@ describe('names', () => {
     const good = { '/x/{id}': get([]), '/y': { get: { operationId: 'fine', responses: {} } } };
     put(workspace, document('https://api.example.com', good), 'half.openapi.json');
     const { tools } = json(await wield(workspace, ['list', '--json']));
-    expect(tools.map(({ name }: { name: string }) => name)).toEqual(['fine']);
+    expect(tools.map(({ name }: { name: string }) => name)).toEqual(['fine', 'relative_op']);
+    expect((await workspace.toolbox().call('relative_op', {})).error).toMatchObject({
+      code: 'unavailable',
+      message: expect.stringContaining('no server'),
+    });
     const problems = await workspace.toolbox().catalog.problems();
     const of = (name: string) => problems.find(({ path }) => path.endsWith(name));
     expect(of('broken.openapi.json')).toMatchObject({ line: 2, message: expect.stringContaining('is not valid JSON') });
     expect(of('strange.openapi.yaml')?.message).toContain('is not an OpenAPI document');
     expect(of('cut.openapi.yml')).toMatchObject({ line: expect.any(Number), message: expect.stringContaining('YAML') });
-    expect(of('relative.openapi.json')?.message).toContain('no absolute server');
+    expect(of('relative.openapi.json')?.message).toContain('1 operation cannot be called: no absolute server');
     expect(of('half.openapi.json')?.message).toContain('GET /x/{id} is left out: has no parameter for {id}');
   });
 });
