@@ -28,10 +28,15 @@ import { option, toggle, type Verb, type VerbCall } from '../verb.js';
 
 export const add: Verb = {
   name: 'add',
-  usage: 'add [owner/repo | URL | DIR] [--namespace NAME] [--plugin NAME …] [--pin REF] [--register-only] [--yes]',
+  usage:
+    'add [owner/repo | URL | DIR | OPENAPI] [--namespace NAME] [--plugin NAME …] [--pin REF] [--register-only] [--yes]',
   summary:
-    'Add a source: a git repository, which is cloned, or a directory (by default this one), which is used in place.',
-  examples: ['wield add acme/agent-tools --namespace acme', 'wield add ./my-tools --yes'],
+    'Add a source: a git repository, which is cloned, or a directory (by default this one), which is used in place. An OpenAPI document, a file or an address, is copied to your tools.',
+  examples: [
+    'wield add acme/agent-tools --namespace acme',
+    'wield add ./my-tools --yes',
+    'wield add ./petstore.openapi.yaml',
+  ],
   flags: {
     namespace: option('NAME', 'Prefix its items with NAME:', { short: 'N' }),
     pin: option('REF', 'Pin to a commit, HEAD, branch=NAME or tag=NAME'),
@@ -50,6 +55,11 @@ export const add: Verb = {
   async run(call) {
     const { flags, positionals, terminal, json, cwd } = call;
     const [source = '.'] = positionals;
+    // The reader of documents is loaded for something that may be one.
+    if (/\.(?:json|ya?ml)(?:[?#]|$)/i.test(source)) {
+      const { addDocument, isDocument } = await import('../add-document.js');
+      if (isDocument(source, cwd)) return addDocument(call, source);
+    }
     const text = (name: string): string | undefined => flags.get(name)?.toString();
     const pin = text('pin');
     return withInstalling(call, async (environment, agree) => {

@@ -3,6 +3,7 @@
 import { dirname, extname, relative, resolve } from 'node:path';
 import type { Boundary, FileState } from '../../core/format.js';
 import { isRecord } from '../../core/json.js';
+import { findSyntaxFault } from '../../core/json-syntax.js';
 import { quoteOutside } from '../../core/text.js';
 import { readHead } from '../../files/read.js';
 import { isWithin, realPath } from '../../files/within.js';
@@ -113,8 +114,8 @@ function parseText(text: string, path: string): unknown {
   if (extname(path).toLowerCase() === '.json' || /^\s*\{/.test(plain)) {
     try {
       return JSON.parse(plain);
-    } catch (error) {
-      if (extname(path).toLowerCase() === '.json') throw invalid('JSON', error as Error, plain);
+    } catch {
+      if (extname(path).toLowerCase() === '.json') throw invalidJson(plain);
     }
   }
   const { createRequire } = process.getBuiltinModule('node:module');
@@ -122,24 +123,19 @@ function parseText(text: string, path: string): unknown {
   try {
     return yaml.parse(plain, { maxAliasCount: 1000, schema: 'core', uniqueKeys: false, logLevel: 'error' });
   } catch (error) {
-    throw invalid('YAML', error as Error, plain);
+    throw invalidYaml(error as Error);
   }
 }
 
-function invalid(
-  language: string,
-  error: Error & { linePos?: readonly { line: number }[] },
-  text: string,
-): DocumentFault {
-  const at = /position (\d+)/.exec(error.message)?.[1];
-  const line =
-    error.linePos?.[0]?.line ?? (at === undefined ? undefined : text.slice(0, Number(at)).split('\n').length);
-  const [reason = ''] = error.message.split('\n')[0]!.split(/ at (?:line|position) \d/);
-  return new DocumentFault(
-    `is not valid ${language}: ${quoteOutside(reason.replace(/:$/, ''), 160)}`,
-    'fix the line',
-    line,
-  );
+function invalidJson(text: string): DocumentFault {
+  const { problem, line } = findSyntaxFault(text);
+  return new DocumentFault(`is not valid JSON: ${problem}`, 'fix the line', line);
+}
+
+function invalidYaml({ message, linePos }: Error & { linePos?: readonly { line: number }[] }): DocumentFault {
+  const [reason = ''] = message.split('\n')[0]!.split(/ at line \d/);
+  const shown = quoteOutside(reason.replace(/:$/, ''), 160);
+  return new DocumentFault(`is not valid YAML: ${shown}`, 'fix the line', linePos?.[0]?.line);
 }
 
 function lookUp(root: Node, pointer: string): unknown {

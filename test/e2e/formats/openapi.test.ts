@@ -1,11 +1,11 @@
 // OpenAPI documents: names, input, requests, responses, configuration, and what a document must not reach.
 
-import { mkdirSync, symlinkSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import type { IncomingMessage } from 'node:http';
 import { dirname, join } from 'node:path';
 import { describe, expect } from 'vitest';
 import { type ToolResult, textOf } from '../../../src/index.js';
-import { json, wield } from '../../support/cli.js';
+import { BINARY, json, wield } from '../../support/cli.js';
 import { type LocalServer, listen } from '../../support/http.js';
 import { spec } from '../../support/spec.js';
 import { createWorkspace, type Workspace } from '../../support/workspace.js';
@@ -504,5 +504,65 @@ describe('a document', () => {
     expect((await wield(workspace, ['call', 'second', '--dry-run'])).status).toBe(0);
     const model = await toolbox.call('second', {}, { caller: { kind: 'model', door: 'mcp' } });
     expect(model.error?.code).toBe('needs_trust');
+  });
+});
+
+describe('wield add', () => {
+  const text = (id: string): string =>
+    document('https://api.example.com', {
+      '/a': { get: { operationId: id, responses: {} }, post: { operationId: 'make', responses: {} } },
+    });
+
+  spec('OAS-9', 'copies a document from a file or an address', async () => {
+    const workspace = createWorkspace();
+    workspace.write('shop.yaml', text('one'));
+    const added = await wield(workspace, ['add', 'shop.yaml']);
+    expect(added.stdout).toBe(
+      '  found    2 operations at https://api.example.com/v1    1 read-only, 1 ask first\n  Try      wield shop one --help\n',
+    );
+    expect((await wield(workspace, ['shop', 'one', '--dry-run'])).stdout).toContain('GET https://api.example.com/v1/a');
+    const server = await listen((_request, response) => response.end(text('two')));
+    const url = `${server.origin}/x/depot.json?v=1`;
+    const { document: found } = json(await wield(workspace, ['add', url, '--namespace', 'far', '--json']));
+    expect(found).toMatchObject({ name: 'far', operations: 2, readOnly: 1, asks: 1, problems: [] });
+    expect(found.file).toBe(join(workspace.home, '.agents/tools/far.openapi.json'));
+    const { tools } = json(await wield(workspace, ['list', '--json']));
+    const names = tools.map(({ name }: { name: string }) => name);
+    expect(names).toEqual(expect.arrayContaining(['one', 'two', 'make', 'shop_make']));
+  });
+
+  spec('OAS-9', 'changes nothing if the document cannot be used, or another one is there', async () => {
+    const workspace = createWorkspace();
+    workspace.write('shop.json', text('one'));
+    expect((await wield(workspace, ['add', 'shop.json'])).status).toBe(0);
+    const kept = join(workspace.home, '.agents/tools/shop.openapi.json');
+    workspace.write('other/shop.json', text('two'));
+    expect((await wield(workspace, ['add', 'other/shop.json'])).stderr).toContain('exists and is different');
+    expect(readFileSync(kept, 'utf8')).toContain('"one"');
+    expect((await wield(workspace, ['add', 'other/shop.json', '--force'])).status).toBe(0);
+    expect(readFileSync(kept, 'utf8')).toContain('"two"');
+    workspace.write('bad.json', '{ "openapi":\n ]');
+    workspace.write('none.yaml', 'openapi: 3.0.0\npaths: {}\n');
+    workspace.write('part.json', '{ "type": "string" }');
+    const body = { content: { 'application/json': { schema: { $ref: 'part.json' } } } };
+    const split = { '/a': { post: { operationId: 'x', requestBody: body, responses: {} } } };
+    workspace.write('split.json', document('https://api.example.com', split));
+    for (const [name, message] of Object.entries({
+      'bad.json': 'bad.json:2: is not valid JSON',
+      'none.yaml': 'has no operations',
+      'split.json': 'refers to 1 other file',
+    })) {
+      const refused = await wield(workspace, ['add', name]);
+      expect([name, refused.status]).toEqual([name, expect.any(Number)]);
+      expect(refused.status).not.toBe(0);
+      expect(refused.stderr).toContain(message);
+    }
+    expect(readdirSync(join(workspace.home, '.agents/tools'))).toEqual(['shop.openapi.json']);
+    workspace.script(
+      'sneak',
+      `#!/bin/sh\n# @description D\nexec ${process.execPath} ${BINARY} add shop.json --namespace mine\n`,
+    );
+    await wield(workspace, ['call', 'sneak']);
+    expect(readdirSync(join(workspace.home, '.agents/tools'))).toEqual(['shop.openapi.json']);
   });
 });

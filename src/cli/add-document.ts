@@ -1,0 +1,133 @@
+// `wield add FILE` of an OpenAPI document: copies it into your tools directory and shows what it offers.
+
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { basename, extname, join, resolve } from 'node:path';
+import { assertPerson } from '../core/caller.js';
+import { ToolError } from '../core/error.js';
+import { isToolName } from '../core/name.js';
+import { count, sanitize } from '../core/text.js';
+import type { Tool } from '../core/tool.js';
+import { readHead, statIdentity, statOrNothing } from '../files/read.js';
+import { writeFileAtomic } from '../files/write.js';
+import { DocumentFault, type OpenDocument, openDocument } from '../formats/openapi/document.js';
+import { type ReadOperations, readOperations } from '../formats/openapi/operations.js';
+import { createGuardedFetch } from '../net/fetch.js';
+import { printJson } from './print.js';
+import { usageError, type VerbCall } from './verb.js';
+
+const DOCUMENT = /\.(?:json|ya?ml)$/i;
+const MAX_BYTES = 64 * 1024 * 1024;
+const TIMEOUT_MS = 60_000;
+
+/** Whether what is to be added is a document, and not a source of items. */
+export function isDocument(source: string, cwd: string): boolean {
+  if (/^https?:\/\//i.test(source)) return DOCUMENT.test(new URL(source).pathname);
+  return DOCUMENT.test(source) && statOrNothing(resolve(cwd, source))?.isFile() === true;
+}
+
+/** Adds a document to the tools of the user. */
+export async function addDocument(call: VerbCall, source: string): Promise<number> {
+  const { terminal, json, cwd, flags } = call;
+  const { machine } = call.toolbox();
+  assertPerson(machine.insideCall, 'adding tools');
+  const { home } = machine.world;
+  if (home === undefined) throw new ToolError('unavailable', 'there is no home directory', { hint: 'set HOME' });
+  const isRemote = /^https?:\/\//i.test(source);
+  const bytes = isRemote ? await download(source) : readFile(resolve(cwd, source));
+  const name = flags.get('namespace')?.toString() ?? nameOf(isRemote ? new URL(source).pathname : source);
+  if (!isToolName(name) || name.includes(':'))
+    throw usageError(`"${sanitize(name)}" cannot be the name of a group`, 'choose one: --namespace NAME');
+  const file = join(
+    home,
+    '.agents',
+    'tools',
+    `${name}.openapi${extname(isRemote ? new URL(source).pathname : source)}`,
+  );
+  const found = inspect(bytes, name, file, isRemote ? undefined : resolve(cwd, source));
+  const known = readHead(file, MAX_BYTES);
+  if (!('fault' in known) && !known.bytes.equals(bytes) && !flags.has('force'))
+    throw new ToolError('conflict', `${file} exists and is different`, { hint: 'pass --force, or --namespace NAME' });
+  mkdirSync(join(home, '.agents', 'tools'), { recursive: true });
+  writeFileAtomic(file, bytes, { mode: 0o644 });
+  if (json)
+    printJson(terminal, { ok: true, document: { name, file, ...summarize(found.tools), problems: found.findings } });
+  else print(call, name, found);
+  return 0;
+}
+
+function readFile(path: string): Buffer {
+  const reading = readHead(path, MAX_BYTES);
+  if (!('fault' in reading) && reading.complete) return reading.bytes;
+  const reason = 'fault' in reading ? reading.message : 'it is larger than 64 MB';
+  throw new ToolError('unavailable', `${path} cannot be read: ${reason}`, { hint: 'check the path' });
+}
+
+async function download(url: string): Promise<Buffer> {
+  const response = await createGuardedFetch({ url, maxBytes: MAX_BYTES, timeoutMs: TIMEOUT_MS })(url);
+  if (!response.ok)
+    throw new ToolError('unavailable', `${sanitize(url)} was answered with ${response.status}`, {
+      hint: 'check the address',
+    });
+  return Buffer.from(await response.arrayBuffer());
+}
+
+function nameOf(path: string): string {
+  return basename(path)
+    .replace(/(?:\.openapi)?\.(?:json|ya?ml)$/i, '')
+    .replace(/[^A-Za-z0-9_-]+/g, '_');
+}
+
+// Read where it is, to find files beside it; of a download there is only a copy.
+function inspect(bytes: Buffer, name: string, file: string, original: string | undefined): ReadOperations {
+  const directory = original === undefined ? mkdtempSync(join(tmpdir(), 'wield-')) : undefined;
+  const path = original ?? join(directory!, basename(file));
+  try {
+    if (directory !== undefined) writeFileSync(path, bytes);
+    const document = openDocument(path, undefined);
+    const place = { directory: join(file, '..'), owner: 'user', kind: 'tools' } as const;
+    const found = readOperations(document, {
+      name,
+      identity: statIdentity(path)!,
+      place,
+      settings: {},
+      taken: new Set(),
+    });
+    assertWhole(document, name, path);
+    if (found.tools.length === 0)
+      throw new DocumentFault(found.findings[0]?.message ?? 'has no operations', found.findings[0]?.hint ?? 'add some');
+    return found;
+  } catch (error) {
+    if (!(error instanceof DocumentFault)) throw error;
+    const where = error.line === undefined ? '' : `:${error.line}`;
+    throw new ToolError('invalid_definition', `${original ?? sanitize(basename(file))}${where}: ${error.message}`, {
+      hint: error.hint,
+    });
+  } finally {
+    if (directory !== undefined) rmSync(directory, { recursive: true, force: true });
+  }
+}
+
+function assertWhole({ files }: OpenDocument, name: string, path: string): void {
+  if (files.size < 2) return;
+  throw new ToolError('invalid_definition', `${path} refers to ${count(files.size - 1, 'other file')}`, {
+    hint: `use it where it is, in ~/.wield/config.toml: [openapi.${name}] spec = ${JSON.stringify(path)}`,
+  });
+}
+
+function summarize(tools: readonly Tool[]) {
+  const readOnly = tools.filter(({ traits }) => traits.readOnly === true).length;
+  const [first] = tools;
+  const server = first?.action.kind === 'http' ? first.action.server : '';
+  return { server, operations: tools.length, readOnly, asks: tools.length - readOnly };
+}
+
+function print({ terminal }: VerbCall, name: string, { tools, findings }: ReadOperations): void {
+  const { server, operations, readOnly, asks } = summarize(tools);
+  const at = server === '' ? '' : ` at ${sanitize(server)}`;
+  terminal.out(`  found    ${count(operations, 'operation')}${at}    ${readOnly} read-only, ${asks} ask first\n`);
+  for (const { message, hint } of findings)
+    terminal.err(`  ${terminal.paint('yellow', 'warning', 'err')}  ${sanitize(message)}; ${sanitize(hint)}\n`);
+  const shown = tools.find(({ traits }) => traits.readOnly === true) ?? tools[0]!;
+  terminal.out(`  Try      wield ${name} ${shown.name.replaceAll('_', '-')} --help\n`);
+}
