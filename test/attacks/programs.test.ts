@@ -58,7 +58,7 @@ const BOMBS: Readonly<Record<string, string>> = {
   'an endless toJSON': 'return { toJSON() { for (;;); } }',
 };
 const GROWTH: Readonly<Record<string, string>> = {
-  'a string': 'let text = "x"; for (;;) text = text + text + Math.random(); ',
+  'a string': 'let text = "x"; for (;;) text = (text + text).toUpperCase()',
   'an array': 'const all = []; for (;;) all.push(new Array(1000).fill(1))',
   'a buffer': 'const all = []; for (;;) all.push(new Uint8Array(2 ** 20).fill(1))',
   'a queue of promises': 'const all = []; for (;;) all.push(Promise.resolve().then(() => {}))',

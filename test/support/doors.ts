@@ -8,7 +8,6 @@ import { ADAPTERS, type Adapter } from './adapters.js';
 import { json, wield } from './cli.js';
 import { callTool, connectHttp, connectStdio, type ProtocolVersion } from './clients.js';
 import { writeSkill } from './commands.js';
-import { THOROUGH } from './effort.js';
 import { moduleText } from './modules.js';
 import { BETWEEN, type Decision, FORWARDING, RUNNING, SEARCHING, THROUGH, TOOLS } from './rule-sets.js';
 import type { Workspace } from './workspace.js';
@@ -189,8 +188,7 @@ function searchDoor(protocol: ProtocolVersion): Door {
 function codeDoor(): Door {
   return {
     name: 'programs',
-    // A process for every call.
-    every: THOROUGH ? 1 : 6,
+    every: 1,
     runs: true,
     model: true,
     through: { name: RUNNING },
@@ -269,11 +267,17 @@ export const DOORS: readonly Door[] = [
   protocolDoor('MCP over stdio, newer protocol', stdio('newer')),
   searchDoor('older'),
   searchDoor('newer'),
-  codeDoor(),
   protocolDoor('MCP over HTTP', (workspace) => connectHttp(workspace, 'newer'), 4),
   ...ADAPTERS.map(adapterDoor),
   shellDoor('wield call', 20, (ref) => ['call', ref]),
   shellDoor('a generated command', 40, (ref) => [ref]),
+];
+
+/** The three ways of a model: a direct call, through `call_tool`, and in a program, which needs a process for each. */
+export const DOORS_OF_MODELS: readonly Door[] = [
+  protocolDoor('MCP over stdio', stdio('newer')),
+  searchDoor('newer'),
+  codeDoor(),
 ];
 
 /** Doors that call through a tool written by `writeBetween`. */

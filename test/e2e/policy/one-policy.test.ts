@@ -6,7 +6,15 @@ import fc from 'fast-check';
 import { expect } from 'vitest';
 import { textOf } from '../../../src/index.js';
 import { createSkillWorkspace, declare, type SkillWorkspace, writeSkill } from '../../support/commands.js';
-import { DOORS, DOORS_BETWEEN, type Door, MODEL, type OpenDoor, writeBetween } from '../../support/doors.js';
+import {
+  DOORS,
+  DOORS_BETWEEN,
+  DOORS_OF_MODELS,
+  type Door,
+  MODEL,
+  type OpenDoor,
+  writeBetween,
+} from '../../support/doors.js';
 import { rounds } from '../../support/effort.js';
 import {
   BETWEEN,
@@ -57,10 +65,17 @@ function shownNames(text: string): string[] {
 }
 
 spec(
-  'POL-1 POL-8 POL-13 POL-14 COD-8',
+  'POL-1 POL-8 POL-13 POL-14',
   `${SETS} rule sets decide alike at every door, and no denied name is seen anywhere`,
   () => holdAlike(createRuledWorkspace(), DOORS, SETS),
   300_000,
+);
+
+spec(
+  'POL-1 POL-8 COD-8',
+  `${rounds(3, 200)} rule sets decide alike directly, through call_tool and in programs`,
+  () => holdAlike(createRuledWorkspace(), DOORS_OF_MODELS, rounds(3, 200)),
+  rounds(300_000, 3_000_000),
 );
 
 spec(
