@@ -1,13 +1,13 @@
 // Text format of an index file: one tab-separated line per entry, with a checksum at the end.
 
-import { join } from 'node:path';
-import { pathToFileURL } from 'node:url';
+import { join, sep } from 'node:path';
 import type { FileState, Place } from '../core/format.js';
 import type { Problem } from '../core/problem.js';
 import type { JsonSchema, Schema } from '../core/schema.js';
 import type { Skill } from '../core/skill.js';
 import { type Action, NO_TRAITS, type Origin, type Tool, type Traits } from '../core/tool.js';
 import { checksum } from '../files/checksum.js';
+import { toFileUri } from '../files/within.js';
 import type { DirectoryState, Entry } from './entry.js';
 
 export type ToSchema = (json: JsonSchema, face: 'input' | 'output') => Schema;
@@ -16,6 +16,7 @@ export type ToSchema = (json: JsonSchema, face: 'input' | 'output') => Schema;
 // description, traits, body. Uri and directory are empty if they follow from the entry and its place.
 export function formatIndex(state: DirectoryState, firstLine: string, place: Place): Buffer {
   const lines = [firstLine, `${formatState(state.identity)}\t${state.settled ? 1 : 0}`];
+  const prefix = join(place.directory, sep);
   for (const { name, states, settled, reading, files = [] } of state.entries.values()) {
     const { server = '', uri = '', directory = '' } = reading?.tools[0]?.origin ?? {};
     const fields = [
@@ -25,7 +26,7 @@ export function formatIndex(state: DirectoryState, firstLine: string, place: Pla
       reading === undefined ? '-' : formatList(reading.problems),
       formatList(reading?.skills ?? []),
       escapeField(server ?? ''),
-      uri === toFileUri(join(place.directory, name)) ? '' : escapeField(uri ?? ''),
+      uri === toFileUri(prefix + name) ? '' : escapeField(uri ?? ''),
       directory === place.directory ? '' : escapeField(directory ?? ''),
       formatList(files),
     ];
@@ -113,11 +114,6 @@ function toOrigin(fields: readonly string[], entry: string, { place, format, pre
     server: server === '' ? null : unescapeField(server),
     owner: place.owner,
   };
-}
-
-// Avoids pathToFileURL for plain paths.
-function toFileUri(path: string): string {
-  return /^[\w./-]*$/.test(path) ? `file://${path}` : pathToFileURL(path).href;
 }
 
 // Schema and action are parsed on first access.

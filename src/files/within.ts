@@ -1,7 +1,8 @@
-// Containment of paths.
+// Containment of paths, and their URIs.
 
 import { realpathSync } from 'node:fs';
 import { isAbsolute, relative, sep } from 'node:path';
+import { pathToFileURL } from 'node:url';
 
 /** Whether `path` is `directory` or below it; does not resolve links. */
 export function isWithin(directory: string, path: string): boolean {
@@ -21,4 +22,9 @@ export function realPath(path: string): string | undefined {
   } catch {
     return undefined;
   }
+}
+
+/** Returns the `file:` URI of a normalized absolute path. Plain paths need no `pathToFileURL`, which takes as long as a stat. */
+export function toFileUri(path: string): string {
+  return /^[\w./-]*$/.test(path) ? `file://${path}` : pathToFileURL(path).href;
 }

@@ -1,11 +1,11 @@
 // `wield list`: lists tools and skills.
 
-import { pathToFileURL } from 'node:url';
 import { FORMATS } from '../../core/format.js';
 import { normalizeTags } from '../../core/name.js';
 import { quoteOutside } from '../../core/text.js';
 import { needsTrust, type Tool } from '../../core/tool.js';
 import type { Caller } from '../../core/toolbox.js';
+import { toFileUri } from '../../files/within.js';
 import type { NodeToolbox } from '../../node.js';
 import { commandProblems } from '../commands.js';
 import { printListed } from '../listed.js';
@@ -94,7 +94,7 @@ async function readListed(toolbox: NodeToolbox, reserved: ReadonlySet<string>): 
       name,
       description,
       path: file,
-      uri: pathToFileURL(file).href,
+      uri: toFileUri(file),
       hidden,
       tags,
     })),

@@ -2,7 +2,6 @@
 
 import { isUtf8 } from 'node:buffer';
 import { join } from 'node:path';
-import { pathToFileURL } from 'node:url';
 import type { Format, Place, Reading } from '../../core/format.js';
 import { isToolName } from '../../core/name.js';
 import { type Problem, toProblem } from '../../core/problem.js';
@@ -10,6 +9,7 @@ import { formatBytes } from '../../core/text.js';
 import type { FileIdentity, Tool } from '../../core/tool.js';
 import type { World } from '../../core/world.js';
 import { type ReadFault, readHead } from '../../files/read.js';
+import { toFileUri } from '../../files/within.js';
 import { createJsonSchema } from '../../schema/json.js';
 import { readScriptHeader, type ScriptHeader } from './header.js';
 import { toInputSchema, toOutputSchema, toTraits } from './header-schemas.js';
@@ -123,7 +123,7 @@ function toTool(
     origin: {
       format: 'script',
       get uri() {
-        return pathToFileURL(file).href;
+        return toFileUri(file);
       },
       directory,
       source: null,

@@ -1,7 +1,5 @@
 // Turns a skill into a tool: its text, a delegate, or inline code.
 
-import { pathToFileURL } from 'node:url';
-
 import { isToolName } from '../../core/name.js';
 import { type Problem, toProblem } from '../../core/problem.js';
 import { fillDefaults, NO_PARAMETERS, type Schema } from '../../core/schema.js';
@@ -9,6 +7,7 @@ import { isSkillDirectory, type Skill } from '../../core/skill.js';
 import { quoteOutside } from '../../core/text.js';
 import type { Action, FileIdentity, Tool } from '../../core/tool.js';
 import { type ReadModuleFile, toModuleFile } from '../../files/closure.js';
+import { toFileUri } from '../../files/within.js';
 import { createJsonSchema } from '../../schema/json.js';
 import { readSkillSandbox } from '../shared/skill-file.js';
 import type { SkillMetadata } from './metadata.js';
@@ -57,7 +56,7 @@ export function toTool(skill: Skill, metadata: SkillMetadata, source: SkillSourc
     action: toAction(skill, metadata, source),
     origin: {
       format: isSkillDirectory(skill) ? 'skill' : 'skill-file',
-      uri: code === undefined ? pathToFileURL(skill.file).href : `inline://${skill.name}`,
+      uri: code === undefined ? toFileUri(skill.file) : `inline://${skill.name}`,
       directory: skill.directory,
       source: null,
       digest: null,

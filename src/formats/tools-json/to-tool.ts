@@ -1,9 +1,9 @@
 // Turns a declared command into a tool.
 
 import { join } from 'node:path';
-import { pathToFileURL } from 'node:url';
 import type { Place } from '../../core/format.js';
 import { NO_TRAITS, type Tool } from '../../core/tool.js';
+import { toFileUri } from '../../files/within.js';
 import { createJsonSchema } from '../../schema/json.js';
 import type { DeclaredTool, ToolsDescriptor } from './parse.js';
 import type { SkillFacts } from './skill-facts.js';
@@ -28,7 +28,7 @@ export function toTool(
     action: { kind: 'process', runs: 'command', directory, allowlist, executions, wholeSubcommands, binGroups },
     origin: {
       format: 'tools-json',
-      uri: pathToFileURL(join(directory, 'tools.json')).href,
+      uri: toFileUri(join(directory, 'tools.json')),
       directory,
       source: null,
       digest: null,
