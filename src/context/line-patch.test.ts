@@ -1,5 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect } from 'vitest';
+import { rounds } from '../../test/support/effort.js';
 import { spec } from '../../test/support/spec.js';
 import { applyLinePatches } from './apply-patches.js';
 import { type LinePatch, LinePatchSchema } from './line-patch.js';
@@ -113,7 +114,7 @@ describe('line patches', () => {
           lines.length === 0 || eol === '\n' ? joined.replaceAll('\r\n', '\n') : joined,
         );
       }),
-      { numRuns: 2000 },
+      { numRuns: rounds(400, 2000) },
     );
   });
 

@@ -2,6 +2,7 @@
 
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
+import { rounds } from '../../test/support/effort.js';
 import { finding } from '../../test/support/spec.js';
 import { parseJson } from './json.js';
 import { findSyntaxFault } from './json-syntax.js';
@@ -63,7 +64,7 @@ describe('faults of JSON', () => {
         }
         expect(findSyntaxFault(text).problem === 'expected the end, found the end').toBe(valid);
       }),
-      { numRuns: 5000 },
+      { numRuns: rounds(1000, 5000) },
     );
   });
 });

@@ -7,6 +7,7 @@ import { expect } from 'vitest';
 import { textOf } from '../../src/core/result.js';
 import { json, wield } from '../support/cli.js';
 import { createSkillWorkspace, declare } from '../support/commands.js';
+import { rounds } from '../support/effort.js';
 import { nodeScript, READ_STDIN, shellScript } from '../support/shell-script.js';
 import { spec } from '../support/spec.js';
 import { createWorkspace } from '../support/workspace.js';
@@ -68,7 +69,7 @@ spec('SCR-11', 'passes any text without NUL in both variables and on stdin', asy
         expect(result.structured).toEqual({ stdin: { text }, wield: text, octomind: text, argv: [] });
       },
     ),
-    { numRuns: 25 },
+    { numRuns: rounds(10, 25) },
   );
 });
 

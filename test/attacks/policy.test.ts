@@ -7,6 +7,7 @@ import { type Caller, defineTool, type JsonObject, type ToolDefinition } from '.
 import type { NodeToolbox } from '../../src/node.js';
 import { json, wield } from '../support/cli.js';
 import { createSkillWorkspace, declare } from '../support/commands.js';
+import { SAMPLED, sample } from '../support/effort.js';
 import { serveHere } from '../support/serve.js';
 import { shellScript } from '../support/shell-script.js';
 import { finding, spec } from '../support/spec.js';
@@ -73,9 +74,9 @@ describe('A37 holes in patterns', () => {
     expect(await codeOf(selected, 'say', {})).toBe('denied');
   });
 
-  spec('POL-3', 'the order of selectors does not matter', async () => {
+  spec('POL-3', `the order of selectors does not matter${SAMPLED}`, async () => {
     const selectors = ['*', 'say', 'say(text=*)', 'say($deny)', '#*'];
-    for (const order of permutations(selectors)) {
+    for (const order of sample(permutations(selectors), 20)) {
       const toolbox = withRules(['say'], order);
       expect([order, await codeOf(toolbox, 'say', { text: 'x' })]).toEqual([order, 'denied']);
     }

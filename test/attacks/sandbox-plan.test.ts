@@ -9,8 +9,11 @@ import { json, wield } from '../support/cli.js';
 import { hasBubblewrap, NO_BUBBLEWRAP } from '../support/sandbox-attempts.js';
 import { shellScript } from '../support/shell-script.js';
 import { specIf } from '../support/spec.js';
+import { useDisk } from '../support/temporary.js';
 import { configureServers } from '../support/upstream-servers.js';
 import { createWorkspace, type Workspace } from '../support/workspace.js';
+
+useDisk();
 
 const WORKS = hasBubblewrap();
 const CANARY = 'canary-51c2';

@@ -263,7 +263,7 @@ spec(
       writeFileSync(file, whole);
     }
     // A flipped bit anywhere: the record is refused, or says something else about files, which verify finds.
-    for (let at = 0; at < whole.length; at += 7) {
+    for (let at = 0; at < whole.length; at += rounds(29, 7)) {
       const flipped = Buffer.from(whole);
       flipped[at]! ^= 1 << (at % 8);
       writeFileSync(file, flipped);

@@ -52,9 +52,9 @@ spec(
     const written = (): number =>
       Array.from({ length: WRITERS }, (_, slot) => lines('write', slot).length).reduce((a, b) => a + b);
     const end = performance.now() + SECONDS * 1000;
-    await sleep(800);
+    while (written() === 0) await sleep(20);
     // A busy machine needs more time for enough writes.
-    while (performance.now() < end || written() < 200) {
+    while (performance.now() < end || written() < 100) {
       await sleep(20 + Math.random() * 150);
       killAndStart(Math.floor(Math.random() * (WRITERS + READERS)));
     }

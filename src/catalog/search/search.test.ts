@@ -2,6 +2,7 @@
 
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
+import { rounds } from '../../../test/support/effort.js';
 import { createSearchIndex } from './search.js';
 import { stem } from './stem.js';
 import { toWords } from './words.js';
@@ -55,7 +56,7 @@ describe('words', () => {
         const wide = text.replaceAll(' ', '\u00a0');
         expect(toWords(text)).toEqual(toWords(`${wide}\u00a0`));
       }),
-      { numRuns: 2000 },
+      { numRuns: rounds(400, 2000) },
     );
   });
 });

@@ -3,6 +3,7 @@
 import fc from 'fast-check';
 import { expect } from 'vitest';
 import { declare } from '../../../test/support/commands.js';
+import { rounds } from '../../../test/support/effort.js';
 import { spec } from '../../../test/support/spec.js';
 import { isToolError } from '../../core/error.js';
 import type { Json } from '../../core/json.js';
@@ -68,7 +69,7 @@ spec('TJS-12 TJS-13', 'never turns a value into an option or passes NUL', () => 
         if (argument.startsWith('-')) expect(argument).toMatch(/^(?:-literal\d|-[tn]\d|--?f\d|--f\d=-.*)$/su);
       }
     }),
-    { numRuns: 2000 },
+    { numRuns: rounds(400, 2000) },
   );
   expect(built).toBeGreaterThan(200);
 });
@@ -96,6 +97,6 @@ spec('TJS-6 TJS-7 TJS-8', 'passes text unchanged', () => {
         expect(flag!.argv).toEqual(['--f0', given]);
       }
     }),
-    { numRuns: 500 },
+    { numRuns: rounds(100, 500) },
   );
 });

@@ -2,6 +2,7 @@
 
 import fc from 'fast-check';
 import { expect } from 'vitest';
+import { rounds } from '../../../test/support/effort.js';
 import { spec } from '../../../test/support/spec.js';
 import { readScriptHeader } from './header.js';
 import { HEADER_LINES } from './tags.js';
@@ -43,7 +44,7 @@ spec('SCR-3 SCR-19', 'never throws, and returns a header or an error', () => {
         expect(message + hint).not.toMatch(/[\u0000-\u001f\u202e]/);
       }
     }),
-    { numRuns: 2000 },
+    { numRuns: rounds(400, 2000) },
   );
 });
 

@@ -2,6 +2,7 @@
 
 import fc from 'fast-check';
 import { describe, expect } from 'vitest';
+import { rounds } from '../../../test/support/effort.js';
 import { finding, spec } from '../../../test/support/spec.js';
 import { readScriptHeader } from './header.js';
 import { parseType } from './types.js';
@@ -112,7 +113,7 @@ describe('types', () => {
         const end = 'length' in parsed ? parsed.length : parsed.offset;
         expect(end).toBeLessThanOrEqual(text.length);
       }),
-      { numRuns: 3000 },
+      { numRuns: rounds(600, 3000) },
     );
   });
 });

@@ -14,6 +14,7 @@ import {
   ToolError,
   textOf,
 } from '../../../src/index.js';
+import { rounds } from '../../support/effort.js';
 import { spec } from '../../support/spec.js';
 import { createWorkspace } from '../../support/workspace.js';
 
@@ -157,7 +158,7 @@ describe('names for providers', () => {
         expect(encodeName(name)).toMatch(/^[A-Za-z0-9_-]+$/);
         expect(decodeName(encodeName(name))).toBe(name);
       }),
-      { numRuns: 5000 },
+      { numRuns: rounds(1000, 5000) },
     );
     fc.assert(
       fc.property(fc.uniqueArray(names, { maxLength: 50 }), (all) => {
@@ -278,7 +279,7 @@ describe('errors', () => {
           expect((await toolbox.call(ref, input)).error?.code).not.toBe('internal');
         },
       ),
-      { numRuns: 1000 },
+      { numRuns: rounds(200, 1000) },
     );
   });
 });
