@@ -73,8 +73,8 @@ spec(
 
 spec(
   'POL-1 POL-8 COD-8',
-  `${rounds(3, 200)} rule sets decide alike directly, through call_tool and in programs`,
-  () => holdAlike(createRuledWorkspace(), DOORS_OF_MODELS, rounds(3, 200)),
+  `${rounds(8, 200)} rule sets decide alike directly, through call_tool and in programs`,
+  () => holdAlike(createRuledWorkspace(), DOORS_OF_MODELS, rounds(8, 200)),
   rounds(300_000, 3_000_000),
 );
 
