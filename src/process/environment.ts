@@ -31,9 +31,14 @@ export function baseEnvironment(world: World, pass: readonly string[]): Record<s
   return environment;
 }
 
+/** Whether a variable is passed to no process, whatever a configuration says. */
+export function isNeverPassed(name: string): boolean {
+  return NEVER.test(name);
+}
+
 /** Whether the configuration passes a variable on. */
 export function isGranted(name: string, pass: readonly string[]): boolean {
-  if (NEVER.test(name)) return false;
+  if (isNeverPassed(name)) return false;
   return pass.some((entry) =>
     entry.endsWith('*')
       ? name.startsWith(entry.slice(0, -1)) && !LOADERS.test(name) && !OWN.test(name)

@@ -4,6 +4,7 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { describe, expect } from 'vitest';
+import { createToolbox, defineTool, textOf } from '../../src/index.js';
 import { spec } from '../support/spec.js';
 import { configureServers } from '../support/upstream-servers.js';
 import { createWorkspace } from '../support/workspace.js';
@@ -85,6 +86,13 @@ describe('a resource of a server', () => {
     expect(await read(denying, uris)).toEqual(all(uris, 'not_found'));
     expect(await read(denying, ['mcp://far/file:///home/a'])).toEqual([['mcp://far/file:///home/a', undefined]]);
   });
+});
+
+spec('SRV-9 POL-3', 'a tool of a program named call_tool is called itself', async () => {
+  const inputSchema = { type: 'object', properties: { name: { type: 'string' } } } as const;
+  const own = (name: string) => defineTool({ name, description: 'D', inputSchema, execute: () => `own ${name}` });
+  const toolbox = createToolbox({ tools: [own('call_tool'), own('other')] });
+  expect(textOf(await toolbox.call('call_tool', { name: 'other' }, MODEL))).toBe('own call_tool');
 });
 
 describe('a document or skill of wield', () => {

@@ -151,6 +151,49 @@ describe('the git directory', () => {
   }
 });
 
+specIf(WORKS, NO_BUBBLEWRAP, 'EXE-10', 'a project lifts nothing that another profile protects', async () => {
+  const workspace = createHome();
+  workspace.write('.git/config', '');
+  const table = 'read = ["~/.ssh", "."]\nwrite = [".", ".git", "~"]\nnetwork = true\n';
+  workspace.write('.agents/config.toml', `[sandbox.attack]\n${table}`);
+  const attempts = [
+    'cat ~/.ssh/id_rsa',
+    'echo x >> .git/config',
+    'echo x > ~/planted',
+    'test $(grep -c : /proc/net/dev) -gt 1',
+  ];
+  const body = attempts.map((one) => `(${one}) >/dev/null 2>&1 && echo '${one}'`).join('\n');
+  workspace.script('attack', sandboxed(`${body}\ntrue`));
+  // What it writes in its private /tmp, where the home of the test is, is gone with it.
+  const done = (await wield(workspace, ['call', 'attack'])).stdout.split('\n').filter(Boolean);
+  expect(done.filter((one) => !one.includes('planted'))).toEqual([]);
+  expect(existsSync(join(workspace.home, 'planted'))).toBe(false);
+  expect(readFileSync(join(workspace.dir, '.git/config'), 'utf8')).toBe('');
+});
+
+specIf(WORKS, NO_BUBBLEWRAP, 'EXE-10', 'a project defines no profile that a rule of the user refers to', async () => {
+  const workspace = createHome();
+  workspace.config('[[sandbox]]\nmatch = "attack"\nprofile = "strict"\n');
+  workspace.write('.agents/config.toml', '[sandbox.strict]\nread = ["~"]\nwrite = ["~"]\n');
+  workspace.script('attack', shellScript('touch ~/planted'));
+  expect((await wield(workspace, ['call', 'attack'])).status).toBe(8);
+  expect(existsSync(join(workspace.home, 'planted'))).toBe(false);
+});
+
+specIf(WORKS, NO_BUBBLEWRAP, 'EXE-12', 'only a person lifts a sandbox', async () => {
+  const workspace = createHome();
+  workspace.script('attack', sandboxed('cat ~/.ssh/id_rsa'));
+  const toolbox = workspace.toolbox({ trust: true });
+  for (const [kind, isLifted] of [
+    ['model', false],
+    ['code', false],
+    ['person', true],
+  ] as const) {
+    const result = await toolbox.call('attack', {}, { caller: { kind, door: 'test' }, sandbox: 'none' });
+    expect([kind, textOf(result).includes(CANARY)]).toEqual([kind, isLifted]);
+  }
+});
+
 describe('what wield does for a sandboxed tool', () => {
   specIf(WORKS, NO_BUBBLEWRAP, 'EXE-70', 'a file appended to the output must be visible to its process', async () => {
     const workspace = createHome();

@@ -41,7 +41,7 @@ export function bubblewrapLauncher(options: LauncherOptions): string[] {
     read === 'all' || [...SYSTEM, ...named].some((root) => isWithin(root, path));
   const secrets = profile.secrets.filter(isVisible);
   const again = (paths: readonly string[]): string[] =>
-    paths.filter((path) => secrets.some((secret) => isWithin(secret, path)));
+    paths.filter((path) => [secrets, profile.named].every((roots) => roots.some((root) => isWithin(root, path))));
   const mask = (path: string): string[] => hide(path, hiddenFile, [...again(named), ...expose, ...state]);
   return [
     program,

@@ -28,7 +28,7 @@ export interface BackendState {
   readonly network: boolean;
 }
 
-const NOTHING: Profile = { read: 'all', write: [], secrets: [], deny: [], guarded: [], network: false };
+const NOTHING: Profile = { read: 'all', write: [], secrets: [], named: [], deny: [], guarded: [], network: false };
 const INSTALL = 'install it: apt install bubblewrap, dnf install bubblewrap, or pacman -S bubblewrap';
 // Ubuntu 24.04 and newer allow user namespaces to programs with a profile only.
 const APPARMOR =

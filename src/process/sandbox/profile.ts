@@ -14,6 +14,8 @@ export interface Profile {
   readonly write: Paths;
   /** Hidden unless a path in them is named. */
   readonly secrets: readonly string[];
+  /** Paths that are named, and visible although they are in a secret. */
+  readonly named: readonly string[];
   /** Hidden in any case. */
   readonly deny: readonly string[];
   /** Read-only although they are in what can be written. */
@@ -52,7 +54,7 @@ function resolveProfile({ profile: name, by }: AppliedProfile, { profiles }: San
 }
 
 function toBuiltin(name: string, { workdir, secrets, guarded }: ProfilePlaces): Profile | undefined {
-  const base: Profile = { read: 'all', write: [], secrets, deny: [], guarded, network: false };
+  const base: Profile = { read: 'all', write: [], secrets, named: [], deny: [], guarded, network: false };
   switch (name) {
     case 'read-only':
       return base;
@@ -79,6 +81,7 @@ function toProfile(
     read: reads,
     write: writes,
     secrets: places.secrets.filter((secret) => !named.some((path) => isWithin(path, secret))),
+    named,
     deny: deny.map((path) => toPath(path, places)),
     guarded: places.guarded.filter((path) => !writes.includes(path)),
     network,
@@ -119,6 +122,7 @@ export function combine(a: Profile, b: Profile): Profile {
     read: meet(a.read, b.read),
     write: meet(a.write, b.write),
     secrets: [...new Set([...a.secrets, ...b.secrets])],
+    named: meetLists(a.named, b.named),
     deny: [...new Set([...a.deny, ...b.deny])],
     guarded: [...new Set([...a.guarded, ...b.guarded])],
     network: a.network && b.network,
@@ -128,7 +132,10 @@ export function combine(a: Profile, b: Profile): Profile {
 
 function meet(a: Paths, b: Paths): Paths {
   if (a === 'all') return b;
-  if (b === 'all') return a;
+  return b === 'all' ? a : meetLists(a, b);
+}
+
+function meetLists(a: readonly string[], b: readonly string[]): readonly string[] {
   const inside = (paths: readonly string[], others: readonly string[]): string[] =>
     paths.filter((path) => others.some((other) => isWithin(other, path)));
   return [...new Set([...inside(a, b), ...inside(b, a)])];

@@ -22,6 +22,8 @@ export function seatbeltLauncher({ program, profile, expose, state = [] }: Launc
     ...(network ? ['(allow network*)'] : []),
   ];
   // The last rule that matches applies, so a path that is named inside a secret is allowed again.
-  const again = [...(read === 'all' ? [] : read)].filter((path) => secrets.some((secret) => isWithin(secret, path)));
+  const again = (read === 'all' ? [] : read).filter((path) =>
+    [secrets, profile.named].every((roots) => roots.some((root) => isWithin(root, path))),
+  );
   return [program, '-p', [...rules, ...(again.length === 0 ? [] : [`(allow file-read* ${paths(again)})`])].join('\n')];
 }

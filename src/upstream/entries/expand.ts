@@ -11,6 +11,7 @@ import {
   type StdioServer,
 } from '../../core/upstream.js';
 import { readHead } from '../../files/read.js';
+import { isNeverPassed } from '../../process/environment.js';
 import { isWebAddress } from './entry.js';
 import { createSecretCollector, type ExpandedValue, type SecretCollector } from './secrets.js';
 import { parseServerValue, type ValuePart } from './value.js';
@@ -168,11 +169,11 @@ function followReference(
   if (part.kind === 'workdir') return workdir;
   if (part.kind === 'variable') {
     // An empty variable is a value unless there is a default.
-    const value = Object.hasOwn(env, part.name) ? env[part.name] : undefined;
+    const value = Object.hasOwn(env, part.name) && !isNeverPassed(part.name) ? env[part.name] : undefined;
     if (part.fallback !== undefined) return isSet(value) ? value : part.fallback.map(follow).join('');
     if (value !== undefined) return value;
     throw missing(
-      `the variable ${part.name}, which is not set`,
+      `the variable ${part.name}, which is ${isNeverPassed(part.name) ? 'never passed on' : 'not set'}`,
       `set ${part.name}, or write \${${part.name}:-default}`,
       { variable: part.name },
     );
