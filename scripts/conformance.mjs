@@ -1,5 +1,6 @@
-// Runs the official conformance suite against wield as a server, as a gateway and as a client, three times in a row against one
-// process, and writes docs/reference/conformance.md. Arguments choose roles; others keep their last result. `--once`: one round.
+// Runs the official conformance suite against wield as a server and a gateway, three times in a row against one process, and as
+// a client, and writes docs/reference/conformance.md. Arguments choose roles; others keep their last result. `--once`: one round.
+// Fails if a scenario fails without a reason in test/support/conformance-reasons.json.
 
 import { execFileSync, spawn } from 'node:child_process';
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
@@ -14,13 +15,20 @@ const RESULTS = join(CACHE, 'results.json');
 const REASONS = JSON.parse(readFileSync(join(ROOT, 'test/support/conformance-reasons.json'), 'utf8'));
 const [SUITE_PORT, WIELD_PORT] = [4811, 4812];
 const WIELD_URL = `http://localhost:${WIELD_PORT}/mcp`;
+const NEWEST = RUNS.at(-1).revision;
 const sleep = (ms) => new Promise((resolve) => setTimeout(resolve, ms));
 const chosen = process.argv.slice(2).filter((argument) => !argument.startsWith('-'));
 const rounds = process.argv.includes('--once') ? 1 : 3;
 
 // A scenario passes if it passes in every round.
-function repeat(role, { version, revision }, run) {
-  const all = Array.from({ length: rounds }, run);
+async function repeat(role, { version, revision }, run) {
+  const all = [run()];
+  // The suite starts a server for each scenario for clients, so there is no process to keep.
+  for (let round = 1; round < rounds && role !== 'client'; round++) {
+    // Questions that the suite leaves unanswered count as open for a minute, and a client may have sixteen of them.
+    await sleep(revision === NEWEST ? 60_000 : 0);
+    all.push(run());
+  }
   const scenarios = all[0].map(({ name }) => ({
     name,
     isPassed: all.every((round) => round.find((scenario) => scenario.name === name)?.isPassed),
@@ -36,7 +44,8 @@ async function runServer() {
     stdio: ['ignore', 'ignore', 'inherit'],
   });
   await sleep(2000);
-  const results = RUNS.map((run) => repeat('server', run, () => runServerScenarios(run, WIELD_URL)));
+  const results = [];
+  for (const run of RUNS) results.push(await repeat('server', run, () => runServerScenarios(run, WIELD_URL)));
   server.kill();
   return results;
 }
@@ -64,7 +73,7 @@ async function runGateway() {
     execFileSync(process.execPath, [wield, 'mcp', 'refresh', 'suite'], options);
     const server = spawn(process.execPath, [wield, 'serve', '--http', String(WIELD_PORT)], options);
     await sleep(2000);
-    results.push(repeat('gateway', run, () => runServerScenarios(run, WIELD_URL)));
+    results.push(await repeat('gateway', run, () => runServerScenarios(run, WIELD_URL)));
     server.kill();
     rmSync(home, { recursive: true });
   }
@@ -74,12 +83,12 @@ async function runGateway() {
 
 async function runClient() {
   const command = `${process.execPath} ${join(ROOT, 'test/support/conformance-client.mjs')}`;
-  return RUNS.map((run) => repeat('client', run, () => runClientScenarios(run, command)));
+  return Promise.all(RUNS.map((run) => repeat('client', run, () => runClientScenarios(run, command))));
 }
 
 function reasonOf(scenario) {
   const isNamed = (name) => name === scenario || (name.endsWith('*') && scenario.startsWith(name.slice(0, -1)));
-  return Object.entries(REASONS).find(([, names]) => names.some(isNamed))?.[0] ?? 'not yet';
+  return Object.entries(REASONS).find(([, names]) => names.some(isNamed))?.[0];
 }
 
 function toPage(results) {
@@ -95,9 +104,9 @@ function toPage(results) {
   return [
     '# Conformance',
     '',
-    'Results of the official conformance suite, written by `npm run conformance`: scenarios that pass three times in a row',
-    "against one process. As a gateway, wield is in front of the suite's own server, with `prefix = false`; as a client, it is",
-    'used like a person uses it, who runs the login commands that it suggests.',
+    'Results of the official conformance suite, written by `npm run conformance`. As a server and as a gateway, scenarios pass',
+    "if they do three times in a row against one process. The gateway is in front of the suite's own server, with",
+    '`prefix = false`. The client is used like a person uses it, who runs the login commands that it suggests.',
     '',
     '| role | suite | revision | scenarios passed |',
     '|---|---|---|---|',
@@ -123,3 +132,13 @@ writeFileSync(
   join(ROOT, 'docs/reference/conformance.md'),
   toPage(Object.keys(roles).flatMap((role) => known[role] ?? [])),
 );
+
+const unexplained = Object.values(known).flatMap((results) =>
+  results.flatMap(({ role, scenarios }) =>
+    scenarios.flatMap(({ name, isPassed }) => (isPassed || reasonOf(name) !== undefined ? [] : [`${role}: ${name}`])),
+  ),
+);
+if (unexplained.length > 0) {
+  console.error(`without a reason: ${unexplained.join(', ')}`);
+  process.exitCode = 1;
+}

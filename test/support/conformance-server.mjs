@@ -40,6 +40,7 @@ const ENUMS = {
   },
 };
 const OK = object({ ok: { type: 'boolean' } }, { required: ['ok'] });
+const CONFIRM = object({ confirm: { type: 'boolean' } });
 const DEFAULTS = {
   name: { type: 'string', default: 'John Doe' },
   age: { type: 'integer', default: 30 },
@@ -128,6 +129,36 @@ const tools = [
   tool('test_trigger_tool_change', () => {
     if (!unregisterTool(toolbox, ADDED.name)) registerTool(toolbox, ADDED);
     return parts(text('changed'));
+  }),
+  tool('greet', ({ name }) => parts(text(`Hello, ${name}!`)), object({ name: { type: 'string' } })),
+  tool(
+    'slow_compute',
+    async ({ seconds = 0 }) => {
+      await sleep(seconds * 1000);
+      return parts(text(`computed for ${seconds} s`));
+    },
+    object({ seconds: { type: 'number' }, label: { type: 'string' } }),
+  ),
+  tool('failing_job', () => {
+    throw new Error('This job always fails');
+  }),
+  tool(
+    'confirm_delete',
+    async ({ filename }, { elicit }) => {
+      const { action } = await elicit({ id: 'confirm', message: `Delete ${filename}?`, schema: CONFIRM });
+      return parts(text(action === 'accept' ? `deleted ${filename}` : 'kept'));
+    },
+    object({ filename: { type: 'string' } }),
+  ),
+  tool('multi_input', async (_input, { elicit }) => {
+    const ids = ['first', 'second'];
+    const given = await Promise.all(ids.map((id) => elicit({ id, message: `The ${id}?`, schema: CONFIRM })));
+    return parts(text(given.map(({ action }) => action).join(' ')));
+  }),
+  tool('test_tool_with_task', async (_input, { elicit }) => {
+    const { action } = await elicit({ id: 'confirm', message: 'Start?', schema: CONFIRM });
+    await sleep(3000);
+    return parts(text(`done: ${action}`));
   }),
   ...['request_state', 'tampered_state'].map((name) =>
     tool(`test_input_required_result_${name}`, async (_input, { elicit }) => {
