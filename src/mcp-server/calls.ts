@@ -15,10 +15,16 @@ import { ERROR, type Params, RequestError } from './message.js';
 import { type RequestContext, readTraceParent, toLogListener, toProgressListener } from './request-context.js';
 import { type CallResult, projectResult, toCallResult } from './result.js';
 import type { CallOutcome, CallRequest, InteractionOptions } from './suspended-calls.js';
+import type { Tasks } from './tasks.js';
+import { wantsTask } from './wants-task.js';
 
 export interface ToolCalls extends Pick<InteractiveCalls, 'verifyState' | 'close'> {
   /** `session` identifies the client that may read the stored results of its calls (CTX-3). */
   call(session: string, params: Params, context: RequestContext): Promise<CallResult | InputRequiredResult>;
+  /** Likewise, but never as a task: the SDK cannot send one as the result of a call. */
+  callNow: ToolCalls['call'];
+  /** Returns the tasks of all clients. */
+  tasks(): Promise<Tasks>;
   /** Runs a call of a tool, a resource or a prompt for a request; `id` and `input` identify it. */
   serve(
     session: string,
@@ -40,29 +46,46 @@ export function createToolCalls({ toolbox, listing, ready }: ToolCallsOptions): 
   const interactive = createInteractiveCalls();
   const serve: ToolCalls['serve'] = (session, context, id, input, run) =>
     interactive.serve(new ServedCall({ session, context, id, input, ready, start: run }));
+  const callNow: ToolCalls['call'] = async (session, params, context) => {
+    const listed = params.name as string;
+    const known = listing.newest() ?? (await listing.known());
+    const asked = known.names.has(listed) ? listed : (resolveAppTool(known.appTools, listed, context) ?? listed);
+    const name = known.names.get(asked) ?? decodeName(asked);
+    const input = (params.arguments ?? {}) as Json;
+    const outcome = await serve(session, context, name, input, (options) => toolbox.call(name, input, options));
+    if ('resultType' in outcome) return outcome;
+    // This call may have been the first to connect to the tool's upstream server.
+    const { names, outputs, structured } = known.outputs.has(asked) ? known : await listing.rereadKnown();
+    if (outcome.error !== undefined && !names.has(asked)) rejectUnknown(outcome.error);
+    const schema = outputs.get(asked);
+    const mayBeInText = !structured.has(asked) && !isFailedOutput(outcome.structured);
+    // A client that does not know an output schema needs no structured content beside a handle.
+    const withStructured =
+      !mayBeInText &&
+      (outcome.meta.handle === undefined || schema !== undefined) &&
+      (outcome.ok || schema === undefined || (await matchesOutput(toolbox, name, outcome)));
+    return projectResult(toCallResult(outcome, withStructured), context.isNewer, schema);
+  };
+  let loaded: Promise<Tasks> | undefined;
+  const tasks = (): Promise<Tasks> => {
+    loaded ??= import('./tasks.js').then(({ createTasks }) => createTasks());
+    return loaded;
+  };
   return {
     verifyState: interactive.verifyState,
-    close: interactive.close,
+    tasks,
+    close() {
+      interactive.close();
+      void loaded?.then((all) => all.close());
+    },
     serve,
+    callNow,
     async call(session, params, context) {
-      const listed = params.name as string;
-      const known = listing.newest() ?? (await listing.known());
-      const asked = known.names.has(listed) ? listed : (resolveAppTool(known.appTools, listed, context) ?? listed);
-      const name = known.names.get(asked) ?? decodeName(asked);
-      const input = (params.arguments ?? {}) as Json;
-      const outcome = await serve(session, context, name, input, (options) => toolbox.call(name, input, options));
-      if ('resultType' in outcome) return outcome;
-      // This call may have been the first to connect to the tool's upstream server.
-      const { names, outputs, structured } = known.outputs.has(asked) ? known : await listing.rereadKnown();
-      if (outcome.error !== undefined && !names.has(asked)) rejectUnknown(outcome.error);
-      const schema = outputs.get(asked);
-      const mayBeInText = !structured.has(asked) && !isFailedOutput(outcome.structured);
-      // A client that does not know an output schema needs no structured content beside a handle.
-      const withStructured =
-        !mayBeInText &&
-        (outcome.meta.handle === undefined || schema !== undefined) &&
-        (outcome.ok || schema === undefined || (await matchesOutput(toolbox, name, outcome)));
-      return projectResult(toCallResult(outcome, withStructured), context.isNewer, schema);
+      if (!wantsTask(params, context)) return callNow(session, params, context);
+      const started = await (await tasks()).start(session, params, context, (given, own) =>
+        callNow(session, given, own),
+      );
+      return started as CallResult;
     },
   };
 }
@@ -110,6 +133,7 @@ class ServedCall implements CallRequest {
       fault,
       ready,
       trace: readTraceParent(this.context),
+      onPending: this.context.onPending,
       onLog: toLogListener(this.context),
     });
   }

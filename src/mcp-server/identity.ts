@@ -1,6 +1,7 @@
 // What the server says about itself when a client connects.
 
 import type { Toolbox } from '../core/toolbox.js';
+import { TASKS } from './wants-task.js';
 
 /** What the server announces; every client gets the same. */
 const CAPABILITIES = {
@@ -9,7 +10,11 @@ const CAPABILITIES = {
   prompts: { listChanged: true },
   completions: {},
   logging: {},
+  extensions: { [TASKS]: {} },
 };
+
+/** Only of the older protocol version; in the newer it is the extension. */
+export const OLDER_TASKS = { tasks: { list: {}, cancel: {}, requests: { tools: { call: {} } } } };
 
 export interface ServerIdentity {
   readonly info: { readonly name: string; readonly version: string };

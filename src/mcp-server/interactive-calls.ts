@@ -50,7 +50,8 @@ export function createInteractiveCalls(): InteractiveCalls {
         return suspended.resume(request, state.nonce) ?? request.run({ cancellation, fault: staleAnswer() });
       const modes = readElicitationModes(context.capabilities);
       if (!modes.form && !modes.url) return request.run({ cancellation, onProgress });
-      return isNewer ? serveByResults(request, modes) : serveByRequests(request, modes, prompts);
+      const asksDirectly = !isNewer || context.asksDirectly === true;
+      return asksDirectly ? serveByRequests(request, modes, prompts) : serveByResults(request, modes);
     },
   };
 }

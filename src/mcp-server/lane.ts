@@ -6,7 +6,7 @@ import { isRecord } from '../core/json.js';
 import type { CallOptions, Toolbox } from '../core/toolbox.js';
 import { showsApps } from './apps.js';
 import { createToolCalls, type ToolCalls } from './calls.js';
-import { readIdentity, type ServerIdentity } from './identity.js';
+import { OLDER_TASKS, readIdentity, type ServerIdentity } from './identity.js';
 import { createLiveListing, type LiveListing } from './listing.js';
 import {
   ERROR,
@@ -208,7 +208,12 @@ function stampResult(result: object, stamp: object): object {
 function toInitializeResult({ info, capabilities, instructions }: ServerIdentity, { protocolVersion }: Params): object {
   const isKnown = OLDER_VERSIONS.includes(protocolVersion as string);
   const version = isKnown ? protocolVersion : OLDER_VERSIONS[0];
-  return { protocolVersion: version, capabilities, serverInfo: info, instructions };
+  return {
+    protocolVersion: version,
+    capabilities: { ...capabilities, ...OLDER_TASKS },
+    serverInfo: info,
+    instructions,
+  };
 }
 
 function toDiscovery({ capabilities, instructions }: ServerIdentity, stamp: object): object {

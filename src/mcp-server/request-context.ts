@@ -30,7 +30,11 @@ export interface RequestContext {
   notify(method: string, params: object): void;
   /** Sends a log message, if the client wants messages of this level. */
   log(level: string, data: unknown, logger: string | undefined): void;
-  /** Sends `elicitation/create`; only in the older protocol version. */
+  /** Whether questions are sent by `elicit`, as in the older version. */
+  readonly asksDirectly?: boolean;
+  /** Called with the id of the approval that the call waits for, if it can wait. */
+  readonly onPending?: (id: string) => void;
+  /** Sends `elicitation/create`; only in the older protocol version, and in tasks. */
   elicit(params: object, signal: AbortSignal): Promise<ElicitAnswer>;
 }
 

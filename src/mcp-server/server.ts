@@ -7,7 +7,7 @@ import type { ElicitAnswer } from '../core/elicit.js';
 import { isRecord } from '../core/json.js';
 import type { Toolbox } from '../core/toolbox.js';
 import { showsApps } from './apps.js';
-import { readIdentity } from './identity.js';
+import { OLDER_TASKS, readIdentity } from './identity.js';
 import { ANSWER_TIMEOUT_MS } from './interactive-calls.js';
 import type { Lane, LaneOptions } from './lane.js';
 import { META } from './message.js';
@@ -15,6 +15,7 @@ import { CACHE_HINTS, type OfferHandlers, registerOffers } from './offers.js';
 import { CACHE_HINT, pageAt } from './pages.js';
 import type { RequestContext, RequestState } from './request-context.js';
 import { registerSubscriptions } from './subscriptions.js';
+import { registerTaskRequests } from './task-requests.js';
 
 export type McpServerOptions = LaneOptions;
 
@@ -39,7 +40,7 @@ export function createMcpServers(
     async create(session) {
       const { info, capabilities, instructions } = await readIdentity(toolbox, options.version);
       const server = new Server(info, {
-        capabilities,
+        capabilities: { ...capabilities, ...OLDER_TASKS },
         instructions,
         cacheHints: { ...CACHE_HINTS, 'tools/list': CACHE_HINT },
         requestState: { verify: calls.verifyState },
@@ -52,7 +53,7 @@ export function createMcpServers(
       );
       server.setRequestHandler(
         'tools/call',
-        ({ params }, context) => calls.call(session, params, toRequestContext(server, context)) as never,
+        ({ params }, context) => calls.callNow(session, params, toRequestContext(server, context)) as never,
       );
       const handlers: OfferHandlers = {
         server,
@@ -61,6 +62,12 @@ export function createMcpServers(
       };
       registerOffers(handlers);
       registerSubscriptions(handlers);
+      registerTaskRequests({
+        server,
+        session,
+        tasks: calls.tasks,
+        toContext: (context) => toRequestContext(server, context),
+      });
       return server;
     },
   };

@@ -130,6 +130,7 @@ async function run(parts: CallParts, running: RunningCall): Promise<Output> {
       state.decision = decision;
     };
     const consent = {
+      onPending: options.onPending,
       plan,
       verdict,
       snapshot,

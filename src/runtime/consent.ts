@@ -25,6 +25,8 @@ export interface ConsentOptions {
   readonly depth: number;
   readonly signal: AbortSignal;
   readonly approve: Approve | undefined;
+  /** Waits for an approval that is given elsewhere; called with its id. */
+  readonly onPending?: ((id: string) => void) | undefined;
   /** Fails instead of asking, unless the call is approved already. */
   readonly defer?: boolean | undefined;
   /** Called with who decided, before the function returns or throws. */
@@ -77,13 +79,33 @@ export async function requestConsent(
     }
   }
   if (approvals === undefined) throw needsApproval('pass `approve` to the call');
+  const { onPending } = options;
   try {
     approvals.ask(record);
+    if (onPending !== undefined) {
+      onPending(id);
+      const consent = await waitForConsent(approvals, record, signal);
+      decided(consent.by);
+      return consent;
+    }
   } catch (error) {
     if (isToolError(error) && error.code === 'denied') decided('record', String(error.data?.at));
     throw error;
   }
   throw needsApproval(`a person can approve it with: wield approvals approve ${id}; then repeat the same call`);
+}
+
+const POLL_MS = 500;
+
+// Throws `denied` if a person refuses. A question that expired is asked again.
+async function waitForConsent(approvals: Approvals, record: ApprovalRecord, signal: AbortSignal): Promise<Consent> {
+  for (;;) {
+    await new Promise((resolve) => setTimeout(resolve, POLL_MS));
+    if (signal.aborted) throw cancelled(record.tool);
+    const given = approvals.take(record);
+    if (given !== undefined) return given;
+    approvals.ask(record);
+  }
 }
 
 // Races the question against cancellation of the call.

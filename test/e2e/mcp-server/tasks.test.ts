@@ -1,0 +1,232 @@
+// Calls as tasks, in both protocol versions.
+
+import { existsSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { Client } from '@modelcontextprotocol/client';
+import { describe, expect } from 'vitest';
+import { wield } from '../../support/cli.js';
+import { ACCEPT, connectUrl } from '../../support/clients.js';
+import { createServeTransport, serveUrl } from '../../support/serve.js';
+import { until } from '../../support/server.js';
+import { onEnd } from '../../support/share.js';
+import { shellScript } from '../../support/shell-script.js';
+import { spec } from '../../support/spec.js';
+import { createWorkspace, type Workspace } from '../../support/workspace.js';
+
+const ANY = { '~standard': { version: 1, vendor: 'test', validate: (value: unknown) => ({ value }) } } as never;
+const TASKS = { extensions: { 'io.modelcontextprotocol/tasks': {} } };
+
+interface TaskFields {
+  readonly taskId: string;
+  readonly status: string;
+  readonly statusMessage?: string;
+  readonly resultType?: string;
+  readonly ttl?: number;
+  readonly ttlMs?: number;
+  readonly content?: readonly { readonly text: string }[];
+  readonly isError?: boolean;
+  readonly inputRequests?: Readonly<Record<string, { readonly params: { readonly message: string } }>>;
+  readonly result?: { readonly content: readonly { readonly text: string }[] };
+}
+
+function createSlow(): Workspace {
+  const workspace = createWorkspace();
+  workspace.script('quick', shellScript('echo quick'));
+  // Waits until the test lets it go on.
+  workspace.script('slow', shellScript(`while [ ! -e ${join(workspace.home, 'go')} ]; do sleep 0.05; done; echo slow`));
+  workspace.script('forever', shellScript(`sleep 600; touch ${join(workspace.home, 'ran')}`));
+  workspace.script('careful', shellScript(`touch ${join(workspace.home, 'ran')}; echo done`, '@destructive'));
+  return workspace;
+}
+
+async function connect(workspace: Workspace, version: 'older' | 'newer', capabilities: object = {}): Promise<Client> {
+  const negotiation = version === 'newer' ? { versionNegotiation: { mode: 'auto' } } : {};
+  const client = new Client({ name: 'tasks', version: '1' }, { ...negotiation, capabilities } as never);
+  await client.connect(createServeTransport(workspace, ['--trust']));
+  onEnd(() => client.close());
+  if (version === 'older') return client;
+  capabilitiesOf.set(client, capabilities);
+  const transport = client.transport!;
+  const { onmessage } = transport;
+  transport.onmessage = (message) => {
+    const settle = waiting.get((message as Answer).id);
+    if (settle === undefined) onmessage?.(message);
+    else settle(message as Answer);
+  };
+  return client;
+}
+
+interface Answer {
+  readonly id?: unknown;
+  readonly result?: unknown;
+  readonly error?: object;
+}
+
+const capabilitiesOf = new WeakMap<Client, object>();
+const waiting = new Map<unknown, (answer: Answer) => void>();
+let sent = 0;
+
+/** Sends a request of the newer version beside the SDK's client, which knows no tasks. */
+async function sendRaw(client: Client, method: string, params: object): Promise<unknown> {
+  const id = `raw-${++sent}`;
+  const answered = new Promise<Answer>((resolve) => waiting.set(id, resolve));
+  const _meta = {
+    'io.modelcontextprotocol/protocolVersion': '2026-07-28',
+    'io.modelcontextprotocol/clientCapabilities': capabilitiesOf.get(client),
+    'io.modelcontextprotocol/clientInfo': { name: 'tasks', version: '1' },
+  };
+  await client.transport!.send({ jsonrpc: '2.0', id, method, params: { ...params, _meta } });
+  const { result, error } = await answered;
+  if (error !== undefined) throw error;
+  return result;
+}
+
+type Sent = TaskFields & { readonly task: TaskFields };
+
+const send = (client: Client, method: string, params: object): Promise<Sent> =>
+  (capabilitiesOf.has(client)
+    ? sendRaw(client, method, params)
+    : client.request({ method, params } as never, ANY)) as Promise<Sent>;
+const start = (client: Client, name: string, more: object = {}) => send(client, 'tools/call', { name, ...more });
+const get = (client: Client, { taskId }: TaskFields) => send(client, 'tasks/get', { taskId });
+
+describe.concurrent('a task of the older protocol version', () => {
+  const task = { task: { ttl: 60_000 } };
+
+  spec('SRV-70', 'is created, looked up, listed, and its result fetched', async () => {
+    const workspace = createSlow();
+    const client = await connect(workspace, 'older');
+    expect(client.getServerCapabilities()).toMatchObject({ tasks: { requests: { tools: { call: {} } }, list: {} } });
+    const { task: created } = await start(client, 'slow', task);
+    expect(created).toMatchObject({ status: 'working', ttl: 60_000, pollInterval: 1000 });
+    expect(await get(client, created)).toMatchObject({ taskId: created.taskId, status: 'working' });
+    const result = send(client, 'tasks/result', { taskId: created.taskId });
+    writeFileSync(join(workspace.home, 'go'), '');
+    expect(await result).toMatchObject({
+      content: [{ text: 'slow\n' }],
+      _meta: { 'io.modelcontextprotocol/related-task': { taskId: created.taskId } },
+    });
+    const listed = (await send(client, 'tasks/list', {})) as unknown as { tasks: TaskFields[] };
+    expect(listed.tasks).toMatchObject([{ taskId: created.taskId, status: 'completed' }]);
+    const { task: failing } = await start(client, 'absent', task);
+    await until(async () => (await get(client, failing)).status === 'failed', 'an unknown tool fails');
+    await expect(send(client, 'tasks/result', { taskId: failing.taskId })).rejects.toMatchObject({ code: -32602 });
+  });
+
+  spec('SRV-70', 'is cancelled, and expires', async () => {
+    const workspace = createSlow();
+    const client = await connect(workspace, 'older');
+    const { task: created } = await start(client, 'forever', task);
+    expect(await send(client, 'tasks/cancel', { taskId: created.taskId })).toMatchObject({ status: 'cancelled' });
+    await expect(send(client, 'tasks/cancel', { taskId: created.taskId })).rejects.toMatchObject({ code: -32602 });
+    const { task: short } = await start(client, 'forever', { task: { ttl: 1 } });
+    expect(short.ttl).toBe(1000);
+    await until(
+      () =>
+        get(client, short).then(
+          () => false,
+          () => true,
+        ),
+      'it expires',
+    );
+    await expect(get(client, short)).rejects.toMatchObject({ code: -32602 });
+    for (let count = 0; count < 63; count++) await start(client, 'forever', task);
+    await expect(start(client, 'forever', task).then(() => start(client, 'forever', task))).rejects.toMatchObject({
+      message: expect.stringContaining('too many tasks'),
+    });
+  });
+
+  spec('SRV-70', 'asks for approval while its result is fetched', async () => {
+    const workspace = createSlow();
+    const client = await connect(workspace, 'older', { elicitation: { form: {} } });
+    let related: unknown;
+    client.setRequestHandler('elicitation/create', async ({ params }) => {
+      related = params._meta;
+      return ACCEPT;
+    });
+    const { task: created } = await start(client, 'careful', task);
+    await until(async () => (await get(client, created)).status === 'input_required', 'it asks');
+    const result = await send(client, 'tasks/result', { taskId: created.taskId });
+    expect(result.content).toMatchObject([{ text: 'done\n' }]);
+    expect(related).toMatchObject({ 'io.modelcontextprotocol/related-task': { taskId: created.taskId } });
+  });
+
+  spec('SRV-70', 'belongs to its session', async () => {
+    const workspace = createSlow();
+    const url = await serveUrl(workspace, ['--trust']);
+    const [first, second] = [await connectUrl(url, 'older'), await connectUrl(url, 'older')];
+    const { task: created } = await start(first, 'forever', task);
+    expect(await get(first, created)).toMatchObject({ status: 'working' });
+    for (const method of ['tasks/get', 'tasks/result', 'tasks/cancel'])
+      await expect(send(second, method, { taskId: created.taskId })).rejects.toMatchObject({ code: -32602 });
+    expect(await send(second, 'tasks/list', {})).toMatchObject({ tasks: [] });
+  });
+});
+
+for (const version of ['older', 'newer'] as const)
+  describe.concurrent(`a call that waits for approval elsewhere, in the ${version} version`, () => {
+    const more = version === 'older' ? { task: {} } : {};
+    spec('SRV-70 POL-6', 'goes on when a person approves it', async () => {
+      const workspace = createSlow();
+      const client = await connect(workspace, version, version === 'older' ? {} : TASKS);
+      const started = await start(client, 'careful', more);
+      const task = version === 'older' ? started.task : started;
+      await until(async () => (await get(client, task)).statusMessage !== undefined, 'it waits');
+      const { statusMessage = '' } = await get(client, task);
+      expect(existsSync(join(workspace.home, 'ran'))).toBe(false);
+      const id = /approve (\S+)$/.exec(statusMessage)![1]!;
+      const approved = await wield(workspace, ['approvals', 'approve', id]);
+      expect(approved.status, approved.stderr).toBe(0);
+      await until(async () => (await get(client, task)).status === 'completed', 'it goes on');
+      expect(existsSync(join(workspace.home, 'ran'))).toBe(true);
+    });
+
+    spec('SRV-70 POL-6', 'fails when a person denies it', async () => {
+      const workspace = createSlow();
+      const client = await connect(workspace, version, version === 'older' ? {} : TASKS);
+      const started = await start(client, 'careful', more);
+      const task = version === 'older' ? started.task : started;
+      await until(async () => (await get(client, task)).statusMessage !== undefined, 'it waits');
+      const id = /approve (\S+)$/.exec((await get(client, task)).statusMessage!)![1]!;
+      await wield(workspace, ['approvals', 'deny', id]);
+      await until(async () => (await get(client, task)).status === 'completed', 'it ends');
+      expect(existsSync(join(workspace.home, 'ran'))).toBe(false);
+    });
+  });
+
+describe.concurrent('a task of the newer protocol version', () => {
+  spec('SRV-70', 'is made of a call that takes long, if the client has the extension', async () => {
+    const workspace = createSlow();
+    const client = await connect(workspace, 'newer', TASKS);
+    expect(client.getServerCapabilities()).toMatchObject(TASKS);
+    expect(await start(client, 'quick')).toMatchObject({ content: [{ text: 'quick\n' }] });
+    const task = await start(client, 'slow');
+    expect(task).toMatchObject({ resultType: 'task', status: 'working', ttlMs: 3_600_000, pollIntervalMs: 1000 });
+    expect(await get(client, task)).toMatchObject({ status: 'working' });
+    writeFileSync(join(workspace.home, 'go'), '');
+    await until(async () => (await get(client, task)).status === 'completed', 'it ends');
+    expect((await get(client, task)).result).toMatchObject({ content: [{ text: 'slow\n' }] });
+    const other = await start(client, 'forever');
+    await send(client, 'tasks/cancel', { taskId: other.taskId });
+    expect(await get(client, other)).toMatchObject({ status: 'cancelled' });
+    await expect(get(client, { taskId: 'absent', status: '' })).rejects.toMatchObject({ code: -32602 });
+    const without = await connect(workspace, 'newer');
+    await expect(get(without, task)).rejects.toMatchObject({ code: -32021 });
+  });
+
+  spec('SRV-70', 'asks in tasks/get and is answered by tasks/update', async () => {
+    const workspace = createSlow();
+    const client = await connect(workspace, 'newer', { ...TASKS, elicitation: { form: {} } });
+    const task = await start(client, 'careful');
+    expect(task).toMatchObject({ resultType: 'task', status: 'input_required' });
+    const { inputRequests = {} } = await get(client, task);
+    const [[key, request]] = Object.entries(inputRequests) as [[string, { params: { message: string } }]];
+    expect(request.params.message).toContain('careful asks for your consent.');
+    expect(existsSync(join(workspace.home, 'ran'))).toBe(false);
+    const { taskId } = task;
+    await send(client, 'tasks/update', { taskId, inputResponses: { other: ACCEPT } });
+    await send(client, 'tasks/update', { taskId, inputResponses: { [key]: ACCEPT } });
+    await until(async () => (await get(client, task)).status === 'completed', 'it goes on');
+    expect(existsSync(join(workspace.home, 'ran'))).toBe(true);
+  });
+});
