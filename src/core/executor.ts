@@ -9,7 +9,7 @@ import type { Output, ToolResult } from './result.js';
 import type { Snapshot } from './snapshot.js';
 import type { ContextStore, ResultWriter } from './store.js';
 import type { Action, Tool } from './tool.js';
-import type { Caller } from './toolbox.js';
+import type { Caller, TraceParent } from './toolbox.js';
 
 /** The part of a snapshot that executors depend on. */
 export type PlanSnapshot = Pick<Snapshot, 'workdir' | 'settings' | 'servers'>;
@@ -33,6 +33,8 @@ export interface RunContext {
   readonly progress: ProgressListener;
   /** Receives log messages, if the caller wants them. */
   readonly log?: LogListener;
+  /** The position of this call in a trace, for what it calls (UPS-72). */
+  readonly trace?: TraceParent | undefined;
   /** Whether the caller wants progress; only then a heartbeat is sent (SCR-23). */
   readonly wantsProgress: boolean;
   /** Receives output while it is written. */

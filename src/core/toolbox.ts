@@ -48,7 +48,8 @@ export interface Verdict {
 /** The caller's position in a trace (W3C Trace Context). */
 export interface TraceParent {
   readonly traceparent: string;
-  readonly tracestate?: string;
+  readonly tracestate?: string | undefined;
+  readonly baggage?: string | undefined;
 }
 
 export interface CallOptions {

@@ -40,9 +40,10 @@ export interface RequestContext {
 
 /** Reads the caller's span from `_meta`, as OpenTelemetry's conventions for MCP define it. */
 export function readTraceParent({ meta }: RequestContext): TraceParent | undefined {
-  const { traceparent, tracestate } = meta ?? {};
-  if (typeof traceparent !== 'string') return undefined;
-  return { traceparent, tracestate: typeof tracestate === 'string' ? tracestate : undefined };
+  if (typeof meta?.traceparent !== 'string') return undefined;
+  const { traceparent, tracestate, baggage } = meta;
+  const textOf = (value: unknown): string | undefined => (typeof value === 'string' ? value : undefined);
+  return { traceparent: traceparent as string, tracestate: textOf(tracestate), baggage: textOf(baggage) };
 }
 
 /** Returns a listener that sends log messages as part of the request. */

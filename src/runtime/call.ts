@@ -158,6 +158,7 @@ async function run(parts: CallParts, running: RunningCall): Promise<Output> {
     nesting,
     options,
     large,
+    trace: () => parts.observers.traceOf(base.call) ?? options.trace ?? nesting.trace,
     progress: (progress) => {
       parts.observers.emit?.({ type: 'progress', ...base, progress });
       options.onProgress?.(progress);

@@ -13,7 +13,7 @@ import type { Snapshot } from '../core/snapshot.js';
 import type { Stores } from '../core/store.js';
 import { cancelled } from '../core/time-limit.js';
 import type { Action, Tool } from '../core/tool.js';
-import type { Caller, CallOptions } from '../core/toolbox.js';
+import type { Caller, CallOptions, TraceParent } from '../core/toolbox.js';
 import { listRemoteTools } from './list.js';
 import { type NestedCallOptions, rightsOf } from './nested.js';
 import type { CallParts, Executors, Nesting } from './parts.js';
@@ -29,6 +29,8 @@ export interface ExecuteOptions {
   /** Where large output is stored; undefined if it is returned whole. */
   readonly large: LargeResults | undefined;
   readonly progress: ProgressListener;
+  /** The position of the call in a trace. */
+  readonly trace: () => TraceParent | undefined;
   /** Calls another tool within this call. */
   readonly nest: (
     place: Pick<Nesting, 'placed' | 'named'>,
@@ -114,6 +116,7 @@ async function runPlan(
       progress,
       wantsProgress: options.onProgress !== undefined,
       log: options.onLog,
+      trace: execution.trace(),
       stream: streams ? options.onOutput : undefined,
       // Middleware may cache, repeat or change an output, so it gets all of it and nothing is stored before.
       spill: large === undefined || begin !== undefined ? undefined : toSpill(large),

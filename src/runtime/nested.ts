@@ -49,6 +49,7 @@ export function nestedCall(parts: Pick<CallParts, 'cascade'>, call: NestedCall) 
       deferApproval,
       depth: nesting.depth + 1,
       parent,
+      trace: options.trace ?? nesting.trace,
       within: listsWithin(plan.tool.name, permissions, nesting.within),
       narrowing: joinNarrowing(nesting.narrowing, narrowing),
     },

@@ -3,6 +3,7 @@
 import type { CallEvent, Observer, Recorder } from '../core/event.js';
 import { copyJson, deepFreeze, type Json } from '../core/json.js';
 import type { ToolResult } from '../core/result.js';
+import type { TraceParent } from '../core/toolbox.js';
 import { createTracer } from './telemetry.js';
 
 export interface Observers {
@@ -10,6 +11,8 @@ export interface Observers {
   readonly recorder: Recorder | undefined;
   /** Undefined while there is no observer, so that no event is created. */
   readonly emit: ((event: CallEvent) => void) | undefined;
+  /** Returns the span of a running call, if there is one. */
+  traceOf(call: string): TraceParent | undefined;
   /** Adds an observer; the returned function removes it. */
   on(observer: Observer): () => void;
 }
@@ -27,7 +30,7 @@ export function createObservers({ recorder, debug }: ObserversOptions): Observer
   const tracer = createTracer(debug);
   const emit = (event: CallEvent): void => {
     const trace = isTracing() ? tracer() : undefined;
-    if (trace !== undefined) guardListener(trace, debug)(event);
+    if (trace !== undefined) guardListener(trace.observe, debug)(event);
     if (observers.size === 0) return;
     const shown = guardListener(toObserved, debug)(event);
     if (shown !== undefined) for (const observer of observers) guardListener(observer, debug)(shown);
@@ -37,6 +40,7 @@ export function createObservers({ recorder, debug }: ObserversOptions): Observer
     get emit() {
       return observers.size > 0 || (isTracing() && tracer() !== undefined) ? emit : undefined;
     },
+    traceOf: (call) => (isTracing() ? tracer()?.traceOf(call) : undefined),
     on(observer) {
       observers.add(observer);
       return () => observers.delete(observer);

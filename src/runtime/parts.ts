@@ -11,7 +11,7 @@ import type { AllowList } from '../core/rule.js';
 import type { Snapshot, Workspace } from '../core/snapshot.js';
 import type { Stores } from '../core/store.js';
 import type { Tool } from '../core/tool.js';
-import type { Caller, CallOptions } from '../core/toolbox.js';
+import type { Caller, CallOptions, TraceParent } from '../core/toolbox.js';
 import type { Rules } from '../policy/decide.js';
 import type { Limiter } from './limiter.js';
 import type { Observers } from './observers.js';
@@ -64,6 +64,8 @@ export interface Nesting {
   readonly placed: boolean;
   /** Id of the outer call. */
   readonly parent?: string;
+  /** The trace of the outermost call. */
+  readonly trace?: TraceParent | undefined;
   readonly accept?: NestedOptions['accept'];
   readonly onStart?: NestedOptions['onStart'];
   readonly handles?: NestedOptions['handles'];

@@ -3,14 +3,21 @@
 import type * as OpenTelemetry from '@opentelemetry/api';
 import type { CallEvent, EndEvent, Observer } from '../core/event.js';
 import { quoteOutside } from '../core/text.js';
+import type { TraceParent } from '../core/toolbox.js';
 
 type Api = typeof OpenTelemetry;
 
 const METHOD = 'tools/call';
 
-/** Returns a function that returns the observer creating spans; it loads OpenTelemetry when called (OBS-5). */
-export function createTracer(debug: (message: string) => void): () => Observer | undefined {
-  let observer: Observer | undefined;
+export interface Tracer {
+  readonly observe: Observer;
+  /** Returns the span of a running call, as W3C Trace Context. */
+  traceOf(call: string): TraceParent | undefined;
+}
+
+/** Returns a function that returns what creates spans; it loads OpenTelemetry when called (OBS-5). */
+export function createTracer(debug: (message: string) => void): () => Tracer | undefined {
+  let observer: Tracer | undefined;
   let failed = false;
   return () => {
     if (observer === undefined && !failed) {
@@ -30,16 +37,35 @@ function loadApi(): Api {
   return createRequire(import.meta.url)('@opentelemetry/api') as Api;
 }
 
-function createObserver(api: Api): Observer {
+function createObserver(api: Api): Tracer {
   const tracer = api.trace.getTracer('wield');
   const spans = new Map<string, OpenTelemetry.Span>();
-  return (event) => {
-    if (event.type === 'start') spans.set(event.call, startSpan(api, tracer, event, spans));
-    const span = event.type === 'end' ? spans.get(event.call) : undefined;
-    if (event.type !== 'end' || span === undefined) return;
-    spans.delete(event.call);
-    endSpan(api, span, event);
+  const traces = new Map<string, TraceParent>();
+  const begin = (event: CallEvent): void => {
+    const span = startSpan(api, tracer, event, spans);
+    spans.set(event.call, span);
+    const trace = toTrace(api, span, event.trace?.baggage);
+    if (trace !== undefined) traces.set(event.call, trace);
   };
+  return {
+    traceOf: (call) => traces.get(call),
+    observe(event) {
+      if (event.type === 'start') begin(event);
+      const span = event.type === 'end' ? spans.get(event.call) : undefined;
+      if (event.type !== 'end' || span === undefined) return;
+      spans.delete(event.call);
+      traces.delete(event.call);
+      endSpan(api, span, event);
+    },
+  };
+}
+
+function toTrace(api: Api, span: OpenTelemetry.Span, baggage: string | undefined): TraceParent | undefined {
+  const context = span.spanContext();
+  if (!api.isSpanContextValid(context)) return undefined;
+  const flags = context.traceFlags.toString(16).padStart(2, '0');
+  const traceparent = `00-${context.traceId}-${context.spanId}-${flags}`;
+  return { traceparent, tracestate: context.traceState?.serialize(), baggage };
 }
 
 function startSpan(

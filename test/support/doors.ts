@@ -36,7 +36,7 @@ export interface OpenDoor {
 const CODE: Caller = { kind: 'code', door: 'library' };
 export const MODEL: Caller = { kind: 'model', door: 'mcp' };
 
-function toDecision(code: string | undefined): Decision {
+export function toDecision(code: string | undefined): Decision {
   if (code === undefined) return 'allow';
   if (code === 'needs_approval') return 'ask';
   if (code === 'denied') return 'deny';

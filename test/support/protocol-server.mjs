@@ -178,6 +178,10 @@ const TOOLS = {
       return text('grown');
     },
   },
+  meta: {
+    input: object(),
+    run: (_input, { mcpReq }) => text(JSON.stringify(mcpReq._meta ?? {})),
+  },
   touch: {
     input: object({ uri: { type: 'string' } }),
     run: ({ uri }) => {

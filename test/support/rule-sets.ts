@@ -21,7 +21,7 @@ export const SEARCHING = 'search_tools';
 export const RUNNING = 'run_code';
 const ALWAYS: readonly string[] = ['read_skill', FORWARDING, SEARCHING, RUNNING];
 
-interface Pattern {
+export interface Pattern {
   readonly text: string;
   readonly about: readonly string[];
 }
@@ -92,28 +92,33 @@ const INPUTS: readonly JsonObject[] = [
   { op: 'reset', force: false },
 ];
 
-const selector = fc.record<SetSelector>({
-  pattern: fc.constantFrom(...PATTERNS),
-  constraint: fc.option(fc.constantFrom(...CONSTRAINTS), { nil: undefined, freq: 2 }),
-  directive: fc.oneof(
-    { weight: 4, arbitrary: fc.constant('' as const) },
-    { weight: 1, arbitrary: fc.constantFrom('$deny', '$policy=allow', '$policy=ask', '$policy=deny') },
-  ),
-});
-const everything: SetSelector = { pattern: PATTERNS[0]!, constraint: undefined, directive: '' };
-// Most lists begin with `*`, otherwise most sets would deny everything.
-const list = fc
-  .tuple(fc.boolean(), fc.array(selector, { maxLength: 4 }))
-  .map(([wide, selectors]) => (wide ? [everything, ...selectors] : selectors));
-const rules = fc.array(selector, { maxLength: 4 });
+/** Rule sets of these patterns; the first must match everything. */
+export function ruleSetsOf(patterns: readonly Pattern[]): fc.Arbitrary<RuleSet> {
+  const selector = fc.record<SetSelector>({
+    pattern: fc.constantFrom(...patterns),
+    constraint: fc.option(fc.constantFrom(...CONSTRAINTS), { nil: undefined, freq: 2 }),
+    directive: fc.oneof(
+      { weight: 4, arbitrary: fc.constant('' as const) },
+      { weight: 1, arbitrary: fc.constantFrom('$deny', '$policy=allow', '$policy=ask', '$policy=deny') },
+    ),
+  });
+  const everything: SetSelector = { pattern: patterns[0]!, constraint: undefined, directive: '' };
+  // Most lists begin with `*`, otherwise most sets would deny everything.
+  const list = fc
+    .tuple(fc.boolean(), fc.array(selector, { maxLength: 4 }))
+    .map(([wide, selectors]) => (wide ? [everything, ...selectors] : selectors));
+  const rules = fc.array(selector, { maxLength: 4 });
 
-export const ruleSets: fc.Arbitrary<RuleSet> = fc.record({
-  userList: fc.option(list, { nil: undefined, freq: 2 }),
-  projectList: fc.option(list, { nil: undefined, freq: 1 }),
-  userRules: rules,
-  projectRules: fc.oneof(fc.constant([]), rules),
-  broken: fc.oneof({ weight: 19, arbitrary: fc.constant(false) }, { weight: 1, arbitrary: fc.constant(true) }),
-});
+  return fc.record({
+    userList: fc.option(list, { nil: undefined, freq: 2 }),
+    projectList: fc.option(list, { nil: undefined, freq: 1 }),
+    userRules: rules,
+    projectRules: fc.oneof(fc.constant([]), rules),
+    broken: fc.oneof({ weight: 19, arbitrary: fc.constant(false) }, { weight: 1, arbitrary: fc.constant(true) }),
+  });
+}
+
+export const ruleSets = ruleSetsOf(PATTERNS);
 
 export const probes: fc.Arbitrary<Probe> = fc
   .record({

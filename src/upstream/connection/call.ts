@@ -6,11 +6,13 @@ import type { Elicit } from '../../core/elicit.js';
 import { ToolError } from '../../core/error.js';
 import { isRecord, type Json } from '../../core/json.js';
 import type { Output } from '../../core/result.js';
+import type { TraceParent } from '../../core/toolbox.js';
 import type { RemoteTool } from '../../core/upstream.js';
 import { answerInputs, visitPages } from './elicitation.js';
 import { type Lane, RemoteError } from './lane.js';
 import { type OfferMethod, toOfferOutput } from './offer-result.js';
 import { toOutput } from './result.js';
+import { toTraceMeta } from './trace.js';
 
 export interface RemoteCall {
   /** The name of the tool in wield, for messages. */
@@ -19,6 +21,8 @@ export interface RemoteCall {
   readonly onProgress?: ((progress: Progress) => void) | undefined;
   readonly onLog?: LogListener | undefined;
   readonly elicit?: Elicit | undefined;
+  /** The position of the call in a trace. */
+  readonly trace?: TraceParent | undefined;
   /** Identifies the person behind the call. */
   readonly person: string;
 }
@@ -97,7 +101,8 @@ function request(session: CallSession, tool: RemoteTool, params: Params, call: R
     allowInputRequired: true,
     onprogress: onProgress && toListener(onProgress),
   };
-  return client.callTool(params as never, options as never).catch((error: unknown) => {
+  const traced = call.trace === undefined ? params : { ...params, _meta: toTraceMeta(call.trace) };
+  return client.callTool(traced as never, options as never).catch((error: unknown) => {
     if (!(error instanceof sdk.ProtocolError)) throw error;
     throw new RemoteError(error.code, error.message, error.data);
   });

@@ -3,6 +3,8 @@
 import type { JSONRPCMessage, Transport } from '@modelcontextprotocol/client';
 import type { Progress } from '../../core/context.js';
 import { isRecord, type Json } from '../../core/json.js';
+import type { TraceParent } from '../../core/toolbox.js';
+import { toTraceMeta } from './trace.js';
 import type { UpstreamTransport } from './transport.js';
 
 /** A JSON-RPC error response. */
@@ -31,6 +33,7 @@ type Fields = Readonly<Record<string, unknown>>;
 export interface LaneRequest {
   readonly signal: AbortSignal;
   readonly onProgress?: ((progress: Progress) => void) | undefined;
+  readonly trace?: TraceParent | undefined;
 }
 
 interface Waiter {
@@ -98,7 +101,7 @@ export class Lane {
   }
 
   /** Sends a request and returns its result. Throws RemoteError, LostError, or an error of the transport. */
-  request(method: string, params: Fields, { signal, onProgress }: LaneRequest): Promise<unknown> {
+  request(method: string, params: Fields, { signal, onProgress, trace }: LaneRequest): Promise<unknown> {
     const { envelope } = this;
     const waiters = this.#waiters;
     return new Promise((resolve, reject) => {
@@ -129,7 +132,8 @@ export class Lane {
       const onStreamEnd = (): void => {
         if (waiters.has(id)) fail(new LostError('the response was incomplete'));
       };
-      const _meta = onProgress === undefined ? envelope : { ...envelope, progressToken: id };
+      const asked = onProgress === undefined ? envelope : { ...envelope, progressToken: id };
+      const _meta = trace === undefined ? asked : { ...asked, ...toTraceMeta(trace) };
       const message = {
         jsonrpc: '2.0',
         id,

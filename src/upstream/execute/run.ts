@@ -57,6 +57,7 @@ async function callServer(
       onProgress: context.wantsProgress ? onProgress : undefined,
       onLog: context.log,
       elicit: context.elicit,
+      trace: context.trace,
       person: JSON.stringify([context.caller.kind, context.caller.door, context.caller.name, context.caller.session]),
     };
     const output = await send(plan, remote, lease.connection, call);

@@ -1,0 +1,205 @@
+// The same policy for resources, prompts and calls of apps at every door: generated rule sets.
+
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
+import fc from 'fast-check';
+import { expect } from 'vitest';
+import type { JsonObject, ToolResult } from '../../../src/index.js';
+import type { ProtocolVersion } from '../../support/clients.js';
+import { MODEL, toDecision } from '../../support/doors.js';
+import { rounds } from '../../support/effort.js';
+import { type Decision, isHidden, judge, type Pattern, ruleSetsOf, toFiles } from '../../support/rule-sets.js';
+import { createServeTransport, serveUrl } from '../../support/serve.js';
+import { onEnd } from '../../support/share.js';
+import { spec } from '../../support/spec.js';
+import { configureServers } from '../../support/upstream-servers.js';
+import { createWorkspace, type Workspace } from '../../support/workspace.js';
+
+const SETS = rounds(10, 200);
+const SERVER = fileURLToPath(new URL('../../support/offers-server.mjs', import.meta.url));
+const PAGE = 'ui://far/app/page.html';
+const RESOURCES = ['resource:mcp://far/notes://one', 'resource:mcp://far/notes://by-id/7', `resource:${PAGE}`];
+const PROMPT = 'prompt:far_review';
+const APP_TOOL = 'far_refresh';
+const ALL = [...RESOURCES, PROMPT, APP_TOOL];
+/** By-id is read through a template, which is listed instead. */
+const LISTED = ALL.filter((name) => !name.includes('by-id'));
+
+const PATTERNS: readonly Pattern[] = [
+  { text: '*', about: ALL },
+  { text: '**', about: ALL },
+  { text: 'resource:*', about: RESOURCES },
+  { text: 'resource:mcp://far/*', about: RESOURCES.slice(0, 2) },
+  { text: 'resource:mcp://far/notes://one', about: RESOURCES.slice(0, 1) },
+  { text: 'resource:ui://far/*', about: RESOURCES.slice(2) },
+  { text: '*by-id*', about: RESOURCES.slice(1, 2) },
+  { text: 'prompt:*', about: [PROMPT] },
+  { text: 'prompt:far_review', about: [PROMPT] },
+  { text: 'far_*', about: [APP_TOOL] },
+  { text: APP_TOOL, about: [APP_TOOL] },
+  { text: '{far_refresh,nobody}', about: [APP_TOOL] },
+  { text: '$*', about: [] },
+  { text: 'nobody', about: [] },
+];
+
+function createFar(): Workspace {
+  const workspace = createWorkspace();
+  const file = join(workspace.home, 'offers.json');
+  const input = { inputSchema: { type: 'object' } };
+  const offers = {
+    tools: [
+      { name: 'show', description: 'Show.', ...input, _meta: { ui: { resourceUri: 'ui://app/page.html' } } },
+      { name: 'refresh', description: 'Refresh.', ...input, _meta: { ui: { visibility: ['app'] } } },
+    ],
+    resources: [
+      { uri: 'notes://one', name: 'one' },
+      { uri: 'ui://app/page.html', name: 'page', mimeType: 'text/html;profile=mcp-app' },
+    ],
+    templates: [{ uriTemplate: 'notes://by-id/{id}', name: 'by-id' }],
+    prompts: [{ name: 'review', description: 'Review.', arguments: [{ name: 'op' }] }],
+  };
+  writeFileSync(file, JSON.stringify(offers));
+  const args = [SERVER, join(workspace.home, 'far.starts'), file];
+  configureServers(workspace, { far: { command: process.execPath, args } });
+  return workspace;
+}
+
+interface OfferDoor {
+  readonly name: string;
+  decide(target: string, input: JsonObject): Promise<Decision>;
+  /** The targets that it lists. */
+  list(): Promise<readonly string[]>;
+}
+
+const idOf = (target: string): string => target.replace(/^(?:resource|prompt):/, '');
+
+function openLibrary(workspace: Workspace): OfferDoor {
+  const toolbox = workspace.toolbox({ trust: true });
+  const caller = { ...MODEL, apps: true };
+  const run = (target: string, input: JsonObject): Promise<ToolResult> => {
+    if (target === APP_TOOL) return toolbox.call(target, input, { caller });
+    if (target === PROMPT) return toolbox.prompts.get(idOf(target), input, { caller });
+    return toolbox.resources.read(idOf(target), { caller });
+  };
+  return {
+    name: 'a library',
+    decide: async (target, input) => toDecision((await run(target, input)).error?.code),
+    list: async () => [
+      ...(await toolbox.resources.list({ caller })).map(({ uri }) => `resource:${uri}`),
+      ...(await toolbox.prompts.list({ caller })).map(({ name }) => `prompt:${name}`),
+      ...(await toolbox.list({ caller })).map(({ name }) => name),
+    ],
+  };
+}
+
+const FRESH = { cacheMode: 'refresh' } as never;
+
+async function openClient(workspace: Workspace, version: ProtocolVersion, wire: 'stdio' | 'http'): Promise<Client> {
+  const negotiation = version === 'newer' ? { versionNegotiation: { mode: 'auto' } } : {};
+  const capabilities = { extensions: { 'io.modelcontextprotocol/ui': {} } };
+  const client = new Client({ name: 'host', version: '1' }, { ...negotiation, capabilities } as never);
+  await client.connect(
+    wire === 'stdio'
+      ? createServeTransport(workspace, ['--trust'])
+      : new StreamableHTTPClientTransport(new URL(await serveUrl(workspace, ['--trust']))),
+  );
+  onEnd(() => client.close());
+  return client;
+}
+
+type Send = (client: Client, target: string, input: JsonObject) => Promise<unknown>;
+
+const asHost: Send = (client, target, input) => {
+  if (target === APP_TOOL) return client.callTool({ name: target, arguments: input });
+  if (target === PROMPT) return client.getPrompt({ name: idOf(target), arguments: input as Record<string, string> });
+  return client.readResource({ uri: idOf(target) }, { cacheMode: 'bypass' } as never);
+};
+
+/** With the names of the app's own server. */
+const asApp: Send = (client, target, input) => {
+  const _meta = { 'wield/app': PAGE };
+  if (target === APP_TOOL) return client.callTool({ name: 'refresh', arguments: input, _meta } as never);
+  if (target === PROMPT) return asHost(client, target, input);
+  const uri = idOf(target).replace('mcp://far/', '').replace('ui://far/', 'ui://');
+  return client.readResource({ uri, _meta } as never, { cacheMode: 'bypass' } as never);
+};
+
+const asSubscriber: Send = (client, target, input) =>
+  target.startsWith('resource:') ? client.subscribeResource({ uri: idOf(target) }) : asHost(client, target, input);
+
+async function openProtocol(
+  workspace: Workspace,
+  version: ProtocolVersion,
+  wire: 'stdio' | 'http',
+  send: Send,
+): Promise<OfferDoor> {
+  const client = await openClient(workspace, version, wire);
+  const codeOf = async (target: string, input: JsonObject): Promise<string | undefined> => {
+    try {
+      const result = (await send(client, target, input)) as { _meta?: Record<string, { code?: string }> };
+      return result._meta?.['wield/error']?.code;
+    } catch (error) {
+      return (error as { data?: Record<string, { code?: string }> }).data?.['wield/error']?.code ?? String(error);
+    }
+  };
+  return {
+    name: `MCP over ${wire}, ${version}, ${send.name}`,
+    decide: async (target, input) => {
+      const code = await codeOf(target, input);
+      // An app tool that is hidden is not in the list of names that apps may use.
+      if (code === 'not_found') return 'deny';
+      // The server has no subscriptions, which it is asked for if a read is allowed.
+      return code === 'unavailable' ? 'allow' : toDecision(code);
+    },
+    list: async () => [
+      ...(await client.listResources({}, FRESH)).resources.map(({ uri }) => `resource:${uri}`),
+      ...(await client.listPrompts({}, FRESH)).prompts.map(({ name }) => `prompt:${name}`),
+      ...(await client.listTools({}, FRESH)).tools.map(({ name }) => name),
+    ],
+  };
+}
+
+spec(
+  'POL-1 POL-8 RSC-1 RSC-21',
+  `${SETS} rule sets decide alike on resources, prompts and calls of apps at every door`,
+  async () => {
+    const workspace = createFar();
+    const doors = [
+      openLibrary(workspace),
+      await openProtocol(workspace, 'older', 'stdio', asHost),
+      await openProtocol(workspace, 'newer', 'stdio', asApp),
+      await openProtocol(workspace, 'newer', 'http', asHost),
+      await openProtocol(workspace, 'older', 'http', asSubscriber),
+    ];
+    for (const door of doors) await door.list();
+    const probes = fc.record({
+      target: fc.constantFrom(...ALL),
+      input: fc.constantFrom<JsonObject>({}, { op: 'push' }, { op: 'log' }),
+    });
+    const cases = fc.sample(fc.tuple(ruleSetsOf(PATTERNS), probes), { numRuns: SETS, seed: 20_261_116 });
+    const seen = { allow: 0, ask: 0, deny: 0 };
+    for (const [index, [set, { target, input: given }]] of cases.entries()) {
+      const input = target === PROMPT ? given : {};
+      const files = toFiles(set);
+      workspace.config(files.user);
+      workspace.write('.agents/config.toml', files.project);
+      const expected = judge(set, target, input, true);
+      seen[expected]++;
+      const visible = LISTED.filter((name) => !isHidden(set, name));
+      for (const door of doors) {
+        const about = { door: door.name, index, files, target, input };
+        expect({ ...about, decision: await door.decide(target, input) }).toEqual({ ...about, decision: expected });
+        const listed = await door.list();
+        expect({ ...about, listed: LISTED.filter((name) => listed.includes(name)) }).toEqual({
+          ...about,
+          listed: visible,
+        });
+      }
+    }
+    // The generated sets must differ.
+    for (const [kind, times] of Object.entries(seen)) expect([kind, times > 0]).toEqual([kind, true]);
+  },
+  300_000,
+);
