@@ -9,11 +9,11 @@ import {
 } from '@modelcontextprotocol/server';
 import type { Toolbox } from '../core/toolbox.js';
 import type { Lane } from './lane.js';
+import { listensToResources, oncePerTurn, startListening } from './listening.js';
 import { type Message, toMessage } from './message.js';
 import type { OfferKind } from './offer-watch.js';
 import { createMcpServers, type McpServerOptions } from './server.js';
 import type { SdkSession, SendMessage } from './sessions.js';
-import { listensToResources, oncePerTurn, startListening } from './subscriptions.js';
 
 export interface SdkHttp {
   /** Whether a request is of the older protocol version; one that is invalid in both is not. */

@@ -6,10 +6,10 @@ import type { Toolbox } from '../core/toolbox.js';
 import { type ConnectionState, NEW_CONNECTION } from './connection-state.js';
 import type { Lane } from './lane.js';
 import type { LineTransport } from './line-transport.js';
+import { createListening, listensToResources, oncePerTurn, startListening } from './listening.js';
 import type { Message } from './message.js';
 import type { OfferKind } from './offer-watch.js';
 import { createMcpServers, type McpServerOptions } from './server.js';
-import { createListening, listensToResources, oncePerTurn, startListening } from './subscriptions.js';
 
 export interface SdkConnection {
   /** Delivers a message, after what the server must know of earlier ones; `before` and `after` are the states around it. */

@@ -6,7 +6,8 @@ import { ANSWER_TIMEOUT_MS } from './interactive-calls.js';
 import { ERROR, META, RequestError } from './message.js';
 import { pageAt } from './pages.js';
 import type { RequestContext } from './request-context.js';
-import type { Task, Tasks } from './tasks.js';
+import type { Task } from './task.js';
+import type { Tasks } from './tasks.js';
 import { hasTasks, TASKS } from './wants-task.js';
 
 export interface TaskRequestsOptions {

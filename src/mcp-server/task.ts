@@ -1,0 +1,202 @@
+// A task: one call, its questions and its outcome, for both protocol versions.
+
+import { randomUUID } from 'node:crypto';
+import { Cancellation } from '../core/cancellation.js';
+import type { ElicitAnswer } from '../core/elicit.js';
+import { type InputRequest, readAnswer } from './input-request.js';
+import { ERROR, type Params, RequestError } from './message.js';
+import type { RequestContext } from './request-context.js';
+
+const POLL_MS = 1000;
+
+type Status = 'working' | 'input_required' | 'completed' | 'failed' | 'cancelled';
+
+interface Ended {
+  readonly status: Status;
+  readonly result?: object;
+  readonly error?: RequestError;
+}
+
+interface Question {
+  readonly request: InputRequest;
+  settle(answer: ElicitAnswer | Error): void;
+}
+
+/** One call, its questions and its outcome. */
+export class Task {
+  readonly id = randomUUID();
+  readonly session: string;
+  readonly #context: RequestContext;
+  readonly #cancellation = new Cancellation();
+  readonly #questions = new Map<string, Question>();
+  readonly #created = new Date();
+  readonly #ttlMs: number;
+  readonly #timer: NodeJS.Timeout;
+  readonly #onDiscard: () => void;
+  #updated = this.#created;
+  #message: string | undefined;
+  #ended: Ended | undefined;
+  #asked = 0;
+  #wake: (() => void)[] = [];
+
+  constructor(session: string, context: RequestContext, ttlMs: number, onDiscard: () => void) {
+    this.session = session;
+    this.#context = context;
+    this.#ttlMs = ttlMs;
+    this.#onDiscard = onDiscard;
+    this.#timer = setTimeout(() => this.discard(), ttlMs).unref();
+  }
+
+  get isEnded(): boolean {
+    return this.#ended !== undefined;
+  }
+
+  get status(): Status {
+    return this.#ended?.status ?? (this.#questions.size > 0 ? 'input_required' : 'working');
+  }
+
+  /** The questions that the client has not answered, by key. */
+  get questions(): ReadonlyMap<string, Question> {
+    return this.#questions;
+  }
+
+  run(call: (context: RequestContext) => Promise<object>): void {
+    call(this.#toContext()).then(
+      (result) => this.#end({ status: 'completed', result }),
+      (error: unknown) => this.#end({ status: 'failed', error: toRequestError(error) }),
+    );
+  }
+
+  /** Waits until the task ends, asks something or waits for a person, for a limited time. */
+  async wait(ms: number, cancellation?: Cancellation): Promise<void> {
+    const cancel = (): void => this.cancel();
+    cancellation?.onCancel(cancel);
+    let timer: NodeJS.Timeout | undefined;
+    if (!this.isEnded && this.#questions.size === 0)
+      await new Promise<void>((resolve) => {
+        this.#wake.push(resolve);
+        if (Number.isFinite(ms)) timer = setTimeout(resolve, ms).unref();
+      });
+    clearTimeout(timer);
+    cancellation?.offCancel(cancel);
+  }
+
+  /** Returns the result. Throws the error of the call. */
+  outcome(): object {
+    const { result, error } = this.#ended!;
+    if (result !== undefined) return result;
+    throw error ?? new RequestError(ERROR.internal, 'the task was cancelled');
+  }
+
+  cancel(): void {
+    this.#cancellation.cancel();
+    this.#end({ status: 'cancelled' });
+  }
+
+  /** Ends the task and forgets it. */
+  discard(): void {
+    this.cancel();
+    clearTimeout(this.#timer);
+    this.#onDiscard();
+  }
+
+  /** Answers questions; answers to others are ignored. */
+  answer(responses: unknown): void {
+    for (const [key, question] of [...this.#questions]) {
+      const answer = readAnswer(responses, key);
+      if (answer !== undefined) question.settle(answer);
+    }
+  }
+
+  toOlder(): object {
+    return { ...this.#fields(), ttl: this.#ttlMs, pollInterval: POLL_MS };
+  }
+
+  toNewer(): object {
+    return { ...this.#fields(), ttlMs: this.#ttlMs, pollIntervalMs: POLL_MS };
+  }
+
+  /** With what the status calls for: the questions, the result or the error. */
+  toDetailed(): object {
+    const { result, error } = this.#ended ?? {};
+    const inputRequests = Object.fromEntries([...this.#questions].map(([key, { request }]) => [key, request]));
+    return {
+      ...this.toNewer(),
+      ...(this.status === 'input_required' ? { inputRequests } : {}),
+      ...(result === undefined ? {} : { result }),
+      ...(error === undefined ? {} : { error: { code: error.code, message: error.message, data: error.data } }),
+    };
+  }
+
+  #fields(): object {
+    return {
+      taskId: this.id,
+      status: this.status,
+      ...(this.#message === undefined ? {} : { statusMessage: this.#message }),
+      createdAt: this.#created.toISOString(),
+      lastUpdatedAt: this.#updated.toISOString(),
+    };
+  }
+
+  #end(ended: Ended): void {
+    if (this.#ended !== undefined) return;
+    for (const { settle } of this.#questions.values()) settle(new Error('the task ended'));
+    this.#ended = ended;
+    this.#message = ended.error?.message;
+    this.#touch();
+  }
+
+  #touch(): void {
+    this.#updated = new Date();
+    for (const wake of this.#wake.splice(0)) wake();
+  }
+
+  // The request that started the call may be answered long before the call asks something.
+  #toContext(): RequestContext {
+    const { isNewer, capabilities, clientName, meta } = this.#context;
+    return {
+      isNewer,
+      capabilities,
+      clientName,
+      meta: meta && withoutToken(meta),
+      asksDirectly: true,
+      cancellation: this.#cancellation,
+      connection: undefined,
+      state: undefined,
+      inputResponses: undefined,
+      notify: () => {},
+      log: () => {},
+      elicit: (params, signal) => this.#ask({ method: 'elicitation/create', params }, signal),
+      onPending: (id) => {
+        this.#message = `waits for approval by a person: wield approvals approve ${id}`;
+        this.#touch();
+      },
+    };
+  }
+
+  #ask(request: InputRequest, signal: AbortSignal): Promise<ElicitAnswer> {
+    const key = `question${++this.#asked}`;
+    return new Promise((resolve, reject) => {
+      const abort = (): void => settle(new Error('the question was withdrawn'));
+      const settle: Question['settle'] = (answer) => {
+        this.#questions.delete(key);
+        signal.removeEventListener('abort', abort);
+        if (answer instanceof Error) reject(answer);
+        else resolve(answer);
+        this.#touch();
+      };
+      this.#questions.set(key, { request, settle });
+      signal.addEventListener('abort', abort, { once: true });
+      this.#touch();
+    });
+  }
+}
+
+// Progress of a task is not sent.
+function withoutToken({ progressToken: _, ...meta }: Params): Params {
+  return meta;
+}
+
+function toRequestError(error: unknown): RequestError {
+  return error instanceof RequestError ? error : new RequestError(ERROR.internal, (error as Error).message);
+}
