@@ -10,6 +10,8 @@ import { quoteOutside, shortenPath, spellOut } from '../../../core/text.js';
 import type { NodeToolbox } from '../../../node.js';
 import { findProgram, searchPath } from '../../../process/environment.js';
 import { isOwnServer, readServer } from '../../../upstream/entries/entry.js';
+import { type RegistryServer, toServerEntry } from '../../../upstream/registry/entry.js';
+import { isRegistryPlace, REGISTRY, readRegistryEntry } from '../../../upstream/registry/read.js';
 import { checkServerName, findClientEnvironment, readScope, renewTrust } from '../../clients.js';
 import { DRY_RUN, printDiff, toShownDiff } from '../../consent.js';
 import { printJson } from '../../print.js';
@@ -18,7 +20,8 @@ import { option, toggle, usageError, type VerbCall } from '../../verb.js';
 import { type McpAction, SCOPE } from './server.js';
 
 export const add: McpAction = {
-  usage: 'add NAME (-- COMMAND … | --url URL) [--env K=V …] [--header K=V …] [--scope user|project]',
+  usage:
+    'add (NAME -- COMMAND … | NAME --url URL | registry:NAME[@VERSION] | FILE | DIR) [--env K=V …] [--header K=V …] [--scope user|project]',
   example: 'wield mcp add files -- npx -y @modelcontextprotocol/server-filesystem .',
   flags: {
     url: option('URL', 'The URL of an HTTP server, instead of a command'),
@@ -26,19 +29,19 @@ export const add: McpAction = {
       repeats: true,
     }),
     header: option('K=V', 'An HTTP header; write secrets as ${VAR} or file:~/path', { repeats: true }),
+    name: option('NAME', 'The name of a server from a registry'),
+    registry: option('URL', 'The registry to ask, instead of the official one'),
     scope: SCOPE,
     force: toggle('Replace existing servers'),
     'dry-run': DRY_RUN,
   },
   positionals: Number.POSITIVE_INFINITY,
-  async run(call, [name, ...command]) {
-    if (name === undefined) throw usageError('missing server name', 'wield mcp add NAME -- COMMAND …');
-    checkServerName(name);
+  async run(call, positionals) {
     const toolbox = call.toolbox();
     const isDry = call.flags.has('dry-run');
     if (!isDry) assertPerson(toolbox.machine.insideCall, 'adding a server');
     const scope = readScope(call) ?? 'user';
-    const entry = readEntry(call, command);
+    const { name, entry, command, variables = [] } = await readWanted(call, positionals, toolbox);
     if (isOwnServer(command[0] ?? '', command.slice(1))) throw ownServer();
     const environment = findClientEnvironment(toolbox);
     const edit = editServer(scope, environment, name, entry);
@@ -61,7 +64,7 @@ export const add: McpAction = {
     }
     if (call.json) {
       const { path } = edit.file;
-      printJson(call.terminal, { ok: true, server: name, scope, file: path, diff, written: isWritten });
+      printJson(call.terminal, { ok: true, server: name, scope, file: path, diff, variables, written: isWritten });
       return 0;
     }
     const { terminal } = call;
@@ -70,6 +73,8 @@ export const add: McpAction = {
       terminal.out(`  ${terminal.paint('bold', file)}\n`);
       printDiff(terminal, diff);
     }
+    for (const variable of variables)
+      terminal.out(`  set     ${variable.name}   ${quoteOutside(variable.description ?? '', 120)}\n`);
     if (!edit.changed) terminal.out(`  ${file} already has this server\n`);
     else if (!isWritten) terminal.out('  nothing was written\n');
     else
@@ -79,6 +84,38 @@ export const add: McpAction = {
     return 0;
   },
 };
+
+interface Wanted {
+  readonly name: string;
+  readonly entry: JsonObject;
+  readonly command: readonly string[];
+  /** Variables that a person has to set. */
+  readonly variables?: RegistryServer['variables'];
+}
+
+// A server by its command or URL, or an entry of a registry (UPS-90).
+async function readWanted(
+  call: VerbCall,
+  [first, ...command]: readonly string[],
+  toolbox: NodeToolbox,
+): Promise<Wanted> {
+  if (first === undefined) throw usageError('missing server name', 'wield mcp add NAME -- COMMAND …');
+  const isByHand = command.length > 0 || call.flags.has('url');
+  if (isByHand || !isRegistryPlace(first, call.cwd))
+    return { name: checkServerName(first), entry: readEntry(call, command), command };
+  const registry = String(call.flags.get('registry') ?? REGISTRY);
+  const found = await readRegistryEntry(first, { cwd: call.cwd, registry, signal: call.signal });
+  const path = searchPath(toolbox.machine.world);
+  const { name, entry, variables } = toServerEntry(found, {
+    values: {
+      ...readPairs('env', call.repeated('env'), PAIR),
+      ...readPairs('header', call.repeated('header'), HEADER),
+    },
+    hasProgram: (program) => findProgram(program, path) !== undefined,
+  });
+  const words = typeof entry.command === 'string' ? [entry.command, ...(entry.args as readonly string[])] : [];
+  return { name: checkServerName(String(call.flags.get('name') ?? name)), entry, command: words, variables };
+}
 
 // UPS-1: it would start itself again and again, so it is not listed.
 function ownServer(): ToolError {
@@ -93,8 +130,8 @@ function warnIfMissing(terminal: Terminal, program: string | undefined, { machin
 
 function readEntry(call: VerbCall, [command, ...args]: readonly string[]): JsonObject {
   const url = call.flags.get('url');
-  const env = readPairs('env', call.repeated('env'), /^([^=]+)=(.*)$/s);
-  const headers = readPairs('header', call.repeated('header'), /^([^=:\s]+)(?:=|:\s*)(.*)$/s);
+  const env = readPairs('env', call.repeated('env'), PAIR);
+  const headers = readPairs('header', call.repeated('header'), HEADER);
   if (url !== undefined) {
     if (command !== undefined || env !== undefined) {
       throw usageError('a server has either a URL or a command', 'omit --url, or the command with its --env');
@@ -110,7 +147,10 @@ function readEntry(call: VerbCall, [command, ...args]: readonly string[]): JsonO
   return { command, ...(args.length > 0 && { args }), ...(env && { env }) };
 }
 
-function readPairs(flag: string, pairs: readonly string[], form: RegExp): JsonObject | undefined {
+const PAIR = /^([^=]+)=(.*)$/s;
+const HEADER = /^([^=:\s]+)(?:=|:\s*)(.*)$/s;
+
+function readPairs(flag: string, pairs: readonly string[], form: RegExp): Record<string, string> | undefined {
   if (pairs.length === 0) return undefined;
   return Object.fromEntries(
     pairs.map((pair) => {

@@ -1,0 +1,161 @@
+// Converts an entry of the MCP registry (`server.json`) to an entry of `mcp.json`, with the version pinned.
+
+import { ToolError } from '../../core/error.js';
+import { isRecord, type Json, type JsonObject } from '../../core/json.js';
+import { quoteOutside } from '../../core/text.js';
+
+export interface RegistryServer {
+  /** The last part of its name in the registry. */
+  readonly name: string;
+  readonly version: string;
+  readonly entry: JsonObject;
+  /** Variables that the entry refers to; a person sets them where the server is started. */
+  readonly variables: readonly { readonly name: string; readonly description: string | null }[];
+}
+
+export interface RegistryOptions {
+  /** Values that a person gave, by the name of the variable. */
+  readonly values: Readonly<Record<string, string>>;
+  readonly hasProgram: (name: string) => boolean;
+}
+
+type Build = (item: JsonObject, fill: Fill) => JsonObject | string;
+
+/** Throws `invalid_definition` if nothing of the entry can be used; the message has every reason. */
+export function toServerEntry(server: JsonObject, options: RegistryOptions): RegistryServer {
+  const { name, version } = server;
+  if (
+    typeof name !== 'string' ||
+    !/^[A-Za-z0-9][\w.-]*\/[A-Za-z0-9][\w.-]*$/.test(name) ||
+    typeof version !== 'string' ||
+    !isExact(version)
+  )
+    throw unusable('the entry has no valid name and version');
+  const reasons: string[] = [];
+  const attempts: [readonly JsonObject[], Build][] = [
+    [listOf(server.packages), (item, fill) => fromPackage(item, fill, options)],
+    [listOf(server.remotes), fromRemote],
+  ];
+  for (const [items, build] of attempts)
+    for (const item of items) {
+      const fill = createFill(options.values);
+      const entry = build(item, fill);
+      if (typeof entry === 'string') reasons.push(entry);
+      else return { name: name.split('/').at(-1)!, version, entry, variables: fill.variables() };
+    }
+  throw unusable(reasons.length === 0 ? 'the entry has no packages and no remotes' : reasons.join('; '));
+}
+
+function unusable(why: string): ToolError {
+  return new ToolError('invalid_definition', `the server cannot be added: ${quoteOutside(why, 500)}`, {
+    hint: 'add it by hand: wield mcp add NAME -- COMMAND …, or --url URL',
+  });
+}
+
+function listOf(value: Json | undefined): readonly JsonObject[] {
+  return Array.isArray(value) ? (value.filter(isRecord) as JsonObject[]) : [];
+}
+
+// A range or a tag such as `latest` would change what is started.
+function isExact(version: string): boolean {
+  return /^[0-9][\w.+-]*$/.test(version) && version !== 'latest';
+}
+
+// Names of packages are arguments, so that none may be an option.
+const IDENTIFIER = /^@?[A-Za-z0-9][\w./:@-]*$/;
+
+function fromPackage(item: JsonObject, fill: Fill, { hasProgram }: RegistryOptions): JsonObject | string {
+  const { registryType: type, identifier, version, transport } = item;
+  if (isRecord(transport) && transport.type !== undefined && transport.type !== 'stdio')
+    return `the ${type} package uses the transport "${transport.type}"`;
+  if (typeof identifier !== 'string' || !IDENTIFIER.test(identifier))
+    return `the ${type} package has no valid identifier`;
+  const pinned = typeof version === 'string' && isExact(version) ? version : undefined;
+  const env = fill.table(item.environmentVariables);
+  const runtime = fill.words(item.runtimeArguments);
+  const own = fill.words(item.packageArguments);
+  const withEnv = (command: string, args: readonly string[]): JsonObject => ({
+    command,
+    args: [...args, ...own],
+    ...(Object.keys(env).length === 0 ? {} : { env }),
+  });
+  if (type === 'oci') {
+    const engine = ['docker', 'podman'].find(hasProgram);
+    if (engine === undefined) return 'the oci package needs docker or podman';
+    const isPinned = /@sha256:[0-9a-f]{64}$|:[\w][\w.-]*$/.test(identifier) && !identifier.endsWith(':latest');
+    const image = isPinned ? identifier : pinned === undefined ? undefined : `${identifier}:${pinned}`;
+    if (image === undefined) return 'the oci package has no fixed version';
+    // Only the names: values are taken from the environment of the process.
+    return withEnv(engine, ['run', '--rm', '-i', ...Object.keys(env).flatMap((key) => ['-e', key]), ...runtime, image]);
+  }
+  if (type !== 'npm' && type !== 'pypi')
+    return `packages of the type "${quoteOutside(String(type), 30)}" are not supported`;
+  if (pinned === undefined) return `the ${type} package has no fixed version`;
+  return type === 'npm'
+    ? withEnv('npx', ['-y', ...runtime, `${identifier}@${pinned}`])
+    : withEnv('uvx', [...runtime, `${identifier}==${pinned}`]);
+}
+
+function fromRemote(item: JsonObject, fill: Fill): JsonObject | string {
+  const { type, url, headers } = item;
+  if (type !== 'streamable-http') return `the remote uses the transport "${quoteOutside(String(type), 30)}"`;
+  if (typeof url !== 'string' || !url.startsWith('https://')) return 'the remote has no https:// URL';
+  const table = fill.table(headers);
+  const filled = fill.text(url, item.variables);
+  return { type: 'http', url: filled, ...(Object.keys(table).length === 0 ? {} : { headers: table }) };
+}
+
+type Fill = ReturnType<typeof createFill>;
+
+// Fills in inputs of an entry: a fixed value, what a person gave, the default, or a reference to a variable.
+function createFill(values: Readonly<Record<string, string>>) {
+  const asked = new Map<string, string | null>();
+  const literal = (text: string): string => text.replaceAll('${', () => '$${');
+  const reference = (name: string, input: JsonObject): string => {
+    const variable = name
+      .replace(/\W/g, '_')
+      .toUpperCase()
+      .replace(/^(?=\d)/, '_');
+    asked.set(variable, typeof input.description === 'string' ? input.description : null);
+    return `\${${variable}}`;
+  };
+  // Undefined: optional, and not given. Secrets are never written: a person's value must be a reference itself.
+  const input = (name: string, value: JsonObject): string | undefined => {
+    const given = Object.hasOwn(values, name) ? values[name] : undefined;
+    if (given !== undefined) return given;
+    if (typeof value.value === 'string') return text(value.value, value.variables);
+    if (typeof value.default === 'string' && value.isSecret !== true) return literal(value.default);
+    return value.isRequired === true || value.isSecret === true ? reference(name, value) : undefined;
+  };
+  // `{name}` in a text is a variable of the entry.
+  const text = (template: string, variables: Json | undefined): string => {
+    const known = isRecord(variables) ? variables : {};
+    let [filled, from] = ['', 0];
+    for (const { 0: whole, 1: name, index } of template.matchAll(/\{([\w.-]+)\}/g)) {
+      const variable = Object.hasOwn(known, name!) ? known[name!] : undefined;
+      if (!isRecord(variable)) continue;
+      const value = input(name!, { isRequired: true, ...(variable as JsonObject) }) ?? '';
+      filled += literal(template.slice(from, index)) + value;
+      from = index + whole.length;
+    }
+    return filled + literal(template.slice(from));
+  };
+  return {
+    text,
+    variables: () => [...asked].map(([name, description]) => ({ name, description })),
+    table: (value: Json | undefined): Record<string, string> =>
+      Object.fromEntries(
+        listOf(value).flatMap((item) => {
+          const filled = typeof item.name === 'string' ? input(item.name, item) : undefined;
+          return filled === undefined ? [] : [[item.name as string, filled]];
+        }),
+      ),
+    words: (value: Json | undefined): string[] =>
+      listOf(value).flatMap((item) => {
+        const name = String(item.name ?? item.valueHint ?? 'argument');
+        const filled = input(name.replace(/^-+/, ''), item);
+        if (item.type === 'named') return filled === undefined ? [] : [name, filled];
+        return filled === undefined ? [] : [filled];
+      }),
+  };
+}

@@ -1,0 +1,69 @@
+// Reads an entry of the MCP registry: from a file, a directory or a registry (API v0.1).
+
+import { join, resolve } from 'node:path';
+import { ToolError } from '../../core/error.js';
+import { isRecord, type JsonObject, parseJson } from '../../core/json.js';
+import { quoteOutside } from '../../core/text.js';
+import { readTextFile, statOrNothing } from '../../files/read.js';
+import { createGuardedFetch } from '../../net/fetch.js';
+
+export const REGISTRY = 'https://registry.modelcontextprotocol.io';
+const PREFIX = 'registry:';
+const MAX_BYTES = 1024 * 1024;
+
+/** Whether an argument of `mcp add` is an entry of a registry and not the name of a server. */
+export function isRegistryPlace(text: string, cwd: string): boolean {
+  return text.startsWith(PREFIX) || (/[./]/.test(text) && statOrNothing(resolve(cwd, text)) !== undefined);
+}
+
+export interface ReadOptions {
+  readonly cwd: string;
+  /** The address of the registry. */
+  readonly registry: string;
+  readonly signal: AbortSignal;
+}
+
+/** Throws `not_found`, `unavailable`, or `invalid_definition`. */
+export async function readRegistryEntry(place: string, { cwd, registry, signal }: ReadOptions): Promise<JsonObject> {
+  if (place.startsWith(PREFIX)) return fetchEntry(place.slice(PREFIX.length), registry, signal);
+  const path = resolve(cwd, place);
+  const file = statOrNothing(path)?.isDirectory() ? join(path, 'server.json') : path;
+  const text = readTextFile(file, MAX_BYTES);
+  if (text === undefined)
+    throw new ToolError('not_found', `file not found: ${quoteOutside(file, 200)}`, { hint: 'pass a server.json' });
+  return toObject(text, file);
+}
+
+async function fetchEntry(named: string, registry: string, signal: AbortSignal): Promise<JsonObject> {
+  const [, name, version = 'latest'] = /^([A-Za-z0-9][\w.-]*\/[A-Za-z0-9][\w.-]*)(?:@([\w.+-]+))?$/.exec(named) ?? [];
+  if (name === undefined)
+    throw new ToolError('usage', `"${quoteOutside(named, 80)}" is not the name of a server`, {
+      hint: 'write registry:io.github.owner/name, or add @VERSION',
+    });
+  const base = registry.replace(/\/+$/, '');
+  if (!/^https:\/\/|^http:\/\/(?:127\.0\.0\.1|localhost|\[::1\])[:/]/.test(`${base}/`))
+    throw new ToolError('usage', 'the address of a registry must begin with https://', { hint: `such as ${REGISTRY}` });
+  const url = `${base}/v0.1/servers/${encodeURIComponent(name)}/versions/${encodeURIComponent(version)}`;
+  const response = await createGuardedFetch({ url })(url, { headers: { accept: 'application/json' }, signal });
+  if (response.status === 404)
+    throw new ToolError('not_found', `the registry has no server ${name} ${version}`, { hint: `looked at ${url}` });
+  if (!response.ok)
+    throw new ToolError('unavailable', `the registry answered with status ${response.status}`, { hint: url });
+  const text = await response.text();
+  if (text.length > MAX_BYTES)
+    throw new ToolError('too_large', 'the answer of the registry is too large', { hint: url });
+  const { server } = toObject(text, url);
+  const found = isRecord(server) ? (server as JsonObject) : {};
+  const isOther = found.name !== name || (version !== 'latest' && found.version !== version);
+  if (isOther)
+    throw new ToolError('integrity', `the registry answered with another server than ${name} ${version}`, {
+      hint: 'do not use this registry until you know why',
+    });
+  return found;
+}
+
+function toObject(text: string, what: string): JsonObject {
+  const document = parseJson(text.replace(/^\ufeff/, ''), what);
+  if (isRecord(document)) return document as JsonObject;
+  throw new ToolError('invalid_definition', `${what} must be an object`, { hint: 'pass a server.json' });
+}
