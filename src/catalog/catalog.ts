@@ -76,7 +76,16 @@ export function createCatalog(options: CatalogOptions): Catalog {
     }
   });
 
-  const list = (snapshot: Snapshot, offer: readonly string[] = []): Listing => {
+  // Only code changes a catalog without places and servers: its listing is kept until then (10,000 tools: 7 ms).
+  let kept: { readonly snapshot: Snapshot; readonly listing: Listing } | undefined;
+  const list = (snapshot: Snapshot, offer: readonly string[] = NONE): Listing => {
+    const isKept = upstream === undefined && snapshot.places.length === 0 && offer.length === 0;
+    if (!isKept) return readAll(snapshot, offer);
+    if (kept?.snapshot !== snapshot) kept = { snapshot, listing: readAll(snapshot, offer) };
+    return kept.listing;
+  };
+
+  const readAll = (snapshot: Snapshot, offer: readonly string[]): Listing => {
     const directories = views.inOrder(snapshot.places).map((directory) => directory.list(snapshot));
     const merged = mergeListing({
       registered: registered.values(),
@@ -124,11 +133,20 @@ export function createCatalog(options: CatalogOptions): Catalog {
         });
       }
       registered.set(name, tool);
+      kept = undefined;
     },
-    unregister: (name) => registered.delete(name),
-    forget: ({ places }, name) => views.forget(places, name),
+    unregister(name) {
+      kept = undefined;
+      return registered.delete(name);
+    },
+    forget({ places }, name) {
+      kept = undefined;
+      views.forget(places, name);
+    },
   };
 }
+
+const NONE: readonly string[] = [];
 
 function waitFor(
   { formats, upstream }: CatalogOptions,

@@ -6,7 +6,7 @@ type Listener = () => void;
 export class Cancellation {
   isCancelled = false;
   private reason: unknown;
-  private listeners: Set<Listener> | undefined;
+  private listeners: Listener[] | undefined;
   private controller: AbortController | undefined;
 
   /** The same as a signal, for code that needs one. */
@@ -30,13 +30,15 @@ export class Cancellation {
   onCancel(listener: Listener): void {
     if (this.isCancelled) listener();
     else {
-      this.listeners ??= new Set();
-      this.listeners.add(listener);
+      this.listeners ??= [];
+      this.listeners.push(listener);
     }
   }
 
   offCancel(listener: Listener): void {
-    this.listeners?.delete(listener);
+    // The last one in most cases, as calls are nested.
+    const at = this.listeners?.lastIndexOf(listener) ?? -1;
+    if (at !== -1) this.listeners!.splice(at, 1);
   }
 
   /** Is cancelled together with another one, or with a signal; the returned function ends that. */

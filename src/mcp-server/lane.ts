@@ -58,10 +58,15 @@ export interface Lane extends Pick<LiveListing, 'onChange'> {
   onOffersChange(listener: (kind: OfferKind) => void): void;
   readonly listing: LiveListing;
   readonly calls: ToolCalls;
+  /** Begins to notice changes; without a call, soon after the first listing. Before it, nobody can miss one. */
+  watch(): void;
   /** Answers a request that `isHot`. Resolves to undefined if it was cancelled, which gets no response. */
   answer(message: RequestMessage, peer: Peer, running: Running): Promise<Answer | undefined>;
   close(): void;
 }
+
+// Watching takes 10 ms to begin, which the first answers need not wait for.
+const WATCH_AFTER_MS = 10;
 
 export function createLane(toolbox: Toolbox, options: LaneOptions): Lane {
   const listing = createLiveListing(toolbox, options.onError);
@@ -71,6 +76,12 @@ export function createLane(toolbox: Toolbox, options: LaneOptions): Lane {
   const pages = createListingPages(listing, info);
   // Appended to results of the newer version.
   const stamp = { [META.server]: info };
+
+  let watchSoon: NodeJS.Timeout | undefined;
+  const watch = (): void => {
+    listing.watch();
+    offers.watch();
+  };
 
   const call = async (message: RequestMessage, peer: Peer, running: Running): Promise<string | undefined> => {
     const params = message.params!;
@@ -87,8 +98,10 @@ export function createLane(toolbox: Toolbox, options: LaneOptions): Lane {
   const answerMethod = (message: RequestMessage, peer: Peer, running: Running): Result | Promise<Result> => {
     const { method, params } = message;
     if (method === 'tools/call') return call(message, peer, running);
-    if (method === 'tools/list')
+    if (method === 'tools/list') {
+      watchSoon ??= setTimeout(watch, WATCH_AFTER_MS).unref();
       return pages.read(params?.cursor as string | undefined, peer.isNewer, showsApps(capabilitiesOf(params, peer)));
+    }
     if (method === 'ping') return '{}';
     return readIdentity(toolbox, options.version).then((identity) =>
       JSON.stringify(method === 'initialize' ? toInitializeResult(identity, params!) : toDiscovery(identity, stamp)),
@@ -97,6 +110,7 @@ export function createLane(toolbox: Toolbox, options: LaneOptions): Lane {
   return {
     listing,
     calls,
+    watch,
     onChange: listing.onChange,
     onOffersChange: offers.onChange,
     async answer(message, peer, running) {
@@ -111,6 +125,7 @@ export function createLane(toolbox: Toolbox, options: LaneOptions): Lane {
       }
     },
     close() {
+      clearTimeout(watchSoon);
       listing.close();
       offers.close();
       calls.close();

@@ -145,6 +145,8 @@ function toAnnotations({ traits }: Tool) {
 }
 
 export interface LiveListing {
+  /** Begins to notice changes. */
+  watch(): void;
   /** Reads the listing for a client. */
   read(): Promise<Listing>;
   /** Returns the last listing, if there is one. */
@@ -165,7 +167,7 @@ export function createLiveListing(toolbox: Toolbox, onError?: (error: Error) => 
   // The listing that every client knows at least: one that lists first must not hide a change from the others.
   let announced: Listing | undefined;
   let newest: Listing | undefined;
-  const unwatch = toolbox.catalog.watch(() => {
+  const compare = (): void => {
     // Before the first listing there is nothing to announce, and reading could start upstream servers needlessly.
     if (announced === undefined) {
       newest = undefined;
@@ -177,8 +179,16 @@ export function createLiveListing(toolbox: Toolbox, onError?: (error: Error) => 
       announced = listing;
       for (const listener of listeners) listener();
     }, onError);
-  });
+  };
+  let unwatch: (() => void) | undefined;
+  const watch = (): void => {
+    if (unwatch !== undefined) return;
+    unwatch = toolbox.catalog.watch(compare);
+    // Finds what changed since the first listing.
+    compare();
+  };
   return {
+    watch,
     async read() {
       newest = await readListing();
       announced ??= newest;
@@ -186,11 +196,12 @@ export function createLiveListing(toolbox: Toolbox, onError?: (error: Error) => 
     },
     newest: () => newest,
     async known() {
+      watch();
       newest ??= await rereadKnown();
       return newest;
     },
     rereadKnown,
     onChange: (listener) => void listeners.push(listener),
-    close: unwatch,
+    close: () => unwatch?.(),
   };
 }

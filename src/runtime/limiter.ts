@@ -18,58 +18,46 @@ export interface Limiter {
   acquire(tool: Tool, limits: Limits, cancellation: Cancellation, nested: boolean): Slot | Promise<Slot>;
 }
 
+type Limits = Settings['limits'];
+
+/** How many calls of a kind are running. */
+interface Counter {
+  running: number;
+}
+
 interface Waiting {
-  readonly keys: readonly Key[];
-  readonly limits: Limits;
+  readonly claim: Claim;
   readonly start: () => void;
 }
 
-type Limits = Settings['limits'];
-/** What is counted, with its limit. */
-type Key = readonly [string, number];
+// Counters of tools and groups that run nothing are dropped when there are more than this.
+const MAX_IDLE = 1000;
 
 export function createLimiter(): Limiter {
-  const running = new Map<string, number>();
+  const all: Counter = { running: 0 };
+  const tools = new Map<string, Counter>();
+  const groups = new Map<string, Counter>();
   const queue: Waiting[] = [];
-
-  const fits = (keys: readonly Key[]): boolean => keys.every(([key, limit]) => (running.get(key) ?? 0) < limit);
-
-  const enter = (keys: readonly Key[]): Slot => {
-    for (const [key] of keys) running.set(key, (running.get(key) ?? 0) + 1);
-    let held = true;
-    return {
-      release() {
-        if (!held) return;
-        held = false;
-        for (const [key] of keys) {
-          const left = running.get(key)! - 1;
-          if (left === 0) running.delete(key);
-          else running.set(key, left);
-        }
-        startNext();
-      },
-    };
-  };
 
   // First come, first served, but a call that waits for its own tool does not block the others.
   const startNext = (): void => {
     for (let index = 0; index < queue.length; ) {
-      const { keys, limits, start } = queue[index]!;
-      if (fits(keys)) {
+      const { claim, start } = queue[index]!;
+      if (claim.fits) {
         queue.splice(index, 1);
         start();
-      } else if ((running.get('all') ?? 0) >= limits.concurrent) return;
+      } else if (all.running >= claim.limits.concurrent) return;
       else index++;
     }
   };
 
-  const wait = (tool: Tool, keys: readonly Key[], limits: Limits, cancellation: Cancellation): Promise<Slot> =>
+  const wait = (tool: Tool, claim: Claim, cancellation: Cancellation): Promise<Slot> =>
     new Promise<Slot>((resolve, reject) => {
       const start = (): void => {
         cancellation.offCancel(onCancel);
-        resolve(enter(keys));
+        resolve(claim.enter());
       };
-      const waiting: Waiting = { keys, limits, start };
+      const waiting: Waiting = { claim, start };
       const onCancel = (): void => {
         const index = queue.indexOf(waiting);
         if (index !== -1) queue.splice(index, 1);
@@ -85,21 +73,72 @@ export function createLimiter(): Limiter {
 
   return {
     acquire(tool, limits, cancellation, nested) {
-      const keys = keysFor(tool, limits, nested);
-      if (fits(keys)) return enter(keys);
-      if (!nested && queue.length < limits.queue) return wait(tool, keys, limits, cancellation);
+      const { group } = tool.traits;
+      const claim = new Claim(limits, nested ? undefined : all, counterOf(tools, tool.name), startNext);
+      if (group !== undefined) claim.group = counterOf(groups, group);
+      if (claim.fits) return claim.enter();
+      if (!nested && queue.length < limits.queue) return wait(tool, claim, cancellation);
       throw new ToolError('busy', `${tool.name} cannot start: too many calls are running and waiting`, {
         hint: 'call again when some have ended',
-        data: { running: running.get('all') ?? 0, waiting: queue.length },
+        data: { running: all.running, waiting: queue.length },
       });
     },
   };
 }
 
-function keysFor({ name, traits }: Tool, limits: Limits, nested: boolean): Key[] {
-  const { concurrent, concurrentPerTool, concurrentPerGroup } = limits;
-  const keys: Key[] = nested ? [] : [['all', concurrent]];
-  keys.push([`tool ${name}`, concurrentPerTool]);
-  if (traits.group !== undefined) keys.push([`group ${traits.group}`, concurrentPerGroup]);
-  return keys;
+function counterOf(counters: Map<string, Counter>, name: string): Counter {
+  let counter = counters.get(name);
+  if (counter === undefined) {
+    if (counters.size > MAX_IDLE) for (const [idle, { running }] of counters) if (running === 0) counters.delete(idle);
+    counter = { running: 0 };
+    counters.set(name, counter);
+  }
+  return counter;
+}
+
+/** A call that takes a place in each of its counters. */
+class Claim implements Slot {
+  readonly limits: Limits;
+  /** Undefined for a nested call. */
+  readonly all: Counter | undefined;
+  readonly tool: Counter;
+  group: Counter | undefined;
+  readonly #onRelease: () => void;
+  #isHeld = false;
+
+  constructor(limits: Limits, all: Counter | undefined, tool: Counter, onRelease: () => void) {
+    this.limits = limits;
+    this.all = all;
+    this.tool = tool;
+    this.group = undefined;
+    this.#onRelease = onRelease;
+  }
+
+  get fits(): boolean {
+    const { concurrent, concurrentPerTool, concurrentPerGroup } = this.limits;
+    return (
+      (this.all === undefined || this.all.running < concurrent) &&
+      this.tool.running < concurrentPerTool &&
+      (this.group === undefined || this.group.running < concurrentPerGroup)
+    );
+  }
+
+  enter(): Slot {
+    this.#isHeld = true;
+    this.#count(1);
+    return this;
+  }
+
+  release(): void {
+    if (!this.#isHeld) return;
+    this.#isHeld = false;
+    this.#count(-1);
+    this.#onRelease();
+  }
+
+  #count(change: 1 | -1): void {
+    this.tool.running += change;
+    if (this.all !== undefined) this.all.running += change;
+    if (this.group !== undefined) this.group.running += change;
+  }
 }

@@ -2,6 +2,7 @@
 
 import type { Catalog } from '../catalog/catalog.js';
 import { readSettled } from '../catalog/catalog.js';
+import type { Listing } from '../catalog/listing.js';
 import type { References } from '../catalog/skill-references.js';
 import { CODE } from '../core/caller.js';
 import type { CascadeResolver, Narrowing } from '../core/cascade.js';
@@ -21,6 +22,30 @@ export async function listTools(
 ): Promise<readonly Tool[]> {
   const read = () => catalog.list(snapshot, offer);
   const listing = knownOnly ? read() : await readSettled(catalog, snapshot, read);
+  const last = shown.get(listing);
+  // The catalog returns the same listing if it knows that nothing changed.
+  if (last?.snapshot === snapshot && last.key === keyOf(caller, hidden)) return last.tools.slice();
+  const tools = showTools(cascade, listing, snapshot, caller, hidden);
+  shown.set(listing, { snapshot, key: keyOf(caller, hidden), tools });
+  return tools.slice();
+}
+
+const shown = new WeakMap<
+  object,
+  { readonly snapshot: Snapshot; readonly key: string; readonly tools: readonly Tool[] }
+>();
+
+function keyOf({ kind, apps = false }: Caller, hidden: boolean): string {
+  return `${kind} ${apps} ${hidden}`;
+}
+
+function showTools(
+  cascade: CascadeResolver,
+  listing: Listing,
+  snapshot: Snapshot,
+  caller: Caller,
+  hidden: boolean,
+): readonly Tool[] {
   const isModel = caller.kind === 'model';
   const all = isModel ? [...listing.tools, ...listing.forModels] : listing.tools;
   const { tools } = splitDenied(all, caller, snapshot.policy, above(cascade, listing.skills, snapshot));
