@@ -107,9 +107,13 @@ export function createSessions({ lane, connectSdk }: SessionsOptions): Sessions 
     handle(exchange, body) {
       const id = exchange.header('mcp-session-id');
       if (id === undefined) {
-        if (!isInitialize(body)) return respondError(exchange, 400, 'missing Mcp-Session-Id header; initialize first');
-        if (isAcceptable(exchange)) open(exchange, body);
-        return;
+        const message = toMessage(body);
+        if (message === undefined || !startsSession(message))
+          return respondError(exchange, 400, 'missing Mcp-Session-Id header; initialize first');
+        if (!isAcceptable(exchange)) return;
+        if (isRequest(message)) return open(exchange, message);
+        // Without an id it is a notification, which gets no response; as in the SDK.
+        return exchange.respond(202, {});
       }
       const session = find(exchange, id);
       if (session === undefined || !isAcceptable(exchange)) return;
@@ -312,11 +316,6 @@ function hasKnownVersion(exchange: Exchange): boolean {
 
 function isRequest(message: Message): message is RequestMessage {
   return message.method !== undefined && message.id !== undefined;
-}
-
-function isInitialize(body: unknown): body is RequestMessage {
-  const message = toMessage(body);
-  return message?.id !== undefined && startsSession(message);
 }
 
 function startsSession({ method, params }: Message): boolean {

@@ -9,7 +9,7 @@ import { promisify } from 'node:util';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { BINARY, wieldProcess as wield } from '../support/cli.js';
 import { ROOT } from '../support/documents.js';
-import { finding } from '../support/spec.js';
+import { finding, spec } from '../support/spec.js';
 import { createWorkspace } from '../support/workspace.js';
 
 const HOOK = fileURLToPath(new URL('../support/loaded-chunks.cjs', import.meta.url));
@@ -41,6 +41,28 @@ test.each([
   expect(names.filter((name) => /^(serve|install|context|upstream|npm)/.test(name))).toEqual([]);
   const bytes = names.reduce((sum, name) => sum + statSync(join(dirname(BINARY), name)).size, 0);
   expect(bytes).toBeLessThan(atMost);
+});
+
+spec('SRV-60', 'wield serve loads what lists and calls tools, and nothing else', async () => {
+  const workspace = createWorkspace();
+  workspace.script('hello', HELLO);
+  const loaded = join(workspace.home, 'loaded');
+  const client = { protocolVersion: '2025-06-18', capabilities: {}, clientInfo: { name: 'gate', version: '1' } };
+  const messages = [
+    { id: 1, method: 'initialize', params: client },
+    { method: 'notifications/initialized' },
+    { id: 2, method: 'tools/list' },
+    { id: 3, method: 'tools/call', params: { name: 'hello', arguments: { name: 'Ada' } } },
+    { id: 4, method: 'ping' },
+  ];
+  const stdin = messages.map((message) => `${JSON.stringify({ jsonrpc: '2.0', ...message })}\n`).join('');
+  const env = { NODE_OPTIONS: `--require ${HOOK}`, LOADED_CHUNKS: loaded };
+  const { stdout } = await wield(workspace, ['serve', '--trust'], { env, stdin });
+  expect(stdout).toContain('hello Ada');
+  const names = readFileSync(loaded, 'utf8').split('\n');
+  // No SDK, zod, JSONata, YAML, OAuth, installers or clients: those are in other files, or in packages.
+  const expected = /^(wield|run|save-compile-cache|start-\w+|serve-\w+|call-\w+|process-\w+)\.cjs$/;
+  expect(names.filter((name) => !expected.test(name))).toEqual([]);
 });
 
 describe('npm start', () => {

@@ -1,4 +1,4 @@
-// Preloaded into the binary: writes the list of its own files that it loaded to a file.
+// Preloaded into the binary: writes the list of its own files and of packages that it loaded to a file.
 
 const fs = require('node:fs');
 const { basename, dirname } = require('node:path');
@@ -9,6 +9,8 @@ for (const name of ['readFileSync', 'openSync']) {
   const read = fs[name];
   fs[name] = (path, ...rest) => {
     if (typeof path === 'string' && dirname(path) === own) names.add(basename(path));
+    const inPackage = /\/node_modules\/((?:@[^/]+\/)?[^/]+)\//.exec(path);
+    if (inPackage) names.add(inPackage[1]);
     return read(path, ...rest);
   };
 }
