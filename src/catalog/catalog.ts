@@ -76,16 +76,7 @@ export function createCatalog(options: CatalogOptions): Catalog {
     }
   });
 
-  // Only code changes a catalog without places and servers: its listing is kept until then (10,000 tools: 7 ms).
-  let kept: { readonly snapshot: Snapshot; readonly listing: Listing } | undefined;
-  const list = (snapshot: Snapshot, offer: readonly string[] = NONE): Listing => {
-    const isKept = upstream === undefined && snapshot.places.length === 0 && offer.length === 0;
-    if (!isKept) return readAll(snapshot, offer);
-    if (kept?.snapshot !== snapshot) kept = { snapshot, listing: readAll(snapshot, offer) };
-    return kept.listing;
-  };
-
-  const readAll = (snapshot: Snapshot, offer: readonly string[]): Listing => {
+  const { list, forget } = keepListing(upstream === undefined, (snapshot, offer) => {
     const directories = views.inOrder(snapshot.places).map((directory) => directory.list(snapshot));
     const merged = mergeListing({
       registered: registered.values(),
@@ -102,7 +93,7 @@ export function createCatalog(options: CatalogOptions): Catalog {
       snapshot,
     );
     return { ...merged, tools, problems: [...merged.problems, ...problems] };
-  };
+  });
 
   const seek = createFinder({
     ...options,
@@ -133,20 +124,35 @@ export function createCatalog(options: CatalogOptions): Catalog {
         });
       }
       registered.set(name, tool);
-      kept = undefined;
+      forget();
     },
     unregister(name) {
-      kept = undefined;
+      forget();
       return registered.delete(name);
     },
     forget({ places }, name) {
-      kept = undefined;
+      forget();
       views.forget(places, name);
     },
   };
 }
 
 const NONE: readonly string[] = [];
+
+/** Keeps the listing of a catalog that only code changes, without places and servers (10,000 tools: 7 ms). */
+function keepListing(isLocal: boolean, read: (snapshot: Snapshot, offer: readonly string[]) => Listing) {
+  let kept: { readonly snapshot: Snapshot; readonly listing: Listing } | undefined;
+  return {
+    list(snapshot: Snapshot, offer: readonly string[] = NONE): Listing {
+      if (!isLocal || snapshot.places.length > 0 || offer.length > 0) return read(snapshot, offer);
+      if (kept?.snapshot !== snapshot) kept = { snapshot, listing: read(snapshot, offer) };
+      return kept.listing;
+    },
+    forget(): void {
+      kept = undefined;
+    },
+  };
+}
 
 function waitFor(
   { formats, upstream }: CatalogOptions,

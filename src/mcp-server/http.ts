@@ -53,7 +53,6 @@ export function createMcpHttp(toolbox: Toolbox, options: HttpOptions): HttpHandl
   const lane = createLane(toolbox, options);
   const sdk = createLoader(async () => {
     const { createSdkHttp } = await import('./sdk-http.js');
-    lane.watch();
     return createSdkHttp(toolbox, { ...options, lane, maxBodyBytes: MAX_BODY_BYTES });
   });
   const sessions = createSessions({

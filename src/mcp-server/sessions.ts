@@ -79,6 +79,12 @@ export function createSessions({ lane, connectSdk }: SessionsOptions): Sessions 
     sessions.set(session.id, session);
     session.receive(exchange, [message]);
   };
+  const begin = (exchange: Exchange, message: Message): void => {
+    if (!isAcceptable(exchange)) return;
+    if (isRequest(message)) open(exchange, message);
+    // A notification gets no response, as in the SDK.
+    else exchange.respond(202, {});
+  };
   const find = (exchange: Exchange, id: string): Session | undefined => {
     const session = sessions.get(id);
     if (session === undefined) {
@@ -91,29 +97,12 @@ export function createSessions({ lane, connectSdk }: SessionsOptions): Sessions 
     return session;
   };
 
-  const receive = (exchange: Exchange, session: Session, body: unknown) => {
-    const bodies = Array.isArray(body) ? body : [body];
-    if (bodies.length > MAX_BATCH)
-      return respondError(exchange, 400, `Invalid Request: Batch must not exceed ${MAX_BATCH} messages`);
-    const messages = bodies.map(toMessage);
-    if (!messages.every((message) => message !== undefined))
-      return respondError(exchange, 400, 'Parse error: Invalid JSON-RPC message', ERROR.parse);
-    // Also without an id, as in the SDK.
-    if (messages.some(startsSession)) return respondError(exchange, 400, 'Invalid Request: Server already initialized');
-    if (hasKnownVersion(exchange)) session.receive(exchange, messages);
-  };
-
   return {
     handle(exchange, body) {
       const id = exchange.header('mcp-session-id');
       if (id === undefined) {
         const message = toMessage(body);
-        if (message === undefined || !startsSession(message))
-          return respondError(exchange, 400, 'missing Mcp-Session-Id header; initialize first');
-        if (!isAcceptable(exchange)) return;
-        if (isRequest(message)) return open(exchange, message);
-        // Without an id it is a notification, which gets no response; as in the SDK.
-        return exchange.respond(202, {});
+        return message !== undefined && startsSession(message) ? begin(exchange, message) : rejectStranger(exchange);
       }
       const session = find(exchange, id);
       if (session === undefined || !isAcceptable(exchange)) return;
@@ -287,6 +276,18 @@ class Session {
   }
 }
 
+function receive(exchange: Exchange, session: Session, body: unknown) {
+  const bodies = Array.isArray(body) ? body : [body];
+  if (bodies.length > MAX_BATCH)
+    return respondError(exchange, 400, `Invalid Request: Batch must not exceed ${MAX_BATCH} messages`);
+  const messages = bodies.map(toMessage);
+  if (!messages.every((message) => message !== undefined))
+    return respondError(exchange, 400, 'Parse error: Invalid JSON-RPC message', ERROR.parse);
+  // Also without an id, as in the SDK.
+  if (messages.some(startsSession)) return respondError(exchange, 400, 'Invalid Request: Server already initialized');
+  if (hasKnownVersion(exchange)) session.receive(exchange, messages);
+}
+
 const SERVER_ERROR = -32000;
 
 const ACCEPTED: Readonly<Record<string, readonly string[]>> = {
@@ -316,6 +317,10 @@ function hasKnownVersion(exchange: Exchange): boolean {
 
 function isRequest(message: Message): message is RequestMessage {
   return message.method !== undefined && message.id !== undefined;
+}
+
+function rejectStranger(exchange: Exchange): void {
+  respondError(exchange, 400, 'missing Mcp-Session-Id header; initialize first');
 }
 
 function startsSession({ method, params }: Message): boolean {

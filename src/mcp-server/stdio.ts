@@ -1,6 +1,5 @@
 // Serves a toolbox over stdio: by the lane, and by the SDK server for what the lane does not answer.
 
-import { randomUUID } from 'node:crypto';
 import type { Toolbox } from '../core/toolbox.js';
 import { advance, type ConnectionState, isAnswered, NEW_CONNECTION } from './connection-state.js';
 import { createLane, type LaneOptions, type LaneRequest, type Peer } from './lane.js';
@@ -8,6 +7,7 @@ import { LineTransport, type LineTransportOptions } from './line-transport.js';
 import { isCancelParams, type Message, type RequestId, type RequestMessage } from './message.js';
 import { createOutgoing, toNotification } from './outgoing.js';
 import type { SdkConnection } from './sdk-stdio.js';
+import { createPeer, createSession } from './stdio-peer.js';
 
 export interface StdioOptions extends Pick<LaneOptions, 'version' | 'onError'>, LineTransportOptions {}
 
@@ -18,12 +18,7 @@ export interface StdioServing {
 }
 
 export function serveMcpStdio(toolbox: Toolbox, options: StdioOptions): StdioServing {
-  // Created by the first call: loading node:crypto takes 5 ms.
-  let id: string | undefined;
-  const session = (): string => {
-    id ??= `stdio ${randomUUID()}`;
-    return id;
-  };
+  const session = createSession();
   const running = new Map<RequestId, LaneRequest>();
   const outgoing = createOutgoing();
   let state = NEW_CONNECTION;
@@ -45,30 +40,14 @@ export function serveMcpStdio(toolbox: Toolbox, options: StdioOptions): StdioSer
     },
   });
   const lane = createLane(toolbox, { ...options, ready: (cancellation) => transport.ready(cancellation) });
-  const toPeer = (): Peer => ({
-    get session() {
-      return session();
-    },
-    isNewer: state.phase !== 'older',
-    initialized: state.initialize?.params,
-    logLevel: state.logLevel,
-    notify: (text) => transport.send(text),
-    elicit: (params, signal) => outgoing.elicit(params, signal, (text) => transport.send(text)),
-  });
+  const toPeer = (): Peer => createPeer(state, session, transport, outgoing);
   let peer = toPeer();
 
   // Messages of the SDK server keep their order; loading takes a moment.
   const toSdk = (message: Message, before: ConnectionState, after: ConnectionState): void => {
-    sdk ??= import('./sdk-stdio.js').then(({ connectSdk }) => {
-      lane.watch();
-      return connectSdk(toolbox, {
-        session: session(),
-        lane,
-        transport,
-        version: options.version,
-        onError: options.onError,
-      });
-    });
+    sdk ??= import('./sdk-stdio.js').then(({ connectSdk }) =>
+      connectSdk(toolbox, { session: session(), lane, transport, version: options.version, onError: options.onError }),
+    );
     void sdk.then((connection) => connection.deliver(message, before, after));
   };
   const answer = async (message: RequestMessage): Promise<void> => {
