@@ -9,6 +9,13 @@ export class Cancellation {
   private listeners: Listener[] | undefined;
   private controller: AbortController | undefined;
 
+  /** Returns one that follows a signal for ever. */
+  static of(signal: AbortSignal): Cancellation {
+    const own = new Cancellation();
+    own.follow(signal);
+    return own;
+  }
+
   /** The same as a signal, for code that needs one. */
   get signal(): AbortSignal {
     if (this.controller === undefined) {

@@ -37,7 +37,6 @@ const REPLAY_ID = 'wield-replay';
 const SESSION = 'http';
 
 export function createSdkHttp(toolbox: Toolbox, options: SdkHttpOptions): SdkHttp {
-  options.lane.watch();
   const servers = createMcpServers(toolbox, options.lane, options);
   const stateless = createMcpHandler(() => servers.create(SESSION), {
     legacy: 'reject',

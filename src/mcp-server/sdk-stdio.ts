@@ -31,7 +31,6 @@ export interface SdkConnectionOptions extends McpServerOptions {
 
 export function connectSdk(toolbox: Toolbox, options: SdkConnectionOptions): SdkConnection {
   const { session, lane, transport } = options;
-  lane.watch();
   const servers = createMcpServers(toolbox, lane, options);
   const connected = new Set<Server>();
   const replayed = new Set<unknown>();

@@ -27,9 +27,10 @@ export interface McpServers {
 
 export function createMcpServers(
   toolbox: Toolbox,
-  { listing, calls }: Pick<Lane, 'listing' | 'calls'>,
+  { listing, calls, watch }: Pick<Lane, 'listing' | 'calls' | 'watch'>,
   options: Pick<McpServerOptions, 'version' | 'onError'>,
 ): McpServers {
+  watch();
   const list = async (cursor: string | undefined, { capabilities }: RequestContext) => {
     const { tools: forModels, withApps } = await listing.read();
     const tools = showsApps(capabilities) ? withApps : forModels;
@@ -76,15 +77,13 @@ export function createMcpServers(
 function toRequestContext(server: Server, { mcpReq, http }: ServerContext): RequestContext {
   const envelope: Readonly<Record<string, unknown>> = mcpReq.envelope ?? {};
   const isNewer = envelope[META.version] !== undefined;
-  const cancellation = new Cancellation();
-  cancellation.follow(mcpReq.signal);
   const client = envelope[META.client] ?? server.getClientVersion();
   return {
     isNewer,
     capabilities: isNewer ? envelope[META.capabilities] : server.getClientCapabilities(),
     clientName: isRecord(client) && typeof client.name === 'string' ? client.name : undefined,
     meta: mcpReq._meta,
-    cancellation,
+    cancellation: Cancellation.of(mcpReq.signal),
     connection: http?.req?.signal,
     state: isNewer ? mcpReq.requestState<RequestState>() : undefined,
     inputResponses: mcpReq.inputResponses,

@@ -2,7 +2,7 @@
 
 import type { Toolbox } from '../core/toolbox.js';
 import { advance, type ConnectionState, isAnswered, NEW_CONNECTION } from './connection-state.js';
-import { createLane, type LaneOptions, type LaneRequest, type Peer } from './lane.js';
+import { createLane, type LaneOptions, type LaneRequest } from './lane.js';
 import { LineTransport, type LineTransportOptions } from './line-transport.js';
 import { isCancelParams, type Message, type RequestId, type RequestMessage } from './message.js';
 import { createOutgoing, toNotification } from './outgoing.js';
@@ -40,8 +40,7 @@ export function serveMcpStdio(toolbox: Toolbox, options: StdioOptions): StdioSer
     },
   });
   const lane = createLane(toolbox, { ...options, ready: (cancellation) => transport.ready(cancellation) });
-  const toPeer = (): Peer => createPeer(state, session, transport, outgoing);
-  let peer = toPeer();
+  let peer = createPeer(state, session, transport, outgoing);
 
   // Messages of the SDK server keep their order; loading takes a moment.
   const toSdk = (message: Message, before: ConnectionState, after: ConnectionState): void => {
@@ -61,7 +60,7 @@ export function serveMcpStdio(toolbox: Toolbox, options: StdioOptions): StdioSer
     }
     const before = state;
     state = advance(state, message);
-    if (state !== before) peer = toPeer();
+    if (state !== before) peer = createPeer(state, session, transport, outgoing);
     const isRequest = message.id !== undefined;
     if (isRequest && isAnswered(message as RequestMessage, before.phase, state.phase))
       return void answer(message as RequestMessage);
