@@ -9,7 +9,7 @@ export class Cancellation {
   private listeners: Listener[] | undefined;
   private controller: AbortController | undefined;
 
-  /** Returns one that follows a signal for ever. */
+  /** Returns one that follows a signal. */
   static of(signal: AbortSignal): Cancellation {
     const own = new Cancellation();
     own.follow(signal);
