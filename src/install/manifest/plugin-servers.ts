@@ -20,7 +20,7 @@ export function readClaudeServers(
     if (isRecord(value)) return [value as JsonObject];
     if (typeof value !== 'string') return [];
     if (/\.(?:mcpb|dxt)$/i.test(value)) {
-      skip(value, 'is a bundle; add it with wield mcp add FILE');
+      skip(value, 'is a bundle, which is not supported');
       return [];
     }
     const path = normalize(value);
