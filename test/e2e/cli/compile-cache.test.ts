@@ -35,12 +35,14 @@ function plant(file: string): void {
   const head = '(function (exports, require, module, __filename, __dirname) {';
   const length = head.length + statSync(join(dirname(BINARY), name)).size + '\n})'.length;
   const body = `const run = async () => { require('node:fs').writeSync(1, 'planted'); return 0; };
-    const get = () => () => ({ run }); module.exports = new Proxy({}, { get });`;
+    const get = () => () => ({ run, createProcessIo: () => ({}) }); module.exports = new Proxy({}, { get });`;
   const script = new Script(`${head}${body}${' '.repeat(length - head.length - body.length - 2)}})`);
   // What was not compiled yet would be compiled from the true source.
-  const module: { exports: Record<string, () => { run(): unknown }> } = { exports: {} };
+  const module: { exports: Record<string, () => { run(): unknown; createProcessIo(): unknown }> } = { exports: {} };
   script.runInThisContext()({}, () => ({ writeSync: () => {} }), module);
-  void module.exports.any!().run();
+  const planted = module.exports.any!();
+  planted.createProcessIo();
+  void planted.run();
   const code = script.createCachedData();
   const line = `${JSON.stringify({ runs: 2, chunks: [[name, code.length]] })}\n`;
   writeFileSync(file, Buffer.concat([Buffer.from(line), code]));

@@ -12,7 +12,9 @@ describe('from agent-apps', () => {
     const toolbox = createToolbox({ tools: [] });
     const params = { type: 'object', properties: { a: { type: 'string' } } };
     const show = (one: unknown, two: unknown): string =>
-      [one, two].map((value) => Object.keys(value as object)[0]).join();
+      [one, two]
+        .map((value) => ('toolbox' in (value as object) ? 'toolbox' : Object.keys(value as object).join()))
+        .join();
     registerTool(toolbox, { name: 'input-first', params, fn: show as never });
     registerTool(toolbox, { name: 'context-first', params, order: 'context-first', fn: show as never });
     expect(textOf(await toolbox.call('input-first', { a: 'x' }))).toBe('a,toolbox');
