@@ -162,7 +162,7 @@ describe('bombs', () => {
   for (const [name, code] of Object.entries(sample)) {
     spec('COD-3 COD-9', `${name} is ended, and the server keeps serving`, async () => {
       const workspace = createProgramWorkspace();
-      workspace.config('[code]\ncpu = "300ms"\n');
+      workspace.config('[code]\ncpu = "1s"\n');
       const client = await connectProcess(workspace, 'newer', ['--trust', '--mode', 'code']);
       const bomb = say(client, 'run_code', { code });
       const began = performance.now();

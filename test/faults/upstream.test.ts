@@ -82,7 +82,7 @@ describe.concurrent('a server that does not start', () => {
     ['endless', /more than 16 MiB/],
   ] as const) {
     spec('UPS-4', `${mode}: is reported with its output and slows nothing down`, async () => {
-      const workspace = createPair(mode, { startTimeout: '20s' });
+      const workspace = createPair(mode, { startTimeout: '60s' });
       const server = await serve(workspace);
       expect(await listedBy(server)).toContain('good_echo');
       await expectOthersWork(server);
