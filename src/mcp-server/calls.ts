@@ -6,12 +6,13 @@ import { canonicalJson, type Json } from '../core/json.js';
 import { formatError } from '../core/model-text.js';
 import { decodeName } from '../core/name.js';
 import { isFailedOutput, type ToolResult } from '../core/result.js';
+import { RpcError } from '../core/rpc-error.js';
 import type { CallOptions, Toolbox } from '../core/toolbox.js';
 import { resolveAppTool, showsApps } from './apps.js';
 import type { InputRequiredResult } from './input-request.js';
 import { createInteractiveCalls, type InteractiveCalls } from './interactive-calls.js';
 import { APP_HOST, type LiveListing, MODEL } from './listing.js';
-import { ERROR, type Params, RequestError } from './message.js';
+import { ERROR, type Params } from './message.js';
 import { type RequestContext, readTraceParent, toLogListener, toProgressListener } from './request-context.js';
 import { type CallResult, projectResult, toCallResult } from './result.js';
 import type { CallOutcome, CallRequest, InteractionOptions } from './suspended-calls.js';
@@ -142,7 +143,7 @@ class ServedCall implements CallRequest {
 // An unknown tool is a protocol error; what else goes wrong with a call is a result.
 function rejectUnknown(error: ErrorValue): void {
   if (error.code !== 'not_found' && error.code !== 'invalid_ref') return;
-  throw new RequestError(ERROR.invalidParams, formatError(error), { 'wield/error': error });
+  throw new RpcError(ERROR.invalidParams, formatError(error), { 'wield/error': error });
 }
 
 // Older clients validate the structured content of a failed call too.

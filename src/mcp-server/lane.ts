@@ -3,6 +3,7 @@
 import { Cancellation } from '../core/cancellation.js';
 import type { ElicitAnswer } from '../core/elicit.js';
 import { isRecord } from '../core/json.js';
+import { RpcError } from '../core/rpc-error.js';
 import type { CallOptions, Toolbox } from '../core/toolbox.js';
 import { showsApps } from './apps.js';
 import { createToolCalls, type ToolCalls } from './calls.js';
@@ -16,7 +17,6 @@ import {
   NEWER_VERSION,
   OLDER_VERSIONS,
   type Params,
-  RequestError,
   type RequestMessage,
 } from './message.js';
 import { type OfferKind, watchOffers } from './offer-watch.js';
@@ -202,13 +202,13 @@ function readState({ requestState }: Params, calls: ToolCalls): RequestState | u
   try {
     return calls.verifyState(requestState as string);
   } catch {
-    throw new RequestError(ERROR.invalidParams, 'Invalid or expired requestState', { reason: 'invalid_request_state' });
+    throw new RpcError(ERROR.invalidParams, 'Invalid or expired requestState', { reason: 'invalid_request_state' });
   }
 }
 
 function toError(thrown: unknown): object {
   const { message, data } = thrown as Error & { readonly data?: unknown };
-  return { code: thrown instanceof RequestError ? thrown.code : ERROR.internal, message, data };
+  return { code: thrown instanceof RpcError ? thrown.code : ERROR.internal, message, data };
 }
 
 function stampResult(result: object, stamp: object): object {

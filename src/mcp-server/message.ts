@@ -42,18 +42,6 @@ export const ERROR = {
   missingCapability: -32021,
 } as const;
 
-/** An error response to a request. */
-export class RequestError extends Error {
-  readonly code: number;
-  readonly data: unknown;
-
-  constructor(code: number, message: string, data?: unknown) {
-    super(message);
-    this.code = code;
-    this.data = data;
-  }
-}
-
 // Not zod, which takes 20 ms to load and 15 µs per message.
 type Check = (value: unknown) => boolean;
 

@@ -4,10 +4,11 @@ import type { Server, ServerContext } from '@modelcontextprotocol/server';
 import type { Json } from '../core/json.js';
 import { formatError } from '../core/model-text.js';
 import type { ToolResult } from '../core/result.js';
+import { RpcError } from '../core/rpc-error.js';
 import type { CallOptions, Toolbox } from '../core/toolbox.js';
 import { resolveAppUri } from './apps.js';
 import { MODEL } from './listing.js';
-import { ERROR, RequestError } from './message.js';
+import { ERROR } from './message.js';
 import { pageAt } from './pages.js';
 import type { CallOutcome } from './suspended-calls.js';
 
@@ -88,10 +89,10 @@ function toUpstreamRef(ref: { readonly type: string }): Json {
   return { type: ref.type };
 }
 
-/** Throws a `RequestError` if a call failed. */
+/** Throws a `RpcError` if a call failed. */
 export function assertOk({ error }: ToolResult, data: Readonly<Record<string, string>>): void {
   if (error === undefined) return;
   const isInvalid = ['not_found', 'invalid_input', 'invalid_ref'].includes(error.code);
   const code = isInvalid ? ERROR.invalidParams : ERROR.internal;
-  throw new RequestError(code, formatError(error), { ...data, 'wield/error': error });
+  throw new RpcError(code, formatError(error), { ...data, 'wield/error': error });
 }

@@ -1,7 +1,8 @@
 // The pages of `tools/list`: which tools are on one, and their bytes for each protocol version.
 
+import { RpcError } from '../core/rpc-error.js';
 import type { Listing, LiveListing } from './listing.js';
-import { ERROR, META, RequestError } from './message.js';
+import { ERROR, META } from './message.js';
 import { projectOutputSchema } from './result.js';
 
 export interface Page {
@@ -11,7 +12,7 @@ export interface Page {
 }
 
 export interface ListingPages {
-  /** Returns the result of `tools/list` as JSON, for a client that may show MCP Apps. Throws a `RequestError`. */
+  /** Returns the result of `tools/list` as JSON, for a client that may show MCP Apps. Throws a `RpcError`. */
   read(cursor: string | undefined, isNewer: boolean, withApps: boolean): Promise<Buffer>;
 }
 
@@ -21,11 +22,11 @@ export const CACHE_HINT = { ttlMs: 5000, cacheScope: 'private' } as const;
 // Clients that do not follow cursors see only the first page.
 const PAGE_SIZE = 1000;
 
-/** Throws a `RequestError` if the cursor is not one of this listing. */
+/** Throws a `RpcError` if the cursor is not one of this listing. */
 export function pageAt(cursor: string | undefined, length: number): Page {
   const from = cursor === undefined ? 0 : Number(/^from:(\d{1,9})$/.exec(cursor)?.[1] ?? Number.NaN);
   if (Number.isNaN(from) || (from > 0 && from >= length))
-    throw new RequestError(ERROR.invalidParams, 'invalid cursor; list again without one');
+    throw new RpcError(ERROR.invalidParams, 'invalid cursor; list again without one');
   const to = Math.min(from + PAGE_SIZE, length);
   return { from, to, nextCursor: to < length ? `from:${to}` : undefined };
 }

@@ -4,7 +4,8 @@ import type { ErrorValue } from '../core/error.js';
 import { isRecord } from '../core/json.js';
 import { formatError } from '../core/model-text.js';
 import { isFailedOutput, type Part, type ToolResult, textPart } from '../core/result.js';
-import { ERROR, type Params, RequestError } from './message.js';
+import { RpcError } from '../core/rpc-error.js';
+import { ERROR, type Params } from './message.js';
 
 export interface CallResult {
   readonly content: readonly Part[];
@@ -122,5 +123,5 @@ function hasOwnBase({ $id }: Schema): boolean {
 function rejectMissingCapability(error: unknown): void {
   const { data, message } = error as ErrorValue;
   if (!isRecord(data?.requiredCapabilities)) return;
-  throw new RequestError(ERROR.missingCapability, message, { ...data, 'wield/error': error });
+  throw new RpcError(ERROR.missingCapability, message, { ...data, 'wield/error': error });
 }

@@ -1,7 +1,8 @@
 // `resources/subscribe` and `resources/unsubscribe` of the older protocol version.
 
+import { RpcError } from '../core/rpc-error.js';
 import { Followed, MAX_SUBSCRIPTIONS } from './followed.js';
-import { ERROR, RequestError } from './message.js';
+import { ERROR } from './message.js';
 import { assertOk, type OfferHandlers } from './offers.js';
 
 /** Registers the requests of the older version. Subscriptions end with the connection of the server. */
@@ -9,7 +10,7 @@ export function registerSubscriptions({ server, toolbox, serve }: OfferHandlers)
   const followed = new Followed();
   server.setRequestHandler('resources/subscribe', async ({ params: { uri } }, context) => {
     if (followed.isFull)
-      throw new RequestError(ERROR.invalidParams, `more than ${MAX_SUBSCRIPTIONS} subscriptions; unsubscribe first`);
+      throw new RpcError(ERROR.invalidParams, `more than ${MAX_SUBSCRIPTIONS} subscriptions; unsubscribe first`);
     let end = (): void => {};
     const tell = (): void => void server.sendResourceUpdated({ uri }).catch(() => {});
     const outcome = await serve(context, `resource:${uri}`, {}, async (options) => {

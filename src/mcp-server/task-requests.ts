@@ -2,8 +2,9 @@
 
 import type { Server, ServerContext } from '@modelcontextprotocol/server';
 import type { ElicitAnswer } from '../core/elicit.js';
+import { RpcError } from '../core/rpc-error.js';
 import { ANSWER_TIMEOUT_MS } from './interactive-calls.js';
-import { ERROR, META, RequestError } from './message.js';
+import { ERROR, META } from './message.js';
 import { pageAt } from './pages.js';
 import type { RequestContext } from './request-context.js';
 import type { Task } from './task.js';
@@ -31,7 +32,7 @@ export function registerTaskRequests({ server, session, tasks, toContext }: Task
   const isNewer = (context: ServerContext): boolean => {
     const { isNewer, capabilities } = toContext(context);
     if (isNewer && !hasTasks(capabilities))
-      throw new RequestError(MISSING_CAPABILITY, 'Missing required client capability', REQUIRED);
+      throw new RpcError(MISSING_CAPABILITY, 'Missing required client capability', REQUIRED);
     return isNewer;
   };
 
@@ -43,12 +44,12 @@ export function registerTaskRequests({ server, session, tasks, toContext }: Task
   on('tasks/cancel', async (params, context) => {
     const newer = isNewer(context);
     const task = await find(params);
-    if (!newer && task.isEnded) throw new RequestError(ERROR.invalidParams, `the task is ${task.status} already`);
+    if (!newer && task.isEnded) throw new RpcError(ERROR.invalidParams, `the task is ${task.status} already`);
     task.cancel();
     return newer ? {} : task.toOlder();
   });
   on('tasks/update', async (params, context) => {
-    if (!isNewer(context)) throw new RequestError(ERROR.methodNotFound, 'Method not found');
+    if (!isNewer(context)) throw new RpcError(ERROR.methodNotFound, 'Method not found');
     // The SDK takes them out of the parameters.
     (await find(params)).answer(params.inputResponses ?? toContext(context).inputResponses);
     return {};

@@ -3,8 +3,9 @@
 import { randomUUID } from 'node:crypto';
 import { Cancellation } from '../core/cancellation.js';
 import type { ElicitAnswer } from '../core/elicit.js';
+import { RpcError } from '../core/rpc-error.js';
 import { type InputRequest, readAnswer } from './input-request.js';
-import { ERROR, type Params, RequestError } from './message.js';
+import { ERROR, type Params } from './message.js';
 import type { RequestContext } from './request-context.js';
 
 const POLL_MS = 1000;
@@ -14,7 +15,7 @@ type Status = 'working' | 'input_required' | 'completed' | 'failed' | 'cancelled
 interface Ended {
   readonly status: Status;
   readonly result?: object;
-  readonly error?: RequestError;
+  readonly error?: RpcError;
 }
 
 interface Question {
@@ -63,7 +64,7 @@ export class Task {
   run(call: (context: RequestContext) => Promise<object>): void {
     call(this.#toContext()).then(
       (result) => this.#end({ status: 'completed', result }),
-      (error: unknown) => this.#end({ status: 'failed', error: toRequestError(error) }),
+      (error: unknown) => this.#end({ status: 'failed', error: toRpcError(error) }),
     );
   }
 
@@ -85,7 +86,7 @@ export class Task {
   outcome(): object {
     const { result, error } = this.#ended!;
     if (result !== undefined) return result;
-    throw error ?? new RequestError(ERROR.internal, 'the task was cancelled');
+    throw error ?? new RpcError(ERROR.internal, 'the task was cancelled');
   }
 
   cancel(): void {
@@ -197,6 +198,6 @@ function withoutToken({ progressToken: _, ...meta }: Params): Params {
   return meta;
 }
 
-function toRequestError(error: unknown): RequestError {
-  return error instanceof RequestError ? error : new RequestError(ERROR.internal, (error as Error).message);
+function toRpcError(error: unknown): RpcError {
+  return error instanceof RpcError ? error : new RpcError(ERROR.internal, (error as Error).message);
 }

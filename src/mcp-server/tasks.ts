@@ -1,7 +1,8 @@
 // The tasks of all clients: calls whose result the client fetches later (SRV-70).
 
 import { isRecord } from '../core/json.js';
-import { ERROR, type Params, RequestError } from './message.js';
+import { RpcError } from '../core/rpc-error.js';
+import { ERROR, type Params } from './message.js';
 import type { RequestContext } from './request-context.js';
 import { Task } from './task.js';
 
@@ -11,7 +12,7 @@ export type CallNow = (params: Params, context: RequestContext) => Promise<objec
 export interface Tasks {
   /** Starts a task; returns its handle, or the result of a call that ends at once. */
   start(session: string, params: Params, context: RequestContext, call: CallNow): Promise<object>;
-  /** Throws a `RequestError` if the session has no such task. */
+  /** Throws a `RpcError` if the session has no such task. */
   find(session: string, params: unknown): Task;
   list(session: string): readonly Task[];
   close(): void;
@@ -41,7 +42,7 @@ export function createTasks(): Tasks {
     async start(session, params, context, call) {
       const hasRoom = makeRoom(session);
       if (!hasRoom && context.isNewer) return call(params, context);
-      if (!hasRoom) throw new RequestError(ERROR.internal, 'too many tasks; cancel one, or wait for one to end');
+      if (!hasRoom) throw new RpcError(ERROR.internal, 'too many tasks; cancel one, or wait for one to end');
       const task = new Task(session, context, readTtl(params), () => tasks.delete(task.id));
       tasks.set(task.id, task);
       task.run((own) => call(params, own));
@@ -54,7 +55,7 @@ export function createTasks(): Tasks {
     find(session, params) {
       const task = tasks.get(String(isRecord(params) ? params.taskId : undefined));
       if (task?.session === session) return task;
-      throw new RequestError(ERROR.invalidParams, 'task not found: it expired, or belongs to another client');
+      throw new RpcError(ERROR.invalidParams, 'task not found: it expired, or belongs to another client');
     },
     list: of,
     close() {

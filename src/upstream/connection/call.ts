@@ -6,10 +6,11 @@ import type { Elicit } from '../../core/elicit.js';
 import { ToolError } from '../../core/error.js';
 import { isRecord, type Json } from '../../core/json.js';
 import type { Output } from '../../core/result.js';
+import { RpcError } from '../../core/rpc-error.js';
 import type { TraceParent } from '../../core/toolbox.js';
 import type { RemoteTool } from '../../core/upstream.js';
 import { answerInputs, visitPages } from './elicitation.js';
-import { type Lane, RemoteError } from './lane.js';
+import type { Lane } from './lane.js';
 import { type OfferMethod, toOfferOutput } from './offer-result.js';
 import { toOutput } from './result.js';
 import { toTraceMeta } from './trace.js';
@@ -104,7 +105,7 @@ function request(session: CallSession, tool: RemoteTool, params: Params, call: R
   const traced = call.trace === undefined ? params : { ...params, _meta: toTraceMeta(call.trace) };
   return client.callTool(traced as never, options as never).catch((error: unknown) => {
     if (!(error instanceof sdk.ProtocolError)) throw error;
-    throw new RemoteError(error.code, error.message, error.data);
+    throw new RpcError(error.code, error.message, error.data);
   });
 }
 

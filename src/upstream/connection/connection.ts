@@ -4,12 +4,13 @@ import type { Client } from '@modelcontextprotocol/client';
 import type { Elicit } from '../../core/elicit.js';
 import type { Json, JsonObject } from '../../core/json.js';
 import type { Output } from '../../core/result.js';
+import { RpcError } from '../../core/rpc-error.js';
 import { createSemaphore, type Semaphore } from '../../core/semaphore.js';
 import { quoteOutside } from '../../core/text.js';
 import type { ProtocolVersion, RemoteTool } from '../../core/upstream.js';
 import { callTool, type OfferRequest, type RemoteCall, requestOffer } from './call.js';
 import { limitQuestions, toElicitation } from './elicitation.js';
-import { Lane, RemoteError } from './lane.js';
+import { Lane } from './lane.js';
 import { type ResourceWatch, watchResources } from './resource-watch.js';
 import { type ToolWatch, watchTools } from './tool-watch.js';
 import type { UpstreamTransport } from './transport.js';
@@ -149,7 +150,7 @@ async function openClient(
 
 const yes = (): boolean => true;
 // A server that does not know the request is there.
-const no = (error: unknown): boolean => error instanceof RemoteError;
+const no = (error: unknown): boolean => error instanceof RpcError;
 
 interface Turns {
   one: Semaphore | undefined;

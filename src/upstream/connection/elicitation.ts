@@ -3,9 +3,9 @@
 import type { Elicit, ElicitAnswer, Elicitation } from '../../core/elicit.js';
 import { ToolError } from '../../core/error.js';
 import { isRecord, type JsonObject } from '../../core/json.js';
+import { RpcError } from '../../core/rpc-error.js';
 import type { JsonSchema } from '../../core/schema.js';
 import { quoteOutside } from '../../core/text.js';
-import { RemoteError } from './lane.js';
 
 /** The error code of the older protocol version for "visit these pages first". */
 const URL_ELICITATION_REQUIRED = -32042;
@@ -36,7 +36,7 @@ export function limitQuestions(elicit: Elicit): Elicit {
 
 /** Handles an error that requires the user to visit pages; returns whether the user visited all of them. */
 export async function visitPages(error: unknown, { elicit, signal }: ElicitContext): Promise<boolean> {
-  if (!(error instanceof RemoteError) || error.code !== URL_ELICITATION_REQUIRED || elicit === undefined) return false;
+  if (!(error instanceof RpcError) || error.code !== URL_ELICITATION_REQUIRED || elicit === undefined) return false;
   const { elicitations } = isRecord(error.data) ? error.data : {};
   const pages = Array.isArray(elicitations) ? elicitations.slice(0, MAX_PAGES) : [];
   for (const page of pages) {

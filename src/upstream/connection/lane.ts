@@ -3,21 +3,10 @@
 import type { JSONRPCMessage, Transport } from '@modelcontextprotocol/client';
 import type { Progress } from '../../core/context.js';
 import { isRecord, type Json } from '../../core/json.js';
+import { RpcError } from '../../core/rpc-error.js';
 import type { TraceParent } from '../../core/toolbox.js';
 import { toTraceMeta } from './trace.js';
 import type { UpstreamTransport } from './transport.js';
-
-/** A JSON-RPC error response. */
-export class RemoteError extends Error {
-  readonly code: number;
-  readonly data: unknown;
-
-  constructor(code: number, message: string, data?: unknown) {
-    super(message);
-    this.code = code;
-    this.data = data;
-  }
-}
 
 /** The connection or the request ended without a response. */
 class LostError extends Error {}
@@ -100,7 +89,7 @@ export class Lane {
     };
   }
 
-  /** Sends a request and returns its result. Throws RemoteError, LostError, or an error of the transport. */
+  /** Sends a request and returns its result. Throws RpcError, LostError, or an error of the transport. */
   request(method: string, params: Fields, { signal, onProgress, trace }: LaneRequest): Promise<unknown> {
     const { envelope } = this;
     const waiters = this.#waiters;
@@ -192,13 +181,13 @@ export class Lane {
 }
 
 // In the newer version an unknown method is HTTP 404, with the error of the request as its body.
-function readErrorBody(error: Error, id: string): RemoteError | undefined {
+function readErrorBody(error: Error, id: string): RpcError | undefined {
   const { data } = error as { readonly data?: { readonly status?: unknown; readonly text?: unknown } };
   if (data?.status !== 404 || typeof data.text !== 'string') return undefined;
   try {
     const body: unknown = JSON.parse(data.text);
     if (!isRecord(body) || body.id !== id || !isRecord(body.error)) return undefined;
-    return new RemoteError(Number(body.error.code), String(body.error.message ?? ''), body.error.data);
+    return new RpcError(Number(body.error.code), String(body.error.message ?? ''), body.error.data);
   } catch {
     return undefined;
   }
@@ -208,8 +197,8 @@ function settle(waiter: Waiter, message: object): void {
   const { result, error } = message as { readonly result?: unknown; readonly error?: unknown };
   if (isRecord(result)) waiter.resolve(result);
   else if (isRecord(error) && typeof error.code === 'number')
-    waiter.reject(new RemoteError(error.code, String(error.message ?? ''), error.data));
-  else waiter.reject(new RemoteError(-32603, 'the response is neither a result nor an error'));
+    waiter.reject(new RpcError(error.code, String(error.message ?? ''), error.data));
+  else waiter.reject(new RpcError(-32603, 'the response is neither a result nor an error'));
 }
 
 function toProgress({ progress, total, message }: Record<string, unknown>): Progress {

@@ -1,9 +1,9 @@
 // Fetches and validates the tool list of a server: all pages, within limits; invalid tools are reported and omitted.
 
 import { isRecord, type Json, type JsonObject, toJson } from '../../core/json.js';
+import { RpcError } from '../../core/rpc-error.js';
 import { formatBytes, quoteOutside, sanitize } from '../../core/text.js';
 import type { OfferKind, RemoteTool } from '../../core/upstream.js';
-import { RemoteError } from './lane.js';
 import { OFFERS, toOffer } from './offer-list.js';
 import { describeJsonFault } from './result.js';
 
@@ -35,7 +35,7 @@ export async function fetchListing(request: Request, capabilities: JsonObject): 
       await fetchPages(method, member, request, list, (entry, report) => readOffer(kind, id, entry, report));
     } catch (error) {
       // Many servers have resources but no templates, and do not know the request.
-      if (!(error instanceof RemoteError)) throw error;
+      if (!(error instanceof RpcError)) throw error;
     }
   }
   return list.finish();

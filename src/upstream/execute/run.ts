@@ -7,6 +7,7 @@ import type { RunContext } from '../../core/executor.js';
 import { copyJson, isRecord } from '../../core/json.js';
 import type { RemotePlan } from '../../core/plan.js';
 import type { Output } from '../../core/result.js';
+import { RpcError } from '../../core/rpc-error.js';
 import type { Snapshot } from '../../core/snapshot.js';
 import { quoteOutside } from '../../core/text.js';
 import { cancelled, startTimeLimit, timedOut } from '../../core/time-limit.js';
@@ -16,7 +17,7 @@ import { digestDefinition } from '../catalog/to-tool.js';
 import type { RemoteCall } from '../connection/call.js';
 import type { Connection } from '../connection/connection.js';
 import { CALL_AGAIN, callLost } from '../connection/failure.js';
-import { isLostSession, RemoteError } from '../connection/lane.js';
+import { isLostSession } from '../connection/lane.js';
 import type { Lease, Pool } from '../connection/pool.js';
 import { toLoginError } from '../login/fault.js';
 import { rewriteOutput } from './rewrite.js';
@@ -64,7 +65,7 @@ async function callServer(
     outcome = 'answered';
     return output;
   } catch (error) {
-    if (error instanceof RemoteError) {
+    if (error instanceof RpcError) {
       outcome = 'answered';
       return { content: [], error: refused(plan, error) };
     }
@@ -163,7 +164,7 @@ function toOfferParams({ method, remoteTool, input }: RemotePlan): Readonly<Reco
 const NOT_FOUND = [-32002, -32602];
 const OF_RESOURCES: readonly unknown[] = ['resources/read', 'resources/subscribe'];
 
-function refused({ tool, method }: RemotePlan, { message, code, data }: RemoteError): ToolError {
+function refused({ tool, method }: RemotePlan, { message, code, data }: RpcError): ToolError {
   const shown = quoteOutside(message, 500);
   const required = code === MISSING_CAPABILITY && isRecord(data) ? Object.keys(data.requiredCapabilities ?? {}) : [];
   const known = required.filter((name) => /^[\w./-]{1,60}$/.test(name)).slice(0, 8);

@@ -1,0 +1,12 @@
+// An error response of JSON-RPC, sent to a client or received from a server.
+
+export class RpcError extends Error {
+  readonly code: number;
+  readonly data: unknown;
+
+  constructor(code: number, message: string, data?: unknown) {
+    super(message);
+    this.code = code;
+    this.data = data;
+  }
+}
