@@ -39,8 +39,6 @@ export default defineConfig({
     server: { deps: { external: [/\/dist\//] } },
     // Tests mostly wait for their own child processes: four workers keep two cores busy.
     maxWorkers: 4,
-    // Some tests depend on time. On a machine that is starved of processor time one may fail once; the report says so.
-    retry: 1,
     testTimeout: 120_000,
     hookTimeout: 120_000,
     // Reading extra certificates adds 77 ms to every start of Node 20.
