@@ -1,6 +1,6 @@
 // `wield add FILE` of an OpenAPI document: copies it into your tools directory and shows what it offers.
 
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { basename, extname, join, resolve } from 'node:path';
 import { assertPerson } from '../core/caller.js';
@@ -8,6 +8,7 @@ import { ToolError } from '../core/error.js';
 import { isToolName } from '../core/name.js';
 import { count, sanitize } from '../core/text.js';
 import type { Tool } from '../core/tool.js';
+import { makeDirectory } from '../files/make-directory.js';
 import { readHead, statIdentity, statOrNothing } from '../files/read.js';
 import { writeFileAtomic } from '../files/write.js';
 import { DocumentFault, type OpenDocument, openDocument } from '../formats/openapi/document.js';
@@ -34,21 +35,17 @@ export async function addDocument(call: VerbCall, source: string): Promise<numbe
   const { home } = machine.world;
   if (home === undefined) throw new ToolError('unavailable', 'there is no home directory', { hint: 'set HOME' });
   const isRemote = /^https?:\/\//i.test(source);
+  const path = isRemote ? new URL(source).pathname : source;
   const bytes = isRemote ? await download(source) : readFile(resolve(cwd, source));
-  const name = flags.get('namespace')?.toString() ?? nameOf(isRemote ? new URL(source).pathname : source);
+  const name = flags.get('namespace')?.toString() ?? nameOf(path);
   if (!isToolName(name) || name.includes(':'))
     throw usageError(`"${sanitize(name)}" cannot be the name of a group`, 'choose one: --namespace NAME');
-  const file = join(
-    home,
-    '.agents',
-    'tools',
-    `${name}.openapi${extname(isRemote ? new URL(source).pathname : source)}`,
-  );
+  const file = join(home, '.agents', 'tools', `${name}.openapi${extname(path)}`);
   const found = inspect(bytes, name, file, isRemote ? undefined : resolve(cwd, source));
   const known = readHead(file, MAX_BYTES);
   if (!('fault' in known) && !known.bytes.equals(bytes) && !flags.has('force'))
     throw new ToolError('conflict', `${file} exists and is different`, { hint: 'pass --force, or --namespace NAME' });
-  mkdirSync(join(home, '.agents', 'tools'), { recursive: true });
+  makeDirectory(join(home, '.agents', 'tools'), 0o755);
   writeFileAtomic(file, bytes, { mode: 0o644 });
   if (json)
     printJson(terminal, { ok: true, document: { name, file, ...summarize(found.tools), problems: found.findings } });

@@ -1,6 +1,10 @@
 // Time limits of calls, and the errors of calls that were stopped.
 
+import { Cancellation } from './cancellation.js';
 import { ToolError } from './error.js';
+import type { RunContext } from './executor.js';
+import type { Plan } from './plan.js';
+import type { Output } from './result.js';
 import { formatDuration } from './text.js';
 
 /** `how`: what the tool failed to do in that time. */
@@ -59,4 +63,31 @@ export function startTimeLimit(milliseconds: number, onEnd: () => void): TimeLim
       clearTimeout(timer);
     },
   };
+}
+
+/** Runs a plan on another machine. Returns when its time is over or it is cancelled, whatever the other side does (RUN-6). */
+export async function runWithinLimit(
+  plan: Plan,
+  context: RunContext,
+  run: (context: RunContext) => Promise<Output>,
+): Promise<Output> {
+  const stop = new Cancellation();
+  let late = false;
+  const timeoutMs = context.timeoutMs ?? plan.timeoutMs;
+  const limit = startTimeLimit(timeoutMs, () => {
+    late = true;
+    stop.cancel();
+  });
+  const release = stop.follow(context.cancellation);
+  try {
+    context.whileAsked?.(limit.pause);
+    return await run({ ...context, cancellation: stop });
+  } catch (error) {
+    if (late) return { content: [], error: timedOut(plan.tool.name, timeoutMs, 'did not answer') };
+    if (stop.isCancelled) return { content: [], error: cancelled(plan.tool.name) };
+    throw error;
+  } finally {
+    limit.clear();
+    release();
+  }
 }

@@ -16,6 +16,7 @@ let building: typeof import('./request.js') | undefined;
 let running: typeof import('./run.js') | undefined;
 
 export function createHttpExecutor(options: HttpRunOptions): Executor<'http'> {
+  let fetchFor: ReturnType<typeof import('./run.js').createFetches> | undefined;
   return {
     kind: 'http',
     digest(tool) {
@@ -46,7 +47,8 @@ export function createHttpExecutor(options: HttpRunOptions): Executor<'http'> {
     async run(plan, context) {
       if (plan.kind !== 'http') throw new TypeError(`${plan.tool.name} sends no request`);
       running ??= await import('./run.js');
-      return running.runRequest(plan, context, options);
+      fetchFor ??= running.createFetches();
+      return running.runRequest(plan, context, { ...options, fetchFor });
     },
   };
 }

@@ -7,7 +7,7 @@ import type { HttpPlan } from '../../core/plan.js';
 import { type KnownSecrets, redactOutput } from '../../core/redact.js';
 import { type Output, type Part, textPart } from '../../core/result.js';
 import type { Snapshot } from '../../core/snapshot.js';
-import { cancelled, startTimeLimit, timedOut } from '../../core/time-limit.js';
+import { runWithinLimit } from '../../core/time-limit.js';
 import { createGuardedFetch, type Fetch } from '../../net/fetch.js';
 
 export interface HttpRunOptions {
@@ -22,34 +22,33 @@ export interface HttpRunOptions {
 
 const NO_CREDENTIALS = { values: [], secrets: [] };
 
+/** Returns a fetch for each server and limit, whose connections are used again. */
+export function createFetches(): (plan: HttpPlan) => Fetch {
+  const fetches = new Map<string, Fetch>();
+  return ({ server, outputBytes }) => {
+    const key = `${outputBytes} ${server}`;
+    const known = fetches.get(key) ?? createGuardedFetch({ url: server, maxBytes: outputBytes });
+    fetches.set(key, known);
+    return known;
+  };
+}
+
 /** Sends a request. A response with an error status is an Output with an error. */
-export async function runRequest(plan: HttpPlan, context: RunContext, options: HttpRunOptions): Promise<Output> {
+export async function runRequest(
+  plan: HttpPlan,
+  context: RunContext,
+  options: HttpRunOptions & { readonly fetchFor: (plan: HttpPlan) => Fetch },
+): Promise<Output> {
   const { values, secrets } =
     plan.credentials.length === 0 ? NO_CREDENTIALS : await options.expand(plan, context.snapshot);
   const added = secrets.filter((secret) => !options.secrets.all.includes(secret));
   if (added.length > 0) options.secrets.all = [...options.secrets.all, ...added];
   const { url, headers } = withCredentials(plan, values);
-  const send = createGuardedFetch({ url: plan.server, maxBytes: plan.outputBytes });
-  const stop = new AbortController();
-  let late = false;
-  const timeoutMs = context.timeoutMs ?? plan.timeoutMs;
-  const limit = startTimeLimit(timeoutMs, () => {
-    late = true;
-    stop.abort();
-  });
-  const abort = (): void => stop.abort();
-  context.cancellation.onCancel(abort);
-  try {
-    const output = await exchange(plan, url, headers, send, stop.signal);
-    return redactOutput(output, options.secrets.all);
-  } catch (error) {
-    if (late) return { content: [], error: timedOut(plan.tool.name, timeoutMs, 'did not answer') };
-    if (stop.signal.aborted) return { content: [], error: cancelled(plan.tool.name) };
-    throw error;
-  } finally {
-    limit.clear();
-    context.cancellation.offCancel(abort);
-  }
+  const send = options.fetchFor(plan);
+  const output = await runWithinLimit(plan, context, ({ cancellation }) =>
+    exchange(plan, url, headers, send, cancellation.signal),
+  );
+  return redactOutput(output, options.secrets.all);
 }
 
 async function exchange(
@@ -88,9 +87,9 @@ function withCredentials(
   return { url: query.length === 0 ? url : `${url}${url.includes('?') ? '&' : '?'}${query.join('&')}`, headers: sent };
 }
 
-function toOutput(bytes: Buffer, contentType: string, { url, method }: HttpPlan): Output {
+function toOutput(bytes: Buffer, contentType: string, { url }: HttpPlan): Output {
   const type = contentType.split(';')[0]!.trim().toLowerCase();
-  if (bytes.length === 0) return { content: [textPart('')], ...(method === 'HEAD' ? {} : {}) };
+  if (bytes.length === 0) return { content: [textPart('')] };
   if (/^image\/(?!svg)/.test(type)) return { content: [media('image', bytes, type)] };
   if (type.startsWith('audio/')) return { content: [media('audio', bytes, type)] };
   if (type !== '' && !/json|text|xml|yaml|javascript|csv|urlencoded|html/.test(type)) {

@@ -4,6 +4,7 @@ import { dirname, extname, relative, resolve } from 'node:path';
 import type { Boundary, FileState } from '../../core/format.js';
 import { isRecord } from '../../core/json.js';
 import { findSyntaxFault } from '../../core/json-syntax.js';
+import { type JsonSchema, lookUp } from '../../core/schema.js';
 import { quoteOutside } from '../../core/text.js';
 import { readHead } from '../../files/read.js';
 import { isWithin, realPath } from '../../files/within.js';
@@ -88,8 +89,7 @@ export function openDocument(file: string, boundary: Boundary | undefined): Open
   const resolveRef = (ref: string, from: string): Located => {
     const at = ref.indexOf('#');
     const path = locate(at === -1 ? ref : ref.slice(0, at), from);
-    const pointer = at === -1 ? '' : ref.slice(at + 1);
-    const node = lookUp(load(path), pointer);
+    const node = lookUp(load(path) as JsonSchema, at === -1 ? '#' : ref.slice(at));
     if (!isRecord(node))
       throw new DocumentFault(`refers to ${quoteOutside(ref, 120)}, which does not exist`, 'fix the reference');
     return { node, file: path };
@@ -136,15 +136,6 @@ function invalidYaml({ message, linePos }: Error & { linePos?: readonly { line: 
   const [reason = ''] = message.split('\n')[0]!.split(/ at line \d/);
   const shown = quoteOutside(reason.replace(/:$/, ''), 160);
   return new DocumentFault(`is not valid YAML: ${shown}`, 'fix the line', linePos?.[0]?.line);
-}
-
-function lookUp(root: Node, pointer: string): unknown {
-  let here: unknown = root;
-  for (const step of pointer.split('/').slice(1)) {
-    const key = decodeText(step).replace(/~1/g, '/').replace(/~0/g, '~');
-    here = typeof here === 'object' && here !== null && Object.hasOwn(here, key) ? (here as Node)[key] : undefined;
-  }
-  return here;
 }
 
 function decodeText(text: string): string {

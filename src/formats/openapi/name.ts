@@ -2,6 +2,9 @@
 
 const MAX_NAME = 64;
 
+/** The methods that can have an operation. */
+export const METHODS = ['get', 'put', 'post', 'delete', 'options', 'head', 'patch', 'trace'];
+
 /** Returns a name in snake_case, of the operation's id or of its method and path. */
 export function operationName(id: unknown, method: string, path: string): string {
   const text = typeof id === 'string' && /[A-Za-z0-9]/.test(id) ? id : `${method} ${path.replace(/[{}]/g, '')}`;

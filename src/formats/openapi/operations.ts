@@ -12,7 +12,7 @@ import { createJsonSchema } from '../../schema/json.js';
 import { DocumentFault, type Located, type Node, type OpenDocument } from './document.js';
 import { createFilter } from './filter.js';
 import { toInput } from './input.js';
-import { operationName, qualifiedName } from './name.js';
+import { METHODS, operationName, qualifiedName } from './name.js';
 import { toOutput } from './response.js';
 import { createSchemaWriter, type SchemaWriter } from './schema.js';
 import { toSecurity, toServer } from './security.js';
@@ -46,7 +46,6 @@ interface Writers {
   readonly output: SchemaWriter;
 }
 
-const METHODS = ['get', 'put', 'post', 'delete', 'options', 'head', 'patch', 'trace'];
 const READS = new Set(['get', 'head', 'options', 'trace']);
 const MAX_DESCRIPTION = 1024;
 const MAX_SHOWN = 5;

@@ -9,10 +9,9 @@ import { toProblem } from '../../core/problem.js';
 import type { FileIdentity } from '../../core/tool.js';
 import { sameIdentity, statIdentity } from '../../files/read.js';
 import { DocumentFault, type OpenDocument, openDocument } from './document.js';
-import { operationName } from './name.js';
+import { METHODS, operationName } from './name.js';
 import { type OperationOptions, type ReadOperations, readOperations } from './operations.js';
 
-const METHODS = /^(?:get|put|post|delete|options|head|patch|trace)$/;
 const NONE: HttpSettings = {};
 // Documents are large; few are used together.
 const MAX_KEPT = 16;
@@ -129,6 +128,6 @@ function* namesIn({ root, follow, file }: OpenDocument): Generator<string> {
       continue;
     }
     for (const [method, operation] of Object.entries(item))
-      if (METHODS.test(method) && isRecord(operation)) yield operationName(operation.operationId, method, path);
+      if (METHODS.includes(method) && isRecord(operation)) yield operationName(operation.operationId, method, path);
   }
 }

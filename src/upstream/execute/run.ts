@@ -1,6 +1,5 @@
 // Runs an upstream tool, if the server still has the definition that was planned.
 
-import { Cancellation } from '../../core/cancellation.js';
 import type { Progress } from '../../core/context.js';
 import { ToolError } from '../../core/error.js';
 import type { RunContext } from '../../core/executor.js';
@@ -10,7 +9,7 @@ import type { Output } from '../../core/result.js';
 import { RpcError } from '../../core/rpc-error.js';
 import type { Snapshot } from '../../core/snapshot.js';
 import { quoteOutside } from '../../core/text.js';
-import { cancelled, startTimeLimit, timedOut } from '../../core/time-limit.js';
+import { runWithinLimit } from '../../core/time-limit.js';
 import type { Tool } from '../../core/tool.js';
 import { type RemoteTool, remoteActionOf, type ServerEntry } from '../../core/upstream.js';
 import { digestDefinition } from '../catalog/to-tool.js';
@@ -36,7 +35,7 @@ export interface RemoteRunOptions extends Pick<Pool, 'acquire' | 'close'> {
 /** Runs a plan. A tool that failed is an Output with an error. */
 export async function runRemote(plan: RemotePlan, context: RunContext, options: RemoteRunOptions): Promise<Output> {
   const server = findServer(plan, context, options);
-  const output = await withTimeLimit(plan, context, (within) => callServer(plan, server, within, options));
+  const output = await runWithinLimit(plan, context, (within) => callServer(plan, server, within, options));
   return options.redact(rewriteOutput(output, server, plan.method === 'prompts/get'));
 }
 
@@ -95,33 +94,6 @@ async function send(plan: RemotePlan, remote: RemoteTool, connection: Connection
   if (method !== 'resources/subscribe') return connection.request({ method, params: toOfferParams(plan) }, call);
   await connection.resources.subscribe(remoteTool, call.signal);
   return { content: [] };
-}
-
-// RUN-6: returns when the time limit is reached or the call is cancelled, whatever the server does.
-async function withTimeLimit(
-  plan: RemotePlan,
-  context: RunContext,
-  run: (context: RunContext) => Promise<Output>,
-): Promise<Output> {
-  const stop = new Cancellation();
-  let late = false;
-  const timeoutMs = context.timeoutMs ?? plan.timeoutMs;
-  const limit = startTimeLimit(timeoutMs, () => {
-    late = true;
-    stop.cancel();
-  });
-  const release = stop.follow(context.cancellation);
-  try {
-    context.whileAsked?.(limit.pause);
-    return await run({ ...context, cancellation: stop });
-  } catch (error) {
-    if (late) return { content: [], error: timedOut(plan.tool.name, timeoutMs, 'did not answer') };
-    if (stop.isCancelled) return { content: [], error: cancelled(plan.tool.name) };
-    throw error;
-  } finally {
-    limit.clear();
-    release();
-  }
 }
 
 function findServer({ tool }: RemotePlan, { snapshot }: RunContext, { find }: RemoteRunOptions): ServerEntry {
