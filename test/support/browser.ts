@@ -1,0 +1,53 @@
+// A real Chromium for tests of pages.
+
+import { accessSync, constants } from 'node:fs';
+import { delimiter, join } from 'node:path';
+import { type BrowserContext, chromium, type Page } from 'playwright-core';
+import { onEnd } from './share.js';
+import { specIf } from './spec.js';
+
+const NAMES = ['chromium', 'chromium-browser', 'google-chrome'];
+const PROGRAM = findBrowser();
+const REASON = 'Chromium is not installed: apt-get install chromium';
+// A page may need seconds on a busy machine.
+const TIMEOUT_MS = 60_000;
+
+/** A test that needs a browser; skipped with a reason where there is none. */
+export function browserSpec(ids: string, title: string, body: () => Promise<void>): void {
+  specIf(PROGRAM !== undefined, REASON, ids, title, body, 3 * TIMEOUT_MS);
+}
+
+/** Starts a browser with its own profile, closed after the test. Errors and messages of its pages are collected. */
+export async function openBrowser(): Promise<{ readonly context: BrowserContext; readonly messages: string[] }> {
+  // Chromium's own sandbox does not start for root, nor in most containers.
+  const args = ['--no-sandbox', '--disable-gpu', '--disable-dev-shm-usage'];
+  const browser = await chromium.launch({ executablePath: PROGRAM!, args, timeout: TIMEOUT_MS });
+  onEnd(() => browser.close());
+  const context = await browser.newContext();
+  context.setDefaultTimeout(TIMEOUT_MS);
+  const messages: string[] = [];
+  context.on('console', (message) => messages.push(message.text()));
+  context.on('weberror', (error) => messages.push(String(error.error())));
+  return { context, messages };
+}
+
+/** Opens an address in a browser of its own. */
+export async function openPage(url: string): Promise<{ readonly page: Page; readonly messages: string[] }> {
+  const { context, messages } = await openBrowser();
+  const page = await context.newPage();
+  await page.goto(url);
+  return { page, messages };
+}
+
+function findBrowser(): string | undefined {
+  const directories = (process.env.PATH ?? '').split(delimiter).filter((directory) => directory !== '');
+  const files = NAMES.flatMap((name) => directories.map((directory) => join(directory, name)));
+  return files.find((file) => {
+    try {
+      accessSync(file, constants.X_OK);
+      return true;
+    } catch {
+      return false;
+    }
+  });
+}
