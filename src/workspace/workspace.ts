@@ -111,14 +111,16 @@ class WorkspaceSnapshot implements Snapshot {
 // Shorter values would be redacted from ordinary words.
 const MIN_SECRET_LENGTH = 4;
 
-// Returns the values of variables that the configuration passes to tools, the model key and `WIELD_TOKEN`.
+// Never passed on, but they may be printed.
+const OWN_SECRETS = ['WIELD_TOKEN', 'WIELD_FLEET_KEY', 'WIELD_FLEET_PASSWORD'];
+
+// Returns the values of variables that the configuration passes to tools, the model key and our own secrets.
 function findSecrets({ env, tools, model }: Settings, world: World): readonly string[] {
   const key = model?.keyVariable === undefined ? [] : [model.keyVariable];
   const pass = [...env.pass, ...key, ...[...tools.values()].flatMap((tool) => tool.pass ?? [])];
-  // The token is never passed on, but may be printed.
-  if (pass.length === 0 && !world.env.WIELD_TOKEN) return [];
+  if (pass.length === 0 && OWN_SECRETS.every((name) => !world.env[name])) return [];
   return Object.entries(world.env).flatMap(([name, value]) =>
-    value !== undefined && value.length >= MIN_SECRET_LENGTH && (name === 'WIELD_TOKEN' || isGranted(name, pass))
+    value !== undefined && value.length >= MIN_SECRET_LENGTH && (OWN_SECRETS.includes(name) || isGranted(name, pass))
       ? [value]
       : [],
   );

@@ -1,0 +1,134 @@
+// Opens connections to the Redis or Valkey server of a fleet; the client libraries are optional and loaded here (FLT-1).
+
+import type { Redis, RedisOptions } from 'ioredis';
+import { ToolError } from '../core/error.js';
+import { redactKnown } from '../core/redact.js';
+import { sanitize } from '../core/text.js';
+
+/** Where the server of a fleet is, and how to log in. */
+export interface FleetAddress {
+  /** The address without credentials, for messages. */
+  readonly shown: string;
+  readonly options: RedisOptions;
+  /** Values that must not appear in messages. */
+  readonly secrets: readonly string[];
+}
+
+/** Settings of one connection. */
+export interface ConnectOptions {
+  /** Shown by `CLIENT LIST`. */
+  readonly name: string;
+  /** How long the first attempt may take. */
+  readonly timeoutMs?: number;
+  /** A connection is closed and opened again if the server does not answer a command for so long. */
+  readonly silenceMs?: number;
+  /** Receives errors of a connection that was open before; it reconnects by itself. */
+  readonly onError?: (message: string) => void;
+}
+
+const PASSWORD = 'WIELD_FLEET_PASSWORD';
+const FIRST_ATTEMPT_MS = 5000;
+const SILENCE_MS = 2000;
+const MAX_PAUSE_MS = 300;
+const MAX_DATABASE = 1_000_000;
+
+/** Parses the value of `--fleet`: `redis://[user[:password]@]host[:port][/database]`, `rediss://` with TLS, or `redis+unix:///path`. */
+export function parseFleetAddress(text: string, env: Readonly<Record<string, string | undefined>>): FleetAddress {
+  const url = URL.canParse(text) ? new URL(text) : undefined;
+  if (url === undefined || !/^(?:rediss?|redis\+unix):$/.test(url.protocol)) throw notAnAddress();
+  const password = decode(url.password) || env[PASSWORD] || undefined;
+  const username = decode(url.username) || undefined;
+  const isSocket = url.protocol === 'redis+unix:';
+  const database = isSocket ? '' : url.pathname.replace(/^\//, '');
+  if (!isSocket && url.hostname === '') throw notAnAddress();
+  if (!/^\d*$/.test(database) || Number(database) > MAX_DATABASE || url.search !== '' || url.hash !== '')
+    throw notAnAddress();
+  const place: RedisOptions = isSocket
+    ? { path: decodeURIComponent(url.pathname) }
+    : { host: url.hostname.replace(/^\[|\]$/g, ''), port: Number(url.port || 6379), db: Number(database || 0) };
+  return {
+    shown: isSocket ? `redis+unix://${url.pathname}` : `${url.protocol}//${url.host}${url.pathname}`,
+    options: { ...place, username, password, ...(url.protocol === 'rediss:' ? { tls: {} } : {}) },
+    secrets: password === undefined ? [] : [password],
+  };
+}
+
+/** Opens a connection, which reconnects until it is closed. Throws `unavailable` if the first attempt fails. */
+export async function connect(address: FleetAddress, settings: ConnectOptions): Promise<Redis> {
+  const { name, timeoutMs = FIRST_ATTEMPT_MS, silenceMs = SILENCE_MS, onError = () => {} } = settings;
+  const { Redis: Client } = loadLibrary<typeof import('ioredis')>('ioredis');
+  const client = new Client({
+    ...address.options,
+    connectionName: `wield-${name}`,
+    lazyConnect: true,
+    connectTimeout: timeoutMs,
+    socketTimeout: silenceMs,
+    // What waits for an answer has time limits of its own.
+    maxRetriesPerRequest: null,
+    retryStrategy: (times) => Math.min(times * 50, MAX_PAUSE_MS),
+  });
+  let last: Error | undefined;
+  client.on('error', (error: Error) => {
+    last = error;
+    onError(describe(error, address));
+  });
+  let timer: NodeJS.Timeout | undefined;
+  const late = new Promise<never>((_, reject) => {
+    timer = setTimeout(() => reject(last ?? new Error('no answer')), timeoutMs);
+  });
+  try {
+    await Promise.race([client.connect().then(() => client.ping()), late]);
+    return client;
+  } catch (error) {
+    client.disconnect();
+    throw cannotConnect(address, last ?? (error as Error));
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+/** Loads BullMQ, which is optional. */
+export function loadBullmq(): typeof import('bullmq') {
+  return loadLibrary('bullmq');
+}
+
+function loadLibrary<T>(name: 'ioredis' | 'bullmq'): T {
+  const { createRequire } = process.getBuiltinModule('node:module');
+  try {
+    return createRequire(import.meta.url)(name) as T;
+  } catch (error) {
+    throw new ToolError('unavailable', `--fleet needs the package ${name}, which could not be loaded`, {
+      hint: 'install both next to wield: npm install bullmq@6 ioredis@6',
+      cause: error,
+    });
+  }
+}
+
+// ioredis repeats no password, but a server or a proxy might.
+function describe(error: Error, { secrets }: FleetAddress): string {
+  return sanitize(redactKnown(error.message, secrets));
+}
+
+function cannotConnect(address: FleetAddress, error: Error): ToolError {
+  const why = describe(error, address);
+  const isRefused = /^(?:NOAUTH|WRONGPASS|NOPERM)|password|certificate/i.test(why);
+  return new ToolError('unavailable', `cannot use ${address.shown}: ${why}`, {
+    hint: isRefused
+      ? `check user and password (in the address, or ${PASSWORD}) and, for rediss://, NODE_EXTRA_CA_CERTS`
+      : 'check that Redis or Valkey runs there and can be reached from this machine',
+  });
+}
+
+function notAnAddress(): ToolError {
+  return new ToolError('usage', '--fleet is not the address of a Redis server', {
+    hint: 'write redis://HOST:PORT, rediss://USER@HOST:PORT with TLS, or redis+unix:///PATH',
+  });
+}
+
+function decode(text: string): string {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return text;
+  }
+}
