@@ -4,9 +4,10 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { isToolError } from '../core/error.js';
 import { type Json, parseJson } from '../core/json.js';
 import { findHeaderMismatch } from '../core/param-headers.js';
+import { PROMETHEUS_TYPE } from '../core/prometheus.js';
 import { count } from '../core/text.js';
 import type { Toolbox } from '../core/toolbox.js';
-import { type AccessOptions, checkAccess } from './access.js';
+import { type AccessOptions, checkAccess, type Refusal } from './access.js';
 import { type Exchange, FetchExchange, NodeExchange } from './exchange.js';
 import { createLane, type Lane, type LaneOptions, type LaneRequest, type Peer } from './lane.js';
 import { MODEL } from './listing.js';
@@ -28,6 +29,8 @@ import { createSessions, respondError } from './sessions.js';
 
 export interface HttpOptions extends Pick<LaneOptions, 'version' | 'onError'> {
   readonly access: AccessOptions;
+  /** Returns the page `/metrics`, in the text format of Prometheus. */
+  readonly metrics?: () => Promise<string>;
 }
 
 export interface HttpHandler {
@@ -40,6 +43,7 @@ export interface HttpHandler {
 
 /** Path of the MCP endpoint. */
 export const MCP_PATH = '/mcp';
+const METRICS_PATH = '/metrics';
 
 const MAX_BODY_BYTES = 12 * 1024 * 1024;
 const BOUNDS = { maxDepth: 64, maxBytes: MAX_BODY_BYTES };
@@ -85,12 +89,11 @@ export function createMcpHttp(toolbox: Toolbox, options: HttpOptions): HttpHandl
   };
   const serve = async (exchange: Exchange): Promise<void> => {
     const refusal = checkAccess((name) => exchange.header(name), options.access);
-    if (refusal !== undefined) {
-      const headers = { 'content-type': 'application/json', ...refusal.headers };
-      return exchange.respond(refusal.status, headers, [JSON.stringify({ error: refusal.message })]);
-    }
+    if (refusal !== undefined) return refuse(exchange, refusal);
     const path = exchange.target.split('?', 1)[0];
     if (path === '/') return describeServer(exchange, toolbox);
+    if (path === METRICS_PATH && options.metrics !== undefined)
+      return respondPage(exchange, PROMETHEUS_TYPE, options.metrics);
     if (path !== MCP_PATH) return respondError(exchange, 404, `not found; the MCP endpoint is ${MCP_PATH}`);
     if (!METHODS.includes(exchange.method))
       return respondError(exchange, 405, 'method not allowed; use POST, GET or DELETE');
@@ -128,6 +131,10 @@ export function createMcpHttp(toolbox: Toolbox, options: HttpOptions): HttpHandl
       await sdk.loaded()?.close();
     },
   };
+}
+
+function refuse(exchange: Exchange, { status, headers, message }: Refusal): void {
+  exchange.respond(status, { 'content-type': 'application/json', ...headers }, [JSON.stringify({ error: message })]);
 }
 
 function createLoader(load: () => Promise<SdkHttp>) {
@@ -208,28 +215,30 @@ function isJson(type: string | undefined): boolean {
   return type === 'application/json' || /^\s*application\/json\s*(?:;[^,]*)?$/i.test(type ?? '');
 }
 
-// For people who open the address in a browser.
-async function describeServer(exchange: Exchange, toolbox: Toolbox): Promise<void> {
+async function respondPage(exchange: Exchange, type: string, write: () => Promise<string>): Promise<void> {
   if (exchange.method !== 'GET' && exchange.method !== 'HEAD')
     return respondError(exchange, 405, 'method not allowed; use GET');
-  const listed = await toolbox.list({ caller: MODEL, knownOnly: true });
-  const tools = listed.filter(({ origin }) => origin.builtin !== true);
-  const lines = [
-    'wield: an MCP server with tools for AI agents.',
-    '',
-    `  MCP endpoint (Streamable HTTP): http://${exchange.header('host')}${MCP_PATH}`,
-    `  ${count(tools.length, 'tool')}: ${tools
-      .slice(0, 20)
-      .map((tool) => tool.name)
-      .join(', ')}${tools.length > 20 ? ', …' : ''}`,
-    '',
-    'Connect an agent to the endpoint; there is nothing else to see in a browser.',
-    '',
-  ];
-  const headers = {
-    'content-type': 'text/plain; charset=utf-8',
-    'x-content-type-options': 'nosniff',
-    'cache-control': 'no-store',
-  };
-  exchange.respond(200, headers, [lines.join('\n')]);
+  const headers = { 'content-type': type, 'x-content-type-options': 'nosniff', 'cache-control': 'no-store' };
+  exchange.respond(200, headers, [await write()]);
+}
+
+// For people who open the address in a browser.
+async function describeServer(exchange: Exchange, toolbox: Toolbox): Promise<void> {
+  return respondPage(exchange, 'text/plain; charset=utf-8', async () => {
+    const listed = await toolbox.list({ caller: MODEL, knownOnly: true });
+    const tools = listed.filter(({ origin }) => origin.builtin !== true);
+    const lines = [
+      'wield: an MCP server with tools for AI agents.',
+      '',
+      `  MCP endpoint (Streamable HTTP): http://${exchange.header('host')}${MCP_PATH}`,
+      `  ${count(tools.length, 'tool')}: ${tools
+        .slice(0, 20)
+        .map((tool) => tool.name)
+        .join(', ')}${tools.length > 20 ? ', …' : ''}`,
+      '',
+      'Connect an agent to the endpoint; there is nothing else to see in a browser.',
+      '',
+    ];
+    return lines.join('\n');
+  });
 }

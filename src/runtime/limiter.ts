@@ -16,6 +16,13 @@ export interface Limiter {
    * each other would deadlock.
    */
   acquire(tool: Tool, limits: Limits, cancellation: Cancellation, nested: boolean): Slot | Promise<Slot>;
+  /** Returns how many outermost calls run and wait. */
+  load(): Load;
+}
+
+export interface Load {
+  readonly running: number;
+  readonly waiting: number;
 }
 
 type Limits = Settings['limits'];
@@ -83,6 +90,7 @@ export function createLimiter(): Limiter {
         data: { running: all.running, waiting: queue.length },
       });
     },
+    load: () => ({ running: all.running, waiting: queue.length }),
   };
 }
 

@@ -2,6 +2,7 @@
 
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { type CallMetrics, createCallMetrics } from '../../core/call-metrics.js';
 import { assertPerson } from '../../core/caller.js';
 import { ToolError } from '../../core/error.js';
 import { count, sanitize } from '../../core/text.js';
@@ -40,8 +41,11 @@ export const serve: Verb = {
   positionals: 0,
   runsUntilStopped: true,
   async run(call) {
+    const http = call.flags.get('http');
+    const metrics = http === undefined ? undefined : createCallMetrics();
     const toolbox = openProfile(call, {
       guard: true,
+      meter: metrics?.record,
       // A client must not wait long for its first list; servers that answer later are announced as a change.
       upstreamPatienceMs: 5000,
       trust: call.flags.has('trust'),
@@ -50,9 +54,9 @@ export const serve: Verb = {
         .filter(Boolean),
     });
     if (call.flags.has('trust')) assertPerson(toolbox.machine.insideCall, 'trusting');
-    const http = call.flags.get('http');
-    if (http === undefined) return serveOverStdio(call, toolbox);
-    return serveOverHttp(call, toolbox, parseAddress(String(http)), readToken(call));
+    if (metrics === undefined) return serveOverStdio(call, toolbox);
+    const access = { ...parseAddress(String(http)), token: readToken(call) };
+    return serveOverHttp(call, toolbox, { access, metrics });
   },
 };
 
@@ -80,22 +84,26 @@ interface Address {
   readonly port: number;
 }
 
+interface HttpServing {
+  readonly access: Address & { readonly token: string | undefined };
+  readonly metrics: CallMetrics;
+}
+
 async function serveOverHttp(
-  call: VerbCall,
+  { terminal, signal }: VerbCall,
   toolbox: NodeToolbox,
-  address: Address,
-  token: string | undefined,
+  { access, metrics }: HttpServing,
 ): Promise<number> {
-  const { terminal, signal } = call;
-  if (!isLoopback(address.host) && token === undefined) {
+  if (!isLoopback(access.host) && access.token === undefined) {
     throw usageError(
-      `${address.host} is reachable from other machines and needs a token`,
+      `${access.host} is reachable from other machines and needs a token`,
       'set WIELD_TOKEN, pass --token-file, or serve on 127.0.0.1',
     );
   }
   const handler = createMcpHttp(toolbox, {
     version: WIELD_VERSION,
-    access: { host: address.host, token },
+    access,
+    metrics: async () => (await import('../metrics.js')).describeMetrics(metrics, toolbox),
     onError: (error) => toolbox.machine.world.debug(`protocol: ${error.message}`),
   });
   const server = createServer(
@@ -110,8 +118,8 @@ async function serveOverHttp(
   );
   server.maxConnections = 1024;
   limitConnections(server);
-  const { port } = await listen(server, address);
-  await announce(terminal, toolbox, address.host, port);
+  const { port } = await listen(server, access);
+  await announce(terminal, toolbox, access.host, port);
   await new Promise<void>((resolve) => signal.addEventListener('abort', () => resolve(), { once: true }));
   await handler.close();
   server.closeAllConnections();
