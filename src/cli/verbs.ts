@@ -60,6 +60,7 @@ export const VERBS: readonly VerbEntry[] = [
     'Print a shell completion script',
     async () => (await import('./verbs/completions.js')).completions,
   ),
+  verb('govern', 'ui', 'Show tools, calls and approvals on a page', async () => (await import('./verbs/ui.js')).ui),
   verb(
     'govern',
     'trust',

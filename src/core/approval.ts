@@ -38,7 +38,7 @@ export interface ApprovalChanges {
 export type ApprovalAnswer = 'once' | 'always' | 'deny' | 'unable' | 'later';
 
 /** How consent was given. */
-export type ConsentWay = 'terminal' | 'mcp' | 'yes' | 'code' | 'record' | 'standing';
+export type ConsentWay = 'terminal' | 'page' | 'mcp' | 'yes' | 'code' | 'record' | 'standing';
 
 /** Asks for consent. */
 export interface Approve {

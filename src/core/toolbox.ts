@@ -178,6 +178,8 @@ export interface Toolbox {
 
 /** Options of a listing of resources or prompts. */
 export interface OfferListOptions extends SearchOptions {
+  /** Includes those denied to the caller. */
+  readonly denied?: boolean;
   /** True: starts no server to learn about them. */
   readonly knownOnly?: boolean;
 }

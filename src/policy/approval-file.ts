@@ -19,6 +19,8 @@ export interface Approval {
   /** Milliseconds since 1970. */
   readonly since: number;
   readonly path: string;
+  /** Why a person denied it. */
+  readonly note?: string;
 }
 
 export interface ApprovalEntry {
@@ -58,26 +60,28 @@ export function listEntries(directory: string): ApprovalEntry[] {
 
 /** Reads an approval; undefined if the file is missing, damaged or does not match its name. */
 export function readApproval({ id, state, path, time }: ApprovalEntry): Approval | undefined {
-  const record = parseRecord(path);
-  if (record === undefined) return undefined;
+  const parsed = parseRecord(path);
+  if (parsed === undefined) return undefined;
+  const { record, note } = parsed;
   if (state === 'standing') {
     if (standingIdOf(record) !== id) return undefined;
   } else if (state !== 'last' && (!record.inputDigest || idOf(record) !== id || !isIntact(record))) return undefined;
-  return { id, state, record, since: time ?? record.created, path };
+  return { id, state, record, since: time ?? record.created, path, ...(note === undefined ? {} : { note }) };
 }
 
 /** Writes a record; returns false if it is too long. */
-export function writeApproval(path: string, record: ApprovalRecord): boolean {
-  const text = `${JSON.stringify({ version: 1, call: record }, null, 2)}\n`;
+export function writeApproval(path: string, record: ApprovalRecord, note?: string): boolean {
+  const text = `${JSON.stringify({ version: 1, call: record, note }, null, 2)}\n`;
   if (Buffer.byteLength(text) > MAX_RECORD_BYTES) return false;
   writeFileAtomic(path, text);
   return true;
 }
 
-function parseRecord(path: string): ApprovalRecord | undefined {
+function parseRecord(path: string): { readonly record: ApprovalRecord; readonly note?: string } | undefined {
   try {
     const file: unknown = JSON.parse(readStateFile(path, MAX_RECORD_BYTES) ?? 'null');
-    return isRecord(file) && file.version === 1 && isApprovalRecord(file.call) ? file.call : undefined;
+    if (!isRecord(file) || file.version !== 1 || !isApprovalRecord(file.call)) return undefined;
+    return { record: file.call, ...(typeof file.note === 'string' ? { note: file.note } : {}) };
   } catch {
     return undefined;
   }

@@ -28,8 +28,8 @@ export interface ApprovalStore extends Approvals {
   find(id: string): Approval;
   /** Lets a call run once, or the present version of its tool always. */
   approve(id: string, always: boolean): Approval;
-  /** Refuses a pending call, withdraws an approval or revokes a standing one. */
-  deny(id: string): Approval;
+  /** Refuses a pending call, withdraws an approval or revokes a standing one. The caller is told the reason. */
+  deny(id: string, reason?: string): Approval;
   /** Milliseconds since 1970; null: until it is revoked. */
   expiry(approval: Approval): number | null;
   stale(): readonly StaleFile[];
@@ -37,6 +37,7 @@ export interface ApprovalStore extends Approvals {
 
 // Bounds what a model can write to the disk, and the list that a person reads.
 const MAX_WAITING = 64;
+const MAX_NOTE = 1000;
 const KEY = /^[0-9a-f]{64}$/;
 // Several approvals can have one id: the first of these states counts.
 const SHOWN: readonly ApprovalState[] = ['standing', 'approved', 'pending', 'denied'];
@@ -99,11 +100,14 @@ export function createApprovalStore(options: ApprovalDirectoryOptions): Approval
         rmSync(found.path, { force: true });
         return find(standingIdOf(found.record));
       }),
-    deny: (id) =>
+    deny: (id, reason) =>
       withIoError('the refusal could not be recorded', () => {
         const found = find(id);
         if (found.state === 'standing') rmSync(found.path);
-        else if (found.state !== 'denied') return move(found, 'denied');
+        else if (found.state !== 'denied') {
+          if (reason) writeApproval(found.path, found.record, reason.slice(0, MAX_NOTE));
+          return move(found, 'denied');
+        }
         return found;
       }),
     expiry: ({ since, state }) => (Number.isFinite(LIFETIMES[state]) ? since + LIFETIMES[state] : null),
@@ -128,7 +132,7 @@ function recordQuestion(files: ApprovalDirectory, record: ApprovalRecord): void 
   const known = files.find(['pending', 'denied'], id);
   if (known.some((other) => other.record.binding !== record.binding)) throw sameId(record.tool);
   const denied = known.find((other) => other.state === 'denied');
-  if (denied !== undefined) throw refused(record.tool, id, denied.since);
+  if (denied !== undefined) throw refused(record.tool, denied);
   if (known.length > 0) return;
   for (const { path, reason } of files.stale()) if (reason === 'expired') rmSync(path, { force: true });
   if (files.find(['pending', 'denied']).length >= MAX_WAITING) throw tooMany(record.tool);
@@ -164,8 +168,9 @@ function notFound(id: string): ToolError {
   });
 }
 
-function refused(tool: string, id: string, since: number): ToolError {
-  return new ToolError('denied', `${tool} was not run: a person refused this call`, {
+function refused(tool: string, { id, since, note }: Approval): ToolError {
+  const why = note === undefined ? '' : `: ${quoteOutside(note, MAX_NOTE)}`;
+  return new ToolError('denied', `${tool} was not run: a person refused this call${why}`, {
     hint: `do not repeat it; a person can still allow it: wield approvals approve ${id}`,
     data: { id, at: new Date(since).toISOString() },
   });

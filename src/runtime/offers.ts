@@ -19,7 +19,7 @@ type Kind = NonNullable<CallOptions['as']>;
 export async function listOffers<T extends { readonly tool: Tool }>(
   { catalog, offers }: OfferParts,
   snapshot: Snapshot,
-  { caller = CODE, knownOnly = false }: OfferListOptions,
+  { caller = CODE, knownOnly = false, denied = false }: OfferListOptions,
   { read, idOf }: { read(source: OfferSource): readonly T[] | Promise<readonly T[]>; idOf(offer: T): string },
 ): Promise<readonly T[]> {
   const sources = await offers();
@@ -27,7 +27,7 @@ export async function listOffers<T extends { readonly tool: Tool }>(
   const all = await (knownOnly ? readAll() : readSettled(catalog, snapshot, readAll));
   const byId = new Map<string, T>();
   for (const offer of all.flat()) {
-    const isDenied = findDenial(offer.tool, caller, { policy: snapshot.policy, within: [] }) !== undefined;
+    const isDenied = !denied && findDenial(offer.tool, caller, { policy: snapshot.policy, within: [] }) !== undefined;
     if (!isDenied && !byId.has(idOf(offer))) byId.set(idOf(offer), offer);
   }
   return [...byId.values()];

@@ -8,13 +8,13 @@ import { unknownChoice } from '../choices.js';
 import { printJson } from '../print.js';
 import { printTable } from '../table.js';
 import type { Terminal } from '../terminal.js';
-import { toggle, usageError, type Verb, type VerbCall } from '../verb.js';
+import { option, toggle, usageError, type Verb, type VerbCall } from '../verb.js';
 
 const ACTIONS = ['list', 'show', 'approve', 'deny'];
 
 export const approvals: Verb = {
   name: 'approvals',
-  usage: 'approvals [list | show ID | approve ID [--all-like-this] | deny ID]',
+  usage: 'approvals [list | show ID | approve ID [--all-like-this] | deny ID [--reason TEXT]]',
   summary: 'List the calls that wait for your approval, and approve or deny them.',
   examples: [
     'wield approvals',
@@ -24,6 +24,7 @@ export const approvals: Verb = {
   ],
   flags: {
     'all-like-this': toggle('With approve: all calls of this tool that the same suspended program waits for'),
+    reason: option('TEXT', 'With deny: told to the caller'),
     always: toggle('With approve: also approve later calls of this version of the tool, with any input'),
   },
   positionals: 2,
@@ -42,7 +43,8 @@ export const approvals: Verb = {
       return approveAll(call, store, findAlike(store.find(id), (await held.programs()).list()));
     if (action === 'approve') return printOutcome(call, store, store.approve(id, call.flags.has('always')));
     const { state } = store.find(id);
-    const denied = store.deny(id);
+    const reason = call.flags.get('reason');
+    const denied = store.deny(id, typeof reason === 'string' ? reason : undefined);
     return printOutcome(call, store, denied, state === 'standing' ? 'revoked' : undefined);
   },
 };

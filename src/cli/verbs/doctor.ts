@@ -5,15 +5,13 @@ import { quoteOutside } from '../../core/text.js';
 import { listUnsafeState } from '../../files/state.js';
 import type { Repair } from '../../install/repair.js';
 import type { NodeToolbox } from '../../node.js';
-import { commandProblems } from '../commands.js';
 import { RUN_HOOKS } from '../consent.js';
 import { printJson } from '../print.js';
 import { hang } from '../table.js';
 import type { Terminal } from '../terminal.js';
 import { toggle, type Verb, type VerbCall } from '../verb.js';
-import { type Check, diagnose } from './doctor/diagnose.js';
-import { offerProblems } from './doctor/offers.js';
-import { ruleProblems } from './doctor/rules.js';
+import type { Check } from './doctor/diagnose.js';
+import { runDoctor } from './doctor/run.js';
 
 const COLOURS = { ok: 'green', absent: 'dim', warning: 'yellow', problem: 'red' } as const;
 
@@ -34,14 +32,7 @@ export const doctor: Verb = {
     const unsafe = isToolError(toolbox) ? [toolbox] : listUnsafeState(toolbox.machine.wieldHome);
     if (isToolError(toolbox) || unsafe.length > 0) return printUnsafe(unsafe, terminal, json);
     const repairs = flags.has('fix') ? await repair(call) : [];
-    const survey = await toolbox.catalog.survey();
-    const { policy } = toolbox.state.snapshot();
-    const more = [
-      ...commandProblems(survey, reserved),
-      ...ruleProblems(policy, survey),
-      ...offerProblems(toolbox.state.configuration(), survey),
-    ];
-    const { checks, problems, warnings } = await diagnose(toolbox, more);
+    const { checks, problems, warnings } = await runDoctor(toolbox, reserved);
     if (json) {
       const passed = checks.filter(({ level }) => level === 'ok' || level === 'absent');
       printJson(terminal, { ok: true, problems, warnings, checks: passed, fixed: repairs });

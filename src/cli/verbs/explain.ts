@@ -1,10 +1,10 @@
 // `wield explain`: shows which rule decides a call, and which rules do not match it.
 
-import { isToolError } from '../../core/error.js';
+import { explainCall } from '../../core/explain.js';
 import { parseJson } from '../../core/json.js';
 import { describeSandbox } from '../../core/sandbox-text.js';
 import { quoteOutside, revealHidden } from '../../core/text.js';
-import type { Caller, Explanation, RuleText, Toolbox } from '../../core/toolbox.js';
+import type { Caller, Explanation, RuleText } from '../../core/toolbox.js';
 import { inputName, readInput } from '../input.js';
 import { printJson } from '../print.js';
 import type { Terminal } from '../terminal.js';
@@ -37,23 +37,12 @@ export const explain: Verb = {
         ? undefined
         : parseJson(await readInput(String(source), terminal, signal), inputName(String(source)));
     const toolbox = open();
-    const explanation = await explainCall(toolbox, ref, input, caller);
+    const explanation = await explainCall(toolbox, ref, input, { caller });
     if (json) printJson(terminal, { ok: true, ...toDocument(explanation) });
     else print(terminal, explanation, toolbox.machine.world.home);
     return 0;
   },
 };
-
-// Without an input, defaults still apply and required parameters may be missing.
-async function explainCall(toolbox: Toolbox, ref: string, input: unknown, caller: Caller): Promise<Explanation> {
-  if (input !== undefined) return toolbox.explain(ref, input, { caller });
-  try {
-    return await toolbox.explain(ref, {}, { caller });
-  } catch (error) {
-    if (!isToolError(error) || error.code !== 'invalid_input') throw error;
-    return toolbox.explain(ref, {}, { caller, checkInput: false });
-  }
-}
 
 function toDocument({ verdict, unmatched, sandbox }: Explanation) {
   const { rule, reason, source } = verdict;

@@ -1,26 +1,12 @@
 // `wield tokens`: how many tokens the definitions of the tools cost a model, per tool.
 
-import { toAnthropicTools } from '../../adapters/anthropic/index.js';
-import { toOllamaTools } from '../../adapters/ollama/index.js';
-import { toOpenAITools } from '../../adapters/openai/index.js';
-import { encodeNames } from '../../core/name.js';
 import { compareText, count } from '../../core/text.js';
-import { estimateTokens } from '../../core/tokens.js';
-import type { Tool } from '../../core/tool.js';
 import type { Toolbox } from '../../core/toolbox.js';
-import { listForClients, MAX_NAME_LENGTH, MODEL } from '../../mcp-server/listing.js';
 import { printJson } from '../print.js';
 import { MODE, openProfile, PROFILE } from '../profile.js';
+import { SENT } from '../sent.js';
 import { printTable } from '../table.js';
 import { option, usageError, type Verb } from '../verb.js';
-
-/** What each adapter sends, in the order of the toolbox. */
-const ADAPTERS: Readonly<Record<string, (toolbox: Toolbox) => Promise<readonly object[]>>> = {
-  mcp: listForClients,
-  anthropic: toAnthropicTools,
-  openai: toOpenAITools,
-  ollama: toOllamaTools,
-};
 
 export const tokens: Verb = {
   name: 'tokens',
@@ -30,8 +16,8 @@ export const tokens: Verb = {
   flags: {
     profile: PROFILE,
     mode: MODE,
-    adapter: option('ADAPTER', `Count what this adapter sends: ${Object.keys(ADAPTERS).join(', ')}; mcp by default`, {
-      choices: Object.keys(ADAPTERS),
+    adapter: option('ADAPTER', `Count what this adapter sends: ${Object.keys(SENT).join(', ')}; mcp by default`, {
+      choices: Object.keys(SENT),
     }),
     max: option('N', 'Exit with 1 if the tools cost more'),
   },
@@ -39,8 +25,8 @@ export const tokens: Verb = {
   async run(call) {
     const { terminal, flags, json } = call;
     const adapter = String(flags.get('adapter') ?? 'mcp');
-    if (!Object.hasOwn(ADAPTERS, adapter))
-      throw usageError(`unknown adapter "${adapter}"`, `use one of ${Object.keys(ADAPTERS).join(', ')}`);
+    if (!Object.hasOwn(SENT, adapter))
+      throw usageError(`unknown adapter "${adapter}"`, `use one of ${Object.keys(SENT).join(', ')}`);
     const most = readMax(flags.get('max'));
     const toolbox = openProfile(call);
     const tools = await countTokens(toolbox, adapter);
@@ -68,22 +54,8 @@ interface CountedTool {
 }
 
 async function countTokens(toolbox: Toolbox, adapter: string): Promise<readonly CountedTool[]> {
-  const sent = await ADAPTERS[adapter]!(toolbox);
-  const tools = await toolbox.list({ caller: { ...MODEL, door: adapter } });
-  const { encode } = encodeNames(
-    tools.map(({ name }) => name),
-    adapter === 'mcp' ? MAX_NAME_LENGTH : undefined,
-  );
-  // A tool without a name that the adapter can send is left out.
-  const shown = tools.filter(({ name }) => encode.has(name));
-  return shown
-    .map(
-      ({ name, origin }: Tool, at): CountedTool => ({
-        name,
-        server: origin.server,
-        tokens: estimateTokens(JSON.stringify(sent[at])),
-      }),
-    )
+  return (await SENT[adapter]!(toolbox))
+    .map(({ tool, server, tokens }): CountedTool => ({ name: tool, server, tokens }))
     .sort((a, b) => b.tokens - a.tokens || compareText(a.name, b.name));
 }
 

@@ -1,0 +1,48 @@
+// `wield ui`: serves a page that shows the tools, calls and approvals of this workdir.
+
+import { assertPerson } from '../../core/caller.js';
+import { quoteOutside } from '../../core/text.js';
+import { openPage } from '../page.js';
+import { printJson } from '../print.js';
+import { option, toggle, usageError, type Verb } from '../verb.js';
+
+export const ui: Verb = {
+  name: 'ui',
+  usage: 'ui [--port N] [--open] [--json]',
+  summary: 'Show the tools, calls and approvals of this workdir on a page in your browser.',
+  examples: ['wield ui --open', 'wield ui --port 7080', 'wield ui --json'],
+  flags: {
+    port: option('N', 'The port on 127.0.0.1; any free one by default'),
+    open: toggle('Open the page in the browser'),
+  },
+  positionals: 0,
+  runsUntilStopped: true,
+  async run(call) {
+    const { terminal, flags, json, signal } = call;
+    const port = readPort(flags.get('port'));
+    const toolbox = call.toolbox({ guard: true, upstreamPatienceMs: 2000 });
+    assertPerson(toolbox.machine.insideCall, 'opening the page');
+    const page = await openPage(call, toolbox, port);
+    if (json) printJson(terminal, { ok: true, url: page.url });
+    else terminal.out(`${page.url}\n`);
+    if (flags.has('open')) {
+      const { openBrowser } = await import('../../upstream/login/open-browser.js');
+      const opened = await openBrowser(new URL(page.url), toolbox.machine.world);
+      if (!opened) terminal.err('  no browser could be opened; open this URL yourself\n');
+    }
+    if (!json) terminal.err(`  the page of ${toolbox.workspace.workdir}; press Ctrl-C to stop\n`);
+    await new Promise<void>((resolve) => signal.addEventListener('abort', () => resolve(), { once: true }));
+    page.close();
+    return 0;
+  },
+};
+
+function readPort(given: string | true | undefined): number {
+  if (given === undefined) return 0;
+  const port = /^\d{1,5}$/.test(String(given)) ? Number(given) : Number.NaN;
+  if (port <= 65_535) return port;
+  throw usageError(
+    `--port "${quoteOutside(String(given), 40)}" is not a port number`,
+    'for example --port 7080; the page is served on 127.0.0.1 only',
+  );
+}

@@ -1,0 +1,366 @@
+// The API of the page: every route with its request and response, and the event stream. Types only.
+
+import type { Consent } from '../core/approval.js';
+import type { Progress } from '../core/context.js';
+import type { ErrorValue } from '../core/error.js';
+import type { Json, JsonObject } from '../core/json.js';
+import type { ToolResult } from '../core/result.js';
+import type { CallerKind } from '../core/tool.js';
+import type { RuleText, Verdict } from '../core/toolbox.js';
+
+/**
+ * Every route, by method and path. `:name` is one segment, encoded with `encodeURIComponent`. All need the header
+ * `authorization: Bearer TOKEN`; a POST also `content-type: application/json`. An error has a status of 400 or more and
+ * the body `{ error: ErrorValue }`.
+ */
+export interface Routes {
+  /** The page itself, for the header. */
+  'GET /api/session': { response: Session };
+  /** 1. Catalog, as one kind of caller sees it. */
+  'GET /api/catalog/:as': { response: Catalog };
+  /** A tool by name; hidden and denied ones too. */
+  'GET /api/tools/:name': { response: ToolDetails };
+  /** 2. What a model sees of a tool. */
+  'GET /api/tools/:name/sent/:provider': { response: SentTool };
+  /** 4. What a call would run, and the verdict; runs nothing. */
+  'POST /api/plan': { request: CallRequest; response: PlannedCall };
+  /** 4. Runs a call as a person. The response is a stream of `RunEvent`, one JSON document per line; closing it cancels the call. */
+  'POST /api/run': { request: RunRequest; response: RunEvent };
+  /** 4. A page of a stored result, from 1. */
+  'GET /api/results/:handle/:page': { response: ResultPage };
+  /** 5. Approvals of all processes. */
+  'GET /api/approvals': { response: { readonly approvals: readonly ApprovalItem[] } };
+  'POST /api/approvals/:id': { request: ApprovalDecision; response: { readonly approval: ApprovalItem } };
+  /** 5. Denies several pending calls. */
+  'POST /api/approvals': { request: BatchDenial; response: { readonly denied: readonly string[] } };
+  /** 6. Which rule decides, for any caller and input. */
+  'POST /api/explain': { request: ExplainRequest; response: Explained };
+  /** 7. The newest calls of the audit log, oldest first, and calls that run now, of all processes. */
+  'GET /api/calls': { response: LiveCalls };
+  /** 8. Calls of this process with input and result, oldest first. */
+  'GET /api/recording': { response: { readonly calls: readonly RecordedCall[] } };
+  'GET /api/recording/:call/export': { response: CallExport };
+  /** 8. Saves a call as a case for `wield replay` and `wield diff`. */
+  'POST /api/cases': { request: { readonly call: string; readonly name: string }; response: SavedCase };
+  /** 9. Tools of servers and packages that differ from what was approved. */
+  'GET /api/changes': { response: { readonly changes: readonly ChangedItem[] } };
+  'POST /api/changes': { request: AcceptRequest; response: { readonly accepted: string } };
+  /** 10. */
+  'GET /api/tokens': { response: TokenLedger };
+  /** 11. */
+  'GET /api/servers': { response: { readonly servers: readonly ServerItem[] } };
+  'POST /api/servers/:name/restart': { request: Record<string, never>; response: { readonly server: ServerItem } };
+  /** Opens the login in the browser of this machine; the response comes when it is done. */
+  'POST /api/servers/:name/login': { request: Record<string, never>; response: { readonly server: ServerItem } };
+  /** 12. */
+  'GET /api/health': { response: Health };
+  'GET /api/settings': { response: SettingsList };
+  /** A stream of `PageEvent`, one JSON document per line, until it is closed. */
+  'GET /api/events': { response: PageEvent };
+}
+
+export interface ErrorBody {
+  readonly error: ErrorValue;
+}
+
+export interface Session {
+  readonly version: string;
+  readonly workdir: string;
+  readonly trusted: boolean;
+  /** Providers of `sent`. */
+  readonly providers: readonly string[];
+}
+
+export interface CallerName {
+  readonly kind: CallerKind;
+  readonly door: string;
+  readonly name?: string;
+}
+
+export interface Catalog {
+  readonly items: readonly CatalogItem[];
+  readonly problems: readonly ProblemItem[];
+}
+
+/**
+ * `listed` is what the caller is shown. `unlisted`: a built-in tool that is callable but not shown. `untrusted`: not
+ * callable by a model until the workspace is trusted. `changed`: differs from what was approved.
+ */
+export type CatalogState = 'listed' | 'unlisted' | 'hidden' | 'shadowed' | 'denied' | 'untrusted' | 'changed';
+
+export interface CatalogItem {
+  /** Unique in the catalog. */
+  readonly id: string;
+  readonly kind: 'tool' | 'skill' | 'prompt' | 'resource' | 'server';
+  readonly name: string;
+  readonly title?: string;
+  /** The first line. */
+  readonly description: string;
+  readonly state: CatalogState;
+  /** Why it has that state; absent if it is listed. */
+  readonly why?: string;
+  /** The rule, declaration or file behind `why`, or the file of the item. */
+  readonly place?: Place;
+  readonly format?: string;
+  readonly server?: string;
+  /** Package that it was installed from. */
+  readonly source?: string;
+  readonly group?: string;
+  readonly tags: readonly string[];
+  readonly marks: readonly Mark[];
+}
+
+export type Mark = 'destructive' | 'read-only' | 'idempotent' | 'open-world' | 'terminal' | 'sandbox' | 'built-in';
+
+export interface Place {
+  readonly file: string;
+  readonly line: number | null;
+}
+
+export interface ProblemItem {
+  readonly severity: 'error' | 'warning';
+  readonly path: string;
+  readonly message: string;
+  readonly hint: string;
+}
+
+export interface ToolDetails {
+  readonly item: CatalogItem;
+  readonly description: string;
+  /** JSON Schema of the input, as declared. */
+  readonly input: JsonObject;
+  readonly output?: JsonObject;
+  readonly examples: readonly Json[];
+  readonly origin: string | null;
+  readonly digest: string | null;
+  /** What running it means: `process`, `module`, `remote`, … */
+  readonly action: string;
+}
+
+export interface SentTool {
+  readonly provider: string;
+  /** The name that the provider gets; null if the tool is not sent, for the reason `why`. */
+  readonly name: string | null;
+  readonly why?: string;
+  /** Exactly what is sent, as JSON text. */
+  readonly text: string;
+  readonly description: string;
+  readonly schema: Json;
+  /** An estimate, within 3 % over all tools. */
+  readonly tokens: number;
+}
+
+export interface CallRequest {
+  readonly tool: string;
+  readonly input: Json;
+}
+
+export interface PlannedCall {
+  /** Like `wield call --dry-run --json`, with secrets redacted. */
+  readonly plan: JsonObject;
+  readonly verdict: Verdict;
+  /** Names this plan in `RunRequest`. */
+  readonly digest: string;
+}
+
+export interface RunRequest extends CallRequest {
+  /** Of the plan that the person saw. If the call would now run something else, it fails with `conflict`. */
+  readonly digest: string;
+}
+
+export type RunEvent =
+  | { readonly type: 'progress'; readonly progress: Progress }
+  | { readonly type: 'result'; readonly result: ToolResult };
+
+export interface ResultPage {
+  readonly result: ToolResult;
+}
+
+export interface ApprovalItem {
+  readonly id: string;
+  readonly state: 'pending' | 'approved' | 'denied' | 'standing';
+  readonly tool: string;
+  readonly caller: { readonly kind: CallerKind; readonly name: string };
+  /** Label and value of each line of the prompt, with invisible characters escaped. */
+  readonly rows: readonly (readonly [label: string, value: string])[];
+  readonly input: Json;
+  /** Names the plan; required to decide. */
+  readonly digest: string;
+  readonly toolDigest: string;
+  readonly reason: string;
+  /** Diff to the last approved call of this tool. */
+  readonly changes?: { readonly since: string | null; readonly lines: readonly string[] };
+  readonly since: string;
+  /** When it expires; null: when it is revoked. */
+  readonly until: string | null;
+  /** Why a person denied it. */
+  readonly note?: string;
+}
+
+export type ApprovalDecision =
+  | { readonly answer: 'once' | 'always'; readonly digest: string }
+  /** Denies a pending call, withdraws an approval or revokes a standing one. */
+  | { readonly answer: 'deny'; readonly digest: string; readonly reason?: string };
+
+export interface BatchDenial {
+  readonly deny: readonly { readonly id: string; readonly digest: string }[];
+  readonly reason?: string;
+}
+
+export interface ExplainRequest {
+  readonly tool: string;
+  /** Absent: rules about arguments do not match. */
+  readonly input?: Json;
+  readonly caller: CallerName;
+}
+
+export interface Explained {
+  readonly verdict: Verdict;
+  readonly unmatched: readonly RuleText[];
+  readonly sandbox?: string;
+}
+
+/** A finished call of the audit log. */
+export interface CallRow {
+  /** Unique: of process and call. */
+  readonly id: string;
+  readonly parent: string | null;
+  readonly pid: number;
+  readonly time: string;
+  readonly tool: string;
+  readonly caller: string;
+  readonly kind: CallerKind;
+  readonly door: string;
+  readonly verdict: Verdict['verdict'] | null;
+  readonly rule: string | null;
+  readonly reason: string | null;
+  readonly approval: Consent | null;
+  /** The error code; null if it succeeded. */
+  readonly code: string | null;
+  readonly durationMs: number;
+  readonly inputBytes: number | null;
+  readonly outputBytes: number;
+  readonly workdir: string;
+  /** Of `GET /api/recording`, if this process recorded it. */
+  readonly recorded?: string;
+}
+
+/** A call that runs now. Calls of other processes are seen once they have run for a moment. */
+export interface RunningRow
+  extends Pick<CallRow, 'id' | 'parent' | 'pid' | 'tool' | 'caller' | 'kind' | 'door' | 'workdir'> {
+  readonly since: string;
+}
+
+export interface LiveCalls {
+  readonly calls: readonly CallRow[];
+  readonly running: readonly RunningRow[];
+}
+
+/** A call as a recording has it: a line of the file, with secrets redacted. */
+export interface RecordedCall {
+  readonly type: 'call';
+  /** Unique in the recording. */
+  readonly call: string;
+  readonly parent: string | null;
+  readonly time: string;
+  readonly tool: string;
+  readonly caller: CallerName;
+  readonly input: Json;
+  readonly verdict: Verdict['verdict'] | null;
+  readonly result: ToolResult;
+}
+
+export interface CallExport {
+  /** A line for a shell. */
+  readonly line: string;
+  /** A test file that uses `wield/testing`. */
+  readonly test: string;
+}
+
+export interface SavedCase {
+  readonly name: string;
+  readonly file: string;
+}
+
+export interface ChangedItem {
+  readonly tool: string;
+  /** The server or package. */
+  readonly from: string;
+  readonly diff: readonly string[];
+  /** Of the new definition; required to accept it. */
+  readonly digest: string;
+}
+
+export interface AcceptRequest {
+  readonly tool: string;
+  readonly digest: string;
+}
+
+/** Tokens are estimates. Definitions are sent once per conversation; results are those of the audit log. */
+export interface TokenLedger {
+  readonly tools: readonly (TokenRow & { readonly server: string | null })[];
+  readonly servers: readonly TokenRow[];
+  readonly clients: readonly Omit<TokenRow, 'definition'>[];
+}
+
+export interface TokenRow {
+  /** Of a server: null for tools of no server. */
+  readonly name: string | null;
+  /** Tokens of the definition, as MCP clients get it; 0 if it is not shown. */
+  readonly definition: number;
+  readonly calls: number;
+  readonly inputs: number;
+  readonly results: number;
+}
+
+export interface ServerItem {
+  readonly name: string;
+  readonly kind: 'stdio' | 'http';
+  /** Command line or URL, with secrets masked. */
+  readonly target: string;
+  readonly owner: string;
+  readonly place: Place;
+  readonly state: 'listed' | 'failed' | 'untrusted' | 'unknown' | 'off';
+  /** Whether this process has a connection. */
+  readonly connected: boolean;
+  /** Protocol version of the connection. */
+  readonly protocol: string | null;
+  readonly tools: number;
+  readonly changed: readonly string[];
+  readonly failure: { readonly message: string; readonly hint: string; readonly at: string } | null;
+  readonly listedAt: string | null;
+  /** The last lines that it wrote to stderr, of this process's connection. */
+  readonly stderr: readonly string[];
+  readonly login: 'none' | 'possible';
+}
+
+export interface Health {
+  readonly checks: readonly HealthCheck[];
+}
+
+export interface HealthCheck {
+  readonly level: 'ok' | 'absent' | 'warning' | 'problem';
+  readonly about: string;
+  readonly message: string;
+  readonly hint?: string;
+}
+
+export interface SettingsList {
+  readonly settings: readonly {
+    readonly key: string;
+    readonly value: string;
+    /** Null: the default. */
+    readonly place: Place | null;
+  }[];
+  /** Why calls are blocked, if they are. */
+  readonly fault: string | null;
+  readonly problems: readonly ProblemItem[];
+}
+
+/** `catalog`, `approvals`, `running`: changed, and should be fetched again. */
+export type PageEvent =
+  | { readonly type: 'ready' }
+  | { readonly type: 'catalog' }
+  | { readonly type: 'approvals'; readonly pending: number }
+  | { readonly type: 'running'; readonly running: readonly RunningRow[] }
+  | { readonly type: 'call'; readonly call: CallRow };

@@ -1,0 +1,72 @@
+// Routes of the approval inbox, over the stored approvals of all processes.
+
+import { approvalRows, changeLines } from '../../core/approval-text.js';
+import { ToolError } from '../../core/error.js';
+import type { CallerKind } from '../../core/tool.js';
+import type { Approval, ApprovalStore } from '../../node.js';
+import type { ApprovalState } from '../../policy/approvals.js';
+import type { ApprovalItem } from '../api.js';
+import type { PageParts } from './parts.js';
+import type { Handlers } from './route.js';
+
+type Names = 'GET /api/approvals' | 'POST /api/approvals/:id' | 'POST /api/approvals';
+
+export function createApprovalRoutes({ toolbox }: PageParts): Handlers<Names> {
+  return {
+    'GET /api/approvals': async () => {
+      const store = await toolbox.state.approvals();
+      return { approvals: store.list().map((approval) => toApprovalItem(store, approval)) };
+    },
+    'POST /api/approvals/:id': async ({ params, body }) => {
+      const store = await toolbox.state.approvals();
+      const found = findShown(store, params.id!, body.digest);
+      if (body.answer === 'deny') return { approval: toApprovalItem(store, store.deny(found.id, body.reason)) };
+      // UI-8: an answer that is sent again does not undo another one.
+      if (found.state !== 'pending') throw answered(found);
+      return { approval: toApprovalItem(store, store.approve(found.id, body.answer === 'always')) };
+    },
+    'POST /api/approvals': async ({ body }) => {
+      const store = await toolbox.state.approvals();
+      const found = body.deny.map(({ id, digest }) => findShown(store, id, digest));
+      for (const { id } of found) store.deny(id, body.reason);
+      return { denied: found.map(({ id }) => id) };
+    },
+  };
+}
+
+// UI-8: an answer names the plan that the person saw.
+function findShown(store: ApprovalStore, id: string, digest: string): Approval {
+  const found = store.find(id);
+  if (found.record.planDigest === digest) return found;
+  throw new ToolError('conflict', 'nothing was decided: the call is not the one that was shown', {
+    hint: 'reload the page and look at it again',
+  });
+}
+
+function answered({ state, record }: Approval): ToolError {
+  return new ToolError('conflict', `${record.tool} was not approved: the call is ${state} already`, {
+    hint: 'reload the page',
+  });
+}
+
+function toApprovalItem(store: ApprovalStore, approval: Approval): ApprovalItem {
+  const { id, state, since, record } = approval;
+  const space = record.principal.indexOf(' ');
+  const until = store.expiry(approval);
+  const changes = state === 'pending' ? store.changes(record) : undefined;
+  return {
+    id,
+    state: state as Exclude<ApprovalState, 'last'>,
+    tool: record.tool,
+    caller: { kind: record.principal.slice(0, space) as CallerKind, name: record.principal.slice(space + 1) },
+    rows: approvalRows(record),
+    input: record.input,
+    digest: record.planDigest,
+    toolDigest: record.toolDigest,
+    reason: record.reason,
+    ...(changes === undefined ? {} : { changes: { since: changes.since, lines: changeLines(changes) } }),
+    since: new Date(since).toISOString(),
+    until: until === null ? null : new Date(until).toISOString(),
+    ...(approval.note === undefined ? {} : { note: approval.note }),
+  };
+}

@@ -1,0 +1,94 @@
+// Answers requests of the page: checks them, finds the route, and sends a file, a document or a stream.
+
+import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http';
+import { type ErrorCode, ToolError, toToolError } from '../../core/error.js';
+import { INPUT_BOUNDS } from '../../core/json.js';
+import { type AccessOptions, checkApi, checkHost, HEADERS } from './access.js';
+import type { PageFile } from './files.js';
+import { type Asked, findRoute, type Handlers, type RouteName, readRequest, STREAMS } from './route.js';
+
+export interface ListenerOptions {
+  readonly access: AccessOptions;
+  readonly files: ReadonlyMap<string, PageFile>;
+  readonly handlers: Partial<Handlers>;
+  readonly debug: (message: string) => void;
+}
+
+const STATUS: Partial<Record<ErrorCode, number>> = {
+  not_found: 404,
+  conflict: 409,
+  denied: 403,
+  needs_approval: 403,
+  needs_trust: 403,
+  too_large: 413,
+  unavailable: 503,
+  busy: 503,
+  io: 500,
+  internal: 500,
+};
+
+export function createListener({ access, files, handlers, debug }: ListenerOptions): RequestListener {
+  const names = Object.keys(handlers);
+  const answer = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
+    const refusal = checkHost(request.headers, access);
+    if (refusal !== undefined) return sendText(response, refusal.status, refusal.message);
+    const { method = '', url = '' } = request;
+    const [path = ''] = url.split('?', 1);
+    if (!path.startsWith('/api/')) return sendFile(response, method === 'GET' ? files.get(path) : undefined);
+    const forbidden = checkApi(request.headers, method !== 'GET', access);
+    if (forbidden !== undefined) return sendText(response, forbidden.status, forbidden.message);
+    const route = findRoute(names, method, path);
+    if (route === undefined) return sendText(response, 404, 'no such route');
+    const body = method === 'GET' ? undefined : await readRequest(route.name, await readBody(request));
+    const stop = new AbortController();
+    response.once('close', () => stop.abort());
+    const isStream = STREAMS.has(route.name);
+    const send = (event: unknown): void => {
+      if (!response.headersSent) response.writeHead(200, { ...HEADERS, 'content-type': 'application/x-ndjson' });
+      if (!response.writableEnded) response.write(`${JSON.stringify(event)}\n`);
+    };
+    // The schema of the route was checked, so the types fit.
+    const handle = handlers[route.name as RouteName] as (asked: unknown) => Promise<unknown>;
+    const asked: Omit<Asked<RouteName>, 'send' | 'body'> = { params: route.params, signal: stop.signal };
+    const document = await handle({ ...asked, body, send });
+    if (isStream) response.end();
+    else sendJson(response, 200, document);
+  };
+  return (request, response) => {
+    answer(request, response).catch((thrown: unknown) => {
+      const error = toToolError(thrown);
+      if (error.code === 'internal') debug(`page: ${(thrown as Error)?.stack ?? String(thrown)}`);
+      if (response.headersSent) response.destroy();
+      else sendJson(response, STATUS[error.code] ?? 400, { error: error.toJSON() });
+    });
+  };
+}
+
+async function readBody(request: IncomingMessage): Promise<string> {
+  const chunks: Buffer[] = [];
+  let bytes = 0;
+  for await (const chunk of request as AsyncIterable<Buffer>) {
+    bytes += chunk.length;
+    if (bytes > INPUT_BOUNDS.maxBytes)
+      throw new ToolError('too_large', 'the request is too large', { hint: 'shorten the input' });
+    chunks.push(chunk);
+  }
+  return Buffer.concat(chunks).toString('utf8');
+}
+
+function sendFile(response: ServerResponse, file: PageFile | undefined): void {
+  if (file === undefined) sendText(response, 404, 'not found');
+  else
+    response
+      .writeHead(200, { ...HEADERS, 'content-type': file.type, 'content-length': file.bytes.length })
+      .end(file.bytes);
+}
+
+function sendText(response: ServerResponse, status: number, text: string): void {
+  response.writeHead(status, { ...HEADERS, 'content-type': 'text/plain; charset=utf-8' }).end(`${text}\n`);
+}
+
+function sendJson(response: ServerResponse, status: number, document: unknown): void {
+  const body = JSON.stringify(document);
+  response.writeHead(status, { ...HEADERS, 'content-type': 'application/json; charset=utf-8' }).end(body);
+}

@@ -1,0 +1,26 @@
+// Finds what the page names: tools, prompts and resources of the catalog. Never a path, URI or command of the request.
+
+import { ToolError } from '../../core/error.js';
+import { quoteOutside } from '../../core/text.js';
+import type { Tool } from '../../core/tool.js';
+import type { CallOptions, Toolbox } from '../../core/toolbox.js';
+
+export interface Named {
+  readonly tool: Tool;
+  /** What `toolbox.call` takes. */
+  readonly ref: string;
+  readonly as?: CallOptions['as'];
+}
+
+/** Finds a tool by its exact name, `prompt:NAME` or `resource:URI`. Throws `not_found` (UI-6). */
+export async function findNamed(toolbox: Toolbox, name: string): Promise<Named> {
+  const { tools, denied, unlisted } = await toolbox.catalog.survey();
+  const tool = [...tools, ...denied.map((one) => one.tool), ...unlisted].find((one) => one.name === name);
+  if (tool !== undefined) return { tool, ref: name };
+  const options = { knownOnly: true, denied: true };
+  const prompt = (await toolbox.prompts.list(options)).find((one) => one.tool.name === name);
+  if (prompt !== undefined) return { tool: prompt.tool, ref: prompt.name, as: 'prompt' };
+  const resource = (await toolbox.resources.list(options)).find((one) => one.tool.name === name);
+  if (resource !== undefined) return { tool: resource.tool, ref: resource.uri, as: 'resource' };
+  throw new ToolError('not_found', `not in the catalog: ${quoteOutside(name, 200)}`, { hint: 'reload the page' });
+}

@@ -1,0 +1,92 @@
+// Routes of one tool: its details, plan and verdict, a run, and pages of a stored result.
+
+import type { Approve } from '../../core/approval.js';
+import { ToolError } from '../../core/error.js';
+import { explainCall } from '../../core/explain.js';
+import type { Json, JsonObject } from '../../core/json.js';
+import { describePlan } from '../../core/plan.js';
+import { redactValue } from '../../core/redact.js';
+import { describeSandbox } from '../../core/sandbox-text.js';
+import { toRecord } from '../../policy/binding.js';
+import type { PlannedCall, ToolDetails } from '../api.js';
+import { readCatalog, toItem } from './catalog.js';
+import { findNamed, type Named } from './named.js';
+import { type PageParts, PERSON } from './parts.js';
+import type { Handlers } from './route.js';
+
+type Names =
+  | 'GET /api/tools/:name'
+  | 'POST /api/plan'
+  | 'POST /api/run'
+  | 'GET /api/results/:handle/:page'
+  | 'POST /api/explain';
+
+export function createToolRoutes(parts: PageParts): Handlers<Names> {
+  const { toolbox } = parts;
+  return {
+    'GET /api/tools/:name': async ({ params }) => describeTool(parts, params.name!),
+    'POST /api/plan': async ({ body }) => planCall(parts, await findNamed(toolbox, body.tool), body.input),
+    'POST /api/run': async ({ body, signal, send }) => {
+      const named = await findNamed(toolbox, body.tool);
+      const { digest } = await planCall(parts, named, body.input);
+      if (digest !== body.digest) throw changedPlan(body.tool);
+      const result = await toolbox.call(named.ref, body.input, {
+        caller: PERSON,
+        as: named.as,
+        signal,
+        approve: approveShown(body.digest),
+        onProgress: (progress) => send({ type: 'progress', progress }),
+      });
+      send({ type: 'result', result });
+      return undefined;
+    },
+    'GET /api/results/:handle/:page': async ({ params, signal }) => {
+      const input = { id: params.handle, page: Number(params.page) };
+      return { result: await toolbox.call('read_result', input, { caller: PERSON, signal, full: true }) };
+    },
+    'POST /api/explain': async ({ body }) => {
+      const { ref, as } = await findNamed(toolbox, body.tool);
+      const { verdict, unmatched, sandbox } = await explainCall(toolbox, ref, body.input, { caller: body.caller, as });
+      return { verdict, unmatched, ...(sandbox === undefined ? {} : { sandbox: describeSandbox(sandbox) }) };
+    },
+  };
+}
+
+// UI-7: consent to exactly the plan that was shown; a nested call waits in the inbox.
+function approveShown(digest: string): Approve {
+  const approve: Approve = async (request) =>
+    request.depth === 0 && request.planDigest === digest ? 'once' : 'unable';
+  return Object.assign(approve, { by: 'page' as const });
+}
+
+async function planCall({ toolbox }: PageParts, { ref, as }: Named, input: Json): Promise<PlannedCall> {
+  const { plan, verdict } = await toolbox.plan(ref, input, { caller: PERSON, as });
+  const { workdir, secrets } = toolbox.state.snapshot();
+  const key = (await toolbox.state.approvals()).key();
+  const now = toolbox.machine.world.now();
+  const { planDigest } = toRecord({ plan, caller: PERSON, verdict, workdir, key, secrets, now });
+  return { plan: redactValue(describePlan(plan) as JsonObject, secrets), verdict, digest: planDigest };
+}
+
+async function describeTool(parts: PageParts, name: string): Promise<ToolDetails> {
+  const { tool, as } = await findNamed(parts.toolbox, name);
+  const { items } = await readCatalog(parts, PERSON);
+  const item = items.find((one) => one.name === name && one.state !== 'shadowed') ?? toItem(tool, { state: 'listed' });
+  const digest = as === undefined ? (await parts.toolbox.find(name)).origin.digest : null;
+  return {
+    item,
+    description: tool.description,
+    input: tool.input.json,
+    ...(tool.output === undefined ? {} : { output: tool.output.json }),
+    examples: tool.traits.examples,
+    origin: tool.origin.uri,
+    digest,
+    action: tool.action.kind,
+  };
+}
+
+function changedPlan(name: string): ToolError {
+  return new ToolError('conflict', `${name} was not run: it would now run something else than shown`, {
+    hint: 'look at the plan again, then run it',
+  });
+}

@@ -1,0 +1,223 @@
+// Who can use the page: addresses, hosts, tokens, origins and what requests may contain.
+
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect } from 'vitest';
+import { json, wield } from '../../support/cli.js';
+import { openPage, type PageRequest } from '../../support/page.js';
+import { share } from '../../support/share.js';
+import { spec } from '../../support/spec.js';
+import { createWorkspace } from '../../support/workspace.js';
+
+const POLICY =
+  "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self' data:; frame-ancestors 'none'; require-trusted-types-for 'script'";
+
+const HELLO = '#!/bin/sh\n# @description Say hello.\n# @param *name string Whom\necho "Hello, $WIELD_PARAM_NAME!"\n';
+
+const opened = share(async () => {
+  const workspace = createWorkspace();
+  workspace.script('hello', HELLO);
+  return { workspace, page: await openPage(workspace, ['ui', '--json', '--verbose']) };
+});
+
+describe('the page', () => {
+  spec('UI-1', 'is served on 127.0.0.1 only, with the token in the fragment', async () => {
+    const { page, workspace } = opened();
+    expect(page.url).toMatch(/^http:\/\/127\.0\.0\.1:\d+\/#[\w-]{43}$/);
+    for (const port of ['0.0.0.0:8080', '[::]:8080', '*', '-1', '65536']) {
+      const refused = await wield(workspace, ['ui', '--json', `--port=${port}`]);
+      expect([port, refused.status, json(refused).error.hint]).toEqual([
+        port,
+        2,
+        'for example --port 7080; the page is served on 127.0.0.1 only',
+      ]);
+    }
+    expect((await wield(workspace, ['ui', '--host', '0.0.0.0'])).status).toBe(2);
+    const inside = await wield(workspace, ['ui', '--json'], { env: { WIELD_CALL: '1' } });
+    expect([inside.status, json(inside).error.code]).toEqual([5, 'denied']);
+  });
+
+  spec('UI-2', 'checks the exact Host before routing: DNS rebinding', async () => {
+    const { page } = opened();
+    const { port } = new URL(page.url);
+    const hosts = [
+      'evil.example',
+      `evil.example:${port}`,
+      `localhost:${port}`,
+      '127.0.0.1',
+      `127.0.0.1:1`,
+      `127.1:${port}`,
+    ];
+    for (const host of [...hosts, `127.0.0.1.:${port}`, `127.0.0.1:${port}.evil.example`, '']) {
+      for (const path of ['/', '/index.html', '/api/session', '/nothing']) {
+        const { status, text } = await page.request(path, { headers: { host } });
+        expect([host, path, status, text]).toEqual([host, path, 403, 'Host header not allowed\n']);
+      }
+    }
+    expect((await page.get('/api/session')).status).toBe(200);
+  });
+
+  spec('UI-3', 'needs the token in the header, and nowhere else', async () => {
+    const { page } = opened();
+    const { token } = page;
+    const wrong = [undefined, '', token, 'Bearer ', `Bearer ${token}x`, `Bearer ${token.slice(1)}`, `Basic ${token}`];
+    for (const authorization of wrong)
+      expect([authorization, (await page.request('/api/session', { headers: { authorization } })).status]).toEqual([
+        authorization,
+        401,
+      ]);
+    const elsewhere: [string, Record<string, string>][] = [
+      [`/api/session?token=${token}`, {}],
+      [`/api/session?access_token=${token}`, {}],
+      ['/api/session', { cookie: `token=${token}` }],
+      ['/api/session', { 'x-token': token }],
+    ];
+    for (const [path, headers] of elsewhere)
+      expect((await page.request(path, { headers: { authorization: undefined, ...headers } })).status).toBe(401);
+  });
+
+  const WRITE: PageRequest = { method: 'POST', body: JSON.stringify({ tool: 'hello', input: { name: 'Ada' } }) };
+
+  spec('UI-4', 'refuses writes of other sites', async () => {
+    const { page } = opened();
+    const { port } = new URL(page.url);
+    expect((await page.request('/api/plan', WRITE)).status).toBe(200);
+    const cases: [number, Record<string, string | undefined>][] = [
+      [403, { origin: undefined }],
+      [403, { origin: 'null' }],
+      [403, { origin: 'https://evil.example' }],
+      [403, { origin: `http://localhost:${port}` }],
+      [403, { origin: `https://127.0.0.1:${port}` }],
+      [403, { origin: 'http://127.0.0.1' }],
+      [403, { 'sec-fetch-site': undefined }],
+      [403, { 'sec-fetch-site': 'cross-site' }],
+      [403, { 'sec-fetch-site': 'same-site' }],
+      [403, { 'sec-fetch-site': 'none' }],
+      [415, { 'content-type': undefined }],
+      [415, { 'content-type': 'text/plain' }],
+      [415, { 'content-type': 'application/x-www-form-urlencoded' }],
+      [415, { 'content-type': 'text/plain; application/json' }],
+      [401, { authorization: undefined }],
+    ];
+    for (const [status, headers] of cases) {
+      const response = await page.request('/api/plan', { ...WRITE, headers });
+      expect([headers, response.status]).toEqual([headers, status]);
+    }
+    for (const headers of [{ origin: 'https://evil.example' }, { 'sec-fetch-site': 'cross-site' }])
+      expect((await page.request('/api/session', { headers })).status).toBe(403);
+    for (const method of ['OPTIONS', 'PUT', 'DELETE', 'PATCH'])
+      expect((await page.request('/api/plan', { ...WRITE, method })).status).toBe(404);
+    const preflight = await page.request('/api/plan', {
+      method: 'OPTIONS',
+      headers: { origin: 'https://evil.example' },
+    });
+    expect(preflight.status).toBe(403);
+    expect(Object.keys(preflight.headers).filter((name) => name.startsWith('access-control'))).toEqual([]);
+  });
+
+  spec('UI-5', 'sends the security headers with every response, and only files of the page', async () => {
+    const { page } = opened();
+    const requests: [string, PageRequest][] = [
+      ['/', {}],
+      ['/nothing', {}],
+      ['/api/session', {}],
+      ['/api/nothing', {}],
+      ['/api/session', { headers: { host: 'evil.example' } }],
+      ['/api/session', { headers: { authorization: undefined } }],
+      ['/api/plan', { ...WRITE, body: '{' }],
+      ['/api/run', { ...WRITE, body: JSON.stringify({ tool: 'hello', input: {}, digest: 'x' }) }],
+    ];
+    for (const [path, options] of requests) {
+      const { headers } = await page.request(path, options);
+      expect(headers['content-security-policy']).toBe(POLICY);
+      expect(headers['x-content-type-options']).toBe('nosniff');
+      expect(headers['cache-control']).toBe('no-store');
+      expect(headers['set-cookie']).toBeUndefined();
+    }
+    for (const path of [
+      '/../package.json',
+      '/..%2fpackage.json',
+      '/%2e%2e/cli/wield.cjs',
+      '/./index.html',
+      '//etc/passwd',
+    ])
+      expect([path, (await page.get(path)).status]).toEqual([path, 404]);
+  });
+
+  spec('UI-6', 'accepts no command, path or URL to start', async () => {
+    const { page, workspace } = opened();
+    const evil = workspace.write('evil.sh', '#!/bin/sh\n# @description Evil.\ntouch ran\n', 0o755);
+    const refs = [evil, `file://${evil}`, './evil.sh', 'evil.sh', 'mcp://x/y', 'https://evil.example/tool', '/bin/sh'];
+    for (const tool of refs) {
+      for (const [path, body] of [
+        ['/api/plan', { tool, input: {} }],
+        ['/api/run', { tool, input: {}, digest: 'x' }],
+        ['/api/explain', { tool, caller: { kind: 'model', door: 'mcp' } }],
+      ] as const)
+        expect([tool, path, (await page.post(path, body)).status]).toEqual([tool, path, 404]);
+      expect((await page.get(`/api/tools/${encodeURIComponent(tool)}`)).status).toBe(404);
+    }
+    const more = {
+      command: '/bin/sh',
+      args: ['-c', 'touch ran'],
+      cwd: '/',
+      env: {},
+      url: 'http://evil.example',
+      path: evil,
+    };
+    const writes: Record<string, object> = {
+      '/api/plan': { tool: 'hello', input: { name: 'Ada' } },
+      '/api/run': { tool: 'hello', input: { name: 'Ada' }, digest: 'x' },
+      '/api/explain': { tool: 'hello', caller: { kind: 'model', door: 'mcp' } },
+      '/api/approvals': { deny: [] },
+      '/api/approvals/x': { answer: 'once', digest: 'x' },
+    };
+    for (const [path, body] of Object.entries(writes))
+      for (const [name, value] of Object.entries(more))
+        expect([path, name, (await page.post(path, { ...body, [name]: value })).status]).toEqual([path, name, 400]);
+    expect(existsSync(join(workspace.dir, 'ran'))).toBe(false);
+  });
+
+  spec('UI-3 UI-6', 'answers malformed requests with a clear error, without the token', async () => {
+    const { page } = opened();
+    const bodies = [
+      '',
+      '{',
+      '[]',
+      'null',
+      '{"tool":"hello"}',
+      '{"tool":1,"input":{}}',
+      '{"tool":"hello","tool":"x","input":{}}',
+    ];
+    for (const body of [...bodies, `{"tool":"hello","input":${'['.repeat(100)}${']'.repeat(100)}}`]) {
+      const response = await page.request('/api/plan', { method: 'POST', body });
+      expect([body.slice(0, 40), response.status]).toEqual([body.slice(0, 40), 400]);
+      expect(response.json.error.message).toBeTruthy();
+    }
+    expect((await page.request(`/api/tools/%zz`)).status).toBe(404);
+    expect((await page.request(`/api/${'a/'.repeat(2000)}`)).status).toBe(404);
+  });
+
+  spec('UI-3', 'has the token in no response and no file', async () => {
+    const { page, workspace } = opened();
+    const paths = [
+      '/',
+      '/api/session',
+      '/api/catalog/model',
+      '/api/tools/hello',
+      '/api/approvals',
+      '/api/health',
+      '/api/settings',
+    ];
+    for (const path of paths) {
+      const { text, headers } = await page.get(path);
+      expect([path, `${text}${JSON.stringify(headers)}`.includes(page.token)]).toEqual([path, false]);
+    }
+    const refused = await page.request('/api/session', { headers: { authorization: `Bearer ${page.token}x` } });
+    expect(refused.text).not.toContain(page.token);
+    expect(page.stderr()).not.toContain(page.token);
+    const files = readdirSync(workspace.env.WIELD_HOME!, { recursive: true, withFileTypes: true });
+    for (const file of files.filter((entry) => entry.isFile()))
+      expect(readFileSync(join(file.parentPath, file.name), 'latin1')).not.toContain(page.token);
+  });
+});

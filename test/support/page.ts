@@ -1,0 +1,118 @@
+// The page: starts `wield ui` in this process, and sends requests as a browser on it would, or as others would.
+
+import { type IncomingHttpHeaders, request as send } from 'node:http';
+import { createIo, runCommand } from './cli.js';
+import { onEnd } from './share.js';
+import type { Workspace } from './workspace.js';
+
+export interface PageResponse {
+  readonly status: number;
+  readonly headers: IncomingHttpHeaders;
+  readonly text: string;
+  // biome-ignore lint/suspicious/noExplicitAny: tests look into documents whose shape they are there to prove
+  readonly json: any;
+}
+
+export interface PageRequest {
+  readonly method?: string;
+  /** Replaces headers of the page; undefined removes one. */
+  readonly headers?: Readonly<Record<string, string | undefined>>;
+  readonly body?: string;
+}
+
+export interface Page {
+  readonly url: string;
+  readonly origin: string;
+  readonly token: string;
+  /** Sends exactly the headers of the page, changed as asked. */
+  request(path: string, options?: PageRequest): Promise<PageResponse>;
+  get(path: string): Promise<PageResponse>;
+  post(path: string, body: unknown): Promise<PageResponse>;
+  stderr(): string;
+}
+
+/** Starts `wield ui`, or another command that prints the URL of the page; it ends after the test. */
+export async function openPage(
+  workspace: Pick<Workspace, 'dir' | 'env'>,
+  args: readonly string[] = ['ui', '--json'],
+): Promise<Page> {
+  const { url, stderr } = await start(workspace, args);
+  const { origin, port, hash } = new URL(url);
+  const token = hash.slice(1);
+  const request: Page['request'] = (path, { method = 'GET', headers = {}, body } = {}) => {
+    const own: Record<string, string | undefined> = {
+      host: `127.0.0.1:${port}`,
+      origin: method === 'GET' ? undefined : origin,
+      'sec-fetch-site': 'same-origin',
+      authorization: `Bearer ${token}`,
+      'content-type': body === undefined ? undefined : 'application/json',
+      'content-length': body === undefined ? undefined : String(Buffer.byteLength(body)),
+      ...headers,
+    };
+    const sent = Object.fromEntries(Object.entries(own).filter(([, value]) => value !== undefined));
+    return exchange(Number(port), { path, method, headers: sent as Record<string, string> }, body);
+  };
+  return {
+    url,
+    origin,
+    token,
+    request,
+    get: (path) => request(path),
+    post: (path, body) => request(path, { method: 'POST', body: JSON.stringify(body) }),
+    stderr,
+  };
+}
+
+function start(workspace: Pick<Workspace, 'dir' | 'env'>, args: readonly string[]) {
+  return new Promise<{ url: string; stderr(): string }>((resolve, reject) => {
+    let printed = '';
+    const onOutput = (chunk: Uint8Array): void => {
+      printed += Buffer.from(chunk).toString('utf8');
+      const url = /http:\/\/127\.0\.0\.1:\d+\/#[\w-]+/.exec(printed)?.[0];
+      if (url !== undefined && printed.endsWith('\n')) resolve({ url, stderr });
+    };
+    const { io, signal, stderr } = createIo(workspace, { onOutput });
+    const ended = runCommand(args, io);
+    void ended.then((status) => reject(new Error(`wield ${args[0]} exited with ${status}: ${printed}${stderr()}`)));
+    onEnd(async () => {
+      signal('SIGTERM');
+      await ended;
+    });
+  });
+}
+
+function exchange(
+  port: number,
+  options: { readonly path: string; readonly method: string; readonly headers: Record<string, string> },
+  body: string | undefined,
+): Promise<PageResponse> {
+  return new Promise((resolve, reject) => {
+    const request = send({ host: '127.0.0.1', port, setHost: false, agent: false, ...options }, (response) => {
+      const chunks: Buffer[] = [];
+      response.on('data', (chunk: Buffer) => chunks.push(chunk));
+      response.once('error', reject);
+      response.once('end', () => {
+        const text = Buffer.concat(chunks).toString('utf8');
+        resolve({
+          status: response.statusCode!,
+          headers: response.headers,
+          text,
+          get json() {
+            return JSON.parse(text);
+          },
+        });
+      });
+    });
+    request.once('error', reject);
+    request.end(body);
+  });
+}
+
+/** Parses the lines of a stream. */
+// biome-ignore lint/suspicious/noExplicitAny: see above
+export function eventsOf({ text }: PageResponse): any[] {
+  return text
+    .split('\n')
+    .filter((line) => line !== '')
+    .map((line) => JSON.parse(line));
+}
