@@ -174,4 +174,6 @@ export function printApplied(terminal: Terminal, applied: readonly AppliedItem[]
     );
     for (const { path } of planned.links) terminal.out(`  linked     ${shorten(path, inventory)}\n`);
   }
+  for (const { planned } of shown)
+    if (planned.item.kind === 'server') terminal.out(`  next       wield mcp accept ${sanitize(planned.effective)}\n`);
 }

@@ -16,7 +16,13 @@ interface ServerBase {
   /** Owner of the entry; see `mayStart`. */
   readonly owner: 'user' | 'workspace' | 'package';
   /** Of a server that was installed: what it consists of, and whether a person accepted that (INS-62). */
-  readonly installed?: { readonly source: string; readonly digest: string; readonly accepted: boolean };
+  readonly installed?: {
+    readonly source: string;
+    readonly digest: string;
+    readonly accepted: boolean;
+    /** Directories that it runs files of, with their hashes. */
+    readonly files: readonly { readonly path: string; readonly hash: string }[];
+  };
   readonly place: ServerPlace;
   /** Selectors of its tools, by their original or prefixed names; absent: all. */
   readonly allow?: readonly string[];

@@ -40,7 +40,7 @@ export async function installFrozen(
       const record = toRecord(source, before, environment);
       // Items of one source can be from different commits.
       const commits = new Set([source.commit, ...source.items.map(({ commit }) => commit)]);
-      for (const commit of source.kind === 'git' ? commits : [null]) {
+      for (const commit of source.kind === 'local' ? [null] : commits) {
         const fetched = await fetchLocked({ ...record, commit }, environment);
         sources.push(...loadSourceTrees([fetched], environment));
         if (source.kind === 'local' || commit === source.commit) records.push({ ...fetched, pin: source.pin });
@@ -83,7 +83,7 @@ function toRecord(source: LockedSource, known: readonly SourceRecord[], { world 
   const { kind, location, id } = source;
   return {
     ...fields,
-    directory: kind === 'git' ? (same?.directory ?? cloneDirectory({ kind, location, name: id })) : null,
+    directory: kind === 'local' ? null : (same?.directory ?? cloneDirectory({ kind, location, name: id })),
     ref: same?.ref ?? null,
     hooks: same?.commit === source.commit ? (same?.hooks ?? 'none') : 'none',
     snapshot: same?.snapshot ?? null,

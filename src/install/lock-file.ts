@@ -11,6 +11,7 @@ import { writeFileAtomic } from '../files/write.js';
 import type { InstallEnvironment } from './environment.js';
 import { type InstalledItem, parseState } from './manifest/installed.js';
 import { type ItemKind, isItemKind } from './manifest/item-name.js';
+import { isWebLocation } from './sources/location.js';
 import { loadInstalled, loadSources, type SourceRecord, withParents } from './state.js';
 
 export interface LockedItem {
@@ -75,7 +76,7 @@ export function readLock(file: string): readonly LockedSource[] {
   const { sources } = parseState(text, file, VERSION);
   if (Array.isArray(sources) && sources.every(isLocked))
     return sources.map((source) =>
-      source.kind === 'local' ? { ...source, location: resolve(dirname(file), source.location) } : source,
+      isOnDisk(source) ? { ...source, location: resolve(dirname(file), source.location) } : source,
     );
   throw new ToolError('io', `${file} is not a valid lock`, { hint: 'restore it from version control' });
 }
@@ -100,7 +101,7 @@ function toLocked(
     return {
       id,
       kind,
-      location: kind === 'local' ? relativeTo(dirname(file), location) : location,
+      location: isOnDisk(record) ? relativeTo(dirname(file), location) : location,
       commit: record.commit,
       prefix,
       prefixGiven,
@@ -114,6 +115,10 @@ function toLocked(
       items: own,
     };
   });
+}
+
+function isOnDisk({ kind, location }: Pick<SourceRecord, 'kind' | 'location'>): boolean {
+  return kind === 'local' || (kind === 'bundle' && !isWebLocation(location));
 }
 
 // A directory next to the lock moves with it; any other one stays where it is.
@@ -143,7 +148,7 @@ function isLocked(value: unknown): value is LockedSource {
     isRecord(value) &&
     typeof value.id === 'string' &&
     typeof value.location === 'string' &&
-    (value.kind === 'git' || value.kind === 'local') &&
+    (value.kind === 'git' || value.kind === 'local' || value.kind === 'bundle') &&
     Array.isArray(value.items) &&
     value.items.every(
       (item) =>

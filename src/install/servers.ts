@@ -12,16 +12,22 @@ import { writeFileAtomic } from '../files/write.js';
 import type { InstallPaths } from './environment.js';
 import { type InstalledItem, parseState } from './manifest/installed.js';
 import { itemKey } from './manifest/item-name.js';
+import { type ConfigValues, fillEntry, type ServerTemplate } from './manifest/server-config.js';
 import { loadInstalled } from './state.js';
 import { SERVER_FILE } from './tokens/source-form.js';
 
-interface InstalledServer {
+export interface InstalledServer {
   readonly source: string;
   readonly entry: JsonObject;
-  /** Of the entry and of the directory it refers to. */
+  /** What it runs, with the hashes that are checked before it starts (INS-68). */
+  readonly files: readonly { readonly path: string; readonly hash: string }[];
+  /** Of the entry and of the files. */
   readonly digest: string;
   /** The digest that a person accepted. */
   readonly accepted: string | null;
+  /** What a person configures of it. */
+  readonly template?: ServerTemplate;
+  readonly config?: ConfigValues;
 }
 
 type Servers = Readonly<Record<string, InstalledServer>>;
@@ -29,34 +35,68 @@ type Servers = Readonly<Record<string, InstalledServer>>;
 const VERSION = 1;
 
 /** Writes the servers that are installed now. One whose entry or files changed has to be accepted again (INS-62). */
-export function writeServers(paths: InstallPaths): void {
+export function writeServers(paths: InstallPaths, platform: string): void {
   const { items } = loadInstalled(paths);
   const before = loadServers(paths);
   const servers = Object.fromEntries(
     items
       .filter(({ kind }) => kind === 'server')
       .flatMap((item) => {
-        const entry = readEntry(item, paths);
-        if (entry === undefined) return [];
-        createData(item, entry, paths);
-        const digest = digestParts(['server', JSON.stringify(entry), ...hashesOf(item, items)]);
+        const read = readEntry(item, paths);
+        if (read === undefined) return [];
         const known = before[item.effective];
+        const { entry, ...template } = toFilled(read, known?.config, platform);
+        createData(item, entry, paths);
+        const files = filesOf(item, items);
+        const digest = digestServer(entry, files);
         const accepted = known?.digest === digest ? known.accepted : null;
-        return [[item.effective, { source: item.source, entry, digest, accepted }] as const];
+        return [[item.effective, { source: item.source, entry, files, digest, accepted, ...template }] as const];
       }),
   );
   if (JSON.stringify(servers) !== JSON.stringify(before)) save(servers, paths);
+  removeSecrets(before, servers, paths);
 }
 
-/** Records that a person accepts a server as it is now. Throws `not_found`. */
-export function acceptServer(name: string, digest: string, paths: InstallPaths): void {
+// Removes the files of secrets that no server refers to any more.
+function removeSecrets(before: Servers, after: Servers, paths: InstallPaths): void {
+  const filesIn = (servers: Servers): string[] =>
+    Object.values(servers).flatMap(({ config = {} }) => secretFiles(config, paths));
+  const used = filesIn(after);
+  for (const path of filesIn(before)) if (!used.includes(path)) rmSync(path, { force: true });
+}
+
+/** Returns the digest that a person accepts: of everything that decides what runs. */
+export function digestServer(entry: JsonObject, files: InstalledServer['files']): string {
+  return digestParts(['server', JSON.stringify(entry), ...files.map(({ hash }) => hash)]);
+}
+
+/** Returns an installed server. Throws `not_found`. */
+export function findInstalledServer(name: string, paths: InstallPaths): InstalledServer {
   const servers = loadServers(paths);
-  const server = servers[name];
-  if (server === undefined || server.digest !== digest)
-    throw new ToolError('not_found', `the server ${quoteOutside(name, 80)} is not installed any more, or changed`, {
-      hint: 'wield mcp shows the servers',
-    });
-  save({ ...servers, [name]: { ...server, accepted: digest } }, paths);
+  if (Object.hasOwn(servers, name)) return servers[name]!;
+  throw new ToolError('not_found', `the server ${quoteOutside(name, 80)} is not installed any more`, {
+    hint: 'wield mcp shows the servers',
+  });
+}
+
+/** Where the secret of an option is kept. */
+export function secretPath(server: string, key: string, { store }: InstallPaths): string {
+  return join(dirname(store), 'secrets', `installed.${server.replace(/[^\w.-]/g, '-')}.${key}`);
+}
+
+function secretFiles(config: ConfigValues, { store }: InstallPaths): string[] {
+  const directory = join(dirname(store), 'secrets', 'installed.');
+  return Object.values(config)
+    .flat()
+    .flatMap((text) => (text.startsWith(`\${file:${directory}`) ? [text.slice('${file:'.length, -1)] : []));
+}
+
+/** Replaces the record of one server. */
+export function saveServer(name: string, server: InstalledServer, paths: InstallPaths): void {
+  const before = loadServers(paths);
+  const after = { ...before, [name]: server };
+  save(after, paths);
+  removeSecrets(before, after, paths);
 }
 
 function save(servers: Servers, { serversFile }: InstallPaths): void {
@@ -67,7 +107,9 @@ function save(servers: Servers, { serversFile }: InstallPaths): void {
 function loadServers({ serversFile }: InstallPaths): Servers {
   if (!existsSync(serversFile)) return {};
   const { servers } = parseState(readStateFile(serversFile) ?? '', serversFile, VERSION);
-  return isRecord(servers) ? (servers as unknown as Servers) : {};
+  const known = isRecord(servers) ? (servers as unknown as Servers) : {};
+  // Records of older versions have no files.
+  return Object.fromEntries(Object.entries(known).map(([name, one]) => [name, { ...one, files: one.files ?? [] }]));
 }
 
 function readEntry({ object }: InstalledItem, { objects }: InstallPaths): JsonObject | undefined {
@@ -75,10 +117,22 @@ function readEntry({ object }: InstalledItem, { objects }: InstallPaths): JsonOb
   return text === undefined ? undefined : (JSON.parse(text) as JsonObject);
 }
 
+// The server of a bundle is a template, which is filled with the values of a person.
+function toFilled(
+  read: JsonObject,
+  config: ConfigValues = {},
+  platform: string,
+): Pick<InstalledServer, 'entry' | 'template' | 'config'> {
+  if (!isRecord(read.options) || !isRecord(read.entry)) return { entry: read };
+  const template = read as unknown as ServerTemplate;
+  return { entry: fillEntry(template, config, platform), template, config };
+}
+
 // What a server can run: its own file, and the directory of its plugin if it refers to that.
-function hashesOf(item: InstalledItem, items: readonly InstalledItem[]): string[] {
+function filesOf(item: InstalledItem, items: readonly InstalledItem[]): InstalledServer['files'] {
   const needed = new Set(item.references.map((one) => itemKey({ ...item, ...one })));
-  return [item, ...items.filter((one) => needed.has(itemKey(one)))].map(({ installedHash }) => installedHash);
+  const all = [item, ...items.filter((one) => needed.has(itemKey(one)))];
+  return all.map(({ store, installedHash }) => ({ path: store, hash: installedHash }));
 }
 
 // A server expects the directory for its data to exist. It stays when the plugin is uninstalled.

@@ -17,8 +17,8 @@ import type { Adoption, Pin } from './manifest/source-manifest.js';
 export interface SourceRecord {
   /** Its name, such as `acme/agent-tools`. */
   readonly id: string;
-  readonly kind: 'git' | 'local';
-  /** The URL, or the absolute path of a local directory. */
+  readonly kind: 'git' | 'local' | 'bundle';
+  /** The URL, or the absolute path of a local directory or bundle. */
   readonly location: string;
   /** The directory in `sources` of a clone; null for a local directory. */
   readonly directory: string | null;
@@ -35,6 +35,7 @@ export interface SourceRecord {
   readonly pinGiven: boolean;
   /** The branch or tag of the commit, for display. */
   readonly ref: string | null;
+  /** Of a bundle: its SHA-256. */
   readonly commit: string | null;
   /** The hash of the copy of a local directory that its hooks ran in, and that its items are read from. */
   readonly snapshot?: string | null;

@@ -17,6 +17,7 @@ import { ProcessTransport } from './connection/process-transport.js';
 import type { UpstreamTransport } from './connection/transport.js';
 import type { NegotiatedVersion } from './connection/version.js';
 import { expandServer } from './entries/expand.js';
+import { assertAccepted } from './entries/installed-files.js';
 import { serverProfiles } from './entries/sandbox.js';
 import { createOAuthProvider, withScopeErrors } from './login/oauth.js';
 
@@ -40,6 +41,7 @@ export function loadPool(options: LoadPoolOptions): Pool {
     keyOf: configurationOf,
     open: async (entry, settings) => {
       // Trust was checked before: by the policy, or by the listing.
+      assertAccepted(entry);
       const { server, secrets: found } = expandServer(entry, { ...world, workdir, trusted: true });
       const added = found.filter((secret) => !secrets.all.includes(secret));
       if (added.length > 0) secrets.all = [...secrets.all, ...new Set(added)];
@@ -63,7 +65,9 @@ async function openTransport(
 ): Promise<UpstreamTransport> {
   if (server.kind === 'stdio') {
     beforeRun?.();
-    const environment = { ...baseEnvironment(world, env.pass), ...server.env };
+    // Python would write compiled code next to the files that were accepted.
+    const own: Record<string, string> = server.installed === undefined ? {} : { PYTHONDONTWRITEBYTECODE: '1' };
+    const environment = { ...baseEnvironment(world, env.pass), ...own, ...server.env };
     const argv = [server.command, ...server.args];
     const request = { argv, cwd: server.cwd, environment };
     const { applied, sandboxes } = serverProfiles(server, sandbox);

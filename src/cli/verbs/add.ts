@@ -29,9 +29,9 @@ import { option, toggle, type Verb, type VerbCall } from '../verb.js';
 export const add: Verb = {
   name: 'add',
   usage:
-    'add [owner/repo | URL | DIR | OPENAPI] [--namespace NAME] [--plugin NAME …] [--pin REF] [--register-only] [--yes]',
+    'add [owner/repo | URL | DIR | BUNDLE | OPENAPI] [--namespace NAME] [--plugin NAME …] [--pin REF] [--register-only] [--yes]',
   summary:
-    'Add a source: a git repository, which is cloned, or a directory (by default this one), which is used in place. An OpenAPI document, a file or an address, is copied to your tools.',
+    'Add a source: a git repository, which is cloned, or a directory (by default this one), which is used in place, or a bundle (.mcpb). An OpenAPI document, a file or an address, is copied to your tools.',
   examples: [
     'wield add acme/agent-tools --namespace acme',
     'wield add ./my-tools --yes',
@@ -39,7 +39,7 @@ export const add: Verb = {
   ],
   flags: {
     namespace: option('NAME', 'Prefix its items with NAME:', { short: 'N' }),
-    pin: option('REF', 'Pin to a commit, HEAD, branch=NAME or tag=NAME'),
+    pin: option('REF', 'Pin to a commit, HEAD, branch=NAME or tag=NAME; a bundle to its SHA-256'),
     root: option('DIR', 'Search for items below DIR', { repeats: true }),
     'add-root': option('DIR', 'Also search for items below DIR', { repeats: true }),
     plugin: option('NAME', 'Only this plugin of a marketplace; fetches it if it is in another repository', {

@@ -84,8 +84,8 @@ export async function finishRecorded(
   { pinned = [], lockFile }: Journal,
   environment: InstallEnvironment,
 ): Promise<void> {
-  const { paths, pinTools } = environment;
-  writeServers(paths);
+  const { paths, pinTools, world } = environment;
+  writeServers(paths, world.platform);
   // The lock of WIELD_HOME is always current; that of a project is as of the last change made there.
   for (const file of new Set([join(dirname(paths.store), LOCK_NAME), lockFile ?? environment.lockFile]))
     writeLock(environment, file);

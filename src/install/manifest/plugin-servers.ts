@@ -20,7 +20,7 @@ export function readClaudeServers(
     if (isRecord(value)) return [value as JsonObject];
     if (typeof value !== 'string') return [];
     if (/\.(?:mcpb|dxt)$/i.test(value)) {
-      skip(value, 'is a bundle, which is not supported');
+      skip(value, 'is a bundle: add it by itself with wield add FILE.mcpb');
       return [];
     }
     const path = normalize(value);

@@ -32,9 +32,9 @@ export function treeOf(record: SourceRecord, paths: InstallPaths): string {
   return version === null ? record.location : clonePaths(paths, directoryOf(record), version).tree;
 }
 
-/** The exported commit of a repository, or the hash of the copy that hooks of a local directory ran in. */
+/** The exported commit of a repository, the hash of a bundle, or the hash of the copy that hooks of a local directory ran in. */
 function versionOf({ kind, commit, snapshot }: SourceRecord): string | null {
-  return kind === 'git' ? (commit ?? 'none') : (snapshot ?? null);
+  return kind === 'local' ? (snapshot ?? null) : (commit ?? 'none');
 }
 
 function directoryOf({ kind, directory, location, id }: SourceRecord): string {

@@ -51,7 +51,10 @@ export async function fetchSource(
   const scanTree = (): Scan => scanRecord(record, treeOf(record, paths));
   const isGit = wanted.kind === 'git';
   if (isGit) await fetch(wanted.pin);
-  else record = { ...wanted, snapshot: null };
+  else if (wanted.kind === 'bundle') {
+    const { fetchBundle } = await import('./fetch-bundle.js');
+    record = { ...wanted, ...(await fetchBundle(wanted, wanted.pin, environment)) };
+  } else record = { ...wanted, snapshot: null };
   let scan = scanTree();
   const { pin } = scan.manifest;
   if (isGit && !wanted.pinGiven && pin !== null && JSON.stringify(pin) !== JSON.stringify(wanted.pin)) {
@@ -158,7 +161,7 @@ export async function syncSource(
 export async function dropSource(record: SourceRecord, environment: InstallEnvironment): Promise<void> {
   const { paths } = environment;
   const tree = treeOf(record, paths);
-  if (existsSync(tree))
+  if (existsSync(tree) && record.kind !== 'bundle')
     await runSourceHooks('uninstall', record, undefined, loadManifest(tree, record.adoption).manifest, environment);
   const records = loadSources(paths).filter(({ id }) => id !== record.id);
   saveAll(records, environment);

@@ -12,6 +12,7 @@ import type { LoadedTree } from '../tokens/source-form.js';
 import { groupSiblings } from '../tokens/targets.js';
 import { readTracked, treeOf } from './clones.js';
 import { type Scan, scanSource } from './scan.js';
+import { scanBundle } from './scan-bundle.js';
 import type { SourceItem } from './source-item.js';
 
 export interface LoadedSource extends LoadedTree {
@@ -110,7 +111,8 @@ export function loadSourceTrees(
 }
 
 /** Scans the tree of a registered source. */
-export function scanRecord({ id, roots, addRoots, adoption }: SourceRecord, tree: string): Scan {
+export function scanRecord({ id, kind, roots, addRoots, adoption }: SourceRecord, tree: string): Scan {
+  if (kind === 'bundle') return scanBundle(tree);
   return scanSource(tree, { roots, addRoots, adoption, name: id.split('/').at(-1) });
 }
 
@@ -123,7 +125,8 @@ export function prefixOf(
   { manifest, plugins }: Scan,
   plugin: string | null = null,
 ): string | null {
-  if (!record.prefixGiven) return plugin ?? manifest.namespace;
+  // A bundle is one server, which has the name of the bundle.
+  if (!record.prefixGiven) return record.kind === 'bundle' ? null : (plugin ?? manifest.namespace);
   if (plugin === null || record.prefix === null || plugins.length < 2) return record.prefix;
   return `${record.prefix}-${plugin}`;
 }

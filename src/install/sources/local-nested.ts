@@ -6,14 +6,14 @@ import { quoteOutside } from '../../core/text.js';
 import { findCheckout } from '../../files/home.js';
 import { isWithin } from '../../files/within.js';
 import type { SourceRecord } from '../state.js';
-import { protocolOf, type SourceLocation } from './location.js';
+import { isWebLocation, protocolOf, type SourceLocation } from './location.js';
 
 /**
  * Only the source that a person named may be local: a nested one is fetched over the network. A local directory may also
  * name directories next to it and in its own repository (INS-39).
  */
 export function assertNested({ kind, location }: SourceLocation, parent: SourceRecord): void {
-  const isLocal = kind === 'local' || protocolOf(location) === 'file';
+  const isLocal = kind === 'bundle' ? !isWebLocation(location) : kind === 'local' || protocolOf(location) === 'file';
   if (!isLocal) return;
   if (kind === 'local' && parent.kind === 'local') {
     const checkout = findCheckout(parent.location);

@@ -3,12 +3,13 @@
 import { basename, isAbsolute, resolve } from 'node:path';
 import { ToolError } from '../../core/error.js';
 import { quoteOutside } from '../../core/text.js';
+import { statOrNothing } from '../../files/read.js';
 import { realPath } from '../../files/within.js';
 import { isDirectory } from '../directory.js';
 
 export interface SourceLocation {
-  readonly kind: 'git' | 'local';
-  /** The URL, or the absolute path of the directory. */
+  readonly kind: 'git' | 'local' | 'bundle';
+  /** The URL, or the absolute path of the directory or bundle. */
   readonly location: string;
   /** The preferred id of the source. */
   readonly name: string;
@@ -21,11 +22,13 @@ const GITHUB_SHORTHAND = /^[A-Za-z0-9][\w.-]*\/[A-Za-z0-9_][\w.-]*$/;
 export function parseLocation(text: string, cwd: string, home: string | undefined): SourceLocation {
   const refuse = (why: string): ToolError =>
     new ToolError('usage', `"${quoteOutside(hideUser(text), 120)}" ${why}`, {
-      hint: 'use owner/repo, an https://, ssh:// or file:// URL, or a directory',
+      hint: 'use owner/repo, an https://, ssh:// or file:// URL, a directory, or a bundle (.mcpb)',
     });
   if (text === '' || text.startsWith('-') || /[\0-\x20\x7f]/.test(text.trim())) throw refuse('is not a valid source');
   const path = home !== undefined && /^~(?=\/|$)/.test(text) ? home + text.slice(1) : text;
   const directory = resolve(cwd, path);
+  const bundle = toBundle(path, directory);
+  if (bundle !== undefined) return bundle;
   const isPath = isAbsolute(path) || /^\.{1,2}(?:\/|$)/.test(path);
   if (isPath || (!path.includes('::') && !/^[\w+.-]+:/.test(path) && isDirectory(directory))) {
     if (!isDirectory(directory)) throw refuse('is not a directory');
@@ -47,6 +50,19 @@ export function parseLocation(text: string, cwd: string, home: string | undefine
   if (url.hostname.startsWith('-') || url.username.startsWith('-')) throw refuse('is not a valid source');
   if (url.password !== '') throw refuse('contains a password, which would be stored in a file');
   return { kind: 'git', location: text, name: toName(url.pathname) };
+}
+
+// An archive with a server: a file, or an address that leads to one.
+function toBundle(text: string, path: string): SourceLocation | undefined {
+  const isWeb = isWebLocation(text) && URL.canParse(text);
+  const [, name] = /([^/]*)\.(?:mcpb|dxt)$/i.exec(isWeb ? new URL(text).pathname : text) ?? [];
+  if (name === undefined || (!isWeb && statOrNothing(path)?.isFile() !== true)) return undefined;
+  return { kind: 'bundle', location: isWeb ? text : (realPath(path) ?? path), name: toName(name) };
+}
+
+/** Whether a location is fetched over HTTP; only from this machine without TLS. */
+export function isWebLocation(location: string): boolean {
+  return /^https:\/\/|^http:\/\/(?:127\.0\.0\.1|localhost|\[::1\])[:/]/i.test(location);
 }
 
 export type Protocol = 'https' | 'ssh' | 'file' | 'none';

@@ -176,7 +176,8 @@ function withDirectory(items: readonly SourceItem[], { plugin, root }: PluginCon
   return [...items, { ...BLANK, kind: 'plugin', name: plugin, ownName: plugin, plugin, path: root, description }];
 }
 
-const BLANK = { file: false, bin: null, build: null, install: null, uninstall: null, link: null, requires: [] };
+/** The fields of an item that has no files of its own. */
+export const BLANK = { file: false, bin: null, build: null, install: null, uninstall: null, link: null, requires: [] };
 
 function isSkill(directory: string): boolean {
   return statOrNothing(join(directory, 'SKILL.md'))?.isFile() === true;

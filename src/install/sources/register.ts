@@ -65,12 +65,16 @@ export function toRecord(
     throw new ToolError('usage', 'a local directory cannot be pinned', {
       hint: 'omit --pin, or add it as a repository: file:///path/to/repo',
     });
+  if (pin !== undefined && kind === 'bundle' && !/^[0-9a-f]{64}$/.test(pin.name))
+    throw new ToolError('usage', 'a bundle can be pinned to its SHA-256 only', {
+      hint: 'pass --pin with 64 hexadecimal digits',
+    });
   const before = known.find((one) => one.location === location);
   return {
     id: before?.id ?? uniqueId(name, known),
     kind,
     location,
-    directory: kind === 'git' ? cloneDirectory({ kind, location, name }) : null,
+    directory: kind !== 'local' ? cloneDirectory({ kind, location, name }) : null,
     prefix: namespace === undefined ? (before?.prefix ?? null) : namespace === '' ? null : namespace,
     prefixGiven: namespace !== undefined || (before?.prefixGiven ?? false),
     roots: roots.length > 0 ? roots : (before?.roots ?? []),

@@ -86,10 +86,12 @@ function readInstalled(text: string, { file, owner }: ServersFile): ServersReadi
   const entries: ServerEntry[] = [];
   try {
     const { servers } = JSON.parse(text) as { servers: Record<string, Record<string, unknown>> };
-    for (const [name, { entry: value, source, digest, accepted }] of Object.entries(servers)) {
+    for (const [name, { entry: value, source, digest, accepted, files }] of Object.entries(servers)) {
       const place = { file, pointer: `/servers/${escapePointer(name)}/entry`, line: null };
       const { entry } = readServer(name, value, { owner, place });
-      const installed = { source: String(source), digest: String(digest), accepted: accepted === digest };
+      const checked = (files ?? []) as NonNullable<ServerEntry['installed']>['files'];
+      const isAccepted = accepted === digest && checked.length > 0;
+      const installed = { source: String(source), digest: String(digest), accepted: isAccepted, files: checked };
       if (entry !== undefined) entries.push({ ...entry, installed });
     }
     return { entries, problems: [] };

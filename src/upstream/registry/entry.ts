@@ -9,6 +9,8 @@ export interface RegistryServer {
   readonly name: string;
   readonly version: string;
   readonly entry: JsonObject;
+  /** The archive to install in place of an entry: its address and its SHA-256. */
+  readonly bundle?: { readonly url: string; readonly sha256: string };
   /** Variables that the entry refers to; a person sets them where the server is started. */
   readonly variables: readonly { readonly name: string; readonly description: string | null }[];
 }
@@ -17,6 +19,8 @@ export interface RegistryOptions {
   /** Values that a person gave, by the name of the variable. */
   readonly values: Readonly<Record<string, string>>;
   readonly hasProgram: (name: string) => boolean;
+  /** Whether the entry may name an address of this machine: it comes from a file or a registry here. */
+  readonly local?: boolean;
 }
 
 type Build = (item: JsonObject, fill: Fill) => JsonObject | string;
@@ -38,6 +42,13 @@ export function toServerEntry(server: JsonObject, options: RegistryOptions): Reg
   ];
   for (const [items, build] of attempts)
     for (const item of items) {
+      const bundle = item.registryType === 'mcpb' ? readBundlePackage(item, options.local) : undefined;
+      if (typeof bundle === 'object')
+        return { name: name.split('/').at(-1)!, version, entry: {}, bundle, variables: [] };
+      if (bundle !== undefined) {
+        reasons.push(bundle);
+        continue;
+      }
       const fill = createFill(options.values);
       const entry = build(item, fill);
       if (typeof entry === 'string') reasons.push(entry);
@@ -63,6 +74,17 @@ function isExact(version: string): boolean {
 
 // Names of packages are arguments, so that none may be an option.
 const IDENTIFIER = /^@?[A-Za-z0-9][\w./:@-]*$/;
+
+// Returns why it cannot be used as text.
+function readBundlePackage({ identifier, fileSha256 }: JsonObject, local = false): RegistryServer['bundle'] | string {
+  const place = local ? /^https:|^http:\/\/127\.0\.0\.1:/ : /^https:/;
+  const isPlace =
+    typeof identifier === 'string' && place.test(identifier) && /^[^?#]*\.(?:mcpb|dxt)$/i.test(identifier);
+  if (!isPlace) return 'the mcpb package has no https:// address of an .mcpb file';
+  if (typeof fileSha256 !== 'string' || !/^[0-9a-f]{64}$/i.test(fileSha256))
+    return 'the mcpb package has no fileSha256';
+  return { url: identifier, sha256: fileSha256.toLowerCase() };
+}
 
 function fromPackage(item: JsonObject, fill: Fill, { hasProgram }: RegistryOptions): JsonObject | string {
   const { registryType: type, identifier, version, transport } = item;
@@ -91,6 +113,7 @@ function fromPackage(item: JsonObject, fill: Fill, { hasProgram }: RegistryOptio
   if (type !== 'npm' && type !== 'pypi')
     return `packages of the type "${quoteOutside(String(type), 30)}" are not supported`;
   if (pinned === undefined) return `the ${type} package has no fixed version`;
+  if (item.fileSha256 !== undefined) return `the ${type} package names a hash, which its runner cannot check`;
   return type === 'npm'
     ? withEnv('npx', ['-y', ...runtime, `${identifier}@${pinned}`])
     : withEnv('uvx', [...runtime, `${identifier}==${pinned}`]);

@@ -105,7 +105,7 @@ spec('UPS-90 UPS-91', 'refuses entries without a fixed version, and identifiers 
     [server({ packages: [npm({ identifier: '--eval=x' })] }), /no valid identifier/],
     [server({ packages: [npm({ identifier: 'a b' })] }), /no valid identifier/],
     [server({ packages: [npm({ transport: { type: 'sse' } })] }), /transport "sse"/],
-    [server({ packages: [npm({ registryType: 'mcpb' })] }), /"mcpb" are not supported/],
+    [server({ packages: [npm({ registryType: 'nuget' })] }), /"nuget" are not supported/],
     [server({ remotes: [{ type: 'sse', url: 'https://x.example' }] }), /transport "sse"/],
     [server({ remotes: [{ type: 'streamable-http', url: 'http://169.254.169.254/' }] }), /no https/],
     [server({}), /no packages and no remotes/],

@@ -5,17 +5,22 @@ import { assertPerson } from '../../../core/caller.js';
 import { ToolError } from '../../../core/error.js';
 import { count, nearest, quoteOutside, spellOut } from '../../../core/text.js';
 import type { NodeToolbox } from '../../../node.js';
+import { isChanged } from '../../../upstream/entries/installed-files.js';
 import { confirmDestructive, DRY_RUN, printDiff, YES } from '../../consent.js';
 import { printJson } from '../../print.js';
 import { widthOf } from '../../terminal.js';
-import { usageError, type VerbCall } from '../../verb.js';
+import { option, usageError, type VerbCall } from '../../verb.js';
 import { acceptInstalled } from './accept-server.js';
 import { findState, type McpAction, type ServerState, someOf } from './server.js';
 
 export const accept: McpAction = {
-  usage: 'accept NAME [TOOL …] [--dry-run | --yes]',
+  usage: 'accept NAME [TOOL …] [--set KEY=VALUE …] [--dry-run | --yes]',
   example: 'wield mcp accept github',
-  flags: { 'dry-run': DRY_RUN, yes: YES },
+  flags: {
+    set: option('KEY=VALUE', 'A value that an installed server needs', { repeats: true }),
+    'dry-run': DRY_RUN,
+    yes: YES,
+  },
   positionals: Number.POSITIVE_INFINITY,
   async run(call, [name, ...named]) {
     if (name === undefined)
@@ -24,7 +29,10 @@ export const accept: McpAction = {
     const dry = call.flags.has('dry-run');
     if (!dry) assertPerson(toolbox.machine.insideCall, 'accepting a changed tool');
     const state = findState(toolbox, name);
-    if (state.server.installed?.accepted === false) return acceptInstalled(call, state.server, dry);
+    const { installed } = state.server;
+    const isOther = installed !== undefined && (!installed.accepted || installed.files.some(isChanged));
+    if (isOther || (installed !== undefined && call.repeated('set').length > 0))
+      return acceptInstalled(call, state.server, dry);
     const changed = choose(toolbox, state, named);
     if (!call.json) show(call, changed);
     const question = changed.length === 1 ? 'Approve this change?' : 'Approve these changes?';

@@ -41,7 +41,8 @@ export const add: McpAction = {
     const isDry = call.flags.has('dry-run');
     if (!isDry) assertPerson(toolbox.machine.insideCall, 'adding a server');
     const scope = readScope(call) ?? 'user';
-    const { name, entry, command, variables = [] } = await readWanted(call, positionals, toolbox);
+    const { name, entry, command, bundle, variables = [] } = await readWanted(call, positionals, toolbox);
+    if (bundle !== undefined) return (await import('./add-bundle.js')).addBundle(call, bundle);
     if (isOwnServer(command[0] ?? '', command.slice(1))) throw ownServer();
     const environment = findClientEnvironment(toolbox);
     const edit = editServer(scope, environment, name, entry);
@@ -89,6 +90,7 @@ interface Wanted {
   readonly name: string;
   readonly entry: JsonObject;
   readonly command: readonly string[];
+  readonly bundle?: RegistryServer['bundle'];
   /** Variables that a person has to set. */
   readonly variables?: RegistryServer['variables'];
 }
@@ -106,15 +108,16 @@ async function readWanted(
   const registry = String(call.flags.get('registry') ?? REGISTRY);
   const found = await readRegistryEntry(first, { cwd: call.cwd, registry, signal: call.signal });
   const path = searchPath(toolbox.machine.world);
-  const { name, entry, variables } = toServerEntry(found, {
+  const { name, entry, bundle, variables } = toServerEntry(found, {
     values: {
       ...readPairs('env', call.repeated('env'), PAIR),
       ...readPairs('header', call.repeated('header'), HEADER),
     },
+    local: !first.startsWith('registry:') || registry.startsWith('http://'),
     hasProgram: (program) => findProgram(program, path) !== undefined,
   });
   const words = typeof entry.command === 'string' ? [entry.command, ...(entry.args as readonly string[])] : [];
-  return { name: checkServerName(String(call.flags.get('name') ?? name)), entry, command: words, variables };
+  return { name: checkServerName(String(call.flags.get('name') ?? name)), entry, command: words, bundle, variables };
 }
 
 // UPS-1: it would start itself again and again, so it is not listed.

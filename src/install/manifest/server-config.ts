@@ -1,0 +1,142 @@
+// What a person configures of an installed server (`user_config`), and how its entry is filled with that.
+
+import { isAbsolute, join, resolve } from 'node:path';
+import { ToolError } from '../../core/error.js';
+import { isRecord, type Json, type JsonObject } from '../../core/json.js';
+import { isSensitiveName } from '../../core/sensitive-name.js';
+import { quoteOutside } from '../../core/text.js';
+
+export interface ConfigOption {
+  readonly type: 'string' | 'number' | 'boolean' | 'directory' | 'file';
+  readonly title: string;
+  readonly description: string;
+  readonly required: boolean;
+  readonly multiple: boolean;
+  /** Its value is kept in a private file, and the entry refers to it. */
+  readonly sensitive: boolean;
+  readonly default: readonly string[] | null;
+  readonly min: number | null;
+  readonly max: number | null;
+}
+
+export interface ServerTemplate {
+  /** An entry in which `${user_config.KEY}` is a value of the person. */
+  readonly entry: JsonObject;
+  /** Entries of systems that differ. */
+  readonly overrides: Readonly<Record<string, JsonObject>>;
+  readonly options: Readonly<Record<string, ConfigOption>>;
+}
+
+/** Values as they are written into an entry: text in which `${` begins a reference. */
+export type ConfigValues = Readonly<Record<string, readonly string[]>>;
+
+const TYPES = ['string', 'number', 'boolean', 'directory', 'file'] as const;
+const KEY = /^[A-Za-z_][\w.-]{0,63}$/;
+const PLACEHOLDER = /\$\{user_config\.([A-Za-z_][\w.-]*)\}/g;
+
+/** Throws `invalid_definition` for a table that is not one of options. */
+export function readOptions(table: Json | undefined): Record<string, ConfigOption> {
+  const pairs = Object.entries(isRecord(table) ? (table as JsonObject) : {}).map(([key, value]) => {
+    const type = isRecord(value) ? TYPES.find((one) => one === value.type) : undefined;
+    if (!KEY.test(key) || type === undefined)
+      throw new ToolError('invalid_definition', `the option "${quoteOutside(key, 60)}" of user_config is not valid`, {
+        hint: 'report it to the author',
+      });
+    return [key, toOption(key, type, value as JsonObject)] as const;
+  });
+  return Object.fromEntries(pairs);
+}
+
+function toOption(key: string, type: ConfigOption['type'], value: JsonObject): ConfigOption {
+  const { title, description, required, multiple, sensitive, default: fallback, min, max } = value;
+  const texts = [fallback ?? []].flat().map((one) => toFallback(String(one)));
+  return {
+    type,
+    title: typeof title === 'string' ? title : key,
+    description: typeof description === 'string' ? description : '',
+    required: required === true,
+    multiple: multiple === true,
+    sensitive: sensitive === true || (type === 'string' && isSensitiveName(key)),
+    default: texts.length === 0 || (texts.length === 1 && texts[0] === '') ? null : texts,
+    min: typeof min === 'number' ? min : null,
+    max: typeof max === 'number' ? max : null,
+  };
+}
+
+// A default may name the usual directories.
+function toFallback(text: string): string {
+  const [, name, rest = ''] = /^\$\{(HOME|DESKTOP|DOCUMENTS|DOWNLOADS)\}(.*)$/s.exec(text) ?? [];
+  if (name === undefined) return literal(text);
+  const directory = name === 'HOME' ? '' : `/${name[0]}${name.slice(1).toLowerCase()}`;
+  return `\${userHome}${directory}${literal(rest)}`;
+}
+
+/** Text in which nothing is a reference. */
+function literal(text: string): string {
+  return text.replaceAll('${', () => '$${');
+}
+
+/** Returns the keys of required options without a value. */
+export function missingOf({ options }: ServerTemplate, values: ConfigValues): string[] {
+  return Object.keys(options).filter((key) => options[key]!.required && givenOr(options[key]!, values[key]) === null);
+}
+
+function givenOr(option: ConfigOption, given: readonly string[] | undefined): readonly string[] | null {
+  return given ?? option.default;
+}
+
+/** Fills in an entry. An argument or variable whose value is optional and absent is left out. */
+export function fillEntry(template: ServerTemplate, values: ConfigValues, platform: string): JsonObject {
+  const { options, overrides } = template;
+  const entry = Object.hasOwn(overrides, platform) ? overrides[platform]! : template.entry;
+  const find = (key: string): readonly string[] | null => {
+    const option = Object.hasOwn(options, key) ? options[key]! : undefined;
+    return option === undefined ? null : givenOr(option, values[key]);
+  };
+  // Undefined if a value is absent.
+  const fill = (text: string): string | undefined => {
+    let isAbsent = false;
+    const filled = text.replace(PLACEHOLDER, (_, key: string) => {
+      const found = find(key);
+      isAbsent ||= found === null;
+      return found?.join(',') ?? '';
+    });
+    return isAbsent ? undefined : filled;
+  };
+  const args = (entry.args as readonly string[]).flatMap((arg) => {
+    const [, key] = /^\$\{user_config\.([A-Za-z_][\w.-]*)\}$/.exec(arg) ?? [];
+    return key === undefined ? (fill(arg) ?? []) : (find(key) ?? []);
+  });
+  const env = Object.entries(entry.env as Record<string, string>).flatMap(([name, text]) => {
+    const filled = fill(text);
+    return filled === undefined ? [] : [[name, filled] as const];
+  });
+  return { ...entry, command: fill(entry.command as string) ?? '', args, env: Object.fromEntries(env) };
+}
+
+export interface ValuePlaces {
+  readonly cwd: string;
+  readonly home: string | undefined;
+}
+
+/** Checks a text that a person gave for an option, and returns how it is written into the entry. Throws `usage`. */
+export function checkValue(key: string, option: ConfigOption, text: string, { cwd, home }: ValuePlaces): string {
+  const refuse = (what: string): ToolError =>
+    new ToolError('usage', `${quoteOutside(key, 60)} must be ${what}`, { hint: quoteOutside(option.description, 200) });
+  const { type, min, max } = option;
+  if (text === '') throw refuse('set');
+  if (type === 'boolean' && !/^(?:true|false)$/.test(text)) throw refuse('true or false');
+  if (type === 'number') {
+    const value = Number(text);
+    if (text.trim() === '' || !Number.isFinite(value)) throw refuse('a number');
+    if (value < (min ?? value) || value > (max ?? value)) throw refuse(`from ${min ?? '…'} to ${max ?? '…'}`);
+  }
+  if (type !== 'directory' && type !== 'file') return literal(text);
+  const path = home !== undefined && /^~(?=\/|$)/.test(text) ? join(home, text.slice(1)) : text;
+  return literal(isAbsolute(path) ? path : resolve(cwd, path));
+}
+
+/** Whether a person's text is a reference and not the value itself: `${TOKEN}`, `file:~/token`. */
+export function isReference(text: string): boolean {
+  return /^\$\{[A-Za-z_][A-Za-z0-9_]*\}$|^file:(?:\/(?!\/)|~\/).+$|^\$\{file:[^}]+\}$/s.test(text);
+}

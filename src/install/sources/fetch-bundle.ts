@@ -1,0 +1,74 @@
+// Fetches a bundle (`.mcpb`), an archive with an MCP server, and unpacks it. Its hash is its commit.
+
+import { existsSync, rmSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { ToolError } from '../../core/error.js';
+import { formatBytes, quoteOutside } from '../../core/text.js';
+import { digestBytes } from '../../files/digest.js';
+import { makeDirectory } from '../../files/make-directory.js';
+import { readHead } from '../../files/read.js';
+import { writeTreeFile } from '../../files/tree.js';
+import { writeFileAtomic } from '../../files/write.js';
+import { readZip } from '../../files/zip.js';
+import { createGuardedFetch } from '../../net/fetch.js';
+import type { InstallEnvironment } from '../environment.js';
+import { assertPlatform, readBundle } from '../manifest/bundle.js';
+import type { Pin } from '../manifest/source-manifest.js';
+import type { SourceRecord } from '../state.js';
+import { clonePaths } from './clones.js';
+import type { FetchedCommit } from './fetch-commit.js';
+import { isWebLocation } from './location.js';
+
+const MAX_BYTES = 256 * 1024 * 1024;
+const TIMEOUT_MS = 10 * 60_000;
+
+/** Throws `integrity` if the bundle is not the pinned one; then nothing of it is unpacked (INS-67). */
+export async function fetchBundle(
+  { id, location, directory }: SourceRecord,
+  pin: Pin | null,
+  environment: InstallEnvironment,
+): Promise<FetchedCommit> {
+  environment.report({ kind: 'progress', text: `reading ${id}` });
+  const bytes = isWebLocation(location) ? await download(location, environment.signal) : readFile(location);
+  const commit = digestBytes(bytes);
+  if (pin !== null && pin.name !== commit)
+    throw new ToolError('integrity', `${quoteOutside(location, 200)} has the SHA-256 ${commit}, not ${pin.name}`, {
+      hint: 'do not use this bundle until you know why; --pin takes the SHA-256 of the file',
+    });
+  const { tree } = clonePaths(environment.paths, directory!, commit);
+  if (!existsSync(`${tree}.files`)) unpackAll(bytes, location, tree);
+  assertPlatform(readBundle(tree), environment.world.platform);
+  return { commit, ref: null, pin };
+}
+
+// Writes `<tree>.files` last: a tree without it is incomplete.
+function unpackAll(bytes: Buffer, location: string, tree: string): void {
+  const entries = readZip(bytes, location);
+  rmSync(tree, { recursive: true, force: true });
+  makeDirectory(tree);
+  for (const { path, executable, read } of entries) {
+    const file = join(tree, path);
+    makeDirectory(dirname(file));
+    writeTreeFile(file, read(), executable);
+  }
+  writeFileAtomic(`${tree}.files`, entries.map(({ path }) => path).join('\0'), { durable: false });
+}
+
+function readFile(path: string): Buffer {
+  const reading = readHead(path, MAX_BYTES);
+  if (!('fault' in reading) && reading.complete) return reading.bytes;
+  const reason = 'fault' in reading ? reading.message : `it is larger than ${formatBytes(MAX_BYTES)}`;
+  throw new ToolError('unavailable', `${quoteOutside(path, 200)} cannot be read: ${reason}`, {
+    hint: 'check the path',
+  });
+}
+
+// Releases are often redirected to another origin.
+async function download(url: string, signal: AbortSignal): Promise<Buffer> {
+  const options = { url, anyOrigin: true, maxBytes: MAX_BYTES, timeoutMs: TIMEOUT_MS };
+  const response = await createGuardedFetch(options)(url, { signal });
+  if (response.ok) return Buffer.from(await response.arrayBuffer());
+  throw new ToolError('unavailable', `${quoteOutside(url, 200)} was answered with ${response.status}`, {
+    hint: 'check the address',
+  });
+}
