@@ -26,7 +26,7 @@ const BOUNDS = { maxDepth: 64, maxBytes: MAX_LINE_BYTES };
 const MAX_QUEUED_BYTES = 4 * 1024 * 1024;
 const READY_POLL_MS = 20;
 // After the end of input: how long pending requests may still be answered, and how long writing may take.
-const LAST_RESPONSES_MS = 100;
+const LAST_RESPONSES_MS = 1000;
 const LAST_WRITES_MS = 500;
 
 export class LineTransport {

@@ -46,7 +46,7 @@ const TOOLS = {
           params: { progressToken, progress, total: 3, message: `step ${progress}` },
         });
         // Clients of the SDK ignore progress that arrives with the response.
-        await new Promise((resolve) => setTimeout(resolve, 50));
+        await new Promise((resolve) => setTimeout(resolve, 250));
       }
       return text('done');
     },

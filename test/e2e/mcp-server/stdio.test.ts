@@ -209,4 +209,15 @@ describe('large messages', () => {
     await server.receive(({ id }) => id === 'last');
     expect(await server.exited).toBe(0);
   });
+
+  spec('SRV-8', 'answers a call that takes a moment after the end of input', async () => {
+    const workspace = createTools();
+    workspace.script('soon', '#!/bin/sh\n# @description Say it soon.\nsleep 0.3\necho said\n');
+    const server = serveStdio(workspace);
+    await server.initialize();
+    const call = { jsonrpc: '2.0', id: 'last', method: 'tools/call', params: { name: 'soon', arguments: {} } };
+    server.child.stdin.end(`${JSON.stringify(call)}\n`);
+    expect((await server.receive(({ id }) => id === 'last')).result.content[0].text).toBe('said\n');
+    expect(await server.exited).toBe(0);
+  });
 });
