@@ -5,7 +5,7 @@ import { createRecorder } from './audit/recorder.js';
 import { createBuiltins } from './builtin/create.js';
 import { checkOffer, createInstructions, isOffered, mayName, offeredTo } from './builtin/offer.js';
 import { showInMode } from './builtin/search-mode.js';
-import { createStores } from './builtin/stores.js';
+import { createStores, findProjectState } from './builtin/stores.js';
 import { createTaskTools } from './builtin/task.js';
 import { type Catalog, createCatalog } from './catalog/catalog.js';
 import { createIndexFile } from './catalog/index-file.js';
@@ -15,6 +15,7 @@ import { createWatch, watchedDirectories } from './catalog/watch.js';
 import type { SuspendedPrograms } from './code/host/suspended.js';
 import { type Configuration, createConfiguration } from './config/index.js';
 import { createNarrowing } from './config/profile.js';
+import type { Approvals } from './core/approval.js';
 import type { CascadeResolver } from './core/cascade.js';
 import type { EndEvent, Recorder } from './core/event.js';
 import type { Format } from './core/format.js';
@@ -45,19 +46,21 @@ import { createScriptFormat } from './formats/script/index.js';
 import { createFlatSkillFormat, createSkillFormat } from './formats/skill/index.js';
 import { createToolsJsonFormat } from './formats/tools-json/index.js';
 import { createPackageFormat, findAlteration } from './install/format.js';
-import type { ApprovalStore } from './policy/approvals.js';
-import { createConsents, createPinStore, type PinStore } from './policy/pins.js';
+import type { ApprovalAdmin, ApprovalStore } from './policy/approvals.js';
+import { createConsents, type PinStore } from './policy/pins.js';
 import { createTrustStore, type TrustStore } from './policy/trust.js';
 import { findEntry } from './process/entry.js';
 import { isGranted } from './process/environment.js';
 import { assembleToolbox } from './runtime/create.js';
 import { createExecutors } from './runtime/execute.js';
-import { createLimiter, type Load } from './runtime/limiter.js';
+import type { Load } from './runtime/limiter.js';
 import { listTools } from './runtime/list.js';
 import { createObservers } from './runtime/observers.js';
 import type { CallParts } from './runtime/parts.js';
 import { createSearch } from './runtime/search.js';
 import { createJsonSchema } from './schema/json.js';
+import { createFileState, type SharedState } from './state/files.js';
+import type { State } from './state/state.js';
 import { toRegistry } from './toolbox.js';
 import { createServerList } from './upstream/entries/servers.js';
 import { createUpstreams, type ServerAdmin, toServerAdmin, type Upstreams } from './upstream/index.js';
@@ -100,6 +103,8 @@ export interface NodeToolboxOptions {
   readonly env?: Readonly<Record<string, string | undefined>>;
   /** Wall clock in milliseconds, `Date.now` by default. */
   readonly now?: () => number;
+  /** Shares the state of this toolbox with other machines. */
+  readonly shared?: SharedState | undefined;
   /** Called with the end of every call, which it must not change; cheaper than an observer. */
   readonly meter?: (event: EndEvent) => void;
   /** Receives debug messages. */
@@ -125,7 +130,10 @@ export interface ToolboxState {
   load(): Load;
   snapshot(): Snapshot;
   configuration(): Configuration;
+  /** The approvals of this machine. */
   approvals(): Promise<ApprovalStore>;
+  /** Those that calls use: of this machine, or of the fleet. */
+  sharedApprovals(): Promise<Approvals & ApprovalAdmin>;
   /** Programs that wait for approvals (COD-10). */
   programs(): Promise<SuspendedPrograms>;
   /** The index that a library ships in its directory of skills (RES-22). */
@@ -178,9 +186,9 @@ export function createNodeToolbox(options: NodeToolboxOptions = {}): NodeToolbox
   const suspended = loadOnce(async () => {
     const [{ createSuspendedPrograms }, approvals] = await Promise.all([
       import('./code/host/suspended.js'),
-      parts.consents.approvals(),
+      files.approvals(),
     ]);
-    return createSuspendedPrograms(join(machine.wieldHome, 'programs'), approvals!.key, world.now);
+    return createSuspendedPrograms(join(machine.wieldHome, 'programs'), approvals.key, world.now);
   });
   const tools = createCatalogs({ options, machine, files, workspace, formats, upstream: upstreams.format, suspended });
   const parts = createParts({ options, machine, files, workspace, tools, modules, upstreams, secrets });
@@ -222,6 +230,14 @@ function openFiles(options: NodeToolboxOptions, { world, wieldHome, helper }: To
   const trust = createTrustStore(wieldHome, now);
   const isTrusted = (directory: string): boolean => options.trust === true || trust.isTrusted(directory);
   const boundaryOf = createBoundaries(home, isTrusted);
+  const { shared } = options;
+  const local = createFileState({
+    wieldHome,
+    results: () => join(findProjectState(wieldHome, workdir), 'results'),
+    world,
+    onListing: shared?.onListing,
+  });
+  const state: State = shared?.share(local) ?? local;
   return {
     workdir,
     offered: options.offer ?? [],
@@ -233,10 +249,19 @@ function openFiles(options: NodeToolboxOptions, { world, wieldHome, helper }: To
     trust,
     isTrusted,
     boundaryOf,
-    pins: createPinStore(wieldHome, now),
+    state,
+    approvals: local.approvals,
+    pins: state.pins,
+    listingFiles: state.listings,
     servers: createServerList({ workdir, wieldHome, world, boundary: boundaryOf(workdir) }),
-    stores: createStores({ wieldHome, workdir, world }),
-    recorder: createRecorder({ wieldHome, pid: process.pid, world, warn: options.warn ?? (() => {}) }),
+    stores: createStores({ wieldHome, workdir, results: state.results, world }),
+    recorder: createRecorder({
+      wieldHome,
+      pid: process.pid,
+      world,
+      warn: options.warn ?? (() => {}),
+      log: state.audit,
+    }),
     packages: {
       store: join(wieldHome, 'store', 'tool'),
       record: join(wieldHome, 'installed.json'),
@@ -344,9 +369,9 @@ function createCredentials({ world, wieldHome }: ToolboxMachine): HttpRunOptions
 
 function createParts(parts: PartsOptions): CallParts {
   const { options, machine, files, workspace, tools, modules, upstreams, secrets } = parts;
-  const { world, wieldHome } = machine;
+  const { world } = machine;
   const { catalog, references, cascade } = tools;
-  const { beforeRun, recorder, stores, pins, packages } = files;
+  const { beforeRun, recorder, state, stores, pins, packages } = files;
   return {
     workspace,
     catalog,
@@ -362,14 +387,14 @@ function createParts(parts: PartsOptions): CallParts {
     ]),
     cascade,
     consents: createConsents({
-      wieldHome,
+      approvals: state.approvals,
       pins,
       findAlteration: (tool) => findAlteration(tool, packages),
       acceptRemote: (tool, snapshot) => upstreams.approve([tool], snapshot),
       warn: options.warn ?? (() => {}),
       world,
     }),
-    limiter: createLimiter(),
+    limiter: state.limiter,
     observers: createObservers({ recorder: withMeter(recorder, options.meter), debug: world.debug }),
     middleware: createMiddleware(options.middleware ?? []),
     stores,
@@ -428,7 +453,7 @@ function toState(from: StateParts): Omit<ToolboxState, 'programs'> {
     load: parts.limiter.load,
     snapshot,
     configuration: () => files.configuration(snapshot().workdir),
-    approvals: async () => (await parts.consents.approvals()) as ApprovalStore,
+    sharedApprovals: files.state.approvals,
     audit: {
       directory: recorder.directory,
       findFault: () => recorder.findFault(snapshot().settings.audit),

@@ -34,12 +34,14 @@ export interface RecorderOptions {
   readonly world: World;
   /** Called once for failures that stop no call. */
   readonly warn: (message: string) => void;
+  /** Receives the lines; by default the files of `directory`. */
+  readonly log?: AuditLog;
 }
 
 export function createRecorder(options: RecorderOptions): AuditRecorder {
   const { pid, world, warn } = options;
   const directory = join(options.wieldHome, 'audit');
-  const log = createAuditLog(directory);
+  const { log = createAuditLog(directory) } = options;
   let warned = false;
 
   const findFault = (settings: Settings['audit']): string | undefined => {
@@ -108,7 +110,7 @@ const MAX_READS = 5;
 const MAX_OPENED = 100;
 const { O_APPEND, O_CREAT, O_NOFOLLOW, O_NONBLOCK, O_RDWR, O_WRONLY } = constants;
 
-function createAuditLog(directory: string): AuditLog {
+export function createAuditLog(directory: string): AuditLog {
   const reserved = join(directory, 'reserve');
   let file: OpenFile | undefined;
   // The size of the file after our last line: it then ends with that line, unless another process wrote.

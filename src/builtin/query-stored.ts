@@ -31,7 +31,7 @@ export function createQueryResult(options: QueryOptions) {
     const { id, query, search, lines } = asked;
     const given = WAYS.filter((way) => asked[way] !== undefined);
     if (given.length !== 1) throw oneOf(given);
-    const source = openResult(id, context);
+    const source = await openResult(id, context);
     try {
       if (query !== undefined) {
         evaluate ??= loadQuery();

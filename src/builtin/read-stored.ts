@@ -32,8 +32,8 @@ export function createReadResult() {
     return found;
   };
 
-  return (asked: Asked, context: ToolContext, internals?: CallInternals): Output => {
-    const source = openResult(asked.id, context);
+  return async (asked: Asked, context: ToolContext, internals?: CallInternals): Promise<Output> => {
+    const source = await openResult(asked.id, context);
     // A page has the size that is shown inline, so that it does not become a stored result itself.
     const { inline } = internals!.snapshot.settings.results;
     try {
@@ -153,8 +153,8 @@ function describe({ handle, size }: StoredResult, facts: JsonObject): JsonObject
 }
 
 /** Opens a result of the caller's session. Throws `not_found`. */
-export function openResult(id: string, { store }: ToolContext): StoredResult {
-  const source = store?.openResult(id);
+export async function openResult(id: string, { store }: ToolContext): Promise<StoredResult> {
+  const source = await store?.openResult(id);
   if (source !== undefined) return source;
   throw new ToolError('not_found', `result not found in this session: ${quoteOutside(id, 60)}`, {
     hint: 'results expire and belong to the session that created them; call the tool again',

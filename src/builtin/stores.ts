@@ -2,8 +2,7 @@
 
 import { join } from 'node:path';
 import { createLazyDocuments } from '../context/store/lazy.js';
-import { createResultFiles } from '../context/store/results.js';
-import type { Stores } from '../core/store.js';
+import type { ResultStore, Stores } from '../core/store.js';
 import type { World } from '../core/world.js';
 import { digestParts } from '../files/digest.js';
 import { realPath } from '../files/within.js';
@@ -13,16 +12,14 @@ import { READ_RESULT } from './read-result.js';
 export interface CreateStoresOptions {
   readonly wieldHome: string;
   readonly workdir: string;
+  readonly results: ResultStore;
   readonly world: World;
 }
 
-export function createStores({ wieldHome, workdir, world }: CreateStoresOptions): Stores {
+export function createStores({ wieldHome, workdir, results, world }: CreateStoresOptions): Stores {
   return {
     session: `toolbox ${world.now()} ${Math.random()}`,
-    results: createResultFiles({
-      directory: () => join(findProjectState(wieldHome, workdir), 'results'),
-      now: world.now,
-    }),
+    results,
     documents: createLazyDocuments(async () => {
       const { createDocumentFiles } = await import('../context/store/documents.js');
       return createDocumentFiles({
@@ -40,6 +37,6 @@ export function createStores({ wieldHome, workdir, world }: CreateStoresOptions)
 }
 
 // Outside the workspace, which could contain a hostile store; by real path, so that a link to it gets the same one.
-function findProjectState(wieldHome: string, workdir: string): string {
+export function findProjectState(wieldHome: string, workdir: string): string {
   return join(wieldHome, 'projects', digestParts(['project', realPath(workdir) ?? workdir]).slice(0, 32));
 }

@@ -22,7 +22,7 @@ export async function describeMetrics(calls: CallMetrics, { state }: NodeToolbox
 // NaN if the approvals cannot be read: the other numbers are still shown.
 async function countWaiting(state: NodeToolbox['state']): Promise<number> {
   try {
-    const approvals = await state.approvals();
+    const approvals = await state.sharedApprovals();
     return (await approvals.list()).filter((approval) => approval.state === 'pending').length;
   } catch {
     return Number.NaN;

@@ -95,17 +95,20 @@ export interface ApprovalRecord {
   readonly created: number;
 }
 
-/** Stored approvals. Consent is durable before a method returns. */
+/** A value, or a promise of it if it comes from another machine. */
+export type Awaitable<T> = T | Promise<T>;
+
+/** Stored approvals. Consent is durable before a method returns, or before its promise resolves. */
 export interface Approvals {
   /** The key of the digests in records; created on first use. */
   key(): string;
   /** Consumes the approval of exactly this call, or finds a standing one. */
-  take(record: ApprovalRecord): Consent | undefined;
+  take(record: ApprovalRecord): Awaitable<Consent | undefined>;
   /** Stores a pending call. Throws if it was denied before or cannot be stored. */
-  ask(record: ApprovalRecord): void;
+  ask(record: ApprovalRecord): Awaitable<void>;
   /** Approves all calls of this tool as it is now, by the same caller in the same directory. */
-  always(record: ApprovalRecord): void;
+  always(record: ApprovalRecord): Awaitable<void>;
   /** Stores an approved call, to show later what changed. */
-  remember(record: ApprovalRecord): void;
-  changes(record: ApprovalRecord): ApprovalChanges | undefined;
+  remember(record: ApprovalRecord): Awaitable<void>;
+  changes(record: ApprovalRecord): Awaitable<ApprovalChanges | undefined>;
 }

@@ -1,5 +1,6 @@
 // Interfaces of the stores: large results by handle, and documents under logical paths.
 
+import type { Awaitable } from './approval.js';
 import { ToolError } from './error.js';
 import type { Snapshot } from './snapshot.js';
 
@@ -30,7 +31,9 @@ export interface ResultStore {
   /** Starts a result, stored while it is written. */
   create(session: string, limits: ResultLimits): ResultWriter;
   /** Opens a finished result of that session; otherwise undefined. */
-  open(id: string, session: string): StoredResult | undefined;
+  open(id: string, session: string): Awaitable<StoredResult | undefined>;
+  /** Waits until finished results can be opened on other machines, if they are shared. Rejects if they cannot. */
+  share?(): Promise<void>;
   /** Removes expired and excess results; returns what was or would be removed. */
   clean(
     limits: ResultLimits,
@@ -80,7 +83,7 @@ export interface Stores {
 export interface ContextStore {
   readonly documents: DocumentStore;
   /** Undefined if the session has no result with this id. */
-  openResult(id: string): StoredResult | undefined;
+  openResult(id: string): Awaitable<StoredResult | undefined>;
 }
 
 /** Documents under logical paths, with versions and full-text search. */

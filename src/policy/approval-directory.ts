@@ -1,8 +1,17 @@
 // The directory of approvals: finds approvals that are in force, and files that can be removed.
 
+import { rmSync } from 'node:fs';
 import { join } from 'node:path';
-import { findAbandoned } from '../files/write.js';
-import { type Approval, type ApprovalState, approvalName, listEntries, readApproval } from './approval-file.js';
+import type { ApprovalRecord } from '../core/approval.js';
+import { findAbandoned, moveDurably } from '../files/write.js';
+import {
+  type Approval,
+  type ApprovalState,
+  approvalName,
+  listEntries,
+  readApproval,
+  writeApproval,
+} from './approval-file.js';
 
 export interface ApprovalDirectoryOptions {
   readonly directory: string;
@@ -14,7 +23,20 @@ export interface StaleFile {
   readonly reason: 'expired' | 'unreadable';
 }
 
-export type ApprovalDirectory = ReturnType<typeof createApprovalDirectory>;
+/** Where approvals are stored: a directory, or a copy of what is stored elsewhere. */
+export interface ApprovalPlace {
+  /** Returns the approvals in the given states that have not expired. */
+  find(states: readonly ApprovalState[], id?: string): Approval[];
+  /** Stores a record; returns false if it is too long. */
+  write(id: string, state: ApprovalState, record: ApprovalRecord): boolean;
+  /** Changes id and state at once, after adding a note if there is one; returns false if another process was faster. */
+  move(from: Approval, id: string, state: ApprovalState, note?: string): boolean;
+  /** Removes an approval, if it exists. */
+  remove(id: string, state: ApprovalState): void;
+  drop(path: string): void;
+  /** Returns the files that have no effect any more. */
+  stale(): StaleFile[];
+}
 
 const HOUR = 3_600_000;
 /** How long an approval is in force, in milliseconds. */
@@ -28,22 +50,30 @@ export const LIFETIMES: Readonly<Record<ApprovalState, number>> = {
 // If the clock was set back, the age of an approval is unknown, and it counts as expired.
 const CLOCK_TOLERANCE = 60_000;
 
-export function createApprovalDirectory({ directory, now }: ApprovalDirectoryOptions) {
-  const isFresh = ({ since, state }: Approval): boolean => {
-    const age = now() - since;
-    return age <= LIFETIMES[state] && (age >= -CLOCK_TOLERANCE || state === 'standing');
-  };
+/** Whether an approval has not expired. */
+export function isInForce({ since, state }: Approval, now: number): boolean {
+  const age = now - since;
+  return age <= LIFETIMES[state] && (age >= -CLOCK_TOLERANCE || state === 'standing');
+}
+
+export function createApprovalDirectory({ directory, now }: ApprovalDirectoryOptions): ApprovalPlace {
+  const pathOf = (id: string, state: ApprovalState): string => join(directory, approvalName(id, state, now()));
+  const isFresh = (approval: Approval): boolean => isInForce(approval, now());
   return {
-    pathOf: (id: string, state: ApprovalState): string => join(directory, approvalName(id, state, now())),
-    /** Returns the approvals in the given states that have not expired. */
-    find: (states: readonly ApprovalState[], id?: string): Approval[] =>
+    find: (states, id) =>
       listEntries(directory)
         .filter((entry) => states.includes(entry.state) && (id === undefined || entry.id === id))
         .map(readApproval)
         .filter((approval) => approval !== undefined)
         .filter(isFresh),
-    /** Returns the files that have no effect any more. */
-    stale: (): StaleFile[] => [
+    write: (id, state, record) => writeApproval(pathOf(id, state), record),
+    move(from, id, state, note) {
+      if (note) writeApproval(from.path, from.record, note);
+      return moveDurably(from.path, pathOf(id, state));
+    },
+    remove: (id, state) => rmSync(pathOf(id, state), { force: true }),
+    drop: (path) => rmSync(path, { force: true }),
+    stale: () => [
       ...listEntries(directory).flatMap((entry): StaleFile[] => {
         const approval = readApproval(entry);
         if (approval !== undefined && isFresh(approval)) return [];

@@ -43,24 +43,29 @@ export function approvalName(id: string, state: ApprovalState, now: number): str
 /** Lists the approvals of a directory by their file names. */
 export function listEntries(directory: string): ApprovalEntry[] {
   if (!checkStateDirectory(directory)) return [];
-  return readdirSync(directory).flatMap((name) => {
-    const match = NAME.exec(name);
-    if (match === null) return [];
-    const [, id, state, time] = match;
-    return [
-      {
-        id: id!,
-        state: state as ApprovalState,
-        path: join(directory, name),
-        time: time === undefined ? undefined : Number(time),
-      },
-    ];
-  });
+  return readdirSync(directory).flatMap((name) => parseName(name, join(directory, name)));
+}
+
+/** Returns what the name of an approval says, or nothing if it is not one. */
+export function parseName(name: string, path: string): ApprovalEntry[] {
+  const match = NAME.exec(name);
+  if (match === null) return [];
+  const [, id, state, time] = match;
+  return [{ id: id!, state: state as ApprovalState, path, time: time === undefined ? undefined : Number(time) }];
 }
 
 /** Reads an approval; undefined if the file is missing, damaged or does not match its name. */
-export function readApproval({ id, state, path, time }: ApprovalEntry): Approval | undefined {
-  const parsed = parseRecord(path);
+export function readApproval(entry: ApprovalEntry): Approval | undefined {
+  try {
+    return parseApproval(entry, readStateFile(entry.path, MAX_RECORD_BYTES) ?? 'null');
+  } catch {
+    return undefined;
+  }
+}
+
+/** Parses the text of an approval; undefined if it is damaged or does not match its name. */
+export function parseApproval({ id, state, path, time }: ApprovalEntry, text: string): Approval | undefined {
+  const parsed = parseRecord(text);
   if (parsed === undefined) return undefined;
   const { record, note } = parsed;
   if (state === 'standing') {
@@ -71,15 +76,20 @@ export function readApproval({ id, state, path, time }: ApprovalEntry): Approval
 
 /** Writes a record; returns false if it is too long. */
 export function writeApproval(path: string, record: ApprovalRecord, note?: string): boolean {
-  const text = `${JSON.stringify({ version: 1, call: record, note }, null, 2)}\n`;
-  if (Buffer.byteLength(text) > MAX_RECORD_BYTES) return false;
-  writeFileAtomic(path, text);
-  return true;
+  const text = formatApproval(record, note);
+  if (text !== undefined) writeFileAtomic(path, text);
+  return text !== undefined;
 }
 
-function parseRecord(path: string): { readonly record: ApprovalRecord; readonly note?: string } | undefined {
+/** Returns the text of a record; undefined if it is too long. */
+export function formatApproval(record: ApprovalRecord, note?: string): string | undefined {
+  const text = `${JSON.stringify({ version: 1, call: record, note }, null, 2)}\n`;
+  return Buffer.byteLength(text) > MAX_RECORD_BYTES ? undefined : text;
+}
+
+function parseRecord(text: string): { readonly record: ApprovalRecord; readonly note?: string } | undefined {
   try {
-    const file: unknown = JSON.parse(readStateFile(path, MAX_RECORD_BYTES) ?? 'null');
+    const file: unknown = JSON.parse(text);
     if (!isRecord(file) || file.version !== 1 || !isApprovalRecord(file.call)) return undefined;
     return { record: file.call, ...(typeof file.note === 'string' ? { note: file.note } : {}) };
   } catch {

@@ -1,37 +1,52 @@
 // The store of approvals: pending calls, calls that may run once, refused calls and standing approvals (POL-7).
 
 import { rmSync } from 'node:fs';
-import type { ApprovalRecord, Approvals, Consent } from '../core/approval.js';
+import type { ApprovalChanges, ApprovalRecord, Approvals, Awaitable, Consent } from '../core/approval.js';
 import { describeForDiff } from '../core/approval-text.js';
 import { lineDiff } from '../core/diff.js';
 import { isToolError, ToolError } from '../core/error.js';
 import { quoteOutside } from '../core/text.js';
 import { loadCrypto } from '../files/digest.js';
 import { readStateFile } from '../files/read.js';
-import { moveDurably, writeFileAtomic } from '../files/write.js';
+import { writeFileAtomic } from '../files/write.js';
 import {
-  type ApprovalDirectory,
   type ApprovalDirectoryOptions,
+  type ApprovalPlace,
   createApprovalDirectory,
   LIFETIMES,
   type StaleFile,
 } from './approval-directory.js';
-import { type Approval, type ApprovalState, writeApproval } from './approval-file.js';
+import type { Approval, ApprovalState } from './approval-file.js';
 import { idOf, standingIdOf, toolIdOf } from './binding.js';
 
 export type { Approval, ApprovalState } from './approval-file.js';
 
-export interface ApprovalStore extends Approvals {
+/** Approvals as people see them. */
+export interface ApprovalAdmin {
   /** Returns all approvals in force, oldest first. */
-  list(): readonly Approval[];
+  list(): Awaitable<readonly Approval[]>;
   /** Throws `not_found`. */
-  find(id: string): Approval;
+  find(id: string): Awaitable<Approval>;
   /** Lets a call run once, or the present version of its tool always. */
-  approve(id: string, always: boolean): Approval;
+  approve(id: string, always: boolean): Awaitable<Approval>;
   /** Refuses a pending call, withdraws an approval or revokes a standing one. The caller is told the reason. */
-  deny(id: string, reason?: string): Approval;
+  deny(id: string, reason?: string): Awaitable<Approval>;
   /** Milliseconds since 1970; null: until it is revoked. */
   expiry(approval: Approval): number | null;
+  stale(): Awaitable<readonly StaleFile[]>;
+}
+
+/** Approvals on this machine: nothing has to be waited for. */
+export interface ApprovalStore extends Approvals, ApprovalAdmin {
+  take(record: ApprovalRecord): Consent | undefined;
+  ask(record: ApprovalRecord): void;
+  always(record: ApprovalRecord): void;
+  remember(record: ApprovalRecord): void;
+  changes(record: ApprovalRecord): ApprovalChanges | undefined;
+  list(): readonly Approval[];
+  find(id: string): Approval;
+  approve(id: string, always: boolean): Approval;
+  deny(id: string, reason?: string): Approval;
   stale(): readonly StaleFile[];
 }
 
@@ -42,53 +57,55 @@ const KEY = /^[0-9a-f]{64}$/;
 // Several approvals can have one id: the first of these states counts.
 const SHOWN: readonly ApprovalState[] = ['standing', 'approved', 'pending', 'denied'];
 
+/** Creates the store of a directory. */
 export function createApprovalStore(options: ApprovalDirectoryOptions): ApprovalStore {
-  const files = createApprovalDirectory(options);
-  const { pathOf } = files;
+  let key: string | undefined;
+  return createApprovals(createApprovalDirectory(options), () => {
+    key ??= withIoError('the key of approvals could not be stored, so nothing ran', () => loadKey(options.directory));
+    return key;
+  });
+}
 
+export function createApprovals(place: ApprovalPlace, key: () => string): ApprovalStore {
   const find = (id: string): Approval => {
-    const found = files.find(SHOWN, id).sort((a, b) => SHOWN.indexOf(a.state) - SHOWN.indexOf(b.state))[0];
+    const found = place.find(SHOWN, id).sort((a, b) => SHOWN.indexOf(a.state) - SHOWN.indexOf(b.state))[0];
     if (found === undefined) throw notFound(id);
     return found;
   };
   // If two processes move the same file, the second returns what the first made of it.
-  const move = (from: Approval, state: ApprovalState): Approval => {
-    moveDurably(from.path, pathOf(from.id, state));
+  const move = (from: Approval, state: ApprovalState, note?: string): Approval => {
+    place.move(from, from.id, state, note);
     return find(from.id);
   };
   const remember = (record: ApprovalRecord): void => {
-    writeApproval(pathOf(toolIdOf(record), 'last'), record);
+    place.write(toolIdOf(record), 'last', record);
     // Last: after a crash before it, the question can be answered again.
-    rmSync(pathOf(idOf(record), 'pending'), { force: true });
+    place.remove(idOf(record), 'pending');
   };
   const always = (record: ApprovalRecord): void => {
     // Valid for any input, so none is stored.
     const standing = { ...record, input: null, command: null, others: [] };
-    if (!writeApproval(pathOf(standingIdOf(record), 'standing'), standing)) throw tooLong(record.tool);
+    if (!place.write(standingIdOf(record), 'standing', standing)) throw tooLong(record.tool);
     remember(record);
   };
 
-  let key: string | undefined;
   return {
-    key: () => {
-      key ??= withIoError('the key of approvals could not be stored, so nothing ran', () => loadKey(options.directory));
-      return key;
-    },
-    take: (record) => withIoError('the approval could not be used, so nothing ran', () => take(files, record)),
+    key,
+    take: (record) => withIoError('the approval could not be used, so nothing ran', () => take(place, record)),
     ask: (record) =>
       withIoError(`${record.tool} needs approval, and the question could not be recorded`, () =>
-        recordQuestion(files, record),
+        recordQuestion(place, record),
       ),
     always: (record) =>
       withIoError('the standing approval could not be recorded, so nothing ran', () => always(record)),
     remember,
     changes(record) {
-      const [last] = files.find(['last'], toolIdOf(record));
+      const [last] = place.find(['last'], toolIdOf(record));
       if (last === undefined) return undefined;
       const lines = lineDiff(describeForDiff(last.record), describeForDiff(record));
       return lines.length === 0 ? undefined : { since: new Date(last.since).toISOString(), lines };
     },
-    list: () => files.find(SHOWN).sort((a, b) => a.since - b.since),
+    list: () => place.find(SHOWN).sort((a, b) => a.since - b.since),
     find,
     approve: (id, forAlways) =>
       withIoError('the approval could not be recorded', () => {
@@ -97,46 +114,43 @@ export function createApprovalStore(options: ApprovalDirectoryOptions): Approval
         if (!forAlways) return found.state === 'approved' ? found : move(found, 'approved');
         always(found.record);
         // After a crash before this line the call is still listed as pending; the standing approval is in force.
-        rmSync(found.path, { force: true });
+        place.drop(found.path);
         return find(standingIdOf(found.record));
       }),
     deny: (id, reason) =>
       withIoError('the refusal could not be recorded', () => {
         const found = find(id);
-        if (found.state === 'standing') rmSync(found.path);
-        else if (found.state !== 'denied') {
-          if (reason) writeApproval(found.path, found.record, reason.slice(0, MAX_NOTE));
-          return move(found, 'denied');
-        }
+        if (found.state === 'standing') place.drop(found.path);
+        else if (found.state !== 'denied') return move(found, 'denied', reason?.slice(0, MAX_NOTE));
         return found;
       }),
     expiry: ({ since, state }) => (Number.isFinite(LIFETIMES[state]) ? since + LIFETIMES[state] : null),
-    stale: files.stale,
+    stale: place.stale,
   };
 }
 
-function take(files: ApprovalDirectory, record: ApprovalRecord): Consent | undefined {
+function take(place: ApprovalPlace, record: ApprovalRecord): Consent | undefined {
   const standing = standingIdOf(record);
-  if (files.find(['standing'], standing).length > 0) return { id: standing, by: 'standing' };
+  if (place.find(['standing'], standing).length > 0) return { id: standing, by: 'standing' };
   const id = idOf(record);
-  for (const approved of files.find(['approved'], id)) {
+  for (const approved of place.find(['approved'], id)) {
     if (approved.record.binding !== record.binding) continue;
     // This rename uses the approval up before anything runs; a second process finds nothing (POL-7).
-    if (moveDurably(approved.path, files.pathOf(toolIdOf(record), 'last'))) return { id, by: 'record' };
+    if (place.move(approved, toolIdOf(record), 'last')) return { id, by: 'record' };
   }
   return undefined;
 }
 
-function recordQuestion(files: ApprovalDirectory, record: ApprovalRecord): void {
+function recordQuestion(place: ApprovalPlace, record: ApprovalRecord): void {
   const id = idOf(record);
-  const known = files.find(['pending', 'denied'], id);
+  const known = place.find(['pending', 'denied'], id);
   if (known.some((other) => other.record.binding !== record.binding)) throw sameId(record.tool);
   const denied = known.find((other) => other.state === 'denied');
   if (denied !== undefined) throw refused(record.tool, denied);
   if (known.length > 0) return;
-  for (const { path, reason } of files.stale()) if (reason === 'expired') rmSync(path, { force: true });
-  if (files.find(['pending', 'denied']).length >= MAX_WAITING) throw tooMany(record.tool);
-  if (!writeApproval(files.pathOf(id, 'pending'), record)) throw tooLong(record.tool);
+  for (const { path, reason } of place.stale()) if (reason === 'expired') place.drop(path);
+  if (place.find(['pending', 'denied']).length >= MAX_WAITING) throw tooMany(record.tool);
+  if (!place.write(id, 'pending', record)) throw tooLong(record.tool);
 }
 
 // Beside the directory, which contains approvals only.

@@ -1,6 +1,7 @@
 // Stored consent: pinned definitions of tools from packages and upstream servers (POL-21), and approvals.
 
 import { dirname, join } from 'node:path';
+import type { Approvals } from '../core/approval.js';
 import { lineDiff } from '../core/diff.js';
 import { ToolError } from '../core/error.js';
 import { isRecord } from '../core/json.js';
@@ -14,7 +15,6 @@ import { digestParts } from '../files/digest.js';
 import { createStatCache, readStateFile } from '../files/read.js';
 import { checkStateDirectory } from '../files/state.js';
 import { writeFileAtomic } from '../files/write.js';
-import type { ApprovalStore } from './approvals.js';
 import type { Rules } from './decide.js';
 
 export interface PinStore {
@@ -36,7 +36,7 @@ export interface ApprovedTool {
   readonly output?: JsonSchema;
 }
 
-interface Pin {
+export interface Pin {
   readonly key: string;
   readonly digest: string;
   /** As a person was shown it. */
@@ -44,22 +44,41 @@ interface Pin {
   readonly since: string;
 }
 
-type Pins = ReadonlyMap<string, Pin>;
+export type Pins = ReadonlyMap<string, Pin>;
 
-// Each package and each server has its own file, so that a call reads little and parallel pinning does not conflict.
+/** Where pins are stored, by source: each package and each server has its own. */
+export interface PinPlace {
+  read(source: string): Pins;
+  write(source: string, pins: Pins): void;
+}
+
 const MAX_BYTES = 64 * 1024 * 1024;
 
 export function createPinStore(wieldHome: string, now: () => number): PinStore {
+  return createPins(createPinFiles(wieldHome, now));
+}
+
+// Each source has its own file, so that a call reads little and parallel pinning does not conflict.
+function createPinFiles(wieldHome: string, now: () => number): PinPlace {
   const cache = createStatCache<Pins>({ now, limit: MAX_BYTES, isState: () => true });
   const fileOf = (source: string): string => join(wieldHome, 'pins', `${source}.json`);
-  const read = (source: string): Pins => {
-    const file = fileOf(source);
-    return cache.get(source, [file], ([text]) => {
-      if (text === undefined) return new Map();
-      checkStateDirectory(dirname(file));
-      return parsePins(typeof text === 'string' ? text : (readStateFile(file, MAX_BYTES) ?? ''), file);
-    });
+  return {
+    read(source) {
+      const file = fileOf(source);
+      return cache.get(source, [file], ([text]) => {
+        if (text === undefined) return new Map();
+        checkStateDirectory(dirname(file));
+        return parsePins(typeof text === 'string' ? text : (readStateFile(file, MAX_BYTES) ?? ''), file);
+      });
+    },
+    write(source, pins) {
+      const document = { version: 1, pins: [...pins.values()] };
+      writeFileAtomic(fileOf(source), `${JSON.stringify(document, null, 2)}\n`);
+    },
   };
+}
+
+export function createPins({ read, write }: PinPlace): PinStore {
   const find = (tool: Tool): Pin | undefined => {
     const source = sourceOf(tool);
     return source === undefined ? undefined : read(source).get(keyOf(tool));
@@ -85,10 +104,7 @@ export function createPinStore(wieldHome: string, now: () => number): PinStore {
         pins.set(key, { key, digest, definition: describeTool(tool), since: at.toISOString() });
         changed.set(source, pins);
       }
-      for (const [source, pins] of changed) {
-        const document = { version: 1, pins: [...pins.values()] };
-        writeFileAtomic(fileOf(source), `${JSON.stringify(document, null, 2)}\n`);
-      }
+      for (const [source, pins] of changed) write(source, pins);
     },
     approved(tool) {
       const pin = find(tool);
@@ -172,7 +188,7 @@ function parsePins(text: string, file: string): Pins {
   return new Map(pins.map((pin) => [pin.key, pin]));
 }
 
-function isPin(value: unknown): value is Pin {
+export function isPin(value: unknown): value is Pin {
   return (
     isRecord(value) &&
     typeof value.key === 'string' &&
@@ -182,7 +198,7 @@ function isPin(value: unknown): value is Pin {
 }
 
 export interface ConsentsOptions {
-  readonly wieldHome: string;
+  readonly approvals: () => Promise<Approvals>;
   readonly pins: PinStore;
   /** Returns how an installed tool differs from what was installed (INS-23). */
   readonly findAlteration: (tool: Tool) => Rules['altered'];
@@ -194,7 +210,6 @@ export interface ConsentsOptions {
 
 export function createConsents(options: ConsentsOptions) {
   const { pins, findAlteration, acceptRemote, warn, world } = options;
-  let store: ApprovalStore | undefined;
   return {
     check(tool: Tool, caller: Caller): Pick<Rules, 'changes' | 'altered'> {
       const altered = tool.origin.owner === 'package' ? findAlteration(tool) : undefined;
@@ -210,10 +225,6 @@ export function createConsents(options: ConsentsOptions) {
       if (tool.action.kind === 'remote') acceptRemote(tool, snapshot);
       else pins.pin([tool], new Date(world.now()));
     },
-    async approvals(): Promise<ApprovalStore> {
-      const { createApprovalStore } = await import('./approvals.js');
-      store ??= createApprovalStore({ directory: join(options.wieldHome, 'approvals'), now: world.now });
-      return store;
-    },
+    approvals: options.approvals,
   };
 }

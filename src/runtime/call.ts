@@ -174,7 +174,8 @@ async function run(parts: CallParts, running: RunningCall): Promise<Output> {
       }
     },
   });
-  const shown = toInlineOutput(tool, output, large);
+  const inline = toInlineOutput(tool, output, large);
+  const shown = inline instanceof Promise ? await inline : inline;
   state.outputHash = shown.storedHash;
   return shown;
 }

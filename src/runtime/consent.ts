@@ -49,7 +49,7 @@ export async function requestConsent(
   const decided = (how: ConsentWay, at = new Date(world.now()).toISOString()): void =>
     options.onDecision({ by: how === 'code' ? 'code' : 'person', how, at });
   const id = idOf(record);
-  const given = approvals?.take(record);
+  const given = await approvals?.take(record);
   if (given !== undefined) {
     decided(given.by);
     return given;
@@ -65,7 +65,7 @@ export async function requestConsent(
   if (approve !== undefined) {
     const { planDigest } = record;
     const { tool } = plan;
-    const changes = verdict.changes ? { since: null, lines: verdict.changes } : approvals?.changes(record);
+    const changes = verdict.changes ? { since: null, lines: verdict.changes } : await approvals?.changes(record);
     const request = { id, tool, plan, caller, verdict, planDigest, depth, record, signal };
     const answer = await ask(approve, { ...request, changes }, world.debug);
     const how = approve.by ?? 'code';
@@ -73,15 +73,15 @@ export async function requestConsent(
     if (answer === 'deny') throw refusal(tool.name);
     if (answer === 'later') throw needsApproval('answer the question, then repeat the call');
     if (answer === 'once' || answer === 'always') {
-      if (answer === 'always') approvals?.always(record);
-      else remember(approvals, record, world.debug);
+      if (answer === 'always') await approvals?.always(record);
+      else await remember(approvals, record, world.debug);
       return { id, by: how };
     }
   }
   if (approvals === undefined) throw needsApproval('pass `approve` to the call');
   const { onPending } = options;
   try {
-    approvals.ask(record);
+    await approvals.ask(record);
     if (onPending !== undefined) {
       onPending(id);
       const consent = await waitForConsent(approvals, record, signal);
@@ -102,9 +102,9 @@ async function waitForConsent(approvals: Approvals, record: ApprovalRecord, sign
   for (;;) {
     await new Promise((resolve) => setTimeout(resolve, POLL_MS));
     if (signal.aborted) throw cancelled(record.tool);
-    const given = approvals.take(record);
+    const given = await approvals.take(record);
     if (given !== undefined) return given;
-    approvals.ask(record);
+    await approvals.ask(record);
   }
 }
 
@@ -129,9 +129,9 @@ async function ask(approve: Approve, request: ApprovalRequest, debug: Debug): Pr
 }
 
 // Only used to show later what changed, so a failed write does not undo the consent.
-function remember(approvals: Approvals | undefined, record: ApprovalRecord, debug: Debug): void {
+async function remember(approvals: Approvals | undefined, record: ApprovalRecord, debug: Debug): Promise<void> {
   try {
-    approvals?.remember(record);
+    await approvals?.remember(record);
   } catch (error) {
     debug(`could not store the approved call of ${record.tool}: ${(error as Error).message}`);
   }

@@ -7,7 +7,14 @@ import type { Json } from '../core/json.js';
 import { redactKnown, redactValue } from '../core/redact.js';
 import { type Output, type Repair, type ResultMeta, type ToolResult, textOf, textPart } from '../core/result.js';
 import type { Snapshot } from '../core/snapshot.js';
-import { type FinishedResult, type Handle, type ResultStore, type Stores, toStoreError } from '../core/store.js';
+import {
+  type FinishedResult,
+  type Handle,
+  type ResultStore,
+  type StoredResult,
+  type Stores,
+  toStoreError,
+} from '../core/store.js';
 import { formatBytes, sanitize } from '../core/text.js';
 import type { Tool } from '../core/tool.js';
 import type { Caller } from '../core/toolbox.js';
@@ -119,12 +126,19 @@ export function toSpill({ store, session, inline, snapshot }: LargeResults): Spi
  * Returns the output if it is small enough, else a handle to it. A failed output keeps its beginning, so that the
  * error can be fixed without another call (CTX-2).
  */
-export function toInlineOutput(tool: Tool, output: Output, large: LargeResults | undefined): Output {
+export function toInlineOutput(tool: Tool, output: Output, large: LargeResults | undefined): Output | Promise<Output> {
   const { spilled, streams } = output;
   if (large === undefined || (spilled === undefined && textOf(output).length <= large.inline))
     return spilled === undefined && streams === undefined ? output : withoutStreams(output);
   try {
-    return toStored(tool, output, large);
+    const stored = toStored(tool, output, large);
+    const shared = large.store.share?.();
+    return shared === undefined
+      ? stored
+      : shared.then(
+          () => stored,
+          (error: unknown) => toUnstored(tool, output, large, error),
+        );
   } catch (error) {
     return toUnstored(tool, output, large, error);
   }
@@ -185,7 +199,8 @@ function readStructured(tool: Tool, output: Output, handle: Handle, large: Large
   if (tool.output === undefined || output.error !== undefined) return undefined;
   if (output.structured !== undefined || output.spilled === undefined) return output.structured;
   if (handle.kind !== 'json' || handle.size > MAX_CHECKED_BYTES) return undefined;
-  const stored = large.store.open(handle.id, large.session)!;
+  // It was created here, so it need not be waited for.
+  const stored = large.store.open(handle.id, large.session) as StoredResult;
   try {
     return JSON.parse(Buffer.from(stored.read(0, handle.size)).toString('utf8')) as Json;
   } finally {

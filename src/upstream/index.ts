@@ -1,6 +1,5 @@
 // Upstream servers of a toolbox: their tools, the executor that calls them, and their state.
 
-import { join } from 'node:path';
 import { toToolError } from '../core/error.js';
 import type { Executor } from '../core/executor.js';
 import { canonicalJson } from '../core/json.js';
@@ -14,7 +13,7 @@ import type { World } from '../core/world.js';
 import { digestParts } from '../files/digest.js';
 import type { PinStore } from '../policy/pins.js';
 import { createUpstreamFormat, type ServerState, type UpstreamFormat } from './catalog/format.js';
-import { createListingFiles } from './catalog/listing-file.js';
+import type { ListingFiles } from './catalog/listing-file.js';
 import { toTool } from './catalog/to-tool.js';
 import type { Pool } from './connection/pool.js';
 import type { ServerSubscriptions } from './connection/subscriptions.js';
@@ -26,6 +25,7 @@ import type { LoadPoolOptions } from './load-pool.js';
 export interface UpstreamsOptions extends Omit<LoadPoolOptions, 'configurationOf' | 'listings'> {
   readonly servers: ServerList;
   readonly pins: PinStore;
+  readonly listingFiles: ListingFiles;
   readonly patienceMs: number;
   readonly onWait?: (servers: readonly string[]) => void;
 }
@@ -120,7 +120,7 @@ export function createUpstreams(options: UpstreamsOptions): Upstreams {
     describe: describeServer,
     mayStart,
     refresh,
-    files: createListingFiles(join(wieldHome, 'cache', 'upstream'), world),
+    files: options.listingFiles,
     review: (tools) => review(tools.map(withDigest), pins, world),
     patienceMs: options.patienceMs,
     onWait: options.onWait,

@@ -158,19 +158,19 @@ export function describeResultStore(name: string, open: () => ResultStore): void
       return writer.finish().handle;
     };
 
-    spec('CTX-1', 'stores the exact bytes', () => {
+    spec('CTX-1', 'stores the exact bytes', async () => {
       const results = open();
       const binary = Buffer.from(Uint8Array.from({ length: 1000 }, (_, at) => at % 256));
       const handle = store(results, [binary.subarray(0, 333), binary.subarray(333)]);
       expect(handle).toMatchObject({ size: 1000, kind: 'binary' });
-      const opened = results.open(handle.id, 'mine')!;
+      const opened = (await results.open(handle.id, 'mine'))!;
       expect(Buffer.from(opened.read(0, 5000)).equals(binary)).toBe(true);
       expect(Buffer.from(opened.read(990, 100)).equals(binary.subarray(990))).toBe(true);
       expect(opened.read(2000, 10)).toHaveLength(0);
       opened.close();
     });
 
-    spec('CTX-1', 'describes kind, shape and preview in the handle', () => {
+    spec('CTX-1', 'describes kind, shape and preview in the handle', async () => {
       const results = open();
       const rows = Array.from({ length: 3 }, (_, id) => ({ id, email: 'a@b.c' }));
       expect(store(results, [Buffer.from(JSON.stringify(rows))])).toMatchObject({
@@ -188,13 +188,13 @@ export function describeResultStore(name: string, open: () => ResultStore): void
       expect(store(results, [Buffer.from('{"half":')])).toMatchObject({ kind: 'text' });
     });
 
-    spec('CTX-3', 'does not open results of other sessions or unknown ids', () => {
+    spec('CTX-3', 'does not open results of other sessions or unknown ids', async () => {
       const results = open();
       const { id } = store(results, [Buffer.from('secret')]);
       expect(id).toMatch(/^r_[A-Za-z0-9_-]{22}$/);
-      expect(results.open(id, 'other')).toBeUndefined();
-      expect(results.open(`${id.slice(0, -2)}zz`, 'mine')).toBeUndefined();
-      expect(results.open('../../etc/passwd', 'mine')).toBeUndefined();
+      expect(await results.open(id, 'other')).toBeUndefined();
+      expect(await results.open(`${id.slice(0, -2)}zz`, 'mine')).toBeUndefined();
+      expect(await results.open('../../etc/passwd', 'mine')).toBeUndefined();
       const writer = results.create('mine', LIMITS);
       writer.write(Buffer.from('half'));
       writer.discard();

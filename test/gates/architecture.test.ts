@@ -5,8 +5,8 @@ import { findRows, findSection, readDocument } from '../support/documents.js';
 import { readSources } from '../support/sources.js';
 
 const ENTRIES = new Set(['index.ts', 'node.ts', 'install.ts', 'testing.ts', 'helpers.ts', 'code.ts']);
-const MAX_ROWS = 28;
-const MAX_FOLDERS = 26;
+const MAX_ROWS = 29;
+const MAX_FOLDERS = 27;
 const MAX_ROOT_FILES = 8;
 
 const page = readDocument('ARCHITECTURE.md');

@@ -25,7 +25,23 @@ const UNFINISHED_MS = 24 * 3_600_000;
 // Larger JSON is not parsed for its shape.
 const MAX_PARSED_BYTES = 64 * 1024 * 1024;
 
-export function createResultFiles({ directory, now }: ResultFilesOptions): ResultStore {
+/** Results in files, which may be copies of those of another machine. */
+export interface ResultFiles extends ResultStore {
+  /** Starts the copy of a result; `owner` is what `ownerOf` returns for its session. */
+  copy(id: string, owner: string): ResultWriter;
+  open(id: string, session: string): StoredResult | undefined;
+}
+
+/** Returns what is stored of a session: its hash. */
+export function ownerOf(session: string): string {
+  return digestParts(['session', session]);
+}
+
+export function isResultId(id: string): boolean {
+  return ID.test(id);
+}
+
+export function createResultFiles({ directory, now }: ResultFilesOptions): ResultFiles {
   // Bytes written since the last cleaning; the first result of a process cleans.
   let written = Number.POSITIVE_INFINITY;
 
@@ -51,7 +67,7 @@ export function createResultFiles({ directory, now }: ResultFilesOptions): Resul
     create(session, limits) {
       createStateDirectory(directory());
       const id = `r_${loadCrypto().randomBytes(16).toString('base64url')}`;
-      const writer = createWriter(join(directory(), id), id, digestParts(['session', session]));
+      const writer = createWriter(join(directory(), id), id, ownerOf(session));
       const finish = (): FinishedResult => {
         const finished = writer.finish();
         written += finished.handle.size;
@@ -67,8 +83,14 @@ export function createResultFiles({ directory, now }: ResultFilesOptions): Resul
       if (!ID.test(id)) return undefined;
       const file = join(directory(), id);
       const metadata = readMetadata(file + METADATA);
-      if (metadata?.session !== digestParts(['session', session])) return undefined;
+      if (metadata?.session !== ownerOf(session)) return undefined;
       return openResult(file, metadata.handle, now());
+    },
+    copy(id, owner) {
+      createStateDirectory(directory());
+      // Of a process that was killed: with its metadata it would have been opened.
+      unlinkQuietly(join(directory(), id));
+      return createWriter(join(directory(), id), id, owner);
     },
     clean,
   };

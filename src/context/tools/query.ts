@@ -57,7 +57,7 @@ interface Source extends Readable {
 
 // Opens a result of this session, else a document; an unknown id is not found as a path either.
 async function open({ openResult, documents }: ContextStore, path: string): Promise<Source> {
-  const result = path.startsWith('r_') ? openResult(path) : undefined;
+  const result = path.startsWith('r_') ? await openResult(path) : undefined;
   return result ?? (await documents.open(path));
 }
 

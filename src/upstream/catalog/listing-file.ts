@@ -45,23 +45,28 @@ export interface ListingFiles {
   save(configuration: string, listing: Omit<Listing, 'tools'>, tools: readonly StoredTool[]): void;
   saveFailure(configuration: string, failure: FailedStart): void;
   remove(configuration: string): void;
+  /** Stores the text of a list that was saved on another machine. */
+  put(configuration: string, text: string): void;
 }
 
 const FIRST_LINE = 'wield-upstream\t1';
 const MAX_BYTES = 64 * 1024 * 1024;
 
-export function createListingFiles(directory: string, world: World): ListingFiles {
+/** `onSave` is called with the text of every list that a server of this machine gave. */
+export function createListingFiles(
+  directory: string,
+  world: World,
+  onSave: (configuration: string, text: string) => void = () => {},
+): ListingFiles {
   const cache = createStatCache<Listing | FailedStart | undefined>({
     now: world.now,
     limit: MAX_BYTES,
     isState: () => true,
   });
   const fileOf = (configuration: string): string => join(directory, `${configuration}.listing`);
-  const write = (configuration: string, lines: readonly string[]): void => {
+  const put = (configuration: string, text: string): void => {
     try {
-      writeFileAtomic(fileOf(configuration), `${[FIRST_LINE, ...lines, 'end'].join('\n')}\n`, {
-        durable: false,
-      });
+      writeFileAtomic(fileOf(configuration), text, { durable: false });
     } catch (error) {
       world.debug(`could not store a tool list: ${(error as Error).message}`);
     }
@@ -84,13 +89,20 @@ export function createListingFiles(directory: string, world: World): ListingFile
       });
     },
     save(configuration, { version, ...listing }, tools) {
-      write(configuration, [JSON.stringify({ ...listing, verdict: version }), ...tools.map(formatTool)]);
+      const text = toText([JSON.stringify({ ...listing, verdict: version }), ...tools.map(formatTool)]);
+      put(configuration, text);
+      onSave(configuration, text);
     },
     saveFailure(configuration, failure) {
-      write(configuration, [JSON.stringify({ failed: failure })]);
+      put(configuration, toText([JSON.stringify({ failed: failure })]));
     },
     remove,
+    put,
   };
+}
+
+function toText(lines: readonly string[]): string {
+  return `${[FIRST_LINE, ...lines, 'end'].join('\n')}\n`;
 }
 
 // Head and rest, separated by a tab, which JSON text does not contain.

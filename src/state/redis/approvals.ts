@@ -1,0 +1,138 @@
+// Approvals of a fleet: the rules of the local store, applied to a copy of the hash and stored if nobody changed it meanwhile.
+
+import type { Approvals } from '../../core/approval.js';
+import { ToolError } from '../../core/error.js';
+import type { Json } from '../../core/json.js';
+import { type ApprovalPlace, isInForce, type StaleFile } from '../../policy/approval-directory.js';
+import { approvalName, formatApproval, parseApproval, parseName } from '../../policy/approval-file.js';
+import { type ApprovalAdmin, type ApprovalStore, createApprovals } from '../../policy/approvals.js';
+import { PATIENCE_MS, type RedisPlace, reach } from './place.js';
+
+// Stores changes if the version is still the one that was read: fields to remove, then fields and values to set.
+const COMMIT = `
+if (redis.call('GET', KEYS[2]) or '0') ~= ARGV[1] then return 0 end
+local removed = tonumber(ARGV[2])
+for at = 3, 2 + removed do redis.call('HDEL', KEYS[1], ARGV[at]) end
+for at = 3 + removed, #ARGV, 2 do redis.call('HSET', KEYS[1], ARGV[at], ARGV[at + 1]) end
+redis.call('INCR', KEYS[2])
+return 1`;
+const ATTEMPTS = 50;
+
+export function createSharedApprovals(place: RedisPlace, now: () => number): Approvals & ApprovalAdmin {
+  const { redis } = place;
+  const hash = place.keyOf('approvals');
+  const version = place.keyOf('approvals', 'version');
+  const key = (): string => place.secret('approvals');
+
+  // What the rules decide is stored as a whole or decided again: an approval is used once (POL-7).
+  const decide = <T>(rule: (store: ApprovalStore) => T): Promise<T> =>
+    reach('the approvals of the fleet cannot be used, so nothing ran', attempt(rule));
+  const attempt = async <T>(rule: (store: ApprovalStore) => T): Promise<T> => {
+    const since = performance.now();
+    for (let tried = 0; tried < ATTEMPTS; tried++) {
+      const [read, fields] = await Promise.all([redis.get(version), redis.hgetall(hash)]);
+      const copy = createCopy(new Map(Object.entries(fields)), { place, hash, now });
+      let result: T;
+      let thrown: unknown;
+      try {
+        result = rule(createApprovals(copy.approvals, key));
+      } catch (error) {
+        thrown = error;
+      }
+      const { removed, set } = copy.changes();
+      // The caller has given up, so its approval must not be used.
+      if (performance.now() - since > PATIENCE_MS) throw new Error('no answer in time');
+      const isStored =
+        removed.length + set.length === 0 ||
+        (await redis.eval(COMMIT, 2, hash, version, read ?? '0', removed.length, ...removed, ...set.flat())) === 1;
+      if (!isStored) continue;
+      if (thrown !== undefined) throw thrown;
+      return result!;
+    }
+    throw new ToolError('busy', 'the approvals of the fleet change too fast', { hint: 'try again' });
+  };
+
+  return {
+    key,
+    take: (record) => decide((store) => store.take(record)),
+    ask: (record) => decide((store) => store.ask(record)),
+    always: (record) => decide((store) => store.always(record)),
+    remember: (record) => decide((store) => store.remember(record)),
+    changes: (record) => decide((store) => store.changes(record)),
+    list: () => decide((store) => store.list()),
+    find: (id) => decide((store) => store.find(id)),
+    approve: (id, always) => decide((store) => store.approve(id, always)),
+    deny: (id, reason) => decide((store) => store.deny(id, reason)),
+    expiry: createApprovals(NOWHERE, key).expiry,
+    stale: () => decide((store) => store.stale()),
+  };
+}
+
+interface CopyOptions {
+  readonly place: RedisPlace;
+  readonly hash: string;
+  readonly now: () => number;
+}
+
+// A copy of the hash that remembers what was changed.
+function createCopy(fields: Map<string, string>, { place, hash, now }: CopyOptions) {
+  const removed = new Set<string>();
+  const set = new Map<string, string>();
+  const put = (name: string, text: string): void => {
+    fields.set(name, place.seal(hash, name, text as Json));
+    set.set(name, fields.get(name)!);
+    removed.delete(name);
+  };
+  const drop = (name: string): void => {
+    if (!fields.delete(name)) return;
+    set.delete(name);
+    removed.add(name);
+  };
+  const textOf = (name: string): string => {
+    try {
+      return String(place.open(hash, name, fields.get(name)!));
+    } catch {
+      return 'null';
+    }
+  };
+  const read = (name: string) => parseName(name, name).map((entry) => parseApproval(entry, textOf(name)));
+  const approvals: ApprovalPlace = {
+    find: (states, id) =>
+      [...fields.keys()]
+        .filter((name) =>
+          parseName(name, name).some((entry) => states.includes(entry.state) && (id === undefined || entry.id === id)),
+        )
+        .flatMap(read)
+        .filter((approval) => approval !== undefined)
+        .filter((approval) => isInForce(approval, now())),
+    write(id, state, record) {
+      const text = formatApproval(record);
+      if (text !== undefined) put(approvalName(id, state, now()), text);
+      return text !== undefined;
+    },
+    move(from, id, state, note) {
+      const text = (note && formatApproval(from.record, note)) || textOf(from.path);
+      drop(from.path);
+      put(approvalName(id, state, now()), text);
+      return true;
+    },
+    remove: (id, state) => drop(approvalName(id, state, now())),
+    drop,
+    stale: () =>
+      [...fields.keys()].flatMap((name): StaleFile[] => {
+        const [approval] = read(name);
+        if (approval !== undefined && isInForce(approval, now())) return [];
+        return [{ path: name, reason: approval === undefined ? 'unreadable' : 'expired' }];
+      }),
+  };
+  return { approvals, changes: () => ({ removed: [...removed], set: [...set] }) };
+}
+
+const NOWHERE: ApprovalPlace = {
+  find: () => [],
+  write: () => false,
+  move: () => false,
+  remove: () => {},
+  drop: () => {},
+  stale: () => [],
+};

@@ -1,0 +1,39 @@
+// The audit stream of a fleet: every front keeps its own log, and adds each line to a stream that all share.
+
+import type { AuditLog } from '../../audit/recorder.js';
+import { type RedisPlace, send } from './place.js';
+
+// Bounds the memory of Redis; the logs of the fronts have older lines.
+const MAX_LINES = 100_000;
+const BATCH = 1000;
+const FIELD = 'line';
+
+export function createSharedAudit(place: RedisPlace, local: AuditLog): AuditLog {
+  const key = place.keyOf('audit');
+  return {
+    ...local,
+    append(line, sizes) {
+      local.append(line, sizes);
+      const sealed = place.seal(key, FIELD, line);
+      send(place, 'a line of the audit log', place.redis.xadd(key, 'MAXLEN', '~', MAX_LINES, '*', FIELD, sealed));
+    },
+  };
+}
+
+/** Passes on the lines of all fronts, oldest first; returns how many were not sealed with the key of the fleet. */
+export async function readSharedAudit(place: RedisPlace, take: (line: string) => void): Promise<number> {
+  const key = place.keyOf('audit');
+  let skipped = 0;
+  for (let from = '-'; ; ) {
+    const entries = await place.redis.xrange(key, from, '+', 'COUNT', BATCH);
+    for (const [, [, sealed = '']] of entries) {
+      try {
+        take(String(place.open(key, FIELD, sealed)));
+      } catch {
+        skipped++;
+      }
+    }
+    if (entries.length < BATCH) return skipped;
+    from = `(${entries.at(-1)![0]}`;
+  }
+}

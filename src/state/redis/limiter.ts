@@ -1,0 +1,110 @@
+// Limits of all fronts together: running calls are members of sorted sets that expire unless their front renews them (RUN-8).
+
+import type { Cancellation } from '../../core/cancellation.js';
+import { cancelled } from '../../core/time-limit.js';
+import type { Limiter, Slot } from '../../runtime/limiter.js';
+import { type RedisPlace, reach } from './place.js';
+
+// Takes a place in each set, or in none: the id, how long it is valid, then the limit of each set.
+const ENTER = `
+local t = redis.call('TIME')
+local now = t[1] * 1000 + math.floor(t[2] / 1000)
+for at, key in ipairs(KEYS) do
+  redis.call('ZREMRANGEBYSCORE', key, 0, now)
+  if redis.call('ZCARD', key) >= tonumber(ARGV[2 + at]) then return 0 end
+end
+for _, key in ipairs(KEYS) do
+  redis.call('ZADD', key, now + ARGV[2], ARGV[1])
+  redis.call('PEXPIRE', key, ARGV[2] * 2)
+end
+return 1`;
+const RENEW = `
+local t = redis.call('TIME')
+local now = t[1] * 1000 + math.floor(t[2] / 1000)
+for _, key in ipairs(KEYS) do
+  redis.call('ZADD', key, now + ARGV[2], ARGV[1])
+  redis.call('PEXPIRE', key, ARGV[2] * 2)
+end`;
+// A front that was killed holds its places for so long.
+const LEASE_MS = 10_000;
+const RENEW_MS = 3000;
+const RETRY_MS = 100;
+
+/**
+ * Limits of a tool or group protect something outside, such as the quota of a service, so the fleet shares those that are
+ * narrower than what one machine may run. `limits.concurrent` protects a machine, and each has its own.
+ */
+export function createSharedLimiter(place: RedisPlace, local: Limiter): Limiter {
+  const id = createIds(place);
+  return {
+    load: local.load,
+    acquire(tool, limits, cancellation, nested) {
+      const acquired = local.acquire(tool, limits, cancellation, nested);
+      const { group } = tool.traits;
+      const shared = [
+        { set: `tool ${tool.name}`, most: limits.concurrentPerTool },
+        ...(group === undefined ? [] : [{ set: `group ${group}`, most: limits.concurrentPerGroup }]),
+      ].filter(({ most }) => most < limits.concurrent);
+      // A nested call runs within its outermost one.
+      if (nested || shared.length === 0) return acquired;
+      return enter(place, acquired, {
+        id: id(),
+        tool: tool.name,
+        sets: shared.map(({ set }) => place.keyOf('running', set)),
+        most: shared.map(({ most }) => most),
+        cancellation,
+      });
+    },
+  };
+}
+
+interface Entering {
+  readonly id: string;
+  readonly tool: string;
+  readonly sets: readonly string[];
+  readonly most: readonly number[];
+  readonly cancellation: Cancellation;
+}
+
+async function enter(place: RedisPlace, acquired: Slot | Promise<Slot>, entering: Entering): Promise<Slot> {
+  const { id, tool, sets, most, cancellation } = entering;
+  const slot = await acquired;
+  try {
+    for (;;) {
+      const entered = await reach(
+        `${tool} was not run`,
+        place.redis.eval(ENTER, sets.length, ...sets, id, LEASE_MS, ...most),
+      );
+      if (entered === 1) return hold(place, slot, entering);
+      await new Promise((resolve) => setTimeout(resolve, RETRY_MS));
+      if (cancellation.isCancelled) throw cancelled(tool);
+    }
+  } catch (error) {
+    slot.release();
+    throw error;
+  }
+}
+
+// Unique among all fronts and workers.
+function createIds(place: RedisPlace): () => string {
+  const own = place.secret(`limiter ${process.pid} ${Math.random()}`).slice(0, 16);
+  let calls = 0;
+  return () => `${own}-${++calls}`;
+}
+
+function hold(place: RedisPlace, slot: Slot, { id, sets }: Entering): Slot {
+  const renew = setInterval(() => {
+    place.redis.eval(RENEW, sets.length, ...sets, id, LEASE_MS).catch(() => {});
+  }, RENEW_MS);
+  renew.unref();
+  let isHeld = true;
+  return {
+    release() {
+      if (!isHeld) return;
+      isHeld = false;
+      clearInterval(renew);
+      for (const set of sets) place.redis.zrem(set, id).catch(() => {});
+      slot.release();
+    },
+  };
+}

@@ -1,0 +1,78 @@
+// A hash in Redis with a copy in memory, so that it can be read without waiting: loaded at the start, then told of changes.
+
+import type { Redis } from 'ioredis';
+import type { Json } from '../../core/json.js';
+import { type RedisPlace, send } from './place.js';
+
+export interface Mirror {
+  /** Incremented with every change. */
+  readonly version: number;
+  get(field: string): Json | undefined;
+  entries(): Iterable<readonly [string, Json]>;
+  /** Changes the copy at once and Redis soon after. With `ifNew`, a value that another front set before wins. */
+  set(field: string, value: Json, options?: { readonly ifNew?: boolean }): void;
+}
+
+export interface MirrorOptions {
+  readonly name: string;
+  readonly place: RedisPlace;
+  /** A connection that does nothing but receive messages. */
+  readonly subscriber: Redis;
+  /** Called with each value that came from another front. */
+  readonly onChange?: (field: string, value: Json) => void;
+}
+
+/** Loads a hash. Values that are not sealed with the key of the fleet are ignored and reported. */
+export async function createMirror(options: MirrorOptions): Promise<Mirror> {
+  const { name, place, subscriber, onChange = () => {} } = options;
+  const { redis } = place;
+  const key = place.keyOf(name);
+  const values = new Map<string, Json>();
+  let version = 0;
+  const take = (field: string, sealed: string | null): void => {
+    if (sealed === null) return;
+    try {
+      const value = place.open(key, field, sealed);
+      values.set(field, value);
+      version++;
+      onChange(field, value);
+    } catch (error) {
+      place.warn(`ignored a value of ${name}: ${(error as Error).message}`);
+    }
+  };
+  const load = async (): Promise<void> => {
+    for (const [field, sealed] of Object.entries(await redis.hgetall(key))) take(field, sealed);
+  };
+  const reload = (field: string): void =>
+    send(
+      place,
+      name,
+      redis.hget(key, field).then((sealed) => take(field, sealed)),
+    );
+  subscriber.on('message', (channel: string, field: string) => {
+    if (channel === key) reload(field);
+  });
+  // Messages that were sent while the connection was broken are lost.
+  subscriber.on('ready', () => send(place, name, load()));
+  await subscriber.subscribe(key);
+  await load();
+
+  return {
+    get version() {
+      return version;
+    },
+    get: (field) => values.get(field),
+    entries: () => values.entries(),
+    set(field, value, { ifNew = false } = {}) {
+      values.set(field, value);
+      version++;
+      const sealed = place.seal(key, field, value);
+      const store = async (): Promise<void> => {
+        if (ifNew && (await redis.hsetnx(key, field, sealed)) === 0) return take(field, await redis.hget(key, field));
+        if (!ifNew) await redis.hset(key, field, sealed);
+        await redis.publish(key, field);
+      };
+      send(place, name, store());
+    },
+  };
+}

@@ -1,0 +1,65 @@
+// Where state is in Redis: keys below the name of the fleet, values sealed with its key.
+
+import type { Redis } from 'ioredis';
+import { isToolError, ToolError } from '../../core/error.js';
+import type { Json } from '../../core/json.js';
+import { settlesWithin } from '../../core/time-limit.js';
+import type { FleetKey } from '../../fleet/key.js';
+
+/** The Redis server of a fleet, as the stores use it. */
+export interface RedisPlace {
+  readonly redis: Redis;
+  /** Returns a key of the state of this fleet. */
+  keyOf(...parts: readonly string[]): string;
+  /** Seals a value for the key and field that it is stored in: it counts nowhere else. */
+  seal(key: string, field: string, value: Json): string;
+  /** Throws `integrity`. */
+  open(key: string, field: string, sealed: string): Json;
+  /** A secret that all fronts derive from the key of the fleet. */
+  secret(purpose: string): string;
+  /** Receives failures that end no call. */
+  warn(message: string): void;
+}
+
+export interface RedisPlaceOptions {
+  readonly redis: Redis;
+  readonly key: FleetKey;
+  readonly warn: (message: string) => void;
+}
+
+export function createPlace({ redis, key, warn }: RedisPlaceOptions): RedisPlace {
+  let warned = '';
+  return {
+    redis,
+    keyOf: (...parts) => ['wield', key.fleet, 'state', ...parts].join(':'),
+    seal: (name, field, value) => key.seal(`${name} ${field}`, value),
+    open: (name, field, sealed) => key.open(`${name} ${field}`, sealed),
+    secret: (purpose) => key.name('state', purpose),
+    warn(message) {
+      if (message !== warned) warn(message);
+      warned = message;
+    },
+  };
+}
+
+/** Sends a command that no call waits for; a failure is reported. */
+export function send(place: RedisPlace, what: string, sent: Promise<unknown>): void {
+  sent.catch((error: Error) => place.warn(`${what} could not be shared with the fleet: ${error.message}`));
+}
+
+/** How long a call waits for an answer; Redis takes milliseconds. */
+export const PATIENCE_MS = 2500;
+
+/** Waits for an answer that a call needs. Throws `unavailable` if Redis does not give one. */
+export async function reach<T>(what: string, answer: Promise<T>): Promise<T> {
+  try {
+    if (!(await settlesWithin(answer, PATIENCE_MS))) throw new Error('no answer');
+    return await answer;
+  } catch (error) {
+    if (isToolError(error)) throw error;
+    throw new ToolError('unavailable', `${what}: Redis: ${(error as Error).message}`, {
+      hint: 'call again when the Redis server of the fleet answers',
+      cause: error,
+    });
+  }
+}

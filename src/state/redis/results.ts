@@ -1,0 +1,94 @@
+// Stored results of a fleet: written to a file, sent to Redis in pieces, and fetched by the front that is asked for them.
+
+import { isResultId, ownerOf, type ResultFiles } from '../../context/store/results.js';
+import { isRecord } from '../../core/json.js';
+import type { ResultLimits, ResultStore, ResultWriter, StoredResult } from '../../core/store.js';
+import { type RedisPlace, reach } from './place.js';
+
+const PIECE = 1024 * 1024;
+const HEAD = 'head';
+
+export function createSharedResults(place: RedisPlace, files: ResultFiles): ResultStore {
+  const sending = new Set<Promise<void>>();
+
+  const upload = async (stored: StoredResult, owner: string, { keepMs }: ResultLimits): Promise<void> => {
+    const key = place.keyOf('result', stored.handle.id);
+    try {
+      for (let offset = 0; offset < stored.size; offset += PIECE) {
+        const field = String(offset / PIECE);
+        const piece = Buffer.from(stored.read(offset, PIECE)).toString('base64');
+        await place.redis.hset(key, field, place.seal(key, field, piece));
+        // Also if the rest cannot be sent.
+        if (offset === 0) await place.redis.pexpire(key, keepMs);
+      }
+      await place.redis.hset(key, HEAD, place.seal(key, HEAD, { owner, size: stored.size }));
+      await place.redis.pexpire(key, keepMs);
+    } finally {
+      stored.close();
+    }
+  };
+  const download = async (id: string, session: string): Promise<StoredResult | undefined> => {
+    const key = place.keyOf('result', id);
+    const head = await place.redis.hget(key, HEAD);
+    const { owner, size } = head === null ? {} : toHead(place.open(key, HEAD, head));
+    if (owner === undefined || owner !== ownerOf(session)) return undefined;
+    const writer = files.copy(id, owner);
+    try {
+      for (let offset = 0; offset < size!; offset += PIECE) {
+        const field = String(offset / PIECE);
+        const piece = await place.redis.hget(key, field);
+        // Expired meanwhile.
+        if (piece === null) {
+          writer.discard();
+          return undefined;
+        }
+        writer.write(Buffer.from(String(place.open(key, field, piece)), 'base64'));
+      }
+    } catch (error) {
+      writer.discard();
+      throw error;
+    }
+    writer.finish();
+    return files.open(id, session);
+  };
+  const fetching = new Map<string, Promise<unknown>>();
+  // One copy at a time: two calls may read the same result.
+  const fetch = async (id: string, session: string): Promise<StoredResult | undefined> => {
+    await fetching.get(id)?.catch(() => {});
+    const local = files.open(id, session);
+    if (local !== undefined) return local;
+    const copy = reach(`the result ${id} cannot be fetched`, download(id, session));
+    fetching.set(id, copy);
+    return copy.finally(() => fetching.delete(id));
+  };
+
+  return {
+    create(session, limits): ResultWriter {
+      const writer = files.create(session, limits);
+      return {
+        ...writer,
+        finish() {
+          const finished = writer.finish();
+          const stored = files.open(finished.handle.id, session);
+          if (stored !== undefined) {
+            const sent = upload(stored, ownerOf(session), limits);
+            sending.add(sent);
+            void sent.finally(() => sending.delete(sent)).catch(() => {});
+          }
+          return finished;
+        },
+      };
+    },
+    open(id, session) {
+      const local = files.open(id, session);
+      return local !== undefined || !isResultId(id) ? local : fetch(id, session);
+    },
+    share: () => Promise.all(sending).then(() => undefined),
+    clean: files.clean,
+  };
+}
+
+function toHead(value: unknown): { readonly owner?: string; readonly size?: number } {
+  const { owner, size } = isRecord(value) ? value : {};
+  return typeof owner === 'string' && typeof size === 'number' ? { owner, size } : {};
+}

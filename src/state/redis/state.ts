@@ -1,0 +1,68 @@
+// The state of a fleet in Redis: shared by all fronts, sealed with the key of the fleet.
+
+import type { Redis } from 'ioredis';
+import type { FleetKey } from '../../fleet/key.js';
+import type { FileState, SharedState } from '../files.js';
+import type { State } from '../state.js';
+import { createSharedApprovals } from './approvals.js';
+import { createSharedAudit } from './audit.js';
+import { createSharedLimiter } from './limiter.js';
+import { createMirror, type Mirror } from './mirror.js';
+import { createSharedPins } from './pins.js';
+import { createPlace, type RedisPlace } from './place.js';
+import { createSharedResults } from './results.js';
+
+export interface RedisStateOptions {
+  readonly redis: Redis;
+  /** A connection that does nothing but receive messages. */
+  readonly subscriber: Redis;
+  readonly key: FleetKey;
+  readonly now: () => number;
+  readonly warn: (message: string) => void;
+}
+
+/** Loaded before a toolbox is created. */
+export interface RedisState extends SharedState {
+  readonly place: RedisPlace;
+}
+
+export async function openRedisState(options: RedisStateOptions): Promise<RedisState> {
+  const { subscriber, now } = options;
+  const place = createPlace(options);
+  const locals = new Set<FileState>();
+  const put = (local: FileState, configuration: string, text: unknown): void => {
+    if (typeof text === 'string') local.listings.put(configuration, text);
+  };
+  const [pins, listings] = await Promise.all([
+    createMirror({ name: 'pins', place, subscriber }),
+    createMirror({
+      name: 'listings',
+      place,
+      subscriber,
+      onChange: (configuration, text) => {
+        for (const local of locals) put(local, configuration, text);
+      },
+    }),
+  ]);
+  return {
+    place,
+    onListing: (configuration, text) => listings.set(configuration, text),
+    share(local) {
+      locals.add(local);
+      for (const [configuration, text] of listings.entries()) put(local, configuration, text);
+      return toState(place, local, { pins, now });
+    },
+  };
+}
+
+function toState(place: RedisPlace, local: FileState, { pins, now }: { pins: Mirror; now: () => number }): State {
+  const approvals = createSharedApprovals(place, now);
+  return {
+    pins: createSharedPins(pins),
+    results: createSharedResults(place, local.results),
+    audit: createSharedAudit(place, local.audit),
+    listings: local.listings,
+    limiter: createSharedLimiter(place, local.limiter),
+    approvals: async () => approvals,
+  };
+}
