@@ -1,8 +1,9 @@
 // The ToolContext: everything a function tool can reach.
 
+import type { ClientCapability } from './client-request.js';
 import type { ElicitAnswer, Elicitation } from './elicit.js';
 import type { OutputStream } from './executor.js';
-import type { Json } from './json.js';
+import type { Json, JsonObject } from './json.js';
 import type { ToolResult } from './result.js';
 import type { ToolConfig } from './settings.js';
 import type { ContextStore } from './store.js';
@@ -69,4 +70,6 @@ export interface ToolContext {
   ask(question: string): Promise<string | null>;
   /** Asks the user with a form or a page to visit (MOD-18). The answer matches the form. */
   elicit(request: Elicitation): Promise<ElicitAnswer>;
+  /** Sends a request to the client: to sample its model, or for its roots (RSC-7). Throws `unavailable` if it cannot. */
+  requestClient(capability: ClientCapability, params?: JsonObject): Promise<JsonObject>;
 }

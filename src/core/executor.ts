@@ -1,6 +1,7 @@
 // The Executor interface: plans actions and runs plans.
 
 import type { Cancellation } from './cancellation.js';
+import type { RequestClient } from './client-request.js';
 import type { LogListener, NestedOptions, ProgressListener, ToolUpstreams } from './context.js';
 import type { Elicit } from './elicit.js';
 import type { Json } from './json.js';
@@ -48,6 +49,8 @@ export interface RunContext {
   readonly rights: () => string;
   /** Asks the user, if the door can (MOD-18). */
   readonly elicit?: Elicit;
+  /** The client behind the call, if it can be sent requests: each is a nested call (RSC-7). */
+  readonly client?: RequestClient | undefined;
   /** Registers a function that pauses the time limit while the user is asked. */
   readonly whileAsked?: (pause: () => () => void) => void;
   readonly workdir: string;

@@ -3,6 +3,7 @@
 import type { Approve } from './approval.js';
 import type { Cancellation } from './cancellation.js';
 import type { Cascade } from './cascade.js';
+import type { RequestClient } from './client-request.js';
 import type { LogListener, ProgressListener } from './context.js';
 import type { Ask, Elicit, Question } from './elicit.js';
 import type { ErrorCode, ToolError } from './error.js';
@@ -81,6 +82,8 @@ export interface CallOptions {
   readonly fault?: ToolError;
   /** Asks the user questions of tools, if the door can (MOD-18). */
   readonly elicit?: Elicit<Question>;
+  /** The client of the door, if servers behind tools can send it requests (RSC-7). */
+  readonly client?: RequestClient | undefined;
   /** Like `elicit`, for doors that can only ask for a line of text. */
   readonly ask?: Ask;
   /** The tool that `find` returned for the reference, so that it is not looked up again; ignored for a model. */

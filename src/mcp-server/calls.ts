@@ -121,7 +121,7 @@ class ServedCall implements CallRequest {
       .digest('hex');
   }
 
-  run({ cancellation, onProgress, approve, elicit, fault }: InteractionOptions): Promise<ToolResult> {
+  run({ cancellation, onProgress, approve, elicit, client, fault }: InteractionOptions): Promise<ToolResult> {
     const { session, ready, start } = this.#options;
     const { kind, door, apps } = showsApps(this.context.capabilities) ? APP_HOST : MODEL;
     // Listed explicitly: spread properties take 2 µs a call.
@@ -131,6 +131,7 @@ class ServedCall implements CallRequest {
       onProgress,
       approve,
       elicit,
+      client,
       fault,
       ready,
       trace: readTraceParent(this.context),

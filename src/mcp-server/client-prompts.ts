@@ -2,10 +2,12 @@
 
 import type { ApprovalAnswer, ApprovalRequest, Approve } from '../core/approval.js';
 import { approvalRows, changeLines } from '../core/approval-text.js';
+import { CLIENT_CAPABILITIES, CLIENT_METHODS, type RequestClient } from '../core/client-request.js';
 import { cannotAsk, type Elicit, type ElicitAnswer, type Question } from '../core/elicit.js';
 import { ToolError } from '../core/error.js';
-import { isRecord } from '../core/json.js';
+import { isRecord, type JsonObject } from '../core/json.js';
 import { spellOut } from '../core/text.js';
+import type { InputAnswer, InputRequest } from './input-request.js';
 
 export interface ElicitationModes {
   readonly form: boolean;
@@ -14,16 +16,22 @@ export interface ElicitationModes {
 
 export interface ClientPrompts {
   /** Asks for approval. Answers `unable` if too many prompts are open, so that it can be given elsewhere. */
-  approve(client: string, signal: AbortSignal, send: Send): Promise<ApprovalAnswer>;
-  /** Asks questions of a tool. Throws `busy` if too many prompts stay open. */
+  approve(client: string, signal: AbortSignal, send: Send<ElicitAnswer>): Promise<ApprovalAnswer>;
+  /** Asks questions of a tool, if the client can show any. Throws `busy` if too many prompts stay open. */
   createElicit(
     client: string,
     modes: ElicitationModes,
     send: (question: Question, signal: AbortSignal) => Promise<ElicitAnswer>,
-  ): Elicit<Question>;
+  ): Elicit<Question> | undefined;
+  /** Sends other requests to the client, under the same limits; undefined if it supports none. */
+  createClient(
+    client: string,
+    capabilities: unknown,
+    send: (request: InputRequest, signal: AbortSignal, key: string | undefined) => Promise<InputAnswer>,
+  ): RequestClient | undefined;
 }
 
-type Send = (signal: AbortSignal) => Promise<ElicitAnswer>;
+type Send<T> = (signal: AbortSignal) => Promise<T>;
 
 interface OpenPrompt {
   readonly client: string;
@@ -81,7 +89,7 @@ export function createClientPrompts(): ClientPrompts {
       signal.addEventListener('abort', giveUp, { once: true });
       waiting.add(retry);
     });
-  const sendWith = async (prompt: OpenPrompt, signal: AbortSignal, send: Send): Promise<ElicitAnswer> => {
+  const sendWith = async <T>(prompt: OpenPrompt, signal: AbortSignal, send: Send<T>): Promise<T> => {
     try {
       return await send(AbortSignal.any([signal, prompt.ending.signal]));
     } finally {
@@ -90,19 +98,42 @@ export function createClientPrompts(): ClientPrompts {
     }
   };
 
+  const opened = async (client: string, signal: AbortSignal, asker: string): Promise<OpenPrompt> => {
+    const prompt = tryOpen(client) ?? (await waitToOpen(client, signal));
+    signal.throwIfAborted();
+    if (prompt === undefined) throw tooManyPrompts(asker);
+    return prompt;
+  };
+
   return {
     async approve(client, signal, send) {
       const prompt = tryOpen(client);
       return prompt === undefined ? 'unable' : toApprovalAnswer(await sendWith(prompt, signal, send));
     },
-    createElicit: (client, modes, send) => async (question, signal) => {
-      if (question.url === undefined ? !modes.form : !modes.url)
-        throw cannotAsk(question.url === undefined ? 'a form' : 'a page to visit');
-      const prompt = tryOpen(client) ?? (await waitToOpen(client, signal));
-      signal.throwIfAborted();
-      if (prompt === undefined) throw tooManyPrompts(question.tool);
-      return sendWith(prompt, signal, (until) => send(question, until));
+    createElicit: (client, modes, send) => {
+      if (!modes.form && !modes.url) return undefined;
+      return async (question, signal) => {
+        if (question.url === undefined ? !modes.form : !modes.url)
+          throw cannotAsk(question.url === undefined ? 'a form' : 'a page to visit');
+        return sendWith(await opened(client, signal, question.tool), signal, (until) => send(question, until));
+      };
     },
+    createClient: (client, capabilities, send) =>
+      toClient(capabilities, async (request, signal, key) =>
+        sendWith(await opened(client, signal, request.method), signal, (until) => send(request, until, key)),
+      ),
+  };
+}
+
+type SendRequest = Parameters<ClientPrompts['createClient']>[2];
+
+function toClient(given: unknown, send: SendRequest): RequestClient | undefined {
+  const capabilities = readClientCapabilities(given);
+  if (Object.keys(capabilities).length === 0) return undefined;
+  return {
+    capabilities,
+    request: async ({ capability, params, id }, signal) =>
+      (await send({ method: CLIENT_METHODS[capability], params }, signal, id)) as JsonObject,
   };
 }
 
@@ -118,6 +149,17 @@ export function readElicitationModes(capabilities: unknown): ElicitationModes {
   if (!isRecord(elicitation)) return { form: false, url: false };
   const url = elicitation.url !== undefined;
   return { form: elicitation.form !== undefined || !url, url };
+}
+
+/** Whether a client supports requests besides elicitation. */
+export function hasClientCapability(capabilities: unknown): boolean {
+  return isRecord(capabilities) && CLIENT_CAPABILITIES.some((capability) => isRecord(capabilities[capability]));
+}
+
+function readClientCapabilities(capabilities: unknown): RequestClient['capabilities'] {
+  if (!isRecord(capabilities)) return {};
+  const supported = CLIENT_CAPABILITIES.filter((capability) => isRecord(capabilities[capability]));
+  return Object.fromEntries(supported.map((capability) => [capability, capabilities[capability] as JsonObject]));
 }
 
 export function toElicitParams({ tool, message, schema, url }: Question) {

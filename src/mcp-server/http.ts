@@ -188,7 +188,7 @@ async function answerNewer(lane: Lane, exchange: Exchange, message: RequestMessa
     isNewer: true,
     initialized: undefined,
     notify: (text) => responder.send(text),
-    elicit: () => Promise.reject(new Error('this protocol version has no requests of the server')),
+    request: () => Promise.reject(new Error('this protocol version has no requests of the server')),
   };
   // A client cancels its request by closing the response.
   exchange.onDisconnect(() => {

@@ -2,7 +2,7 @@
 
 import { randomBytes } from 'node:crypto';
 import type { ApprovalAnswer, ApprovalRequest } from '../core/approval.js';
-import type { Question } from '../core/elicit.js';
+import type { ElicitAnswer, Question } from '../core/elicit.js';
 import { ToolError } from '../core/error.js';
 import {
   byClient,
@@ -50,14 +50,16 @@ export function createInputRequiredCalls({ sign, prompts, suspended }: InputRequ
       async (approval: ApprovalRequest): Promise<ApprovalAnswer> => {
         // A nested call suspends the outer one. The outer call needs approval before it starts, so it starts over.
         if (approval.depth > 0)
-          return prompts.approve(request.client, approval.signal, (until) =>
-            requestInput(toApprovalInput(approval), until),
+          return prompts.approve(
+            request.client,
+            approval.signal,
+            async (until) => (await requestInput(toApprovalInput(approval), until)) as ElicitAnswer,
           );
         if (state !== undefined) {
           if (!openNonces.delete(state.nonce) || state.binding !== approval.record.binding)
             throw wrongApproval(approval);
           const answer = readAnswer(context.inputResponses, APPROVAL_KEY);
-          if (answer !== undefined) return toApprovalAnswer(answer);
+          if (answer !== undefined) return toApprovalAnswer(answer as ElicitAnswer);
         }
         approvalRequired = requestApproval(approval);
         return 'later';
@@ -67,8 +69,14 @@ export function createInputRequiredCalls({ sign, prompts, suspended }: InputRequ
         cancellation: call.cancellation,
         onProgress: onProgress && call.onProgress,
         approve: modes.form ? byClient(createApprove(call)) : undefined,
-        elicit: prompts.createElicit(request.client, modes, (question, signal) =>
-          call.requestInput(toInputRequest(question), signal, question.id),
+        elicit: prompts.createElicit(
+          request.client,
+          modes,
+          async (question, signal) =>
+            (await call.requestInput(toInputRequest(question), signal, question.id)) as ElicitAnswer,
+        ),
+        client: prompts.createClient(request.client, context.capabilities, (asked, signal, key) =>
+          call.requestInput(asked, signal, key),
         ),
       }),
     );

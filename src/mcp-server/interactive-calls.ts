@@ -8,10 +8,12 @@ import {
   type ClientPrompts,
   createClientPrompts,
   type ElicitationModes,
+  hasClientCapability,
   readElicitationModes,
   toApprovalForm,
   toElicitParams,
 } from './client-prompts.js';
+import type { InputAnswer, InputRequest } from './input-request.js';
 import { createInputRequiredCalls } from './input-required.js';
 import type { RequestState } from './request-context.js';
 import { createRequestStates } from './request-state.js';
@@ -49,7 +51,8 @@ export function createInteractiveCalls(): InteractiveCalls {
       if (state !== undefined && state.binding === undefined)
         return suspended.resume(request, state.nonce) ?? request.run({ cancellation, fault: staleAnswer() });
       const modes = readElicitationModes(context.capabilities);
-      if (!modes.form && !modes.url) return request.run({ cancellation, onProgress });
+      if (!modes.form && !modes.url && !hasClientCapability(context.capabilities))
+        return request.run({ cancellation, onProgress });
       const asksDirectly = !isNewer || context.asksDirectly === true;
       return asksDirectly ? serveByRequests(request, modes, prompts) : serveByResults(request, modes);
     },
@@ -61,24 +64,27 @@ function serveByRequests(request: CallRequest, modes: ElicitationModes, prompts:
   const { client, context, onProgress } = request;
   // A result can only be sent on the connection of its request, so questions end with it.
   const { connection } = context;
-  const send = async (params: object, until: AbortSignal): Promise<ElicitAnswer> => {
+  const send = async (asked: InputRequest, until: AbortSignal): Promise<InputAnswer> => {
     const signal = connection === undefined ? until : AbortSignal.any([until, connection]);
     signal.throwIfAborted();
-    return context.elicit(params, signal);
+    return context.request(asked, signal);
   };
+  const elicit = async (params: object, until: AbortSignal): Promise<ElicitAnswer> =>
+    (await send({ method: 'elicitation/create', params }, until)) as ElicitAnswer;
   return request.run({
     cancellation: context.cancellation,
     onProgress,
     approve: modes.form
       ? byClient((asked) =>
-          prompts.approve(client, asked.signal, (until) => send({ mode: 'form', ...toApprovalForm(asked) }, until)),
+          prompts.approve(client, asked.signal, (until) => elicit({ mode: 'form', ...toApprovalForm(asked) }, until)),
         )
       : undefined,
     elicit: prompts.createElicit(client, modes, (question, signal) => {
       const mode =
         question.url === undefined ? { mode: 'form' } : { mode: 'url', elicitationId: question.id ?? randomUUID() };
-      return send({ ...mode, ...toElicitParams(question) }, signal);
+      return elicit({ ...mode, ...toElicitParams(question) }, signal);
     }),
+    client: prompts.createClient(client, context.capabilities, send),
   });
 }
 

@@ -1,13 +1,13 @@
 // The lane: answers the messages that clients send most, without the SDK. `routes.ts` lists them.
 
 import { Cancellation } from '../core/cancellation.js';
-import type { ElicitAnswer } from '../core/elicit.js';
 import { isRecord } from '../core/json.js';
 import { RpcError } from '../core/rpc-error.js';
 import type { CallOptions, Toolbox } from '../core/toolbox.js';
 import { showsApps } from './apps.js';
 import { createToolCalls, type ToolCalls } from './calls.js';
 import { OLDER_TASKS, readIdentity, type ServerIdentity } from './identity.js';
+import type { InputAnswer, InputRequest } from './input-request.js';
 import { createLiveListing, type LiveListing } from './listing.js';
 import {
   ERROR,
@@ -44,7 +44,7 @@ export interface Peer {
   /** Aborted when the connection ends that alone can carry the result. */
   readonly connection?: AbortSignal | undefined;
   notify(text: string): void;
-  elicit(params: object, signal: AbortSignal): Promise<ElicitAnswer>;
+  request(request: InputRequest, signal: AbortSignal): Promise<InputAnswer>;
 }
 
 /** JSON of a result; undefined if the request was cancelled. */
@@ -184,8 +184,8 @@ export class LaneRequest implements RequestContext {
       this.notify('notifications/message', { level, data, logger });
   }
 
-  elicit(params: object, signal: AbortSignal): Promise<ElicitAnswer> {
-    return this.#peer.elicit(params, signal);
+  request(request: InputRequest, signal: AbortSignal): Promise<InputAnswer> {
+    return this.#peer.request(request, signal);
   }
 
   cancel(reason?: unknown): void {

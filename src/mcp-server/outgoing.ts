@@ -1,8 +1,7 @@
-// Requests that the server sends to its client: `elicitation/create` in the older protocol version.
+// Requests that the server sends to its client, in the older protocol version.
 
-import type { ElicitAnswer } from '../core/elicit.js';
 import { isRecord } from '../core/json.js';
-import { readAnswer } from './input-request.js';
+import { type InputAnswer, type InputRequest, readAnswer } from './input-request.js';
 import { ANSWER_TIMEOUT_MS } from './interactive-calls.js';
 import type { Message } from './message.js';
 
@@ -10,8 +9,8 @@ import type { Message } from './message.js';
 export type Send = (text: string) => void;
 
 export interface Outgoing {
-  /** Sends a question. Rejects if the client fails, the signal aborts, or nothing comes within ten minutes. */
-  elicit(params: object, signal: AbortSignal, send: Send): Promise<ElicitAnswer>;
+  /** Sends a request. Rejects if the client fails, the signal aborts, or nothing comes within ten minutes. */
+  request(request: InputRequest, signal: AbortSignal, send: Send): Promise<InputAnswer>;
   /** Takes a response of the client; returns false if it answers no request of this object. */
   receive(response: Message): boolean;
   /** Rejects all open requests. */
@@ -22,7 +21,7 @@ export function createOutgoing(): Outgoing {
   const open = new Map<string, (response: Message | Error) => void>();
   let sent = 0;
   return {
-    elicit: (params, signal, send) =>
+    request: ({ method, params }, signal, send) =>
       new Promise((resolve, reject) => {
         // A text, so that it is never the number of a request that the SDK server sent.
         const id = `wield-${++sent}`;
@@ -33,7 +32,7 @@ export function createOutgoing(): Outgoing {
           if (response instanceof Error) reject(response);
           else if (response.error !== undefined) reject(new Error(response.error.message));
           else {
-            const answer = toAnswer(response.result);
+            const answer = toAnswer(response.result, method);
             if (answer === undefined) reject(new Error('the client sent an invalid answer'));
             else resolve(answer);
           }
@@ -46,7 +45,7 @@ export function createOutgoing(): Outgoing {
         const timer = setTimeout(() => cancel('Request timed out'), ANSWER_TIMEOUT_MS);
         signal.addEventListener('abort', onAbort, { once: true });
         open.set(id, settle);
-        send(JSON.stringify({ jsonrpc: '2.0', id, method: 'elicitation/create', params }));
+        send(JSON.stringify({ jsonrpc: '2.0', id, method, params }));
       }),
     receive(response) {
       const settle = typeof response.id === 'string' ? open.get(response.id) : undefined;
@@ -63,10 +62,11 @@ export function toNotification(method: string, params?: object): string {
   return JSON.stringify({ jsonrpc: '2.0', method, params });
 }
 
-function toAnswer(result: unknown): ElicitAnswer | undefined {
-  const answer = readAnswer({ result }, 'result');
+function toAnswer(result: unknown, method: InputRequest['method']): InputAnswer | undefined {
+  const answer = readAnswer({ result }, 'result', method);
+  if (answer === undefined || method !== 'elicitation/create') return answer;
   const content = isRecord(result) ? (result.content ?? undefined) : undefined;
-  if (answer === undefined || (content !== undefined && !isRecord(content))) return undefined;
+  if (content !== undefined && !isRecord(content)) return undefined;
   return Object.values(content ?? {}).every(isFieldValue) ? answer : undefined;
 }
 

@@ -2,8 +2,8 @@
 
 import type { Cancellation } from '../core/cancellation.js';
 import type { LogListener, ProgressListener } from '../core/context.js';
-import type { ElicitAnswer } from '../core/elicit.js';
 import type { TraceParent } from '../core/toolbox.js';
+import type { InputAnswer, InputRequest } from './input-request.js';
 import type { Params } from './message.js';
 
 /** Signed state that a client sends back with its answer. */
@@ -30,12 +30,12 @@ export interface RequestContext {
   notify(method: string, params: object): void;
   /** Sends a log message, if the client wants messages of this level. */
   log(level: string, data: unknown, logger: string | undefined): void;
-  /** Whether questions are sent by `elicit`, as in the older version. */
+  /** Whether questions are sent by `request`, as in the older version. */
   readonly asksDirectly?: boolean;
   /** Called with the id of the approval that the call waits for, if it can wait. */
   readonly onPending?: (id: string) => void;
-  /** Sends `elicitation/create`; only in the older protocol version, and in tasks. */
-  elicit(params: object, signal: AbortSignal): Promise<ElicitAnswer>;
+  /** Sends a request to the client; only in the older protocol version, and in tasks. */
+  request(request: InputRequest, signal: AbortSignal): Promise<InputAnswer>;
 }
 
 /** Reads the caller's span from `_meta`, as OpenTelemetry's conventions for MCP define it. */

@@ -3,11 +3,11 @@
 import { Server, type ServerContext } from '@modelcontextprotocol/server';
 import { CfWorkerJsonSchemaValidator } from '@modelcontextprotocol/server/validators/cf-worker';
 import { Cancellation } from '../core/cancellation.js';
-import type { ElicitAnswer } from '../core/elicit.js';
 import { isRecord } from '../core/json.js';
 import type { Toolbox } from '../core/toolbox.js';
 import { showsApps } from './apps.js';
 import { OLDER_TASKS, readIdentity } from './identity.js';
+import type { InputAnswer } from './input-request.js';
 import { ANSWER_TIMEOUT_MS } from './interactive-calls.js';
 import type { Lane, LaneOptions } from './lane.js';
 import { META } from './message.js';
@@ -89,9 +89,7 @@ function toRequestContext(server: Server, { mcpReq, http }: ServerContext): Requ
     inputResponses: mcpReq.inputResponses,
     notify: (method, params) => void mcpReq.notify({ method, params } as never).catch(() => {}),
     log: (level, data, logger) => void mcpReq.log(level as never, data, logger).catch(() => {}),
-    elicit: async (params, signal) => {
-      const request = { method: 'elicitation/create' as const, params: params as never };
-      return (await mcpReq.send(request, { signal, timeout: ANSWER_TIMEOUT_MS })) as ElicitAnswer;
-    },
+    request: async (request, signal) =>
+      (await mcpReq.send(request as never, { signal, timeout: ANSWER_TIMEOUT_MS })) as unknown as InputAnswer,
   };
 }

@@ -256,7 +256,7 @@ class Session {
         return connection.signal;
       },
       notify: (text) => responder.send(text),
-      elicit: (params, signal) => this.#outgoing.elicit(params, signal, (text) => responder.send(text)),
+      request: (request, signal) => this.#outgoing.request(request, signal, (text) => responder.send(text)),
     };
   }
 

@@ -29,6 +29,6 @@ export function createPeer(
     initialized: initialize?.params,
     logLevel,
     notify: (text) => transport.send(text),
-    elicit: (params, signal) => outgoing.elicit(params, signal, (text) => transport.send(text)),
+    request: (request, signal) => outgoing.request(request, signal, (text) => transport.send(text)),
   };
 }

@@ -3,14 +3,16 @@
 import { randomBytes } from 'node:crypto';
 import { Cancellation } from '../core/cancellation.js';
 import type { Progress } from '../core/context.js';
-import type { ElicitAnswer } from '../core/elicit.js';
 import type { ToolResult } from '../core/result.js';
 import type { CallOptions } from '../core/toolbox.js';
-import { type InputRequest, type InputRequiredResult, readAnswer } from './input-request.js';
+import { type InputAnswer, type InputRequest, type InputRequiredResult, readAnswer } from './input-request.js';
 import type { RequestContext, RequestState } from './request-context.js';
 
 /** Call options that depend on what the client supports. */
-export type InteractionOptions = Pick<CallOptions, 'cancellation' | 'onProgress' | 'approve' | 'elicit' | 'fault'>;
+export type InteractionOptions = Pick<
+  CallOptions,
+  'cancellation' | 'onProgress' | 'approve' | 'elicit' | 'client' | 'fault'
+>;
 
 /** A request that starts a call, or resumes a suspended one. */
 export interface CallRequest extends Pick<CallOptions, 'onProgress'> {
@@ -30,7 +32,7 @@ export interface SuspendableCall {
   readonly cancellation: Cancellation;
   readonly onProgress: (progress: Progress) => void;
   /** Suspends the call until the client answers. Rejects if it does not. */
-  requestInput(request: InputRequest, signal: AbortSignal, key?: string): Promise<ElicitAnswer>;
+  requestInput(request: InputRequest, signal: AbortSignal, key?: string): Promise<InputAnswer>;
 }
 
 export interface SuspendedCalls {
@@ -45,7 +47,7 @@ interface PendingInput {
   readonly request: InputRequest;
   /** The key that the tool chose. */
   readonly key: string | undefined;
-  answer(answer: ElicitAnswer): void;
+  answer(answer: InputAnswer): void;
   fail(reason: unknown): void;
 }
 
@@ -61,6 +63,9 @@ interface RunningCall {
   abandoned: boolean;
   wake: () => void;
 }
+
+// Some requests are calls of their own, which take a few turns of the event loop to be decided on.
+const TURNS = 10;
 
 export function createSuspendedCalls(ttlMs: number, sign: (state: RequestState) => string): SuspendedCalls {
   const suspended = new Map<string, { readonly call: RunningCall; readonly timer: NodeJS.Timeout }>();
@@ -118,7 +123,7 @@ export function createSuspendedCalls(ttlMs: number, sign: (state: RequestState) 
         return undefined;
       }
       for (const [key, input] of call.sent) {
-        const answer = readAnswer(request.context.inputResponses, key);
+        const answer = readAnswer(request.context.inputResponses, key, input.request.method);
         // Unanswered input is requested again.
         if (answer !== undefined) input.answer(answer);
         else call.unsent.push(input);
@@ -150,8 +155,9 @@ async function untilEndOrInput(
         await new Promise<void>((resolve) => {
           call.wake = resolve;
         });
-      // Input requested in the same tick is sent in one response.
-      if (call.result === undefined) await new Promise((resolve) => setImmediate(resolve));
+      // Input requested at the same time is sent in one response.
+      for (let turn = 0; turn < TURNS && call.result === undefined; turn++)
+        await new Promise((resolve) => setImmediate(resolve));
       if (call.result === undefined && call.unsent.length > 0) return suspend();
     }
     return call.result;
@@ -177,7 +183,7 @@ async function requestInput(
   call: RunningCall,
   asked: Pick<PendingInput, 'request' | 'key'>,
   signal: AbortSignal,
-): Promise<ElicitAnswer> {
+): Promise<InputAnswer> {
   if (call.abandoned) throw noAnswer();
   signal.throwIfAborted();
   let onAbort = (): void => {};

@@ -1,8 +1,8 @@
 // The requests about tasks, in both protocol versions.
 
 import type { Server, ServerContext } from '@modelcontextprotocol/server';
-import type { ElicitAnswer } from '../core/elicit.js';
 import { RpcError } from '../core/rpc-error.js';
+import type { InputAnswer } from './input-request.js';
 import { ANSWER_TIMEOUT_MS } from './interactive-calls.js';
 import { ERROR, META } from './message.js';
 import { pageAt } from './pages.js';
@@ -76,7 +76,7 @@ async function untilEnded(task: Task, related: object, { mcpReq }: ServerContext
       const params = { ...request.params, _meta: related } as never;
       const asked = { method: request.method, params } as const;
       const answer = mcpReq.send(asked as never, { signal: mcpReq.signal, timeout: ANSWER_TIMEOUT_MS });
-      settle(await answer.then((given) => given as unknown as ElicitAnswer).catch((error: Error) => error));
+      settle(await answer.then((given) => given as unknown as InputAnswer).catch((error: Error) => error));
     }
   }
 }

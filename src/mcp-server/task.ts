@@ -2,9 +2,8 @@
 
 import { randomUUID } from 'node:crypto';
 import { Cancellation } from '../core/cancellation.js';
-import type { ElicitAnswer } from '../core/elicit.js';
 import { RpcError } from '../core/rpc-error.js';
-import { type InputRequest, readAnswer } from './input-request.js';
+import { type InputAnswer, type InputRequest, readAnswer } from './input-request.js';
 import { ERROR, type Params } from './message.js';
 import type { RequestContext } from './request-context.js';
 
@@ -20,7 +19,7 @@ interface Ended {
 
 interface Question {
   readonly request: InputRequest;
-  settle(answer: ElicitAnswer | Error): void;
+  settle(answer: InputAnswer | Error): void;
 }
 
 /** One call, its questions and its outcome. */
@@ -104,7 +103,7 @@ export class Task {
   /** Answers questions; answers to others are ignored. */
   answer(responses: unknown): void {
     for (const [key, question] of [...this.#questions]) {
-      const answer = readAnswer(responses, key);
+      const answer = readAnswer(responses, key, question.request.method);
       if (answer !== undefined) question.settle(answer);
     }
   }
@@ -167,7 +166,7 @@ export class Task {
       inputResponses: undefined,
       notify: () => {},
       log: () => {},
-      elicit: (params, signal) => this.#ask({ method: 'elicitation/create', params }, signal),
+      request: (request, signal) => this.#ask(request, signal),
       onPending: (id) => {
         this.#message = `waits for approval by a person: wield approvals approve ${id}`;
         this.#touch();
@@ -175,7 +174,7 @@ export class Task {
     };
   }
 
-  #ask(request: InputRequest, signal: AbortSignal): Promise<ElicitAnswer> {
+  #ask(request: InputRequest, signal: AbortSignal): Promise<InputAnswer> {
     const key = `question${++this.#asked}`;
     return new Promise((resolve, reject) => {
       const abort = (): void => settle(new Error('the question was withdrawn'));

@@ -81,7 +81,8 @@ export function decide(plan: Judged, caller: Caller, rules: Rules): Verdict {
  */
 export function findDenial(tool: Tool, caller: Caller, rules: Listing): Verdict | undefined {
   if (rules.altered !== undefined && caller.kind === 'model') return alteration(rules.altered);
-  if (!hasRules(rules) || (rules.policy.fault !== undefined && caller.kind !== 'model')) return undefined;
+  if (!hasRules(rules)) return tool.traits.optIn === true ? byDefault(tool, caller) : undefined;
+  if (rules.policy.fault !== undefined && caller.kind !== 'model') return undefined;
   const { loose, strict } = toSelected(tool);
   // A deny rule with argument patterns does not deny every call.
   const ruling = judge(
@@ -205,9 +206,17 @@ function judge(tool: Tool, caller: Caller, rules: Listing, matches: Matches): Ve
     if (verdict.verdict === 'deny') return verdict;
     listed.push(verdict);
   }
-  const trusted = byTrustRules(policy, inherited, matches, () => byDefault(tool, caller));
+  const trusted = byTrustRules(forTool(policy, tool), inherited, matches, () => byDefault(tool, caller));
   if (always && trusted.verdict !== 'deny') return { ...ALLOWED, reason: 'it is always allowed' };
   return strictest([trusted, ...listed]);
+}
+
+// RSC-7: a rule for all tools does not allow what is off by default; the rule must begin with its kind.
+function forTool(policy: Policy, { name, traits }: Tool): Policy {
+  if (traits.optIn !== true) return policy;
+  const kind = name.slice(0, name.indexOf(':') + 1);
+  const applies = ({ selector }: Rule): boolean => selector.policy === 'deny' || selector.text.startsWith(kind);
+  return { ...policy, rules: policy.rules.filter(applies) };
 }
 
 // POL-3: the order of rules does not matter.
@@ -259,7 +268,15 @@ function byTrustRules(
   return below.length === 0 ? above : strictest([above, ...below]);
 }
 
-function byDefault({ origin: { owner }, traits }: Tool, { kind }: Caller): Verdict {
+function byDefault({ name, origin: { owner }, traits }: Tool, { kind }: Caller): Verdict {
+  if (traits.optIn === true) {
+    return {
+      verdict: 'deny',
+      rule: null,
+      reason: 'no rule allows it',
+      hint: `a person can allow it: [trust] rules = ["${name}($policy=allow)"]`,
+    };
+  }
   const asks = kind === 'model' || owner === 'package' || owner === 'upstream';
   if (traits.destructive !== true || !asks) return ALLOWED;
   return {

@@ -2,6 +2,7 @@
 
 import { Cancellation } from '../core/cancellation.js';
 import type { Narrowing } from '../core/cascade.js';
+import type { RequestClient } from '../core/client-request.js';
 import type { ProgressListener } from '../core/context.js';
 import { type Elicit, elicitByText, type Question } from '../core/elicit.js';
 import type { Executor, RunContext } from '../core/executor.js';
@@ -82,6 +83,7 @@ async function executeWith(
       nest({ placed: nesting.placed, named: 'by-caller' }, inner, input, {
         until,
         elicit: asking?.door,
+        client: asking?.client,
       }),
   });
   if (output === undefined) return runPlan(parts, execution, { cancellation, asking });
@@ -105,6 +107,7 @@ async function runPlan(
   const acquired = limiter.acquire(plan.tool, snapshot.settings.limits, cancellation, nesting.placed);
   const slot = acquired instanceof Promise ? await acquired : acquired;
   const elicit = asking?.door;
+  const client = asking?.client;
   try {
     const ready = options.ready?.(cancellation);
     if (ready !== undefined) await ready;
@@ -122,6 +125,7 @@ async function runPlan(
       spill: large === undefined || begin !== undefined ? undefined : toSpill(large),
       elicit: asking?.context.elicit,
       whileAsked: asking?.context.whileAsked,
+      client: client && toJudgedClient(client, execution),
       store: stores === undefined ? null : toContextStore(stores, caller),
       remoteTools: catalog.hasServers ? () => listRemoteTools(parts, snapshot, caller) : undefined,
       workdir: snapshot.workdir,
@@ -131,9 +135,10 @@ async function runPlan(
           ...nested,
           until: nested?.signal ?? cancellation,
           elicit,
+          client,
         }),
       delegate: (inner, input, until) =>
-        nest({ placed: true, named: 'by-definition' }, inner, input, { until, elicit }),
+        nest({ placed: true, named: 'by-definition' }, inner, input, { until, elicit, client }),
       caller,
       rights: () => rightsOf(parts, execution),
     });
@@ -149,32 +154,59 @@ function toContextStore({ documents, results, session }: Stores, caller: Caller)
 
 interface Asking {
   /** Asks the user for this tool and the tools that it calls; time limits are paused meanwhile. */
-  readonly door: Elicit<Question>;
-  readonly context: Required<Pick<RunContext, 'elicit' | 'whileAsked'>>;
+  readonly door: Elicit<Question> | undefined;
+  /** Likewise, sends requests to the client. */
+  readonly client: RequestClient | undefined;
+  readonly context: Pick<RunContext, 'elicit' | 'whileAsked'>;
 }
 
 // The code that asks is loaded by the first question, because most calls ask nothing.
 function createAsking(
   debug: (message: string) => void,
   { name: tool }: Tool,
-  { ask, elicit: given }: CallOptions,
+  { ask, elicit: given, client: outerClient }: CallOptions,
 ): Asking | undefined {
   const outer = given ?? (ask && elicitByText(ask));
-  if (outer === undefined) return undefined;
+  if (outer === undefined && outerClient === undefined) return undefined;
   const pauses: (() => () => void)[] = [];
-  const door: Elicit<Question> = async (question, signal) => {
+  const paused = async <T>(run: () => Promise<T>): Promise<T> => {
     const resumes = pauses.map((pause) => pause());
     try {
-      return await outer(question, signal);
+      return await run();
     } finally {
       for (const resume of resumes) resume();
     }
   };
-  const elicit: Elicit = async (request, signal) => {
-    const asking = await import('./elicit.js');
-    return asking.elicit({ tool, door, request, signal, debug });
+  const door: Elicit<Question> | undefined = outer && ((question, signal) => paused(() => outer(question, signal)));
+  const client = outerClient && {
+    capabilities: outerClient.capabilities,
+    request: (...given: Parameters<RequestClient['request']>) => paused(() => outerClient.request(...given)),
   };
-  return { door, context: { elicit, whileAsked: (pause) => pauses.push(pause) } };
+  const elicit: Elicit | undefined =
+    door &&
+    (async (request, signal) => {
+      const asking = await import('./elicit.js');
+      return asking.elicit({ tool, door, request, signal, debug });
+    });
+  return { door, client, context: { elicit, whileAsked: (pause) => pauses.push(pause) } };
+}
+
+// Requests to the client are nested calls, so that rules, approvals and the audit log apply to them (RSC-7).
+function toJudgedClient(client: RequestClient, { plan, nest }: ExecuteOptions): RequestClient {
+  return {
+    capabilities: client.capabilities,
+    async request(request, signal) {
+      const { sendToClient } = await import('./client.js');
+      return sendToClient(client, plan.tool, request, (tool, input) =>
+        nest({ placed: true, named: 'by-definition' }, tool.name, input, {
+          until: signal,
+          elicit: undefined,
+          client,
+          tool,
+        }),
+      );
+    },
+  };
 }
 
 /** Throws `cancelled` if the call was cancelled. */

@@ -22,6 +22,7 @@ export function findTool(
 ): Tool | Promise<Tool> {
   const { catalog, executors, cascade } = parts;
   const { caller = CODE, offer = [], found, as } = options;
+  if (nesting.tool !== undefined) return executors.withDigest(nesting.tool);
   if (as !== undefined) return import('./offers.js').then(({ findOffer }) => findOffer(parts, as, ref, snapshot));
   const { within, named, narrowing } = nesting;
   const isModel = caller.kind === 'model';

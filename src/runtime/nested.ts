@@ -2,6 +2,7 @@
 
 import { CODE } from '../core/caller.js';
 import type { Cancellation } from '../core/cancellation.js';
+import type { RequestClient } from '../core/client-request.js';
 import type { NestedOptions } from '../core/context.js';
 import type { Elicit, Question } from '../core/elicit.js';
 import type { Plan } from '../core/plan.js';
@@ -16,6 +17,9 @@ import type { CallParts, Nesting } from './parts.js';
 export type NestedCallOptions = Omit<NestedOptions, 'signal'> & {
   readonly until: Cancellation | AbortSignal;
   readonly elicit: Elicit<Question> | undefined;
+  readonly client: RequestClient | undefined;
+  /** The tool that is called, if the runtime made it. */
+  readonly tool?: Tool;
 };
 
 export interface NestedCall {
@@ -37,12 +41,13 @@ export interface NestedCall {
 export function nestedCall(parts: Pick<CallParts, 'cascade'>, call: NestedCall) {
   const { plan, snapshot, options, nesting, place, asked, parent } = call;
   const { caller = CODE, trust, approve } = options;
-  const { elicit, onOutput, onStart, handles, deferApproval } = asked;
+  const { elicit, client, onOutput, onStart, handles, deferApproval, tool } = asked;
   const { permissions, narrowing } = parts.cascade.of(plan.tool, snapshot);
   return {
-    options: { caller, trust, approve, elicit, onOutput },
+    options: { caller, trust, approve, elicit, client, onOutput },
     nesting: {
       ...place,
+      tool,
       accept: acceptBoth(nesting.accept, asked.accept),
       onStart,
       handles,
@@ -61,13 +66,13 @@ export function rightsOf(
   { cascade }: Pick<CallParts, 'cascade'>,
   { plan, snapshot, options, nesting }: Pick<NestedCall, 'plan' | 'snapshot' | 'options' | 'nesting'>,
 ): string {
-  const { caller = CODE, trust, approve, ask, elicit } = options;
+  const { caller = CODE, trust, approve, ask, elicit, client } = options;
   const { kind, door, name, session } = caller;
   const { permissions, narrowing } = cascade.of(plan.tool, snapshot);
   const within = listsWithin(plan.tool.name, permissions, nesting.within);
   return JSON.stringify([
     [kind, door, name, session],
-    [trust === true, approve !== undefined, ask !== undefined || elicit !== undefined],
+    [trust === true, approve !== undefined, ask !== undefined || elicit !== undefined, client !== undefined],
     // A function cannot be compared, so only the calls of one outer call share it.
     nesting.accept && nesting.parent,
     within.map(({ rules, fault }) => [rules.map(({ selector }) => selector.text), fault]),

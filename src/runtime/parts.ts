@@ -64,6 +64,8 @@ export interface Nesting {
   readonly placed: boolean;
   /** Id of the outer call. */
   readonly parent?: string;
+  /** The tool that the runtime made for this call, which has no reference (RSC-7). */
+  readonly tool?: Tool | undefined;
   /** The trace of the outermost call. */
   readonly trace?: TraceParent | undefined;
   readonly accept?: NestedOptions['accept'];

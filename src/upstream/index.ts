@@ -15,10 +15,11 @@ import type { PinStore } from '../policy/pins.js';
 import { createUpstreamFormat, type ServerState, type UpstreamFormat } from './catalog/format.js';
 import type { ListingFiles } from './catalog/listing-file.js';
 import { toTool } from './catalog/to-tool.js';
-import type { Pool } from './connection/pool.js';
+import type { Acquire, Pool } from './connection/pool.js';
 import type { ServerSubscriptions } from './connection/subscriptions.js';
 import { describeServer } from './entries/mask.js';
 import type { ServerList } from './entries/servers.js';
+import { toStartSettings } from './execute/announce.js';
 import { createRemoteExecutor } from './execute/executor.js';
 import type { LoadPoolOptions } from './load-pool.js';
 
@@ -88,14 +89,15 @@ export function createUpstreams(options: UpstreamsOptions): Upstreams {
     );
     return loaded;
   };
-  const refresh: Upstreams['refresh'] = async (server, { settings }) => {
+  const refresh: Upstreams['refresh'] = async (server, snapshot) => {
     try {
-      await (await load()).refresh(server, settings);
+      await (await load()).refresh(server, toStartSettings(server, snapshot));
     } catch (error) {
       throw redactError(toToolError(error), secrets.all);
     }
   };
-  const acquire: Pool['acquire'] = async (server, settings, signal) => (await load()).acquire(server, settings, signal);
+  const acquire: Acquire = async (server, snapshot, signal) =>
+    (await load()).acquire(server, toStartSettings(server, snapshot), signal);
   const executor = createRemoteExecutor({
     world,
     wieldHome,
@@ -157,7 +159,8 @@ export function createUpstreams(options: UpstreamsOptions): Upstreams {
   };
 }
 
-interface OfferingOptions extends Pick<Pool, 'acquire'> {
+interface OfferingOptions {
+  readonly acquire: Acquire;
   readonly format: UpstreamFormat;
   readonly configurationOf: (server: ServerEntry) => string;
   readonly debug: (message: string) => void;

@@ -150,6 +150,26 @@ const TOOLS = {
       });
     },
   },
+  sample: {
+    input: object({ times: { type: 'integer' } }),
+    run: ({ times = 1 }, context) => {
+      const requests = Array.from({ length: times }, (_, at) => [`sample${at}`, { sampling: `Say ${at}.` }]);
+      return asking(context, Object.fromEntries(requests), (answers) => answers);
+    },
+  },
+  roots: {
+    input: object(),
+    run: (_input, context) => asking(context, { roots: { roots: true } }, ({ roots }) => roots),
+  },
+  everything: {
+    input: object(),
+    run: (_input, context) =>
+      asking(
+        context,
+        { colour: colour('Which colour?'), sample: { sampling: 'Say it.' }, roots: { roots: true } },
+        (answers) => answers,
+      ),
+  },
   count: {
     input: object(),
     run: () => {
@@ -209,15 +229,24 @@ async function asking(context, questions, toResult) {
   for (const key of Object.keys(questions)) {
     const given = inputResponse(context.mcpReq.inputResponses, key);
     if (given.kind === 'missing') {
-      const requests = Object.entries(questions).map(([name, question]) => [
-        name,
-        question.url === undefined ? inputRequired.elicit(question) : inputRequired.elicitUrl(question),
-      ]);
+      const requests = Object.entries(questions).map(([name, question]) => [name, toInput(question)]);
       return inputRequired({ inputRequests: Object.fromEntries(requests) });
     }
-    answers[key] = toAnswer(given);
+    answers[key] = isClientRequest(questions[key]) ? context.mcpReq.inputResponses[key] : toAnswer(given);
   }
   return text(JSON.stringify(toResult(answers)));
+}
+
+const isClientRequest = ({ sampling, roots }) => sampling !== undefined || roots === true;
+const toMessage = ({ sampling }) => ({
+  messages: [{ role: 'user', content: { type: 'text', text: `${sampling} ${process.env.SECRET ?? ''}`.trim() } }],
+  maxTokens: 10,
+});
+
+function toInput(question) {
+  if (question.roots === true) return inputRequired.listRoots();
+  if (question.sampling !== undefined) return inputRequired.createMessage(toMessage(question));
+  return question.url === undefined ? inputRequired.elicit(question) : inputRequired.elicitUrl(question);
 }
 
 function toAnswer({ action, content }) {
@@ -225,6 +254,9 @@ function toAnswer({ action, content }) {
 }
 
 async function askOlder({ mcpReq }, question) {
+  if (question.roots === true) return mcpReq.send({ method: 'roots/list' });
+  if (question.sampling !== undefined)
+    return mcpReq.send({ method: 'sampling/createMessage', params: toMessage(question) });
   const mode = question.url === undefined ? { mode: 'form' } : { mode: 'url', elicitationId: randomUUID() };
   return toAnswer(await mcpReq.send({ method: 'elicitation/create', params: { ...mode, ...question } }));
 }

@@ -1,9 +1,10 @@
 // Messages between wield and the tool host: one JSON object per line, in both directions.
 
+import type { ClientRequest } from '../../core/client-request.js';
 import type { Progress, ToolUpstreams } from '../../core/context.js';
 import type { ElicitAnswer, Elicitation } from '../../core/elicit.js';
 import type { ErrorValue } from '../../core/error.js';
-import type { Json } from '../../core/json.js';
+import type { Json, JsonObject } from '../../core/json.js';
 import type { Part, ToolResult } from '../../core/result.js';
 import type { ToolConfig } from '../../core/settings.js';
 import type { InlineModule, ModuleFiles } from '../../core/tool.js';
@@ -35,6 +36,7 @@ export type Request =
 export type Answer =
   | { readonly result: ToolResult }
   | { readonly elicited: ElicitAnswer }
+  | { readonly answered: JsonObject }
   | { readonly value: Json }
   | { readonly remoteTools: Awaited<ReturnType<ToolUpstreams['list']>> }
   | { readonly error: ErrorValue };
@@ -69,6 +71,12 @@ export type Question =
       readonly id: number;
       readonly question: number;
       readonly request: Elicitation;
+    }
+  | {
+      readonly type: 'client';
+      readonly id: number;
+      readonly question: number;
+      readonly request: ClientRequest;
     }
   | { readonly type: 'remote-tools'; readonly id: number; readonly question: number }
   | {

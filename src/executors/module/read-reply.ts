@@ -1,5 +1,6 @@
 // Checks messages from a tool host: module code in the same process can write anything to the channel.
 
+import { CLIENT_CAPABILITIES } from '../../core/client-request.js';
 import { ERROR_CODES, type ErrorCode, ToolError } from '../../core/error.js';
 import { isRecord, type Json } from '../../core/json.js';
 import { findPartFault, type Output, type Part, textPart } from '../../core/result.js';
@@ -28,15 +29,23 @@ export function readReply(value: unknown): CheckedReply | undefined {
     case 'cancelling':
       return value as unknown as Unchanged;
     case 'call':
+    case 'client':
     case 'elicit':
     case 'remote-tools':
     case 'store': {
-      const valid = typeof question === 'number' && (type !== 'call' || typeof value.ref === 'string');
+      const valid =
+        typeof question === 'number' &&
+        (type !== 'call' || typeof value.ref === 'string') &&
+        (type !== 'client' || isClientRequest(value.request));
       return valid ? (value as unknown as Question) : undefined;
     }
     default:
       return undefined;
   }
+}
+
+function isClientRequest(value: unknown): boolean {
+  return isRecord(value) && CLIENT_CAPABILITIES.some((one) => one === value.capability) && isRecord(value.params);
 }
 
 function isProgress(value: unknown): boolean {

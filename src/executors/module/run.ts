@@ -1,6 +1,7 @@
 // Runs a plan on a tool host: time limit, cancellation, and the requests of the tool during the call.
 
 import { Cancellation } from '../../core/cancellation.js';
+import { lacksCapability } from '../../core/client-request.js';
 import { ToolError, toToolError } from '../../core/error.js';
 import type { RunContext } from '../../core/executor.js';
 import type { ModulePlan } from '../../core/plan.js';
@@ -109,6 +110,12 @@ async function answerQuestion(question: Question, context: RunContext, ended: Ca
       break;
     case 'elicit':
       if (context.elicit !== undefined) return { elicited: await context.elicit(question.request, ended.signal) };
+      break;
+    case 'client': {
+      const { client } = context;
+      if (client !== undefined) return { answered: await client.request(question.request, ended.signal) };
+      throw lacksCapability('the tool', question.request.capability);
+    }
   }
   throw new ToolError('unavailable', `${question.type} is not available in this call`);
 }

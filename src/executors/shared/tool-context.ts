@@ -1,16 +1,18 @@
 // The ToolContext that a function receives.
 
+import { type ClientCapability, lacksCapability } from '../../core/client-request.js';
 import type { NestedOptions, ToolContext, ToolUpstreams } from '../../core/context.js';
 import { askText, type Elicitation } from '../../core/elicit.js';
 import { ToolError } from '../../core/error.js';
 import type { RunContext } from '../../core/executor.js';
+import type { JsonObject } from '../../core/json.js';
 import type { ScopedStore } from '../../core/scoped-store.js';
 import type { ToolConfig } from '../../core/settings.js';
 import type { ContextStore } from '../../core/store.js';
 import { toRemoteUri } from '../../core/upstream.js';
 
 /** The parts of a call that a function can use. */
-export type CallPart = Pick<RunContext, 'call' | 'elicit' | 'progress' | 'workdir' | 'remoteTools'>;
+export type CallPart = Pick<RunContext, 'call' | 'client' | 'elicit' | 'progress' | 'workdir' | 'remoteTools'>;
 
 export interface FunctionEnvironment {
   /** The name of the tool. */
@@ -49,6 +51,10 @@ export function createContext(run: CallPart, environment: FunctionEnvironment): 
     log: (message: string) => environment.log(message),
     ask: async (question: string) => askText(elicitFor(question), question, environment.signal()),
     elicit: async (request: Elicitation) => elicitFor(request.message)(request, environment.signal()),
+    requestClient: async (capability: ClientCapability, params: JsonObject = {}) => {
+      if (run.client === undefined) throw lacksCapability(name, capability);
+      return run.client.request({ capability, params }, environment.signal());
+    },
   };
   Object.defineProperty(context, 'signal', SIGNAL);
   if (environment.hasStore) Object.defineProperty(context, 'store', STORE);

@@ -1,6 +1,7 @@
-// Calls a tool of a server, answering its elicitations in both protocol versions.
+// Calls a tool of a server, answering its requests in both protocol versions.
 
 import type { Client } from '@modelcontextprotocol/client';
+import type { RequestClient } from '../../core/client-request.js';
 import type { LogListener, Progress } from '../../core/context.js';
 import type { Elicit } from '../../core/elicit.js';
 import { ToolError } from '../../core/error.js';
@@ -15,6 +16,8 @@ import { type OfferMethod, toOfferOutput } from './offer-result.js';
 import { toOutput } from './result.js';
 import { toTraceMeta } from './trace.js';
 
+type Params = Readonly<Record<string, unknown>>;
+
 export interface RemoteCall {
   /** The name of the tool in wield, for messages. */
   readonly name: string;
@@ -22,6 +25,9 @@ export interface RemoteCall {
   readonly onProgress?: ((progress: Progress) => void) | undefined;
   readonly onLog?: LogListener | undefined;
   readonly elicit?: Elicit | undefined;
+  readonly client?: RequestClient | undefined;
+  /** The `_meta` of its requests, if it differs from that of others (newer protocol version). */
+  readonly envelope?: Params | undefined;
   /** The position of the call in a trace. */
   readonly trace?: TraceParent | undefined;
   /** Identifies the person behind the call. */
@@ -35,8 +41,6 @@ export interface CallSession {
   readonly isModern: boolean;
   readonly isHttp: boolean;
 }
-
-type Params = Readonly<Record<string, unknown>>;
 
 const MAX_ROUNDS = 8;
 const MAX_TIMER_MS = 2 ** 31 - 1;

@@ -1,15 +1,15 @@
 // A connection to one upstream server.
 
 import type { Client } from '@modelcontextprotocol/client';
-import type { Elicit } from '../../core/elicit.js';
-import type { Json, JsonObject } from '../../core/json.js';
+import type { ClientCapability } from '../../core/client-request.js';
+import type { Json } from '../../core/json.js';
 import type { Output } from '../../core/result.js';
 import { RpcError } from '../../core/rpc-error.js';
-import { createSemaphore, type Semaphore } from '../../core/semaphore.js';
 import { quoteOutside } from '../../core/text.js';
 import type { ProtocolVersion, RemoteTool } from '../../core/upstream.js';
 import { callTool, type OfferRequest, type RemoteCall, requestOffer } from './call.js';
-import { limitQuestions, toElicitation } from './elicitation.js';
+import { serveClientRequests, type Turns } from './client-requests.js';
+import { limitRequests } from './elicitation.js';
 import { Lane } from './lane.js';
 import { type ResourceWatch, watchResources } from './resource-watch.js';
 import { type ToolWatch, watchTools } from './tool-watch.js';
@@ -24,6 +24,8 @@ export interface ConnectOptions {
   readonly startTimeoutMs: number;
   /** The protocol version of an earlier connection. */
   readonly knownVersion: NegotiatedVersion | undefined;
+  /** What the server may request of clients (RSC-7). */
+  readonly announces: readonly ClientCapability[];
   readonly signal: AbortSignal;
   readonly debug: (message: string) => void;
   /** Removes secrets from what the server sends. */
@@ -50,7 +52,7 @@ const PROBE_TIMEOUT_MS = 10_000;
 // How long to wait for the answer to `initialize` after a late answer to the probe.
 const LATE_GRACE_MS = 1000;
 const PING_TIMEOUT_MS = 5000;
-const CAPABILITIES = { elicitation: { form: {}, url: {} } } as const;
+const ELICITATION = { elicitation: { form: {}, url: {} } } as const;
 
 /** Opens a connection and lists the tools. */
 export async function connect(transport: UpstreamTransport, options: ConnectOptions): Promise<Connection> {
@@ -71,7 +73,7 @@ export async function connect(transport: UpstreamTransport, options: ConnectOpti
     lane.envelope = {
       [sdk.PROTOCOL_VERSION_META_KEY]: client.getNegotiatedProtocolVersion(),
       [sdk.CLIENT_INFO_META_KEY]: clientInfo,
-      [sdk.CLIENT_CAPABILITIES_META_KEY]: CAPABILITIES,
+      [sdk.CLIENT_CAPABILITIES_META_KEY]: ELICITATION,
     };
   }
   const { capabilities, listing, onListing } = await watchTools(client, lane, {
@@ -81,10 +83,18 @@ export async function connect(transport: UpstreamTransport, options: ConnectOpti
   });
   const resources = watchResources(client, lane, { ...options, isModern, capabilities, isOpen });
   const session = { sdk, client, lane, isModern, isHttp };
+  // The newer version says with every request what the client behind it supports.
+  const withEnvelope = (call: RemoteCall): RemoteCall => {
+    const supported = options.announces.filter((capability) => call.client?.capabilities[capability] !== undefined);
+    if (!isModern || supported.length === 0) return call;
+    const own = Object.fromEntries(supported.map((capability) => [capability, call.client!.capabilities[capability]]));
+    const capabilities = { ...ELICITATION, ...own };
+    return { ...call, envelope: { ...lane.envelope, [sdk.CLIENT_CAPABILITIES_META_KEY]: capabilities } };
+  };
   const inTurn = async (given: RemoteCall, run: (call: RemoteCall) => Promise<Output>): Promise<Output> => {
-    const { elicit } = given;
-    const redacted: Elicit | undefined = elicit && ((question, signal) => elicit(redact(question), signal));
-    const call = redacted === undefined ? given : { ...given, elicit: limitQuestions(redacted) };
+    const { elicit, client } = given;
+    const asks = elicit !== undefined || client !== undefined;
+    const call = asks ? withEnvelope(limitRequests(redactRequests(given, redact))) : given;
     const release = await turns.one?.acquire(call.signal);
     calls.add(call);
     try {
@@ -152,31 +162,28 @@ const yes = (): boolean => true;
 // A server that does not know the request is there.
 const no = (error: unknown): boolean => error instanceof RpcError;
 
-interface Turns {
-  one: Semaphore | undefined;
-}
-
-// The older protocol version does not say which call asks. Of several calls that can have asked, any may pass the question
-// on if the same person is behind all of them, who is then told the server instead of the tool (UPS-10).
-function findAsking(
-  calls: ReadonlySet<RemoteCall>,
-): { readonly elicit: Elicit; readonly isCertain: boolean } | undefined {
-  const able = [...calls].filter(({ elicit }) => elicit !== undefined);
-  const [first] = able;
-  if (first?.elicit === undefined || able.some(({ person }) => person !== first.person)) return undefined;
-  return { elicit: first.elicit, isCertain: able.length === 1 };
+function redactRequests(call: RemoteCall, redact: ConnectOptions['redact']): RemoteCall {
+  const { elicit, client } = call;
+  return {
+    ...call,
+    elicit: elicit && ((question, signal) => elicit(redact(question), signal)),
+    client: client && {
+      capabilities: client.capabilities,
+      request: (request, signal) => client.request(redact(request), signal),
+    },
+  };
 }
 
 function createClient(
   sdk: typeof import('@modelcontextprotocol/client'),
   clientInfo: { readonly name: string; readonly version: string },
-  { name, debug, protocol, startTimeoutMs, isHttp, redact }: ConnectOptions & { readonly isHttp: boolean },
+  { name, debug, protocol, startTimeoutMs, isHttp, redact, announces }: ConnectOptions & { readonly isHttp: boolean },
   calls: ReadonlySet<RemoteCall>,
   turns: Turns,
 ): Client {
   const waits = isHttp || protocol !== undefined;
   const client = new sdk.Client(clientInfo, {
-    capabilities: CAPABILITIES,
+    capabilities: { ...ELICITATION, ...Object.fromEntries(announces.map((capability) => [capability, {}])) },
     versionNegotiation: {
       mode: protocol === undefined ? 'auto' : { pin: protocol },
       probe: { timeoutMs: waits ? startTimeoutMs : Math.min(PROBE_TIMEOUT_MS, startTimeoutMs / 3) },
@@ -195,16 +202,6 @@ function createClient(
     const { level, data, logger } = params as { level: string; data: Json; logger?: string };
     first.onLog?.({ level, data: redact(data ?? null), logger: logger === undefined ? name : `${name}.${logger}` });
   });
-  client.setRequestHandler('elicitation/create', async ({ params }, context) => {
-    const question = toElicitation(params as JsonObject);
-    const asked = findAsking(calls);
-    if (asked === undefined) {
-      if (calls.size > 1) turns.one ??= createSemaphore(1);
-      return { action: 'cancel' };
-    }
-    const message = asked.isCertain ? question.message : `${name}, during one of its calls: ${question.message}`;
-    const { action, content } = await asked.elicit({ ...question, message }, context.mcpReq.signal);
-    return { action, content: content as never };
-  });
+  serveClientRequests(sdk, client, { name, announces, calls, turns });
   return client;
 }

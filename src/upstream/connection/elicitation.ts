@@ -1,6 +1,8 @@
-// Elicitation: converts requests of a server for user input, in both protocol versions.
+// Requests of a server during a call, to the person and the client behind it, in both protocol versions.
 
-import type { Elicit, ElicitAnswer, Elicitation } from '../../core/elicit.js';
+import { setMaxListeners } from 'node:events';
+import { capabilityOf, lacksCapability, type RequestClient } from '../../core/client-request.js';
+import type { Elicit, Elicitation } from '../../core/elicit.js';
 import { ToolError } from '../../core/error.js';
 import { isRecord, type JsonObject } from '../../core/json.js';
 import { RpcError } from '../../core/rpc-error.js';
@@ -11,10 +13,13 @@ import { quoteOutside } from '../../core/text.js';
 const URL_ELICITATION_REQUIRED = -32042;
 const MAX_PAGES = 8;
 // More than any tool needs, and few enough to dismiss one by one.
-const MAX_QUESTIONS = 16;
+const MAX_REQUESTS = 16;
 
-interface ElicitContext {
+/** The parts of a call that answer requests of its server. */
+export interface AskingCall {
+  readonly name: string;
   readonly elicit?: Elicit | undefined;
+  readonly client?: RequestClient | undefined;
   readonly signal: AbortSignal;
 }
 
@@ -28,14 +33,28 @@ export function toElicitation({ message, requestedSchema, url, elicitationId }: 
   };
 }
 
-/** Limits the questions of one call; further ones are cancelled. */
-export function limitQuestions(elicit: Elicit): Elicit {
+/** Limits what one call asks of the person and the client behind it. */
+export function limitRequests<Call extends AskingCall>(call: Call): Call {
+  const { elicit, client, name } = call;
   let asked = 0;
-  return async (question, signal) => (++asked > MAX_QUESTIONS ? { action: 'cancel' } : elicit(question, signal));
+  const isTooMany = (): boolean => ++asked > MAX_REQUESTS;
+  return {
+    ...call,
+    elicit: elicit && (async (question, signal) => (isTooMany() ? { action: 'cancel' } : elicit(question, signal))),
+    client: client && {
+      capabilities: client.capabilities,
+      async request(request, signal) {
+        if (!isTooMany()) return client.request(request, signal);
+        throw new ToolError('busy', `${name} sent its client more than ${MAX_REQUESTS} requests in one call`, {
+          hint: 'let it do less in one call, or report this to the author of the server',
+        });
+      },
+    },
+  };
 }
 
 /** Handles an error that requires the user to visit pages; returns whether the user visited all of them. */
-export async function visitPages(error: unknown, { elicit, signal }: ElicitContext): Promise<boolean> {
+export async function visitPages(error: unknown, { elicit, signal }: AskingCall): Promise<boolean> {
   if (!(error instanceof RpcError) || error.code !== URL_ELICITATION_REQUIRED || elicit === undefined) return false;
   const { elicitations } = isRecord(error.data) ? error.data : {};
   const pages = Array.isArray(elicitations) ? elicitations.slice(0, MAX_PAGES) : [];
@@ -47,22 +66,28 @@ export async function visitPages(error: unknown, { elicit, signal }: ElicitConte
   return pages.length > 0;
 }
 
-/** Answers the input requests of a call (newer protocol version). Throws for anything but elicitation. */
-export async function answerInputs(
-  requests: unknown,
-  { elicit, signal }: ElicitContext,
-): Promise<Readonly<Record<string, ElicitAnswer>>> {
-  const answers: Record<string, ElicitAnswer> = {};
-  for (const [key, request] of Object.entries(isRecord(requests) ? requests : {})) {
-    const { method, params } = isRecord(request) ? request : {};
-    if (method !== 'elicitation/create' || !isRecord(params)) {
-      const shown = quoteOutside(String(method), 60);
-      throw new ToolError('unavailable', `its server requested "${shown}", which is not supported`, {
-        hint: 'only elicitation is supported',
-      });
-    }
-    const question = { ...toElicitation(params as JsonObject), id: key };
-    answers[key] = elicit === undefined ? { action: 'cancel' } : await elicit(question, signal);
+/** Answers the input requests of a call, all at once (newer protocol version). Throws if one cannot be answered. */
+export async function answerInputs(requests: unknown, call: AskingCall): Promise<Readonly<Record<string, object>>> {
+  const asked = Object.entries(isRecord(requests) ? requests : {});
+  // Each request listens to it.
+  setMaxListeners(0, call.signal);
+  const answers = await Promise.all(asked.map(async ([key, request]) => [key, await answerInput(key, request, call)]));
+  return Object.fromEntries(answers) as Readonly<Record<string, object>>;
+}
+
+async function answerInput(key: string, request: unknown, { name, elicit, client, signal }: AskingCall) {
+  const { method, params = {} } = isRecord(request) ? request : {};
+  const capability = capabilityOf(method);
+  if (capability !== undefined && isRecord(params)) {
+    if (client === undefined) throw lacksCapability(name, capability);
+    return client.request({ capability, params: params as JsonObject, id: key }, signal);
   }
-  return answers;
+  if (method !== 'elicitation/create' || !isRecord(params)) {
+    const shown = quoteOutside(String(method), 60);
+    throw new ToolError('unavailable', `its server requested "${shown}", which is not supported`, {
+      hint: 'elicitation, sampling and roots are supported',
+    });
+  }
+  const question = { ...toElicitation(params as JsonObject), id: key };
+  return elicit === undefined ? { action: 'cancel' } : elicit(question, signal);
 }

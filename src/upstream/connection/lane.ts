@@ -23,6 +23,8 @@ export interface LaneRequest {
   readonly signal: AbortSignal;
   readonly onProgress?: ((progress: Progress) => void) | undefined;
   readonly trace?: TraceParent | undefined;
+  /** Replaces the envelope of the lane. */
+  readonly envelope?: Fields | undefined;
 }
 
 interface Waiter {
@@ -90,8 +92,8 @@ export class Lane {
   }
 
   /** Sends a request and returns its result. Throws RpcError, LostError, or an error of the transport. */
-  request(method: string, params: Fields, { signal, onProgress, trace }: LaneRequest): Promise<unknown> {
-    const { envelope } = this;
+  request(method: string, params: Fields, given: LaneRequest): Promise<unknown> {
+    const { signal, onProgress, trace, envelope = this.envelope } = given;
     const waiters = this.#waiters;
     return new Promise((resolve, reject) => {
       if (this.#closed !== undefined) throw this.#closed;

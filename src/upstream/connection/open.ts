@@ -1,5 +1,6 @@
 // Opens the connection to a server within its start timeout, trying the other protocol version on failure.
 
+import type { ClientCapability } from '../../core/client-request.js';
 import { ToolError } from '../../core/error.js';
 import type { Settings } from '../../core/settings.js';
 import type { ServerEntry } from '../../core/upstream.js';
@@ -10,7 +11,10 @@ import type { UpstreamTransport } from './transport.js';
 import type { NegotiatedVersion } from './version.js';
 
 /** The settings that a server is started with. */
-export type StartSettings = Pick<Settings, 'env' | 'sandbox'>;
+export interface StartSettings extends Pick<Settings, 'env' | 'sandbox'> {
+  /** What the server may request of clients (RSC-7). */
+  readonly announces: readonly ClientCapability[];
+}
 
 export interface OpenOptions {
   readonly world: World;
@@ -86,7 +90,7 @@ async function attempt(
   if (signal.aborted) giveUp();
   try {
     const { debug } = world;
-    const own = { name, version, protocol, startTimeoutMs, knownVersion };
+    const own = { name, version, protocol, startTimeoutMs, knownVersion, announces: settings.announces };
     const connecting = { ...own, signal: stop.signal, debug, redact };
     return { connection: await connect(transport, connecting), transport };
   } catch (error) {

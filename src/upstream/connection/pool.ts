@@ -1,6 +1,7 @@
 // Pool of upstream connections: started on first use, shared, closed when idle.
 
 import { ToolError } from '../../core/error.js';
+import type { Snapshot } from '../../core/snapshot.js';
 import type { ServerEntry } from '../../core/upstream.js';
 import { type Backoff, createBackoff } from './backoff.js';
 import type { Connection } from './connection.js';
@@ -25,6 +26,13 @@ export interface Lease {
   /** `answered`: the server works. `lost`: the connection is unusable. `listed`: no tool was called. */
   release(outcome: 'answered' | 'lost' | 'unknown' | 'listed'): void;
 }
+
+/** Like `acquire` of a pool, with the settings of a snapshot. */
+export type Acquire = (
+  server: ServerEntry,
+  snapshot: Pick<Snapshot, 'settings' | 'policy'>,
+  signal?: AbortSignal,
+) => Promise<Lease>;
 
 interface Slot {
   readonly key: string;
@@ -80,7 +88,8 @@ export class Pool {
     isForced: boolean,
   ): Promise<Lease> {
     if (this.#isClosed) throw closedError(server);
-    const key = this.#options.keyOf(server);
+    // A server that may request something else is told so when it is connected.
+    const key = [this.#options.keyOf(server), ...settings.announces].join(' ');
     let slot = this.#slots.get(key);
     if (slot === undefined) {
       if (!isForced) this.#backoff.assertReady(key, server);

@@ -2,9 +2,10 @@
 
 import type { Snapshot } from '../../core/snapshot.js';
 import type { ServerEntry } from '../../core/upstream.js';
-import type { Lease, Pool } from './pool.js';
+import type { Acquire, Lease } from './pool.js';
 
-export interface ServerSubscriptionsOptions extends Pick<Pool, 'acquire'> {
+export interface ServerSubscriptionsOptions {
+  readonly acquire: Acquire;
   /** Identifies a server with its configuration. */
   readonly keyOf: (server: ServerEntry) => string;
   /** Whether the server may be started. */
@@ -100,7 +101,7 @@ class FollowedServer {
         this.end();
         return undefined;
       }
-      const lease = await this.#options.acquire(server, snapshot.settings);
+      const lease = await this.#options.acquire(server, snapshot);
       this.#retryMs = FIRST_RETRY_MS;
       return lease;
     } catch (error) {

@@ -1,5 +1,6 @@
 // Runs an upstream tool, if the server still has the definition that was planned.
 
+import { CLIENT_CAPABILITIES } from '../../core/client-request.js';
 import type { Progress } from '../../core/context.js';
 import { ToolError } from '../../core/error.js';
 import type { RunContext } from '../../core/executor.js';
@@ -10,18 +11,19 @@ import { RpcError } from '../../core/rpc-error.js';
 import type { Snapshot } from '../../core/snapshot.js';
 import { quoteOutside } from '../../core/text.js';
 import { runWithinLimit } from '../../core/time-limit.js';
-import type { Tool } from '../../core/tool.js';
+import type { RemoteAction, Tool } from '../../core/tool.js';
 import { type RemoteTool, remoteActionOf, type ServerEntry } from '../../core/upstream.js';
 import { digestDefinition } from '../catalog/to-tool.js';
 import type { RemoteCall } from '../connection/call.js';
 import type { Connection } from '../connection/connection.js';
 import { CALL_AGAIN, callLost } from '../connection/failure.js';
 import { isLostSession } from '../connection/lane.js';
-import type { Lease, Pool } from '../connection/pool.js';
+import type { Acquire, Lease, Pool } from '../connection/pool.js';
 import { toLoginError } from '../login/fault.js';
 import { rewriteOutput } from './rewrite.js';
 
-export interface RemoteRunOptions extends Pick<Pool, 'acquire' | 'close'> {
+export interface RemoteRunOptions extends Pick<Pool, 'close'> {
+  readonly acquire: Acquire;
   /** Returns the current configuration of a server by name. */
   readonly find: (
     server: string,
@@ -46,7 +48,7 @@ async function callServer(
   options: RemoteRunOptions,
   attempt = 1,
 ): Promise<Output> {
-  const lease = await options.acquire(server, context.snapshot.settings, context.cancellation.signal);
+  const lease = await options.acquire(server, context.snapshot, context.cancellation.signal);
   const onProgress = (progress: Progress): void => context.progress(options.redactProgress(progress));
   let outcome: Parameters<Lease['release']>[0] = 'unknown';
   try {
@@ -57,6 +59,7 @@ async function callServer(
       onProgress: context.wantsProgress ? onProgress : undefined,
       onLog: context.log,
       elicit: context.elicit,
+      client: context.client,
       trace: context.trace,
       person: JSON.stringify([context.caller.kind, context.caller.door, context.caller.name, context.caller.session]),
     };
@@ -66,7 +69,7 @@ async function callServer(
   } catch (error) {
     if (error instanceof RpcError) {
       outcome = 'answered';
-      return { content: [], error: refused(plan, error) };
+      return { content: [], error: refused(plan, error, context) };
     }
     if (context.cancellation.isCancelled || (error instanceof ToolError && !isCut(error))) throw error;
     // A server that requires another login did not run the call, and is still there.
@@ -103,17 +106,25 @@ function findServer({ tool }: RemotePlan, { snapshot }: RunContext, { find }: Re
   throw changed(tool, `the configuration of the server ${server} changed`);
 }
 
-// RUN-2: a server can change its tools at any time; only the planned definition is run.
+// RUN-2: a server can change its tools at any time; only the planned definition is run. A name alone does not identify it: a
+// prompt may have the name of a tool or the URI of a resource.
 function findRemote({ tool }: RemotePlan, { connection }: Lease): RemoteTool {
-  const { server, tool: name, definition, method } = remoteActionOf(tool);
+  const { server, tool: name, definition, method, uri } = remoteActionOf(tool);
   // A resource that the server does not list, such as the target of a link, has no definition.
   if (definition === '') return { name, inputSchema: {} };
-  const remote = connection
-    .listing()
-    .tools.find((one) => one.name === name && (one.offers !== undefined) === (method !== undefined));
-  if (remote === undefined) throw changed(tool, `the server ${server} no longer lists it`);
-  if (digestDefinition(remote) !== definition) throw changed(tool, `the server ${server} changed its definition`);
-  return remote;
+  const kinds = kindsOf(method, uri !== undefined);
+  const listed = connection.listing().tools.filter((one) => one.name === name && kinds.includes(one.offers));
+  if (listed.length === 0) throw changed(tool, `the server ${server} no longer lists it`);
+  const planned = listed.find((one) => digestDefinition(one) === definition);
+  if (planned === undefined) throw changed(tool, `the server ${server} changed its definition`);
+  return planned;
+}
+
+function kindsOf(method: RemoteAction['method'], isTemplate: boolean): readonly RemoteTool['offers'][] {
+  if (method === undefined) return [undefined];
+  if (method === 'prompts/get') return ['prompt'];
+  if (method === 'completion/complete') return ['prompt', 'template'];
+  return [isTemplate ? 'template' : 'resource'];
 }
 
 function changed({ name }: Tool, how: string): ToolError {
@@ -136,10 +147,22 @@ function toOfferParams({ method, remoteTool, input }: RemotePlan): Readonly<Reco
 const NOT_FOUND = [-32002, -32602];
 const OF_RESOURCES: readonly unknown[] = ['resources/read', 'resources/subscribe'];
 
-function refused({ tool, method }: RemotePlan, { message, code, data }: RpcError): ToolError {
+function refused(
+  { tool, method, server }: RemotePlan,
+  { message, code, data }: RpcError,
+  { client }: RunContext,
+): ToolError {
   const shown = quoteOutside(message, 500);
   const required = code === MISSING_CAPABILITY && isRecord(data) ? Object.keys(data.requiredCapabilities ?? {}) : [];
   const known = required.filter((name) => /^[\w./-]{1,60}$/.test(name)).slice(0, 8);
+  // The client has it, but it was not announced (RSC-7).
+  const off = CLIENT_CAPABILITIES.find((one) => known.includes(one) && client?.capabilities[one] !== undefined);
+  if (off !== undefined) {
+    return new ToolError('denied', `${tool.name} needs ${off}, which no rule allows its server`, {
+      hint: `a person can allow it: [trust] rules = ["${off}:${server}($policy=allow)"]`,
+      data: { rule: null },
+    });
+  }
   if (known.length > 0) {
     return new ToolError('unavailable', `${tool.name} needs a client with the capability ${known.join(', ')}`, {
       hint: 'use another tool, or a client that supports it',

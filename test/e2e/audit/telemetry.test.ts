@@ -12,11 +12,12 @@ import {
   SimpleSpanProcessor,
 } from '@opentelemetry/sdk-trace-base';
 import { afterEach, beforeEach, describe, expect } from 'vitest';
-import { createToolbox, defineTool } from '../../../src/index.js';
+import { createToolbox, defineTool, textOf } from '../../../src/index.js';
 import { BINARY } from '../../support/cli.js';
 import { serveStdio } from '../../support/server.js';
 import { shellScript } from '../../support/shell-script.js';
 import { spec } from '../../support/spec.js';
+import { configureServers, protocolServer } from '../../support/upstream-servers.js';
 import { createWorkspace } from '../../support/workspace.js';
 
 const ROOT = join(import.meta.dirname, '../../..');
@@ -71,6 +72,40 @@ describe('spans', () => {
     expect(served!.instrumentationScope.name).toBe('wield');
     expect(own).toMatchObject({ name: 'tools/call hello', kind: SpanKind.INTERNAL });
   });
+
+  spec(
+    'OBS-5 UPS-72',
+    'are what a server gets as the parent of its own, by the one call that sends the request',
+    async () => {
+      const workspace = createWorkspace();
+      configureServers(workspace, { far: (await protocolServer(workspace, 'far', 'newer', 'stdio')).entry });
+      const through = defineTool({
+        name: 'through',
+        description: 'x',
+        execute: async (_input, { toolbox: inner }) => textOf(await inner.call('far_meta', {})),
+      });
+      const toolbox = workspace.toolbox({ tools: [through] });
+      const traceId = '4bf92f3577b34da6a3ce929d0e0e4736';
+      const given = { traceparent: `00-${traceId}-00f067aa0ba902b7-01`, tracestate: 'vendor=1', baggage: 'user=ada' };
+      const direct = JSON.parse(textOf(await toolbox.call('far_meta', {}, { trace: given })));
+      const nested = JSON.parse(textOf(await toolbox.call('through', {}, { trace: given })));
+      const own = JSON.parse(textOf(await toolbox.call('far_meta', {})));
+      await toolbox.close();
+      const [first, inner, outer, alone] = spans();
+      const names = ['tools/call far_meta', 'tools/call far_meta', 'tools/call through', 'tools/call far_meta'];
+      expect(spans().map(({ name }) => name)).toEqual(names);
+      const parentOf = (span: ReadableSpan | undefined): string =>
+        `00-${span!.spanContext().traceId}-${span!.spanContext().spanId}-01`;
+      expect(direct).toMatchObject({ ...given, traceparent: parentOf(first) });
+      expect(nested).toMatchObject({ traceparent: parentOf(inner), tracestate: 'vendor=1' });
+      expect(own).toMatchObject({ traceparent: parentOf(alone) });
+      expect([first, inner, outer].map((span) => span!.spanContext().traceId)).toEqual([traceId, traceId, traceId]);
+      expect(first!.parentSpanContext?.spanId).toBe('00f067aa0ba902b7');
+      expect(inner!.parentSpanContext?.spanId).toBe(outer!.spanContext().spanId);
+      expect(alone!.spanContext().traceId).not.toBe(traceId);
+      expect(own).not.toHaveProperty('baggage');
+    },
+  );
 
   spec('OBS-5', 'tell of failures, and of no contents', async () => {
     const workspace = createWorkspace();

@@ -85,6 +85,7 @@ describe('context', () => {
         'mcp',
         'progress',
         'projectDir',
+        'requestClient',
         'signal',
         'store',
         'toolbox',

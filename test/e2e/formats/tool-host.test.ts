@@ -96,6 +96,7 @@ export const outer = {
         'mcp',
         'progress',
         'projectDir',
+        'requestClient',
         'signal',
         'store',
         'toolbox',

@@ -66,6 +66,32 @@ const textOf = async (client: Client, uri: string): Promise<unknown> => {
   return contents.map((one) => [one.uri, 'text' in one ? one.text : undefined]);
 };
 
+spec('RSC-3 RUN-2', 'a prompt, a tool, a resource and a template of one name are told apart', async () => {
+  const { workspace, offer } = createOffers();
+  const name = 'notes://one';
+  const argument = { name: 'note', description: 'Which', required: true };
+  offer({
+    tools: [{ name, description: 'A tool.', inputSchema: { type: 'object' } }],
+    resources: OFFERS.resources,
+    templates: [{ uriTemplate: name, name, description: 'A template.' }],
+    prompts: [{ name, description: 'A prompt.', arguments: [argument] }],
+  });
+  const client = await connectStdio(workspace, 'older');
+  const [tool] = (await client.listTools()).tools.filter(({ description }) => description === 'A tool.');
+  expect((await client.callTool({ name: tool!.name, arguments: {} })).isError).not.toBe(true);
+  expect(await textOf(client, `mcp://far/${name}`)).toEqual([[`mcp://far/${name}`, `content of ${name}`]]);
+  const [prompt] = (await client.listPrompts()).prompts.filter(({ description }) => description === 'A prompt.');
+  const { messages } = await client.getPrompt({ name: prompt!.name, arguments: { note: 'x' } });
+  expect(messages[0]).toMatchObject({ content: { text: '{"note":"x"}' } });
+  for (const ref of [
+    { type: 'ref/prompt', name: prompt!.name },
+    { type: 'ref/resource', uri: `mcp://far/${name}` },
+  ] as const) {
+    const { completion } = await client.complete({ ref, argument: { name: 'note', value: 'a' } });
+    expect(completion.values).toEqual([`${name} note a`]);
+  }
+});
+
 for (const protocol of ['older', 'newer'] as const) {
   describe(`to a client of the ${protocol} protocol version`, () => {
     finding('C3 RSC-2', 'resources and templates are listed with all fields, and read', async () => {

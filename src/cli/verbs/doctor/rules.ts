@@ -14,7 +14,11 @@ export function ruleProblems({ lists, rules, projectRules, profileRules = [] }: 
   return all.flatMap((rule) => findProblem(rule, tools) ?? []);
 }
 
+// What is not a tool: known only to its server.
+const OTHERS = /^(?:resource|prompt|instructions|sampling|roots):/;
+
 function findProblem({ selector, file, line }: Rule, tools: readonly Tool[]): Problem | undefined {
+  if (OTHERS.test(selector.text)) return undefined;
   const warn = (message: string, hint: string): Problem => ({
     severity: 'warning',
     path: file ?? '',

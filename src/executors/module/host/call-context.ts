@@ -41,6 +41,7 @@ export function createHostedCall(
     progress: (progress) => send({ type: 'progress', id, progress }),
     call: (ref, input) => ask({ type: 'call', ref, input: input as never }, 'result'),
     remoteTools: upstreams ? () => ask({ type: 'remote-tools' }, 'remoteTools') : undefined,
+    client: { capabilities: {}, request: (request) => ask({ type: 'client', request }, 'answered') },
     elicit: asks ? (request: Elicitation) => ask({ type: 'elicit', request }, 'elicited') : undefined,
   };
   return {
