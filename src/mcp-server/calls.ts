@@ -7,6 +7,7 @@ import { formatError } from '../core/model-text.js';
 import { decodeName } from '../core/name.js';
 import { isFailedOutput, type ToolResult } from '../core/result.js';
 import { RpcError } from '../core/rpc-error.js';
+import type { SharedSessions } from '../core/sessions.js';
 import type { CallOptions, Toolbox } from '../core/toolbox.js';
 import { resolveAppTool, showsApps } from './apps.js';
 import type { InputRequiredResult } from './input-request.js';
@@ -41,10 +42,11 @@ export interface ToolCallsOptions {
   readonly listing: LiveListing;
   /** Delays calls while the client does not read its responses. */
   readonly ready?: CallOptions['ready'];
+  readonly shared?: SharedSessions | undefined;
 }
 
-export function createToolCalls({ toolbox, listing, ready }: ToolCallsOptions): ToolCalls {
-  const interactive = createInteractiveCalls();
+export function createToolCalls({ toolbox, listing, ready, shared }: ToolCallsOptions): ToolCalls {
+  const interactive = createInteractiveCalls(shared);
   const serve: ToolCalls['serve'] = (session, context, id, input, run) =>
     interactive.serve(new ServedCall({ session, context, id, input, ready, start: run }));
   const callNow: ToolCalls['call'] = async (session, params, context) => {

@@ -27,7 +27,7 @@ import { isHot } from './routes.js';
 import type { SdkHttp } from './sdk-http.js';
 import { createSessions, respondError } from './sessions.js';
 
-export interface HttpOptions extends Pick<LaneOptions, 'version' | 'onError'> {
+export interface HttpOptions extends Pick<LaneOptions, 'version' | 'onError' | 'shared'> {
   readonly access: AccessOptions;
   /** Returns the page `/metrics`, in the text format of Prometheus. */
   readonly metrics?: () => Promise<string>;
@@ -61,6 +61,7 @@ export function createMcpHttp(toolbox: Toolbox, options: HttpOptions): HttpHandl
   });
   const sessions = createSessions({
     lane,
+    shared: options.shared,
     connectSdk: async (session, initialize, send) => (await sdk.load()).connect(session, initialize, send),
   });
   lane.onChange(() => {

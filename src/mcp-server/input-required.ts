@@ -4,6 +4,7 @@ import { randomBytes } from 'node:crypto';
 import type { ApprovalAnswer, ApprovalRequest } from '../core/approval.js';
 import type { ElicitAnswer, Question } from '../core/elicit.js';
 import { ToolError } from '../core/error.js';
+import type { SharedSessions } from '../core/sessions.js';
 import {
   byClient,
   type ClientPrompts,
@@ -20,6 +21,7 @@ export interface InputRequiredOptions {
   readonly sign: (state: RequestState) => string;
   readonly prompts: ClientPrompts;
   readonly suspended: SuspendedCalls;
+  readonly shared?: SharedSessions | undefined;
 }
 
 const APPROVAL_KEY = 'consent';
@@ -27,8 +29,10 @@ const APPROVAL_KEY = 'consent';
 const MAX_OPEN_APPROVALS = 256;
 
 /** Returns a function that serves a call by `input_required` results. */
-export function createInputRequiredCalls({ sign, prompts, suspended }: InputRequiredOptions) {
+export function createInputRequiredCalls({ sign, prompts, suspended, shared }: InputRequiredOptions) {
   const openNonces = new Set<string>();
+  // In a fleet another server may have asked.
+  const takeNonce = (nonce: string): boolean | Promise<boolean> => shared?.takeOnce(nonce) ?? openNonces.delete(nonce);
 
   const requestApproval = (request: ApprovalRequest): InputRequiredResult => {
     const nonce = randomBytes(16).toString('hex');
@@ -56,7 +60,7 @@ export function createInputRequiredCalls({ sign, prompts, suspended }: InputRequ
             async (until) => (await requestInput(toApprovalInput(approval), until)) as ElicitAnswer,
           );
         if (state !== undefined) {
-          if (!openNonces.delete(state.nonce) || state.binding !== approval.record.binding)
+          if (!(await takeNonce(state.nonce)) || state.binding !== approval.record.binding)
             throw wrongApproval(approval);
           const answer = readAnswer(context.inputResponses, APPROVAL_KEY);
           if (answer !== undefined) return toApprovalAnswer(answer as ElicitAnswer);

@@ -3,6 +3,7 @@
 import { randomUUID } from 'node:crypto';
 import type { ElicitAnswer } from '../core/elicit.js';
 import { ToolError } from '../core/error.js';
+import type { SharedSessions } from '../core/sessions.js';
 import {
   byClient,
   type ClientPrompts,
@@ -34,12 +35,12 @@ const TTL_SECONDS = 600;
 /** How long a client may take to answer a question. */
 export const ANSWER_TIMEOUT_MS = TTL_SECONDS * 1000;
 
-/** Creates the calls of one server process. Request state is signed with a random key and accepted once. */
-export function createInteractiveCalls(): InteractiveCalls {
-  const states = createRequestStates(TTL_SECONDS);
+/** Creates the calls of one server process. Request state is signed with its key or that of its fleet, and accepted once. */
+export function createInteractiveCalls(shared?: SharedSessions): InteractiveCalls {
+  const states = createRequestStates(TTL_SECONDS, shared?.stateKey);
   const prompts = createClientPrompts();
   const suspended = createSuspendedCalls(TTL_SECONDS * 1000, states.sign);
-  const serveByResults = createInputRequiredCalls({ sign: states.sign, prompts, suspended });
+  const serveByResults = createInputRequiredCalls({ sign: states.sign, prompts, suspended, shared });
 
   return {
     verifyState: states.verify,

@@ -3,6 +3,7 @@
 import { Cancellation } from '../core/cancellation.js';
 import { isRecord } from '../core/json.js';
 import { RpcError } from '../core/rpc-error.js';
+import type { SharedSessions } from '../core/sessions.js';
 import type { CallOptions, Toolbox } from '../core/toolbox.js';
 import { showsApps } from './apps.js';
 import { createToolCalls, type ToolCalls } from './calls.js';
@@ -30,6 +31,8 @@ export interface LaneOptions {
   readonly onError?: (error: Error) => void;
   /** Delays calls while the client does not read its responses. */
   readonly ready?: CallOptions['ready'];
+  /** What the servers of a fleet share. */
+  readonly shared?: SharedSessions | undefined;
 }
 
 /** The client of a request, and how to reach it while the request is open. */
@@ -71,7 +74,7 @@ const WATCH_AFTER_MS = 10;
 export function createLane(toolbox: Toolbox, options: LaneOptions): Lane {
   const listing = createLiveListing(toolbox, options.onError);
   const offers = watchOffers(toolbox);
-  const calls = createToolCalls({ toolbox, listing, ready: options.ready });
+  const calls = createToolCalls({ toolbox, listing, ready: options.ready, shared: options.shared });
   const info = { name: 'wield', version: options.version };
   const pages = createListingPages(listing, info);
   // Appended to results of the newer version.

@@ -20,11 +20,13 @@ export interface Outgoing {
 export function createOutgoing(): Outgoing {
   const open = new Map<string, (response: Message | Error) => void>();
   let sent = 0;
+  // Another server of a fleet may ask in the same session.
+  const own = Math.random().toString(36).slice(2, 10);
   return {
     request: ({ method, params }, signal, send) =>
       new Promise((resolve, reject) => {
         // A text, so that it is never the number of a request that the SDK server sent.
-        const id = `wield-${++sent}`;
+        const id = `wield-${own}-${++sent}`;
         const settle = (response: Message | Error): void => {
           open.delete(id);
           clearTimeout(timer);

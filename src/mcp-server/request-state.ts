@@ -11,9 +11,10 @@ export interface RequestStates {
 
 const PREFIX = 'v1';
 
-export function createRequestStates(ttlSeconds: number): RequestStates {
+/** `shared` is the key of all servers of a fleet; without it only this process accepts its states. */
+export function createRequestStates(ttlSeconds: number, shared?: string): RequestStates {
   // Created on first use: loading node:crypto takes 5 ms.
-  let key: Buffer | undefined;
+  let key: Buffer | string | undefined = shared;
   const tagOf = (body: string): string => {
     key ??= randomBytes(32);
     return createHmac('sha256', key).update(`${PREFIX}.${body}`).digest('base64url');

@@ -1,6 +1,8 @@
 // HTTP sessions of the older protocol version: the lane answers, or an SDK server; limited in number and idle time.
 
 import { randomUUID } from 'node:crypto';
+import { isRecord, type Json } from '../core/json.js';
+import type { SharedSessions } from '../core/sessions.js';
 import { createCancellations } from './cancellations.js';
 import { EventLog, EventStream } from './event-stream.js';
 import type { Exchange, Headers } from './exchange.js';
@@ -33,6 +35,8 @@ export interface SessionsOptions {
   readonly lane: Lane;
   /** Creates the SDK server of a session, which knows the `initialize` request. */
   readonly connectSdk: (session: string, initialize: Message, send: SendMessage) => Promise<SdkSession>;
+  /** The sessions of a fleet, which any of its servers may continue. */
+  readonly shared?: SharedSessions | undefined;
 }
 
 /** The SDK server of one session. */
@@ -46,38 +50,33 @@ export type SendMessage = (message: Message, related: RequestId | undefined) => 
 
 const MAX_SESSIONS = 256;
 const IDLE_MS = 60 * 60_000;
+// A shared session expires after the idle time, too.
+const RESAVE_MS = IDLE_MS / 6;
 const MAX_BATCH = 100;
 const OWN_STREAM = 'session';
 
-export function createSessions({ lane, connectSdk }: SessionsOptions): Sessions {
-  // In order of last use.
-  const sessions = new Map<string, Session>();
-  const drop = (id: string): void => {
-    const session = sessions.get(id);
-    sessions.delete(id);
-    session?.close();
-  };
-  // Many clients never end their session: the least recently used one without a running request is dropped, and its
-  // client can initialize again.
-  const makeRoom = (): boolean => {
-    if (sessions.size < MAX_SESSIONS) return true;
-    for (const [id, session] of sessions) {
-      if (session.isBusy) continue;
-      drop(id);
-      return true;
-    }
-    return false;
-  };
+export function createSessions(options: SessionsOptions): Sessions {
+  const { shared } = options;
+  const { sessions, drop, makeRoom } = createTable();
   const open = (exchange: Exchange, message: RequestMessage): void => {
-    const limit = performance.now() - IDLE_MS;
-    for (const [id, session] of sessions) if (session.lastUsed < limit && !session.isBusy) drop(id);
     if (!makeRoom()) {
       respondError(exchange, 503, 'too many sessions with running requests; try again later');
       return;
     }
-    const session = new Session(lane, connectSdk, message);
+    const session = new Session(options, { id: randomUUID(), owner: `session ${randomUUID()}`, initialize: message });
     sessions.set(session.id, session);
-    session.receive(exchange, [message]);
+    const saved = shared?.save(session.id, session.stored);
+    if (saved === undefined) session.receive(exchange, [message]);
+    else saved.then(() => session.receive(exchange, [message]), unavailable(exchange));
+  };
+  const restore = async (id: string): Promise<Session | undefined> => {
+    const stored: unknown = await shared!.load(id);
+    // Another request of the session may have been faster.
+    const known = sessions.get(id);
+    if (known !== undefined || !isStored(stored) || !makeRoom()) return known;
+    const session = new Session(options, { ...stored, id });
+    sessions.set(id, session);
+    return session;
   };
   const begin = (exchange: Exchange, message: Message): void => {
     if (!isAcceptable(exchange)) return;
@@ -85,17 +84,26 @@ export function createSessions({ lane, connectSdk }: SessionsOptions): Sessions 
     // A notification gets no response, as in the SDK.
     else exchange.respond(202, {});
   };
-  const find = (exchange: Exchange, id: string): Session | undefined => {
+  const use = (exchange: Exchange, body: unknown, id: string) => {
     const session = sessions.get(id);
-    if (session === undefined) {
-      respondError(exchange, 404, 'session not found; initialize again');
-      return undefined;
-    }
-    session.lastUsed = performance.now();
+    if (session === undefined) return respondError(exchange, 404, 'session not found; initialize again');
+    session.touch();
     sessions.delete(id);
     sessions.set(id, session);
-    return session;
+    if (!isAcceptable(exchange)) return;
+    if (exchange.method === 'POST') return receive(exchange, session, body);
+    if (!hasKnownVersion(exchange)) return;
+    if (exchange.method === 'GET') return session.listen(exchange);
+    drop(id);
+    const removed = shared?.remove(id);
+    if (removed === undefined) exchange.respond(200, {});
+    else removed.then(() => exchange.respond(200, {}), unavailable(exchange));
   };
+  shared?.onForward((id, message) => {
+    const forwarded = toMessage(message);
+    if (message === null) drop(id);
+    else if (forwarded !== undefined) sessions.get(id)?.take(forwarded, true);
+  });
 
   return {
     handle(exchange, body) {
@@ -104,13 +112,8 @@ export function createSessions({ lane, connectSdk }: SessionsOptions): Sessions 
         const message = toMessage(body);
         return message !== undefined && startsSession(message) ? begin(exchange, message) : rejectStranger(exchange);
       }
-      const session = find(exchange, id);
-      if (session === undefined || !isAcceptable(exchange)) return;
-      if (exchange.method === 'POST') return receive(exchange, session, body);
-      if (!hasKnownVersion(exchange)) return;
-      if (exchange.method === 'GET') return session.listen(exchange);
-      drop(id);
-      exchange.respond(200, {});
+      if (shared === undefined || sessions.has(id)) use(exchange, body, id);
+      else restore(id).then(() => use(exchange, body, id), unavailable(exchange));
     },
     announce(kind) {
       const text = toNotification(`notifications/${kind}/list_changed`);
@@ -122,15 +125,41 @@ export function createSessions({ lane, connectSdk }: SessionsOptions): Sessions 
   };
 }
 
+/** The sessions that are in memory. */
+function createTable() {
+  // In order of last use.
+  const sessions = new Map<string, Session>();
+  const drop = (id: string): void => {
+    const session = sessions.get(id);
+    sessions.delete(id);
+    session?.close();
+  };
+  // Many clients never end their session: the least recently used one without a running request is dropped, and its
+  // client can initialize again.
+  const makeRoom = (): boolean => {
+    const limit = performance.now() - IDLE_MS;
+    for (const [id, session] of sessions) if (session.lastUsed < limit && !session.isBusy) drop(id);
+    if (sessions.size < MAX_SESSIONS) return true;
+    for (const [id, session] of sessions) {
+      if (session.isBusy) continue;
+      drop(id);
+      return true;
+    }
+    return false;
+  };
+  return { sessions, drop, makeRoom };
+}
+
 /** One client of the older version. */
 class Session {
-  readonly id = randomUUID();
+  readonly id: string;
   lastUsed = performance.now();
   readonly #lane: Lane;
   readonly #connectSdk: SessionsOptions['connectSdk'];
+  readonly #shared: SharedSessions | undefined;
   readonly #initialize: RequestMessage;
-  readonly #owner = `session ${randomUUID()}`;
-  readonly #headers: Headers = { 'mcp-session-id': this.id };
+  readonly #owner: string;
+  readonly #headers: Headers;
   readonly #outgoing = createOutgoing();
   readonly #cancellations = createCancellations();
   /** Running calls of the lane, and the responses to all open requests. */
@@ -138,14 +167,34 @@ class Session {
   readonly #responders = new Map<RequestId, Responder>();
   readonly #events = new EventLog();
   /** For messages that belong to no request. */
-  readonly #stream = new EventStream({ headers: this.#headers, log: this.#events, id: OWN_STREAM });
+  readonly #stream: EventStream;
   #sdk: Promise<SdkSession> | undefined;
   #logLevel: string | undefined;
+  #savedAt = performance.now();
 
-  constructor(lane: Lane, connectSdk: SessionsOptions['connectSdk'], initialize: RequestMessage) {
+  constructor({ lane, connectSdk, shared }: SessionsOptions, { id, owner, initialize, logLevel }: StoredSession) {
+    this.id = id;
     this.#lane = lane;
     this.#connectSdk = connectSdk;
+    this.#shared = shared;
     this.#initialize = initialize;
+    this.#owner = owner;
+    this.#logLevel = logLevel;
+    this.#headers = { 'mcp-session-id': id };
+    this.#stream = new EventStream({ headers: this.#headers, log: this.#events, id: OWN_STREAM });
+  }
+
+  /** What another server needs to continue the session. */
+  get stored(): Json {
+    return { owner: this.#owner, initialize: this.#initialize, logLevel: this.#logLevel } as unknown as Json;
+  }
+
+  /** Notes that it is used, also where it is shared. */
+  touch(): void {
+    this.lastUsed = performance.now();
+    if (this.#shared === undefined || this.lastUsed - this.#savedAt < RESAVE_MS) return;
+    this.#savedAt = this.lastUsed;
+    this.#shared.save(this.id, this.stored).catch(() => {});
   }
 
   /** Whether a request has no response yet. */
@@ -156,7 +205,7 @@ class Session {
   receive(exchange: Exchange, messages: readonly Message[]): void {
     const requests = messages.filter(isRequest);
     if (requests.length === 0) {
-      for (const message of messages) this.#take(message);
+      for (const message of messages) this.take(message);
       exchange.respond(202, {});
       return;
     }
@@ -169,7 +218,7 @@ class Session {
     });
     for (const message of messages) {
       if (isRequest(message)) this.#answer(message, responder, exchange);
-      else this.#take(message);
+      else this.take(message);
     }
   }
 
@@ -207,9 +256,10 @@ class Session {
     if (stream === undefined) resumed.end();
   }
 
-  // A notification or response.
-  #take(message: Message): void {
+  /** Takes a notification or response; one that nobody here waits for is passed on, unless it was before. */
+  take(message: Message, isForwarded = false): void {
     if (message.method === undefined && this.#outgoing.receive(message)) return;
+    if (!isForwarded && !this.#isExpected(message)) this.#shared?.forward(this.id, message as unknown as Json);
     if (message.method === 'notifications/cancelled' && isCancelParams(message.params)) {
       const { requestId, reason } = message.params as { requestId: RequestId; reason?: string };
       this.#cancellations.cancelled(requestId);
@@ -220,18 +270,25 @@ class Session {
     void this.#sdk?.then((sdk) => sdk.deliver(message));
   }
 
+  #isExpected({ method, params }: Message): boolean {
+    if (method === undefined) return false;
+    return method !== 'notifications/cancelled' || this.#responders.has(params?.requestId as RequestId);
+  }
+
   #answer(message: RequestMessage, responder: Responder, exchange: Exchange): void {
     const isCancelled = this.#cancellations.received(message.id);
     this.#responders.set(message.id, responder);
-    if (message.method === 'logging/setLevel' && isSetLevelParams(message.params))
+    if (message.method === 'logging/setLevel' && isSetLevelParams(message.params)) {
       this.#logLevel = message.params!.level as string;
+      this.#shared?.save(this.id, this.stored).catch(() => {});
+    }
     if (isHot(message, false)) void this.#answerByLane(message, responder, exchange);
     else {
       this.#sdk ??= this.#connectSdk(this.#owner, this.#initialize, (sent, related) => this.#send(sent, related));
       void this.#sdk.then((sdk) => sdk.deliver(message, exchange));
     }
     if (isCancelled)
-      this.#take({ jsonrpc: '2.0', method: 'notifications/cancelled', params: { requestId: message.id } });
+      this.take({ jsonrpc: '2.0', method: 'notifications/cancelled', params: { requestId: message.id } });
   }
 
   async #answerByLane(message: RequestMessage, responder: Responder, exchange: Exchange): Promise<void> {
@@ -274,6 +331,21 @@ class Session {
     } else if (related === undefined) this.notify(text);
     else responder?.send(text);
   }
+}
+
+interface StoredSession {
+  readonly id: string;
+  readonly owner: string;
+  readonly initialize: RequestMessage;
+  readonly logLevel?: string;
+}
+
+function isStored(value: unknown): value is Omit<StoredSession, 'id'> {
+  return isRecord(value) && typeof value.owner === 'string' && isRecord(value.initialize);
+}
+
+function unavailable(exchange: Exchange): () => void {
+  return () => respondError(exchange, 503, 'the sessions of the fleet cannot be reached; try again');
 }
 
 function receive(exchange: Exchange, session: Session, body: unknown) {

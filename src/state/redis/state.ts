@@ -1,6 +1,7 @@
 // The state of a fleet in Redis: shared by all fronts, sealed with the key of the fleet.
 
 import type { Redis } from 'ioredis';
+import type { SharedSessions } from '../../core/sessions.js';
 import type { FleetKey } from '../../fleet/key.js';
 import type { FileState, SharedState } from '../files.js';
 import type { State } from '../state.js';
@@ -11,6 +12,7 @@ import { createMirror, type Mirror } from './mirror.js';
 import { createSharedPins } from './pins.js';
 import { createPlace, type RedisPlace } from './place.js';
 import { createSharedResults } from './results.js';
+import { createSharedSessions } from './sessions.js';
 
 export interface RedisStateOptions {
   readonly redis: Redis;
@@ -24,6 +26,7 @@ export interface RedisStateOptions {
 /** Loaded before a toolbox is created. */
 export interface RedisState extends SharedState {
   readonly place: RedisPlace;
+  readonly sessions: SharedSessions;
 }
 
 export async function openRedisState(options: RedisStateOptions): Promise<RedisState> {
@@ -33,7 +36,8 @@ export async function openRedisState(options: RedisStateOptions): Promise<RedisS
   const put = (local: FileState, configuration: string, text: unknown): void => {
     if (typeof text === 'string') local.listings.put(configuration, text);
   };
-  const [pins, listings] = await Promise.all([
+  const [sessions, pins, listings] = await Promise.all([
+    createSharedSessions(place, subscriber),
     createMirror({ name: 'pins', place, subscriber }),
     createMirror({
       name: 'listings',
@@ -46,6 +50,7 @@ export async function openRedisState(options: RedisStateOptions): Promise<RedisS
   ]);
   return {
     place,
+    sessions,
     onListing: (configuration, text) => listings.set(configuration, text),
     share(local) {
       locals.add(local);

@@ -1,0 +1,63 @@
+// Sessions of a fleet: any front continues what another one began.
+
+import type { Redis } from 'ioredis';
+import { isRecord, type Json } from '../../core/json.js';
+import type { SharedSessions } from '../../core/sessions.js';
+import { type RedisPlace, reach, send } from './place.js';
+
+const IDLE_MS = 60 * 60_000;
+// As long as a question can be answered.
+const NONCE_MS = 600_000;
+const FIELD = 'session';
+
+export async function createSharedSessions(place: RedisPlace, subscriber: Redis): Promise<SharedSessions> {
+  const { redis } = place;
+  const channel = place.keyOf('sessions');
+  const own = place.secret(`sessions ${process.pid} ${Math.random()}`).slice(0, 16);
+  const listeners: ((id: string, message: Json) => void)[] = [];
+  const receive = (sealed: string): void => {
+    const value = place.open(channel, FIELD, sealed);
+    if (!isRecord(value) || value.from === own || typeof value.id !== 'string') return;
+    for (const listener of listeners) listener(value.id, value.message as Json);
+  };
+  subscriber.on('message', (from: string, sealed: string) => {
+    if (from !== channel) return;
+    try {
+      receive(sealed);
+    } catch (error) {
+      place.warn(`ignored a message about a session: ${(error as Error).message}`);
+    }
+  });
+  await subscriber.subscribe(channel);
+  const forward = (id: string, message: Json): void =>
+    send(
+      place,
+      'a message of a session',
+      redis.publish(channel, place.seal(channel, FIELD, { from: own, id, message })),
+    );
+  const keyOf = (id: string): string => place.keyOf('session', id);
+
+  return {
+    async save(id, session) {
+      const key = keyOf(id);
+      await reach('the session cannot be stored', redis.set(key, place.seal(key, FIELD, session), 'PX', IDLE_MS));
+    },
+    async load(id) {
+      const key = keyOf(id);
+      const sealed = await reach('the session cannot be read', redis.getex(key, 'PX', IDLE_MS));
+      return sealed === null ? undefined : place.open(key, FIELD, sealed);
+    },
+    async remove(id) {
+      await reach('the session cannot be removed', redis.del(keyOf(id)));
+      forward(id, null);
+    },
+    forward,
+    onForward: (listener) => void listeners.push(listener),
+    stateKey: place.secret('questions'),
+    takeOnce: async (nonce) =>
+      (await reach(
+        'the answer cannot be checked',
+        redis.set(place.keyOf('answer', nonce), '1', 'PX', NONCE_MS, 'NX'),
+      )) === 'OK',
+  };
+}

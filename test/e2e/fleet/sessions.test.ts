@@ -1,0 +1,164 @@
+// Sessions of a fleet: a client may talk to any front, in both protocol versions.
+
+import { expect } from 'vitest';
+import { connect, parseFleetAddress } from '../../../src/fleet/connection.js';
+import { createFleetKey } from '../../../src/fleet/key.js';
+import { createMcpHttp, type HttpHandler } from '../../../src/mcp-server/index.js';
+import { openRedisState } from '../../../src/state/redis/state.js';
+import { hasRedis, NO_REDIS, type RedisServer, startRedis } from '../../support/redis.js';
+import { OLDER } from '../../support/server.js';
+import { onEnd } from '../../support/share.js';
+import { specIf } from '../../support/spec.js';
+import { createWorkspace } from '../../support/workspace.js';
+
+const RUN = 'run it once';
+const NEWER = '2026-07-28';
+const TOOLS = {
+  wipe: '#!/bin/sh\n# @description Wipe.\n# @destructive\necho wiped\n',
+  rows: '#!/bin/sh\n# @description Rows.\nseq 1 20000\n',
+};
+
+type Post = (body: object, headers?: Record<string, string>) => Promise<Response>;
+
+/** A front that runs its tools itself, with the shared state of the fleet. */
+async function openFront(
+  { url }: RedisServer,
+  dir?: string,
+): Promise<{ post: Post; handler: HttpHandler; dir: string }> {
+  const workspace = createWorkspace();
+  for (const [name, text] of Object.entries(TOOLS)) workspace.script(name, text);
+  const address = parseFleetAddress(url, {});
+  const [redis, subscriber] = await Promise.all(['state', 'messages'].map((name) => connect(address, { name })));
+  const key = createFleetKey('5e'.repeat(32));
+  const warn = (message: string): never => {
+    throw new Error(message);
+  };
+  const shared = await openRedisState({ redis: redis!, subscriber: subscriber!, key, now: Date.now, warn });
+  // The same workdir, as on machines that are set up alike; state of its own.
+  const workdir = dir ?? workspace.dir;
+  const toolbox = workspace.toolbox({ workdir, trust: true, shared });
+  const handler = createMcpHttp(toolbox, { version: '1', access: { host: '127.0.0.1' }, shared: shared.sessions });
+  onEnd(async () => {
+    await handler.close();
+    redis!.disconnect();
+    subscriber!.disconnect();
+  });
+  const post: Post = (body, headers = {}) => handler.fetch(toRequest('POST', headers, body));
+  return { post, handler, dir: workdir };
+}
+
+function toRequest(method: string, headers: Record<string, string>, body?: object): Request {
+  return new Request('http://127.0.0.1/mcp', {
+    method,
+    headers: {
+      host: '127.0.0.1',
+      'content-type': 'application/json',
+      accept: 'application/json, text/event-stream',
+      ...headers,
+    },
+    ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+  });
+}
+
+// biome-ignore lint/suspicious/noExplicitAny: messages of any kind
+type Received = any;
+
+/** Reads the messages of a response as they arrive. */
+async function* messagesOf(response: Response): AsyncGenerator<Received> {
+  if (response.headers.get('content-type') === 'application/json') {
+    yield await response.json();
+    return;
+  }
+  let rest = '';
+  const decoder = new TextDecoder();
+  for await (const chunk of response.body!) {
+    const events = (rest + decoder.decode(chunk, { stream: true })).split('\n\n');
+    rest = events.pop()!;
+    for (const event of events) {
+      const data = /^data: (\{.*)$/m.exec(event)?.[1];
+      if (data !== undefined) yield JSON.parse(data);
+    }
+  }
+}
+
+async function lastOf(response: Response): Promise<Received> {
+  let last: Received;
+  for await (const message of messagesOf(response)) last = message;
+  return last;
+}
+
+const initialize = {
+  jsonrpc: '2.0',
+  id: 0,
+  method: 'initialize',
+  params: { protocolVersion: OLDER, capabilities: { elicitation: {} }, clientInfo: { name: 'raw', version: '1' } },
+};
+const callOf = (name: string, args: object = {}, id = 1) => ({
+  jsonrpc: '2.0',
+  id,
+  method: 'tools/call',
+  params: { name, arguments: args },
+});
+
+specIf(hasRedis, NO_REDIS, 'FLT-65', 'a session that one front began is continued and ended by another', async () => {
+  const redis = await startRedis();
+  const one = await openFront(redis);
+  const two = await openFront(redis, one.dir);
+  const begun = await one.post(initialize);
+  expect((await lastOf(begun)).result.protocolVersion).toBe(OLDER);
+  const session = { 'mcp-session-id': begun.headers.get('mcp-session-id')!, 'mcp-protocol-version': OLDER };
+  expect((await two.post({ jsonrpc: '2.0', method: 'notifications/initialized' }, session)).status).toBe(202);
+
+  // A result that one front stored is read at the other.
+  const { result } = await lastOf(await two.post(callOf('rows'), session));
+  const [handle = ''] = /r_[\w-]{22}/.exec(result.content[0].text) ?? [];
+  const read = await lastOf(await one.post(callOf('read_result', { id: handle, lines: '19999-20000' }), session));
+  expect(read.result.content[0].text).toContain('19999\n20000');
+
+  // A question of one front is answered at the other.
+  const asking = messagesOf(await one.post(callOf('wipe', {}, 7), session));
+  const question = (await asking.next()).value;
+  expect(question).toMatchObject({ method: 'elicitation/create' });
+  const content = { decision: RUN };
+  const answer = { jsonrpc: '2.0', id: question.id, result: { action: 'accept', content } };
+  expect((await two.post(answer, session)).status).toBe(202);
+  expect((await asking.next()).value).toMatchObject({ id: 7, result: { content: [{ text: 'wiped\n' }] } });
+
+  expect((await two.handler.fetch(toRequest('DELETE', session))).status).toBe(200);
+  await expect.poll(async () => (await one.post(callOf('rows'), session)).status, { timeout: 30_000 }).toBe(404);
+  expect((await two.post(callOf('rows'), session)).status).toBe(404);
+});
+
+specIf(
+  hasRedis,
+  NO_REDIS,
+  'FLT-66',
+  'in the newer version a question of one front is answered once, at any',
+  async () => {
+    const redis = await startRedis();
+    const one = await openFront(redis);
+    const two = await openFront(redis, one.dir);
+    const meta = {
+      'io.modelcontextprotocol/protocolVersion': NEWER,
+      'io.modelcontextprotocol/clientCapabilities': { elicitation: { form: {} } },
+      'io.modelcontextprotocol/clientInfo': { name: 'raw', version: '1' },
+    };
+    const headers = { 'mcp-protocol-version': NEWER, 'mcp-method': 'tools/call', 'mcp-name': 'wipe' };
+    const call = (more: object = {}) => ({
+      ...callOf('wipe'),
+      params: { name: 'wipe', arguments: {}, _meta: meta, ...more },
+    });
+    const { result: asked } = await lastOf(await one.post(call(), headers));
+    expect(asked).toMatchObject({ resultType: 'input_required', requestState: expect.any(String) });
+    const content = { decision: RUN };
+    const answered = call({
+      requestState: asked.requestState,
+      inputResponses: { consent: { action: 'accept', content } },
+    });
+    const answers = await Promise.all([two.post(answered, headers), one.post(answered, headers)]);
+    const results = await Promise.all(answers.map(lastOf));
+    const texts: string[] = results.map(({ result }) => result.content[0].text).sort();
+    expect(texts[0]).toContain('[needs_approval]');
+    expect(texts[1]).toBe('wiped\n');
+  },
+);
