@@ -1,9 +1,9 @@
 // Builds the package: the library (ES modules with types), the binary (CommonJS, with modules that are evaluated on first use), the tool host
-// (ES modules), the query program, the engine of programs and the process helper (one file each).
+// (ES modules), the query program, the engine of programs and the process helper (one file each), the page (static files).
 
 import { execFileSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
-import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { copyFileSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { fileURLToPath } from 'node:url';
 import { rolldown } from 'rolldown';
@@ -25,7 +25,7 @@ const { version } = JSON.parse(readFileSync(`${root}package.json`, 'utf8'));
 
 // `--bundles` keeps the library, for the mutation tests.
 const onlyBundles = process.argv.includes('--bundles');
-for (const name of onlyBundles ? ['dist/cli', 'dist/host', 'dist/query', 'dist/helper'] : ['dist'])
+for (const name of onlyBundles ? ['dist/cli', 'dist/host', 'dist/query', 'dist/helper', 'dist/ui/page.js'] : ['dist'])
   rmSync(`${root}${name}`, { recursive: true, force: true });
 if (!onlyBundles) {
   execFileSync(process.execPath, [`${root}node_modules/typescript/bin/tsc`, '-p', `${root}tsconfig.build.json`], {
@@ -71,6 +71,12 @@ await engine.close();
 const helper = await rolldown({ input: `${root}src/process/helper-main.ts`, platform: 'node' });
 await helper.write({ dir: `${root}dist/helper`, format: 'cjs', entryFileNames: 'main.cjs', minify: READABLE });
 await helper.close();
+
+// The page: static files, without anything inline, because its content security policy allows none.
+const page = await rolldown({ input: `${root}src/ui/page/main.tsx`, platform: 'browser' });
+await page.write({ dir: `${root}dist/ui`, format: 'esm', entryFileNames: 'page.js', minify: true });
+await page.close();
+for (const name of ['index.html', 'page.css']) copyFileSync(`${root}src/ui/page/${name}`, `${root}dist/ui/${name}`);
 
 // The binary. Every module of src/ and every package is a chunk, and few files contain them all.
 const bundle = await rolldown({

@@ -10,7 +10,7 @@ function linesOf(folder, depth) {
   const entries = readdirSync(`${root}${folder}`, { withFileTypes: true }).sort((a, b) => (a.name < b.name ? -1 : 1));
   const indent = '  '.repeat(depth);
   const files = entries
-    .filter((entry) => entry.isFile() && entry.name.endsWith('.ts') && !entry.name.endsWith('.test.ts'))
+    .filter((entry) => entry.isFile() && /\.tsx?$/.test(entry.name) && !entry.name.endsWith('.test.ts'))
     .map(({ name }) => {
       const [first] = readFileSync(`${root}${folder}/${name}`, 'utf8').split('\n');
       return `${(indent + name).padEnd(NAME_WIDTH)} ${first.replace(/^\/\/ /, '')}`;

@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { ROOT } from '../support/sources.js';
 
-const TEXT = /\.(?:ts|mjs|cjs|md|json|toml)$/;
+const TEXT = /\.(?:tsx?|html|css|mjs|cjs|md|json|toml)$/;
 // This file lists the words; the lock file and corpora are not prose.
 const EXEMPT = new Set(['test/gates/wording.test.ts', 'package-lock.json']);
 

@@ -8,13 +8,14 @@ import { specIf } from './spec.js';
 
 const NAMES = ['chromium', 'chromium-browser', 'google-chrome'];
 const PROGRAM = findBrowser();
+export const HAS_BROWSER = PROGRAM !== undefined;
 const REASON = 'Chromium is not installed: apt-get install chromium';
 // A page may need seconds on a busy machine.
 const TIMEOUT_MS = 60_000;
 
 /** A test that needs a browser; skipped with a reason where there is none. */
 export function browserSpec(ids: string, title: string, body: () => Promise<void>): void {
-  specIf(PROGRAM !== undefined, REASON, ids, title, body, 3 * TIMEOUT_MS);
+  specIf(HAS_BROWSER, REASON, ids, title, body, 3 * TIMEOUT_MS);
 }
 
 /** Starts a browser with its own profile, closed after the test. Errors and messages of its pages are collected. */

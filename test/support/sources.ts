@@ -1,6 +1,6 @@
 // The source files and their imports, for the gates.
 
-import { readdirSync, readFileSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { dirname, join, normalize } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
@@ -21,7 +21,7 @@ const DYNAMIC = /\bimport\(\s*'([^']+)'\s*\)/g;
 
 export function readSources(): Source[] {
   return readdirSync(join(ROOT, 'src'), { recursive: true, encoding: 'utf8' })
-    .filter((file) => file.endsWith('.ts') && !file.endsWith('.test.ts'))
+    .filter((file) => /\.tsx?$/.test(file) && !file.endsWith('.test.ts'))
     .sort()
     .map((file) => {
       const text = readFileSync(join(ROOT, 'src', file), 'utf8');
@@ -39,11 +39,17 @@ export function readSources(): Source[] {
         imports: found
           .filter(({ to }) => to.startsWith('.'))
           .map(({ to, typeOnly, lazy }) => ({
-            file: normalize(join(dirname(file), to.replace(/\.js$/, '.ts'))),
+            file: toSource(normalize(join(dirname(file), to))),
             typeOnly,
             lazy,
           })),
         packages: found.filter(({ to }) => !to.startsWith('.')).map(({ to }) => to),
       };
     });
+}
+
+// The source of an imported file.
+function toSource(file: string): string {
+  const source = file.replace(/\.js$/, '.ts');
+  return existsSync(join(ROOT, 'src', source)) ? source : `${source}x`;
 }

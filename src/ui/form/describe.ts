@@ -1,0 +1,200 @@
+// Turns a schema node into a field of a form.
+
+import { isRecord, type Json } from '../../core/json.js';
+import type { JsonSchema, SchemaNode } from '../../core/schema.js';
+import type { Field, FieldKind, FieldTexts } from './field.js';
+import { labelBranches } from './label.js';
+import { openNode } from './node.js';
+
+const ANY = ['string', 'number', 'boolean', 'object', 'array', 'null'];
+// Keywords that show which type is meant, where there is no `type`.
+const HINTS: readonly (readonly [string, readonly string[]])[] = [
+  ['object', ['properties', 'required', 'additionalProperties', 'patternProperties', 'minProperties', 'propertyNames']],
+  ['array', ['items', 'prefixItems', 'minItems', 'maxItems', 'uniqueItems', 'contains']],
+  ['string', ['pattern', 'format', 'minLength', 'maxLength']],
+  ['number', ['minimum', 'maximum', 'exclusiveMinimum', 'exclusiveMaximum', 'multipleOf']],
+];
+const MAX_NESTED_UNIONS = 4;
+// Unions in one field. More are a cycle, which the validator rejects.
+const MAX_UNIONS = 500;
+
+const described = new WeakMap<object, Field>();
+
+// Where a description is: how deep in unions, and how many more may follow.
+interface Nesting {
+  readonly depth: number;
+  readonly budget: { left: number };
+}
+
+/** Describes the field of a schema. */
+export function describeField(schema: unknown, root: JsonSchema): Field {
+  return describeNested(schema, root, { depth: 0, budget: { left: MAX_UNIONS } });
+}
+
+function describeNested(schema: unknown, root: JsonSchema, nesting: Nesting): Field {
+  if (!isRecord(schema)) return describe(schema, root, nesting);
+  let field = described.get(schema);
+  if (field === undefined) {
+    field = describe(schema, root, nesting);
+    described.set(schema, field);
+  }
+  return field;
+}
+
+function describe(schema: unknown, root: JsonSchema, nesting: Nesting): Field {
+  const node = nesting.budget.left-- < 0 ? false : openNode(schema, root);
+  if (node === false) return { kind: 'never', title: undefined, description: undefined, default: undefined, notes: [] };
+  return { ...textsOf(node), ...kindOf(node, root, nesting) };
+}
+
+function textsOf(node: SchemaNode): FieldTexts {
+  return {
+    title: textAt(node, 'title'),
+    description: textAt(node, 'description'),
+    default: node.default as Json | undefined,
+    notes: describeLimits(node),
+  };
+}
+
+function textAt(node: SchemaNode, keyword: string): string | undefined {
+  const value = node[keyword];
+  return typeof value === 'string' ? value : undefined;
+}
+
+function kindOf(node: SchemaNode, root: JsonSchema, nesting: Nesting): FieldKind {
+  if ('const' in node) return { kind: 'choice', values: [node.const as Json] };
+  if (Array.isArray(node.enum)) {
+    const types = typesOf(node);
+    const values =
+      'type' in node ? node.enum.filter((value) => types.some((type) => isOfType(value, type))) : node.enum;
+    return values.length === 0 ? { kind: 'never' } : { kind: 'choice', values };
+  }
+  for (const keyword of ['anyOf', 'oneOf']) {
+    const branches = node[keyword];
+    if (!Array.isArray(branches) || branches.length === 0) continue;
+    const { [keyword]: _, title: _title, description: _description, default: _default, ...base } = node;
+    const parts = Object.keys(base).length === 0 ? branches : branches.map((branch) => ({ allOf: [branch, base] }));
+    return toUnion(parts, root, nesting);
+  }
+  const types = typesOf(node);
+  if (types.length === 1) return kindOfType(types[0]!, node);
+  const { title: _title, description: _description, default: _default, ...base } = node;
+  return toUnion(
+    types.map((type) => ({ ...base, type })),
+    root,
+    nesting,
+  );
+}
+
+// A union in a union is shown as one, unless it has a title.
+function toUnion(schemas: readonly unknown[], root: JsonSchema, { depth, budget }: Nesting): FieldKind {
+  const flat = schemas.flatMap((schema) => {
+    const field = describeNested(schema, root, { depth: depth + 1, budget });
+    if (field.kind === 'never') return [];
+    const isNested = field.kind === 'union' && field.title === undefined && depth < MAX_NESTED_UNIONS;
+    return isNested
+      ? field.branches.map((branch) => ({ schema: branch.schema, field: describeField(branch.schema, root) }))
+      : [{ schema, field }];
+  });
+  if (flat.length === 0) return { kind: 'never' };
+  if (flat.length === 1) return flat[0]!.field;
+  const labels = labelBranches(
+    flat.map(({ field }) => field),
+    root,
+  );
+  return { kind: 'union', branches: flat.map(({ schema }, index) => ({ schema, label: labels[index]! })) };
+}
+
+function typesOf({ type, ...node }: SchemaNode): readonly string[] {
+  const declared = (Array.isArray(type) ? type : [type]).map((entry) => String(entry).toLowerCase()).filter(isType);
+  if (declared.length > 0) return declared;
+  const hinted = HINTS.filter(([, keywords]) => keywords.some((keyword) => keyword in node)).map(([name]) => name);
+  return hinted.length > 0 ? hinted : ANY;
+}
+
+// Types such as `STRING` or `file` occur; the validator rejects what is entered for them.
+function isType(name: string): boolean {
+  return name === 'integer' || ANY.includes(name);
+}
+
+function isOfType(value: unknown, type: string): boolean {
+  if (type === 'null') return value === null;
+  if (type === 'array') return Array.isArray(value);
+  if (type === 'integer') return Number.isInteger(value);
+  return type === 'object' ? isRecord(value) : typeof value === type;
+}
+
+function kindOfType(type: string, node: SchemaNode): FieldKind {
+  switch (type) {
+    case 'string':
+      return { kind: 'text', format: textAt(node, 'format') };
+    case 'number':
+    case 'integer':
+      return { kind: 'number', integer: type === 'integer' };
+    case 'boolean':
+    case 'null':
+      return { kind: type };
+    case 'object':
+      return objectOf(node);
+    case 'array':
+      return listOf(node);
+    default:
+      return { kind: 'never' };
+  }
+}
+
+function objectOf(node: SchemaNode): FieldKind {
+  const properties = isRecord(node.properties) ? node.properties : {};
+  const required = Array.isArray(node.required) ? node.required.filter((name) => typeof name === 'string') : [];
+  const names = [...new Set([...Object.keys(properties), ...required])];
+  return {
+    kind: 'object',
+    properties: names
+      .filter((name) => properties[name] !== false)
+      .map((name) => ({
+        name,
+        schema: Object.hasOwn(properties, name) ? properties[name] : (node.additionalProperties ?? true),
+        required: required.includes(name),
+      })),
+    extra: node.additionalProperties ?? node.unevaluatedProperties,
+    patterns: isRecord(node.patternProperties) ? Object.entries(node.patternProperties) : [],
+  };
+}
+
+function listOf(node: SchemaNode): FieldKind {
+  // `items` with a list is the tuple of older drafts.
+  const isOld = Array.isArray(node.items);
+  const prefix = Array.isArray(node.prefixItems) ? node.prefixItems : isOld ? (node.items as unknown[]) : [];
+  const items = isOld ? node.additionalItems : (node.items ?? node.unevaluatedItems);
+  const max = typeof node.maxItems === 'number' ? node.maxItems : Number.POSITIVE_INFINITY;
+  return {
+    kind: 'list',
+    prefix: prefix.slice(0, max),
+    items: max <= prefix.length ? false : (items ?? true),
+    min: typeof node.minItems === 'number' ? node.minItems : 0,
+  };
+}
+
+const LIMITS: readonly (readonly [string, string])[] = [
+  ['minimum', 'at least'],
+  ['exclusiveMinimum', 'more than'],
+  ['maximum', 'at most'],
+  ['exclusiveMaximum', 'less than'],
+  ['multipleOf', 'a multiple of'],
+  ['minLength', 'characters: at least'],
+  ['maxLength', 'characters: at most'],
+  ['minItems', 'items: at least'],
+  ['maxItems', 'items: at most'],
+  ['minProperties', 'properties: at least'],
+  ['maxProperties', 'properties: at most'],
+  ['pattern', 'matches'],
+  ['format', 'format'],
+];
+
+function describeLimits(node: SchemaNode): string[] {
+  const limits = LIMITS.filter(([key]) => ['number', 'string'].includes(typeof node[key]));
+  return [
+    ...limits.map(([key, text]) => `${text} ${node[key]}`),
+    ...(node.uniqueItems === true ? ['no item twice'] : []),
+  ];
+}

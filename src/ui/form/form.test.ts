@@ -1,0 +1,150 @@
+import { describe, expect, test } from 'vitest';
+import { spec } from '../../../test/support/spec.js';
+import type { JsonSchema } from '../../core/schema.js';
+import { findBranch } from './branch.js';
+import { describeField } from './describe.js';
+import type { Field } from './field.js';
+import { branchAt, chooseBranch, createForm, removeValue, renameProperty, setValue, valueAt } from './state.js';
+
+const fieldOf = (schema: JsonSchema): Field => describeField(schema, schema);
+const labelsOf = (schema: JsonSchema): string[] => {
+  const field = fieldOf(schema);
+  return field.kind === 'union' ? field.branches.map(({ label }) => label) : [];
+};
+
+describe('fields', () => {
+  spec('UI-50', 'name the branches of a union', () => {
+    expect(labelsOf({ type: ['string', 'null'] })).toEqual(['text', 'null']);
+    expect(
+      labelsOf({
+        anyOf: [
+          { type: 'string', format: 'date' },
+          { type: 'array', items: { type: 'integer' } },
+        ],
+      }),
+    ).toEqual(['date', 'list of whole numbers']);
+    expect(labelsOf({ oneOf: [{ properties: { kind: { const: 'a' } } }, { title: 'Other', type: 'object' }] })).toEqual(
+      ['object with kind "a"', 'Other'],
+    );
+    expect(labelsOf({ anyOf: [{ type: 'object' }, { type: 'object' }] })).toEqual(['object (1)', 'object (2)']);
+    expect(labelsOf({})).toEqual(['text', 'number', 'true or false', 'object', 'list', 'null']);
+  });
+
+  spec('UI-50', 'merge allOf, also with references and unions beside it', () => {
+    const root: JsonSchema = {
+      type: 'object',
+      $defs: { base: { properties: { id: { type: 'string' } }, required: ['id'] } },
+      allOf: [{ $ref: '#/$defs/base' }, { properties: { id: { minLength: 2 }, size: { type: 'integer' } } }],
+      anyOf: [{ required: ['size'] }, { required: ['id'] }],
+    };
+    const field = fieldOf(root);
+    expect(field.kind).toBe('union');
+    const branch = describeField((field as Extract<Field, { kind: 'union' }>).branches[0]!.schema, root);
+    expect(branch).toMatchObject({
+      kind: 'object',
+      properties: [
+        { name: 'id', required: true },
+        { name: 'size', required: true },
+      ],
+    });
+    const [id] = (branch as Extract<Field, { kind: 'object' }>).properties;
+    expect(describeField(id!.schema, root)).toMatchObject({ kind: 'text', notes: ['characters: at least 2'] });
+  });
+
+  spec('UI-50', 'omit what is impossible, and offer what depends on other values', () => {
+    const field = fieldOf({
+      type: 'object',
+      properties: { never: false, kind: { enum: ['a', 'b'] } },
+      dependentSchemas: { kind: { properties: { more: { type: 'string' } }, required: ['more'] } },
+    });
+    expect(field).toMatchObject({
+      properties: [
+        { name: 'kind', required: false },
+        { name: 'more', required: false },
+      ],
+    });
+    expect(fieldOf({ type: 'string', enum: [1, 2] }).kind).toBe('never');
+  });
+
+  test('a schema that refers to itself for the same value ends', () => {
+    const root: JsonSchema = {
+      $ref: '#/$defs/a',
+      $defs: { a: { anyOf: [{ $ref: '#/$defs/a' }, { $ref: '#/$defs/a' }] } },
+    };
+    expect(fieldOf(root)).toBeDefined();
+    expect(fieldOf({ $ref: '#/$defs/missing' }).kind).toBe('union');
+  });
+});
+
+describe('edits', () => {
+  const root: JsonSchema = {
+    type: 'object',
+    properties: {
+      name: { type: 'string' },
+      note: { type: ['string', 'null'] },
+      tags: { type: 'array', items: { type: 'string' } },
+    },
+  };
+
+  spec('UI-51', 'tell absent, null and empty apart', () => {
+    let state = createForm(root);
+    expect(state.value).toEqual({});
+    state = setValue(state, ['name'], '');
+    state = setValue(state, ['note'], null);
+    state = setValue(state, ['tags'], []);
+    expect(state.value).toEqual({ name: '', note: null, tags: [] });
+    for (const name of ['name', 'note', 'tags']) state = removeValue(state, [name]);
+    expect(state.value).toEqual({});
+    expect(valueAt(state.value, ['toString'])).toBeUndefined();
+  });
+
+  spec('UI-52', 'keep a chosen branch while its value is typed, and find it from a value otherwise', () => {
+    const field = describeField(
+      root.properties === undefined ? {} : (root.properties as Record<string, JsonSchema>).note,
+      root,
+    );
+    const { branches } = field as Extract<Field, { kind: 'union' }>;
+    let state = chooseBranch(createForm(root), ['note'], { branches, index: 1, root });
+    expect([state.value, branchAt(state, ['note'], branches, root)]).toEqual([{ note: null }, 1]);
+    state = chooseBranch(state, ['note'], { branches, index: 0, root });
+    expect([state.value, branchAt(state, ['note'], branches, root)]).toEqual([{ note: '' }, 0]);
+    expect(branchAt(createForm(root, { note: null }), ['note'], branches, root)).toBe(1);
+    expect(branchAt(createForm(root, { note: 5 }), ['note'], branches, root)).toBe(-1);
+    expect(branchAt(createForm(root, {}), ['note'], branches, root)).toBe(-1);
+  });
+
+  spec('UI-52', 'find the branch by its parts before its type', () => {
+    const union: JsonSchema = {
+      oneOf: [
+        { type: 'object', properties: { kind: { const: 'a' } }, required: ['kind'] },
+        { type: 'object', properties: { kind: { const: 'b' }, size: { type: 'integer' } }, required: ['kind'] },
+      ],
+    };
+    const { branches } = fieldOf(union) as Extract<Field, { kind: 'union' }>;
+    expect(findBranch({ kind: 'b' }, branches, union)).toBe(1);
+    expect(findBranch({ kind: 'c' }, branches, union)).toBe(0);
+    expect(findBranch('text', branches, union)).toBe(-1);
+  });
+
+  spec('UI-52', 'move items, rename properties in place and refuse names that are taken', () => {
+    let state = createForm(root, { a: 1, b: 2, tags: ['x', 'y', 'z'] });
+    state = removeValue(state, ['tags', 1]);
+    state = renameProperty(state, [], 'a', 'first');
+    expect(JSON.stringify(state.value)).toBe('{"first":1,"b":2,"tags":["x","z"]}');
+    for (const name of ['b', '__proto__']) expect(renameProperty(state, [], 'first', name)).toBe(state);
+  });
+
+  spec('UI-52', 'start with what the schema fixes', () => {
+    const fixed: JsonSchema = {
+      type: 'object',
+      required: ['kind', 'inner', 'name'],
+      properties: {
+        kind: { const: 'a' },
+        name: { type: 'string' },
+        inner: { type: 'object', required: ['version'], properties: { version: { enum: [2] } } },
+        optional: { const: 1 },
+      },
+    };
+    expect(createForm(fixed).value).toEqual({ kind: 'a', inner: { version: 2 } });
+  });
+});

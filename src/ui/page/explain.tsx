@@ -1,0 +1,122 @@
+// Explain: which rule of which file decides, and what if another caller sent another input.
+
+import { useSignal } from '@preact/signals';
+import type { Json } from '../../core/json.js';
+import type { CallerKind } from '../../core/tool.js';
+import type { CallerName, Explained } from '../api.js';
+import { request } from './client.js';
+import { Empty, ErrorBox, PlaceText } from './parts.js';
+import { VerdictView } from './plan.js';
+import { view } from './route.js';
+import { calls } from './store.js';
+import { useTask } from './use-request.js';
+
+const KINDS: readonly CallerKind[] = ['model', 'person', 'code'];
+const DOORS: Readonly<Record<CallerKind, string>> = { model: 'mcp', person: 'cli', code: 'code' };
+
+export function ExplainTab({ name }: { name: string }) {
+  const kind = useSignal<CallerKind>('model');
+  const client = useSignal('');
+  const text = useSignal(view.value.input === undefined ? '' : JSON.stringify(view.value.input));
+  const fault = useSignal('');
+  const { value, error, run } = useTask<Explained>();
+  const clients = [...new Set(calls.value.filter((call) => call.kind === 'model').map(({ caller }) => caller))];
+  const explain = (): void => {
+    const input = parse(text.value);
+    fault.value = input === 'invalid' ? 'the input is not valid JSON' : '';
+    if (input === 'invalid') return;
+    const caller: CallerName = {
+      kind: kind.value,
+      door: DOORS[kind.value],
+      ...(client.value === '' ? {} : { name: client.value }),
+    };
+    run(() => request('POST /api/explain', { body: { tool: name, caller, ...input } }));
+  };
+  return (
+    <section aria-label="Explain">
+      <form
+        class="what-if"
+        onSubmit={(event) => {
+          event.preventDefault();
+          explain();
+        }}
+      >
+        <span>What if</span>
+        <select
+          aria-label="Kind of caller"
+          value={kind.value}
+          onChange={(event) => {
+            kind.value = event.currentTarget.value as CallerKind;
+          }}
+        >
+          {KINDS.map((entry) => (
+            <option key={entry}>{entry}</option>
+          ))}
+        </select>
+        <input
+          aria-label="Name of the client"
+          placeholder="any client"
+          list="clients"
+          value={client.value}
+          onInput={(event) => {
+            client.value = event.currentTarget.value;
+          }}
+        />
+        <datalist id="clients">
+          {clients.map((entry) => (
+            <option key={entry} value={entry} />
+          ))}
+        </datalist>
+        <span>sent</span>
+        <input
+          class="wide"
+          aria-label="Input as JSON"
+          placeholder='any input, or {"name": …}'
+          value={text.value}
+          onInput={(event) => {
+            text.value = event.currentTarget.value;
+          }}
+        />
+        <button type="submit">Explain</button>
+      </form>
+      {fault.value !== '' && <p class="fault">{fault.value}</p>}
+      {error.value !== undefined && <ErrorBox error={error.value} />}
+      {value.value === undefined ? (
+        <Empty>Which rule decides, for any caller and input.</Empty>
+      ) : (
+        <Answer explained={value.value} />
+      )}
+    </section>
+  );
+}
+
+export function Answer({ explained }: { explained: Explained }) {
+  const { verdict, unmatched, sandbox } = explained;
+  return (
+    <div class="box" aria-live="polite">
+      <VerdictView verdict={verdict} />
+      {sandbox !== undefined && <p class="note">{sandbox}</p>}
+      {unmatched.length > 0 && (
+        <>
+          <h3>Rules that do not match</h3>
+          <ul class="plain">
+            {unmatched.map(({ text, file, line }) => (
+              <li key={`${text} ${file} ${line}`}>
+                <code>{text}</code> {file !== null && <PlaceText place={{ file, line }} />}
+              </li>
+            ))}
+          </ul>
+        </>
+      )}
+    </div>
+  );
+}
+
+function parse(text: string): { readonly input?: Json } | 'invalid' {
+  if (text.trim() === '') return {};
+  try {
+    return { input: JSON.parse(text) };
+  } catch {
+    return 'invalid';
+  }
+}

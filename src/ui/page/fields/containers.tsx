@@ -1,0 +1,153 @@
+// Fields of objects, maps, lists, tuples and unions.
+
+import { useLayoutEffect } from 'preact/hooks';
+import { isRecord, type Json } from '../../../core/json.js';
+import type { JsonSchema } from '../../../core/schema.js';
+import { itemSchema, propertySchema } from '../../form/branch.js';
+import { describeField } from '../../form/describe.js';
+import type { FieldOf } from '../../form/field.js';
+import { initialValue } from '../../form/initial.js';
+import {
+  branchAt,
+  chooseBranch,
+  keepBranch,
+  removeValue,
+  renameProperty,
+  setValue,
+  valueAt,
+} from '../../form/state.js';
+import type { ControlProps, PartProps } from './form-handle.js';
+import { Row } from './row.js';
+
+export function ObjectField({ form, field, schema, path, labelledBy }: ControlProps<FieldOf<'object'>>) {
+  const value = valueAt(form.state.value.value, path);
+  if (value === undefined) return <AddButton form={form} path={path} schema={schema} text="Add object" />;
+  const declared = new Set(field.properties.map(({ name }) => name));
+  const extra = isRecord(value) ? Object.keys(value).filter((name) => !declared.has(name)) : [];
+  const isOpen =
+    field.patterns.length > 0 || (field.extra !== undefined && field.extra !== false) || declared.size === 0;
+  const canAdd = isOpen && !(field.extra === false && field.patterns.length === 0);
+  return (
+    <fieldset aria-labelledby={labelledBy} class={path.length === 0 ? 'root' : ''}>
+      {field.properties.map(({ name, schema: part, required }) => (
+        <Row key={name} form={form} schema={part} path={[...path, name]} name={name} required={required} />
+      ))}
+      {extra.map((name, index) => (
+        <Row
+          key={declared.size + index}
+          form={form}
+          schema={propertySchema(field, name) ?? true}
+          path={[...path, name]}
+          name={name}
+          required={false}
+          onRename={(to) => {
+            form.state.value = renameProperty(form.state.value, path, name, to);
+          }}
+        />
+      ))}
+      {canAdd && (
+        <button
+          type="button"
+          class="quiet"
+          onClick={() => {
+            const name = freeName(value);
+            const part = field.patterns[0]?.[1] ?? field.extra ?? true;
+            form.state.value = setValue(form.state.value, [...path, name], initialValue(part, form.root));
+          }}
+        >
+          Add property
+        </button>
+      )}
+      {declared.size === 0 && !canAdd && <p class="note">No parameters.</p>}
+    </fieldset>
+  );
+}
+
+function freeName(value: Json): string {
+  for (let index = 1; ; index++) if (valueAt(value, [`key${index}`]) === undefined) return `key${index}`;
+}
+
+export function ListField({ form, field, schema, path, labelledBy }: ControlProps<FieldOf<'list'>>) {
+  const value = valueAt(form.state.value.value, path);
+  if (value === undefined) return <AddButton form={form} path={path} schema={schema} text="Add list" />;
+  const items = Array.isArray(value) ? value : [];
+  const isFull = field.items === false && items.length >= field.prefix.length;
+  return (
+    <fieldset aria-labelledby={labelledBy}>
+      {items.map((_, index) => (
+        <Row
+          key={index}
+          form={form}
+          schema={itemSchema(field, index)}
+          path={[...path, index]}
+          name={`${index + 1}`}
+          required={false}
+        />
+      ))}
+      {items.length === 0 && <p class="note">Empty list.</p>}
+      {!isFull && (
+        <AddButton
+          form={form}
+          path={[...path, items.length]}
+          schema={itemSchema(field, items.length)}
+          text="Add item"
+        />
+      )}
+    </fieldset>
+  );
+}
+
+export function UnionField({ form, field, path, labelledBy }: ControlProps<FieldOf<'union'>>) {
+  const { state, root, Part } = form;
+  const { branches } = field;
+  const index = branchAt(state.value, path, branches, root);
+  const isAbsent = valueAt(state.value.value, path) === undefined;
+  // While something is typed the value may match another branch, or none.
+  useLayoutEffect(() => {
+    if (index >= 0 && !isAbsent) state.value = keepBranch(state.value, path, index);
+  });
+  return (
+    <div class="control">
+      <select
+        aria-labelledby={labelledBy}
+        value={String(isAbsent ? -1 : index)}
+        onChange={(event) => {
+          const next = Number(event.currentTarget.value);
+          state.value =
+            next < 0
+              ? removeValue(state.value, path)
+              : chooseBranch(state.value, path, { branches, index: next, root });
+        }}
+      >
+        {(isAbsent || index < 0) && <option value="-1">{isAbsent ? 'not set' : 'does not match'}</option>}
+        {branches.map(({ label }, at) => (
+          <option key={label} value={String(at)}>
+            {label}
+          </option>
+        ))}
+      </select>
+      {!isAbsent && index >= 0 && !isFixed(branches[index]!.schema, root) && (
+        <Part form={form} schema={branches[index]!.schema} path={path} labelledBy={labelledBy} />
+      )}
+    </div>
+  );
+}
+
+// Choosing the branch says it all.
+function isFixed(schema: unknown, root: JsonSchema): boolean {
+  const field = describeField(schema, root);
+  return field.kind === 'null' || (field.kind === 'choice' && field.values.length === 1);
+}
+
+type AddProps = Omit<PartProps, 'labelledBy'> & { readonly text: string };
+
+function AddButton({ form, path, schema, text }: AddProps) {
+  const add = (): void => {
+    form.state.value = setValue(form.state.value, path, initialValue(schema, form.root));
+  };
+  return (
+    <button type="button" class="quiet" onClick={add}>
+      {text}
+    </button>
+  );
+}

@@ -1,0 +1,24 @@
+// What the fields of one form share.
+
+import type { Signal } from '@preact/signals';
+import type { ComponentType } from 'preact';
+import type { Fault, JsonSchema } from '../../../core/schema.js';
+import type { FormState, Path } from '../../form/state.js';
+
+export interface FormHandle {
+  readonly root: JsonSchema;
+  readonly state: Signal<FormState>;
+  readonly faults: readonly Fault[];
+  /** The field of a part; given here because fields contain fields. */
+  readonly Part: ComponentType<PartProps>;
+}
+
+export interface PartProps {
+  readonly form: FormHandle;
+  readonly schema: unknown;
+  readonly path: Path;
+  /** Id of the element that names the field. */
+  readonly labelledBy: string;
+}
+
+export type ControlProps<F> = PartProps & { readonly field: F };

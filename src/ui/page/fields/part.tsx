@@ -1,0 +1,33 @@
+// Chooses the control of a field by its kind.
+
+import type { ComponentType } from 'preact';
+import { canShow } from '../../form/branch.js';
+import { describeField } from '../../form/describe.js';
+import type { Field } from '../../form/field.js';
+import { valueAt } from '../../form/state.js';
+import { ListField, ObjectField, UnionField } from './containers.js';
+import type { ControlProps, PartProps } from './form-handle.js';
+import { ChoiceField, NumberField, RawField, TextField } from './scalars.js';
+
+const CONTROLS = {
+  text: TextField,
+  number: NumberField,
+  boolean: ChoiceField,
+  null: ChoiceField,
+  choice: ChoiceField,
+  object: ObjectField,
+  list: ListField,
+  union: UnionField,
+  never: RawField,
+} satisfies { [K in Field['kind']]: unknown };
+
+export function Part(props: PartProps) {
+  const { form, schema, path } = props;
+  const field = describeField(schema, form.root);
+  const value = valueAt(form.state.value.value, path);
+  // A union shows that nothing matches, and an unfinished number is a text.
+  const isDraft = field.kind === 'union' || (field.kind === 'number' && typeof value === 'string');
+  const isShown = value === undefined || isDraft || canShow(value, field, form.root);
+  const Control = (isShown ? CONTROLS[field.kind] : RawField) as ComponentType<ControlProps<Field>>;
+  return <Control {...props} field={field} />;
+}

@@ -1,0 +1,80 @@
+// Health: what `wield doctor` knows, problems of files, and settings with file and line.
+
+import type { HealthCheck, ProblemItem } from '../api.js';
+import { request } from './client.js';
+import { Chip, ErrorBox, PlaceText, type Tone } from './parts.js';
+import { catalog } from './store.js';
+import { useFetch } from './use-request.js';
+
+const TONES: Readonly<Record<HealthCheck['level'], Tone>> = {
+  ok: 'good',
+  absent: 'plain',
+  warning: 'warn',
+  problem: 'bad',
+};
+
+export function HealthPanel() {
+  const { value, error } = useFetch(
+    async () => ({ ...(await request('GET /api/health')), ...(await request('GET /api/settings')) }),
+    [catalog.value],
+  );
+  const health = value.value;
+  const problems = [...(health?.problems ?? []), ...catalog.value.problems];
+  return (
+    <section aria-label="Health">
+      <h1>Health</h1>
+      {error.value !== undefined && <ErrorBox error={error.value} />}
+      {health !== undefined && health.fault !== null && <p class="box bad">{health.fault}</p>}
+      <ul class="plain checks">
+        {health?.checks.map(({ level, about, message, hint }) => (
+          <li key={`${about} ${message}`}>
+            <Chip tone={TONES[level]}>{level}</Chip>
+            <div>
+              <strong>{about}</strong> <span class="prose">{message}</span>
+              {hint !== undefined && <p class="note">{hint}</p>}
+            </div>
+          </li>
+        ))}
+      </ul>
+      {problems.length > 0 && <Problems problems={problems} />}
+      <h2>Settings</h2>
+      <table class="settings">
+        <thead>
+          <tr>
+            <th>key</th>
+            <th>value</th>
+            <th>file</th>
+          </tr>
+        </thead>
+        <tbody>
+          {health?.settings.map(({ key, value: shown, place }) => (
+            <tr key={key}>
+              <th scope="row">{key}</th>
+              <td>{shown}</td>
+              <td>{place === null ? <span class="note">default</span> : <PlaceText place={place} />}</td>
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </section>
+  );
+}
+
+function Problems({ problems }: { problems: readonly ProblemItem[] }) {
+  return (
+    <>
+      <h2>Problems in files</h2>
+      <ul class="plain checks">
+        {problems.map(({ severity, path, message, hint }) => (
+          <li key={`${path} ${message}`}>
+            <Chip tone={severity === 'error' ? 'bad' : 'warn'}>{severity}</Chip>
+            <div>
+              <code class="place">{path}</code> <span class="prose">{message}</span>
+              <p class="note">{hint}</p>
+            </div>
+          </li>
+        ))}
+      </ul>
+    </>
+  );
+}

@@ -1,0 +1,16 @@
+// Entry of the page.
+
+import { render } from 'preact';
+import { startClock } from './clock.js';
+import { startKeys } from './keys.js';
+import { Page } from './page.js';
+import { revealAllText } from './reveal.js';
+import { startRouting } from './route.js';
+import { start } from './store.js';
+
+revealAllText();
+startRouting();
+startKeys();
+startClock();
+render(<Page />, document.getElementById('page')!);
+start();

@@ -1,0 +1,73 @@
+// Small parts that several panels use.
+
+import type { ComponentChildren } from 'preact';
+import type { ErrorValue } from '../../core/error.js';
+import type { Place } from '../api.js';
+
+export type Tone = 'good' | 'warn' | 'bad' | 'info' | 'plain';
+
+export function Chip({ tone = 'plain', children }: { tone?: Tone; children: ComponentChildren }) {
+  return <span class={`chip ${tone}`}>{children}</span>;
+}
+
+const VERDICT_TONES: Readonly<Record<string, Tone>> = { allow: 'good', ask: 'warn', deny: 'bad' };
+
+export function VerdictChip({ verdict }: { verdict: string }) {
+  return <Chip tone={VERDICT_TONES[verdict] ?? 'plain'}>{verdict}</Chip>;
+}
+
+export function ErrorBox({ error }: { error: ErrorValue }) {
+  return (
+    <div class="box bad" role="alert">
+      <strong>{error.code}</strong> <span class="prose">{error.message}</span>
+      {error.hint !== undefined && <p class="note">{error.hint}</p>}
+    </div>
+  );
+}
+
+/** A text or JSON value, as it is. */
+export function Code({ value, label }: { value: unknown; label: string }) {
+  const text = typeof value === 'string' ? value : JSON.stringify(value, null, 2);
+  return (
+    <section aria-label={label}>
+      {/* biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reachable by keyboard */}
+      <pre tabIndex={0}>{text}</pre>
+    </section>
+  );
+}
+
+export function Diff({ lines }: { lines: readonly string[] }) {
+  const tones: Readonly<Record<string, string>> = { '+': 'added', '-': 'removed' };
+  return (
+    <pre class="diff">
+      {lines.map((line, index) => (
+        <span key={index} class={tones[line[0] ?? ''] ?? ''}>
+          {`${line}\n`}
+        </span>
+      ))}
+    </pre>
+  );
+}
+
+export function PlaceText({ place }: { place: Place | { file: string; line: number } }) {
+  return <code class="place">{place.line === null ? place.file : `${place.file}:${place.line}`}</code>;
+}
+
+/** Rows of labels and values; absent values are left out. */
+export function Facts({ rows }: { rows: readonly (readonly [string, ComponentChildren])[] }) {
+  const shown = rows.filter(([, value]) => value !== undefined && value !== null && value !== '');
+  return (
+    <dl class="facts">
+      {shown.map(([label, value]) => (
+        <div key={label}>
+          <dt>{label}</dt>
+          <dd>{value}</dd>
+        </div>
+      ))}
+    </dl>
+  );
+}
+
+export function Empty({ children }: { children: ComponentChildren }) {
+  return <p class="empty">{children}</p>;
+}

@@ -1,0 +1,80 @@
+// A result: its parts as text, images and JSON, its error, and the pages of a large one.
+
+import { useSignal } from '@preact/signals';
+import type { Part, ToolResult } from '../../core/result.js';
+import { formatBytes, formatDuration } from '../../core/text.js';
+import { request } from './client.js';
+import { Chip, Code, ErrorBox } from './parts.js';
+import { useTask } from './use-request.js';
+
+// No SVG: it can contain markup.
+const IMAGES = /^image\/(?:png|jpeg|gif|webp|avif)$/;
+
+export function ResultView({ result }: { result: ToolResult }) {
+  const { ok, content, structured, error, meta } = result;
+  return (
+    <section class="result" aria-label="Result" aria-live="polite">
+      <h2>
+        Result <Chip tone={ok ? 'good' : 'bad'}>{ok ? 'ok' : (error?.code ?? 'failed')}</Chip>{' '}
+        <span class="note">{formatDuration(meta.durationMs)}</span>
+        {meta.truncated === true && <Chip tone="warn">cut</Chip>}
+      </h2>
+      {error !== undefined && <ErrorBox error={error} />}
+      {content.map((part, index) => (
+        <PartView key={index} part={part} />
+      ))}
+      {structured !== undefined && (
+        <>
+          <h3>Structured</h3>
+          <Code label="Structured content" value={structured} />
+        </>
+      )}
+      {meta.handle !== undefined && <Pages handle={meta.handle.id} size={meta.handle.size} />}
+    </section>
+  );
+}
+
+function PartView({ part }: { part: Part }) {
+  switch (part.type) {
+    case 'text':
+      return <Code label="Text" value={part.text} />;
+    case 'image':
+      if (IMAGES.test(part.mimeType) && /^[\w+/=\s-]*$/.test(part.data))
+        return <img alt="Part of the result" src={`data:${part.mimeType};base64,${part.data}`} />;
+      return <p class="note">{`An image of type ${part.mimeType}, which is not shown.`}</p>;
+    case 'resource':
+      return <Code label={part.resource.uri} value={part.resource.text ?? `${part.resource.uri} (binary)`} />;
+    case 'resource_link':
+      return <Code label="Link to a resource" value={`${part.name}  ${part.uri}`} />;
+    default:
+      return <p class="note">{`${part.type} of type ${part.mimeType}`}</p>;
+  }
+}
+
+function Pages({ handle, size }: { handle: string; size: number }) {
+  const page = useSignal(0);
+  const { value, error, isBusy, run } = useTask<ToolResult>();
+  const turn = (to: number): void => {
+    page.value = to;
+    run(async () => (await request('GET /api/results/:handle/:page', { params: [handle, to] })).result);
+  };
+  return (
+    <section aria-label="Pages of the result">
+      <div class="actions">
+        <span class="note">{`${formatBytes(size)}, stored as ${handle}`}</span>
+        <button type="button" disabled={isBusy.value || page.value <= 1} onClick={() => turn(page.value - 1)}>
+          Previous page
+        </button>
+        <button type="button" disabled={isBusy.value || error.value !== undefined} onClick={() => turn(page.value + 1)}>
+          {page.value === 0 ? 'Read it' : 'Next page'}
+        </button>
+        {page.value > 0 && <span class="note">page {page.value}</span>}
+      </div>
+      {error.value !== undefined && <ErrorBox error={error.value} />}
+      {value.value?.error !== undefined && <ErrorBox error={value.value.error} />}
+      {value.value?.content.map((part, index) => (
+        <PartView key={index} part={part} />
+      ))}
+    </section>
+  );
+}

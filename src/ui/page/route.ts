@@ -1,0 +1,72 @@
+// What the page shows, kept in the fragment of its address. A link can fill in a form; it never runs anything.
+
+import { signal } from '@preact/signals';
+import type { Json } from '../../core/json.js';
+import { setToken } from './client.js';
+
+export type Panel = 'tools' | 'inbox' | 'calls' | 'changes' | 'tokens' | 'servers' | 'health';
+
+export interface View {
+  readonly panel: Panel;
+  /** The tool, call or server that is shown. */
+  readonly name?: string;
+  /** Input to fill in. */
+  readonly input?: Json;
+}
+
+export const PANELS: readonly Panel[] = ['tools', 'inbox', 'calls', 'changes', 'tokens', 'servers', 'health'];
+
+export const view = signal<View>({ panel: 'tools' });
+
+/** Takes the token out of the address, and follows the fragment from then on. */
+export function startRouting(): void {
+  const { hash } = location;
+  const slash = hash.indexOf('/');
+  const token = hash.slice(1, slash < 0 ? undefined : slash);
+  if (token !== '') {
+    setToken(token);
+    history.replaceState(null, '', slash < 0 ? '#/tools' : `#${hash.slice(slash)}`);
+  }
+  const follow = (): void => {
+    view.value = parseRoute(location.hash);
+  };
+  addEventListener('hashchange', follow);
+  follow();
+}
+
+/** Shows something else; the back button returns. */
+export function show(next: View): void {
+  const route = formatRoute(next);
+  if (location.hash !== route) location.hash = route;
+}
+
+export function formatRoute({ panel, name, input }: View): string {
+  const query = input === undefined ? '' : `?input=${encodeURIComponent(JSON.stringify(input))}`;
+  return `#/${panel}${name === undefined ? '' : `/${encodeURIComponent(name)}`}${query}`;
+}
+
+/** Parses a fragment; anything unknown shows the tools. */
+export function parseRoute(hash: string): View {
+  const [path = '', query = ''] = hash.replace(/^#?\/?/, '').split('?');
+  const [first, ...rest] = path.split('/');
+  const panel = PANELS.find((name) => name === first) ?? 'tools';
+  const name = decode(rest.join('/'));
+  const input = parseInput(new URLSearchParams(query).get('input'));
+  return { panel, ...(name === '' ? {} : { name }), ...(input === undefined ? {} : { input }) };
+}
+
+function decode(text: string): string {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return text;
+  }
+}
+
+function parseInput(text: string | null): Json | undefined {
+  try {
+    return text === null ? undefined : JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,71 @@
+// Servers: state, protocol version, last lines of stderr, restart and login.
+
+import { type Signal, useSignal } from '@preact/signals';
+import type { ServerItem } from '../api.js';
+import { request } from './client.js';
+import { Chip, Code, Empty, ErrorBox, Facts, PlaceText, type Tone } from './parts.js';
+import { catalog } from './store.js';
+import { useFetch, useTask } from './use-request.js';
+
+const TONES: Readonly<Partial<Record<ServerItem['state'], Tone>>> = {
+  listed: 'good',
+  failed: 'bad',
+  untrusted: 'warn',
+};
+
+export function ServersPanel() {
+  const version = useSignal(0);
+  const { value, error } = useFetch(() => request('GET /api/servers'), [catalog.value, version.value]);
+  return (
+    <section aria-label="Servers">
+      <h1>Servers</h1>
+      {error.value !== undefined && <ErrorBox error={error.value} />}
+      {value.value?.servers.length === 0 && <Empty>No servers. wield mcp add adds one.</Empty>}
+      {value.value?.servers.map((server) => (
+        <Server key={server.name} server={server} version={version} />
+      ))}
+    </section>
+  );
+}
+
+function Server({ server, version }: { server: ServerItem; version: Signal<number> }) {
+  const { name, kind, target, state, connected, protocol, tools, changed, failure, stderr, login, place } = server;
+  const { error, isBusy, run } = useTask<void>();
+  const act = (route: 'POST /api/servers/:name/restart' | 'POST /api/servers/:name/login'): Promise<void> =>
+    run(async () => {
+      await request(route, { params: [name], body: {} });
+      version.value++;
+    });
+  return (
+    <article class="card" aria-label={`Server ${name}`}>
+      <header class="card-head">
+        <strong>{name}</strong> <Chip tone={TONES[state] ?? 'plain'}>{state}</Chip>
+        {connected && <Chip tone="info">connected</Chip>}
+        {changed.length > 0 && <Chip tone="warn">{`${changed.length} changed`}</Chip>}
+      </header>
+      <Facts
+        rows={[
+          [kind === 'http' ? 'Address' : 'Command', <code key="target">{target}</code>],
+          ['Tools', String(tools)],
+          ['Protocol', protocol],
+          ['Listed', server.listedAt && new Date(server.listedAt).toLocaleString()],
+          ['Owner', server.owner],
+          ['File', <PlaceText key="place" place={place} />],
+        ]}
+      />
+      {failure !== null && <ErrorBox error={{ code: 'unavailable', message: failure.message, hint: failure.hint }} />}
+      {stderr.length > 0 && <Code label={`Last lines of stderr of ${name}`} value={stderr.join('\n')} />}
+      <div class="actions">
+        <button type="button" disabled={isBusy.value} onClick={() => act('POST /api/servers/:name/restart')}>
+          Restart
+        </button>
+        {login === 'possible' && (
+          <button type="button" disabled={isBusy.value} onClick={() => act('POST /api/servers/:name/login')}>
+            Log in
+          </button>
+        )}
+      </div>
+      {error.value !== undefined && <ErrorBox error={error.value} />}
+    </article>
+  );
+}

@@ -1,0 +1,104 @@
+// The data of the page: fetched at the start, then kept current by the event stream.
+
+import { batch, computed, signal } from '@preact/signals';
+import type { ErrorValue } from '../../core/error.js';
+import type { ApprovalItem, CallRow, Catalog, ChangedItem, PageEvent, RunningRow, Session } from '../api.js';
+import { ApiError, request, stream, toErrorValue } from './client.js';
+import { notifyPending } from './notify.js';
+
+const MAX_CALLS = 1000;
+const RETRY_MS = 2000;
+
+export type Viewer = 'model' | 'person';
+
+export const session = signal<Session | undefined>(undefined);
+export const catalog = signal<Catalog>({ items: [], problems: [] });
+/** Whose catalog is shown. */
+export const viewer = signal<Viewer>('model');
+export const approvals = signal<readonly ApprovalItem[]>([]);
+export const hasApprovals = signal(false);
+export const calls = signal<readonly CallRow[]>([]);
+export const running = signal<readonly RunningRow[]>([]);
+export const changes = signal<readonly ChangedItem[]>([]);
+/** Why there is no connection, if there is none. */
+export const offline = signal<ErrorValue | undefined>(undefined);
+export const isLoaded = signal(false);
+
+export const pending = computed(() => approvals.value.filter(({ state }) => state === 'pending'));
+
+/** Fetches everything and follows the events until the page is closed. */
+export async function start(): Promise<void> {
+  for (;;) {
+    try {
+      await loadAll();
+      for await (const event of stream('GET /api/events')) await apply(event);
+      throw new Error('the stream ended');
+    } catch (error) {
+      offline.value = toErrorValue(error);
+      if (error instanceof ApiError && error.value.code === 'denied') return;
+    }
+    await new Promise((resolve) => setTimeout(resolve, RETRY_MS));
+  }
+}
+
+async function loadAll(): Promise<void> {
+  const [about, shown] = await Promise.all([
+    request('GET /api/session'),
+    request('GET /api/catalog/:as', { params: [viewer.value] }),
+  ]);
+  batch(() => {
+    session.value = about;
+    catalog.value = shown;
+    isLoaded.value = true;
+    offline.value = undefined;
+  });
+  // One that fails is fetched again with the next event.
+  await Promise.allSettled([loadApprovals(), loadChanges(), loadCalls()]);
+}
+
+export async function loadCatalog(): Promise<void> {
+  catalog.value = await request('GET /api/catalog/:as', { params: [viewer.value] });
+}
+
+export async function loadApprovals(): Promise<void> {
+  const known = new Set(pending.value.map(({ id }) => id));
+  const { approvals: items } = await request('GET /api/approvals');
+  batch(() => {
+    approvals.value = items;
+    hasApprovals.value = true;
+  });
+  notifyPending(pending.value.filter(({ id }) => !known.has(id)));
+}
+
+export async function loadChanges(): Promise<void> {
+  changes.value = (await request('GET /api/changes')).changes;
+}
+
+async function loadCalls(): Promise<void> {
+  const { calls: finished, running: now } = await request('GET /api/calls');
+  batch(() => {
+    calls.value = finished;
+    running.value = now;
+  });
+}
+
+async function apply(event: PageEvent): Promise<void> {
+  switch (event.type) {
+    case 'catalog':
+      await Promise.all([loadCatalog(), loadChanges()]);
+      break;
+    case 'approvals':
+      await loadApprovals();
+      break;
+    case 'running':
+      running.value = event.running;
+      break;
+    case 'call': {
+      const { call } = event;
+      batch(() => {
+        calls.value = [...calls.value.filter(({ id }) => id !== call.id), call].slice(-MAX_CALLS);
+        running.value = running.value.filter(({ id }) => id !== call.id);
+      });
+    }
+  }
+}

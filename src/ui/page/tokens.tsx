@@ -1,0 +1,77 @@
+// The token ledger: definitions, inputs and results as bars per tool, server and client.
+
+import type { TokenRow } from '../api.js';
+import { request } from './client.js';
+import { Empty, ErrorBox } from './parts.js';
+import { calls, catalog } from './store.js';
+import { useFetch } from './use-request.js';
+
+type Row = Omit<TokenRow, 'definition'> & { readonly definition?: number };
+
+const PARTS = ['definition', 'inputs', 'results'] as const;
+const MAX_ROWS = 100;
+
+export function TokensPanel() {
+  const { value, error } = useFetch(() => request('GET /api/tokens'), [calls.value.length, catalog.value]);
+  const ledger = value.value;
+  return (
+    <section aria-label="Tokens">
+      <h1>Tokens</h1>
+      <p class="legend">
+        {PARTS.map((part) => (
+          <span key={part}>
+            <i class={`swatch ${part}`} aria-hidden="true" /> {part}
+          </span>
+        ))}
+      </p>
+      {error.value !== undefined && <ErrorBox error={error.value} />}
+      {ledger !== undefined && (
+        <>
+          <Bars title="Servers" rows={ledger.servers} />
+          <Bars title="Clients" rows={ledger.clients} />
+          <Bars title="Tools" rows={ledger.tools} />
+        </>
+      )}
+    </section>
+  );
+}
+
+function Bars({ title, rows }: { title: string; rows: readonly Row[] }) {
+  const sorted = [...rows].sort((a, b) => totalOf(b) - totalOf(a));
+  const most = Math.max(1, ...sorted.map(totalOf));
+  return (
+    <>
+      <h2>{title}</h2>
+      {rows.length === 0 && <Empty>None yet.</Empty>}
+      <table class="bars">
+        <thead class="hidden-label">
+          <tr>
+            <th>name</th>
+            <th>share</th>
+            <th>tokens</th>
+          </tr>
+        </thead>
+        <tbody>
+          {sorted.slice(0, MAX_ROWS).map((row) => (
+            <tr key={row.name}>
+              <th scope="row">{row.name ?? 'no server'}</th>
+              <td class="bar">
+                {PARTS.map((part) => (
+                  <i key={part} class={part} style={{ width: `${((row[part] ?? 0) / most) * 100}%` }} />
+                ))}
+              </td>
+              <td class="number" title={PARTS.map((part) => `${part} ${row[part] ?? 0}`).join(', ')}>
+                {totalOf(row).toLocaleString()} <span class="note">{`${row.calls} calls`}</span>
+              </td>
+            </tr>
+          ))}
+        </tbody>
+      </table>
+      {sorted.length > MAX_ROWS && <p class="note">{`and ${sorted.length - MAX_ROWS} more`}</p>}
+    </>
+  );
+}
+
+function totalOf(row: Row): number {
+  return PARTS.reduce((sum, part) => sum + (row[part] ?? 0), 0);
+}

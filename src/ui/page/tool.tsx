@@ -1,0 +1,110 @@
+// One item of the catalog: what it is, its form, what a model sees of it, and why the policy decides as it does.
+
+import { useSignal } from '@preact/signals';
+import type { CatalogItem, ToolDetails } from '../api.js';
+import { CallForm } from './call-form.js';
+import { findItem, ItemChips } from './catalog.js';
+import { request } from './client.js';
+import { ExplainTab } from './explain.js';
+import { Code, Empty, ErrorBox, Facts, PlaceText } from './parts.js';
+import { view } from './route.js';
+import { SentTab } from './sent.js';
+import { catalog, isLoaded } from './store.js';
+import { Tabs } from './tabs.js';
+import { useFetch } from './use-request.js';
+
+export function ToolPanel() {
+  const { name } = view.value;
+  const item = findItem(catalog.value.items, name);
+  if (name === undefined) return <Welcome />;
+  // A tool that is named in a link may be missing in this listing.
+  const isTool = item === undefined || item.id.startsWith('tool:');
+  return (
+    <article aria-label={name}>
+      <header class="tool-head">
+        <h1>{item?.name ?? name}</h1>
+        {item !== undefined && <ItemChips item={item} />}
+      </header>
+      {item?.why !== undefined && (
+        <p class={item.state === 'denied' ? 'box bad' : 'box warn'}>
+          {item.why} {item.place !== undefined && <PlaceText place={item.place} />}
+        </p>
+      )}
+      {isTool ? <Tool key={item?.name ?? name} name={item?.name ?? name} /> : <Item item={item} />}
+    </article>
+  );
+}
+
+function Welcome() {
+  if (!isLoaded.value) return <Empty>Loading …</Empty>;
+  return (
+    <div class="welcome">
+      <h1>Pick a tool</h1>
+      <p>
+        Type <kbd>/</kbd> to search, <kbd>j</kbd> and <kbd>k</kbd> to move, <kbd>?</kbd> for all keys.
+      </p>
+    </div>
+  );
+}
+
+function Item({ item }: { item: CatalogItem }) {
+  return (
+    <>
+      <p class="prose">{item.description}</p>
+      <ItemFacts item={item} />
+    </>
+  );
+}
+
+function ItemFacts({ item, details }: { item: CatalogItem; details?: ToolDetails }) {
+  return (
+    <Facts
+      rows={[
+        ['Format', item.format],
+        ['Server', item.server],
+        ['Package', item.source],
+        ['File', item.place && <PlaceText place={item.place} />],
+        ['Tags', item.tags.join(', ')],
+        ['Origin', details?.origin],
+        ['Action', details?.action],
+        ['Digest', details?.digest?.slice(0, 16)],
+      ]}
+    />
+  );
+}
+
+function Tool({ name }: { name: string }) {
+  const { value, error } = useFetch(() => request('GET /api/tools/:name', { params: [name] }), [name, catalog.value]);
+  const tab = useSignal('call');
+  const details = value.value;
+  if (error.value !== undefined) return <ErrorBox error={error.value} />;
+  if (details === undefined) return <Empty>Loading …</Empty>;
+  return (
+    <>
+      <p class="prose description">{details.description}</p>
+      <Tabs
+        label="Views of the tool"
+        tab={tab}
+        tabs={{
+          call: ['Call', <CallForm key={name} details={details} />],
+          model: ['What a model sees', <SentTab key={name} name={name} />],
+          explain: ['Explain', <ExplainTab key={name} name={name} />],
+          definition: [
+            'Definition',
+            <>
+              <ItemFacts item={details.item} details={details} />
+              <h2>Input schema</h2>
+              <Code label="Input schema" value={details.input} />
+              {details.output !== undefined && (
+                <>
+                  <h2>Output schema</h2>
+                  <Code label="Output schema" value={details.output} />
+                </>
+              )}
+            </>,
+          ],
+        }}
+      />
+    </>
+  );
+}

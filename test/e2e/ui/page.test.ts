@@ -1,0 +1,253 @@
+// The page in a real Chromium: what it shows, what its keys do, and what hostile text cannot do.
+
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
+import type { Page as Tab } from 'playwright-core';
+import { describe, expect } from 'vitest';
+import { browserSpec } from '../../support/browser.js';
+import { json, wield } from '../../support/cli.js';
+import { findUnnamed, findWeakText, readTexts } from '../../support/in-page.mjs';
+import { HOSTILE, REVEALED, sharePageInBrowser } from '../../support/page-browser.js';
+
+const opened = sharePageInBrowser();
+
+/** Requests approval for a call of `deploy`, as another process would. */
+async function ask(branch: string): Promise<string> {
+  const run = await wield(opened().workspace, ['call', 'deploy', '--branch', branch, '--json']);
+  return json(run).error.data.id;
+}
+
+// A page may need seconds on a busy machine.
+const poll = <T>(read: () => T) => expect.poll(read, { timeout: 60_000 });
+
+const main = (tab: Tab) => tab.locator('main');
+
+describe('the page in a browser', () => {
+  browserSpec('UI-60', 'shows every item of the catalog with its marks, and filters as one types', async () => {
+    const tab = await opened().visit('/tools');
+    const catalog = tab.getByLabel('Catalog');
+    await catalog.getByText('Say hello.').waitFor();
+    const search = tab.getByLabel('Search the catalog');
+    await search.fill('drop');
+    const denied = catalog.locator('button', { hasText: 'Drop a table.' });
+    expect(await denied.textContent()).toContain('denied');
+    await denied.click();
+    await poll(() => main(tab).textContent()).toMatch(/config\.toml:3/);
+    await search.fill('publish destructive');
+    await poll(() => catalog.locator('.item').count()).toBe(1);
+    await search.fill('nothing-like-this');
+    await catalog.getByText('Nothing matches.').waitFor();
+    await search.fill('');
+    await tab.getByLabel('Kind').selectOption('server');
+    await poll(async () => (await catalog.locator('.item-name').allTextContents()).sort()).toEqual(['odd', 'up']);
+  });
+
+  browserSpec('UI-51 UI-52', 'fills in a form with unions, maps and lists, in step with its JSON', async () => {
+    const tab = await opened().visit('/tools/odd_union');
+    const field = (path: string) => tab.locator(`[data-path="${path}"]`);
+    const value = async (): Promise<unknown> => {
+      await tab.getByRole('button', { name: 'JSON', exact: true }).click();
+      const text = await tab.getByLabel('Input as JSON').first().inputValue();
+      await tab.getByRole('button', { name: 'Form', exact: true }).click();
+      return JSON.parse(text);
+    };
+    await field('/target').locator('select').selectOption({ label: 'Port' });
+    await field('/target/port').locator('input').fill('80');
+    expect(await value()).toEqual({ target: { kind: 'port', port: 80 } });
+    await field('/note').locator('select').selectOption({ label: 'text' });
+    expect(await value()).toEqual({ target: { kind: 'port', port: 80 }, note: '' });
+    await field('/note').locator('select').selectOption({ label: 'null' });
+    await field('/tags').getByText('Add list').click();
+    await field('/env').getByText('Add object').click();
+    await field('/env').getByText('Add property').click();
+    await field('/env').getByLabel('Name of the property').fill('HOME');
+    await field('/env').getByLabel('Name of the property').blur();
+    await field('/env/HOME').locator('textarea').fill('/root');
+    const all = { target: { kind: 'port', port: 80 }, note: null, tags: [], env: { HOME: '/root' } };
+    expect(await value()).toEqual(all);
+    await field('/note').getByLabel('Remove note').click();
+    const { note: _, ...rest } = all;
+    expect(await value()).toEqual(rest);
+    await tab.getByRole('button', { name: 'JSON', exact: true }).click();
+    const text = tab.getByLabel('Input as JSON').first();
+    await text.fill('{"target": {"kind": "file", "path": "a"}, "tags": ["x"], "port": ');
+    await tab.getByText('not valid JSON: line 1').waitFor();
+    await text.fill('{"target": {"kind": "file", "path": "a"}, "tags": "x"}');
+    await tab.getByRole('button', { name: 'Form', exact: true }).click();
+    expect(await field('/target').locator('select').first().inputValue()).toBe('0');
+    expect(await field('/target/path').locator('textarea').inputValue()).toBe('a');
+    await field('/tags').getByText('not of the declared type').waitFor();
+    await tab.keyboard.press('Escape');
+    await tab.getByRole('button', { name: 'Show plan' }).click();
+    await field('/tags')
+      .getByText(/must be/)
+      .waitFor();
+  });
+
+  browserSpec('UI-62 UI-56 UI-57', 'shows plan and verdict, runs that plan, and never from a link alone', async () => {
+    const input = encodeURIComponent(JSON.stringify({ name: 'Ada' }));
+    const tab = await opened().visit(`/tools/hello?input=${input}`);
+    const field = tab.locator('[data-path="/name"] textarea');
+    await poll(() => field.inputValue()).toBe('Ada');
+    expect(await tab.getByLabel('Plan and verdict').count()).toBe(0);
+    await tab.keyboard.press('r');
+    await tab.getByLabel('Plan and verdict').getByText('a rule allows it').waitFor();
+    expect(await tab.getByLabel('Result').count()).toBe(0);
+    // Another input has no plan yet.
+    await field.fill('Grace');
+    await poll(() => tab.getByLabel('Plan and verdict').count()).toBe(0);
+    await tab.keyboard.press('Escape');
+    await tab.keyboard.press('r');
+    await tab.getByText('Run this plan').waitFor();
+    await tab.keyboard.press('r');
+    await tab.getByLabel('Result').getByText('Hello, Grace!').waitFor();
+  });
+
+  browserSpec('UI-62', 'cancels a run, and shows parts, structured content and pages of a handle', async () => {
+    const run = async (name: string): Promise<Tab> => {
+      const tab = await opened().visit(`/tools/${name}`);
+      await tab.getByText('Show plan').click();
+      await tab.getByText('Run this plan').click();
+      return tab;
+    };
+    const waiting = await run('wait');
+    await waiting.getByRole('button', { name: 'Cancel' }).click();
+    await waiting.getByLabel('Result').getByText('cancelled by you').waitFor();
+    const parts = await run('up_parts');
+    await parts.getByLabel('Result').getByText('words').waitFor();
+    expect(await parts.getByLabel('Result').locator('img').getAttribute('src')).toBe('data:image/png;base64,aGk=');
+    expect(await parts.getByLabel('Structured content').textContent()).toContain('"loose": true');
+    const pages = await run('orders');
+    await pages.getByRole('button', { name: 'Read it' }).click();
+    await poll(() => pages.getByLabel('Pages of the result').textContent()).toContain('page 1');
+    const first = pages.getByLabel('Pages of the result').getByLabel('Text').first();
+    await poll(() => first.textContent()).toContain('\n2\n');
+    await pages.getByRole('button', { name: 'Next page' }).click();
+    await poll(() => first.textContent()).not.toContain('\n2\n');
+  });
+
+  browserSpec('UI-64', 'explains which rule decides, and what if another caller sent something', async () => {
+    const tab = await opened().visit('/tools/deploy');
+    await tab.getByRole('tab', { name: 'Explain' }).click();
+    const explain = tab.getByRole('tabpanel', { name: 'Explain' });
+    await explain.getByLabel('Name of the client').fill('cursor');
+    await explain.getByLabel('Input as JSON').fill('{"branch": "main"}');
+    await explain.getByRole('button', { name: 'Explain' }).click();
+    await explain.getByText(/config\.toml:4/).waitFor();
+    expect(await explain.locator('.chip').first().textContent()).toBe('ask');
+    await explain.getByText('Rules that do not match').waitFor();
+  });
+
+  browserSpec('UI-70', 'shows health and settings with file and line', async () => {
+    const tab = await opened().visit('/health');
+    await main(tab).locator('.checks li').first().waitFor();
+    const row = main(tab).locator('tr', { hasText: 'trust.rules' }).first();
+    await poll(() => row.textContent()).toMatch(/config\.toml:2/);
+  });
+
+  browserSpec(
+    'UI-63 UI-57',
+    'approves the shown call with one key and nothing else, denies alone and in a batch',
+    async () => {
+      const [first, second, third] = [await ask('one'), await ask('two'), await ask('three')];
+      const state = async (id: string): Promise<string | undefined> => {
+        const { approvals } = (await opened().server.get('/api/approvals')).json;
+        return approvals.find((item: { id: string }) => item.id === id)?.state;
+      };
+      const tab = await opened().visit('/tools');
+      await tab.getByLabel('3 waiting').waitFor();
+      await tab.keyboard.press('a');
+      await tab.getByRole('button', { name: 'Approve once' }).waitFor();
+      const shown = await main(tab).locator('.card.selected').textContent();
+      const shownId = shown?.includes('"one"') ? first : shown?.includes('"two"') ? second : third;
+      // A key that is held down, or typed into a field, approves nothing.
+      await tab.evaluate(`document.dispatchEvent(new KeyboardEvent('keydown', { key: 'a', repeat: true }))`);
+      await tab.getByLabel('Reason for denying').press('a');
+      expect(await state(shownId)).toBe('pending');
+      await tab.keyboard.press('Escape');
+      await tab.keyboard.press('a');
+      await poll(() => state(shownId)).toBe('approved');
+      await poll(() => main(tab).locator('.card.selected').count()).toBe(0);
+      // Nothing is selected, so the key does nothing.
+      await tab.keyboard.press('a');
+      const others = [first, second, third].filter((id) => id !== shownId);
+      for (const id of others) expect(await state(id)).toBe('pending');
+      await tab.keyboard.press('j');
+      await main(tab).locator('.card.selected').getByText('expires in').waitFor();
+      for (const box of await main(tab).getByRole('checkbox').all()) await box.check();
+      await tab.getByLabel('Reason for all').fill('not today');
+      await tab.getByRole('button', { name: 'Deny 2 selected' }).click();
+      for (const id of others) await poll(() => state(id)).toBe('denied');
+    },
+  );
+
+  browserSpec('UI-55 UI-54', 'shows hostile names, descriptions, inputs and errors as plain text', async () => {
+    const { visit, server, messages } = opened();
+    const input = encodeURIComponent(JSON.stringify({ x: HOSTILE }));
+    const tab = await visit(`/tools/hostile?input=${input}`);
+    expect(tab.url()).not.toContain(server.token);
+    await tab.getByText('Show plan').click();
+    await tab.getByText('Run this plan').click();
+    await tab.getByLabel('Result').getByText('exit').first().waitFor();
+    const bidi = await visit('/tools/odd_bidi');
+    // Descriptions of servers have no invisible characters to begin with.
+    const cleaned = HOSTILE.replace(/[\u200B\u202E]/g, '');
+    await main(bidi).getByText(cleaned).first().waitFor();
+    for (const [page, shown] of [
+      [tab, REVEALED],
+      [bidi, cleaned],
+    ] as const) {
+      const seen = await page.evaluate(readTexts);
+      expect(seen.text).toContain(shown);
+      expect(seen.text + seen.labels).not.toMatch(/[\u200B\u202E]/);
+      expect([seen.elements, seen.title, seen.storage]).toEqual([0, 'wield', '{}']);
+    }
+    expect(messages.filter((message) => /Content Security Policy|TrustedHTML|Error/.test(message))).toEqual([]);
+    const without = await visit('');
+    await without.goto(`${server.origin}/#/tools/hello`);
+    await without.reload();
+    await without.getByText('open the whole address that wield ui printed').waitFor();
+    messages.length = 0;
+  });
+
+  browserSpec('UI-57 UI-60', 'moves with j and k, searches with /, and keeps few rows in the document', async () => {
+    const tab = await opened().visit('/tools');
+    await tab.getByLabel('Catalog').getByText('Say hello.').waitFor();
+    await tab.keyboard.press('/');
+    await tab.keyboard.type('say hello');
+    await poll(() => tab.locator('.catalog .item').count()).toBe(1);
+    await tab.keyboard.press('Escape');
+    await tab.keyboard.press('j');
+    await poll(() => tab.url()).toMatch(/#\/tools\/hello$/);
+    await main(tab).getByText('Say hello.').waitFor();
+    await tab.keyboard.press('?');
+    await tab.getByLabel('Keys').waitFor();
+    expect(existsSync(join(opened().workspace.dir, 'go'))).toBe(false);
+  });
+
+  browserSpec('UI-58', 'has enough contrast, names for all controls, and fits into 400 pixels', async () => {
+    const { visit } = opened();
+    for (const dark of [false, true]) {
+      const tab = await visit('/tools/odd_union', { dark });
+      await tab.getByText('Show plan').waitFor();
+      for (const panel of ['tools/drop', 'tools/odd_union', 'inbox', 'calls', 'tokens', 'servers', 'health']) {
+        await tab.evaluate(`location.hash = '#/${panel}'`);
+        await poll(() => main(tab).textContent()).not.toMatch(/^(?:Loading …)?$/);
+        expect([panel, dark, await tab.evaluate(findWeakText)]).toEqual([panel, dark, []]);
+        expect([panel, await tab.evaluate(findUnnamed)]).toEqual([panel, []]);
+      }
+    }
+    for (const route of ['/tools', '/tools/odd_union', '/inbox', '/calls', '/health']) {
+      const tab = await visit(route, { width: 400 });
+      await tab.locator('.top').waitFor();
+      await poll(() => tab.evaluate("document.querySelector('main, .catalog')?.textContent")).not.toBe('');
+      expect([route, await tab.evaluate('document.documentElement.scrollWidth')]).toEqual([route, 400]);
+    }
+    const narrow = await visit('/tools', { width: 400 });
+    await narrow.getByText('Say hello.').click();
+    await narrow.locator('[data-path="/name"] textarea').fill('Ada');
+    await narrow.getByText('Show plan').click();
+    await narrow.getByText('Run this plan').click();
+    await narrow.getByLabel('Result').getByText('Hello, Ada!').waitFor();
+  });
+});
