@@ -3,14 +3,14 @@
 import { existsSync, rmSync } from 'node:fs';
 import { dirname, join, relative, resolve } from 'node:path';
 import { ToolError } from '../core/error.js';
-import { isRecord } from '../core/json.js';
 import { compareText } from '../core/text.js';
 import { readTextFile } from '../files/read.js';
 import { isWithin, realPath } from '../files/within.js';
 import { writeFileAtomic } from '../files/write.js';
 import type { InstallEnvironment } from './environment.js';
+import { findSourceFault } from './locked-source.js';
 import { type InstalledItem, parseState } from './manifest/installed.js';
-import { type ItemKind, isItemKind } from './manifest/item-name.js';
+import type { ItemKind } from './manifest/item-name.js';
 import { isWebLocation } from './sources/location.js';
 import { loadInstalled, loadSources, type SourceRecord, withParents } from './state.js';
 
@@ -74,11 +74,12 @@ export function readLock(file: string): readonly LockedSource[] {
   if (text === undefined)
     throw new ToolError('not_found', `${LOCK_NAME} not found: ${file}`, { hint: 'installing something writes it' });
   const { sources } = parseState(text, file, VERSION);
-  if (Array.isArray(sources) && sources.every(isLocked))
-    return sources.map((source) =>
-      isOnDisk(source) ? { ...source, location: resolve(dirname(file), source.location) } : source,
-    );
-  throw new ToolError('io', `${file} is not a valid lock`, { hint: 'restore it from version control' });
+  const fault = Array.isArray(sources) ? sources.map(findSourceFault).find((one) => one !== undefined) : 'no sources';
+  if (fault !== undefined)
+    throw new ToolError('io', `${file} is not a valid lock: ${fault}`, { hint: 'restore it from version control' });
+  return (sources as LockedSource[]).map((source) =>
+    isOnDisk(source) ? { ...source, location: resolve(dirname(file), source.location) } : source,
+  );
 }
 
 /** Returns the lock of a directory if it has one, else the one that is written. */
@@ -141,20 +142,4 @@ function format(sources: readonly LockedSource[]): string {
     return `    ${head},\n      "items": [${lines === '' ? '' : `\n${lines}\n      `}]\n    }`;
   });
   return `{\n  "version": ${VERSION},\n  "sources": [\n${blocks.join(',\n')}\n  ]\n}\n`;
-}
-
-function isLocked(value: unknown): value is LockedSource {
-  return (
-    isRecord(value) &&
-    typeof value.id === 'string' &&
-    typeof value.location === 'string' &&
-    (value.kind === 'git' || value.kind === 'local' || value.kind === 'bundle') &&
-    Array.isArray(value.items) &&
-    value.items.every(
-      (item) =>
-        isRecord(item) &&
-        isItemKind(item.kind) &&
-        ['name', 'effective', 'sourceHash', 'installedHash'].every((key) => typeof item[key] === 'string'),
-    )
-  );
 }

@@ -67,10 +67,12 @@ export function isWebLocation(location: string): boolean {
 
 export type Protocol = 'https' | 'ssh' | 'file' | 'none';
 
-/** Returns the protocol of a git location. */
+/** Returns the protocol of a git location; none if it is not one that a source can have. */
 export function protocolOf(location: string): Protocol {
+  if (location.includes('::')) return 'none';
   if (!URL.canParse(location)) return 'ssh';
-  return new URL(location).protocol.slice(0, -1) as Protocol;
+  const { protocol } = new URL(location);
+  return SCHEMES.includes(protocol) ? (protocol.slice(0, -1) as Protocol) : 'none';
 }
 
 /** Removes user and password from the URLs in a text. */
