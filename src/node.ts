@@ -188,7 +188,7 @@ export function createNodeToolbox(options: NodeToolboxOptions = {}): NodeToolbox
       import('./code/host/suspended.js'),
       files.approvals(),
     ]);
-    return createSuspendedPrograms(join(machine.wieldHome, 'programs'), approvals.key, world.now);
+    return createSuspendedPrograms(join(machine.wieldHome, 'programs'), approvals.key, world);
   });
   const tools = createCatalogs({ options, machine, files, workspace, formats, upstream: upstreams.format, suspended });
   const parts = createParts({ options, machine, files, workspace, tools, modules, upstreams, secrets });

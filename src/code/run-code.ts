@@ -121,7 +121,7 @@ async function begin(
   const id = resume ?? suspended?.find({ ...owner, source });
   if (id !== undefined) {
     if (suspended === undefined) throw new ToolError('not_found', `no suspended program ${id}`, { hint: 'give code' });
-    const from = suspended.claim(id, owner.principal);
+    const from = await suspended.claim(id, owner);
     return { program: from.program, from };
   }
   const seed = loadCrypto().randomBytes(4).readInt32LE();

@@ -196,6 +196,17 @@ describe('bombs', () => {
     expect(returned(await runAsModel(toolbox, code))).toBe('handled');
   });
 
+  spec('COD-9', 'programs that the compiler cannot read leave it to the others', async () => {
+    const toolbox = createProgramWorkspace().toolbox({ trust: true });
+    // Each takes exponential time, or more of the stack than the compiler has.
+    const texts = [`return ${'<T>('.repeat(60)}1${')'.repeat(60)}`, `let x: ${'('.repeat(5000)}a${')'.repeat(5000)}`];
+    const hostile = texts.map((code) => runAsModel(toolbox, code));
+    expect(returned(await runAsModel(toolbox, 'const n: number = 1; return n'))).toBe(1);
+    for (const { error } of await Promise.all(hostile)) expect(error).toMatchObject({ code: 'too_large' });
+    expect(returned(await runAsModel(toolbox, 'enum N { one = 1 }; return N.one'))).toBe(1);
+    expect((await runAsModel(toolbox, 'return (')).error).toMatchObject({ code: 'invalid_input' });
+  });
+
   spec(
     'COD-3',
     'at most so many calls run at the same time, and time in calls is not that of the program',

@@ -5,12 +5,12 @@ import type { Engine } from './engine.js';
 import type { JournalEvent } from './journal.js';
 import { approvalOf, callsOf, type ProgramState, pendingOf } from './output.js';
 import type { Program, WaitingForApproval } from './program.js';
-import type { SuspendedProgram, SuspendedPrograms } from './suspended.js';
+import type { ClaimedProgram, SuspendedProgram, SuspendedPrograms } from './suspended.js';
 
 export interface RunOptions {
   readonly program: Pick<SuspendedProgram, 'id' | 'principal' | 'workdir' | 'source' | 'seed' | 'started'>;
   /** What a suspended program goes on from. */
-  readonly from?: ReturnType<SuspendedPrograms['claim']> | undefined;
+  readonly from?: ClaimedProgram | undefined;
   readonly limits: CodeLimits;
   readonly suspended: SuspendedPrograms | undefined;
   readonly now: () => number;

@@ -2,6 +2,7 @@
 
 import { ToolError } from '../../core/error.js';
 import { quoteOutside } from '../../core/text.js';
+import { compile } from './compile.js';
 
 const MAX_CHARACTERS = 256 * 1024;
 
@@ -12,18 +13,14 @@ export async function toSource(code: string): Promise<string> {
       hint: 'pass data by tools and handles instead of writing it into the program',
     });
   }
-  const { transformSync } = await import('@swc/wasm-typescript');
-  const text = `(async () => {${code}\n})`;
-  try {
-    // Keeps lines and columns; enums, for example, are not types and need the other mode.
-    return transformSync(text, { mode: 'strip-only', module: true }).code;
-  } catch {
-    try {
-      return transformSync(text, { mode: 'transform', module: true }).code;
-    } catch (error) {
-      throw syntaxError(error as { message?: string; startLine?: number });
-    }
-  }
+  const compiled = await compile(`(async () => {${code}\n})`);
+  if ('code' in compiled) return compiled.code;
+  if ('fault' in compiled) throw syntaxError(compiled.fault);
+  throw new ToolError(
+    'too_large',
+    compiled.failure === 'slow' ? 'the program takes too long to compile' : 'the program is nested too deeply',
+    { hint: 'write it with fewer nested types and expressions' },
+  );
 }
 
 function syntaxError({ message = 'syntax error', startLine }: { message?: string; startLine?: number }): ToolError {

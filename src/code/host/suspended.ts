@@ -4,7 +4,9 @@ import { closeSync, fsyncSync, openSync, readdirSync, rmSync, writeFileSync, wri
 import { join } from 'node:path';
 import { ToolError } from '../../core/error.js';
 import { quoteOutside } from '../../core/text.js';
+import type { World } from '../../core/world.js';
 import { digestKeyed, digestParts, loadCrypto } from '../../files/digest.js';
+import { withLock } from '../../files/lock.js';
 import { isAlive, startTime } from '../../files/process-identity.js';
 import { readStateFile } from '../../files/read.js';
 import { checkStateDirectory, toFileError } from '../../files/state.js';
@@ -42,13 +44,18 @@ export interface SuspendedPrograms {
   /** Appends an event; it is on the disk when this returns. */
   append(id: string, event: JournalEvent): void;
   /** Returns a program and the events since it was saved. Throws `not_found`, `busy` or `integrity`. */
-  claim(id: string, principal: string): { readonly program: SuspendedProgram; readonly later: readonly JournalEvent[] };
+  claim(id: string, owner: Pick<ProgramOwner, 'principal' | 'workdir'>): Promise<ClaimedProgram>;
   /** Returns the id of the suspended program with this code, if there is one. */
   find(owner: ProgramOwner): string | undefined;
   release(id: string): void;
   remove(id: string): void;
   /** Returns all suspended programs, oldest first. */
   list(): readonly SuspendedProgram[];
+}
+
+export interface ClaimedProgram {
+  readonly program: SuspendedProgram;
+  readonly later: readonly JournalEvent[];
 }
 
 export interface ProgramOwner {
@@ -68,7 +75,12 @@ export function newProgramId(): string {
 }
 
 /** `key` is the key of the state; a function, because it is created on first use. */
-export function createSuspendedPrograms(directory: string, key: () => string, now: () => number): SuspendedPrograms {
+export function createSuspendedPrograms(
+  directory: string,
+  key: () => string,
+  world: Pick<World, 'now' | 'monotonic'>,
+): SuspendedPrograms {
+  const { now } = world;
   const entries = (): { id: string; code: string; path: string }[] => {
     if (!checkStateDirectory(directory)) return [];
     return readdirSync(directory).flatMap((name) => {
@@ -107,21 +119,29 @@ export function createSuspendedPrograms(directory: string, key: () => string, no
       const path = join(directory, `${program.id}-${codeOf(program)}.json`);
       if (known.length >= MAX_PROGRAMS && !known.some(({ id }) => id === program.id)) throw tooMany();
       const text = JSON.stringify(program);
+      // Before others can see it.
+      claim(claimOf(program.id));
       writeFileAtomic(path, `${seal(text)}\n${text}`);
       // Its events are in the file now.
       rmSync(journalOf(program.id), { force: true });
-      claim(claimOf(program.id));
     },
     append(id, event) {
       const text = JSON.stringify(event);
       appendDurably(journalOf(id), `${seal(id, text)} ${text}\n`);
     },
-    claim(id, principal) {
-      const path = entries().find((entry) => entry.id === id)?.path;
-      const program = path === undefined ? undefined : read(path);
-      if (program === undefined || program.principal !== principal || !isFresh(program)) throw notFound(id);
-      if (!claim(claimOf(id))) throw busy(id);
-      return { program, later: readJournal(journalOf(id), (text) => seal(id, text)) };
+    async claim(id, { principal, workdir }) {
+      if (!checkStateDirectory(directory)) throw notFound(id);
+      const context = { world, signal: new AbortController().signal, doing: 'resuming a program' };
+      return withLock(join(directory, 'claims.lock'), context, async () => {
+        // What is read while another process runs it may have run already.
+        const isRunning = isClaimed(claimOf(id));
+        const path = entries().find((entry) => entry.id === id)?.path;
+        const program = path === undefined ? undefined : read(path);
+        const isOwn = program?.principal === principal && program.workdir === workdir;
+        if (program === undefined || !isOwn || !isFresh(program)) throw notFound(id);
+        if (isRunning || !claim(claimOf(id))) throw busy(id);
+        return { program, later: readJournal(journalOf(id), (text) => seal(id, text)) };
+      });
     },
     find: (owner) => entries().find(({ code, id }) => code === codeOf(owner) && !isClaimed(claimOf(id)))?.id,
     list: () =>
@@ -150,6 +170,7 @@ function isClaimed(path: string): boolean {
   return pid !== undefined && pid > 0 && isAlive(pid, started ?? 0);
 }
 
+// Claims of others are replaced by the holder of the lock only.
 function claim(path: string): boolean {
   const own = `${process.pid} ${startTime(process.pid) ?? 0} ${loadCrypto().randomBytes(8).toString('hex')}`;
   if (isClaimed(path)) return false;
@@ -159,8 +180,7 @@ function claim(path: string): boolean {
   } catch {
     return false;
   }
-  // Of two processes that found a dead claim, the one whose claim is there has it.
-  return readStateFile(path, 1024) === own;
+  return true;
 }
 
 function appendDurably(path: string, text: string): void {

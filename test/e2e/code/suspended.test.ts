@@ -153,6 +153,22 @@ describe('suspended programs', () => {
     expect(linesOf(workspace, 'ran')).toEqual(['a', 'b', 'c']);
   });
 
+  spec('COD-10 COD-11', 'a program belongs to its workdir, and of many that resume it one does', async () => {
+    const workspace = createNotingWorkspace();
+    const id = await suspend(workspace, `await tools.deploy({ branch: 'a' }); return tools.note({ text: 'end' })`);
+    await approveAll(workspace);
+    const other = createNotingWorkspace();
+    const elsewhere = workspace.toolbox({ workdir: other.dir, trust: true, mode: 'code' });
+    expect((await runAsModel(elsewhere, '', { resume: id })).error).toMatchObject({ code: 'not_found' });
+    const results = await Promise.all([1, 2, 3].map(() => resume(workspace, id)));
+    expect(results.map(({ error }) => error?.code ?? 'ran').sort()).toEqual(['busy', 'busy', 'ran']);
+    expect([linesOf(workspace, 'ran'), linesOf(workspace, 'notes'), linesOf(other, 'notes')]).toEqual([
+      ['a'],
+      ['end'],
+      [],
+    ]);
+  });
+
   spec('COD-10', 'an approval is bound to the plan: a changed tool asks again', async () => {
     const workspace = createNotingWorkspace();
     const id = await suspend(workspace, `return tools.deploy({ branch: 'a' })`);

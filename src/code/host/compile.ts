@@ -1,0 +1,74 @@
+// Compiles programs in a thread: what a model writes can take the compiler hours, or leave it unusable (COD-9).
+
+import { createRequire } from 'node:module';
+import type { Worker } from 'node:worker_threads';
+
+export type Compiled =
+  | { readonly code: string }
+  /** What the compiler found wrong. */
+  | { readonly fault: { readonly message?: string; readonly startLine?: number } }
+  /** Why there is no answer. */
+  | { readonly failure: 'slow' | 'deep' };
+
+// To load the compiler; a program of the largest size then takes less than a tenth of a second.
+const START_MS = 60_000;
+const COMPILE_MS = 4000;
+
+// Keeps lines and columns if it can; enums, for example, are not types and need the other mode. The compiler throws
+// objects; an Error is one of its WebAssembly, whose memory cannot be used after it.
+const THREAD = `
+const { parentPort, workerData } = require('node:worker_threads');
+const { transformSync } = require(workerData);
+const compile = (text, mode) => {
+  try {
+    return { code: transformSync(text, { mode, module: true }).code };
+  } catch (error) {
+    if (error instanceof Error) return { failure: 'deep' };
+    return { fault: { message: error?.message, startLine: error?.startLine } };
+  }
+};
+parentPort.on('message', (text) => {
+  const stripped = compile(text, 'strip-only');
+  parentPort.postMessage(stripped.fault === undefined ? stripped : compile(text, 'transform'));
+});
+parentPort.postMessage({});`;
+
+// One that waits for the next program; programs at the same time have threads of their own.
+let idle: Worker | undefined;
+
+/** Compiles a text. The thread is used again unless it failed. */
+export async function compile(text: string): Promise<Compiled> {
+  const known = idle;
+  idle = undefined;
+  const worker = known ?? start();
+  worker.ref();
+  if (known === undefined) await answerOf(worker, START_MS);
+  worker.postMessage(text);
+  const compiled = await answerOf(worker, COMPILE_MS);
+  if ('failure' in compiled || idle !== undefined) void worker.terminate();
+  else {
+    idle = worker;
+    worker.unref();
+  }
+  return compiled;
+}
+
+function start(): Worker {
+  const { Worker } = process.getBuiltinModule('node:worker_threads');
+  const workerData = createRequire(import.meta.url).resolve('@swc/wasm-typescript');
+  // Its end is noticed by `exit`.
+  return new Worker(THREAD, { eval: true, workerData, env: {}, execArgv: [], argv: [] }).on('error', () => {});
+}
+
+function answerOf(worker: Worker, patienceMs: number): Promise<Compiled> {
+  return new Promise((resolve) => {
+    const settle = (compiled: Compiled): void => {
+      clearTimeout(timer);
+      worker.off('message', settle).off('exit', onEnd);
+      resolve(compiled);
+    };
+    const onEnd = (): void => settle({ failure: 'deep' });
+    const timer = setTimeout(() => settle({ failure: 'slow' }), patienceMs);
+    worker.on('message', settle).on('exit', onEnd);
+  });
+}
