@@ -13,6 +13,7 @@ import { readHead, statIdentity, statOrNothing } from '../files/read.js';
 import { writeFileAtomic } from '../files/write.js';
 import { DocumentFault, type OpenDocument, openDocument } from '../formats/openapi/document.js';
 import { type ReadOperations, readOperations } from '../formats/openapi/operations.js';
+import { classifyHost, isWithinReach } from '../net/address.js';
 import { createGuardedFetch } from '../net/fetch.js';
 import { printJson } from './print.js';
 import { usageError, type VerbCall } from './verb.js';
@@ -42,6 +43,7 @@ export async function addDocument(call: VerbCall, source: string): Promise<numbe
     throw usageError(`"${sanitize(name)}" cannot be the name of a group`, 'choose one: --namespace NAME');
   const file = join(home, '.agents', 'tools', `${name}.openapi${extname(path)}`);
   const found = inspect(bytes, name, file, isRemote ? undefined : resolve(cwd, source));
+  if (isRemote) assertFarServers(found.tools, source);
   const known = readHead(file, MAX_BYTES);
   if (!('fault' in known) && !known.bytes.equals(bytes) && !flags.has('force'))
     throw new ToolError('conflict', `${file} exists and is different`, { hint: 'pass --force, or --namespace NAME' });
@@ -112,16 +114,32 @@ function assertWhole({ files }: OpenDocument, name: string, path: string): void 
   });
 }
 
+// A document of another machine must not lead a model to services of this one or of its network (A54).
+function assertFarServers(tools: readonly Tool[], source: string): void {
+  const own = classifyHost(new URL(source).hostname).class;
+  for (const server of serversOf(tools)) {
+    const { class: found, label } = classifyHost(new URL(server).hostname);
+    if (own !== 'forbidden' && isWithinReach(found, own)) continue;
+    throw new ToolError('invalid_definition', `the document names the server ${sanitize(server)}, which is ${label}`, {
+      hint: 'if that is correct, download the document and add the file',
+    });
+  }
+}
+
+function serversOf(tools: readonly Tool[]): string[] {
+  const all = tools.map(({ action }) => (action.kind === 'http' ? action.server : ''));
+  return [...new Set(all)].filter((server) => server !== '');
+}
+
 function summarize(tools: readonly Tool[]) {
   const readOnly = tools.filter(({ traits }) => traits.readOnly === true).length;
-  const [first] = tools;
-  const server = first?.action.kind === 'http' ? first.action.server : '';
-  return { server, operations: tools.length, readOnly, asks: tools.length - readOnly };
+  const [server = '', ...others] = serversOf(tools);
+  return { server, others, operations: tools.length, readOnly, asks: tools.length - readOnly };
 }
 
 function print({ terminal }: VerbCall, name: string, { tools, findings }: ReadOperations): void {
-  const { server, operations, readOnly, asks } = summarize(tools);
-  const at = server === '' ? '' : ` at ${sanitize(server)}`;
+  const { server, others, operations, readOnly, asks } = summarize(tools);
+  const at = server === '' ? '' : ` at ${[server, ...others].map(sanitize).join(', ')}`;
   terminal.out(`  found    ${count(operations, 'operation')}${at}    ${readOnly} read-only, ${asks} ask first\n`);
   for (const { message, hint } of findings)
     terminal.err(`  ${terminal.paint('yellow', 'warning', 'err')}  ${sanitize(message)}; ${sanitize(hint)}\n`);

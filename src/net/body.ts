@@ -7,8 +7,9 @@ import { showUrl, toNetworkError } from './fault.js';
 
 export interface BodyOptions {
   readonly url: URL;
-  /** Limit of the body, or of a single event of an event stream. */
   readonly maxBytes: number;
+  /** Limits a single event of an event stream instead of the body. */
+  readonly limitsEvents: boolean;
   readonly signal: AbortSignal | undefined;
 }
 
@@ -16,8 +17,8 @@ const BUFFERED = 64 * 1024;
 
 /** Converts a message to a stream that fails with a ToolError or the reason of the signal. */
 export function toBody(message: IncomingMessage, options: BodyOptions): ReadableStream<Uint8Array> {
-  const { url, maxBytes, signal } = options;
-  const count = isEventStream(message) ? createEventCounter() : createCounter();
+  const { url, maxBytes, limitsEvents, signal } = options;
+  const count = limitsEvents && isEventStream(message) ? createEventCounter() : createCounter();
   let done = false;
   return new ReadableStream<Uint8Array>(
     {

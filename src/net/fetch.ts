@@ -24,8 +24,12 @@ export interface GuardedFetchOptions {
   /** Timeout of a whole exchange; calls have their own time limits. */
   readonly timeoutMs?: number;
   readonly connectTimeoutMs?: number;
-  /** Limit of a response, or of a single event of an event stream. */
+  /** Limit of a response. */
   readonly maxBytes?: number;
+  /** Limits a single event of an event stream instead, which may never end. */
+  readonly limitsEvents?: boolean;
+  /** Requests have credentials anywhere, which need encryption. */
+  readonly confidential?: boolean;
   readonly lookup?: Lookup;
 }
 
@@ -63,7 +67,7 @@ export function createGuardedFetch(options: GuardedFetchOptions): Fetch {
 
   const send = (url: URL, request: Request): Promise<IncomingMessage> => {
     if (!options.anyOrigin && url.origin !== configured.origin) throw otherOrigin(configured, url);
-    assertConfidential(url, request, options.anyOrigin === true ? undefined : own);
+    assertConfidential(url, request, options.anyOrigin === true ? undefined : own, options.confidential === true);
     return exchange({
       url,
       method: request.method,
@@ -87,7 +91,7 @@ export function createGuardedFetch(options: GuardedFetchOptions): Fetch {
         const message = await send(url, request);
         const target = findTarget(message, url);
         if (target === undefined || (options.anyOrigin && init.redirect === 'manual'))
-          return toResponse(message, { url, request, maxBytes: options.maxBytes ?? MAX_BYTES });
+          return toResponse(message, url, request, options);
         message.destroy();
         assertFollowable({
           from: url,
@@ -198,8 +202,15 @@ function assertConfidential(
   url: URL,
   { headers, body }: Request,
   own: Readonly<Record<string, string>> | undefined,
+  isConfidential: boolean,
 ): void {
   if (url.protocol === 'https:' || classifyHost(url.hostname).class === 'loopback') return;
+  if (isConfidential)
+    throw unreachable(
+      `not sent: the credentials would go to ${showUrl(url)} unencrypted`,
+      'use an https:// URL; http:// with credentials is allowed on this machine only',
+      { url: showUrl(url) },
+    );
   const name = Object.keys(own ?? {})[0] ?? (headers.authorization === undefined ? undefined : 'authorization');
   const posted = own === undefined && body !== undefined;
   if (name === undefined && !posted) return;
@@ -219,7 +230,9 @@ function slow(url: URL, timeoutMs: number): ToolError {
 
 function toResponse(
   message: IncomingMessage,
-  { url, request, maxBytes }: { readonly url: URL; readonly request: Request; readonly maxBytes: number },
+  url: URL,
+  request: Request,
+  { maxBytes = MAX_BYTES, limitsEvents = false }: GuardedFetchOptions,
 ): Response {
   const encoding = message.headers['content-encoding'];
   const status = message.statusCode ?? 0;
@@ -242,7 +255,7 @@ function toResponse(
   const bare = WITHOUT_BODY.has(status) || request.method === 'HEAD';
   if (bare) message.resume();
   const { signal } = request;
-  const response = new Response(bare ? null : toBody(message, { url, maxBytes, signal }), {
+  const response = new Response(bare ? null : toBody(message, { url, maxBytes, limitsEvents, signal }), {
     status,
     headers,
   });

@@ -81,7 +81,7 @@ async function openTransport(
   }
   const { StreamableHTTPClientTransport } = await import('@modelcontextprotocol/client');
   const directory = join(wieldHome, 'oauth');
-  const fetch = createGuardedFetch({ url: server.url, headers: server.headers });
+  const fetch = createGuardedFetch({ url: server.url, headers: server.headers, limitsEvents: true });
   return new StreamableHTTPClientTransport(new URL(server.url), {
     fetch: withScopeErrors(fetch, { server, directory }),
     authProvider: createOAuthProvider({ server, directory, world }),

@@ -356,9 +356,13 @@ describe('responses', () => {
     for (const end of ['\n\n', '\r\n\r\n', '\r\r', '\n\r\n']) {
       const event = `data: ${'x'.repeat(60)}${end}`;
       const server = await stream(Array(50).fill(event));
-      expect(await (await ask(`${server.origin}/`, { maxBytes: 100 })).text()).toBe(event.repeat(50));
+      expect(await (await ask(`${server.origin}/`, { maxBytes: 100, limitsEvents: true })).text()).toBe(
+        event.repeat(50),
+      );
       const long = await stream([event, `data: ${'x'.repeat(60)}\ndata: `, 'y'.repeat(60), end]);
-      const error = await refusal(async () => (await ask(`${long.origin}/`, { maxBytes: 100 })).text());
+      const error = await refusal(async () =>
+        (await ask(`${long.origin}/`, { maxBytes: 100, limitsEvents: true })).text(),
+      );
       expect(error.message).toContain('more than 100 B');
     }
   });

@@ -11,9 +11,10 @@ export function buildRequest(action: HttpAction, server: string, input: Input): 
     return value === undefined || value === null ? [] : [{ parameter, value }];
   });
   const of = (place: HttpParameter['in']) => given.filter(({ parameter }) => parameter.in === place);
-  const path = action.path.replace(/\{([^{}]+)\}/g, (whole, name: string) => {
+  const path = action.path.replace(/\{([^{}]+)\}/g, (_, name: string) => {
     const found = of('path').find(({ parameter }) => parameter.name === name);
-    return found === undefined ? whole : formatSegment(found.parameter, found.value);
+    if (found === undefined) throw invalidValue(name, 'is missing, which would lead to another path');
+    return formatSegment(found.parameter, found.value);
   });
   assertPath(path, action);
   const query = of('query').flatMap(({ parameter, value }) => toPairs(parameter.name, value, parameter));
@@ -27,9 +28,9 @@ export function buildRequest(action: HttpAction, server: string, input: Input): 
   return { url, headers, ...(body === undefined ? {} : { body: body.body }) };
 }
 
-// `..` would leave the path that was declared, also in encoded form.
+// `..` would leave the path that was declared, also in encoded form: some servers decode a path before they follow it.
 function assertPath(path: string, { parameters }: HttpAction): void {
-  if (!path.split('/').some((step) => /^(?:\.|%2e){1,2}$/i.test(step))) return;
+  if (!path.split(/[/\\]|%2f|%5c/i).some((step) => /^(?:\.|%2e){1,2}$/i.test(step))) return;
   const names = parameters.filter((one) => one.in === 'path').map(({ property }) => property);
   throw invalidValue(names.join(', '), 'is "." or "..", which would lead to another path');
 }

@@ -25,9 +25,10 @@ const NO_CREDENTIALS = { values: [], secrets: [] };
 /** Returns a fetch for each server and limit, whose connections are used again. */
 export function createFetches(): (plan: HttpPlan) => Fetch {
   const fetches = new Map<string, Fetch>();
-  return ({ server, outputBytes }) => {
-    const key = `${outputBytes} ${server}`;
-    const known = fetches.get(key) ?? createGuardedFetch({ url: server, maxBytes: outputBytes });
+  return ({ server, outputBytes, credentials }) => {
+    const confidential = credentials.length > 0;
+    const key = `${outputBytes} ${confidential} ${server}`;
+    const known = fetches.get(key) ?? createGuardedFetch({ url: server, maxBytes: outputBytes, confidential });
     fetches.set(key, known);
     return known;
   };
@@ -41,7 +42,9 @@ export async function runRequest(
 ): Promise<Output> {
   const { values, secrets } =
     plan.credentials.length === 0 ? NO_CREDENTIALS : await options.expand(plan, context.snapshot);
-  const added = secrets.filter((secret) => !options.secrets.all.includes(secret));
+  // A server that repeats the header of a request repeats its encoded form.
+  const encoded = values.map((value) => Buffer.from(value).toString('base64'));
+  const added = [...secrets, ...encoded].filter((secret) => !options.secrets.all.includes(secret));
   if (added.length > 0) options.secrets.all = [...options.secrets.all, ...added];
   const { url, headers } = withCredentials(plan, values);
   const send = options.fetchFor(plan);
@@ -123,7 +126,7 @@ function failed({ tool, method, url, credentials }: HttpPlan, { status, statusTe
       ? `set server and auth in [openapi.${key}] of ~/.wield/config.toml, e.g. auth = "\${TOKEN}"`
       : `check the value of auth in [openapi.${key}]`
     : status === 429 || status === 503
-      ? `try again ${wait === null ? 'later' : `in ${wait.slice(0, 40)} s`}`
+      ? `try again ${wait !== null && /^\d{1,6}$/.test(wait) ? `in ${wait} s` : 'later'}`
       : 'see its output; change the input';
   return new ToolError(
     'tool_failed',

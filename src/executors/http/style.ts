@@ -10,6 +10,7 @@ export function formatSegment(parameter: HttpParameter, value: Json): string {
   const { name, style, explode } = parameter;
   const encode = encodeURIComponent;
   if (style === 'json') return encode(JSON.stringify(value));
+  if (isEmpty(value)) throw invalidValue(parameter.property, 'is empty, which would lead to another path');
   if (style === 'matrix') {
     if (Array.isArray(value))
       return explode ? value.map((one) => `;${name}=${encode(textOf(one))}`).join('') : `;${name}=${list(value, ',')}`;
@@ -32,9 +33,12 @@ export function formatSegment(parameter: HttpParameter, value: Json): string {
             .join(separator)
         : flat(value))
     );
-  const text = textOf(value);
-  if (text === '') throw invalidValue(parameter.property, 'is empty, which would lead to another path');
-  return start + encode(text);
+  return start + encode(textOf(value));
+}
+
+function isEmpty(value: Json): boolean {
+  if (Array.isArray(value)) return value.every((one) => one === '');
+  return isRecord(value) ? pairs(value).length === 0 : value === '';
 }
 
 /** Returns `name=value` pairs for a query, a cookie or a form. */

@@ -26,6 +26,8 @@ export interface OpenDocument {
   follow(located: Located): Located;
   /** Returns what a reference means. Throws DocumentFault. */
   resolve(ref: string, file: string): Located;
+  /** Bytes that were read so far. */
+  size(): number;
 }
 
 /** What is wrong with a document, in words for people. */
@@ -48,6 +50,7 @@ const MAX_STEPS = 32;
 export function openDocument(file: string, boundary: Boundary | undefined): OpenDocument {
   const files = new Map<string, FileState>();
   const roots = new Map<string, Node>();
+  let size = 0;
   const folder = realPath(dirname(file)) ?? dirname(file);
 
   const load = (path: string): Node => {
@@ -62,6 +65,7 @@ export function openDocument(file: string, boundary: Boundary | undefined): Open
         'check the file and its permissions',
       );
     files.set(path, reading.identity);
+    size += reading.bytes.length;
     if (!reading.complete) throw new DocumentFault('is larger than 64 MB', 'keep the operations that you need');
     const root = parseText(reading.bytes.toString('utf8'), path);
     if (!isRecord(root)) throw new DocumentFault('is not an object', 'an OpenAPI document is a mapping');
@@ -106,7 +110,7 @@ export function openDocument(file: string, boundary: Boundary | undefined): Open
   };
 
   const own = realPath(file) ?? file;
-  return { root: load(own), file: own, files, follow, resolve: resolveRef };
+  return { root: load(own), file: own, files, follow, resolve: resolveRef, size: () => size };
 }
 
 function parseText(text: string, path: string): unknown {

@@ -4,6 +4,7 @@ import type { HttpBody, HttpField, HttpParameter, HttpPlace, HttpStyle } from '.
 import { isRecord, type Json } from '../../core/json.js';
 import type { JsonSchema } from '../../core/schema.js';
 import type { Located, Node, OpenDocument } from './document.js';
+import { findFree } from './name.js';
 import type { SchemaWriter } from './schema.js';
 
 export interface OperationInput {
@@ -120,7 +121,7 @@ function styleOf(node: Node, place: HttpPlace, isJson: boolean): HttpStyle {
     typeof node.style === 'string' && STYLES.includes(node.style) ? node.style : usual
   ) as HttpStyle['style'];
   const explode = typeof node.explode === 'boolean' ? node.explode : style === 'form';
-  return { style, explode, ...(node.allowReserved === true ? { allowReserved: true } : {}) };
+  return { style, explode, ...(place === 'query' && node.allowReserved === true ? { allowReserved: true } : {}) };
 }
 
 function mediaOf(content: unknown): [string, Node][] {
@@ -169,7 +170,8 @@ function freeName(name: string, place: string, taken: Readonly<Record<string, Js
       .slice(0, MAX_NAME) || place;
   if (!Object.hasOwn(taken, plain)) return plain;
   const placed = `${place}_${plain}`.slice(0, MAX_NAME);
-  let free = placed;
-  for (let count = 2; Object.hasOwn(taken, free); count++) free = `${placed.slice(0, MAX_NAME - 4)}_${count}`;
-  return free;
+  return findFree(
+    (count) => (count === 1 ? placed : `${placed.slice(0, MAX_NAME - 4)}_${count}`),
+    (free) => Object.hasOwn(taken, free),
+  );
 }

@@ -1,6 +1,10 @@
 // Names of operations.
 
+import { DocumentFault } from './document.js';
+
 const MAX_NAME = 64;
+// Hostile documents repeat a name to make the search for a free one slow.
+const MAX_SAME = 1000;
 
 /** The methods that can have an operation. */
 export const METHODS = ['get', 'put', 'post', 'delete', 'options', 'head', 'patch', 'trace'];
@@ -21,7 +25,14 @@ export function operationName(id: unknown, method: string, path: string): string
 export function qualifiedName(name: string, document: string, taken: ReadonlySet<string>): string {
   if (!taken.has(name)) return name;
   const prefix = `${document.replace(/[^A-Za-z0-9_-]+/g, '_')}_${name}`.slice(0, MAX_NAME);
-  let free = prefix;
-  for (let count = 2; taken.has(free); count++) free = `${prefix.slice(0, MAX_NAME - 5)}_${count}`;
-  return free;
+  return findFree(
+    (count) => (count === 1 ? prefix : `${prefix.slice(0, MAX_NAME - 5)}_${count}`),
+    (free) => taken.has(free),
+  );
+}
+
+/** Returns the first name that is free; `nameOf` is called with 1, 2 and so on. Throws DocumentFault. */
+export function findFree(nameOf: (count: number) => string, isTaken: (name: string) => boolean): string {
+  for (let count = 1; count <= MAX_SAME; count++) if (!isTaken(nameOf(count))) return nameOf(count);
+  throw new DocumentFault(`has the same name as ${MAX_SAME} others`, 'rename it');
 }

@@ -49,11 +49,17 @@ interface Writers {
 const READS = new Set(['get', 'head', 'options', 'trace']);
 const MAX_DESCRIPTION = 1024;
 const MAX_SHOWN = 5;
+// How many values of schemas the operations of a document may have, in addition to one for each of its bytes.
+const MIN_VALUES = 200_000;
 
 /** Reads all operations. Throws DocumentFault if the document as a whole cannot be used. */
 export function readOperations(document: OpenDocument, options: OperationOptions): ReadOperations {
   const isSwagger = assertVersion(document.root);
-  const writers = { input: createSchemaWriter(document), output: createSchemaWriter(document, { loose: true }) };
+  const spend = createBudget(document);
+  const writers = {
+    input: createSchemaWriter(document, { spend }),
+    output: createSchemaWriter(document, { spend, loose: true }),
+  };
   const findings: Finding[] = [];
   const named: { readonly operation: Operation; readonly name: string }[] = [];
   const isWanted = createFilter(options.settings);
@@ -65,8 +71,8 @@ export function readOperations(document: OpenDocument, options: OperationOptions
   const used = new Set(options.taken);
   let left = 0;
   for (const { operation, name } of named) {
-    const free = qualifiedName(name, options.name, used);
     try {
+      const free = qualifiedName(name, options.name, used);
       const made = toTool(free, operation, document, writers, options);
       left += made.left;
       tools.push(made.tool);
@@ -89,6 +95,16 @@ export function readOperations(document: OpenDocument, options: OperationOptions
       hint: 'none of them is needed for a call',
     });
   return { tools, findings: shorten(findings) };
+}
+
+// References and aliases let a small document write the same schemas many times.
+function createBudget({ size }: OpenDocument): (values: number) => void {
+  let spent = 0;
+  return (values) => {
+    spent += values;
+    if (spent > MIN_VALUES + size())
+      throw new DocumentFault('the schemas have too many values', 'repeat fewer of them');
+  };
 }
 
 function assertVersion({ openapi, swagger }: Node): boolean {
@@ -211,8 +227,9 @@ function clean(text: string): string {
 
 function toFinding({ method, path }: Pick<Operation, 'method' | 'path'>, error: Error): Finding {
   const { hint = 'fix the schema' } = error as Error & { hint?: string };
+  const reason = error instanceof RangeError ? 'its schemas are nested too deeply' : error.message;
   const where = `${method.toUpperCase()} ${path}`.trim();
-  return { message: `${quoteOutside(where, 120)} is left out: ${error.message}`, hint };
+  return { message: `${quoteOutside(where, 120)} is left out: ${reason}`, hint };
 }
 
 // Documents with thousands of operations repeat their faults.

@@ -3,6 +3,7 @@
 import { isRecord, type Json } from '../../core/json.js';
 import type { JsonSchema } from '../../core/schema.js';
 import type { Located, Node, OpenDocument } from './document.js';
+import { findFree } from './name.js';
 
 /** Converts schemas of one document. */
 export interface SchemaWriter {
@@ -15,6 +16,8 @@ export interface SchemaWriter {
 export interface SchemaWriterOptions {
   /** For responses: only the shape, since servers often deviate from the rest. */
   readonly loose?: boolean;
+  /** Counts the values that are written. Throws DocumentFault if they are too many. */
+  readonly spend: (values: number) => void;
 }
 
 // Definitions beyond this number of values accept anything.
@@ -42,8 +45,12 @@ const ONE = new Set([
   ],
 ]);
 
-export function createSchemaWriter(document: OpenDocument, { loose = false }: SchemaWriterOptions = {}): SchemaWriter {
+export function createSchemaWriter(
+  document: OpenDocument,
+  { loose = false, spend }: SchemaWriterOptions,
+): SchemaWriter {
   const names = new Map<string, string>();
+  const taken = new Set<string>();
   const definitions = new Map<
     string,
     { readonly schema: JsonSchema; readonly values: number; readonly refs: string[] }
@@ -54,10 +61,12 @@ export function createSchemaWriter(document: OpenDocument, { loose = false }: Sc
     const known = names.get(key);
     if (known !== undefined) return known;
     const base = (ref.split('/').at(-1) ?? '').replace(/[^\w.-]/g, '_') || 'schema';
-    let name = base;
-    const taken = new Set(names.values());
-    for (let count = 2; taken.has(name); count++) name = `${base}_${count}`;
+    const name = findFree(
+      (count) => (count === 1 ? base : `${base}_${count}`),
+      (free) => taken.has(free),
+    );
     names.set(key, name);
+    taken.add(name);
     return name;
   };
 
@@ -75,11 +84,14 @@ export function createSchemaWriter(document: OpenDocument, { loose = false }: Sc
         definitions.set(name, { schema, values: countValues(schema), refs: inner });
       }
       const reference: Record<string, Json> = { $ref: `#/$defs/${name}` };
+      spend(1);
       if (typeof node.description === 'string') reference.description = node.description;
       return loose || node.nullable === true ? { anyOf: [reference, { type: 'null' }] } : reference;
     }
     const written: Record<string, Json> = {};
-    for (const [key, value] of Object.entries(node)) {
+    const entries = Object.entries(node);
+    spend(entries.length + 1);
+    for (const [key, value] of entries) {
       if (DROPPED.has(key) || key.startsWith('x-') || (loose && DROPPED_IF_LOOSE.has(key))) continue;
       if (ONE.has(key) && isRecord(value)) written[key] = convertNode({ node: value, file }, refs);
       else if ((LISTS.has(key) || key === 'items') && Array.isArray(value))
@@ -108,7 +120,9 @@ export function createSchemaWriter(document: OpenDocument, { loose = false }: Sc
       for (let at = 0; at < waiting.length; at++) {
         const name = waiting[at]!;
         if (Object.hasOwn(added, name)) continue;
-        const definition = definitions.get(name)!;
+        const definition = definitions.get(name);
+        // A default or an example may have a property of that name.
+        if (definition === undefined) continue;
         if (values + definition.values > MAX_VALUES) {
           added[name] = {};
           left++;
@@ -118,6 +132,7 @@ export function createSchemaWriter(document: OpenDocument, { loose = false }: Sc
         added[name] = definition.schema;
         waiting.push(...definition.refs);
       }
+      spend(values);
       return { schema: Object.keys(added).length === 0 ? schema : { ...schema, $defs: added }, left };
     },
   };
