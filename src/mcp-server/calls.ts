@@ -27,6 +27,10 @@ export interface ToolCalls extends Pick<InteractiveCalls, 'verifyState' | 'close
   callNow: ToolCalls['call'];
   /** Returns the tasks of all clients. */
   tasks(): Promise<Tasks>;
+  /** Whether a task of a session runs; one that waits for an answer does not. */
+  runsTask(session: string): boolean;
+  /** Ends the tasks of a session, which nobody can ask for any more. */
+  endSession(session: string): void;
   /** Runs a call of a tool, a resource or a prompt for a request; `id` and `input` identify it. */
   serve(
     session: string,
@@ -69,18 +73,24 @@ export function createToolCalls({ toolbox, listing, ready, shared }: ToolCallsOp
       (outcome.ok || schema === undefined || (await matchesOutput(toolbox, name, outcome)));
     return projectResult(toCallResult(outcome, withStructured), context.isNewer, schema);
   };
-  let loaded: Promise<Tasks> | undefined;
+  let loading: Promise<Tasks> | undefined;
+  let loaded: Tasks | undefined;
   const tasks = (): Promise<Tasks> => {
-    loaded ??= import('./tasks.js').then(({ createTasks }) => createTasks());
-    return loaded;
+    loading ??= import('./tasks.js').then(({ createTasks }) => {
+      loaded = createTasks();
+      return loaded;
+    });
+    return loading;
   };
   return {
     verifyState: interactive.verifyState,
     tasks,
     close() {
       interactive.close();
-      void loaded?.then((all) => all.close());
+      void loading?.then((all) => all.close());
     },
+    runsTask: (session) => loaded?.list(session).some(({ status }) => status === 'working') === true,
+    endSession: (session) => void loading?.then((all) => all.end(session)),
     serve,
     callNow,
     async call(session, params, context) {

@@ -6,9 +6,17 @@ export const MAX_SUBSCRIPTIONS = 1000;
 export class Followed {
   readonly #ends = new Map<string, () => void>();
   #isClosed = false;
+  #starting = 0;
 
-  get isFull(): boolean {
-    return this.#ends.size >= MAX_SUBSCRIPTIONS;
+  /** Starts to follow a resource; undefined if there are too many. */
+  async start<T>(begin: () => Promise<T>): Promise<T | undefined> {
+    if (this.#ends.size + this.#starting >= MAX_SUBSCRIPTIONS) return undefined;
+    this.#starting++;
+    try {
+      return await begin();
+    } finally {
+      this.#starting--;
+    }
   }
 
   add(uri: string, end: () => void): void {

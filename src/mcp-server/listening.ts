@@ -55,6 +55,8 @@ export function createListening(start: (message: Message) => Promise<Listening>)
     /** Calls `deliver` with what was accepted, unless the request was cancelled meanwhile. */
     async start(message: Message, deliver: (message: Message) => void): Promise<void> {
       let isCancelled = false;
+      // A client that uses an id twice loses what the first one followed.
+      end(message.id);
       ends.set(message.id, () => {
         isCancelled = true;
       });

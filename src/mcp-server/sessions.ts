@@ -197,9 +197,9 @@ class Session {
     this.#shared.save(this.id, this.stored).catch(() => {});
   }
 
-  /** Whether a request has no response yet. */
+  /** Whether a request has no response yet, or a task runs. */
   get isBusy(): boolean {
-    return this.#responders.size > 0;
+    return this.#responders.size > 0 || this.#lane.calls.runsTask(this.#owner);
   }
 
   receive(exchange: Exchange, messages: readonly Message[]): void {
@@ -241,6 +241,7 @@ class Session {
     this.#outgoing.close();
     this.#stream.end();
     void this.#sdk?.then((sdk) => sdk.close());
+    this.#lane.calls.endSession(this.#owner);
   }
 
   #resume(exchange: Exchange, lastEvent: string): void {

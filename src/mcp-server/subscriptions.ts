@@ -9,15 +9,17 @@ import { assertOk, type OfferHandlers } from './offers.js';
 export function registerSubscriptions({ server, toolbox, serve }: OfferHandlers): void {
   const followed = new Followed();
   server.setRequestHandler('resources/subscribe', async ({ params: { uri } }, context) => {
-    if (followed.isFull)
-      throw new RpcError(ERROR.invalidParams, `more than ${MAX_SUBSCRIPTIONS} subscriptions; unsubscribe first`);
     let end = (): void => {};
     const tell = (): void => void server.sendResourceUpdated({ uri }).catch(() => {});
-    const outcome = await serve(context, `resource:${uri}`, {}, async (options) => {
-      const subscription = await toolbox.resources.subscribe(uri, tell, options);
-      end = subscription.end;
-      return subscription.result;
-    });
+    const outcome = await followed.start(() =>
+      serve(context, `resource:${uri}`, {}, async (options) => {
+        const subscription = await toolbox.resources.subscribe(uri, tell, options);
+        end = subscription.end;
+        return subscription.result;
+      }),
+    );
+    if (outcome === undefined)
+      throw new RpcError(ERROR.invalidParams, `more than ${MAX_SUBSCRIPTIONS} subscriptions; unsubscribe first`);
     if ('resultType' in outcome) return outcome as never;
     assertOk(outcome, { uri });
     followed.add(uri, end);

@@ -15,6 +15,8 @@ export interface Tasks {
   /** Throws a `RpcError` if the session has no such task. */
   find(session: string, params: unknown): Task;
   list(session: string): readonly Task[];
+  /** Ends the tasks of a session: nobody can ask for them any more. */
+  end(session: string): void;
   close(): void;
 }
 
@@ -58,6 +60,9 @@ export function createTasks(): Tasks {
       throw new RpcError(ERROR.invalidParams, 'task not found: it expired, or belongs to another client');
     },
     list: of,
+    end(session) {
+      for (const task of of(session)) task.discard();
+    },
     close() {
       for (const task of tasks.values()) task.discard();
     },

@@ -51,10 +51,7 @@ export function createSchemaWriter(
 ): SchemaWriter {
   const names = new Map<string, string>();
   const taken = new Set<string>();
-  const definitions = new Map<
-    string,
-    { readonly schema: JsonSchema; readonly values: number; readonly refs: string[] }
-  >();
+  const definitions = new Map<string, Definition>();
 
   const nameOf = (ref: string, located: Located): string => {
     const key = `${located.file}#${ref.slice(ref.indexOf('#') + 1)}`;
@@ -113,29 +110,41 @@ export function createSchemaWriter(
   return {
     convert: (located) => convertNode(located, []),
     define(schema) {
-      const added: Record<string, Json> = {};
-      let values = countValues(schema);
-      let left = 0;
-      const waiting = referencesIn(schema);
-      for (let at = 0; at < waiting.length; at++) {
-        const name = waiting[at]!;
-        if (Object.hasOwn(added, name)) continue;
-        const definition = definitions.get(name);
-        // A default or an example may have a property of that name.
-        if (definition === undefined) continue;
-        if (values + definition.values > MAX_VALUES) {
-          added[name] = {};
-          left++;
-          continue;
-        }
-        values += definition.values;
-        added[name] = definition.schema;
-        waiting.push(...definition.refs);
-      }
-      spend(values);
-      return { schema: Object.keys(added).length === 0 ? schema : { ...schema, $defs: added }, left };
+      const defined = addDefinitions(schema, definitions);
+      spend(defined.values);
+      return defined;
     },
   };
+}
+
+interface Definition {
+  readonly schema: JsonSchema;
+  readonly values: number;
+  readonly refs: readonly string[];
+}
+
+// Those that would make the schema too large accept anything.
+function addDefinitions(schema: JsonSchema, definitions: ReadonlyMap<string, Definition>) {
+  const added: Record<string, Json> = {};
+  let values = countValues(schema);
+  let left = 0;
+  const waiting = referencesIn(schema);
+  for (let at = 0; at < waiting.length; at++) {
+    const name = waiting[at]!;
+    if (Object.hasOwn(added, name)) continue;
+    const definition = definitions.get(name);
+    // A default or an example may have a property of that name.
+    if (definition === undefined) continue;
+    if (values + definition.values > MAX_VALUES) {
+      added[name] = {};
+      left++;
+      continue;
+    }
+    values += definition.values;
+    added[name] = definition.schema;
+    waiting.push(...definition.refs);
+  }
+  return { schema: Object.keys(added).length === 0 ? schema : { ...schema, $defs: added }, values, left };
 }
 
 // Words with another meaning in JSON Schema 2020-12.

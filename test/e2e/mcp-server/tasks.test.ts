@@ -1,8 +1,8 @@
 // Calls as tasks, in both protocol versions.
 
-import { existsSync, writeFileSync } from 'node:fs';
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { Client } from '@modelcontextprotocol/client';
+import { Client, type StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
 import { describe, expect } from 'vitest';
 import { wield } from '../../support/cli.js';
 import { ACCEPT, connectUrl } from '../../support/clients.js';
@@ -34,7 +34,10 @@ function createSlow(): Workspace {
   workspace.script('quick', shellScript('echo quick'));
   // Waits until the test lets it go on.
   workspace.script('slow', shellScript(`while [ ! -e ${join(workspace.home, 'go')} ]; do sleep 0.05; done; echo slow`));
-  workspace.script('forever', shellScript(`sleep 600; touch ${join(workspace.home, 'ran')}`));
+  workspace.script(
+    'forever',
+    shellScript(`echo $$ > ${join(workspace.home, 'pid')}; sleep 600; touch ${join(workspace.home, 'ran')}`),
+  );
   workspace.script('careful', shellScript(`touch ${join(workspace.home, 'ran')}; echo done`, '@destructive'));
   return workspace;
 }
@@ -160,6 +163,11 @@ describe.concurrent('a task of the older protocol version', () => {
     for (const method of ['tasks/get', 'tasks/result', 'tasks/cancel'])
       await expect(send(second, method, { taskId: created.taskId })).rejects.toMatchObject({ code: -32602 });
     expect(await send(second, 'tasks/list', {})).toMatchObject({ tasks: [] });
+    const pid = (): string => readFileSync(join(workspace.home, 'pid'), 'utf8').trim();
+    await until(() => existsSync(join(workspace.home, 'pid')) && existsSync(`/proc/${pid()}`), 'it runs');
+    // Nobody can ask for it any more.
+    await (first.transport as StreamableHTTPClientTransport).terminateSession();
+    await until(() => !existsSync(`/proc/${pid()}`), 'it ends with its session');
   });
 });
 
@@ -206,6 +214,9 @@ describe.concurrent('a task of the newer protocol version', () => {
     writeFileSync(join(workspace.home, 'go'), '');
     await until(async () => (await get(client, task)).status === 'completed', 'it ends');
     expect((await get(client, task)).result).toMatchObject({ content: [{ text: 'slow\n' }] });
+    // There are no sessions, so these would show what other clients do.
+    for (const method of ['tasks/list', 'tasks/result'])
+      await expect(send(client, method, { taskId: task.taskId })).rejects.toMatchObject({ code: -32601 });
     const other = await start(client, 'forever');
     await send(client, 'tasks/cancel', { taskId: other.taskId });
     expect(await get(client, other)).toMatchObject({ status: 'cancelled' });
