@@ -32,6 +32,7 @@ export interface Exchange {
 
 /** Returns parts as one chunk. Text is not encoded twice. */
 export function joinBody(parts: Body): string | Buffer {
+  if (parts.length === 1) return parts[0]!;
   if (parts.every((part) => typeof part === 'string')) return parts.join('');
   return Buffer.concat(parts.map((part) => (typeof part === 'string' ? Buffer.from(part) : part)));
 }
@@ -82,10 +83,10 @@ export class NodeExchange implements Exchange {
   respond(status: number, headers: Headers, body: Body = []): void {
     this.onBegin();
     const chunk = joinBody(body);
-    const length = Buffer.byteLength(chunk);
+    const sent: Record<string, string | number> = { ...headers, 'content-length': Buffer.byteLength(chunk) };
     // The rest of a body that was not read could be long.
-    const connection = this.#request.complete ? {} : { connection: 'close' };
-    this.#response.writeHead(status, { ...headers, 'content-length': length, ...connection });
+    if (!this.#request.complete) sent.connection = 'close';
+    this.#response.writeHead(status, sent);
     this.#response.end(chunk);
   }
 

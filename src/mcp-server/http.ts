@@ -9,7 +9,8 @@ import { count } from '../core/text.js';
 import type { Toolbox } from '../core/toolbox.js';
 import { type AccessOptions, checkAccess, type Refusal } from './access.js';
 import { type Exchange, FetchExchange, NodeExchange } from './exchange.js';
-import { createLane, type Lane, type LaneOptions, type LaneRequest, type Peer } from './lane.js';
+import { RequestPeer } from './http-peer.js';
+import { createLane, type Lane, type LaneOptions, type LaneRequest } from './lane.js';
 import { MODEL } from './listing.js';
 import {
   ERROR,
@@ -22,7 +23,7 @@ import {
   type RequestMessage,
   toMessage,
 } from './message.js';
-import { Responder } from './responder.js';
+import { Responder, type ResponderOptions } from './responder.js';
 import { isHot } from './routes.js';
 import type { SdkHttp } from './sdk-http.js';
 import { createSessions, respondError } from './sessions.js';
@@ -180,17 +181,12 @@ function isHotRequest(exchange: Exchange, message: Message): message is RequestM
   );
 }
 
+const INDEPENDENT: ResponderOptions = { headers: {}, requests: 1, isPrimed: false };
+
 async function answerNewer(lane: Lane, exchange: Exchange, message: RequestMessage): Promise<void> {
   const running = new Map<RequestId, LaneRequest>();
-  const responder = new Responder(exchange, { headers: {}, requests: 1, isPrimed: false });
-  const peer: Peer = {
-    // This version has no sessions: all clients with access share one.
-    session: 'http',
-    isNewer: true,
-    initialized: undefined,
-    notify: (text) => responder.send(text),
-    request: () => Promise.reject(new Error('this protocol version has no requests of the server')),
-  };
+  const responder = new Responder(exchange, INDEPENDENT);
+  const peer = new RequestPeer(responder);
   // A client cancels its request by closing the response.
   exchange.onDisconnect(() => {
     for (const request of running.values()) request.cancel();

@@ -1,12 +1,13 @@
 // The response to the requests of one HTTP body: JSON, or an event stream if it takes long or there is more to send.
 
+import { randomUUID } from 'node:crypto';
 import { EventStream, type EventStreamOptions } from './event-stream.js';
 import type { Exchange } from './exchange.js';
 
 // A response that takes longer becomes a stream: it can be resumed, and comments keep the connection open.
 const STREAM_AFTER_MS = 1000;
 
-export interface ResponderOptions extends EventStreamOptions {
+export interface ResponderOptions extends Omit<EventStreamOptions, 'id'> {
   /** How many requests the response answers. */
   readonly requests: number;
   /** Whether the client understands an event without data. */
@@ -63,7 +64,8 @@ export class Responder {
   #begin(isPrimed = this.#options.isPrimed): EventStream {
     if (this.#stream === undefined) {
       clearTimeout(this.#timer);
-      this.#stream = new EventStream(this.#options);
+      const { headers, log } = this.#options;
+      this.#stream = new EventStream({ headers, ...(log && { log, id: randomUUID() }) });
       this.#stream.begin(this.#exchange, isPrimed);
     }
     return this.#stream;

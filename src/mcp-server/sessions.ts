@@ -6,7 +6,8 @@ import type { SharedSessions } from '../core/sessions.js';
 import { createCancellations } from './cancellations.js';
 import { EventLog, EventStream } from './event-stream.js';
 import type { Exchange, Headers } from './exchange.js';
-import type { Lane, LaneRequest, Peer } from './lane.js';
+import { SessionPeer } from './http-peer.js';
+import type { Lane, LaneRequest } from './lane.js';
 import {
   ERROR,
   isCancelParams,
@@ -212,7 +213,6 @@ class Session {
     const responder = new Responder(exchange, {
       headers: this.#headers,
       log: this.#events,
-      id: randomUUID(),
       requests: requests.length,
       isPrimed: exchange.header('mcp-protocol-version') === OLDER_VERSIONS[0],
     });
@@ -293,29 +293,16 @@ class Session {
   }
 
   async #answerByLane(message: RequestMessage, responder: Responder, exchange: Exchange): Promise<void> {
-    const parts = await this.#lane.answer(message, this.#peerOf(responder, exchange), this.#running);
-    if (parts !== undefined) this.#respond(message.id, responder, parts);
-  }
-
-  #peerOf(responder: Responder, exchange: Exchange): Peer {
-    let connection: AbortController | undefined;
-    return {
+    const peer = new SessionPeer({
       session: this.#owner,
-      isNewer: false,
       initialized: this.#initialize.params,
       logLevel: this.#logLevel,
-      // Only questions need it.
-      get connection() {
-        if (connection === undefined) {
-          const controller = new AbortController();
-          connection = controller;
-          exchange.onDisconnect(() => controller.abort());
-        }
-        return connection.signal;
-      },
-      notify: (text) => responder.send(text),
-      request: (request, signal) => this.#outgoing.request(request, signal, (text) => responder.send(text)),
-    };
+      exchange,
+      responder,
+      outgoing: this.#outgoing,
+    });
+    const parts = await this.#lane.answer(message, peer, this.#running);
+    if (parts !== undefined) this.#respond(message.id, responder, parts);
   }
 
   #respond(id: RequestId, responder: Responder, parts: readonly (string | Buffer)[]): void {
