@@ -20,7 +20,7 @@ const READABLE = {
   codegen: { removeWhitespace: true },
 };
 // Loaded by name.
-const STABLE = new Set(['run.cjs', 'complete.cjs', 'help.cjs', 'save-compile-cache.cjs', 'kept.cjs']);
+const STABLE = new Set(['run.cjs', 'complete.cjs', 'help.cjs', 'save-compile-cache.cjs', 'kept.cjs', 'first.cjs']);
 const { version } = JSON.parse(readFileSync(`${root}package.json`, 'utf8'));
 
 // `--bundles` keeps the library, for the mutation tests.
@@ -129,6 +129,7 @@ async function writeBinary(fileOf, { isTraced = false } = {}) {
     onEvaluate: ({ fileName }) => (isTraced ? `globalThis.wieldEvaluated?.add(${JSON.stringify(fileName)});` : ''),
   });
   texts.set('kept.cjs', await bundleFile('src/cli/kept.ts'));
+  texts.set('first.cjs', await bundleFile('src/cli/first.ts'));
   const build = createHash('sha256');
   for (const [name, text] of texts) build.update(`${name} ${text}`);
   const hash = build.digest('hex').slice(0, 16);

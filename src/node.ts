@@ -330,7 +330,7 @@ function createCatalogs({ options, machine, files, workspace, formats, upstream,
     index: createIndexFile({
       directory: join(wieldHome, 'cache', 'index'),
       version: INDEX_VERSION,
-      toSchema,
+      toSchema: (json, face) => createJsonSchema(json, { closed: face === 'input', inspected: true }),
       loadShipped: shippedIndex.load,
       world,
     }),

@@ -120,6 +120,8 @@ function toOrigin(fields: readonly string[], entry: string, { place, format, pre
 function reviveTool(fields: readonly string[], at: number, origin: Origin, toSchema: ToSchema): Tool {
   const traits = fields[at + 2]!;
   let body: BodyFields | undefined;
+  let input: Schema | undefined;
+  let output: Schema | undefined;
   const read = (): BodyFields => {
     body ??= JSON.parse(unescapeField(fields[at + 3]!)) as BodyFields;
     return body;
@@ -130,11 +132,13 @@ function reviveTool(fields: readonly string[], at: number, origin: Origin, toSch
     traits: traits === '' ? NO_TRAITS : (JSON.parse(unescapeField(traits)) as Traits),
     origin,
     get input() {
-      return toSchema(read().input, 'input');
+      input ??= toSchema(read().input, 'input');
+      return input;
     },
     get output() {
-      const { output } = read();
-      return output && toSchema(output, 'output');
+      const { output: json } = read();
+      if (json !== undefined) output ??= toSchema(json, 'output');
+      return output;
     },
     get action() {
       return read().action;

@@ -2,20 +2,14 @@
 
 import { join } from 'node:path';
 import { hashName } from '../files/checksum.js';
-import { readOwnFile } from './chunks.js';
 import type { Io } from './io.js';
+import { type KeptFor, type KeptHead, readKept } from './kept-file.js';
 import { NO_FLAGS, printListed } from './listed.js';
 import type { Listed } from './listing.js';
-import { areCurrent, type Lookups } from './lookups.js';
 import { ClosedOutput, createTerminal } from './terminal.js';
 
-/** The first line of a kept listing. The text of `wield list` follows, for stdout and stderr, then the listing as JSON. */
-export interface KeptHead {
-  readonly build: string;
-  readonly cwd: string;
-  /** Null: not set. */
-  readonly env: Readonly<Record<string, string | null>>;
-  readonly lookups: Lookups;
+/** The text of `wield list` follows, for stdout and stderr, then the listing as JSON. */
+export interface KeptListHead extends KeptHead {
   /** Lengths of the two texts in bytes. */
   readonly texts: readonly [out: number, err: number];
 }
@@ -35,7 +29,7 @@ export function findKept(argv: readonly string[], wieldHome: string, { cwd }: Io
 
 /** Prints a kept listing and returns the exit status; undefined if there is none or it is not current. */
 export function showKept(file: string, build: string, argv: readonly string[], io: Io): number | undefined {
-  const kept = readKept(file, build, io);
+  const kept = readListed(file, { build, io });
   if (kept === undefined) return undefined;
   const terminal = createTerminal(io, { plain: argv.includes('--plain') });
   try {
@@ -58,21 +52,15 @@ export function showKept(file: string, build: string, argv: readonly string[], i
   }
 }
 
-function readKept(file: string, build: string, { env, cwd }: Io) {
-  const bytes = readOwnFile(file);
-  if (bytes === undefined) return undefined;
+function readListed(file: string, where: KeptFor) {
+  const kept = readKept<KeptListHead>(file, where);
   try {
-    const end = bytes.indexOf('\n');
-    const { lookups, texts, ...made } = JSON.parse(bytes.toString('utf8', 0, end)) as KeptHead;
-    if (made.build !== build || made.cwd !== cwd()) return undefined;
-    if (!Object.entries(made.env).every(([name, value]) => (env[name] ?? null) === value)) return undefined;
-    if (!areCurrent(lookups)) return undefined;
-    const out = end + 1;
-    const err = out + texts[0];
-    const rest = err + texts[1];
+    if (kept === undefined || !kept.isCurrent()) return undefined;
+    const { head, body } = kept;
+    const [out, err] = head.texts;
     return {
-      texts: (): [string, string] => [bytes.toString('utf8', out, err), bytes.toString('utf8', err, rest)],
-      listed: () => JSON.parse(bytes.toString('utf8', rest)) as Listed,
+      texts: (): [string, string] => [body.toString('utf8', 0, out), body.toString('utf8', out, out + err)],
+      listed: () => JSON.parse(body.toString('utf8', out + err)) as Listed,
     };
   } catch {
     return undefined;

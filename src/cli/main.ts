@@ -3,6 +3,7 @@
 import { writeSync } from 'node:fs';
 import { join } from 'node:path';
 import { findHome, findWieldHome } from '../files/home.js';
+import type { Begin, Beginning } from './beginning.js';
 import { type Chunks, createChunks } from './chunks.js';
 
 declare const WIELD_VERSION: string;
@@ -14,8 +15,15 @@ declare const WIELD_HELP: string;
 // Commands with their own compile cache. All others use that of `call`.
 const CACHED = new Set(['__complete', 'list', 'serve', 'call']);
 
-// The compile cache of kept listings.
-const KEPT = 'kept';
+// A client may kill its server, so code is saved while it runs too.
+const SAVE_AFTER_MS = 1000;
+
+// Files of the binary that can do a command, or begin it, without the runtime. They have a compile cache each.
+const BEGINNINGS = new Map([
+  ['list', 'kept'],
+  ['serve', 'first'],
+]);
+const saves: (() => void)[] = [];
 
 const argv = process.argv.slice(2);
 const [first] = argv;
@@ -32,38 +40,39 @@ if (argv.length === 1 && (first === 'version' || first === '--version' || first 
 
 async function start(kind: string): Promise<void> {
   const wieldHome = findState();
-  const observation = first === 'list' && wieldHome !== undefined ? showOrObserve(wieldHome) : undefined;
-  if (typeof observation === 'number') process.exit(observation);
+  const early = wieldHome === undefined ? undefined : await begin(wieldHome);
+  if (typeof early === 'number') process.exit(early);
   const cacheFile = wieldHome && findCompileCache(wieldHome, kind);
-  const chunks = createChunks(import.meta.dirname, cacheFile, observation?.builtin);
+  const chunks = createChunks(import.meta.dirname, cacheFile, early?.builtin);
+  if (cacheFile !== undefined) saves.push(() => saveCompiled(cacheFile, chunks, first!));
   let status: number;
   if (first === '__complete') {
     const { answer, createProcessIo } = chunks.load('complete.cjs') as typeof import('./complete.js');
     status = await answer(argv.slice(1), createProcessIo());
   } else {
     const { run, createProcessIo } = chunks.load('run.cjs') as typeof import('./run.js');
-    status = await run(argv, observation?.io ?? createProcessIo());
+    if (kind === 'serve') setTimeout(saveAll, SAVE_AFTER_MS).unref();
+    status = await run(argv, early?.io ?? createProcessIo());
   }
-  if (status === 0) observation?.save();
-  if (cacheFile !== undefined) saveCompiled(cacheFile, chunks, first!);
+  if (status === 0) early?.save?.();
+  saveAll();
   process.exit(status);
 }
 
-// Shows a kept listing and returns the exit status. Otherwise, observes the run that makes a new one.
-function showOrObserve(wieldHome: string) {
-  const cacheFile = findCompileCache(wieldHome, KEPT);
+// Does what can be done before the code of the command is loaded.
+async function begin(wieldHome: string): Promise<Beginning | number | undefined> {
+  const name = BEGINNINGS.get(first!);
+  if (name === undefined) return undefined;
+  const cacheFile = findCompileCache(wieldHome, name);
   const chunks = createChunks(import.meta.dirname, cacheFile);
-  const { findKept, showKept, observe, createProcessIo } = chunks.load('kept.cjs') as typeof import('./kept.js');
-  const io = createProcessIo();
-  const file = findKept(argv, wieldHome, io);
-  if (file === undefined) return undefined;
-  const status = showKept(file, WIELD_BUILD, argv, io);
-  if (status !== undefined) {
-    saveCompiled(cacheFile, chunks, KEPT);
-    return status;
-  }
-  const { save, ...observation } = observe(io);
-  return { ...observation, save: () => save(file, WIELD_BUILD) };
+  const early = await (chunks.load(`${name}.cjs`) as { begin: Begin }).begin(argv, wieldHome, WIELD_BUILD);
+  if (typeof early === 'number' || first === 'serve') saves.push(() => saveCompiled(cacheFile, chunks, name));
+  if (typeof early === 'number') saveAll();
+  return early;
+}
+
+function saveAll(): void {
+  for (const save of saves) save();
 }
 
 // Loaded separately, so that it is not saved itself.

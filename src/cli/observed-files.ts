@@ -14,6 +14,7 @@ export function observeFiles() {
   const answers = new Map<string, readonly [Question, path: string, Answer]>();
   const opened = new Map<number, string>();
   let isComplete = true;
+  let isStopped = false;
   const note = (question: Question, path: unknown, answer: Answer): void => {
     const key = `${question} ${path}`;
     const known = answers.get(key);
@@ -28,6 +29,7 @@ export function observeFiles() {
       toAnswer: (result: Result) => Answer,
     ) =>
     (path: never, ...given: Given): Result => {
+      if (isStopped) return call(path, ...given);
       try {
         const result = call(path, ...given);
         note(question, path, toAnswer(result));
@@ -45,7 +47,7 @@ export function observeFiles() {
   const withStat =
     <Given extends unknown[], Result>(call: (path: never, ...given: Given) => Result) =>
     (path: never, ...given: Given): Result => {
-      stat(path, { throwIfNoEntry: false });
+      if (!isStopped) stat(path, { throwIfNoEntry: false });
       return call(path, ...given);
     };
   const real = asking('real', system.realpathSync.native, String);
@@ -57,12 +59,14 @@ export function observeFiles() {
     realpathSync: Object.assign((path: never) => real(path), { native: real }),
     readFileSync: withStat(system.readFileSync),
     readlinkSync(path: string) {
+      if (isStopped) return system.readlinkSync(path);
       const file = opened.get(Number(/^\/proc\/self\/fd\/(\d+)$/.exec(path)?.[1]));
       const link = system.readlinkSync(path);
       note(file === undefined ? 'link' : 'real', file ?? path, link);
       return link;
     },
     openSync(path: string, flags?: number | string, mode?: number) {
+      if (isStopped) return system.openSync(path, flags as never, mode);
       if (typeof flags !== 'number' || (flags & ~(O_RDONLY | O_NONBLOCK | O_NOFOLLOW)) !== 0) isComplete = false;
       const question = typeof flags === 'number' && (flags & O_NOFOLLOW) !== 0 ? 'lstat' : 'stat';
       const descriptor = asking(question, system.openSync, (file) => toTuple(system.fstatSync(file)))(
@@ -78,6 +82,12 @@ export function observeFiles() {
     fs: toObserved(observed, () => {
       isComplete = false;
     }),
+    /** Ends the notes; the functions work as usual. */
+    stop() {
+      isStopped = true;
+      answers.clear();
+      opened.clear();
+    },
     /** Returns undefined if the answers may not be all, or a file is so young that a change may not show. */
     lookups(now: number): Lookups | undefined {
       const all = [...answers.values()];

@@ -114,6 +114,6 @@ function above(cascade: CascadeResolver, skills: readonly Skill[], snapshot: Sna
 }
 
 // SKL-3: a model is told of a text without parameters as a skill; one tool for each would cost more tokens.
-function isPlainText({ traits, input }: Tool): boolean {
-  return traits.text === true && Object.keys(input.json.properties ?? {}).length === 0;
+function isPlainText(tool: Tool): boolean {
+  return tool.traits.text === true && Object.keys(tool.input.json.properties ?? {}).length === 0;
 }

@@ -2,6 +2,7 @@
 
 import {
   chmodSync,
+  existsSync,
   mkdirSync,
   readdirSync,
   readFileSync,
@@ -15,6 +16,7 @@ import { Script } from 'node:vm';
 import { expect } from 'vitest';
 import { BINARY, wieldProcess } from '../../support/cli.js';
 import { startWithoutCompiledCode } from '../../support/compiled-code.js';
+import { serveStdio, until } from '../../support/server.js';
 import { spec } from '../../support/spec.js';
 import { createWorkspace, type Workspace } from '../../support/workspace.js';
 
@@ -61,6 +63,17 @@ spec('CLI-24', 'the first runs write a private cache per build that later runs r
   const third = await wieldProcess(workspace, ['call', 'hello']);
   expect(statSync(kept).ino).toBe(ino);
   for (const run of [first, second, third]) expect(run).toEqual({ status: 0, stdout: 'hello\n', stderr: '' });
+});
+
+spec('CLI-24', 'a server saves its code while it runs', async () => {
+  const workspace = createWorkspace();
+  workspace.script('hello', HELLO);
+  const server = serveStdio(workspace);
+  await server.initialize();
+  const hasCode = (): boolean =>
+    existsSync(codeOf(workspace)) && readdirSync(codeOf(workspace)).some((name) => name.startsWith('serve-'));
+  await until(hasCode, 'the code is saved');
+  server.child.kill('SIGKILL');
 });
 
 spec('CLI-24', 'the cache is used only if it belongs to the user', async () => {

@@ -14,13 +14,13 @@ import { createWorkspace, type Workspace } from '../../support/workspace.js';
 const LATER = `--require ${fileURLToPath(new URL('../../support/later.cjs', import.meta.url))}`;
 const RULES = ['', '[trust]\nrules = ["a($deny)"]\n', '[trust]\nrules = ["#x($deny) b($deny)"]\n'];
 
-type Change = Step | { do: 'rules'; rules: string } | { do: 'trust'; flag: string };
+type Change = Step | { do: 'rules'; rules: string } | { do: 'trust'; flags: readonly string[] };
 const change: fc.Arbitrary<Change> = fc.oneof(
   { weight: 5, arbitrary: step.filter((one) => 'place' in one || one.do === 'workdir' || one.do === 'config') },
   { weight: 1, arbitrary: fc.record({ do: fc.constant('rules' as const), rules: fc.constantFrom(...RULES) }) },
   {
     weight: 1,
-    arbitrary: fc.record({ do: fc.constant('trust' as const), flag: fc.constantFrom('--yes', '--revoke') }),
+    arbitrary: fc.record({ do: fc.constant('trust' as const), flags: fc.constantFrom([], ['--revoke']) }),
   },
 );
 
@@ -40,16 +40,16 @@ async function live(workspace: Workspace, root: string, changes: readonly Change
     else if (one.do === 'config') config = CONFIGS[one.config]!;
     else if (one.do === 'rules') rules = one.rules;
     else if (one.do === 'trust') {
-      if (one.flag === '--yes') trusted.add(dir);
+      if (one.flags.length === 0) trusted.add(dir);
       else trusted.delete(dir);
-      await wield({ dir, env: kept }, ['trust', one.flag]);
+      await wield({ dir, env: kept }, ['trust', ...one.flags]);
     } else act(root, dir, one);
     const text = config + rules;
     if (one.do === 'config' || one.do === 'rules') writeFileSync(join(kept.WIELD_HOME, 'config.toml'), text);
     rmSync(cold.WIELD_HOME, { recursive: true, force: true });
     mkdirSync(cold.WIELD_HOME);
     writeFileSync(join(cold.WIELD_HOME, 'config.toml'), text);
-    if (trusted.has(dir)) await wield({ dir, env: cold }, ['trust', '--yes']);
+    if (trusted.has(dir)) await wield({ dir, env: cold }, ['trust']);
     const expected = await wield({ dir, env: cold }, ['list', '--all', '--json']);
     const show = () => wieldProcess({ dir, env: kept }, ['list', '--all', '--json'], { env: { NODE_OPTIONS: LATER } });
     const first = await show();

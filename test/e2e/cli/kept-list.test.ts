@@ -79,7 +79,7 @@ const CHANGES: Record<string, (workspace: Workspace) => unknown> = {
   },
   'a rule denies a tool': (workspace) => workspace.config('[trust]\nrules = ["tool-1($deny)"]\n'),
   'the project has a configuration': (workspace) => workspace.write('.agents/config.toml', 'no = 1\n'),
-  'the workspace was trusted': (workspace) => wield(workspace, ['trust', '--yes']),
+  'the workspace was trusted': (workspace) => wield(workspace, ['trust']),
   'the user has a tool': ({ home }) => {
     mkdirSync(join(home, '.agents/tools'), { recursive: true });
     writeFileSync(join(home, '.agents/tools/own'), script('Is mine.'), { mode: 0o755 });
