@@ -78,7 +78,7 @@ export async function answerFirst(file: string, { kept, answers }: KeptAnswers, 
   });
   const bytes = Buffer.concat(chunks);
   if (!isAtEnd) input.unshift(bytes);
-  // The server reports it if nobody reads its answers.
+  // The server notices a closed output itself.
   await sent.catch(() => {});
   // It was paused, and flows again from the next tick on.
   const stream = (): Readable => (isAtEnd ? Readable.from([bytes]) : input.resume());

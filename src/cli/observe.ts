@@ -27,8 +27,10 @@ export function observe(io: Io): Observation {
   const files = observeFiles();
   const variables = observeVariables(io.env);
   let isComplete = true;
+  let isStopped = false;
   return {
     builtin(id) {
+      if (isStopped) return undefined;
       const name = id.replace('node:', '');
       if (name === 'fs') return files.fs;
       if (!HARMLESS.has(name)) isComplete = false;
@@ -52,6 +54,9 @@ export function observe(io: Io): Observation {
       if (!isComplete || lookups === undefined || env === undefined) return undefined;
       return { cwd: io.cwd(), env, lookups };
     },
-    stop: files.stop,
+    stop() {
+      isStopped = true;
+      files.stop();
+    },
   };
 }

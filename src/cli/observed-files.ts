@@ -10,9 +10,9 @@ const { O_NOFOLLOW, O_NONBLOCK, O_RDONLY } = system.constants;
 // On an open file, or without a file.
 const PASSED = new Set(['readSync', 'fstatSync', 'closeSync', 'Stats', 'Dirent']);
 
-export function observeFiles() {
+// The questions so far, with their answers.
+function createNotes() {
   const answers = new Map<string, readonly [Question, path: string, Answer]>();
-  const opened = new Map<number, string>();
   let isComplete = true;
   let isStopped = false;
   const note = (question: Question, path: unknown, answer: Answer): void => {
@@ -41,13 +41,38 @@ export function observeFiles() {
         throw error;
       }
     };
+  return {
+    note,
+    asking,
+    /** Something was asked that is not noted. */
+    miss() {
+      isComplete = false;
+    },
+    isStopped: () => isStopped,
+    stop() {
+      isStopped = true;
+      answers.clear();
+    },
+    /** Returns undefined if the answers may not be all, or a file is so young that a change may not show. */
+    lookups(now: number): Lookups | undefined {
+      const all = [...answers.values()];
+      const isYoung = ([, , answer]: (typeof all)[number]): boolean =>
+        Array.isArray(answer) && !isSettled({ changedMs: answer[3] } as Parameters<typeof isSettled>[0], now);
+      return isComplete && !all.some(isYoung) ? toLookups(all) : undefined;
+    },
+  };
+}
+
+export function observeFiles() {
+  const { note, asking, miss, isStopped, stop, lookups } = createNotes();
+  const opened = new Map<number, string>();
   const toState = (stats: unknown): Answer => (stats === undefined ? null : toTuple(stats as Stats));
   const stat = asking('stat', system.statSync, toState);
   // The identity of a directory changes with its entries.
   const withStat =
     <Given extends unknown[], Result>(call: (path: never, ...given: Given) => Result) =>
     (path: never, ...given: Given): Result => {
-      if (!isStopped) stat(path, { throwIfNoEntry: false });
+      if (!isStopped()) stat(path, { throwIfNoEntry: false });
       return call(path, ...given);
     };
   const real = asking('real', system.realpathSync.native, String);
@@ -59,15 +84,15 @@ export function observeFiles() {
     realpathSync: Object.assign((path: never) => real(path), { native: real }),
     readFileSync: withStat(system.readFileSync),
     readlinkSync(path: string) {
-      if (isStopped) return system.readlinkSync(path);
+      if (isStopped()) return system.readlinkSync(path);
       const file = opened.get(Number(/^\/proc\/self\/fd\/(\d+)$/.exec(path)?.[1]));
       const link = system.readlinkSync(path);
       note(file === undefined ? 'link' : 'real', file ?? path, link);
       return link;
     },
     openSync(path: string, flags?: number | string, mode?: number) {
-      if (isStopped) return system.openSync(path, flags as never, mode);
-      if (typeof flags !== 'number' || (flags & ~(O_RDONLY | O_NONBLOCK | O_NOFOLLOW)) !== 0) isComplete = false;
+      if (isStopped()) return system.openSync(path, flags as never, mode);
+      if (typeof flags !== 'number' || (flags & ~(O_RDONLY | O_NONBLOCK | O_NOFOLLOW)) !== 0) miss();
       const question = typeof flags === 'number' && (flags & O_NOFOLLOW) !== 0 ? 'lstat' : 'stat';
       const descriptor = asking(question, system.openSync, (file) => toTuple(system.fstatSync(file)))(
         path as never,
@@ -79,21 +104,12 @@ export function observeFiles() {
     },
   };
   return {
-    fs: toObserved(observed, () => {
-      isComplete = false;
-    }),
+    fs: toObserved(observed, miss),
+    lookups,
     /** Ends the notes; the functions work as usual. */
     stop() {
-      isStopped = true;
-      answers.clear();
+      stop();
       opened.clear();
-    },
-    /** Returns undefined if the answers may not be all, or a file is so young that a change may not show. */
-    lookups(now: number): Lookups | undefined {
-      const all = [...answers.values()];
-      const isYoung = ([, , answer]: (typeof all)[number]): boolean =>
-        Array.isArray(answer) && !isSettled({ changedMs: answer[3] } as Parameters<typeof isSettled>[0], now);
-      return isComplete && !all.some(isYoung) ? toLookups(all) : undefined;
     },
   };
 }

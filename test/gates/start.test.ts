@@ -61,7 +61,7 @@ spec('SRV-60', 'wield serve loads what lists and calls tools, and nothing else',
   expect(stdout).toContain('hello Ada');
   const names = readFileSync(loaded, 'utf8').split('\n');
   // No SDK, zod, JSONata, YAML, OAuth, installers or clients: those are in other files, or in packages.
-  const expected = /^(wield|run|save-compile-cache|start-\w+|serve-\w+|call-\w+|process-\w+)\.cjs$/;
+  const expected = /^(wield|first|run|save-compile-cache|start-\w+|serve-\w+|call-\w+|process-\w+)\.cjs$/;
   expect(names.filter((name) => !expected.test(name))).toEqual([]);
 });
 
