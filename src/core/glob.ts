@@ -6,9 +6,14 @@ export interface Glob {
   readonly pattern: string;
   /**
    * Whether the whole value matches. `*` matches any characters, including `/` and newlines. Returns `undecided` if
-   * matching takes too long.
+   * matching takes too long, alone or together with what the budget was used for before.
    */
-  matches(value: string, undecided?: boolean): boolean;
+  matches(value: string, undecided?: boolean, budget?: MatchBudget): boolean;
+}
+
+/** Steps that are left for several matches together. */
+export interface MatchBudget {
+  steps: number;
 }
 
 // Kinds of states, as numbers in a flat array for speed.
@@ -25,6 +30,8 @@ const MAX_STATES = 5000;
 const MAX_STEPS = 500_000;
 const MAX_STEPS_PER_CHARACTER = 8;
 const MAX_STEPS_IN_ALL = 4_000_000;
+// What it takes to begin a match.
+const START_STEPS = 16;
 
 interface Automaton {
   readonly does: number[];
@@ -45,7 +52,7 @@ export function compileGlob(pattern: string, context: PatternContext = { text: p
     const problem = `a pattern with more than ${MAX_STATES} alternatives and characters`;
     throw selectorError(context, 0, problem, 'use shorter ranges, or several selectors');
   }
-  return { pattern, matches: (value, undecided = false) => run(automaton, start, value) ?? undecided };
+  return { pattern, matches: (value, undecided = false, budget) => run(automaton, start, value, budget) ?? undecided };
 }
 
 function addState(automaton: Automaton, does: number, next: number, item?: GlobItem): number {
@@ -73,8 +80,12 @@ function addSequence(items: readonly GlobItem[], after: number, automaton: Autom
 }
 
 // Undefined if it takes too many steps.
-function run(automaton: Automaton, start: number, value: string): boolean | undefined {
+function run(automaton: Automaton, start: number, value: string, budget?: MatchBudget): boolean | undefined {
   const { does, next, character, tests, choices } = automaton;
+  if (budget !== undefined) {
+    budget.steps -= START_STEPS + (does.length >> 3);
+    if (budget.steps < 0) return undefined;
+  }
   const seen = new Int32Array(does.length).fill(-1);
   let active = new Int32Array(does.length);
   let following = new Int32Array(does.length);
@@ -98,7 +109,8 @@ function run(automaton: Automaton, start: number, value: string): boolean | unde
       state = waiting.pop()!;
     }
   };
-  let steps = Math.max(MAX_STEPS, Math.min(MAX_STEPS_PER_CHARACTER * value.length, MAX_STEPS_IN_ALL));
+  const own = Math.max(MAX_STEPS, Math.min(MAX_STEPS_PER_CHARACTER * value.length, MAX_STEPS_IN_ALL));
+  let steps = Math.min(own, budget?.steps ?? own);
   enter(start);
   for (let at = 0; at < value.length && count > 0; ) {
     const read = value.codePointAt(at)!;
@@ -106,6 +118,7 @@ function run(automaton: Automaton, start: number, value: string): boolean | unde
     [active, following] = [following, active];
     const last = count;
     steps -= last;
+    if (budget !== undefined) budget.steps -= last;
     if (steps < 0) return undefined;
     count = 0;
     step++;

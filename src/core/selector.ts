@@ -1,8 +1,8 @@
 // Selectors: parses and matches patterns for tools and their arguments (SEL-1).
 
-import { compileGlob, type Glob } from './glob.js';
+import { compileGlob, type Glob, type MatchBudget } from './glob.js';
 import { type PatternContext, selectorError } from './glob-syntax.js';
-import { canonicalJson, isRecord } from './json.js';
+import { canonicalJson, isRecord, type Json } from './json.js';
 import { nearest } from './text.js';
 
 export interface Selector {
@@ -60,22 +60,53 @@ export function matchSelector(
   tool: SelectedTool,
   input?: unknown,
   quantifier: 'any' | 'every' = selector.policy === 'allow' ? 'every' : 'any',
+  matching: Matching = createMatching(),
 ): boolean {
-  if (!matchSelectorTool(selector, tool)) return false;
+  if (!matchSelectorTool(selector, tool, matching)) return false;
+  const undecided = isRestricting(selector);
   return selector.arguments.every(({ key, glob }) => {
     const value = isRecord(input) && Object.hasOwn(input, key) ? input[key] : undefined;
     if (value === undefined) return false;
-    // What cannot be decided is denied: a rule that restricts matches, one that allows does not.
-    const undecided = selector.policy === 'deny' || selector.policy === 'ask';
     return quantifier === 'any'
-      ? glob.matches(typeof value === 'string' ? value : canonicalJson(value), undecided) ||
-          textsIn(value, true).some((text) => glob.matches(text, undecided))
-      : matchesEvery(glob, textsIn(value, false));
+      ? textsOf(value, true, matching).some((text) => glob.matches(text, undecided, matching))
+      : matchesEvery(glob, textsOf(value, false, matching), matching);
   });
 }
 
-function matchesEvery(glob: Glob, texts: readonly string[]): boolean {
-  return texts.length > 0 && texts.every((text) => glob.matches(text));
+/** What the matches of one decision share: their budget, and the texts of each value. */
+export interface Matching extends MatchBudget {
+  readonly loose: Map<unknown, readonly string[]>;
+  readonly strict: Map<unknown, readonly string[]>;
+}
+
+// Less than a second, however many rules there are.
+const DECISION_STEPS = 16_000_000;
+
+export function createMatching(): Matching {
+  return { steps: DECISION_STEPS, loose: new Map(), strict: new Map() };
+}
+
+// What cannot be decided is denied: a rule that restricts matches, one that allows does not.
+function isRestricting(selector: Selector): boolean {
+  return selector.policy === 'deny' || selector.policy === 'ask';
+}
+
+function matchesEvery(glob: Glob, texts: readonly string[], budget: MatchBudget): boolean {
+  return texts.length > 0 && texts.every((text) => glob.matches(text, false, budget));
+}
+
+function textsOf(value: unknown, withKeys: boolean, { loose, strict }: Matching): readonly string[] {
+  const known = withKeys ? loose : strict;
+  let texts = known.get(value);
+  if (texts === undefined) {
+    texts = withKeys ? [formOf(value), ...textsIn(value, true)] : textsIn(value, false);
+    known.set(value, texts);
+  }
+  return texts;
+}
+
+function formOf(value: unknown): string {
+  return typeof value === 'string' ? value : canonicalJson(value as Json);
 }
 
 // Returns the texts and scalars of a value at any depth, paths also without `.`, `..` and empty segments. A relative path
@@ -105,10 +136,13 @@ function normalizePath(path: string): string {
 }
 
 /** Whether a selector matches a tool, regardless of the input. */
-export function matchSelectorTool({ builtin, over, glob }: Selector, tool: SelectedTool): boolean {
+export function matchSelectorTool(selector: Selector, tool: SelectedTool, budget?: MatchBudget): boolean {
+  const { builtin, over, glob } = selector;
   if (builtin && tool.builtin !== true) return false;
-  if (over === 'name') return glob.matches(tool.name) || tool.otherNames?.some((name) => glob.matches(name)) === true;
-  return (tool.tags ?? []).some((tag) => glob.matches(tag));
+  const matches = (text: string): boolean =>
+    glob.matches(text, budget !== undefined && isRestricting(selector), budget);
+  if (over === 'name') return matches(tool.name) || tool.otherNames?.some(matches) === true;
+  return (tool.tags ?? []).some(matches);
 }
 
 /** Whether a single pattern matches: a glob for the name, or `#` and a glob for tags (SEL-5). */

@@ -3,7 +3,13 @@
 import { isRecord, type Json } from '../core/json.js';
 import type { CommandPlan, Plan, Slot } from '../core/plan.js';
 import type { AllowList, Policy, Rule, RuleList } from '../core/rule.js';
-import { matchSelector, matchSelectorTool, type SelectedTool, type Selector } from '../core/selector.js';
+import {
+  createMatching,
+  matchSelector,
+  matchSelectorTool,
+  type SelectedTool,
+  type Selector,
+} from '../core/selector.js';
 import { needsTrust, type Tool } from '../core/tool.js';
 import type { Caller, Verdict } from '../core/toolbox.js';
 import { CALL_TOOL, DESCRIBE_TOOL, RUN_CODE, SEARCH_TOOLS } from '../core/view.js';
@@ -115,14 +121,15 @@ export function findUnmatched(
 function matchCall(plan: Judged): Matches {
   const { loose, strict } = toSelected(plan.tool);
   let inputs: Inputs | undefined;
+  const matching = createMatching();
   return (selector, quantifier = selector.policy === 'allow' ? 'every' : 'any') => {
     const selected = quantifier === 'any' ? loose : strict;
-    if (selector.arguments.length === 0) return matchSelectorTool(selector, selected);
+    if (selector.arguments.length === 0) return matchSelectorTool(selector, selected, matching);
     inputs ??= toInputs(plan);
     const { canonical, given } = inputs;
     // What a value was before it was resolved or split can only be a reason to allow less.
     return (quantifier === 'any' ? [...canonical, ...given] : canonical).some((input) =>
-      matchSelector(selector, selected, input, quantifier),
+      matchSelector(selector, selected, input, quantifier, matching),
     );
   };
 }

@@ -203,6 +203,16 @@ describe('rules', () => {
     expect((await toolbox.call('say', { text: 'a'.repeat(90_000) }, MODEL)).error?.code).toBe('denied');
     const { user, system } = process.cpuUsage(began);
     expect((user + system) / 1000).toBeLessThan(2000);
+    // Each of these ends within its limit and does not match; all together take too long, so the call is denied.
+    const slow = Array.from({ length: 1000 }, (_, at) => `say(text=${'*a'.repeat(30)}b${at},$deny)`);
+    for (const [rules, code] of [
+      [slow, 'denied'],
+      [slow.slice(0, 5), undefined],
+    ] as const) {
+      workspace.write('.agents/config.toml', `[trust]\nrules = ${JSON.stringify(rules)}\n`);
+      const { error } = await toolbox.call('say', { text: 'a'.repeat(90_000) }, MODEL);
+      expect([rules.length, error?.code]).toEqual([rules.length, code]);
+    }
   });
 
   finding('B10', 'match every spelling of a value', async () => {
