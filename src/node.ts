@@ -18,6 +18,7 @@ import { createNarrowing } from './config/profile.js';
 import type { Approvals } from './core/approval.js';
 import type { CascadeResolver } from './core/cascade.js';
 import type { EndEvent, Recorder } from './core/event.js';
+import type { Dispatcher } from './core/executor.js';
 import type { Format } from './core/format.js';
 import type { Middleware, MiddlewareFunction } from './core/middleware.js';
 import type { OfferSource } from './core/offers.js';
@@ -107,6 +108,8 @@ export interface NodeToolboxOptions {
   readonly shared?: SharedState | undefined;
   /** Called with the end of every call, which it must not change; cheaper than an observer. */
   readonly meter?: (event: EndEvent) => void;
+  /** Runs some plans on other machines. */
+  readonly dispatcher?: Dispatcher | undefined;
   /** Receives debug messages. */
   readonly debug?: (message: string) => void;
   /** Receives warnings that belong to no call, such as an audit log that cannot be written. */
@@ -143,7 +146,7 @@ export interface ToolboxState {
 }
 
 // Incremented when the format of the index changes.
-const INDEX_VERSION = '15';
+const INDEX_VERSION = '16';
 // The default start timeout of a server.
 const LISTING_PATIENCE_MS = 30_000;
 const MANAGED_CONFIG = '/etc/wield/config.toml';
@@ -376,15 +379,18 @@ function createParts(parts: PartsOptions): CallParts {
     workspace,
     catalog,
     offers: loadOnce(() => loadOffers({ options, machine, files, tools, upstreams })),
-    executors: createExecutors([
-      createProcessExecutor({ world, wieldHome: machine.wieldHome, beforeRun }),
-      modules,
-      createFunctionExecutor({ digest: digestParts, debug: world.debug }),
-      createTextExecutor({ refer: references.refer }),
-      createDelegateExecutor({ digest: digestParts }),
-      upstreams.executor,
-      createHttpExecutor({ expand: createCredentials(machine), secrets }),
-    ]),
+    executors: createExecutors(
+      [
+        createProcessExecutor({ world, wieldHome: machine.wieldHome, beforeRun }),
+        modules,
+        createFunctionExecutor({ digest: digestParts, debug: world.debug }),
+        createTextExecutor({ refer: references.refer }),
+        createDelegateExecutor({ digest: digestParts }),
+        upstreams.executor,
+        createHttpExecutor({ expand: createCredentials(machine), secrets }),
+      ],
+      options.dispatcher,
+    ),
     cascade,
     consents: createConsents({
       approvals: state.approvals,

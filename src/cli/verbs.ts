@@ -40,6 +40,8 @@ export const VERBS: readonly VerbEntry[] = [
     'Serve the tools to an agent over MCP',
     async () => (await import('./verbs/serve.js')).serve,
   ),
+  verb('connect', 'worker', 'Run calls of a fleet', async () => (await import('./verbs/worker.js')).worker),
+  verb('connect', 'fleet', 'Show the status of a fleet', async () => (await import('./verbs/fleet.js')).fleet),
   verb(
     'connect',
     'connect',

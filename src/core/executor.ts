@@ -1,5 +1,6 @@
 // The Executor interface: plans actions and runs plans.
 
+import type { Consent } from './approval.js';
 import type { Cancellation } from './cancellation.js';
 import type { RequestClient } from './client-request.js';
 import type { LogListener, NestedOptions, ProgressListener, ToolUpstreams } from './context.js';
@@ -45,6 +46,10 @@ export interface RunContext {
   /** Makes a nested call of a tool named by the definition, which may be hidden. */
   readonly delegate: (ref: string, input: unknown, until: Cancellation) => Promise<ToolResult>;
   readonly caller: Caller;
+  /** The consent that the call runs with, if it needed one. */
+  readonly approval?: Consent | undefined;
+  /** The caller's name for this call; calls with the same key run once in a fleet (FLT-12). */
+  readonly key?: string | undefined;
   /** Identifies what nested calls of this run may do. Only runs with equal rights may share a process (MOD-29). */
   readonly rights: () => string;
   /** Asks the user, if the door can (MOD-18). */
@@ -72,6 +77,13 @@ export interface Spill {
 
 /** Receives output. A returned promise applies back-pressure. */
 export type OutputStream = (chunk: Uint8Array, from: 'stdout' | 'stderr') => void | Promise<void>;
+
+/** Runs plans on other machines. */
+export interface Dispatcher {
+  /** Whether a plan runs elsewhere, so that it needs no slot here. */
+  takes(plan: Plan): boolean;
+  run: Executor['run'];
+}
 
 export interface Executor<Kind extends Action['kind'] = Action['kind']> {
   readonly kind: Kind;

@@ -111,6 +111,8 @@ export interface ToolSettings {
   /** Set by the project; can only lower the limit. */
   readonly timeoutCeilingMs?: number;
   readonly pass?: readonly string[];
+  /** The tag of the workers that it runs on (FLT-7). */
+  readonly runOn?: string;
 }
 
 export const DEFAULT_SETTINGS: Settings = {

@@ -207,6 +207,8 @@ export interface Traits {
   readonly idempotent?: boolean;
   readonly openWorld?: boolean;
   readonly timeoutMs?: number;
+  /** The tag of the workers that it runs on (FLT-7). */
+  readonly runOn?: string;
   /** The sandbox that its author asks for (EXE-10). */
   readonly sandbox?: SandboxRequest;
   /** Only returns a text: runs no code of its owner, so it needs no trust. */

@@ -1,6 +1,6 @@
 // The Toolbox interface, and the options and results of its methods.
 
-import type { Approve } from './approval.js';
+import type { Approve, Consent } from './approval.js';
 import type { Cancellation } from './cancellation.js';
 import type { Cascade } from './cascade.js';
 import type { RequestClient } from './client-request.js';
@@ -90,8 +90,20 @@ export interface CallOptions {
   readonly found?: Tool;
   /** Further built-in tools that may be called, by name or group. */
   readonly offer?: readonly string[];
+  /** The caller's name for this call: a repeated call in a fleet returns the first result (FLT-12). */
+  readonly key?: string | undefined;
+  /** Set by a worker: another front found the tool, decided on the call and applied middleware (FLT-4). */
+  readonly dispatched?: DispatchedCall;
   /** What the reference names, if not a tool. Set by `resources` and `prompts`. */
   readonly as?: 'resource' | 'subscription' | 'prompt' | 'completion';
+}
+
+/** What a front decided about a call that runs here. */
+export interface DispatchedCall {
+  /** A tool with another digest is not run. */
+  readonly digest: string;
+  /** The consent that was given at the front. */
+  readonly approval?: Consent | undefined;
 }
 
 export interface PlanOptions extends CallOptions {

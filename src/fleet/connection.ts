@@ -22,6 +22,8 @@ export interface ConnectOptions {
   readonly timeoutMs?: number;
   /** A connection is closed and opened again if the server does not answer a command for so long. */
   readonly silenceMs?: number;
+  /** Commands fail at once while the connection is lost, instead of waiting for it. */
+  readonly failsFast?: boolean;
   /** Receives errors of a connection that was open before; it reconnects by itself. */
   readonly onError?: (message: string) => void;
 }
@@ -55,7 +57,13 @@ export function parseFleetAddress(text: string, env: Readonly<Record<string, str
 
 /** Opens a connection, which reconnects until it is closed. Throws `unavailable` if the first attempt fails. */
 export async function connect(address: FleetAddress, settings: ConnectOptions): Promise<Redis> {
-  const { name, timeoutMs = FIRST_ATTEMPT_MS, silenceMs = SILENCE_MS, onError = () => {} } = settings;
+  const {
+    name,
+    timeoutMs = FIRST_ATTEMPT_MS,
+    silenceMs = SILENCE_MS,
+    failsFast = false,
+    onError = () => {},
+  } = settings;
   const { Redis: Client } = loadLibrary<typeof import('ioredis')>('ioredis');
   const client = new Client({
     ...address.options,
@@ -63,8 +71,9 @@ export async function connect(address: FleetAddress, settings: ConnectOptions): 
     lazyConnect: true,
     connectTimeout: timeoutMs,
     socketTimeout: silenceMs,
-    // What waits for an answer has time limits of its own.
-    maxRetriesPerRequest: null,
+    maxRetriesPerRequest: failsFast ? 0 : null,
+    enableOfflineQueue: !failsFast,
+    autoResendUnfulfilledCommands: !failsFast,
     retryStrategy: (times) => Math.min(times * 50, MAX_PAUSE_MS),
   });
   let last: Error | undefined;

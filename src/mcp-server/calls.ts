@@ -14,7 +14,7 @@ import type { InputRequiredResult } from './input-request.js';
 import { createInteractiveCalls, type InteractiveCalls } from './interactive-calls.js';
 import { APP_HOST, type LiveListing, MODEL } from './listing.js';
 import { ERROR, type Params } from './message.js';
-import { type RequestContext, readTraceParent, toLogListener, toProgressListener } from './request-context.js';
+import { type RequestContext, readKey, readTraceParent, toLogListener, toProgressListener } from './request-context.js';
 import { type CallResult, projectResult, toCallResult } from './result.js';
 import type { CallOutcome, CallRequest, InteractionOptions } from './suspended-calls.js';
 import type { Tasks } from './tasks.js';
@@ -147,6 +147,7 @@ class ServedCall implements CallRequest {
       fault,
       ready,
       trace: readTraceParent(this.context),
+      key: readKey(this.context),
       onPending: this.context.onPending,
       onLog: toLogListener(this.context),
     });

@@ -46,6 +46,14 @@ export function readTraceParent({ meta }: RequestContext): TraceParent | undefin
   return { traceparent: traceparent as string, tracestate: textOf(tracestate), baggage: textOf(baggage) };
 }
 
+const KEY = 'wield/key';
+
+/** Reads the caller's name for a call, which makes it safe to repeat in a fleet (FLT-12). */
+export function readKey({ meta }: RequestContext): string | undefined {
+  const key = meta?.[KEY];
+  return key === undefined ? undefined : JSON.stringify(key);
+}
+
 /** Returns a listener that sends log messages as part of the request. */
 export function toLogListener(context: RequestContext): LogListener {
   return ({ level, data, logger }) => context.log(level, data, logger);

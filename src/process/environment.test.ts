@@ -25,7 +25,7 @@ const LOADERS = [
   'RUBYOPT',
 ];
 const OWN = ['WIELD_HOME', 'WIELD_PARAM_X', 'OCTOMIND_X'];
-const NEVER = ['WIELD_TOKEN', 'WIELD_CALL', 'WIELD_FLEET_KEY', 'WIELD_FLEET_PASSWORD'];
+const NEVER = ['WIELD_TOKEN', 'WIELD_CALL', 'WIELD_FLEET', 'WIELD_FLEET_KEY', 'WIELD_FLEET_PASSWORD'];
 
 test('a process gets the base variables, the locale and nothing else', () => {
   const names = [...LOADERS, ...OWN, ...NEVER, 'SECRET', 'LC_ALL', 'LANG', 'USER', 'HOME', 'PATH'];

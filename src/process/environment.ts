@@ -17,7 +17,7 @@ const LOADERS = /^(?:LD_|DYLD_|PYTHON|PERL5|GIT_)|^(?:NODE_OPTIONS|BASH_ENV|ENV|
 // Our own settings and what an outer call was given. A wildcard never matches them either.
 const OWN = /^(?:WIELD|OCTOMIND)_/;
 // Secrets of our server and fleet and the mark of an outer call: not passed on, whatever the configuration says.
-const NEVER = /^WIELD_(?:TOKEN|CALL|FLEET_KEY|FLEET_PASSWORD)$/;
+const NEVER = /^WIELD_(?:TOKEN|CALL|FLEET|FLEET_KEY|FLEET_PASSWORD)$/;
 
 /** Returns the variables every process gets, and those that the configuration passes on. */
 export function baseEnvironment(world: World, pass: readonly string[]): Record<string, string> {

@@ -116,6 +116,8 @@ async function run(parts: CallParts, running: RunningCall): Promise<Output> {
   const tool = found instanceof Promise ? await found : found;
   state.tool = tool;
   nesting.accept?.(tool);
+  const { dispatched } = options;
+  if (dispatched !== undefined && dispatched.digest !== tool.origin.digest) throw otherVersion(tool);
   const rules = rulesFor(parts, tool, running);
   // POL-8: a tool that is denied whatever the input reveals nothing, not even its parameters.
   state.verdict = findDenial(tool, caller, rules);
@@ -124,7 +126,8 @@ async function run(parts: CallParts, running: RunningCall): Promise<Output> {
   const { plan, verdict } = state.prepared;
   state.verdict = verdict;
   parts.observers.recorder?.assertReady(verdict, snapshot);
-  if (verdict.verdict === 'ask') {
+  if (verdict.verdict === 'ask' && dispatched?.approval !== undefined) state.approval = dispatched.approval;
+  else if (verdict.verdict === 'ask') {
     const { requestConsent } = await import('./consent.js');
     const onDecision = (decision: Decision): void => {
       state.decision = decision;
@@ -157,6 +160,7 @@ async function run(parts: CallParts, running: RunningCall): Promise<Output> {
     cancellation,
     nesting,
     options,
+    approval: state.approval,
     large,
     trace: () => parts.observers.traceOf(base.call) ?? options.trace ?? nesting.trace,
     progress: (progress) => {
@@ -184,6 +188,13 @@ function refusal(tool: Tool, verdict: Verdict): ToolError {
   return new ToolError(verdict.code ?? 'denied', `${tool.name} was not run: ${verdict.reason}`, {
     hint: verdict.hint ?? `the configuration can allow it; see: wield explain ${tool.name}`,
     data: { rule: verdict.rule },
+  });
+}
+
+// FLT-5
+function otherVersion({ name }: Tool): ToolError {
+  return new ToolError('integrity', `${name} was not run: this worker has another version of it`, {
+    hint: 'install the same version of the tool on fronts and workers',
   });
 }
 

@@ -1,11 +1,12 @@
 // Executes a plan: through its middleware, in a slot of the limiter, by its executor.
 
+import type { Consent } from '../core/approval.js';
 import { Cancellation } from '../core/cancellation.js';
 import type { Narrowing } from '../core/cascade.js';
 import type { RequestClient } from '../core/client-request.js';
 import type { ProgressListener } from '../core/context.js';
 import { type Elicit, elicitByText, type Question } from '../core/elicit.js';
-import type { Executor, RunContext } from '../core/executor.js';
+import type { Dispatcher, Executor, RunContext } from '../core/executor.js';
 import { deepFreeze } from '../core/json.js';
 import type { ChainRun } from '../core/middleware.js';
 import type { Plan } from '../core/plan.js';
@@ -15,6 +16,7 @@ import type { Stores } from '../core/store.js';
 import { cancelled } from '../core/time-limit.js';
 import type { Action, Tool } from '../core/tool.js';
 import type { Caller, CallOptions, TraceParent } from '../core/toolbox.js';
+import type { Slot } from './limiter.js';
 import { listRemoteTools } from './list.js';
 import { type NestedCallOptions, rightsOf } from './nested.js';
 import type { CallParts, Executors, Nesting } from './parts.js';
@@ -27,6 +29,7 @@ export interface ExecuteOptions {
   readonly cancellation: Cancellation;
   readonly nesting: Nesting;
   readonly options: CallOptions;
+  readonly approval: Consent | undefined;
   /** Where large output is stored; undefined if it is returned whole. */
   readonly large: LargeResults | undefined;
   readonly progress: ProgressListener;
@@ -47,6 +50,8 @@ export function execute(parts: CallParts, execution: ExecuteOptions): Promise<Ou
   const { middleware, workspace, cascade } = parts;
   const asking = createAsking(workspace.world.debug, plan.tool, execution.options);
   const narrowing = cascade.narrowingOf(plan.tool, snapshot);
+  // The middleware of a dispatched call ran at the front.
+  if (execution.options.dispatched !== undefined) return runPlan(parts, execution, { cancellation, asking });
   if (middleware.own.length + snapshot.settings.middleware.length + narrowing.length === 0)
     return runPlan(parts, execution, { cancellation, asking });
   return executeWith(parts, execution, narrowing, asking);
@@ -97,6 +102,8 @@ interface Run extends Partial<Omit<ChainRun, 'signal'>> {
   readonly asking: Asking | undefined;
 }
 
+const NO_SLOT: Slot = { release: () => {} };
+
 async function runPlan(
   parts: CallParts,
   execution: ExecuteOptions,
@@ -104,7 +111,11 @@ async function runPlan(
 ): Promise<Output> {
   const { catalog, executors, limiter, stores } = parts;
   const { plan, snapshot, caller, nesting, options, large, progress, nest } = execution;
-  const acquired = limiter.acquire(plan.tool, snapshot.settings.limits, cancellation, nesting.placed);
+  const dispatcher = executors.dispatcher?.takes(plan) === true ? executors.dispatcher : undefined;
+  const acquired =
+    dispatcher === undefined
+      ? limiter.acquire(plan.tool, snapshot.settings.limits, cancellation, nesting.placed)
+      : NO_SLOT;
   const slot = acquired instanceof Promise ? await acquired : acquired;
   const elicit = asking?.door;
   const client = asking?.client;
@@ -113,7 +124,7 @@ async function runPlan(
     if (ready !== undefined) await ready;
     assertNotCancelled(plan.tool, cancellation);
     nesting.onStart?.();
-    const output = executors.of(plan.tool).run(plan, {
+    const output = (dispatcher ?? executors.of(plan.tool)).run(plan, {
       cancellation,
       timeoutMs: begin?.(),
       progress,
@@ -140,6 +151,8 @@ async function runPlan(
       delegate: (inner, input, until) =>
         nest({ placed: true, named: 'by-definition' }, inner, input, { until, elicit, client }),
       caller,
+      approval: execution.approval,
+      key: options.key,
       rights: () => rightsOf(parts, execution),
     });
     return output instanceof Promise ? await output : output;
@@ -214,12 +227,13 @@ export function assertNotCancelled(tool: Tool, { isCancelled }: Cancellation): v
   if (isCancelled) throw cancelled(tool.name);
 }
 
-export function createExecutors(list: readonly Executor[]): Executors {
+export function createExecutors(list: readonly Executor[], dispatcher?: Dispatcher): Executors {
   const byKind = new Map<Action['kind'], Executor>(list.map((executor) => [executor.kind, executor]));
   let digested = new WeakMap<Tool, Tool>();
   const of = (tool: Tool): Executor => byKind.get(tool.action.kind)!;
   return {
     of,
+    dispatcher,
     // The catalog returns the same object until a tool changed.
     withDigest(tool) {
       let known = digested.get(tool);

@@ -25,7 +25,8 @@ export function findTool(
   if (nesting.tool !== undefined) return executors.withDigest(nesting.tool);
   if (as !== undefined) return import('./offers.js').then(({ findOffer }) => findOffer(parts, as, ref, snapshot));
   const { within, named, narrowing } = nesting;
-  const isModel = caller.kind === 'model';
+  // The front found the tool of a dispatched call by the name that a model knows.
+  const isModel = caller.kind === 'model' && options.dispatched === undefined;
   if (found !== undefined && !isModel) return found;
   const { policy, settings } = snapshot;
   const { view } = settings;

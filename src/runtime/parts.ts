@@ -4,7 +4,7 @@ import type { Catalog } from '../catalog/catalog.js';
 import type { Approvals } from '../core/approval.js';
 import { type CascadeResolver, type Narrowing, NO_NARROWING } from '../core/cascade.js';
 import type { NestedOptions } from '../core/context.js';
-import type { Executor } from '../core/executor.js';
+import type { Dispatcher, Executor } from '../core/executor.js';
 import type { MiddlewareChain } from '../core/middleware.js';
 import type { OfferSource } from '../core/offers.js';
 import type { AllowList } from '../core/rule.js';
@@ -35,6 +35,8 @@ export interface CallParts {
 export interface Executors {
   /** Returns the executor of a tool. */
   of(tool: Tool): Executor;
+  /** Runs some plans on other machines. */
+  readonly dispatcher: Dispatcher | undefined;
   /** Returns the tool with its digest, frozen (TOOL-6). Throws `integrity` if its files changed since it was read. */
   withDigest(tool: Tool): Tool;
   clearDigests(): void;

@@ -51,7 +51,8 @@ export interface RepairedInput {
 /** Reads the input of a call. A model gives it to the face of an aliased tool (RES-48). */
 export function readGiven(tool: Tool, raw: unknown, { snapshot: { settings }, options }: CallScope): RepairedInput {
   const { view } = settings;
-  if (options.caller?.kind !== 'model' || view.aliases.size === 0) return readInput(tool, raw, settings);
+  const isModel = options.caller?.kind === 'model' && options.dispatched === undefined;
+  if (!isModel || view.aliases.size === 0) return readInput(tool, raw, settings);
   const face = toFace(tool, view);
   const { input, repairs } = readInput(face, raw, settings);
   const faults = findHidden(tool, input, view);

@@ -112,7 +112,7 @@ class WorkspaceSnapshot implements Snapshot {
 const MIN_SECRET_LENGTH = 4;
 
 // Never passed on, but they may be printed.
-const OWN_SECRETS = ['WIELD_TOKEN', 'WIELD_FLEET_KEY', 'WIELD_FLEET_PASSWORD'];
+const OWN_SECRETS = ['WIELD_TOKEN', 'WIELD_FLEET', 'WIELD_FLEET_KEY', 'WIELD_FLEET_PASSWORD'];
 
 // Returns the values of variables that the configuration passes to tools, the model key and our own secrets.
 function findSecrets({ env, tools, model }: Settings, world: World): readonly string[] {

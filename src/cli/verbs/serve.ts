@@ -8,9 +8,11 @@ import { ToolError } from '../../core/error.js';
 import { count, sanitize } from '../../core/text.js';
 import { needsTrust } from '../../core/tool.js';
 import { readTextFile } from '../../files/read.js';
+import type { Front } from '../../fleet/front.js';
 import { limitConnections } from '../../mcp-server/connections.js';
 import { createMcpHttp, isLoopback, MCP_PATH, serveMcpStdio } from '../../mcp-server/index.js';
 import type { NodeToolbox } from '../../node.js';
+import { FLEET } from '../fleet-flag.js';
 import { resolvePath } from '../io.js';
 import { MODE, openProfile, PROFILE } from '../profile.js';
 import type { Terminal } from '../terminal.js';
@@ -29,12 +31,14 @@ export const serve: Verb = {
     'wield serve --mode search',
     'wield serve --http 7070',
     'WIELD_TOKEN=… wield serve --http 0.0.0.0:7070',
+    'wield serve --http 7070 --fleet rediss://queue:6379',
   ],
   flags: {
     http: option('[HOST:]PORT', 'Serve over HTTP at /mcp; the default host is 127.0.0.1'),
     'token-file': option('FILE', 'Require this bearer token (or set WIELD_TOKEN)'),
     mode: MODE,
     profile: PROFILE,
+    fleet: FLEET,
     with: option('GROUP,…', 'Also offer these built-in tools'),
     trust: toggle('Trust this workspace while the server runs'),
   },
@@ -43,9 +47,13 @@ export const serve: Verb = {
   async run(call) {
     const http = call.flags.get('http');
     const metrics = http === undefined ? undefined : createCallMetrics();
+    let front: Front | undefined;
     const toolbox = openProfile(call, {
       guard: true,
       meter: metrics?.record,
+      dispatcher: call.flags.has('fleet')
+        ? { takes: (plan) => front!.takes(plan), run: (plan, context) => front!.run(plan, context) }
+        : undefined,
       // A client must not wait long for its first list; servers that answer later are announced as a change.
       upstreamPatienceMs: 5000,
       trust: call.flags.has('trust'),
@@ -54,11 +62,23 @@ export const serve: Verb = {
         .filter(Boolean),
     });
     if (call.flags.has('trust')) assertPerson(toolbox.machine.insideCall, 'trusting');
+    if (metrics === undefined && call.flags.has('fleet'))
+      throw usageError('--fleet needs --http', 'wield serve --http 7070 --fleet URL');
     if (metrics === undefined) return serveOverStdio(call, toolbox);
     const access = { ...parseAddress(String(http)), token: readToken(call) };
-    return serveOverHttp(call, toolbox, { access, metrics });
+    if (call.flags.has('fleet')) front = await connectFront(call, toolbox);
+    try {
+      return await serveOverHttp(call, toolbox, { access, metrics, isFront: front !== undefined });
+    } finally {
+      await front?.close();
+    }
   },
 };
+
+async function connectFront(call: VerbCall, toolbox: NodeToolbox): Promise<Front> {
+  const [{ readFleet }, { openFront }] = await Promise.all([import('../fleet.js'), import('../../fleet/front.js')]);
+  return openFront(readFleet(call, toolbox.machine));
+}
 
 async function serveOverStdio({ terminal, signal }: VerbCall, toolbox: NodeToolbox): Promise<number> {
   if (terminal.inIsTerminal) {
@@ -89,12 +109,14 @@ interface Address {
 interface HttpServing {
   readonly access: Address & { readonly token: string | undefined };
   readonly metrics: CallMetrics;
+  /** Whether workers of a fleet run the calls. */
+  readonly isFront: boolean;
 }
 
 async function serveOverHttp(
   { terminal, signal }: VerbCall,
   toolbox: NodeToolbox,
-  { access, metrics }: HttpServing,
+  { access, metrics, isFront }: HttpServing,
 ): Promise<number> {
   if (!isLoopback(access.host) && access.token === undefined) {
     throw usageError(
@@ -102,6 +124,7 @@ async function serveOverHttp(
       'set WIELD_TOKEN, pass --token-file, or serve on 127.0.0.1',
     );
   }
+  const running = isFront ? countCalls(toolbox) : () => 0;
   const handler = createMcpHttp(toolbox, {
     version: WIELD_VERSION,
     access,
@@ -123,10 +146,20 @@ async function serveOverHttp(
   const { port } = await listen(server, access);
   await announce(terminal, toolbox, access.host, port);
   await new Promise<void>((resolve) => signal.addEventListener('abort', () => resolve(), { once: true }));
+  if (isFront) await (await import('../drain.js')).drain(server, running);
   await handler.close();
   server.closeAllConnections();
   server.close();
   return 0;
+}
+
+/** Returns a function that counts the running calls. */
+function countCalls(toolbox: NodeToolbox): () => number {
+  let running = 0;
+  toolbox.on(({ type, depth }) => {
+    if (depth === 0 && type !== 'progress') running += type === 'start' ? 1 : -1;
+  });
+  return () => running;
 }
 
 function listen(server: ReturnType<typeof createServer>, { host, port }: Address): Promise<AddressInfo> {

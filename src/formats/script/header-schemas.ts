@@ -23,7 +23,7 @@ export function toOutputSchema({ returns }: ScriptHeader): JsonSchema | undefine
   return { type, ...keywords, ...(description === '' ? {} : { description }) };
 }
 
-export function toTraits({ group, tags, flags, timeoutMs, examples, sandbox }: ScriptHeader): Traits {
+export function toTraits({ group, tags, flags, timeoutMs, examples, sandbox, runOn }: ScriptHeader): Traits {
   return {
     group,
     tags,
@@ -33,6 +33,7 @@ export function toTraits({ group, tags, flags, timeoutMs, examples, sandbox }: S
     destructive: flags.has('destructive') || undefined,
     timeoutMs,
     sandbox,
+    ...(runOn === undefined ? {} : { runOn }),
     examples,
   };
 }

@@ -11,6 +11,7 @@ import {
   readExamples,
   readParameters,
   readReturns,
+  readRunOn,
   readTags,
   readTimeout,
   type TypedValue,
@@ -32,6 +33,8 @@ export interface ScriptHeader {
   /** Names of the environment variables that it needs. */
   readonly needs: readonly string[];
   readonly sandbox?: SandboxRequest;
+  /** The tag of the workers that it runs on. */
+  readonly runOn?: string;
 }
 
 export interface HeaderReading {
@@ -77,6 +80,7 @@ export function readScriptHeader(text: string): HeaderReading {
     flags: new Set(FLAGS.filter((flag) => values.has(flag))),
     examples: errors.length > 0 ? [] : readExamples(all('example'), warnings),
     sandbox: sandbox === undefined ? undefined : parseSandboxRequest(sandbox),
+    runOn: readRunOn(all('run-on')[0], errors),
   };
   return { header: errors.length > 0 ? undefined : header, errors, warnings, unknownTags };
 }

@@ -18,6 +18,7 @@ export const KNOWN_TAGS: ReadonlySet<string> = new Set([
   'example',
   'env',
   'sandbox',
+  'run-on',
   ...FLAGS,
 ]);
 const COMMENT = /^(?:#|\/\/|--)\s?(.*)$/s;

@@ -1,0 +1,72 @@
+// `wield worker`: runs calls of a fleet with the tools of this workdir.
+
+import { assertPerson } from '../../core/caller.js';
+import { parseWorkerTag, WORKER_TAG_FORM } from '../../core/tag.js';
+import { quoteOutside } from '../../core/text.js';
+import { readFleet } from '../fleet.js';
+import { FLEET } from '../fleet-flag.js';
+import { openProfile, PROFILE } from '../profile.js';
+import { option, toggle, usageError, type Verb, type VerbCall } from '../verb.js';
+
+const CONCURRENCY = 16;
+const MAX_CONCURRENCY = 1000;
+
+export const worker: Verb = {
+  name: 'worker',
+  usage: 'worker --fleet URL [--tags TAG,…]',
+  summary: 'Run calls of a fleet with the tools of this workdir.',
+  examples: ['wield worker --fleet rediss://queue:6379', 'wield worker --fleet rediss://queue:6379 --tags gpu'],
+  flags: {
+    fleet: FLEET,
+    tags: option('TAG,…', 'Also run tools that need a worker with one of these tags'),
+    concurrency: option('N', `Calls at the same time, per tag (default ${CONCURRENCY})`),
+    profile: PROFILE,
+    trust: toggle('Trust this workspace while the worker runs'),
+  },
+  positionals: 0,
+  runsUntilStopped: true,
+  async run(call) {
+    const tags = readTags(call);
+    const concurrency = readConcurrency(call);
+    const toolbox = openProfile(call, { guard: true, trust: call.flags.has('trust') });
+    if (call.flags.has('trust')) assertPerson(toolbox.machine.insideCall, 'trusting');
+    const fleet = readFleet(call, toolbox.machine);
+    const { openWorker } = await import('../../fleet/worker.js');
+    const { terminal, signal } = call;
+    const opened = await openWorker({ ...fleet, toolbox, tags, concurrency });
+    terminal.out(`${opened.id}\n`);
+    terminal.err(
+      `  running calls of the fleet ${fleet.key.fleet} at ${fleet.address.shown} in ${toolbox.workspace.workdir}; press Ctrl-C to stop\n`,
+    );
+    await new Promise<void>((resolve) => {
+      if (signal.aborted) resolve();
+      else signal.addEventListener('abort', () => resolve(), { once: true });
+    });
+    await opened.drain();
+    await opened.close();
+    return 0;
+  },
+};
+
+function readTags({ flags }: VerbCall): readonly string[] {
+  const words = String(flags.get('tags') ?? '')
+    .split(',')
+    .filter(Boolean);
+  const tags = words.map((word) => {
+    const tag = parseWorkerTag(word);
+    if (tag === undefined)
+      throw usageError(`--tags: "${quoteOutside(word, 40)}" is not a tag`, `write each as a ${WORKER_TAG_FORM}`);
+    return tag;
+  });
+  return [...new Set(tags)];
+}
+
+function readConcurrency({ flags }: VerbCall): number {
+  const text = String(flags.get('concurrency') ?? CONCURRENCY);
+  const number = Number(text);
+  if (/^\d+$/.test(text) && number >= 1 && number <= MAX_CONCURRENCY) return number;
+  throw usageError(
+    `--concurrency "${quoteOutside(text, 40)}" is not a number from 1 to ${MAX_CONCURRENCY}`,
+    '--concurrency 16',
+  );
+}

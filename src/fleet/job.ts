@@ -1,0 +1,94 @@
+// A job: a call with the decision of a front, sealed with the key of the fleet. A result: what a worker answers.
+
+import type { Consent } from '../core/approval.js';
+import { canonicalJson, type Json } from '../core/json.js';
+import type { ToolResult } from '../core/result.js';
+import type { Caller, TraceParent } from '../core/toolbox.js';
+import type { FleetKey } from './key.js';
+
+export interface Job {
+  /** Identifies the call; derived from its key, if it has one. */
+  readonly id: string;
+  /** Counts from 1; every attempt is a job of its own. */
+  readonly attempt: number;
+  readonly front: string;
+  readonly tool: string;
+  readonly digest: string;
+  readonly input: Json;
+  readonly caller: Caller;
+  /** The front allowed the call, with this consent if it needed one. */
+  readonly approval?: Consent | undefined;
+  /** Milliseconds; counts from `queued`. */
+  readonly timeoutMs: number;
+  /** Milliseconds of the time of Redis. */
+  readonly queued: number;
+  /** How long the result is kept. */
+  readonly keepMs: number;
+  readonly trace?: TraceParent | undefined;
+  /** What the front wants while the call runs. */
+  readonly wants: { readonly progress: boolean; readonly output: boolean; readonly log: boolean };
+}
+
+/** What a worker answers. */
+export interface JobResult {
+  readonly worker: string;
+  readonly attempt: number;
+  /** Whether the tool was started; a call that was refused before can be repeated with its key. */
+  readonly started: boolean;
+  readonly result: ToolResult;
+}
+
+/** Why a worker did not run a job. Others may. */
+export interface Refusal {
+  readonly worker: string;
+  readonly code: 'not_found' | 'integrity';
+  readonly message: string;
+}
+
+/** A message to a front, about a job. */
+export type Reply =
+  | { readonly type: 'done' }
+  | { readonly type: 'refused'; readonly refusal: Refusal }
+  | { readonly type: 'progress' | 'log'; readonly value: Json }
+  | { readonly type: 'output'; readonly from: 'stdout' | 'stderr'; readonly base64: string };
+
+/** BullMQ's id of an attempt. */
+export function toJobId({ id, attempt }: Pick<Job, 'id' | 'attempt'>): string {
+  return `${id}-${attempt}`;
+}
+
+/** Returns the id of a call: the same for the same key of the same caller. */
+export function toCallId(key: FleetKey, { kind, door, name = '' }: Caller, given: string): string {
+  // Without the session: a client that repeats a call at another front may have a new one.
+  return key.name('call', kind, door, name, given).slice(0, 32);
+}
+
+/** Identifies what a keyed call does, without revealing it. */
+export function toBinding(key: FleetKey, tool: string, input: Json): string {
+  return key.name('binding', tool, canonicalJson(input)).slice(0, 32);
+}
+
+export function sealJob(key: FleetKey, job: Job): string {
+  return key.seal(`job ${toJobId(job)}`, job as unknown as Json);
+}
+
+/** Throws `integrity` if the job is not sealed, or was sealed for another id. */
+export function openJob(key: FleetKey, jobId: string, sealed: unknown): Job {
+  return key.open(`job ${jobId}`, String(sealed)) as unknown as Job;
+}
+
+export function sealResult(key: FleetKey, id: string, result: JobResult): string {
+  return key.seal(`result ${id}`, result as unknown as Json);
+}
+
+export function openResult(key: FleetKey, id: string, sealed: string): JobResult {
+  return key.open(`result ${id}`, sealed) as unknown as JobResult;
+}
+
+export function sealReply(key: FleetKey, jobId: string, reply: Reply): string {
+  return key.seal(`reply ${jobId}`, reply as unknown as Json);
+}
+
+export function openReply(key: FleetKey, jobId: string, sealed: string): Reply {
+  return key.open(`reply ${jobId}`, sealed) as unknown as Reply;
+}

@@ -1,0 +1,28 @@
+// What fronts and workers have in common: their options and ids.
+
+import { loadCrypto } from '../files/digest.js';
+import type { FleetAddress } from './connection.js';
+import type { FleetKey } from './key.js';
+import type { PeerKind } from './names.js';
+
+export interface FleetOptions {
+  readonly address: FleetAddress;
+  readonly key: FleetKey;
+  /** The name of this machine. */
+  readonly host: string;
+  readonly monotonic: () => number;
+  readonly debug: (message: string) => void;
+}
+
+export function newId(): string {
+  return loadCrypto().randomBytes(16).toString('hex');
+}
+
+/** Returns the id of a front or worker: `worker-3f2a91c0`. */
+export function newPeerId(kind: PeerKind): string {
+  return `${kind}-${newId().slice(0, 8)}`;
+}
+
+export function sleep(milliseconds: number): Promise<void> {
+  return new Promise((resolve) => setTimeout(resolve, milliseconds));
+}

@@ -1,0 +1,113 @@
+// Presence: fronts and workers show that they are alive, and learn the time of Redis.
+
+import type { Redis } from 'ioredis';
+import type { FleetNames, PeerKind } from './names.js';
+
+/** What a front or worker says about itself. */
+export interface PeerInfo {
+  readonly id: string;
+  readonly host: string;
+  readonly pid: number;
+  /** Time of Redis. */
+  readonly since: number;
+  readonly tags?: readonly string[];
+  /** Ids of the jobs that a worker runs. */
+  readonly running?: readonly string[];
+}
+
+export interface Presence {
+  /** Milliseconds of the time of Redis, which all machines share (FLT-14). */
+  now(): number;
+  /** Shows a change at once. */
+  refresh(): Promise<void>;
+  /** Says goodbye, so that nobody misses this peer. */
+  close(): Promise<void>;
+}
+
+export interface PresenceOptions {
+  readonly redis: Redis;
+  readonly names: FleetNames;
+  readonly kind: PeerKind;
+  readonly id: string;
+  readonly host: string;
+  readonly monotonic: () => number;
+  readonly describe?: () => Partial<PeerInfo>;
+  readonly onError?: (message: string) => void;
+}
+
+const BEAT_MS = 300;
+/** A peer whose last sign of life is older is not alive. */
+const ALIVE_MS = 1200;
+/** How long a front finds the messages that arrived while it was cut off. */
+const REPLIES_MS = 60_000;
+
+// Allowed if Redis is full, because the workers are alive all the same.
+const BEAT = `#!lua flags=allow-oom
+local t = redis.call('TIME')
+local now = t[1] * 1000 + math.floor(t[2] / 1000)
+redis.call('SET', KEYS[1], ARGV[2], 'PX', ARGV[3])
+redis.call('ZADD', KEYS[2], now, ARGV[1])
+redis.call('ZREMRANGEBYSCORE', KEYS[2], 0, now - 3600000)
+redis.call('PEXPIRE', KEYS[3], ARGV[4])
+return now`;
+
+export async function createPresence(options: PresenceOptions): Promise<Presence> {
+  const { redis, names, kind, id, host, monotonic, describe = () => ({}), onError = () => {} } = options;
+  const [seconds, microseconds] = await redis.time();
+  let offset = Number(seconds) * 1000 + Number(microseconds) / 1000 - monotonic();
+  const now = (): number => offset + monotonic();
+  const since = Math.floor(now());
+  const beat = async (): Promise<void> => {
+    const info: PeerInfo = { id, host, pid: process.pid, since, ...describe() };
+    const sent = monotonic();
+    const keys = [names.peer(id), names.peers(kind), names.replies(id)];
+    const time = await redis.eval(BEAT, 3, ...keys, id, JSON.stringify(info), ALIVE_MS, REPLIES_MS);
+    // A slow answer says little about the time.
+    const took = monotonic() - sent;
+    if (took < BEAT_MS) offset = Number(time) + took / 2 - monotonic();
+  };
+  let isBeating = false;
+  const refresh = async (): Promise<void> => {
+    if (isBeating) return;
+    isBeating = true;
+    try {
+      await beat();
+    } catch (error) {
+      onError(`presence: ${(error as Error).message}`);
+    } finally {
+      isBeating = false;
+    }
+  };
+  await beat();
+  const timer = setInterval(() => void refresh(), BEAT_MS);
+  return {
+    now,
+    refresh,
+    async close() {
+      clearInterval(timer);
+      await redis
+        .pipeline()
+        .del(names.peer(id))
+        .zrem(names.peers(kind), id)
+        .exec()
+        .catch(() => {});
+    },
+  };
+}
+
+/** Reads which of these peers are alive. */
+export async function readPeers(
+  redis: Redis,
+  names: FleetNames,
+  ids: readonly string[],
+): Promise<ReadonlyMap<string, PeerInfo>> {
+  if (ids.length === 0) return new Map();
+  const texts = await redis.mget(ids.map(names.peer));
+  return new Map(texts.flatMap((text, at) => (text === null ? [] : [[ids[at]!, JSON.parse(text) as PeerInfo]])));
+}
+
+/** Reads all peers of a kind that are alive. */
+export async function listPeers(redis: Redis, names: FleetNames, kind: PeerKind): Promise<readonly PeerInfo[]> {
+  const ids = await redis.zrange(names.peers(kind), '0', '-1');
+  return [...(await readPeers(redis, names, ids)).values()];
+}

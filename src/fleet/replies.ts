@@ -1,0 +1,55 @@
+// Reads the messages of workers to a front: a stream in Redis, so that none is lost while the connection is.
+
+import type { Redis } from 'ioredis';
+import { openReply, type Reply } from './job.js';
+import type { FleetKey } from './key.js';
+import type { FleetNames } from './names.js';
+
+export interface RepliesOptions {
+  /** A connection of its own: it waits. */
+  readonly redis: Redis;
+  readonly key: FleetKey;
+  readonly names: FleetNames;
+  readonly front: string;
+  readonly onReply: (jobId: string, reply: Reply) => void;
+  readonly debug: (message: string) => void;
+}
+
+const WAIT_MS = 1000;
+const BATCH = 500;
+const PAUSE_MS = 50;
+
+/** Returns a function that stops reading. */
+export function readReplies({ redis, key, names, front, onReply, debug }: RepliesOptions): () => void {
+  const stream = names.replies(front);
+  let last = '0';
+  let isClosed = false;
+  const read = async (): Promise<void> => {
+    const found = await redis.xread('COUNT', BATCH, 'BLOCK', WAIT_MS, 'STREAMS', stream, last);
+    for (const [, entries] of found ?? []) {
+      for (const [id, [, jobId = '', , sealed = '']] of entries) {
+        last = id;
+        try {
+          onReply(jobId, openReply(key, jobId, sealed));
+        } catch (error) {
+          debug(`fleet: a reply was ignored: ${(error as Error).message}`);
+        }
+      }
+      await redis.xtrim(stream, 'MINID', last);
+    }
+  };
+  const loop = async (): Promise<void> => {
+    while (!isClosed) {
+      try {
+        await read();
+      } catch (error) {
+        if (!isClosed) debug(`fleet: ${(error as Error).message}`);
+        await new Promise((resolve) => setTimeout(resolve, PAUSE_MS));
+      }
+    }
+  };
+  void loop();
+  return () => {
+    isClosed = true;
+  };
+}

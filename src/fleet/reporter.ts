@@ -1,0 +1,57 @@
+// What a worker writes to Redis about a job: that it starts it, messages to the front, and the result.
+
+import type { Redis } from 'ioredis';
+import { type Job, type JobResult, type Reply, sealReply, sealResult, toJobId } from './job.js';
+import type { FleetKey } from './key.js';
+import type { FleetNames } from './names.js';
+
+export interface Reporter {
+  /** Claims a job for a worker; false if it was started or withdrawn before. */
+  claim(job: Job, worker: string, timeoutMs: number): Promise<boolean>;
+  send(job: Job, reply: Reply): Promise<void>;
+  /** Stores the result and tells the front. */
+  finish(job: Job, result: JobResult): Promise<void>;
+}
+
+export interface ReporterOptions {
+  readonly redis: Redis;
+  readonly key: FleetKey;
+  readonly names: FleetNames;
+  readonly debug: (message: string) => void;
+}
+
+const KEPT_REPLIES = 20_000;
+// A front that is gone gets no messages: nobody would remove them.
+const SEND = `
+if redis.call('EXISTS', KEYS[1]) == 0 then return 0 end
+redis.call('XADD', KEYS[2], 'MAXLEN', '~', ${KEPT_REPLIES}, '*', 'job', ARGV[1], 'sealed', ARGV[2])
+return 1`;
+// Allowed if Redis is full: a call that ran is answered.
+const FINISH = `#!lua flags=allow-oom
+redis.call('SET', KEYS[3], ARGV[3], 'PX', ARGV[4])
+${SEND}`;
+
+export function createReporter({ redis, key, names, debug }: ReporterOptions): Reporter {
+  const toFront = ({ front }: Job): [string, string] => [names.peer(front), names.replies(front)];
+  return {
+    async claim(job, worker, timeoutMs) {
+      // Outlives the job, whose deadline is in it, and the time in which a call is known by its key.
+      const set = await redis.set(names.claim(toJobId(job)), worker, 'PX', timeoutMs + job.keepMs, 'NX');
+      return set === 'OK';
+    },
+    async send(job, reply) {
+      const jobId = toJobId(job);
+      try {
+        await redis.eval(SEND, 2, ...toFront(job), jobId, sealReply(key, jobId, reply));
+      } catch (error) {
+        debug(`fleet: a message was not sent: ${(error as Error).message}`);
+      }
+    },
+    async finish(job, result) {
+      const jobId = toJobId(job);
+      const done = sealReply(key, jobId, { type: 'done' });
+      const keys = [...toFront(job), names.result(job.id)];
+      await redis.eval(FINISH, 3, ...keys, jobId, done, sealResult(key, job.id, result), job.keepMs);
+    },
+  };
+}

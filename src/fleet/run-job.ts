@@ -1,0 +1,49 @@
+// Runs a job with the toolbox of a worker: the one call path, with the decision of the front.
+
+import type { Cancellation } from '../core/cancellation.js';
+import type { Json } from '../core/json.js';
+import type { ToolResult } from '../core/result.js';
+import type { Toolbox } from '../core/toolbox.js';
+import type { Job } from './job.js';
+import type { Reporter } from './reporter.js';
+
+export interface RunJobOptions {
+  readonly toolbox: Toolbox;
+  readonly job: Job;
+  /** The time that is left. */
+  readonly timeoutMs: number;
+  readonly cancellation: Cancellation;
+  readonly reporter: Reporter;
+}
+
+export async function runJob(options: RunJobOptions): Promise<{ result: ToolResult; started: boolean }> {
+  const { toolbox, job, timeoutMs, cancellation, reporter } = options;
+  const { tool, input, caller, digest, approval, trace, wants } = job;
+  let started = false;
+  let sending: Promise<void> = Promise.resolve();
+  const send = (type: 'progress' | 'log', value: unknown): void => {
+    sending = reporter.send(job, { type, value: value as Json });
+  };
+  const result = await toolbox.call(tool, input, {
+    caller,
+    dispatched: { digest, approval },
+    timeoutMs,
+    cancellation,
+    full: true,
+    ...(trace === undefined ? {} : { trace }),
+    ready: () => {
+      started = true;
+      return undefined;
+    },
+    ...(wants.progress ? { onProgress: (progress) => send('progress', progress) } : {}),
+    ...(wants.log ? { onLog: (entry) => send('log', entry) } : {}),
+    ...(wants.output
+      ? {
+          onOutput: (chunk, from) =>
+            reporter.send(job, { type: 'output', from, base64: Buffer.from(chunk).toString('base64') }),
+        }
+      : {}),
+  });
+  await sending;
+  return { result, started };
+}

@@ -1,0 +1,76 @@
+// The status of a fleet: who is connected, what runs and waits, and the last hour (FLT-30).
+
+import type { Redis } from 'ioredis';
+import { openJob } from './job.js';
+import type { FleetKey } from './key.js';
+import { type FleetNames, toNames } from './names.js';
+import { listPeers, type PeerInfo } from './presence.js';
+import { type HourStats, readStats } from './stats.js';
+
+export interface FleetStatus {
+  readonly fleet: string;
+  readonly fronts: readonly Peer[];
+  readonly workers: readonly (Peer & { readonly tags: readonly string[]; readonly running: number })[];
+  readonly running: number;
+  readonly waiting: number;
+  /** Waiting calls by tag; an empty one: for any worker. */
+  readonly waitingByTag: Readonly<Record<string, number>>;
+  /** How long the oldest waiting call has waited. */
+  readonly oldestMs: number | null;
+  readonly lastHour: HourStats & { readonly lostWorkers: number };
+}
+
+interface Peer {
+  readonly id: string;
+  readonly host: string;
+  readonly pid: number;
+  readonly uptimeMs: number;
+}
+
+const HOUR_MS = 3_600_000;
+
+export async function readStatus(redis: Redis, key: FleetKey): Promise<FleetStatus> {
+  const names = toNames(key.fleet);
+  const [seconds, microseconds] = await redis.time();
+  const now = Number(seconds) * 1000 + Math.floor(Number(microseconds) / 1000);
+  const [fronts, workers, tags] = await Promise.all([
+    listPeers(redis, names, 'front'),
+    listPeers(redis, names, 'worker'),
+    redis.smembers(names.tags),
+  ]);
+  const toPeer = ({ id, host, pid, since }: PeerInfo): Peer => ({ id, host, pid, uptimeMs: now - since });
+  const [counts, ages, lastHour, lostWorkers] = await Promise.all([
+    Promise.all(tags.map((tag) => redis.llen(names.waiting(tag)))),
+    Promise.all(tags.map((tag) => readOldest(redis, key, names, tag))),
+    readStats(redis, names, now),
+    redis.zcount(names.lost, now - HOUR_MS, now),
+  ]);
+  const queued = ages.filter((age) => age !== undefined);
+  return {
+    fleet: key.fleet,
+    fronts: fronts.map(toPeer),
+    workers: workers.map((worker) => ({
+      ...toPeer(worker),
+      tags: worker.tags ?? [],
+      running: worker.running?.length ?? 0,
+    })),
+    running: workers.reduce((sum, { running = [] }) => sum + running.length, 0),
+    waiting: counts.reduce((sum, count) => sum + count, 0),
+    waitingByTag: Object.fromEntries(tags.map((tag, at) => [tag, counts[at]!])),
+    oldestMs: queued.length === 0 ? null : Math.max(0, now - Math.min(...queued)),
+    lastHour: { ...lastHour, lostWorkers },
+  };
+}
+
+// When the oldest waiting call was queued; BullMQ takes calls from the end of the list.
+async function readOldest(redis: Redis, key: FleetKey, names: FleetNames, tag: string): Promise<number | undefined> {
+  const jobId = await redis.lindex(names.waiting(tag), -1);
+  const data = jobId === null ? null : await redis.hget(names.job(tag, jobId), 'data');
+  if (jobId === null || data === null) return undefined;
+  try {
+    return openJob(key, jobId, JSON.parse(data)).queued;
+  } catch {
+    // Not ours.
+    return undefined;
+  }
+}
