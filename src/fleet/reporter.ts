@@ -1,6 +1,7 @@
 // What a worker writes to Redis about a job: that it starts it, messages to the front, and the result.
 
 import type { Redis } from 'ioredis';
+import { claimJob } from './claim.js';
 import { type Job, type JobResult, type Reply, sealReply, sealResult, toJobId } from './job.js';
 import type { FleetKey } from './key.js';
 import type { FleetNames } from './names.js';
@@ -34,11 +35,8 @@ ${SEND}`;
 export function createReporter({ redis, key, names, debug }: ReporterOptions): Reporter {
   const toFront = ({ front }: Job): [string, string] => [names.peer(front), names.replies(front)];
   return {
-    async claim(job, worker, timeoutMs) {
-      // Outlives the job, whose deadline is in it, and the time in which a call is known by its key.
-      const set = await redis.set(names.claim(toJobId(job)), worker, 'PX', timeoutMs + job.keepMs, 'NX');
-      return set === 'OK';
-    },
+    // The claim outlives the job, whose deadline is in it, and the time in which a call is known by its key.
+    claim: (job, by, timeoutMs) => claimJob(redis, names, toJobId(job), { by, keepMs: timeoutMs + job.keepMs }),
     async send(job, reply) {
       const jobId = toJobId(job);
       try {

@@ -1,6 +1,7 @@
 // Watches the calls that a front waits for: whether their workers live, and whether Redis still knows them (FLT-10).
 
 import type { Redis } from 'ioredis';
+import { claimJob, WITHDRAWN } from './claim.js';
 import { openResult } from './job.js';
 import type { FleetKey } from './key.js';
 import type { FleetNames } from './names.js';
@@ -33,9 +34,8 @@ export interface Watch {
 const POLL_MS = 250;
 /** How long something must seem wrong while Redis answers. A worker reconnects in less. */
 const CONFIRM_MS = 900;
+const UNLISTED_MS = 2500;
 const NO_WORKER_MS = 30_000;
-const WITHDRAWN = 'front';
-const WITHDRAWN_MS = 3_600_000;
 
 interface Seen {
   readonly claim: string | null;
@@ -53,17 +53,15 @@ export function createWatch(options: WatchOptions): Watch {
     call.resolve(openResult(key, call.job.id, sealed));
     return true;
   };
-  const withdraw = async (call: Pending): Promise<boolean> => {
-    const set = await redis.set(names.claim(call.jobId), WITHDRAWN, 'PX', WITHDRAWN_MS, 'NX');
-    return set === 'OK';
-  };
-  /** Whether something has been wrong for long enough. */
-  const isConfirmed = (call: Pending): boolean => {
+  const withdraw = ({ jobId, job }: Pending): Promise<boolean> =>
+    claimJob(redis, names, jobId, { by: WITHDRAWN, keepMs: job.timeoutMs + job.keepMs });
+  /** Whether something has been wrong for long enough; a worker that lives tells soon which jobs it runs. */
+  const isConfirmed = (call: Pending, isAlive: boolean): boolean => {
     call.suspectSince ??= monotonic();
-    return monotonic() - call.suspectSince >= CONFIRM_MS;
+    return monotonic() - call.suspectSince >= (isAlive ? UNLISTED_MS : CONFIRM_MS);
   };
   const judge = async (call: Pending, seen: Seen, workers: ReadonlyMap<string, PeerInfo>): Promise<void> => {
-    const isAlive = (id: string): boolean => workers.get(id)?.running?.includes(call.jobId) === true;
+    const runs = (id: string): boolean => workers.get(id)?.running?.includes(call.jobId) === true;
     if (seen.claim === WITHDRAWN) {
       // By another front that waited for the same call.
       if (!(await fetch(call))) repeat(call);
@@ -72,16 +70,16 @@ export function createWatch(options: WatchOptions): Watch {
     if (seen.claim !== null) call.worker = seen.claim;
     const { worker } = call;
     if (worker !== undefined) {
-      if (isAlive(worker)) call.suspectSince = undefined;
-      else if (!(await fetch(call)) && isConfirmed(call)) {
+      if (runs(worker)) call.suspectSince = undefined;
+      else if (!(await fetch(call)) && isConfirmed(call, workers.has(worker))) {
         onLost(worker);
         if (call.mayRepeat) repeat(call);
         else call.reject(lostWorker(call.plan.tool.name, worker));
       }
       return;
     }
-    if (!seen.isKnown || (seen.taken !== null && !isAlive(seen.taken))) {
-      if ((await fetch(call)) || !isConfirmed(call)) return;
+    if (!seen.isKnown || (seen.taken !== null && !runs(seen.taken))) {
+      if ((await fetch(call)) || !isConfirmed(call, seen.isKnown && workers.has(seen.taken!))) return;
       const isWithdrawn = await withdraw(call);
       // Taken, not started: certain only while Redis still knows the job.
       if ((isWithdrawn && seen.isKnown) || call.mayRepeat) repeat(call);

@@ -76,7 +76,7 @@ describe('script header', () => {
       .split('\n')
       .filter((line) => /^- `SCR-(?:4|5|24)`/.test(line))
       .join('\n');
-    const stated = [...statements.matchAll(/`@([a-z]+)/g)].map((match) => match[1]!);
+    const stated = [...statements.matchAll(/`@([a-z-]+)/g)].map((match) => match[1]!);
     expect([...new Set(tags)].sort()).toEqual([...new Set(stated)].sort());
 
     const workspace = createWorkspace();

@@ -1,0 +1,281 @@
+// Calls of a fleet: queued by a front, run by a worker in another directory, answered once.
+
+import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { Queue } from 'bullmq';
+import { Redis } from 'ioredis';
+import { describe, expect } from 'vitest';
+import { type Job, sealJob } from '../../../src/fleet/job.js';
+import { createFleetKey } from '../../../src/fleet/key.js';
+import { toNames } from '../../../src/fleet/names.js';
+import { json, wield } from '../../support/cli.js';
+import { callFront, createMember, FLEET_KEY, frontArgs, startHere, until, workerArgs } from '../../support/fleet.js';
+import { hasRedis, NO_REDIS, startRedis } from '../../support/redis.js';
+import { onEnd, share } from '../../support/share.js';
+import { specIf } from '../../support/spec.js';
+
+const TOOLS = {
+  where:
+    '#!/bin/sh\n# @description Prints a text and the directory.\n# @param text string A text.\necho "$WIELD_PARAM_TEXT in $PWD"\n',
+  count:
+    '#!/bin/sh\n# @description Counts its runs.\n# @param text string A text.\necho "$WIELD_PARAM_TEXT" >> runs\nwc -l < runs\n',
+  wait: '#!/bin/sh\n# @description Waits until the file go exists.\n# @param *name string A name.\necho run >> "started-$WIELD_PARAM_NAME"\nwhile [ ! -e "go-$WIELD_PARAM_NAME" ]; do sleep 0.02; done\necho went\n',
+  steps: "#!/bin/sh\n# @description Reports progress.\necho '::progress 1/2 half'\necho done\n",
+  render: '#!/bin/sh\n# @description Needs a graphics card.\n# @run-on gpu\necho "rendered in $PWD"\n',
+  erase: '#!/bin/sh\n# @description Erases things.\n# @destructive\necho erased >> erased\necho gone\n',
+};
+const KEY = createFleetKey(FLEET_KEY);
+const NAMES = toNames(KEY.fleet);
+const test = (ids: string, title: string, body: () => Promise<void>): void =>
+  specIf(hasRedis, NO_REDIS, ids, title, body);
+const linesOf = (file: string): number =>
+  existsSync(file) ? readFileSync(file, 'utf8').split('\n').filter(Boolean).length : 0;
+
+describe.runIf(hasRedis)('a fleet', () => {
+  const fleet = share(async () => {
+    const redis = await startRedis({ appendOnly: true });
+    const front = createMember(TOOLS);
+    const machine = createMember(TOOLS);
+    const { name: url } = await startHere(front, frontArgs(redis.url));
+    const worker = await startHere(machine, workerArgs(redis.url));
+    const client = new Redis(redis.port);
+    onEnd(() => client.disconnect());
+    return { redis, front, machine, url, worker, client };
+  });
+
+  test('FLT-2 FLT-3 FLT-4', 'a script runs on the worker, and Redis never sees input, output or key', async () => {
+    const { url, machine, redis } = fleet();
+    const answer = await callFront(url, 'where', { text: 'private-input-7' });
+    expect(answer.text).toBe(`private-input-7 in ${machine.dir}\n`);
+    // Everything that was ever written to Redis.
+    const files = readdirSync(join(redis.directory, 'appendonlydir'));
+    const written = files.map((name) => readFileSync(join(redis.directory, 'appendonlydir', name), 'latin1')).join('');
+    expect(written).toContain(NAMES.prefix);
+    for (const secret of ['private-input-7', machine.dir, FLEET_KEY, '"where"']) expect(written).not.toContain(secret);
+  });
+
+  test('FLT-4', 'progress, failures and the audit log are those of a local call', async () => {
+    const { url, machine } = fleet();
+    const response = await callFront(url, 'steps', {}, { meta: { progressToken: 'p' } });
+    expect(response.text).toContain('done');
+    expect((await callFront(url, 'wait', {})).code).toBe('invalid_input');
+    const audit = await wield(machine, ['audit', '--json']);
+    expect(audit.stdout).toContain('steps');
+  });
+
+  test('FLT-6', 'a forged, an altered, a late and a replayed job do not run', async () => {
+    const { client, machine, front, redis } = fleet();
+    const { origin } = await front.toolbox().find('count');
+    const now = Number((await client.time())[0]) * 1000;
+    const job = (id: string, more: Partial<Job> = {}): Job => ({
+      id,
+      attempt: 1,
+      front: 'front-none',
+      tool: 'count',
+      digest: origin.digest!,
+      input: { text: id },
+      caller: { kind: 'model', door: 'mcp' },
+      timeoutMs: 60_000,
+      queued: now,
+      keepMs: 60_000,
+      wants: { progress: false, output: false, log: false },
+      ...more,
+    });
+    const queue = new Queue(NAMES.queue(''), { connection: { port: redis.port }, prefix: NAMES.prefix });
+    onEnd(() => queue.close());
+    const add = async (jobId: string, data: unknown): Promise<void> => {
+      await queue.add('call', data, { jobId, removeOnComplete: true, removeOnFail: true });
+      await until(async () => (await client.exists(NAMES.job('', jobId))) === 0);
+    };
+    const runs = (): string =>
+      existsSync(join(machine.dir, 'runs')) ? readFileSync(join(machine.dir, 'runs'), 'utf8') : '';
+    const right = sealJob(KEY, job('right'));
+    await add('plain-1', job('plain'));
+    await add('forged-1', sealJob(createFleetKey('00'.repeat(32)), job('forged')));
+    await add('other-1', right);
+    await add('late-1', sealJob(KEY, job('late', { queued: now - 61_000 })));
+    expect(runs()).toBe('');
+    await add('right-1', right);
+    expect(runs()).toBe('right\n');
+    await add('right-1', right);
+    expect(runs()).toBe('right\n');
+    // The same decision as another attempt is not the same seal.
+    await add('right-2', right);
+    expect(runs()).toBe('right\n');
+  });
+
+  test(
+    'FLT-12',
+    'a repeated call returns the first result, also by another front; another input is a conflict',
+    async () => {
+      const { url, redis, front, machine } = fleet();
+      const before = linesOf(join(machine.dir, 'runs'));
+      const first = await callFront(url, 'count', { text: 'a' }, { key: 'k1' });
+      expect(await callFront(url, 'count', { text: 'a' }, { key: 'k1' })).toEqual(first);
+      const other = await startHere(front, frontArgs(redis.url));
+      expect(await callFront(other.name, 'count', { text: 'a' }, { key: 'k1' })).toEqual(first);
+      expect((await callFront(url, 'count', { text: 'b' }, { key: 'k1' })).code).toBe('conflict');
+      expect(linesOf(join(machine.dir, 'runs'))).toBe(before + 1);
+      // Two at the same time, at two fronts.
+      const running = [url, other.name].map((to) => callFront(to, 'wait', { name: 'both' }, { key: 'k2' }));
+      await until(() => existsSync(join(machine.dir, 'started-both')));
+      writeFileSync(join(machine.dir, 'go-both'), '');
+      for (const { text } of await Promise.all(running)) expect(text).toBe('went\n');
+      expect(linesOf(join(machine.dir, 'started-both'))).toBe(1);
+      expect(await other.stop()).toBe(0);
+    },
+  );
+
+  test('FLT-13', 'a cancelled call ends on its worker, and one that waits never runs', async () => {
+    const { url, machine, client, worker } = fleet();
+    const controller = new AbortController();
+    const running = callFront(url, 'wait', { name: 'cancelled' }, { signal: controller.signal });
+    await until(() => existsSync(join(machine.dir, 'started-cancelled')));
+    controller.abort();
+    await expect(running).rejects.toThrow();
+    await until(async () => JSON.parse((await client.get(NAMES.peer(worker.name)))!).running.length === 0);
+    const waiting = new AbortController();
+    const never = callFront(url, 'render', {}, { signal: waiting.signal });
+    await until(async () => (await client.llen(NAMES.waiting('gpu'))) === 1);
+    waiting.abort();
+    await expect(never).rejects.toThrow();
+    await until(async () => (await client.llen(NAMES.waiting('gpu'))) === 0);
+  });
+
+  test('FLT-7', 'a tool with a tag runs on a worker that has it, and that worker runs others too', async () => {
+    const { url, redis, client, worker, machine } = fleet();
+    const answering = callFront(url, 'render');
+    await until(async () => (await client.llen(NAMES.waiting('gpu'))) === 1);
+    const graphics = createMember(TOOLS);
+    const second = await startHere(graphics, workerArgs(redis.url, '--tags', 'gpu,eu'));
+    expect((await answering).text).toBe(`rendered in ${graphics.dir}\n`);
+    const status = json(await wield(machine, ['fleet', 'status', '--json'], { env: { WIELD_FLEET: redis.url } }));
+    expect(status.workers.map(({ id, tags }: { id: string; tags: string[] }) => [id, tags]).sort()).toEqual(
+      [
+        [worker.name, []],
+        [second.name, ['gpu', 'eu']],
+      ].sort(),
+    );
+    expect(await second.stop()).toBe(0);
+    const bad = await wield(machine, ['worker', '--fleet', redis.url, '--tags', 'GPU!']);
+    expect(bad.stderr).toContain('is not a tag');
+  });
+
+  test('FLT-17', 'a call that needs approval is queued after it was given, and the worker asks nobody', async () => {
+    const { url, front, machine } = fleet();
+    const asked = await callFront(url, 'erase');
+    expect(asked.code).toBe('needs_approval');
+    expect(existsSync(join(machine.dir, 'erased'))).toBe(false);
+    const [pending] = json(await wield(front, ['approvals', 'list', '--json'])).approvals;
+    await wield(front, ['approvals', 'approve', pending.id]);
+    expect((await callFront(url, 'erase')).text).toBe('gone\n');
+    expect(linesOf(join(machine.dir, 'erased'))).toBe(1);
+  });
+
+  test(
+    'FLT-30 FLT-31',
+    'status shows who is there, what waits and the last hour; key never prints the key',
+    async () => {
+      const { url, redis, machine, client } = fleet();
+      const never = new AbortController();
+      const waiting = callFront(url, 'render', {}, { signal: never.signal }).catch(() => {});
+      await until(async () => (await client.llen(NAMES.waiting('gpu'))) === 1);
+      const env = { WIELD_FLEET: redis.url };
+      const calls = async (): Promise<number> =>
+        json(await wield(machine, ['fleet', 'status', '--json'], { env })).lastHour.calls;
+      await until(async () => (await calls()) > 5);
+      const text = (await wield(machine, ['fleet', 'status'], { env })).stdout;
+      expect(text).toMatch(/^ {2}fronts 1 {3}workers 1 {3}running 0 {3}waiting 1 {3}oldest \d+(\.\d)? m?s$/m);
+      expect(text).toMatch(/^ {2}last hour {2}\d+ calls .*p50 [\d.]+ m?s {3}p99 [\d.]+ m?s$/m);
+      never.abort();
+      await waiting;
+      const bare = createMember({});
+      delete bare.env.WIELD_FLEET_KEY;
+      const missing = await wield(bare, ['fleet', 'status'], { env });
+      expect(missing.stderr).toContain('wield fleet key');
+      const made = await wield(bare, ['fleet', 'key']);
+      const key = readFileSync(join(bare.env.WIELD_HOME!, 'fleet.key'), 'utf8').trim();
+      expect(made.stdout).toContain('created');
+      expect(made.stdout + made.stderr).not.toContain(key);
+      const other = json(await wield(bare, ['fleet', 'status', '--json'], { env }));
+      expect([other.fronts, other.workers]).toEqual([[], []]);
+    },
+  );
+
+  test('FLT-5', 'a worker with another version of a tool does not run it; one with the same version does', async () => {
+    const { url, machine, redis, front } = fleet();
+    const changed = TOOLS.where.replace('in $PWD', 'from $PWD');
+    front.script('where', changed);
+    const refused = await callFront(url, 'where', { text: 'x' });
+    expect(refused).toMatchObject({ code: 'integrity', error: { data: { fleet: { started: false, ran: 'no' } } } });
+    front.script('fresh', TOOLS.where.replace('Prints', 'Shows'));
+    const missing = await callFront(url, 'fresh', { text: 'x' });
+    expect(missing).toMatchObject({ code: 'not_found' });
+    const newer = createMember({ ...TOOLS, where: changed });
+    const second = await startHere(newer, workerArgs(redis.url));
+    for (const text of ['a', 'b', 'c'])
+      expect((await callFront(url, 'where', { text })).text).toBe(`${text} from ${newer.dir}\n`);
+    expect(await second.stop()).toBe(0);
+    front.script('where', TOOLS.where);
+    expect((await callFront(url, 'where', { text: 'y' })).text).toBe(`y in ${machine.dir}\n`);
+  });
+
+  test('FLT-16', 'a worker and a front that are stopped answer what they run, and take nothing else', async () => {
+    const { url, machine, worker, client, redis } = fleet();
+    const running = callFront(url, 'wait', { name: 'drained' });
+    await until(() => existsSync(join(machine.dir, 'started-drained')));
+    const stopped = worker.stop();
+    const later = callFront(url, 'where', { text: 'later' });
+    await until(async () => (await client.llen(NAMES.waiting(''))) === 1);
+    writeFileSync(join(machine.dir, 'go-drained'), '');
+    expect((await running).text).toBe('went\n');
+    expect(await stopped).toBe(0);
+    const next = createMember(TOOLS);
+    const second = await startHere(next, workerArgs(redis.url));
+    expect((await later).text).toBe(`later in ${next.dir}\n`);
+    const front = await startHere(next, frontArgs(redis.url));
+    const last = callFront(front.name, 'wait', { name: 'front' });
+    await until(() => existsSync(join(next.dir, 'started-front')));
+    const closing = front.stop();
+    await expect(untilRefused(front.name)).resolves.toBeUndefined();
+    writeFileSync(join(next.dir, 'go-front'), '');
+    expect((await last).text).toBe('went\n');
+    expect(await closing).toBe(0);
+    expect(await second.stop()).toBe(0);
+  });
+});
+
+async function untilRefused(url: string): Promise<void> {
+  await until(() =>
+    fetch(url, { method: 'GET' }).then(
+      () => false,
+      () => true,
+    ),
+  );
+}
+
+specIf(hasRedis, NO_REDIS, 'FLT-15', 'more waiting calls than the limit, and a full Redis, are busy', async () => {
+  const redis = await startRedis();
+  const front = createMember(TOOLS, '[limits]\nqueue = 2\n');
+  const { name: url } = await startHere(front, frontArgs(redis.url));
+  const controller = new AbortController();
+  const client = new Redis(redis.port);
+  onEnd(() => client.disconnect());
+  const waiting = [1, 2].map((at) =>
+    callFront(url, 'count', { text: `${at}` }, { signal: controller.signal }).catch(() => {}),
+  );
+  await until(async () => (await client.llen(NAMES.waiting(''))) === 2);
+  const busy = await callFront(url, 'count', { text: 'c' });
+  expect(busy.code).toBe('busy');
+  expect(busy.error.data.retryAfterMs).toBeGreaterThanOrEqual(500);
+  controller.abort();
+  await Promise.all(waiting);
+  await client.config('SET', 'maxmemory', '1');
+  const full = await callFront(url, 'count', { text: 'd' });
+  expect(full.code).toBe('busy');
+  expect(full.error.data.retryAfterMs).toBeGreaterThan(0);
+  await client.config('SET', 'maxmemory', '0');
+  const worker = await startHere(front, workerArgs(redis.url));
+  expect((await callFront(url, 'count', { text: 'e' })).text.trim()).toBe('1');
+  await worker.stop();
+});

@@ -1,0 +1,277 @@
+// Faults of a fleet: killed, hanging and cut off workers, fronts and Redis servers, wrong clocks, a full Redis.
+
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { createServer, connect as openSocket, type Socket } from 'node:net';
+import { join } from 'node:path';
+import { Redis } from 'ioredis';
+import { describe, expect } from 'vitest';
+import { createFleetKey } from '../../src/fleet/key.js';
+import { toNames } from '../../src/fleet/names.js';
+import {
+  callFront,
+  createMember,
+  FLEET_KEY,
+  frontArgs,
+  startHere,
+  startProcess,
+  until,
+  workerArgs,
+} from '../support/fleet.js';
+import { sleep } from '../support/processes.js';
+import { hasRedis, NO_REDIS, type RedisServer, startRedis } from '../support/redis.js';
+import { onEnd, share } from '../support/share.js';
+import { specIf } from '../support/spec.js';
+
+const wait = (marks: string): string => `#!/bin/sh
+# @description Waits until the file go exists.
+# @param *name string A name.
+${marks}echo run >> "started-$WIELD_PARAM_NAME"
+while [ ! -e "go-$WIELD_PARAM_NAME" ]; do sleep 0.02; done
+echo "went in $PWD"
+`;
+const TOOLS = { change: wait(''), read: wait('# @readonly\n') };
+const NAMES = toNames(createFleetKey(FLEET_KEY).fleet);
+// Three seconds are promised; the machine of a test may be slow.
+const SOON_MS = 12_000;
+
+const fault = (ids: string, title: string, body: () => Promise<void>): void =>
+  specIf(hasRedis, NO_REDIS, ids, title, body);
+
+type Machine = ReturnType<typeof createMember>;
+const hasStarted = ({ dir }: Machine, name: string): boolean => existsSync(join(dir, `started-${name}`));
+const runsOf = ({ dir }: Machine, name: string): number =>
+  hasStarted({ dir } as Machine, name) ? readFileSync(join(dir, `started-${name}`), 'utf8').split('\n').length - 1 : 0;
+const letGo = ({ dir }: Machine, name: string): void => writeFileSync(join(dir, `go-${name}`), '');
+
+/** Opens a client that is closed after the test. */
+function openClient({ port }: Pick<RedisServer, 'port'>): Redis {
+  const client = new Redis(port);
+  client.on('error', () => {});
+  onEnd(() => client.disconnect());
+  return client;
+}
+
+describe.runIf(hasRedis)('killed', () => {
+  const fleet = share(async () => {
+    const redis = await startRedis();
+    const front = createMember(TOOLS);
+    const { name: url } = await startHere(front, frontArgs(redis.url));
+    return { redis, front, url };
+  });
+
+  fault(
+    'FLT-10 FLT-11',
+    'a worker during a run: an error that says so, or another run if it may be repeated',
+    async () => {
+      const { redis, url } = fleet();
+      const machine = createMember(TOOLS);
+      const worker = await startProcess(machine, workerArgs(redis.url));
+      const calls = ['change', 'read'].map((tool) => callFront(url, tool, { name: tool }));
+      await until(() => hasStarted(machine, 'change') && hasStarted(machine, 'read'));
+      const second = createMember(TOOLS);
+      letGo(second, 'read');
+      const [killedAt] = [performance.now(), worker.signal('SIGKILL')];
+      const other = await startHere(second, workerArgs(redis.url));
+      const lost = await calls[0]!;
+      expect(performance.now() - killedAt).toBeLessThan(SOON_MS);
+      expect(lost).toMatchObject({
+        code: 'unavailable',
+        error: { data: { fleet: { worker: worker.name, started: true, ran: 'maybe' } } },
+      });
+      expect((await calls[1]!).text).toBe(`went in ${second.dir}\n`);
+      expect(runsOf(second, 'change')).toBe(0);
+      // A killed worker that comes back under the same conditions runs new calls.
+      letGo(second, 'after');
+      expect((await callFront(url, 'change', { name: 'after' })).text).toContain('went');
+      await other.stop();
+    },
+  );
+
+  fault('FLT-10', 'a worker before and after a run: the call runs once, and its result is kept', async () => {
+    const { redis, url } = fleet();
+    const client = openClient(redis);
+    const machine = createMember(TOOLS);
+    const worker = await startProcess(machine, workerArgs(redis.url));
+    // After: the result is there, though its worker is not.
+    letGo(machine, 'done');
+    const first = await callFront(url, 'change', { name: 'done' }, { key: 'after-kill' });
+    worker.signal('SIGKILL');
+    expect(await callFront(url, 'change', { name: 'done' }, { key: 'after-kill' })).toEqual(first);
+    // Before: nobody started it, so the next worker does.
+    const waiting = callFront(url, 'change', { name: 'before' });
+    await until(async () => (await client.llen(NAMES.waiting(''))) === 1 || (await client.llen(NAMES.active(''))) > 0);
+    const next = createMember(TOOLS);
+    letGo(next, 'before');
+    const other = await startHere(next, workerArgs(redis.url));
+    expect((await waiting).text).toBe(`went in ${next.dir}\n`);
+    expect(runsOf(machine, 'done')).toBe(1);
+    expect(runsOf(next, 'before')).toBe(1);
+    await other.stop();
+  });
+
+  fault('FLT-12', 'a front that waits: another front answers the repeated call, and it ran once', async () => {
+    const { redis, url } = fleet();
+    const machine = createMember(TOOLS);
+    const worker = await startHere(machine, workerArgs(redis.url));
+    const front = await startProcess(createMember(TOOLS), frontArgs(redis.url));
+    const broken = callFront(front.name, 'change', { name: 'front' }, { key: 'front-kill' }).catch(() => 'broken');
+    await until(() => hasStarted(machine, 'front'));
+    front.signal('SIGKILL');
+    expect(await broken).toBe('broken');
+    const repeated = callFront(url, 'change', { name: 'front' }, { key: 'front-kill' });
+    letGo(machine, 'front');
+    expect((await repeated).text).toBe(`went in ${machine.dir}\n`);
+    expect(runsOf(machine, 'front')).toBe(1);
+    await worker.stop();
+  });
+
+  fault('FLT-10 FLT-14', 'a hanging worker is lost; one whose clock is an hour off is not', async () => {
+    const { redis, url } = fleet();
+    const machine = createMember(TOOLS);
+    const skew = machine.write('skew.cjs', 'const now = Date.now; Date.now = () => now() + 3600000;\n');
+    const worker = await startProcess(machine, workerArgs(redis.url), { NODE_OPTIONS: `--require ${skew}` });
+    letGo(machine, 'skewed');
+    expect((await callFront(url, 'change', { name: 'skewed' })).text).toContain('went');
+    const behind = machine.write('behind.cjs', 'const now = Date.now; Date.now = () => now() - 3600000;\n');
+    const front = await startProcess(createMember(TOOLS), frontArgs(redis.url), {
+      NODE_OPTIONS: `--require ${behind}`,
+    });
+    letGo(machine, 'both');
+    expect((await callFront(front.name, 'change', { name: 'both' })).text).toContain('went');
+    const hanging = callFront(url, 'change', { name: 'hangs' });
+    await until(() => hasStarted(machine, 'hangs'));
+    worker.signal('SIGSTOP');
+    const stoppedAt = performance.now();
+    expect(await hanging).toMatchObject({ code: 'unavailable', error: { data: { fleet: { worker: worker.name } } } });
+    expect(performance.now() - stoppedAt).toBeLessThan(SOON_MS);
+    expect(runsOf(machine, 'hangs')).toBe(1);
+  });
+});
+
+fault(
+  'FLT-18',
+  'Redis is killed and keeps its data: nothing is lost, and new calls fail at once meanwhile',
+  async () => {
+    const redis = await startRedis({ appendOnly: true });
+    const machine = createMember(TOOLS);
+    const { name: url } = await startHere(machine, frontArgs(redis.url));
+    const worker = await startHere(machine, workerArgs(redis.url, '--concurrency', '1'));
+    const client = openClient(redis);
+    const running = callFront(url, 'change', { name: 'runs' });
+    await until(() => hasStarted(machine, 'runs'));
+    const waiting = callFront(url, 'change', { name: 'waits' });
+    await until(async () => (await client.llen(NAMES.waiting(''))) === 1);
+    await redis.kill();
+    const beganAt = performance.now();
+    const refused = await callFront(url, 'change', { name: 'refused' });
+    expect(refused.code).toBe('unavailable');
+    expect(performance.now() - beganAt).toBeLessThan(SOON_MS);
+    letGo(machine, 'runs');
+    letGo(machine, 'waits');
+    await redis.start();
+    for (const { text } of await Promise.all([running, waiting])) expect(text).toContain('went');
+    expect([runsOf(machine, 'runs'), runsOf(machine, 'waits')]).toEqual([1, 1]);
+    await worker.stop();
+  },
+);
+
+fault('FLT-18', 'Redis is killed and loses its data: what waited is an error, what ran is answered', async () => {
+  const redis = await startRedis();
+  const machine = createMember(TOOLS);
+  const { name: url } = await startHere(machine, frontArgs(redis.url));
+  const worker = await startHere(machine, workerArgs(redis.url, '--concurrency', '1'));
+  const client = openClient(redis);
+  const running = callFront(url, 'change', { name: 'runs' });
+  await until(() => hasStarted(machine, 'runs'));
+  // The front knows the worker of a call after its next look.
+  await sleep(600);
+  const [lost, repeated] = ['change', 'read'].map((tool) => callFront(url, tool, { name: tool }));
+  await until(async () => (await client.llen(NAMES.waiting(''))) === 2);
+  for (const name of ['runs', 'change', 'read']) if (name !== 'runs') letGo(machine, name);
+  await redis.kill();
+  await redis.start();
+  expect(await lost).toMatchObject({ code: 'unavailable', error: { data: { fleet: { ran: 'maybe' } } } });
+  letGo(machine, 'runs');
+  expect((await running).text).toContain('went');
+  expect((await repeated!).text).toContain('went');
+  expect(runsOf(machine, 'change')).toBe(0);
+  await worker.stop();
+});
+
+fault('FLT-10 FLT-18', 'a partition: a worker behind it is lost, and works again after it', async () => {
+  const redis = await startRedis();
+  const proxy = await startProxy(redis.port);
+  const machine = createMember(TOOLS);
+  const { name: url } = await startHere(machine, frontArgs(redis.url));
+  const worker = await startHere(machine, workerArgs(`redis://127.0.0.1:${proxy.port}`));
+  const cut = callFront(url, 'change', { name: 'cut' }, { key: 'cut' });
+  await until(() => hasStarted(machine, 'cut'));
+  proxy.drop();
+  expect(await cut).toMatchObject({ code: 'unavailable', error: { data: { fleet: { ran: 'maybe' } } } });
+  letGo(machine, 'cut');
+  letGo(machine, 'healed');
+  const healed = callFront(url, 'change', { name: 'healed' });
+  proxy.heal();
+  expect((await healed).text).toContain('went');
+  // The result of the call that was cut off arrived, and its key finds it.
+  let found = await callFront(url, 'change', { name: 'cut' }, { key: 'cut' });
+  while (found.code !== undefined) found = await callFront(url, 'change', { name: 'cut' }, { key: 'cut' });
+  expect(found.text).toContain('went');
+  expect(runsOf(machine, 'cut')).toBe(1);
+  await worker.stop();
+});
+
+fault('FLT-15', 'a full Redis: what runs is answered, new calls are busy', async () => {
+  const redis = await startRedis();
+  const machine = createMember(TOOLS);
+  const { name: url } = await startHere(machine, frontArgs(redis.url));
+  const worker = await startHere(machine, workerArgs(redis.url));
+  const client = openClient(redis);
+  const running = callFront(url, 'change', { name: 'full' });
+  await until(() => hasStarted(machine, 'full'));
+  await client.config('SET', 'maxmemory', '1');
+  expect((await callFront(url, 'change', { name: 'new' })).code).toBe('busy');
+  // Longer than a sign of life lasts.
+  await sleep(2500);
+  letGo(machine, 'full');
+  expect((await running).text).toContain('went');
+  expect(runsOf(machine, 'new')).toBe(0);
+  await client.config('SET', 'maxmemory', '0');
+  await worker.stop();
+});
+
+/** A proxy that can drop everything without closing a connection. */
+async function startProxy(to: number): Promise<{ port: number; drop(): void; heal(): void }> {
+  let isDropping = false;
+  const sockets = new Set<Socket>();
+  const server = createServer((near) => {
+    const far = openSocket(to, '127.0.0.1');
+    for (const [from, other] of [
+      [near, far],
+      [far, near],
+    ] as const) {
+      sockets.add(from);
+      from.on('data', (data) => isDropping || other.write(data));
+      from.on('error', () => {});
+      from.on('close', () => {
+        sockets.delete(from);
+        other.destroy();
+      });
+    }
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  onEnd(() => {
+    for (const socket of sockets) socket.destroy();
+    server.close();
+  });
+  return {
+    port: (server.address() as { port: number }).port,
+    drop: () => {
+      isDropping = true;
+    },
+    heal: () => {
+      isDropping = false;
+      for (const socket of sockets) socket.destroy();
+    },
+  };
+}
