@@ -75,6 +75,7 @@ export class Front implements Dispatcher {
       ...shared,
       pending: this.#pending,
       monotonic: options.monotonic,
+      remove: this.#queues.remove,
       repeat: (call) => this.#repeat(call),
       onLost: (worker) => this.#onLost(worker),
     });

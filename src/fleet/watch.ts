@@ -15,6 +15,8 @@ export interface WatchOptions {
   readonly names: FleetNames;
   readonly pending: ReadonlyMap<string, Pending>;
   readonly monotonic: () => number;
+  /** Removes a withdrawn call from the queue. */
+  readonly remove: (call: Pending) => Promise<void>;
   /** Queues a call again. */
   readonly repeat: (call: Pending) => void;
   readonly onLost: (worker: string) => void;
@@ -45,7 +47,7 @@ interface Seen {
 }
 
 export function createWatch(options: WatchOptions): Watch {
-  const { redis, key, names, pending, monotonic, repeat, onLost, debug } = options;
+  const { redis, key, names, pending, monotonic, remove, repeat, onLost, debug } = options;
   const waiting = new Map<string, number>();
   const fetch = async (call: Pending): Promise<boolean> => {
     const sealed = await redis.get(names.result(call.job.id));
@@ -93,7 +95,9 @@ export function createWatch(options: WatchOptions): Watch {
     }
     call.idleSince ??= monotonic();
     if (monotonic() - call.idleSince < NO_WORKER_MS) return;
-    if (await withdraw(call)) call.reject(noWorker(call.plan.tool.name, call.tag));
+    if (!(await withdraw(call))) return;
+    await remove(call);
+    call.reject(noWorker(call.plan.tool.name, call.tag));
   };
 
   const poll = async (): Promise<void> => {

@@ -5,6 +5,8 @@ import { createServer, connect as openSocket, type Socket } from 'node:net';
 import { join } from 'node:path';
 import { Redis } from 'ioredis';
 import { describe, expect } from 'vitest';
+import { parseFleetAddress } from '../../src/fleet/connection.js';
+import { openFront } from '../../src/fleet/front.js';
 import { createFleetKey } from '../../src/fleet/key.js';
 import { toNames } from '../../src/fleet/names.js';
 import {
@@ -148,96 +150,128 @@ describe.runIf(hasRedis)('killed', () => {
   });
 });
 
-fault(
-  'FLT-18',
-  'Redis is killed and keeps its data: nothing is lost, and new calls fail at once meanwhile',
-  async () => {
-    const redis = await startRedis({ appendOnly: true });
+describe.concurrent('without', () => {
+  fault(
+    'FLT-18',
+    'Redis is killed and keeps its data: nothing is lost, and new calls fail at once meanwhile',
+    async () => {
+      const redis = await startRedis({ appendOnly: true });
+      const machine = createMember(TOOLS);
+      const { name: url } = await startHere(machine, frontArgs(redis.url));
+      const worker = await startHere(machine, workerArgs(redis.url, '--concurrency', '1'));
+      const client = openClient(redis);
+      const running = callFront(url, 'change', { name: 'runs' });
+      await until(() => hasStarted(machine, 'runs'));
+      const waiting = callFront(url, 'change', { name: 'waits' });
+      await until(async () => (await client.llen(NAMES.waiting(''))) === 1);
+      await redis.kill();
+      const beganAt = performance.now();
+      const refused = await callFront(url, 'change', { name: 'refused' });
+      expect(refused.code).toBe('unavailable');
+      expect(performance.now() - beganAt).toBeLessThan(SOON_MS);
+      letGo(machine, 'runs');
+      letGo(machine, 'waits');
+      await redis.start();
+      for (const { text } of await Promise.all([running, waiting])) expect(text).toContain('went');
+      expect([runsOf(machine, 'runs'), runsOf(machine, 'waits')]).toEqual([1, 1]);
+      await worker.stop();
+    },
+  );
+
+  fault('FLT-18', 'Redis is killed and loses its data: what waited is an error, what ran is answered', async () => {
+    const redis = await startRedis();
     const machine = createMember(TOOLS);
     const { name: url } = await startHere(machine, frontArgs(redis.url));
     const worker = await startHere(machine, workerArgs(redis.url, '--concurrency', '1'));
     const client = openClient(redis);
     const running = callFront(url, 'change', { name: 'runs' });
     await until(() => hasStarted(machine, 'runs'));
-    const waiting = callFront(url, 'change', { name: 'waits' });
-    await until(async () => (await client.llen(NAMES.waiting(''))) === 1);
+    // The front knows the worker of a call after its next look.
+    await sleep(600);
+    const [lost, repeated] = ['change', 'read'].map((tool) => callFront(url, tool, { name: tool }));
+    await until(async () => (await client.llen(NAMES.waiting(''))) === 2);
+    for (const name of ['change', 'read']) letGo(machine, name);
     await redis.kill();
-    const beganAt = performance.now();
-    const refused = await callFront(url, 'change', { name: 'refused' });
-    expect(refused.code).toBe('unavailable');
-    expect(performance.now() - beganAt).toBeLessThan(SOON_MS);
-    letGo(machine, 'runs');
-    letGo(machine, 'waits');
     await redis.start();
-    for (const { text } of await Promise.all([running, waiting])) expect(text).toContain('went');
-    expect([runsOf(machine, 'runs'), runsOf(machine, 'waits')]).toEqual([1, 1]);
+    expect(await lost).toMatchObject({ code: 'unavailable', error: { data: { fleet: { ran: 'maybe' } } } });
+    letGo(machine, 'runs');
+    expect((await running).text).toContain('went');
+    expect((await repeated!).text).toContain('went');
+    expect(runsOf(machine, 'change')).toBe(0);
     await worker.stop();
-  },
-);
+  });
 
-fault('FLT-18', 'Redis is killed and loses its data: what waited is an error, what ran is answered', async () => {
-  const redis = await startRedis();
-  const machine = createMember(TOOLS);
-  const { name: url } = await startHere(machine, frontArgs(redis.url));
-  const worker = await startHere(machine, workerArgs(redis.url, '--concurrency', '1'));
-  const client = openClient(redis);
-  const running = callFront(url, 'change', { name: 'runs' });
-  await until(() => hasStarted(machine, 'runs'));
-  // The front knows the worker of a call after its next look.
-  await sleep(600);
-  const [lost, repeated] = ['change', 'read'].map((tool) => callFront(url, tool, { name: tool }));
-  await until(async () => (await client.llen(NAMES.waiting(''))) === 2);
-  for (const name of ['runs', 'change', 'read']) if (name !== 'runs') letGo(machine, name);
-  await redis.kill();
-  await redis.start();
-  expect(await lost).toMatchObject({ code: 'unavailable', error: { data: { fleet: { ran: 'maybe' } } } });
-  letGo(machine, 'runs');
-  expect((await running).text).toContain('went');
-  expect((await repeated!).text).toContain('went');
-  expect(runsOf(machine, 'change')).toBe(0);
-  await worker.stop();
-});
+  fault('FLT-10 FLT-18', 'a partition: a worker behind it is lost, and works again after it', async () => {
+    const redis = await startRedis();
+    const proxy = await startProxy(redis.port);
+    const machine = createMember(TOOLS);
+    const { name: url } = await startHere(machine, frontArgs(redis.url));
+    const worker = await startHere(machine, workerArgs(`redis://127.0.0.1:${proxy.port}`));
+    const cut = callFront(url, 'change', { name: 'cut' }, { key: 'cut' });
+    await until(() => hasStarted(machine, 'cut'));
+    proxy.drop();
+    expect(await cut).toMatchObject({ code: 'unavailable', error: { data: { fleet: { ran: 'maybe' } } } });
+    letGo(machine, 'cut');
+    letGo(machine, 'healed');
+    const healed = callFront(url, 'change', { name: 'healed' });
+    proxy.heal();
+    expect((await healed).text).toContain('went');
+    // The result of the call that was cut off arrived, and its key finds it.
+    let found = await callFront(url, 'change', { name: 'cut' }, { key: 'cut' });
+    while (found.code !== undefined) found = await callFront(url, 'change', { name: 'cut' }, { key: 'cut' });
+    expect(found.text).toContain('went');
+    expect(runsOf(machine, 'cut')).toBe(1);
+    await worker.stop();
+  });
 
-fault('FLT-10 FLT-18', 'a partition: a worker behind it is lost, and works again after it', async () => {
-  const redis = await startRedis();
-  const proxy = await startProxy(redis.port);
-  const machine = createMember(TOOLS);
-  const { name: url } = await startHere(machine, frontArgs(redis.url));
-  const worker = await startHere(machine, workerArgs(`redis://127.0.0.1:${proxy.port}`));
-  const cut = callFront(url, 'change', { name: 'cut' }, { key: 'cut' });
-  await until(() => hasStarted(machine, 'cut'));
-  proxy.drop();
-  expect(await cut).toMatchObject({ code: 'unavailable', error: { data: { fleet: { ran: 'maybe' } } } });
-  letGo(machine, 'cut');
-  letGo(machine, 'healed');
-  const healed = callFront(url, 'change', { name: 'healed' });
-  proxy.heal();
-  expect((await healed).text).toContain('went');
-  // The result of the call that was cut off arrived, and its key finds it.
-  let found = await callFront(url, 'change', { name: 'cut' }, { key: 'cut' });
-  while (found.code !== undefined) found = await callFront(url, 'change', { name: 'cut' }, { key: 'cut' });
-  expect(found.text).toContain('went');
-  expect(runsOf(machine, 'cut')).toBe(1);
-  await worker.stop();
-});
+  fault('FLT-15', 'a full Redis: what runs is answered, new calls are busy', async () => {
+    const redis = await startRedis();
+    const machine = createMember(TOOLS);
+    const { name: url } = await startHere(machine, frontArgs(redis.url));
+    const worker = await startHere(machine, workerArgs(redis.url));
+    const client = openClient(redis);
+    const running = callFront(url, 'change', { name: 'full' });
+    await until(() => hasStarted(machine, 'full'));
+    await client.config('SET', 'maxmemory', '1');
+    expect((await callFront(url, 'change', { name: 'new' })).code).toBe('busy');
+    // Longer than a sign of life lasts.
+    await sleep(2500);
+    letGo(machine, 'full');
+    expect((await running).text).toContain('went');
+    expect(runsOf(machine, 'new')).toBe(0);
+    await client.config('SET', 'maxmemory', '0');
+    await worker.stop();
+  });
 
-fault('FLT-15', 'a full Redis: what runs is answered, new calls are busy', async () => {
-  const redis = await startRedis();
-  const machine = createMember(TOOLS);
-  const { name: url } = await startHere(machine, frontArgs(redis.url));
-  const worker = await startHere(machine, workerArgs(redis.url));
-  const client = openClient(redis);
-  const running = callFront(url, 'change', { name: 'full' });
-  await until(() => hasStarted(machine, 'full'));
-  await client.config('SET', 'maxmemory', '1');
-  expect((await callFront(url, 'change', { name: 'new' })).code).toBe('busy');
-  // Longer than a sign of life lasts.
-  await sleep(2500);
-  letGo(machine, 'full');
-  expect((await running).text).toContain('went');
-  expect(runsOf(machine, 'new')).toBe(0);
-  await client.config('SET', 'maxmemory', '0');
-  await worker.stop();
+  fault('FLT-19', 'workers: a call that none can take for 30 seconds fails, and nothing ran', async () => {
+    const redis = await startRedis();
+    const machine = createMember(TOOLS);
+    let skipped = 0;
+    const front = await openFront({
+      address: parseFleetAddress(redis.url, {}),
+      key: createFleetKey(FLEET_KEY),
+      host: 'here',
+      monotonic: () => performance.now() + skipped,
+      debug: () => {},
+    });
+    onEnd(() => front.close());
+    const toolbox = machine.toolbox({ dispatcher: front });
+    const client = openClient(redis);
+    const waiting = toolbox.call('change', { name: 'nobody' });
+    let isAnswered = false;
+    void waiting.then(() => {
+      isAnswered = true;
+    });
+    await until(async () => (await client.llen(NAMES.waiting(''))) === 1);
+    // The front looks several times a second, and must have seen the call before its clock is advanced.
+    await until(async () => {
+      skipped += 15_500;
+      await sleep(600);
+      return isAnswered;
+    });
+    expect(await waiting).toMatchObject({ ok: false, error: { code: 'unavailable', data: { fleet: { ran: 'no' } } } });
+    expect(await client.llen(NAMES.waiting(''))).toBe(0);
+  });
 });
 
 /** A proxy that can drop everything without closing a connection. */
