@@ -5,7 +5,6 @@ import type { MiddlewareSettings } from '../core/middleware.js';
 import { findMiddlewareFault, isNarrowing, parseMiddleware } from '../core/middleware-settings.js';
 import { isToolName } from '../core/name.js';
 import { readPaths } from '../core/search-path.js';
-import { parseWorkerTag, WORKER_TAG_FORM } from '../core/tag.js';
 import { formatBytes, formatDuration, nearest, parseBytes, parseDuration } from '../core/text.js';
 import { MODES } from '../core/view.js';
 import { maskAddress } from '../upstream/entries/mask.js';
@@ -123,12 +122,7 @@ export const KEYS: Readonly<Record<string, Key>> = {
   'skills.context-mode': { expected: '"full" or "readOnDemand"', parse: contextMode, project: 'replaces' },
   'tools.*.timeout': A_DURATION,
   'tools.*.env.pass': VARIABLES,
-  'tools.*.run-on': {
-    expected: `a ${WORKER_TAG_FORM}`,
-    parse: (value) => (typeof value === 'string' ? parseWorkerTag(value) : undefined),
-    project: 'ignored',
-    restricts: true,
-  },
+  'tools.*.run-on': { expected: 'a text', parse: text, project: 'ignored', restricts: true },
   'tools.*.name': { expected: 'the name of a tool', parse: toolName, project: 'ignored' },
   'tools.*.description': { expected: 'a text', parse: text, project: 'ignored' },
   'tools.*.hide': { expected: 'an array of names of parameters', parse: strings, project: 'ignored', restricts: true },

@@ -1,21 +1,10 @@
-// Tags with a meaning: those that begin with `meta-` belong to built-in tools (RES-31), and those of workers say where a tool runs (FLT-7).
+// Reserved tags: those that begin with `meta-` belong to built-in tools, so that a rule can rely on them (RES-31).
 
 import type { Problem } from './problem.js';
 import type { Tool } from './tool.js';
 
 /** The tag of every built-in tool. */
 export const BUILTIN_TAG = 'meta-internal';
-
-/** The form of the tag of a worker, for messages. */
-export const WORKER_TAG_FORM = 'word of lower-case letters, digits and -';
-
-const WORKER_TAG = /^[a-z0-9](?:[a-z0-9-]{0,30}[a-z0-9])?$/;
-
-/** Parses the tag of a worker: `gpu`. */
-export function parseWorkerTag(text: string): string | undefined {
-  const tag = text.trim();
-  return WORKER_TAG.test(tag) ? tag : undefined;
-}
 
 export function isReservedTag(tag: string): boolean {
   return tag.startsWith('meta-');

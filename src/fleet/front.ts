@@ -16,7 +16,8 @@ import { createPresence, type Presence } from './presence.js';
 import { createQueues, type Queues } from './queues.js';
 import { readReplies } from './replies.js';
 import { createStats, type Stats } from './stats.js';
-import { createWatch, type Watch } from './watch.js';
+import { tagOf } from './tag.js';
+import { Watch } from './watch.js';
 
 const KEPT_MS = 60_000;
 const KEYED_MS = 3_600_000;
@@ -71,7 +72,7 @@ export class Front implements Dispatcher {
     this.#presence = presence;
     this.#stats = createStats(redis, names);
     this.#queues = createQueues(shared);
-    this.#watch = createWatch({
+    this.#watch = new Watch({
       ...shared,
       pending: this.#pending,
       monotonic: options.monotonic,
@@ -105,8 +106,7 @@ export class Front implements Dispatcher {
 
   async #call(plan: Plan, context: RunContext): Promise<Output> {
     const { tool } = plan;
-    const tag = context.snapshot.settings.tools.get(tool.name)?.runOn ?? tool.traits.runOn ?? '';
-    const call = new Pending(plan, context, tag, this.#toJob(plan, context));
+    const call = new Pending(plan, context, tagOf(tool, context.snapshot), this.#toJob(plan, context));
     this.#checkLoad(call);
     const { id } = call.job;
     const place = this.#pending.has(id) ? `${id} ${newId()}` : id;

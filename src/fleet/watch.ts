@@ -23,16 +23,6 @@ export interface WatchOptions {
   readonly debug: (message: string) => void;
 }
 
-export interface Watch {
-  /** Number of waiting calls of all fronts, by tag. */
-  readonly waiting: ReadonlyMap<string, number>;
-  /** Fetches the result of a call, if there is one. */
-  fetch(call: Pending): Promise<boolean>;
-  /** Withdraws an attempt; true if no worker started it, and none will. */
-  withdraw(call: Pending): Promise<boolean>;
-  close(): void;
-}
-
 const POLL_MS = 250;
 /** How long something must seem wrong while Redis answers. A worker reconnects in less. */
 const CONFIRM_MS = 900;
@@ -46,63 +36,54 @@ interface Seen {
   readonly isKnown: boolean;
 }
 
-export function createWatch(options: WatchOptions): Watch {
-  const { redis, key, names, pending, monotonic, remove, repeat, onLost, debug } = options;
-  const waiting = new Map<string, number>();
-  const fetch = async (call: Pending): Promise<boolean> => {
+/** Watches calls until it is closed. */
+export class Watch {
+  /** Number of waiting calls of all fronts, by tag. */
+  readonly waiting = new Map<string, number>();
+  readonly #options: WatchOptions;
+  #isClosed = false;
+  #timer: NodeJS.Timeout | undefined;
+
+  constructor(options: WatchOptions) {
+    this.#options = options;
+    void this.#loop();
+  }
+
+  /** Fetches the result of a call, if there is one. */
+  async fetch(call: Pending): Promise<boolean> {
+    const { redis, key, names } = this.#options;
     const sealed = await redis.get(names.result(call.job.id));
     if (sealed === null || call.isSettled) return call.isSettled;
     call.resolve(openResult(key, call.job.id, sealed));
     return true;
-  };
-  const withdraw = ({ jobId, job }: Pending): Promise<boolean> =>
-    claimJob(redis, names, jobId, { by: WITHDRAWN, keepMs: job.timeoutMs + job.keepMs });
-  /** Whether something has been wrong for long enough; a worker that lives tells soon which jobs it runs. */
-  const isConfirmed = (call: Pending, isAlive: boolean): boolean => {
-    call.suspectSince ??= monotonic();
-    return monotonic() - call.suspectSince >= (isAlive ? UNLISTED_MS : CONFIRM_MS);
-  };
-  const judge = async (call: Pending, seen: Seen, workers: ReadonlyMap<string, PeerInfo>): Promise<void> => {
-    const runs = (id: string): boolean => workers.get(id)?.running?.includes(call.jobId) === true;
-    if (seen.claim === WITHDRAWN) {
-      // By another front that waited for the same call.
-      if (!(await fetch(call))) repeat(call);
-      return;
-    }
-    if (seen.claim !== null) call.worker = seen.claim;
-    const { worker } = call;
-    if (worker !== undefined) {
-      if (runs(worker)) call.suspectSince = undefined;
-      else if (!(await fetch(call)) && isConfirmed(call, workers.has(worker))) {
-        onLost(worker);
-        if (call.mayRepeat) repeat(call);
-        else call.reject(lostWorker(call.plan.tool.name, worker));
-      }
-      return;
-    }
-    if (!seen.isKnown || (seen.taken !== null && !runs(seen.taken))) {
-      if ((await fetch(call)) || !isConfirmed(call, seen.isKnown && workers.has(seen.taken!))) return;
-      const isWithdrawn = await withdraw(call);
-      // Taken, not started: certain only while Redis still knows the job.
-      if ((isWithdrawn && seen.isKnown) || call.mayRepeat) repeat(call);
-      else if (isWithdrawn) call.reject(lostCall(call.plan.tool.name));
-      return;
-    }
-    call.suspectSince = undefined;
-    if ([...workers.values()].some(({ tags = [] }) => call.tag === '' || tags.includes(call.tag))) {
-      call.idleSince = undefined;
-      return;
-    }
-    call.idleSince ??= monotonic();
-    if (monotonic() - call.idleSince < NO_WORKER_MS) return;
-    if (!(await withdraw(call))) return;
-    await remove(call);
-    call.reject(noWorker(call.plan.tool.name, call.tag));
-  };
+  }
 
-  const poll = async (): Promise<void> => {
+  /** Withdraws an attempt; true if no worker started it, and none will. */
+  withdraw({ jobId, job }: Pending): Promise<boolean> {
+    const { redis, names } = this.#options;
+    return claimJob(redis, names, jobId, { by: WITHDRAWN, keepMs: job.timeoutMs + job.keepMs });
+  }
+
+  close(): void {
+    this.#isClosed = true;
+    clearTimeout(this.#timer);
+  }
+
+  async #loop(): Promise<void> {
+    try {
+      await this.#poll();
+    } catch (error) {
+      // Nothing is known while Redis does not answer.
+      for (const call of this.#options.pending.values()) call.suspectSince = undefined;
+      this.#options.debug(`fleet: ${(error as Error).message}`);
+    }
+    if (!this.#isClosed) this.#timer = setTimeout(() => void this.#loop(), POLL_MS);
+  }
+
+  async #poll(): Promise<void> {
+    const { redis, names, pending } = this.#options;
     const calls = [...pending.values()].filter((call) => call.isQueued && !call.isCancelled && !call.isSettled);
-    const tags = [...new Set([...waiting.keys(), ...calls.map(({ tag }) => tag)])];
+    const tags = [...new Set([...this.waiting.keys(), ...calls.map(({ tag }) => tag)])];
     const workers = new Map((await listPeers(redis, names, 'worker')).map((info) => [info.id, info]));
     const running = new Set([...workers.values()].flatMap(({ running: ids = [] }) => ids));
     // Most calls are running on a worker that lives, so that nothing needs to be asked about them.
@@ -112,33 +93,62 @@ export function createWatch(options: WatchOptions): Watch {
       Promise.all(unsure.map((call) => look(redis, names, call))),
     ]);
     tags.forEach((tag, at) => {
-      waiting.set(tag, lengths[at]!);
+      this.waiting.set(tag, lengths[at]!);
     });
     for (const call of calls) if (!unsure.includes(call)) call.suspectSince = undefined;
-    await Promise.all(unsure.map((call, at) => (call.isSettled ? undefined : judge(call, seen[at]!, workers))));
-  };
-  let isClosed = false;
-  let timer: NodeJS.Timeout | undefined;
-  const loop = async (): Promise<void> => {
-    try {
-      await poll();
-    } catch (error) {
-      // Nothing is known while Redis does not answer.
-      for (const call of pending.values()) call.suspectSince = undefined;
-      debug(`fleet: ${(error as Error).message}`);
+    await Promise.all(unsure.map((call, at) => (call.isSettled ? undefined : this.#judge(call, seen[at]!, workers))));
+  }
+
+  async #judge(call: Pending, seen: Seen, workers: Workers): Promise<void> {
+    const { repeat, onLost } = this.#options;
+    if (seen.claim === WITHDRAWN) {
+      // By another front that waited for the same call.
+      if (!(await this.fetch(call))) repeat(call);
+      return;
     }
-    if (!isClosed) timer = setTimeout(() => void loop(), POLL_MS);
-  };
-  void loop();
-  return {
-    waiting,
-    fetch,
-    withdraw,
-    close() {
-      isClosed = true;
-      clearTimeout(timer);
-    },
-  };
+    if (seen.claim !== null) call.worker = seen.claim;
+    const { worker } = call;
+    if (worker === undefined) return this.#judgeWaiting(call, seen, workers);
+    if (runs(workers, worker, call)) call.suspectSince = undefined;
+    else if (!(await this.fetch(call)) && this.#isConfirmed(call, workers.has(worker))) {
+      onLost(worker);
+      if (call.mayRepeat) repeat(call);
+      else call.reject(lostWorker(call.plan.tool.name, worker));
+    }
+  }
+
+  async #judgeWaiting(call: Pending, { isKnown, taken }: Seen, workers: Workers): Promise<void> {
+    const { monotonic, remove, repeat } = this.#options;
+    const tool = call.plan.tool.name;
+    if (!isKnown || (taken !== null && !runs(workers, taken, call))) {
+      if ((await this.fetch(call)) || !this.#isConfirmed(call, isKnown && workers.has(taken!))) return;
+      const isWithdrawn = await this.withdraw(call);
+      // Taken, not started: certain only while Redis still knows the job.
+      if ((isWithdrawn && isKnown) || call.mayRepeat) repeat(call);
+      else if (isWithdrawn) call.reject(lostCall(tool));
+      return;
+    }
+    call.suspectSince = undefined;
+    const canRun = [...workers.values()].some(({ tags = [] }) => call.tag === '' || tags.includes(call.tag));
+    call.idleSince = canRun ? undefined : (call.idleSince ?? monotonic());
+    if (call.idleSince === undefined || monotonic() - call.idleSince < NO_WORKER_MS) return;
+    if (!(await this.withdraw(call))) return;
+    await remove(call);
+    call.reject(noWorker(tool, call.tag));
+  }
+
+  /** Whether something has been wrong for long enough; a worker that lives tells soon which jobs it runs. */
+  #isConfirmed(call: Pending, isAlive: boolean): boolean {
+    const now = this.#options.monotonic();
+    call.suspectSince ??= now;
+    return now - call.suspectSince >= (isAlive ? UNLISTED_MS : CONFIRM_MS);
+  }
+}
+
+type Workers = ReadonlyMap<string, PeerInfo>;
+
+function runs(workers: Workers, id: string, { jobId }: Pending): boolean {
+  return workers.get(id)?.running?.includes(jobId) === true;
 }
 
 async function look(redis: Redis, names: FleetNames, call: Pending): Promise<Seen> {

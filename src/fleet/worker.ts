@@ -139,7 +139,7 @@ export class Worker {
     if (timeoutMs <= 0) throw new Error('its time is over');
     const refusal = await this.#findRefusal(job.tool, job.digest);
     if (refusal !== undefined) return this.#reporter.send(job, { type: 'refused', refusal });
-    // FLT-6, FLT-10: a job runs once, whoever adds it to the queue again.
+    // FLT-6, FLT-10: a job runs once, even if it is added to the queue again.
     if (!(await this.#reporter.claim(job, this.id, timeoutMs))) throw new Error('its decision was used before');
     const { result, started } = await runJob({ toolbox, job, timeoutMs, cancellation, reporter: this.#reporter });
     await this.#reporter.finish(job, { worker: this.id, attempt: job.attempt, started, result });

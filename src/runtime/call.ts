@@ -117,7 +117,7 @@ async function run(parts: CallParts, running: RunningCall): Promise<Output> {
   state.tool = tool;
   nesting.accept?.(tool);
   const { dispatched } = options;
-  if (dispatched !== undefined && dispatched.digest !== tool.origin.digest) throw otherVersion(tool);
+  if (dispatched !== undefined) (await import('./dispatched.js')).assertSameVersion(tool, dispatched);
   const rules = rulesFor(parts, tool, running);
   // POL-8: a tool that is denied whatever the input reveals nothing, not even its parameters.
   state.verdict = findDenial(tool, caller, rules);
@@ -188,13 +188,6 @@ function refusal(tool: Tool, verdict: Verdict): ToolError {
   return new ToolError(verdict.code ?? 'denied', `${tool.name} was not run: ${verdict.reason}`, {
     hint: verdict.hint ?? `the configuration can allow it; see: wield explain ${tool.name}`,
     data: { rule: verdict.rule },
-  });
-}
-
-// FLT-5
-function otherVersion({ name }: Tool): ToolError {
-  return new ToolError('integrity', `${name} was not run: this worker has another version of it`, {
-    hint: 'install the same version of the tool on fronts and workers',
   });
 }
 

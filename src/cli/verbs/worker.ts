@@ -1,8 +1,8 @@
 // `wield worker`: runs calls of a fleet with the tools of this workdir.
 
 import { assertPerson } from '../../core/caller.js';
-import { parseWorkerTag, WORKER_TAG_FORM } from '../../core/tag.js';
 import { quoteOutside } from '../../core/text.js';
+import { isWorkerTag, TAG_FORM } from '../../fleet/tag.js';
 import { readFleet } from '../fleet.js';
 import { FLEET } from '../fleet-flag.js';
 import { openProfile, PROFILE } from '../profile.js';
@@ -52,13 +52,10 @@ function readTags({ flags }: VerbCall): readonly string[] {
   const words = String(flags.get('tags') ?? '')
     .split(',')
     .filter(Boolean);
-  const tags = words.map((word) => {
-    const tag = parseWorkerTag(word);
-    if (tag === undefined)
-      throw usageError(`--tags: "${quoteOutside(word, 40)}" is not a tag`, `write each as a ${WORKER_TAG_FORM}`);
-    return tag;
-  });
-  return [...new Set(tags)];
+  const bad = words.find((word) => !isWorkerTag(word));
+  if (bad !== undefined)
+    throw usageError(`--tags: "${quoteOutside(bad, 40)}" is not a tag`, `write each as a ${TAG_FORM}`);
+  return [...new Set(words)];
 }
 
 function readConcurrency({ flags }: VerbCall): number {

@@ -4,7 +4,6 @@ import { type Json, parseJson } from '../../core/json.js';
 import { normalizeTags, variableName } from '../../core/name.js';
 import { type Finding, HIDDEN_CHARACTERS } from '../../core/problem.js';
 import type { JsonSchema } from '../../core/schema.js';
-import { parseWorkerTag, WORKER_TAG_FORM } from '../../core/tag.js';
 import { parseDuration, quoteOutside, sanitize } from '../../core/text.js';
 import type { TagValue } from './tags.js';
 import { type ParameterType, type ParsedType, parseType } from './types.js';
@@ -161,20 +160,6 @@ export function readTimeout(value: TagValue | undefined, warnings: Finding[]): n
     });
   }
   return milliseconds;
-}
-
-/** FLT-7: a wrong tag is an error, because the tool must not run just anywhere. */
-export function readRunOn(value: TagValue | undefined, errors: Finding[]): string | undefined {
-  if (value === undefined) return undefined;
-  const tag = parseWorkerTag(value.text);
-  if (tag === undefined) {
-    errors.push({
-      message: `@run-on "${quoteOutside(value.text, 40)}" is not the tag of a worker`,
-      hint: `write one ${WORKER_TAG_FORM}, as in @run-on gpu`,
-      ...at(value),
-    });
-  }
-  return tag;
 }
 
 export function readReturns(value: TagValue | undefined, warnings: Finding[]): TypedValue | undefined {

@@ -33,7 +33,7 @@ export function toTraits({ group, tags, flags, timeoutMs, examples, sandbox, run
     destructive: flags.has('destructive') || undefined,
     timeoutMs,
     sandbox,
-    ...(runOn === undefined ? {} : { runOn }),
+    runOn,
     examples,
   };
 }

@@ -11,7 +11,6 @@ import {
   readExamples,
   readParameters,
   readReturns,
-  readRunOn,
   readTags,
   readTimeout,
   type TypedValue,
@@ -80,7 +79,7 @@ export function readScriptHeader(text: string): HeaderReading {
     flags: new Set(FLAGS.filter((flag) => values.has(flag))),
     examples: errors.length > 0 ? [] : readExamples(all('example'), warnings),
     sandbox: sandbox === undefined ? undefined : parseSandboxRequest(sandbox),
-    runOn: readRunOn(all('run-on')[0], errors),
+    runOn: textOf('run-on'),
   };
   return { header: errors.length > 0 ? undefined : header, errors, warnings, unknownTags };
 }

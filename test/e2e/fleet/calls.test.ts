@@ -143,7 +143,7 @@ describe.runIf(hasRedis)('a fleet', () => {
   });
 
   test('FLT-7', 'a tool with a tag runs on a worker that has it, and that worker runs others too', async () => {
-    const { url, redis, client, worker, machine } = fleet();
+    const { url, redis, client, worker, machine, front } = fleet();
     const answering = callFront(url, 'render');
     await until(async () => (await client.llen(NAMES.waiting('gpu'))) === 1);
     const graphics = createMember(TOOLS);
@@ -159,6 +159,18 @@ describe.runIf(hasRedis)('a fleet', () => {
     expect(await second.stop()).toBe(0);
     const bad = await wield(machine, ['worker', '--fleet', redis.url, '--tags', 'GPU!']);
     expect(bad.stderr).toContain('is not a tag');
+    // A tag that no worker can have, and one of the configuration instead of it.
+    for (const tag of ['Big GPU', '']) {
+      front.script('odd', TOOLS.render.replace('@run-on gpu', `@run-on ${tag}`));
+      expect((await callFront(url, 'odd')).code).toBe('invalid_definition');
+    }
+    front.config('[tools.where]\nrunOn = "gpu"\n');
+    const moved = new AbortController();
+    const never = callFront(url, 'where', {}, { signal: moved.signal }).catch(() => {});
+    await until(async () => (await client.llen(NAMES.waiting('gpu'))) === 1);
+    moved.abort();
+    await never;
+    front.config('');
   });
 
   test('FLT-17', 'a call that needs approval is queued after it was given, and the worker asks nobody', async () => {
@@ -185,7 +197,7 @@ describe.runIf(hasRedis)('a fleet', () => {
         json(await wield(machine, ['fleet', 'status', '--json'], { env })).lastHour.calls;
       await until(async () => (await calls()) > 5);
       const text = (await wield(machine, ['fleet', 'status'], { env })).stdout;
-      expect(text).toMatch(/^ {2}fronts 1 {3}workers 1 {3}running 0 {3}waiting 1 {3}oldest \d+(\.\d)? m?s$/m);
+      expect(text).toMatch(/^ {2}fronts 1 {3}workers 1 {3}running \d {3}waiting 1 {3}oldest \d+(\.\d)? m?s$/m);
       expect(text).toMatch(/^ {2}last hour {2}\d+ calls .*p50 [\d.]+ m?s {3}p99 [\d.]+ m?s$/m);
       never.abort();
       await waiting;

@@ -1,0 +1,28 @@
+// Tags of workers: where a tool may run (FLT-7).
+
+import { ToolError } from '../core/error.js';
+import type { Snapshot } from '../core/snapshot.js';
+import { quoteOutside } from '../core/text.js';
+import type { Tool } from '../core/tool.js';
+
+/** The form of a tag, for messages. */
+export const TAG_FORM = 'word of lower-case letters, digits and -';
+
+const TAG = /^[a-z0-9](?:[a-z0-9-]{0,30}[a-z0-9])?$/;
+
+/** Whether a text is a tag: `gpu`. */
+export function isWorkerTag(text: string): boolean {
+  return TAG.test(text);
+}
+
+/** Returns the tag of the workers that a tool runs on, empty if it runs anywhere. Throws `invalid_definition`. */
+export function tagOf({ name, traits }: Tool, { settings }: Pick<Snapshot, 'settings'>): string {
+  const set = settings.tools.get(name)?.runOn;
+  const tag = set ?? traits.runOn;
+  if (tag === undefined) return '';
+  if (isWorkerTag(tag)) return tag;
+  const key = set === undefined ? '@run-on' : `tools.${name}.run-on`;
+  throw new ToolError('invalid_definition', `${name} was not run: ${key} "${quoteOutside(tag, 40)}" is not a tag`, {
+    hint: `write one ${TAG_FORM}, as in gpu`,
+  });
+}
