@@ -122,7 +122,7 @@ export const KEYS: Readonly<Record<string, Key>> = {
   'skills.context-mode': { expected: '"full" or "readOnDemand"', parse: contextMode, project: 'replaces' },
   'tools.*.timeout': A_DURATION,
   'tools.*.env.pass': VARIABLES,
-  'tools.*.run-on': { expected: 'a text', parse: text, project: 'ignored', restricts: true },
+  'tools.*.runOn': { expected: 'a text', parse: text, project: 'ignored', restricts: true },
   'tools.*.name': { expected: 'the name of a tool', parse: toolName, project: 'ignored' },
   'tools.*.description': { expected: 'a text', parse: text, project: 'ignored' },
   'tools.*.hide': { expected: 'an array of names of parameters', parse: strings, project: 'ignored', restricts: true },
@@ -225,7 +225,6 @@ export function mayRestrict(path: readonly string[], close: string | undefined):
 
 /** Returns the canonical spelling of a path. */
 export function canonicalPath(path: readonly string[]): readonly string[] {
-  if (path[0] === 'tools' && path[2] === 'runOn') return [path[0], path[1]!, 'run-on'];
   const name = path.join('.');
   return Object.hasOwn(ALIASES, name) ? ALIASES[name]!.split('.') : path;
 }

@@ -211,7 +211,7 @@ function toToolSettings(effective: ReadonlyMap<string, ConfigValue>): Map<string
 }
 
 function toolSetting(key: string, value: unknown, layer: Layer): ToolSettings {
-  if (key === 'run-on') return { runOn: value as string };
+  if (key === 'runOn') return { runOn: value as string };
   if (key !== 'timeout') return { pass: value as readonly string[] };
   return layer === 'project' ? { timeoutCeilingMs: value as number } : { timeoutMs: value as number };
 }

@@ -21,7 +21,7 @@ export function tagOf({ name, traits }: Tool, { settings }: Pick<Snapshot, 'sett
   const tag = set ?? traits.runOn;
   if (tag === undefined) return '';
   if (isWorkerTag(tag)) return tag;
-  const key = set === undefined ? '@run-on' : `tools.${name}.run-on`;
+  const key = set === undefined ? '@run-on' : `tools.${name}.runOn`;
   throw new ToolError('invalid_definition', `${name} was not run: ${key} "${quoteOutside(tag, 40)}" is not a tag`, {
     hint: `write one ${TAG_FORM}, as in gpu`,
   });

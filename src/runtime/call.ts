@@ -4,7 +4,6 @@ import { narrowPlaces } from '../catalog/narrow-places.js';
 import type { Consent, Decision } from '../core/approval.js';
 import { CODE } from '../core/caller.js';
 import { Cancellation } from '../core/cancellation.js';
-import { ToolError } from '../core/error.js';
 import type { EndEvent } from '../core/event.js';
 import type { Output, ToolResult } from '../core/result.js';
 import type { Snapshot } from '../core/snapshot.js';
@@ -110,18 +109,18 @@ export async function call(parts: CallParts, given: GivenCall): Promise<ToolResu
 async function run(parts: CallParts, running: RunningCall): Promise<Output> {
   const { base, raw, snapshot, options, cancellation, nesting, state } = running;
   const { ref, caller, depth } = base;
-  if (depth > MAX_DEPTH) throw tooDeep(ref);
+  if (depth > MAX_DEPTH) throw (await loadRefusals()).tooDeep(ref, MAX_DEPTH);
   const found = findTool(parts, ref, running);
   // Avoids an await when the result is synchronous (10 % of an in-process call).
   const tool = found instanceof Promise ? await found : found;
   state.tool = tool;
   nesting.accept?.(tool);
   const { dispatched } = options;
-  if (dispatched !== undefined) (await import('./dispatched.js')).assertSameVersion(tool, dispatched);
+  if (dispatched !== undefined) (await loadRefusals()).assertSameVersion(tool, dispatched);
   const rules = rulesFor(parts, tool, running);
   // POL-8: a tool that is denied whatever the input reveals nothing, not even its parameters.
   state.verdict = findDenial(tool, caller, rules);
-  if (state.verdict !== undefined) throw refusal(tool, state.verdict);
+  if (state.verdict !== undefined) throw (await loadRefusals()).refusal(tool, state.verdict);
   state.prepared = await prepare(parts, tool, raw, running, rules);
   const { plan, verdict } = state.prepared;
   state.verdict = verdict;
@@ -147,7 +146,7 @@ async function run(parts: CallParts, running: RunningCall): Promise<Output> {
     state.approval = await requestConsent(parts, consent);
     // POL-21: consent to a changed tool approves its new definition.
     if (verdict.changes !== undefined) parts.consents.accept(tool, snapshot);
-  } else if (verdict.verdict !== 'allow') throw refusal(tool, verdict);
+  } else if (verdict.verdict !== 'allow') throw (await loadRefusals()).refusal(tool, verdict);
   assertNotCancelled(tool, cancellation);
   // A nested call returns the whole result unless it asks for handles, and so does a call whose output is streamed.
   const isNested = depth > 0 && nesting.handles !== true;
@@ -184,18 +183,8 @@ async function run(parts: CallParts, running: RunningCall): Promise<Output> {
   return shown;
 }
 
-function refusal(tool: Tool, verdict: Verdict): ToolError {
-  return new ToolError(verdict.code ?? 'denied', `${tool.name} was not run: ${verdict.reason}`, {
-    hint: verdict.hint ?? `the configuration can allow it; see: wield explain ${tool.name}`,
-    data: { rule: verdict.rule },
-  });
-}
-
-function tooDeep(ref: string): ToolError {
-  return new ToolError('invalid_ref', `${ref} was called more than ${MAX_DEPTH} levels deep`, {
-    hint: 'the tools call each other in a cycle',
-  });
-}
+// Few calls are refused.
+const loadRefusals = () => import('./refusals.js');
 
 let calls = 0;
 
