@@ -71,7 +71,7 @@ import { findWorkdir } from './workspace/workdir.js';
 import { createBoundaries, createPlaces, createWorkspace, findOwner, findTops } from './workspace/workspace.js';
 
 export type { SuspendedProgram } from './code/host/suspended.js';
-export type { Approval, ApprovalStore } from './policy/approvals.js';
+export type { Approval, ApprovalAdmin, ApprovalStore } from './policy/approvals.js';
 
 export interface NodeToolboxOptions {
   /** The workdir; by default the nearest one from `cwd` upwards. */

@@ -83,7 +83,8 @@ export function createAuditReader(directory: string): AuditReader {
   };
 }
 
-function parseRecord(line: string): AuditRecord | undefined {
+/** Parses a line; undefined if it is not a whole record. */
+export function parseRecord(line: string): AuditRecord | undefined {
   try {
     const value: unknown = JSON.parse(line);
     const whole = isRecord(value) && typeof value.time === 'string' && typeof value.tool === 'string';

@@ -11,14 +11,19 @@ const VARIABLE = 'WIELD_FLEET';
 
 /** Reads the address and the key of the fleet. Throws `usage` or `unavailable`. */
 export function readFleet({ flags, env }: VerbCall, { world, wieldHome }: NodeToolbox['machine']): FleetOptions {
-  const url = flags.get('fleet') ?? env[VARIABLE];
-  if (url === undefined)
-    throw usageError('missing --fleet', `name the server: --fleet redis://HOST:PORT, or set ${VARIABLE}`);
+  const url = assertFleet({ flags, env });
   return {
-    address: parseFleetAddress(String(url), env),
+    address: parseFleetAddress(url, env),
     key: loadFleetKey(env, wieldHome),
     host: hostname(),
     monotonic: world.monotonic,
     debug: world.debug,
   };
+}
+
+/** Returns the address of the fleet. Throws `usage` if there is none. */
+export function assertFleet({ flags, env }: Pick<VerbCall, 'flags' | 'env'>): string {
+  const url = flags.get('fleet') ?? env[VARIABLE];
+  if (url !== undefined) return String(url);
+  throw usageError('missing --fleet', `name the server: --fleet redis://HOST:PORT, or set ${VARIABLE}`);
 }

@@ -3,8 +3,9 @@
 import { approvalRows } from '../../core/approval-text.js';
 import { assertPerson } from '../../core/caller.js';
 import { count, quoteOutside, spellOut } from '../../core/text.js';
-import type { Approval, ApprovalStore, SuspendedProgram } from '../../node.js';
+import type { Approval, ApprovalAdmin, SuspendedProgram } from '../../node.js';
 import { unknownChoice } from '../choices.js';
+import { FLEET } from '../fleet-flag.js';
 import { printJson } from '../print.js';
 import { printTable } from '../table.js';
 import type { Terminal } from '../terminal.js';
@@ -23,6 +24,7 @@ export const approvals: Verb = {
     'wield approvals deny 3f9a1c0be2d47788',
   ],
   flags: {
+    fleet: FLEET,
     'all-like-this': toggle('With approve: all calls of this tool that the same suspended program waits for'),
     reason: option('TEXT', 'With deny: told to the caller'),
     always: toggle('With approve: also approve later calls of this version of the tool, with any input'),
@@ -31,26 +33,42 @@ export const approvals: Verb = {
   async run(call) {
     const [action = 'list', id] = call.positionals;
     if (!ACTIONS.includes(action)) throw unknownChoice('action', action, ACTIONS, 'wield approvals');
-    const { state: held, machine } = call.toolbox();
-    const store = await held.approvals();
-    if (action === 'list') return list(call, store, (await held.programs()).list());
-    if (id === undefined) {
+    if (action !== 'list' && id === undefined) {
       throw usageError(`missing id; usage: wield approvals ${action} <id>`, 'wield approvals list shows the ids');
     }
-    if (action === 'show') return show(call, store, store.find(id));
-    assertPerson(machine.insideCall, action === 'approve' ? 'approving' : 'refusing');
-    if (action === 'approve' && call.flags.has('all-like-this'))
-      return approveAll(call, store, findAlike(store.find(id), (await held.programs()).list()));
-    if (action === 'approve') return printOutcome(call, store, store.approve(id, call.flags.has('always')));
-    const { state } = store.find(id);
-    const reason = call.flags.get('reason');
-    const denied = store.deny(id, typeof reason === 'string' ? reason : undefined);
-    return printOutcome(call, store, denied, state === 'standing' ? 'revoked' : undefined);
+    if (!call.flags.has('fleet')) return act(call, await call.toolbox().state.approvals(), action, id);
+    const fleet = await (await import('../fleet-state.js')).openApprovals(call);
+    try {
+      return await act(call, fleet.state, action, id);
+    } finally {
+      fleet.close();
+    }
   },
 };
 
-function list({ terminal, json }: VerbCall, store: ApprovalStore, programs: readonly SuspendedProgram[]): number {
-  const found = store.list();
+async function act(call: VerbCall, store: ApprovalAdmin, action: string, given: string | undefined): Promise<number> {
+  const { state: held, machine } = call.toolbox();
+  const id = given!;
+  // Programs wait on their own machine.
+  const programs = call.flags.has('fleet') ? [] : (await held.programs()).list();
+  if (action === 'list') return list(call, store, programs);
+  if (action === 'show') return show(call, store, await store.find(id));
+  assertPerson(machine.insideCall, action === 'approve' ? 'approving' : 'refusing');
+  if (action === 'approve' && call.flags.has('all-like-this'))
+    return approveAll(call, store, findAlike(await store.find(id), programs));
+  if (action === 'approve') return printOutcome(call, store, await store.approve(id, call.flags.has('always')));
+  const { state } = await store.find(id);
+  const reason = call.flags.get('reason');
+  const denied = await store.deny(id, typeof reason === 'string' ? reason : undefined);
+  return printOutcome(call, store, denied, state === 'standing' ? 'revoked' : undefined);
+}
+
+async function list(
+  { terminal, json }: VerbCall,
+  store: ApprovalAdmin,
+  programs: readonly SuspendedProgram[],
+): Promise<number> {
+  const found = await store.list();
   if (json) return printJson(terminal, { ok: true, approvals: found.map((approval) => toJson(store, approval)) });
   if (found.length === 0) terminal.out('No pending approvals.\n');
   else {
@@ -87,15 +105,16 @@ function findAlike({ id, record }: Approval, programs: readonly SuspendedProgram
   return alike.length === 0 ? [id] : [...new Set(alike)];
 }
 
-function approveAll({ terminal, json }: VerbCall, store: ApprovalStore, ids: readonly string[]): number {
-  const pending = new Set(store.list().map(({ id }) => id));
-  const approved = ids.filter((id) => pending.has(id)).map((id) => store.approve(id, false));
+async function approveAll({ terminal, json }: VerbCall, store: ApprovalAdmin, ids: readonly string[]): Promise<number> {
+  const pending = new Set((await store.list()).map(({ id }) => id));
+  const approved: Approval[] = [];
+  for (const id of ids) if (pending.has(id)) approved.push(await store.approve(id, false));
   if (json) return printJson(terminal, { ok: true, approvals: approved.map((approval) => toJson(store, approval)) });
   terminal.out(`  approved ${count(approved.length, 'call')}; the program goes on when it is resumed\n`);
   return 0;
 }
 
-function show({ terminal, json }: VerbCall, store: ApprovalStore, approval: Approval): number {
+function show({ terminal, json }: VerbCall, store: ApprovalAdmin, approval: Approval): number {
   if (json) printJson(terminal, { ok: true, approval: toJson(store, approval) });
   else printApproval(terminal, store, approval);
   return 0;
@@ -103,7 +122,7 @@ function show({ terminal, json }: VerbCall, store: ApprovalStore, approval: Appr
 
 function printOutcome(
   { terminal, json }: VerbCall,
-  store: ApprovalStore,
+  store: ApprovalAdmin,
   approval: Approval,
   state: string = approval.state,
 ): number {
@@ -116,7 +135,7 @@ function printOutcome(
 
 function printApproval(
   terminal: Terminal,
-  store: ApprovalStore,
+  store: ApprovalAdmin,
   approval: Approval,
   state: string = approval.state,
 ): void {
@@ -134,12 +153,12 @@ function printApproval(
   for (const [label, value] of rows) terminal.out(`  ${label.padEnd(9)} ${value}\n`);
 }
 
-function untilText(store: ApprovalStore, approval: Approval): string {
+function untilText(store: ApprovalAdmin, approval: Approval): string {
   const until = store.expiry(approval);
   return until === null ? 'revoked' : `${new Date(until).toISOString().slice(0, 16).replace('T', ' ')}Z`;
 }
 
-function toJson(store: ApprovalStore, approval: Approval): Record<string, unknown> {
+function toJson(store: ApprovalAdmin, approval: Approval): Record<string, unknown> {
   const { id, state, since, record } = approval;
   const { principal, input, command, others } = record;
   const space = principal.indexOf(' ');

@@ -1,10 +1,11 @@
 // `wield audit`: shows and follows the audit log.
 
-import { createAuditReader } from '../../audit/read.js';
+import { createAuditReader, parseRecord } from '../../audit/read.js';
 import type { AuditRecord } from '../../audit/record.js';
 import { ERROR_CODES } from '../../core/error.js';
 import { compileGlob } from '../../core/glob.js';
 import { count, formatDuration, quoteOutside } from '../../core/text.js';
+import { FLEET } from '../fleet-flag.js';
 import { printJson, printJsonLine } from '../print.js';
 import { printTable } from '../table.js';
 import { option, toggle, usageError, type Verb, type VerbCall } from '../verb.js';
@@ -28,26 +29,30 @@ export const audit: Verb = {
     since: option('TIME', 'Only calls since then: 30m, 12h, 1d, 2w or 2026-11-15T09:00'),
     limit: option('NUMBER', 'Show only the newest NUMBER calls'),
     follow: toggle('Print new calls as they are made'),
+    fleet: FLEET,
   },
   positionals: 0,
   runsUntilStopped: true,
   async run(call) {
     const { flags, json, terminal } = call;
+    const fleet = flags.has('fleet');
+    if (fleet && flags.has('follow')) throw usageError('--fleet cannot be followed', 'leave out --follow');
     const reader = createAuditReader(call.toolbox().state.audit.directory);
     const matches = toFilter(flags, terminal.io.now());
     const limit = toLimit(flags.get('limit')) ?? (json ? Number.POSITIVE_INFINITY : DEFAULT_LIMIT);
     const follow = flags.has('follow');
     const records: AuditRecord[] = [];
     let found = 0;
-    reader.read((record) => {
+    const take = (record: AuditRecord): void => {
       if (!matches(record)) return;
       found++;
       records.push(record);
       // Trimmed in batches: removing the first entry moves all others.
       if (records.length >= 2 * limit) records.splice(0, records.length - limit);
-    });
+    };
+    const unread = fleet ? await readFleetAudit(call, take) : reader.read(take);
     const newest = records.slice(-Math.min(limit, records.length));
-    const skipped = reader.skipped();
+    const skipped = unread ?? reader.skipped();
     if (json && !follow) printJson(terminal, { ok: true, records: newest, skipped });
     else if (json) for (const record of newest) printRecord(call, record);
     else {
@@ -64,6 +69,17 @@ export const audit: Verb = {
     return 0;
   },
 };
+
+async function readFleetAudit(call: VerbCall, take: (record: AuditRecord) => void): Promise<number> {
+  const { readAudit } = await import('../fleet-state.js');
+  let partial = 0;
+  const unread = await readAudit(call, (line) => {
+    const record = parseRecord(line);
+    if (record === undefined) partial++;
+    else take(record);
+  });
+  return unread + partial;
+}
 
 // One JSON document per line.
 function printRecord({ json, terminal, flags }: VerbCall, record: AuditRecord): void {

@@ -5,6 +5,7 @@ import type { AddressInfo } from 'node:net';
 import { type CallMetrics, createCallMetrics } from '../../core/call-metrics.js';
 import { assertPerson } from '../../core/caller.js';
 import { ToolError } from '../../core/error.js';
+import type { SharedSessions } from '../../core/sessions.js';
 import { count, sanitize } from '../../core/text.js';
 import { needsTrust } from '../../core/tool.js';
 import { readTextFile } from '../../files/read.js';
@@ -47,11 +48,15 @@ export const serve: Verb = {
   async run(call) {
     const http = call.flags.get('http');
     const metrics = http === undefined ? undefined : createCallMetrics();
+    if (metrics === undefined && call.flags.has('fleet'))
+      throw usageError('--fleet needs --http', 'wield serve --http 7070 --fleet URL');
     let front: Front | undefined;
+    const fleet = call.flags.has('fleet') ? await openState(call) : undefined;
     const toolbox = openProfile(call, {
       guard: true,
       meter: metrics?.record,
-      dispatcher: call.flags.has('fleet')
+      shared: fleet?.state,
+      dispatcher: fleet
         ? { takes: (plan) => front!.takes(plan), run: (plan, context) => front!.run(plan, context) }
         : undefined,
       // A client must not wait long for its first list; servers that answer later are announced as a change.
@@ -62,18 +67,21 @@ export const serve: Verb = {
         .filter(Boolean),
     });
     if (call.flags.has('trust')) assertPerson(toolbox.machine.insideCall, 'trusting');
-    if (metrics === undefined && call.flags.has('fleet'))
-      throw usageError('--fleet needs --http', 'wield serve --http 7070 --fleet URL');
     if (metrics === undefined) return serveOverStdio(call, toolbox);
     const access = { ...parseAddress(String(http)), token: readToken(call) };
-    if (call.flags.has('fleet')) front = await connectFront(call, toolbox);
     try {
-      return await serveOverHttp(call, toolbox, { access, metrics, isFront: front !== undefined });
+      if (fleet !== undefined) front = await connectFront(call, toolbox);
+      return await serveOverHttp(call, toolbox, { access, metrics, sessions: fleet?.state.sessions });
     } finally {
       await front?.close();
+      fleet?.close();
     }
   },
 };
+
+async function openState(call: VerbCall) {
+  return (await import('../fleet-state.js')).openFrontState(call);
+}
 
 async function connectFront(call: VerbCall, toolbox: NodeToolbox): Promise<Front> {
   const [{ readFleet }, { openFront }] = await Promise.all([import('../fleet.js'), import('../../fleet/front.js')]);
@@ -109,14 +117,14 @@ interface Address {
 interface HttpServing {
   readonly access: Address & { readonly token: string | undefined };
   readonly metrics: CallMetrics;
-  /** Whether workers of a fleet run the calls. */
-  readonly isFront: boolean;
+  /** Set if workers of a fleet run the calls. */
+  readonly sessions: SharedSessions | undefined;
 }
 
 async function serveOverHttp(
   { terminal, signal }: VerbCall,
   toolbox: NodeToolbox,
-  { access, metrics, isFront }: HttpServing,
+  { access, metrics, sessions }: HttpServing,
 ): Promise<number> {
   if (!isLoopback(access.host) && access.token === undefined) {
     throw usageError(
@@ -124,10 +132,11 @@ async function serveOverHttp(
       'set WIELD_TOKEN, pass --token-file, or serve on 127.0.0.1',
     );
   }
-  const running = isFront ? countCalls(toolbox) : () => 0;
+  const running = sessions ? countCalls(toolbox) : () => 0;
   const handler = createMcpHttp(toolbox, {
     version: WIELD_VERSION,
     access,
+    shared: sessions,
     metrics: async () => (await import('../metrics.js')).describeMetrics(metrics, toolbox),
     onError: (error) => toolbox.machine.world.debug(`protocol: ${error.message}`),
   });
@@ -146,7 +155,7 @@ async function serveOverHttp(
   const { port } = await listen(server, access);
   await announce(terminal, toolbox, access.host, port);
   await new Promise<void>((resolve) => signal.addEventListener('abort', () => resolve(), { once: true }));
-  if (isFront) await (await import('../drain.js')).drain(server, running);
+  if (sessions) await (await import('../drain.js')).drain(server, running);
   await handler.close();
   server.closeAllConnections();
   server.close();

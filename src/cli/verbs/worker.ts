@@ -3,7 +3,7 @@
 import { assertPerson } from '../../core/caller.js';
 import { quoteOutside } from '../../core/text.js';
 import { isWorkerTag, TAG_FORM } from '../../fleet/tag.js';
-import { readFleet } from '../fleet.js';
+import { assertFleet, readFleet } from '../fleet.js';
 import { FLEET } from '../fleet-flag.js';
 import { openProfile, PROFILE } from '../profile.js';
 import { option, toggle, usageError, type Verb, type VerbCall } from '../verb.js';
@@ -28,10 +28,15 @@ export const worker: Verb = {
   async run(call) {
     const tags = readTags(call);
     const concurrency = readConcurrency(call);
-    const toolbox = openProfile(call, { guard: true, trust: call.flags.has('trust') });
+    assertFleet(call);
+    const [{ openWorker }, { openWorkerState }] = await Promise.all([
+      import('../../fleet/worker.js'),
+      import('../fleet-state.js'),
+    ]);
+    const shared = await openWorkerState(call);
+    const toolbox = openProfile(call, { guard: true, trust: call.flags.has('trust'), shared: shared.state });
     if (call.flags.has('trust')) assertPerson(toolbox.machine.insideCall, 'trusting');
     const fleet = readFleet(call, toolbox.machine);
-    const { openWorker } = await import('../../fleet/worker.js');
     const { terminal, signal } = call;
     const opened = await openWorker({ ...fleet, toolbox, tags, concurrency });
     terminal.out(`${opened.id}\n`);
@@ -44,6 +49,7 @@ export const worker: Verb = {
     });
     await opened.drain();
     await opened.close();
+    shared.close();
     return 0;
   },
 };

@@ -1,0 +1,74 @@
+// The state that fronts and workers of a fleet share, for the verbs that use it.
+
+import { findHome, findWieldHome } from '../files/home.js';
+import { connect, parseFleetAddress } from '../fleet/connection.js';
+import { loadFleetKey } from '../fleet/key.js';
+import type { SharedState } from '../state/files.js';
+import { createSharedApprovals } from '../state/redis/approvals.js';
+import { readSharedAudit } from '../state/redis/audit.js';
+import { createSharedLimiter } from '../state/redis/limiter.js';
+import { createPlace, type RedisPlace } from '../state/redis/place.js';
+import { openRedisState, type RedisState } from '../state/redis/state.js';
+import { assertFleet } from './fleet.js';
+import type { VerbCall } from './verb.js';
+
+/** Opened before the toolbox, and closed after it. */
+export interface Opened<T> {
+  readonly state: T;
+  close(): void;
+}
+
+/** Connects to the state of the fleet, with everything that fronts share. */
+export async function openFrontState(call: VerbCall): Promise<Opened<RedisState>> {
+  const { options, close } = await open(call, ['state', 'messages']);
+  const [redis, subscriber] = options.connections;
+  const state = await openRedisState({ ...options, redis: redis!, subscriber: subscriber!, now: call.terminal.io.now });
+  return { state, close };
+}
+
+/** Workers share limits: they run the calls. */
+export async function openWorkerState(call: VerbCall): Promise<Opened<SharedState>> {
+  const { state: place, close } = await openPlace(call);
+  const share: SharedState['share'] = (local) => ({ ...local, limiter: createSharedLimiter(place, local.limiter) });
+  return { state: { share, onListing: () => {} }, close };
+}
+
+/** The approvals of the fleet. */
+export async function openApprovals(call: VerbCall): Promise<Opened<ReturnType<typeof createSharedApprovals>>> {
+  const { state: place, close } = await openPlace(call);
+  return { state: createSharedApprovals(place, call.terminal.io.now), close };
+}
+
+/** Passes on the audit lines of all fronts; returns how many could not be read. */
+export async function readAudit(call: VerbCall, take: (line: string) => void): Promise<number> {
+  const { state: place, close } = await openPlace(call);
+  try {
+    return await readSharedAudit(place, take);
+  } finally {
+    close();
+  }
+}
+
+async function openPlace(call: VerbCall): Promise<Opened<RedisPlace>> {
+  const { options, close } = await open(call, ['state']);
+  return { state: createPlace({ ...options, redis: options.connections[0]! }), close };
+}
+
+async function open({ flags, env, terminal }: VerbCall, names: readonly string[]) {
+  const address = parseFleetAddress(assertFleet({ flags, env }), env);
+  const key = loadFleetKey(
+    env,
+    findWieldHome(
+      env,
+      findHome(env, () => ''),
+    ),
+  );
+  const connections = await Promise.all(names.map((name) => connect(address, { name, failsFast: name === 'state' })));
+  const warn = (message: string): void => terminal.err(`warning  ${message}\n`);
+  return {
+    options: { key, warn, connections },
+    close: () => {
+      for (const connection of connections) connection.disconnect();
+    },
+  };
+}
