@@ -16,7 +16,8 @@ export interface ResultFilesOptions {
   readonly now: () => number;
 }
 
-const ID = /^r_[A-Za-z0-9_-]{22}$/;
+/** The form of an id. */
+export const ID = /^r_[A-Za-z0-9_-]{22}$/;
 const METADATA = '.json';
 // A result that was written or read within this time is not removed, unless all take twice the space they may.
 const READING_MS = 60_000;
@@ -27,18 +28,13 @@ const MAX_PARSED_BYTES = 64 * 1024 * 1024;
 
 /** Results in files, which may be copies of those of another machine. */
 export interface ResultFiles extends ResultStore {
-  /** Starts the copy of a result; `owner` is what `ownerOf` returns for its session. */
-  copy(id: string, owner: string): ResultWriter;
+  readonly directory: () => string;
   open(id: string, session: string): StoredResult | undefined;
 }
 
 /** Returns what is stored of a session: its hash. */
 export function ownerOf(session: string): string {
   return digestParts(['session', session]);
-}
-
-export function isResultId(id: string): boolean {
-  return ID.test(id);
 }
 
 export function createResultFiles({ directory, now }: ResultFilesOptions): ResultFiles {
@@ -86,13 +82,8 @@ export function createResultFiles({ directory, now }: ResultFilesOptions): Resul
       if (metadata?.session !== ownerOf(session)) return undefined;
       return openResult(file, metadata.handle, now());
     },
-    copy(id, owner) {
-      createStateDirectory(directory());
-      // Of a process that was killed: with its metadata it would have been opened.
-      unlinkQuietly(join(directory(), id));
-      return createWriter(join(directory(), id), id, owner);
-    },
     clean,
+    directory,
   };
 }
 
@@ -101,7 +92,8 @@ interface Metadata {
   readonly handle: Handle;
 }
 
-function createWriter(file: string, id: string, session: string): ResultWriter {
+/** Starts a file; `session` is the owner of the result. */
+export function createWriter(file: string, id: string, session: string): ResultWriter {
   const descriptor = openSync(file, 'wx', 0o600);
   const check = createTextCheck();
   const hash = loadCrypto().createHash('sha256');
@@ -203,7 +195,8 @@ function removeEntry(directory: string, id: string): void {
   unlinkQuietly(join(directory, id));
 }
 
-function unlinkQuietly(path: string): void {
+/** Removes a file, if it exists. */
+export function unlinkQuietly(path: string): void {
   try {
     unlinkSync(path);
   } catch {

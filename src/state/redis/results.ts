@@ -1,6 +1,7 @@
 // Stored results of a fleet: written to a file, sent to Redis in pieces, and fetched by the front that is asked for them.
 
-import { isResultId, ownerOf, type ResultFiles } from '../../context/store/results.js';
+import { copyResult, isResultId } from '../../context/store/result-copy.js';
+import { ownerOf, type ResultFiles } from '../../context/store/results.js';
 import { isRecord } from '../../core/json.js';
 import type { ResultLimits, ResultStore, ResultWriter, StoredResult } from '../../core/store.js';
 import { type RedisPlace, reach } from './place.js';
@@ -32,7 +33,7 @@ export function createSharedResults(place: RedisPlace, files: ResultFiles): Resu
     const head = await place.redis.hget(key, HEAD);
     const { owner, size } = head === null ? {} : toHead(place.open(key, HEAD, head));
     if (owner === undefined || owner !== ownerOf(session)) return undefined;
-    const writer = files.copy(id, owner);
+    const writer = copyResult(files, id, owner);
     try {
       for (let offset = 0; offset < size!; offset += PIECE) {
         const field = String(offset / PIECE);

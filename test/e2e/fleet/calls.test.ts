@@ -174,12 +174,12 @@ describe.runIf(hasRedis)('a fleet', () => {
   });
 
   test('FLT-17', 'a call that needs approval is queued after it was given, and the worker asks nobody', async () => {
-    const { url, front, machine } = fleet();
+    const { url, front, machine, redis } = fleet();
     const asked = await callFront(url, 'erase');
     expect(asked.code).toBe('needs_approval');
     expect(existsSync(join(machine.dir, 'erased'))).toBe(false);
-    const [pending] = json(await wield(front, ['approvals', 'list', '--json'])).approvals;
-    await wield(front, ['approvals', 'approve', pending.id]);
+    const [pending] = json(await wield(front, ['approvals', 'list', '--json', '--fleet', redis.url])).approvals;
+    await wield(front, ['approvals', 'approve', pending.id, '--fleet', redis.url]);
     expect((await callFront(url, 'erase')).text).toBe('gone\n');
     expect(linesOf(join(machine.dir, 'erased'))).toBe(1);
   });
