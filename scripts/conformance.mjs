@@ -64,6 +64,9 @@ async function runGateway() {
     mkdirSync(join(home, '.agents'));
     mkdirSync(join(home, 'work'));
     writeFileSync(join(home, '.agents/mcp.json'), JSON.stringify({ mcpServers: { suite: entry } }));
+    mkdirSync(join(home, '.wield'), { mode: 0o700 });
+    const rules = ['sampling:suite($policy=allow)', 'roots:suite($policy=allow)'];
+    writeFileSync(join(home, '.wield/config.toml'), `[trust]\nrules = ${JSON.stringify(rules)}\n`, { mode: 0o600 });
     const options = {
       cwd: join(home, 'work'),
       env: { ...process.env, HOME: home, WIELD_HOME: join(home, '.wield') },
@@ -75,7 +78,7 @@ async function runGateway() {
     await sleep(2000);
     results.push(await repeat('gateway', run, () => runServerScenarios(run, WIELD_URL)));
     server.kill();
-    rmSync(home, { recursive: true });
+    rmSync(home, { recursive: true, force: true, maxRetries: 10, retryDelay: 200 });
   }
   upstream.kill();
   return results;

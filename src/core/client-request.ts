@@ -30,11 +30,14 @@ export function capabilityOf(method: unknown): ClientCapability | undefined {
   return CLIENT_CAPABILITIES.find((capability) => CLIENT_METHODS[capability] === method);
 }
 
+// The error code of the protocol, which clients of the newer version get (SRV-82).
+const MISSING_CAPABILITY = -32021;
+
 /** The error for a request that the client of a call does not support. */
 export function lacksCapability(asker: string, capability: ClientCapability): ToolError {
   return new ToolError('unavailable', `${asker} needs a client that supports ${capability}`, {
     hint: 'use another tool, or a client with this capability',
-    data: { requiredCapabilities: { [capability]: {} } },
+    data: { code: MISSING_CAPABILITY, requiredCapabilities: { [capability]: {} } },
   });
 }
 

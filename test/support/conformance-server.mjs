@@ -9,6 +9,8 @@ import { createMcpHttp } from '../../dist/mcp-server/index.js';
 const IMAGE = 'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==';
 const AUDIO = 'UklGRiQAAABXQVZFZm10IBAAAAABAAEAQB8AAEAfAAABAAgAZGF0YQAAAAA=';
 const sleep = (ms) => new Promise((resolve) => setTimeout(resolve, ms));
+// A call that takes longer than two seconds becomes a task.
+const AS_TASK_MS = 2500;
 const text = (value) => ({ type: 'text', text: value });
 const image = { type: 'image', data: IMAGE, mimeType: 'image/png' };
 const embedded = (uri, mimeType, value) => ({ type: 'resource', resource: { uri, mimeType, text: value } });
@@ -16,6 +18,7 @@ const object = (properties = {}, more = {}) => ({ type: 'object', properties, ..
 const tool = (name, execute, inputSchema = object()) =>
   defineTool({ name, description: `Conformance: ${name}.`, inputSchema, execute });
 const parts = (...content) => ({ content });
+const message = (prompt) => ({ messages: [{ role: 'user', content: text(prompt) }], maxTokens: 100 });
 const answered = ({ action, content }) => parts(text(`action=${action}, content=${JSON.stringify(content ?? {})}`));
 
 const ENUMS = {
@@ -134,13 +137,19 @@ const tools = [
   tool(
     'slow_compute',
     async ({ seconds = 0 }) => {
-      await sleep(seconds * 1000);
+      await sleep(seconds === 0 ? 0 : Math.max(seconds * 1000, AS_TASK_MS));
       return parts(text(`computed for ${seconds} s`));
     },
     object({ seconds: { type: 'number' }, label: { type: 'string' } }),
   ),
-  tool('failing_job', () => {
+  tool('failing_job', async () => {
+    await sleep(AS_TASK_MS);
     throw new Error('This job always fails');
+  }),
+  // A request that its client does not support ends a call with an error of the protocol.
+  tool('protocol_error_job', async (_input, { requestClient }) => {
+    await sleep(AS_TASK_MS);
+    return requestClient('roots');
   }),
   tool(
     'confirm_delete',
@@ -172,6 +181,40 @@ const tools = [
     const first = await ask('step1', 'name', 'Step 1: What is your name?');
     const second = await ask('step2', 'color', 'Step 2: What is your favorite color?');
     return parts(text(`${first.content?.name} likes ${second.content?.color}`));
+  }),
+  tool(
+    'test_sampling',
+    async ({ prompt }, { requestClient }) => {
+      const { content } = await requestClient('sampling', message(prompt));
+      return parts(text(`LLM response: ${content.text}`));
+    },
+    object({ prompt: { type: 'string' } }, { required: ['prompt'] }),
+  ),
+  tool('test_missing_capability', async (_input, { requestClient }) => {
+    await requestClient('sampling', message('Anything'));
+    return parts(text('sampled'));
+  }),
+  tool('test_input_required_result_sampling', async (_input, { requestClient }) => {
+    const { content } = await requestClient('sampling', message('What is the capital of France?'));
+    return parts(text(`Sampling result: ${content.text}`));
+  }),
+  tool('test_input_required_result_list_roots', async (_input, { requestClient }) => {
+    const { roots } = await requestClient('roots');
+    return parts(text(`Found ${roots.length} root(s)`));
+  }),
+  tool('test_input_required_result_multiple_inputs', async (_input, { elicit, requestClient }) => {
+    const schema = object({ name: { type: 'string' } }, { required: ['name'] });
+    const [{ content }, greeting, { roots }] = await Promise.all([
+      elicit({ id: 'user_name', message: 'What is your name?', schema }),
+      requestClient('sampling', message('Generate a greeting')),
+      requestClient('roots'),
+    ]);
+    return parts(text(`Name: ${content?.name}; Greeting: ${greeting.content.text}; Roots: ${roots.length}`));
+  }),
+  tool('test_input_required_result_capabilities', async (_input, { elicit, requestClient }) => {
+    const asked = [elicit({ message: 'Elicitation input', schema: OK }), requestClient('sampling', message('Sample'))];
+    const answers = await Promise.allSettled(asked);
+    return parts(text(`capabilities-ok: ${answers.filter(({ status }) => status === 'fulfilled').length}`));
   }),
   tool('test_input_required_result_elicitation', async (_input, { elicit }) => {
     const schema = object({ name: { type: 'string' } }, { required: ['name'] });
