@@ -188,10 +188,17 @@ finding('B20 STA-4', 'temporary files of killed processes are removed, others st
     const pins = join(home, 'pins');
     mkdirSync(pins, { mode: 0o700 });
     fill(pins);
+    // Outside of the state, only what has the name of a process.
+    const outside = [join(workspace.home, '.agents'), join(workspace.dir, '.agents/tools'), workspace.dir];
+    for (const directory of outside) {
+      mkdirSync(directory, { recursive: true });
+      fill(directory);
+    }
     expect((await wield(workspace, ['clean', '--dry-run'])).status).toBe(0);
     expect(left(pins)).toHaveLength(kept.length + 2);
     expect((await wield(workspace, ['clean'])).status).toBe(0);
     expect(left(pins)).toEqual(kept);
+    for (const directory of outside) expect(left(directory)).toEqual([...kept, old].sort());
   } finally {
     living.kill();
   }

@@ -126,6 +126,15 @@ const INSTALLING: readonly Operation[] = [
   },
 ];
 
+const SERVERS: readonly Operation[] = [
+  {
+    name: 'add a server',
+    args: ['mcp', 'add', 'docs', '--', 'node', 'server.mjs'],
+    observe: [],
+    prepare: async (place) => place.write({ 'home/.agents/mcp.json': '{ "mcpServers": {} }\n' }),
+  },
+];
+
 const RECOVERING: readonly Operation[] = [
   recovery('an upgrade', ['upgrade', '--yes'], /^rename .*installed\.json$/),
   recovery('a finished upgrade', ['upgrade', '--yes'], /^unlink .*install\.journal$/),
@@ -309,6 +318,7 @@ const CLEANING: readonly Operation[] = [
 
 export const GROUPS = {
   installing: INSTALLING,
+  servers: SERVERS,
   recovering: RECOVERING,
   cleaning: CLEANING,
   context: CONTEXT,

@@ -1,11 +1,11 @@
 // `wield clean`: removes caches, expired data and unreferenced objects.
 
 import { readdirSync, rmSync, statSync } from 'node:fs';
-import { join } from 'node:path';
+import { basename, join } from 'node:path';
 import { count, formatBytes } from '../../core/text.js';
 import { toFileError } from '../../files/state.js';
 import { isWithin } from '../../files/within.js';
-import { isAbandoned } from '../../files/write.js';
+import { findAbandoned, isAbandoned } from '../../files/write.js';
 import { recoverIfIdle } from '../../install/lock.js';
 import { toRecoveryEnvironment } from '../../install/toolbox-environment.js';
 import { printJson } from '../print.js';
@@ -27,13 +27,15 @@ export const clean: Verb = {
     const dryRun = flags.has('dry-run');
     if (!dryRun) await recoverIfIdle(toRecoveryEnvironment(toolbox(), signal));
     const {
-      machine: { wieldHome },
+      machine: { wieldHome, world },
+      workspace: { workdir },
       state: { approvals, configuration, stores },
     } = toolbox();
     const stale = (await approvals()).stale().map(({ path }) => path);
     const cache = join(wieldHome, 'cache');
     const abandoned = findFiles(wieldHome).filter((path) => !isWithin(cache, path) && isAbandoned(path));
-    const found = [...new Set([...findFiles(cache), ...stale, ...abandoned])].map(toRemovable);
+    const outside = findOutside(world.home, workdir);
+    const found = [...new Set([...findFiles(cache), ...stale, ...abandoned, ...outside])].map(toRemovable);
     if (!dryRun) for (const { path } of found) remove(path);
     const expired = stores.results.clean(configuration().settings.results, { dryRun });
     const unreachable = await stores.documents.clean({ dryRun });
@@ -57,6 +59,13 @@ export const clean: Verb = {
     return 0;
   },
 };
+
+// Servers, documents, settings and locks are written beside files of others.
+function findOutside(home: string | undefined, workdir: string): string[] {
+  const agents = [...(home === undefined ? [] : [join(home, '.agents')]), join(workdir, '.agents')];
+  const directories = [...agents, ...agents.map((directory) => join(directory, 'tools')), workdir];
+  return directories.flatMap(findAbandoned).filter((path) => basename(path).startsWith('.wield-'));
+}
 
 function findFiles(directory: string): string[] {
   try {
