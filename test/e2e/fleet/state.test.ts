@@ -126,6 +126,17 @@ describe.runIf(hasRedis)('members of a fleet', () => {
     expect(refused.stderr).not.toContain('s3cret');
   });
 
+  test('FLT-70', 'a tool gets granted variables of its worker, no other, and none of the front', async () => {
+    const redis = await startRedis();
+    const lengths = '#!/bin/sh\n# @description Lengths.\necho "${#API_TOKEN} ${#OTHER} ${#WIELD_FLEET_KEY}"\n';
+    const [front, worker] = [0, 1].map(() => createMember({ lengths }, '[env]\npass = ["API_TOKEN"]\n'));
+    Object.assign(front!.env, { API_TOKEN: 'front', OTHER: 'other' });
+    Object.assign(worker!.env, { API_TOKEN: 'of-the-worker', OTHER: 'other' });
+    const { name } = await startHere(front!, frontArgs(redis.url));
+    await startHere(worker!, workerArgs(redis.url));
+    expect((await callFront(name, 'lengths')).text).toBe('13 0 0\n');
+  });
+
   test('FLT-69', 'TLS is used with a certificate that the member trusts, and with no other', async () => {
     const member = createMember(TOOLS);
     const [key, certificate] = [join(member.dir, 'key.pem'), join(member.dir, 'certificate.pem')];
