@@ -11,7 +11,7 @@ import { chromium } from 'playwright-core';
 
 const ROOT = fileURLToPath(new URL('..', import.meta.url));
 const BINARY = join(ROOT, 'dist/cli/wield.cjs');
-const SIZE = { width: 1360, height: 820 };
+const SIZE = { width: 1280, height: 920 };
 
 const TOOLS = {
   'release.tool.mjs': `import { defineTool } from 'wield';
@@ -70,7 +70,7 @@ try {
 }
 
 function createPlace() {
-  const root = realpathSync(mkdtempSync(join(tmpdir(), 'wield-screenshots-')));
+  const root = realpathSync(mkdtempSync(join(tmpdir(), 'w-')));
   const [home, workdir] = [join(root, 'home'), join(root, 'shop')];
   const write = (file, text) => {
     mkdirSync(dirname(file), { recursive: true });
@@ -129,7 +129,7 @@ async function takeScreenshots(url) {
     executablePath: process.env.CHROMIUM ?? '/usr/bin/chromium',
     args: ['--no-sandbox'],
   });
-  const input = { version: '2.4.0', target: { registry: 'npm', tag: 'next' }, notes: null };
+  const input = { version: '2.4.0', target: { registry: 'npm' }, notes: null };
   const views = { light: `/tools/release?input=${encodeURIComponent(JSON.stringify(input))}`, dark: '/inbox' };
   for (const [colorScheme, view] of Object.entries(views)) {
     const page = await browser.newPage({ viewport: SIZE, colorScheme });

@@ -18,7 +18,7 @@ interface CardProps {
 }
 
 export function ApprovalCard({ item, isSelected, onSelect, isChecked = false, onCheck }: CardProps) {
-  const { tool, caller, rows, input, reason, changes, state, note } = item;
+  const { tool, caller, rows, input, changes, state, note } = item;
   const isOpen = state !== 'pending' || isSelected;
   return (
     <article class={isSelected ? 'card selected' : 'card'} aria-label={`${tool} for ${caller.name}`}>
@@ -39,8 +39,7 @@ export function ApprovalCard({ item, isSelected, onSelect, isChecked = false, on
       </header>
       {state === 'pending' && isOpen && (
         <>
-          <p class="prose">{reason}</p>
-          <Facts rows={rows} />
+          <Facts rows={rows.filter(([label]) => label !== 'input')} />
           <Code label="Input" value={input} />
           {changes !== undefined && (
             <>
