@@ -10,8 +10,9 @@ import { describeMachine, describeTime, formatTable, saveResults, updatePage } f
 const { NODE_EXTRA_CA_CERTS: _unused, ...environment } = process.env;
 process.env = environment;
 
-if (process.argv.includes('flame')) {
-  await import('./flame.mjs');
+for (const other of ['flame', 'memory']) {
+  if (!process.argv.includes(other)) continue;
+  await import(`./${other}.mjs`);
   process.exit();
 }
 const files = readdirSync(new URL('./rows/', import.meta.url)).sort();

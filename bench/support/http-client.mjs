@@ -22,6 +22,7 @@ export async function startHttpServer(argv) {
   await untilListening(port);
   return {
     port,
+    pid: child.pid,
     async stop() {
       running.delete(child);
       child.kill('SIGKILL');

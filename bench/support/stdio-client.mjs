@@ -73,6 +73,12 @@ export function startServer(argv, { cwd, env = ENVIRONMENT, probed = false } = {
         child.once('message', ({ user, system }) => resolve(user + system));
         child.send('cpu');
       }),
+    /** Ends the input and waits for the end of the server. */
+    end: () =>
+      new Promise((resolve) => {
+        child.once('exit', resolve);
+        child.stdin.end();
+      }),
     stop: () =>
       new Promise((resolve) => {
         child.once('exit', resolve);
