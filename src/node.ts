@@ -43,6 +43,7 @@ import type { ToolDefinition } from './formats/module/define.js';
 import { createModuleFormat } from './formats/module/index.js';
 import { type PromptDefinition, type ResourceDefinition, toOfferSource } from './formats/module/offers.js';
 import { createOpenApiFormat } from './formats/openapi/index.js';
+import { createForeignScriptFormat } from './formats/script/foreign.js';
 import { createScriptFormat } from './formats/script/index.js';
 import { createFlatSkillFormat, createSkillFormat } from './formats/skill/index.js';
 import { createToolsJsonFormat } from './formats/tools-json/index.js';
@@ -291,6 +292,7 @@ function createFormats({ world, wieldHome }: ToolboxMachine, { packages, beforeR
     createScriptFormat(world),
     createModuleFormat({ cacheDirectory, world, describe: modules.describe }),
     createOpenApiFormat(),
+    createForeignScriptFormat(),
     createPackageFormat(packages),
   ];
   return { formats, modules };

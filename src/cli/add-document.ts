@@ -42,7 +42,7 @@ export async function addDocument(call: VerbCall, source: string): Promise<numbe
   if (!isToolName(name) || name.includes(':'))
     throw usageError(`"${sanitize(name)}" cannot be the name of a group`, 'choose one: --namespace NAME');
   const file = join(home, '.agents', 'tools', `${name}.openapi${extname(path)}`);
-  const found = inspect(bytes, name, file, isRemote ? undefined : resolve(cwd, source));
+  const found = inspectDocument(bytes, name, file, isRemote ? undefined : resolve(cwd, source));
   if (isRemote) assertFarServers(found.tools, source);
   const known = readHead(file, MAX_BYTES);
   if (!('fault' in known) && !known.bytes.equals(bytes) && !flags.has('force'))
@@ -77,8 +77,13 @@ function nameOf(path: string): string {
     .replace(/[^A-Za-z0-9_-]+/g, '_');
 }
 
-// Read where it is, to find files beside it; of a download there is only a copy.
-function inspect(bytes: Buffer, name: string, file: string, original: string | undefined): ReadOperations {
+/** Reads a document where it is, to find files beside it; of a download there is only a copy. */
+export function inspectDocument(
+  bytes: Buffer,
+  name: string,
+  file: string,
+  original: string | undefined,
+): ReadOperations {
   const directory = original === undefined ? mkdtempSync(join(tmpdir(), 'wield-')) : undefined;
   const path = original ?? join(directory!, basename(file));
   try {

@@ -24,7 +24,8 @@ const UPGRADE_FLAGS = { ...HOOK_FLAGS, 'no-sync': 'offline' };
 const MIND: readonly CompatibleCommand[] = [
   { word: 'meld', command: 'add', flags: MELD_FLAGS },
   { word: 'unmeld', command: 'remove-source', flags: HOOK_FLAGS },
-  { word: 'remove', command: 'remove-source', yields: true, flags: HOOK_FLAGS },
+  // A source is removed if no tool has its name.
+  { word: 'remove', command: 'remove', flags: HOOK_FLAGS },
   { word: 'rm', command: 'remove-source', yields: true, flags: HOOK_FLAGS },
   { word: 'learn', command: 'install', flags: HOOK_FLAGS },
   { word: 'forget', command: 'uninstall', flags: HOOK_FLAGS },

@@ -22,6 +22,8 @@ const verb = (group: VerbGroup, name: string, summary: string, load: () => Promi
 
 export const VERBS: readonly VerbEntry[] = [
   verb('make', 'init', 'Create a first tool', async () => (await import('./verbs/init.js')).init),
+  verb('make', 'new', 'Create a tool', async () => (await import('./verbs/new.js')).newTool),
+  verb('make', 'remove', 'Remove a tool', async () => (await import('./verbs/remove.js')).remove),
   verb('make', 'check', 'Lint a skill, a workspace or a source', async () => (await import('./verbs/check.js')).check),
   verb(
     'make',

@@ -46,6 +46,23 @@ export interface ScriptAction {
   readonly shebang: string;
   /** Variables that the script needs and the user's configuration must grant (SCR-24). */
   readonly needs: readonly string[];
+  /** How it is called, if its header is that of another program (SCR-29). */
+  readonly call?: ScriptCall;
+}
+
+/** `argc`: variables that a function `argc` sets. `positions`: arguments in this order. */
+export type ScriptCall =
+  | {
+      readonly kind: 'argc';
+      readonly parameters: readonly ArgcParameter[];
+      /** Variables with their defaults. */
+      readonly defaults: Readonly<Record<string, string>>;
+    }
+  | { readonly kind: 'positions'; readonly positions: readonly { readonly name: string; readonly encoded: boolean }[] };
+
+export interface ArgcParameter {
+  readonly name: string;
+  readonly kind: 'option' | 'flag' | 'arg';
 }
 
 /** A program of the PATH; a declaration maps its input to arguments. */

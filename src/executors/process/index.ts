@@ -1,7 +1,5 @@
 // The process executor: plans and runs scripts and declared commands.
 
-import { dirname } from 'node:path';
-import { ToolError } from '../../core/error.js';
 import type { Executor, PlanContext } from '../../core/executor.js';
 import { isRecord, type Json, type JsonObject } from '../../core/json.js';
 import { variableName } from '../../core/name.js';
@@ -15,13 +13,12 @@ import {
   findInterpreter,
   findLimiter,
   grantsOf,
-  isGranted,
   limitLauncher,
   mayBeSandboxed,
   pathOutside,
   searchPath,
 } from '../../process/environment.js';
-import type { SandboxPlaces } from '../../process/sandbox/index.js';
+import { checkPlan, nulError } from './check-plan.js';
 import { planCommand } from './command-plan.js';
 import { digestCommand, digestScript, readPlannedScripts, scriptNames } from './integrity.js';
 import type { SeenFiles } from './side-read.js';
@@ -40,6 +37,7 @@ let commands: typeof import('./command-run.js') | undefined;
 
 export function createProcessExecutor({ world, wieldHome, beforeRun }: ProcessExecutorOptions): Executor<'process'> {
   const seen: SeenFiles = new Map();
+  const places = { world, wieldHome };
   return {
     kind: 'process',
     digest(tool) {
@@ -56,8 +54,9 @@ export function createProcessExecutor({ world, wieldHome, beforeRun }: ProcessEx
       const plan = action.runs === 'script' ? planScript({ ...options, action }) : planCommand({ ...options, action });
       const isGuarded = plan.command?.slots.some(({ mapping }) => mapping.deny !== undefined) === true;
       const isSandboxed = !context.withoutSandbox && mayBeSandboxed(tool, context.snapshot.settings);
-      if (!isGuarded && !isSandboxed) return plan;
-      return checkPlan(plan, context, { isGuarded, sandboxes: isSandboxed ? { world, wieldHome } : undefined });
+      const { call, needs } = action as Partial<ScriptAction>;
+      if (!isGuarded && !isSandboxed && !call && !needs?.length) return plan;
+      return checkPlan(plan, context, { isGuarded, isSandboxed, places });
     },
     async run(plan, context) {
       assertProcess(plan);
@@ -73,24 +72,6 @@ export function createProcessExecutor({ world, wieldHome, beforeRun }: ProcessEx
       return commands.runCommand({ plan, scripts: planned, seen, context, world });
     },
   };
-}
-
-// What most tools do not need, imported on demand.
-async function checkPlan(
-  plan: ProcessPlan,
-  context: PlanContext,
-  { isGuarded, sandboxes }: { readonly isGuarded: boolean; readonly sandboxes: SandboxPlaces | undefined },
-): Promise<ProcessPlan> {
-  if (isGuarded) {
-    // Refused before anyone is asked for approval.
-    const { assertNotDenied } = await import('./deny.js');
-    assertNotDenied(isRecord(plan.input) ? (plan.input as JsonObject) : {}, plan.command!.slots);
-  }
-  if (sandboxes === undefined) return plan;
-  const { withSandbox } = await import('../shared/sandbox.js');
-  const action = actionOf(plan.tool);
-  const own = action.runs === 'script' ? dirname(action.file) : action.directory;
-  return withSandbox(plan, context, sandboxes, [plan.interpreter ?? plan.binary, own]);
 }
 
 function actionOf(tool: Tool): ProcessAction {
@@ -114,7 +95,6 @@ function planScript({ tool, action, input, context, world }: PlanScriptOptions):
   const { workdir, settings } = context.snapshot;
   assertDirectory(workdir);
   const pass = grantsOf(tool, settings);
-  assertGranted(tool, action, pass, world);
   const path = searchPath(world);
   const parameters = toParameters(tool, input, context.nulls ?? []);
   return {
@@ -142,28 +122,6 @@ function toParameters({ input: { json } }: Tool, input: Json, nulls: readonly st
   const filled = isRecord(input) ? (fillDefaults(input as JsonObject, json) as JsonObject) : {};
   const empty = nulls.filter((name) => !Object.hasOwn(filled, name));
   return empty.length === 0 ? filled : { ...filled, ...Object.fromEntries(empty.map((name) => [name, null])) };
-}
-
-// SCR-24: variables that a script needs must be passed on and set. Their values are never shown.
-function assertGranted(tool: Tool, action: ScriptAction, pass: readonly string[], world: World): void {
-  for (const name of action.needs) {
-    if (!isGranted(name, pass)) {
-      throw new ToolError(
-        'unavailable',
-        `${tool.name} needs the variable ${name}, which the configuration does not pass on`,
-        {
-          hint: `add it to ~/.wield/config.toml:  [env]  pass = ["${name}"]`,
-          data: { variable: name },
-        },
-      );
-    }
-    if (world.env[name] === undefined) {
-      throw new ToolError('unavailable', `${tool.name} needs the variable ${name}, which is not set`, {
-        hint: `set it before starting wield:  export ${name}=…  (the configuration passes it on:  [env]  pass = ["${name}"])`,
-        data: { variable: name },
-      });
-    }
-  }
 }
 
 // Linux rejects a variable over 128 KiB, and an environment that is too long in total (SCR-11).
@@ -201,12 +159,7 @@ function fitting(input: JsonObject): [string, string][] {
 function naturalForm(name: string, value: Json): string {
   const text = typeof value === 'string' ? value : value === null ? '' : JSON.stringify(value);
   if (text.includes('\0')) {
-    throw new ToolError('invalid_input', `${name} contains a NUL character, which no variable can hold`, {
-      hint: 'leave it out',
-      data: {
-        faults: [{ kind: 'value', path: `/${name}`, expected: 'text without NUL', got: 'text with NUL' }],
-      },
-    });
+    throw nulError(name);
   }
   return text;
 }

@@ -1,9 +1,11 @@
-// Finds the variables that a failed script reads but did not get, for the hint of its error (SCR-28).
+// Variables that a script needs: those it declares, and those that a failed one reads but did not get (SCR-28).
 
+import { ToolError } from '../../core/error.js';
 import type { ProcessPlan } from '../../core/plan.js';
-import type { ScriptAction } from '../../core/tool.js';
+import type { ScriptAction, Tool } from '../../core/tool.js';
 import type { World } from '../../core/world.js';
 import { readHead } from '../../files/read.js';
+import { isGranted } from '../../process/environment.js';
 
 const MAX_BYTES = 256 * 1024;
 const MAX_NAMES = 3;
@@ -39,4 +41,26 @@ export function suggestVariables(
   const pass = `pass = [${all.map((name) => `"${name}"`).join(', ')}]`;
   const reason = `it reads ${all.join(', ')}, which scripts do not get; add to ~/.wield/config.toml:  [env]  ${pass}`;
   return unset.length === 0 ? reason : `${reason}, and set ${unset.join(', ')}`;
+}
+
+/** SCR-24: variables that a script needs must be passed on and set. Their values are never shown. */
+export function assertGranted(tool: Tool, needs: readonly string[], pass: readonly string[], world: World): void {
+  for (const name of needs) {
+    if (!isGranted(name, pass)) {
+      throw new ToolError(
+        'unavailable',
+        `${tool.name} needs the variable ${name}, which the configuration does not pass on`,
+        {
+          hint: `add it to ~/.wield/config.toml:  [env]  pass = ["${name}"]`,
+          data: { variable: name },
+        },
+      );
+    }
+    if (world.env[name] === undefined) {
+      throw new ToolError('unavailable', `${tool.name} needs the variable ${name}, which is not set`, {
+        hint: `set it before starting wield:  export ${name}=…  (the configuration passes it on:  [env]  pass = ["${name}"])`,
+        data: { variable: name },
+      });
+    }
+  }
 }

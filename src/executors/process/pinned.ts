@@ -32,18 +32,19 @@ const ATTEMPTS = 3;
 /** Opens a planned script. Throws `integrity` if it is not what was planned, and `exec_failed` if it is not executable. */
 export async function pinScript(plan: ProcessPlan, action: ScriptAction, world: World): Promise<Pinned> {
   const { file, shebang } = action;
+  const args = plan.argv.slice(1);
   const loader =
     plan.interpreter === undefined || !hasDescriptors() ? undefined : findLoader(shebang, plan.interpreter, file);
   if (loader !== undefined) {
     const bytes = readPlanned(plan.tool, action);
     if (bytes !== undefined) {
       const descriptor = openPrivateCopy(loader.adapt(bytes), world.platform);
-      return { argv: loader.argv, descriptor, close: () => closeSync(descriptor) };
+      return { argv: [...loader.argv, ...args], descriptor, close: () => closeSync(descriptor) };
     }
   }
   return shebang === '' && world.platform === 'linux' && hasDescriptors()
     ? pinBinary(plan.tool, action)
-    : pinPath(plan.tool, action, world);
+    : pinPath(plan.tool, action, args, world);
 }
 
 /** Pins a script of a skill that is run by a shell, to the bytes that were hashed. */
@@ -99,7 +100,7 @@ function pinBinary(tool: Tool, { file }: ScriptAction): Pinned {
 }
 
 // For an interpreter that reads its script by path: what was hashed must still be there when it has read it.
-async function pinPath(tool: Tool, { file }: ScriptAction, world: World): Promise<Pinned> {
+async function pinPath(tool: Tool, { file }: ScriptAction, args: readonly string[], world: World): Promise<Pinned> {
   for (let attempt = 1; ; attempt++) {
     const identity = hashPlanned(tool, file, file);
     const age = world.now() - identity.changedMs;
@@ -107,7 +108,7 @@ async function pinPath(tool: Tool, { file }: ScriptAction, world: World): Promis
       const verify = (): void => {
         if (!sameIdentity(statIdentity(file), identity)) throw exchanged(tool);
       };
-      return { argv: [file], verify, close: () => {} };
+      return { argv: [file, ...args], verify, close: () => {} };
     }
     if (attempt >= ATTEMPTS) throw changed(tool, 'keeps changing');
     await new Promise((resolve) => setTimeout(resolve, TICK_MS - age + 1));

@@ -4,6 +4,7 @@ import type { Json } from '../../core/json.js';
 import type { Finding } from '../../core/problem.js';
 import { parseSandboxRequest, type SandboxRequest } from '../../core/sandbox.js';
 import { nearest, quoteOutside } from '../../core/text.js';
+import type { ScriptCall } from '../../core/tool.js';
 import {
   cleanDescription,
   type HeaderParameter,
@@ -34,6 +35,12 @@ export interface ScriptHeader {
   readonly sandbox?: SandboxRequest;
   /** The tag of the workers that it runs on. */
   readonly runOn?: string;
+}
+
+/** What a header of another program says, and how its script is called. */
+export interface ForeignHeader
+  extends Pick<ScriptHeader, 'description' | 'parameters' | 'needs' | 'flags' | 'group' | 'tags'> {
+  readonly call: ScriptCall;
 }
 
 export interface HeaderReading {

@@ -6,11 +6,12 @@ import type { Format, Place, Reading } from '../../core/format.js';
 import { isToolName } from '../../core/name.js';
 import { type Problem, toProblem } from '../../core/problem.js';
 import { formatBytes } from '../../core/text.js';
-import type { FileIdentity, Tool } from '../../core/tool.js';
+import type { FileIdentity, ScriptCall, Tool } from '../../core/tool.js';
 import type { World } from '../../core/world.js';
-import { type ReadFault, readHead } from '../../files/read.js';
+import { readHead } from '../../files/read.js';
 import { toFileUri } from '../../files/within.js';
 import { createJsonSchema } from '../../schema/json.js';
+import { describeFault } from './fault.js';
 import { readScriptHeader, type ScriptHeader } from './header.js';
 import { toInputSchema, toOutputSchema, toTraits } from './header-schemas.js';
 import type { HeaderFinding } from './shebang.js';
@@ -99,18 +100,14 @@ function checkFile(fileName: string, head: Buffer, identity: FileIdentity): Head
   return undefined;
 }
 
-function describeFault(fault: ReadFault): HeaderFinding {
-  return fault.fault === 'missing'
-    ? { message: 'broken symbolic link', hint: 'remove the link, or point it to a script' }
-    : { message: `cannot be read: ${fault.message}`, hint: 'check the permissions of the file and its directory' };
-}
-
-function toTool(
+/** `call` is how a script with a header of another program is called. */
+export function toTool(
   name: string,
   file: string,
   identity: FileIdentity,
   { directory, owner }: Place,
   header: ScriptHeader,
+  call?: ScriptCall,
 ): Tool {
   const output = toOutputSchema(header);
   const { description, shebang, needs } = header;
@@ -119,7 +116,7 @@ function toTool(
     description,
     input: createJsonSchema(toInputSchema(header), { closed: true }),
     output: output && createJsonSchema(output),
-    action: { kind: 'process', runs: 'script', file, identity, shebang, needs },
+    action: { kind: 'process', runs: 'script', file, identity, shebang, needs, ...(call && { call }) },
     origin: {
       format: 'script',
       get uri() {

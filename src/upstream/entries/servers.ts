@@ -89,10 +89,9 @@ function readInstalled(text: string, { file, owner }: ServersFile): ServersReadi
     for (const [name, { entry: value, source, digest, accepted, files }] of Object.entries(servers)) {
       const place = { file, pointer: `/servers/${escapePointer(name)}/entry`, line: null };
       const { entry } = readServer(name, value, { owner, place });
-      const checked = (files ?? []) as NonNullable<ServerEntry['installed']>['files'];
-      const isAccepted = accepted === digest && checked.length > 0;
-      const installed = { source: String(source), digest: String(digest), accepted: isAccepted, files: checked };
-      if (entry !== undefined) entries.push({ ...entry, installed });
+      // Records of older versions have no files.
+      const installed = { source, digest, accepted: files !== undefined && accepted === digest, files: files ?? [] };
+      if (entry !== undefined) entries.push({ ...entry, installed: installed as ServerEntry['installed'] });
     }
     return { entries, problems: [] };
   } catch {

@@ -1,0 +1,67 @@
+// Files that `wield remove` took away, in the state of wield, so that they can be brought back.
+
+import { cpSync, existsSync, readdirSync, rmSync } from 'node:fs';
+import { basename, dirname, join } from 'node:path';
+import { ToolError } from '../core/error.js';
+import { isRecord } from '../core/json.js';
+import { compareText, quoteOutside } from '../core/text.js';
+import { makeDirectory } from '../files/make-directory.js';
+import { readTextFile } from '../files/read.js';
+import { createStateDirectory } from '../files/state.js';
+import { writeFileAtomic } from '../files/write.js';
+
+export interface RemovedFiles {
+  readonly name: string;
+  /** Where they were. */
+  readonly paths: readonly string[];
+}
+
+const RECORD = 'record.json';
+// Older ones are deleted.
+const MAX_KEPT = 50;
+
+/** Copies first, then removes: an interrupted removal loses nothing. */
+export function moveToRemoved(wieldHome: string, name: string, paths: readonly string[], now: number): void {
+  const root = join(wieldHome, 'removed');
+  for (const directory of [wieldHome, root]) createStateDirectory(directory);
+  const own = join(root, `${String(now).padStart(15, '0')}-${namesIn(root).length}`);
+  makeDirectory(own);
+  for (const [at, path] of paths.entries())
+    cpSync(path, join(own, `${at}-${basename(path)}`), { recursive: true, verbatimSymlinks: true });
+  writeFileAtomic(join(own, RECORD), `${JSON.stringify({ name, paths })}\n`);
+  for (const path of paths) rmSync(path, { recursive: true, force: true });
+  for (const old of namesIn(root).slice(0, -MAX_KEPT)) rmSync(join(root, old), { recursive: true, force: true });
+}
+
+/** Brings back the files that were removed last. Throws `not_found`, and `conflict` if a file is in the way. */
+export function restoreLast(wieldHome: string, name: string | undefined): RemovedFiles {
+  const root = join(wieldHome, 'removed');
+  for (const entry of namesIn(root).reverse()) {
+    const record = readRecord(join(root, entry, RECORD));
+    if (record === undefined || (name !== undefined && record.name !== name)) continue;
+    const taken = record.paths.find((path) => existsSync(path));
+    if (taken !== undefined)
+      throw new ToolError('conflict', `${quoteOutside(taken, 200)} exists again`, { hint: 'move it away first' });
+    for (const [at, path] of record.paths.entries()) {
+      makeDirectory(dirname(path), 0o777);
+      cpSync(join(root, entry, `${at}-${basename(path)}`), path, { recursive: true, verbatimSymlinks: true });
+    }
+    rmSync(join(root, entry), { recursive: true, force: true });
+    return record;
+  }
+  const what = name === undefined ? 'nothing was removed' : `"${quoteOutside(name, 60)}" was not removed`;
+  throw new ToolError('not_found', what, { hint: 'wield remove NAME removes a tool' });
+}
+
+function namesIn(root: string): string[] {
+  return existsSync(root) ? readdirSync(root).sort(compareText) : [];
+}
+
+function readRecord(file: string): RemovedFiles | undefined {
+  try {
+    const value: unknown = JSON.parse(readTextFile(file) ?? '');
+    return isRecord(value) && Array.isArray(value.paths) ? (value as unknown as RemovedFiles) : undefined;
+  } catch {
+    return undefined;
+  }
+}

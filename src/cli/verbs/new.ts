@@ -1,0 +1,92 @@
+// `wield new`: creates a tool that works, and its test.
+
+import { chmodSync, existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { dirname, extname, join, resolve } from 'node:path';
+import { ToolError } from '../../core/error.js';
+import { isToolName } from '../../core/name.js';
+import { quoteOutside } from '../../core/text.js';
+import { makeDirectory } from '../../files/make-directory.js';
+import { renewTrust } from '../clients.js';
+import { printJson } from '../print.js';
+import { type NewFile, TEMPLATES, testFile, toFiles } from '../templates.js';
+import { option, toggle, usageError, type Verb, type VerbCall } from '../verb.js';
+
+export const newTool: Verb = {
+  name: 'new',
+  usage: 'new NAME [--bash | --python | --node | --ts | --tools-json | --openapi FILE]',
+  summary: 'Create a tool of this workspace that works, with a test. Existing files are not changed.',
+  examples: ['wield new greet', 'wield new greet --python', 'wield new petstore --openapi ./petstore.yaml'],
+  flags: {
+    bash: toggle('A bash script (default)'),
+    python: toggle('A Python script'),
+    node: toggle('A Node script'),
+    ts: toggle('A TypeScript module'),
+    'tools-json': toggle('A command line, declared by a tools.json'),
+    openapi: option('FILE', 'The operations of an OpenAPI document, which is copied'),
+  },
+  positionals: 1,
+  async run(call) {
+    const { terminal, json, cwd, flags, positionals } = call;
+    const [name] = positionals;
+    if (name === undefined) throw usageError('missing name; usage: wield new NAME', 'wield new --help');
+    if (!isToolName(name) || name.includes(':'))
+      throw usageError(`"${quoteOutside(name, 60)}" is not a tool name`, 'use at most 64 letters, digits, _ and -');
+    const kinds = [...TEMPLATES, 'openapi' as const].filter((kind) => flags.has(kind));
+    if (kinds.length > 1) throw usageError(`--${kinds[0]} and --${kinds[1]} exclude each other`, 'choose one');
+    const [kind = 'bash'] = kinds;
+    const files = kind === 'openapi' ? await documentFiles(call, name) : toFiles(name, kind);
+    const isNew = !existsSync(join(cwd, '.agents'));
+    const toolbox = call.toolbox({ workdir: cwd });
+    const { insideCall, world } = toolbox.machine;
+    const keepTrust = insideCall ? () => {} : renewTrust(toolbox);
+    writeAll(cwd, files);
+    const { trust } = toolbox.state;
+    if (isNew && !insideCall) trust.trust(cwd, new Date(world.now()));
+    else keepTrust();
+    const isTrusted = trust.isTrusted(cwd);
+    const created = files.map(({ path }) => path);
+    if (json) return printJson(terminal, { ok: true, name, workdir: cwd, created, trusted: isTrusted });
+    for (const path of created) terminal.out(`  created  ${path}\n`);
+    if (!isTrusted) terminal.out('  note     models may call it after: wield trust\n');
+    terminal.out(kind === 'openapi' ? `  Try      wield ${name}\n` : `  Try      wield call ${name} --name Ada\n`);
+    terminal.out(`  Test     sh .agents/tests/${name}.sh\n  Undo     wield remove ${name}\n`);
+    return 0;
+  },
+};
+
+async function documentFiles({ cwd, flags }: VerbCall, name: string): Promise<NewFile[]> {
+  const { inspectDocument } = await import('../add-document.js');
+  const source = resolve(cwd, String(flags.get('openapi')));
+  if (!existsSync(source)) throw new ToolError('not_found', `file not found: ${quoteOutside(source, 200)}`);
+  const bytes = readFileSync(source);
+  const path = `.agents/tools/${name}.openapi${extname(source)}`;
+  const { tools } = inspectDocument(bytes, name, join(cwd, path), source);
+  const check = tools
+    .slice(0, 3)
+    .map((tool) => `wield show ${tool.name} > /dev/null || exit 1`)
+    .join('\n');
+  return [{ path, text: bytes.toString('utf8'), mode: 0o644 }, testFile(name, check)];
+}
+
+// All or nothing: what exists is not changed.
+function writeAll(cwd: string, files: readonly NewFile[]): void {
+  const existing = files.find(({ path }) => existsSync(join(cwd, path)));
+  if (existing !== undefined)
+    throw new ToolError('conflict', `${existing.path} exists`, { hint: 'choose another name, or remove it first' });
+  const made: string[] = [];
+  try {
+    for (const { path, text, mode } of files) {
+      const file = join(cwd, path);
+      makeDirectory(dirname(file), 0o777);
+      writeFileSync(file, text, { flag: 'wx' });
+      made.push(file);
+      // Not in writeFileSync, where the umask would apply.
+      chmodSync(file, mode);
+    }
+  } catch (error) {
+    for (const file of made) rmSync(file, { force: true });
+    throw new ToolError('io', `cannot write ${cwd}/.agents: ${(error as Error).message}`, {
+      hint: 'check the permissions of the directory',
+    });
+  }
+}

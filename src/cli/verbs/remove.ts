@@ -1,0 +1,104 @@
+// `wield remove`: removes a tool of the workspace or of the user, and brings it back.
+
+import { existsSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { assertPerson } from '../../core/caller.js';
+import { isToolError, ToolError } from '../../core/error.js';
+import { count, quoteOutside, shortenPath, spellOut } from '../../core/text.js';
+import type { Tool } from '../../core/tool.js';
+import type { NodeToolbox } from '../../node.js';
+import { renewTrust } from '../clients.js';
+import { DRY_RUN, RUN_HOOKS, YES } from '../consent.js';
+import { printJson } from '../print.js';
+import { moveToRemoved, restoreLast } from '../removed-files.js';
+import { toggle, usageError, type Verb, type VerbCall } from '../verb.js';
+
+export const remove: Verb = {
+  name: 'remove',
+  usage: 'remove NAME [--dry-run] | remove --undo [NAME]',
+  summary: 'Remove a tool of this workspace, or your own, with its test. --undo brings back what was removed last.',
+  examples: ['wield remove greet', 'wield remove --undo'],
+  flags: {
+    undo: toggle('Bring back what was removed last, or NAME'),
+    'dry-run': DRY_RUN,
+    'run-hooks': RUN_HOOKS,
+    yes: YES,
+  },
+  positionals: 1,
+  completes: 'tools',
+  async run(call) {
+    const { flags, positionals, terminal, json, cwd } = call;
+    const [name] = positionals;
+    const toolbox = call.toolbox();
+    const { wieldHome, insideCall, world } = toolbox.machine;
+    const isDry = flags.has('dry-run');
+    if (!isDry) assertPerson(insideCall, 'removing a tool');
+    const shorten = (path: string): string => spellOut(shortenPath(path, cwd, world.home));
+    if (flags.has('undo')) {
+      const keepTrust = renewTrust(toolbox);
+      const restored = restoreLast(wieldHome, name);
+      keepTrust();
+      if (json) return printJson(terminal, { ok: true, name: restored.name, restored: restored.paths });
+      for (const path of restored.paths) terminal.out(`  restored  ${shorten(path)}\n`);
+      return 0;
+    }
+    if (name === undefined) throw usageError('missing name; usage: wield remove NAME', 'wield list shows the tools');
+    const found = await findFiles(toolbox, name);
+    if (found === undefined) return removeOther(call, name);
+    const keepTrust = renewTrust(toolbox);
+    if (!isDry) moveToRemoved(wieldHome, name, found.paths, world.now());
+    keepTrust();
+    if (json) return printJson(terminal, { ok: true, name, dryRun: isDry, tools: found.tools, removed: found.paths });
+    for (const path of found.paths) terminal.out(`  ${isDry ? 'would remove' : 'removed'}  ${shorten(path)}\n`);
+    if (!isDry) terminal.out('  Undo     wield remove --undo\n');
+    return 0;
+  },
+};
+
+// The files of a tool, or of the document or module that it is the name of; undefined if there is no such tool.
+async function findFiles(
+  toolbox: NodeToolbox,
+  name: string,
+): Promise<{ readonly paths: readonly string[]; readonly tools: readonly string[] } | undefined> {
+  const all = await toolbox.list({ hidden: true });
+  const tool = all.find((one) => one.name === name) ?? all.find(({ traits }) => traits.group === name);
+  if (tool === undefined) return undefined;
+  const { owner, uri, source, server } = tool.origin;
+  if (owner !== 'workspace' && owner !== 'user') throw notRemovable(tool, source ?? server ?? '');
+  if (uri === null || !uri.startsWith('file:')) throw notRemovable(tool, '');
+  const file = fileURLToPath(uri.replace(/#.*$/s, ''));
+  const shared = all.filter(({ origin }) => origin.uri?.replace(/#.*$/s, '') === uri.replace(/#.*$/s, ''));
+  // The directory of a skill belongs to its tools.
+  const path = /^(?:tools\.json|SKILL\.md)$/i.test(file.split('/').at(-1)!) ? dirname(file) : file;
+  const base = path.split('/').at(-1)!.replace(/\..*$/s, '');
+  if (shared.length > 1 && name !== base)
+    throw new ToolError('conflict', `${quoteOutside(name, 60)} is one of ${count(shared.length, 'tool')} of ${path}`, {
+      hint: `edit the file, or remove all of them: wield remove ${base}`,
+    });
+  const test = join(dirname(dirname(path)), 'tests', `${base}.sh`);
+  return { paths: [path, ...(existsSync(test) ? [test] : [])], tools: shared.map((one) => one.name) };
+}
+
+function notRemovable({ name, origin }: Tool, where: string): ToolError {
+  const hint =
+    origin.owner === 'upstream'
+      ? `it is a tool of a server: wield mcp remove ${where}`
+      : origin.owner === 'package'
+        ? `it is installed: wield uninstall tool:${name}`
+        : 'it is built in; a rule can deny it';
+  return new ToolError('conflict', `${quoteOutside(name, 60)} is not a file of yours`, { hint });
+}
+
+// In mind, `remove` removes a source (docs/coming-from/mind.md).
+async function removeOther(call: VerbCall, name: string): Promise<number> {
+  const { removeSource } = await import('./uninstall.js');
+  try {
+    return await removeSource.run(call);
+  } catch (error) {
+    if (!isToolError(error) || error.code !== 'not_found') throw error;
+    throw new ToolError('not_found', `neither a tool nor a source is named "${quoteOutside(name, 60)}"`, {
+      hint: 'wield list shows the tools, wield list --available the sources',
+    });
+  }
+}

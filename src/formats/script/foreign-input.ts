@@ -1,0 +1,55 @@
+// How scripts of other programs get their input: from a function `argc`, or by the position of arguments.
+
+import { ToolError } from '../../core/error.js';
+import type { Json, JsonObject } from '../../core/json.js';
+import type { ProcessPlan } from '../../core/plan.js';
+import type { ScriptCall } from '../../core/tool.js';
+
+const MAX_BYTES = 96 * 1024;
+
+/** Adds the arguments and variables of such a script to its plan. Throws `invalid_input` for values it cannot get. */
+export function withForeignInput(plan: ProcessPlan, call: ScriptCall): ProcessPlan {
+  const input = plan.input as JsonObject;
+  const texts =
+    call.kind === 'positions'
+      ? call.positions.map(({ name, encoded }) => encode(toText(input[name] ?? ''), encoded))
+      : [toEvaluated(call, input)];
+  if (texts.some((text) => text.includes('\0') || Buffer.byteLength(text) > MAX_BYTES))
+    throw new ToolError('invalid_input', 'a value is longer than 96 KiB, or contains a NUL character', {
+      hint: 'pass a shorter text',
+    });
+  if (call.kind === 'positions') return { ...plan, argv: [...plan.argv, ...texts] };
+  // Bash takes over exported functions. What it prints is evaluated by the last line of the script.
+  const own = { 'BASH_FUNC_argc%%': '() { printf %s "$WIELD_ARGC"; }', WIELD_ARGC: texts[0]! };
+  return { ...plan, environment: { ...call.defaults, ...plan.environment, ...own } };
+}
+
+function toText(value: Json): string {
+  return typeof value === 'string' ? value : value === null ? '' : JSON.stringify(value);
+}
+
+function encode(text: string, isEncoded: boolean): string {
+  return isEncoded ? encodeURIComponent(text) : text;
+}
+
+const quote = (text: string): string => `'${text.replaceAll("'", `'\\''`)}'`;
+
+// The output of functions of llm-functions is the file LLM_OUTPUT: /dev/stdout cannot be opened if it is a socket.
+const WITH_OUTPUT = `LLM_OUTPUT=$(mktemp); export LLM_OUTPUT; wield_flags=$-; set +e
+( [[ $wield_flags == *e* ]] && set -e; MAIN ); wield_status=$?
+cat -- "$LLM_OUTPUT"; rm -f -- "$LLM_OUTPUT"; exit "$wield_status"`;
+
+function toEvaluated({ parameters, defaults }: Extract<ScriptCall, { kind: 'argc' }>, input: JsonObject): string {
+  const lines: string[] = [];
+  const positional: string[] = [];
+  for (const { name, kind } of parameters) {
+    const value = input[name];
+    if (value === undefined || value === null || value === false) continue;
+    const texts = (Array.isArray(value) ? value : [value]).map((one) => (kind === 'flag' ? '1' : toText(one)));
+    if (kind === 'arg') positional.push(...texts);
+    const words = texts.map(quote).join(' ');
+    lines.push(`argc_${name}=${Array.isArray(value) ? `( ${words} )` : words}`);
+  }
+  const main = ['main', ...positional.map(quote)].join(' ');
+  return [...lines, defaults.LLM_OUTPUT === undefined ? main : WITH_OUTPUT.replace('MAIN', () => main)].join('\n');
+}

@@ -1,0 +1,71 @@
+// The header of Raycast script commands: `@raycast.title`, `@raycast.description`, `@raycast.argument1` to `3`.
+
+import { isRecord } from '../../core/json.js';
+import { sanitize } from '../../core/text.js';
+import type { HeaderParameter } from './fields.js';
+import type { ForeignHeader } from './header.js';
+
+const LINE = /^\s*(?:#|\/\/|--)\s*@raycast\.(\w+)\s+(.*)$/;
+
+/** Undefined if it is not a script command; a text says why it cannot be used. */
+export function readRaycast(text: string): ForeignHeader | string | undefined {
+  const values = new Map<string, string>();
+  for (const line of text.split('\n')) {
+    const [, key, value] = LINE.exec(line) ?? [];
+    if (key !== undefined) values.set(key.toLowerCase(), value!.trim());
+  }
+  const title = values.get('title');
+  if (title === undefined) return undefined;
+  const parameters: HeaderParameter[] = [];
+  const positions: { name: string; encoded: boolean }[] = [];
+  for (const number of [1, 2, 3]) {
+    const written = values.get(`argument${number}`);
+    if (written === undefined) continue;
+    const found = readArgument(written, number, parameters);
+    if (found === undefined) return `has an argument${number} that is not valid JSON`;
+    parameters.push(found.parameter);
+    positions.push({ name: found.parameter.name, encoded: found.encoded });
+  }
+  const group = values.get('packagename');
+  return {
+    description: values.get('description') ?? title,
+    parameters,
+    needs: [],
+    flags: new Set(values.get('needsconfirmation') === 'true' ? ['destructive' as const] : []),
+    tags: group === undefined ? [] : [group.toLowerCase().replace(/[^a-z0-9]+/g, '-')],
+    call: { kind: 'positions', positions },
+  };
+}
+
+function readArgument(
+  written: string,
+  number: number,
+  taken: readonly HeaderParameter[],
+): { readonly parameter: HeaderParameter; readonly encoded: boolean } | undefined {
+  let value: unknown;
+  try {
+    value = JSON.parse(written);
+  } catch {
+    return undefined;
+  }
+  if (!isRecord(value)) return undefined;
+  const placeholder = typeof value.placeholder === 'string' ? value.placeholder : '';
+  const word = placeholder
+    .toLowerCase()
+    .replace(/[^a-z0-9]+/g, '_')
+    .replace(/^_+|_+$/g, '');
+  const isFree = /^[a-z]/.test(word) && word.length <= 40 && taken.every(({ name }) => name !== word);
+  const choices = Array.isArray(value.data)
+    ? value.data.flatMap((one) => (isRecord(one) ? [String(one.value)] : []))
+    : [];
+  return {
+    parameter: {
+      name: isFree ? word : `argument${number}`,
+      required: value.optional !== true,
+      type: 'string',
+      keywords: choices.length > 0 ? { enum: choices } : {},
+      description: sanitize(placeholder),
+    },
+    encoded: value.percentEncoded === true,
+  };
+}

@@ -1,0 +1,113 @@
+// `wield new` and `wield remove`: tools that work, their tests, and undo.
+
+import { execFileSync } from 'node:child_process';
+import { existsSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect } from 'vitest';
+import { BINARY, json, wield } from '../../support/cli.js';
+import { createInstallWorkspace, DETECT } from '../../support/install.js';
+import { spec } from '../../support/spec.js';
+import { createWorkspace, type Workspace } from '../../support/workspace.js';
+
+const run = async (workspace: Workspace, ...args: readonly string[]) =>
+  json(await wield(workspace, [...args, '--json']));
+
+const DOCUMENT = {
+  openapi: '3.0.0',
+  info: { title: 'Pets', version: '1' },
+  servers: [{ url: 'https://pets.example' }],
+  paths: {
+    '/pets': { get: { operationId: 'listPets', responses: {} }, post: { operationId: 'addPet', responses: {} } },
+  },
+};
+
+spec('CLI-28', 'creates tools that work, each with a test that passes', async () => {
+  const workspace = createWorkspace();
+  for (const kind of ['bash', 'python', 'node', 'ts', 'tools-json']) {
+    const name = `greet-${kind}`;
+    const made = await run(workspace, 'new', name, ...(kind === 'bash' ? [] : [`--${kind}`]));
+    expect(made).toMatchObject({ ok: true, trusted: true });
+    expect(made.created.at(-1)).toBe(`.agents/tests/${name}.sh`);
+  }
+  workspace.write('pets.json', JSON.stringify(DOCUMENT));
+  await run(workspace, 'new', 'pets', '--openapi', 'pets.json');
+  const { tools, problems } = await run(workspace, 'list');
+  expect(problems).toEqual([]);
+  expect(tools.map(({ name }: { name: string }) => name)).toEqual(
+    expect.arrayContaining(['greet-bash', 'greet-node', 'greet-python', 'greet-tools-json', 'greet-ts', 'list_pets']),
+  );
+  workspace.write('bin/wield', `#!/bin/sh\nexec '${process.execPath}' '${BINARY}' "$@"\n`, 0o755);
+  const env = { ...workspace.env, PATH: `${join(workspace.dir, 'bin')}:${workspace.env.PATH}` };
+  const test = (name: string): string =>
+    execFileSync('sh', [`.agents/tests/${name}.sh`], { cwd: workspace.dir, env, encoding: 'utf8' });
+  for (const name of ['greet-bash', 'greet-python', 'greet-node', 'greet-ts', 'greet-tools-json', 'pets'])
+    expect(test(name)).toBe(`${name}: ok\n`);
+  // A test that cannot fail would be none.
+  writeFileSync(
+    join(workspace.dir, '.agents/tools/greet-bash'),
+    '#!/bin/sh\n# @description x\n# @param name string x\necho no\n',
+  );
+  expect(() => test('greet-bash')).toThrow(/got no/);
+});
+
+spec('CLI-28', 'changes nothing that exists, and refuses names and flags that do not fit', async () => {
+  const workspace = createWorkspace();
+  await run(workspace, 'new', 'greet');
+  const file = join(workspace.dir, '.agents/tools/greet');
+  expect(statSync(file).mode & 0o777).toBe(0o755);
+  writeFileSync(file, 'mine');
+  expect((await run(workspace, 'new', 'greet')).error.code).toBe('conflict');
+  expect(readFileSync(file, 'utf8')).toBe('mine');
+  // Its test exists already: nothing of the new one is left.
+  expect((await run(workspace, 'new', 'greet', '--ts')).error.code).toBe('conflict');
+  expect(existsSync(`${file}.tool.ts`)).toBe(false);
+  for (const args of [['../x'], ['a:b'], [], ['x', '--ts', '--node']])
+    expect((await run(workspace, 'new', ...args)).error.code).toBe('usage');
+  expect((await run(workspace, 'new', 'x', '--openapi', 'none.json')).error.code).toBe('not_found');
+  workspace.write('bad.json', '{}');
+  expect((await run(workspace, 'new', 'x', '--openapi', 'bad.json')).error.code).toBe('invalid_definition');
+  expect(existsSync(join(workspace.dir, '.agents/tests/x.sh'))).toBe(false);
+});
+
+spec('CLI-29', 'removes a tool with its test, and brings it back unchanged', async () => {
+  const workspace = createWorkspace();
+  for (const kind of ['bash', 'ts', 'tools-json']) await run(workspace, 'new', `greet-${kind}`, `--${kind}`);
+  workspace.write('pets.json', JSON.stringify(DOCUMENT));
+  await run(workspace, 'new', 'pets', '--openapi', 'pets.json');
+  const names = async () => (await run(workspace, 'list')).tools.map(({ name }: { name: string }) => name);
+  const before = await names();
+  const script = join(workspace.dir, '.agents/tools/greet-bash');
+  const [text, mode] = [readFileSync(script, 'utf8'), statSync(script).mode];
+  expect((await run(workspace, 'remove', 'greet-bash', '--dry-run')).removed).toHaveLength(2);
+  expect(existsSync(script)).toBe(true);
+  for (const name of ['greet-bash', 'greet-ts', 'greet-tools-json', 'pets'])
+    expect((await run(workspace, 'remove', name)).removed).toHaveLength(2);
+  expect(await names()).toEqual([]);
+  expect(existsSync(join(workspace.dir, '.agents/tests/greet-bash.sh'))).toBe(false);
+  expect((await run(workspace, 'remove', '--undo')).name).toBe('pets');
+  expect((await run(workspace, 'remove', '--undo', 'greet-bash')).restored).toHaveLength(2);
+  for (const name of ['greet-tools-json', 'greet-ts']) await run(workspace, 'remove', '--undo', name);
+  expect(await names()).toEqual(before);
+  expect([readFileSync(script, 'utf8'), statSync(script).mode]).toEqual([text, mode]);
+  expect((await run(workspace, 'list')).trusted ?? true).toBe(true);
+  expect((await run(workspace, 'remove', '--undo')).error.code).toBe('not_found');
+  await run(workspace, 'remove', 'greet-bash');
+  writeFileSync(script, 'another');
+  expect((await run(workspace, 'remove', '--undo')).error.code).toBe('conflict');
+  expect(readFileSync(script, 'utf8')).toBe('another');
+});
+
+spec('CLI-29', 'refuses what is not a file of the user, and removes a source by its name', async () => {
+  const workspace = createInstallWorkspace();
+  workspace.write('pets.json', JSON.stringify(DOCUMENT));
+  await run(workspace, 'new', 'pets', '--openapi', 'pets.json');
+  expect((await run(workspace, 'remove', 'list_pets')).error).toMatchObject({
+    code: 'conflict',
+    hint: expect.stringContaining('wield remove pets'),
+  });
+  expect((await run(workspace, 'remove', 'nothing')).error.code).toBe('not_found');
+  expect((await run(workspace, 'remove')).error.code).toBe('usage');
+  await workspace.json('add', workspace.source('team', DETECT), '--yes');
+  expect((await workspace.fail('remove', 'detect')).hint).toContain('wield uninstall tool:detect');
+  expect(await workspace.json('remove', 'team', '--yes')).toMatchObject({ sources: ['team'] });
+});

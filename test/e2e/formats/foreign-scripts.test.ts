@@ -1,0 +1,114 @@
+// Scripts with headers of other programs: argc (llm-functions) and Raycast.
+
+import { expect } from 'vitest';
+import { json, wield } from '../../support/cli.js';
+import { spec } from '../../support/spec.js';
+import { createWorkspace } from '../../support/workspace.js';
+
+const ARGC = `#!/usr/bin/env bash
+set -e
+
+# @describe Collect values.
+# In two lines.
+# @option --city!                   The city
+# @option -m --mode![fast|slow]     How to go
+# @option --unit[=metric|imperial]  The unit
+# @option --count <INT>             How often
+# @option --word*                   Words
+# @flag --loud                      Say it loudly
+# @arg rest~                        The rest
+
+# @env TOKEN_OF_TEST! A token
+# @env LLM_OUTPUT=/dev/stdout The output path
+
+main() {
+    echo "to stdout"
+    printf '%s|' "$argc_city" "$argc_mode" "$argc_unit" "\${argc_count:-none}" "\${argc_word[@]}" "\${argc_loud:-0}" "$@" >> "$LLM_OUTPUT"
+    [ "$argc_city" != fail ] || { false; echo unreachable; }
+}
+
+eval "$(argc --argc-eval "$0" "$@")"
+`;
+const RAYCAST = `#!/bin/bash
+
+# Required parameters:
+# @raycast.schemaVersion 1
+# @raycast.title Search Flights
+# @raycast.mode silent
+# @raycast.packageName Web Searches
+# @raycast.needsConfirmation true
+# @raycast.argument1 { "type": "text", "placeholder": "from city", "percentEncoded": true }
+# @raycast.argument2 { "type": "dropdown", "placeholder": "Class", "optional": true, "data": [{"title": "A", "value": "a"}] }
+
+echo "from $1 class '$2' of $#"
+`;
+
+spec('SCR-29', 'runs scripts of argc as they are, without argc', async () => {
+  const workspace = createWorkspace();
+  workspace.config('[env]\npass = ["TOKEN_OF_TEST"]\n');
+  Object.assign(workspace.env, { TOKEN_OF_TEST: 'x' });
+  workspace.script('collect_values.sh', ARGC);
+  const [tool] = json(await wield(workspace, ['list', '--json'])).tools;
+  expect(tool).toMatchObject({
+    name: 'collect_values',
+    format: 'script',
+    description: 'Collect values.\nIn two lines.',
+  });
+  const shown = json(await wield(workspace, ['show', 'collect_values', '--json']));
+  const { properties, required } = shown.input;
+  expect(required).toEqual(['city', 'mode']);
+  expect(properties).toMatchObject({
+    city: { type: 'string', description: 'The city' },
+    mode: { type: 'string', enum: ['fast', 'slow'] },
+    unit: { enum: ['metric', 'imperial'], default: 'metric' },
+    count: { type: 'integer' },
+    word: { type: 'array', items: { type: 'string' } },
+    loud: { type: 'boolean' },
+    rest: { type: 'array' },
+  });
+  const call = async (input: object) => {
+    const run = await wield(workspace, ['call', 'collect_values', '--input', JSON.stringify(input)]);
+    return [run.status, run.stdout];
+  };
+  const hostile = `it's $(touch owned) "x"; \`id\``;
+  const input = { city: hostile, mode: 'fast', count: 2, word: ['a b', '$HOME'], loud: true, rest: ['-r', '*'] };
+  expect(await call(input)).toEqual([0, `to stdout\n${hostile}|fast|metric|2|a b|$HOME|1|-r|*|`]);
+  expect(await call({ city: 'a', mode: 'slow' })).toEqual([0, 'to stdout\na|slow|metric|none|0|']);
+  expect((await call({ city: 'fail', mode: 'slow' }))[0]).not.toBe(0);
+  expect((await call({ city: 'a', mode: 'other' }))[0]).toBe(2);
+});
+
+spec('SCR-29', 'runs Raycast script commands with arguments by position', async () => {
+  const workspace = createWorkspace();
+  workspace.script('search-flights.sh', RAYCAST);
+  const { tools } = json(await wield(workspace, ['list', '--json']));
+  expect(tools).toMatchObject([{ name: 'search-flights', description: 'Search Flights', tags: ['web-searches'] }]);
+  const run = await wield(workspace, ['call', 'search-flights', '--from-city', 'Bad Nauheim & co', '--class', 'a']);
+  expect([run.status, run.stdout]).toEqual([0, "from Bad%20Nauheim%20%26%20co class 'a' of 2\n"]);
+  expect((await wield(workspace, ['call', 'search-flights', '--from-city', '-x'])).stdout).toBe(
+    "from -x class '' of 2\n",
+  );
+  expect((await wield(workspace, ['call', 'search-flights', '--from-city', 'x', '--class', 'b'])).status).toBe(2);
+  expect(json(await wield(workspace, ['show', 'search-flights', '--json']))).toMatchObject({
+    traits: { destructive: true },
+  });
+});
+
+spec('SCR-29', 'says why a header of another program cannot be used, and leaves other files alone', async () => {
+  const workspace = createWorkspace();
+  workspace.script('many.sh', '#!/usr/bin/env bash\n# @describe All.\n# @cmd One\none() { :; }\n');
+  workspace.script('odd.sh', '#!/usr/bin/env bash\n# @describe Odd.\n# @option !!\n');
+  workspace.script('broken.py', '#!/usr/bin/env python3\n# @raycast.title Broken\n# @raycast.argument1 {oops}\n');
+  workspace.script('plain.sh', '#!/usr/bin/env bash\n# @describe Not executable.\n', 0o644);
+  workspace.script('helper.sh', '#!/usr/bin/env bash\n# A helper.\n');
+  const { tools, problems } = json(await wield(workspace, ['list', '--json']));
+  expect(tools).toEqual([]);
+  expect(
+    problems.map(({ path, message }: Record<string, string>) => `${path!.split('/').at(-1)}: ${message}`).sort(),
+  ).toEqual([
+    'broken.py: has an argument1 that is not valid JSON',
+    'many.sh: has subcommands (@cmd), which are not supported',
+    'odd.sh: has an unreadable @option: !!',
+    'plain.sh: not executable',
+  ]);
+});
