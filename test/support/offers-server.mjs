@@ -41,6 +41,8 @@ const METHODS = {
   'resources/read': ({ uri }) => {
     log(`read ${uri}`);
     if (uri.includes('missing')) throw { code: -32002, message: 'no such note' };
+    const own = offers().contents?.[uri];
+    if (own !== undefined) return { contents: [{ uri, mimeType: 'text/html;profile=mcp-app', text: own }] };
     const listed = (offers().resources ?? []).find((one) => one.uri === uri);
     if (listed?.mimeType?.startsWith('text/html') && offers().prompts === undefined)
       return { contents: [{ uri, mimeType: listed.mimeType, text: `<p>${uri}</p>` }] };
