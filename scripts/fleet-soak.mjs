@@ -84,7 +84,9 @@ async function call(url, name, id) {
     },
     body: JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'tools/call', params: { name, arguments: { id }, _meta } }),
   });
-  const { result, error } = JSON.parse(await response.text());
+  const body = await response.text();
+  // A response that takes long is an event stream; the last event is the answer.
+  const { result, error } = JSON.parse(body.startsWith('{') ? body : body.trim().split('\ndata: ').at(-1));
   const failure = result?._meta?.['wield/error'] ?? error;
   return failure === undefined ? { text: result.content[0].text } : { failure };
 }
