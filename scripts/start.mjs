@@ -6,6 +6,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { demonstrate } from './demonstrate.mjs';
+import { playSession } from './play-session.mjs';
 
 const ROOT = fileURLToPath(new URL('..', import.meta.url));
 const BINARY = join(ROOT, 'dist/cli/wield.cjs');
@@ -59,13 +60,18 @@ function addTools() {
 }
 
 function serve(port) {
-  server = spawn(process.execPath, [BINARY, 'serve', '--http', port], {
+  server = spawn(process.execPath, [BINARY, 'serve', '--http', port, '--ui'], {
     cwd: demo.workdir,
     env: demo.env,
     stdio: ['ignore', 'pipe', 'pipe'],
   });
   let errors = '';
-  server.stdout.once('data', (line) => announce(String(line).trim()));
+  let printed = '';
+  server.stdout.on('data', (text) => {
+    printed += text;
+    const [url, page, end] = printed.split('\n');
+    if (end === '') announce(url, page);
+  });
   server.stderr.on('data', (text) => {
     errors += text;
   });
@@ -76,10 +82,15 @@ function serve(port) {
   });
 }
 
-function announce(url) {
+function announce(url, page) {
+  const watches = !process.argv.includes('--serve');
   console.log(`
+Open this page to see the tools, calls and approvals${watches ? '; an agent is at work: approve its call of deploy there' : ''}
+  ${page}
 Serving this workspace over MCP, until Ctrl-C
   ${url}
 Connect a client, in this directory
   npx mcp-inspector --cli ${url} --transport http --method tools/list`);
+  // The server may end first.
+  if (watches) playSession(url).catch(() => {});
 }

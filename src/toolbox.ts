@@ -4,19 +4,18 @@ import { createRunCodeTool } from './builtin/run-code.js';
 import { createTaskTools } from './builtin/task.js';
 import { type Catalog, createCatalog } from './catalog/catalog.js';
 import { NO_CASCADE } from './core/cascade.js';
-import { ToolError } from './core/error.js';
 import type { Middleware, MiddlewareFunction } from './core/middleware.js';
 import { NO_POLICY } from './core/rule.js';
 import { DEFAULT_SETTINGS, type Settings } from './core/settings.js';
 import type { Snapshot, Workspace } from './core/snapshot.js';
-import type { Tool } from './core/tool.js';
 import type { Toolbox } from './core/toolbox.js';
 import type { World } from './core/world.js';
 import { createFunctionExecutor, type FunctionExecutorOptions } from './executors/function/index.js';
 import { createMiddleware } from './extras/middleware/index.js';
 import { digestParts } from './files/digest.js';
-import { type ToolDefinition, toTool } from './formats/module/define.js';
+import type { ToolDefinition } from './formats/module/define.js';
 import { type PromptDefinition, type ResourceDefinition, toOfferSource } from './formats/module/offers.js';
+import { toRegistry } from './formats/module/registry.js';
 import { assembleToolbox } from './runtime/create.js';
 import { createExecutors } from './runtime/execute.js';
 import { createLimiter } from './runtime/limiter.js';
@@ -119,19 +118,6 @@ export function createFixedWorkspace(workdir: string, settings: Settings, world:
       snapshot = toSnapshot(directory);
     },
   };
-}
-
-/** Returns tools by name. Throws `conflict` if two have the same name. */
-export function toRegistry(definitions: readonly ToolDefinition[]): Map<string, Tool> {
-  const registry = new Map<string, Tool>();
-  for (const definition of definitions) {
-    const tool = toTool(definition);
-    if (registry.has(tool.name)) {
-      throw new ToolError('conflict', `two tools are named "${tool.name}"`, { hint: 'rename one of them' });
-    }
-    registry.set(tool.name, tool);
-  }
-  return registry;
 }
 
 /** The world of a toolbox without a machine: only a clock. */

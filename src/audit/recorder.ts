@@ -21,6 +21,7 @@ import { hashTexts } from '../files/digest.js';
 import { makeDirectory } from '../files/make-directory.js';
 import { findUnsafe, toFileError, unsafeState } from '../files/state.js';
 import { MAX_LINE, toLine, toRecord } from './record.js';
+import type { StartedCall } from './running.js';
 
 export interface AuditRecorder extends Recorder {
   readonly directory: string;
@@ -38,11 +39,28 @@ export interface RecorderOptions {
   readonly log?: AuditLog;
 }
 
+// How long a call runs until other processes see it (UI-12).
+const VISIBLE_MS = 300;
+
 export function createRecorder(options: RecorderOptions): AuditRecorder {
   const { pid, world, warn } = options;
   const directory = join(options.wieldHome, 'audit');
   const { log = createAuditLog(directory) } = options;
   let warned = false;
+  const calls = new Map<string, StartedCall>();
+  let timer: NodeJS.Timeout | undefined;
+  // One timer for all calls, which runs only while there are some: a call that ends sooner costs nothing.
+  const watch = (): void => {
+    timer ??= setTimeout(async () => {
+      const { showRunning } = await import('./running.js');
+      timer = undefined;
+      if (showRunning(join(options.wieldHome, 'running'), calls, options)) watch();
+    }, VISIBLE_MS).unref();
+  };
+  const end = (call: string): void => {
+    calls.get(call)?.remove?.();
+    calls.delete(call);
+  };
 
   const findFault = (settings: Settings['audit']): string | undefined => {
     try {
@@ -64,7 +82,12 @@ export function createRecorder(options: RecorderOptions): AuditRecorder {
         hint: 'free space or make it writable, then call again; wield doctor checks it',
       });
     },
+    begin(event, snapshot) {
+      calls.set(event.call, { event, snapshot, at: world.monotonic() });
+      watch();
+    },
     record(event, { workdir, settings: { audit }, secrets }) {
+      end(event.call);
       try {
         const line = toLine(
           toRecord(event, { now: world.now(), pid, workdir, contents: audit.contents, secrets, hash: hashTexts }),
@@ -77,7 +100,11 @@ export function createRecorder(options: RecorderOptions): AuditRecorder {
         warned = true;
       }
     },
-    close: log.close,
+    close() {
+      clearTimeout(timer);
+      for (const call of calls.keys()) end(call);
+      log.close();
+    },
   };
 }
 

@@ -19,7 +19,8 @@ import { createNodeToolbox, type NodeToolbox } from '../node.js';
 import { type Io, resolvePath } from './io.js';
 import { formatAnswer, isShell, splitLine } from './shells.js';
 import { COMMON_FLAGS, type FlagHelp, kindOfFlag, type Verb } from './verb.js';
-import { findCommandEntry, RESERVED, VERBS } from './verbs.js';
+import { SUMMARIES } from './verb-summaries.js';
+import { findCommandEntry, RESERVED } from './verbs.js';
 
 export { createProcessIo } from './process-io.js';
 
@@ -74,7 +75,7 @@ async function complete(words: readonly string[], current: string, io: Io): Prom
 async function firstLevel(setup: Setup): Promise<Completable> {
   const table = await readTable(setup.open());
   const candidates = [
-    ...VERBS.map(({ name, summary }) => ({ value: name, description: summary })),
+    ...SUMMARIES.map(({ name, summary }) => ({ value: name, description: summary })),
     ...toCandidates(table.single).filter(({ value }) => !RESERVED.has(value)),
     ...[...table.groups.keys()]
       .filter((group) => !RESERVED.has(group))

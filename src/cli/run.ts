@@ -14,7 +14,7 @@ import { printError, printHelp, printJson } from './print.js';
 import { showWait } from './status-line.js';
 import { ClosedOutput, createTerminal, type Terminal } from './terminal.js';
 import { formatVerbHelp, unknownFlag, usageError } from './verb.js';
-import { findCommandEntry, RESERVED, toolEntry } from './verbs.js';
+import { type FoundCommand, findCommandEntry, RESERVED, toolEntry } from './verbs.js';
 
 export { createProcessIo } from './process-io.js';
 
@@ -56,9 +56,7 @@ async function runCommand({ word, before, rest }: CommandWord, setup: Setup): Pr
   }
   const found = (await isTool(word, before, setup)) ? toolEntry(word) : findCommandEntry(word);
   // Any other word is the command of a tool (MOD-20).
-  const verb = found.entry ? await found.entry.load() : (await import('./tool-command.js')).toolCommand;
-  const argv = found.toArguments(rest);
-  const parsed = parseVerbArguments(verb, before, found.entry ? argv : [found.word, ...argv]);
+  const { verb, parsed } = await loadVerb(found, before, rest);
   const json = parsed.flags.has('json');
   if (!verb.readsRest) setup.own.settle(parsed.flags);
   if (parsed.flags.has('help') && (!verb.readsRest || parsed.positionals.length === 0)) {
@@ -79,6 +77,7 @@ async function runCommand({ word, before, rest }: CommandWord, setup: Setup): Pr
       cwd,
       env: io.env,
       reserved: RESERVED,
+      load: (inner, ...given) => loadVerb(findCommandEntry(inner), ...given),
       settleFlags: setup.own.settle,
       get signal() {
         return interrupt.signal();
@@ -93,6 +92,12 @@ async function runCommand({ word, before, rest }: CommandWord, setup: Setup): Pr
   } finally {
     await close();
   }
+}
+
+async function loadVerb(found: FoundCommand, before: readonly Argument[], rest: readonly string[]) {
+  const verb = found.entry ? await found.entry.load() : (await import('./tool-command.js')).toolCommand;
+  const argv = found.toArguments(rest);
+  return { verb, parsed: parseVerbArguments(verb, before, found.entry ? argv : [found.word, ...argv]) };
 }
 
 // Whether a word of another system is the command of a tool here, which then comes first.

@@ -1,6 +1,6 @@
 // The definition of a verb, its flags and its help.
 
-import type { FlagKind } from '../commands/index.js';
+import type { Argument, FlagKind } from '../commands/index.js';
 import { ToolError } from '../core/error.js';
 import { nearest, quoteOutside } from '../core/text.js';
 import type { NodeToolbox, NodeToolboxOptions } from '../node.js';
@@ -56,6 +56,12 @@ export interface VerbCall extends VerbArguments {
   readonly env: Readonly<Record<string, string | undefined>>;
   /** Commands of wield itself, which no tool can have (MOD-25). */
   readonly reserved: ReadonlySet<string>;
+  /** Loads another verb, and parses its arguments; `before` are flags that preceded it. */
+  load(
+    word: string,
+    before: readonly Argument[],
+    rest: readonly string[],
+  ): Promise<{ readonly verb: Verb; readonly parsed: VerbArguments }>;
   /** Tells which flags belong to wield, once the parameters of a tool are known. */
   settleFlags(flags: ReadonlyMap<string, string | true>): void;
   /** Aborted by a signal such as Ctrl-C. */

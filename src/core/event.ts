@@ -9,7 +9,7 @@ import type { Snapshot } from './snapshot.js';
 import type { Tool } from './tool.js';
 import type { Caller, TraceParent, Verdict } from './toolbox.js';
 
-interface EventBase {
+export interface EventBase {
   /** Id of the call, unique in this process. */
   readonly call: string;
   readonly ref: string;
@@ -49,6 +49,8 @@ export type Observer = (event: CallEvent) => void;
 export interface Recorder {
   /** Throws if the call must be recorded and cannot be. */
   assertReady(verdict: Verdict, snapshot: Snapshot): void;
+  /** Called when a call starts; `record` ends it. Never throws. */
+  begin(event: EventBase, snapshot: Snapshot): void;
   /** Never throws. */
   record(event: EndEvent, snapshot: Snapshot): void;
   close(): void;

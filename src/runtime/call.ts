@@ -73,6 +73,7 @@ export async function call(parts: CallParts, given: GivenCall): Promise<ToolResu
     snapshot,
   });
   let result: ToolResult;
+  observers.recorder?.begin(base, snapshot);
   observers.emit?.({ type: 'start', ...base });
   try {
     const output = await run(parts, { base, raw, snapshot, options, cancellation, nesting, state });

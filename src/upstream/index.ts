@@ -15,7 +15,7 @@ import type { PinStore } from '../policy/pins.js';
 import { createUpstreamFormat, type ServerState, type UpstreamFormat } from './catalog/format.js';
 import type { ListingFiles } from './catalog/listing-file.js';
 import { toTool } from './catalog/to-tool.js';
-import type { Acquire, Pool } from './connection/pool.js';
+import type { Acquire, ConnectionState, Pool } from './connection/pool.js';
 import type { ServerSubscriptions } from './connection/subscriptions.js';
 import { describeServer } from './entries/mask.js';
 import type { ServerList } from './entries/servers.js';
@@ -40,8 +40,10 @@ export interface Upstreams {
   readonly executor: Executor<'remote'>;
   /** The configuration files that define servers. */
   readonly files: readonly string[];
-  /** Starts a server to list its tools, ignoring earlier failures. Throws if that fails. */
-  refresh(server: ServerEntry, snapshot: Snapshot): Promise<void>;
+  /** Starts a server to list its tools, ignoring earlier failures; `restart` ends it first. Throws if that fails. */
+  refresh(server: ServerEntry, snapshot: Snapshot, how?: 'refresh' | 'restart'): Promise<void>;
+  /** Describes the last connection of this process to a server. */
+  connection(server: ServerEntry): Promise<ConnectionState | undefined>;
   /** Returns the state of each server, disabled ones last; starts nothing. */
   states(snapshot: Snapshot): readonly ServerState[];
   /** Returns the changed tools of a server with a diff to their approved definitions. */
@@ -53,9 +55,9 @@ export interface Upstreams {
 }
 
 /** The upstream servers of the workspace, as of now. */
-export interface ServerAdmin extends Pick<Upstreams, 'files' | 'changes' | 'forgetFailure'> {
-  /** Starts a server to list its tools. Throws if it cannot be started. */
-  refresh(server: ServerEntry): Promise<void>;
+export interface ServerAdmin extends Pick<Upstreams, 'files' | 'changes' | 'forgetFailure' | 'connection'> {
+  /** Starts a server to list its tools; `restart` ends it first. Throws if it cannot be started. */
+  refresh(server: ServerEntry, how?: 'refresh' | 'restart'): Promise<void>;
   /** Returns the state of each server, disabled ones last; starts nothing. */
   states(): readonly ServerState[];
   /** Pins tools as they are now. */
@@ -63,13 +65,14 @@ export interface ServerAdmin extends Pick<Upstreams, 'files' | 'changes' | 'forg
 }
 
 export function toServerAdmin(upstreams: Upstreams, snapshot: () => Snapshot): ServerAdmin {
-  const { files, changes, states, refresh, approve, forgetFailure } = upstreams;
+  const { files, changes, states, refresh, connection, approve, forgetFailure } = upstreams;
   return {
     files,
     changes,
     forgetFailure,
+    connection,
     states: () => states(snapshot()),
-    refresh: (server) => refresh(server, snapshot()),
+    refresh: (server, how) => refresh(server, snapshot(), how),
     approve: (tools) => approve(tools, snapshot()),
   };
 }
@@ -89,9 +92,9 @@ export function createUpstreams(options: UpstreamsOptions): Upstreams {
     );
     return loaded;
   };
-  const refresh: Upstreams['refresh'] = async (server, snapshot) => {
+  const refresh: Upstreams['refresh'] = async (server, snapshot, how = 'refresh') => {
     try {
-      await (await load()).refresh(server, toStartSettings(server, snapshot));
+      await (await load())[how](server, toStartSettings(server, snapshot));
     } catch (error) {
       throw redactError(toToolError(error), secrets.all);
     }
@@ -138,6 +141,7 @@ export function createUpstreams(options: UpstreamsOptions): Upstreams {
     executor,
     files: options.servers.files,
     refresh,
+    connection: async (server) => (await loaded)?.describe(server),
     states: (snapshot) => [
       ...format.states(snapshot),
       ...snapshot.servers.disabled.map((server): ServerState => ({ server, state: 'off', tools: [], changed: [] })),

@@ -143,6 +143,14 @@ describe('npm start', () => {
       'query_result',
       'read_result',
     ]);
+    // The page, and the calls of the agent to watch on it.
+    const page = /^ {2}(http:\/\/127\.0\.0\.1:\d+\/)#([\w-]+)$/m.exec(printed)!;
+    expect((await fetch(page[1]!)).headers.get('content-type')).toBe('text/html; charset=utf-8');
+    const read = async (path: string): Promise<string> => {
+      const headers = { authorization: `Bearer ${page[2]}` };
+      return (await fetch(new URL(path, page[1]), { headers })).text();
+    };
+    await expect.poll(() => read('/api/calls'), { timeout: 60_000 }).toContain('mcp:demo-agent');
     expect(await stop()).toBe(0);
     expect(readdirSync(temporary).filter((name) => name.startsWith('wield-demo'))).toEqual([]);
     expect(readdirSync(home)).toEqual(['.agents']);

@@ -1,5 +1,9 @@
 // Preloaded into the binary: writes the list of its own files and of packages that it loaded to a file.
 
+// Longer timers do not fire: what is loaded must not depend on the speed of the machine.
+const { setTimeout } = globalThis;
+globalThis.setTimeout = (callback, ms, ...args) => setTimeout(callback, ms < 100 ? ms : ms * 100, ...args);
+
 const fs = require('node:fs');
 const { basename, dirname } = require('node:path');
 

@@ -1,6 +1,7 @@
 // The page: starts `wield ui` in this process, and sends requests as a browser on it would, or as others would.
 
 import { type IncomingHttpHeaders, request as send } from 'node:http';
+import type { PageEvent } from '../../src/ui/api.js';
 import { createIo, runCommand } from './cli.js';
 import { onEnd } from './share.js';
 import type { Workspace } from './workspace.js';
@@ -29,6 +30,8 @@ export interface Page {
   get(path: string): Promise<PageResponse>;
   post(path: string, body: unknown): Promise<PageResponse>;
   stderr(): string;
+  /** Everything on stdout so far. */
+  printed(): string;
 }
 
 /** Starts `wield ui`, or another command that prints the URL of the page; it ends after the test. */
@@ -36,7 +39,7 @@ export async function openPage(
   workspace: Pick<Workspace, 'dir' | 'env'>,
   args: readonly string[] = ['ui', '--json'],
 ): Promise<Page> {
-  const { url, stderr } = await start(workspace, args);
+  const { url, stderr, printed } = await start(workspace, args);
   const { origin, port, hash } = new URL(url);
   const token = hash.slice(1);
   const request: Page['request'] = (path, { method = 'GET', headers = {}, body } = {}) => {
@@ -60,16 +63,17 @@ export async function openPage(
     get: (path) => request(path),
     post: (path, body) => request(path, { method: 'POST', body: JSON.stringify(body) }),
     stderr,
+    printed,
   };
 }
 
 function start(workspace: Pick<Workspace, 'dir' | 'env'>, args: readonly string[]) {
-  return new Promise<{ url: string; stderr(): string }>((resolve, reject) => {
+  return new Promise<{ url: string; stderr(): string; printed(): string }>((resolve, reject) => {
     let printed = '';
     const onOutput = (chunk: Uint8Array): void => {
       printed += Buffer.from(chunk).toString('utf8');
       const url = /http:\/\/127\.0\.0\.1:\d+\/#[\w-]+/.exec(printed)?.[0];
-      if (url !== undefined && printed.endsWith('\n')) resolve({ url, stderr });
+      if (url !== undefined && printed.endsWith('\n')) resolve({ url, stderr, printed: () => printed });
     };
     const { io, signal, stderr } = createIo(workspace, { onOutput });
     const ended = runCommand(args, io);
@@ -115,4 +119,24 @@ export function eventsOf({ text }: PageResponse): any[] {
     .split('\n')
     .filter((line) => line !== '')
     .map((line) => JSON.parse(line));
+}
+
+/** Follows the event stream; events arrive in the array until `end`. */
+export async function followPage({ origin, token }: Page): Promise<{ events: PageEvent[]; end(): void }> {
+  const stop = new AbortController();
+  const headers = { authorization: `Bearer ${token}` };
+  const response = await fetch(`${origin}/api/events`, { headers, signal: stop.signal });
+  const events: PageEvent[] = [];
+  const read = async (): Promise<void> => {
+    const decoder = new TextDecoder();
+    let rest = '';
+    for await (const chunk of response.body!) {
+      const lines = (rest + decoder.decode(chunk, { stream: true })).split('\n');
+      rest = lines.pop()!;
+      events.push(...lines.map((line) => JSON.parse(line) as PageEvent));
+    }
+  };
+  read().catch(() => {});
+  onEnd(() => stop.abort());
+  return { events, end: () => stop.abort() };
 }

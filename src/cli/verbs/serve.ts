@@ -25,7 +25,7 @@ const MIN_TOKEN = 16;
 
 export const serve: Verb = {
   name: 'serve',
-  usage: 'serve [--http [HOST:]PORT] [--mode MODE] [--profile NAME] [--with GROUP]',
+  usage: 'serve [--http [HOST:]PORT] [--mode MODE] [--profile NAME] [--with GROUP] [--ui]',
   summary: 'Serve the tools of this workdir to an agent over MCP, on stdio or HTTP.',
   examples: [
     'wield serve',
@@ -41,6 +41,7 @@ export const serve: Verb = {
     profile: PROFILE,
     fleet: FLEET,
     with: option('GROUP,…', 'Also offer these built-in tools'),
+    ui: toggle('With --http: also serve the page of wield ui, on a port of its own'),
     trust: toggle('Trust this workspace while the server runs'),
   },
   positionals: 0,
@@ -67,6 +68,7 @@ export const serve: Verb = {
         .filter(Boolean),
     });
     if (call.flags.has('trust')) assertPerson(toolbox.machine.insideCall, 'trusting');
+    if (call.flags.has('ui')) assertPage(toolbox, http);
     if (metrics === undefined) return serveOverStdio(call, toolbox);
     const access = { ...parseAddress(String(http)), token: readToken(call) };
     try {
@@ -109,6 +111,13 @@ async function serveOverStdio({ terminal, signal }: VerbCall, toolbox: NodeToolb
   return 0;
 }
 
+// UI-22: the page has an address of its own, so that of the server does not matter.
+function assertPage({ machine }: NodeToolbox, http: string | true | undefined): void {
+  assertPerson(machine.insideCall, 'opening the page');
+  // Over stdio the token would be in the log of the client.
+  if (http === undefined) throw usageError('--ui needs --http', 'add --http 7070, or run wield ui beside it');
+}
+
 interface Address {
   readonly host: string;
   readonly port: number;
@@ -122,10 +131,11 @@ interface HttpServing {
 }
 
 async function serveOverHttp(
-  { terminal, signal }: VerbCall,
+  call: VerbCall,
   toolbox: NodeToolbox,
   { access, metrics, sessions }: HttpServing,
 ): Promise<number> {
+  const { terminal, signal } = call;
   if (!isLoopback(access.host) && access.token === undefined) {
     throw usageError(
       `${access.host} is reachable from other machines and needs a token`,
@@ -154,7 +164,10 @@ async function serveOverHttp(
   limitConnections(server);
   const { port } = await listen(server, access);
   await announce(terminal, toolbox, access.host, port);
+  const page = call.flags.has('ui') ? await (await import('../page.js')).openPage(call, toolbox, 0) : undefined;
+  if (page !== undefined) terminal.out(`${page.url}\n`);
   await new Promise<void>((resolve) => signal.addEventListener('abort', () => resolve(), { once: true }));
+  page?.close();
   if (sessions) await (await import('../drain.js')).drain(server, running);
   await handler.close();
   server.closeAllConnections();

@@ -27,7 +27,7 @@ export async function readCatalog({ toolbox }: PageParts, caller: Caller): Promi
   const changed = new Set(servers.flatMap((state) => state.changed));
   const stateOf = (tool: Tool): Pick<CatalogItem, 'state' | 'why'> => {
     if (changed.has(tool.name)) return { state: 'changed', why: 'changed since it was approved' };
-    if (tool.traits.hidden) return { state: 'hidden', why: 'its author or an underscore hides it from listings' };
+    if (tool.traits.hidden) return { state: 'hidden', why: 'its author hides it from listings' };
     if (caller.kind === 'model' && !trusted && needsTrust(tool))
       return { state: 'untrusted', why: 'this workspace is not trusted: run wield trust' };
     return { state: 'listed' };

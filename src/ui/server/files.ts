@@ -2,6 +2,7 @@
 
 import { readdirSync, readFileSync } from 'node:fs';
 import { dirname, extname, join } from 'node:path';
+import { ToolError } from '../../core/error.js';
 import { findEntry } from '../../process/entry.js';
 
 export interface PageFile {
@@ -17,7 +18,7 @@ const TYPES: Readonly<Record<string, string>> = {
   '.svg': 'image/svg+xml',
 };
 
-/** Returns the files of the page by their path; none if it was not built. */
+/** Returns the files of the page by their path. Throws `unavailable` if it was not built. */
 export function loadPageFiles(): ReadonlyMap<string, PageFile> {
   const directory = dirname(findEntry('ui/index.html'));
   const files = new Map<string, PageFile>();
@@ -32,7 +33,10 @@ export function loadPageFiles(): ReadonlyMap<string, PageFile> {
 function list(directory: string): readonly string[] {
   try {
     return readdirSync(directory);
-  } catch {
-    return [];
+  } catch (error) {
+    throw new ToolError('unavailable', `the files of the page are missing: ${directory}`, {
+      hint: 'build the package: npm run build',
+      cause: error,
+    });
   }
 }

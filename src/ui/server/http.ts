@@ -10,7 +10,7 @@ import { type Asked, findRoute, type Handlers, type RouteName, readRequest, STRE
 export interface ListenerOptions {
   readonly access: AccessOptions;
   readonly files: ReadonlyMap<string, PageFile>;
-  readonly handlers: Partial<Handlers>;
+  readonly handlers: Handlers;
   readonly debug: (message: string) => void;
 }
 

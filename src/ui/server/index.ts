@@ -5,13 +5,16 @@ import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { ToolError } from '../../core/error.js';
 import { createApprovalRoutes } from './approvals.js';
+import { createChangeRoutes } from './changes.js';
 import { loadPageFiles } from './files.js';
 import { createListener } from './http.js';
-import type { PageParts } from './parts.js';
+import { createLiveRoutes } from './live-routes.js';
+import type { PageOptions } from './parts.js';
+import { createRecordingRoutes, createSessionRecording } from './recording.js';
+import type { Handlers } from './route.js';
+import { createServerRoutes } from './servers.js';
 import { createSessionRoutes } from './session.js';
 import { createToolRoutes } from './tools.js';
-
-export type { ListSent, PageParts, SentDefinition } from './parts.js';
 
 export interface PageServer {
   /** With the token in the fragment, which browsers do not send (UI-3). */
@@ -23,18 +26,30 @@ export interface PageServer {
 const ADDRESS = '127.0.0.1';
 
 /** Starts the server of the page; port 0 is any free one. */
-export async function servePage(parts: PageParts, port: number): Promise<PageServer> {
+export async function servePage(options: PageOptions, port: number): Promise<PageServer> {
   const token = randomBytes(32).toString('base64url');
   const files = loadPageFiles();
-  const handlers = { ...createSessionRoutes(parts), ...createToolRoutes(parts), ...createApprovalRoutes(parts) };
+  const { toolbox } = options;
+  const recording = createSessionRecording(toolbox);
+  const parts = { ...options, recording };
+  const handlers: Handlers = {
+    ...createSessionRoutes(parts),
+    ...createToolRoutes(parts),
+    ...createApprovalRoutes(parts),
+    ...createLiveRoutes(parts),
+    ...createRecordingRoutes(parts),
+    ...createChangeRoutes(parts),
+    ...createServerRoutes(parts),
+  };
   const server = createServer({ headersTimeout: 10_000, requestTimeout: 60_000, maxHeaderSize: 16 * 1024 });
   server.maxConnections = 64;
   const host = `${ADDRESS}:${await listen(server, port)}`;
-  const { debug } = parts.toolbox.machine.world;
+  const { debug } = toolbox.machine.world;
   server.on('request', createListener({ access: { host, token }, files, handlers, debug }));
   return {
     url: `http://${host}/#${token}`,
     close() {
+      recording.close();
       server.closeAllConnections();
       server.close();
     },

@@ -2,13 +2,14 @@
 
 import type { Caller, Toolbox } from '../../core/toolbox.js';
 import type { NodeToolbox } from '../../node.js';
-import type { HealthCheck } from '../api.js';
+import type { ChangedItem, HealthCheck, RecordedCall } from '../api.js';
+import type { RecordedTool } from '../recording/recording.js';
 
 /** What one provider is sent for each tool that a model may see. */
 export type ListSent = (toolbox: Toolbox) => Promise<readonly SentDefinition[]>;
 
 export interface SentDefinition {
-  /** The name in the toolbox. */
+  /** The name that models know it by. */
   readonly tool: string;
   readonly server: string | null;
   /** What is sent. */
@@ -16,13 +17,35 @@ export interface SentDefinition {
   readonly tokens: number;
 }
 
-export interface PageParts {
+/** A changed tool, and how to accept it as it was shown. */
+export interface Change extends ChangedItem {
+  readonly accept: () => void | Promise<void>;
+}
+
+/** The newest calls of this process. */
+export interface SessionRecording {
+  list(): readonly RecordedCall[];
+  has(call: string): boolean;
+  /** Throws `not_found`. */
+  find(call: string): { readonly call: RecordedCall; readonly tool: RecordedTool | undefined };
+  close(): void;
+}
+
+export interface PageOptions {
   readonly toolbox: NodeToolbox;
   readonly version: string;
   /** Returns the checks of `wield doctor`. */
   readonly doctor: () => Promise<readonly HealthCheck[]>;
   /** By the names of `wield tokens --adapter`. */
   readonly providers: Readonly<Record<string, ListSent>>;
+  /** Returns installed tools whose files were modified. */
+  readonly installedChanges: () => Promise<readonly Change[]>;
+  /** Logs in to a configured server in the browser of this machine. Throws. */
+  readonly login: (server: string, signal: AbortSignal) => Promise<void>;
+}
+
+export interface PageParts extends PageOptions {
+  readonly recording: SessionRecording;
 }
 
 /** The person at the page. */

@@ -34,6 +34,8 @@ export interface ConnectOptions {
 
 export interface Connection extends ToolWatch {
   readonly version: NegotiatedVersion;
+  /** The negotiated protocol version, by its date. */
+  readonly protocol: string | undefined;
   readonly instructions: string | undefined;
   /** Calls a tool by its own name. A tool that failed is an Output with an error. */
   call(tool: RemoteTool, input: Json, call: RemoteCall): Promise<Output>;
@@ -106,6 +108,7 @@ export async function connect(transport: UpstreamTransport, options: ConnectOpti
   };
   return {
     version: redact(version),
+    protocol: client.getNegotiatedProtocolVersion(),
     instructions: redact(client.getInstructions()),
     capabilities: redact(capabilities),
     listing,

@@ -34,6 +34,14 @@ export type Acquire = (
   signal?: AbortSignal,
 ) => Promise<Lease>;
 
+/** What is known of the last connection to a server. */
+export interface ConnectionState {
+  readonly isOpen: boolean;
+  readonly protocol: string | undefined;
+  /** The last lines that it wrote to stderr. */
+  readonly lastLines: readonly string[];
+}
+
 interface Slot {
   readonly key: string;
   readonly server: ServerEntry;
@@ -56,6 +64,8 @@ export class Pool {
   readonly #backoff: Backoff;
   readonly #slots = new Map<string, Slot>();
   readonly #closing = new Set<Promise<unknown>>();
+  // The last connection to each server, for its output.
+  readonly #last = new Map<string, Opened>();
   #isClosed = false;
 
   constructor(options: PoolOptions) {
@@ -73,6 +83,23 @@ export class Pool {
     const lease = await this.#acquire(server, settings, undefined, true);
     lease.release('listed');
     return lease.connection;
+  }
+
+  /** Closes the connection to a server, if there is one, and opens another. */
+  async restart(server: ServerEntry, settings: StartSettings): Promise<void> {
+    const slot = this.#slots.get(this.#options.keyOf(server));
+    if (slot !== undefined) this.#drop(slot);
+    await this.refresh(server, settings);
+  }
+
+  /** Describes the last connection to a server. */
+  describe(server: ServerEntry): ConnectionState | undefined {
+    const key = this.#options.keyOf(server);
+    const last = this.#last.get(key);
+    if (last === undefined) return undefined;
+    const { connection, transport } = last;
+    const isOpen = this.#slots.get(key)?.opened === last;
+    return this.#options.redact({ isOpen, protocol: connection.protocol, lastLines: transport.lastLines ?? [] });
   }
 
   async close(): Promise<void> {
@@ -145,6 +172,7 @@ export class Pool {
     const { connection, transport } = opened;
     const { server } = slot;
     slot.opened = opened;
+    this.#last.set(slot.key, opened);
     const onListing = (listing: ToolListing): void => {
       try {
         this.#options.onListing(server, listing, connection);

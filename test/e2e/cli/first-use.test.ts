@@ -73,6 +73,7 @@ describe('values of flags', () => {
       'connect --scope',
       'explain --as',
       'list --format',
+      'replay --export',
       'serve --mode',
       'tokens --adapter',
       'tokens --mode',

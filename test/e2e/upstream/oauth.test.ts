@@ -495,6 +495,7 @@ describe('the command', () => {
       cwd: workspace.dir,
       env: workspace.env,
       reserved: new Set(),
+      load: () => Promise.reject(new Error('unused')),
       settleFlags: () => {},
       signal: new AbortController().signal,
       toolbox: () => toolbox,

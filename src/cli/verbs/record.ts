@@ -1,0 +1,60 @@
+// `wield record`: runs a command, and writes its calls with input and result to a file.
+
+import { closeSync, openSync, writeSync } from 'node:fs';
+import { ToolError } from '../../core/error.js';
+import { count, quoteOutside } from '../../core/text.js';
+import { runInner } from '../inner-command.js';
+import { resolvePath } from '../io.js';
+import { usageError, type Verb } from '../verb.js';
+
+export const record: Verb = {
+  name: 'record',
+  usage: 'record FILE [COMMAND …]',
+  summary: 'Run a command, serve by default, and write its calls with input and result to a file, without secrets.',
+  examples: ['wield record calls.ndjson', 'wield record calls.ndjson call hello --name Ada'],
+  flags: {},
+  positionals: 1,
+  readsRest: true,
+  runsUntilStopped: true,
+  completes: 'files',
+  async run(call) {
+    const { positionals, rest, terminal, toolbox: open } = call;
+    const [file] = positionals;
+    if (file === undefined) throw usageError('missing file; usage: wield record FILE', 'wield record --help');
+    const [{ HEAD }, { recordCalls }] = await Promise.all([
+      import('../../ui/recording/recording.js'),
+      import('../../ui/recording/record.js'),
+    ]);
+    const descriptor = create(resolvePath(terminal.io, file), file);
+    const write = (line: object): void => void writeSync(descriptor, `${JSON.stringify(line)}\n`);
+    let calls = 0;
+    let stop: (() => void) | undefined;
+    try {
+      write(HEAD);
+      return await runInner(call, rest, (options) => {
+        const toolbox = open(options);
+        stop ??= recordCalls(toolbox, (line) => {
+          if (line.type === 'call') calls++;
+          write(line);
+        });
+        return toolbox;
+      });
+    } finally {
+      stop?.();
+      closeSync(descriptor);
+      terminal.err(`  recorded ${count(calls, 'call')} in ${quoteOutside(file, 200)}\n`);
+    }
+  },
+};
+
+// Private, because results may contain anything; an existing file is never overwritten.
+function create(path: string, shown: string): number {
+  try {
+    return openSync(path, 'wx', 0o600);
+  } catch (error) {
+    const exists = (error as NodeJS.ErrnoException).code === 'EEXIST';
+    throw new ToolError('io', exists ? `${shown} exists` : `cannot write ${shown}: ${(error as Error).message}`, {
+      hint: exists ? 'name another file, or remove it' : 'check the path',
+    });
+  }
+}

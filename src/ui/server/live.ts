@@ -1,0 +1,114 @@
+// Follows the calls of all processes while the page looks: finished ones in the audit log, running ones, approvals.
+
+import { join } from 'node:path';
+import { createAuditReader } from '../../audit/read.js';
+import type { AuditRecord } from '../../audit/record.js';
+import { readRunning } from '../../audit/running.js';
+import type { CallRow, LiveCalls, PageEvent, RunningRow } from '../api.js';
+import type { PageParts } from './parts.js';
+import { createLedger, type Ledger } from './tokens.js';
+
+export interface Live {
+  /** Reads what is new, and returns the newest calls. */
+  read(): Promise<LiveCalls>;
+  /** Calls the listener with what is new until the returned function is called. */
+  follow(listener: (event: PageEvent) => void): () => void;
+  /** What the calls of this workdir cost. */
+  readonly ledger: Ledger;
+}
+
+const MAX_ROWS = 500;
+const POLL_MS = 300;
+
+export function createLive({ toolbox, recording }: PageParts): Live {
+  const reader = createAuditReader(toolbox.state.audit.directory);
+  const runningDirectory = join(toolbox.machine.wieldHome, 'running');
+  const ids = createIds();
+  const ledger = createLedger();
+  const listeners = new Set<(event: PageEvent) => void>();
+  let rows: CallRow[] = [];
+  let running: readonly RunningRow[] = [];
+  let pending = '';
+  let isPolling = false;
+  const announce = (event: PageEvent): void => {
+    for (const listener of listeners) listener(event);
+  };
+  const readCalls = (): void => {
+    reader.read((record) => {
+      if (record.workdir === toolbox.workspace.workdir) ledger.add(record);
+      const recorded = record.pid === process.pid && recording.has(record.call) ? { recorded: record.call } : {};
+      const row = { ...toRow(record, ids), ...recorded };
+      ids.finish(record);
+      rows.push(row);
+      announce({ type: 'call', call: row });
+    });
+    rows = rows.slice(-MAX_ROWS);
+    const now = readRunning(runningDirectory).map(
+      (one): RunningRow => ({
+        ...one,
+        id: ids.of(one.pid, one.call),
+        parent: one.parent === null ? null : ids.of(one.pid, one.parent),
+      }),
+    );
+    const isSame = JSON.stringify(now) === JSON.stringify(running);
+    running = now;
+    if (!isSame) announce({ type: 'running', running });
+  };
+  const readApprovals = async (): Promise<void> => {
+    const waiting = (await toolbox.state.approvals()).list().filter(({ state }) => state === 'pending');
+    const now = waiting.map(({ id }) => id).join(' ');
+    if (now !== pending) announce({ type: 'approvals', pending: waiting.length });
+    pending = now;
+  };
+  const poll = async (): Promise<void> => {
+    try {
+      readCalls();
+      await readApprovals();
+    } catch (error) {
+      toolbox.machine.world.debug(`page: ${String(error)}`);
+    }
+    isPolling = listeners.size > 0;
+    if (isPolling) setTimeout(poll, POLL_MS).unref();
+  };
+  return {
+    async read() {
+      readCalls();
+      return { calls: rows, running };
+    },
+    follow(listener) {
+      listeners.add(listener);
+      const unwatch = toolbox.catalog.watch(() => listener({ type: 'catalog' }));
+      if (!isPolling) setTimeout(poll, POLL_MS).unref();
+      isPolling = true;
+      return () => {
+        unwatch();
+        listeners.delete(listener);
+      };
+    },
+    ledger,
+  };
+}
+
+/** Ids of calls. Processes number their calls from 1 and process ids are reused, so each has a generation. */
+function createIds() {
+  const finished = new Map<string, number>();
+  const of = (pid: number, call: string): string => `${pid}-${call}-${finished.get(`${pid}-${call}`) ?? 0}`;
+  return {
+    of,
+    finish({ pid, call }: AuditRecord): void {
+      const key = `${pid}-${call}`;
+      finished.set(key, (finished.get(key) ?? 0) + 1);
+    },
+  };
+}
+
+function toRow(record: AuditRecord, ids: ReturnType<typeof createIds>): CallRow {
+  const { pid, call, parent, time, tool, caller, kind, door, verdict, rule, reason, approval, code } = record;
+  const { durationMs, inputBytes, outputBytes, workdir } = record;
+  return {
+    id: ids.of(pid, call),
+    parent: parent === null ? null : ids.of(pid, parent),
+    ...{ pid, time, tool, caller, kind, door, verdict, rule, reason, approval, code },
+    ...{ durationMs, inputBytes, outputBytes, workdir },
+  };
+}

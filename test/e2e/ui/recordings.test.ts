@@ -1,0 +1,138 @@
+// `wield record`, `wield replay` and `wield diff`.
+
+import { existsSync, readFileSync, rmSync, statSync } from 'node:fs';
+import { join } from 'node:path';
+import { PassThrough } from 'node:stream';
+import { describe, expect } from 'vitest';
+import { createIo, json, runCommand, wield } from '../../support/cli.js';
+import { createSession } from '../../support/server.js';
+import { onEnd, share } from '../../support/share.js';
+import { spec } from '../../support/spec.js';
+import { createWorkspace } from '../../support/workspace.js';
+
+const workspaceOf = share(() => {
+  const workspace = createWorkspace();
+  workspace.script(
+    'hello',
+    '#!/bin/sh\n# @description Say hello.\n# @param *name string Whom\n# @param api_key string Key\necho ran >> "$WIELD_WORKDIR/ran"\necho "Hello, $WIELD_PARAM_NAME! $WIELD_PARAM_API_KEY"\n',
+  );
+  workspace.script('fail', '#!/bin/sh\n# @description Fail.\necho "no luck" >&2\nexit 3\n');
+  workspace.config('[trust]\nrules = "banned($deny)"\n');
+  return workspace;
+});
+
+const runs = (): number => {
+  const file = join(workspaceOf().dir, 'ran');
+  return existsSync(file) ? readFileSync(file, 'utf8').split('\n').length - 1 : 0;
+};
+
+const run = (...args: string[]) => wield(workspaceOf(), args);
+
+describe('recordings', () => {
+  spec('UI-13', 'have every call with input and result, without secrets, in a private file', async () => {
+    const workspace = workspaceOf();
+    const first = await run('record', 'a.ndjson', 'call', 'hello', '--name', 'Ada', '--api_key', 'sk-very-secret');
+    expect([first.status, first.stdout]).toEqual([0, 'Hello, Ada! sk-very-secret\n']);
+    expect(first.stderr).toContain('recorded 1 call in a.ndjson\n');
+    const file = join(workspace.dir, 'a.ndjson');
+    expect(statSync(file).mode & 0o777).toBe(0o600);
+    const text = readFileSync(file, 'utf8');
+    expect(text).not.toContain('sk-very-secret');
+    const lines = text
+      .trim()
+      .split('\n')
+      .map((line) => JSON.parse(line));
+    expect(lines).toMatchObject([
+      { type: 'recording', version: 1 },
+      { type: 'tool', name: 'hello', description: 'Say hello.', input: { required: ['name'] } },
+      {
+        type: 'call',
+        tool: 'hello',
+        input: { name: 'Ada' },
+        verdict: 'allow',
+        caller: { kind: 'person', door: 'cli' },
+      },
+    ]);
+    const again = await run('record', 'a.ndjson', 'call', 'hello', '--name', 'Ada');
+    expect([again.status, again.stderr]).toEqual([8, expect.stringContaining('a.ndjson exists')]);
+    expect((await run('record')).status).toBe(2);
+    const failed = await run('record', 'failed.ndjson', 'fail');
+    expect(failed.status).toBe(1);
+    expect(readFileSync(join(workspace.dir, 'failed.ndjson'), 'utf8')).toContain('"code":"tool_failed"');
+  });
+
+  spec('UI-14', 'are replayed without running anything, failures too', async () => {
+    const before = runs();
+    const same = await run('replay', 'a.ndjson', 'call', 'hello', '--name', 'Ada', '--api_key', 'sk-another');
+    expect([same.status, same.stdout]).toEqual([0, 'Hello, Ada! [redacted]\n']);
+    const failed = await run('replay', 'failed.ndjson', 'fail', '--json');
+    const original = await run('fail', '--json');
+    expect([failed.status, json(failed).error]).toEqual([original.status, json(original).error]);
+    const other = json(await run('replay', 'a.ndjson', 'call', 'hello', '--name', 'Eve', '--json'));
+    expect(other.error).toMatchObject({ code: 'not_found' });
+    expect(other.error.message).toContain('not called with this input');
+    const unknown = json(await run('replay', 'a.ndjson', 'call', 'fail', '--json'));
+    expect(unknown.error.code).toBe('not_found');
+    expect(runs()).toBe(before);
+    expect(json(await run('replay', 'a.ndjson', 'list', '--json')).tools).toMatchObject([{ name: 'hello' }]);
+  });
+
+  spec('UI-13 UI-14', 'are made and served over MCP in place of wield serve', async () => {
+    const workspace = workspaceOf();
+    const session = async (...args: string[]) => {
+      const input = new PassThrough();
+      const { session, receiveText } = createSession((line) => input.write(line));
+      const onOutput = (chunk: Uint8Array): void => receiveText(Buffer.from(chunk).toString('utf8'));
+      const { io } = createIo(workspace, { input, onOutput });
+      const ended = runCommand(args, io);
+      onEnd(() => input.end());
+      await session.initialize();
+      const answer = await session.request(2, 'tools/call', { name: 'hello', arguments: { name: 'Ida' } });
+      const { tools } = (await session.request(3, 'tools/list', {})).result as { tools: { name: string }[] };
+      input.end();
+      expect(await ended).toBe(0);
+      return { answer: answer.result as object, tools: tools.map(({ name }) => name) };
+    };
+    const recorded = await session('record', 'mcp.ndjson', 'serve', '--trust');
+    const before = runs();
+    rmSync(join(workspace.dir, '.agents'), { recursive: true });
+    const replayed = await session('replay', 'mcp.ndjson');
+    expect(replayed.answer).toEqual(recorded.answer);
+    expect(replayed.tools).toEqual(['hello']);
+    expect(runs()).toBe(before);
+  });
+
+  spec('UI-15 UI-16', 'are compared, and exported as shell lines and tests', async () => {
+    const workspace = workspaceOf();
+    const record = (file: string, ...texts: string[]) => {
+      const head = '{"type":"recording","version":1}\n';
+      const calls = texts.map((text, at) =>
+        JSON.stringify({
+          ...{ type: 'call', call: `c${at}`, parent: null, time: '', tool: 'hello', verdict: 'allow' },
+          caller: { kind: 'person', door: 'cli' },
+          input: { name: text.split(' ')[0] },
+          result: { ok: true, content: [{ type: 'text', text }], meta: { durationMs: at } },
+        }),
+      );
+      workspace.write(file, `${head}${calls.map((line) => `${line}\n`).join('')}`);
+    };
+    record('one.ndjson', 'Ada one', 'Eve same', 'Old gone');
+    record('two.ndjson', 'Ada two', 'Eve same', 'New here');
+    const compared = await run('diff', 'one.ndjson', 'two.ndjson');
+    expect(compared.status).toBe(1);
+    expect(compared.stdout).toContain('changed  hello {"name":"Ada"}\n');
+    expect(compared.stdout).toMatch(/- Ada one\n.*\+ Ada two/);
+    expect(compared.stdout).toContain('removed  hello {"name":"Old"}\n');
+    expect(compared.stdout).toContain('added    hello {"name":"New"}\n');
+    expect((await run('diff', 'one.ndjson', 'one.ndjson')).stdout).toBe('No differences.\n');
+    expect(json(await run('diff', 'one.ndjson', 'two.ndjson', '--json'))).toMatchObject({ ok: true, same: false });
+    const lines = await run('replay', '--export', 'line', 'two.ndjson');
+    expect(lines.stdout.split('\n')[0]).toBe(`wield call hello --input '{"name":"Ada"}'`);
+    expect((await run('replay', '--export', 'test', 'two.ndjson')).stdout).toContain("from 'wield/testing';");
+    workspace.write('bad.ndjson', '{"type":"recording","version":1}\n{"type":"call"}\n');
+    const bad = await run('diff', 'one.ndjson', 'bad.ndjson');
+    expect([bad.status, bad.stderr]).toEqual([2, expect.stringContaining('bad.ndjson:2 is not a line of a recording')]);
+    const missing = await run('replay', 'missing.ndjson');
+    expect([missing.status, missing.stderr]).toEqual([8, expect.stringContaining('cannot read missing.ndjson')]);
+  });
+});
