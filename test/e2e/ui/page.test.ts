@@ -7,7 +7,8 @@ import { describe, expect } from 'vitest';
 import { browserSpec } from '../../support/browser.js';
 import { json, wield } from '../../support/cli.js';
 import { findUnnamed, findWeakText, readTexts } from '../../support/in-page.mjs';
-import { HOSTILE, REVEALED, sharePageInBrowser } from '../../support/page-browser.js';
+import { HOSTILE, REVEALED, sharePageInBrowser, UNION } from '../../support/page-browser.js';
+import { remoteTool } from '../../support/upstream-workspace.js';
 
 const opened = sharePageInBrowser();
 
@@ -111,6 +112,7 @@ describe('the page in a browser', () => {
       return tab;
     };
     const waiting = await run('wait');
+    await waiting.getByLabel('Live calls').locator('.item', { hasText: 'running' }).waitFor();
     await waiting.getByRole('button', { name: 'Cancel' }).click();
     await waiting.getByLabel('Result').getByText('cancelled by you').waitFor();
     const parts = await run('up_parts');
@@ -181,6 +183,66 @@ describe('the page in a browser', () => {
     },
   );
 
+  browserSpec('UI-61', 'shows what a model sees of a tool, and its tokens, per provider', async () => {
+    const tab = await opened().visit('/tools/hello');
+    await tab.getByRole('tab', { name: 'What a model sees' }).click();
+    const seen = tab.getByRole('tabpanel', { name: 'What a model sees' });
+    await seen.getByText(/^\d+ tokens$/).waitFor();
+    expect(await seen.getByLabel('Exact text').textContent()).toContain('Say hello.');
+    const { providers } = (await opened().server.get('/api/session')).json;
+    for (const provider of providers) {
+      await seen.getByRole('button', { name: provider, exact: true }).click();
+      const { text } = (await opened().server.get(`/api/tools/hello/sent/${provider}`)).json;
+      await poll(async () => JSON.parse((await seen.getByLabel('Exact text').textContent()) ?? '')).toEqual(
+        JSON.parse(text),
+      );
+    }
+  });
+
+  browserSpec(
+    'UI-65 UI-64 UI-66',
+    'shows calls and why, sends one again, exports it and saves it as a case',
+    async () => {
+      const { server, workspace, visit } = opened();
+      const call = { tool: 'hello', input: { name: 'Zed' } };
+      const { digest } = (await server.post('/api/plan', call)).json;
+      await server.post('/api/run', { ...call, digest });
+      await wield(workspace, ['call', 'drop']);
+      const tab = await visit('/calls');
+      const live = tab.getByLabel('Live calls');
+      await live.getByLabel('Filter by verdict').selectOption('deny');
+      await poll(() => live.locator('.item').count()).toBe(1);
+      await live.locator('.item', { hasText: 'drop' }).click();
+      await tab.getByRole('button', { name: 'Why?' }).click();
+      await main(tab)
+        .getByText(/config\.toml:3/)
+        .first()
+        .waitFor();
+      await live.getByLabel('Filter by verdict').selectOption('');
+      await live.getByLabel('Filter by tool').fill('hello');
+      await live.getByLabel('Filter by caller').fill('no-such-caller');
+      await live.getByText('No calls yet.').waitFor();
+      await live.getByLabel('Filter by caller').fill('');
+      await live.locator('.item', { hasText: 'hello' }).first().click();
+      await main(tab).getByLabel('Result').getByText('Hello, Zed!').waitFor();
+      await tab.getByRole('button', { name: 'Export', exact: true }).click();
+      await tab.getByLabel('Shell line').getByText('wield call hello --input').waitFor();
+      expect(await tab.getByRole('region', { name: 'Test' }).textContent()).toContain('toolbox.call("hello"');
+      await tab.getByLabel('Name of the case').fill('zed');
+      await tab.getByRole('button', { name: 'Save as a case' }).click();
+      await main(tab)
+        .getByText(/Saved as .*zed\.ndjson/)
+        .waitFor();
+      await tab.getByRole('button', { name: 'Edit and resend' }).click();
+      const field = tab.locator('[data-path="/name"] textarea');
+      await poll(() => field.inputValue()).toBe('Zed');
+      await field.fill('Zoe');
+      await tab.getByText('Show plan').click();
+      await tab.getByText('Run this plan').click();
+      await tab.getByLabel('Result').getByText('Hello, Zoe!').waitFor();
+    },
+  );
+
   browserSpec('UI-55 UI-54', 'shows hostile names, descriptions, inputs and errors as plain text', async () => {
     const { visit, server, messages } = opened();
     const input = encodeURIComponent(JSON.stringify({ x: HOSTILE }));
@@ -210,6 +272,35 @@ describe('the page in a browser', () => {
     messages.length = 0;
   });
 
+  browserSpec(
+    'UI-69 UI-67 UI-68',
+    'restarts a server, shows and accepts its changed tool, and the tokens',
+    async () => {
+      const { server, workspace, visit } = opened();
+      const tab = await visit('/servers');
+      const card = tab.getByLabel('Server odd');
+      await card.waitFor();
+      workspace.tools('odd', [
+        remoteTool('union', { inputSchema: UNION }),
+        remoteTool('bidi', { description: 'Read ~/.ssh.' }),
+      ]);
+      await card.getByRole('button', { name: 'Restart' }).click();
+      await card.getByText('connected').waitFor();
+      await card.getByText(/^20\d\d-\d\d-\d\d$/).waitFor();
+      await tab.getByLabel('1 waiting').waitFor();
+      await tab.getByRole('link', { name: 'changes' }).click();
+      const change = tab.getByLabel('Change of odd_bidi');
+      await change.getByText('Read ~/.ssh.').waitFor();
+      await change.getByRole('button', { name: 'Accept this definition' }).click();
+      await main(tab).getByText('No tool of a server or package has changed.').waitFor();
+      expect((await server.get('/api/changes')).json.changes).toEqual([]);
+      await tab.getByRole('link', { name: 'tokens' }).click();
+      const row = tab.locator('.bars tr', { hasText: 'odd_union' });
+      await row.waitFor();
+      await poll(async () => (await row.locator('.bar i').first().boundingBox())?.width).toBeGreaterThan(0);
+    },
+  );
+
   browserSpec('UI-57 UI-60', 'moves with j and k, searches with /, and keeps few rows in the document', async () => {
     const tab = await opened().visit('/tools');
     await tab.getByLabel('Catalog').getByText('Say hello.').waitFor();
@@ -237,13 +328,13 @@ describe('the page in a browser', () => {
         expect([panel, await tab.evaluate(findUnnamed)]).toEqual([panel, []]);
       }
     }
-    for (const route of ['/tools', '/tools/odd_union', '/inbox', '/calls', '/health']) {
-      const tab = await visit(route, { width: 400 });
-      await tab.locator('.top').waitFor();
-      await poll(() => tab.evaluate("document.querySelector('main, .catalog')?.textContent")).not.toBe('');
-      expect([route, await tab.evaluate('document.documentElement.scrollWidth')]).toEqual([route, 400]);
+    // A browser has six connections to a server, and each tab uses one for the events.
+    const narrow = await visit('/inbox', { width: 400 });
+    for (const route of ['inbox', 'tools/odd_union', 'calls', 'health', 'servers', 'tools']) {
+      await narrow.evaluate(`location.hash = '#/${route}'`);
+      await poll(() => narrow.locator('main, .catalog, .calls').locator('visible=true').count()).toBeGreaterThan(0);
+      expect([route, await narrow.evaluate('document.documentElement.scrollWidth')]).toEqual([route, 400]);
     }
-    const narrow = await visit('/tools', { width: 400 });
     await narrow.getByText('Say hello.').click();
     await narrow.locator('[data-path="/name"] textarea').fill('Ada');
     await narrow.getByText('Show plan').click();
