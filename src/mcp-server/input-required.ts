@@ -60,7 +60,8 @@ export function createInputRequiredCalls({ sign, prompts, suspended, shared }: I
             async (until) => (await requestInput(toApprovalInput(approval), until)) as ElicitAnswer,
           );
         if (state !== undefined) {
-          if (!(await takeNonce(state.nonce)) || state.binding !== approval.record.binding)
+          // An answer to another call is not used up.
+          if (state.binding !== approval.record.binding || !(await takeNonce(state.nonce)))
             throw wrongApproval(approval);
           const answer = readAnswer(context.inputResponses, APPROVAL_KEY);
           if (answer !== undefined) return toApprovalAnswer(answer as ElicitAnswer);

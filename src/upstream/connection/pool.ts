@@ -87,18 +87,16 @@ export class Pool {
 
   /** Closes the connection to a server, if there is one, and opens another. */
   async restart(server: ServerEntry, settings: StartSettings): Promise<void> {
-    const slot = this.#slots.get(this.#options.keyOf(server));
-    if (slot !== undefined) this.#drop(slot);
+    for (const slot of this.#slotsOf(server)) this.#drop(slot);
     await this.refresh(server, settings);
   }
 
   /** Describes the last connection to a server. */
   describe(server: ServerEntry): ConnectionState | undefined {
-    const key = this.#options.keyOf(server);
-    const last = this.#last.get(key);
+    const last = this.#last.get(this.#options.keyOf(server));
     if (last === undefined) return undefined;
     const { connection, transport } = last;
-    const isOpen = this.#slots.get(key)?.opened === last;
+    const isOpen = this.#slotsOf(server).some(({ opened }) => opened === last);
     return this.#options.redact({ isOpen, protocol: connection.protocol, lastLines: transport.lastLines ?? [] });
   }
 
@@ -130,6 +128,11 @@ export class Pool {
       this.#leave(slot);
       throw error;
     }
+  }
+
+  #slotsOf(server: ServerEntry): readonly Slot[] {
+    const key = this.#options.keyOf(server);
+    return [...this.#slots.values()].filter((slot) => this.#options.keyOf(slot.server) === key);
   }
 
   #lease(slot: Slot, { connection, transport }: Opened): Lease {
@@ -172,7 +175,7 @@ export class Pool {
     const { connection, transport } = opened;
     const { server } = slot;
     slot.opened = opened;
-    this.#last.set(slot.key, opened);
+    this.#last.set(this.#options.keyOf(server), opened);
     const onListing = (listing: ToolListing): void => {
       try {
         this.#options.onListing(server, listing, connection);

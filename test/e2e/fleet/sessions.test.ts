@@ -20,11 +20,15 @@ const TOOLS = {
 
 type Post = (body: object, headers?: Record<string, string>) => Promise<Response>;
 
+interface Front {
+  readonly post: Post;
+  readonly handler: HttpHandler;
+  readonly dir: string;
+  readonly home: string;
+}
+
 /** A front that runs its tools itself, with the shared state of the fleet. */
-async function openFront(
-  { url }: RedisServer,
-  dir?: string,
-): Promise<{ post: Post; handler: HttpHandler; dir: string }> {
+async function openFront({ url }: RedisServer, alike?: Front): Promise<Front> {
   const workspace = createWorkspace();
   for (const [name, text] of Object.entries(TOOLS)) workspace.script(name, text);
   const address = parseFleetAddress(url, {});
@@ -34,17 +38,16 @@ async function openFront(
     throw new Error(message);
   };
   const shared = await openRedisState({ redis: redis!, subscriber: subscriber!, key, now: Date.now, warn });
-  // The same workdir, as on machines that are set up alike; state of its own.
-  const workdir = dir ?? workspace.dir;
-  const toolbox = workspace.toolbox({ workdir, trust: true, shared });
+  // The same workdir and home, as on machines that are set up alike; state of its own.
+  const { dir, home } = alike ?? workspace;
+  const toolbox = workspace.toolbox({ workdir: dir, env: { ...workspace.env, HOME: home }, trust: true, shared });
   const handler = createMcpHttp(toolbox, { version: '1', access: { host: '127.0.0.1' }, shared: shared.sessions });
   onEnd(async () => {
     await handler.close();
-    redis!.disconnect();
-    subscriber!.disconnect();
+    await Promise.all([redis!.quit(), subscriber!.quit()]);
   });
   const post: Post = (body, headers = {}) => handler.fetch(toRequest('POST', headers, body));
-  return { post, handler, dir: workdir };
+  return { post, handler, dir, home };
 }
 
 function toRequest(method: string, headers: Record<string, string>, body?: object): Request {
@@ -103,7 +106,7 @@ const callOf = (name: string, args: object = {}, id = 1) => ({
 specIf(hasRedis, NO_REDIS, 'FLT-65', 'a session that one front began is continued and ended by another', async () => {
   const redis = await startRedis();
   const one = await openFront(redis);
-  const two = await openFront(redis, one.dir);
+  const two = await openFront(redis, one);
   const begun = await one.post(initialize);
   expect((await lastOf(begun)).result.protocolVersion).toBe(OLDER);
   const session = { 'mcp-session-id': begun.headers.get('mcp-session-id')!, 'mcp-protocol-version': OLDER };
@@ -137,7 +140,7 @@ specIf(
   async () => {
     const redis = await startRedis();
     const one = await openFront(redis);
-    const two = await openFront(redis, one.dir);
+    const two = await openFront(redis, one);
     const meta = {
       'io.modelcontextprotocol/protocolVersion': NEWER,
       'io.modelcontextprotocol/clientCapabilities': { elicitation: { form: {} } },

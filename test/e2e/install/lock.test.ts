@@ -238,7 +238,10 @@ describe('verify', () => {
         ['the absolute path of the store', edit(join(scan, 'SKILL.md'), '~/.wield', workspace.wieldHome)],
         ['a source hash of the lock', edit(lock, '"sourceHash":"', '"sourceHash":"0')],
         ['an installed hash of the lock', edit(lock, '"installedHash":"', '"installedHash":"0')],
-        ['a commit of the lock', edit(lock, '"commit":"', '"commit":"0')],
+        [
+          'a commit of the lock',
+          () => writeFileSync(lock, readFileSync(lock, 'utf8').replace(/"commit":"[0-9a-f]{4}/, '"commit":"0bad')),
+        ],
         ['a name of the lock', edit(lock, '"name":"scan"', '"name":"sc\u200ban"')],
         [
           'an item less in the lock',
