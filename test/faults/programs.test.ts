@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import type { Client } from '@modelcontextprotocol/client';
 import { describe, expect } from 'vitest';
 import { ACCEPT, connectPerson, connectProcess } from '../support/clients.js';
-import { processesWith } from '../support/processes.js';
+import { ownProcessesWith } from '../support/processes.js';
 import { createProgramWorkspace, returned, runAsModel, say } from '../support/programs.js';
 import { shellScript } from '../support/shell-script.js';
 import { spec } from '../support/spec.js';
@@ -45,7 +45,7 @@ describe('killed', () => {
     const toolbox = workspace.toolbox({ trust: true, mode: 'code' });
     const running = runAsModel(toolbox, `await tools.note({ text: 'one' }); await tools.slow(); return 1`);
     await expect.poll(() => linesOf(workspace, 'slow'), { timeout: 20_000 }).toEqual(['start']);
-    const engines = processesWith('code/engine.cjs').filter((pid) =>
+    const engines = ownProcessesWith('code/engine.cjs').filter((pid) =>
       readFileSync(`/proc/${pid}/cmdline`, 'latin1').includes('quickjs.wasm'),
     );
     expect(engines.length).toBeGreaterThan(0);

@@ -17,6 +17,23 @@ export function processesWith(text: string): number[] {
     });
 }
 
+/** Returns those that this process started, directly or not: other tests run at the same time. */
+export function ownProcessesWith(text: string): number[] {
+  return processesWith(text).filter(isOwn);
+}
+
+function isOwn(pid: number): boolean {
+  try {
+    for (let parent = pid; parent > 1; ) {
+      parent = Number(/\) \S (\d+)/.exec(readFileSync(`/proc/${parent}/stat`, 'latin1'))![1]);
+      if (parent === process.pid) return true;
+    }
+  } catch {
+    // It has ended.
+  }
+  return false;
+}
+
 /** Returns the number of open descriptors of this process. */
 export function openDescriptors(): number {
   return readdirSync('/proc/self/fd').length;
