@@ -10,7 +10,7 @@ export function toBuiltin(tool: Tool): Tool {
 }
 
 /** The same without the tag of built-in tools. */
-export function toInternal(tool: Tool): Tool {
+function toInternal(tool: Tool): Tool {
   const { action, origin } = tool;
   return {
     ...tool,

@@ -199,7 +199,7 @@ export function describePlan(plan: Plan): Record<string, Json> {
 }
 
 /** The request with the names of its credentials in place of their values. */
-export function describeRequest({ method, url, headers, body, credentials }: HttpPlan): Record<string, Json> {
+function describeRequest({ method, url, headers, body, credentials }: HttpPlan): Record<string, Json> {
   const masked = credentials.map(({ scheme }) => [scheme.parameter, scheme.in, '***'].join(' '));
   const request = { method, url, headers, credentials: masked };
   if (body === undefined) return request;

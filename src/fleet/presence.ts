@@ -96,7 +96,7 @@ export async function createPresence(options: PresenceOptions): Promise<Presence
 }
 
 /** Reads which of these peers are alive. */
-export async function readPeers(
+async function readPeers(
   redis: Redis,
   names: FleetNames,
   ids: readonly string[],

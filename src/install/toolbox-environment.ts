@@ -70,7 +70,7 @@ function readFields({ machine: { world, wieldHome, helper }, state, workspace }:
   };
 }
 
-export async function pinTools(toolbox: InstallingToolbox, items: readonly PinnedItem[]): Promise<void> {
+async function pinTools(toolbox: InstallingToolbox, items: readonly PinnedItem[]): Promise<void> {
   for (const { kind, effective, bin } of items) {
     if (kind !== 'tool' || bin === null) continue;
     const tool = await toolbox.find(effective).catch(() => undefined);

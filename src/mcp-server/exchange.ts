@@ -31,7 +31,7 @@ export interface Exchange {
 }
 
 /** Returns parts as one chunk. Text is not encoded twice. */
-export function joinBody(parts: Body): string | Buffer {
+function joinBody(parts: Body): string | Buffer {
   if (parts.length === 1) return parts[0]!;
   if (parts.every((part) => typeof part === 'string')) return parts.join('');
   return Buffer.concat(parts.map((part) => (typeof part === 'string' ? Buffer.from(part) : part)));

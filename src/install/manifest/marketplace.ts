@@ -8,7 +8,7 @@ import { readJsonObject, toText } from './plugin-json.js';
 import type { NestedSource, Pin, PluginEntry } from './source-manifest.js';
 
 /** In the order in which they are looked for; the first one is used. */
-export const MARKETPLACE_PATHS = ['.claude-plugin/marketplace.json', '.agents/plugins/marketplace.json'];
+const MARKETPLACE_PATHS = ['.claude-plugin/marketplace.json', '.agents/plugins/marketplace.json'];
 
 /** Fields of a plugin that name components. */
 export const COMPONENT_FIELDS = ['skills', 'agents', 'commands', 'hooks', 'mcpServers', 'lspServers', 'outputStyles'];

@@ -117,7 +117,7 @@ function canonical(path: string): string {
 }
 
 /** What two profiles both allow. */
-export function combine(a: Profile, b: Profile): Profile {
+function combine(a: Profile, b: Profile): Profile {
   return {
     read: meet(a.read, b.read),
     write: meet(a.write, b.write),

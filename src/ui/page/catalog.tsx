@@ -23,7 +23,7 @@ const STATE_TONES: Readonly<Partial<Record<CatalogState, Tone>>> = {
 };
 
 /** The name of an item in the address. */
-export function nameOf(item: CatalogItem): string {
+function nameOf(item: CatalogItem): string {
   return item.id === `tool:${item.name}` ? item.name : item.id;
 }
 

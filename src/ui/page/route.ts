@@ -46,7 +46,7 @@ export function formatRoute({ panel, name, input }: View): string {
 }
 
 /** Parses a fragment; anything unknown shows the tools. */
-export function parseRoute(hash: string): View {
+function parseRoute(hash: string): View {
   const [path = '', query = ''] = hash.replace(/^#?\/?/, '').split('?');
   const [first, ...rest] = path.split('/');
   const panel = PANELS.find((name) => name === first) ?? 'tools';
