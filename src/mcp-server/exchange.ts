@@ -1,6 +1,7 @@
 // One HTTP request and its response, of Node's server or of the Fetch API.
 
 import type { IncomingMessage, ServerResponse } from 'node:http';
+import { ERROR, type RequestId } from './message.js';
 
 export type Headers = Readonly<Record<string, string>>;
 /** Parts of a body. */
@@ -239,4 +240,20 @@ export class FetchExchange implements Exchange {
     this.#stream = undefined;
     this.#request.signal.removeEventListener('abort', this.#onDisconnect);
   }
+}
+
+/** The code of the SDK for what the transport refuses. */
+export const SERVER_ERROR = -32000;
+
+/** Responds with an error of JSON-RPC. */
+export function respondError(
+  exchange: Exchange,
+  status: number,
+  message: string,
+  code: number = ERROR.invalidRequest,
+  id: RequestId | null = null,
+  data?: object,
+): void {
+  const body = JSON.stringify({ jsonrpc: '2.0', id, error: { code, message, data } });
+  exchange.respond(status, { 'content-type': 'application/json' }, [body]);
 }

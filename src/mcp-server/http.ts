@@ -8,7 +8,7 @@ import { PROMETHEUS_TYPE } from '../core/prometheus.js';
 import { count } from '../core/text.js';
 import type { Toolbox } from '../core/toolbox.js';
 import { type AccessOptions, checkAccess, type Refusal } from './access.js';
-import { type Exchange, FetchExchange, NodeExchange } from './exchange.js';
+import { type Exchange, FetchExchange, NodeExchange, respondError } from './exchange.js';
 import { RequestPeer } from './http-peer.js';
 import { createLane, type Lane, type LaneOptions, type LaneRequest } from './lane.js';
 import { MODEL } from './listing.js';
@@ -26,7 +26,7 @@ import {
 import { Responder, type ResponderOptions } from './responder.js';
 import { isHot } from './routes.js';
 import type { SdkHttp } from './sdk-http.js';
-import { createSessions, respondError } from './sessions.js';
+import { createSessions } from './sessions.js';
 
 export interface HttpOptions extends Pick<LaneOptions, 'version' | 'onError' | 'shared'> {
   readonly access: AccessOptions;

@@ -175,3 +175,8 @@ export function hasEnvelope(params: Params | undefined): boolean {
   const meta = metaOf(params);
   return meta !== undefined && META.version in meta;
 }
+
+/** Whether a message is to be answered. */
+export function isRequest(message: Message): message is RequestMessage {
+  return message.method !== undefined && message.id !== undefined;
+}

@@ -13,7 +13,7 @@ import { listensToResources, oncePerTurn, startListening } from './listening.js'
 import { type Message, toMessage } from './message.js';
 import type { OfferKind } from './offer-watch.js';
 import { createMcpServers, type McpServerOptions } from './server.js';
-import type { SdkSession, SendMessage } from './sessions.js';
+import type { SdkSession, SendMessage } from './session.js';
 
 export interface SdkHttp {
   /** Whether a request is of the older protocol version; one that is invalid in both is not. */
