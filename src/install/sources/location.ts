@@ -16,6 +16,7 @@ export interface SourceLocation {
 }
 
 const SCHEMES = ['https:', 'ssh:', 'file:'];
+const BUNDLE = /([^/]*)\.(?:mcpb|dxt)$/i;
 const GITHUB_SHORTHAND = /^[A-Za-z0-9][\w.-]*\/[A-Za-z0-9_][\w.-]*$/;
 
 /** Throws `usage` for an invalid location, and for everything that git could take for a command (INS-1, A27). */
@@ -44,7 +45,7 @@ export function parseLocation(text: string, cwd: string, home: string | undefine
   // scp-like ssh syntax: user@host:path.
   if (/^[\w.-]+@[\w.-]+:[^:]+$/.test(text) && !text.includes('::'))
     return { kind: 'git', location: text, name: toName(text.slice(text.indexOf(':') + 1)) };
-  if (!URL.canParse(text)) throw refuse('is not a valid source');
+  if (!URL.canParse(text)) throw refuse(BUNDLE.test(text) ? 'was not found' : 'is not a valid source');
   const url = new URL(text);
   if (!SCHEMES.includes(url.protocol) || text.includes('::')) throw refuse('has an unsupported protocol');
   if (url.hostname.startsWith('-') || url.username.startsWith('-')) throw refuse('is not a valid source');
@@ -55,7 +56,7 @@ export function parseLocation(text: string, cwd: string, home: string | undefine
 // An archive with a server: a file, or an address that leads to one.
 function toBundle(text: string, path: string): SourceLocation | undefined {
   const isWeb = isWebLocation(text) && URL.canParse(text);
-  const [, name] = /([^/]*)\.(?:mcpb|dxt)$/i.exec(isWeb ? new URL(text).pathname : text) ?? [];
+  const [, name] = BUNDLE.exec(isWeb ? new URL(text).pathname : text) ?? [];
   if (name === undefined || (!isWeb && statOrNothing(path)?.isFile() !== true)) return undefined;
   return { kind: 'bundle', location: isWeb ? text : (realPath(path) ?? path), name: toName(name) };
 }

@@ -68,6 +68,7 @@ const CONFIGURED = manifest(OPTIONS, {
 describe('bundles', () => {
   spec('INS-67', 'installs the server of a bundle, upgrades and removes it', async () => {
     const workspace = createInstallWorkspace();
+    expect(await workspace.fail('add', 'missing.mcpb')).toMatchObject({ message: '"missing.mcpb" was not found' });
     const path = write(workspace, bundle());
     const { source, installed } = await workspace.json('add', path, '--yes');
     expect(source).toMatchObject({ kind: 'bundle', commit: sha256(bundle()) });
