@@ -15,7 +15,7 @@ import type { VerbCall } from './verb.js';
 /** Opened before the toolbox, and closed after it. */
 export interface Opened<T> {
   readonly state: T;
-  close(): void;
+  close(): Promise<void>;
 }
 
 /** Connects to the state of the fleet, with everything that fronts share. */
@@ -23,7 +23,7 @@ export async function openFrontState(call: VerbCall): Promise<Opened<RedisState>
   const { options, close } = await open(call, ['state', 'messages']);
   const [redis, subscriber] = options.connections;
   const state = await openRedisState({ ...options, redis: redis!, subscriber: subscriber!, now: call.terminal.io.now });
-  return { state, close };
+  return { state, close: () => close(state.place) };
 }
 
 /** Workers share limits: they run the calls. */
@@ -45,13 +45,14 @@ export async function readAudit(call: VerbCall, take: (line: string) => void): P
   try {
     return await readSharedAudit(place, take);
   } finally {
-    close();
+    await close();
   }
 }
 
 async function openPlace(call: VerbCall): Promise<Opened<RedisPlace>> {
   const { options, close } = await open(call, ['state']);
-  return { state: createPlace({ ...options, redis: options.connections[0]! }), close };
+  const state = createPlace({ ...options, redis: options.connections[0]! });
+  return { state, close: () => close(state) };
 }
 
 async function open({ flags, env, terminal }: VerbCall, names: readonly string[]) {
@@ -67,7 +68,8 @@ async function open({ flags, env, terminal }: VerbCall, names: readonly string[]
   const warn = (message: string): void => terminal.err(`warning  ${message}\n`);
   return {
     options: { key, warn, connections },
-    close: () => {
+    close: async (place: RedisPlace) => {
+      await place.flush();
       for (const connection of connections) connection.disconnect();
     },
   };

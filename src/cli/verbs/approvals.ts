@@ -41,7 +41,7 @@ export const approvals: Verb = {
     try {
       return await act(call, fleet.state, action, id);
     } finally {
-      fleet.close();
+      await fleet.close();
     }
   },
 };

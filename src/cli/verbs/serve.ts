@@ -75,8 +75,10 @@ export const serve: Verb = {
       if (fleet !== undefined) front = await connectFront(call, toolbox);
       return await serveOverHttp(call, toolbox, { access, metrics, sessions: fleet?.state.sessions });
     } finally {
+      // Calls that end now are recorded, and workers are told.
+      if (fleet !== undefined) await toolbox.close();
       await front?.close();
-      fleet?.close();
+      await fleet?.close();
     }
   },
 };

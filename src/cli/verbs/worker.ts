@@ -49,7 +49,7 @@ export const worker: Verb = {
     });
     await opened.drain();
     await opened.close();
-    shared.close();
+    await shared.close();
     return 0;
   },
 };

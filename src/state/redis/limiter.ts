@@ -103,7 +103,7 @@ function hold(place: RedisPlace, slot: Slot, { id, sets }: Entering): Slot {
       if (!isHeld) return;
       isHeld = false;
       clearInterval(renew);
-      for (const set of sets) place.redis.zrem(set, id).catch(() => {});
+      for (const set of sets) place.track(place.redis.zrem(set, id));
       slot.release();
     },
   };

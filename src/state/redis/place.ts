@@ -19,6 +19,10 @@ export interface RedisPlace {
   secret(purpose: string): string;
   /** Receives failures that end no call. */
   warn(message: string): void;
+  /** Remembers a command that no call waits for until it is answered. */
+  track(sent: Promise<unknown>): void;
+  /** Waits for the answers to such commands: before the connection is closed (FLT-64). */
+  flush(): Promise<void>;
 }
 
 export interface RedisPlaceOptions {
@@ -29,6 +33,7 @@ export interface RedisPlaceOptions {
 
 export function createPlace({ redis, key, warn }: RedisPlaceOptions): RedisPlace {
   let warned = '';
+  const pending = new Set<Promise<unknown>>();
   return {
     redis,
     keyOf: (...parts) => ['wield', key.fleet, 'state', ...parts].join(':'),
@@ -39,13 +44,29 @@ export function createPlace({ redis, key, warn }: RedisPlaceOptions): RedisPlace
       if (message !== warned) warn(message);
       warned = message;
     },
+    track(sent) {
+      const answered: Promise<unknown> = sent.catch(() => {}).finally(() => pending.delete(answered));
+      pending.add(answered);
+    },
+    async flush() {
+      const answered = async (): Promise<void> => {
+        // An answer may be followed by another command.
+        while (pending.size > 0) await Promise.all(pending);
+      };
+      await settlesWithin(answered(), FLUSH_MS);
+    },
   };
 }
 
 /** Sends a command that no call waits for; a failure is reported. */
 export function send(place: RedisPlace, what: string, sent: Promise<unknown>): void {
-  sent.catch((error: Error) => place.warn(`${what} could not be shared with the fleet: ${error.message}`));
+  place.track(
+    sent.catch((error: Error) => place.warn(`${what} could not be shared with the fleet: ${error.message}`)),
+  );
 }
+
+// A connection that is lost answers with an error long before.
+const FLUSH_MS = 10_000;
 
 /** How long a call waits for an answer; Redis takes milliseconds. */
 export const PATIENCE_MS = 2500;

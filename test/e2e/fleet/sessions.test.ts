@@ -44,6 +44,8 @@ async function openFront({ url }: RedisServer, alike?: Front): Promise<Front> {
   const handler = createMcpHttp(toolbox, { version: '1', access: { host: '127.0.0.1' }, shared: shared.sessions });
   onEnd(async () => {
     await handler.close();
+    await toolbox.close();
+    await shared.place.flush();
     await Promise.all([redis!.quit(), subscriber!.quit()]);
   });
   const post: Post = (body, headers = {}) => handler.fetch(toRequest('POST', headers, body));

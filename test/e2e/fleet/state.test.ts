@@ -1,7 +1,7 @@
 // What the members of a fleet share, and how they reach Redis: state, limits, traces, a restricted user, TLS.
 
 import { execFileSync } from 'node:child_process';
-import { readFileSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { propagation, trace } from '@opentelemetry/api';
 import { W3CTraceContextPropagator } from '@opentelemetry/core';
@@ -9,7 +9,7 @@ import { BasicTracerProvider, InMemorySpanExporter, SimpleSpanProcessor } from '
 import { describe, expect } from 'vitest';
 import { json, wield } from '../../support/cli.js';
 import { readDocument } from '../../support/documents.js';
-import { callFront, createMember, frontArgs, startHere, startProcess, workerArgs } from '../../support/fleet.js';
+import { callFront, createMember, frontArgs, startHere, startProcess, until, workerArgs } from '../../support/fleet.js';
 import { freePort, hasRedis, NO_REDIS, startRedis } from '../../support/redis.js';
 import { onEnd, share } from '../../support/share.js';
 import { specIf } from '../../support/spec.js';
@@ -20,6 +20,8 @@ const TOOLS = {
   erase: '#!/bin/sh\n# @description Erase.\n# @destructive\necho erased\n',
   alone:
     '#!/bin/sh\n# @description Writes when it begins and ends.\n# @param *log string A file.\necho begin >> "$WIELD_PARAM_LOG"\nsleep 0.2\necho end >> "$WIELD_PARAM_LOG"\n',
+  stubborn:
+    "#!/bin/sh\n# @description Ignores that it is ended.\n# @param *started string A file.\ntrap '' TERM\n: > \"$WIELD_PARAM_STARTED\"\nwhile :; do sleep 0.05; done\n",
 };
 const test = (ids: string, title: string, body: () => Promise<void>): void =>
   specIf(hasRedis, NO_REDIS, ids, title, body, 120_000);
@@ -64,6 +66,22 @@ describe.runIf(hasRedis)('members of a fleet', () => {
     const metrics = await (await fetch(new URL('/metrics', one))).text();
     expect(metrics).toContain('wield_calls_total{tool="erase",outcome="needs_approval",door="mcp"}');
     expect(metrics).toContain('wield_approvals_waiting 1');
+  });
+
+  test('FLT-60 FLT-64', 'a front that ends shares the lines of the calls that end with it', async () => {
+    const { redis, fronts } = fleet();
+    const [{ dir }] = fronts as [Workspace];
+    const front = await startHere(createTwin(fronts[0]!, ''), frontArgs(redis.url));
+    const controller = new AbortController();
+    const started = join(dir, 'stubborn');
+    const running = callFront(front.name, 'stubborn', { started }, { signal: controller.signal });
+    await until(() => existsSync(started));
+    controller.abort();
+    await expect(running).rejects.toThrow();
+    expect(await front.stop()).toBe(0);
+    expect(front.stderr()).not.toContain('could not be shared');
+    const log = json(await wield(fronts[0]!, ['audit', '--fleet', redis.url, '--json']));
+    expect(log.records).toContainEqual(expect.objectContaining({ tool: 'stubborn', code: 'cancelled' }));
   });
 
   test('FLT-62', 'a limit of a tool counts the calls that all workers run', async () => {
