@@ -1,6 +1,6 @@
 // Schemas and values that take long to validate: a server answers other calls meanwhile.
 
-import { readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { describe, expect } from 'vitest';
@@ -10,7 +10,8 @@ import { createUpstreamWorkspace } from '../support/upstream-workspace.js';
 import { createWorkspace, type Workspace } from '../support/workspace.js';
 
 const LOOP_DELAY = fileURLToPath(new URL('../support/loop-delay.mjs', import.meta.url));
-const MAX_BUSY_MS = 50;
+// In units of loop-delay.mjs, each a few milliseconds of work.
+const MAX_BUSY = 80;
 
 const object = (properties: object, more: object = {}) => ({ type: 'object', properties, ...more });
 const definitions = (make: (ref: string) => object, levels = 32) => ({
@@ -78,13 +79,13 @@ const HOSTILE: Readonly<Record<string, readonly [schema: object, value: unknown]
     { v: [`http://${'a'.repeat(60)}!`], w: Array(500).fill(`http://${'a@'.repeat(1500)}|`) },
   ],
   many: [object({ v: { items: { pattern: '^(a|a|b)*c' } } }), { v: Array(4000).fill('ab'.repeat(100)) }],
-  // Millions of steps, each entry within the limit: without pauses, far more than MAX_BUSY_MS on any machine.
+  // Millions of steps, each entry within the limit: without pauses, far more than MAX_BUSY.
   entries: [
     object(
       { v: { items: { $ref: '#/$defs/d0' } } },
       definitions((ref) => ({ allOf: [{ $ref: ref }, { $ref: ref }] }), 12),
     ),
-    { v: Array(1000).fill(1) },
+    { v: Array(3000).fill(1) },
   ],
   types: [
     object(
@@ -97,22 +98,26 @@ const HOSTILE: Readonly<Record<string, readonly [schema: object, value: unknown]
 
 interface Measured {
   readonly server: StdioServer;
-  /** Milliseconds for which the event loop was busy at most since the last call. */
+  /** The longest turn of the event loop since the last call. */
   busy(): Promise<number>;
 }
 
 async function serveMeasured(workspace: Workspace): Promise<Measured> {
   const file = join(workspace.home, 'loop-delay');
-  writeFileSync(file, '0');
   const env = { NODE_OPTIONS: `--import ${LOOP_DELAY}`, LOOP_DELAY_FILE: file };
   const server = serveStdio(workspace, { env });
   await server.initialize();
+  let resets = 0;
+  const read = (): readonly number[] =>
+    existsSync(file) ? (/^(\d+) (.+)\n$/.exec(readFileSync(file, 'utf8')) ?? []).slice(1).map(Number) : [];
   return {
     server,
     async busy() {
-      const longest = Number(readFileSync(file, 'utf8'));
+      // Answered in a later turn than that of the call, so that one has been measured.
+      await server.request(`turn ${++resets}`, 'ping');
+      const [, longest = 0] = read();
       server.child.kill('SIGUSR2');
-      await server.request(`reset ${Math.random()}`, 'ping');
+      await expect.poll(() => read()[0], { timeout: 60_000 }).toBe(resets);
       return longest;
     },
   };
@@ -121,10 +126,10 @@ async function serveMeasured(workspace: Workspace): Promise<Measured> {
 /** The smallest of some measurements: the machine may be busy, but what blocks blocks every time. */
 async function leastBusy(busy: Measured['busy'], attempt: (id: string) => Promise<void>): Promise<number> {
   let least = Number.POSITIVE_INFINITY;
-  for (let index = 0; index < 4 && least >= MAX_BUSY_MS; index++) {
+  for (let index = 0; index < 4 && least >= MAX_BUSY; index++) {
     await busy();
     await attempt(`${index}`);
-    least = Math.min(least, Math.round(await busy()));
+    least = Math.min(least, await busy());
   }
   return least;
 }
@@ -144,13 +149,9 @@ describe('validation', () => {
     made.write(
       '.agents/skills/hostile/tools.json',
       JSON.stringify({
-        tools: [
-          ...tools,
-          { name: 't_cheap', description: 'x', parameters: object({ v: { type: 'string' } }) },
-          { name: 't_free', description: 'x', parameters: { type: 'object' } },
-        ],
+        tools: [...tools, { name: 't_cheap', description: 'x', parameters: object({ v: { type: 'string' } }) }],
         allowlist: { echo: ['ok'] },
-        execution: [...tools.map(({ name }) => name), 't_cheap', 't_free'].map((tool) => ({
+        execution: [...tools.map(({ name }) => name), 't_cheap'].map((tool) => ({
           tool,
           binary: 'echo',
           subcommand: 'ok',
@@ -176,38 +177,34 @@ describe('validation', () => {
           expect(cheap.result.isError ?? false).toBe(false);
           expect((await hostile).result).toBeDefined();
         });
-        // What it takes to read, copy and record the value is not validation.
-        const other =
-          least < MAX_BUSY_MS
-            ? 0
-            : await leastBusy(busy, async (id) => void (await call(server, `free ${name} ${id}`, 't_free', value)));
-        measured.push([name, least - other]);
+        measured.push([name, least]);
       }
-      expect(measured.filter(([, longest]) => longest >= MAX_BUSY_MS)).toEqual([]);
+      expect(measured.filter(([, longest]) => longest >= MAX_BUSY)).toEqual([]);
     },
     120_000,
   );
 
-  finding(
-    'B13',
-    'many such calls at once take turns',
-    async () => {
-      const { server, busy } = await serveMeasured(workspace());
-      const [, value] = HOSTILE.all!;
-      await call(server, 'warm', 't_all', value);
-      const least = await leastBusy(busy, async (id) => {
-        const answers = Array.from({ length: 100 }, (_, index) => call(server, `${id} ${index}`, 't_all', value));
-        expect((await call(server, `cheap ${id}`, 't_cheap', { v: 'x' })).result.isError ?? false).toBe(false);
-        for (const { result } of await Promise.all(answers)) {
-          expect(result._meta['wield/error'].code).toBe('invalid_input');
-          expect(result.content[0].text).toContain('steps');
-        }
-      });
-      // A hundred calls at once take a while even if nothing is validated.
-      expect(least).toBeLessThan(3 * MAX_BUSY_MS);
-    },
-    120_000,
-  );
+  finding('B13', 'many such calls at once take turns', async () => {
+    const toolbox = workspace().toolbox();
+    const [, value] = HOSTILE.all!;
+    await toolbox.call('t_all', value);
+    let turn = 0;
+    let counting = true;
+    const count = (): void => {
+      turn++;
+      if (counting) setImmediate(count);
+    };
+    count();
+    const turns = Array.from({ length: 100 }, async () => {
+      const { error } = await toolbox.call('t_all', value);
+      expect(error).toMatchObject({ code: 'invalid_input', message: expect.stringContaining('steps') });
+      return turn;
+    });
+    expect((await toolbox.call('t_cheap', { v: 'x' })).ok).toBe(true);
+    // Turns of the event loop, so that everything else continues in between.
+    expect(new Set(await Promise.all(turns)).size).toBeGreaterThan(90);
+    counting = false;
+  });
 });
 
 describe('upstream', () => {
@@ -236,7 +233,7 @@ describe('upstream', () => {
         });
         measured.push([name, least]);
       }
-      expect(measured.filter(([, longest]) => longest >= MAX_BUSY_MS)).toEqual([]);
+      expect(measured.filter(([, longest]) => longest >= MAX_BUSY)).toEqual([]);
     },
     120_000,
   );

@@ -60,9 +60,7 @@ export function createPlace({ redis, key, warn }: RedisPlaceOptions): RedisPlace
 
 /** Sends a command that no call waits for; a failure is reported. */
 export function send(place: RedisPlace, what: string, sent: Promise<unknown>): void {
-  place.track(
-    sent.catch((error: Error) => place.warn(`${what} could not be shared with the fleet: ${error.message}`)),
-  );
+  place.track(sent.catch((error: Error) => place.warn(`${what} could not be shared with the fleet: ${error.message}`)));
 }
 
 // A connection that is lost answers with an error long before.

@@ -21,7 +21,7 @@ const TOOLS = {
   alone:
     '#!/bin/sh\n# @description Writes when it begins and ends.\n# @param *log string A file.\necho begin >> "$WIELD_PARAM_LOG"\nsleep 0.2\necho end >> "$WIELD_PARAM_LOG"\n',
   stubborn:
-    "#!/bin/sh\n# @description Ignores that it is ended.\n# @param *started string A file.\ntrap '' TERM\n: > \"$WIELD_PARAM_STARTED\"\nwhile :; do sleep 0.05; done\n",
+    '#!/bin/sh\n# @description Ignores that it is ended.\n# @param *started string A file.\ntrap \'\' TERM\n: > "$WIELD_PARAM_STARTED"\nwhile :; do sleep 0.05; done\n',
 };
 const test = (ids: string, title: string, body: () => Promise<void>): void =>
   specIf(hasRedis, NO_REDIS, ids, title, body, 120_000);
