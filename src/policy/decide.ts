@@ -1,18 +1,10 @@
 // Decides whether a plan may run for a caller, and whether its tool may be named. Pure.
 
-import { isRecord, type Json } from '../core/json.js';
-import type { CommandPlan, Plan, Slot } from '../core/plan.js';
 import type { AllowList, Policy, Rule, RuleList } from '../core/rule.js';
-import {
-  createMatching,
-  matchSelector,
-  matchSelectorTool,
-  type SelectedTool,
-  type Selector,
-} from '../core/selector.js';
 import { needsTrust, type Tool } from '../core/tool.js';
 import type { Caller, Verdict } from '../core/toolbox.js';
 import { CALL_TOOL, DESCRIBE_TOOL, RUN_CODE, SEARCH_TOOLS } from '../core/view.js';
+import { type Judged, type Matches, matchAnyCall, matchCall } from './match.js';
 
 /** Inputs of the decision besides the plan and the caller. */
 export interface Rules {
@@ -29,13 +21,7 @@ export interface Rules {
   readonly altered?: { readonly reason: string; readonly hint: string } | undefined;
 }
 
-/** A plan, or the tool and input of a call that cannot be planned here. */
-export type Judged = Pick<Plan, 'tool' | 'input'> & { readonly command?: CommandPlan };
-
 type Level = Verdict['verdict'];
-/** Whether a selector matches; `every` if the match would allow the call (POL-4). */
-type Matches = (selector: Selector, quantifier?: Quantifier) => boolean;
-type Quantifier = 'any' | 'every';
 type Listing = Pick<Rules, 'policy' | 'within' | 'inherited' | 'altered'>;
 
 const STRICTNESS: Readonly<Record<Level, number>> = { allow: 0, ask: 1, deny: 2 };
@@ -89,16 +75,7 @@ export function findDenial(tool: Tool, caller: Caller, rules: Listing): Verdict 
   if (rules.altered !== undefined && caller.kind === 'model') return alteration(rules.altered);
   if (!hasRules(rules)) return tool.traits.optIn === true ? byDefault(tool, caller) : undefined;
   if (rules.policy.fault !== undefined && caller.kind !== 'model') return undefined;
-  const { loose, strict } = toSelected(tool);
-  // A deny rule with argument patterns does not deny every call.
-  const ruling = judge(
-    tool,
-    caller,
-    rules,
-    (selector, quantifier = selector.policy === 'allow' ? 'every' : 'any') =>
-      !(selector.arguments.length > 0 && selector.policy === 'deny') &&
-      matchSelectorTool(selector, quantifier === 'any' ? loose : strict),
-  );
+  const ruling = judge(tool, caller, rules, matchAnyCall(tool));
   return ruling.verdict === 'deny' ? ruling : undefined;
 }
 
@@ -116,70 +93,6 @@ export function findUnmatched(
   const { rules, projectRules, profileRules = [] } = policy;
   const all = [...lists.flatMap((list) => list.rules), ...rules, ...projectRules, ...profileRules.flat()];
   return all.filter(({ selector }) => !matches(selector));
-}
-
-function matchCall(plan: Judged): Matches {
-  const { loose, strict } = toSelected(plan.tool);
-  let inputs: Inputs | undefined;
-  const matching = createMatching();
-  return (selector, quantifier = selector.policy === 'allow' ? 'every' : 'any') => {
-    const selected = quantifier === 'any' ? loose : strict;
-    if (selector.arguments.length === 0) return matchSelectorTool(selector, selected, matching);
-    inputs ??= toInputs(plan);
-    const { canonical, given } = inputs;
-    // What a value was before it was resolved or split can only be a reason to allow less.
-    return (quantifier === 'any' ? [...canonical, ...given] : canonical).some((input) =>
-      matchSelector(selector, selected, input, quantifier, matching),
-    );
-  };
-}
-
-/** Spellings of an input: with paths in canonical form, absolute or relative to the directory; as given, and split. */
-interface Inputs {
-  readonly canonical: readonly unknown[];
-  readonly given: readonly unknown[];
-}
-
-function toInputs(plan: Judged): Inputs {
-  const canonical = [effectiveInput(plan, ({ value }) => value)];
-  const { slots = [], base = '' } = plan.command ?? {};
-  if (slots.length === 0) return { canonical, given: [] };
-  if (slots.some(({ given }) => given !== undefined))
-    canonical.push(effectiveInput(plan, (slot) => (slot.given === undefined ? slot.value : below(slot.value, base))));
-  const words = ({ mapping, given, value }: Slot): Json | undefined =>
-    mapping.split ? [value].flat().flatMap((text) => String(text).split(/\s+/)) : (given ?? value);
-  return { canonical, given: [plan.input, effectiveInput(plan, words)] };
-}
-
-function below(value: Json | undefined, base: string): Json | undefined {
-  if (Array.isArray(value)) return value.map((entry) => below(entry, base) as Json);
-  if (typeof value !== 'string' || !value.startsWith(`${base}/`)) return value === base ? '.' : value;
-  return value.slice(base.length + 1);
-}
-
-// POL-4: adds defaults of the schema, and values as the declaration of a command changed them.
-function effectiveInput({ tool, input, command }: Judged, read: (slot: Slot) => Json | undefined): unknown {
-  if (!isRecord(input)) return input;
-  const values = new Map(Object.entries(input));
-  for (const slot of command?.slots ?? []) {
-    const value = read(slot);
-    if (value !== undefined) values.set(slot.mapping.param, value);
-  }
-  const { properties } = tool.input.json;
-  for (const [name, schema] of isRecord(properties) ? Object.entries(properties) : [])
-    if (!values.has(name) && isRecord(schema) && schema.default !== undefined) values.set(name, schema.default);
-  return Object.fromEntries(values);
-}
-
-// A tool cannot claim reserved tags (RES-31). `#destructive` also matches tools with the hint. Rules that restrict match the
-// other names of an upstream tool or resource too (UPS-24, RSC-1).
-function toSelected({ name, traits, origin }: Tool): { readonly loose: SelectedTool; readonly strict: SelectedTool } {
-  const builtin = origin.builtin === true;
-  const tags = builtin ? traits.tags : traits.tags.filter((tag) => !tag.startsWith('meta-'));
-  const strict = { name, tags: traits.destructive === true ? [...tags, 'destructive'] : tags, builtin };
-  const { otherName, spellings = [] } = origin;
-  if (otherName === undefined && spellings.length === 0) return { strict, loose: strict };
-  return { strict, loose: { ...strict, otherNames: otherName === undefined ? spellings : [otherName, ...spellings] } };
 }
 
 /** Whether there are any rules; most calls have none. */
