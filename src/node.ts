@@ -17,21 +17,19 @@ import { type Configuration, createConfiguration } from './config/index.js';
 import { createNarrowing } from './config/profile.js';
 import type { Approvals } from './core/approval.js';
 import type { CascadeResolver } from './core/cascade.js';
-import type { EndEvent, Recorder } from './core/event.js';
+import type { EndEvent } from './core/event.js';
 import type { Dispatcher } from './core/executor.js';
 import type { Format } from './core/format.js';
 import type { Middleware, MiddlewareFunction } from './core/middleware.js';
-import type { OfferSource } from './core/offers.js';
 import type { KnownSecrets } from './core/redact.js';
 import type { PathEntry } from './core/search-path.js';
 import type { Snapshot, Workspace } from './core/snapshot.js';
 import type { Stores } from './core/store.js';
 import type { Toolbox } from './core/toolbox.js';
-import type { Upstream } from './core/upstream.js';
 import type { Mode } from './core/view.js';
 import { createDelegateExecutor } from './executors/delegate/index.js';
 import { createFunctionExecutor } from './executors/function/index.js';
-import { createHttpExecutor, type HttpRunOptions } from './executors/http/index.js';
+import { createHttpExecutor } from './executors/http/index.js';
 import { createModuleExecutor, type ModuleExecutor } from './executors/module/index.js';
 import { createProcessExecutor } from './executors/process/index.js';
 import { createTextExecutor } from './executors/text/index.js';
@@ -187,14 +185,7 @@ export function createNodeToolbox(options: NodeToolboxOptions = {}): NodeToolbox
     world,
   });
   const { formats, modules } = createFormats(machine, files);
-  const suspended = loadOnce(async () => {
-    const [{ createSuspendedPrograms }, approvals] = await Promise.all([
-      import('./code/host/suspended.js'),
-      files.approvals(),
-    ]);
-    return createSuspendedPrograms(join(machine.wieldHome, 'programs'), approvals.key, world);
-  });
-  const tools = createCatalogs({ options, machine, files, workspace, formats, upstream: upstreams.format, suspended });
+  const tools = createCatalogs({ options, machine, files, workspace, formats, upstreams });
   const parts = createParts({ options, machine, files, workspace, tools, modules, upstreams, secrets });
   const toolbox = assembleToolbox({
     parts,
@@ -218,7 +209,7 @@ export function createNodeToolbox(options: NodeToolboxOptions = {}): NodeToolbox
       machine.helper.close();
     },
     machine,
-    state: { ...toState({ ...tools, files, workspace, parts, formats, upstreams }), programs: suspended },
+    state: toState({ ...tools, files, workspace, parts, formats, upstreams }),
   };
 }
 
@@ -256,6 +247,13 @@ function openFiles(options: NodeToolboxOptions, { world, wieldHome, helper }: To
     state,
     approvals: local.approvals,
     pins: state.pins,
+    programs: loadOnce(async () => {
+      const [{ createSuspendedPrograms }, { key }] = await Promise.all([
+        import('./code/host/suspended.js'),
+        local.approvals(),
+      ]);
+      return createSuspendedPrograms(join(wieldHome, 'programs'), key, world);
+    }),
     listingFiles: state.listings,
     servers: createServerList({ workdir, wieldHome, world, boundary: boundaryOf(workdir) }),
     stores: createStores({ wieldHome, workdir, results: state.results, world }),
@@ -304,11 +302,10 @@ interface CatalogParts {
   readonly files: Files;
   readonly workspace: Workspace;
   readonly formats: readonly Format[];
-  readonly upstream: Upstream;
-  readonly suspended: () => Promise<SuspendedPrograms>;
+  readonly upstreams: Upstreams;
 }
 
-function createCatalogs({ options, machine, files, workspace, formats, upstream, suspended }: CatalogParts) {
+function createCatalogs({ options, machine, files, workspace, formats, upstreams }: CatalogParts) {
   const { world, wieldHome } = machine;
   const toSchema: ToSchema = (json, face) => createJsonSchema(json, { closed: face === 'input' });
   const shippedIndex = createShippedIndex({ version: INDEX_VERSION, toSchema, world });
@@ -319,7 +316,7 @@ function createCatalogs({ options, machine, files, workspace, formats, upstream,
     references: () => references,
     search: () => search,
     cascade: () => cascade,
-    suspended,
+    suspended: files.programs,
   });
   const yielding = createTaskTools();
   checkOffer(files.offered, [...builtin, ...yielding]);
@@ -331,7 +328,20 @@ function createCatalogs({ options, machine, files, workspace, formats, upstream,
     toAbsolute: (path, { workdir }) => toDirectory(path, workdir, world.home),
     ownerOf: (directory, { places }) => findOwner(directory, places),
     formats,
-    upstream,
+    upstream: upstreams.format,
+    offers: loadOnce(async () => {
+      const [{ createOwnOffers }, remote] = await Promise.all([import('./builtin/offers.js'), upstreams.offers()]);
+      const own = createOwnOffers({
+        catalog,
+        cascade,
+        references,
+        stores: files.stores,
+        tools: (snapshot) => listTools({ catalog, cascade }, snapshot, { caller: { kind: 'model', door: 'mcp' } }),
+        offered: files.offered,
+        world,
+      });
+      return [toOfferSource(options.resources, options.prompts), own, remote];
+    }),
     index: createIndexFile({
       directory: join(wieldHome, 'cache', 'index'),
       version: INDEX_VERSION,
@@ -355,21 +365,10 @@ function createCatalogs({ options, machine, files, workspace, formats, upstream,
   return { catalog, references, search, cascade, shippedIndex };
 }
 
-interface PartsOptions extends Omit<CatalogParts, 'formats' | 'upstream' | 'suspended'> {
+interface PartsOptions extends Omit<CatalogParts, 'formats'> {
   readonly tools: ReturnType<typeof createCatalogs>;
   readonly modules: ModuleExecutor;
-  readonly upstreams: Upstreams;
   readonly secrets: KnownSecrets;
-}
-
-// Credentials of HTTP operations, by the references of the user's configuration.
-function createCredentials({ world, wieldHome }: ToolboxMachine): HttpRunOptions['expand'] {
-  return async ({ tool, server, credentials }, { workdir }) => {
-    const { expandCredentials } = await import('./upstream/entries/expand.js');
-    const values = credentials.map(({ value }) => value);
-    const file = join(wieldHome, 'config.toml');
-    return expandCredentials({ name: tool.name, url: server, values, file }, { ...world, workdir });
-  };
 }
 
 function createParts(parts: PartsOptions): CallParts {
@@ -380,7 +379,6 @@ function createParts(parts: PartsOptions): CallParts {
   return {
     workspace,
     catalog,
-    offers: loadOnce(() => loadOffers({ options, machine, files, tools, upstreams })),
     executors: createExecutors(
       [
         createProcessExecutor({ world, wieldHome: machine.wieldHome, beforeRun }),
@@ -389,7 +387,7 @@ function createParts(parts: PartsOptions): CallParts {
         createTextExecutor({ refer: references.refer }),
         createDelegateExecutor({ digest: digestParts }),
         upstreams.executor,
-        createHttpExecutor({ expand: createCredentials(machine), secrets }),
+        createHttpExecutor({ expand: upstreams.expandCredentials, secrets }),
       ],
       options.dispatcher,
     ),
@@ -403,36 +401,10 @@ function createParts(parts: PartsOptions): CallParts {
       world,
     }),
     limiter: state.limiter,
-    observers: createObservers({ recorder: withMeter(recorder, options.meter), debug: world.debug }),
+    observers: createObservers({ recorder, meter: options.meter, debug: world.debug }),
     middleware: createMiddleware(options.middleware ?? []),
     stores,
   };
-}
-
-function withMeter(recorder: Recorder, meter: NodeToolboxOptions['meter']): Recorder {
-  if (meter === undefined) return recorder;
-  return {
-    ...recorder,
-    record(event, snapshot) {
-      meter(event);
-      recorder.record(event, snapshot);
-    },
-  };
-}
-
-type OfferParts = Pick<PartsOptions, 'options' | 'machine' | 'files' | 'tools' | 'upstreams'>;
-
-// Resources and prompts: defined in code, our own, and those of servers.
-async function loadOffers({ options, machine, files, tools, upstreams }: OfferParts): Promise<readonly OfferSource[]> {
-  const [{ createOwnOffers }, remote] = await Promise.all([import('./builtin/offers.js'), upstreams.offers()]);
-  const own = createOwnOffers({
-    ...tools,
-    stores: files.stores,
-    tools: (snapshot) => listTools(tools, snapshot, { caller: { kind: 'model', door: 'mcp' } }),
-    offered: files.offered,
-    world: machine.world,
-  });
-  return [toOfferSource(options.resources, options.prompts), own, remote];
 }
 
 function loadOnce<T>(load: () => Promise<T>): () => Promise<T> {
@@ -452,7 +424,7 @@ interface StateParts {
   readonly upstreams: Upstreams;
 }
 
-function toState(from: StateParts): Omit<ToolboxState, 'programs'> {
+function toState(from: StateParts): ToolboxState {
   const { shippedIndex, files, workspace, parts, formats, upstreams } = from;
   const { snapshot } = workspace;
   const { recorder } = files;

@@ -71,6 +71,7 @@ export function createFunctionToolbox(
     toAbsolute: () => undefined,
     ownerOf: () => 'program',
     formats: [],
+    offers: async () => [toOfferSource(options.resources, options.prompts)],
     index: { load: () => undefined, save: () => {}, remove: () => {} },
     world,
   });
@@ -78,7 +79,6 @@ export function createFunctionToolbox(
     parts: {
       workspace: createFixedWorkspace(options.workdir ?? '/', settings, world),
       catalog,
-      offers: async () => [toOfferSource(options.resources, options.prompts)],
       executors: createExecutors([createFunctionExecutor({ ...handed, digest: digestParts, debug })]),
       cascade,
       consents: NO_CONSENTS,

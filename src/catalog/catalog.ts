@@ -2,6 +2,7 @@
 
 import { isToolError, ToolError } from '../core/error.js';
 import type { Format, Place } from '../core/format.js';
+import type { OfferSource } from '../core/offers.js';
 import type { Skill } from '../core/skill.js';
 import type { Snapshot } from '../core/snapshot.js';
 import { withoutReservedTags } from '../core/tag.js';
@@ -34,6 +35,7 @@ export interface CatalogOptions {
   readonly formats: readonly Format[];
   /** Tools of upstream servers; they precede tools on disk (RES-42). */
   readonly upstream?: Upstream;
+  readonly offers: Catalog['offers'];
   readonly index: IndexFile;
   readonly world: World;
 }
@@ -41,6 +43,8 @@ export interface CatalogOptions {
 export interface Catalog {
   /** Whether it contains tools of upstream servers. */
   readonly hasServers: boolean;
+  /** Returns where resources and prompts come from, in order of precedence. Loaded on first use: most calls need none. */
+  offers(): Promise<readonly OfferSource[]>;
   /** `offer` names built-in tools, or groups of them, to list as well. */
   list(snapshot: Snapshot, offer?: readonly string[]): Listing;
   /** Returns the tool of a reference. Throws `not_found`, `ambiguous` or `invalid_ref`. */
@@ -106,6 +110,7 @@ export function createCatalog(options: CatalogOptions): Catalog {
 
   return {
     hasServers: upstream !== undefined,
+    offers: options.offers,
     list,
     find(ref, reach) {
       const tool = seek(ref, reach);

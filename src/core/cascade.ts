@@ -55,8 +55,6 @@ export interface CascadeResolver {
   of(tool: Tool, snapshot: Snapshot): Cascade;
   /** Returns the main skill that governs a tool (RES-16). */
   authorityOf(tool: Tool, snapshot: Snapshot): Skill | null;
-  /** Returns lists of selectors of the tools that a tool may call; each list must allow a call (RES-17). */
-  permissionsOf(tool: Tool, snapshot: Snapshot): readonly (readonly string[])[];
   /** Returns what the skills of all levels of a tool restrict (RES-44). */
   narrowingOf(tool: Tool, snapshot: Snapshot): readonly Narrowing[];
   /** Returns what the main skills above a tool restrict. `skills` are the listed ones, which are not read again. */
@@ -123,15 +121,12 @@ export function toNarrowing(skill: Skill): Narrowing | undefined {
 export const NO_CASCADE: CascadeResolver = {
   of: (tool) => toCascade({ authority: null, own: toOwnLevel(tool), above: [], limiting: [] }),
   authorityOf: () => null,
-  permissionsOf: ({ traits: { allowedTools } }) => (allowedTools == null ? NO_PERMISSIONS : [allowedTools]),
   narrowingOf: () => NO_NARROWING,
   narrowingAbove: () => NO_NARROWING,
   inheritedTimeout: ({ action }, { settings }) =>
     action.kind === 'delegate' ? Number.POSITIVE_INFINITY : settings.limits.timeoutMs,
   problems: () => [],
 };
-
-const NO_PERMISSIONS: readonly (readonly string[])[] = [];
 
 /** Returns the level of a tool itself. */
 export function toOwnLevel(tool: Tool, settings: Level['settings'] = {}, narrowing?: Narrowing): Level {

@@ -183,10 +183,6 @@ export interface Toolbox {
   on(observer: Observer): () => void;
   /** Ends running calls and releases resources. */
   close(): Promise<void>;
-  /** Resources: data that clients read by URI. */
-  readonly resources: ToolboxResources;
-  /** Prompts: messages for a conversation. */
-  readonly prompts: ToolboxPrompts;
   readonly catalog: ToolboxCatalog;
   readonly workspace: ToolboxWorkspace;
 }
@@ -226,14 +222,16 @@ export interface ToolboxPrompts {
 /** What a completion is for. */
 export type CompletionRef = { readonly prompt: string } | { readonly template: string };
 
-/** The catalog of a toolbox: what was found on disk, what was registered, and what is wrong with it. */
+/** The catalog of a toolbox: what it offers besides tools, what shadows what, and what is wrong with its files. */
 export interface ToolboxCatalog {
+  /** Resources: data that clients read by URI. */
+  readonly resources: ToolboxResources;
+  /** Prompts: messages for a conversation. */
+  readonly prompts: ToolboxPrompts;
   /** Returns tools, shadowed tools and problems as of the same moment. */
   survey(options?: SearchOptions): Promise<Survey>;
   /** Returns errors and warnings about files that could not be loaded or look wrong. */
   problems(): Promise<readonly Problem[]>;
-  /** Returns tools hidden by another tool of the same name. */
-  shadowed(): Promise<readonly ShadowedTool[]>;
   /** Calls the listener when the catalog may have changed; the returned function stops it. */
   watch(listener: () => void): () => void;
   /** Adds a tool, which shadows all others of its name (RES-9). Throws `conflict` if code registered one before. */

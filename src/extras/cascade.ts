@@ -68,7 +68,6 @@ export function createCascadeResolver(options: CascadeOptions): CascadeResolver 
       const [nearest] = authorities.above(tool, snapshot);
       return nearest && 'skill' in nearest ? nearest.skill : null;
     },
-    permissionsOf: (tool, snapshot) => of(tool, snapshot).permissions,
     narrowingOf: (tool, snapshot) => of(tool, snapshot).narrowing,
     narrowingAbove: levels.above,
     inheritedTimeout(tool, snapshot) {

@@ -34,7 +34,7 @@ export async function startListening(
   const accepted = await Promise.all(
     uris.map(async (uri) => {
       const options = { caller: { ...MODEL, session, name } };
-      const { result, end } = await toolbox.resources.subscribe(uri, () => onUpdate(uri), options);
+      const { result, end } = await toolbox.catalog.resources.subscribe(uri, () => onUpdate(uri), options);
       followed.add(uri, end);
       return result.ok;
     }),

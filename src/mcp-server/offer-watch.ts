@@ -19,7 +19,9 @@ export function watchOffers(toolbox: Toolbox): OfferWatch {
   const known: Record<OfferKind, string | undefined> = { resources: undefined, prompts: undefined };
   const read = async (kind: OfferKind): Promise<string> => {
     const options = { caller: MODEL, knownOnly: true };
-    const all = await (kind === 'resources' ? toolbox.resources.list(options) : toolbox.prompts.list(options));
+    const all = await (kind === 'resources'
+      ? toolbox.catalog.resources.list(options)
+      : toolbox.catalog.prompts.list(options));
     return JSON.stringify(all.map(({ tool, fields }) => [tool.name, fields]));
   };
   const compare = async (kind: OfferKind): Promise<void> => {

@@ -38,7 +38,7 @@ export function registerOffers({ server, toolbox, serve }: OfferHandlers): void 
     return { [member]: all.slice(from, to), nextCursor };
   };
   const resources = async (isTemplate: boolean) =>
-    (await toolbox.resources.list({ caller: MODEL })).filter((one) => one.isTemplate === isTemplate);
+    (await toolbox.catalog.resources.list({ caller: MODEL })).filter((one) => one.isTemplate === isTemplate);
 
   server.setRequestHandler('resources/list', async ({ params }) => {
     const all = (await resources(false)).map(({ uri, fields }) => ({ ...fields, uri }));
@@ -50,7 +50,9 @@ export function registerOffers({ server, toolbox, serve }: OfferHandlers): void 
   });
   server.setRequestHandler('resources/read', async ({ params }, context) => {
     const uri = resolveAppUri(params.uri, context.mcpReq._meta);
-    const outcome = await serve(context, `resource:${uri}`, {}, (options) => toolbox.resources.read(uri, options));
+    const outcome = await serve(context, `resource:${uri}`, {}, (options) =>
+      toolbox.catalog.resources.read(uri, options),
+    );
     if ('resultType' in outcome) return outcome as never;
     assertOk(outcome, { uri });
     const contents = outcome.content.map((part) =>
@@ -59,13 +61,16 @@ export function registerOffers({ server, toolbox, serve }: OfferHandlers): void 
     return { contents } as never;
   });
   server.setRequestHandler('prompts/list', async ({ params }) => {
-    const all = (await toolbox.prompts.list({ caller: MODEL })).map(({ name, fields }) => ({ ...fields, name }));
+    const all = (await toolbox.catalog.prompts.list({ caller: MODEL })).map(({ name, fields }) => ({
+      ...fields,
+      name,
+    }));
     return list(all, params?.cursor, 'prompts') as never;
   });
   server.setRequestHandler('prompts/get', async ({ params }, context) => {
     const input = (params.arguments ?? {}) as Json;
     const outcome = await serve(context, `prompt:${params.name}`, input, (options) =>
-      toolbox.prompts.get(params.name, input, options),
+      toolbox.catalog.prompts.get(params.name, input, options),
     );
     if ('resultType' in outcome) return outcome as never;
     assertOk(outcome, { name: params.name });
@@ -75,7 +80,7 @@ export function registerOffers({ server, toolbox, serve }: OfferHandlers): void 
     const { ref, argument, context: values } = params;
     const input = { ref: toUpstreamRef(ref), argument, ...(values === undefined ? {} : { context: values }) } as Json;
     const target = ref.type === 'ref/prompt' ? { prompt: ref.name } : { template: ref.uri };
-    const result = await toolbox.prompts.complete(target, input, {
+    const result = await toolbox.catalog.prompts.complete(target, input, {
       caller: MODEL,
       signal: context.mcpReq.signal,
     });

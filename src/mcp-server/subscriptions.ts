@@ -13,7 +13,7 @@ export function registerSubscriptions({ server, toolbox, serve }: OfferHandlers)
     const tell = (): void => void server.sendResourceUpdated({ uri }).catch(() => {});
     const outcome = await followed.start(() =>
       serve(context, `resource:${uri}`, {}, async (options) => {
-        const subscription = await toolbox.resources.subscribe(uri, tell, options);
+        const subscription = await toolbox.catalog.resources.subscribe(uri, tell, options);
         end = subscription.end;
         return subscription.result;
       }),

@@ -62,6 +62,7 @@ function offering(tool: Tool, store: PinStore): Toolbox {
     builtin: [],
     offered: () => 'none',
     formats: [],
+    offers: async () => [],
     toAbsolute: () => undefined,
     ownerOf: () => 'workspace',
     index: { load: () => undefined, save: () => {}, remove: () => {} },
@@ -71,7 +72,6 @@ function offering(tool: Tool, store: PinStore): Toolbox {
     parts: {
       workspace: createFixedWorkspace('/', DEFAULT_SETTINGS, WORLD),
       catalog,
-      offers: async () => [],
       executors: createExecutors([createFunctionExecutor({ digest: digestParts, debug: () => {} })]),
       cascade: NO_CASCADE,
       consents: {

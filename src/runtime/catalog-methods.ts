@@ -15,7 +15,7 @@ export function createCatalogMethods(
   parts: CallParts,
   references: References | undefined,
   watch: (listener: () => void) => () => void,
-): ToolboxCatalog {
+): Omit<ToolboxCatalog, 'resources' | 'prompts'> {
   const { workspace, catalog, executors, cascade } = parts;
   const listeners = new Set<() => void>();
   // Changes of files are watched; changes by code are reported here.
@@ -32,10 +32,6 @@ export function createCatalogMethods(
   return {
     survey: ({ caller = CODE } = {}) => survey(caller),
     problems: async () => (await survey(CODE)).problems,
-    async shadowed() {
-      const snapshot = workspace.snapshot();
-      return (await readSettled(catalog, snapshot, () => catalog.list(snapshot))).shadowed;
-    },
     watch(listener) {
       listeners.add(listener);
       const stop = watch(listener);

@@ -68,7 +68,6 @@ export function assembleToolbox(options: AssembleOptions): Toolbox {
     search: async (query, limit, { caller = CODE } = {}) => search(query, limit, caller, workspace.snapshot()),
     find: async (ref) => findTool(parts, ref, { snapshot: workspace.snapshot(), options: {} }),
     call: callAs,
-    ...createOfferMethods(parts, callAs),
     plan: (ref, input, options = {}) => planOnly(parts, ref, input, options),
     explain: (ref, input, options = {}) => explain(parts, ref, input, options),
     on: observers.on,
@@ -80,7 +79,7 @@ export function assembleToolbox(options: AssembleOptions): Toolbox {
       observers.recorder?.close();
       stores?.documents.close();
     },
-    catalog: createCatalogMethods(parts, references, watch),
+    catalog: { ...createCatalogMethods(parts, references, watch), ...createOfferMethods(parts, callAs) },
     workspace: {
       get workdir() {
         return workspace.snapshot().workdir;

@@ -16,7 +16,7 @@ const MAX_ATTEMPTS = 4;
 
 /** Finds a tool by reference. Throws `not_found`, `ambiguous` or `invalid_ref`. */
 export function findTool(
-  parts: Pick<CallParts, 'catalog' | 'executors' | 'cascade' | 'offers'>,
+  parts: Pick<CallParts, 'catalog' | 'executors' | 'cascade'>,
   ref: string,
   { snapshot, options, nesting = OUTERMOST }: CallScope,
 ): Tool | Promise<Tool> {

@@ -1,6 +1,6 @@
 // Notifies observers and the tracer of calls.
 
-import type { CallEvent, Observer, Recorder } from '../core/event.js';
+import type { CallEvent, EndEvent, Observer, Recorder } from '../core/event.js';
 import { copyJson, deepFreeze, type Json } from '../core/json.js';
 import type { ToolResult } from '../core/result.js';
 import type { TraceParent } from '../core/toolbox.js';
@@ -19,13 +19,15 @@ export interface Observers {
 
 export interface ObserversOptions {
   readonly recorder?: Recorder;
+  /** Called with the end of every call, which it must not change; cheaper than an observer. */
+  readonly meter?: ((event: EndEvent) => void) | undefined;
   readonly debug: (message: string) => void;
 }
 
 // Every copy of OpenTelemetry registers its tracer provider here.
 const REGISTRY = Symbol.for('opentelemetry.js.api.1');
 
-export function createObservers({ recorder, debug }: ObserversOptions): Observers {
+export function createObservers({ recorder, meter, debug }: ObserversOptions): Observers {
   const observers = new Set<Observer>();
   const tracer = createTracer(debug);
   const emit = (event: CallEvent): void => {
@@ -36,7 +38,7 @@ export function createObservers({ recorder, debug }: ObserversOptions): Observer
     if (shown !== undefined) for (const observer of observers) guardListener(observer, debug)(shown);
   };
   return {
-    recorder,
+    recorder: recorder && meter ? withMeter(recorder, meter) : recorder,
     get emit() {
       return observers.size > 0 || (isTracing() && tracer() !== undefined) ? emit : undefined;
     },
@@ -44,6 +46,16 @@ export function createObservers({ recorder, debug }: ObserversOptions): Observer
     on(observer) {
       observers.add(observer);
       return () => observers.delete(observer);
+    },
+  };
+}
+
+function withMeter(recorder: Recorder, meter: NonNullable<ObserversOptions['meter']>): Recorder {
+  return {
+    ...recorder,
+    record(event, snapshot) {
+      meter(event);
+      recorder.record(event, snapshot);
     },
   };
 }

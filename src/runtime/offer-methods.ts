@@ -1,12 +1,15 @@
-// The methods of `toolbox.resources` and `toolbox.prompts`.
+// The methods of `toolbox.catalog.resources` and `toolbox.catalog.prompts`.
 
 import type { Prompt } from '../core/prompt.js';
 import type { Resource } from '../core/resource.js';
-import type { Toolbox } from '../core/toolbox.js';
+import type { Toolbox, ToolboxCatalog } from '../core/toolbox.js';
 import type { CallParts } from './parts.js';
 
 /** `call` is that of the toolbox: reads take the path of a call. */
-export function createOfferMethods(parts: CallParts, call: Toolbox['call']): Pick<Toolbox, 'resources' | 'prompts'> {
+export function createOfferMethods(
+  parts: CallParts,
+  call: Toolbox['call'],
+): Pick<ToolboxCatalog, 'resources' | 'prompts'> {
   const { workspace } = parts;
   return {
     resources: {

@@ -12,17 +12,16 @@ import type { Caller, CallOptions, OfferListOptions } from '../core/toolbox.js';
 import { findDenial } from '../policy/decide.js';
 import type { CallParts } from './parts.js';
 
-type OfferParts = Pick<CallParts, 'catalog' | 'executors' | 'offers'>;
 type Kind = NonNullable<CallOptions['as']>;
 
 /** Lists the resources or prompts that a caller may know of, each id once, in the order of their sources. */
 export async function listOffers<T extends { readonly tool: Tool }>(
-  { catalog, offers }: OfferParts,
+  { catalog }: Pick<CallParts, 'catalog'>,
   snapshot: Snapshot,
   { caller = CODE, knownOnly = false, denied = false }: OfferListOptions,
   { read, idOf }: { read(source: OfferSource): readonly T[] | Promise<readonly T[]>; idOf(offer: T): string },
 ): Promise<readonly T[]> {
-  const sources = await offers();
+  const sources = await catalog.offers();
   const readAll = () => Promise.all(sources.map(read));
   const all = await (knownOnly ? readAll() : readSettled(catalog, snapshot, readAll));
   const byId = new Map<string, T>();
@@ -35,12 +34,12 @@ export async function listOffers<T extends { readonly tool: Tool }>(
 
 /** Finds the tool of a resource, prompt or completion. Throws `not_found`. */
 export async function findOffer(
-  { catalog, executors, offers }: OfferParts,
+  { catalog, executors }: Pick<CallParts, 'catalog' | 'executors'>,
   as: Kind,
   ref: string,
   snapshot: Snapshot,
 ): Promise<Tool> {
-  const sources = await offers();
+  const sources = await catalog.offers();
   const find = (): Tool => {
     for (const source of sources) {
       const tool = findIn(source, as, ref, snapshot);
@@ -64,13 +63,13 @@ function findIn(source: OfferSource, as: Kind, ref: string, snapshot: Snapshot):
 
 /** Follows a resource until the returned function is called; a caller that may not know of it any more hears nothing. */
 export async function followResource(
-  { workspace, offers }: Pick<CallParts, 'workspace' | 'offers'>,
+  { workspace, catalog }: Pick<CallParts, 'workspace' | 'catalog'>,
   uri: string,
   caller: Caller = CODE,
   onUpdate: () => void,
 ): Promise<() => void> {
   const snapshot = () => workspace.snapshot();
-  const source = (await offers()).find((one) => one.findResource(uri, snapshot()) !== undefined);
+  const source = (await catalog.offers()).find((one) => one.findResource(uri, snapshot()) !== undefined);
   const tell = (): void => {
     const now = snapshot();
     const tool = source?.findResource(uri, now);

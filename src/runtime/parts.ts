@@ -6,7 +6,6 @@ import { type CascadeResolver, type Narrowing, NO_NARROWING } from '../core/casc
 import type { NestedOptions } from '../core/context.js';
 import type { Dispatcher, Executor } from '../core/executor.js';
 import type { MiddlewareChain } from '../core/middleware.js';
-import type { OfferSource } from '../core/offers.js';
 import type { AllowList } from '../core/rule.js';
 import type { Snapshot, Workspace } from '../core/snapshot.js';
 import type { Stores } from '../core/store.js';
@@ -19,8 +18,6 @@ import type { Observers } from './observers.js';
 export interface CallParts {
   readonly workspace: Workspace;
   readonly catalog: Catalog;
-  /** Returns where resources and prompts come from, in order of precedence. Loaded on first use: most calls need none. */
-  readonly offers: () => Promise<readonly OfferSource[]>;
   readonly executors: Executors;
   readonly cascade: CascadeResolver;
   readonly consents: Consents;

@@ -1,9 +1,11 @@
 // Upstream servers of a toolbox: their tools, the executor that calls them, and their state.
 
+import { join } from 'node:path';
 import { toToolError } from '../core/error.js';
 import type { Executor } from '../core/executor.js';
 import { canonicalJson } from '../core/json.js';
 import type { OfferSource } from '../core/offers.js';
+import type { HttpPlan } from '../core/plan.js';
 import { redactError, redactOutput, redactValue } from '../core/redact.js';
 import { NO_PARAMETERS } from '../core/schema.js';
 import type { Snapshot } from '../core/snapshot.js';
@@ -17,6 +19,7 @@ import type { ListingFiles } from './catalog/listing-file.js';
 import { toTool } from './catalog/to-tool.js';
 import type { Acquire, ConnectionState, Pool } from './connection/pool.js';
 import type { ServerSubscriptions } from './connection/subscriptions.js';
+import type { ExpandedCredentials } from './entries/expand.js';
 import { describeServer } from './entries/mask.js';
 import type { ServerList } from './entries/servers.js';
 import { toStartSettings } from './execute/announce.js';
@@ -38,6 +41,8 @@ export interface Upstreams {
   /** What trusted servers want a model to know that may use them (UPS-71). */
   instructions(snapshot: Snapshot): Promise<string>;
   readonly executor: Executor<'remote'>;
+  /** Expands the credentials of a request, which the user's configuration writes like those of a server. */
+  expandCredentials(plan: HttpPlan, snapshot: Snapshot): Promise<ExpandedCredentials>;
   /** The configuration files that define servers. */
   readonly files: readonly string[];
   /** Starts a server to list its tools, ignoring earlier failures; `restart` ends it first. Throws if that fails. */
@@ -139,6 +144,7 @@ export function createUpstreams(options: UpstreamsOptions): Upstreams {
     offers: offering.offers,
     instructions: offering.instructions,
     executor,
+    expandCredentials: createCredentials(join(wieldHome, 'config.toml'), world),
     files: options.servers.files,
     refresh,
     connection: async (server) => (await loaded)?.describe(server),
@@ -147,13 +153,7 @@ export function createUpstreams(options: UpstreamsOptions): Upstreams {
       ...snapshot.servers.disabled.map((server): ServerState => ({ server, state: 'off', tools: [], changed: [] })),
     ],
     changes: ({ tools, all = tools, changed }) =>
-      all
-        .filter(({ name }) => changed.includes(name))
-        .map(withDigest)
-        .flatMap((tool) => {
-          const pin = pins.check(tool);
-          return typeof pin === 'string' ? [] : [{ tool, diff: pin.diff }];
-        }),
+      findChanges(all.filter(({ name }) => changed.includes(name)).map(withDigest), pins),
     forgetFailure: format.listings.forgetFailure,
     approve(tools, { servers }) {
       pins.pin(tools, new Date(world.now()));
@@ -193,6 +193,21 @@ function createOffering({ format, configurationOf, acquire, debug }: OfferingOpt
       subscriptions?.close();
     },
   };
+}
+
+function createCredentials(file: string, world: World): Upstreams['expandCredentials'] {
+  return async ({ tool, server, credentials }, { workdir }) => {
+    const { expandCredentials } = await import('./entries/expand.js');
+    const values = credentials.map(({ value }) => value);
+    return expandCredentials({ name: tool.name, url: server, values, file }, { ...world, workdir });
+  };
+}
+
+function findChanges(tools: readonly Tool[], pins: PinStore): readonly ChangedTool[] {
+  return tools.flatMap((tool) => {
+    const pin = pins.check(tool);
+    return typeof pin === 'string' ? [] : [{ tool, diff: pin.diff }];
+  });
 }
 
 // Pins new tools, and returns the approved definitions of changed ones.

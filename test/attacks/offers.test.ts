@@ -45,7 +45,7 @@ function createFar(entry: object = {}, offers: object = OFFERS) {
 async function read(workspace: ReturnType<typeof createFar>, uris: readonly string[]) {
   const toolbox = workspace.toolbox();
   const found: [string, string | undefined][] = [];
-  for (const uri of uris) found.push([uri, (await toolbox.resources.read(uri, MODEL)).error?.code]);
+  for (const uri of uris) found.push([uri, (await toolbox.catalog.resources.read(uri, MODEL)).error?.code]);
   return found;
 }
 
@@ -74,7 +74,7 @@ describe('a resource of a server', () => {
       workspace.config(`[trust]\nrules = ["${rule}($deny)"]\n`);
       expect(await read(workspace, uris)).toEqual(all(uris, 'denied'));
     }
-    const { resources } = workspace.toolbox();
+    const { resources } = workspace.toolbox().catalog;
     expect((await resources.list(MODEL)).map(({ uri }) => uri)).not.toContain('file:///etc/listed');
   });
 
@@ -104,7 +104,7 @@ describe('a document or skill of wield', () => {
     const documents = ['context://secret/a', 'context://./secret//a', 'context://secret/%2E/a', 'context://%73ecret/a'];
     const uris = [...documents, 'context://open/a', 'skill://notes/SKILL.md'];
     const codes = async () => {
-      const { resources } = create();
+      const { resources } = create().catalog;
       return Promise.all(uris.map(async (uri) => (await resources.read(uri, MODEL)).error?.code));
     };
     const none = undefined;

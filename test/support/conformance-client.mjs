@@ -96,10 +96,10 @@ async function run() {
   const inputs = tools.filter((tool) => tool !== focal).map(({ name, input }) => [name, toInput(input.json)]);
   for (const [name, input] of context.toolCalls?.map((call) => [`suite_${call.name}`, call.arguments]) ?? inputs)
     await expect(() => toolbox.call(name, name.endsWith('_echo') ? { schema: focal.input.json } : input, options));
-  for (const { uri, isTemplate } of await toolbox.resources.list())
-    if (!isTemplate && uri.startsWith('mcp:')) await expect(() => toolbox.resources.read(uri, options));
-  for (const { name } of await toolbox.prompts.list())
-    if (name.startsWith('suite')) await expect(() => toolbox.prompts.get(name, {}, options));
+  for (const { uri, isTemplate } of await toolbox.catalog.resources.list())
+    if (!isTemplate && uri.startsWith('mcp:')) await expect(() => toolbox.catalog.resources.read(uri, options));
+  for (const { name } of await toolbox.catalog.prompts.list())
+    if (name.startsWith('suite')) await expect(() => toolbox.catalog.prompts.get(name, {}, options));
 }
 
 try {

@@ -87,7 +87,7 @@ type Offer = Prompt | Resource;
 
 async function offerItems(toolbox: PageParts['toolbox'], caller: Caller, kind: 'prompt' | 'resource') {
   const list = (denied: boolean): Promise<readonly Offer[]> =>
-    (kind === 'prompt' ? toolbox.prompts : toolbox.resources).list({ caller, knownOnly: true, denied });
+    (kind === 'prompt' ? toolbox.catalog.prompts : toolbox.catalog.resources).list({ caller, knownOnly: true, denied });
   const [all, known] = await Promise.all([list(true), list(false)]);
   const shown = new Set(known.map(({ tool }) => tool.name));
   return Promise.all(

@@ -18,9 +18,9 @@ export async function findNamed(toolbox: Toolbox, name: string): Promise<Named> 
   const tool = [...tools, ...denied.map((one) => one.tool), ...unlisted].find((one) => one.name === name);
   if (tool !== undefined) return { tool, ref: name };
   const options = { knownOnly: true, denied: true };
-  const prompt = (await toolbox.prompts.list(options)).find((one) => one.tool.name === name);
+  const prompt = (await toolbox.catalog.prompts.list(options)).find((one) => one.tool.name === name);
   if (prompt !== undefined) return { tool: prompt.tool, ref: prompt.name, as: 'prompt' };
-  const resource = (await toolbox.resources.list(options)).find((one) => one.tool.name === name);
+  const resource = (await toolbox.catalog.resources.list(options)).find((one) => one.tool.name === name);
   if (resource !== undefined) return { tool: resource.tool, ref: resource.uri, as: 'resource' };
   throw new ToolError('not_found', `not in the catalog: ${quoteOutside(name, 200)}`, { hint: 'reload the page' });
 }

@@ -80,11 +80,16 @@ export interface Credentials {
   readonly file: string;
 }
 
+export interface ExpandedCredentials {
+  readonly values: readonly string[];
+  readonly secrets: readonly string[];
+}
+
 /** Expands credentials that belong to no server entry. Throws `unavailable` if a reference has no value. */
 export function expandCredentials(
   { name, url, values, file }: Credentials,
   options: Pick<ExpandOptions, 'env' | 'home' | 'workdir'>,
-): { readonly values: readonly string[]; readonly secrets: readonly string[] } {
+): ExpandedCredentials {
   const headers = Object.fromEntries(values.map((value, at) => [`secret-${at}`, value]));
   const entry: ServerEntry = {
     kind: 'http',

@@ -45,7 +45,7 @@ describe('the default', () => {
       step();
       expect(await wordOf(toolbox, 'pick')).toBe(word);
       expect((await names(toolbox)).filter((name) => name === 'pick')).toEqual(['pick']);
-      expect((await toolbox.catalog.shadowed()).filter(({ tool }) => tool.name === 'pick')).toHaveLength(at);
+      expect((await toolbox.catalog.survey()).shadowed.filter(({ tool }) => tool.name === 'pick')).toHaveLength(at);
     }
   });
 

@@ -143,7 +143,11 @@ describe('a text', () => {
     expect(textOf(await toolbox.call('notes', {}))).toBe('["ran"]\n');
     expect(textOf(await toolbox.call('deploy', {}))).toBe('deployed\n');
     expect(
-      (await toolbox.catalog.shadowed()).map(({ tool, by }) => [tool.name, tool.origin.format, by.origin.format]),
+      (await toolbox.catalog.survey()).shadowed.map(({ tool, by }) => [
+        tool.name,
+        tool.origin.format,
+        by.origin.format,
+      ]),
     ).toEqual([
       ['deploy', 'skill', 'script'],
       ['notes', 'skill', 'tools-json'],

@@ -78,7 +78,7 @@ describe('a module on the search path', () => {
       expect(textOf(await toolbox.call(`only_${index}`, {}, MODEL))).toBe(`only_${index} ${place}`);
     expect(textOf(await toolbox.call('mine', {}, MODEL))).toBe('mine home');
     expect(textOf(await toolbox.call('shared', {}))).toBe('shared .agents/skills');
-    expect((await toolbox.catalog.shadowed()).map(({ tool }) => tool.name)).toEqual(Array(4).fill('shared'));
+    expect((await toolbox.catalog.survey()).shadowed.map(({ tool }) => tool.name)).toEqual(Array(4).fill('shared'));
     const client = await connectStdio(workspace, 'newer', []);
     const answer = await client.callTool({ name: 'only_2', arguments: {} });
     expect(answer.content).toEqual([{ type: 'text', text: 'only_2 tools' }]);

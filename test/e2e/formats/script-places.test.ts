@@ -29,7 +29,7 @@ describe('precedence', () => {
     const toolbox = workspace.toolbox({ tools: [zulu, greet] });
     expect((await toolbox.list()).map((tool) => tool.name)).toEqual(['greet', 'zulu', 'alpha']);
     expect(textOf(await toolbox.call('greet', {}))).toBe('program');
-    const shadowed = await toolbox.catalog.shadowed();
+    const { shadowed } = await toolbox.catalog.survey();
     expect(shadowed).toHaveLength(1);
     expect(shadowed[0]!.tool.origin).toMatchObject({ format: 'script' });
     expect(shadowed[0]!.by.origin).toMatchObject({ format: 'module', uri: null });
@@ -75,7 +75,7 @@ describe('precedence', () => {
     homeScript(workspace, 'mine', saying('mine'));
     const toolbox = workspace.toolbox({ workdir: workspace.home });
     expect(await toolbox.list()).toHaveLength(1);
-    expect(await toolbox.catalog.shadowed()).toEqual([]);
+    expect((await toolbox.catalog.survey()).shadowed).toEqual([]);
     expect((await toolbox.call('mine', {}, { caller: MODEL })).ok).toBe(true);
   });
 

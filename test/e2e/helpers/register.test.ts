@@ -99,7 +99,7 @@ describe('registerTool', () => {
         { origin: { owner: 'program' } },
       ]);
     }
-    expect((await toolbox.catalog.shadowed()).map(({ tool }) => tool.name).sort()).toEqual(['one', 'two']);
+    expect((await toolbox.catalog.survey()).shadowed.map(({ tool }) => tool.name).sort()).toEqual(['one', 'two']);
     for (const name of ['one', 'two', 'three']) unregisterTool(toolbox, name);
     expect(await say(toolbox, 'one')).toBe('disk');
     expect(await say(toolbox, 'two')).toBe('["say","disk"]');

@@ -80,15 +80,15 @@ function openLibrary(workspace: Workspace): OfferDoor {
   const caller = { ...MODEL, apps: true };
   const run = (target: string, input: JsonObject): Promise<ToolResult> => {
     if (target === APP_TOOL) return toolbox.call(target, input, { caller });
-    if (target === PROMPT) return toolbox.prompts.get(idOf(target), input, { caller });
-    return toolbox.resources.read(idOf(target), { caller });
+    if (target === PROMPT) return toolbox.catalog.prompts.get(idOf(target), input, { caller });
+    return toolbox.catalog.resources.read(idOf(target), { caller });
   };
   return {
     name: 'a library',
     decide: async (target, input) => toDecision((await run(target, input)).error?.code),
     list: async () => [
-      ...(await toolbox.resources.list({ caller })).map(({ uri }) => `resource:${uri}`),
-      ...(await toolbox.prompts.list({ caller })).map(({ name }) => `prompt:${name}`),
+      ...(await toolbox.catalog.resources.list({ caller })).map(({ uri }) => `resource:${uri}`),
+      ...(await toolbox.catalog.prompts.list({ caller })).map(({ name }) => `prompt:${name}`),
       ...(await toolbox.list({ caller })).map(({ name }) => name),
     ],
   };

@@ -138,10 +138,10 @@ describe.concurrent('a subscription', () => {
 
   spec('RSC-6', 'follows what a program defines, until it ends', async () => {
     const { toolbox, change } = createWatched();
-    const { result } = await toolbox.resources.subscribe('note://absent', () => {});
+    const { result } = await toolbox.catalog.resources.subscribe('note://absent', () => {});
     expect(result.error?.code).toBe('not_found');
     let told = 0;
-    const { result: ok, end } = await toolbox.resources.subscribe('note://kept', () => void told++);
+    const { result: ok, end } = await toolbox.catalog.resources.subscribe('note://kept', () => void told++);
     expect(ok.ok).toBe(true);
     change();
     end();
