@@ -58,7 +58,12 @@ export function createBuiltins(options: CreateBuiltinsOptions): Tool[] {
     }),
     createReadResultTool(),
     createQueryResultTool(queries),
-    ...createSearchModeTools({ catalog, cascade, search: (...query) => search()(...query) }),
+    ...createSearchModeTools({
+      catalog,
+      cascade,
+      search: (...query) => search()(...query),
+      list: (caller, snapshot) => listTools(naming(), snapshot, { caller, knownOnly: true }),
+    }),
     createRunCodeTool({
       world: queries.world,
       beforeRun: queries.beforeRun,

@@ -2,6 +2,7 @@
 
 import type { Catalog } from '../catalog/catalog.js';
 import { readSettled } from '../catalog/catalog.js';
+import { resolveName } from '../code/host/names.js';
 import type { CascadeResolver } from '../core/cascade.js';
 import { isToolError } from '../core/error.js';
 import { describeForModel } from '../core/model-text.js';
@@ -25,13 +26,15 @@ export interface SearchFunctionsOptions {
   readonly catalog: () => Catalog;
   readonly cascade: () => CascadeResolver;
   readonly search: SearchTools;
+  /** Lists the tools of a caller without starting servers. */
+  list(caller: Caller, snapshot: Snapshot): Promise<readonly Tool[]>;
 }
 
 const LIMIT = 10;
 const MAX_SIGNATURE = 300;
 const MAX_DESCRIPTION = 140;
 
-export function createSearchFunctions({ catalog, cascade, search }: SearchFunctionsOptions) {
+export function createSearchFunctions({ catalog, cascade, search, list }: SearchFunctionsOptions) {
   const mayName = (tool: Tool, caller: Caller, snapshot: Snapshot, skills: readonly Skill[]): boolean => {
     const narrowingOf = (one: Tool) => cascade().narrowingAbove(one, skills, snapshot);
     return splitDenied([tool], caller, snapshot.policy, narrowingOf).denied.length === 0;
@@ -63,7 +66,7 @@ export function createSearchFunctions({ catalog, cascade, search }: SearchFuncti
     const found = mergeByRank(queries, ranked).slice(0, limit);
     const { skills } = catalog().list(snapshot);
     const down = findDown(catalog(), snapshot).filter((server) => mayName(anyToolOf(server), caller, snapshot, skills));
-    const isCode = snapshot.settings.view.mode === 'code';
+    const isCode = isCodeMode(snapshot);
     const lines = [
       ...(found.length === 0 ? ['No tool matches. Try other words.'] : found.map((tool) => toLine(tool, isCode))),
       ...(down.length === 0 ? [] : [`Not searched, because the server is not available: ${down.join(', ')}`]),
@@ -72,10 +75,14 @@ export function createSearchFunctions({ catalog, cascade, search }: SearchFuncti
   };
   const describe: BuiltinFunction<{ name: string }> = async ({ name }, _context, internals) => {
     const { caller, snapshot } = internals!;
-    const tool = await find(name, caller, snapshot);
+    const isCode = isCodeMode(snapshot);
+    // In code mode also by the name in programs, which is what `search_tools` shows.
+    const named = isCode ? resolveName(name.replace(/^tools\./, ''), await list(caller, snapshot)) : name;
+    const tool = await find(named, caller, snapshot);
     const { readOnly, destructive, idempotent, openWorld } = tool.traits;
     return {
       name: tool.name,
+      signature: toCallText(tool, isCode),
       description: describeForModel(tool, snapshot.trusted),
       input: tool.input.json,
       ...(tool.output === undefined ? {} : { output: tool.output.json }),
@@ -105,12 +112,20 @@ export function mergeByRank(queries: readonly string[], ranked: readonly (readon
     .map(([tool]) => tool);
 }
 
+function isCodeMode({ settings }: Snapshot): boolean {
+  return settings.view.mode === 'code';
+}
+
 // In code mode (COD-5) by the name in programs, with the type of the result.
+function toCallText({ name, input, output }: Tool, isCode: boolean, maxLength = Number.POSITIVE_INFINITY): string {
+  const result = isCode ? `: Promise<${toResultType(output?.json)}>` : '';
+  const signature = quoteOutside(toSignature(input.json) + result, maxLength);
+  return `${isCode ? `tools.${toIdentifier(name)}` : name}${signature}`;
+}
+
 function toLine(tool: Tool, isCode: boolean): string {
-  const result = isCode ? `: Promise<${toResultType(tool.output?.json)}>` : '';
-  const signature = quoteOutside(toSignature(tool.input.json) + result, MAX_SIGNATURE);
   const description = quoteOutside(tool.description.trim(), MAX_DESCRIPTION);
-  return `${isCode ? `tools.${toIdentifier(tool.name)}` : tool.name}${signature}${description === '' ? '' : ` — ${description}`}`;
+  return `${toCallText(tool, isCode, MAX_SIGNATURE)}${description === '' ? '' : ` — ${description}`}`;
 }
 
 // Servers whose tools are not known because they could not be started or may not be.

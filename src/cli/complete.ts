@@ -139,7 +139,7 @@ async function completeCommand(
   );
 }
 
-async function completeTool(tool: Tool, words: readonly string[], current: string, { io }: Setup): Promise<Completion> {
+async function completeTool(tool: Tool, words: readonly string[], current: string, setup: Setup): Promise<Completion> {
   const { call } = await import('./verbs/call.js');
   const flags = { ...call.flags, ...COMMON_FLAGS };
   // --cwd must come before the tool.
@@ -148,13 +148,13 @@ async function completeTool(tool: Tool, words: readonly string[], current: strin
   const declared = new Set(toParameters(tool.input.json).map(({ flag }) => flag));
   const values: Completable['values'] = (flag, begun) =>
     Object.hasOwn(own, flag) && !declared.has(flag)
-      ? flagValues(io, own[flag]!, begun)
+      ? flagValues(setup, own[flag]!, begun)
       : completable.values(flag, begun);
   return completeWords({ ...completable, values }, words, current);
 }
 
 function toCompletableFlags(
-  { io }: Setup,
+  setup: Setup,
   flags: Readonly<Record<string, FlagHelp>>,
   positional: (index: number) => Completion,
 ): Completable {
@@ -164,15 +164,15 @@ function toCompletableFlags(
       Object.entries(flags)
         .filter(([name]) => !given.includes(name))
         .map(([name, { description }]) => ({ value: `--${name}`, description })),
-    values: (flag, current) => (Object.hasOwn(flags, flag) ? flagValues(io, flags[flag]!, current) : NOTHING),
+    values: (flag, current) => (Object.hasOwn(flags, flag) ? flagValues(setup, flags[flag]!, current) : NOTHING),
     positional,
   };
 }
 
 // The placeholder of a flag tells how to complete it: `DIR`, `FILE`, `JSON|@FILE|-`.
-function flagValues(io: Io, { value = '', choices }: FlagHelp, current: string): Completion {
-  if (choices !== undefined)
-    return { candidates: choices.map((choice) => ({ value: choice, description: '' })), files: false };
+function flagValues({ io, open }: Setup, { value = '', choices, names }: FlagHelp, current: string): Completion {
+  const known = names === 'profile' ? [...open().state.configuration().profiles.keys()] : choices;
+  if (known !== undefined) return { candidates: known.map((one) => ({ value: one, description: '' })), files: false };
   if (value.includes('@FILE') && current.startsWith('@'))
     return {
       candidates: listFiles(io, current.slice(1)).map((file) => ({ value: `@${file}`, description: '' })),

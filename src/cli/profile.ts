@@ -5,7 +5,9 @@ import { MODES, type Mode } from '../core/view.js';
 import type { NodeToolbox, NodeToolboxOptions } from '../node.js';
 import { option, usageError, type VerbCall } from './verb.js';
 
-export const PROFILE = option('NAME', 'Only what this profile of the configuration allows');
+export const PROFILE = option('NAME', 'Only what this profile of the configuration allows', {
+  names: 'profile',
+});
 export const MODE = option(
   'MODE',
   'all, search (tools that find and call the others), code (programs call them) or auto',

@@ -16,6 +16,8 @@ export interface FlagHelp {
   readonly short?: string;
   /** The accepted values, if they are a fixed set. */
   readonly choices?: readonly string[];
+  /** What the value names, if it can be completed. */
+  readonly names?: 'profile';
   readonly description: string;
 }
 
@@ -30,7 +32,7 @@ export const toggle = (description: string, short?: string): FlagHelp => ({
 export function option(
   value: string,
   description: string,
-  more?: Pick<FlagHelp, 'repeats' | 'short' | 'choices'>,
+  more?: Pick<FlagHelp, 'repeats' | 'short' | 'choices' | 'names'>,
 ): FlagHelp {
   return { kind: 'value', value, description, ...more };
 }

@@ -106,6 +106,8 @@ export interface Approvals {
   take(record: ApprovalRecord): Awaitable<Consent | undefined>;
   /** Stores a pending call. Throws if it was denied before or cannot be stored. */
   ask(record: ApprovalRecord): Awaitable<void>;
+  /** Whether a call still waits for a decision. */
+  isPending(id: string): Awaitable<boolean>;
   /** Approves all calls of this tool as it is now, by the same caller in the same directory. */
   always(record: ApprovalRecord): Awaitable<void>;
   /** Stores an approved call, to show later what changed. */

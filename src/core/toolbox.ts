@@ -72,8 +72,11 @@ export interface CallOptions {
   readonly trust?: boolean;
   /** Runs the call without a sandbox, if the caller is a person (EXE-10). */
   readonly sandbox?: 'none';
-  /** Waits for consent that is given elsewhere instead of failing; called with the id of the pending call. */
-  readonly onPending?: ((id: string) => void) | undefined;
+  /**
+   * Waits for consent that is given elsewhere instead of failing; called with the id of the pending call, and whether a
+   * program waits for more than this one.
+   */
+  readonly onPending?: ((id: string, hasMore?: boolean) => void) | undefined;
   /** Asks for consent if the policy requires it; without it the call is stored as pending (POL-6). */
   readonly approve?: Approve;
   /** The caller's span; the span of this call becomes its child (OBS-5). */

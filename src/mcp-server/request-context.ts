@@ -2,7 +2,7 @@
 
 import type { Cancellation } from '../core/cancellation.js';
 import type { LogListener, ProgressListener } from '../core/context.js';
-import type { TraceParent } from '../core/toolbox.js';
+import type { CallOptions, TraceParent } from '../core/toolbox.js';
 import type { InputAnswer, InputRequest } from './input-request.js';
 import type { Params } from './message.js';
 
@@ -33,7 +33,7 @@ export interface RequestContext {
   /** Whether questions are sent by `request`, as in the older version. */
   readonly asksDirectly?: boolean;
   /** Called with the id of the approval that the call waits for, if it can wait. */
-  readonly onPending?: (id: string) => void;
+  readonly onPending?: CallOptions['onPending'];
   /** Sends a request to the client; only in the older protocol version, and in tasks. */
   request(request: InputRequest, signal: AbortSignal): Promise<InputAnswer>;
 }

@@ -167,8 +167,9 @@ export class Task {
       notify: () => {},
       log: () => {},
       request: (request, signal) => this.#ask(request, signal),
-      onPending: (id) => {
-        this.#message = `waits for approval by a person: wield approvals approve ${id}`;
+      onPending: (id, hasMore) => {
+        const command = `wield approvals approve ${id}${hasMore ? ' --all-like-this' : ''}`;
+        this.#message = `waits for approval by a person: ${command}`;
         this.#touch();
       },
     };

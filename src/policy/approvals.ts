@@ -40,6 +40,7 @@ export interface ApprovalAdmin {
 export interface ApprovalStore extends Approvals, ApprovalAdmin {
   take(record: ApprovalRecord): Consent | undefined;
   ask(record: ApprovalRecord): void;
+  isPending(id: string): boolean;
   always(record: ApprovalRecord): void;
   remember(record: ApprovalRecord): void;
   changes(record: ApprovalRecord): ApprovalChanges | undefined;
@@ -96,6 +97,7 @@ export function createApprovals(place: ApprovalPlace, key: () => string): Approv
       withIoError(`${record.tool} needs approval, and the question could not be recorded`, () =>
         recordQuestion(place, record),
       ),
+    isPending: (id) => place.find(['pending'], id).length > 0,
     always: (record) =>
       withIoError('the standing approval could not be recorded, so nothing ran', () => always(record)),
     remember,

@@ -53,7 +53,10 @@ export function assembleToolbox(options: AssembleOptions): Toolbox {
     if (isClosed) cancellation.cancel();
     try {
       const guarded = guardOptions(options, parts);
-      return await call(parts, { ref, raw, options: guarded, cancellation, nesting: OUTERMOST });
+      const given = { ref, raw, options: guarded, cancellation, nesting: OUTERMOST };
+      const result = await call(parts, given);
+      if (options.onPending === undefined || result.error?.code !== 'needs_approval') return result;
+      return await (await import('./resume.js')).resumeWhenDecided(parts, given, result);
     } finally {
       remove(running, cancellation);
       release?.();

@@ -56,6 +56,7 @@ export function createSharedApprovals(place: RedisPlace, now: () => number): App
     key,
     take: (record) => decide((store) => store.take(record)),
     ask: (record) => decide((store) => store.ask(record)),
+    isPending: (id) => decide((store) => store.isPending(id)),
     always: (record) => decide((store) => store.always(record)),
     remember: (record) => decide((store) => store.remember(record)),
     changes: (record) => decide((store) => store.changes(record)),

@@ -163,6 +163,18 @@ describe('in bash', () => {
     expect(replies.map(({ reply }) => reply)).toEqual([['inner/', 'input.json'], ['there']]);
   });
 
+  spec('CLI-9 POL-24', 'offers the names of profiles wherever one is taken', async () => {
+    const workspace = create();
+    workspace.config('[profiles.review]\ntools = ["greet"]\n[profiles.release]\ntools = ["*"]\n');
+    const complete = async (...words: string[]): Promise<string[]> =>
+      (await wield(workspace, ['__complete', 'zsh', '--', ...words])).stdout.trim().split('\n');
+    for (const verb of [['serve'], ['list'], ['tokens'], ['worker'], ['connect', 'cursor']])
+      expect(await complete(...verb, '--profile', 're')).toEqual(['words', 'review', 'release']);
+    expect(await complete('serve', '--profile=rel')).toEqual(['words', '--profile=release']);
+    workspace.config('[profiles\n');
+    expect(await complete('serve', '--profile', '')).toEqual(['words']);
+  });
+
   spec('CLI-9', 'does not evaluate typed text or start code of the workspace', () => {
     const workspace = create();
     const sentinel = join(workspace.dir, 'pwned');

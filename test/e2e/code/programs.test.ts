@@ -183,6 +183,11 @@ describe('doors', () => {
       expect(estimateTokens(JSON.stringify(tools))).toBeLessThan(700);
       const found = await say(client, 'search_tools', { queries: ['greet someone'] });
       expect(found.text.split('\n')[0]).toMatch(/^tools\.say_hello\(\{ who: string \}\): Promise<string> — /);
+      for (const name of ['say-hello', 'say_hello', 'tools.say_hello'])
+        expect(JSON.parse((await say(client, 'describe_tool', { name })).text)).toMatchObject({
+          name: 'say-hello',
+          signature: 'tools.say_hello({ who: string }): Promise<string>',
+        });
       const ran = await say(client, 'run_code', { code: 'return tools.say_hello({ who: "Ada" })' });
       expect(ran).toEqual({ text: 'Hello, Ada', error: undefined });
       const wrong = await say(client, 'run_code', { code: 'return tools.say_hello({ wo: "Ada" })' });

@@ -54,7 +54,11 @@ describe('search mode', () => {
       expect(lines[1]).toMatch(/^deploy\(\{ branch: string \}\) — /);
       expect(found.text).not.toContain('secret');
       const described = JSON.parse((await ask(client, 'describe_tool', { name: 'greet' })).text);
-      expect(described).toMatchObject({ name: 'greet', input: { required: ['who'] } });
+      expect(described).toMatchObject({
+        name: 'greet',
+        signature: 'greet({ who: string })',
+        input: { required: ['who'] },
+      });
       expect(await ask(client, 'call_tool', { name: 'greet', input: { who: 'Ada' } })).toMatchObject({
         text: 'Hello, Ada\n',
       });

@@ -42,10 +42,15 @@ function createSlow(): Workspace {
   return workspace;
 }
 
-async function connect(workspace: Workspace, version: 'older' | 'newer', capabilities: object = {}): Promise<Client> {
+async function connect(
+  workspace: Workspace,
+  version: 'older' | 'newer',
+  capabilities: object = {},
+  flags: readonly string[] = [],
+): Promise<Client> {
   const negotiation = version === 'newer' ? { versionNegotiation: { mode: 'auto' } } : {};
   const client = new Client({ name: 'tasks', version: '1' }, { ...negotiation, capabilities } as never);
-  await client.connect(createServeTransport(workspace, ['--trust']));
+  await client.connect(createServeTransport(workspace, ['--trust', ...flags]));
   onEnd(() => client.close());
   if (version === 'older') return client;
   capabilitiesOf.set(client, capabilities);
@@ -201,6 +206,61 @@ for (const version of ['older', 'newer'] as const)
       expect(existsSync(join(workspace.home, 'ran'))).toBe(false);
     });
   });
+
+describe.concurrent('a program that waits for approvals in a task', () => {
+  // Counts what ran, and is approved in two steps.
+  const code = `const ran = [await tools.note({ text: 'begun' })];
+for (const text of ['a', 'b']) ran.push(...(await Promise.all([tools.publish({ text }), tools.publish({ text: text + text })])));
+return ran;`;
+
+  function createNoting(): Workspace {
+    const workspace = createWorkspace();
+    const body = `echo "$WIELD_PARAM_TEXT" >> ${join(workspace.home, 'ran')}; printf %s "$WIELD_PARAM_TEXT"`;
+    workspace.script('note', shellScript(body, '@param *text string Text'));
+    workspace.script('publish', shellScript(body, '@param *text string Text', '@destructive'));
+    return workspace;
+  }
+  const ranIn = ({ home }: Workspace): string[] => readFileSync(join(home, 'ran'), 'utf8').trim().split('\n').sort();
+
+  spec('COD-10 COD-11 COD-13 SRV-70', 'goes on by itself when they are given, and runs no call twice', async () => {
+    const workspace = createNoting();
+    const client = await connect(workspace, 'newer', TASKS, ['--mode', 'code']);
+    const task = await start(client, 'run_code', { arguments: { code } });
+    expect(task).toMatchObject({ resultType: 'task', status: 'working' });
+    const approved = new Set<string>();
+    const waits = async (): Promise<string> => {
+      const { statusMessage = '' } = await get(client, task);
+      return /approve (\w+ --all-like-this)$/.exec(statusMessage)?.[1] ?? '';
+    };
+    for (const expected of [['begun'], ['a', 'aa', 'begun']]) {
+      await until(async () => (await waits()) !== '' && !approved.has(await waits()), 'it waits');
+      expect(ranIn(workspace)).toEqual(expected);
+      const words = await waits();
+      approved.add(words);
+      const { status, stderr } = await wield(workspace, ['approvals', 'approve', ...words.split(' ')]);
+      expect(status, stderr).toBe(0);
+    }
+    await until(async () => (await get(client, task)).status === 'completed', 'it ends');
+    expect((await get(client, task)).result).toMatchObject({
+      content: [{ text: JSON.stringify(['begun', 'a', 'aa', 'b', 'bb']) }],
+    });
+    expect(ranIn(workspace)).toEqual(['a', 'aa', 'b', 'bb', 'begun']);
+  });
+
+  spec('COD-10 SRV-70', 'can be resumed after its server ended', async () => {
+    const workspace = createNoting();
+    const first = await connect(workspace, 'older', {}, ['--mode', 'code']);
+    const program = { arguments: { code: `await tools.note({ text: 'begun' }); return tools.publish({ text: 'a' })` } };
+    const { task } = await start(first, 'run_code', { ...program, task: {} });
+    await until(async () => (await get(first, task)).statusMessage !== undefined, 'it waits');
+    const id = /approve (\S+)$/.exec((await get(first, task)).statusMessage!)![1]!;
+    await first.close();
+    expect(await wield(workspace, ['approvals', 'approve', id])).toMatchObject({ status: 0 });
+    const second = await connect(workspace, 'older', {}, ['--mode', 'code']);
+    expect(await start(second, 'run_code', program)).toMatchObject({ content: [{ text: 'a' }] });
+    expect(ranIn(workspace)).toEqual(['a', 'begun']);
+  });
+});
 
 describe.concurrent('a task of the newer protocol version', () => {
   spec('SRV-70', 'is made of a call that takes long, if the client has the extension', async () => {
