@@ -1,4 +1,5 @@
-// Compares public MCP servers behind wield with a direct client, field by field, and writes docs/reference/public-servers.md.
+// Compares public MCP servers behind wield with a direct client, field by field, shows their apps in Chromium, and writes
+// docs/reference/public-servers.md.
 // Packages are installed without their scripts into WIELD_SERVERS_CACHE (`~/.cache/wield-servers`). Arguments choose packages.
 
 import { execFileSync } from 'node:child_process';
@@ -9,6 +10,7 @@ import { fileURLToPath } from 'node:url';
 import { isDeepStrictEqual } from 'node:util';
 import { Client } from '@modelcontextprotocol/client';
 import { StdioClientTransport } from '@modelcontextprotocol/client/stdio';
+import { driveApp } from './public-apps.mjs';
 
 const ROOT = fileURLToPath(new URL('..', import.meta.url));
 const CACHE = process.env.WIELD_SERVERS_CACHE ?? join(homedir(), '.cache', 'wield-servers');
@@ -141,7 +143,9 @@ async function examine(entry) {
       if (!isDeepStrictEqual(expected.content, given.content)) found.set('result', 1);
       if (!isDeepStrictEqual(expected.structuredContent, given.structuredContent)) found.set('structuredContent', 1);
     }
-    return { name, version: program.version, delay: entry.delay, offers: count(alone.offers), found };
+    if (entry.app !== undefined) await driveApp(new StdioClientTransport(serve), entry.app);
+    const hasApp = entry.app !== undefined;
+    return { name, version: program.version, delay: entry.delay, offers: count(alone.offers), found, hasApp };
   } finally {
     for (const { client } of sides) await client.close().catch(() => {});
     rmSync(home, { recursive: true, force: true, maxRetries: 10, retryDelay: 200 });
@@ -161,6 +165,7 @@ function toPage(results) {
     results.filter(({ found }) => found.size === 0),
     results.filter(({ found }) => found.size > 0),
   ];
+  const apps = results.filter(({ hasApp }) => hasApp);
   return [
     '# Public servers',
     '',
@@ -177,6 +182,8 @@ function toPage(results) {
     ...reasons,
     '',
     `Without differences: ${same.map(toLabel).join(', ')}.`,
+    '',
+    `Apps that show the results of their tools in Chromium, through wield: ${apps.map(toLabel).join(', ')}.`,
     '',
   ].join('\n');
 }

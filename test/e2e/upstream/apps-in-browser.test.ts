@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { Client } from '@modelcontextprotocol/client';
 import { expect } from 'vitest';
+import { APP_CAPABILITIES, showApp } from '../../support/app-host.mjs';
 import { browserSpec, openPage } from '../../support/browser.js';
 import { createServeTransport } from '../../support/serve.js';
 import { onEnd } from '../../support/share.js';
@@ -13,7 +14,6 @@ import { createWorkspace, type Workspace } from '../../support/workspace.js';
 
 const SERVER = fileURLToPath(new URL('../../support/offers-server.mjs', import.meta.url));
 const PAGE = 'ui://app/page.html';
-const PAGES = 'io.modelcontextprotocol/ui';
 const TYPE = 'text/html;profile=mcp-app';
 
 // As apps do it: JSON-RPC by messages to the window around it.
@@ -35,19 +35,6 @@ const APP = `<p id="shown"></p><p id="refreshed"></p><p id="stolen"></p><button>
   };
   ask('ui/initialize', { protocolVersion: '2026-01-26', appInfo: { name: 'app', version: '1' }, appCapabilities: {} })
     .then(() => parent.postMessage({ jsonrpc: '2.0', method: 'ui/notifications/initialized' }, '*'));
-</script>`;
-
-// A host: shows the page in a sandboxed frame, and passes its requests on.
-const HOST = `<iframe sandbox="allow-scripts"></iframe><script>
-  const frame = document.querySelector('iframe');
-  addEventListener('message', async ({ data, source }) => {
-    if (source !== frame.contentWindow) return;
-    const { id, method, params } = data;
-    const post = (message) => source.postMessage({ jsonrpc: '2.0', ...message }, '*');
-    if (method === 'ui/notifications/initialized') return post(await window.toolResult());
-    if (id !== undefined) post({ id, ...(await window.request(method, params)) });
-  });
-  window.open_ = (html) => { frame.srcdoc = html; };
 </script>`;
 
 function createApps(): Workspace {
@@ -77,31 +64,12 @@ browserSpec(
   async () => {
     const client = new Client({ name: 'host', version: '1' }, {
       versionNegotiation: { mode: 'auto' },
-      capabilities: { extensions: { [PAGES]: { mimeTypes: [TYPE] } } },
+      capabilities: APP_CAPABILITIES,
     } as never);
     await client.connect(createServeTransport(createApps(), ['--trust']));
     onEnd(() => client.close());
-    const tool = (await client.listTools()).tools.find(({ name }) => name === 'far_show');
-    const uri = (tool!._meta as { ui: { resourceUri: string } }).ui.resourceUri;
-    const _meta = { 'wield/app': uri };
-    const [content] = (await client.readResource({ uri })).contents as { text: string }[];
     const { page, messages } = await openPage('about:blank');
-    await page.exposeFunction('toolResult', async () => ({
-      method: 'ui/notifications/tool-result',
-      params: await client.callTool({ name: 'far_show', arguments: {} }),
-    }));
-    await page.exposeFunction('request', async (method: string, params: Record<string, unknown>) => {
-      try {
-        if (method === 'tools/call') return { result: await client.callTool({ ...params, _meta } as never) };
-        if (method === 'resources/read') return { result: await client.readResource({ ...params, _meta } as never) };
-        return { result: { protocolVersion: '2026-01-26', hostInfo: { name: 'host', version: '1' } } };
-      } catch (error) {
-        return { error: { code: -32603, message: (error as Error).message } };
-      }
-    });
-    await page.setContent(HOST);
-    await page.evaluate(`open_(${JSON.stringify(content!.text)})`);
-    const app = page.frameLocator('iframe');
+    const { app } = await showApp(page, client, 'far_show');
     await app.locator('#shown:not(:empty)').waitFor({ state: 'attached' });
     expect(await app.locator('#shown').textContent()).toContain('told by far');
     await app.locator('button').click();
