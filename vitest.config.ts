@@ -36,6 +36,7 @@ export default defineConfig({
     reporters: ['default', createSpecReporter()],
     pool: 'forks',
     globalSetup: ['test/support/temporary.ts'],
+    setupFiles: ['test/support/seed.ts'],
     server: { deps: { external: [/\/dist\//] } },
     // Tests mostly wait for their own child processes: four workers keep two cores busy.
     maxWorkers: 4,
@@ -49,7 +50,7 @@ export default defineConfig({
         // Files share a worker and its loaded modules.
         test: {
           name: 'shared',
-          globalSetup: ['test/support/compiled-code.ts'],
+          globalSetup: ['test/support/compiled-code.ts', 'test/support/bundled-server.ts'],
           isolate: false,
           include: ['src/**/*.test.ts', 'test/**/*.test.ts'],
           exclude: ['**/node_modules/**', ...OWN_PROCESS],

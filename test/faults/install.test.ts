@@ -53,7 +53,7 @@ async function delaysIn(count: number, workspace: InstallWorkspace, args: readon
   const began = performance.now();
   expect((await wieldProcess(workspace, args)).status).toBe(0);
   const took = performance.now() - began;
-  return Array.from({ length: count }, (_, at) => took * (0.2 + (0.8 * (at + Math.random())) / count));
+  return Array.from({ length: count }, (_, at) => took * (0.2 + (0.8 * (at + 0.5)) / count));
 }
 
 /** Returns every file in the agent home, with links followed. */

@@ -4,6 +4,7 @@ import { spawn } from 'node:child_process';
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { PROTOCOL_SERVER } from './bundled-server.js';
 import type { ProtocolVersion } from './clients.js';
 import { THOROUGH } from './effort.js';
 import { onEnd } from './share.js';
@@ -43,9 +44,6 @@ export function countedServer(
     log: () => linesOf(`${file}.log`),
   };
 }
-
-/** The program of a server that speaks one protocol only. */
-export const PROTOCOL_SERVER = fileURLToPath(new URL('./protocol-server.mjs', import.meta.url));
 
 export interface EraServer extends CountedServer {
   /** Stops an HTTP server. */

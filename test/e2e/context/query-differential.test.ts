@@ -10,12 +10,11 @@ import jsonata from 'jsonata';
 import { describe, expect } from 'vitest';
 import type { NodeToolbox } from '../../../src/node.js';
 import { CORPORA } from '../../support/corpora.js';
-import { rounds, THOROUGH } from '../../support/effort.js';
+import { rounds, SEED, THOROUGH } from '../../support/effort.js';
 import { spec, specIf } from '../../support/spec.js';
 import { createWorkspace } from '../../support/workspace.js';
 
 const RUNS = rounds(600, 8000);
-const SEED = Number(process.env.WIELD_CASES_SEED ?? Math.floor(Math.random() * 1000));
 
 // biome-ignore lint/suspicious/noExplicitAny: results of expressions have any type
 type Loose = any;
@@ -80,7 +79,7 @@ specIf(
   cases.length > 0,
   `no corpus at ${CORPORA}`,
   'CTX-30',
-  `passes the published JSONata test cases through context_query (WIELD_CASES_SEED=${SEED})`,
+  `passes the published JSONata test cases through context_query (WIELD_SEED=${SEED})`,
   async () => {
     expect(cases.length).toBeGreaterThan(500);
     const all = cases.filter((one) => OTHERWISE[nameOf(one)] === undefined);

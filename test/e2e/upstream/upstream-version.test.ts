@@ -4,14 +4,9 @@ import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect } from 'vitest';
 import type { ElicitAnswer } from '../../../src/index.js';
+import { PROTOCOL_SERVER } from '../../support/bundled-server.js';
 import { spec } from '../../support/spec.js';
-import {
-  configureServers,
-  countedServer,
-  PROTOCOL_SERVER,
-  protocolServer,
-  said,
-} from '../../support/upstream-servers.js';
+import { configureServers, countedServer, protocolServer, said } from '../../support/upstream-servers.js';
 import { createWorkspace, type Workspace } from '../../support/workspace.js';
 
 const RED: ElicitAnswer = { action: 'accept', content: { colour: 'red' } };
