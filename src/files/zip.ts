@@ -19,32 +19,47 @@ const ENCRYPTED = 1;
 // Compressed code is seldom a tenth of its size; a bomb is a thousandth.
 const MAX_RATIO = 200;
 const RATIO_FROM = 1024 * 1024;
+const RATIO = `unpacks to over ${MAX_RATIO} times its size`;
+// Limits of file systems, in bytes.
+const [MAX_NAME, MAX_PATH] = [255, 2048];
 const [FILE, DIRECTORY] = [0o100000, 0o040000];
 
 /** Returns the files of an archive. Throws `invalid_definition`, and `path_escape` for a path that leads out of it. */
 export function readZip(bytes: Buffer, what: string): ZipEntry[] {
   const count = createTreeBounds(what);
   const headers = readDirectory(bytes, what);
-  const seen = new Map<string, string>();
-  for (const { name, isDirectory, size } of headers) {
+  let total = 0;
+  for (const { name, size } of headers) {
     assertPath(name, what);
     count(name, size);
-    const key = name.normalize('NFC').toLowerCase();
-    if (seen.has(key) && !isDirectory) throw refuse(what, name, 'is in it twice');
-    seen.set(key, isDirectory ? 'directory' : 'file');
+    total += size;
+    // As a whole too: many small files are a bomb as well.
+    assertRatio(total, bytes.length, () => invalid(what, RATIO));
   }
+  assertDistinct(headers, what);
   const files = headers.filter(({ isDirectory }) => !isDirectory);
-  for (const { name } of files) {
-    const parents = name.toLowerCase().split('/').slice(0, -1);
-    if (parents.some((_, at) => seen.get(parents.slice(0, at + 1).join('/')) === 'file'))
-      throw refuse(what, name, 'is below a file');
-  }
   assertApart(files, bytes, what);
   return files.map((header) => ({
     path: header.name,
     executable: header.executable,
     read: () => unpack(bytes, header, what),
   }));
+}
+
+// One name is one file or one directory, also where case and forms of letters do not count (INS-70).
+function assertDistinct(headers: readonly Header[], what: string): void {
+  const keyOf = (name: string): string => name.normalize('NFC').toLowerCase();
+  const kinds = new Map<string, boolean>();
+  for (const { name, isDirectory } of headers) {
+    const known = kinds.get(keyOf(name));
+    if (known !== undefined && !(known && isDirectory)) throw refuse(what, name, 'is in it twice');
+    kinds.set(keyOf(name), isDirectory);
+  }
+  for (const { name } of headers) {
+    const parents = keyOf(name).split('/').slice(0, -1);
+    if (parents.some((_, at) => kinds.get(parents.slice(0, at + 1).join('/')) === false))
+      throw refuse(what, name, 'is below a file');
+  }
 }
 
 interface Header {
@@ -89,8 +104,7 @@ function readHeader(bytes: Buffer, at: number, nameBytes: Buffer, what: string):
   if (method !== 0 && method !== 8) throw refuse(what, name, 'uses an unknown compression');
   const isDirectory = name.endsWith('/');
   const [packed, size] = [bytes.readUInt32LE(at + 20), bytes.readUInt32LE(at + 24)];
-  if (size > RATIO_FROM && size > packed * MAX_RATIO)
-    throw refuse(what, name, `unpacks to over ${MAX_RATIO} times its size`);
+  assertRatio(size, packed, () => refuse(what, name, RATIO));
   return {
     name: isDirectory ? name.slice(0, -1) : name,
     isDirectory,
@@ -110,10 +124,18 @@ function findEnd(bytes: Buffer): number | undefined {
   return undefined;
 }
 
+function assertRatio(size: number, packed: number, refused: () => ToolError): void {
+  if (size > RATIO_FROM && size > packed * MAX_RATIO) throw refused();
+}
+
 function assertPath(path: string, what: string): void {
   const steps = path.split('/');
+  if (
+    [...steps.map((step) => Buffer.byteLength(step) - MAX_NAME), Buffer.byteLength(path) - MAX_PATH].some((n) => n > 0)
+  )
+    throw refuse(what, path, 'is too long a name');
   const isInside =
-    !/[\0-\x1f\x7f\\\ufffd]/.test(path) &&
+    !/[\0-\x1f\x7f-\x9f\\\ufffd]/.test(path) &&
     !/^(?:~|[A-Za-z]:)/.test(path) &&
     steps.every((step) => step !== '' && step !== '.' && step !== '..');
   if (isInside) return;

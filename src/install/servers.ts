@@ -44,7 +44,7 @@ export function writeServers(paths: InstallPaths, platform: string): void {
       .flatMap((item) => {
         const read = readEntry(item, paths);
         if (read === undefined) return [];
-        const known = before[item.effective];
+        const known = Object.hasOwn(before, item.effective) ? before[item.effective] : undefined;
         const { entry, ...template } = toFilled(read, known?.config, platform);
         createData(item, entry, paths);
         const files = filesOf(item, items);
@@ -79,9 +79,10 @@ export function findInstalledServer(name: string, paths: InstallPaths): Installe
   });
 }
 
-/** Where the secret of an option is kept. */
-export function secretPath(server: string, key: string, { store }: InstallPaths): string {
-  return join(dirname(store), 'secrets', `installed.${server.replace(/[^\w.-]/g, '-')}.${key}`);
+/** Where a secret of an option is kept: no other server, option or position has this file (INS-73). */
+export function secretPath(server: string, key: string, at: number, { store }: InstallPaths): string {
+  const shown = `${server}.${key}`.replace(/[^\w.-]/g, '-');
+  return join(dirname(store), 'secrets', `installed.${shown}.${digestParts([server, key, `${at}`]).slice(0, 12)}`);
 }
 
 function secretFiles(config: ConfigValues, { store }: InstallPaths): string[] {

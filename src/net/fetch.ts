@@ -19,6 +19,8 @@ export interface GuardedFetchOptions {
   readonly headers?: Readonly<Record<string, string>>;
   /** Allows other origins, for OAuth metadata and tokens; configured headers are then not sent. */
   readonly anyOrigin?: boolean;
+  /** Follows redirects to other origins over https, for downloads without credentials; needs `anyOrigin`. */
+  readonly isDownload?: boolean;
   /** Lets a public name resolve to private and loopback addresses, but not link-local ones. */
   readonly allowPrivate?: boolean;
   /** Timeout of a whole exchange; calls have their own time limits. */
@@ -99,6 +101,7 @@ export function createGuardedFetch(options: GuardedFetchOptions): Fetch {
           status: message.statusCode!,
           method: request.method,
           followed,
+          anyHttps: options.isDownload === true,
         });
         url = target;
       }

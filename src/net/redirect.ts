@@ -25,9 +25,11 @@ export function assertFollowable(redirect: {
   readonly status: number;
   readonly method: string;
   readonly followed: number;
+  /** Follows a redirect to another origin over https. */
+  readonly anyHttps: boolean;
 }): void {
-  const { from, to, status, method, followed } = redirect;
-  if (to.origin !== from.origin) throw otherOrigin(from, to);
+  const { from, to, status, method, followed, anyHttps } = redirect;
+  if (to.origin !== from.origin && !(anyHttps && to.protocol === 'https:')) throw otherOrigin(from, to);
   const facts = { from: showUrl(from), to: showUrl(to), status };
   if (to.username !== '' || to.password !== '') {
     throw unreachable(

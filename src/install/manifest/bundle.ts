@@ -36,11 +36,13 @@ export function readBundle(tree: string): Bundle {
   const options = readOptions(manifest.user_config);
   const template = { ...toEntries(isRecord(server) ? (server as JsonObject) : {}, options), options };
   const values = Object.fromEntries(Object.keys(options).map((key) => [key, ['x']]));
-  // Checked as they would be with every value.
-  for (const platform of ['', ...Object.keys(template.overrides)])
+  // Checked as they would be with every value, and with the defaults.
+  for (const platform of ['', ...Object.keys(template.overrides)]) {
+    fillEntry(template, {}, platform);
     toServer(name, fillEntry(template, values, platform), (_, reason) => {
       throw invalid(`has a server that cannot be used: ${reason}`);
     });
+  }
   const platforms = isRecord(compatibility) ? compatibility.platforms : undefined;
   return {
     name,

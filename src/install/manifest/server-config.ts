@@ -5,6 +5,7 @@ import { ToolError } from '../../core/error.js';
 import { isRecord, type Json, type JsonObject } from '../../core/json.js';
 import { isSensitiveName } from '../../core/sensitive-name.js';
 import { quoteOutside } from '../../core/text.js';
+import { findReferences } from '../../upstream/entries/value.js';
 
 export interface ConfigOption {
   readonly type: 'string' | 'number' | 'boolean' | 'directory' | 'file';
@@ -31,7 +32,7 @@ export interface ServerTemplate {
 export type ConfigValues = Readonly<Record<string, readonly string[]>>;
 
 const TYPES = ['string', 'number', 'boolean', 'directory', 'file'] as const;
-const KEY = /^[A-Za-z_][\w.-]{0,63}$/;
+const KEY = /^(?!(?:__proto__|constructor|prototype)$)[A-Za-z_][\w.-]{0,63}$/;
 const PLACEHOLDER = /\$\{user_config\.([A-Za-z_][\w.-]*)\}/g;
 
 /** Throws `invalid_definition` for a table that is not one of options. */
@@ -78,21 +79,23 @@ function literal(text: string): string {
 
 /** Returns the keys of required options without a value. */
 export function missingOf({ options }: ServerTemplate, values: ConfigValues): string[] {
-  return Object.keys(options).filter((key) => options[key]!.required && givenOr(options[key]!, values[key]) === null);
+  return Object.keys(options).filter((key) => options[key]!.required && valueFor(options, values, key) === null);
 }
 
-function givenOr(option: ConfigOption, given: readonly string[] | undefined): readonly string[] | null {
-  return given ?? option.default;
+// Own properties only: an option may be called toString (INS-72).
+function valueFor(options: ServerTemplate['options'], values: ConfigValues, key: string): readonly string[] | null {
+  if (Object.hasOwn(values, key)) return values[key]!;
+  return Object.hasOwn(options, key) ? options[key]!.default : null;
 }
 
-/** Fills in an entry. An argument or variable whose value is optional and absent is left out. */
+/**
+ * Fills in an entry. An argument or variable whose value is optional and absent is left out. Throws
+ * `invalid_definition` for a reference that no sensitive value is: text of a manifest is text (INS-71).
+ */
 export function fillEntry(template: ServerTemplate, values: ConfigValues, platform: string): JsonObject {
   const { options, overrides } = template;
   const entry = Object.hasOwn(overrides, platform) ? overrides[platform]! : template.entry;
-  const find = (key: string): readonly string[] | null => {
-    const option = Object.hasOwn(options, key) ? options[key]! : undefined;
-    return option === undefined ? null : givenOr(option, values[key]);
-  };
+  const find = (key: string): readonly string[] | null => valueFor(options, values, key);
   // Undefined if a value is absent.
   const fill = (text: string): string | undefined => {
     let isAbsent = false;
@@ -111,7 +114,25 @@ export function fillEntry(template: ServerTemplate, values: ConfigValues, platfo
     const filled = fill(text);
     return filled === undefined ? [] : [[name, filled] as const];
   });
-  return { ...entry, command: fill(entry.command as string) ?? '', args, env: Object.fromEntries(env) };
+  const command = fill(entry.command as string) ?? '';
+  const allowed = allowedReferences(template, values);
+  for (const text of [command, ...args]) assertText(text, 'args', allowed);
+  for (const [, text] of env) assertText(text, 'env', allowed);
+  return { ...entry, command, args, env: Object.fromEntries(env) };
+}
+
+function allowedReferences({ options }: ServerTemplate, values: ConfigValues): ReadonlySet<string> {
+  const secrets = Object.entries(values).filter(([key]) => Object.hasOwn(options, key) && options[key]!.sensitive);
+  const given = secrets.flatMap(([, texts]) => texts.flatMap((text) => findReferences(text, 'env')));
+  return new Set(['${userHome}', '${CLAUDE_PLUGIN_ROOT}', ...given]);
+}
+
+function assertText(text: string, field: 'args' | 'env', allowed: ReadonlySet<string>): void {
+  const foreign = findReferences(text, field).find((reference) => !allowed.has(reference));
+  if (foreign === undefined) return;
+  throw new ToolError('invalid_definition', `"${quoteOutside(foreign, 80)}" would be read from this machine`, {
+    hint: 'only a secret may be a reference: ${VAR}, or file:~/path',
+  });
 }
 
 export interface ValuePlaces {

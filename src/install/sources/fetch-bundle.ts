@@ -63,9 +63,9 @@ function readFile(path: string): Buffer {
   });
 }
 
-// Releases are often redirected to another origin.
+// Releases are often redirected to another host (INS-74).
 async function download(url: string, signal: AbortSignal): Promise<Buffer> {
-  const options = { url, anyOrigin: true, maxBytes: MAX_BYTES, timeoutMs: TIMEOUT_MS };
+  const options = { url, anyOrigin: true, isDownload: true, maxBytes: MAX_BYTES, timeoutMs: TIMEOUT_MS };
   const response = await createGuardedFetch(options)(url, { signal });
   if (response.ok) return Buffer.from(await response.arrayBuffer());
   throw new ToolError('unavailable', `${quoteOutside(url, 200)} was answered with ${response.status}`, {

@@ -1,6 +1,6 @@
 // Parses values of server entries: text with references to variables, files and directories.
 
-import { ToolError } from '../../core/error.js';
+import { isToolError, ToolError } from '../../core/error.js';
 import { isSensitiveName } from '../../core/sensitive-name.js';
 
 /** A part of a value; `written` is its source text. */
@@ -36,6 +36,16 @@ export function parseServerValue(text: string, field: string): readonly ValuePar
     whole === null ? parseParts(text, 0) : [{ kind: 'file', path: whole[1]!, written: text }];
   if (PUBLIC_FIELDS.has(field)) assertNoSecrets(parts, field);
   return parts;
+}
+
+/** Returns the references in a value as they are written; what cannot be parsed is one. */
+export function findReferences(text: string, field: string): string[] {
+  try {
+    return parseServerValue(text, field).flatMap((part) => (part.kind === 'text' ? [] : [part.written]));
+  } catch (error) {
+    if (isToolError(error)) return [text];
+    throw error;
+  }
 }
 
 /** Whether a value with this name is certainly a secret. */

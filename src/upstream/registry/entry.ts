@@ -3,6 +3,8 @@
 import { ToolError } from '../../core/error.js';
 import { isRecord, type Json, type JsonObject } from '../../core/json.js';
 import { quoteOutside } from '../../core/text.js';
+import { classifyHost } from '../../net/address.js';
+import { findReferences } from '../entries/value.js';
 
 export interface RegistryServer {
   /** The last part of its name in the registry. */
@@ -51,10 +53,34 @@ export function toServerEntry(server: JsonObject, options: RegistryOptions): Reg
       }
       const fill = createFill(options.values);
       const entry = build(item, fill);
-      if (typeof entry === 'string') reasons.push(entry);
+      const fault = typeof entry === 'string' ? entry : findFault(entry, fill, options);
+      if (typeof entry === 'string' || fault !== undefined) reasons.push(fault!);
       else return { name: name.split('/').at(-1)!, version, entry, variables: fill.variables() };
     }
   throw unusable(reasons.length === 0 ? 'the entry has no packages and no remotes' : reasons.join('; '));
+}
+
+// Checked as it will be read, because parts that are harmless alone can be a reference together (UPS-93).
+function findFault(
+  { args, env, url, headers }: JsonObject,
+  fill: Fill,
+  { local }: RegistryOptions,
+): string | undefined {
+  const texts = (value: Json | undefined, field: string): [string, string][] =>
+    Object.values((value ?? {}) as Record<string, string>).map((text) => [text, field]);
+  const all = [...texts(args, 'args'), ...texts(env, 'env'), ...texts(headers, 'headers')];
+  if (typeof url === 'string') all.push([url, 'url']);
+  for (const [text, field] of all) {
+    const foreign = findReferences(text, field).find((reference) => !fill.isListed(reference));
+    if (foreign !== undefined) return `"${quoteOutside(foreign, 80)}" would be read from this machine`;
+  }
+  if (local === true || typeof url !== 'string' || !isNear(url)) return undefined;
+  return 'the remote is an address of this machine or its network';
+}
+
+// Of an address that a person completes, nothing is known.
+function isNear(url: string): boolean {
+  return URL.canParse(url) && classifyHost(new URL(url).hostname).class !== 'public';
 }
 
 function unusable(why: string): ToolError {
@@ -77,10 +103,11 @@ const IDENTIFIER = /^@?[A-Za-z0-9][\w./:@-]*$/;
 
 // Returns why it cannot be used as text.
 function readBundlePackage({ identifier, fileSha256 }: JsonObject, local = false): RegistryServer['bundle'] | string {
-  const place = local ? /^https:|^http:\/\/127\.0\.0\.1:/ : /^https:/;
+  const place = local ? /^https:|^http:\/\/127\.0\.0\.1:\d+\// : /^https:/;
   const isPlace =
     typeof identifier === 'string' && place.test(identifier) && /^[^?#]*\.(?:mcpb|dxt)$/i.test(identifier);
   if (!isPlace) return 'the mcpb package has no https:// address of an .mcpb file';
+  if (!local && isNear(identifier)) return 'the mcpb package is at an address of this machine or its network';
   if (typeof fileSha256 !== 'string' || !/^[0-9a-f]{64}$/i.test(fileSha256))
     return 'the mcpb package has no fileSha256';
   return { url: identifier, sha256: fileSha256.toLowerCase() };
@@ -133,6 +160,7 @@ type Fill = ReturnType<typeof createFill>;
 // Fills in inputs of an entry: a fixed value, what a person gave, the default, or a reference to a variable.
 function createFill(values: Readonly<Record<string, string>>) {
   const asked = new Map<string, string | null>();
+  const given = new Set<string>();
   const literal = (text: string): string => text.replaceAll('${', () => '$${');
   const reference = (name: string, input: JsonObject): string => {
     const variable = name
@@ -144,8 +172,11 @@ function createFill(values: Readonly<Record<string, string>>) {
   };
   // Undefined: optional, and not given. Secrets are never written: a person's value must be a reference itself.
   const input = (name: string, value: JsonObject): string | undefined => {
-    const given = Object.hasOwn(values, name) ? values[name] : undefined;
-    if (given !== undefined) return given;
+    const own = Object.hasOwn(values, name) ? values[name] : undefined;
+    if (own !== undefined) {
+      for (const reference of findReferences(own, 'env')) given.add(reference);
+      return own;
+    }
     if (typeof value.value === 'string') return text(value.value, value.variables);
     if (typeof value.default === 'string' && value.isSecret !== true) return literal(value.default);
     return value.isRequired === true || value.isSecret === true ? reference(name, value) : undefined;
@@ -165,6 +196,8 @@ function createFill(values: Readonly<Record<string, string>>) {
   };
   return {
     text,
+    /** Whether a reference is a variable that is listed, or was given by a person. */
+    isListed: (reference: string): boolean => given.has(reference) || asked.has(reference.slice(2, -1)),
     variables: () => [...asked].map(([name, description]) => ({ name, description })),
     table: (value: Json | undefined): Record<string, string> =>
       Object.fromEntries(

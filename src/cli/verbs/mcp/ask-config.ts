@@ -42,7 +42,7 @@ export async function askConfig(
       if (option.sensitive && isReference(text)) return text.startsWith('file:') ? `\${${text}}` : text;
       const checked = checkValue(key, option, text, { cwd: call.cwd, home: call.toolbox().machine.world.home });
       if (!option.sensitive) return checked;
-      const path = secretPath(server, at === 0 ? key : `${key}.${at + 1}`, paths);
+      const path = secretPath(server, key, at, paths);
       secrets.push({ path, value: text });
       return `\${file:${path}}`;
     });
@@ -50,7 +50,7 @@ export async function askConfig(
   for (const [key, texts] of Object.entries(given)) set(key, texts);
   if (call.terminal.canAsk && !call.json)
     for (const [key, option] of Object.entries(options))
-      if (config[key] === undefined && option.default === null) await ask(call, key, option, set);
+      if (!Object.hasOwn(config, key) && option.default === null) await ask(call, key, option, set);
   const missing = template === undefined ? [] : missingOf(template, config);
   if (missing.length > 0)
     throw new ToolError('usage', `${spellOut(server)} needs ${count(missing.length, 'value')}: ${missing.join(', ')}`, {
