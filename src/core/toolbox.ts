@@ -79,6 +79,8 @@ export interface CallOptions {
   readonly onPending?: ((id: string, hasMore?: boolean) => void) | undefined;
   /** Asks for consent if the policy requires it; without it the call is stored as pending (POL-6). */
   readonly approve?: Approve;
+  /** Called with the plan before it is run; what it throws ends the call. */
+  readonly checkPlan?: (plan: Plan) => void;
   /** The caller's span; the span of this call becomes its child (OBS-5). */
   readonly trace?: TraceParent;
   /** An error that the door found in the input; the call fails with it. */

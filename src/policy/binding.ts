@@ -99,7 +99,7 @@ function digestBound({ principal, tool, uri, toolDigest, planDigest, workdir, ..
 }
 
 // Includes the values of variables; the digest of the tool includes its bytes.
-function digestPlan({ tool, ...plan }: Plan, key: string): string {
+export function digestPlan({ tool, ...plan }: Plan, key: string): string {
   return digestKeyed(key, ['plan', tool.name, tool.origin.digest ?? '', canonicalJson(plan)]);
 }
 

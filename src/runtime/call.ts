@@ -125,6 +125,7 @@ async function run(parts: CallParts, running: RunningCall): Promise<Output> {
   state.prepared = await prepare(parts, tool, raw, running, rules);
   const { plan, verdict } = state.prepared;
   state.verdict = verdict;
+  options.checkPlan?.(plan);
   parts.observers.recorder?.assertReady(verdict, snapshot);
   if (verdict.verdict === 'ask' && dispatched?.approval !== undefined) state.approval = dispatched.approval;
   else if (verdict.verdict === 'ask') {

@@ -1,6 +1,5 @@
 // Attacks that exchange a script while it is called: only the bytes that were hashed run.
 
-import { type ChildProcess, spawn } from 'node:child_process';
 import {
   mkdirSync,
   mkdtempSync,
@@ -18,35 +17,12 @@ import { textOf } from '../../src/index.js';
 import { logRecords } from '../support/audit.js';
 import { createSkillWorkspace, declare } from '../support/commands.js';
 import { rounds } from '../support/effort.js';
+import { exchange } from '../support/exchange.js';
 import { createInstallWorkspace } from '../support/install.js';
 import { finding } from '../support/spec.js';
 import { createWorkspace, type Workspace } from '../support/workspace.js';
 
 const MODEL = { kind: 'model', door: 'test' } as const;
-
-// Exchanges two files by hard link and rename, as fast as it can, until it is killed.
-const EXCHANGE = `
-const { linkSync, renameSync } = require('node:fs');
-const [good, evil, path] = process.argv.slice(1);
-console.log('ready');
-for (let turn = 0; ; turn++) {
-  try { linkSync(turn % 2 ? good : evil, path + '.x'); renameSync(path + '.x', path); } catch (error) {}
-}`;
-
-/** Starts a process that exchanges the contents of a path, each with its own inode. */
-async function exchange(path: string, good: string | Buffer, evil: string | Buffer): Promise<ChildProcess> {
-  const [goodFile, evilFile] = [`${path}.good`, `${path}.evil`];
-  writeFileSync(goodFile, good, { mode: 0o755 });
-  writeFileSync(evilFile, evil, { mode: 0o755 });
-  const child = spawn(process.execPath, ['-e', EXCHANGE, goodFile, evilFile, path], {
-    stdio: ['ignore', 'pipe', 'inherit'],
-  });
-  onTestFinished(() => {
-    child.kill('SIGKILL');
-  });
-  await new Promise((resolve) => child.stdout!.once('data', resolve));
-  return child;
-}
 
 const header = (interpreter: string, prefix = '#'): string =>
   `#!${interpreter}\n${prefix} @description Says which one it is.\n`;

@@ -65,6 +65,10 @@ async function printExport({ terminal, json }: VerbCall, { calls }: Recording, f
   const { exportCall } = await import('../../ui/recording/export.js');
   const texts = calls.filter(({ parent }) => parent === null).map((call) => exportCall(call)[form]);
   if (json) printJson(terminal, { ok: true, exported: texts });
-  else terminal.out(texts.map((text) => `${text}\n`).join(''));
+  else {
+    const { toVisible } = await import('../visible-output.js');
+    const all = texts.map((text) => `${text}\n`).join('');
+    terminal.out(terminal.outIsTerminal ? toVisible(all) : all);
+  }
   return 0;
 }

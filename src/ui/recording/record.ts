@@ -2,7 +2,7 @@
 
 import type { EndEvent } from '../../core/event.js';
 import type { Json } from '../../core/json.js';
-import { findSensitiveValues, redactJson } from '../../core/redact.js';
+import { findSensitiveValues, redactJson, redactOutput, redactValue } from '../../core/redact.js';
 import type { Part, ToolResult } from '../../core/result.js';
 import type { NodeToolbox } from '../../node.js';
 import type { RecordedCall } from '../api.js';
@@ -17,11 +17,12 @@ export function recordCalls(toolbox: NodeToolbox, listener: RecordListener): () 
   return toolbox.on((event) => {
     if (event.type !== 'end') return;
     const { tool } = event;
+    const { secrets } = toolbox.state.snapshot();
     if (tool !== undefined && !known.has(tool.name)) {
       known.add(tool.name);
-      listener(toRecordedTool(tool));
+      listener(redactValue(toRecordedTool(tool), secrets));
     }
-    listener(toRecordedCall(event, toolbox.state.snapshot().secrets, toolbox.machine.world.now()));
+    listener(toRecordedCall(event, secrets, toolbox.machine.world.now()));
   });
 }
 
@@ -51,6 +52,12 @@ function redactResult(result: ToolResult, secrets: readonly string[]): ToolResul
   const { content, ...rest } = result;
   const clean = (value: unknown): Json => redactJson(value as Json, secrets, Number.POSITIVE_INFINITY);
   // Bytes of images and audio are kept.
-  const cleanPart = (part: Part): unknown => (part.type === 'image' || part.type === 'audio' ? part : clean(part));
-  return { ...(clean(rest) as object), content: content.map(cleanPart) } as unknown as ToolResult;
+  const cleanPart = (part: Part): unknown => {
+    if (part.type !== 'image' && part.type !== 'audio') return clean(part);
+    const { data, ...fields } = part;
+    return { ...(clean(fields) as object), data };
+  };
+  // First as a whole: a secret may begin in one part and end in the next.
+  const parts = redactOutput({ content }, secrets).content;
+  return { ...(clean(rest) as object), content: parts.map(cleanPart) } as unknown as ToolResult;
 }

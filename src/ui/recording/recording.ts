@@ -1,7 +1,8 @@
 // A recording: calls with input and result, and the definitions of their tools, one JSON document per line.
 
-import { ToolError } from '../../core/error.js';
+import { ERROR_CODES, ToolError } from '../../core/error.js';
 import { isRecord, type Json, type JsonObject } from '../../core/json.js';
+import { findPartFault } from '../../core/result.js';
 import type { Tool } from '../../core/tool.js';
 import type { RecordedCall } from '../api.js';
 
@@ -74,8 +75,16 @@ function isCall(value: unknown): value is RecordedCall {
   return [call, tool].every((text) => typeof text === 'string') && input !== undefined && isResult(result);
 }
 
+// A file may be of someone else, and parts of it become code (UI-24).
 function isResult(value: unknown): boolean {
-  return isRecord(value) && typeof value.ok === 'boolean' && Array.isArray(value.content) && isRecord(value.meta);
+  if (!isRecord(value) || !Array.isArray(value.content) || !isRecord(value.meta)) return false;
+  const { ok, error, content } = value;
+  return findPartFault(content) === undefined && (ok === true ? error === undefined : ok === false && isError(error));
+}
+
+function isError(value: unknown): boolean {
+  if (!isRecord(value) || typeof value.message !== 'string' || typeof value.code !== 'string') return false;
+  return Object.hasOwn(ERROR_CODES, value.code);
 }
 
 function invalidLine(file: string, line: number): ToolError {

@@ -3,40 +3,47 @@
 import { approvalRows, changeLines } from '../../core/approval-text.js';
 import { ToolError } from '../../core/error.js';
 import type { CallerKind } from '../../core/tool.js';
-import type { Approval, ApprovalStore } from '../../node.js';
+import type { Approval, NodeToolbox } from '../../node.js';
 import type { ApprovalState } from '../../policy/approvals.js';
 import type { ApprovalItem } from '../api.js';
 import type { PageParts } from './parts.js';
 import type { Handlers } from './route.js';
+
+// Those of the fleet, if this is one of its fronts.
+type Store = Awaited<ReturnType<NodeToolbox['state']['sharedApprovals']>>;
 
 type Names = 'GET /api/approvals' | 'POST /api/approvals/:id' | 'POST /api/approvals';
 
 export function createApprovalRoutes({ toolbox }: PageParts): Handlers<Names> {
   return {
     'GET /api/approvals': async () => {
-      const store = await toolbox.state.approvals();
-      return { approvals: store.list().map((approval) => toApprovalItem(store, approval)) };
+      const store = await toolbox.state.sharedApprovals();
+      const approvals = await store.list();
+      return { approvals: await Promise.all(approvals.map((approval) => toApprovalItem(store, approval))) };
     },
     'POST /api/approvals/:id': async ({ params, body }) => {
-      const store = await toolbox.state.approvals();
-      const found = findShown(store, params.id!, body.digest);
-      if (body.answer === 'deny') return { approval: toApprovalItem(store, store.deny(found.id, body.reason)) };
+      const store = await toolbox.state.sharedApprovals();
+      const found = await findShown(store, params.id!, body.digest);
+      const isDenied = body.answer === 'deny';
       // UI-8: an answer that is sent again does not undo another one.
-      if (found.state !== 'pending') throw answered(found);
-      return { approval: toApprovalItem(store, store.approve(found.id, body.answer === 'always')) };
+      if (!isDenied && found.state !== 'pending') throw answered(found);
+      const approval = isDenied
+        ? await store.deny(found.id, body.reason)
+        : await store.approve(found.id, body.answer === 'always');
+      return { approval: await toApprovalItem(store, approval) };
     },
     'POST /api/approvals': async ({ body }) => {
-      const store = await toolbox.state.approvals();
-      const found = body.deny.map(({ id, digest }) => findShown(store, id, digest));
-      for (const { id } of found) store.deny(id, body.reason);
+      const store = await toolbox.state.sharedApprovals();
+      const found = await Promise.all(body.deny.map(({ id, digest }) => findShown(store, id, digest)));
+      for (const { id } of found) await store.deny(id, body.reason);
       return { denied: found.map(({ id }) => id) };
     },
   };
 }
 
 // UI-8: an answer names the plan that the person saw.
-function findShown(store: ApprovalStore, id: string, digest: string): Approval {
-  const found = store.find(id);
+async function findShown(store: Store, id: string, digest: string): Promise<Approval> {
+  const found = await store.find(id);
   if (found.record.planDigest === digest) return found;
   throw new ToolError('conflict', 'nothing was decided: the call is not the one that was shown', {
     hint: 'reload the page and look at it again',
@@ -49,11 +56,11 @@ function answered({ state, record }: Approval): ToolError {
   });
 }
 
-function toApprovalItem(store: ApprovalStore, approval: Approval): ApprovalItem {
+async function toApprovalItem(store: Store, approval: Approval): Promise<ApprovalItem> {
   const { id, state, since, record } = approval;
   const space = record.principal.indexOf(' ');
   const until = store.expiry(approval);
-  const changes = state === 'pending' ? store.changes(record) : undefined;
+  const changes = state === 'pending' ? await store.changes(record) : undefined;
   return {
     id,
     state: state as Exclude<ApprovalState, 'last'>,

@@ -5,6 +5,7 @@ import { type ErrorCode, ToolError, toToolError } from '../../core/error.js';
 import { INPUT_BOUNDS } from '../../core/json.js';
 import { type AccessOptions, checkApi, checkHost, HEADERS } from './access.js';
 import type { PageFile } from './files.js';
+import { checkPeer } from './peer.js';
 import { type Asked, findRoute, type Handlers, type RouteName, readRequest, STREAMS } from './route.js';
 
 export interface ListenerOptions {
@@ -30,7 +31,7 @@ const STATUS: Partial<Record<ErrorCode, number>> = {
 export function createListener({ access, files, handlers, debug }: ListenerOptions): RequestListener {
   const names = Object.keys(handlers);
   const answer = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
-    const refusal = checkHost(request.headers, access);
+    const refusal = checkPeer(request.socket) ?? checkHost(request.headers, access);
     if (refusal !== undefined) return sendText(response, refusal.status, refusal.message);
     const { method = '', url = '' } = request;
     const [path = ''] = url.split('?', 1);

@@ -55,7 +55,8 @@ export function createLive({ toolbox, recording }: PageParts): Live {
     if (!isSame) announce({ type: 'running', running });
   };
   const readApprovals = async (): Promise<void> => {
-    const waiting = (await toolbox.state.approvals()).list().filter(({ state }) => state === 'pending');
+    const approvals = await (await toolbox.state.sharedApprovals()).list();
+    const waiting = approvals.filter(({ state }) => state === 'pending');
     const now = waiting.map(({ id }) => id).join(' ');
     if (now !== pending) announce({ type: 'approvals', pending: waiting.length });
     pending = now;

@@ -4,10 +4,10 @@ import type { Approve } from '../../core/approval.js';
 import { ToolError } from '../../core/error.js';
 import { explainCall } from '../../core/explain.js';
 import type { Json, JsonObject } from '../../core/json.js';
-import { describePlan } from '../../core/plan.js';
+import { describePlan, type Plan } from '../../core/plan.js';
 import { redactValue } from '../../core/redact.js';
 import { describeSandbox } from '../../core/sandbox-text.js';
-import { toRecord } from '../../policy/binding.js';
+import { digestPlan } from '../../policy/binding.js';
 import type { PlannedCall, ToolDetails } from '../api.js';
 import { readCatalog, toItem } from './catalog.js';
 import { findNamed, type Named } from './named.js';
@@ -30,13 +30,21 @@ export function createToolRoutes(parts: PageParts): Handlers<Names> {
       const named = await findNamed(toolbox, body.tool);
       const { digest } = await planCall(parts, named, body.input);
       if (digest !== body.digest) throw changedPlan(body.tool);
+      const digestOf = await createDigest(parts);
+      let isShown = true;
       const result = await toolbox.call(named.ref, body.input, {
         caller: PERSON,
         as: named.as,
         signal,
+        // UI-7: the call plans again, and what it reads may have changed meanwhile.
+        checkPlan: (plan) => {
+          isShown = digestOf(plan) === body.digest;
+          if (!isShown) throw changedPlan(body.tool);
+        },
         approve: approveShown(body.digest),
         onProgress: (progress) => send({ type: 'progress', progress }),
       });
+      if (!isShown) throw changedPlan(body.tool);
       send({ type: 'result', result });
       return undefined;
     },
@@ -59,13 +67,18 @@ function approveShown(digest: string): Approve {
   return Object.assign(approve, { by: 'page' as const });
 }
 
-async function planCall({ toolbox }: PageParts, { ref, as }: Named, input: Json): Promise<PlannedCall> {
+async function planCall(parts: PageParts, { ref, as }: Named, input: Json): Promise<PlannedCall> {
+  const { toolbox } = parts;
   const { plan, verdict } = await toolbox.plan(ref, input, { caller: PERSON, as });
-  const { workdir, secrets } = toolbox.state.snapshot();
-  const key = (await toolbox.state.approvals()).key();
-  const now = toolbox.machine.world.now();
-  const { planDigest } = toRecord({ plan, caller: PERSON, verdict, workdir, key, secrets, now });
-  return { plan: redactValue(describePlan(plan) as JsonObject, secrets), verdict, digest: planDigest };
+  const { secrets } = toolbox.state.snapshot();
+  const digest = (await createDigest(parts))(plan);
+  return { plan: redactValue(describePlan(plan) as JsonObject, secrets), verdict, digest };
+}
+
+// The digest that approvals of the plan have.
+async function createDigest({ toolbox }: PageParts): Promise<(plan: Plan) => string> {
+  const key = (await toolbox.state.sharedApprovals()).key();
+  return (plan) => digestPlan(plan, key);
 }
 
 async function describeTool(parts: PageParts, name: string): Promise<ToolDetails> {

@@ -1,0 +1,51 @@
+// Whose process is connected: the page is for the user who started it, and others can reach a port of this machine (UI-23).
+
+import { readFileSync } from 'node:fs';
+import type { Socket } from 'node:net';
+import { endianness } from 'node:os';
+import type { Refusal } from './access.js';
+
+// Of the client's end: its address, ours, state, queues, timers, the user and the inode.
+const ROW = /^ *\d+: ([0-9A-F]+:[0-9A-F]{4}) ([0-9A-F]+:[0-9A-F]{4}) \S+ \S+ \S+ \S+ +(\d+) +\d+ (\d+) /gm;
+
+const known = new WeakMap<Socket, Refusal | 'own'>();
+
+/** Returns why a connection is refused: its process is another user's. Not known on other systems than Linux. */
+export function checkPeer(socket: Socket): Refusal | undefined {
+  let found = known.get(socket);
+  if (found === undefined) {
+    found = isOwn(socket) ? 'own' : { status: 403, message: 'this page belongs to another user' };
+    known.set(socket, found);
+  }
+  return found === 'own' ? undefined : found;
+}
+
+function isOwn({ remoteAddress = '', remotePort = 0, localAddress = '', localPort = 0 }: Socket): boolean {
+  const tables = ['/proc/net/tcp', '/proc/net/tcp6'].map(readTable);
+  if (tables[0] === undefined) return true;
+  const [from, to] = [toHex(remoteAddress, remotePort), toHex(localAddress, localPort)];
+  // Of an IPv4 address, an IPv6 socket has the same end.
+  // A socket that was closed has no inode, and seems to be root's.
+  for (const [, local, remote, uid, inode] of tables.flatMap((text) => [...(text ?? '').matchAll(ROW)]))
+    if (local!.endsWith(from) && remote!.endsWith(to)) return Number(uid) === process.getuid?.() && inode !== '0';
+  return false;
+}
+
+function readTable(path: string): string | undefined {
+  if (process.platform !== 'linux') return undefined;
+  try {
+    return readFileSync(path, 'utf8');
+  } catch {
+    return undefined;
+  }
+}
+
+function toHex(address: string, port: number): string {
+  const bytes = address
+    .replace(/^::ffff:/, '')
+    .split('.')
+    .map(Number);
+  const ordered = endianness() === 'LE' ? bytes.reverse() : bytes;
+  const hex = (number: number, digits: number): string => number.toString(16).toUpperCase().padStart(digits, '0');
+  return `${ordered.map((byte) => hex(byte, 2)).join('')}:${hex(port, 4)}`;
+}

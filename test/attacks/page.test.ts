@@ -1,0 +1,171 @@
+// The page and recordings: other users of the machine, files exchanged while a call starts, and files of others.
+
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect } from 'vitest';
+import { json, wield } from '../support/cli.js';
+import { rounds } from '../support/effort.js';
+import { exchange } from '../support/exchange.js';
+import { createModuleWorkspace, moduleText } from '../support/modules.js';
+import { eventsOf, openPage } from '../support/page.js';
+import { hasPty, wieldAtTerminal } from '../support/pty.js';
+import { spec, specIf } from '../support/spec.js';
+import { createWorkspace, type Workspace } from '../support/workspace.js';
+
+const HELLO = '#!/bin/sh\n# @description Say hello.\necho shown\n';
+const isRoot = process.getuid?.() === 0;
+
+describe('the page', () => {
+  specIf(
+    isRoot && process.platform === 'linux',
+    'needs root, to be another user',
+    'UI-23',
+    'refuses other users of the machine, although they know the token',
+    async () => {
+      const workspace = createWorkspace();
+      workspace.script('hello', HELLO);
+      const { url, token } = await openPage(workspace);
+      const { host, origin, port } = new URL(url);
+      const head = [
+        `Host: ${host}`,
+        `Origin: ${origin}`,
+        'Sec-Fetch-Site: same-origin',
+        `Authorization: Bearer ${token}`,
+      ];
+      const request = ['GET /api/session HTTP/1.1', ...head, 'Connection: close', '', ''].join('\r\n');
+      // By an IPv4 and an IPv6 socket, from other addresses of this machine, and gone before it can be asked who it is.
+      const program = `
+        const { connect } = require('node:net');
+        const ask = (options, end) => new Promise((resolve) => {
+          let text = '';
+          const socket = connect({ port: ${port}, ...options }, () => socket[end ? 'end' : 'write'](${JSON.stringify(request)}));
+          socket.on('data', (data) => (text += data)).on('close', () => resolve(text.split('\\r\\n')[0])).on('error', () => {});
+        });
+        const all = [[{ host: '127.0.0.1' }], [{ host: '::ffff:127.0.0.1' }], [{ host: '127.0.0.1', localAddress: '127.0.0.9' }], [{ host: '127.0.0.1' }, true]];
+        Promise.all(all.map((one) => ask(...one))).then((lines) => console.log(JSON.stringify(lines)));`;
+      const ask = (uid: number) =>
+        new Promise<string[]>((resolve, reject) => {
+          const { execFile } = process.getBuiltinModule('node:child_process');
+          const options = { uid, gid: uid, cwd: '/', env: {} };
+          execFile(process.execPath, ['-e', program], options, (error, stdout) =>
+            error === null ? resolve(JSON.parse(stdout)) : reject(error),
+          );
+        });
+      expect(await ask(0)).toEqual(Array(4).fill('HTTP/1.1 200 OK'));
+      expect(await ask(65_534)).toEqual(Array(4).fill('HTTP/1.1 403 Forbidden'));
+    },
+  );
+
+  spec('UI-7', 'runs the plan that was shown, also if the file is exchanged while the call starts', async () => {
+    const workspace = createWorkspace();
+    const file = workspace.script('hello', HELLO);
+    const page = await openPage(workspace);
+    const { digest } = (await page.post('/api/plan', { tool: 'hello', input: {} })).json;
+    await exchange(file, HELLO, HELLO.replace('shown', 'other'));
+    for (let call = 0; call < rounds(12, 300); call++) {
+      const response = await page.post('/api/run', { tool: 'hello', input: {}, digest });
+      const [last] = response.status === 200 ? eventsOf(response).slice(-1) : [];
+      expect([response.status, last?.result?.content?.[0]?.text ?? '']).not.toEqual([200, 'other\n']);
+    }
+  });
+});
+
+const HEAD = { type: 'recording', version: 1 };
+const TOOL = { type: 'tool', name: 'hello', description: 'D', input: { type: 'object' } };
+const call = (result: object, more: object = {}) => ({
+  type: 'call',
+  call: 'c1',
+  parent: null,
+  tool: 'hello',
+  input: {},
+  result: { ok: true, content: [], meta: {}, ...result },
+  ...more,
+});
+
+function write(workspace: Workspace, name: string, ...lines: object[]): string {
+  return workspace.write(name, [HEAD, TOOL, ...lines].map((line) => `${JSON.stringify(line)}\n`).join(''));
+}
+
+describe('a recording', () => {
+  spec('UI-24', 'of someone else that is not well-formed is refused with its line, by every command', async () => {
+    const workspace = createWorkspace();
+    const code = "'); require('node:fs').writeFileSync('owned', ''); ('";
+    const results: object[] = [
+      { content: [null] },
+      { content: [{ type: 'text', text: 5 }] },
+      { content: [{ type: 'text' }] },
+      { ok: false, error: { code, message: 'M' } },
+      { ok: false, error: { code: 'constructor', message: 'M' } },
+      { ok: false, error: 'text' },
+      { ok: false, error: { code: 'io' } },
+      { ok: false },
+    ];
+    for (const result of results) {
+      const file = write(workspace, 'a.ndjson', call(result));
+      for (const args of [
+        ['replay', file, 'call', 'hello'],
+        ['replay', '--export', 'test', file],
+        ['diff', file, file],
+      ]) {
+        const refused = json(await wield(workspace, [...args, '--json']));
+        expect([result, args[0], refused.error?.code, refused.error?.message]).toEqual([
+          result,
+          args[0],
+          'invalid_definition',
+          expect.stringContaining(':3 is not a line of a recording'),
+        ]);
+      }
+    }
+  });
+
+  specIf(hasPty, 'needs script(1)', 'UI-24 CLI-4', 'does not control the terminal that it is exported to', async () => {
+    const workspace = createWorkspace();
+    const evil = '\u001b]0;owned\u0007\u009b2J\u202ehello';
+    const file = write(workspace, 'a.ndjson', call({}, { tool: evil, input: { a: evil } }));
+    const { screen } = await wieldAtTerminal(workspace, ['replay', '--export', 'line', file]);
+    expect(screen).toContain('<U+001B>]0;owned<U+0007>');
+    expect(/[\u001b\u0007\u009b\u202e]/.test(screen)).toBe(false);
+    const piped = await wield(workspace, ['replay', '--export', 'line', file]);
+    expect(piped.stdout).toContain(evil);
+  });
+
+  spec('UI-13', 'has no secret in the fields of a picture, in several parts, in a definition or a name', async () => {
+    const workspace = createModuleWorkspace();
+    workspace.config('[env]\npass = ["API_TOKEN"]\n');
+    workspace.env.API_TOKEN = 'sk-granted-secret';
+    workspace.module(
+      'leak.tool.mjs',
+      moduleText(
+        'leak',
+        `({ api_key }) => {
+          const token = process.env.API_TOKEN;
+          const [a, b] = [api_key.slice(0, 6), api_key.slice(6)];
+          return { content: [
+            { type: 'image', data: 'aGk=', mimeType: 'image/png', _meta: { note: api_key, token }, annotations: { a: token } },
+            { type: 'text', text: a }, { type: 'text', text: b },
+            { type: 'resource_link', uri: 'x:' + api_key, name: token },
+          ] };
+        }`,
+      ),
+    );
+    const run = await wield(workspace, [
+      'record',
+      'r.ndjson',
+      'call',
+      'leak',
+      '--input',
+      '{"api_key":"sk-very-secret"}',
+      '--json',
+    ]);
+    expect([json(run).ok, json(run).error]).toEqual([true, undefined]);
+    const text = readFileSync(join(workspace.dir, 'r.ndjson'), 'utf8');
+    const parts = text
+      .trim()
+      .split('\n')
+      .map((line) => JSON.parse(line))
+      .at(-1).result.content;
+    expect(parts[0].data).toBe('aGk=');
+    expect(parts.map((part: { text?: string }) => part.text ?? '').join('')).not.toContain('very-secret');
+    for (const secret of ['sk-very-secret', 'sk-granted-secret', 'ry-secret']) expect(text).not.toContain(secret);
+  });
+});
