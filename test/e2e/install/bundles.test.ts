@@ -40,6 +40,13 @@ function write(workspace: InstallWorkspace, bytes: Buffer, name = 'notes.mcpb'):
   return path;
 }
 
+/** Returns the path of the only secret. */
+function secretOf({ wieldHome }: InstallWorkspace): string {
+  const [name] = readdirSync(join(wieldHome, 'secrets'));
+  expect(name).toMatch(/^installed\.notes\.api_key\.[0-9a-f]{12}$/);
+  return join(wieldHome, 'secrets', name!);
+}
+
 const OPTIONS = {
   user_config: {
     api_key: { type: 'string', title: 'API key', description: 'Of your account', sensitive: true, required: true },
@@ -260,7 +267,7 @@ describe('bundles', () => {
       '--set',
       'roots=~/b',
     );
-    const file = join(workspace.wieldHome, 'secrets/installed.notes.api_key');
+    const file = secretOf(workspace);
     expect([readFileSync(file, 'utf8'), statSync(file).mode & 0o777]).toEqual([secret, 0o600]);
     expect(readFileSync(join(workspace.wieldHome, 'servers.json'), 'utf8')).not.toContain(secret);
     const run = await workspace.run('call', 'notes_where', '--json');
@@ -296,7 +303,7 @@ describe('bundles', () => {
       false,
       true,
     ]);
-    expect(readFileSync(join(workspace.wieldHome, 'secrets/installed.notes.api_key'), 'utf8')).toBe('k-5d1f0c2ab94e');
+    expect(readFileSync(secretOf(workspace), 'utf8')).toBe('k-5d1f0c2ab94e');
   });
 
   spec('INS-68', 'starts a server only with the files that were accepted', async () => {
