@@ -5,9 +5,21 @@ import type { FileIdentity } from './tool.js';
 /** Where a parameter is sent. */
 export type HttpPlace = 'path' | 'query' | 'header' | 'cookie';
 
+/** The styles of OpenAPI; tabs are of Swagger 2.0, and `json` is that of a media type. */
+export type HttpStyleName =
+  | 'simple'
+  | 'label'
+  | 'matrix'
+  | 'form'
+  | 'spaceDelimited'
+  | 'pipeDelimited'
+  | 'tabDelimited'
+  | 'deepObject'
+  | 'json';
+
 /** How a value becomes text. */
 export interface HttpStyle {
-  readonly style: 'simple' | 'label' | 'matrix' | 'form' | 'spaceDelimited' | 'pipeDelimited' | 'deepObject' | 'json';
+  readonly style: HttpStyleName;
   readonly explode: boolean;
   /** Reserved characters are sent as they are. */
   readonly allowReserved?: boolean;
@@ -27,6 +39,8 @@ export interface HttpField extends Partial<HttpStyle> {
   readonly property: string;
   /** Media type of a part of a form. */
   readonly contentType?: string;
+  /** A body that is sent must have it; the body itself is optional. */
+  readonly required?: boolean;
   /** Its text is base64 of bytes. */
   readonly binary?: boolean;
 }
@@ -34,8 +48,11 @@ export interface HttpField extends Partial<HttpStyle> {
 export interface HttpBody {
   readonly contentType: string;
   readonly kind: 'json' | 'form' | 'multipart' | 'text' | 'binary';
+  /** It is sent even if it has no fields. */
+  readonly required?: boolean;
   /** The property of the input that is the whole body; undefined: its fields are properties of the input. */
   readonly property?: string;
+  /** Those of a whole body say how its fields are sent. */
   readonly fields: readonly HttpField[];
 }
 

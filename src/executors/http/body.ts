@@ -1,6 +1,6 @@
 // Builds the body of a request: JSON, a form, parts, text or bytes.
 
-import type { HttpBody, HttpField } from '../../core/http.js';
+import type { HttpBody, HttpField, HttpStyle } from '../../core/http.js';
 import { isRecord, type Json } from '../../core/json.js';
 import { invalidValue, textOf, toPairs } from './style.js';
 
@@ -24,13 +24,16 @@ export function buildBody(body: HttpBody, input: Input): BuiltBody | undefined {
     const value = Object.hasOwn(input, field.property) ? input[field.property] : undefined;
     return value === undefined ? [] : [{ field, value }];
   });
-  const whole = property === undefined ? undefined : input[property];
-  if (property === undefined ? given.length === 0 : whole === undefined) return undefined;
+  const whole = property !== undefined && Object.hasOwn(input, property) ? input[property] : undefined;
+  if (property === undefined ? given.length === 0 && !body.required : whole === undefined) return undefined;
+  const missing = body.fields.find((field) => field.required && !given.some((one) => one.field === field));
+  if (missing !== undefined)
+    throw invalidValue(missing.property, `is missing, and needed with ${given[0]!.field.property}`);
   const fields =
     property === undefined
       ? given
       : Object.entries(isRecord(whole) ? (whole as Input) : {}).map(([name, value]) => ({
-          field: { name, property } as HttpField,
+          field: body.fields.find((one) => one.name === name) ?? { name, property },
           value,
         }));
   switch (kind) {
@@ -44,9 +47,7 @@ export function buildBody(body: HttpBody, input: Input): BuiltBody | undefined {
     }
     case 'form': {
       const sent = fields.filter(({ value }) => value !== null);
-      const text = sent.flatMap(({ field, value }) =>
-        toPairs(field.name, value, { style: field.style ?? 'form', explode: field.explode ?? true }),
-      );
+      const text = sent.flatMap(({ field, value }) => toPairs(field.name, value, formStyle(field, value)));
       return { contentType, body: { text: text.join('&') } };
     }
     case 'multipart':
@@ -59,6 +60,11 @@ export function buildBody(body: HttpBody, input: Input): BuiltBody | undefined {
         body: { base64: readBase64(property!, whole!).toString('base64') },
       };
   }
+}
+
+// Without a style, the fields of an object would be fields of the form.
+function formStyle({ style, explode = true, allowReserved }: HttpField, value: Json): HttpStyle {
+  return { style: style ?? (isRecord(value) ? 'json' : 'form'), explode, ...(allowReserved && { allowReserved }) };
 }
 
 // The boundary depends on the parts, so that the same call has the same plan.

@@ -24,7 +24,7 @@ export function buildRequest(action: HttpAction, server: string, input: Input): 
   if (cookies.length > 0) headers.cookie = cookies.join('; ');
   const body = action.body && buildBody(action.body, input);
   if (body !== undefined) headers['content-type'] = body.contentType;
-  const url = server + path + (query.length === 0 ? '' : `?${query.join('&')}`);
+  const url = server + path + (query.length === 0 ? '' : `${path.includes('?') ? '&' : '?'}${query.join('&')}`);
   return { url, headers, ...(body === undefined ? {} : { body: body.body }) };
 }
 

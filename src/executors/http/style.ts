@@ -22,7 +22,7 @@ export function formatSegment(parameter: HttpParameter, value: Json): string {
         : `;${name}=${flat(value)}`;
     return `;${name}=${encode(textOf(value))}`;
   }
-  const [start, separator] = style === 'label' ? ['.', explode ? '.' : ','] : ['', ','];
+  const [start, separator] = style === 'label' ? ['.', explode ? '.' : ','] : ['', separatorOf(style)];
   if (Array.isArray(value)) return start + list(value, separator);
   if (isRecord(value))
     return (
@@ -48,24 +48,28 @@ export function toPairs(name: string, value: Json, { style, explode, allowReserv
   const pair = (text: string): string => `${key}=${text}`;
   if (style === 'json') return [pair(encode(JSON.stringify(value)))];
   if (Array.isArray(value)) {
-    if (style === 'spaceDelimited' && !explode) return [pair(value.map((one) => encode(textOf(one))).join('%20'))];
-    if (style === 'pipeDelimited' && !explode) return [pair(value.map((one) => encode(textOf(one))).join('|'))];
-    if (!explode) return [pair(value.map((one) => encode(textOf(one))).join(','))];
+    // The specification has none for lists; servers that read it (Stripe, Rails, PHP, qs) read this.
+    if (style === 'deepObject') return deepList(key, value, encode);
+    if (!explode) return [pair(value.map((one) => encode(textOf(one))).join(separatorOf(style)))];
     return value.map((one) => pair(encode(textOf(one))));
   }
   if (isRecord(value)) {
     if (style === 'deepObject') return deepPairs(key, value, encode);
     if (explode) return pairs(value).map(([one, text]) => `${encodeURIComponent(one)}=${encode(text)}`);
-    const separator = style === 'spaceDelimited' ? '%20' : style === 'pipeDelimited' ? '|' : ',';
-    return [
-      pair(
-        pairs(value)
-          .flatMap(([one, text]) => [encodeURIComponent(one), encode(text)])
-          .join(separator),
-      ),
-    ];
+    const texts = pairs(value).flatMap(([one, text]) => [encodeURIComponent(one), encode(text)]);
+    return [pair(texts.join(separatorOf(style)))];
   }
   return [pair(encode(textOf(value)))];
+}
+
+const SEPARATORS: Partial<Record<HttpStyle['style'], string>> = {
+  spaceDelimited: '%20',
+  pipeDelimited: '%7C',
+  tabDelimited: '%09',
+};
+
+function separatorOf(style: HttpStyle['style']): string {
+  return SEPARATORS[style] ?? ',';
 }
 
 function deepPairs(key: string, value: Readonly<Record<string, unknown>>, encode: (text: string) => string): string[] {
@@ -73,8 +77,21 @@ function deepPairs(key: string, value: Readonly<Record<string, unknown>>, encode
     const inner = `${key}%5B${encodeURIComponent(name)}%5D`;
     if (one === null || one === undefined) return [];
     if (isRecord(one)) return deepPairs(inner, one, encode);
-    if (Array.isArray(one)) return one.map((each) => `${inner}%5B%5D=${encode(textOf(each as Json))}`);
+    if (Array.isArray(one)) return deepList(inner, one, encode);
     return [`${inner}=${encode(textOf(one as Json))}`];
+  });
+}
+
+// Objects in a list need its index, or their fields could not be told apart.
+function deepList(key: string, values: readonly unknown[], encode: (text: string) => string): string[] {
+  return values.flatMap((one, at) => {
+    if (isRecord(one)) {
+      const fields = deepPairs(`${key}%5B${at}%5D`, one, encode);
+      if (fields.length > 0) return fields;
+      throw invalidValue(decodeURIComponent(key), `has an empty object at ${at}, which cannot be sent`);
+    }
+    if (Array.isArray(one)) return deepList(`${key}%5B${at}%5D`, one, encode);
+    return [`${key}%5B%5D=${encode(textOf(one as Json))}`];
   });
 }
 
@@ -89,7 +106,7 @@ export function headerText({ property, style, explode }: HttpParameter, value: J
     style === 'json'
       ? JSON.stringify(value)
       : Array.isArray(value)
-        ? value.map(textOf).join(',')
+        ? value.map(textOf).join(decodeURIComponent(separatorOf(style)))
         : isRecord(value)
           ? pairs(value)
               .map((entry) => entry.join(explode ? '=' : ','))

@@ -25,6 +25,7 @@ const STYLES: readonly string[] = [
   'form',
   'spaceDelimited',
   'pipeDelimited',
+  'tabDelimited',
   'deepObject',
 ];
 const MAX_NAME = 64;
@@ -70,16 +71,22 @@ function addBody(
   if (contentType === undefined || media === undefined) return undefined;
   const kind = kindOf(contentType, media, document, file);
   const schema: Located = { node: isRecord(media.schema) ? media.schema : {}, file };
+  const encodings = isRecord(media.encoding) ? media.encoding : {};
   const object = kind === 'text' || kind === 'binary' ? undefined : toPlainObject(document.follow(schema));
   if (object === undefined) {
     const property = freeName('body', 'body', properties);
-    const written = kind === 'binary' ? { type: 'string', contentEncoding: 'base64' } : writer.convert(schema);
+    const written =
+      kind === 'binary'
+        ? { type: 'string', contentEncoding: 'base64' }
+        : kind === 'text'
+          ? { type: 'string', description: `Text of the type ${contentType}` }
+          : writer.convert(schema);
     properties[property] = describe(written, node.description);
     if (node.required === true) required.push(property);
-    return { contentType, kind, property, fields: [] };
+    return { contentType, kind, property, fields: fieldsOfWhole(schema, property, encodings, kind, document) };
   }
-  const encodings = isRecord(media.encoding) ? media.encoding : {};
-  const needed = node.required === true && Array.isArray(object.node.required) ? object.node.required : [];
+  const needed = Array.isArray(object.node.required) ? object.node.required : [];
+  const isOptional = node.required !== true;
   const fields: HttpField[] = [];
   for (const [name, one] of Object.entries(object.node.properties as Node)) {
     const field: Located = { node: isRecord(one) ? one : {}, file: object.file };
@@ -88,10 +95,12 @@ function addBody(
     if (target.readOnly === true) continue;
     const property = freeName(name, 'body', properties);
     properties[property] = writer.convert(field);
-    if (needed.includes(name)) required.push(property);
-    fields.push({ name, property, ...fieldOf(target, encodings[name], kind) });
+    const isNeeded = needed.includes(name);
+    if (isNeeded && !isOptional) required.push(property);
+    const how = fieldOf(field, encodings[name], kind, document);
+    fields.push({ name, property, ...(isNeeded && isOptional ? { required: true } : {}), ...how });
   }
-  return { contentType, kind, fields };
+  return { contentType, kind, ...(isOptional ? {} : { required: true }), fields };
 }
 
 // A body whose fields can be properties of the input: nothing but an object with named properties.
@@ -103,15 +112,58 @@ function toPlainObject(located: Located): Located | undefined {
   return isObject && !isOpen && !isCombined && isRecord(node.properties) ? located : undefined;
 }
 
-function fieldOf(target: Node, encoding: unknown, kind: HttpBody['kind']): Omit<HttpField, 'name' | 'property'> {
+// The fields of a combined body that are declared, for how they are sent.
+function fieldsOfWhole(
+  body: Located,
+  property: string,
+  encodings: Node,
+  kind: HttpBody['kind'],
+  document: OpenDocument,
+): HttpField[] {
+  if (kind !== 'form' && kind !== 'multipart') return [];
+  const found = new Map<string, HttpField>();
+  const collect = (located: Located, depth: number): void => {
+    const { node, file } = document.follow(located);
+    for (const [name, one] of Object.entries(isRecord(node.properties) ? node.properties : {}))
+      if (isRecord(one) && !found.has(name))
+        found.set(name, { name, property, ...fieldOf({ node: one, file }, encodings[name], kind, document) });
+    if (depth === MAX_COMBINED) return;
+    for (const key of ['allOf', 'anyOf', 'oneOf'])
+      for (const one of Array.isArray(node[key]) ? node[key].filter(isRecord) : [])
+        collect({ node: one, file }, depth + 1);
+  };
+  collect(body, 0);
+  return [...found.values()];
+}
+
+const MAX_COMBINED = 4;
+
+function fieldOf(
+  field: Located,
+  encoding: unknown,
+  kind: HttpBody['kind'],
+  document: OpenDocument,
+): Omit<HttpField, 'name' | 'property'> {
   const given = isRecord(encoding) ? encoding : {};
-  const isFile = target.type === 'file' || target.format === 'binary' || target.contentMediaType !== undefined;
-  if (kind === 'multipart')
+  if (kind === 'multipart') {
+    const { node, file } = document.follow(field);
+    const item = isRecord(node.items) ? document.follow({ node: node.items, file }).node : node;
     return {
       ...(typeof given.contentType === 'string' ? { contentType: given.contentType } : {}),
-      ...(isFile ? { binary: true } : {}),
+      ...(isFile(item) ? { binary: true } : {}),
     };
-  return kind === 'form' ? styleOf(given, 'query', false) : {};
+  }
+  if (kind !== 'form') return {};
+  const isStyled = ['style', 'explode', 'allowReserved'].some((key) => given[key] !== undefined);
+  return isStyled ? styleOf(given, 'query', false) : {};
+}
+
+function isFile({ type, format, contentMediaType }: Node): boolean {
+  return (
+    type === 'file' ||
+    format === 'binary' ||
+    (contentMediaType !== undefined && !/json/i.test(String(contentMediaType)))
+  );
 }
 
 function styleOf(node: Node, place: HttpPlace, isJson: boolean): HttpStyle {
@@ -131,6 +183,8 @@ function mediaOf(content: unknown): [string, Node][] {
 
 const PREFERRED = [
   /^application\/json\b/i,
+  // Takes an object, other than a list of changes.
+  /^application\/merge-patch\+json\b/i,
   /\+json\b/i,
   /^multipart\/form-data\b/i,
   /^application\/x-www-form-urlencoded\b/i,

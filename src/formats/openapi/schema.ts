@@ -86,7 +86,7 @@ export function createSchemaWriter(
       return loose || node.nullable === true ? { anyOf: [reference, { type: 'null' }] } : reference;
     }
     const written: Record<string, Json> = {};
-    const entries = Object.entries(node);
+    const entries = Object.entries(loose ? node : withoutReadOnly(node));
     spend(entries.length + 1);
     for (const [key, value] of entries) {
       if (DROPPED.has(key) || key.startsWith('x-') || (loose && DROPPED_IF_LOOSE.has(key))) continue;
@@ -115,6 +115,19 @@ export function createSchemaWriter(
       return defined;
     },
   };
+}
+
+function isReadOnly(node: unknown): boolean {
+  return isRecord(node) && node.readOnly === true;
+}
+
+// Properties that only the server sets are not sent, and not required of a caller.
+function withoutReadOnly(node: Node): Node {
+  const { properties, required } = node;
+  if (!isRecord(properties) || !Object.values(properties).some(isReadOnly)) return node;
+  const kept = Object.fromEntries(Object.entries(properties).filter(([, one]) => !isReadOnly(one)));
+  const isNeeded = (name: string): boolean => Object.hasOwn(kept, name) || !Object.hasOwn(properties, name);
+  return { ...node, properties: kept, ...(Array.isArray(required) ? { required: required.filter(isNeeded) } : {}) };
 }
 
 interface Definition {

@@ -18,10 +18,12 @@ export function swaggerServers(root: Node): Node[] {
 const STYLES: Readonly<Record<string, Node>> = {
   csv: { style: 'form', explode: false },
   ssv: { style: 'spaceDelimited', explode: false },
-  tsv: { style: 'form', explode: false },
+  tsv: { style: 'tabDelimited', explode: false },
   pipes: { style: 'pipeDelimited', explode: false },
   multi: { style: 'form', explode: true },
 };
+
+const SIMPLE: Node = { style: 'simple', explode: false };
 
 /** Returns an operation in the words of OpenAPI 3. `parameters` are all that apply to it. */
 export function fromSwagger(
@@ -48,7 +50,7 @@ export function fromSwagger(
     Object.entries(isRecord(node.responses) ? node.responses : {}).map(([status, response]) => [
       status,
       isRecord(response) && isRecord(response.schema)
-        ? { ...response, content: { [produces[0] ?? 'application/json']: { schema: response.schema } } }
+        ? { ...response, content: toContent(produces, response.schema) }
         : response,
     ]),
   );
@@ -62,12 +64,16 @@ function toParameter(parameter: Node): Node {
   const { name, in: place, required, description, collectionFormat, ...schema } = parameter;
   const style =
     typeof collectionFormat === 'string' ? STYLES[collectionFormat] : schema.type === 'array' ? STYLES.csv : {};
-  const inPath = place === 'path' || place === 'header' ? { style: 'simple', explode: false } : style;
-  return { name, in: place, required, description, schema, ...inPath };
+  const isPlain = (place === 'path' || place === 'header') && style?.style === 'form';
+  return { name, in: place, required, description, schema, ...(isPlain ? SIMPLE : style) };
 }
 
 function toBody({ schema, required, description }: Node, consumes: readonly string[]): Node {
-  return { required, description, content: { [consumes[0] ?? 'application/json']: { schema: schema ?? {} } } };
+  return { required, description, content: toContent(consumes, schema ?? {}) };
+}
+
+function toContent(types: readonly string[], schema: unknown): Node {
+  return Object.fromEntries((types.length === 0 ? ['application/json'] : types).map((type) => [type, { schema }]));
 }
 
 function toForm(parameters: readonly Node[], consumes: readonly string[]): Node {

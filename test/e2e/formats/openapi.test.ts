@@ -131,8 +131,8 @@ describe('a request', () => {
     ['query', 'form', false, 'p=blue,black,b%20r', 'p=R,100,G,x%20y'],
     ['query', 'form', true, 'p=blue&p=black&p=b%20r', 'R=100&G=x%20y'],
     ['query', 'spaceDelimited', false, 'p=blue%20black%20b%20r', 'p=R%20100%20G%20x%20y'],
-    ['query', 'pipeDelimited', false, 'p=blue|black|b%20r', 'p=R|100|G|x%20y'],
-    ['query', 'deepObject', true, 'p=blue&p=black&p=b%20r', 'p%5BR%5D=100&p%5BG%5D=x%20y'],
+    ['query', 'pipeDelimited', false, 'p=blue%7Cblack%7Cb%20r', 'p=R%7C100%7CG%7Cx%20y'],
+    ['query', 'deepObject', true, 'p%5B%5D=blue&p%5B%5D=black&p%5B%5D=b%20r', 'p%5BR%5D=100&p%5BG%5D=x%20y'],
   ];
 
   spec('OAS-2 OAS-3', 'serializes every style', async () => {
