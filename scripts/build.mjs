@@ -19,8 +19,10 @@ const READABLE = {
   mangle: { keepNames: { function: true, class: true } },
   codegen: { removeWhitespace: true },
 };
+// Files that can do a command, or begin it, without the others.
+const BEGINNINGS = ['kept', 'kept-completion', 'first'];
 // Loaded by name.
-const STABLE = new Set(['run.cjs', 'complete.cjs', 'help.cjs', 'save-compile-cache.cjs', 'kept.cjs', 'first.cjs']);
+const STABLE = new Set(['run', 'complete', 'help', 'save-compile-cache', ...BEGINNINGS].map((name) => `${name}.cjs`));
 const { version } = JSON.parse(readFileSync(`${root}package.json`, 'utf8'));
 
 // `--bundles` keeps the library, for the mutation tests.
@@ -128,8 +130,7 @@ async function writeBinary(fileOf, { isTraced = false } = {}) {
     entries,
     onEvaluate: ({ fileName }) => (isTraced ? `globalThis.wieldEvaluated?.add(${JSON.stringify(fileName)});` : ''),
   });
-  texts.set('kept.cjs', await bundleFile('src/cli/kept.ts'));
-  texts.set('first.cjs', await bundleFile('src/cli/first.ts'));
+  for (const name of BEGINNINGS) texts.set(`${name}.cjs`, await bundleFile(`src/cli/${name}.ts`));
   const build = createHash('sha256');
   for (const [name, text] of texts) build.update(`${name} ${text}`);
   const hash = build.digest('hex').slice(0, 16);
@@ -158,7 +159,7 @@ async function writeBinary(fileOf, { isTraced = false } = {}) {
 /** Bundles a source and everything that it imports into one text. */
 async function bundleFile(file, define = {}) {
   const one = await rolldown({ input: `${root}${file}`, platform: 'node', transform: { define } });
-  const { output } = await one.generate({ format: 'cjs' });
+  const { output } = await one.generate({ format: 'cjs', generatedCode: { symbols: false } });
   await one.close();
   return output[0].code;
 }

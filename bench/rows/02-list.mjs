@@ -46,6 +46,7 @@ export const row = {
         value: spread(samples.complete),
         unit: 'ms',
         ratio: ratios(samples.complete, samples.floor),
+        target: TARGETS[COMPLETED],
       },
     ];
   },

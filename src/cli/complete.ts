@@ -16,8 +16,8 @@ import { type Commands, type CommandTable, findCommand, findInGroup, toCommandTa
 import { quoteOutside } from '../core/text.js';
 import type { Tool } from '../core/tool.js';
 import { createNodeToolbox, type NodeToolbox } from '../node.js';
+import { isPlain, parseAsked, printAnswer } from './asked.js';
 import { type Io, resolvePath } from './io.js';
-import { formatAnswer, isShell, splitLine } from './shells.js';
 import { COMMON_FLAGS, type FlagHelp, kindOfFlag, type Verb } from './verb.js';
 import { SUMMARIES } from './verb-summaries.js';
 import { findCommandEntry, RESERVED } from './verbs.js';
@@ -30,22 +30,12 @@ interface Setup {
 }
 
 /** Runs `wield __complete <shell> …`. Errors give no candidates, so that the shell is not disturbed. */
-export async function answer(argv: readonly string[], io: Io): Promise<number> {
-  const [shell, ...rest] = argv;
-  if (!isShell(shell)) return 2;
-  const line = shell === 'bash' ? splitLine(rest[0] ?? '', rest[1] ?? '') : undefined;
-  const words = line ? afterProgram(line.words) : rest.slice(1, -1);
-  const current = line ? line.current : (rest[rest.length - 1] ?? '');
-  const { candidates, files } = await complete(words, current, io).catch(() => NOTHING);
-  // Only bash completes files after `--path=`.
-  const found = { candidates, files: files && (shell === 'bash' || !current.startsWith('-')) };
-  io.stdout.write(formatAnswer(found, line));
+export async function run([, ...argv]: readonly string[], io: Io): Promise<number> {
+  const asked = parseAsked(argv);
+  if (asked === undefined) return 2;
+  const { words, current } = asked;
+  printAnswer(asked, await complete(words, isPlain(current) ? '' : current, io).catch(() => NOTHING), io);
   return 0;
-}
-
-// Skips variables that are set before the program.
-function afterProgram(words: readonly string[]): readonly string[] {
-  return words.slice(words.findIndex((word) => !/^\w+=/.test(word)) + 1);
 }
 
 async function complete(words: readonly string[], current: string, io: Io): Promise<Completion> {
@@ -63,13 +53,26 @@ async function complete(words: readonly string[], current: string, io: Io): Prom
   const setup: Setup = { io, open };
   try {
     if (first === 'help') return await complete(rest, current, io);
-    if (first === undefined) return completeWords(await firstLevel(setup), words, current);
-    const { entry, word } = findCommandEntry(first);
-    if (entry !== undefined) return await completeVerb(await entry.load(), rest, current, setup);
-    return await completeCommand(word, rest, current, setup);
+    const found = await completeFrom(first, first === undefined ? words : rest, current, setup);
+    // The tools of a server can change without a file.
+    if (toolbox === undefined || toolbox.state.upstreams.states().every(({ state }) => state === 'untrusted'))
+      io.keepCompletion?.(found);
+    return found;
   } finally {
     await toolbox?.close();
   }
+}
+
+async function completeFrom(
+  first: string | undefined,
+  words: readonly string[],
+  current: string,
+  setup: Setup,
+): Promise<Completion> {
+  if (first === undefined) return completeWords(await firstLevel(setup), words, current);
+  const { entry, word } = findCommandEntry(first);
+  if (entry !== undefined) return completeVerb(await entry.load(), words, current, setup);
+  return completeCommand(word, words, current, setup);
 }
 
 async function firstLevel(setup: Setup): Promise<Completable> {

@@ -2,6 +2,7 @@
 
 import { isAbsolute, resolve } from 'node:path';
 import type { Readable } from 'node:stream';
+import type { Completion } from '../commands/complete.js';
 import type { Listed } from './listing.js';
 
 export type Signal = 'SIGINT' | 'SIGTERM' | 'SIGHUP';
@@ -36,6 +37,8 @@ export interface Io {
   onSignal(listener: (signal: Signal) => void): void;
   /** Keeps what `wield list` shows for the next run; undefined if its files are not observed. */
   readonly keepListed?: ((listed: Listed) => void) | undefined;
+  /** Keeps a completion for the next run; undefined if its files are not observed. */
+  readonly keepCompletion?: ((completion: Completion) => void) | undefined;
   /** Keeps the first answers of `wield serve` for its next start if `may`, asked after them, returns true. */
   readonly keepAnswers?: ((may: () => boolean) => void) | undefined;
   /** Redirects everything else that is printed to stdout to stderr: stdout carries a protocol (SRV-7). */

@@ -21,6 +21,7 @@ const SAVE_AFTER_MS = 1000;
 // Files of the binary that can do a command, or begin it, without the runtime. They have a compile cache each.
 const BEGINNINGS = new Map([
   ['list', 'kept'],
+  ['__complete', 'kept-completion'],
   ['serve', 'first'],
 ]);
 const saves: (() => void)[] = [];
@@ -45,15 +46,11 @@ async function start(kind: string): Promise<void> {
   const cacheFile = wieldHome && findCompileCache(wieldHome, kind);
   const chunks = createChunks(import.meta.dirname, cacheFile, early?.builtin);
   if (cacheFile !== undefined) saves.push(() => saveCompiled(cacheFile, chunks, first!));
-  let status: number;
-  if (first === '__complete') {
-    const { answer, createProcessIo } = chunks.load('complete.cjs') as typeof import('./complete.js');
-    status = await answer(argv.slice(1), createProcessIo());
-  } else {
-    const { run, createProcessIo } = chunks.load('run.cjs') as typeof import('./run.js');
-    if (kind === 'serve') setTimeout(saveAll, SAVE_AFTER_MS).unref();
-    status = await run(argv, early?.io ?? createProcessIo());
-  }
+  const { run, createProcessIo } = chunks.load(first === '__complete' ? 'complete.cjs' : 'run.cjs') as
+    | typeof import('./run.js')
+    | typeof import('./complete.js');
+  if (kind === 'serve') setTimeout(saveAll, SAVE_AFTER_MS).unref();
+  const status = await run(argv, early?.io ?? createProcessIo());
   if (status === 0) early?.save?.();
   saveAll();
   process.exit(status);

@@ -5,13 +5,15 @@ import type { KeptHead } from './kept-file.js';
 import { observeFiles } from './observed-files.js';
 import { observeVariables } from './observed-variables.js';
 
+export type Used = Omit<KeptHead, 'build'>;
+
 export interface Observation {
   /** Returns the built-in modules that the observed code uses. */
   builtin(id: string): unknown;
   /** The process around the observed command. */
   readonly io: Io;
   /** Returns what the command has used so far; undefined if that may not be all. */
-  used(): Omit<KeptHead, 'build'> | undefined;
+  used(): Used | undefined;
   /** Ends the observation; the command may continue. */
   stop(): void;
 }
@@ -58,5 +60,21 @@ export function observe(io: Io): Observation {
       isStopped = true;
       files.stop();
     },
+  };
+}
+
+/** Observes a command until it calls `keep`; `save` writes the value, if everything that it depends on is known. */
+export function observeUntilKept<Value>(given: Io, write: (used: Used, value: Value) => void) {
+  const { builtin, io, used, stop } = observe(given);
+  let save = (): void => {};
+  return {
+    builtin,
+    io,
+    keep(value: Value): void {
+      const head = used();
+      stop();
+      if (head !== undefined) save = () => write(head, value);
+    },
+    save: () => save(),
   };
 }

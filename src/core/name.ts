@@ -4,8 +4,7 @@ import { ToolError } from './error.js';
 import { quoteOutside } from './text.js';
 import type { Caller } from './toolbox.js';
 
-const PART = '[A-Za-z0-9_][A-Za-z0-9_-]{0,63}';
-const NAME = new RegExp(`^(?:(${PART}):)?(${PART})$`);
+const NAME = /^(?:([A-Za-z0-9_][A-Za-z0-9_-]{0,63}):)?([A-Za-z0-9_][A-Za-z0-9_-]{0,63})$/;
 const RESERVED_NAMESPACES = new Set(['file', 'mcp', 'inline']);
 
 /** Whether text is a tool name: one part, or a namespace, a colon and one part (TOOL-2). */

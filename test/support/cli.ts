@@ -99,11 +99,9 @@ export async function wield(
 
 /** Runs a command of the built CLI in this process. */
 export function runCommand(args: readonly string[], io: Io): Promise<number> {
-  if (args[0] === '__complete') {
-    const { answer } = require('./complete.cjs') as typeof import('../../src/cli/complete.js');
-    return answer(args.slice(1), io);
-  }
-  const { run } = require('./run.cjs') as typeof import('../../src/cli/run.js');
+  const { run } = require(args[0] === '__complete' ? './complete.cjs' : './run.cjs') as
+    | typeof import('../../src/cli/run.js')
+    | typeof import('../../src/cli/complete.js');
   return run(args, io);
 }
 
