@@ -50,7 +50,7 @@ export function createJsonSchema(
   };
 }
 
-type SchemaPath = readonly (string | number)[];
+type SchemaPath = readonly string[];
 
 // Keywords by what their values are: a schema, schemas in a list, schemas by name. All other values are data.
 const ONE = new Set([
@@ -66,33 +66,38 @@ const MAPS = new Set([
 function inspectSchema(json: JsonSchema): void {
   if (!isRecord(json)) throw badSchema([], 'is not an object');
   assertSize(json);
-  const path: (string | number)[] = [];
+  const path: string[] = [];
   // References can point to parts that no keyword contains.
   const known = new Set<unknown>();
   const targets: { readonly node: unknown; readonly path: SchemaPath }[] = [];
-  const walkInto = (key: string | number, child: unknown, walk: (child: unknown) => void): void => {
-    path.push(key);
-    walk(child);
-    path.pop();
-  };
   const walk = (node: unknown): void => {
     if (!isRecord(node) || known.has(node)) return;
     known.add(node);
     if (known.size > MAX_SCHEMA_NODES) throw badSchema([], `has more than ${MAX_SCHEMA_NODES} parts`);
-    for (const [keyword, value] of Object.entries(node)) {
-      walkInto(keyword, value, () => {
-        if (ONE.has(keyword) && isRecord(value)) walk(value);
-        else if (LISTS.has(keyword) && Array.isArray(value))
-          for (const [index, child] of value.entries()) walkInto(index, child, walk);
-        else if (MAPS.has(keyword) && isRecord(value))
-          for (const [name, child] of Object.entries(value)) walkInto(name, child, walk);
-        if (keyword === 'pattern' && typeof value === 'string') assertPattern(value, path);
-        if (keyword === 'patternProperties' && isRecord(value))
-          for (const pattern of Object.keys(value)) assertPattern(pattern, path);
-        if (/^\$(?:dynamic|recursive)?ref$/i.test(keyword) && typeof value === 'string') {
-          targets.push({ node: resolve(json, value, path), path: [...path] });
-        }
-      });
+    for (const keyword of Object.keys(node)) {
+      path.push(keyword);
+      walkValue(keyword, node[keyword]);
+      path.pop();
+    }
+  };
+  const walkAll = (children: object): void => {
+    for (const [key, child] of Object.entries(children)) {
+      path.push(key);
+      walk(child);
+      path.pop();
+    }
+  };
+  const walkValue = (keyword: string, value: unknown): void => {
+    if (typeof value === 'string') {
+      if (keyword === 'pattern') assertPattern(value, path);
+      if (/^\$(?:dynamic|recursive)?ref$/i.test(keyword))
+        targets.push({ node: resolve(json, value, path), path: [...path] });
+    } else if (Array.isArray(value)) {
+      if (LISTS.has(keyword)) walkAll(value);
+    } else if (isRecord(value)) {
+      if (ONE.has(keyword)) walk(value);
+      else if (MAPS.has(keyword)) walkAll(value);
+      if (keyword === 'patternProperties') for (const pattern of Object.keys(value)) assertPattern(pattern, path);
     }
   };
   walk(json);
@@ -105,16 +110,16 @@ function inspectSchema(json: JsonSchema): void {
 
 // Counts everything, data included.
 function assertSize(json: JsonSchema): void {
-  const path: (string | number)[] = [];
+  const path: string[] = [];
   let values = 0;
   const count = (value: unknown): void => {
     if (path.length > MAX_SCHEMA_DEPTH) throw badSchema(path, `is nested deeper than ${MAX_SCHEMA_DEPTH} levels`);
     if (++values > MAX_SCHEMA_VALUES) throw badSchema([], `has more than ${MAX_SCHEMA_VALUES} values`);
     if (typeof value !== 'object' || value === null) return;
-    for (const [key, child] of Object.entries(value)) {
+    for (const key of Object.keys(value)) {
       if (key === '__proto__') throw badSchema(path, 'has the key "__proto__"');
       path.push(key);
-      count(child);
+      count((value as Record<string, unknown>)[key]);
       path.pop();
     }
   };
