@@ -42,6 +42,7 @@ export default defineConfig({
     maxWorkers: 4,
     testTimeout: 120_000,
     hookTimeout: 120_000,
+    expect: { poll: { timeout: 60_000 } },
     // Reading extra certificates adds 77 ms to every start of Node 20.
     env: { NODE_EXTRA_CA_CERTS: '' },
     projects: [

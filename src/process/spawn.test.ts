@@ -46,7 +46,7 @@ test('a process has its own group, which ends with it', async () => {
   const [ids, group] = (await outputOf(['/bin/sh', '-c', script], { PATH: '/usr/bin:/bin' })).split('\n');
   const [leader, child] = ids!.split(' ');
   expect(group).toBe(leader);
-  await expect.poll(() => isRunning(Number(child)), { timeout: 5000 }).toBe(false);
+  await expect.poll(() => isRunning(Number(child))).toBe(false);
 });
 
 function isRunning(pid: number): boolean {

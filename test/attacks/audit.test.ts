@@ -215,7 +215,7 @@ describe('secrets', () => {
     const began = performance.now();
     for (const unit of ['x', 'token', 'token=', 'token="', 'token ', 'password-_', '"', 'Bearer ', 'secret \n'])
       await toolbox.call('say', { unit });
-    expect(performance.now() - began).toBeLessThan(20_000);
+    expect(performance.now() - began).toBeLessThan(90_000);
     expect(logRecords(workspace)).toHaveLength(9);
   });
 });

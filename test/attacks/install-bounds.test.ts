@@ -70,14 +70,14 @@ finding(
           expect.stringMatching(message),
         ]);
       }
-      expect(performance.now() - began).toBeLessThan(30_000);
+      expect(performance.now() - began).toBeLessThan(120_000);
       // The registered commit stays, and nothing else was written.
       expect((await workspace.json('list', '--available')).items).toHaveLength(1);
       const written = execFileSync('find', [trees, '-path', '*/trees/*', '-type', 'f'], { encoding: 'utf8' });
       expect(written.trim().split('\n').length).toBeLessThan(10);
     }
   },
-  180_000,
+  600_000,
 );
 
 spec(

@@ -129,7 +129,7 @@ spec('POL-20 MOD-8', 'scans imports of adversarial text quickly', async () => {
     workspace.module(`${name}.tool.mjs`, piece.repeat(size / piece.length));
   const began = performance.now();
   expect(await workspace.toolbox().list()).toHaveLength(5);
-  expect(performance.now() - began).toBeLessThan(30_000);
+  expect(performance.now() - began).toBeLessThan(90_000);
 });
 
 spec('MOD-8', 'reports a module that imports too many files', async () => {

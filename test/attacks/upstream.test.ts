@@ -119,7 +119,7 @@ describe('schemas', () => {
     const began = performance.now();
     const stuck = await toolbox.call('odd_backtracks', { s: `${'a'.repeat(40)}!` });
     expect(stuck.error?.code).toBe('invalid_input');
-    expect(performance.now() - began).toBeLessThan(10_000);
+    expect(performance.now() - began).toBeLessThan(90_000);
     // A promise would count as true; an invalid value must not pass.
     for (const input of [{}, { n: 'x' }]) expect((await toolbox.call('odd_async', input)).ok).toBe(false);
     expect(textOf(await toolbox.call('odd_circle', { next: { next: {} } }))).toBe('called circle');

@@ -201,7 +201,7 @@ describe('rules', () => {
     const began = process.cpuUsage();
     expect((await toolbox.call('say', { text: 'a'.repeat(90_000) }, MODEL)).error?.code).toBe('denied');
     const { user, system } = process.cpuUsage(began);
-    expect((user + system) / 1000).toBeLessThan(2000);
+    expect((user + system) / 1000).toBeLessThan(30_000);
     // Each of these ends within its limit and does not match; all together take too long, so the call is denied.
     const slow = Array.from({ length: 1000 }, (_, at) => `say(text=${'*a'.repeat(30)}b${at},$deny)`);
     for (const [rules, code] of [

@@ -108,14 +108,14 @@ export function describeDoor({ name, connect }: DoorCase): void {
       const { workspace, door } = await open();
       const names = async () => (await door.list()).map((tool) => tool.name);
       const path = workspace.script('later', saying('one'));
-      await expect.poll(names, { timeout: 10_000 }).toEqual(['greet', 'later']);
+      await expect.poll(names).toEqual(['greet', 'later']);
       expect((await door.call('later', {})).text).toBe('one\n');
       workspace.script('later', saying('another'));
       expect((await door.call('later', {})).text).toBe('another\n');
       rmSync(path);
       expect(await door.call('later', {})).toMatchObject({ isError: true, code: 'not_found' });
       // A client may cache its list for a few seconds, or until it is notified.
-      await expect.poll(names, { timeout: 10_000 }).toEqual(['greet']);
+      await expect.poll(names).toEqual(['greet']);
     });
 
     spec('SRV-3', 'ends the tool of a cancelled call', async () => {

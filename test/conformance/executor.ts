@@ -27,7 +27,7 @@ export interface ExecutorUnderTest {
 }
 
 const ECHO: Subject = { description: 'A subject.', behaviour: 'echo', type: 'string' };
-const PATIENCE_MS = 5000;
+const PATIENCE_MS = 20_000;
 
 /** Proves that an executor keeps the contract of `core/executor.ts`. */
 export function describeExecutor({ kind, open }: ExecutorUnderTest): void {

@@ -25,7 +25,7 @@ import { spec, specIf } from '../support/spec.js';
 import { diskDirectory } from '../support/temporary.js';
 
 const INSTALLS = rounds(12, 50);
-const SOON = { timeout: 30_000 };
+const SOON = { timeout: 60_000 };
 const skill = (name: string, text: string): string => `---\nname: ${name}\ndescription: About ${name}.\n---\n${text}\n`;
 const MANY = (text: string) => ({
   ...WORKED,
@@ -201,7 +201,7 @@ spec(
     const workspace = createInstallWorkspace();
     await workspace.json('add', workspace.source('tooling', WORKED));
     const lock = join(workspace.wieldHome, 'install.lock');
-    const holder = spawn('sleep', ['60'], { stdio: 'ignore' });
+    const holder = spawn('sleep', ['300'], { stdio: 'ignore' });
     onTestFinished(() => void holder.kill('SIGKILL'));
     mkdirSync(lock, { recursive: true });
     writeFileSync(join(lock, `held-${holder.pid}-0-aa`), '');

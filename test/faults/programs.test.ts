@@ -44,7 +44,7 @@ describe('killed', () => {
     workspace.config('trust.rules = ["slow($policy=allow)"]\n');
     const toolbox = workspace.toolbox({ trust: true, mode: 'code' });
     const running = runAsModel(toolbox, `await tools.note({ text: 'one' }); await tools.slow(); return 1`);
-    await expect.poll(() => linesOf(workspace, 'slow'), { timeout: 20_000 }).toEqual(['start']);
+    await expect.poll(() => linesOf(workspace, 'slow'), { timeout: 60_000 }).toEqual(['start']);
     const engines = ownProcessesWith('code/engine.cjs').filter((pid) =>
       readFileSync(`/proc/${pid}/cmdline`, 'latin1').includes('quickjs.wasm'),
     );
@@ -104,7 +104,7 @@ describe('killed', () => {
         .toEqual(['start', 'a']);
       // The result of deploy is in the journal.
       const journal = join(workspace.env.WIELD_HOME!, 'programs', `${error!.data!.resume}.journal`);
-      await expect.poll(() => readFileSync(journal, 'utf8'), { timeout: 10_000 }).toContain('"outcome"');
+      await expect.poll(() => readFileSync(journal, 'utf8')).toContain('"outcome"');
       kill(first);
       expect(await lost).toBeInstanceOf(Error);
       const second = await connectProcess(workspace, 'newer', CODE);

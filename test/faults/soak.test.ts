@@ -41,10 +41,11 @@ spec(
 
     expect(await callMany(CALLS - WARM_UP)).toBe(0);
     await sleep(50);
-    expect(openDescriptors()).toBeLessThanOrEqual(before.descriptors);
+    await expect.poll(openDescriptors).toBeLessThanOrEqual(before.descriptors);
     expect(process.memoryUsage.rss() - before.memory).toBeLessThan(60 * MIB);
-    expect(processesWith(workspace.dir)).toEqual([]);
-    expect(readFileSync(`/proc/self/task/${process.pid}/children`, 'utf8').trim()).toBe('');
+    await expect.poll(() => processesWith(workspace.dir)).toEqual([]);
+    const children = (): string => readFileSync(`/proc/self/task/${process.pid}/children`, 'utf8').trim();
+    await expect.poll(children).toBe('');
     expect(readdirSync(temporary)).toEqual([]);
   },
   180_000,

@@ -243,6 +243,5 @@ spec('EXE-6 EXE-8', 'leaves no descriptor open after failed starts', async () =>
   await sleep(20);
   const before = openDescriptors();
   for (let round = 0; round < 20; round++) await toolbox.call('loop', {});
-  await sleep(20);
-  expect(openDescriptors()).toBeLessThanOrEqual(before);
+  await expect.poll(openDescriptors).toBeLessThanOrEqual(before);
 });

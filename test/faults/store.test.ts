@@ -65,7 +65,7 @@ spec(
     onTestFinished(() => store.close());
     const began = performance.now();
     await store.write('after', Buffer.from('still writable'));
-    expect(performance.now() - began).toBeLessThan(5000);
+    expect(performance.now() - began).toBeLessThan(30_000);
     let acknowledged = 0;
     for (let slot = 0; slot < WRITERS; slot++) {
       // The newest hundred versions of each path are kept.

@@ -13,7 +13,7 @@ import { spec } from '../support/spec.js';
 import { createUpstreamWorkspace, isAlive, type UpstreamWorkspace } from '../support/upstream-workspace.js';
 
 // How much longer than usual a call of another tool may take while a server misbehaves.
-const SLACK_MS = 5000;
+const SLACK_MS = 20_000;
 const SLACK_FACTOR = 20;
 
 const codeOf = ({ result, error }: Message): string | undefined =>
@@ -116,7 +116,7 @@ describe.concurrent('a server that does not start', () => {
     const before = changes;
     const isThere = async (): Promise<boolean> =>
       changes > before && (await client.listTools()).tools.some(({ name }) => name === 'odd_echo');
-    await until(isThere, 'a change of the list', 30_000);
+    await until(isThere, 'a change of the list');
   });
 
   spec('UPS-4', 'never responding: stopped and reported after the start timeout', async () => {
@@ -224,22 +224,25 @@ describe('a server that fails during a call', () => {
     expect(saidBy(await callTool(server, 'odd_echo', { text: 'again' }))).toBe('again');
     expect(workspace.starts('odd')).toHaveLength(2);
     // A response resets the backoff.
-    for (const _ of [1, 2]) expect(codeOf(await callTool(server, 'odd_die'))).toBe('exec_failed');
-    const began = performance.now();
-    const refused = await callTool(server, 'odd_echo', { text: 'too soon' });
+    let [began, starts] = [0, 0];
+    let refused: Message;
+    // The first delay is two seconds, which may be over before the next call is made.
+    for (let attempt = 0; attempt < 5; attempt++) {
+      for (const _ of [1, 2]) expect(codeOf(await callTool(server, 'odd_die'))).toBe('exec_failed');
+      starts = workspace.starts('odd').length;
+      began = performance.now();
+      refused = await callTool(server, 'odd_echo', { text: 'too soon' });
+      if (codeOf(refused) !== undefined) break;
+    }
     expect([codeOf(refused), saidBy(refused)]).toEqual([
       'unavailable',
       expect.stringMatching(/odd stopped during a call.*exited with status 3.*retried in \d+ s/s),
     ]);
     expect(performance.now() - began).toBeLessThan(limitOf(server));
-    expect(workspace.starts('odd')).toHaveLength(3);
+    expect(workspace.starts('odd')).toHaveLength(starts);
     await expectOthersWork(server);
-    await until(
-      async () => saidBy(await callTool(server, 'odd_echo', { text: 'back' })) === 'back',
-      'it is back',
-      15_000,
-    );
-    expect(workspace.starts('odd')).toHaveLength(4);
+    await until(async () => saidBy(await callTool(server, 'odd_echo', { text: 'back' })) === 'back', 'it is back');
+    expect(workspace.starts('odd')).toHaveLength(starts + 1);
   });
 
   spec('UPS-4', 'in a program: a concurrent call of another tool succeeds', async () => {
@@ -277,7 +280,7 @@ describe('cleanup', () => {
       if (signal === undefined) server.child.stdin.end();
       else server.child.kill(signal);
       await server.exited;
-      await until(() => !pids.some(isAlive), `nothing is left after ${signal ?? 'the end'}`, 10_000);
+      await until(() => !pids.some(isAlive), `nothing is left after ${signal ?? 'the end'}`);
       expect(existsSync(`/proc/${server.pid}`)).toBe(false);
     }
   });

@@ -56,6 +56,6 @@ export const hostsOf = (workspace: ModuleWorkspace): number[] =>
 
 /** Waits for the last of them to be gone. */
 export async function untilNoHost(workspace: ModuleWorkspace): Promise<void> {
-  for (let waited = 0; hostsOf(workspace).length > 0 && waited < 200; waited++) await sleep(50);
+  for (let waited = 0; hostsOf(workspace).length > 0 && waited < 1200; waited++) await sleep(50);
   expect(hostsOf(workspace)).toEqual([]);
 }

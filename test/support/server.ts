@@ -105,7 +105,7 @@ export function createSession(write: (line: string) => void): {
   };
   const send: RawSession['send'] = (message) =>
     write(`${typeof message === 'string' ? message : JSON.stringify(message)}\n`);
-  const receive: RawSession['receive'] = (fits, timeoutMs = 30_000) =>
+  const receive: RawSession['receive'] = (fits, timeoutMs = 90_000) =>
     new Promise((resolve, reject) => {
       const look = (): void => {
         const found = messages.find((message) => message !== undefined && fits(message));
@@ -168,7 +168,7 @@ export async function serveHttp(
 export async function until(
   condition: () => boolean | Promise<boolean>,
   what: string,
-  timeoutMs = 20_000,
+  timeoutMs = 90_000,
 ): Promise<void> {
   const deadline = performance.now() + timeoutMs;
   while (!(await condition())) {

@@ -275,7 +275,7 @@ async function handle({ id, method, params, result, error }) {
   if (method === 'initialize') {
     if (mode === 'hang') return;
     if (mode === 'wrong') return write({ id, result: { protocolVersion: 42 } });
-    if (mode === 'slow-start') await new Promise((resolve) => setTimeout(resolve, 8000));
+    if (mode === 'slow-start') await new Promise((resolve) => setTimeout(resolve, 11_000));
     // After the response is written.
     if (mode === 'gone') setImmediate(() => process.stdout.write('', () => process.exit(4)));
     return write({

@@ -432,7 +432,7 @@ describe('wield audit', () => {
         .slice(0, -1)
         .map((line) => JSON.parse(line));
     const until = async (count: number): Promise<void> => {
-      for (let waited = 0; lines().length < count && waited < 20_000; waited += 50) await sleep(50);
+      for (let waited = 0; lines().length < count && waited < 90_000; waited += 50) await sleep(50);
     };
     await until(1);
     for (let at = 0; at < 5; at++) await toolbox.call('hello', { name: `n${at}` });

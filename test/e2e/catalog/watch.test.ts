@@ -17,7 +17,7 @@ async function wakes(toolbox: NodeToolbox, change: () => void): Promise<void> {
     stop = toolbox.catalog.watch(() => resolve('woken'));
   });
   change();
-  const late = new Promise<string>((resolve) => setTimeout(resolve, 5000, 'nothing came'));
+  const late = new Promise<string>((resolve) => setTimeout(resolve, 60_000, 'nothing came'));
   expect(await Promise.race([woken, late])).toBe('woken');
   stop();
 }
@@ -45,13 +45,12 @@ spec('SRV-4', 'watches a directory again after it was removed and recreated', as
   const stop = toolbox.catalog.watch(() => wakings++);
   const settle = (): Promise<void> => new Promise((resolve) => setTimeout(resolve, 300));
   rmSync(tools, { recursive: true });
+  await expect.poll(() => wakings).toBeGreaterThan(0);
   await settle();
   mkdirSync(tools);
   await settle();
   const before = wakings;
   writeFileSync(join(tools, 'ho'), SCRIPT, { mode: 0o755 });
-  await settle();
+  await expect.poll(() => wakings).toBeGreaterThan(before);
   stop();
-  expect(before).toBeGreaterThan(0);
-  expect(wakings).toBeGreaterThan(before);
 });

@@ -261,7 +261,7 @@ describe('hostile expressions', () => {
             expect(codes, `${expression} ${JSON.stringify(error)}`).toContain(error?.code);
             expect(error?.hint).toBeTruthy();
             expect(answered).toBeGreaterThan(0);
-            expect(meta.durationMs).toBeLessThan(30_000);
+            expect(meta.durationMs).toBeLessThan(90_000);
             // The next query works.
             expect(await query(toolbox, '$count($)')).toMatchObject({ result: 3 });
           }),

@@ -181,7 +181,7 @@ export const half = { name: 'half', inputSchema: {} };`,
     const toolbox = workspace.toolbox();
     const survey = await toolbox.catalog.survey();
     expect(survey.tools.map((tool) => tool.name)).toEqual(['good']);
-    expect((await toolbox.call('good', {})).meta.durationMs).toBeLessThan(5000);
+    expect((await toolbox.call('good', {})).meta.durationMs).toBeLessThan(9500);
     expect(survey.problems).toMatchObject([
       {
         path: expect.stringContaining('a-hangs'),

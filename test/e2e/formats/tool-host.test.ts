@@ -40,7 +40,7 @@ describe('lifetime', () => {
     workspace.module('loop.tool.mjs', moduleText('loop', `() => { ${BLOCK} }`));
     const client = await connectProcess(workspace, 'newer', []);
     client.callTool({ name: 'loop', arguments: {} }).catch(() => {});
-    for (let waited = 0; hostsOf(workspace).length === 0 && waited < 200; waited++) await sleep(50);
+    for (let waited = 0; hostsOf(workspace).length === 0 && waited < 1200; waited++) await sleep(50);
     await sleep(300);
     expect(hostsOf(workspace)).toHaveLength(1);
     process.kill((client.transport as unknown as { pid: number }).pid, 'SIGKILL');

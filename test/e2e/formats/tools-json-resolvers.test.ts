@@ -218,8 +218,8 @@ describe('programs', () => {
     workspace.program('look-up', '#!/bin/sh\necho late\nsleep 60\n');
     workspace.program('args', '#!/bin/sh\necho "$1"\n');
     const began = Date.now();
-    const result = await workspace.toolbox().call('run', { a: 'x' }, { timeoutMs: 1500 });
-    expect(Date.now() - began).toBeLessThan(20_000);
+    const result = await workspace.toolbox().call('run', { a: 'x' }, { timeoutMs: 3000 });
+    expect(Date.now() - began).toBeLessThan(50_000);
     expect(textOf(result)).toBe('x\n');
     expect(result.meta.resolvers).toMatchObject([{ reason: expect.stringContaining('did not end (timeout)') }]);
   });

@@ -15,7 +15,6 @@ import {
 } from '../../../src/helpers.js';
 import { createToolbox, defineTool, type Toolbox, textOf } from '../../../src/index.js';
 import { createMcpHttp } from '../../../src/mcp-server/index.js';
-import { sleep } from '../../support/processes.js';
 import { createSkillWorkspace, MODEL, writeSkill } from '../../support/search.js';
 import { spec } from '../../support/spec.js';
 import { createWorkspace } from '../../support/workspace.js';
@@ -241,6 +240,7 @@ describe('watchers', () => {
       const handler = createMcpHttp(toolbox, { version: '1', access: { host: '127.0.0.1' } });
       onTestFinished(() => handler.close());
       let told = 0;
+      let listens = false;
       const client = new Client(
         { name: 'test', version: '1' },
         {
@@ -248,20 +248,21 @@ describe('watchers', () => {
           listChanged: { tools: { autoRefresh: false, debounceMs: 0, onChanged: () => told++ } },
         },
       );
-      const ask = (url: string | URL, init?: RequestInit): Promise<Response> => {
+      const ask = async (url: string | URL, init?: RequestInit): Promise<Response> => {
         const headers = new Headers(init?.headers);
         headers.set('host', '127.0.0.1');
-        return handler.fetch(new Request(url, { ...init, headers }));
+        const response = await handler.fetch(new Request(url, { ...init, headers }));
+        if (init?.method === 'GET' || String(init?.body).includes('"subscriptions/listen"')) listens = true;
+        return response;
       };
       const transport = new StreamableHTTPClientTransport(new URL('http://127.0.0.1/mcp'), { fetch: ask });
       await client.connect(transport);
       onTestFinished(() => client.close());
       const list = async () => (await client.listTools()).tools.map(({ name }) => name);
       expect(await list()).toEqual(['first']);
-      await sleep(200);
+      await expect.poll(() => listens).toBe(true);
       registerTool(toolbox, { name: 'second', fn: () => 'second' });
-      for (let waited = 0; told === 0 && waited < 10_000; waited += 20) await sleep(20);
-      expect(told).toBeGreaterThan(0);
+      await expect.poll(() => told).toBeGreaterThan(0);
       expect(await list()).toEqual(['first', 'second']);
       expect(await client.callTool({ name: 'second', arguments: {} })).toMatchObject({
         content: [{ type: 'text', text: 'second' }],

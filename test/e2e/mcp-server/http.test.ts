@@ -264,7 +264,7 @@ describe.concurrent('misbehaving clients', () => {
       socket.resume();
       socket.once('close', () => resolve());
     });
-    expect(performance.now() - began).toBeLessThan(40_000);
+    expect(performance.now() - began).toBeLessThan(50_000);
   });
 
   spec('SRV-5', 'can reuse a connection for longer than the announced time', async () => {
@@ -284,7 +284,7 @@ describe.concurrent('misbehaving clients', () => {
     ask();
     await until(() => answers() === 1, 'the first response');
     expect(received).toMatch(/^keep-alive: timeout=5\r$/im);
-    await sleep(7000);
+    await sleep(6000);
     ask();
     await until(() => answers() === 2, 'the second response');
     await new Promise((resolve) => socket.once('close', resolve));

@@ -230,7 +230,7 @@ describe('sessions of the older protocol version', () => {
     const resume = () =>
       fetch(url, {
         headers: { accept: 'text/event-stream', 'last-event-id': id, ...session },
-        signal: AbortSignal.timeout(20_000),
+        signal: AbortSignal.timeout(90_000),
       });
     let resumed = await resume();
     // Until the server has noticed that the stream was cut.

@@ -92,7 +92,7 @@ export const loud = { name: 'loud', description: 'Prints.', inputSchema: { type:
     await server.initialize();
     await expectServing(server);
     for (const line of server.lines) expect(JSON.parse(line).jsonrpc).toBe('2.0');
-    await expect.poll(() => server.stderr(), { timeout: 10_000 }).toContain('debug');
+    await expect.poll(() => server.stderr()).toContain('debug');
   });
 });
 

@@ -201,7 +201,7 @@ describe('--trust', () => {
     expect(existsSync(join(workspace.env.WIELD_HOME!, 'trust.json'))).toBe(false);
     expect(await callAsModel(workspace)).toMatchObject(isRefused);
     const server = await serveHttp(workspace, { args: [] });
-    await expect.poll(() => server.stderr(), { timeout: 10_000 }).toContain('not trusted');
+    await expect.poll(() => server.stderr()).toContain('not trusted');
   });
 
   spec('POL-22', 'on a call applies to that call only', async () => {

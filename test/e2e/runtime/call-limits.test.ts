@@ -150,6 +150,7 @@ spec('RUN-8', 'so many run at once in all, for a tool and for a group', async ()
     limits: { concurrent: 5, concurrentPerTool: 2, concurrentPerGroup: 3 },
   });
   const calls = ['a', 'a', 'a', 'b', 'b', 'b', 'c', 'c', 'd', 'd'].map((name) => toolbox.call(name, {}));
+  await expect.poll(gate.running).toEqual(['a', 'a', 'b', 'b', 'c']);
   await gate.settled();
   expect(gate.running()).toEqual(['a', 'a', 'b', 'b', 'c']);
   const results = await gate.releaseAll(calls);
@@ -160,6 +161,7 @@ spec('RUN-8', 'a full queue is busy at once', async () => {
   const gate = createGate();
   const toolbox = createToolbox({ tools: [gate.waits('a')], limits: { concurrent: 1, queue: 2 } });
   const calls = [1, 2, 3].map(() => toolbox.call('a', {}));
+  await expect.poll(gate.running).toEqual(['a']);
   await gate.settled();
   const refused = await toolbox.call('a', {});
   expect(refused.error).toMatchObject({ code: 'busy', hint: expect.stringMatching(/again/) });
@@ -176,6 +178,7 @@ spec('RUN-8 RUN-6', 'a call that is cancelled while it waits never runs, and giv
   const first = toolbox.call('a', {});
   const controller = new AbortController();
   const waiting = toolbox.call('b', {}, { signal: controller.signal });
+  await expect.poll(gate.running).toEqual(['a']);
   await gate.settled();
   controller.abort();
   expect((await waiting).error?.code).toBe('cancelled');
@@ -198,10 +201,10 @@ spec('RUN-8', 'those who wait are served in order, and a busy tool does not hold
       return result;
     });
   const calls = [label('a', 'a1'), label('a', 'a2'), label('a', 'a3'), label('b', 'b1')];
-  await gate.settled();
-  expect(gate.running()).toEqual(['a', 'b']);
+  await expect.poll(gate.running).toEqual(['a', 'b']);
   await gate.releaseOne();
   await gate.releaseOne();
+  await expect.poll(() => started.length).toBe(2);
   expect(started).toEqual(['a1', 'b1']);
   await gate.releaseAll(calls);
   expect(started).toEqual(['a1', 'b1', 'a2', 'a3']);
@@ -227,9 +230,9 @@ spec('RUN-8', 'the queue is fair: first come, first served, past calls that wait
   const end = async (call: string): Promise<void> => {
     const next = Math.min(started.length + 1, order.length);
     releases.get(call)!();
-    await expect.poll(() => started.length, { timeout: 20_000 }).toBe(next);
+    await expect.poll(() => started.length, { timeout: 60_000 }).toBe(next);
   };
-  await expect.poll(() => started.length, { timeout: 20_000 }).toBe(2);
+  await expect.poll(() => started.length, { timeout: 60_000 }).toBe(2);
   expect(started).toEqual(['a1', 'c1']);
   // a2 and a3 wait for their own tool, so b1 is next, although it came later.
   await end('c1');
@@ -261,12 +264,13 @@ spec('RUN-8', 'nested calls share the slot of their outer call and never wait fo
 spec('RUN-8', 'the configuration sets the limits, for scripts too', async () => {
   const workspace = createWorkspace();
   workspace.config('[limits]\nconcurrent-per-tool = 1\nqueue = 1\n');
-  workspace.script('sleeps', shellScript('sleep 0.7'));
+  workspace.script('sleeps', shellScript('while [ ! -e go ]; do sleep 0.05; done'));
   workspace.script('quick', shellScript('echo quick'));
   const toolbox = workspace.toolbox();
   const calls = [toolbox.call('sleeps', {}), toolbox.call('sleeps', {})];
   await sleep(100);
   expect((await toolbox.call('sleeps', {})).error?.code).toBe('busy');
   expect((await toolbox.call('quick', {})).ok).toBe(true);
+  workspace.write('go', '');
   expect((await Promise.all(calls)).every((result) => result.ok)).toBe(true);
 });

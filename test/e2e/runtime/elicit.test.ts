@@ -88,7 +88,7 @@ for (const [place, open] of Object.entries(PLACES)) {
       };
       const options: CallOptions = { elicit, signal: controller.signal };
       expectError(await toolbox.call('name', {}, options), 'cancelled');
-      await vi.waitFor(() => expect(withdrawn).toBe(true), 10_000);
+      await vi.waitFor(() => expect(withdrawn).toBe(true), 60_000);
     });
   });
 }
@@ -168,12 +168,12 @@ describe('what is asked', () => {
           answer = resolve;
         });
       const late = toolbox.call('outer', {}, { ask, timeoutMs: 60_000 });
-      await vi.waitFor(() => expect(asked).toBe(1), 10_000);
+      await vi.waitFor(() => expect(asked).toBe(1), 60_000);
       await minutes(9);
       answer('Ada');
       expect(textOf(await late)).toBe('heard Ada');
       const never = toolbox.call('name', {}, { ask, timeoutMs: 60_000 });
-      await vi.waitFor(() => expect(asked).toBe(2), 10_000);
+      await vi.waitFor(() => expect(asked).toBe(2), 60_000);
       await minutes(11);
       expect(textOf(await never)).toBe('heard null');
     } finally {

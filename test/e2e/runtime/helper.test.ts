@@ -34,7 +34,7 @@ async function createHelped(): Promise<Helped> {
       .trim()
       .split('\n');
   const helper = async (): Promise<number> => {
-    for (let attempt = 0; attempt < 200; attempt++) {
+    for (let attempt = 0; attempt < 1200; attempt++) {
       const lines = await parent();
       if (lines.some((line) => line.endsWith('helper/main.cjs'))) return Number(lines.at(-1));
       await sleep(50);
@@ -64,8 +64,8 @@ onLinux('EXE-11 EXE-1 EXE-2', 'the helper starts tools in their own session, wit
 
 onLinux('EXE-11 EXE-4 EXE-5 EXE-6', 'the helper ends tools at their limits, with all their processes', async () => {
   const { workspace, toolbox } = await createHelped();
-  const left = `(sleep 3; touch left) & setsid sh -c 'sleep 3; touch left' & `;
-  workspace.script('late', shellScript(`${left} echo begun; sleep 60`, '@timeout 400ms'));
+  const left = `(sleep 5; touch left) & setsid sh -c 'sleep 5; touch left' & `;
+  workspace.script('late', shellScript(`${left} echo begun; sleep 60`, '@timeout 1500ms'));
   workspace.script('flood', shellScript(`${left} yes`));
   workspace.script('waits', shellScript(`${left} touch waiting; sleep 60`));
   workspace.script('leaves', shellScript(`${left} env -i setsid sleep 59 & echo done`));
@@ -80,8 +80,8 @@ onLinux('EXE-11 EXE-4 EXE-5 EXE-6', 'the helper ends tools at their limits, with
   stop.abort();
   expect((await waiting).error?.code).toBe('cancelled');
   expect(textOf(await toolbox.call('leaves', {}))).toBe('done\n');
-  expect(processesWith(workspace.dir)).toEqual([]);
-  await sleep(3500);
+  await expect.poll(() => processesWith(workspace.dir)).toEqual([]);
+  await sleep(5500);
   expect(existsSync(join(workspace.dir, 'left'))).toBe(false);
 });
 

@@ -41,13 +41,13 @@ spec('RUN-9', 'a run that used up the time limit is not repeated; a person sees 
   const workspace = createWorkspace();
   workspace.config(entry('retry', 'for = "flaky"\nattempts = 3\nwait = "1ms"'));
   workspace.script('flaky', script('echo run >> log\necho partial\nsleep 30'));
-  const timed = json(await wield(workspace, ['call', 'flaky', '--json', '--timeout', '500ms']));
+  const timed = json(await wield(workspace, ['call', 'flaky', '--json', '--timeout', '3s']));
   expect(timed.error.code).toBe('timeout');
   expect(runs(workspace)).toBe(1);
-  const shown = await wield(workspace, ['call', 'flaky', '--timeout', '500ms']);
+  const shown = await wield(workspace, ['call', 'flaky', '--timeout', '3s']);
   expect(shown.status).toBe(6);
   expect(shown.stdout).toContain('partial\n');
-  expect(shown.stderr).toContain('did not end within 500 ms');
+  expect(shown.stderr).toContain('did not end within 3 s');
 });
 
 spec('RUN-9 POL-11', 'a project can limit rates, and neither repeat nor remember', async () => {

@@ -5,7 +5,7 @@ import { describe, expect } from 'vitest';
 import { connectPerson, connectStdio, type Person } from '../../support/clients.js';
 import { listen, sendJson } from '../../support/http.js';
 import { serveUrl } from '../../support/serve.js';
-import { serveHttp } from '../../support/server.js';
+import { serveHttp, until } from '../../support/server.js';
 import { finding, spec } from '../../support/spec.js';
 import { configureServers, protocolServer, said } from '../../support/upstream-servers.js';
 import { createUpstreamWorkspace, remoteTool } from '../../support/upstream-workspace.js';
@@ -20,22 +20,24 @@ describe('questions of an older server', () => {
     configureServers(workspace, { far: far.entry });
     const client = await connectPerson(workspace, 'newer', transport, person);
     await client.listTools();
-    return { workspace, client };
+    return { workspace, client, far };
   }
   const startSlow = (client: Client) => {
     const stop = new AbortController();
     client.callTool({ name: 'far_slow', arguments: { name: 'a' } }, { signal: stop.signal }).catch(() => {});
     return stop;
   };
+  const untilSlow = (far: { log(): readonly string[] }) =>
+    until(() => far.log().includes('began a'), 'the slow call runs');
 
   finding('C4 UPS-10', 'reach the person while another of their calls runs', async () => {
     const messages: string[] = [];
-    const { client } = await open((params) => {
+    const { client, far } = await open((params) => {
       messages.push(params.message);
       return { action: 'accept', content: { colour: 'red' } };
     }, 'stdio');
     const slow = startSlow(client);
-    await new Promise((resolve) => setTimeout(resolve, 300));
+    await untilSlow(far);
     expect(said(await client.callTool({ name: 'far_ask', arguments: {} }))).toContain('red');
     expect(messages).toEqual([expect.stringContaining('far, during one of its calls: Which colour?')]);
     slow.abort();
@@ -54,7 +56,7 @@ describe('questions of an older server', () => {
     };
     const [ada, bob] = [await person('ada'), await person('bob')];
     const slow = startSlow(ada);
-    await new Promise((resolve) => setTimeout(resolve, 500));
+    await untilSlow(far);
     expect(said(await bob.callTool({ name: 'far_ask', arguments: {} }))).toContain('cancel');
     slow.abort();
     const answers = await Promise.all([ada, bob].map((one) => one.callTool({ name: 'far_ask', arguments: {} })));

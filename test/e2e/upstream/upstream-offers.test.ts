@@ -173,8 +173,8 @@ for (const protocol of ['older', 'newer'] as const) {
       offer({ ...OFFERS, resources: [...OFFERS.resources, { uri: 'notes://two', name: 'two' }] });
       await client.callTool({ name: 'far_link', arguments: {} });
       await until(() => told > 0, 'the change is announced');
-      const { resources } = await client.listResources({}, { cacheMode: 'refresh' } as never);
-      expect(resources.map(({ uri }) => uri)).toContain('mcp://far/notes://two');
+      const listed = async () => (await client.listResources({}, { cacheMode: 'refresh' } as never)).resources;
+      await expect.poll(async () => (await listed()).map(({ uri }) => uri)).toContain('mcp://far/notes://two');
     });
   });
 }
