@@ -16,8 +16,10 @@ import {
   moduleText,
   PID,
   SLOW,
+  untilNoHost,
 } from '../support/modules.js';
 import { sleep } from '../support/processes.js';
+import { until } from '../support/server.js';
 import { finding, spec } from '../support/spec.js';
 
 // Writes a message to the channel for every id that a call may have.
@@ -144,9 +146,9 @@ await new Promise((resolve) => setTimeout(resolve, 100));`;
     const pids = new Set<unknown>();
     for (let at = 0; at < 10; at++) pids.add((await toolbox.call(`m${at}`, {})).structured);
     expect(pids.size).toBe(10);
-    await expect.poll(() => hostsOf(workspace).length).toBeLessThanOrEqual(8);
+    await until(() => hostsOf(workspace).length <= 8, 'hosts are closed');
     await toolbox.close();
-    await expect.poll(() => hostsOf(workspace)).toEqual([]);
+    await untilNoHost(workspace);
   });
 });
 

@@ -5,6 +5,7 @@ import { json, wieldProcess } from '../support/cli.js';
 import { connectProcess } from '../support/clients.js';
 import { createModuleWorkspace, hostsOf, moduleText, PID, SLOW } from '../support/modules.js';
 import { sleep } from '../support/processes.js';
+import { until } from '../support/server.js';
 import { spec } from '../support/spec.js';
 
 describe('ends', () => {
@@ -106,7 +107,8 @@ describe.concurrent('limits', () => {
     const fresh = (await toolbox.call('slow', { ms: 1 })).structured;
     expect((await other).structured).toBe(first);
     expect(fresh).not.toBe(first);
-    await expect.poll(() => hostsOf(workspace)).toEqual([fresh]);
+    await until(() => hostsOf(workspace).length === 1, 'the other host has ended');
+    expect(hostsOf(workspace)).toEqual([fresh]);
   });
 
   spec('MOD-15', 'keeps the host of a tool that stops on its signal', async () => {

@@ -350,7 +350,10 @@ if (mode === 'stubborn') {
 if (mode === 'greets') process.stdout.write('Welcome to this server!\n\n{"not": "a message"}\n[1,2]\n');
 if (mode === 'loud') setInterval(() => process.stderr.write(`${'noise '.repeat(10_000)}\n`), 1);
 if (mode === 'flood') setInterval(() => process.stdout.write(`${'x'.repeat(100_000)}\n`), 1);
-if (mode === 'endless') setInterval(() => process.stdout.write('y'.repeat(1_000_000)), 1);
+if (mode === 'endless') {
+  process.stdout.on('error', () => {});
+  setInterval(() => process.stdout.write('y'.repeat(1_000_000)), 1);
+}
 if (mode === 'chatty')
   setInterval(() => {
     for (let at = 0; at < 500; at++)
