@@ -2,6 +2,7 @@
 
 import type { Consent } from '../core/approval.js';
 import type { Progress } from '../core/context.js';
+import type { ElicitAnswer } from '../core/elicit.js';
 import type { ErrorValue } from '../core/error.js';
 import type { Json, JsonObject } from '../core/json.js';
 import type { ToolResult } from '../core/result.js';
@@ -26,6 +27,8 @@ export interface Routes {
   'POST /api/plan': { request: CallRequest; response: PlannedCall };
   /** 4. Runs a call as a person. The response is a stream of `RunEvent`, one JSON document per line; closing it cancels the call. */
   'POST /api/run': { request: RunRequest; response: RunEvent };
+  /** 4. Answers a question of a tool that runs. A form with faults is refused, and can be answered again. */
+  'POST /api/answers': { request: QuestionAnswer; response: { readonly answered: string } };
   /** 4. A page of a stored result, from 1. */
   'GET /api/results/:handle/:page': { response: ResultPage };
   /** 5. Approvals of all processes. */
@@ -84,9 +87,18 @@ export interface Catalog {
 
 /**
  * `listed` is what the caller is shown. `unlisted`: a built-in tool that is callable but not shown. `untrusted`: not
- * callable by a model until the workspace is trusted. `changed`: differs from what was approved.
+ * callable by a model until the workspace is trusted. `changed`: differs from what was approved. `failed`: a server that
+ * could not be started.
  */
-export type CatalogState = 'listed' | 'unlisted' | 'hidden' | 'shadowed' | 'denied' | 'untrusted' | 'changed';
+export type CatalogState =
+  | 'listed'
+  | 'unlisted'
+  | 'hidden'
+  | 'shadowed'
+  | 'denied'
+  | 'untrusted'
+  | 'changed'
+  | 'failed';
 
 export interface CatalogItem {
   /** Unique in the catalog. */
@@ -156,8 +168,8 @@ export interface CallRequest {
 }
 
 export interface PlannedCall {
-  /** Like `wield call --dry-run --json`, with secrets redacted. */
-  readonly plan: JsonObject;
+  /** Label and value of each line of `wield call --dry-run`, with secrets redacted. */
+  readonly rows: readonly (readonly [label: string, value: string])[];
   readonly verdict: Verdict;
   /** Names this plan in `RunRequest`. */
   readonly digest: string;
@@ -170,7 +182,24 @@ export interface RunRequest extends CallRequest {
 
 export type RunEvent =
   | { readonly type: 'progress'; readonly progress: Progress }
+  | { readonly type: 'question'; readonly question: QuestionItem }
   | { readonly type: 'result'; readonly result: ToolResult };
+
+/** A question of a tool: a form, or a page to visit. */
+export interface QuestionItem {
+  readonly id: string;
+  readonly tool: string;
+  readonly message: string;
+  readonly schema?: JsonObject;
+  readonly url?: string;
+}
+
+export interface QuestionAnswer {
+  readonly question: string;
+  readonly action: ElicitAnswer['action'];
+  /** The filled-in form. */
+  readonly content?: JsonObject;
+}
 
 export interface ResultPage {
   readonly result: ToolResult;
@@ -357,10 +386,11 @@ export interface SettingsList {
   readonly problems: readonly ProblemItem[];
 }
 
-/** `catalog`, `approvals`, `running`: changed, and should be fetched again. */
+/** `catalog`, `approvals`, `servers`: changed, and should be fetched again. `servers` also when one writes to stderr. */
 export type PageEvent =
   | { readonly type: 'ready' }
   | { readonly type: 'catalog' }
+  | { readonly type: 'servers' }
   | { readonly type: 'approvals'; readonly pending: number }
   | { readonly type: 'running'; readonly running: readonly RunningRow[] }
   | { readonly type: 'call'; readonly call: CallRow };

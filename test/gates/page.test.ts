@@ -30,3 +30,9 @@ spec('UI-53', 'the page contains nothing inline and loads nothing from elsewhere
   const script = readFileSync(join(FOLDER, 'page.js'), 'utf8');
   expect(script.match(/\beval\(|new Function|insertAdjacentHTML|document\.write/g)).toBeNull();
 });
+
+spec('UI-72', 'the frame of the page is in its HTML', () => {
+  const html = readFileSync(join(FOLDER, 'index.html'), 'utf8');
+  expect(html).toContain('<header class="top">');
+  expect(html).toMatch(/<script type="module"/);
+});

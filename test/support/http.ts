@@ -2,7 +2,7 @@
 
 import { createServer, type IncomingMessage, type RequestListener, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { onTestFinished } from 'vitest';
+import { onEnd } from './share.js';
 
 export interface LocalServer {
   readonly port: number;
@@ -27,7 +27,7 @@ export async function listen(listener: RequestListener, host = '127.0.0.1'): Pro
     server.once('error', reject);
     server.listen(0, host, resolve);
   });
-  onTestFinished(() => {
+  onEnd(() => {
     server.closeAllConnections();
     server.close();
   });

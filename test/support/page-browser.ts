@@ -1,8 +1,10 @@
 // The page in a real browser, with a workspace that has something to show in every panel.
 
+import { join } from 'node:path';
 import type { Page as Tab } from 'playwright-core';
 import { HAS_BROWSER, openBrowser } from './browser.js';
 import { wield } from './cli.js';
+import { type LoginServer, startLoginServer } from './login-server.js';
 import { openPage, type Page } from './page.js';
 import { onEnd, share } from './share.js';
 import { createUpstreamWorkspace, remoteTool, type UpstreamWorkspace } from './upstream-workspace.js';
@@ -52,6 +54,8 @@ export const UNION = {
 
 export interface PageInBrowser {
   readonly workspace: UpstreamWorkspace;
+  /** The server `notes`, which needs a login. */
+  readonly notes: LoginServer;
   readonly server: Page;
   /** Errors and messages of all tabs. */
   readonly messages: string[];
@@ -63,15 +67,21 @@ export interface PageInBrowser {
 export function sharePageInBrowser(): () => PageInBrowser {
   return share(async () => {
     if (!HAS_BROWSER) return undefined as never;
-    const workspace = createUpstreamWorkspace({ up: {}, odd: { mode: 'changing' } });
+    const notes = await startLoginServer();
+    const remote = { command: undefined, args: undefined, env: undefined, url: notes.url };
+    const workspace = createUpstreamWorkspace({ up: {}, odd: { mode: 'changing' }, notes: { more: remote } });
     workspace.tools('odd', [remoteTool('union', { inputSchema: UNION }), remoteTool('bidi', { description: HOSTILE })]);
     for (const [name, text] of Object.entries(SCRIPTS)) workspace.script(name, text);
     workspace.config('[trust]\nrules = [\n  "drop($policy=deny)",\n  "deploy",\n  "*($policy=allow)",\n]\n');
     await wield(workspace, ['trust']);
-    const server = await openPage(workspace);
+    // Writes the address that a browser is asked to open to a file.
+    workspace.write('bin/xdg-open', '#!/bin/sh\necho "$1" >"$HOME/asked"\nmv "$HOME/asked" "$HOME/opened"\n', 0o755);
+    const env = { ...workspace.env, PATH: `${join(workspace.dir, 'bin')}:${workspace.env.PATH}`, DISPLAY: ':0' };
+    const server = await openPage({ dir: workspace.dir, env });
     const { context, messages } = await openBrowser();
     return {
       workspace,
+      notes,
       server,
       messages,
       async visit(route, { width = 1400, dark = false } = {}) {

@@ -121,19 +121,26 @@ export function eventsOf({ text }: PageResponse): any[] {
     .map((line) => JSON.parse(line));
 }
 
-/** Follows the event stream; events arrive in the array until `end`. */
-export async function followPage({ origin, token }: Page): Promise<{ events: PageEvent[]; end(): void }> {
+/** Follows the event stream, or that of a run; events arrive in the array until `end`. */
+export async function followPage<Event = PageEvent>(
+  { origin, token }: Page,
+  run?: object,
+): Promise<{ events: Event[]; end(): void }> {
   const stop = new AbortController();
-  const headers = { authorization: `Bearer ${token}` };
-  const response = await fetch(`${origin}/api/events`, { headers, signal: stop.signal });
-  const events: PageEvent[] = [];
+  const { signal } = stop;
+  const headers = { authorization: `Bearer ${token}`, origin, 'sec-fetch-site': 'same-origin' };
+  const asJson = { ...headers, 'content-type': 'application/json' };
+  const response = await (run === undefined
+    ? fetch(`${origin}/api/events`, { headers, signal })
+    : fetch(`${origin}/api/run`, { method: 'POST', headers: asJson, body: JSON.stringify(run), signal }));
+  const events: Event[] = [];
   const read = async (): Promise<void> => {
     const decoder = new TextDecoder();
     let rest = '';
     for await (const chunk of response.body!) {
       const lines = (rest + decoder.decode(chunk, { stream: true })).split('\n');
       rest = lines.pop()!;
-      events.push(...lines.map((line) => JSON.parse(line) as PageEvent));
+      events.push(...lines.map((line) => JSON.parse(line) as Event));
     }
   };
   read().catch(() => {});

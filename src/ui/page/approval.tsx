@@ -33,6 +33,7 @@ export function ApprovalCard({ item, isSelected, onSelect, isChecked = false, on
         )}
         <button type="button" class="title" aria-expanded={isOpen} disabled={onSelect === undefined} onClick={onSelect}>
           <strong>{tool}</strong> <span class="note">{caller.name}</span>
+          {!isOpen && <span class="note summary">{JSON.stringify(input)}</span>}
         </button>
         {state !== 'pending' && <Chip tone={state === 'denied' ? 'bad' : 'good'}>{state}</Chip>}
         <Expiry item={item} />
@@ -89,7 +90,7 @@ function Answers({ item }: { item: ApprovalItem }) {
             Approve once <kbd>a</kbd>
           </button>
           <button type="button" disabled={isBusy.value} onClick={() => decide({ answer: 'always', digest })}>
-            Always
+            Approve always
           </button>
           <input
             aria-label="Reason for denying"

@@ -40,31 +40,33 @@ export function CallForm({ details }: { details: ToolDetails }) {
   const faults = (error?.data?.faults ?? []) as readonly Fault[];
   const isDenied = current.value?.verdict.verdict === 'deny';
   return (
-    <form
-      class="call"
-      onSubmit={(event) => {
-        event.preventDefault();
-        submit();
-      }}
-    >
-      <InputView details={details} state={state} isJson={isJson} jsonFault={jsonFault} faults={faults} />
-      {error !== undefined && <ErrorBox error={error} />}
-      {current.value !== undefined && <PlanView planned={current.value} />}
-      <div class="actions">
-        <button
-          type="submit"
-          class="primary"
-          aria-keyshortcuts="r"
-          disabled={plan.isBusy.value || isDenied || jsonFault.value !== ''}
-        >
-          {current.value === undefined ? 'Show plan' : 'Run this plan'} <kbd>r</kbd>
-        </button>
-        {current.value === undefined && <span class="note">Nothing runs before you have seen the plan.</span>}
-      </div>
+    <>
+      <form
+        class="call"
+        onSubmit={(event) => {
+          event.preventDefault();
+          submit();
+        }}
+      >
+        <InputView details={details} state={state} isJson={isJson} jsonFault={jsonFault} faults={faults} />
+        {error !== undefined && <ErrorBox error={error} />}
+        {current.value !== undefined && <PlanView planned={current.value} />}
+        <div class="actions">
+          <button
+            type="submit"
+            class="primary"
+            aria-keyshortcuts="r"
+            disabled={plan.isBusy.value || isDenied || jsonFault.value !== ''}
+          >
+            {current.value === undefined ? 'Show plan' : 'Run this plan'} <kbd>r</kbd>
+          </button>
+          {current.value === undefined && <span class="note">Nothing runs before you have seen the plan.</span>}
+        </div>
+      </form>
       {running.value !== undefined && (
         <RunView key={running.value} tool={item.name} input={running.value.input} digest={running.value.plan.digest} />
       )}
-    </form>
+    </>
   );
 }
 

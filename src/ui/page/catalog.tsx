@@ -2,6 +2,7 @@
 
 import { useComputed, useSignal } from '@preact/signals';
 import { useEffect } from 'preact/hooks';
+import { count } from '../../core/text.js';
 import type { CatalogItem, CatalogState, Mark } from '../api.js';
 import { onMove } from './keys.js';
 import { Chip, Empty, type Tone } from './parts.js';
@@ -11,13 +12,22 @@ import { catalog, isLoaded, loadCatalog, type Viewer, viewer } from './store.js'
 import { useVirtualRows } from './virtual.js';
 
 const ROW_HEIGHT = 54;
-const KINDS: readonly KindFilter[] = ['all', 'tool', 'skill', 'prompt', 'resource', 'server'];
+const KINDS: Readonly<Record<KindFilter, string>> = {
+  all: 'all kinds',
+  tool: 'tools',
+  skill: 'skills',
+  prompt: 'prompts',
+  resource: 'resources',
+  server: 'servers',
+};
+const VIEWERS: Readonly<Record<Viewer, string>> = { model: 'for models', person: 'for you' };
 
 // The others are shown with the tool.
 const LISTED_MARKS: readonly Mark[] = ['destructive', 'read-only', 'sandbox'];
 
 const STATE_TONES: Readonly<Partial<Record<CatalogState, Tone>>> = {
   denied: 'bad',
+  failed: 'bad',
   changed: 'warn',
   untrusted: 'warn',
 };
@@ -46,9 +56,12 @@ export function CatalogPanel() {
       const next = items[Math.max(0, Math.min(items.length - 1, index))];
       if (next === undefined) return;
       show({ panel: 'tools', name: nameOf(next) });
-      scrollTo(items.indexOf(next));
     }),
   );
+  const index = current === undefined ? -1 : items.indexOf(current);
+  useEffect(() => {
+    if (index >= 0) scrollTo(index);
+  }, [index]);
   return (
     <nav class="catalog" aria-label="Catalog">
       <div class="search">
@@ -64,23 +77,25 @@ export function CatalogPanel() {
           }}
         />
         <div class="filters">
-          <Choice label="Kind" value={kind.value} values={KINDS} onChange={(next) => (kind.value = next)} />
+          <Choice label="Kind" value={kind.value} texts={KINDS} onChange={(next) => (kind.value = next)} />
           <Choice
             label="As seen by"
             value={viewer.value}
-            values={['model', 'person'] as const}
-            onChange={(next: Viewer) => {
+            texts={VIEWERS}
+            onChange={(next) => {
               viewer.value = next;
               loadCatalog();
             }}
           />
           <span class="note" role="status">
-            {items.length} {items.length === 1 ? 'item' : 'items'}
+            {count(items.length, 'item')}
           </span>
         </div>
       </div>
       <div ref={scroller} class="scroller">
-        {items.length === 0 && <Empty>{isLoaded.value ? 'Nothing matches.' : 'Loading …'}</Empty>}
+        {items.length === 0 && (
+          <Empty>{isLoaded.value ? (text.value === '' ? 'Nothing here yet.' : 'Nothing matches.') : 'Loading …'}</Empty>
+        )}
         <ul style={{ height: `${height}px` }}>
           {rows.map(({ index, start, key }) => (
             <ItemRow key={key} item={items[index]!} top={start} isCurrent={items[index] === current} />
@@ -94,11 +109,11 @@ export function CatalogPanel() {
 interface ChoiceProps<T extends string> {
   readonly label: string;
   readonly value: T;
-  readonly values: readonly T[];
+  readonly texts: Readonly<Record<T, string>>;
   readonly onChange: (value: T) => void;
 }
 
-function Choice<T extends string>({ label, value, values, onChange }: ChoiceProps<T>) {
+function Choice<T extends string>({ label, value, texts, onChange }: ChoiceProps<T>) {
   return (
     <select
       aria-label={label}
@@ -106,9 +121,9 @@ function Choice<T extends string>({ label, value, values, onChange }: ChoiceProp
       value={value}
       onChange={(event) => onChange(event.currentTarget.value as T)}
     >
-      {values.map((entry) => (
+      {Object.entries<string>(texts).map(([entry, text]) => (
         <option key={entry} value={entry}>
-          {entry}
+          {text}
         </option>
       ))}
     </select>

@@ -1,6 +1,6 @@
-// Health: what `wield doctor` knows, problems of files, and settings with file and line.
+// Health: what `wield doctor` knows, and settings with file and line.
 
-import type { HealthCheck, ProblemItem } from '../api.js';
+import type { HealthCheck } from '../api.js';
 import { request } from './client.js';
 import { Chip, ErrorBox, PlaceText, type Tone } from './parts.js';
 import { catalog } from './store.js';
@@ -19,7 +19,6 @@ export function HealthPanel() {
     [catalog.value],
   );
   const health = value.value;
-  const problems = [...(health?.problems ?? []), ...catalog.value.problems];
   return (
     <section aria-label="Health">
       <h1>Health</h1>
@@ -36,7 +35,6 @@ export function HealthPanel() {
           </li>
         ))}
       </ul>
-      {problems.length > 0 && <Problems problems={problems} />}
       <h2>Settings</h2>
       <table class="settings">
         <thead>
@@ -57,24 +55,5 @@ export function HealthPanel() {
         </tbody>
       </table>
     </section>
-  );
-}
-
-function Problems({ problems }: { problems: readonly ProblemItem[] }) {
-  return (
-    <>
-      <h2>Problems in files</h2>
-      <ul class="plain checks">
-        {problems.map(({ severity, path, message, hint }) => (
-          <li key={`${path} ${message}`}>
-            <Chip tone={severity === 'error' ? 'bad' : 'warn'}>{severity}</Chip>
-            <div>
-              <code class="place">{path}</code> <span class="prose">{message}</span>
-              <p class="note">{hint}</p>
-            </div>
-          </li>
-        ))}
-      </ul>
-    </>
   );
 }

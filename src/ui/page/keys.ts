@@ -9,6 +9,10 @@ const moves = new Map<Panel, Move>();
 
 export const isHelpOpen = signal(false);
 
+export function closeHelp(): void {
+  isHelpOpen.value = false;
+}
+
 /** Calls a function when a person moves within a panel; the returned function stops it. */
 export function onMove(panel: Panel, move: Move): () => void {
   moves.set(panel, move);
@@ -23,7 +27,7 @@ export function startKeys(): void {
     const { key, target } = event;
     if (event.ctrlKey || event.metaKey || event.altKey || event.isComposing) return;
     if (key === 'Escape') {
-      isHelpOpen.value = false;
+      closeHelp();
       if (target instanceof HTMLElement) target.blur();
       return;
     }
@@ -40,7 +44,8 @@ function press(key: string, isRepeated: boolean): boolean {
   }
   // Holding a key must not approve or run what appears next.
   if (isRepeated) return false;
-  if (key === '?') isHelpOpen.value = !isHelpOpen.value;
+  if (isHelpOpen.value) closeHelp();
+  else if (key === '?') isHelpOpen.value = true;
   else if (key === '/') focus('[aria-keyshortcuts="/"]');
   else if (key === 'r') click('[aria-keyshortcuts="r"]');
   else if (key === 'a') approve();

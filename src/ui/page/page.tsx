@@ -1,17 +1,18 @@
 // The page: header, catalog, the panel in the middle, and live calls.
 
 import type { ComponentType } from 'preact';
+import { useEffect, useRef } from 'preact/hooks';
 import { CallPanel } from './call.js';
 import { CallsPanel } from './calls.js';
 import { CatalogPanel } from './catalog.js';
 import { ChangesPanel } from './changes.js';
 import { HealthPanel } from './health.js';
 import { InboxPanel } from './inbox.js';
-import { isHelpOpen } from './keys.js';
+import { closeHelp, isHelpOpen } from './keys.js';
 import { Chip, ErrorBox } from './parts.js';
 import { formatRoute, PANELS, type Panel, view } from './route.js';
 import { ServersPanel } from './servers.js';
-import { changes, offline, pending, session } from './store.js';
+import { catalog, changes, offline, pending, session } from './store.js';
 import { TokensPanel } from './tokens.js';
 import { ToolPanel } from './tool.js';
 
@@ -53,7 +54,16 @@ export function Page() {
 
 function Header() {
   const about = session.value;
-  const counts: Partial<Record<Panel, number>> = { inbox: pending.value.length, changes: changes.value.length };
+  const problems = catalog.value.problems.filter(({ severity }) => severity === 'error').length;
+  const counts: Partial<Record<Panel, readonly [number, string]>> = {
+    inbox: [pending.value.length, 'waiting'],
+    changes: [changes.value.length, 'waiting'],
+    health: [problems, 'wrong'],
+  };
+  useEffect(() => {
+    const current = document.querySelector('.top [aria-current]');
+    current?.scrollIntoView({ block: 'nearest', inline: 'nearest' });
+  }, [view.value.panel]);
   return (
     <header class="top">
       <a class="brand" href="#/tools">
@@ -63,11 +73,7 @@ function Header() {
         {PANELS.map((panel) => (
           <a key={panel} href={formatRoute({ panel })} aria-current={view.value.panel === panel ? 'page' : undefined}>
             {panel}
-            {(counts[panel] ?? 0) > 0 && (
-              <span class="badge" role="status" aria-label={`${counts[panel]} waiting`}>
-                {counts[panel]}
-              </span>
-            )}
+            {counts[panel] !== undefined && <Badge count={counts[panel][0]} label={counts[panel][1]} />}
           </a>
         ))}
       </nav>
@@ -80,9 +86,20 @@ function Header() {
   );
 }
 
-function Help() {
+function Badge({ count, label }: { count: number; label: string }) {
+  if (count === 0) return null;
   return (
-    <dialog open aria-label="Keys" class="box">
+    <span class={label === 'wrong' ? 'badge bad' : 'badge'} role="status" aria-label={`${count} ${label}`}>
+      {count}
+    </span>
+  );
+}
+
+function Help() {
+  const dialog = useRef<HTMLDialogElement>(null);
+  useEffect(() => dialog.current?.showModal(), []);
+  return (
+    <dialog ref={dialog} aria-label="Keys" class="help" onClose={closeHelp}>
       <dl class="facts">
         {KEYS.map(([key, text]) => (
           <div key={key}>
@@ -93,6 +110,9 @@ function Help() {
           </div>
         ))}
       </dl>
+      <button type="button" onClick={closeHelp}>
+        Close
+      </button>
     </dialog>
   );
 }

@@ -58,8 +58,8 @@ export function Facts({ rows }: { rows: readonly (readonly [string, ComponentChi
   const shown = rows.filter(([, value]) => value !== undefined && value !== null && value !== '');
   return (
     <dl class="facts">
-      {shown.map(([label, value]) => (
-        <div key={label}>
+      {shown.map(([label, value], index) => (
+        <div key={index}>
           <dt>{label}</dt>
           <dd>{value}</dd>
         </div>

@@ -2,6 +2,7 @@
 
 import { useSignal } from '@preact/signals';
 import type { Part, ToolResult } from '../../core/result.js';
+import type { Handle } from '../../core/store.js';
 import { formatBytes, formatDuration } from '../../core/text.js';
 import { request } from './client.js';
 import { Chip, Code, ErrorBox } from './parts.js';
@@ -20,16 +21,14 @@ export function ResultView({ result }: { result: ToolResult }) {
         {meta.truncated === true && <Chip tone="warn">cut</Chip>}
       </h2>
       {error !== undefined && <ErrorBox error={error} />}
-      {content.map((part, index) => (
-        <PartView key={index} part={part} />
-      ))}
+      {meta.handle === undefined && content.map((part, index) => <PartView key={index} part={part} />)}
       {structured !== undefined && (
         <>
           <h3>Structured</h3>
           <Code label="Structured content" value={structured} />
         </>
       )}
-      {meta.handle !== undefined && <Pages handle={meta.handle.id} size={meta.handle.size} />}
+      {meta.handle !== undefined && <Pages handle={meta.handle} />}
     </section>
   );
 }
@@ -37,7 +36,7 @@ export function ResultView({ result }: { result: ToolResult }) {
 function PartView({ part }: { part: Part }) {
   switch (part.type) {
     case 'text':
-      return <Code label="Text" value={part.text} />;
+      return <Code label="Text" value={toPlain(part.text)} />;
     case 'image':
       if (IMAGES.test(part.mimeType) && /^[\w+/=\s-]*$/.test(part.data))
         return <img alt="Part of the result" src={`data:${part.mimeType};base64,${part.data}`} />;
@@ -51,17 +50,22 @@ function PartView({ part }: { part: Part }) {
   }
 }
 
-function Pages({ handle, size }: { handle: string; size: number }) {
+// Colours of terminals are left out; all other invisible characters are shown.
+function toPlain(text: string): string {
+  return text.replace(/\u001b\[[\d;:]*m/g, '').replaceAll('\r\n', '\n');
+}
+
+function Pages({ handle: { id, size, shape, preview } }: { handle: Handle }) {
   const page = useSignal(0);
   const { value, error, isBusy, run } = useTask<ToolResult>();
   const turn = (to: number): void => {
     page.value = to;
-    run(async () => (await request('GET /api/results/:handle/:page', { params: [handle, to] })).result);
+    run(async () => (await request('GET /api/results/:handle/:page', { params: [id, to] })).result);
   };
   return (
     <section aria-label="Pages of the result">
       <div class="actions">
-        <span class="note">{`${formatBytes(size)}, stored as ${handle}`}</span>
+        <span class="note">{[formatBytes(size), shape, `stored as ${id}`].filter(Boolean).join(', ')}</span>
         <button type="button" disabled={isBusy.value || page.value <= 1} onClick={() => turn(page.value - 1)}>
           Previous page
         </button>
@@ -70,6 +74,7 @@ function Pages({ handle, size }: { handle: string; size: number }) {
         </button>
         {page.value > 0 && <span class="note">page {page.value}</span>}
       </div>
+      {page.value === 0 && <Code label="Beginning" value={toPlain(preview)} />}
       {error.value !== undefined && <ErrorBox error={error.value} />}
       {value.value?.error !== undefined && <ErrorBox error={value.value.error} />}
       {value.value?.content.map((part, index) => (

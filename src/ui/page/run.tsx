@@ -1,11 +1,13 @@
-// A run: progress, cancel, and its result.
+// A run: progress, questions of the tool, a way to cancel, then the result.
 
 import { useSignal } from '@preact/signals';
-import { useEffect } from 'preact/hooks';
+import { useEffect, useRef } from 'preact/hooks';
 import type { Progress } from '../../core/context.js';
 import type { Json } from '../../core/json.js';
 import type { ToolResult } from '../../core/result.js';
+import type { QuestionItem } from '../api.js';
 import { stream, toErrorValue } from './client.js';
+import { QuestionView } from './question.js';
 import { ResultView } from './result.js';
 
 interface RunProps {
@@ -17,14 +19,17 @@ interface RunProps {
 
 export function RunView({ tool, input, digest }: RunProps) {
   const progress = useSignal<Progress>({});
+  const questions = useSignal<readonly QuestionItem[]>([]);
   const result = useSignal<ToolResult | undefined>(undefined);
   const abort = useSignal(new AbortController());
+  const section = useRef<HTMLDivElement>(null);
   useEffect(() => {
     const follow = async (): Promise<void> => {
       const { signal } = abort.value;
       try {
         for await (const event of stream('POST /api/run', { body: { tool, input, digest }, signal })) {
           if (event.type === 'progress') progress.value = event.progress;
+          else if (event.type === 'question') questions.value = [...questions.value, event.question];
           else result.value = event.result;
         }
       } catch (error) {
@@ -36,20 +41,36 @@ export function RunView({ tool, input, digest }: RunProps) {
     };
     follow();
   }, []);
-  if (result.value !== undefined) return <ResultView result={result.value} />;
+  useEffect(
+    () => section.current?.scrollIntoView({ block: 'nearest' }),
+    [result.value === undefined, questions.value.length],
+  );
   const { done, total, message } = progress.value;
+  const isCounted = done !== undefined && total !== undefined;
   return (
-    <section class="box" aria-label="Running" aria-live="polite">
-      <div class="actions">
-        <progress
-          aria-label="Progress"
-          {...(done === undefined || total === undefined ? {} : { value: done, max: total })}
-        />
-        <span class="prose">{message ?? 'running …'}</span>
-        <button type="button" onClick={() => abort.value.abort()}>
-          Cancel
-        </button>
-      </div>
-    </section>
+    <div ref={section} class="run">
+      {result.value !== undefined ? (
+        <ResultView result={result.value} />
+      ) : (
+        <section class="box" aria-label="Running" aria-live="polite">
+          <div class="actions">
+            <progress aria-label="Progress" {...(isCounted ? { value: done, max: total } : {})} />
+            <span class="prose">{message ?? (isCounted ? `${done} of ${total}` : 'running …')}</span>
+            <button type="button" onClick={() => abort.value.abort()}>
+              Cancel
+            </button>
+          </div>
+          {questions.value.map((question) => (
+            <QuestionView
+              key={question.id}
+              question={question}
+              onAnswered={() => {
+                questions.value = questions.value.filter(({ id }) => id !== question.id);
+              }}
+            />
+          ))}
+        </section>
+      )}
+    </div>
   );
 }

@@ -1,10 +1,9 @@
 // Servers: state, protocol version, last lines of stderr, restart and login.
 
-import { type Signal, useSignal } from '@preact/signals';
 import type { ServerItem } from '../api.js';
 import { request } from './client.js';
 import { Chip, Code, Empty, ErrorBox, Facts, PlaceText, type Tone } from './parts.js';
-import { catalog } from './store.js';
+import { catalog, serversVersion } from './store.js';
 import { useFetch, useTask } from './use-request.js';
 
 const TONES: Readonly<Partial<Record<ServerItem['state'], Tone>>> = {
@@ -14,27 +13,26 @@ const TONES: Readonly<Partial<Record<ServerItem['state'], Tone>>> = {
 };
 
 export function ServersPanel() {
-  const version = useSignal(0);
-  const { value, error } = useFetch(() => request('GET /api/servers'), [catalog.value, version.value]);
+  const { value, error } = useFetch(() => request('GET /api/servers'), [catalog.value, serversVersion.value]);
   return (
     <section aria-label="Servers">
       <h1>Servers</h1>
       {error.value !== undefined && <ErrorBox error={error.value} />}
       {value.value?.servers.length === 0 && <Empty>No servers. wield mcp add adds one.</Empty>}
       {value.value?.servers.map((server) => (
-        <Server key={server.name} server={server} version={version} />
+        <Server key={server.name} server={server} />
       ))}
     </section>
   );
 }
 
-function Server({ server, version }: { server: ServerItem; version: Signal<number> }) {
+function Server({ server }: { server: ServerItem }) {
   const { name, kind, target, state, connected, protocol, tools, changed, failure, stderr, login, place } = server;
   const { error, isBusy, run } = useTask<void>();
   const act = (route: 'POST /api/servers/:name/restart' | 'POST /api/servers/:name/login'): Promise<void> =>
     run(async () => {
       await request(route, { params: [name], body: {} });
-      version.value++;
+      serversVersion.value++;
     });
   return (
     <article class="card" aria-label={`Server ${name}`}>

@@ -19,6 +19,8 @@ export const approvals = signal<readonly ApprovalItem[]>([]);
 export const hasApprovals = signal(false);
 export const calls = signal<readonly CallRow[]>([]);
 export const running = signal<readonly RunningRow[]>([]);
+/** Changes when a server does. */
+export const serversVersion = signal(0);
 export const changes = signal<readonly ChangedItem[]>([]);
 /** Why there is no connection, if there is none. */
 export const offline = signal<ErrorValue | undefined>(undefined);
@@ -54,6 +56,7 @@ async function loadAll(): Promise<void> {
   });
   // One that fails is fetched again with the next event.
   await Promise.allSettled([loadApprovals(), loadChanges(), loadCalls()]);
+  serversVersion.value++;
 }
 
 export async function loadCatalog(): Promise<void> {
@@ -89,6 +92,9 @@ async function apply(event: PageEvent): Promise<void> {
       break;
     case 'approvals':
       await loadApprovals();
+      break;
+    case 'servers':
+      serversVersion.value++;
       break;
     case 'running':
       running.value = event.running;

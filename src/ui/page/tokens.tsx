@@ -1,5 +1,6 @@
 // The token ledger: definitions, inputs and results as bars per tool, server and client.
 
+import { count } from '../../core/text.js';
 import type { TokenRow } from '../api.js';
 import { request } from './client.js';
 import { Empty, ErrorBox } from './parts.js';
@@ -61,7 +62,7 @@ function Bars({ title, rows }: { title: string; rows: readonly Row[] }) {
                 ))}
               </td>
               <td class="number" title={PARTS.map((part) => `${part} ${row[part] ?? 0}`).join(', ')}>
-                {totalOf(row).toLocaleString()} <span class="note">{`${row.calls} calls`}</span>
+                {totalOf(row).toLocaleString()} <span class="note">{count(row.calls, 'call')}</span>
               </td>
             </tr>
           ))}

@@ -7,7 +7,7 @@ import { findItem, ItemChips } from './catalog.js';
 import { request } from './client.js';
 import { ExplainTab } from './explain.js';
 import { Code, Empty, ErrorBox, Facts, PlaceText } from './parts.js';
-import { view } from './route.js';
+import { formatRoute, view } from './route.js';
 import { SentTab } from './sent.js';
 import { catalog, isLoaded } from './store.js';
 import { Tabs } from './tabs.js';
@@ -16,7 +16,7 @@ import { useFetch } from './use-request.js';
 export function ToolPanel() {
   const { name } = view.value;
   const item = findItem(catalog.value.items, name);
-  if (name === undefined) return <Welcome />;
+  if (name === undefined || (item === undefined && !isLoaded.value)) return <Welcome />;
   // A tool that is named in a link may be missing in this listing.
   const isTool = item === undefined || item.id.startsWith('tool:');
   return (
@@ -26,7 +26,7 @@ export function ToolPanel() {
         {item !== undefined && <ItemChips item={item} />}
       </header>
       {item?.why !== undefined && (
-        <p class={item.state === 'denied' ? 'box bad' : 'box warn'}>
+        <p class={item.state === 'denied' || item.state === 'failed' ? 'box bad' : 'box warn'}>
           {item.why} {item.place !== undefined && <PlaceText place={item.place} />}
         </p>
       )}
@@ -37,12 +37,19 @@ export function ToolPanel() {
 
 function Welcome() {
   if (!isLoaded.value) return <Empty>Loading …</Empty>;
+  const hasTools = catalog.value.items.some(({ marks }) => !marks.includes('built-in'));
   return (
     <div class="welcome">
-      <h1>Pick a tool</h1>
-      <p>
-        Type <kbd>/</kbd> to search, <kbd>j</kbd> and <kbd>k</kbd> to move, <kbd>?</kbd> for all keys.
-      </p>
+      <h1>{hasTools ? 'Pick a tool' : 'No tools yet'}</h1>
+      {hasTools ? (
+        <p>
+          Type <kbd>/</kbd> to search, <kbd>j</kbd> and <kbd>k</kbd> to move, <kbd>?</kbd> for all keys.
+        </p>
+      ) : (
+        <p>
+          <code>wield new NAME</code> creates one, <code>wield mcp add</code> adds a server. They appear here at once.
+        </p>
+      )}
     </div>
   );
 }
@@ -52,6 +59,7 @@ function Item({ item }: { item: CatalogItem }) {
     <>
       <p class="prose">{item.description}</p>
       <ItemFacts item={item} />
+      {item.kind === 'server' && <a href={formatRoute({ panel: 'servers' })}>All servers</a>}
     </>
   );
 }

@@ -5,6 +5,7 @@ import { explainCall } from '../../core/explain.js';
 import type { Prompt } from '../../core/prompt.js';
 import type { Resource } from '../../core/resource.js';
 import type { Skill } from '../../core/skill.js';
+import { compareText } from '../../core/text.js';
 import { needsTrust, type Tool } from '../../core/tool.js';
 import type { Caller, Verdict } from '../../core/toolbox.js';
 import type { ServerState } from '../../upstream/catalog/format.js';
@@ -32,7 +33,7 @@ export async function readCatalog({ toolbox }: PageParts, caller: Caller): Promi
       return { state: 'untrusted', why: 'this workspace is not trusted: run wield trust' };
     return { state: 'listed' };
   };
-  const items = [
+  const tools = [
     ...survey.tools.map((tool) => toItem(tool, stateOf(tool))),
     ...survey.denied.map(({ tool, verdict }) => toItem(tool, toDenied(verdict))),
     ...survey.unlisted.map((tool) => toItem(tool, { state: 'unlisted', why: 'built in, called by name' })),
@@ -40,6 +41,9 @@ export async function readCatalog({ toolbox }: PageParts, caller: Caller): Promi
       ...toItem(tool, { state: 'shadowed', why: `hidden by ${by.name} of ${describeOrigin(by)}` }),
       id: `shadowed:${at}`,
     })),
+  ];
+  const items = [
+    ...tools.sort(byOrigin),
     ...survey.skills.map(toSkillItem),
     ...(await offerItems(toolbox, caller, 'prompt')),
     ...(await offerItems(toolbox, caller, 'resource')),
@@ -47,6 +51,13 @@ export async function readCatalog({ toolbox }: PageParts, caller: Caller): Promi
   ];
   const problems = survey.problems.map(({ severity, path, message, hint }) => ({ severity, path, message, hint }));
   return { items, problems };
+}
+
+// Tools of the workspace first, then those of servers, then built-in ones.
+function byOrigin(a: CatalogItem, b: CatalogItem): number {
+  const rank = ({ marks, server }: CatalogItem): string =>
+    marks.includes('built-in') ? '2' : server === undefined ? '0' : `1${server}`;
+  return compareText(rank(a), rank(b)) || compareText(a.name, b.name);
 }
 
 /** Describes a tool as an item of the catalog. */
@@ -62,7 +73,7 @@ export function toItem(tool: Tool, status: Pick<CatalogItem, 'state' | 'why' | '
     ...status,
     ...(place === undefined ? {} : { place }),
     format: origin.format,
-    ...(origin.server === null ? {} : { server: origin.server }),
+    ...(origin.owner === 'upstream' && origin.server !== null ? { server: origin.server } : {}),
     ...(origin.source === null ? {} : { source: origin.source }),
     ...(traits.group === undefined ? {} : { group: traits.group }),
     tags: traits.tags,
@@ -114,7 +125,7 @@ function describeServerState(
   failure: string | undefined,
   changed: readonly string[],
 ): Pick<CatalogItem, 'state' | 'why'> {
-  if (failure !== undefined) return { state: 'hidden', why: failure };
+  if (failure !== undefined) return { state: 'failed', why: failure };
   if (state === 'untrusted') return { state: 'untrusted', why: 'not started until it is trusted or accepted' };
   if (state === 'off') return { state: 'hidden', why: 'disabled in its configuration' };
   if (changed.length > 0) return { state: 'changed', why: `changed since approval: ${changed.join(', ')}` };

@@ -5,6 +5,7 @@ import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { ToolError } from '../../core/error.js';
 import { createApprovalRoutes } from './approvals.js';
+import { callerOf, readCatalog } from './catalog.js';
 import { createChangeRoutes } from './changes.js';
 import { loadPageFiles } from './files.js';
 import { createListener } from './http.js';
@@ -45,6 +46,8 @@ export async function servePage(options: PageOptions, port: number): Promise<Pag
   server.maxConnections = 64;
   const host = `${ADDRESS}:${await listen(server, port)}`;
   const { debug } = toolbox.machine.world;
+  // Read while the browser starts, so that the page need not wait for it.
+  readCatalog(parts, callerOf('model')).catch((error: unknown) => debug(`page: ${String(error)}`));
   server.on('request', createListener({ access: { host, token }, files, handlers, debug }));
   return {
     url: `http://${host}/#${token}`,

@@ -18,7 +18,10 @@ export function createLiveRoutes(parts: PageParts): Handlers<Names> {
     'GET /api/calls': () => live.read(),
     'GET /api/tokens': async () => {
       await live.read();
-      return live.ledger.read(await providers.mcp!(toolbox));
+      // Scripts have the name of a server too, for listings.
+      const servers = new Set(toolbox.state.upstreams.states().map(({ server }) => server.name));
+      const sent = await providers.mcp!(toolbox);
+      return live.ledger.read(sent.map((one) => (servers.has(one.server ?? '') ? one : { ...one, server: null })));
     },
     'GET /api/events': async ({ signal, send }) => {
       const end = live.follow(send);

@@ -29,6 +29,7 @@ export function createLive({ toolbox, recording }: PageParts): Live {
   let rows: CallRow[] = [];
   let running: readonly RunningRow[] = [];
   let pending = '';
+  let servers = '';
   let isPolling = false;
   const announce = (event: PageEvent): void => {
     for (const listener of listeners) listener(event);
@@ -61,10 +62,18 @@ export function createLive({ toolbox, recording }: PageParts): Live {
     if (now !== pending) announce({ type: 'approvals', pending: waiting.length });
     pending = now;
   };
+  const readServers = async (): Promise<void> => {
+    const { upstreams } = toolbox.state;
+    const read = upstreams.states().map(async ({ server, state }) => [state, await upstreams.connection(server)]);
+    const now = JSON.stringify(await Promise.all(read));
+    if (now !== servers && servers !== '') announce({ type: 'servers' });
+    servers = now;
+  };
   const poll = async (): Promise<void> => {
     try {
       readCalls();
       await readApprovals();
+      await readServers();
     } catch (error) {
       toolbox.machine.world.debug(`page: ${String(error)}`);
     }

@@ -38,12 +38,17 @@ const named = (properties: JsonSchema, required: readonly string[] = Object.keys
   additionalProperties: false,
 });
 const caller = named({ kind: { enum: ['person', 'model', 'code'] }, door: text, name: text }, ['kind', 'door']);
+const object = { type: 'object', additionalProperties: true } as const;
 const plan = named({ id: text, digest: text });
 
 // UI-6: nothing that could be started is among them: no command, path or address.
 const REQUESTS: { readonly [Name in RouteName & `POST ${string}`]: JsonSchema } = {
   'POST /api/plan': named({ tool: text, input: true }),
   'POST /api/run': named({ tool: text, input: true, digest: text }),
+  'POST /api/answers': named({ question: text, action: { enum: ['accept', 'decline', 'cancel'] }, content: object }, [
+    'question',
+    'action',
+  ]),
   'POST /api/approvals/:id': named({ answer: { enum: ['once', 'always', 'deny'] }, digest: text, reason: text }, [
     'answer',
     'digest',
@@ -65,9 +70,7 @@ export async function readRequest(name: string, body: string): Promise<Json> {
   throw new ToolError(
     'invalid_input',
     `the request is invalid at ${quoteOutside(path, 200) || '/'}: ${expected}, not ${got}`,
-    {
-      hint: 'reload the page',
-    },
+    { hint: 'reload the page' },
   );
 }
 

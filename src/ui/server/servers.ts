@@ -32,6 +32,7 @@ export function createServerRoutes(parts: PageParts): Handlers<Names> {
     'POST /api/servers/:name/login': async ({ params, signal }) => {
       const { server } = find(params.name!);
       await login(server.name, signal);
+      await upstreams.refresh(server);
       return { server: await toServerItem(parts, find(server.name)) };
     },
   };

@@ -3,8 +3,9 @@
 import type { Approve } from '../../core/approval.js';
 import { ToolError } from '../../core/error.js';
 import { explainCall } from '../../core/explain.js';
-import type { Json, JsonObject } from '../../core/json.js';
-import { describePlan, type Plan } from '../../core/plan.js';
+import type { Json } from '../../core/json.js';
+import type { Plan } from '../../core/plan.js';
+import { planRows } from '../../core/plan-text.js';
 import { redactValue } from '../../core/redact.js';
 import { describeSandbox } from '../../core/sandbox-text.js';
 import { digestPlan } from '../../policy/binding.js';
@@ -12,17 +13,20 @@ import type { PlannedCall, ToolDetails } from '../api.js';
 import { readCatalog, toItem } from './catalog.js';
 import { findNamed, type Named } from './named.js';
 import { type PageParts, PERSON } from './parts.js';
+import { createQuestions } from './questions.js';
 import type { Handlers } from './route.js';
 
 type Names =
   | 'GET /api/tools/:name'
   | 'POST /api/plan'
   | 'POST /api/run'
+  | 'POST /api/answers'
   | 'GET /api/results/:handle/:page'
   | 'POST /api/explain';
 
 export function createToolRoutes(parts: PageParts): Handlers<Names> {
   const { toolbox } = parts;
+  const questions = createQuestions();
   return {
     'GET /api/tools/:name': async ({ params }) => describeTool(parts, params.name!),
     'POST /api/plan': async ({ body }) => planCall(parts, await findNamed(toolbox, body.tool), body.input),
@@ -42,11 +46,16 @@ export function createToolRoutes(parts: PageParts): Handlers<Names> {
           if (!isShown) throw changedPlan(body.tool);
         },
         approve: approveShown(body.digest),
+        elicit: questions.ask(send, signal),
         onProgress: (progress) => send({ type: 'progress', progress }),
       });
       if (!isShown) throw changedPlan(body.tool);
       send({ type: 'result', result });
       return undefined;
+    },
+    'POST /api/answers': async ({ body }) => {
+      await questions.answer(body);
+      return { answered: body.question };
     },
     'GET /api/results/:handle/:page': async ({ params, signal }) => {
       const input = { id: params.handle, page: Number(params.page) };
@@ -72,7 +81,9 @@ async function planCall(parts: PageParts, { ref, as }: Named, input: Json): Prom
   const { plan, verdict } = await toolbox.plan(ref, input, { caller: PERSON, as });
   const { secrets } = toolbox.state.snapshot();
   const digest = (await createDigest(parts))(plan);
-  return { plan: redactValue(describePlan(plan) as JsonObject, secrets), verdict, digest };
+  // The form shows the input.
+  const rows = planRows(plan).filter(([label]) => label !== 'input');
+  return { rows: redactValue(rows, secrets), verdict, digest };
 }
 
 // The digest that approvals of the plan have.

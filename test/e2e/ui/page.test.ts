@@ -1,6 +1,6 @@
 // The page in a real Chromium: what it shows, what its keys do, and what hostile text cannot do.
 
-import { existsSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Page as Tab } from 'playwright-core';
 import { describe, expect } from 'vitest';
@@ -40,7 +40,11 @@ describe('the page in a browser', () => {
     await catalog.getByText('Nothing matches.').waitFor();
     await search.fill('');
     await tab.getByLabel('Kind').selectOption('server');
-    await poll(async () => (await catalog.locator('.item-name').allTextContents()).sort()).toEqual(['odd', 'up']);
+    await poll(async () => (await catalog.locator('.item-name').allTextContents()).sort()).toEqual([
+      'notes',
+      'odd',
+      'up',
+    ]);
   });
 
   browserSpec('UI-51 UI-52', 'fills in a form with unions, maps and lists, in step with its JSON', async () => {
@@ -126,6 +130,19 @@ describe('the page in a browser', () => {
     await poll(() => first.textContent()).toContain('\n2\n');
     await pages.getByRole('button', { name: 'Next page' }).click();
     await poll(() => first.textContent()).not.toContain('\n2\n');
+  });
+
+  browserSpec('UI-71', 'asks the questions of a tool that runs, and again if the answer is not valid', async () => {
+    const tab = await opened().visit('/tools/up_ask');
+    await tab.getByText('Show plan').click();
+    await tab.getByText('Run this plan').click();
+    const question = tab.getByLabel('Question of up_ask');
+    await question.getByText('Which colour?').waitFor();
+    await question.getByRole('button', { name: 'Send the answer' }).click();
+    await question.locator('[data-path="/colour"] .fault').waitFor();
+    await question.locator('[data-path="/colour"] textarea').fill('blue');
+    await question.getByRole('button', { name: 'Send the answer' }).click();
+    await tab.getByLabel('Result').getByText('{"action":"accept","content":{"colour":"blue"}}').waitFor();
   });
 
   browserSpec('UI-64', 'explains which rule decides, and what if another caller sent something', async () => {
@@ -301,11 +318,42 @@ describe('the page in a browser', () => {
     },
   );
 
+  browserSpec(
+    'UI-19 UI-69',
+    'logs in to a server in the browser, and shows what servers write while they run',
+    async () => {
+      const { server, workspace, notes, visit } = opened();
+      const tab = await visit('/servers');
+      const card = tab.getByLabel('Server notes');
+      await card.getByText('login required').first().waitFor();
+      await card.getByRole('button', { name: 'Log in' }).click();
+      const file = join(workspace.home, 'opened');
+      await poll(() => existsSync(file)).toBe(true);
+      const consent = await tab.context().newPage();
+      await consent.goto(readFileSync(file, 'utf8').trim());
+      await consent
+        .getByText(/logged in|close/i)
+        .first()
+        .waitFor();
+      await consent.close();
+      await card.getByText('listed', { exact: true }).waitFor();
+      await poll(() => card.getByText('login required').count()).toBe(0);
+      const { text, json } = await server.get('/api/catalog/model');
+      expect(json.items).toContainEqual(expect.objectContaining({ name: 'notes_whoami', server: 'notes' }));
+      for (const secret of notes.secrets) expect(text + (await tab.content())).not.toContain(secret);
+      expect(await tab.getByLabel('Server up').textContent()).not.toContain('about to go');
+      const call = { tool: 'up_die', input: {} };
+      const { digest } = (await server.post('/api/plan', call)).json;
+      await server.post('/api/run', { ...call, digest });
+      await tab.getByLabel('Server up').getByText('about to go').waitFor();
+    },
+  );
+
   browserSpec('UI-57 UI-60', 'moves with j and k, searches with /, and keeps few rows in the document', async () => {
     const tab = await opened().visit('/tools');
     await tab.getByLabel('Catalog').getByText('Say hello.').waitFor();
     await tab.keyboard.press('/');
-    await tab.keyboard.type('say hello');
+    await tab.keyboard.type('say hello.');
     await poll(() => tab.locator('.catalog .item').count()).toBe(1);
     await tab.keyboard.press('Escape');
     await tab.keyboard.press('j');
@@ -326,6 +374,9 @@ describe('the page in a browser', () => {
         await poll(() => main(tab).textContent()).not.toMatch(/^(?:Loading …)?$/);
         expect([panel, dark, await tab.evaluate(findWeakText)]).toEqual([panel, dark, []]);
         expect([panel, await tab.evaluate(findUnnamed)]).toEqual([panel, []]);
+        if (panel !== 'tools/odd_union') continue;
+        await tab.getByText('Show plan').hover();
+        expect([dark, await tab.evaluate(findWeakText)]).toEqual([dark, []]);
       }
     }
     // A browser has six connections to a server, and each tab uses one for the events.

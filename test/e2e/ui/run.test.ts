@@ -3,11 +3,13 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect } from 'vitest';
+import type { RunEvent } from '../../../src/ui/api.js';
 import { logRecords } from '../../support/audit.js';
 import { json, wield } from '../../support/cli.js';
-import { eventsOf, openPage } from '../../support/page.js';
+import { eventsOf, followPage, openPage } from '../../support/page.js';
 import { share } from '../../support/share.js';
 import { spec } from '../../support/spec.js';
+import { createUpstreamWorkspace } from '../../support/upstream-workspace.js';
 import { createWorkspace } from '../../support/workspace.js';
 
 const script = (description: string, body: string, more = ''): string =>
@@ -69,7 +71,12 @@ describe('a run', () => {
     const { page, workspace } = opened();
     const planned = await planOf(page, 'hello', { name: 'Ada' });
     expect(planned.verdict).toMatchObject({ verdict: 'allow' });
-    expect(planned.plan).toMatchObject({ kind: 'process', tool: 'hello', cwd: workspace.dir });
+    expect(planned.rows).toEqual(
+      expect.arrayContaining([
+        ['would run', join(workspace.dir, '.agents/tools/hello')],
+        ['in', workspace.dir],
+      ]),
+    );
     expect(logRecords(workspace).some(({ tool }) => tool === 'hello')).toBe(false);
     const run = { tool: 'hello', input: { name: 'Ada' }, digest: planned.digest };
     const events = eventsOf(await page.post('/api/run', run));
@@ -88,6 +95,33 @@ describe('a run', () => {
     expect((await page.post('/api/plan', { tool: 'hello', input: {} })).json.error).toMatchObject({
       code: 'invalid_input',
     });
+  });
+
+  spec('UI-25', 'answers questions of a tool while it runs, again if its form does not allow the answer', async () => {
+    const page = await openPage(createUpstreamWorkspace({ up: {} }));
+    const schema = { type: 'object', properties: { colour: { type: 'string' } }, required: ['colour'] };
+    const call = { tool: 'up_ask', input: {} };
+    const { digest } = await planOf(page, 'up_ask', {});
+    const ask = async () => {
+      const { events, end } = await followPage<RunEvent>(page, { ...call, digest });
+      const find = () => events.flatMap((event) => (event.type === 'question' ? [event.question] : []))[0];
+      await expect.poll(find, { timeout: 60_000 }).toBeDefined();
+      const question = find();
+      expect(question).toMatchObject({ tool: 'up_ask', message: 'Which colour?', schema });
+      const answer = (body: object) => page.post('/api/answers', { question: question!.id, ...body });
+      return { events, end, answer };
+    };
+    const first = await ask();
+    const wrong = await first.answer({ action: 'accept', content: { colour: 2 } });
+    expect([wrong.status, wrong.json.error.data.faults[0].path]).toEqual([400, '/colour']);
+    expect((await first.answer({ action: 'accept', content: { colour: 'red' }, command: 'x' })).status).toBe(400);
+    expect((await first.answer({ action: 'accept', content: { colour: 'red' } })).status).toBe(200);
+    await expect.poll(() => first.events.at(-1)?.type, { timeout: 60_000 }).toBe('result');
+    expect(JSON.stringify(first.events.at(-1))).toContain('red');
+    expect((await first.answer({ action: 'decline' })).status).toBe(404);
+    const second = await ask();
+    second.end();
+    await expect.poll(async () => (await second.answer({ action: 'accept' })).status, { timeout: 60_000 }).toBe(404);
   });
 
   spec('UI-7', 'runs nothing if the tool changed since the plan was shown', async () => {

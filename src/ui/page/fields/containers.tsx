@@ -24,9 +24,11 @@ export function ObjectField({ form, field, schema, path, labelledBy }: ControlPr
   if (value === undefined) return <AddButton form={form} path={path} schema={schema} text="Add object" />;
   const declared = new Set(field.properties.map(({ name }) => name));
   const extra = isRecord(value) ? Object.keys(value).filter((name) => !declared.has(name)) : [];
-  const isOpen =
-    field.patterns.length > 0 || (field.extra !== undefined && field.extra !== false) || declared.size === 0;
-  const canAdd = isOpen && !(field.extra === false && field.patterns.length === 0);
+  // The validator refuses undeclared parameters of a tool, unless its schema allows them.
+  const isDescribed = path.length === 0 && isRecord(schema) && isRecord(schema.properties);
+  const canAdd =
+    field.patterns.length > 0 ||
+    (field.extra === undefined ? declared.size === 0 && !isDescribed : field.extra !== false);
   return (
     <fieldset aria-labelledby={labelledBy} class={path.length === 0 ? 'root' : ''}>
       {field.properties.map(({ name, schema: part, required }) => (
