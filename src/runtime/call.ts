@@ -62,7 +62,7 @@ export async function call(parts: CallParts, given: GivenCall): Promise<ToolResu
   if (ref === CALL_TOOL && options.as === undefined) {
     const { readForwarded } = await import('./forward.js');
     const inner = await readForwarded(parts, raw, { snapshot, options, nesting });
-    if (inner !== undefined) return call(parts, { ...given, ref: inner.ref, raw: inner.input });
+    if (inner !== undefined) return call(parts, { ...given, ...inner });
   }
   const base = { call: nextCallId(), ref, caller, depth, parent, trace };
   const state: CallState = {};

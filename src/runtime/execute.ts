@@ -1,6 +1,7 @@
 // Executes a plan: through its middleware, in a slot of the limiter, by its executor.
 
 import type { Consent } from '../core/approval.js';
+import { withoutApps } from '../core/caller.js';
 import { Cancellation } from '../core/cancellation.js';
 import type { Narrowing } from '../core/cascade.js';
 import type { RequestClient } from '../core/client-request.js';
@@ -110,7 +111,8 @@ async function runPlan(
   { cancellation, asking, begin, streams = true }: Run,
 ): Promise<Output> {
   const { catalog, executors, limiter, stores } = parts;
-  const { plan, snapshot, caller, nesting, options, large, progress, nest } = execution;
+  const { plan, snapshot, nesting, options, large, progress, nest } = execution;
+  const caller = withoutApps(execution.caller);
   const dispatcher = executors.dispatcher?.takes(plan) === true ? executors.dispatcher : undefined;
   const acquired =
     dispatcher === undefined

@@ -1,6 +1,6 @@
 // Derives the options and the position of a call that a tool makes.
 
-import { CODE } from '../core/caller.js';
+import { CODE, withoutApps } from '../core/caller.js';
 import type { Cancellation } from '../core/cancellation.js';
 import type { RequestClient } from '../core/client-request.js';
 import type { NestedOptions } from '../core/context.js';
@@ -44,7 +44,7 @@ export function nestedCall(parts: Pick<CallParts, 'cascade'>, call: NestedCall) 
   const { elicit, client, onOutput, onStart, handles, deferApproval, tool } = asked;
   const { permissions, narrowing } = parts.cascade.of(plan.tool, snapshot);
   return {
-    options: { caller, trust, approve, elicit, client, onOutput },
+    options: { caller: withoutApps(caller), trust, approve, elicit, client, onOutput },
     nesting: {
       ...place,
       tool,

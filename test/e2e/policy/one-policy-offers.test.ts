@@ -1,4 +1,4 @@
-// The same policy for resources, prompts and calls of apps at every door: generated rule sets.
+// The same policy for resources, prompts, tools of servers and calls of apps at every door and in every mode: generated rule sets.
 
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -10,26 +10,41 @@ import type { JsonObject, ToolResult } from '../../../src/index.js';
 import type { ProtocolVersion } from '../../support/clients.js';
 import { MODEL, toDecision } from '../../support/doors.js';
 import { rounds } from '../../support/effort.js';
-import { type Decision, isHidden, judge, type Pattern, ruleSetsOf, toFiles } from '../../support/rule-sets.js';
+import {
+  type Decision,
+  FORWARDING,
+  isHidden,
+  judge,
+  type Pattern,
+  RUNNING,
+  type RuleSet,
+  ruleSetsOf,
+  SEARCHING,
+  toFiles,
+} from '../../support/rule-sets.js';
 import { createServeTransport, serveUrl } from '../../support/serve.js';
 import { onEnd } from '../../support/share.js';
 import { spec } from '../../support/spec.js';
 import { configureServers } from '../../support/upstream-servers.js';
 import { createWorkspace, type Workspace } from '../../support/workspace.js';
 
-const SETS = rounds(10, 200);
+const SETS = rounds(8, 200);
 const SERVER = fileURLToPath(new URL('../../support/offers-server.mjs', import.meta.url));
 const PAGE = 'ui://far/app/page.html';
 const RESOURCES = ['resource:mcp://far/notes://one', 'resource:mcp://far/notes://by-id/7', `resource:${PAGE}`];
 const PROMPT = 'prompt:far_review';
 const APP_TOOL = 'far_refresh';
-const ALL = [...RESOURCES, PROMPT, APP_TOOL];
+const MODEL_TOOL = 'far_show';
+const TOOLS = [APP_TOOL, MODEL_TOOL];
+const ALL = [...RESOURCES, PROMPT, ...TOOLS];
+/** Tools of search and code mode, which are always allowed unless a rule denies them. */
+const MODES = [FORWARDING, SEARCHING, RUNNING];
 /** By-id is read through a template, which is listed instead. */
 const LISTED = ALL.filter((name) => !name.includes('by-id'));
 
 const PATTERNS: readonly Pattern[] = [
-  { text: '*', about: ALL },
-  { text: '**', about: ALL },
+  { text: '*', about: [...ALL, ...MODES] },
+  { text: '**', about: [...ALL, ...MODES] },
   { text: 'resource:*', about: RESOURCES },
   { text: 'resource:mcp://far/*', about: RESOURCES.slice(0, 2) },
   { text: 'resource:mcp://far/notes://one', about: RESOURCES.slice(0, 1) },
@@ -37,10 +52,11 @@ const PATTERNS: readonly Pattern[] = [
   { text: '*by-id*', about: RESOURCES.slice(1, 2) },
   { text: 'prompt:*', about: [PROMPT] },
   { text: 'prompt:far_review', about: [PROMPT] },
-  { text: 'far_*', about: [APP_TOOL] },
+  { text: 'far_*', about: TOOLS },
+  { text: MODEL_TOOL, about: [MODEL_TOOL] },
   { text: APP_TOOL, about: [APP_TOOL] },
   { text: '{far_refresh,nobody}', about: [APP_TOOL] },
-  { text: '$*', about: [] },
+  { text: '$*', about: MODES },
   { text: 'nobody', about: [] },
 ];
 
@@ -68,6 +84,8 @@ function createFar(): Workspace {
 
 interface OfferDoor {
   readonly name: string;
+  /** The tool that makes calls of tools, if there is one. */
+  readonly through?: string | undefined;
   decide(target: string, input: JsonObject): Promise<Decision>;
   /** The targets that it lists. */
   list(): Promise<readonly string[]>;
@@ -79,7 +97,7 @@ function openLibrary(workspace: Workspace): OfferDoor {
   const toolbox = workspace.toolbox({ trust: true });
   const caller = { ...MODEL, apps: true };
   const run = (target: string, input: JsonObject): Promise<ToolResult> => {
-    if (target === APP_TOOL) return toolbox.call(target, input, { caller });
+    if (TOOLS.includes(target)) return toolbox.call(target, input, { caller });
     if (target === PROMPT) return toolbox.catalog.prompts.get(idOf(target), input, { caller });
     return toolbox.catalog.resources.read(idOf(target), { caller });
   };
@@ -96,14 +114,20 @@ function openLibrary(workspace: Workspace): OfferDoor {
 
 const FRESH = { cacheMode: 'refresh' } as never;
 
-async function openClient(workspace: Workspace, version: ProtocolVersion, wire: 'stdio' | 'http'): Promise<Client> {
+async function openClient(
+  workspace: Workspace,
+  version: ProtocolVersion,
+  wire: 'stdio' | 'http',
+  mode: string,
+): Promise<Client> {
+  const flags = ['--trust', '--mode', mode];
   const negotiation = version === 'newer' ? { versionNegotiation: { mode: 'auto' } } : {};
   const capabilities = { extensions: { 'io.modelcontextprotocol/ui': {} } };
   const client = new Client({ name: 'host', version: '1' }, { ...negotiation, capabilities } as never);
   await client.connect(
     wire === 'stdio'
-      ? createServeTransport(workspace, ['--trust'])
-      : new StreamableHTTPClientTransport(new URL(await serveUrl(workspace, ['--trust']))),
+      ? createServeTransport(workspace, flags)
+      : new StreamableHTTPClientTransport(new URL(await serveUrl(workspace, flags))),
   );
   onEnd(() => client.close());
   return client;
@@ -112,7 +136,7 @@ async function openClient(workspace: Workspace, version: ProtocolVersion, wire: 
 type Send = (client: Client, target: string, input: JsonObject) => Promise<unknown>;
 
 const asHost: Send = (client, target, input) => {
-  if (target === APP_TOOL) return client.callTool({ name: target, arguments: input });
+  if (TOOLS.includes(target)) return client.callTool({ name: target, arguments: input });
   if (target === PROMPT) return client.getPrompt({ name: idOf(target), arguments: input as Record<string, string> });
   return client.readResource({ uri: idOf(target) }, { cacheMode: 'bypass' } as never);
 };
@@ -120,7 +144,8 @@ const asHost: Send = (client, target, input) => {
 /** With the names of the app's own server. */
 const asApp: Send = (client, target, input) => {
   const _meta = { 'wield/app': PAGE };
-  if (target === APP_TOOL) return client.callTool({ name: 'refresh', arguments: input, _meta } as never);
+  if (TOOLS.includes(target))
+    return client.callTool({ name: target.replace('far_', ''), arguments: input, _meta } as never);
   if (target === PROMPT) return asHost(client, target, input);
   const uri = idOf(target).replace('mcp://far/', '').replace('ui://far/', 'ui://');
   return client.readResource({ uri, _meta } as never, { cacheMode: 'bypass' } as never);
@@ -129,13 +154,33 @@ const asApp: Send = (client, target, input) => {
 const asSubscriber: Send = (client, target, input) =>
   target.startsWith('resource:') ? client.subscribeResource({ uri: idOf(target) }) : asHost(client, target, input);
 
+/** As the model of a host with apps, in search mode. */
+const asSearcher: Send = (client, target, input) =>
+  TOOLS.includes(target)
+    ? client.callTool({ name: FORWARDING, arguments: { name: target, input } })
+    : asHost(client, target, input);
+
+/** Likewise, by a program. */
+const asProgram: Send = (client, target, input) =>
+  TOOLS.includes(target)
+    ? client.callTool({ name: RUNNING, arguments: { code: `await tools.${target}(${JSON.stringify(input)})` } })
+    : asHost(client, target, input);
+
 async function openProtocol(
   workspace: Workspace,
   version: ProtocolVersion,
   wire: 'stdio' | 'http',
   send: Send,
+  through?: string,
 ): Promise<OfferDoor> {
-  const client = await openClient(workspace, version, wire);
+  const mode = through === undefined ? 'all' : through === RUNNING ? 'code' : 'search';
+  const client = await openClient(workspace, version, wire, mode);
+  const namesOf = async (): Promise<readonly string[]> => {
+    if (through === undefined) return (await client.listTools({}, FRESH)).tools.map(({ name }) => name);
+    const found = await client.callTool({ name: SEARCHING, arguments: { queries: [...TOOLS], limit: 50 } });
+    const text = JSON.stringify(found);
+    return TOOLS.filter((name) => new RegExp(`${name}\\(`).test(text));
+  };
   const codeOf = async (target: string, input: JsonObject): Promise<string | undefined> => {
     try {
       const result = (await send(client, target, input)) as { _meta?: Record<string, { code?: string }> };
@@ -146,6 +191,7 @@ async function openProtocol(
   };
   return {
     name: `MCP over ${wire}, ${version}, ${send.name}`,
+    through,
     decide: async (target, input) => {
       const code = await codeOf(target, input);
       // An app tool that is hidden is not in the list of names that apps may use.
@@ -156,14 +202,20 @@ async function openProtocol(
     list: async () => [
       ...(await client.listResources({}, FRESH)).resources.map(({ uri }) => `resource:${uri}`),
       ...(await client.listPrompts({}, FRESH)).prompts.map(({ name }) => `prompt:${name}`),
-      ...(await client.listTools({}, FRESH)).tools.map(({ name }) => name),
+      ...(await namesOf()),
     ],
   };
 }
 
+function judgeThrough(through: string, set: RuleSet, target: string): Decision {
+  const outer = judge(set, through, {}, true);
+  if (outer !== 'allow') return outer;
+  return target === APP_TOOL ? 'deny' : judge(set, target, {}, true);
+}
+
 spec(
-  'POL-1 POL-8 RSC-1 RSC-21',
-  `${SETS} rule sets decide alike on resources, prompts and calls of apps at every door`,
+  'POL-1 POL-8 RSC-1 RSC-20 RSC-21 SRV-9 COD-8',
+  `${SETS} rule sets decide alike on resources, prompts, tools and calls of apps at every door and in every mode`,
   async () => {
     const workspace = createFar();
     const doors = [
@@ -172,6 +224,8 @@ spec(
       await openProtocol(workspace, 'newer', 'stdio', asApp),
       await openProtocol(workspace, 'newer', 'http', asHost),
       await openProtocol(workspace, 'older', 'http', asSubscriber),
+      await openProtocol(workspace, 'newer', 'stdio', asSearcher, FORWARDING),
+      await openProtocol(workspace, 'newer', 'stdio', asProgram, RUNNING),
     ];
     for (const door of doors) await door.list();
     const probes = fc.record({
@@ -185,11 +239,18 @@ spec(
       const files = toFiles(set);
       workspace.config(files.user);
       workspace.write('.agents/config.toml', files.project);
-      const expected = judge(set, target, input, true);
-      seen[expected]++;
-      const visible = LISTED.filter((name) => !isHidden(set, name));
+      const direct = judge(set, target, input, true);
+      seen[direct]++;
       for (const door of doors) {
         const about = { door: door.name, index, files, target, input };
+        const { through } = door;
+        // What only apps may call does not exist for a model, which names the tools in these modes.
+        const expected = through === undefined || !TOOLS.includes(target) ? direct : judgeThrough(through, set, target);
+        const isShown = (name: string): boolean =>
+          through === undefined ||
+          !TOOLS.includes(name) ||
+          (name === MODEL_TOOL && judge(set, SEARCHING, {}, true) === 'allow');
+        const visible = LISTED.filter((name) => !isHidden(set, name) && isShown(name));
         expect({ ...about, decision: await door.decide(target, input) }).toEqual({ ...about, decision: expected });
         const listed = await door.list();
         expect({ ...about, listed: LISTED.filter((name) => listed.includes(name)) }).toEqual({
@@ -201,5 +262,5 @@ spec(
     // The generated sets must differ.
     for (const [kind, times] of Object.entries(seen)) expect([kind, times > 0]).toEqual([kind, true]);
   },
-  300_000,
+  rounds(300_000, 3_000_000),
 );

@@ -61,12 +61,16 @@ function createApps(more: object = {}): Workspace {
 }
 
 /** Connects a client that shows MCP Apps. */
-async function connectHost(workspace: Workspace, protocol: ProtocolVersion): Promise<Client> {
+async function connectHost(
+  workspace: Workspace,
+  protocol: ProtocolVersion,
+  flags: readonly string[] = [],
+): Promise<Client> {
   const client = new Client({ name: 'host', version: '1' }, {
     ...(protocol === 'newer' ? { versionNegotiation: { mode: 'auto' } } : {}),
     capabilities: { extensions: { 'io.modelcontextprotocol/ui': { mimeTypes: ['text/html;profile=mcp-app'] } } },
   } as never);
-  await client.connect(createServeTransport(workspace, ['--trust']));
+  await client.connect(createServeTransport(workspace, ['--trust', ...flags]));
   onEnd(() => client.close());
   return client;
 }
@@ -100,6 +104,37 @@ describe.concurrent('MCP Apps', () => {
         ['far_refresh', null],
       ]);
     });
+
+  spec('RSC-20', 'what a model names in call_tool, programs and mcp_exec is never for apps only', async () => {
+    const workspace = createApps();
+    const open = (...flags: string[]) => connectHost(workspace, 'newer', flags);
+    const [search, code] = [await open('--mode', 'search', '--with', 'mcp'), await open('--mode', 'code')];
+    const ask = async (client: Client, name: string, args: object): Promise<string> => {
+      const answer = client.callTool({ name, arguments: args as Record<string, unknown> });
+      return JSON.stringify(await answer.catch((error: Error) => error.message));
+    };
+    const inProgram = (name: string) => ask(code, 'run_code', { code: `return tools.${name}({})` });
+    // The servers are known from here on.
+    expect(await ask(search, 'call_tool', { name: 'far_show' })).not.toContain('error');
+    expect(await inProgram('far_show')).not.toContain('error');
+    const refused = [
+      await ask(search, 'call_tool', { name: 'far_refresh' }),
+      await ask(search, 'describe_tool', { name: 'far_refresh' }),
+      await ask(search, 'mcp_exec', { server: 'far', tool: 'refresh', args: {} }),
+      await ask(code, 'describe_tool', { name: 'tools.far_refresh' }),
+      await inProgram('far_refresh'),
+    ];
+    for (const text of refused) expect(text).toContain('not_found');
+    const shown = [
+      await ask(search, 'search_tools', { queries: ['refresh', 'far_refresh'] }),
+      await ask(search, 'mcp_list_tools', { server: 'far' }),
+      await ask(code, 'search_tools', { queries: ['refresh'] }),
+      await inProgram('far_refres'),
+    ];
+    for (const text of shown) expect(text.replaceAll('far_refres"', '')).not.toMatch(/far_refresh|"refresh"/);
+    expect(shown[1]).toContain('model_only');
+    expect(logRecords(workspace).filter(({ tool, code }) => tool === 'far_refresh' && code === null)).toEqual([]);
+  });
 
   spec('RSC-21 RSC-20', 'an app uses the names of its own server, under the same rules', async () => {
     const workspace = createApps();
