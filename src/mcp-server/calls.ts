@@ -12,7 +12,7 @@ import type { CallOptions, Toolbox } from '../core/toolbox.js';
 import { resolveAppTool, showsApps } from './apps.js';
 import type { InputRequiredResult } from './input-request.js';
 import { createInteractiveCalls, type InteractiveCalls } from './interactive-calls.js';
-import { APP_HOST, type LiveListing, MODEL } from './listing.js';
+import { APP_HOST, type Listing, type LiveListing, MODEL } from './listing.js';
 import { ERROR, type Params } from './message.js';
 import { type RequestContext, readKey, readTraceParent, toLogListener, toProgressListener } from './request-context.js';
 import { type CallResult, projectResult, toCallResult } from './result.js';
@@ -56,7 +56,7 @@ export function createToolCalls({ toolbox, listing, ready, shared }: ToolCallsOp
   const callNow: ToolCalls['call'] = async (session, params, context) => {
     const listed = params.name as string;
     const known = listing.newest() ?? (await listing.known());
-    const asked = known.names.has(listed) ? listed : (resolveAppTool(known.appTools, listed, context) ?? listed);
+    const asked = known.names.has(listed) ? listed : await toAppTool(listing, known, listed, context);
     const name = known.names.get(asked) ?? decodeName(asked);
     const input = (params.arguments ?? {}) as Json;
     const outcome = await serve(session, context, name, input, (options) => toolbox.call(name, input, options));
@@ -152,6 +152,13 @@ class ServedCall implements CallRequest {
       onLog: toLogListener(this.context),
     });
   }
+}
+
+// The listing may be older than the rules that now allow the tool.
+async function toAppTool(listing: LiveListing, known: Listing, name: string, context: RequestContext): Promise<string> {
+  if (!showsApps(context.capabilities)) return name;
+  const found = resolveAppTool(known.appTools, name, context);
+  return found ?? resolveAppTool((await listing.rereadKnown()).appTools, name, context) ?? name;
 }
 
 // An unknown tool is a protocol error; what else goes wrong with a call is a result.
