@@ -49,7 +49,13 @@ export function collectTools(exports: Readonly<Record<string, unknown>>, file: s
     }
   }
   for (const [name, value] of Object.entries(exports)) {
-    if (name === 'frontmatter' || seen.has(value) || !looksLikeDefinition(value)) continue;
+    if (name === 'frontmatter' || seen.has(value)) continue;
+    const offer = toOfferKind(value);
+    if (offer !== undefined) {
+      const hint = `offer it from a program: createToolbox({ ${offer}s: [${name}] })`;
+      findings.push({ message: `export "${name}" is a ${offer}, which a module file cannot offer`, hint });
+    }
+    if (!looksLikeDefinition(value)) continue;
     seen.add(value);
     add(name, () => toTool(value as unknown as ToolDefinition));
   }
@@ -60,6 +66,13 @@ export function collectTools(exports: Readonly<Record<string, unknown>>, file: s
     });
   }
   return { tools, findings };
+}
+
+// A definition of `defineResource` or `definePrompt`, which would otherwise be ignored without a word (MOD-33).
+function toOfferKind(value: unknown): 'resource' | 'prompt' | undefined {
+  if (!isRecord(value) || typeof value.name !== 'string') return undefined;
+  if (typeof value.uri === 'string' && typeof value.read === 'function') return 'resource';
+  return typeof value.description === 'string' && typeof value.get === 'function' ? 'prompt' : undefined;
 }
 
 // Values that look like an attempt at a definition are reported if they are invalid; other exports are ignored.
