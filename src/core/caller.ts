@@ -6,11 +6,6 @@ import type { Caller } from './toolbox.js';
 /** Code that says nothing else about itself. */
 export const CODE: Caller = { kind: 'code', door: 'library' };
 
-/** The caller of what a tool names, which a model may have chosen: tools for apps only do not exist for it (RSC-20). */
-export function withoutApps(caller: Caller): Caller {
-  return caller.apps === true ? { ...caller, apps: false } : caller;
-}
-
 /** Throws where this process was started by a tool: consent is a person's. */
 export function assertPerson(insideCall: boolean, what: string): void {
   if (!insideCall) return;

@@ -1,7 +1,6 @@
 // Executes a plan: through its middleware, in a slot of the limiter, by its executor.
 
 import type { Consent } from '../core/approval.js';
-import { withoutApps } from '../core/caller.js';
 import { Cancellation } from '../core/cancellation.js';
 import type { Narrowing } from '../core/cascade.js';
 import type { RequestClient } from '../core/client-request.js';
@@ -17,6 +16,7 @@ import type { Stores } from '../core/store.js';
 import { cancelled } from '../core/time-limit.js';
 import type { Action, Tool } from '../core/tool.js';
 import type { Caller, CallOptions, TraceParent } from '../core/toolbox.js';
+import { withoutApps } from './find.js';
 import type { Slot } from './limiter.js';
 import { listRemoteTools } from './list.js';
 import { type NestedCallOptions, rightsOf } from './nested.js';

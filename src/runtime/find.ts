@@ -7,6 +7,7 @@ import { isToolError } from '../core/error.js';
 import type { Skill } from '../core/skill.js';
 import type { Snapshot } from '../core/snapshot.js';
 import type { Tool } from '../core/tool.js';
+import type { Caller } from '../core/toolbox.js';
 import { findDenial, type Rules } from '../policy/decide.js';
 import { toRuleLists } from '../policy/nested.js';
 import { newNameOf } from '../policy/view.js';
@@ -53,6 +54,11 @@ export function findTool(
     return executors.withDigest(isForeign ? catalog.find(ref, { ...reach, namedOnly: true }) : tool);
   };
   return readSettled(catalog, snapshot, () => retryChanged(find), target);
+}
+
+/** The caller of what a tool names, which a model may have chosen: tools for apps only do not exist for it (RSC-20). */
+export function withoutApps(caller: Caller): Caller {
+  return caller.apps === true ? { ...caller, apps: false } : caller;
 }
 
 const UNPINNED: Pick<Rules, 'changes' | 'altered'> = {};

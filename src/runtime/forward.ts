@@ -1,12 +1,12 @@
 // `call_tool` of search mode: a call of it is a call of the tool that its input names, and nothing else (SRV-9).
 
-import { CODE, withoutApps } from '../core/caller.js';
+import { CODE } from '../core/caller.js';
 import { isToolError } from '../core/error.js';
 import { isRecord, type Json } from '../core/json.js';
 import type { CallOptions } from '../core/toolbox.js';
 import { CALL_TOOL } from '../core/view.js';
 import { decide } from '../policy/decide.js';
-import { findTool, rulesFor } from './find.js';
+import { findTool, rulesFor, withoutApps } from './find.js';
 import type { CallParts, CallScope } from './parts.js';
 import { checkInput, readInput } from './prepare.js';
 

@@ -1,6 +1,6 @@
 // Derives the options and the position of a call that a tool makes.
 
-import { CODE, withoutApps } from '../core/caller.js';
+import { CODE } from '../core/caller.js';
 import type { Cancellation } from '../core/cancellation.js';
 import type { RequestClient } from '../core/client-request.js';
 import type { NestedOptions } from '../core/context.js';
@@ -10,7 +10,7 @@ import type { Snapshot } from '../core/snapshot.js';
 import type { Tool } from '../core/tool.js';
 import type { CallOptions } from '../core/toolbox.js';
 import { listsWithin } from '../policy/nested.js';
-import { joinNarrowing } from './find.js';
+import { joinNarrowing, withoutApps } from './find.js';
 import type { CallParts, Nesting } from './parts.js';
 
 /** What a tool says about a call it makes, with what cancels it and how to ask the user. */
