@@ -1,7 +1,9 @@
 // Presence: fronts and workers show that they are alive, and learn the time of Redis.
 
 import type { Redis } from 'ioredis';
+import { isRecord } from '../core/json.js';
 import type { FleetNames, PeerKind } from './names.js';
+import { isWorkerTag } from './tag.js';
 
 /** What a front or worker says about itself. */
 export interface PeerInfo {
@@ -103,7 +105,29 @@ async function readPeers(
 ): Promise<ReadonlyMap<string, PeerInfo>> {
   if (ids.length === 0) return new Map();
   const texts = await redis.mget(ids.map(names.peer));
-  return new Map(texts.flatMap((text, at) => (text === null ? [] : [[ids[at]!, JSON.parse(text) as PeerInfo]])));
+  return new Map(texts.flatMap((text, at) => parsePeer(text, ids[at]!)));
+}
+
+// Signs of life are not sealed, so anything may be written there (FLT-73).
+function parsePeer(text: string | null, id: string): [string, PeerInfo][] {
+  const value = parseText(text ?? 'null');
+  if (!isRecord(value) || value.id !== id || !/^(?:front|worker)-[0-9a-f]{8}$/.test(id)) return [];
+  const { host, pid, since, tags = [], running = [] } = value;
+  if (typeof host !== 'string' || typeof pid !== 'number' || typeof since !== 'number') return [];
+  if (!isTexts(tags) || !tags.every(isWorkerTag) || !isTexts(running)) return [];
+  return [[id, { id, host, pid, since, tags, running }]];
+}
+
+function parseText(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
+
+function isTexts(value: unknown): value is string[] {
+  return Array.isArray(value) && value.every((one) => typeof one === 'string');
 }
 
 /** Reads all peers of a kind that are alive. */

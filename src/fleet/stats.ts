@@ -65,7 +65,9 @@ export async function readStats(redis: Redis, names: FleetNames, now: number): P
   const minutes = await Promise.all(Array.from({ length: 60 }, (_, back) => redis.hgetall(names.stats(minute - back))));
   const sums = new Map<string, number>();
   for (const fields of minutes)
-    for (const [field, value] of Object.entries(fields)) sums.set(field, (sums.get(field) ?? 0) + Number(value));
+    // Not sealed: others may write something else.
+    for (const [field, value] of Object.entries(fields))
+      if (/^\d{1,15}$/.test(value)) sums.set(field, (sums.get(field) ?? 0) + Number(value));
   const of = (counter: Counter): number => sums.get(counter) ?? 0;
   const classes = [...sums]
     .filter(([field]) => /^t\d+$/.test(field))

@@ -6,6 +6,7 @@ import type { FleetKey } from './key.js';
 import { type FleetNames, toNames } from './names.js';
 import { listPeers, type PeerInfo } from './presence.js';
 import { type HourStats, readStats } from './stats.js';
+import { isWorkerTag } from './tag.js';
 
 export interface FleetStatus {
   readonly fleet: string;
@@ -33,11 +34,12 @@ export async function readStatus(redis: Redis, key: FleetKey): Promise<FleetStat
   const names = toNames(key.fleet);
   const [seconds, microseconds] = await redis.time();
   const now = Number(seconds) * 1000 + Math.floor(Number(microseconds) / 1000);
-  const [fronts, workers, tags] = await Promise.all([
+  const [fronts, workers, used] = await Promise.all([
     listPeers(redis, names, 'front'),
     listPeers(redis, names, 'worker'),
     redis.smembers(names.tags),
   ]);
+  const tags = used.filter((tag) => tag === '' || isWorkerTag(tag));
   const toPeer = ({ id, host, pid, since }: PeerInfo): Peer => ({ id, host, pid, uptimeMs: now - since });
   const [counts, ages, lastHour, lostWorkers] = await Promise.all([
     Promise.all(tags.map((tag) => redis.llen(names.waiting(tag)))),

@@ -70,6 +70,8 @@ export class Worker {
   readonly #options: WorkerOptions;
   readonly #parts: WorkerParts;
   readonly #reporter: Reporter;
+  /** Jobs that were started here, with the time until which they could be started again. */
+  readonly #started = new Map<string, number>();
   #takers: readonly BullWorker[] = [];
 
   constructor(id: string, options: WorkerOptions, parts: WorkerParts) {
@@ -139,11 +141,21 @@ export class Worker {
     if (timeoutMs <= 0) throw new Error('its time is over');
     const refusal = await this.#findRefusal(job.tool, job.digest);
     if (refusal !== undefined) return this.#reporter.send(job, { type: 'refused', refusal });
-    // FLT-6, FLT-10: a job runs once, even if it is added to the queue again.
-    if (!(await this.#reporter.claim(job, this.id, timeoutMs))) throw new Error('its decision was used before');
+    // FLT-6, FLT-10: a job runs once, even if it is added to the queue again, also without its claim (FLT-72).
+    const isNew = this.#remember(jobId, presence.now(), timeoutMs);
+    if (!isNew || !(await this.#reporter.claim(job, this.id, timeoutMs)))
+      throw new Error('its decision was used before');
     const { result, started } = await runJob({ toolbox, job, timeoutMs, cancellation, reporter: this.#reporter });
     await this.#reporter.finish(job, { worker: this.id, attempt: job.attempt, started, result });
     this.#options.debug(`fleet: ${toJobId(job)} ${job.tool} ${result.ok ? 'ok' : result.error?.code}`);
+  }
+
+  // Returns false if the job is known.
+  #remember(jobId: string, now: number, timeoutMs: number): boolean {
+    for (const [id, until] of this.#started) if (until < now) this.#started.delete(id);
+    if (this.#started.has(jobId)) return false;
+    this.#started.set(jobId, now + timeoutMs);
+    return true;
   }
 
   // Checked again when the call is planned.

@@ -6,22 +6,22 @@ import type { Json } from '../../core/json.js';
 import { type ApprovalPlace, isInForce, type StaleFile } from '../../policy/approval-directory.js';
 import { approvalName, formatApproval, parseApproval, parseName } from '../../policy/approval-file.js';
 import { type ApprovalAdmin, type ApprovalStore, createApprovals } from '../../policy/approvals.js';
+import { createIndex, INDEX } from './approval-index.js';
 import { PATIENCE_MS, type RedisPlace, reach } from './place.js';
 
-// Stores changes if the version is still the one that was read: fields to remove, then fields and values to set.
+// Stores changes if the index is still the one that was read: fields to remove, then fields and values to set.
 const COMMIT = `
-if (redis.call('GET', KEYS[2]) or '0') ~= ARGV[1] then return 0 end
+if (redis.call('HGET', KEYS[1], '${INDEX}') or '') ~= ARGV[1] then return 0 end
 local removed = tonumber(ARGV[2])
 for at = 3, 2 + removed do redis.call('HDEL', KEYS[1], ARGV[at]) end
 for at = 3 + removed, #ARGV, 2 do redis.call('HSET', KEYS[1], ARGV[at], ARGV[at + 1]) end
-redis.call('INCR', KEYS[2])
 return 1`;
 const ATTEMPTS = 50;
 
 export function createSharedApprovals(place: RedisPlace, now: () => number): Approvals & ApprovalAdmin {
   const { redis } = place;
   const hash = place.keyOf('approvals');
-  const version = place.keyOf('approvals', 'version');
+  const index = createIndex(place, hash);
   const key = (): string => place.secret('approvals');
 
   // What the rules decide is stored as a whole or decided again: an approval is used once (POL-7).
@@ -30,8 +30,8 @@ export function createSharedApprovals(place: RedisPlace, now: () => number): App
   const attempt = async <T>(rule: (store: ApprovalStore) => T): Promise<T> => {
     const since = performance.now();
     for (let tried = 0; tried < ATTEMPTS; tried++) {
-      const [read, fields] = await Promise.all([redis.get(version), redis.hgetall(hash)]);
-      const copy = createCopy(new Map(Object.entries(fields)), { place, hash, now });
+      const { fields, sealed, commit } = await index.read();
+      const copy = createCopy(fields, { place, hash, now });
       let result: T;
       let thrown: unknown;
       try {
@@ -44,7 +44,7 @@ export function createSharedApprovals(place: RedisPlace, now: () => number): App
       if (performance.now() - since > PATIENCE_MS) throw new Error('no answer in time');
       const isStored =
         removed.length + set.length === 0 ||
-        (await redis.eval(COMMIT, 2, hash, version, read ?? '0', removed.length, ...removed, ...set.flat())) === 1;
+        (await redis.eval(COMMIT, 1, hash, sealed, removed.length, ...removed, ...set.flat(), ...commit(fields))) === 1;
       if (!isStored) continue;
       if (thrown !== undefined) throw thrown;
       return result!;
