@@ -64,8 +64,8 @@ export async function readStats(redis: Redis, names: FleetNames, now: number): P
   const minute = Math.floor(now / MINUTE_MS);
   const minutes = await Promise.all(Array.from({ length: 60 }, (_, back) => redis.hgetall(names.stats(minute - back))));
   const sums = new Map<string, number>();
+  // Not sealed: others may write something else.
   for (const fields of minutes)
-    // Not sealed: others may write something else.
     for (const [field, value] of Object.entries(fields))
       if (/^\d{1,15}$/.test(value)) sums.set(field, (sums.get(field) ?? 0) + Number(value));
   const of = (counter: Counter): number => sums.get(counter) ?? 0;

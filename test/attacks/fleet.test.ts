@@ -53,6 +53,9 @@ describe.runIf(hasRedis)('who can write to the Redis of a fleet', () => {
       await restore(approved, fields);
       expect([fields, (await callFront(url, 'erase')).code]).toEqual([fields, 'needs_approval']);
     }
+    const names = Object.keys(approved);
+    await client.hset(APPROVALS, { ...approved, index: JSON.stringify({ version: 1e9, names }) });
+    expect((await callFront(url, 'erase')).code).toBe('needs_approval');
     await client.del(APPROVALS);
     await restore(approved);
     expect((await callFront(url, 'erase')).code).toBe('needs_approval');
@@ -68,49 +71,63 @@ describe.runIf(hasRedis)('who can write to the Redis of a fleet', () => {
     expect((await callFront(url, 'erase')).code).toBe('needs_approval');
   });
 
-  test('FLT-72', 'cannot let a worker run a job twice by removing its claim', async () => {
-    const { client, machine, member, redis } = fleet();
-    const { origin } = await member.toolbox().find('count');
-    const queued = Number((await client.time())[0]) * 1000;
-    const sealed = sealJob(KEY, {
-      id: 'twice',
-      attempt: 1,
-      front: 'front-none',
-      tool: 'count',
-      digest: origin.digest!,
-      input: { text: 'ran' },
-      caller: { kind: 'model', door: 'mcp' },
-      timeoutMs: 60_000,
-      queued,
-      keepMs: 60_000,
-      wants: { progress: false, output: false, log: false },
-    });
-    const queue = new Queue(NAMES.queue(''), { connection: { port: redis.port }, prefix: NAMES.prefix });
-    onEnd(() => queue.close());
-    for (let turn = 0; turn < 2; turn++) {
-      await queue.add('call', sealed, { jobId: 'twice-1', removeOnComplete: true, removeOnFail: true });
-      await until(async () => (await client.exists(NAMES.job('', 'twice-1'))) === 0);
-      await client.del(NAMES.claim('twice-1'));
-    }
-    expect(existsSync(join(machine.dir, 'runs')) && readFileSync(join(machine.dir, 'runs'), 'utf8')).toBe('ran\n');
-  });
+  test(
+    'FLT-72',
+    'cannot let a worker run a job twice by removing its claim, or one that another member claimed',
+    async () => {
+      const { client, machine, member, redis } = fleet();
+      const { origin } = await member.toolbox().find('count');
+      const queued = Number((await client.time())[0]) * 1000;
+      const sealed = (id: string): string =>
+        sealJob(KEY, {
+          id,
+          attempt: 1,
+          front: 'front-none',
+          tool: 'count',
+          digest: origin.digest!,
+          input: { text: id },
+          caller: { kind: 'model', door: 'mcp' },
+          timeoutMs: 60_000,
+          queued,
+          keepMs: 60_000,
+          wants: { progress: false, output: false, log: false },
+        });
+      const queue = new Queue(NAMES.queue(''), { connection: { port: redis.port }, prefix: NAMES.prefix });
+      onEnd(() => queue.close());
+      const add = async (id: string): Promise<void> => {
+        const jobId = `${id}-1`;
+        await queue.add('call', sealed(id), { jobId, removeOnComplete: true, removeOnFail: true });
+        await until(async () => (await client.exists(NAMES.job('', jobId))) === 0);
+      };
+      await client.set(NAMES.claim('claimed-1'), 'worker-other');
+      await add('claimed');
+      for (let turn = 0; turn < 2; turn++) {
+        await add('twice');
+        await client.del(NAMES.claim('twice-1'));
+      }
+      expect(existsSync(join(machine.dir, 'runs')) && readFileSync(join(machine.dir, 'runs'), 'utf8')).toBe('twice\n');
+    },
+  );
 
   test('FLT-73', 'cannot break a front or a terminal with values that no member writes', async () => {
     const { client, redis, member, url } = fleet();
     const now = Number((await client.time())[0]) * 1000;
-    const peer = { id: 'worker-evil', host: 'h', pid: 1, since: now };
+    const peer = { host: 'h', pid: 1, since: now };
     const values = [
       'not json',
       'null',
       '[]',
       '5',
-      JSON.stringify({ ...peer, tags: 5, running: 5 }),
-      JSON.stringify({ ...peer, tags: ['\u001b[31mevil', 7], running: [null] }),
-      JSON.stringify({ ...peer, since: '\u001b[2J', pid: {} }),
+      { tags: 5, running: 5 },
+      { tags: ['\u001b[31mevil'] },
+      { tags: ['gpu', 7] },
+      { running: [null] },
+      { since: '\u001b[2J', pid: {} },
     ];
     for (const [at, value] of values.entries()) {
       const id = `worker-0000000${at}`;
-      await client.set(NAMES.peer(id), value, 'PX', 60_000);
+      const text = typeof value === 'string' ? value : JSON.stringify({ id, ...peer, ...value });
+      await client.set(NAMES.peer(id), text, 'PX', 60_000);
       for (const kind of ['worker', 'front'] as const) await client.zadd(NAMES.peers(kind), now, id);
     }
     await client.zadd(NAMES.peers('worker'), now, '\u001b[31mid');
