@@ -241,6 +241,8 @@ const isClientRequest = ({ sampling, roots }) => sampling !== undefined || roots
 const toMessage = ({ sampling }) => ({
   messages: [{ role: 'user', content: { type: 'text', text: `${sampling} ${process.env.SECRET ?? ''}`.trim() } }],
   maxTokens: 10,
+  // Not its name.
+  _meta: { 'wield/server': 'another' },
 });
 
 function toInput(question) {

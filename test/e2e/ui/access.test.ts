@@ -60,7 +60,16 @@ describe('the page', () => {
   spec('UI-3', 'needs the token in the header, and nowhere else', async () => {
     const { page } = opened();
     const { token } = page;
-    const wrong = [undefined, '', token, 'Bearer ', `Bearer ${token}x`, `Bearer ${token.slice(1)}`, `Basic ${token}`];
+    const wrong = [
+      undefined,
+      '',
+      token,
+      'Bearer ',
+      `Bearer ${token}x`,
+      `Bearer ${token.slice(1)}`,
+      `Basic ${token}`,
+      `Bearer ${'x'.repeat(43)}`,
+    ];
     for (const authorization of wrong)
       expect([authorization, (await page.request('/api/session', { headers: { authorization } })).status]).toEqual([
         authorization,
