@@ -7,7 +7,7 @@ import { compareText } from '../core/text.js';
 import { readTextFile } from '../files/read.js';
 import { isWithin, realPath } from '../files/within.js';
 import { writeFileAtomic } from '../files/write.js';
-import type { InstallEnvironment } from './environment.js';
+import type { InstallPaths } from './environment.js';
 import { findSourceFault } from './locked-source.js';
 import { type InstalledItem, parseState } from './manifest/installed.js';
 import type { ItemKind } from './manifest/item-name.js';
@@ -53,19 +53,14 @@ const MAX_BYTES = 64 * 1024 * 1024;
 export const LOCK_NAME = 'wield.lock';
 
 /** Writes the lock of what is installed now; removes it with the last item. Only a change is written. */
-export function writeLock({ paths, report }: InstallEnvironment, file: string): void {
-  try {
-    const sources = toLocked(file, loadInstalled(paths).items, loadSources(paths));
-    if (sources.every(({ items }) => items.length === 0)) {
-      rmSync(file, { force: true });
-      return;
-    }
-    const text = format(sources);
-    if (!existsSync(file) || readTextFile(file, MAX_BYTES) !== text) writeFileAtomic(file, text, { mode: 0o644 });
-  } catch (error) {
-    // The change itself is recorded: a checkout that cannot be written does not undo it.
-    report({ kind: 'warning', text: `could not write ${file}: ${(error as Error).message}` });
+export function writeLock(paths: InstallPaths, file: string): void {
+  const sources = toLocked(file, loadInstalled(paths).items, loadSources(paths));
+  if (sources.every(({ items }) => items.length === 0)) {
+    rmSync(file, { force: true });
+    return;
   }
+  const text = format(sources);
+  if (!existsSync(file) || readTextFile(file, MAX_BYTES) !== text) writeFileAtomic(file, text, { mode: 0o644 });
 }
 
 /** Reads a lock. Throws `not_found`, or `io` if it is not valid. */

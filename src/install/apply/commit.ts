@@ -61,8 +61,13 @@ export async function commit(options: CommitOptions): Promise<void> {
     removeJournal(paths);
     throw toIoError(error, paths);
   }
-  await finishRecorded(journal, environment);
-  removeJournal(paths);
+  try {
+    await finishRecorded(journal, environment);
+    removeJournal(paths);
+  } catch (error) {
+    // The journal stays, and the next command finishes the change.
+    throw toIoError(error, paths, 'the change was made, but not all that follows from it; repeat the command');
+  }
 }
 
 function applyChange({ store, after, linksBefore, linksAfter, aside }: StoreChange, { objects }: InstallPaths): void {

@@ -87,9 +87,20 @@ export async function finishRecorded(
   const { paths, pinTools, world } = environment;
   writeServers(paths, world.platform);
   // The lock of WIELD_HOME is always current; that of a project is as of the last change made there.
-  for (const file of new Set([join(dirname(paths.store), LOCK_NAME), lockFile ?? environment.lockFile]))
-    writeLock(environment, file);
+  const own = join(dirname(paths.store), LOCK_NAME);
+  writeLock(paths, own);
+  const ofProject = lockFile ?? environment.lockFile;
+  if (ofProject !== own) writeLockOfProject(environment, ofProject);
   await pinTools(loadInstalled(paths).items.filter((item) => pinned.includes(itemKey(item))));
+}
+
+// A checkout that cannot be written does not keep anyone from installing.
+function writeLockOfProject({ paths, report }: InstallEnvironment, file: string): void {
+  try {
+    writeLock(paths, file);
+  } catch (error) {
+    report({ kind: 'warning', text: `could not write ${file}: ${(error as Error).message}` });
+  }
 }
 
 /** Finishes or undoes an interrupted change and removes its leftovers. Requires the lock; can be repeated. */
