@@ -35,7 +35,7 @@ export const NO_REDIS = 'redis-server is not installed; to run this test: sudo a
 /** Starts a server on a free port of 127.0.0.1; it is ended after the test, or after those that share it. */
 export async function startRedis({ appendOnly = false, options = [] }: RedisOptions = {}): Promise<RedisServer> {
   const directory = mkdtempSync(join(tmpdir(), 'wield-redis-'));
-  const port = await freePort();
+  let port = await freePort();
   let child: ChildProcess | undefined;
   const start = async (more: readonly string[] = []): Promise<void> => {
     const persistence = ['--save', '', '--appendonly', appendOnly ? 'yes' : 'no', '--appendfsync', 'always'];
@@ -57,7 +57,16 @@ export async function startRedis({ appendOnly = false, options = [] }: RedisOpti
     await kill();
     rmSync(directory, { recursive: true, force: true });
   });
-  await start();
+  // Another process may have taken the port meanwhile.
+  for (let attempt = 1; ; attempt++) {
+    try {
+      await start();
+      break;
+    } catch (error) {
+      if (attempt === 5) throw error;
+      port = await freePort();
+    }
+  }
   const command = (...words: readonly string[]): string =>
     execFileSync('redis-cli', ['-p', `${port}`, ...words], { encoding: 'utf8' }).trimEnd();
   return { port, url: `redis://127.0.0.1:${port}`, directory, kill, start, command };

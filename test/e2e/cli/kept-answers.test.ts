@@ -44,7 +44,7 @@ function serve(workspace: Workspace, messages: readonly (object | string)[], arg
     out += text;
     if (out.split('\n').length > expected) child.stdin.end();
   });
-  const limit = setTimeout(() => child.stdin.end(), 30_000);
+  const limit = setTimeout(() => child.stdin.end(), 90_000);
   return new Promise<string[]>((resolve, reject) => {
     child.once('close', (code) => {
       clearTimeout(limit);
