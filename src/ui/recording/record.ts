@@ -18,8 +18,10 @@ export function recordCalls(toolbox: NodeToolbox, listener: RecordListener): () 
     if (event.type !== 'end') return;
     const { tool } = event;
     const { secrets } = toolbox.state.snapshot();
-    if (tool !== undefined && !known.has(tool.name)) {
-      known.add(tool.name);
+    // Completing an argument of a prompt is a call of the same name with another input.
+    const key = tool && `${tool.name} ${'properties' in tool.input.json}`;
+    if (tool !== undefined && key !== undefined && !known.has(key)) {
+      known.add(key);
       listener(redactValue(toRecordedTool(tool), secrets));
     }
     listener(toRecordedCall(event, secrets, toolbox.machine.world.now()));

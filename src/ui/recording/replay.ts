@@ -3,13 +3,14 @@
 import { ToolError } from '../../core/error.js';
 import { canonicalJson, type Json } from '../../core/json.js';
 import { isToolName } from '../../core/name.js';
-import type { ToolResult } from '../../core/result.js';
+import type { Output, ToolResult } from '../../core/result.js';
 import type { NodeToolbox } from '../../node.js';
 import { createToolbox } from '../../toolbox.js';
 import { toRecordedInput } from './record.js';
-import type { RecordedTool, Recording } from './recording.js';
+import type { Recording } from './recording.js';
+import { toReplayedOffers } from './replay-offers.js';
 
-/** Replaces the tools of a toolbox by those of a recording. Prompts and resources are not replayed. */
+/** Replaces tools, prompts and resources of a toolbox by those of a recording. */
 export function createReplay(toolbox: NodeToolbox, recording: Recording): NodeToolbox {
   const answers = new Map<string, ToolResult[]>();
   const secrets = (): readonly string[] => toolbox.state.snapshot().secrets;
@@ -17,23 +18,25 @@ export function createReplay(toolbox: NodeToolbox, recording: Recording): NodeTo
     const key = keyOf(tool, input);
     answers.set(key, [...(answers.get(key) ?? []), result]);
   }
-  const answer = (tool: string, input: Json): unknown => {
-    const left = answers.get(keyOf(tool, toRecordedInput(input, secrets())));
+  const answer = (tool: string, input: unknown): Output => {
+    const left = answers.get(keyOf(tool, toRecordedInput(input as Json, secrets())));
     if (left === undefined) throw notRecorded(tool);
     // The same call again gets the next answer, and the last one from then on.
     const { content, structured, error } = left.length > 1 ? left.shift()! : left[0]!;
     return { content, structured, error: error && new ToolError(error.code, error.message, error) };
   };
-  const tools = recording.tools
+  const recorded = [...new Map(recording.tools.map((tool) => [tool.name, tool])).values()];
+  const tools = recorded
     .filter(({ name }) => isToolName(name))
-    .map(({ name, description, input }: RecordedTool) => ({
+    .map(({ name, description, input }) => ({
       name,
       description,
       inputSchema: input,
-      execute: (given: unknown) => answer(name, given as Json),
+      execute: (given: unknown) => answer(name, given),
     }));
+  const offers = toReplayedOffers(recording.tools, answer);
   const { machine, state, close } = toolbox;
-  const replay = createToolbox({ tools, workdir: toolbox.workspace.workdir });
+  const replay = createToolbox({ tools, ...offers, workdir: toolbox.workspace.workdir });
   return {
     ...replay,
     machine,

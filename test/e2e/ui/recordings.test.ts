@@ -1,14 +1,18 @@
 // `wield record`, `wield replay` and `wield diff`.
 
-import { existsSync, readFileSync, rmSync, statSync } from 'node:fs';
+import { existsSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { PassThrough } from 'node:stream';
+import { fileURLToPath } from 'node:url';
 import { describe, expect } from 'vitest';
 import { createIo, json, runCommand, wield } from '../../support/cli.js';
 import { createSession } from '../../support/server.js';
 import { onEnd, share } from '../../support/share.js';
 import { spec } from '../../support/spec.js';
+import { configureServers } from '../../support/upstream-servers.js';
 import { createWorkspace } from '../../support/workspace.js';
+
+const OFFERS = fileURLToPath(new URL('../../support/offers-server.mjs', import.meta.url));
 
 const workspaceOf = share(() => {
   const workspace = createWorkspace();
@@ -20,6 +24,9 @@ const workspaceOf = share(() => {
   workspace.config('[trust]\nrules = "banned($deny)"\n');
   return workspace;
 });
+
+// biome-ignore lint/suspicious/noExplicitAny: tests look into documents whose shape they are there to prove
+type Answer = any;
 
 const runs = (): number => {
   const file = join(workspaceOf().dir, 'ran');
@@ -100,6 +107,44 @@ describe('recordings', () => {
     expect(replayed.answer).toEqual(recorded.answer);
     expect(replayed.tools).toEqual(['hello']);
     expect(runs()).toBe(before);
+  });
+
+  spec('UI-14', 'replay prompts and resources too, without their server', async () => {
+    const workspace = createWorkspace();
+    const file = join(workspace.home, 'offers.json');
+    const resources = [{ uri: 'notes://one', name: 'one', mimeType: 'text/plain' }];
+    const prompts = [{ name: 'review', description: 'Review a note.', arguments: [{ name: 'note', required: true }] }];
+    writeFileSync(file, JSON.stringify({ resources, prompts }));
+    const args = [OFFERS, join(workspace.home, 'far.starts'), file];
+    configureServers(workspace, { far: { command: process.execPath, args } });
+    const session = async (...words: string[]) => {
+      const input = new PassThrough();
+      const { session, receiveText } = createSession((line) => input.write(line));
+      const onOutput = (chunk: Uint8Array): void => receiveText(Buffer.from(chunk).toString('utf8'));
+      const ended = runCommand(words, createIo(workspace, { input, onOutput }).io);
+      onEnd(() => input.end());
+      await session.initialize();
+      const ask = async (id: number, method: string, params: object) =>
+        (await session.request(id, method, params)) as Answer;
+      const listed = (await ask(2, 'prompts/list', {})).result.prompts;
+      const ref = { type: 'ref/prompt', name: 'far_review' };
+      await ask(3, 'completion/complete', { ref, argument: { name: 'note', value: 'o' } });
+      const made = await ask(4, 'prompts/get', { name: 'far_review', arguments: { note: 'one' } });
+      const read = await ask(5, 'resources/read', { uri: 'mcp://far/notes://one' });
+      const other = await ask(6, 'prompts/get', { name: 'far_review', arguments: { note: 'two' } });
+      input.end();
+      expect(await ended).toBe(0);
+      return { names: listed.map(({ name }: { name: string }) => name), made: made.result, read: read.result, other };
+    };
+    const recorded = await session('record', 'offers.ndjson');
+    expect(JSON.stringify(recorded)).toContain('content of notes://one');
+    const text = readFileSync(join(workspace.dir, 'offers.ndjson'), 'utf8').split('\n');
+    workspace.write('offers.ndjson', text.filter((line) => !line.includes('"note":"two"')).join('\n'));
+    configureServers(workspace, {});
+    const replayed = await session('replay', 'offers.ndjson');
+    expect(replayed.names).toEqual(['far_review']);
+    expect([replayed.made.messages, replayed.read]).toEqual([recorded.made.messages, recorded.read]);
+    expect(JSON.stringify(replayed.other.error)).toContain('not called with this input');
   });
 
   spec('UI-15 UI-16', 'are compared, and exported as shell lines and tests', async () => {
