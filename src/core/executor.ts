@@ -85,6 +85,9 @@ export interface Dispatcher {
   run: Executor['run'];
 }
 
+/** The plans of each kind of action. */
+type PlanOf = { readonly [P in Plan as P['kind']]: P };
+
 export interface Executor<Kind extends Action['kind'] = Action['kind']> {
   readonly kind: Kind;
   /** Returns the SHA-256 over the definition and the bytes that will run (TOOL-7). Throws `integrity` if they changed. */
@@ -92,9 +95,9 @@ export interface Executor<Kind extends Action['kind'] = Action['kind']> {
   /** Whether a digest can be cached for the tool object; true by default. */
   keepsDigest?(tool: Tool): boolean;
   /** Returns what exactly will run; runs nothing. Throws if it could not run. */
-  plan(tool: Tool, input: Json, context: PlanContext): Plan | Promise<Plan>;
+  plan(tool: Tool, input: Json, context: PlanContext): PlanOf[Kind] | Promise<PlanOf[Kind]>;
   /** Runs a plan. A tool that fails returns an Output with an error; throws only if it could not be started. */
-  run(plan: Plan, context: RunContext): Output | Promise<Output>;
+  run(plan: PlanOf[Kind], context: RunContext): Output | Promise<Output>;
   /** Releases resources after all runs have ended. */
   close?(): Promise<void>;
 }

@@ -31,6 +31,15 @@ export type Action =
   | RemoteAction
   | HttpAction;
 
+/** Returns the action of a tool for the executor of its kind. */
+export function actionOf<Kind extends Action['kind']>(
+  { name, action }: Tool,
+  kind: Kind,
+): Extract<Action, { readonly kind: Kind }> {
+  if (action.kind !== kind) throw new TypeError(`the action of ${name} is ${action.kind}, not ${kind}`);
+  return action as Extract<Action, { readonly kind: Kind }>;
+}
+
 /** Runs a program in its own process. */
 export type ProcessAction = ScriptAction | CommandAction;
 

@@ -5,7 +5,7 @@ import type { Json } from './json.js';
 import type { Problem } from './problem.js';
 import type { SandboxRequest, SandboxTable } from './sandbox.js';
 import type { Snapshot } from './snapshot.js';
-import type { RemoteAction, Tool } from './tool.js';
+import type { Tool } from './tool.js';
 
 /** A configured server. Nothing is expanded: `${VAR}` and `file:…` are as written (UPS-5). */
 export type ServerEntry = StdioServer | HttpServer;
@@ -118,11 +118,6 @@ export function readRemote({ origin }: Tool): { readonly server: string; readonl
   const { uri, server } = origin;
   if (origin.owner !== 'upstream' || uri === null || typeof server !== 'string') return undefined;
   return { server, name: decodeURIComponent(uri.slice(uri.lastIndexOf('/') + 1)) };
-}
-
-export function remoteActionOf({ name, action }: Tool): RemoteAction {
-  if (action.kind !== 'remote') throw new TypeError(`${name} is not an upstream tool`);
-  return action;
 }
 
 /** Tools of servers for the catalog: what is known without starting a server. */

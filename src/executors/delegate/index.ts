@@ -4,10 +4,10 @@ import { Cancellation } from '../../core/cancellation.js';
 import { type ErrorValue, ToolError } from '../../core/error.js';
 import type { Executor, RunContext } from '../../core/executor.js';
 import { canonicalJson, copyJson } from '../../core/json.js';
-import type { Plan } from '../../core/plan.js';
+import type { DelegatePlan } from '../../core/plan.js';
 import type { Output } from '../../core/result.js';
 import { timedOut } from '../../core/time-limit.js';
-import type { DelegateAction, Tool } from '../../core/tool.js';
+import { actionOf } from '../../core/tool.js';
 import { anchorRef } from '../../files/anchor.js';
 
 export interface DelegateExecutorOptions {
@@ -20,20 +20,25 @@ export function createDelegateExecutor({ digest }: DelegateExecutorOptions): Exe
     kind: 'delegate',
     // Covers only the definition; the digest of the other tool is checked by its own call.
     digest: (tool) =>
-      digest([tool.origin.format, tool.name, tool.description, canonicalJson(tool.input.json), actionOf(tool).ref]),
+      digest([
+        tool.origin.format,
+        tool.name,
+        tool.description,
+        canonicalJson(tool.input.json),
+        actionOf(tool, 'delegate').ref,
+      ]),
     plan: (tool, input, { timeoutMs }) => ({
       kind: 'delegate',
       tool,
       input,
       timeoutMs,
-      ref: anchorRef(actionOf(tool).ref, tool.origin.directory),
+      ref: anchorRef(actionOf(tool, 'delegate').ref, tool.origin.directory),
     }),
     run: callOther,
   };
 }
 
-async function callOther(plan: Plan, context: RunContext): Promise<Output> {
-  if (plan.kind !== 'delegate') throw new TypeError(`${plan.tool.name} is not a delegate`);
+async function callOther(plan: DelegatePlan, context: RunContext): Promise<Output> {
   const { tool, timeoutMs } = plan;
   const stop = new Cancellation();
   const release = stop.follow(context.cancellation);
@@ -59,9 +64,4 @@ async function callOther(plan: Plan, context: RunContext): Promise<Output> {
 
 function toError({ code, message, hint, data }: ErrorValue): ToolError {
   return new ToolError(code, message, { hint, data });
-}
-
-function actionOf(tool: Tool): DelegateAction {
-  if (tool.action.kind !== 'delegate') throw new TypeError(`${tool.name} is not a delegate`);
-  return tool.action;
 }

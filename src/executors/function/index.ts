@@ -10,7 +10,7 @@ import { type ScopedStore, scopeStore } from '../../core/scoped-store.js';
 import { type ToolConfig, toToolConfig } from '../../core/settings.js';
 import type { ContextStore } from '../../core/store.js';
 import { cancelled, startTimeLimit, timedOut } from '../../core/time-limit.js';
-import type { FunctionAction, Tool } from '../../core/tool.js';
+import { actionOf, type FunctionAction, type Tool } from '../../core/tool.js';
 import { invoke } from '../shared/invoke.js';
 import type { FunctionEnvironment } from '../shared/tool-context.js';
 
@@ -47,8 +47,8 @@ function sourceOf(tool: Tool): string {
 }
 
 function runFunction(plan: Plan, context: RunContext, options: FunctionExecutorOptions): Output | Promise<Output> {
-  const { action, name } = plan.tool;
-  if (action.kind !== 'function') throw new TypeError(`${name} is not a function`);
+  const { name } = plan.tool;
+  const action = actionOf(plan.tool, 'function');
   const running = new RunningFunction(name, context, options);
   const run: FunctionAction['run'] = action.builtin ? (input, given) => action.run(input, given, context) : action.run;
   const began = performance.now();

@@ -5,7 +5,7 @@ import type { Executor } from '../../core/executor.js';
 import type { HttpAction, HttpSettings } from '../../core/http.js';
 import { canonicalJson, isRecord, type Json } from '../../core/json.js';
 import type { HttpPlan } from '../../core/plan.js';
-import type { Tool } from '../../core/tool.js';
+import { actionOf, type Tool } from '../../core/tool.js';
 import { digestParts } from '../../files/digest.js';
 import { sameIdentity, statIdentity } from '../../files/read.js';
 import type { HttpRunOptions } from './run.js';
@@ -20,7 +20,7 @@ export function createHttpExecutor(options: HttpRunOptions): Executor<'http'> {
   return {
     kind: 'http',
     digest(tool) {
-      const { file, identity, ...action } = actionOf(tool);
+      const { file, identity, ...action } = actionOf(tool, 'http');
       if (!sameIdentity(statIdentity(file), identity)) {
         throw new ToolError('integrity', `${file} changed while it was being read`, { hint: 'call it again' });
       }
@@ -34,7 +34,7 @@ export function createHttpExecutor(options: HttpRunOptions): Executor<'http'> {
     },
     async plan(tool, input, { timeoutMs, snapshot }) {
       building ??= await import('./request.js');
-      const action = actionOf(tool);
+      const action = actionOf(tool, 'http');
       const settings = snapshot.settings.openapi.get(action.document);
       const server = settings?.server?.replace(/\/+$/, '') ?? action.server;
       if (server === '') throw noServer(tool, action);
@@ -45,7 +45,6 @@ export function createHttpExecutor(options: HttpRunOptions): Executor<'http'> {
       return { kind: 'http', tool, input, timeoutMs, method, ...request, server, credentials, outputBytes };
     },
     async run(plan, context) {
-      if (plan.kind !== 'http') throw new TypeError(`${plan.tool.name} sends no request`);
       running ??= await import('./run.js');
       fetchFor ??= running.createFetches();
       return running.runRequest(plan, context, { ...options, fetchFor });
@@ -75,9 +74,4 @@ function chooseCredentials({ security }: HttpAction, settings: HttpSettings | un
 
 function own(table: Readonly<Record<string, string>>, name: string): string | undefined {
   return Object.hasOwn(table, name) ? table[name] : undefined;
-}
-
-function actionOf({ name, action }: Tool): HttpAction {
-  if (action.kind !== 'http') throw new TypeError(`${name} sends no request`);
-  return action;
 }

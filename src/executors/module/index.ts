@@ -4,10 +4,10 @@ import { dirname, relative } from 'node:path';
 import { ToolError } from '../../core/error.js';
 import type { Executor, PlanContext } from '../../core/executor.js';
 import { canonicalJson, type Json } from '../../core/json.js';
-import type { ModulePlan, Plan } from '../../core/plan.js';
+import type { ModulePlan } from '../../core/plan.js';
 import type { SandboxSettings } from '../../core/sandbox.js';
 import type { Snapshot } from '../../core/snapshot.js';
-import type { ModuleAction, ModuleFiles, Tool } from '../../core/tool.js';
+import { actionOf, type ModuleAction, type ModuleFiles, type Tool } from '../../core/tool.js';
 import { digestParts } from '../../files/digest.js';
 import { baseEnvironment, mayBeSandboxed } from '../../process/environment.js';
 import type { SandboxPlaces } from '../../process/sandbox/index.js';
@@ -40,9 +40,9 @@ export function createModuleExecutor(options: ModuleExecutorOptions): ModuleExec
   };
   return {
     kind: 'module',
-    digest: (tool) => digestModule(tool, actionOf(tool)),
+    digest: (tool) => digestModule(tool, actionOf(tool, 'module')),
     plan(tool, input, context) {
-      const { source, export: name } = actionOf(tool);
+      const { source, export: name } = actionOf(tool, 'module');
       if (name === null) throw notLoaded(tool);
       const { workdir, settings } = context.snapshot;
       const { env, tools, limits } = settings;
@@ -62,10 +62,7 @@ export function createModuleExecutor(options: ModuleExecutorOptions): ModuleExec
       const isSandboxed = !context.withoutSandbox && mayBeSandboxed(tool, settings);
       return isSandboxed ? addSandbox(plan, context) : plan;
     },
-    async run(plan, context) {
-      assertModule(plan);
-      return (await openPool()).run(plan, context);
-    },
+    run: async (plan, context) => (await openPool()).run(plan, context),
     async describe(source, { workdir, settings: { env, limits, sandbox } }) {
       const environment = baseEnvironment(world, env.pass);
       const plain: HostSettings = { cwd: workdir, environment, limits };
@@ -108,15 +105,6 @@ function digestModule(tool: Tool, { source, export: name }: ModuleAction): strin
   // The input schema of inline code is not part of the code.
   const inline = 'inline' in source ? [source.inline, canonicalJson(tool.input.json)] : [''];
   return digestParts([tool.origin.format, tool.name, tool.description, name ?? '', ...inline, ...files.sort()]);
-}
-
-function actionOf(tool: Tool): ModuleAction {
-  if (tool.action.kind !== 'module') throw new TypeError(`${tool.name} is not a module`);
-  return tool.action;
-}
-
-function assertModule(plan: Plan): asserts plan is ModulePlan {
-  if (plan.kind !== 'module') throw new TypeError(`${plan.tool.name} is not a module`);
 }
 
 function notLoaded({ name }: Tool): ToolError {

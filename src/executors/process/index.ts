@@ -3,9 +3,9 @@
 import type { Executor, PlanContext } from '../../core/executor.js';
 import { isRecord, type Json, type JsonObject } from '../../core/json.js';
 import { variableName } from '../../core/name.js';
-import type { Plan, ProcessPlan } from '../../core/plan.js';
+import type { ProcessPlan } from '../../core/plan.js';
 import { fillDefaults } from '../../core/schema.js';
-import type { ProcessAction, ScriptAction, Tool } from '../../core/tool.js';
+import { actionOf, type ScriptAction, type Tool } from '../../core/tool.js';
 import type { World } from '../../core/world.js';
 import {
   assertDirectory,
@@ -41,15 +41,15 @@ export function createProcessExecutor({ world, wieldHome, beforeRun }: ProcessEx
   return {
     kind: 'process',
     digest(tool) {
-      const action = actionOf(tool);
+      const action = actionOf(tool, 'process');
       return action.runs === 'script' ? digestScript(tool, action) : digestCommand(tool, action);
     },
     keepsDigest(tool) {
-      const action = actionOf(tool);
+      const action = actionOf(tool, 'process');
       return action.runs === 'script' || scriptNames(action).length === 0;
     },
     plan(tool, input, context) {
-      const action = actionOf(tool);
+      const action = actionOf(tool, 'process');
       const options = { tool, input, context, world };
       const plan = action.runs === 'script' ? planScript({ ...options, action }) : planCommand({ ...options, action });
       const isGuarded = plan.command?.slots.some(({ mapping }) => mapping.deny !== undefined) === true;
@@ -59,8 +59,7 @@ export function createProcessExecutor({ world, wieldHome, beforeRun }: ProcessEx
       return checkPlan(plan, context, { isGuarded, isSandboxed, places });
     },
     async run(plan, context) {
-      assertProcess(plan);
-      const action = actionOf(plan.tool);
+      const action = actionOf(plan.tool, 'process');
       // Imported on first use: a listing starts no process.
       if (action.runs === 'script') {
         scripts ??= await import('./run.js');
@@ -72,15 +71,6 @@ export function createProcessExecutor({ world, wieldHome, beforeRun }: ProcessEx
       return commands.runCommand({ plan, scripts: planned, seen, context, world });
     },
   };
-}
-
-function actionOf(tool: Tool): ProcessAction {
-  if (tool.action.kind !== 'process') throw new TypeError(`${tool.name} is not a process`);
-  return tool.action;
-}
-
-function assertProcess(plan: Plan): asserts plan is ProcessPlan {
-  if (plan.kind !== 'process') throw new TypeError(`${plan.tool.name} is not a process`);
 }
 
 interface PlanScriptOptions {

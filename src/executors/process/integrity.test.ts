@@ -8,6 +8,7 @@ import { spec } from '../../../test/support/spec.js';
 import { createWorkspace } from '../../../test/support/workspace.js';
 import { Cancellation } from '../../core/cancellation.js';
 import type { RunContext } from '../../core/executor.js';
+import type { ProcessPlan } from '../../core/plan.js';
 import { createProcessExecutor } from './index.js';
 
 async function planned() {
@@ -28,7 +29,11 @@ async function planned() {
     caller: { kind: 'code', door: 'library' },
     rights: () => '',
   };
-  return { path, run: () => executor.run(plan, context), ran: () => existsSync(join(workspace.dir, 'ran')) };
+  return {
+    path,
+    run: () => executor.run(plan as ProcessPlan, context),
+    ran: () => existsSync(join(workspace.dir, 'ran')),
+  };
 }
 
 const CHANGES: Readonly<Record<string, (path: string) => void>> = {

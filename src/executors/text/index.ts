@@ -9,7 +9,7 @@ import { type Referent, renderText } from '../../core/render.js';
 import { type Output, textPart } from '../../core/result.js';
 import type { TextReference } from '../../core/skill.js';
 import type { Snapshot } from '../../core/snapshot.js';
-import type { TextAction, Tool } from '../../core/tool.js';
+import { actionOf, type Tool } from '../../core/tool.js';
 import { digestAsFile, digestFile } from '../../files/digest.js';
 import { readHead, sameIdentity } from '../../files/read.js';
 
@@ -24,7 +24,7 @@ export function createTextExecutor({ refer }: TextExecutorOptions): Executor<'te
   return {
     kind: 'text',
     digest(tool) {
-      const { file, identity } = actionOf(tool);
+      const { file, identity } = actionOf(tool, 'text');
       const hashed = digestFile(file, digestParts(tool));
       if ('fault' in hashed) throw changed(tool, `can no longer be read: ${hashed.message}`);
       if (!sameIdentity(hashed.identity, identity)) throw changed(tool, 'changed while it was being read');
@@ -35,7 +35,7 @@ export function createTextExecutor({ refer }: TextExecutorOptions): Executor<'te
       tool,
       input,
       timeoutMs,
-      file: actionOf(tool).file,
+      file: actionOf(tool, 'text').file,
     }),
     run: async (plan, { snapshot }) => renderFile(plan, snapshot, refer),
   };
@@ -43,7 +43,7 @@ export function createTextExecutor({ refer }: TextExecutorOptions): Executor<'te
 
 function renderFile(plan: Plan, snapshot: Snapshot, refer: TextExecutorOptions['refer']): Output {
   const { tool, input } = plan;
-  const { file, start } = actionOf(tool);
+  const { file, start } = actionOf(tool, 'text');
   const reading = readHead(file, MAX_BYTES);
   if ('fault' in reading) throw changed(tool, `can no longer be read: ${reading.message}`);
   // The policy decided on these bytes.
@@ -71,11 +71,6 @@ function valuesOf(tool: Tool, input: Json): Map<string, Json | undefined> {
 
 function digestParts(tool: Tool): readonly string[] {
   return [tool.origin.format, tool.name];
-}
-
-function actionOf(tool: Tool): TextAction {
-  if (tool.action.kind !== 'text') throw new TypeError(`${tool.name} is not a text`);
-  return tool.action;
 }
 
 function changed(tool: Tool, how: string): ToolError {

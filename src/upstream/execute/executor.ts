@@ -4,7 +4,7 @@ import type { Executor, PlanSnapshot } from '../../core/executor.js';
 import { canonicalJson } from '../../core/json.js';
 import type { RemotePlan } from '../../core/plan.js';
 import { textOf } from '../../core/result.js';
-import { remoteActionOf } from '../../core/upstream.js';
+import { actionOf } from '../../core/tool.js';
 import type { World } from '../../core/world.js';
 import { digestParts } from '../../files/digest.js';
 import { assertWholeServer, serverProfiles } from '../entries/sandbox.js';
@@ -30,7 +30,7 @@ export function createRemoteExecutor(options: RemoteExecutorOptions): Executor<'
   return {
     kind: 'remote',
     digest: (tool) => {
-      const { server, tool: name, target, configuration, definition, method } = remoteActionOf(tool);
+      const { server, tool: name, target, configuration, definition, method } = actionOf(tool, 'remote');
       const parts = [server, name, target, configuration, definition];
       // A resource that is read through a template has its own name, and a tool that keeps its name may get another one.
       if (method !== undefined) return digestParts([...parts, 'offer']);
@@ -39,7 +39,7 @@ export function createRemoteExecutor(options: RemoteExecutorOptions): Executor<'
       return digestParts([...parts, named, canonicalJson(tool.input.json)]);
     },
     plan: (tool, input, { timeoutMs, snapshot }) => {
-      const { server, tool: name, target, method, uri } = remoteActionOf(tool);
+      const { server, tool: name, target, method, uri } = actionOf(tool, 'remote');
       const request = method === undefined ? {} : { method };
       const remoteTool = uri ?? name;
       const plan: RemotePlan = { kind: 'remote', tool, input, timeoutMs, server, remoteTool, target, ...request };
@@ -49,7 +49,6 @@ export function createRemoteExecutor(options: RemoteExecutorOptions): Executor<'
       return profiles === undefined || profiles.applied.length === 0 ? plan : addSandbox(plan, profiles, snapshot);
     },
     async run(plan, context) {
-      if (plan.kind !== 'remote') throw new TypeError(`${plan.tool.name} is not an upstream tool`);
       running ??= await import('./run.js');
       const output = await running.runRemote(plan, context, options);
       if (plan.sandbox === undefined) return output;

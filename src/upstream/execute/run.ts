@@ -11,8 +11,8 @@ import { RpcError } from '../../core/rpc-error.js';
 import type { Snapshot } from '../../core/snapshot.js';
 import { quoteOutside } from '../../core/text.js';
 import { runWithinLimit } from '../../core/time-limit.js';
-import type { RemoteAction, Tool } from '../../core/tool.js';
-import { type RemoteTool, remoteActionOf, type ServerEntry } from '../../core/upstream.js';
+import { actionOf, type RemoteAction, type Tool } from '../../core/tool.js';
+import type { RemoteTool, ServerEntry } from '../../core/upstream.js';
 import { digestDefinition } from '../catalog/to-tool.js';
 import type { RemoteCall } from '../connection/call.js';
 import type { Connection } from '../connection/connection.js';
@@ -100,7 +100,7 @@ async function send(plan: RemotePlan, remote: RemoteTool, connection: Connection
 }
 
 function findServer({ tool }: RemotePlan, { snapshot }: RunContext, { find }: RemoteRunOptions): ServerEntry {
-  const { server, configuration } = remoteActionOf(tool);
+  const { server, configuration } = actionOf(tool, 'remote');
   const found = find(server, snapshot);
   if (found?.configuration === configuration) return found.server;
   throw changed(tool, `the configuration of the server ${server} changed`);
@@ -109,7 +109,7 @@ function findServer({ tool }: RemotePlan, { snapshot }: RunContext, { find }: Re
 // RUN-2: a server can change its tools at any time; only the planned definition is run. A name alone does not identify it: a
 // prompt may have the name of a tool or the URI of a resource.
 function findRemote({ tool }: RemotePlan, { connection }: Lease): RemoteTool {
-  const { server, tool: name, definition, method, uri } = remoteActionOf(tool);
+  const { server, tool: name, definition, method, uri } = actionOf(tool, 'remote');
   // A resource that the server does not list, such as the target of a link, has no definition.
   if (definition === '') return { name, inputSchema: {} };
   const kinds = kindsOf(method, uri !== undefined);
