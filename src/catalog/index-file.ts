@@ -4,7 +4,7 @@ import { rmSync } from 'node:fs';
 import { join, sep } from 'node:path';
 import type { Format, Place } from '../core/format.js';
 import type { World } from '../core/world.js';
-import { checksum } from '../files/checksum.js';
+import { hashName } from '../files/checksum.js';
 import { readHead } from '../files/read.js';
 import { writeFileAtomic } from '../files/write.js';
 import type { DirectoryState } from './entry.js';
@@ -74,10 +74,4 @@ export function createIndexFile({ directory, version, toSchema, loadShipped, wor
       }
     },
   };
-}
-
-// A name for a file; the first line of the file has the whole key.
-function hashName(text: string): string {
-  const bytes = Buffer.from(text);
-  return checksum(bytes) + checksum(Buffer.from(bytes.toString('hex')));
 }

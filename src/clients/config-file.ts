@@ -1,12 +1,12 @@
 // Reads, edits and writes a configuration file of a client, preserving everything else.
 
-import { lstatSync, realpathSync } from 'node:fs';
+import { realpathSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
 import { ToolError } from '../core/error.js';
 import { isRecord, type JsonObject } from '../core/json.js';
 import { makeDirectory } from '../files/make-directory.js';
-import { readHead, statOrNothing } from '../files/read.js';
+import { lstatOrNothing, readHead, statOrNothing } from '../files/read.js';
 import { writeFileAtomic } from '../files/write.js';
 import { type Form, FormFault, type KeyPath, valueAt, withValue } from './forms/form.js';
 
@@ -94,14 +94,6 @@ function findReal(path: string): string {
       throw new ToolError('io', `${path} is a link to a missing file`, { hint: 'remove the link or create the file' });
     }
     return path;
-  }
-}
-
-function lstatOrNothing(path: string): unknown {
-  try {
-    return lstatSync(path);
-  } catch {
-    return undefined;
   }
 }
 

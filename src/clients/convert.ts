@@ -1,7 +1,7 @@
 // Converts a server entry of another client: references are translated, secrets become files.
 
 import { isAbsolute, join } from 'node:path';
-import { isRecord, type JsonObject } from '../core/json.js';
+import { isRecord, type JsonObject, mapValues } from '../core/json.js';
 import { isSensitiveName } from '../core/sensitive-name.js';
 import { quoteOutside } from '../core/text.js';
 import { isOwnServer } from '../upstream/entries/entry.js';
@@ -160,11 +160,4 @@ function toDuration(milliseconds: number): string {
 
 function unlessEmpty(key: string, map: Readonly<Record<string, string>>): JsonObject {
   return Object.keys(map).length === 0 ? {} : { [key]: map };
-}
-
-function mapValues(
-  map: Readonly<Record<string, string>>,
-  change: (value: string, name: string) => string,
-): Record<string, string> {
-  return Object.fromEntries(Object.entries(map).map(([name, value]) => [name, change(value, name)]));
 }

@@ -1,6 +1,6 @@
 // Removes invisible characters from the texts of a schema, which people do not see and models read (ERR-7).
 
-import { isRecord, type Json } from './json.js';
+import { isRecord, type Json, mapValues } from './json.js';
 import type { JsonSchema } from './schema.js';
 import { sanitize } from './text.js';
 
@@ -27,8 +27,4 @@ function cleanTexts(node: Json): Json {
     if (NAMED.has(key) && isRecord(value)) return mapValues(value as Record<string, Json>, cleanTexts);
     return TEXTS.has(key) && typeof value === 'string' ? sanitize(value) : cleanTexts(value);
   });
-}
-
-function mapValues(node: Record<string, Json>, change: (value: Json, key: string) => Json): Json {
-  return Object.fromEntries(Object.entries(node).map(([key, value]) => [key, change(value, key)]));
 }

@@ -163,3 +163,10 @@ export function parseBytes(text: string): number | undefined {
   const bytes = Math.round(Number(match[1]) * 1024 ** power);
   return Number.isSafeInteger(bytes) && bytes > 0 ? bytes : undefined;
 }
+
+/** Returns the line number of an offset, counted from 1. */
+export function lineAt(text: string, offset: number): number {
+  let line = 1;
+  for (let at = text.indexOf('\n'); at !== -1 && at < offset; at = text.indexOf('\n', at + 1)) line++;
+  return line;
+}

@@ -15,8 +15,11 @@ export function timedOut(tool: string, timeoutMs: number, how = 'did not end'): 
   });
 }
 
-export function cancelled(tool: string): ToolError {
-  return new ToolError('cancelled', `${tool} was cancelled`, { hint: 'call it again if that was not intended' });
+/** `when`: what the call was doing, such as ` before it ran`. */
+export function cancelled(tool: string, when = ''): ToolError {
+  return new ToolError('cancelled', `${tool} was cancelled${when}`, {
+    hint: 'call it again if that was not intended',
+  });
 }
 
 /** Returns whether a promise fulfilled within the time; rejects if the promise does. */

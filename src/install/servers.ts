@@ -3,7 +3,7 @@
 import { existsSync, rmSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { ToolError } from '../core/error.js';
-import { isRecord, type JsonObject } from '../core/json.js';
+import { isRecord, type JsonObject, mapValues } from '../core/json.js';
 import { quoteOutside } from '../core/text.js';
 import { digestParts } from '../files/digest.js';
 import { makeDirectory } from '../files/make-directory.js';
@@ -110,7 +110,7 @@ function loadServers({ serversFile }: InstallPaths): Servers {
   const { servers } = parseState(readStateFile(serversFile) ?? '', serversFile, VERSION);
   const known = isRecord(servers) ? (servers as unknown as Servers) : {};
   // Records of older versions have no files.
-  return Object.fromEntries(Object.entries(known).map(([name, one]) => [name, { ...one, files: one.files ?? [] }]));
+  return mapValues(known, (one) => ({ ...one, files: one.files ?? [] }));
 }
 
 function readEntry({ object }: InstalledItem, { objects }: InstallPaths): JsonObject | undefined {

@@ -13,6 +13,7 @@ import type {
 import { isToolError, ToolError } from '../core/error.js';
 import type { Plan } from '../core/plan.js';
 import type { Snapshot } from '../core/snapshot.js';
+import { cancelled } from '../core/time-limit.js';
 import type { Caller, Verdict } from '../core/toolbox.js';
 import { idOf, toRecord } from '../policy/binding.js';
 import type { CallParts } from './parts.js';
@@ -43,7 +44,7 @@ export async function requestConsent(
   const { plan, verdict, caller, snapshot, depth, signal, approve } = options;
   const approvals = await consents.approvals();
   // Checked first, so that a stored approval is not used up for nothing.
-  if (signal.aborted) throw cancelled(plan.tool.name);
+  if (signal.aborted) throw cancelled(plan.tool.name, ' before it ran');
   const { workdir, secrets } = snapshot;
   const record = toRecord({ plan, caller, verdict, workdir, key: approvals?.key() ?? '', secrets, now: world.now() });
   const decided = (how: ConsentWay, at = new Date(world.now()).toISOString()): void =>
@@ -101,7 +102,7 @@ const POLL_MS = 500;
 async function waitForConsent(approvals: Approvals, record: ApprovalRecord, signal: AbortSignal): Promise<Consent> {
   for (;;) {
     await new Promise((resolve) => setTimeout(resolve, POLL_MS));
-    if (signal.aborted) throw cancelled(record.tool);
+    if (signal.aborted) throw cancelled(record.tool, ' before it ran');
     const given = await approvals.take(record);
     if (given !== undefined) return given;
     await approvals.ask(record);
@@ -113,7 +114,7 @@ async function ask(approve: Approve, request: ApprovalRequest, debug: Debug): Pr
   const { signal } = request;
   let onAbort = (): void => {};
   const aborted = new Promise<never>((_, reject) => {
-    onAbort = () => reject(cancelled(request.tool.name));
+    onAbort = () => reject(cancelled(request.tool.name, ' before it ran'));
     if (signal.aborted) onAbort();
     else signal.addEventListener('abort', onAbort, { once: true });
   });
@@ -135,12 +136,6 @@ async function remember(approvals: Approvals | undefined, record: ApprovalRecord
   } catch (error) {
     debug(`could not store the approved call of ${record.tool}: ${(error as Error).message}`);
   }
-}
-
-function cancelled(tool: string): ToolError {
-  return new ToolError('cancelled', `${tool} was cancelled before it ran`, {
-    hint: 'call it again if that was not intended',
-  });
 }
 
 function refusal(tool: string): ToolError {

@@ -1,10 +1,11 @@
 // Asks the user a question of a tool: sanitised, limited in time, with a validated answer (MOD-18).
 
 import type { Elicit, ElicitAnswer, Elicitation, Question } from '../core/elicit.js';
-import { isToolError, ToolError } from '../core/error.js';
+import { isToolError } from '../core/error.js';
 import { isRecord, type Json, toJson } from '../core/json.js';
 import { type Fault, fillDefaults } from '../core/schema.js';
 import { quoteOutside } from '../core/text.js';
+import { cancelled } from '../core/time-limit.js';
 import { createJsonSchema } from '../schema/json.js';
 import { toForm, toMessage, toPage } from './form.js';
 
@@ -23,7 +24,7 @@ const CANCEL: ElicitAnswer = { action: 'cancel' };
 
 /** Asks the user. Throws if the question is invalid, cannot be asked, or the call has ended. */
 export async function elicit({ tool, door, request, signal, debug }: ElicitOptions): Promise<ElicitAnswer> {
-  if (signal.aborted) throw cancelled(tool);
+  if (signal.aborted) throw cancelled(tool, ' while it waited for an answer');
   const { url, id } = request;
   const form = url === undefined ? toForm(request.schema, tool) : undefined;
   const schema = form === undefined ? undefined : createJsonSchema(form, { closed: true });
@@ -69,7 +70,7 @@ async function askWithin(
   let timer: NodeJS.Timeout | undefined;
   let onAbort = (): void => {};
   const ended = new Promise<ElicitAnswer>((resolve, reject) => {
-    onAbort = () => reject(cancelled(tool));
+    onAbort = () => reject(cancelled(tool, ' while it waited for an answer'));
     signal.addEventListener('abort', onAbort, { once: true });
     timer = setTimeout(() => {
       debug(`the question of ${tool} timed out`);
@@ -92,10 +93,4 @@ async function askWithin(
 
 function describe({ path, expected, got }: Fault): string {
   return `${path === '' ? 'it' : path}: expected ${expected}, got ${got}`;
-}
-
-function cancelled(tool: string): ToolError {
-  return new ToolError('cancelled', `${tool} was cancelled while it waited for an answer`, {
-    hint: 'call it again if that was not intended',
-  });
 }

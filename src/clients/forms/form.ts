@@ -45,8 +45,3 @@ export function withValue(document: unknown, path: KeyPath, value: Json | undefi
   else copy[key] = withValue(copy[key], rest, value);
   return copy;
 }
-
-/** Returns the line of an offset, counted from 1. */
-export function lineAt(text: string, offset: number): number {
-  return text.slice(0, offset).split('\n').length;
-}

@@ -2,7 +2,8 @@
 
 import type { Node } from 'jsonc-parser';
 import type { Json, JsonObject } from '../../core/json.js';
-import { type Form, FormFault, type KeyPath, lineAt } from './form.js';
+import { lineAt } from '../../core/text.js';
+import { type Form, FormFault, type KeyPath } from './form.js';
 
 const LENIENT = { allowTrailingComma: true, allowEmptyContent: true } as const;
 

@@ -1,7 +1,8 @@
 // YAML, edited in place by lines of a block mapping.
 
 import type { JsonObject } from '../../core/json.js';
-import { type Form, FormFault, type KeyPath, lineAt } from './form.js';
+import { lineAt } from '../../core/text.js';
+import { type Form, FormFault, type KeyPath } from './form.js';
 
 interface Pair {
   readonly key: string;

@@ -1,11 +1,12 @@
 // Reads the MCP servers of a plugin in the format of Agent Plugins 1.0.
 
 import { join, normalize } from 'node:path';
-import { isRecord, type Json, type JsonObject } from '../../core/json.js';
+import { isRecord, type Json, type JsonObject, mapValues } from '../../core/json.js';
 import { quoteOutside } from '../../core/text.js';
 import { isSafePath } from './item-name.js';
 import { AGENT_SCHEMAS, readJsonObject } from './plugin-json.js';
 import { attempt, type PluginServer, type SkipServer, toServer } from './plugin-server.js';
+import { literal } from './server-config.js';
 
 const ROOT = '${PLUGIN_ROOT}';
 
@@ -43,7 +44,7 @@ function toAgentEntry(value: Json): JsonObject | string {
     if (!isTexts(headers)) return 'its headers are not valid';
     const names = Object.keys(headers).map((name) => name.toLowerCase());
     if (new Set(names).size < names.length) return 'has a header twice';
-    return { type: 'http', url: literal(url), headers: mapTexts(headers, literal) };
+    return { type: 'http', url: literal(url), headers: mapValues(headers, literal) };
   }
   if (type !== 'stdio') return 'has no valid type';
   if (typeof command !== 'string' || /\s|^$/.test(command)) return 'its command is not a single word';
@@ -56,7 +57,7 @@ function toAgentEntry(value: Json): JsonObject | string {
   return {
     command: path === null ? command : `${ROOT}/${path}`,
     args: args.map((arg) => keepPlaceholders(arg as string)),
-    env: { ...mapTexts(env, keepPlaceholders), PLUGIN_ROOT: ROOT, PLUGIN_DATA: '${PLUGIN_DATA}' },
+    env: { ...mapValues(env, keepPlaceholders), PLUGIN_ROOT: ROOT, PLUGIN_DATA: '${PLUGIN_DATA}' },
     cwd: directory,
   };
 }
@@ -77,19 +78,10 @@ function isPublicUrl(text: string): boolean {
   return `${username}${password}${hash}` === '' && (protocol === 'https:' || (protocol === 'http:' && isLoopback));
 }
 
-// Text in which nothing is expanded.
-function literal(text: string): string {
-  return text.replaceAll('${', () => '$${');
-}
-
 function keepPlaceholders(text: string): string {
   return literal(text).replace(/\$(\$\{PLUGIN_(?:ROOT|DATA)\})/g, '$1');
 }
 
 function isTexts(value: Json): value is { readonly [key: string]: string } {
   return isRecord(value) && Object.values(value).every((text) => typeof text === 'string');
-}
-
-function mapTexts(texts: { readonly [key: string]: string }, map: (text: string) => string): Record<string, string> {
-  return Object.fromEntries(Object.entries(texts).map(([name, text]) => [name, map(text)]));
 }

@@ -73,7 +73,7 @@ function toFallback(text: string): string {
 }
 
 /** Text in which nothing is a reference. */
-function literal(text: string): string {
+export function literal(text: string): string {
   return text.replaceAll('${', () => '$${');
 }
 

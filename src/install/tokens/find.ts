@@ -57,10 +57,3 @@ export function replaceTokens(text: string, tokens: readonly Token[], render: (t
   parts.push(text.slice(at));
   return parts.join('');
 }
-
-/** Returns the line number of an offset, counted from 1. */
-export function lineAt(text: string, offset: number): number {
-  let line = 1;
-  for (let at = text.indexOf('\n'); at !== -1 && at < offset; at = text.indexOf('\n', at + 1)) line++;
-  return line;
-}

@@ -1,9 +1,7 @@
 // Opens a URL in the browser with the opener of the platform.
 
-import { accessSync, constants } from 'node:fs';
-import { join } from 'node:path';
 import type { World } from '../../core/world.js';
-import { baseEnvironment, searchPath } from '../../process/environment.js';
+import { baseEnvironment, findProgram, searchPath } from '../../process/environment.js';
 import { start } from '../../process/spawn.js';
 
 // Variables that desktop programs need.
@@ -35,21 +33,9 @@ export async function openBrowser(url: URL, world: World): Promise<boolean> {
 
 function findOpener(world: World): string | undefined {
   const { env } = world;
+  const path = searchPath(world);
   if (env.SSH_CONNECTION) return undefined;
-  if (world.platform === 'darwin') return findProgram('open', world);
+  if (world.platform === 'darwin') return findProgram('open', path);
   if (!env.DISPLAY && !env.WAYLAND_DISPLAY && !env.WSL_DISTRO_NAME) return undefined;
-  return findProgram('xdg-open', world) ?? findProgram('wslview', world);
-}
-
-function findProgram(name: string, world: World): string | undefined {
-  return searchPath(world)
-    .map((directory) => join(directory, name))
-    .find((path) => {
-      try {
-        accessSync(path, constants.X_OK);
-        return true;
-      } catch {
-        return false;
-      }
-    });
+  return findProgram('xdg-open', path) ?? findProgram('wslview', path);
 }
