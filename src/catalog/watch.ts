@@ -14,7 +14,6 @@ export interface Watch {
   wake(): void;
   /** Updates the watched directories after a change of workdir. */
   refresh(): void;
-  close(): void;
 }
 
 // Editors write a file in several steps; they cause one notification.
@@ -24,11 +23,13 @@ const DEBOUNCE_MS = 10;
 export function createWatch(directories: () => readonly string[], world: World): Watch {
   const listeners = new Set<() => void>();
   const watchers = new Map<string, { readonly watcher: FSWatcher; readonly inode: number }>();
-  let timer: NodeJS.Timeout | undefined;
+  let isWaking = false;
 
   const wake = (): void => {
-    timer ??= setTimeout(() => {
-      timer = undefined;
+    if (isWaking) return;
+    isWaking = true;
+    setTimeout(() => {
+      isWaking = false;
       refresh();
       for (const listener of listeners) listener();
     }, DEBOUNCE_MS);
@@ -70,11 +71,6 @@ export function createWatch(directories: () => readonly string[], world: World):
     },
     wake,
     refresh,
-    close() {
-      clearTimeout(timer);
-      listeners.clear();
-      refresh();
-    },
   };
 }
 

@@ -65,7 +65,7 @@ function readFile(path: string): Buffer {
 async function download(url: string): Promise<Buffer> {
   const response = await createGuardedFetch({ url, maxBytes: MAX_BYTES, timeoutMs: TIMEOUT_MS })(url);
   if (!response.ok)
-    throw new ToolError('unavailable', `${sanitize(url)} was answered with ${response.status}`, {
+    throw new ToolError('unavailable', `${sanitize(url)} responded with status ${response.status}`, {
       hint: 'check the address',
     });
   return Buffer.from(await response.arrayBuffer());

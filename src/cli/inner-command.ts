@@ -12,7 +12,7 @@ export async function runInner(
 ): Promise<number> {
   const { word = 'serve', before, rest } = findCommandWord(words);
   const { verb, parsed } = await call.load(word, before, rest);
-  if (parsed.flags.has('cwd')) throw usageError('--cwd is too late', 'put it first: wield --cwd DIR …');
+  if (parsed.flags.has('cwd')) throw usageError('--cwd must come before the command', 'write: wield --cwd DIR …');
   const json = parsed.flags.has('json');
   if (parsed.flags.has('help') && !verb.readsRest) {
     printHelp(call.terminal, formatVerbHelp(verb), json);

@@ -1,6 +1,5 @@
 // Prints tables that fit the terminal.
 
-import { wrapWords } from '../commands/wrap.js';
 import { sanitize } from '../core/text.js';
 import type { Terminal } from './terminal.js';
 
@@ -54,5 +53,12 @@ function shorten(text: string, limit: number): string {
 export function hang({ outIsTerminal, columns }: Terminal, text: string, column: number): string {
   const room = columns - column;
   if (!outIsTerminal || room < 20) return text;
-  return wrapWords(text.split(' '), room).join(`\n${' '.repeat(column)}`);
+  const lines = [''];
+  for (const word of text.split(' ')) {
+    const line = lines.at(-1)!;
+    if (line === '') lines[lines.length - 1] = word;
+    else if (line.length + 1 + word.length <= room) lines[lines.length - 1] = `${line} ${word}`;
+    else lines.push(word);
+  }
+  return lines.join(`\n${' '.repeat(column)}`);
 }

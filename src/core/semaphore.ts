@@ -4,8 +4,6 @@
 export type Release = () => void;
 
 export interface Semaphore {
-  /** Takes a slot, or returns undefined if none is free. */
-  tryAcquire(): Release | undefined;
   /** Waits for a slot. Rejects with the signal's reason when the signal is aborted first. */
   acquire(signal?: AbortSignal): Promise<Release>;
 }
@@ -23,16 +21,12 @@ export function createSemaphore(slots: number): Semaphore {
       else next();
     };
   };
-  const tryAcquire = (): Release | undefined => {
-    if (taken >= slots) return undefined;
-    taken++;
-    return toRelease();
-  };
   return {
-    tryAcquire,
     acquire(signal) {
-      const release = tryAcquire();
-      if (release !== undefined) return Promise.resolve(release);
+      if (taken < slots) {
+        taken++;
+        return Promise.resolve(toRelease());
+      }
       return new Promise((resolve, reject) => {
         const onAbort = (): void => {
           queue.splice(queue.indexOf(enter), 1);

@@ -10,7 +10,7 @@ import { formatDuration } from './text.js';
 /** `how`: what the tool failed to do in that time. */
 export function timedOut(tool: string, timeoutMs: number, how = 'did not end'): ToolError {
   return new ToolError('timeout', `${tool} ${how} within ${formatDuration(timeoutMs)}`, {
-    hint: 'give it longer, or let it do less in one call',
+    hint: 'raise the time limit, or do less in one call',
     data: { timeoutMs },
   });
 }

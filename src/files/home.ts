@@ -1,10 +1,9 @@
 // Finds the home directory and the wield home. Neither is ever resolved against the current directory.
 
-import { realpathSync } from 'node:fs';
+import { lstatSync, realpathSync } from 'node:fs';
 import { userInfo } from 'node:os';
 import { basename, dirname, isAbsolute, join, resolve } from 'node:path';
 import { ToolError } from '../core/error.js';
-import { lstatOrNothing } from './read.js';
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
@@ -40,7 +39,7 @@ export function findWieldHome(env: Environment, home: string | undefined): strin
 
 /** Whether mind keeps its state in a directory. wield has files of the same names, and does not write there. */
 function isMindHome(directory: string): boolean {
-  return ['.lock', 'manifest.json'].some((name) => lstatOrNothing(join(directory, name)) !== undefined);
+  return ['.lock', 'manifest.json'].some((name) => isThere(join(directory, name)));
 }
 
 // A command looks twice: for its compiled code and, in another bundle, for its state.
@@ -73,8 +72,16 @@ function followLinks(path: string): string {
 /** Returns the git checkout that contains a path. The user's home directory is none: it may be a repository of settings. */
 export function findCheckout(path: string): string | undefined {
   for (let directory = dirname(path); ; directory = dirname(directory)) {
-    if (lstatOrNothing(join(directory, '.git')) !== undefined && !isRealHome(directory)) return directory;
+    if (isThere(join(directory, '.git')) && !isRealHome(directory)) return directory;
     if (dirname(directory) === directory) return undefined;
+  }
+}
+
+function isThere(path: string): boolean {
+  try {
+    return lstatSync(path, { throwIfNoEntry: false }) !== undefined;
+  } catch {
+    return false;
   }
 }
 

@@ -222,7 +222,6 @@ export interface StatCache<T> {
     compute: (texts: readonly FileText[]) => T,
     lastWithin?: () => Boundary | undefined,
   ): T;
-  delete(key: string): void;
 }
 
 interface CacheEntry<T> {
@@ -267,7 +266,6 @@ export function createStatCache<T>({ now, limit, isState }: StatCacheOptions): S
       entries.set(key, { files, states, texts: settled ? undefined : texts, value });
       return value;
     },
-    delete: (key) => entries.delete(key),
   };
 }
 

@@ -77,9 +77,13 @@ function toRecord(source: LockedSource, known: readonly SourceRecord[], { world 
   const { items: _, ...fields } = source;
   const same = known.find(({ id }) => id === source.id);
   if (same !== undefined && same.location !== source.location)
-    throw new ToolError('conflict', `the source ${source.id} is registered with another location: ${same.location}`, {
-      hint: `remove it first: wield remove-source ${source.id}`,
-    });
+    throw new ToolError(
+      'conflict',
+      `the source ${source.id} is registered with a different location: ${same.location}`,
+      {
+        hint: `remove it first: wield remove-source ${source.id}`,
+      },
+    );
   const { kind, location, id } = source;
   return {
     ...fields,

@@ -36,7 +36,7 @@ export const audit: Verb = {
   async run(call) {
     const { flags, json, terminal } = call;
     const fleet = flags.has('fleet');
-    if (fleet && flags.has('follow')) throw usageError('--fleet cannot be followed', 'leave out --follow');
+    if (fleet && flags.has('follow')) throw usageError('--follow and --fleet cannot be combined', 'leave out --follow');
     const reader = createAuditReader(call.toolbox().state.audit.directory);
     const matches = toFilter(flags, terminal.io.now());
     const limit = toLimit(flags.get('limit')) ?? (json ? Number.POSITIVE_INFINITY : DEFAULT_LIMIT);

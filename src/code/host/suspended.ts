@@ -214,17 +214,17 @@ function notFound(id: string): ToolError {
 }
 
 function busy(id: string): ToolError {
-  return new ToolError('busy', `${id} is running already`, { hint: 'wait for its result, or for its next question' });
+  return new ToolError('busy', `${id} is already running`, { hint: 'wait for its result, or for its next question' });
 }
 
 function damaged(path: string): ToolError {
-  return new ToolError('integrity', `${path} was changed since wield wrote it, so the program does not go on`, {
+  return new ToolError('integrity', `${path} was changed since wield wrote it, so the program was not resumed`, {
     hint: `see which calls ran (wield audit), then remove it: rm ${path}`,
   });
 }
 
 function tooMany(): ToolError {
-  return new ToolError('needs_approval', `${MAX_PROGRAMS} programs are waiting for approvals already`, {
+  return new ToolError('needs_approval', `${MAX_PROGRAMS} programs are already waiting for approvals`, {
     hint: 'a person must answer them first: wield approvals list',
   });
 }

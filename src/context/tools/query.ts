@@ -66,7 +66,7 @@ function assertSize(path: string, { size }: Source, limit: number): void {
   throw new ToolError(
     'too_large',
     `${quoteOutside(path)} is too large to query: ${formatBytes(size)}, limit ${formatBytes(limit)}`,
-    { hint: 'let the tool that created it return less at once', data: { size } },
+    { hint: 'make the tool that created it return less at once', data: { size } },
   );
 }
 

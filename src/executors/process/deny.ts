@@ -60,7 +60,7 @@ function formsOf(text: string): Set<string> {
 
 /** The error for a deny check whose value is not known, so that the command must not run. */
 export function denyUnknown(param: string, reason: string): ToolError {
-  return new ToolError('unavailable', `not run: what ${param} must not be could not be checked: ${reason}`, {
+  return new ToolError('unavailable', `not run: could not check ${param} against its denied values: ${reason}`, {
     hint: reason.includes('allow-scripts')
       ? 'set skills.allow-scripts = true if you trust the scripts of this skill'
       : 'fix denyResolveCommand of the tool, or call it with other input',

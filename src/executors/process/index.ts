@@ -5,7 +5,7 @@ import { isRecord, type Json, type JsonObject } from '../../core/json.js';
 import { variableName } from '../../core/name.js';
 import type { ProcessPlan } from '../../core/plan.js';
 import { fillDefaults } from '../../core/schema.js';
-import { actionOf, type ScriptAction, type Tool } from '../../core/tool.js';
+import type { ProcessAction, ScriptAction, Tool } from '../../core/tool.js';
 import type { World } from '../../core/world.js';
 import {
   assertDirectory,
@@ -31,6 +31,9 @@ export interface ProcessExecutorOptions {
   readonly beforeRun?: () => void;
 }
 
+// Unchecked: the runtime chooses the executor by the kind of the action.
+const actionOf = ({ action }: Tool): ProcessAction => action as ProcessAction;
+
 // Importing a loaded module again still takes 0.2 ms.
 let scripts: typeof import('./run.js') | undefined;
 let commands: typeof import('./command-run.js') | undefined;
@@ -41,15 +44,15 @@ export function createProcessExecutor({ world, wieldHome, beforeRun }: ProcessEx
   return {
     kind: 'process',
     digest(tool) {
-      const action = actionOf(tool, 'process');
+      const action = actionOf(tool);
       return action.runs === 'script' ? digestScript(tool, action) : digestCommand(tool, action);
     },
     keepsDigest(tool) {
-      const action = actionOf(tool, 'process');
+      const action = actionOf(tool);
       return action.runs === 'script' || scriptNames(action).length === 0;
     },
     plan(tool, input, context) {
-      const action = actionOf(tool, 'process');
+      const action = actionOf(tool);
       const options = { tool, input, context, world };
       const plan = action.runs === 'script' ? planScript({ ...options, action }) : planCommand({ ...options, action });
       const isGuarded = plan.command?.slots.some(({ mapping }) => mapping.deny !== undefined) === true;
@@ -59,7 +62,7 @@ export function createProcessExecutor({ world, wieldHome, beforeRun }: ProcessEx
       return checkPlan(plan, context, { isGuarded, isSandboxed, places });
     },
     async run(plan, context) {
-      const action = actionOf(plan.tool, 'process');
+      const action = actionOf(plan.tool);
       // Imported on first use: a listing starts no process.
       if (action.runs === 'script') {
         scripts ??= await import('./run.js');

@@ -14,7 +14,6 @@ const MARKETPLACE_PATHS = ['.claude-plugin/marketplace.json', '.agents/plugins/m
 export const COMPONENT_FIELDS = ['skills', 'agents', 'commands', 'hooks', 'mcpServers', 'lspServers', 'outputStyles'];
 
 export interface Marketplace {
-  readonly file: string;
   readonly description: string | null;
   /** Plugins in directories of the source. */
   readonly plugins: readonly PluginEntry[];
@@ -30,12 +29,12 @@ const MAX_PLUGINS = 5000;
 export function readMarketplace(tree: string): Marketplace | undefined {
   for (const file of MARKETPLACE_PATHS) {
     const document = readJsonObject(tree, file);
-    if (document !== undefined) return toMarketplace(file, document);
+    if (document !== undefined) return toMarketplace(document);
   }
   return undefined;
 }
 
-function toMarketplace(file: string, document: JsonObject): Marketplace {
+function toMarketplace(document: JsonObject): Marketplace {
   const metadata = isRecord(document.metadata) ? document.metadata : {};
   const base = toText(metadata.pluginRoot);
   const listed = Array.isArray(document.plugins) ? document.plugins : [];
@@ -61,7 +60,7 @@ function toMarketplace(file: string, document: JsonObject): Marketplace {
   }
   if (listed.length > MAX_PLUGINS) skipped.push({ name: '…', reason: `more than ${MAX_PLUGINS} plugins` });
   const description = toText(document.description) ?? toText(metadata.description);
-  return { file, description, plugins, elsewhere: [...elsewhere.values()], skipped };
+  return { description, plugins, elsewhere: [...elsewhere.values()], skipped };
 }
 
 interface Place {

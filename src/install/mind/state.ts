@@ -41,7 +41,9 @@ export function readMindState(home: string): MindState {
   const registry = readJson(join(home, 'sources.json'));
   const manifest = readJson(join(home, 'manifest.json'));
   if (registry === undefined && manifest === undefined)
-    throw new ToolError('not_found', `no state of mind in ${home}`, { hint: 'pass its directory: --from DIR' });
+    throw new ToolError('not_found', `no state of the program mind in ${home}`, {
+      hint: 'pass its directory: --from DIR',
+    });
   const sources = Array.isArray(registry?.sources) ? registry.sources : [];
   const items = isRecord(manifest?.items) ? Object.values(manifest.items) : [];
   return {

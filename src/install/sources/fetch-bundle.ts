@@ -68,7 +68,7 @@ async function download(url: string, signal: AbortSignal): Promise<Buffer> {
   const options = { url, anyOrigin: true, isDownload: true, maxBytes: MAX_BYTES, timeoutMs: TIMEOUT_MS };
   const response = await createGuardedFetch(options)(url, { signal });
   if (response.ok) return Buffer.from(await response.arrayBuffer());
-  throw new ToolError('unavailable', `${quoteOutside(url, 200)} was answered with ${response.status}`, {
+  throw new ToolError('unavailable', `${quoteOutside(url, 200)} responded with status ${response.status}`, {
     hint: 'check the address',
   });
 }

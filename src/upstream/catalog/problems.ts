@@ -26,7 +26,7 @@ export function untrusted(server: ServerEntry): Problem {
 /** The error for a tool of a server that is not started: its workspace is not trusted, or nobody accepted it. */
 export function needsTrust({ name, owner }: ServerEntry): ToolError {
   if (owner === 'package')
-    return new ToolError('needs_trust', `the server ${name} is not started: you did not accept it yet`, {
+    return new ToolError('needs_trust', `the server ${name} is not started: you have not accepted it yet`, {
       hint: `wield mcp accept ${name} shows what it runs and asks`,
       data: { server: name },
     });

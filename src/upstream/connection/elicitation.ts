@@ -46,7 +46,7 @@ export function limitRequests<Call extends AskingCall>(call: Call): Call {
       async request(request, signal) {
         if (!isTooMany()) return client.request(request, signal);
         throw new ToolError('busy', `${name} sent its client more than ${MAX_REQUESTS} requests in one call`, {
-          hint: 'let it do less in one call, or report this to the author of the server',
+          hint: 'do less in one call, or report this to the author of the server',
         });
       },
     },

@@ -7,23 +7,16 @@ import {
   appliedProfiles,
   parseSandboxRequest,
   profilesOf,
-  type SandboxRequest,
   type SandboxRule,
   type SandboxSettings,
-  type SandboxTable,
 } from '../../core/sandbox.js';
 import { matchSelectorTool } from '../../core/selector.js';
 import type { Tool } from '../../core/tool.js';
 import type { ServerEntry } from '../../core/upstream.js';
 import type { FieldSource, Report } from './fields.js';
 
-/** What an entry asks for: a profile by name, or rules of its own. */
-export interface ServerSandbox extends SandboxRequest {
-  readonly table?: Omit<SandboxTable, 'byProject'>;
-}
-
 /** Reads `sandbox`, a profile, or `sandboxEnabled` and `sandbox` as VS Code writes them. */
-export function readSandbox({ fields, error }: FieldSource, warn: Report): ServerSandbox | undefined {
+export function readSandbox({ fields, error }: FieldSource, warn: Report): ServerEntry['sandbox'] {
   const { sandbox, sandboxEnabled } = fields;
   if (sandboxEnabled !== undefined && typeof sandboxEnabled !== 'boolean')
     error(['sandboxEnabled'], 'must be true or false', 'write true or false');

@@ -48,15 +48,15 @@ async function fetchEntry(named: string, registry: string, signal: AbortSignal):
   if (response.status === 404)
     throw new ToolError('not_found', `the registry has no server ${name} ${version}`, { hint: `looked at ${url}` });
   if (!response.ok)
-    throw new ToolError('unavailable', `the registry answered with status ${response.status}`, { hint: url });
+    throw new ToolError('unavailable', `the registry responded with status ${response.status}`, { hint: url });
   const text = await response.text();
   if (text.length > MAX_BYTES)
-    throw new ToolError('too_large', 'the answer of the registry is too large', { hint: url });
+    throw new ToolError('too_large', 'the response of the registry is too large', { hint: url });
   const { server } = toObject(text, url);
   const found = isRecord(server) ? (server as JsonObject) : {};
   const isOther = found.name !== name || (version !== 'latest' && found.version !== version);
   if (isOther)
-    throw new ToolError('integrity', `the registry answered with another server than ${name} ${version}`, {
+    throw new ToolError('integrity', `the registry returned a different server than ${name} ${version}`, {
       hint: 'do not use this registry until you know why',
     });
   return found;

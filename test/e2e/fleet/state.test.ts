@@ -62,7 +62,7 @@ describe.runIf(hasRedis)('members of a fleet', () => {
     // The lines of both fronts.
     const log = json(await wield(person, ['audit', '--fleet', redis.url, '--json']));
     expect(log.records.filter(({ tool }: { tool: string }) => tool === 'erase')).toHaveLength(3);
-    expect((await wield(person, ['audit', '--follow', '--fleet', redis.url])).stderr).toContain('cannot be followed');
+    expect((await wield(person, ['audit', '--follow', '--fleet', redis.url])).stderr).toContain('cannot be combined');
     const metrics = await (await fetch(new URL('/metrics', one))).text();
     expect(metrics).toContain('wield_calls_total{tool="erase",outcome="needs_approval",door="mcp"}');
     expect(metrics).toContain('wield_approvals_waiting 1');
