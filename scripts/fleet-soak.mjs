@@ -103,7 +103,8 @@ async function answer(fronts, name, id, counts) {
       counts.busy++;
       await new Promise((resolve) => setTimeout(resolve, given.failure.data.retryAfterMs));
     } catch (error) {
-      counts.repeated++;
+      const cause = error.cause?.code ?? String(error);
+      counts.repeated[cause] = (counts.repeated[cause] ?? 0) + 1;
       last = { failure: { code: 'network', message: String(error.cause ?? error) } };
       await new Promise((resolve) => setTimeout(resolve, 200));
     }
@@ -149,7 +150,7 @@ async function main() {
   const workers = await Promise.all([1, 2, 3, 4].map(() => member(['worker', '--trust', '--fleet', url])));
   const restarts = {};
   const stops = [restartOften(fronts, 'front', restarts), restartOften(workers, 'worker', restarts)];
-  const counts = { busy: 0, repeated: 0 };
+  const counts = { busy: 0, repeated: {} };
   const answers = new Map();
   const begun = performance.now();
   let next = 0;

@@ -22,7 +22,7 @@ export interface Opened<T> {
 export async function openFrontState(call: VerbCall): Promise<Opened<RedisState>> {
   const { options, close } = await open(call, ['state', 'messages']);
   const [redis, subscriber] = options.connections;
-  const state = await openRedisState({ ...options, redis: redis!, subscriber: subscriber!, now: call.terminal.io.now });
+  const state = await openRedisState({ ...options, redis: redis!, subscriber: subscriber! });
   return { state, close: () => close(state.place) };
 }
 
@@ -36,7 +36,7 @@ export async function openWorkerState(call: VerbCall): Promise<Opened<SharedStat
 /** The approvals of the fleet. */
 export async function openApprovals(call: VerbCall): Promise<Opened<ReturnType<typeof createSharedApprovals>>> {
   const { state: place, close } = await openPlace(call);
-  return { state: createSharedApprovals(place, call.terminal.io.now), close };
+  return { state: createSharedApprovals(place), close };
 }
 
 /** Passes on the audit lines of all fronts; returns how many could not be read. */

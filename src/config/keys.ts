@@ -108,6 +108,7 @@ export const KEYS: Readonly<Record<string, Key>> = {
   'limits.concurrent-per-tool': A_COUNT,
   'limits.concurrent-per-group': A_COUNT,
   'limits.queue': A_COUNT,
+  'limits.calls-per-minute': A_COUNT,
   'results.inline': A_COUNT,
   'results.keep': A_DURATION,
   'results.total': A_SIZE,

@@ -113,6 +113,7 @@ export function toSettings(effective: ReadonlyMap<string, ConfigValue>, all: rea
       concurrentPerTool: get('limits.concurrent-per-tool'),
       concurrentPerGroup: get('limits.concurrent-per-group'),
       queue: get('limits.queue'),
+      ...optional('callsPerMinute', 'limits.calls-per-minute'),
     },
     results: {
       inline: get('results.inline'),

@@ -16,6 +16,9 @@ import type { Caller, TraceParent } from './toolbox.js';
 /** The part of a snapshot that executors depend on. */
 export type PlanSnapshot = Pick<Snapshot, 'workdir' | 'settings' | 'servers'>;
 
+/** Names and values of variables. */
+export type Variables = Readonly<Record<string, string>>;
+
 export interface PlanContext {
   readonly snapshot: PlanSnapshot;
   /** Whether code of the workspace may run for a model, by stored trust or for this call. */
@@ -26,6 +29,8 @@ export interface PlanContext {
   readonly withoutSandbox?: boolean;
   /** Names of optional parameters that were given as null, which the input does not have. */
   readonly nulls?: readonly string[];
+  /** Variables that a front sent with the call. */
+  readonly variables?: Variables | undefined;
 }
 
 export interface RunContext {
@@ -50,6 +55,8 @@ export interface RunContext {
   readonly approval?: Consent | undefined;
   /** The caller's name for this call; calls with the same key run once in a fleet (FLT-12). */
   readonly key?: string | undefined;
+  /** Variables that a front sent with the call (FLT-70). */
+  readonly variables?: Variables | undefined;
   /** Identifies what nested calls of this run may do. Only runs with equal rights may share a process (MOD-29). */
   readonly rights: () => string;
   /** Asks the user, if the door can (MOD-18). */

@@ -25,6 +25,8 @@ export interface Settings {
     readonly concurrentPerGroup: number;
     /** Maximum number of queued calls. */
     readonly queue: number;
+    /** How many calls one caller may begin in a minute (FLT-74). */
+    readonly callsPerMinute?: number;
   };
   /** Results too large to return inline (CTX-1). */
   readonly results: {

@@ -8,7 +8,7 @@ import type { LogListener, ProgressListener } from './context.js';
 import type { Ask, Elicit, Question } from './elicit.js';
 import type { ErrorCode, ToolError } from './error.js';
 import type { Observer } from './event.js';
-import type { OutputStream } from './executor.js';
+import type { OutputStream, Variables } from './executor.js';
 import type { Json } from './json.js';
 import type { Plan } from './plan.js';
 import type { Problem } from './problem.js';
@@ -109,6 +109,8 @@ export interface DispatchedCall {
   readonly digest: string;
   /** The consent that was given at the front. */
   readonly approval?: Consent | undefined;
+  /** What the front granted the tool; used where this machine grants it too and has no value of its own (FLT-70). */
+  readonly variables?: Variables | undefined;
 }
 
 export interface PlanOptions extends CallOptions {

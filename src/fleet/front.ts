@@ -2,9 +2,10 @@
 
 import type { Redis } from 'ioredis';
 import { ToolError } from '../core/error.js';
-import type { Dispatcher, RunContext } from '../core/executor.js';
+import type { Dispatcher, RunContext, Variables } from '../core/executor.js';
 import type { Plan } from '../core/plan.js';
 import type { Output } from '../core/result.js';
+import type { Settings } from '../core/settings.js';
 import { cancelled, runWithinLimit } from '../core/time-limit.js';
 import { connect } from './connection.js';
 import { type Job, openResult, type Refusal, type Reply, toBinding, toCallId } from './job.js';
@@ -30,6 +31,11 @@ const OFFER_MS = 2000;
 const OFFER_EVERY_MS = 40;
 const KINDS: readonly Plan['kind'][] = ['process', 'module', 'http'];
 
+export interface FrontOptions extends FleetOptions {
+  /** Returns the variables to send with a call. */
+  readonly variablesOf: (plan: Plan, settings: Settings) => Variables | undefined;
+}
+
 interface Connections {
   readonly redis: Redis;
   /** For commands that wait. */
@@ -37,7 +43,7 @@ interface Connections {
 }
 
 /** Connects a front. Throws `unavailable` if Redis cannot be used. */
-export async function openFront(options: FleetOptions): Promise<Front> {
+export async function openFront(options: FrontOptions): Promise<Front> {
   const { address, key, host, monotonic, debug } = options;
   const names = toNames(key.fleet);
   const id = newPeerId('front');
@@ -51,7 +57,7 @@ export async function openFront(options: FleetOptions): Promise<Front> {
 
 export class Front implements Dispatcher {
   readonly id: string;
-  readonly #options: FleetOptions;
+  readonly #options: FrontOptions;
   readonly #names: FleetNames;
   readonly #connections: Connections;
   readonly #presence: Presence;
@@ -62,7 +68,7 @@ export class Front implements Dispatcher {
   readonly #stopReading: () => void;
   readonly #flushing: NodeJS.Timeout;
 
-  constructor(id: string, options: FleetOptions, names: FleetNames, connections: Connections, presence: Presence) {
+  constructor(id: string, options: FrontOptions, names: FleetNames, connections: Connections, presence: Presence) {
     const { redis, reading } = connections;
     const shared = { redis, names, key: options.key, debug: options.debug };
     this.id = id;
@@ -127,7 +133,7 @@ export class Front implements Dispatcher {
   }
 
   #toJob(plan: Plan, context: RunContext): Job {
-    const { caller, approval, key, trace, stream, log, wantsProgress } = context;
+    const { caller, approval, key, trace, snapshot, stream, log, wantsProgress } = context;
     return {
       id: key === undefined ? newId() : toCallId(this.#options.key, caller, key),
       attempt: 1,
@@ -141,6 +147,7 @@ export class Front implements Dispatcher {
       queued: Math.floor(this.#presence.now()),
       keepMs: key === undefined ? KEPT_MS : KEYED_MS,
       trace,
+      variables: this.#options.variablesOf(plan, snapshot.settings),
       wants: { progress: wantsProgress, output: stream !== undefined, log: log !== undefined },
     };
   }

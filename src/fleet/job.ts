@@ -1,6 +1,7 @@
 // A job: a call with the decision of a front, sealed with the key of the fleet. A result: what a worker answers.
 
 import type { Consent } from '../core/approval.js';
+import type { Variables } from '../core/executor.js';
 import { canonicalJson, type Json } from '../core/json.js';
 import type { ToolResult } from '../core/result.js';
 import type { Caller, TraceParent } from '../core/toolbox.js';
@@ -25,6 +26,8 @@ export interface Job {
   /** How long the result is kept. */
   readonly keepMs: number;
   readonly trace?: TraceParent | undefined;
+  /** What the front granted the tool (FLT-70). */
+  readonly variables?: Variables | undefined;
   /** What the front wants while the call runs. */
   readonly wants: { readonly progress: boolean; readonly output: boolean; readonly log: boolean };
 }

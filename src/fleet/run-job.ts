@@ -1,7 +1,9 @@
 // Runs a job with the toolbox of a worker: the one call path, with the decision of the front.
 
+import { addSecrets } from '../core/add-secrets.js';
 import type { Cancellation } from '../core/cancellation.js';
 import type { Json } from '../core/json.js';
+import type { KnownSecrets } from '../core/redact.js';
 import type { ToolResult } from '../core/result.js';
 import type { Toolbox } from '../core/toolbox.js';
 import type { Job } from './job.js';
@@ -9,6 +11,8 @@ import type { Reporter } from './reporter.js';
 
 export interface RunJobOptions {
   readonly toolbox: Toolbox;
+  /** What the toolbox must not show. */
+  readonly secrets: KnownSecrets;
   readonly job: Job;
   /** The time that is left. */
   readonly timeoutMs: number;
@@ -17,8 +21,9 @@ export interface RunJobOptions {
 }
 
 export async function runJob(options: RunJobOptions): Promise<{ result: ToolResult; started: boolean }> {
-  const { toolbox, job, timeoutMs, cancellation, reporter } = options;
-  const { tool, input, caller, digest, approval, trace, wants } = job;
+  const { toolbox, secrets, job, timeoutMs, cancellation, reporter } = options;
+  const { tool, input, caller, digest, approval, trace, variables, wants } = job;
+  addSecrets(secrets, Object.values(variables ?? {}));
   let started = false;
   let sending: Promise<void> = Promise.resolve();
   const send = (type: 'progress' | 'log', value: unknown): void => {
@@ -26,7 +31,7 @@ export async function runJob(options: RunJobOptions): Promise<{ result: ToolResu
   };
   const result = await toolbox.call(tool, input, {
     caller,
-    dispatched: { digest, approval },
+    dispatched: { digest, approval, variables },
     timeoutMs,
     cancellation,
     full: true,

@@ -4,6 +4,7 @@ import type { Job as BullJob, Worker as BullWorker } from 'bullmq';
 import type { Redis } from 'ioredis';
 import { Cancellation } from '../core/cancellation.js';
 import { isToolError } from '../core/error.js';
+import type { KnownSecrets } from '../core/redact.js';
 import type { Toolbox } from '../core/toolbox.js';
 import { connect, loadBullmq } from './connection.js';
 import { openJob, type Refusal, toJobId } from './job.js';
@@ -15,6 +16,8 @@ import { runJob } from './run-job.js';
 
 export interface WorkerOptions extends FleetOptions {
   readonly toolbox: Toolbox;
+  /** What the toolbox must not show. */
+  readonly secrets: KnownSecrets;
   readonly tags: readonly string[];
   /** Calls at the same time, per tag. */
   readonly concurrency: number;
@@ -134,7 +137,7 @@ export class Worker {
   }
 
   async #runOrRefuse(jobId: string, data: unknown, cancellation: Cancellation): Promise<void> {
-    const { key, toolbox } = this.#options;
+    const { key, toolbox, secrets } = this.#options;
     const { presence } = this.#parts;
     const job = openJob(key, jobId, data);
     const timeoutMs = Math.floor(job.timeoutMs - (presence.now() - job.queued));
@@ -145,7 +148,14 @@ export class Worker {
     const isNew = this.#remember(jobId, presence.now(), timeoutMs);
     if (!isNew || !(await this.#reporter.claim(job, this.id, timeoutMs)))
       throw new Error('its decision was used before');
-    const { result, started } = await runJob({ toolbox, job, timeoutMs, cancellation, reporter: this.#reporter });
+    const { result, started } = await runJob({
+      toolbox,
+      secrets,
+      job,
+      timeoutMs,
+      cancellation,
+      reporter: this.#reporter,
+    });
     await this.#reporter.finish(job, { worker: this.id, attempt: job.attempt, started, result });
     this.#options.debug(`fleet: ${toJobId(job)} ${job.tool} ${result.ok ? 'ok' : result.error?.code}`);
   }

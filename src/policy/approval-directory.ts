@@ -38,14 +38,14 @@ export interface ApprovalPlace {
   stale(): StaleFile[];
 }
 
-const HOUR = 3_600_000;
-/** How long an approval is in force, in milliseconds. */
+const DAY = 24 * 3_600_000;
+/** How long an approval is in force, in milliseconds: people answer after a weekend, and callers come back later (POL-7). */
 export const LIFETIMES: Readonly<Record<ApprovalState, number>> = {
-  pending: 24 * HOUR,
-  approved: HOUR,
-  denied: 24 * HOUR,
+  pending: 7 * DAY,
+  approved: DAY,
+  denied: DAY,
   standing: Number.POSITIVE_INFINITY,
-  last: 90 * 24 * HOUR,
+  last: 90 * DAY,
 };
 // If the clock was set back, the age of an approval is unknown, and it counts as expired.
 const CLOCK_TOLERANCE = 60_000;

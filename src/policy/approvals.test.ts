@@ -12,7 +12,7 @@ import type { Caller } from '../core/toolbox.js';
 import { createApprovalStore } from './approvals.js';
 import { idOf, standingIdOf, toRecord } from './binding.js';
 
-const HOUR = 3_600_000;
+const DAY = 24 * 3_600_000;
 const START = 1_700_000_000_000;
 const MODEL: Caller = { kind: 'model', door: 'mcp', name: 'ada' };
 
@@ -102,10 +102,10 @@ test('a refused call is not asked again, and at most 64 wait', () => {
 
 test('an approval expires, also if the clock was set back', () => {
   for (const [now, isValid] of [
-    [START + HOUR - 1000, true],
-    [START + HOUR + 1000, false],
+    [START + DAY - 1000, true],
+    [START + DAY + 1000, false],
     [START - 30_000, true],
-    [START - HOUR, false],
+    [START - DAY, false],
   ] as const) {
     const { store, clock } = createStore();
     const record = recordOf();

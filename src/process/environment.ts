@@ -3,6 +3,7 @@
 import { accessSync, constants, statSync } from 'node:fs';
 import { delimiter, isAbsolute, join } from 'node:path';
 import { ToolError } from '../core/error.js';
+import type { PlanContext } from '../core/executor.js';
 import type { ProcessLimits } from '../core/plan.js';
 import type { Settings } from '../core/settings.js';
 import { quoteOutside } from '../core/text.js';
@@ -10,12 +11,13 @@ import type { Tool } from '../core/tool.js';
 import type { World } from '../core/world.js';
 import { isWithin, realPath } from '../files/within.js';
 
-const BASE = ['PATH', 'USER', 'LANG', 'TERM', 'TMPDIR', 'TZ'];
+/** Every process gets these. */
+export const BASE = ['PATH', 'USER', 'LANG', 'TERM', 'TMPDIR', 'TZ'];
 const FALLBACK_PATH = '/usr/local/bin:/usr/bin:/bin';
 // Variables that make a loader or interpreter run other code. A wildcard never matches them (EXE-2).
-const LOADERS = /^(?:LD_|DYLD_|PYTHON|PERL5|GIT_)|^(?:NODE_OPTIONS|BASH_ENV|ENV|RUBYOPT)$/;
+export const LOADERS = /^(?:LD_|DYLD_|PYTHON|PERL5|GIT_)|^(?:NODE_OPTIONS|BASH_ENV|ENV|RUBYOPT)$/;
 // Our own settings and what an outer call was given. A wildcard never matches them either.
-const OWN = /^(?:WIELD|OCTOMIND)_/;
+export const OWN = /^(?:WIELD|OCTOMIND)_/;
 // Secrets of our server and fleet and the mark of an outer call: not passed on, whatever the configuration says.
 const NEVER = /^WIELD_(?:TOKEN|CALL|FLEET|FLEET_KEY|FLEET_PASSWORD)$/;
 
@@ -29,6 +31,11 @@ export function baseEnvironment(world: World, pass: readonly string[]): Record<s
   environment.PATH = searchPath(world).join(delimiter);
   if (world.home !== undefined) environment.HOME = world.home;
   return environment;
+}
+
+/** Returns the world that a call is planned in: with the variables that a front sent, where this machine has none. */
+export function worldOf({ variables }: Pick<PlanContext, 'variables'>, world: World): World {
+  return variables === undefined ? world : { ...world, env: { ...variables, ...world.env } };
 }
 
 /** Whether a variable is passed to no process, whatever a configuration says. */

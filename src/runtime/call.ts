@@ -150,6 +150,9 @@ async function run(parts: CallParts, running: RunningCall): Promise<Output> {
     if (verdict.changes !== undefined) parts.consents.accept(tool, snapshot);
   } else if (verdict.verdict !== 'allow') throw (await loadRefusals()).refusal(tool, verdict);
   assertNotCancelled(tool, cancellation);
+  const { callsPerMinute } = snapshot.settings.limits;
+  if (callsPerMinute !== undefined && depth === 0 && dispatched === undefined)
+    await (await loadRefusals()).assertRate(parts, tool, caller, callsPerMinute);
   // A nested call returns the whole result unless it asks for handles, and so does a call whose output is streamed.
   const isNested = depth > 0 && nesting.handles !== true;
   const isWhole = options.full === true || options.onOutput !== undefined || isNested;

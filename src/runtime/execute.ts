@@ -155,6 +155,7 @@ async function runPlan(
       caller,
       approval: execution.approval,
       key: options.key,
+      variables: options.dispatched?.variables,
       rights: () => rightsOf(parts, execution),
     });
     return output instanceof Promise ? await output : output;

@@ -16,6 +16,8 @@ export interface Limiter {
    * each other would deadlock.
    */
   acquire(tool: Tool, limits: Limits, cancellation: Cancellation, nested: boolean): Slot | Promise<Slot>;
+  /** Counts calls per minute, if this is shared with others; returns how long a call has to wait, or 0 (FLT-74). */
+  admit?(caller: string, perMinute: number): Promise<number>;
   /** Returns how many outermost calls run and wait. */
   load(): Load;
 }

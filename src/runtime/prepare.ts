@@ -2,6 +2,7 @@
 
 import { CODE } from '../core/caller.js';
 import { ToolError } from '../core/error.js';
+import type { Variables } from '../core/executor.js';
 import { describeFaults } from '../core/faults.js';
 import { deepFreeze, escapePointer, isRecord, type Json, parseJson, toJson } from '../core/json.js';
 import type { Plan } from '../core/plan.js';
@@ -38,7 +39,16 @@ export async function prepare(
   const checked = isChecked ? checkInput(tool, repaired, { hideFaults }) : repaired;
   const input = checked instanceof Promise ? await checked : checked;
   const withoutSandbox = sandbox === 'none' && caller.kind === 'person';
-  const planned = planCall(parts, { tool, input, repairs, snapshot, rules, timeoutMs, withoutSandbox });
+  const planned = planCall(parts, {
+    tool,
+    input,
+    repairs,
+    snapshot,
+    rules,
+    timeoutMs,
+    withoutSandbox,
+    variables: options.dispatched?.variables,
+  });
   const plan = deepFreeze(planned instanceof Promise ? await planned : planned);
   return { plan, verdict: decide(plan, caller, rules), repairs };
 }
@@ -229,18 +239,18 @@ interface PlanCallOptions {
   /** The time limit that the caller set. */
   readonly timeoutMs: number | undefined;
   readonly withoutSandbox: boolean;
+  readonly variables: Variables | undefined;
 }
 
 /** Returns the plan of a call. Throws if the tool could not run. */
 function planCall(
   { executors, cascade }: Pick<CallParts, 'executors' | 'cascade'>,
-  { tool, input, repairs, snapshot, rules, timeoutMs, withoutSandbox }: PlanCallOptions,
+  { tool, input, repairs, timeoutMs, ...given }: PlanCallOptions,
 ): Plan | Promise<Plan> {
+  const { snapshot } = given;
   const inherited = cascade.inheritedTimeout(tool, snapshot);
   return executors.of(tool).plan(tool, input, {
-    snapshot,
-    rules,
-    withoutSandbox,
+    ...given,
     nulls: droppedNulls(repairs),
     timeoutMs: Math.min(timeoutMs ?? timeLimit(tool, snapshot.settings, inherited), MAX_TIMER_MS),
   });

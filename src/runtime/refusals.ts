@@ -1,8 +1,12 @@
 // Errors of calls that are refused before they run; loaded then.
 
 import { ToolError } from '../core/error.js';
+import { formatCaller } from '../core/name.js';
+import { formatDuration } from '../core/text.js';
 import type { Tool } from '../core/tool.js';
-import type { DispatchedCall, Verdict } from '../core/toolbox.js';
+import type { Caller, DispatchedCall, Verdict } from '../core/toolbox.js';
+import type { CallParts } from './parts.js';
+import { admitHere } from './rates.js';
 
 export function refusal(tool: Tool, verdict: Verdict): ToolError {
   return new ToolError(verdict.code ?? 'denied', `${tool.name} was not run: ${verdict.reason}`, {
@@ -22,5 +26,21 @@ export function assertSameVersion({ name, origin }: Tool, { digest }: Dispatched
   if (origin.digest === digest) return;
   throw new ToolError('integrity', `${name} was not run: this worker has another version of it`, {
     hint: 'install the same version of the tool on fronts and workers',
+  });
+}
+
+/** Counts a call of a caller. Throws `busy` if it has begun too many in a minute (FLT-74). */
+export async function assertRate(
+  { limiter }: Pick<CallParts, 'limiter'>,
+  { name }: Tool,
+  caller: Caller,
+  perMinute: number,
+): Promise<void> {
+  const principal = `${caller.kind} ${formatCaller(caller)}`;
+  const retryAfterMs = (await limiter.admit?.(principal, perMinute)) ?? admitHere(limiter, principal, perMinute);
+  if (retryAfterMs === 0) return;
+  throw new ToolError('busy', `${name} was not run: this caller has made ${perMinute} calls in a minute`, {
+    hint: `call again in ${formatDuration(retryAfterMs)}; limits.calls-per-minute of the configuration sets the number`,
+    data: { retryAfterMs },
   });
 }

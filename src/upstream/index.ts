@@ -2,7 +2,7 @@
 
 import { join } from 'node:path';
 import { toToolError } from '../core/error.js';
-import type { Executor } from '../core/executor.js';
+import type { Executor, RunContext } from '../core/executor.js';
 import { canonicalJson } from '../core/json.js';
 import type { OfferSource } from '../core/offers.js';
 import type { HttpPlan } from '../core/plan.js';
@@ -14,6 +14,7 @@ import { mayStart, type ServerEntry } from '../core/upstream.js';
 import type { World } from '../core/world.js';
 import { digestParts } from '../files/digest.js';
 import type { PinStore } from '../policy/pins.js';
+import { worldOf } from '../process/environment.js';
 import { createUpstreamFormat, type ServerState, type UpstreamFormat } from './catalog/format.js';
 import type { ListingFiles } from './catalog/listing-file.js';
 import { toTool } from './catalog/to-tool.js';
@@ -42,7 +43,7 @@ export interface Upstreams {
   instructions(snapshot: Snapshot): Promise<string>;
   readonly executor: Executor<'remote'>;
   /** Expands the credentials of a request, which the user's configuration writes like those of a server. */
-  expandCredentials(plan: HttpPlan, snapshot: Snapshot): Promise<ExpandedCredentials>;
+  expandCredentials(plan: HttpPlan, context: Pick<RunContext, 'workdir' | 'variables'>): Promise<ExpandedCredentials>;
   /** The configuration files that define servers. */
   readonly files: readonly string[];
   /** Starts a server to list its tools, ignoring earlier failures; `restart` ends it first. Throws if that fails. */
@@ -196,10 +197,13 @@ function createOffering({ format, configurationOf, acquire, debug }: OfferingOpt
 }
 
 function createCredentials(file: string, world: World): Upstreams['expandCredentials'] {
-  return async ({ tool, server, credentials }, { workdir }) => {
+  return async ({ tool, server, credentials }, { workdir, variables }) => {
     const { expandCredentials } = await import('./entries/expand.js');
     const values = credentials.map(({ value }) => value);
-    return expandCredentials({ name: tool.name, url: server, values, file }, { ...world, workdir });
+    return expandCredentials(
+      { name: tool.name, url: server, values, file },
+      { ...worldOf({ variables }, world), workdir },
+    );
   };
 }
 

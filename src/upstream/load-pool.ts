@@ -1,6 +1,7 @@
 // The connection pool of a toolbox with everything it needs to start servers; loaded when the first one is needed.
 
 import { join } from 'node:path';
+import { addSecrets } from '../core/add-secrets.js';
 import type { Json } from '../core/json.js';
 import { type KnownSecrets, redactError, redactValue } from '../core/redact.js';
 import type { ResolvedServer, ServerEntry } from '../core/upstream.js';
@@ -43,8 +44,7 @@ export function loadPool(options: LoadPoolOptions): Pool {
       // Trust was checked before: by the policy, or by the listing.
       assertAccepted(entry);
       const { server, secrets: found } = expandServer(entry, { ...world, workdir, trusted: true });
-      const added = found.filter((secret) => !secrets.all.includes(secret));
-      if (added.length > 0) secrets.all = [...secrets.all, ...new Set(added)];
+      addSecrets(secrets, found);
       return openTransport(server, settings, options);
     },
     knownVersionOf: (server) => listings.knownVersionOf(server) as NegotiatedVersion | undefined,

@@ -17,6 +17,8 @@ export interface ToolboxMachine {
   /** Whether this process was started by a tool, and so can neither approve nor trust anything (A44). */
   readonly insideCall: boolean;
   readonly helper: ProcessHelper;
+  /** Values that are shown nowhere, besides those of the environment. */
+  readonly secrets: KnownSecrets;
 }
 
 interface CreateWorldOptions {
@@ -37,6 +39,7 @@ export function createMachine(options: CreateWorldOptions, secrets: KnownSecrets
   return {
     world,
     wieldHome,
+    secrets,
     helper: createHelper({ world, entry: () => findEntry('helper/main.cjs') }),
     get insideCall() {
       insideCall ??= isStartedByTool(world.env, world.platform);

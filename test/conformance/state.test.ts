@@ -45,7 +45,7 @@ async function openFront({ url }: RedisServer, key = KEY): Promise<Front> {
   const warnings: string[] = [];
   const warn = (message: string): void => void warnings.push(message);
   const fleetKey = createFleetKey(key);
-  const shared = await openRedisState({ redis: redis!, subscriber: subscriber!, key: fleetKey, now: Date.now, warn });
+  const shared = await openRedisState({ redis: redis!, subscriber: subscriber!, key: fleetKey, warn });
   return { state: shared.share(createLocal(createHome(), shared.onListing)), shared, warnings };
 }
 

@@ -120,17 +120,17 @@ describe('F21 the clock', () => {
     });
   }
 
-  spec('POL-7', 'a question can be answered for a day, an approval used for an hour', async () => {
+  spec('POL-7', 'a question can be answered for a week, an approval used for a day', async () => {
     for (const [used, status] of [
-      [3_700_000, 5],
-      [3_400_000, 0],
+      [DAY + 60_000, 5],
+      [DAY - 120_000, 0],
     ] as const) {
       const workspace = createAskingWorkspace();
       const id = await askFor(workspace);
       const approve = (shift: number) => wieldHere(workspace, ['approvals', 'approve', id], atClock(shift));
-      expect((await approve(DAY + 60_000)).status).toBe(3);
-      expect((await approve(DAY - 60_000)).status).toBe(0);
-      const moved = atClock(DAY + used);
+      expect((await approve(7 * DAY + 60_000)).status).toBe(3);
+      expect((await approve(7 * DAY - 60_000)).status).toBe(0);
+      const moved = atClock(7 * DAY + used);
       expect((await workspace.deploy('main', [], moved)).status).toBe(status);
       expect(workspace.runs()).toHaveLength(status === 0 ? 1 : 0);
     }

@@ -90,6 +90,8 @@ export const workerArgs = (url: string, ...more: string[]): string[] => ['worker
 
 /** The result of a call, as a client sees it. */
 export interface Answer {
+  /** The notifications that arrived before it, in order. */
+  readonly before: readonly { readonly method: string; readonly params: Readonly<Record<string, unknown>> }[];
   readonly text: string;
   readonly code: string | undefined;
   // biome-ignore lint/suspicious/noExplicitAny: tests look into data whose shape they are there to prove
@@ -100,6 +102,8 @@ export interface CallSettings {
   readonly key?: string;
   readonly signal?: AbortSignal;
   readonly meta?: Record<string, unknown>;
+  /** The token of the server. */
+  readonly token?: string;
 }
 
 const VERSION = '2026-07-28';
@@ -109,7 +113,7 @@ export async function callFront(
   url: string,
   name: string,
   input: object = {},
-  { key, signal, meta = {} }: CallSettings = {},
+  { key, signal, token, meta = {} }: CallSettings = {},
 ): Promise<Answer> {
   const _meta = {
     'io.modelcontextprotocol/protocolVersion': VERSION,
@@ -126,16 +130,17 @@ export async function callFront(
       'mcp-protocol-version': VERSION,
       'mcp-method': 'tools/call',
       'mcp-name': name,
+      ...(token === undefined ? {} : { authorization: `Bearer ${token}` }),
     },
     body: JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'tools/call', params: { name, arguments: input, _meta } }),
     ...(signal === undefined ? {} : { signal }),
   });
   const body = await response.text();
   // An event stream, if there was progress: the last event is the response.
-  const last = body.startsWith('{') ? body : body.trim().split('\ndata: ').at(-1)!;
-  const { result, error } = JSON.parse(last);
+  const events = body.startsWith('{') ? [body] : [...body.matchAll(/^data: (.+)$/gm)].map(([, data]) => data!);
+  const [{ result, error }, ...earlier] = events.map((event) => JSON.parse(event)).reverse();
   const failure = result?._meta?.['wield/error'] ?? error?.data?.['wield/error'] ?? error;
-  return { text: result?.content?.[0]?.text ?? '', code: failure?.code, error: failure };
+  return { before: earlier.reverse(), text: result?.content?.[0]?.text ?? '', code: failure?.code, error: failure };
 }
 
 /** Waits until a condition holds. */

@@ -9,7 +9,7 @@ import type { SharedSessions } from '../../core/sessions.js';
 import { count, sanitize } from '../../core/text.js';
 import { needsTrust } from '../../core/tool.js';
 import { readTextFile } from '../../files/read.js';
-import type { Front } from '../../fleet/front.js';
+import type { Front, FrontOptions } from '../../fleet/front.js';
 import { limitConnections } from '../../mcp-server/connections.js';
 import { createMcpHttp, isLoopback, MCP_PATH, serveMcpStdio } from '../../mcp-server/index.js';
 import type { NodeToolbox } from '../../node.js';
@@ -88,8 +88,14 @@ async function openState(call: VerbCall) {
 }
 
 async function connectFront(call: VerbCall, toolbox: NodeToolbox): Promise<Front> {
-  const [{ readFleet }, { openFront }] = await Promise.all([import('../fleet.js'), import('../../fleet/front.js')]);
-  return openFront(readFleet(call, toolbox.machine));
+  const [{ readFleet }, { openFront }, { findSentVariables }] = await Promise.all([
+    import('../fleet.js'),
+    import('../../fleet/front.js'),
+    import('../../process/sent-variables.js'),
+  ]);
+  const { machine } = toolbox;
+  const variablesOf: FrontOptions['variablesOf'] = (plan, settings) => findSentVariables(plan, settings, machine.world);
+  return openFront({ ...readFleet(call, machine), variablesOf });
 }
 
 async function serveOverStdio({ terminal, signal }: VerbCall, toolbox: NodeToolbox): Promise<number> {

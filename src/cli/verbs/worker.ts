@@ -38,7 +38,7 @@ export const worker: Verb = {
     if (call.flags.has('trust')) assertPerson(toolbox.machine.insideCall, 'trusting');
     const fleet = readFleet(call, toolbox.machine);
     const { terminal, signal } = call;
-    const opened = await openWorker({ ...fleet, toolbox, tags, concurrency });
+    const opened = await openWorker({ ...fleet, toolbox, secrets: toolbox.machine.secrets, tags, concurrency });
     terminal.out(`${opened.id}\n`);
     terminal.err(
       `  running calls of the fleet ${fleet.key.fleet} at ${fleet.address.shown} in ${toolbox.workspace.workdir}; press Ctrl-C to stop\n`,

@@ -67,8 +67,8 @@ export interface ProgramOwner {
 const NAME = /^(p_[0-9a-f]{16})-([0-9a-f]{16})\.json$/;
 const MAX_BYTES = 256 * 1024 * 1024;
 const MAX_PROGRAMS = 64;
-// An approval that is asked for today can be given until tomorrow, and used for an hour.
-const LIFETIME_MS = 25 * 3_600_000;
+// An approval can be given for a week, and used for a day.
+const LIFETIME_MS = 8 * 24 * 3_600_000;
 
 export function newProgramId(): string {
   return `p_${loadCrypto().randomBytes(8).toString('hex')}`;
@@ -209,7 +209,7 @@ function readJournal(path: string, sealOf: (text: string) => string): JournalEve
 
 function notFound(id: string): ToolError {
   return new ToolError('not_found', `no suspended program ${quoteOutside(id, 40)}: unknown, ended or expired`, {
-    hint: 'run the program again; programs wait for a day, and belong to the caller that started them',
+    hint: 'run the program again; programs wait for 8 days, and belong to the caller that started them',
   });
 }
 

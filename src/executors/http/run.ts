@@ -1,12 +1,12 @@
 // Sends the request of a plan and turns the response into output; imported on the first call.
 
+import { addSecrets } from '../../core/add-secrets.js';
 import { ToolError } from '../../core/error.js';
 import type { RunContext } from '../../core/executor.js';
 import type { Json } from '../../core/json.js';
 import type { HttpPlan } from '../../core/plan.js';
 import { type KnownSecrets, redactOutput } from '../../core/redact.js';
 import { type Output, type Part, textPart } from '../../core/result.js';
-import type { Snapshot } from '../../core/snapshot.js';
 import { runWithinLimit } from '../../core/time-limit.js';
 import { createGuardedFetch, type Fetch } from '../../net/fetch.js';
 
@@ -14,7 +14,7 @@ export interface HttpRunOptions {
   /** Replaces references to secrets. Throws `unavailable` if one has no value. */
   readonly expand: (
     plan: HttpPlan,
-    snapshot: Snapshot,
+    context: Pick<RunContext, 'workdir' | 'variables'>,
   ) => Promise<{ readonly values: readonly string[]; readonly secrets: readonly string[] }>;
   /** Secrets in use, which no output contains. */
   readonly secrets: KnownSecrets;
@@ -40,12 +40,10 @@ export async function runRequest(
   context: RunContext,
   options: HttpRunOptions & { readonly fetchFor: (plan: HttpPlan) => Fetch },
 ): Promise<Output> {
-  const { values, secrets } =
-    plan.credentials.length === 0 ? NO_CREDENTIALS : await options.expand(plan, context.snapshot);
+  const { values, secrets } = plan.credentials.length === 0 ? NO_CREDENTIALS : await options.expand(plan, context);
   // A server that repeats the header of a request repeats its encoded form.
   const encoded = values.map((value) => Buffer.from(value).toString('base64'));
-  const added = [...secrets, ...encoded].filter((secret) => !options.secrets.all.includes(secret));
-  if (added.length > 0) options.secrets.all = [...options.secrets.all, ...added];
+  addSecrets(options.secrets, [...secrets, ...encoded]);
   const { url, headers } = withCredentials(plan, values);
   const send = options.fetchFor(plan);
   const output = await runWithinLimit(plan, context, ({ cancellation }) =>

@@ -9,7 +9,7 @@ import type { SandboxSettings } from '../../core/sandbox.js';
 import type { Snapshot } from '../../core/snapshot.js';
 import { actionOf, type ModuleAction, type ModuleFiles, type Tool } from '../../core/tool.js';
 import { digestParts } from '../../files/digest.js';
-import { baseEnvironment, mayBeSandboxed } from '../../process/environment.js';
+import { baseEnvironment, mayBeSandboxed, worldOf } from '../../process/environment.js';
 import type { SandboxPlaces } from '../../process/sandbox/index.js';
 import type { HostSettings } from './connection.js';
 import type { HostPool, HostPoolOptions } from './pool.js';
@@ -55,7 +55,7 @@ export function createModuleExecutor(options: ModuleExecutorOptions): ModuleExec
         source,
         export: name,
         cwd: workdir,
-        environment: baseEnvironment(world, pass),
+        environment: baseEnvironment(worldOf(context, world), pass),
         timeoutMs: context.timeoutMs,
         limits,
       };

@@ -6,7 +6,7 @@ import type { PlanContext } from '../../core/executor.js';
 import { isRecord, type JsonObject } from '../../core/json.js';
 import type { ProcessPlan } from '../../core/plan.js';
 import type { ProcessAction, ScriptAction } from '../../core/tool.js';
-import { grantsOf } from '../../process/environment.js';
+import { grantsOf, worldOf } from '../../process/environment.js';
 import type { SandboxPlaces } from '../../process/sandbox/index.js';
 
 interface CheckPlanOptions {
@@ -25,7 +25,7 @@ export async function checkPlan(
   const { call, needs } = action as Partial<ScriptAction>;
   if (needs?.length) {
     const { assertGranted } = await import('./missing-variables.js');
-    assertGranted(bare.tool, needs, grantsOf(bare.tool, context.snapshot.settings), places.world);
+    assertGranted(bare.tool, needs, grantsOf(bare.tool, context.snapshot.settings), worldOf(context, places.world));
   }
   const plan =
     call === undefined ? bare : (await import('../../formats/script/foreign-input.js')).withForeignInput(bare, call);

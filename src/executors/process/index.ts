@@ -17,6 +17,7 @@ import {
   mayBeSandboxed,
   pathOutside,
   searchPath,
+  worldOf,
 } from '../../process/environment.js';
 import { checkPlan, nulError } from './check-plan.js';
 import { planCommand } from './command-plan.js';
@@ -53,7 +54,7 @@ export function createProcessExecutor({ world, wieldHome, beforeRun }: ProcessEx
     },
     plan(tool, input, context) {
       const action = actionOf(tool);
-      const options = { tool, input, context, world };
+      const options = { tool, input, context, world: worldOf(context, world) };
       const plan = action.runs === 'script' ? planScript({ ...options, action }) : planCommand({ ...options, action });
       const isGuarded = plan.command?.slots.some(({ mapping }) => mapping.deny !== undefined) === true;
       const isSandboxed = !context.withoutSandbox && mayBeSandboxed(tool, context.snapshot.settings);

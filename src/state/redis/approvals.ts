@@ -18,7 +18,7 @@ for at = 3 + removed, #ARGV, 2 do redis.call('HSET', KEYS[1], ARGV[at], ARGV[at 
 return 1`;
 const ATTEMPTS = 50;
 
-export function createSharedApprovals(place: RedisPlace, now: () => number): Approvals & ApprovalAdmin {
+export function createSharedApprovals(place: RedisPlace): Approvals & ApprovalAdmin {
   const { redis } = place;
   const hash = place.keyOf('approvals');
   const index = createIndex(place, hash);
@@ -30,8 +30,8 @@ export function createSharedApprovals(place: RedisPlace, now: () => number): App
   const attempt = async <T>(rule: (store: ApprovalStore) => T): Promise<T> => {
     const since = performance.now();
     for (let tried = 0; tried < ATTEMPTS; tried++) {
-      const { fields, sealed, commit } = await index.read();
-      const copy = createCopy(fields, { place, hash, now });
+      const [{ fields, sealed, commit }, [seconds]] = await Promise.all([index.read(), redis.time()]);
+      const copy = createCopy(fields, { place, hash, now: Number(seconds) * 1000 });
       let result: T;
       let thrown: unknown;
       try {
@@ -72,7 +72,8 @@ export function createSharedApprovals(place: RedisPlace, now: () => number): App
 interface CopyOptions {
   readonly place: RedisPlace;
   readonly hash: string;
-  readonly now: () => number;
+  /** By the clock of Redis: those of machines may differ (FLT-14). */
+  readonly now: number;
 }
 
 // A copy of the hash that remembers what was changed.
@@ -105,24 +106,24 @@ function createCopy(fields: Map<string, string>, { place, hash, now }: CopyOptio
         )
         .flatMap(read)
         .filter((approval) => approval !== undefined)
-        .filter((approval) => isInForce(approval, now())),
+        .filter((approval) => isInForce(approval, now)),
     write(id, state, record) {
-      const text = formatApproval(record);
-      if (text !== undefined) put(approvalName(id, state, now()), text);
+      const text = formatApproval({ ...record, created: now });
+      if (text !== undefined) put(approvalName(id, state, now), text);
       return text !== undefined;
     },
     move(from, id, state, note) {
       const text = (note && formatApproval(from.record, note)) || textOf(from.path);
       drop(from.path);
-      put(approvalName(id, state, now()), text);
+      put(approvalName(id, state, now), text);
       return true;
     },
-    remove: (id, state) => drop(approvalName(id, state, now())),
+    remove: (id, state) => drop(approvalName(id, state, now)),
     drop,
     stale: () =>
       [...fields.keys()].flatMap((name): StaleFile[] => {
         const [approval] = read(name);
-        if (approval !== undefined && isInForce(approval, now())) return [];
+        if (approval !== undefined && isInForce(approval, now)) return [];
         return [{ path: name, reason: approval === undefined ? 'unreadable' : 'expired' }];
       }),
   };

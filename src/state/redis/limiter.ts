@@ -3,6 +3,7 @@
 import type { Cancellation } from '../../core/cancellation.js';
 import { cancelled } from '../../core/time-limit.js';
 import type { Limiter, Slot } from '../../runtime/limiter.js';
+import { RATE_MS } from '../../runtime/rates.js';
 import { type RedisPlace, reach } from './place.js';
 
 // Takes a place in each set, or in none: the id, how long it is valid, then the limit of each set.
@@ -25,6 +26,15 @@ for _, key in ipairs(KEYS) do
   redis.call('ZADD', key, now + ARGV[2], ARGV[1])
   redis.call('PEXPIRE', key, ARGV[2] * 2)
 end`;
+// Counts a call as the local limiter does: a number per caller, by the clock of Redis.
+const ADMIT = `#!lua flags=allow-oom
+local t = redis.call('TIME')
+local now = t[1] * 1000 + t[2] / 1000
+local last = math.max(tonumber(redis.call('GET', KEYS[1]) or 0), now) + ARGV[1] / ARGV[2]
+local wait = last - now - ARGV[1]
+if wait > 0.01 then return math.ceil(wait) end
+redis.call('SET', KEYS[1], string.format('%.3f', last), 'PX', ARGV[1])
+return 0`;
 // A front that was killed holds its places for so long.
 const LEASE_MS = 10_000;
 const RENEW_MS = 3000;
@@ -38,6 +48,14 @@ export function createSharedLimiter(place: RedisPlace, local: Limiter): Limiter 
   const id = createIds(place);
   return {
     load: local.load,
+    // The key of a caller does not show who it is.
+    admit: async (caller, perMinute) =>
+      Number(
+        await reach(
+          'the call was not run',
+          place.redis.eval(ADMIT, 1, place.keyOf('rate', place.secret(`rate ${caller}`)), RATE_MS, perMinute),
+        ),
+      ),
     acquire(tool, limits, cancellation, nested) {
       const acquired = local.acquire(tool, limits, cancellation, nested);
       const { group } = tool.traits;

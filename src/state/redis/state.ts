@@ -19,7 +19,6 @@ export interface RedisStateOptions {
   /** A connection that does nothing but receive messages. */
   readonly subscriber: Redis;
   readonly key: FleetKey;
-  readonly now: () => number;
   readonly warn: (message: string) => void;
 }
 
@@ -30,7 +29,7 @@ export interface RedisState extends SharedState {
 }
 
 export async function openRedisState(options: RedisStateOptions): Promise<RedisState> {
-  const { subscriber, now } = options;
+  const { subscriber } = options;
   const place = createPlace(options);
   const locals = new Set<FileState>();
   const put = (local: FileState, configuration: string, text: unknown): void => {
@@ -55,13 +54,13 @@ export async function openRedisState(options: RedisStateOptions): Promise<RedisS
     share(local) {
       locals.add(local);
       for (const [configuration, text] of listings.entries()) put(local, configuration, text);
-      return toState(place, local, { pins, now });
+      return toState(place, local, pins);
     },
   };
 }
 
-function toState(place: RedisPlace, local: FileState, { pins, now }: { pins: Mirror; now: () => number }): State {
-  const approvals = createSharedApprovals(place, now);
+function toState(place: RedisPlace, local: FileState, pins: Mirror): State {
+  const approvals = createSharedApprovals(place);
   return {
     pins: createSharedPins(pins),
     results: createSharedResults(place, local.results),

@@ -5,6 +5,8 @@ import { join } from 'node:path';
 import { Queue } from 'bullmq';
 import { Redis } from 'ioredis';
 import { describe, expect } from 'vitest';
+import { parseFleetAddress } from '../../../src/fleet/connection.js';
+import { openFront } from '../../../src/fleet/front.js';
 import { type Job, sealJob } from '../../../src/fleet/job.js';
 import { createFleetKey } from '../../../src/fleet/key.js';
 import { toNames } from '../../../src/fleet/names.js';
@@ -20,7 +22,9 @@ const TOOLS = {
   count:
     '#!/bin/sh\n# @description Counts its runs.\n# @param text string A text.\necho "$WIELD_PARAM_TEXT" >> runs\nwc -l < runs\n',
   wait: '#!/bin/sh\n# @description Waits until the file go exists.\n# @param *name string A name.\necho run >> "started-$WIELD_PARAM_NAME"\nwhile [ ! -e "go-$WIELD_PARAM_NAME" ]; do sleep 0.02; done\necho went\n',
-  steps: "#!/bin/sh\n# @description Reports progress.\necho '::progress 1/2 half'\necho done\n",
+  steps:
+    "#!/bin/sh\n# @description Reports progress.\necho '::progress 1/2 half' >&2\necho '::progress 2/2 all' >&2\necho done\n",
+  talk: '#!/bin/sh\n# @description Talks.\necho first\necho aside >&2\nwhile [ ! -e heard ]; do sleep 0.02; done\nseq 3000\n',
   render: '#!/bin/sh\n# @description Needs a graphics card.\n# @run-on gpu\necho "rendered in $PWD"\n',
   erase: '#!/bin/sh\n# @description Erases things.\n# @destructive\necho erased >> erased\necho gone\n',
 };
@@ -58,9 +62,42 @@ describe.runIf(hasRedis)('a fleet', () => {
     const { url, machine } = fleet();
     const response = await callFront(url, 'steps', {}, { meta: { progressToken: 'p' } });
     expect(response.text).toContain('done');
+    expect(response.before).toMatchObject([
+      { method: 'notifications/progress', params: { progressToken: 'p', progress: 1, total: 2, message: 'half' } },
+      { method: 'notifications/progress', params: { progress: 2, total: 2 } },
+    ]);
     expect((await callFront(url, 'wait', {})).code).toBe('invalid_input');
     const audit = await wield(machine, ['audit', '--json']);
     expect(audit.stdout).toContain('steps');
+  });
+
+  test('FLT-4', 'output is streamed while the tool runs, in order and whole', async () => {
+    const { front, machine, redis } = fleet();
+    const dispatcher = await openFront({
+      address: parseFleetAddress(redis.url, {}),
+      key: KEY,
+      host: 'here',
+      variablesOf: () => undefined,
+      monotonic: () => performance.now(),
+      debug: () => {},
+    });
+    onEnd(() => dispatcher.close());
+    let [seen, errors] = ['', ''];
+    let isEnded = false;
+    const toolbox = front.toolbox({ dispatcher, trust: true });
+    const onOutput = (chunk: Uint8Array, from: 'stdout' | 'stderr'): void => {
+      if (from === 'stdout') seen += Buffer.from(chunk).toString();
+      else errors += Buffer.from(chunk).toString();
+    };
+    const running = toolbox.call('talk', {}, { onOutput }).finally(() => {
+      isEnded = true;
+    });
+    // The tool goes on when its first output has arrived here.
+    await until(() => seen.startsWith('first\n') && errors === 'aside\n');
+    expect(isEnded).toBe(false);
+    writeFileSync(join(machine.dir, 'heard'), '');
+    expect((await running).ok).toBe(true);
+    expect(seen).toBe(`first\n${Array.from({ length: 3000 }, (_, at) => `${at + 1}\n`).join('')}`);
   });
 
   test('FLT-6', 'a forged, an altered, a late and a replayed job do not run', async () => {
@@ -179,7 +216,10 @@ describe.runIf(hasRedis)('a fleet', () => {
     expect(asked.code).toBe('needs_approval');
     expect(existsSync(join(machine.dir, 'erased'))).toBe(false);
     const [pending] = json(await wield(front, ['approvals', 'list', '--json', '--fleet', redis.url])).approvals;
-    await wield(front, ['approvals', 'approve', pending.id, '--fleet', redis.url]);
+    // Days later, also if the clocks of people and fronts differ.
+    expect(Date.parse(pending.until) - Date.parse(pending.since)).toBe(7 * 24 * 3_600_000);
+    const ahead = { now: () => Date.now() + 3_600_000 };
+    await wield(front, ['approvals', 'approve', pending.id, '--fleet', redis.url], ahead);
     expect((await callFront(url, 'erase')).text).toBe('gone\n');
     expect(linesOf(join(machine.dir, 'erased'))).toBe(1);
   });

@@ -3,12 +3,14 @@
 import { execFileSync } from 'node:child_process';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
+import { parse } from 'yaml';
 import { wield } from '../../support/cli.js';
 import { ROOT, readDocument } from '../../support/documents.js';
-import { callFront, createMember, startHere } from '../../support/fleet.js';
+import { callFront, createMember, FLEET_KEY, startHere } from '../../support/fleet.js';
 import { hasRedis, NO_REDIS, startRedis } from '../../support/redis.js';
 import { specIf } from '../../support/spec.js';
 
+const TOKEN = '7c'.repeat(32);
 const GREET = '#!/bin/sh\n# @description Greet.\necho hello\n';
 const DRAW = '#!/bin/sh\n# @description Draw.\n# @run-on gpu\necho drawn\n';
 
@@ -29,6 +31,49 @@ specIf(hasRedis, NO_REDIS, 'FLT-3 FLT-4 FLT-7', 'the commands of the guide start
   }
   expect((await callFront(names[0]!, 'greet')).text).toBe('hello\n');
   expect((await callFront(names[0]!, 'draw')).text).toBe('drawn\n');
+});
+
+interface Service {
+  readonly image: string;
+  readonly command: readonly string[];
+  readonly environment?: Readonly<Record<string, string>>;
+  readonly volumes: readonly string[];
+  readonly depends_on?: Readonly<Record<string, { readonly condition: string }>>;
+}
+
+specIf(hasRedis, NO_REDIS, 'FLT-75', 'the services of the compose file start and run the tools beside it', async () => {
+  const { services, volumes } = parse(readDocument('examples/09-fleet/compose.yaml'), { merge: true }) as {
+    readonly services: Readonly<Record<string, Service>>;
+    readonly volumes: Readonly<Record<string, unknown>>;
+  };
+  const { redis, packages, front, worker } = services as Record<'redis' | 'packages' | 'front' | 'worker', Service>;
+  for (const { volumes: used, depends_on: needed = {} } of Object.values(services)) {
+    expect(Object.keys(services)).toEqual(expect.arrayContaining(Object.keys(needed)));
+    for (const volume of used) expect(['./', ...Object.keys(volumes)]).toContain(volume.split(':')[0]);
+  }
+  expect(redis!.command[0]).toBe('valkey-server');
+  const { url } = await startRedis({ options: redis!.command.slice(1) });
+  // The packages are those that the error for a missing one and the guide name.
+  expect(packages!.command.slice(0, 4)).toEqual(['npm', 'install', '--prefix', '/opt/wield']);
+  expect(readDocument('docs/guides/fleet.md')).toContain(packages!.command.slice(5).join(' '));
+  const member = createMember({});
+  const start = async ({ command, environment = {} }: Service) => {
+    expect(command[0]).toBe('/opt/wield/node_modules/.bin/wield');
+    const values: Record<string, string> = { WIELD_FLEET_KEY: FLEET_KEY, WIELD_TOKEN: TOKEN };
+    const env = Object.fromEntries(
+      Object.entries(environment).map(([name, text]) => [name, values[/^\$\{(\w+):\?.+\}$/.exec(text)![1]!]!]),
+    );
+    delete member.env.WIELD_FLEET_KEY;
+    const dir = join(ROOT, 'examples/09-fleet');
+    const args = command.slice(1).map((word) => word.replace('redis://redis:6379', url).replace(':7070', ':0'));
+    return startHere({ ...member, dir, env: { ...member.env, ...env } }, args);
+  };
+  const { name } = await start(front!);
+  await start(worker!);
+  const to = name.replace('0.0.0.0', '127.0.0.1');
+  expect((await fetch(to)).status).toBe(401);
+  const { text } = await callFront(to, 'resize', { name: 'a.png' }, { token: TOKEN });
+  expect(text).toMatch(/^resized a.png on /);
 });
 
 test('the page about scale shows what the simulation prints', () => {

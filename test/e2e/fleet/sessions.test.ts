@@ -37,7 +37,7 @@ async function openFront({ url }: RedisServer, alike?: Front): Promise<Front> {
   const warn = (message: string): never => {
     throw new Error(message);
   };
-  const shared = await openRedisState({ redis: redis!, subscriber: subscriber!, key, now: Date.now, warn });
+  const shared = await openRedisState({ redis: redis!, subscriber: subscriber!, key, warn });
   // The same workdir and home, as on machines that are set up alike; state of its own.
   const { dir, home } = alike ?? workspace;
   const toolbox = workspace.toolbox({ workdir: dir, env: { ...workspace.env, HOME: home }, trust: true, shared });

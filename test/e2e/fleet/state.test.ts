@@ -1,7 +1,7 @@
 // What the members of a fleet share, and how they reach Redis: state, limits, traces, a restricted user, TLS.
 
 import { execFileSync } from 'node:child_process';
-import { existsSync, readFileSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { propagation, trace } from '@opentelemetry/api';
 import { W3CTraceContextPropagator } from '@opentelemetry/core';
@@ -10,6 +10,7 @@ import { describe, expect } from 'vitest';
 import { json, wield } from '../../support/cli.js';
 import { readDocument } from '../../support/documents.js';
 import { callFront, createMember, frontArgs, startHere, startProcess, until, workerArgs } from '../../support/fleet.js';
+import { listen } from '../../support/http.js';
 import { freePort, hasRedis, NO_REDIS, startRedis } from '../../support/redis.js';
 import { onEnd, share } from '../../support/share.js';
 import { specIf } from '../../support/spec.js';
@@ -144,16 +145,75 @@ describe.runIf(hasRedis)('members of a fleet', () => {
     expect(refused.stderr).not.toContain('s3cret');
   });
 
-  test('FLT-70', 'a tool gets granted variables of its worker, no other, and none of the front', async () => {
-    const redis = await startRedis();
-    const lengths = '#!/bin/sh\n# @description Lengths.\necho "${#API_TOKEN} ${#OTHER} ${#WIELD_FLEET_KEY}"\n';
-    const [front, worker] = [0, 1].map(() => createMember({ lengths }, '[env]\npass = ["API_TOKEN"]\n'));
-    Object.assign(front!.env, { API_TOKEN: 'front', OTHER: 'other' });
-    Object.assign(worker!.env, { API_TOKEN: 'of-the-worker', OTHER: 'other' });
-    const { name } = await startHere(front!, frontArgs(redis.url));
-    await startHere(worker!, workerArgs(redis.url));
-    expect((await callFront(name, 'lengths')).text).toBe('13 0 0\n');
+  test('FLT-70', 'a tool gets the variables that it is granted, sealed with its call, and no others', async () => {
+    const redis = await startRedis({ appendOnly: true });
+    const lengths =
+      '#!/bin/sh\n# @description Lengths.\necho "${#API_TOKEN} ${#OWN} ${#PAY_TOKEN} ${#OTHER} ${#WIELD_FLEET_KEY} ${HOME##*/}"\n';
+    const echo = await listen(({ headers }, response) => response.end(headers.authorization));
+    const api = JSON.stringify({
+      openapi: '3.1.0',
+      info: { title: 'T', version: '1' },
+      servers: [{ url: echo.origin }],
+      components: { securitySchemes: { token: { type: 'http', scheme: 'bearer' } } },
+      paths: { '/a': { get: { operationId: 'ask', security: [{ token: [] }], responses: {} } } },
+    });
+    const config = `[env]\npass = ["API_TOKEN", "OWN"]\n[tools.pay.env]\npass = ["PAY_TOKEN"]\n[openapi.api]\nserver = "${echo.origin}"\nauth = "\${SHOP_TOKEN}"\n`;
+    const pay = lengths.replace('Lengths', 'Pay').replace('description', 'env PAY_TOKEN\n# @description');
+    const [front, worker] = [createMember({ lengths, pay }, config), createMember({ lengths, pay }, config)];
+    for (const member of [front, worker]) member.write('.agents/tools/api.openapi.json', api);
+    const shop = 'canary-of-the-shop';
+    Object.assign(front.env, {
+      API_TOKEN: 'front',
+      OWN: 'front',
+      PAY_TOKEN: 'canary-pay',
+      OTHER: 'x',
+      SHOP_TOKEN: shop,
+    });
+    Object.assign(worker.env, { OWN: 'of-the-worker', OTHER: 'other' });
+    const { name } = await startHere(front, frontArgs(redis.url));
+    await startHere(worker, workerArgs(redis.url));
+    expect((await callFront(name, 'lengths')).text).toBe('5 13 0 0 0 home\n');
+    expect((await callFront(name, 'pay')).text).toBe('5 13 10 0 0 home\n');
+    // The variable of a credential is sent likewise, and shown nowhere.
+    expect((await callFront(name, 'ask')).text).not.toContain(shop);
+    expect(echo.requests.map(({ headers }) => headers.authorization)).toEqual([`Bearer ${shop}`]);
+    const files = readdirSync(join(redis.directory, 'appendonlydir'));
+    const written = files.map((file) => readFileSync(join(redis.directory, 'appendonlydir', file), 'latin1')).join('');
+    expect(written).not.toContain('canary');
+    // The worker decides what its tools get.
+    worker.config(config.replace('"API_TOKEN", ', ''));
+    await until(async () => (await callFront(name, 'lengths')).text === '0 13 0 0 0 home\n');
   });
+
+  test(
+    'FLT-74',
+    'calls per minute of a caller are counted by all fronts, and by one process without a fleet',
+    async () => {
+      const config = '[limits]\ncalls-per-minute = 3\n';
+      const local = createMember(TOOLS, config).toolbox({ trust: true });
+      const answers = await Promise.all(Array.from({ length: 6 }, () => local.call('greet', {})));
+      // One becomes free every 20 seconds, however slow the machine is.
+      expect(answers.filter(({ ok }) => ok).length).toBeGreaterThanOrEqual(3);
+      const refused = answers.find(({ ok }) => !ok);
+      expect(refused?.error).toMatchObject({ code: 'busy', data: { retryAfterMs: expect.any(Number) } });
+      expect((await local.call('greet', {}, { caller: { kind: 'code', door: 'library', name: 'other' } })).ok).toBe(
+        true,
+      );
+      const redis = await startRedis();
+      const member = createMember(TOOLS, config);
+      const urls = [];
+      for (const _ of [1, 2]) urls.push((await startHere(member, frontArgs(redis.url))).name);
+      await startHere(member, workerArgs(redis.url));
+      const codes = [];
+      for (let at = 0; at < 6; at++) codes.push((await callFront(urls[at % 2]!, 'greet')).code);
+      expect(codes.slice(0, 3)).toEqual([undefined, undefined, undefined]);
+      expect(codes).toContain('busy');
+      const { error } = await callFront(urls[0]!, 'greet');
+      if (error !== undefined) expect(error.data.retryAfterMs).toBeLessThanOrEqual(20_000);
+      const keys = redis.command('keys', '*:rate:*');
+      expect(keys).toMatch(/^wield:\w+:state:rate:[0-9a-f]{64}$/);
+    },
+  );
 
   test('FLT-69', 'TLS is used with a certificate that the member trusts, and with no other', async () => {
     const member = createMember(TOOLS);

@@ -138,7 +138,7 @@ describe('wield approvals', () => {
         rule: 'deploy',
       }),
     ]);
-    expect(Date.parse(approvals[0].until) - Date.parse(approvals[0].since)).toBe(24 * 3_600_000);
+    expect(Date.parse(approvals[0].until) - Date.parse(approvals[0].since)).toBe(7 * 24 * 3_600_000);
     const shown = await wield(workspace, ['approvals', 'show', id]);
     for (const text of [file, '{"branch":"main"}', 'cli (a person)', 'Publish the site', 'config.toml:2'])
       expect(shown.stdout).toContain(text);
@@ -146,7 +146,7 @@ describe('wield approvals', () => {
     expect(shown.stdout).not.toContain(workspace.env.PATH);
     const approved = json(await wield(workspace, ['approvals', 'approve', id, '--json'])).approval;
     expect(approved).toMatchObject({ id, state: 'approved' });
-    expect(Date.parse(approved.until) - Date.parse(approved.since)).toBe(3_600_000);
+    expect(Date.parse(approved.until) - Date.parse(approved.since)).toBe(24 * 3_600_000);
   });
 
   spec('POL-6', 'shows the commands that run before and after the called one', async () => {
@@ -210,7 +210,7 @@ describe('wield approvals', () => {
     const old = await askFor(workspace, 'old');
     await wield(workspace, ['approvals', 'approve', old]);
     const [approved] = workspace.records().filter((name) => name.includes('approved'));
-    const expired = `${old}.approved-${Date.now() - 2 * 3_600_000}.json`;
+    const expired = `${old}.approved-${Date.now() - 25 * 3_600_000}.json`;
     renameSync(join(workspace.approvals, approved!), join(workspace.approvals, expired));
     const doctor = await wield(workspace, ['doctor']);
     expect(doctor.stdout).toContain('1 call waiting for your approval');
