@@ -11,7 +11,7 @@ import type { Tool } from '../core/tool.js';
 import { makeDirectory } from '../files/make-directory.js';
 import { readHead, statIdentity, statOrNothing } from '../files/read.js';
 import { writeFileAtomic } from '../files/write.js';
-import { DocumentFault, type OpenDocument, openDocument } from '../formats/openapi/document.js';
+import { DocumentFault, type OpenDocument, openInThread } from '../formats/openapi/document.js';
 import { type ReadOperations, readOperations } from '../formats/openapi/operations.js';
 import { classifyHost, isWithinReach } from '../net/address.js';
 import { createGuardedFetch } from '../net/fetch.js';
@@ -42,7 +42,7 @@ export async function addDocument(call: VerbCall, source: string): Promise<numbe
   if (!isToolName(name) || name.includes(':'))
     throw usageError(`"${sanitize(name)}" cannot be the name of a group`, 'choose one: --namespace NAME');
   const file = join(home, '.agents', 'tools', `${name}.openapi${extname(path)}`);
-  const found = inspectDocument(bytes, name, file, isRemote ? undefined : resolve(cwd, source));
+  const found = await inspectDocument(bytes, name, file, isRemote ? undefined : resolve(cwd, source));
   if (isRemote) assertFarServers(found.tools, source);
   const known = readHead(file, MAX_BYTES);
   if (!('fault' in known) && !known.bytes.equals(bytes) && !flags.has('force'))
@@ -78,17 +78,17 @@ function nameOf(path: string): string {
 }
 
 /** Reads a document where it is, to find files beside it; of a download there is only a copy. */
-export function inspectDocument(
+export async function inspectDocument(
   bytes: Buffer,
   name: string,
   file: string,
   original: string | undefined,
-): ReadOperations {
+): Promise<ReadOperations> {
   const directory = original === undefined ? mkdtempSync(join(tmpdir(), 'wield-')) : undefined;
   const path = original ?? join(directory!, basename(file));
   try {
     if (directory !== undefined) writeFileSync(path, bytes);
-    const document = openDocument(path, undefined);
+    const document = await openInThread(path, undefined);
     const place = { directory: join(file, '..'), owner: 'user', kind: 'tools' } as const;
     const found = readOperations(document, {
       name,

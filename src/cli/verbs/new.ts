@@ -60,7 +60,7 @@ async function documentFiles({ cwd, flags }: VerbCall, name: string): Promise<Ne
   if (!existsSync(source)) throw new ToolError('not_found', `file not found: ${quoteOutside(source, 200)}`);
   const bytes = readFileSync(source);
   const path = `.agents/tools/${name}.openapi${extname(source)}`;
-  const { tools } = inspectDocument(bytes, name, join(cwd, path), source);
+  const { tools } = await inspectDocument(bytes, name, join(cwd, path), source);
   const check = tools
     .slice(0, 3)
     .map((tool) => `wield show ${tool.name} > /dev/null || exit 1`)

@@ -1,13 +1,14 @@
 // Reads an OpenAPI document and the files beside it that it refers to; nothing is fetched.
 
-import { dirname, extname, relative, resolve } from 'node:path';
+import { basename, dirname, extname, relative, resolve } from 'node:path';
 import type { Boundary, FileState } from '../../core/format.js';
 import { isRecord } from '../../core/json.js';
 import { findSyntaxFault } from '../../core/json-syntax.js';
 import { type JsonSchema, lookUp } from '../../core/schema.js';
 import { quoteOutside } from '../../core/text.js';
-import { readHead } from '../../files/read.js';
+import { readHead, sameIdentity } from '../../files/read.js';
 import { isWithin, realPath } from '../../files/within.js';
+import { type ParsedYaml, parseYamlInThread, YAML_OPTIONS } from './yaml-thread.js';
 
 export type Node = Readonly<Record<string, unknown>>;
 
@@ -42,16 +43,37 @@ export class DocumentFault extends Error {
   }
 }
 
+/** Thrown for a document that must be parsed in a thread first. */
+export class Unparsed extends Error {
+  readonly bytes: Uint8Array;
+  readonly identity: FileState;
+
+  constructor(bytes: Uint8Array, identity: FileState) {
+    super('is not parsed yet');
+    this.bytes = bytes;
+    this.identity = identity;
+  }
+}
+
+interface Parsed {
+  readonly yaml: ParsedYaml;
+  readonly identity: FileState;
+}
+
+// Larger YAML would block the process for longer than a quarter of a second.
+const MAX_YAML_HERE = 256 * 1024;
+const MAX_YAML_BESIDE = 1024 * 1024;
 const MAX_BYTES = 64 * 1024 * 1024;
 const MAX_FILES = 5000;
 const MAX_STEPS = 32;
 
-/** Opens a document. Throws DocumentFault. */
-export function openDocument(file: string, boundary: Boundary | undefined): OpenDocument {
+/** Opens a document. Throws DocumentFault or Unparsed. */
+export function openDocument(file: string, boundary: Boundary | undefined, parsed?: Parsed): OpenDocument {
   const files = new Map<string, FileState>();
   const roots = new Map<string, Node>();
   let size = 0;
   const folder = realPath(dirname(file)) ?? dirname(file);
+  const own = realPath(file) ?? file;
 
   const load = (path: string): Node => {
     const known = roots.get(path);
@@ -67,7 +89,14 @@ export function openDocument(file: string, boundary: Boundary | undefined): Open
     files.set(path, reading.identity);
     size += reading.bytes.length;
     if (!reading.complete) throw new DocumentFault('is larger than 64 MB', 'keep the operations that you need');
-    const root = parseText(reading.bytes.toString('utf8'), path);
+    const { bytes, identity } = reading;
+    const isKnown = path === own && parsed?.identity !== undefined && sameIdentity(parsed.identity, identity);
+    const root = isKnown
+      ? readParsed(parsed.yaml)
+      : parseText(bytes.toString('utf8'), path, path === own ? MAX_YAML_HERE : MAX_YAML_BESIDE);
+    if (root === TOO_LARGE && path === own) throw new Unparsed(bytes, identity);
+    if (root === TOO_LARGE)
+      throw new DocumentFault(`refers to ${basename(path)}, which is YAML above 1 MB`, 'convert it to JSON');
     if (!isRecord(root)) throw new DocumentFault('is not an object', 'an OpenAPI document is a mapping');
     roots.set(path, root);
     return root;
@@ -109,11 +138,28 @@ export function openDocument(file: string, boundary: Boundary | undefined): Open
     throw new DocumentFault('has a reference that leads back to itself', 'fix the reference');
   };
 
-  const own = realPath(file) ?? file;
   return { root: load(own), file: own, files, follow, resolve: resolveRef, size: () => size };
 }
 
-function parseText(text: string, path: string): unknown {
+/** Opens a document that may be large, without blocking the process. Throws DocumentFault, or Unparsed if it changed. */
+export async function openInThread(file: string, boundary: Boundary | undefined): Promise<OpenDocument> {
+  try {
+    return openDocument(file, boundary);
+  } catch (error) {
+    if (!(error instanceof Unparsed)) throw error;
+    const { identity, bytes } = error;
+    return openDocument(file, boundary, { identity, yaml: await parseYamlInThread(bytes) });
+  }
+}
+
+function readParsed(yaml: ParsedYaml): unknown {
+  if ('message' in yaml) throw invalidYaml(yaml);
+  return JSON.parse(yaml.json);
+}
+
+const TOO_LARGE = Symbol('too large');
+
+function parseText(text: string, path: string, most: number): unknown {
   const plain = text.charCodeAt(0) === 0xfeff ? text.slice(1) : text;
   if (extname(path).toLowerCase() === '.json' || /^\s*\{/.test(plain)) {
     try {
@@ -122,10 +168,11 @@ function parseText(text: string, path: string): unknown {
       if (extname(path).toLowerCase() === '.json') throw invalidJson(plain);
     }
   }
+  if (plain.length > most) return TOO_LARGE;
   const { createRequire } = process.getBuiltinModule('node:module');
   const yaml = createRequire(import.meta.url)('yaml') as typeof import('yaml');
   try {
-    return yaml.parse(plain, { maxAliasCount: 1000, schema: 'core', uniqueKeys: false, logLevel: 'error' });
+    return yaml.parse(plain, YAML_OPTIONS);
   } catch (error) {
     throw invalidYaml(error as Error);
   }
@@ -136,7 +183,7 @@ function invalidJson(text: string): DocumentFault {
   return new DocumentFault(`is not valid JSON: ${problem}`, 'fix the line', line);
 }
 
-function invalidYaml({ message, linePos }: Error & { linePos?: readonly { line: number }[] }): DocumentFault {
+function invalidYaml({ message, linePos }: Exclude<ParsedYaml, { json: string }>): DocumentFault {
   const [reason = ''] = message.split('\n')[0]!.split(/ at line \d/);
   const shown = quoteOutside(reason.replace(/:$/, ''), 160);
   return new DocumentFault(`is not valid YAML: ${shown}`, 'fix the line', linePos?.[0]?.line);

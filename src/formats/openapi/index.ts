@@ -12,6 +12,6 @@ export function createOpenApiFormat(): Format {
   return deferReader(
     { name: 'openapi', places: ['tools', 'documents'], entries: 'files', claims: (name) => ANY_FILE.test(name) },
     (entry, place) => place.kind === 'documents' || place.named === true || isDocument(entry),
-    async () => (await import('./read.js')).createReader(isDocument),
+    async (pending) => (await import('./read.js')).createReader(isDocument, pending),
   );
 }

@@ -8,35 +8,84 @@ import { isRecord } from '../../core/json.js';
 import { toProblem } from '../../core/problem.js';
 import type { FileIdentity } from '../../core/tool.js';
 import { sameIdentity, statIdentity } from '../../files/read.js';
-import { DocumentFault, type OpenDocument, openDocument } from './document.js';
+import type { DeferredReader } from '../shared/deferred.js';
+import { DocumentFault, type OpenDocument, openDocument, openInThread, Unparsed } from './document.js';
 import { METHODS, operationName } from './name.js';
 import { type OperationOptions, type ReadOperations, readOperations } from './operations.js';
 
 const NONE: HttpSettings = {};
+const NOT_YET: Reading = { tools: [], problems: [], states: [undefined], pending: true };
+interface Broken {
+  readonly fault: DocumentFault;
+  readonly identity: FileIdentity;
+}
+
 // Documents are large; few are used together.
 const MAX_KEPT = 16;
 
-/** Returns a function that reads documents, each once per state of its files. */
-export function createReader(isDocument: (name: string) => boolean) {
-  const kept = new Map<string, OpenDocument | DocumentFault>();
-  const made = new WeakMap<OpenDocument, ReadOperations & { readonly key: string }>();
+// Opens each document once per state of its files.
+function createOpener(pending: Set<string>) {
+  const kept = new Map<string, OpenDocument | Broken>();
+  // Documents that wait for a thread, by their file.
+  const waiting = new Map<string, Place>();
+  let parsing: Promise<void> | undefined;
+
+  const keep = (file: string, opened: OpenDocument | Broken): void => {
+    if (kept.size >= MAX_KEPT) kept.clear();
+    kept.set(file, opened);
+  };
 
   const open = (file: string, place: Place): OpenDocument | DocumentFault => {
     const known = kept.get(file);
-    if (known !== undefined && !(known instanceof DocumentFault) && isUnchanged(known)) return known;
-    let opened: OpenDocument | DocumentFault;
+    if (known !== undefined && 'fault' in known && sameIdentity(statIdentity(file), known.identity)) return known.fault;
+    if (known !== undefined && 'files' in known && isUnchanged(known)) return known;
+    const identity = statIdentity(file);
     try {
-      opened = openDocument(file, place.boundary);
+      const opened = openDocument(file, place.boundary);
+      keep(file, opened);
+      return opened;
     } catch (error) {
+      if (error instanceof Unparsed) {
+        waiting.set(file, place);
+        pending.add(file);
+      }
       if (!(error instanceof DocumentFault)) throw error;
-      opened = error;
+      if (identity !== undefined) keep(file, { fault: error, identity });
+      return error;
     }
-    if (kept.size >= MAX_KEPT) kept.clear();
-    kept.set(file, opened);
-    return opened;
   };
 
-  return (entry: string, place: Place, snapshot?: FormatSnapshot): Reading => {
+  const parseWaiting = async (): Promise<void> => {
+    for (const [file, place] of [...waiting]) {
+      const identity = statIdentity(file);
+      try {
+        keep(file, await openInThread(file, place.boundary));
+      } catch (error) {
+        if (error instanceof DocumentFault && identity !== undefined) keep(file, { fault: error, identity });
+        else if (!(error instanceof Unparsed)) throw error;
+      }
+      waiting.delete(file);
+      pending.delete(file);
+    }
+  };
+
+  return {
+    open,
+    async settle(): Promise<void> {
+      parsing ??= parseWaiting().finally(() => {
+        parsing = undefined;
+      });
+      await parsing;
+    },
+  };
+}
+
+/** Returns a reader of documents; those that wait for a thread are in `pending`. */
+export function createReader(isDocument: (name: string) => boolean, pending: Set<string>): DeferredReader {
+  const { open, settle } = createOpener(pending);
+  const made = new WeakMap<OpenDocument, ReadOperations & { readonly key: string }>();
+
+  const read = (entry: string, place: Place, snapshot?: FormatSnapshot): Reading => {
     const file = join(place.directory, entry);
     const settings = snapshot?.settings.openapi;
     const identity = statIdentity(file);
@@ -44,11 +93,11 @@ export function createReader(isDocument: (name: string) => boolean) {
     const document = open(file, place);
     const states = toStates(entry, place, document, identity);
     // The configuration is not a file of the place.
-    const pending = settings !== undefined && settings.size > 0 ? { pending: true } : {};
+    const again = settings !== undefined && settings.size > 0 ? { pending: true } : {};
     if (document instanceof DocumentFault || identity === undefined) {
       const fault = document instanceof DocumentFault ? document : new DocumentFault('is gone', 'put it back');
       const finding = { message: fault.message, hint: fault.hint, line: fault.line };
-      return { tools: [], problems: [toProblem(file, 'error', finding)], ...states, ...pending };
+      return { tools: [], problems: [toProblem(file, 'error', finding)], ...states, ...again };
     }
     const own = settings?.get(name) ?? NONE;
     const taken = namesBeside(entry, place, isDocument, (other) => open(join(place.directory, other), place));
@@ -60,7 +109,19 @@ export function createReader(isDocument: (name: string) => boolean) {
     }
     const { tools, findings } = known;
     const problems = findings.map((finding) => toProblem(file, finding.severity ?? 'error', finding));
-    return { tools, problems, ...states, ...pending };
+    return { tools, problems, ...states, ...again };
+  };
+
+  return {
+    settle,
+    read(entry, place, snapshot) {
+      try {
+        return read(entry, place, snapshot);
+      } catch (error) {
+        if (error instanceof Unparsed) return NOT_YET;
+        throw error;
+      }
+    },
   };
 }
 

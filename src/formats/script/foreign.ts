@@ -10,6 +10,6 @@ export function createForeignScriptFormat(): Format {
   return deferReader(
     { name: 'foreign-script', places: ['tools'], entries: 'files', claims: (name) => FILE.test(name) },
     () => true,
-    async () => (await import('./foreign-read.js')).readForeignScript,
+    async () => ({ read: (await import('./foreign-read.js')).readForeignScript }),
   );
 }

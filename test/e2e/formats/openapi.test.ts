@@ -118,6 +118,51 @@ describe('names', () => {
   });
 });
 
+describe('a large document in YAML', () => {
+  const large = (end = '') => {
+    const operations = Array.from(
+      { length: 1500 },
+      (_, at) =>
+        `  /p${at}:\n    get:\n      operationId: op${at}\n      summary: ${'Reads a thing. '.repeat(10)}\n      responses: {}\n`,
+    );
+    return `openapi: 3.1.0\nservers: [{ url: https://api.example.com }]\npaths:\n${operations.join('')}${end}`;
+  };
+
+  spec('OAS-10', 'is parsed while other work goes on', async () => {
+    const workspace = createWorkspace();
+    put(workspace, large(), 'api.openapi.yaml');
+    const toolbox = workspace.toolbox();
+    let turns = 0;
+    let isDone = false;
+    const turn = (): void => {
+      turns++;
+      if (!isDone) setImmediate(turn);
+    };
+    turn();
+    const tools = await toolbox.list();
+    isDone = true;
+    expect(tools.filter(({ action }) => action.kind === 'http')).toHaveLength(1500);
+    // Without a thread there are fewer than ten.
+    expect(turns).toBeGreaterThan(50);
+    const [again, found] = await Promise.all([toolbox.list(), toolbox.find('op7')]);
+    expect([again.length, found.name]).toEqual([tools.length, 'op7']);
+  });
+
+  spec('OAS-1 OAS-10', 'with a fault is a problem with its line, and refers to no other of that size', async () => {
+    const workspace = createWorkspace();
+    put(workspace, large('  /broken: [\n'), 'broken.openapi.yaml');
+    workspace.write('.agents/tools/parts.yaml', `a: ${'x'.repeat(1_100_000)}\n`);
+    put(workspace, document('https://a.example', { '/a': { $ref: 'parts.yaml#/a' } }), 'refers.openapi.json');
+    const problems = await workspace.toolbox().catalog.problems();
+    const of = (name: string) => problems.find(({ path }) => path.endsWith(name));
+    expect(of('broken.openapi.yaml')).toMatchObject({
+      line: expect.any(Number),
+      message: expect.stringContaining('is not valid YAML'),
+    });
+    expect(of('refers.openapi.json')?.message).toContain('parts.yaml, which is YAML above 1 MB');
+  });
+});
+
 describe('a request', () => {
   const array = ['blue', 'black', 'b r'];
   const object = { R: 100, G: 'x y' };
