@@ -26,9 +26,15 @@ export interface BackendState {
   readonly remedy: string | null;
   /** Whether it can separate the network. */
   readonly network: boolean;
+  /** A program could not be started or did not answer, which can change. */
+  readonly isUncertain?: boolean;
 }
 
+// How long an uncertain answer is kept.
+const UNCERTAIN_MS = 60_000;
+
 const NOTHING: Profile = { read: 'all', write: [], secrets: [], named: [], deny: [], guarded: [], network: false };
+const AGAIN = 'the machine may be too busy; it is tried again after a minute';
 const INSTALL = 'install it: apt install bubblewrap, dnf install bubblewrap, or pacman -S bubblewrap';
 // Ubuntu 24.04 and newer allow user namespaces to programs with a profile only.
 const APPARMOR =
@@ -50,7 +56,7 @@ export async function probeBackends(
   const programs = ['bwrap', 'setpriv', 'unshare', 'sandbox-exec'].map((name) => findProgram(name, path) ?? null);
   const key = JSON.stringify([bootId(), programs.map((program) => program && [program, statIdentity(program)])]);
   const file = join(wieldHome, 'cache', 'sandbox.json');
-  const kept = readKept(file, key);
+  const kept = readKept(file, key, world.now());
   if (kept !== undefined) return kept;
   const [bwrap, setpriv, unshare, seatbelt] = programs as [string | null, string | null, string | null, string | null];
   const states =
@@ -60,17 +66,21 @@ export async function probeBackends(
   try {
     createStateDirectory(wieldHome);
     createStateDirectory(join(wieldHome, 'cache'));
-    writeFileAtomic(file, JSON.stringify({ key, states }), { mode: 0o600 });
+    const until = states.some(({ isUncertain }) => isUncertain) ? { until: world.now() + UNCERTAIN_MS } : {};
+    writeFileAtomic(file, JSON.stringify({ key, states, ...until }), { mode: 0o600 });
   } catch (error) {
     world.debug(`sandbox: the probe could not be kept: ${(error as Error).message}`);
   }
   return states;
 }
 
-function readKept(file: string, key: string): readonly BackendState[] | undefined {
+function readKept(file: string, key: string, now: number): readonly BackendState[] | undefined {
   try {
     const kept: unknown = JSON.parse(readStateFile(file) ?? '');
-    return isRecord(kept) && kept.key === key ? (kept.states as readonly BackendState[]) : undefined;
+    if (!isRecord(kept) || kept.key !== key) return undefined;
+    // A clock that was set back must not keep it longer.
+    const left = typeof kept.until === 'number' ? kept.until - now : 1;
+    return left > 0 && left <= UNCERTAIN_MS ? (kept.states as readonly BackendState[]) : undefined;
   } catch {
     return undefined;
   }
@@ -89,9 +99,10 @@ async function probeBubblewrap(program: string | null, world: World): Promise<Ba
   if (program === null) return { ...base, version: null, fault: 'bubblewrap is not installed', remedy: INSTALL };
   const version = await readVersion(program, world);
   const launcher = bubblewrapLauncher({ program, profile: NOTHING, workdir: '/', expose: [], hiddenFile: '/dev/null' });
-  const fault = await tryLauncher(launcher, world);
-  const remedy = fault === null ? null : hasAppArmorLimit() ? APPARMOR : 'allow user namespaces for bubblewrap';
-  return { ...base, version, fault: fault && `bubblewrap does not work here: ${fault}`, remedy };
+  const { fault, isUncertain } = await tryLauncher(launcher, world);
+  const limit = hasAppArmorLimit() ? APPARMOR : 'allow user namespaces for bubblewrap';
+  const remedy = fault === null ? null : isUncertain ? AGAIN : limit;
+  return { ...base, version, fault: fault && `bubblewrap does not work here: ${fault}`, remedy, isUncertain };
 }
 
 function hasAppArmorLimit(): boolean {
@@ -109,17 +120,22 @@ async function probeLandlock(setpriv: string | null, unshare: string | null, wor
   const version = await readVersion(setpriv, world);
   const options = { program: setpriv, workdir: '/', expose: [], hiddenFile: '/dev/null', unshare: unshare ?? '' };
   const open = landlockLauncher({ ...options, profile: { ...NOTHING, network: true } })!;
-  const fault = await tryLauncher(open, world);
-  if (fault !== null) return { ...base, version, fault: `Landlock does not work here: ${fault}`, remedy };
+  const { fault, isUncertain } = await tryLauncher(open, world);
+  if (fault !== null)
+    return {
+      ...{ ...base, version, fault: `Landlock does not work here: ${fault}` },
+      ...{ remedy: isUncertain ? AGAIN : remedy, isUncertain },
+    };
   const closed = landlockLauncher({ ...options, profile: NOTHING })!;
-  const network = unshare !== null && (await tryLauncher(closed, world)) === null;
-  return { ...base, version, fault: null, remedy: null, network };
+  const separated = unshare === null ? undefined : await tryLauncher(closed, world);
+  const network = separated?.fault === null;
+  return { ...base, version, fault: null, remedy: null, network, isUncertain: separated?.isUncertain === true };
 }
 
 async function probeSeatbelt(program: string | null, world: World): Promise<BackendState> {
   const base = { backend: 'seatbelt' as const, program, version: null, network: true };
   if (program === null) return { ...base, fault: 'sandbox-exec is not there', remedy: 'it is part of macOS' };
   const options = { program, profile: NOTHING, workdir: '/', expose: [], hiddenFile: '/dev/null' };
-  const fault = await tryLauncher(seatbeltLauncher(options), world);
-  return { ...base, fault: fault && `sandbox-exec does not work here: ${fault}`, remedy: null };
+  const { fault, isUncertain } = await tryLauncher(seatbeltLauncher(options), world);
+  return { ...base, fault: fault && `sandbox-exec does not work here: ${fault}`, remedy: null, isUncertain };
 }

@@ -6,13 +6,23 @@ import { runProcess } from '../spawn.js';
 
 const PROBE_MS = 5000;
 
-/** Returns why a program cannot be started with these arguments; null if it can. */
-export async function tryLauncher(launcher: readonly string[], world: World): Promise<string | null> {
+export interface Trial {
+  /** Why the program cannot be started with these arguments; null if it can. */
+  readonly fault: string | null;
+  /** The machine may have been too busy: another attempt can have another result. */
+  readonly isUncertain: boolean;
+}
+
+/** Starts something with a launcher. */
+export async function tryLauncher(launcher: readonly string[], world: World): Promise<Trial> {
   const outcome = await run([...launcher, '/bin/sh', '-c', ':'], world);
-  if (outcome === undefined) return 'it could not be started';
-  if (outcome.ending === 'exit' && outcome.exitCode === 0) return null;
+  if (outcome === undefined) return { fault: 'it could not be started', isUncertain: true };
+  if (outcome.ending !== 'exit') return { fault: `no answer within ${PROBE_MS / 1000} s`, isUncertain: true };
+  if (outcome.exitCode === null) return { fault: 'it was killed', isUncertain: true };
+  if (outcome.exitCode === 0) return { fault: null, isUncertain: false };
   const [line = ''] = outcome.stderr.toString('utf8').trim().split('\n');
-  return line.replace(/^(?:bwrap|setpriv|unshare): /, '').slice(0, 200) || `status ${outcome.exitCode}`;
+  const reason = line.replace(/^(?:bwrap|setpriv|unshare): /, '').slice(0, 200);
+  return { fault: reason || `status ${outcome.exitCode}`, isUncertain: false };
 }
 
 export async function readVersion(program: string, world: World): Promise<string | null> {

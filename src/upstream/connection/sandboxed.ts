@@ -41,12 +41,16 @@ export async function sandboxServer(
   const target = { name, workdir: request.cwd, state: [state], environment };
   for (const directory of [places.wieldHome, join(places.wieldHome, 'servers'), own, state])
     createStateDirectory(directory);
-  const first = await planSandbox(applied, sandboxes, { ...target, code: [] }, places);
+  const plan = (argv: readonly string[], installed: readonly string[]) => {
+    const program = findProgram(argv[0]!, searchPath(places.world)) ?? argv[0]!;
+    const code = [program, ...installed].filter((path) => existsSync(path));
+    return planSandbox(applied, sandboxes, { ...target, code }, places);
+  };
+  const first = await plan(request.argv, []);
   const isOffline = first.sandbox.backend !== 'none' && !first.sandbox.network;
   const argv = isOffline ? await installRunner(name, request, join(own, 'code'), places.world) : request.argv;
-  const program = findProgram(argv[0]!, searchPath(places.world)) ?? argv[0]!;
-  const code = [program, ...(isOffline ? [join(own, 'code')] : [])].filter((path) => existsSync(path));
-  const planned = await planSandbox(applied, sandboxes, { ...target, code }, places);
+  // Only a package that was installed is somewhere else.
+  const planned = argv === request.argv ? first : await plan(argv, [join(own, 'code')]);
   prepareSandbox(planned.sandbox);
   return {
     ...request,

@@ -1,4 +1,4 @@
-import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect } from 'vitest';
 import { textOf } from '../../../src/index.js';
@@ -49,6 +49,30 @@ describe('a machine without a backend', () => {
     const shown = json(await wield(workspace, ['show', 'soft', '--json'], { env }));
     expect(shown.sandbox).toEqual({ profile: 'workdir', backend: 'none' });
     expect(logRecords(workspace).at(-1)).toMatchObject({ tool: 'soft', sandbox: 'none' });
+  });
+});
+
+describe('a probe', () => {
+  specIf(WORKS, NO_BUBBLEWRAP, 'EXE-12', 'that was killed is made again after a minute', async () => {
+    const workspace = createWorkspace();
+    workspace.script('strict', script('# @sandbox workdir', 'echo inside'));
+    const env = hideBackends(workspace);
+    const bin = join(workspace.home, 'bin');
+    const busy = join(workspace.home, 'busy');
+    const real = `#!/bin/sh\n[ -e ${busy} ] && kill -9 $$\nPATH=/usr/local/bin:/usr/bin:/bin exec bwrap "$@"\n`;
+    writeFileSync(join(bin, 'bwrap'), real, { mode: 0o755 });
+    writeFileSync(busy, '');
+    const call = (now: () => number) => workspace.toolbox({ env, now }).call('strict', {});
+    expect((await call(Date.now)).error).toMatchObject({
+      code: 'unavailable',
+      message: expect.stringContaining('it was killed'),
+    });
+    rmSync(busy);
+    const later = Date.now() + 61_000;
+    expect(textOf(await call(() => later))).toBe('inside\n');
+    // What works is kept.
+    const kept = readFileSync(join(workspace.env.WIELD_HOME!, 'cache', 'sandbox.json'), 'utf8');
+    expect(JSON.parse(kept).until).toBeUndefined();
   });
 });
 
