@@ -39,9 +39,11 @@ export interface ScanOptions {
 export function scanSource(tree: string, options: ScanOptions = {}): Scan {
   const skillFiles: string[] = [];
   const pluginFiles: string[] = [];
+  const scripts: string[] = [];
   assertTreeBounds(tree, (path) => {
     if (basename(path).toLowerCase() === 'skill.md') skillFiles.push(path);
     else if (isPluginManifest(path)) pluginFiles.push(path);
+    else if (SCRIPT.test(path)) scripts.push(path);
   });
   const loaded = loadManifest(tree, options.adoption);
   const { manifest, file, findings } = loaded;
@@ -62,7 +64,16 @@ export function scanSource(tree: string, options: ScanOptions = {}): Scan {
     loaded,
     options,
   );
-  return found === undefined ? plain : joinPlugins(plain, found, skillFiles.filter(isOfPlugin));
+  const whole = found === undefined ? plain : joinPlugins(plain, found, skillFiles.filter(isOfPlugin));
+  const isEmpty = whole.items.length === 0 && whole.skipped.length === 0 && whole.manifest.sources.length === 0;
+  return isEmpty && scripts.length > 0 ? { ...whole, skipped: [skipScripts(scripts)] } : whole;
+}
+
+const SCRIPT = /(?:^|\/)[^./][^/]*\.(?:sh|bash|py|js|rb)$/;
+
+// Collections of scripts have no manifest; their files are tools where they are copied to.
+function skipScripts(paths: readonly string[]): SkippedParts {
+  return { what: 'script', reason: 'copy those that you want to .agents/tools', paths };
 }
 
 // Adds plugins to what a source offers otherwise; `skillFiles` are those that the plugins account for.

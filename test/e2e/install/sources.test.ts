@@ -24,6 +24,18 @@ describe('adding', () => {
     expect((await workspace.json('list', '--available')).items).toHaveLength(3);
   });
 
+  spec('INS-75', 'counts the scripts of a source without items, and says what becomes of them', async () => {
+    const workspace = createInstallWorkspace();
+    const files = { 'tools/fs_cat.sh': '#!/bin/sh\n# @describe Read.\n', 'README.md': 'R', 'bin/get.py': 'x' };
+    const run = await workspace.run('add', workspace.source('scripts', files));
+    expect(run.stdout).toContain(
+      'skipped  2 scripts: copy those that you want to .agents/tools  (bin/get.py, tools/fs_cat.sh)',
+    );
+    expect((await workspace.json('add', workspace.source('none', { 'README.md': 'R' }))).source.skipped).toEqual([]);
+    const skills = workspace.source('both', { 'skills/a/SKILL.md': skill('a'), 'skills/a/run.sh': 'x' });
+    expect((await workspace.json('add', skills)).source.skipped).toEqual([]);
+  });
+
   spec(
     'INS-1 INS-7',
     'clones a repository and pins it to a branch, a tag or a verified commit',
