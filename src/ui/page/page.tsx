@@ -38,16 +38,18 @@ const KEYS = [
 export function Page() {
   const { panel, name } = view.value;
   const Content = CONTENTS[panel];
+  // A narrow window shows either the list or the middle, which has the error.
+  const isList = name === undefined && offline.value === undefined;
   return (
-    <div class={`page on-${panel} ${name === undefined ? 'list' : 'detail'}`}>
+    <div class={`page on-${panel} ${isList ? 'list' : 'detail'}`}>
       <Header />
       <CatalogPanel />
       <main>
         {offline.value !== undefined && <ErrorBox error={offline.value} />}
-        {isHelpOpen.value && <Help />}
         {offline.value?.code !== 'denied' && <Content />}
       </main>
       <CallsPanel />
+      {isHelpOpen.value && <Help />}
     </div>
   );
 }

@@ -284,6 +284,8 @@ describe('the page in a browser', () => {
     expect(messages.filter((message) => /Content Security Policy|TrustedHTML|Error/.test(message))).toEqual([]);
     const without = await visit('');
     await without.goto(`${server.origin}/#/tools/hello`);
+    await without.setViewportSize({ width: 400, height: 800 });
+    await without.goto(`${server.origin}/#/tools`);
     await without.reload();
     await without.getByText('open the whole address that wield ui printed').waitFor();
     messages.length = 0;
@@ -386,6 +388,8 @@ describe('the page in a browser', () => {
       await poll(() => narrow.locator('main, .catalog, .calls').locator('visible=true').count()).toBeGreaterThan(0);
       expect([route, await narrow.evaluate('document.documentElement.scrollWidth')]).toEqual([route, 400]);
     }
+    await narrow.keyboard.press('?');
+    await narrow.getByRole('button', { name: 'Close' }).click();
     await narrow.getByText('Say hello.').click();
     await narrow.locator('[data-path="/name"] textarea').fill('Ada');
     await narrow.getByText('Show plan').click();
