@@ -5,6 +5,7 @@ import type { Redis } from 'ioredis';
 import { Cancellation } from '../core/cancellation.js';
 import { isToolError } from '../core/error.js';
 import type { KnownSecrets } from '../core/redact.js';
+import { settlesWithin } from '../core/time-limit.js';
 import type { Toolbox } from '../core/toolbox.js';
 import { connect, loadBullmq } from './connection.js';
 import { openJob, type Refusal, toJobId } from './job.js';
@@ -29,6 +30,8 @@ const STALLED_MS = 5000;
 // Seconds that BullMQ waits for a job, and then asks again.
 const WAIT_SECONDS = 1;
 const SILENCE_MS = 5000;
+// How long a worker that ends waits for Redis.
+const CLOSE_MS = 3000;
 
 /** Connects a worker, which then takes calls. Throws `unavailable` if Redis cannot be used. */
 export async function openWorker(options: WorkerOptions): Promise<Worker> {
@@ -111,14 +114,16 @@ export class Worker {
 
   /** Takes no further call, and returns when those that run have ended (FLT-16). */
   async drain(): Promise<void> {
-    await Promise.all(this.#takers.map((taker) => taker.close().catch(() => {})));
+    const closed = Promise.all(this.#takers.map((taker) => taker.close().catch(() => {})));
+    // Without Redis there is nobody to tell: it is enough that no call runs.
+    while (!(await settlesWithin(closed, CLOSE_MS)) && this.#parts.running.size > 0);
   }
 
   async close(): Promise<void> {
     const { presence, connections, running } = this.#parts;
     for (const cancellation of running.values()) cancellation.cancel();
     await this.drain();
-    await presence.close();
+    await settlesWithin(presence.close(), CLOSE_MS);
     for (const connection of connections) connection.disconnect();
   }
 

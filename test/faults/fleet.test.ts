@@ -65,6 +65,16 @@ async function watchLooks({ port }: RedisServer): Promise<() => number> {
   return () => looks;
 }
 
+fault('FLT-16', 'fronts and workers end although Redis is gone', async () => {
+  const redis = await startRedis();
+  const members = await Promise.all([
+    startProcess(createMember(TOOLS), frontArgs(redis.url)),
+    startProcess(createMember(TOOLS), workerArgs(redis.url)),
+  ]);
+  await redis.kill();
+  expect(await Promise.all(members.map((member) => member.stop()))).toEqual([0, 0]);
+});
+
 describe.runIf(hasRedis)('killed', () => {
   const fleet = share(async () => {
     const redis = await startRedis();
