@@ -23,7 +23,7 @@ describe('the inbox', () => {
     expect(item).toMatchObject({ state: 'pending', tool: 'deploy', input: { branch: 'first' } });
     expect(item.changes).toBeUndefined();
     expect(item.rows.map(([label]: [string]) => label)).toEqual(expect.arrayContaining(['says', 'runs', 'input']));
-    expect(Date.parse(item.until) - Date.parse(item.since)).toBe(24 * 3_600_000);
+    expect(Date.parse(item.until) - Date.parse(item.since)).toBe(7 * 24 * 3_600_000);
     const approved = await page.post(`/api/approvals/${id}`, { answer: 'once', digest: item.digest });
     expect(approved.json.approval).toMatchObject({ id, state: 'approved' });
     expect((await workspace.deploy('first')).status).toBe(0);
