@@ -92,7 +92,7 @@ describe('plugins', () => {
     expect(server).toMatchObject({ name: 'alpha:db', owner: 'package', state: 'untrusted' });
     expect(await workspace.fail('call', 'alpha_db_where')).toMatchObject({
       code: 'needs_trust',
-      message: expect.stringContaining('did not accept'),
+      message: expect.stringContaining('have not accepted'),
     });
     expect(await workspace.fail('mcp', 'refresh', 'alpha:db')).toMatchObject({ code: 'needs_trust' });
     expect((await workspace.run('mcp', 'accept', 'alpha:db')).status).toBe(5);
