@@ -96,6 +96,7 @@ const frontCase = (count) => `CPU of the front per call, ${count.toLocaleString(
 async function openBare(url) {
   const connection = { url };
   const queue = new Queue('bare', { connection });
+  queue.setMaxListeners(0);
   const events = new QueueEvents('bare', { connection });
   await events.waitUntilReady();
   const job = async () => {

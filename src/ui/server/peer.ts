@@ -8,6 +8,9 @@ import type { Refusal } from './access.js';
 // Of the client's end: its address, ours, state, queues, timers, the user and the inode.
 const ROW = /^ *\d+: ([0-9A-F]+:[0-9A-F]{4}) ([0-9A-F]+:[0-9A-F]{4}) \S+ \S+ \S+ \S+ +(\d+) +\d+ (\d+) /gm;
 
+// While sockets come and go, a row may be missing in what is read.
+const ATTEMPTS = 3;
+
 const known = new WeakMap<Socket, Refusal | 'own'>();
 
 /** Returns why a connection is refused: its process is another user's. Not known on other systems than Linux. */
@@ -20,23 +23,32 @@ export function checkPeer(socket: Socket): Refusal | undefined {
   return found === 'own' ? undefined : found;
 }
 
-function isOwn({ remoteAddress = '', remotePort = 0, localAddress = '', localPort = 0 }: Socket): boolean {
-  const tables = ['/proc/net/tcp', '/proc/net/tcp6'].map(readTable);
-  if (tables[0] === undefined) return true;
+function isOwn({ remoteAddress, remotePort = 0, localAddress, localPort = 0 }: Socket): boolean {
+  if (process.platform !== 'linux') return true;
+  // Gone already.
+  if (remoteAddress === undefined || localAddress === undefined) return false;
   const [from, to] = [toHex(remoteAddress, remotePort), toHex(localAddress, localPort)];
-  // Of an IPv4 address, an IPv6 socket has the same end.
-  // A socket that was closed has no inode, and seems to be root's.
-  for (const [, local, remote, uid, inode] of tables.flatMap((text) => [...(text ?? '').matchAll(ROW)]))
-    if (local!.endsWith(from) && remote!.endsWith(to)) return Number(uid) === process.getuid?.() && inode !== '0';
+  for (let attempt = 0; attempt < ATTEMPTS; attempt++) {
+    const rows = ['/proc/net/tcp', '/proc/net/tcp6'].flatMap((path) => [...readTable(path).matchAll(ROW)]);
+    // A table without our own port, as in some containers, says nothing.
+    if (!rows.some(([, local]) => local!.endsWith(to))) return true;
+    // Of an IPv4 address, an IPv6 socket has the same end.
+    const row = rows.find(([, local, remote]) => local!.endsWith(from) && remote!.endsWith(to));
+    if (row !== undefined) return isAllowed(Number(row[3]), row[4]!);
+  }
   return false;
 }
 
-function readTable(path: string): string | undefined {
-  if (process.platform !== 'linux') return undefined;
+// Root may do anything here, and forwards ports for some systems. A socket that was closed has no inode and seems to be its.
+function isAllowed(uid: number, inode: string): boolean {
+  return (uid === process.getuid?.() || uid === 0) && inode !== '0';
+}
+
+function readTable(path: string): string {
   try {
     return readFileSync(path, 'utf8');
   } catch {
-    return undefined;
+    return '';
   }
 }
 
