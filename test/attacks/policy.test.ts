@@ -104,14 +104,14 @@ describe('A38 glob bombs', () => {
 
   finding('B23', 'a match that takes too many steps is denied, and ends soon', async () => {
     const bombs = [`{${'{a*,*a}'.repeat(120)},x}z`, `{x,${'*{a,b}'.repeat(150)}}z`, `{${'?*'.repeat(300)},y}z`];
-    const text = 'a'.repeat(100_000);
+    const text = 'a'.repeat(1_000_000);
     for (const bomb of bombs) {
       const toolbox = withRules(['say'], ['*', `say(text=${bomb},$deny)`]);
       expect(await codeOf(toolbox, 'say', { text: 'b'.repeat(200) })).toBeUndefined();
       const began = process.cpuUsage();
       expect([bomb, await codeOf(toolbox, 'say', { text })]).toEqual([bomb, 'denied']);
       const { user, system } = process.cpuUsage(began);
-      expect([bomb, (user + system) / 1000 < 20_000]).toEqual([bomb, true]);
+      expect([bomb, (user + system) / 1000 < 5000]).toEqual([bomb, true]);
       expect(await codeOf(withRules(['say'], [`say(text=${bomb})`]), 'say', { text })).toBe('denied');
     }
     // Ordinary patterns decide long values.

@@ -71,7 +71,7 @@ describe.concurrent('others are served while', () => {
         await sleep(500);
         await expectServed(server);
         // Cut after seconds, not by the end of the test.
-        await until(() => slow.open() === 0, 'all are disconnected', 120_000);
+        await until(() => slow.open() === 0, 'all are disconnected', 60_000);
         await expectServed(server);
       },
       240_000,

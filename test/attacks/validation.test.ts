@@ -87,6 +87,13 @@ const HOSTILE: Readonly<Record<string, readonly [schema: object, value: unknown]
     ),
     { v: Array(3000).fill(1) },
   ],
+  steps: [
+    object(
+      { v: { $ref: '#/$defs/d0' } },
+      definitions((ref) => ({ allOf: [{ $ref: ref }, { $ref: ref }] }), 17),
+    ),
+    { v: 1 },
+  ],
   types: [
     object(
       { v: { $ref: '#/$defs/d0' } },
@@ -203,7 +210,16 @@ describe('validation', () => {
     expect((await toolbox.call('t_cheap', { v: 'x' })).ok).toBe(true);
     // Turns of the event loop, so that everything else continues in between.
     expect(new Set(await Promise.all(turns)).size).toBeGreaterThan(90);
+    const before = turn;
+    await toolbox.call('t_entries', HOSTILE.entries![1]);
+    expect(turn - before).toBeGreaterThan(20);
     counting = false;
+  });
+
+  finding('B13', 'a value that takes a hundred thousand steps is refused', async () => {
+    const toolbox = workspace().toolbox();
+    const { error } = await toolbox.call('t_steps', { v: 1 });
+    expect(error).toMatchObject({ code: 'invalid_input', message: expect.stringContaining('steps') });
   });
 });
 
