@@ -154,9 +154,9 @@ await new Promise((resolve) => setTimeout(resolve, 100));`;
 
 describe('replaced built-ins', () => {
   const REPLACED: Readonly<Record<string, string>> = {
-    'JSON.stringify': 'JSON.stringify = () => { throw new Error("no"); }; JSON.parse = JSON.stringify;',
     'Array.prototype':
       'for (const name of ["push", "map", "filter", "some", Symbol.iterator]) Array.prototype[name] = () => { throw new Error("no"); };',
+    'JSON.stringify': 'JSON.stringify = () => { throw new Error("no"); }; JSON.parse = JSON.stringify;',
     'Map.prototype': 'for (const name of ["get", "set", "has", "delete"]) Map.prototype[name] = () => undefined;',
     'Promise.prototype':
       'for (const name of ["then", "catch", "finally"]) Promise.prototype[name] = () => new Promise(() => {}); globalThis.Promise = class {};',
