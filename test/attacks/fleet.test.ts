@@ -9,7 +9,16 @@ import { sealJob } from '../../src/fleet/job.js';
 import { createFleetKey } from '../../src/fleet/key.js';
 import { toNames } from '../../src/fleet/names.js';
 import { json, wield } from '../support/cli.js';
-import { callFront, createMember, FLEET_KEY, frontArgs, startHere, until, workerArgs } from '../support/fleet.js';
+import {
+  callFront,
+  createJob,
+  createMember,
+  FLEET_KEY,
+  frontArgs,
+  startHere,
+  until,
+  workerArgs,
+} from '../support/fleet.js';
 import { openPage } from '../support/page.js';
 import { hasRedis, NO_REDIS, startRedis } from '../support/redis.js';
 import { onEnd, share } from '../support/share.js';
@@ -78,20 +87,7 @@ describe.runIf(hasRedis)('who can write to the Redis of a fleet', () => {
       const { client, machine, member, redis } = fleet();
       const { origin } = await member.toolbox().find('count');
       const queued = Number((await client.time())[0]) * 1000;
-      const sealed = (id: string): string =>
-        sealJob(KEY, {
-          id,
-          attempt: 1,
-          front: 'front-none',
-          tool: 'count',
-          digest: origin.digest!,
-          input: { text: id },
-          caller: { kind: 'model', door: 'mcp' },
-          timeoutMs: 60_000,
-          queued,
-          keepMs: 60_000,
-          wants: { progress: false, output: false, log: false },
-        });
+      const sealed = (id: string): string => sealJob(KEY, createJob(id, { digest: origin.digest!, queued }));
       const queue = new Queue(NAMES.queue(''), { connection: { port: redis.port }, prefix: NAMES.prefix });
       onEnd(() => queue.close());
       const add = async (id: string): Promise<void> => {

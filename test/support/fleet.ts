@@ -1,6 +1,7 @@
 // Fronts and workers of a fleet: in this process, or as processes that can be killed.
 
 import { type ChildProcess, spawn } from 'node:child_process';
+import type { Job } from '../../src/fleet/job.js';
 import { BINARY, createIo, runCommand } from './cli.js';
 import { linkCompiledCode } from './compiled-code.js';
 import { sleep } from './processes.js';
@@ -83,6 +84,23 @@ export function startProcess(
     });
     void ended.then((status) => reject(new Error(`${args[0]} exited with ${status}: ${errors}`)));
   });
+}
+
+/** The call of the tool `count` that a member of the fleet could put into the queue. */
+export function createJob(id: string, known: Pick<Job, 'digest' | 'queued'>, more: Partial<Job> = {}): Job {
+  return {
+    id,
+    attempt: 1,
+    front: 'front-none',
+    tool: 'count',
+    input: { text: id },
+    caller: { kind: 'model', door: 'mcp' },
+    timeoutMs: 60_000,
+    keepMs: 60_000,
+    wants: { progress: false, output: false, log: false },
+    ...known,
+    ...more,
+  };
 }
 
 export const frontArgs = (url: string): string[] => ['serve', '--http', '0', '--trust', '--fleet', url];

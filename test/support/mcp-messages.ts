@@ -66,7 +66,7 @@ const VERSIONS = [OLDER, '2025-06-18', '2024-11-05', NEWER, '1999-01-01'];
 const ODD: readonly unknown[] = [null, true, 0, -1, 1.5, '', 'x', [], {}, [1], { a: 1 }, 1e300, '__proto__'];
 
 /** Returns the parameters of the newer version with its envelope. */
-export function withEnvelope(random: Random, params: Node, version: string = NEWER): Node {
+function withEnvelope(random: Random, params: Node, version: string = NEWER): Node {
   const meta: Node = {
     ...(params._meta as Node),
     [VERSION]: version,

@@ -1,12 +1,11 @@
 // Random values for large schemas, most of which are valid. Optional parts are left out where a value gets deep.
 
-import type { Json } from '../../src/core/json.js';
+import { isRecord, type Json } from '../../src/core/json.js';
+import { lookUp } from './valid-values.js';
 
 type Node = Readonly<Record<string, unknown>>;
 export type Random = (below: number) => number;
 
-const isRecord = (value: unknown): value is Record<string, unknown> =>
-  typeof value === 'object' && value !== null && !Array.isArray(value);
 const WORDS = ['a', 'left out', 'ä/b', 'x&y=z', '100%', 'q?#', 'a,b', 'plain', '日本', 'a|b c', '[0]', "it's+1"];
 const FORMATS: Readonly<Record<string, string>> = {
   date: '2026-11-16',
@@ -152,12 +151,4 @@ function merge(root: Node, nodes: readonly unknown[]): Node {
     required: inner.flatMap(({ required }) => (Array.isArray(required) ? required : [])),
     ...(inner.some(({ properties }) => isRecord(properties)) ? {} : { properties: undefined }),
   };
-}
-
-function lookUp(root: Node, ref: string): unknown {
-  return ref
-    .replace(/^#\/?/, '')
-    .split('/')
-    .filter(Boolean)
-    .reduce<unknown>((target, step) => (isRecord(target) ? target[step] : undefined), root);
 }

@@ -22,7 +22,7 @@ const anything: fc.Arbitrary<Json> = fc.letrec<{ any: Json }>((tie) => ({
 /** Generates values from the basic keywords of a schema. */
 export function valuesOf(root: Node, node: unknown = root, depth = 0): fc.Arbitrary<Json> {
   if (!isRecord(node) || depth > 6) return anything;
-  if (typeof node.$ref === 'string') return valuesOf(root, resolve(root, node.$ref), depth + 1);
+  if (typeof node.$ref === 'string') return valuesOf(root, lookUp(root, node.$ref), depth + 1);
   if ('const' in node) return fc.constant(node.const as Json);
   if (Array.isArray(node.enum)) return fc.constantFrom(...(node.enum as Json[]));
   for (const key of ['anyOf', 'oneOf', 'allOf']) {
@@ -92,7 +92,7 @@ function objects(root: Node, node: Node, depth: number): fc.Arbitrary<Json> {
 }
 
 function mergeNodes(one: Node, other: Node, root: Node): Node {
-  const target = typeof other.$ref === 'string' ? resolve(root, other.$ref) : other;
+  const target = typeof other.$ref === 'string' ? lookUp(root, other.$ref) : other;
   const b = isRecord(target) ? target : {};
   return {
     ...one,
@@ -104,7 +104,7 @@ function mergeNodes(one: Node, other: Node, root: Node): Node {
   };
 }
 
-function resolve(root: Node, ref: string): unknown {
+export function lookUp(root: Node, ref: string): unknown {
   return ref
     .replace(/^#\/?/, '')
     .split('/')

@@ -11,7 +11,16 @@ import { type Job, sealJob } from '../../../src/fleet/job.js';
 import { createFleetKey } from '../../../src/fleet/key.js';
 import { toNames } from '../../../src/fleet/names.js';
 import { json, wield } from '../../support/cli.js';
-import { callFront, createMember, FLEET_KEY, frontArgs, startHere, until, workerArgs } from '../../support/fleet.js';
+import {
+  callFront,
+  createJob,
+  createMember,
+  FLEET_KEY,
+  frontArgs,
+  startHere,
+  until,
+  workerArgs,
+} from '../../support/fleet.js';
 import { hasRedis, NO_REDIS, startRedis } from '../../support/redis.js';
 import { onEnd, share } from '../../support/share.js';
 import { specIf } from '../../support/spec.js';
@@ -104,20 +113,8 @@ describe.runIf(hasRedis)('a fleet', () => {
     const { client, machine, front, redis } = fleet();
     const { origin } = await front.toolbox().find('count');
     const now = Number((await client.time())[0]) * 1000;
-    const job = (id: string, more: Partial<Job> = {}): Job => ({
-      id,
-      attempt: 1,
-      front: 'front-none',
-      tool: 'count',
-      digest: origin.digest!,
-      input: { text: id },
-      caller: { kind: 'model', door: 'mcp' },
-      timeoutMs: 60_000,
-      queued: now,
-      keepMs: 60_000,
-      wants: { progress: false, output: false, log: false },
-      ...more,
-    });
+    const job = (id: string, more: Partial<Job> = {}): Job =>
+      createJob(id, { digest: origin.digest!, queued: now }, more);
     const queue = new Queue(NAMES.queue(''), { connection: { port: redis.port }, prefix: NAMES.prefix });
     onEnd(() => queue.close());
     const add = async (jobId: string, data: unknown): Promise<void> => {
