@@ -19,7 +19,10 @@ const { values, positionals } = parseArgs({
   allowPositionals: true,
   options: { calls: { type: 'string', default: '2' }, seed: { type: 'string', default: '1' } },
 });
-if (positionals.length === 0) throw new Error('name OpenAPI documents; each in one file');
+if (positionals.length === 0) {
+  console.error('usage: npm run openapi-documents -- FILE… [--calls N] [--seed N]; each document is one file');
+  process.exit(2);
+}
 
 const recorder = await startRecorder();
 console.log(
