@@ -1,5 +1,6 @@
 // Function tools served over stdio by `serveMcpStdio`.
 
+import { writeSync } from 'node:fs';
 import { createToolbox } from '../../dist/index.js';
 import { serveMcpStdio } from '../../dist/mcp-server/index.js';
 import { COUNT, DESCRIPTION, execute, inputSchema, toolNames } from './tool.mjs';
@@ -8,7 +9,10 @@ const tools = toolNames(COUNT).map((name) => ({ name, description: DESCRIPTION, 
 const { ended } = serveMcpStdio(createToolbox({ tools }), {
   version: '0',
   input: process.stdin,
-  write: (bytes) => new Promise((resolve) => process.stdout.write(bytes, () => resolve())),
+  // Like `wield serve`, which writes to its pipe at once.
+  write(bytes) {
+    for (let at = 0; at < bytes.length; ) at += writeSync(1, bytes, at);
+  },
 });
 await ended;
 process.exit();

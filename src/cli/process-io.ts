@@ -30,6 +30,8 @@ export function createProcessIo(): Io {
 function createOutput(descriptor: 1 | 2): Output {
   // Only on demand: creating a stream loads its module, and makes a pipe non-blocking.
   const stream = () => (descriptor === 1 ? process.stdout : process.stderr);
+  // Asked once, because it takes several system calls.
+  let send: ((bytes: Uint8Array) => Promise<void>) | undefined;
   return {
     get isTerminal() {
       return isTerminal(descriptor);
@@ -41,10 +43,16 @@ function createOutput(descriptor: 1 | 2): Output {
     // A blocked write would delay the exit of this process, so a pipe must be non-blocking, which its stream makes it.
     // Only a terminal needs the threads that Node starts for asynchronous writes (1 ms).
     async writeAsync(bytes) {
-      if (isTerminal(descriptor)) await writeInThread(stream().fd, bytes);
-      else await writeAvailable(isFile(descriptor) ? descriptor : stream().fd, bytes);
+      send ??= chooseWrite(descriptor, stream);
+      await send(bytes);
     },
   };
+}
+
+function chooseWrite(descriptor: 1 | 2, stream: () => { readonly fd: number }): (bytes: Uint8Array) => Promise<void> {
+  if (isTerminal(descriptor)) return (bytes) => writeInThread(stream().fd, bytes);
+  const target = isFile(descriptor) ? descriptor : stream().fd;
+  return (bytes) => writeAvailable(target, bytes);
 }
 
 // node:tty loads sockets and streams (6 ms); a pipe, a file and /dev/null are recognised without it.
