@@ -79,7 +79,7 @@ function compileProperties(node: SchemaNode, compiler: Compiler): ObjectVisit[] 
   const properties = new Map(declared);
   const patterns = compiler
     .visits(node.patternProperties)
-    .map(([source, inner]) => ({ pattern: compilePattern(source), inner }));
+    .map(([source, inner]) => ({ matches: toMatches(source), inner }));
   if (declared.length > 0) {
     checks.push((value, run, evaluated) => {
       // Whichever are fewer.
@@ -97,12 +97,12 @@ function compileProperties(node: SchemaNode, compiler: Compiler): ObjectVisit[] 
       return valid;
     });
   }
-  for (const { pattern, inner } of patterns) {
+  for (const { matches, inner } of patterns) {
     checks.push((value, run, evaluated) =>
       every(
         Object.keys(value),
         (name) => {
-          if (!matches(pattern, name, run)) return true;
+          if (!matches(name, run)) return true;
           evaluated?.add(name);
           return visitChild(inner, value[name]!, name, run);
         },
@@ -123,7 +123,7 @@ function compileProperties(node: SchemaNode, compiler: Compiler): ObjectVisit[] 
     });
   } else if (additional !== undefined) {
     const isDeclared = (name: string, run: Run): boolean =>
-      properties.has(name) || patterns.some(({ pattern }) => matches(pattern, name, run));
+      properties.has(name) || patterns.some(({ matches }) => matches(name, run));
     checks.push(compileRest(compiler, additional, (name, run) => !isDeclared(name, run)));
   } else if (unevaluated !== undefined) {
     checks.push(compileRest(compiler, unevaluated, (name, _, evaluated) => !evaluated!.has(name)));
@@ -131,9 +131,17 @@ function compileProperties(node: SchemaNode, compiler: Compiler): ObjectVisit[] 
   return checks;
 }
 
-function matches(pattern: Pattern, name: string, run: Run): boolean {
-  run.spend(1);
-  return pattern.matches(name, run);
+// Compiled on first use, like a schema.
+function toMatches(source: string): (name: string, run: Run) => boolean {
+  let pattern: Pattern | undefined;
+  return (name, run) => {
+    if (pattern === undefined) {
+      run.countCompiled();
+      pattern = compilePattern(source);
+    }
+    run.spend(1);
+    return pattern.matches(name, run);
+  };
 }
 
 // Applies a schema to the properties that no other keyword covers.

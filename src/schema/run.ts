@@ -10,8 +10,14 @@ export const MAX_STEPS_IN_ALL = 20_000_000;
 // Steps after which further validations wait for a turn of the event loop.
 const MAX_STEPS_PER_TURN = 25_000;
 
+// Parts of a schema that are compiled without a pause: a few milliseconds.
+const MAX_COMPILED = 1000;
+
 /** Thrown when a validation needs more steps than it may take. */
 export class OverBudget extends Error {}
+
+/** Thrown when enough was compiled for one turn of the event loop: the validation begins again with what there is. */
+export class CompiledEnough extends Error {}
 
 export class Budget {
   left = MAX_STEPS;
@@ -27,6 +33,11 @@ let last: Promise<void> | undefined;
 
 export function countSteps(steps: number): void {
   spent += steps;
+}
+
+/** Makes the next validation wait for a turn of the event loop. */
+export function endTurn(): void {
+  spent = MAX_STEPS_PER_TURN;
 }
 
 /** Returns a promise to wait for before the next validation, undefined if it may run at once. */
@@ -123,6 +134,12 @@ export class Run extends Budget {
   private faults: Map<string, Fault> | undefined;
   private readonly undeclared: { readonly path: string; readonly name: string }[] = [];
   private depth = 0;
+  private compiled = 0;
+
+  /** Counts a part of the schema that is compiled for this value. */
+  countCompiled(): void {
+    if (++this.compiled > MAX_COMPILED) throw new CompiledEnough();
+  }
 
   enter(steps: number): void {
     this.spend(steps);
@@ -133,6 +150,7 @@ export class Run extends Budget {
   restart(path: readonly (string | number)[]): void {
     this.left = MAX_STEPS;
     this.depth = 0;
+    this.compiled = 0;
     this.path.splice(0, this.path.length, ...path);
   }
 

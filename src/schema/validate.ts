@@ -6,9 +6,11 @@ import { compileArray } from './arrays.js';
 import { describeExpectation } from './expectation.js';
 import { compileObject } from './objects.js';
 import {
+  CompiledEnough,
   type Compiler,
   countSteps,
   type Evaluated,
+  endTurn,
   isValid,
   MAX_STEPS,
   MAX_STEPS_IN_ALL,
@@ -26,51 +28,52 @@ import { compileString } from './strings.js';
 export function createCheck(json: JsonSchema, closed: boolean): (value: Json) => Check | Promise<Check> {
   const root = closed ? closeRoot(json) : json;
   const visit = createCompiler(root).visit(root);
-  return (value) => {
+  const check = (value: Json): Check | Promise<Check> => {
     const run = new Run();
+    const fail = (error: unknown): Check | Promise<Check> => {
+      if (error instanceof OverBudget) return { ok: false, faults: [overBudget(value)] };
+      if (error instanceof CompiledEnough) return checkAgain(value);
+      throw error;
+    };
     try {
       const valid = visit(value, run, undefined);
-      if (run.deferred.length > 0) return checkDeferred(valid, value, run);
-      return toCheck(valid, value, run);
+      return run.deferred.length > 0 ? checkDeferred(valid, value, run).catch(fail) : toCheck(valid, value, run);
     } catch (error) {
-      return toFailure(error, value);
+      return fail(error);
     } finally {
       countSteps(MAX_STEPS - run.left);
     }
   };
+  const checkAgain = async (value: Json): Promise<Check> => {
+    endTurn();
+    await nextTurn();
+    return check(value);
+  };
+  return check;
 }
 
 // Validates what was left for later, and waits for a turn of the event loop whenever that takes long.
 async function checkDeferred(first: boolean, value: Json, run: Run): Promise<Check> {
   let valid = first;
   let steps = MAX_STEPS_IN_ALL;
-  try {
-    // Grows meanwhile, if entries have many entries.
-    for (const { count, check, path } of run.deferred) {
-      for (let entry = 0; entry < count; entry++) {
-        if (run.isFull) return toCheck(false, value, run);
-        const turn = nextTurn();
-        if (turn !== undefined) await turn;
-        run.restart(path);
-        if (!check(entry)) valid = false;
-        countSteps(MAX_STEPS - run.left);
-        steps -= MAX_STEPS - run.left;
-        if (steps < 0) throw new OverBudget();
-      }
+  // Grows meanwhile, if entries have many entries.
+  for (const { count, check, path } of run.deferred) {
+    for (let entry = 0; entry < count; entry++) {
+      if (run.isFull) return toCheck(false, value, run);
+      const turn = nextTurn();
+      if (turn !== undefined) await turn;
+      run.restart(path);
+      if (!check(entry)) valid = false;
+      countSteps(MAX_STEPS - run.left);
+      steps -= MAX_STEPS - run.left;
+      if (steps < 0) throw new OverBudget();
     }
-    return toCheck(valid, value, run);
-  } catch (error) {
-    return toFailure(error, value);
   }
+  return toCheck(valid, value, run);
 }
 
 function toCheck(valid: boolean, value: Json, run: Run): Check {
   return valid ? { ok: true, value } : { ok: false, faults: run.result(value) };
-}
-
-function toFailure(error: unknown, value: Json): Check {
-  if (error instanceof OverBudget) return { ok: false, faults: [overBudget(value)] };
-  throw error;
 }
 
 // Keywords whose subschemas apply to the same value and may declare properties.
@@ -96,7 +99,10 @@ function createCompiler(root: JsonSchema): Compiler {
         // On first use, because schemas can contain themselves.
         let made: Visit | undefined;
         known = (value, run, evaluated) => {
-          made ??= compileNode(schema, root, compiler);
+          if (made === undefined) {
+            run.countCompiled();
+            made = compileNode(schema, root, compiler);
+          }
           return made(value, run, evaluated);
         };
         compiled.set(schema, known);

@@ -4,6 +4,7 @@ import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { describe, expect } from 'vitest';
+import { createToolbox } from '../../src/index.js';
 import { type Message, type StdioServer, serveStdio } from '../support/server.js';
 import { finding } from '../support/spec.js';
 import { createUpstreamWorkspace } from '../support/upstream-workspace.js';
@@ -214,6 +215,31 @@ describe('validation', () => {
     await toolbox.call('t_entries', HOSTILE.entries![1]);
     expect(turn - before).toBeGreaterThan(20);
     counting = false;
+  });
+
+  finding('B13', 'a large schema is compiled in turns', async () => {
+    const many = Array.from({ length: 9000 }, (_, index) => index);
+    const schemas = {
+      parts: { type: 'object', allOf: many.map(() => ({ minProperties: 1 })) },
+      patterns: { type: 'object', patternProperties: Object.fromEntries(many.map((at) => [`^(x${at}|a+b*)z$`, true])) },
+    };
+    for (const inputSchema of Object.values(schemas)) {
+      const tool = { name: 'large', description: 'x', inputSchema, execute: () => 'ok' };
+      const toolbox = createToolbox({ tools: [tool] });
+      let turn = 0;
+      let counting = true;
+      const count = (): void => {
+        turn++;
+        if (counting) setImmediate(count);
+      };
+      count();
+      expect((await toolbox.call('large', { x: 1 })).ok).toBe(true);
+      const first = turn;
+      expect((await toolbox.call('large', { x: 1 })).ok).toBe(true);
+      counting = false;
+      expect(first).toBeGreaterThan(8);
+      expect(turn - first).toBeLessThan(3);
+    }
   });
 
   finding('B13', 'a value that takes a hundred thousand steps is refused', async () => {
