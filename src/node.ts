@@ -145,7 +145,7 @@ export interface ToolboxState {
 }
 
 // Incremented when the format of the index changes.
-const INDEX_VERSION = '16';
+const INDEX_VERSION = '17';
 // The default start timeout of a server.
 const LISTING_PATIENCE_MS = 30_000;
 const MANAGED_CONFIG = '/etc/wield/config.toml';
@@ -330,7 +330,11 @@ function createCatalogs({ options, machine, files, workspace, formats, upstreams
     formats,
     upstream: upstreams.format,
     offers: loadOnce(async () => {
-      const [{ createOwnOffers }, remote] = await Promise.all([import('./builtin/offers.js'), upstreams.offers()]);
+      const [{ createOwnOffers }, { createModuleOffers }, remote] = await Promise.all([
+        import('./builtin/offers.js'),
+        import('./catalog/module-offers.js'),
+        upstreams.offers(),
+      ]);
       const own = createOwnOffers({
         catalog,
         cascade,
@@ -340,7 +344,8 @@ function createCatalogs({ options, machine, files, workspace, formats, upstreams
         offered: files.offered,
         world,
       });
-      return [toOfferSource(options.resources, options.prompts), own, remote];
+      const modules = createModuleOffers(catalog.moduleOffers, toSchema);
+      return [toOfferSource(options.resources, options.prompts), own, modules, remote];
     }),
     index: createIndexFile({
       directory: join(wieldHome, 'cache', 'index'),

@@ -7,7 +7,7 @@ import type { CascadeResolver } from '../core/cascade.js';
 import { ToolError } from '../core/error.js';
 import type { JsonObject } from '../core/json.js';
 import type { OfferSource } from '../core/offers.js';
-import { type Prompt, toPromptName } from '../core/prompt.js';
+import { type OWN_PROMPT_NAMES, type Prompt, toPromptName } from '../core/prompt.js';
 import { type Resource, toResourceName } from '../core/resource.js';
 import type { Skill } from '../core/skill.js';
 import type { Snapshot } from '../core/snapshot.js';
@@ -144,7 +144,7 @@ function toResource(uri: string, fields: JsonObject, read: Read): Resource {
 }
 
 interface OwnPrompt {
-  readonly name: string;
+  readonly name: (typeof OWN_PROMPT_NAMES)[number];
   readonly description: string;
   readonly make: (options: OwnOffersOptions, snapshot: Snapshot) => Promise<string>;
 }

@@ -2,7 +2,7 @@
 
 import { isToolError, ToolError } from '../core/error.js';
 import type { Format, Place } from '../core/format.js';
-import type { OfferSource } from '../core/offers.js';
+import type { ModuleOffer, OfferSource } from '../core/offers.js';
 import type { Skill } from '../core/skill.js';
 import type { Snapshot } from '../core/snapshot.js';
 import { withoutReservedTags } from '../core/tag.js';
@@ -45,6 +45,8 @@ export interface Catalog {
   readonly hasServers: boolean;
   /** Returns where resources and prompts come from, in order of precedence. Loaded on first use: most calls need none. */
   offers(): Promise<readonly OfferSource[]>;
+  /** Returns the resources and prompts of module files, in path order. */
+  moduleOffers(snapshot: Snapshot): readonly ModuleOffer[];
   /** `offer` names built-in tools, or groups of them, to list as well. */
   list(snapshot: Snapshot, offer?: readonly string[]): Listing;
   /** Returns the tool of a reference. Throws `not_found`, `ambiguous` or `invalid_ref`. */
@@ -111,6 +113,7 @@ export function createCatalog(options: CatalogOptions): Catalog {
   return {
     hasServers: upstream !== undefined,
     offers: options.offers,
+    moduleOffers: (snapshot) => views.inOrder(snapshot.places).flatMap((directory) => directory.list(snapshot).offers),
     list,
     find(ref, reach) {
       const tool = seek(ref, reach);

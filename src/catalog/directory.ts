@@ -4,6 +4,7 @@ import { type Dirent, readdirSync, type Stats } from 'node:fs';
 import { join, sep } from 'node:path';
 import type { FileState, Format, FormatSnapshot, Place } from '../core/format.js';
 import { compileGlob } from '../core/glob.js';
+import type { ModuleOffer } from '../core/offers.js';
 import type { Problem } from '../core/problem.js';
 import type { Skill } from '../core/skill.js';
 import { compareText } from '../core/text.js';
@@ -154,15 +155,17 @@ function toDeclared({ entries }: DirectoryState): Map<string, string> {
 function toListing(state: DirectoryState | undefined): DirectoryListing {
   const tools: Tool[] = [];
   const skills: Skill[] = [];
+  const offers: ModuleOffer[] = [];
   const problems: Problem[] = [];
   for (const { reading } of state?.entries.values() ?? []) {
     if (reading === undefined) continue;
     tools.push(...reading.tools);
     skills.push(...(reading.skills ?? []));
+    offers.push(...(reading.offers ?? []));
     problems.push(...reading.problems);
   }
   tools.sort((a, b) => compareText(a.name, b.name));
-  return { tools, skills, problems };
+  return { tools, skills, offers, problems };
 }
 
 interface DirectoryReader {

@@ -1,6 +1,7 @@
 // What is known of a directory and its entries.
 
 import type { FileState, Format, FormatSnapshot, Place, Reading } from '../core/format.js';
+import type { ModuleOffer } from '../core/offers.js';
 import type { Problem } from '../core/problem.js';
 import type { Skill } from '../core/skill.js';
 import type { FileIdentity, Tool } from '../core/tool.js';
@@ -35,6 +36,7 @@ export interface DirectoryListing {
   /** Sorted by name. */
   readonly tools: readonly Tool[];
   readonly skills: readonly Skill[];
+  readonly offers: readonly ModuleOffer[];
   readonly problems: readonly Problem[];
 }
 

@@ -2,6 +2,7 @@
 
 import { join, sep } from 'node:path';
 import type { FileState, Place } from '../core/format.js';
+import type { ModuleOffer } from '../core/offers.js';
 import type { Problem } from '../core/problem.js';
 import type { JsonSchema, Schema } from '../core/schema.js';
 import type { Skill } from '../core/skill.js';
@@ -12,8 +13,8 @@ import type { DirectoryState, Entry } from './entry.js';
 
 export type ToSchema = (json: JsonSchema, face: 'input' | 'output') => Schema;
 
-// Fields of a line: entry, states, settled, problems, skills, server, uri, directory, files, then four per tool: name,
-// description, traits, body. Uri and directory are empty if they follow from the entry and its place.
+// Fields of a line: entry, states, settled, problems, skills, server, uri, directory, files, offers, then four per tool:
+// name, description, traits, body. Uri and directory are empty if they follow from the entry and its place.
 export function formatIndex(state: DirectoryState, firstLine: string, place: Place): Buffer {
   const lines = [firstLine, `${formatState(state.identity)}\t${state.settled ? 1 : 0}`];
   const prefix = join(place.directory, sep);
@@ -29,6 +30,7 @@ export function formatIndex(state: DirectoryState, firstLine: string, place: Pla
       uri === toFileUri(prefix + name) ? '' : escapeField(uri ?? ''),
       directory === place.directory ? '' : escapeField(directory ?? ''),
       formatList(files),
+      formatList(reading?.offers ?? []),
     ];
     for (const tool of reading?.tools ?? []) {
       const body = { input: tool.input.json, output: tool.output?.json, action: tool.action };
@@ -79,13 +81,15 @@ export function parseIndex(bytes: Buffer, reading: IndexReading): DirectoryState
   return { identity, settled: settled === '1', entries, shipped: false };
 }
 
+const FIRST_TOOL = 10;
+
 function parseLine(line: string, index: IndexReading): Entry {
   const fields = line.split('\t');
   const [escaped = '', states = '', settled, problems = '', skills = ''] = fields;
   const files = parseList<string>(fields[8] ?? '');
   const name = unescapeField(escaped);
   const tools: Tool[] = [];
-  for (let at = 9; at + 3 < fields.length; at += 4) {
+  for (let at = FIRST_TOOL; at + 3 < fields.length; at += 4) {
     tools.push(reviveTool(fields, at, toOrigin(fields, name, index), index.toSchema));
   }
   return {
@@ -96,7 +100,12 @@ function parseLine(line: string, index: IndexReading): Entry {
     reading:
       problems === '-'
         ? undefined
-        : { tools, problems: parseList<Problem>(problems), skills: parseList<Skill>(skills) },
+        : {
+            tools,
+            problems: parseList<Problem>(problems),
+            skills: parseList<Skill>(skills),
+            offers: parseList<ModuleOffer>(fields[FIRST_TOOL - 1] ?? ''),
+          },
     indexed: true,
   };
 }

@@ -1,5 +1,6 @@
 // Format interface: turns an entry of a directory into tools, skills and problems, without executing anything.
 
+import type { ModuleOffer } from './offers.js';
 import type { Problem } from './problem.js';
 import type { Skill } from './skill.js';
 import type { Snapshot } from './snapshot.js';
@@ -58,6 +59,7 @@ export interface Reading {
   readonly tools: readonly Tool[];
   readonly problems: readonly Problem[];
   readonly skills?: readonly Skill[];
+  readonly offers?: readonly ModuleOffer[];
   /** States of the files when they were read, in the order of `filesOf`. */
   readonly states: readonly FileState[];
   /** The files that were read, relative to the place, if `filesOf` cannot know them; `states` belong to them. */

@@ -1,9 +1,11 @@
 // Sources of resources and prompts.
 
+import type { JsonObject } from './json.js';
 import type { Prompt } from './prompt.js';
 import type { Resource } from './resource.js';
+import type { JsonSchema } from './schema.js';
 import type { Snapshot } from './snapshot.js';
-import type { Tool } from './tool.js';
+import type { ModuleAction, Origin, Tool } from './tool.js';
 
 export interface OfferSource {
   resources(snapshot: Snapshot): readonly Resource[] | Promise<readonly Resource[]>;
@@ -17,4 +19,16 @@ export interface OfferSource {
   findPrompt(name: string, snapshot: Snapshot): Tool | undefined;
   /** Returns the tool that completes arguments of a prompt, by name, or of a template. */
   findCompletion?(ref: string, snapshot: Snapshot): Tool | undefined;
+}
+
+/** A resource or prompt that a module file exports, as data. */
+export interface ModuleOffer {
+  readonly kind: 'resource' | 'prompt';
+  /** The URI, the URI template or the name. */
+  readonly id: string;
+  readonly fields: JsonObject;
+  /** Schema of the arguments. */
+  readonly input: JsonSchema;
+  readonly action: ModuleAction;
+  readonly origin: Origin;
 }

@@ -4,7 +4,7 @@ import type { Allowlist, Execution, Mapping } from './command.js';
 import type { HttpScheme } from './http.js';
 import type { Json } from './json.js';
 import type { SandboxPlan } from './sandbox.js';
-import type { FileIdentity, InlineModule, ModuleFiles, RemoteAction, Tool } from './tool.js';
+import type { FileIdentity, InlineModule, ModuleFiles, OfferRequest, RemoteAction, Tool } from './tool.js';
 
 export type Plan = ProcessPlan | FunctionPlan | ModulePlan | TextPlan | DelegatePlan | RemotePlan | HttpPlan;
 
@@ -129,6 +129,7 @@ export interface ModulePlan extends PlanBase {
   readonly kind: 'module';
   readonly source: ModuleFiles | InlineModule;
   readonly export: string;
+  readonly offer?: OfferRequest | undefined;
   /** Limits of the tool host. */
   readonly cwd: string;
   readonly environment: Readonly<Record<string, string>>;

@@ -12,6 +12,9 @@ export interface Prompt {
   readonly tool: Tool;
 }
 
+/** The names of the prompts of wield. */
+export const OWN_PROMPT_NAMES = ['tools', 'capabilities'] as const;
+
 /** The name of the tool that makes the messages of a prompt; selectors of rules match it. */
 export function toPromptName(name: string): string {
   return `prompt:${name}`;

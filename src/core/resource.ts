@@ -19,6 +19,14 @@ export function toResourceName(uri: string): string {
   return `resource:${uri}`;
 }
 
+/** Schemes of resources that a file cannot define: those of skills, documents, servers and their pages. */
+export const OWN_SCHEMES = /^(?:skill|context|mcp|ui):/i;
+
+/** Whether a URI is a template. */
+export function isTemplate(uri: string): boolean {
+  return uri.includes('{');
+}
+
 const APP_SCHEME = 'ui://';
 const PUBLIC = /^(mcp|ui):\/\/([^/?#]+)\/(.+)$/s;
 
@@ -54,6 +62,11 @@ export function otherSpellings(uri: string): readonly string[] {
     text === undefined ? [] : [text, withoutDots(text)],
   );
   return [...new Set(found)].filter((text) => text !== uri);
+}
+
+/** Returns the names of the tool that reads a resource, by other spellings of its URI. */
+export function toSpellings(uri: string): readonly string[] {
+  return otherSpellings(uri).map(toResourceName);
 }
 
 function decodeAll(text: string): string {

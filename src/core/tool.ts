@@ -112,6 +112,13 @@ export interface ModuleAction {
   readonly source: ModuleFiles | InlineModule;
   /** The export that is the tool; null if unknown because the file may not be loaded yet (POL-20). */
   readonly export: string | null;
+  readonly offer?: OfferRequest;
+}
+
+/** What is requested of an export that is a resource or prompt; `ref` is a URI, a URI template or a name (MOD-33). */
+export interface OfferRequest {
+  readonly as: 'resource' | 'prompt' | 'completion';
+  readonly ref: string;
 }
 
 /** A file and all its relative imports. */

@@ -23,7 +23,8 @@ export async function listOffers<T extends { readonly tool: Tool }>(
 ): Promise<readonly T[]> {
   const sources = await catalog.offers();
   const readAll = () => Promise.all(sources.map(read));
-  const all = await (knownOnly ? readAll() : readSettled(catalog, snapshot, readAll));
+  // A reference that no server can have: modules are loaded, and servers are not started.
+  const all = await readSettled(catalog, snapshot, readAll, knownOnly ? '' : undefined);
   const byId = new Map<string, T>();
   for (const offer of all.flat()) {
     const isDenied = !denied && findDenial(offer.tool, caller, { policy: snapshot.policy, within: [] }) !== undefined;

@@ -42,7 +42,7 @@ export function createModuleExecutor(options: ModuleExecutorOptions): ModuleExec
     kind: 'module',
     digest: (tool) => digestModule(tool, actionOf(tool, 'module')),
     plan(tool, input, context) {
-      const { source, export: name } = actionOf(tool, 'module');
+      const { source, export: name, offer } = actionOf(tool, 'module');
       if (name === null) throw notLoaded(tool);
       const { workdir, settings } = context.snapshot;
       const { env, tools, limits } = settings;
@@ -54,6 +54,7 @@ export function createModuleExecutor(options: ModuleExecutorOptions): ModuleExec
         input,
         source,
         export: name,
+        offer,
         cwd: workdir,
         environment: baseEnvironment(worldOf(context, world), pass),
         timeoutMs: context.timeoutMs,

@@ -7,7 +7,7 @@ import type { ErrorValue } from '../../core/error.js';
 import type { Json, JsonObject } from '../../core/json.js';
 import type { Part, ToolResult } from '../../core/result.js';
 import type { ToolConfig } from '../../core/settings.js';
-import type { InlineModule, ModuleFiles } from '../../core/tool.js';
+import type { InlineModule, ModuleFiles, OfferRequest } from '../../core/tool.js';
 
 /** Messages to the host. */
 export type Request =
@@ -18,6 +18,7 @@ export type Request =
       readonly tool: string;
       readonly source: ModuleFiles | InlineModule;
       readonly export: string;
+      readonly offer: OfferRequest | undefined;
       readonly input: Json;
       readonly workdir: string;
       readonly config: ToolConfig;

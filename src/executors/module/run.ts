@@ -89,6 +89,7 @@ function toRequest(id: number, plan: ModulePlan, context: RunContext): Request {
     tool: plan.tool.name,
     source: plan.source,
     export: plan.export,
+    offer: plan.offer,
     input: plan.input,
     workdir: context.workdir,
     config: toToolConfig(context.snapshot.settings),

@@ -1,10 +1,11 @@
-// Collects the tools that a loaded module exports: its definitions, or its function with frontmatter.
+// Collects what a loaded module exports: definitions of tools, resources and prompts, or a function with frontmatter.
 
 import { isToolError } from '../../core/error.js';
 import { isRecord } from '../../core/json.js';
 import type { Finding } from '../../core/problem.js';
 import type { Tool } from '../../core/tool.js';
 import { isStandardSchema } from '../../schema/standard.js';
+import { type CollectedOffer, collectOffer, isOfferDefinition, type OfferDefinition } from './collect-offer.js';
 import { toTool } from './define.js';
 import type { ToolDefinition } from './definition.js';
 import { findFunction, fromFrontmatter, readRole } from './function-export.js';
@@ -17,25 +18,39 @@ export interface CollectedTool {
 
 export interface Collected {
   readonly tools: readonly CollectedTool[];
+  readonly offers: readonly CollectedOffer[];
   readonly findings: readonly Finding[];
 }
 
-/** Returns the tools among a module's exports (MOD-7, MOD-14). */
-export function collectTools(exports: Readonly<Record<string, unknown>>, file: string): Collected {
+/** Returns the tools, resources and prompts among a module's exports (MOD-7, MOD-14, MOD-33). */
+export function collectExports(exports: Readonly<Record<string, unknown>>, file: string): Collected {
   const tools: CollectedTool[] = [];
+  const offers: CollectedOffer[] = [];
   const findings: Finding[] = [];
   const seen = new Set<unknown>();
-  const add = (name: string, make: () => Tool): void => {
+  const attempt = (name: string, add: () => void): void => {
     try {
-      const tool = make();
-      if (tools.some((other) => other.tool.name === tool.name)) {
-        findings.push({ message: `has two tools named "${tool.name}"`, hint: 'rename one of them' });
-      } else tools.push({ export: name, tool });
+      add();
     } catch (error) {
       if (!isToolError(error)) throw error;
       findings.push({ message: `export "${name}": ${error.message}`, hint: error.hint ?? 'fix the definition' });
     }
   };
+  const addTool = (name: string, make: () => Tool): void =>
+    attempt(name, () => {
+      const tool = make();
+      if (tools.some((other) => other.tool.name === tool.name)) {
+        findings.push({ message: `has two tools named "${tool.name}"`, hint: 'rename one of them' });
+      } else tools.push({ export: name, tool });
+    });
+  const addOffer = (name: string, value: OfferDefinition): void =>
+    attempt(name, () => {
+      const { watch, ...offer } = collectOffer(name, value);
+      if (watch !== undefined) findings.push(watch);
+      if (offers.some((other) => other.tool.name === offer.tool.name)) {
+        findings.push({ message: `has two ${offer.kind}s "${offer.id}"`, hint: 'rename one of them' });
+      } else offers.push(offer);
+    });
   if (isRecord(exports.frontmatter)) {
     const found = findFunction(exports, file);
     if (found === undefined) {
@@ -45,34 +60,22 @@ export function collectTools(exports: Readonly<Record<string, unknown>>, file: s
       });
     } else {
       const { frontmatter } = exports;
-      add(found.name, () => toTool(fromFrontmatter(frontmatter, found.run, file), readRole(frontmatter)));
+      addTool(found.name, () => toTool(fromFrontmatter(frontmatter, found.run, file), readRole(frontmatter)));
     }
   }
   for (const [name, value] of Object.entries(exports)) {
     if (name === 'frontmatter' || seen.has(value)) continue;
-    const offer = toOfferKind(value);
-    if (offer !== undefined) {
-      const hint = `offer it from a program: createToolbox({ ${offer}s: [${name}] })`;
-      findings.push({ message: `export "${name}" is a ${offer}, which a module file cannot offer`, hint });
-    }
-    if (!looksLikeDefinition(value)) continue;
     seen.add(value);
-    add(name, () => toTool(value as unknown as ToolDefinition));
+    if (isOfferDefinition(value)) addOffer(name, value);
+    else if (looksLikeDefinition(value)) addTool(name, () => toTool(value as unknown as ToolDefinition));
   }
-  if (tools.length === 0 && findings.length === 0) {
+  if (tools.length === 0 && offers.length === 0 && findings.length === 0) {
     findings.push({
       message: 'exports no tool',
       hint: 'export const mine = defineTool({ name, description, inputSchema, execute })',
     });
   }
-  return { tools, findings };
-}
-
-// A definition of `defineResource` or `definePrompt`, which would otherwise be ignored without a word (MOD-33).
-function toOfferKind(value: unknown): 'resource' | 'prompt' | undefined {
-  if (!isRecord(value) || typeof value.name !== 'string') return undefined;
-  if (typeof value.uri === 'string' && typeof value.read === 'function') return 'resource';
-  return typeof value.description === 'string' && typeof value.get === 'function' ? 'prompt' : undefined;
+  return { tools, offers, findings };
 }
 
 // Values that look like an attempt at a definition are reported if they are invalid; other exports are ignored.

@@ -9,7 +9,7 @@ import { writeFileAtomic } from '../../files/write.js';
 import { type Description, readDescription } from './description.js';
 
 // Increased whenever the structure or meaning of a description changes.
-const VERSION = '2';
+const VERSION = '3';
 
 export interface DescriptionCache {
   get(key: string): Description | undefined;

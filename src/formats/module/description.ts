@@ -1,8 +1,9 @@
 // Descriptions of modules, cached so that listing their tools does not load them again (MOD-8).
 
 import { cleanSchema } from '../../core/clean-schema.js';
-import { isRecord } from '../../core/json.js';
+import { isRecord, type JsonObject } from '../../core/json.js';
 import { isToolName } from '../../core/name.js';
+import type { ModuleOffer } from '../../core/offers.js';
 import type { Finding } from '../../core/problem.js';
 import type { JsonSchema } from '../../core/schema.js';
 import { sanitize } from '../../core/text.js';
@@ -18,15 +19,20 @@ export interface DescribedTool {
   readonly traits: Traits;
 }
 
+export interface DescribedOffer extends Pick<ModuleOffer, 'kind' | 'id' | 'fields' | 'input'> {
+  readonly export: string;
+}
+
 export interface Description {
   /** False if loading failed. Not cached, since it may succeed later. */
   readonly loaded: boolean;
   readonly tools: readonly DescribedTool[];
+  readonly offers: readonly DescribedOffer[];
   readonly findings: readonly Finding[];
 }
 
-/** Returns the tools of a loaded module as data. */
-export function describe({ tools, findings }: Collected): Description {
+/** Returns the tools and offers of a loaded module as data. */
+export function describe({ tools, offers, findings }: Collected): Description {
   return {
     loaded: true,
     tools: tools.map(({ export: name, tool }) => ({
@@ -37,28 +43,24 @@ export function describe({ tools, findings }: Collected): Description {
       output: tool.output?.json,
       traits: tool.traits,
     })),
+    offers: offers.map(({ export: name, kind, id, fields, tool }) => ({
+      export: name,
+      kind,
+      id,
+      fields,
+      input: tool.input.json,
+    })),
     findings,
   };
 }
 
 /** Validates a description that was read from disk or came from the tool host. Throws if it is invalid. */
 export function readDescription(json: unknown): Description {
-  if (!isRecord(json) || !Array.isArray(json.tools) || !Array.isArray(json.findings))
+  if (!isRecord(json) || ![json.tools, json.offers, json.findings].every(Array.isArray))
     throw new Error('not a description');
-  for (const tool of json.tools) {
-    const valid =
-      isRecord(tool) &&
-      typeof tool.export === 'string' &&
-      typeof tool.name === 'string' &&
-      isToolName(tool.name) &&
-      typeof tool.description === 'string' &&
-      isRecord(tool.input) &&
-      isRecord(tool.traits) &&
-      Array.isArray(tool.traits.tags) &&
-      Array.isArray(tool.traits.examples);
-    if (!valid) throw new Error('not the description of a tool');
-  }
-  const { tools, ...rest } = json as unknown as Description;
+  const { tools, offers, ...rest } = json as unknown as Description;
+  if (!tools.every(isDescribedTool)) throw new Error('not the description of a tool');
+  if (!offers.every(isDescribedOffer)) throw new Error('not the description of a resource or prompt');
   return {
     ...rest,
     tools: tools.map((tool) => ({
@@ -67,5 +69,40 @@ export function readDescription(json: unknown): Description {
       input: cleanSchema(tool.input),
       output: tool.output && cleanSchema(tool.output),
     })),
+    offers: offers.map((offer) => ({ ...offer, fields: cleanFields(offer.fields) })),
   };
+}
+
+function isDescribedTool(tool: unknown): boolean {
+  return (
+    isRecord(tool) &&
+    typeof tool.export === 'string' &&
+    typeof tool.name === 'string' &&
+    isToolName(tool.name) &&
+    typeof tool.description === 'string' &&
+    isRecord(tool.input) &&
+    isRecord(tool.traits) &&
+    Array.isArray(tool.traits.tags) &&
+    Array.isArray(tool.traits.examples)
+  );
+}
+
+function isDescribedOffer(offer: unknown): boolean {
+  return (
+    isRecord(offer) &&
+    typeof offer.export === 'string' &&
+    (offer.kind === 'resource' || offer.kind === 'prompt') &&
+    typeof offer.id === 'string' &&
+    isRecord(offer.fields) &&
+    isRecord(offer.input)
+  );
+}
+
+// Texts that are shown; URIs and data stay as they are.
+function cleanFields(fields: JsonObject): JsonObject {
+  const cleaned = Object.entries(fields).map(([key, value]) => [
+    key,
+    typeof value === 'string' ? sanitize(value) : value,
+  ]);
+  return Object.fromEntries(cleaned);
 }

@@ -5,13 +5,14 @@ import { pathToFileURL } from 'node:url';
 import type { Format, FormatSnapshot, Place, Reading } from '../../core/format.js';
 import type { Json } from '../../core/json.js';
 import { isToolName } from '../../core/name.js';
-import { type Problem, toProblem } from '../../core/problem.js';
+import type { ModuleOffer } from '../../core/offers.js';
+import { toProblem } from '../../core/problem.js';
 import { type ModuleFiles, NO_TRAITS, type Tool } from '../../core/tool.js';
 import type { World } from '../../core/world.js';
 import { closureKey, readClosure, toModuleFile } from '../../files/closure.js';
 import { readHead } from '../../files/read.js';
 import { createJsonSchema } from '../../schema/json.js';
-import { type DescribedTool, type Description, readDescription } from './description.js';
+import { type DescribedOffer, type DescribedTool, type Description, readDescription } from './description.js';
 import { createDescriptionCache } from './description-cache.js';
 import { baseName } from './function-export.js';
 
@@ -67,12 +68,12 @@ export function createModuleFormat(options: ModuleFormatOptions): Format {
     };
     const source = { file, files: closure.map(toModuleFile) };
     const known = descriptions.get(key);
-    if (known !== undefined) return { ...base, ...toTools(known, source, place) };
+    if (known !== undefined) return { ...base, ...toReading(known, source, place) };
     if (place.owner === 'workspace' && !snapshot?.trusted)
       return { ...base, ...toUnknown(source, place), pending: true };
     const failure = failures.get(key);
     if (failure !== undefined && world.monotonic() < failure.retryAt)
-      return { ...base, ...toTools(failure.description, source, place), pending: true };
+      return { ...base, ...toReading(failure.description, source, place), pending: true };
     pending.set(key, source);
     return { ...base, tools: [], problems: [], pending: true };
   };
@@ -86,7 +87,7 @@ export function createModuleFormat(options: ModuleFormatOptions): Format {
       const { message, hint = 'fix the file', code } = error as Error & { hint?: string; code?: string };
       // Otherwise every listing would wait again.
       if (code === 'timeout') retryMs = Number.POSITIVE_INFINITY;
-      description = { loaded: false, tools: [], findings: [{ message, hint }] };
+      description = { loaded: false, tools: [], offers: [], findings: [{ message, hint }] };
     }
     if (description.loaded) descriptions.set(key, description);
     else failures.set(key, { description, retryAt: world.monotonic() + retryMs });
@@ -126,11 +127,11 @@ function hasFrontmatter(file: string, { boundary }: Place): boolean {
   return !('fault' in head) && FRONTMATTER.test(head.bytes.toString('utf8'));
 }
 
-function toTools(
-  { tools, findings }: Description,
+function toReading(
+  { tools, offers, findings }: Description,
   source: ModuleFiles,
   place: Place,
-): { readonly tools: readonly Tool[]; readonly problems: readonly Problem[] } {
+): Pick<Reading, 'tools' | 'offers' | 'problems'> {
   const made: Tool[] = [];
   const problems = findings.map((finding) => toProblem(source.file, 'error', finding));
   for (const described of tools) {
@@ -141,7 +142,11 @@ function toTools(
       problems.push(toProblem(source.file, 'error', { message, hint: 'fix the schema' }));
     }
   }
-  return { tools: made, problems };
+  return { tools: made, problems, offers: offers.map((offer) => toOffer(offer, source, place)) };
+}
+
+function toOffer({ export: name, ...offer }: DescribedOffer, source: ModuleFiles, place: Place): ModuleOffer {
+  return { ...offer, action: { kind: 'module', source, export: name }, origin: toOrigin(source, place) };
 }
 
 function toTool(described: DescribedTool, source: ModuleFiles, place: Place): Tool {
@@ -159,10 +164,7 @@ function toTool(described: DescribedTool, source: ModuleFiles, place: Place): To
 }
 
 // POL-20: a file that may not be loaded is listed under its file name, accepts any input and never runs.
-function toUnknown(
-  source: ModuleFiles,
-  place: Place,
-): { readonly tools: readonly Tool[]; readonly problems: readonly Problem[] } {
+function toUnknown(source: ModuleFiles, place: Place): Pick<Reading, 'tools' | 'problems'> {
   const name = baseName(source.file);
   if (!isToolName(name)) {
     const finding = { message: 'the file name is not a tool name', hint: 'use letters, digits, _ and -' };

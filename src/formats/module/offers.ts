@@ -5,7 +5,7 @@ import { ToolError } from '../../core/error.js';
 import { deepFreeze, isRecord, type Json, type JsonObject } from '../../core/json.js';
 import type { OfferSource } from '../../core/offers.js';
 import { type Prompt, toPromptName } from '../../core/prompt.js';
-import { matchTemplate, type Resource, toResourceName } from '../../core/resource.js';
+import { isTemplate, matchTemplate, type Resource, toResourceName, toSpellings } from '../../core/resource.js';
 import type { Part } from '../../core/result.js';
 import type { Tool } from '../../core/tool.js';
 import { toTool } from './define.js';
@@ -84,7 +84,7 @@ function invalid(of: string, field: string, problem: string): ToolError {
 export function toOfferSource(
   resources: readonly ResourceDefinition[] = [],
   prompts: readonly PromptDefinition[] = [],
-): OfferSource {
+) {
   const defined = resources.map(defineResource);
   const listed = defined.map(toResource);
   const made = prompts.map(definePrompt).map(toPrompt);
@@ -96,13 +96,13 @@ export function toOfferSource(
   return {
     resources: () => listed,
     prompts: () => made,
-    findResource(uri) {
+    findResource(uri: string): Tool | undefined {
       const found = find(uri);
       return found && (listed.find((one) => one.uri === uri)?.tool ?? toReader(found, uri));
     },
-    follow: (uri, _snapshot, onUpdate) => find(uri)?.watch?.(uri, onUpdate),
-    findPrompt: (name) => made.find((one) => one.name === name)?.tool,
-    findCompletion(ref) {
+    follow: (uri: string, _snapshot: unknown, onUpdate: () => void) => find(uri)?.watch?.(uri, onUpdate),
+    findPrompt: (name: string) => made.find((one) => one.name === name)?.tool,
+    findCompletion(ref: string): Tool | undefined {
       const found = defined.find(({ uri }) => uri === ref) ?? prompts.find(({ name }) => name === ref);
       if (found === undefined) return undefined;
       const name = 'uri' in found ? toResourceName(found.uri) : toPromptName(found.name);
@@ -112,15 +112,11 @@ export function toOfferSource(
         return { values: values.slice(0, 100), total: values.length, hasMore: values.length > 100 };
       });
     },
-  };
+  } satisfies OfferSource;
 }
 
 const OPEN: JsonObject = { type: 'object', additionalProperties: true };
 const NONE: JsonObject = { type: 'object', properties: {} };
-
-function isTemplate(uri: string): boolean {
-  return uri.includes('{');
-}
 
 function assertUnique(ids: readonly string[]): void {
   const twice = ids.find((id, at) => ids.indexOf(id) !== at);
@@ -139,7 +135,7 @@ function toResource(definition: ResourceDefinition): Resource {
 }
 
 function toReader({ read, description, name, mimeType }: ResourceDefinition, uri: string): Tool {
-  return toOfferTool(toResourceName(uri), description ?? name, NONE, async (_input, context) => {
+  const tool = toOfferTool(toResourceName(uri), description ?? name, NONE, async (_input, context) => {
     const content = await read(uri, context);
     if (Array.isArray(content)) return { content: content.map((resource) => ({ type: 'resource', resource })) };
     const body =
@@ -148,6 +144,7 @@ function toReader({ read, description, name, mimeType }: ResourceDefinition, uri
       content: [{ type: 'resource', resource: { uri, ...(mimeType === undefined ? {} : { mimeType }), ...body } }],
     };
   });
+  return { ...tool, origin: { ...tool.origin, spellings: toSpellings(uri) } };
 }
 
 function toPrompt(definition: PromptDefinition): Prompt {

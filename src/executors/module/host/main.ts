@@ -5,7 +5,7 @@ import { type Output, textPart } from '../../../core/result.js';
 import { scopeStore } from '../../../core/scoped-store.js';
 import { formatBytes } from '../../../core/text.js';
 import type { FunctionAction, InlineModule, ModuleFiles } from '../../../core/tool.js';
-import { type Collected, collectTools } from '../../../formats/module/collect.js';
+import { type Collected, collectExports } from '../../../formats/module/collect.js';
 import { type Description, describe } from '../../../formats/module/description.js';
 import { invoke } from '../../shared/invoke.js';
 import type { Request } from '../protocol.js';
@@ -38,7 +38,7 @@ async function describeModule(id: number, source: ModuleFiles): Promise<void> {
   try {
     description = describe(collect(await loader.load(source), source.file));
   } catch (error) {
-    description = { loaded: false, tools: [], findings: [describeLoadError(error)] };
+    description = { loaded: false, tools: [], offers: [], findings: [describeLoadError(error)] };
   }
   send({ type: 'described', id, description: parse(stringify(description)) });
 }
@@ -99,7 +99,7 @@ function tooLarge(tool: string, size: number, limit: number): ErrorValue {
 }
 
 // Inline code exports a function; a file exports a definition, or a function with frontmatter.
-function findRun(exports: Exports, { source, export: name, tool }: RunRequest): FunctionAction['run'] {
+function findRun(exports: Exports, { source, export: name, offer, tool }: RunRequest): FunctionAction['run'] {
   if (isInline(source)) {
     const value = exports[name];
     if (typeof value === 'function') return value as FunctionAction['run'];
@@ -107,11 +107,19 @@ function findRun(exports: Exports, { source, export: name, tool }: RunRequest): 
       hint: 'write export default (input, context) => …',
     });
   }
-  const found = collect(exports, source.file).tools.find((entry) => entry.export === name);
-  if (found?.tool.action.kind === 'function') return found.tool.action.run;
-  throw new ToolError('exec_failed', `${source.file} has no export "${name}" with the tool ${tool}`, {
-    hint: 'call it again; its exports depend on more than its files',
-  });
+  const { tools, offers } = collect(exports, source.file);
+  const found =
+    offer === undefined
+      ? tools.find((entry) => entry.export === name)?.tool
+      : offers.find((entry) => entry.export === name)?.find(offer);
+  if (found?.action.kind === 'function') return found.action.run;
+  throw new ToolError(
+    'exec_failed',
+    `${source.file} has no export "${name}" with ${offer === undefined ? 'the tool ' : ''}${tool}`,
+    {
+      hint: 'call it again; its exports depend on more than its files',
+    },
+  );
 }
 
 // Converting a library's schema takes longer than most tools run.
@@ -119,7 +127,7 @@ const collected = new WeakMap<Exports, Collected>();
 function collect(exports: Exports, file: string): Collected {
   let known = collected.get(exports);
   if (known === undefined) {
-    known = collectTools(exports, file);
+    known = collectExports(exports, file);
     collected.set(exports, known);
   }
   return known;
