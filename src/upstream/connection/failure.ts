@@ -43,6 +43,13 @@ export function callLost(tool: string, error: unknown, context: FailureContext):
   return ownError(error) ?? serverError('exec_failed', kind, shown, hint, context);
 }
 
+/** A call whose server responded with something other than an answer. */
+export function badResponse(tool: string, error: unknown, context: FailureContext): ToolError {
+  const { kind = 'bad-response', message, hint = CALL_AGAIN } = explain(error, context);
+  const shown = `the server ${context.server} gave no valid response to ${tool}: ${message}`;
+  return ownError(error) ?? serverError('exec_failed', kind, shown, hint, context);
+}
+
 export const CALL_AGAIN = 'call it again; the first call may have had an effect';
 
 /** Whether another attempt would fail the same way: refused by wield itself, or a login is needed. */
@@ -50,7 +57,7 @@ export function isFinal(error: unknown): boolean {
   return ownError(error) !== undefined || isUnauthorized(error);
 }
 
-type FailureKind = 'start-failed' | 'start-timeout' | 'login-required' | 'access-denied' | 'lost';
+type FailureKind = 'start-failed' | 'start-timeout' | 'login-required' | 'access-denied' | 'bad-response' | 'lost';
 
 function serverError(
   code: 'unavailable' | 'exec_failed',
@@ -88,5 +95,9 @@ function explain(
     const hint = 'check its headers and your permissions there';
     return { kind: 'access-denied', message: 'access denied (HTTP 403)', hint };
   }
-  return { message: status === undefined ? quoteOutside(message, 300) : `HTTP ${status}` };
+  if (status !== undefined) return { message: `HTTP ${status}` };
+  if (error instanceof SyntaxError) return { message: 'it is not JSON' };
+  // Thrown by the SDK for JSON of another kind; its message is a list of faults.
+  if ((error as Error).name.endsWith('ZodError')) return { message: 'it is not a JSON-RPC message' };
+  return { message: quoteOutside(message, 300) };
 }

@@ -11,6 +11,18 @@ import type { UpstreamTransport } from './transport.js';
 /** The connection or the request ended without a response. */
 class LostError extends Error {}
 
+/** The response to one request ended before its answer. */
+class IncompleteError extends Error {}
+
+// Sent by proxies for a server that is not there.
+const UNREACHABLE: readonly unknown[] = [502, 503, 504];
+
+/** Whether an HTTP server responded, although not with an answer: it is still there for other requests (UPS-96). */
+export function isBadResponse(error: unknown): boolean {
+  const { data } = error as { readonly data?: { readonly status?: unknown } };
+  return !(error instanceof LostError || isLostSession(error) || UNREACHABLE.includes(data?.status));
+}
+
 /** Whether an HTTP server no longer knows the session of a request, and so did not process it. */
 export function isLostSession(error: unknown): boolean {
   const { data } = error as { readonly data?: { readonly status?: unknown } };
@@ -121,7 +133,7 @@ export class Lane {
       signal.addEventListener('abort', onAbort, { once: true });
       if (signal.aborted) return onAbort();
       const onStreamEnd = (): void => {
-        if (waiters.has(id)) fail(new LostError('the response was incomplete'));
+        if (waiters.has(id)) fail(new IncompleteError('it ended before the answer'));
       };
       const asked = onProgress === undefined ? envelope : { ...envelope, progressToken: id };
       const _meta = trace === undefined ? asked : { ...asked, ...toTraceMeta(trace) };

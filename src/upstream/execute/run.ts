@@ -16,8 +16,8 @@ import type { RemoteTool, ServerEntry } from '../../core/upstream.js';
 import { digestDefinition } from '../catalog/to-tool.js';
 import type { RemoteCall } from '../connection/call.js';
 import type { Connection } from '../connection/connection.js';
-import { CALL_AGAIN, callLost } from '../connection/failure.js';
-import { isLostSession } from '../connection/lane.js';
+import { badResponse, CALL_AGAIN, callLost } from '../connection/failure.js';
+import { isBadResponse, isLostSession } from '../connection/lane.js';
 import type { Acquire, Lease, Pool } from '../connection/pool.js';
 import { toLoginError } from '../login/fault.js';
 import { rewriteOutput } from './rewrite.js';
@@ -77,6 +77,10 @@ async function callServer(
     if (login !== undefined && login !== error) {
       outcome = 'answered';
       return { content: [], error: login };
+    }
+    if (server.kind === 'http' && !(error instanceof ToolError) && isBadResponse(error)) {
+      outcome = 'answered';
+      return { content: [], error: badResponse(plan.tool.name, error, { server: server.name }) };
     }
     outcome = 'lost';
     if (error instanceof ToolError) return { content: [], error: cutOff(plan, error) };
