@@ -5,6 +5,7 @@ import { isRecord, type Json, type JsonObject } from '../../core/json.js';
 import { quoteOutside } from '../../core/text.js';
 import { classifyHost } from '../../net/address.js';
 import { findReferences } from '../entries/value.js';
+import { findRunnerFault, GIVEN, type Runner } from './runner.js';
 
 export interface RegistryServer {
   /** The last part of its name in the registry. */
@@ -113,23 +114,39 @@ function readBundlePackage({ identifier, fileSha256 }: JsonObject, local = false
   return { url: identifier, sha256: fileSha256.toLowerCase() };
 }
 
-function fromPackage(item: JsonObject, fill: Fill, { hasProgram }: RegistryOptions): JsonObject | string {
-  const { registryType: type, identifier, version, transport } = item;
+// Registries that a runner asks anyway; the names of images contain theirs.
+const REGISTRIES: Readonly<Record<string, RegExp>> = {
+  npm: /^https:\/\/registry\.npmjs\.org\/?$/,
+  pypi: /^https:\/\/pypi\.org(?:\/simple)?\/?$/,
+  oci: /^https:\/\/(?:(?:registry\.hub\.|index\.|registry-1\.)?docker\.(?:io|com))\/?$/,
+};
+
+function fromPackage(item: JsonObject, fill: Fill, { hasProgram, values }: RegistryOptions): JsonObject | string {
+  const { registryType: type, identifier, version, transport, registryBaseUrl: registry } = item;
   if (isRecord(transport) && transport.type !== undefined && transport.type !== 'stdio')
     return `the ${type} package uses the transport "${transport.type}"`;
   if (typeof identifier !== 'string' || !IDENTIFIER.test(identifier))
     return `the ${type} package has no valid identifier`;
+  const host = typeof registry === 'string' ? registry.replace(/^https:\/\//, '').replace(/\/*$/, '/') : '';
+  const isUsual = typeof registry !== 'string' || REGISTRIES[String(type)]?.test(registry) !== false;
+  if (!isUsual && !(type === 'oci' && identifier.startsWith(host)))
+    return `the ${type} package is in the registry ${registry}, which is not used here`;
   const pinned = typeof version === 'string' && isExact(version) ? version : undefined;
   const env = fill.table(item.environmentVariables);
   const runtime = fill.words(item.runtimeArguments);
   const own = fill.words(item.packageArguments);
-  const withEnv = (command: string, args: readonly string[]): JsonObject => ({
-    command,
-    args: [...args, ...own],
-    ...(Object.keys(env).length === 0 ? {} : { env }),
-  });
+  const withEnv = (command: Runner, args: readonly string[]): JsonObject | string => {
+    const marked = createFill(Object.fromEntries(Object.keys(values).map((name) => [name, GIVEN])));
+    const fault = findRunnerFault(command, {
+      runtime: marked.words(item.runtimeArguments),
+      own,
+      env: marked.table(item.environmentVariables),
+    });
+    if (fault !== undefined) return `the ${type} package ${fault}`;
+    return { command, args: [...args, ...own], ...(Object.keys(env).length === 0 ? {} : { env }) };
+  };
   if (type === 'oci') {
-    const engine = ['docker', 'podman'].find(hasProgram);
+    const engine = (['docker', 'podman'] as const).find(hasProgram);
     if (engine === undefined) return 'the oci package needs docker or podman';
     const isPinned = /@sha256:[0-9a-f]{64}$|:[\w][\w.-]*$/.test(identifier) && !identifier.endsWith(':latest');
     const image = isPinned ? identifier : pinned === undefined ? undefined : `${identifier}:${pinned}`;
@@ -210,7 +227,7 @@ function createFill(values: Readonly<Record<string, string>>) {
       listOf(value).flatMap((item) => {
         const name = String(item.name ?? item.valueHint ?? 'argument');
         const filled = input(name.replace(/^-+/, ''), item);
-        if (item.type === 'named') return filled === undefined ? [] : [name, filled];
+        if (item.type === 'named') return filled === undefined ? [] : filled === '' ? [name] : [name, filled];
         return filled === undefined ? [] : [filled];
       }),
   };
