@@ -1,5 +1,5 @@
 // Builds the package: the library (ES modules with types), the binary (CommonJS, with modules that are evaluated on first use), the tool host
-// (ES modules), the query program, the engine of programs and the process helper (one file each), the page (static files).
+// (ES modules), the query program, the engine of programs, the process helper and the thread of documents (one file each), the page (static files).
 
 import { execFileSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
@@ -27,7 +27,9 @@ const { version } = JSON.parse(readFileSync(`${root}package.json`, 'utf8'));
 
 // `--bundles` keeps the library, for the mutation tests.
 const onlyBundles = process.argv.includes('--bundles');
-for (const name of onlyBundles ? ['dist/cli', 'dist/host', 'dist/query', 'dist/helper', 'dist/ui/page.js'] : ['dist'])
+for (const name of onlyBundles
+  ? ['dist/cli', 'dist/host', 'dist/query', 'dist/helper', 'dist/openapi', 'dist/ui/page.js']
+  : ['dist'])
   rmSync(`${root}${name}`, { recursive: true, force: true });
 if (!onlyBundles) {
   execFileSync(process.execPath, [`${root}node_modules/typescript/bin/tsc`, '-p', `${root}tsconfig.build.json`], {
@@ -73,6 +75,11 @@ await engine.close();
 const helper = await rolldown({ input: `${root}src/process/helper-main.ts`, platform: 'node' });
 await helper.write({ dir: `${root}dist/helper`, format: 'cjs', entryFileNames: 'main.cjs', minify: READABLE });
 await helper.close();
+
+// The thread that reads large documents.
+const thread = await rolldown({ input: `${root}src/formats/openapi/thread-main.ts`, platform: 'node' });
+await thread.write({ dir: `${root}dist/openapi`, format: 'cjs', entryFileNames: 'thread.cjs', minify: READABLE });
+await thread.close();
 
 // The page: static files, without anything inline, because its content security policy allows none.
 const page = await rolldown({ input: `${root}src/ui/page/main.tsx`, platform: 'browser' });

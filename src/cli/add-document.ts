@@ -9,10 +9,11 @@ import { isToolName } from '../core/name.js';
 import { count, sanitize } from '../core/text.js';
 import type { Tool } from '../core/tool.js';
 import { makeDirectory } from '../files/make-directory.js';
-import { readHead, statIdentity, statOrNothing } from '../files/read.js';
+import { readHead, statOrNothing } from '../files/read.js';
 import { writeFileAtomic } from '../files/write.js';
-import { DocumentFault, type OpenDocument, openInThread } from '../formats/openapi/document.js';
-import { type ReadOperations, readOperations } from '../formats/openapi/operations.js';
+import { DocumentFault } from '../formats/openapi/document.js';
+import { type Prepared, prepareHere, prepareInThread } from '../formats/openapi/prepare.js';
+import { type NamedTools, toTools } from '../formats/openapi/to-tools.js';
 import { classifyHost, isWithinReach } from '../net/address.js';
 import { createGuardedFetch } from '../net/fetch.js';
 import { printJson } from './print.js';
@@ -83,20 +84,15 @@ export async function inspectDocument(
   name: string,
   file: string,
   original: string | undefined,
-): Promise<ReadOperations> {
+): Promise<NamedTools> {
   const directory = original === undefined ? mkdtempSync(join(tmpdir(), 'wield-')) : undefined;
   const path = original ?? join(directory!, basename(file));
   try {
     if (directory !== undefined) writeFileSync(path, bytes);
-    const document = await openInThread(path, undefined);
-    const place = { directory: join(file, '..'), owner: 'user', kind: 'tools' } as const;
-    const found = readOperations(document, {
-      name,
-      identity: statIdentity(path)!,
-      place,
-      settings: {},
-      taken: new Set(),
-    });
+    const options = { name, settings: {} };
+    const document = prepareHere(path, options) ?? (await prepareInThread(path, options));
+    const named = toTools(document.drafts, name, { directory: join(file, '..'), owner: 'user' }, new Set());
+    const found = { tools: named.tools, findings: [...document.findings, ...named.findings] };
     assertWhole(document, name, path);
     if (found.tools.length === 0)
       throw new DocumentFault(found.findings[0]?.message ?? 'has no operations', found.findings[0]?.hint ?? 'add some');
@@ -112,9 +108,9 @@ export async function inspectDocument(
   }
 }
 
-function assertWhole({ files }: OpenDocument, name: string, path: string): void {
-  if (files.size < 2) return;
-  throw new ToolError('invalid_definition', `${path} refers to ${count(files.size - 1, 'other file')}`, {
+function assertWhole({ files }: Prepared, name: string, path: string): void {
+  if (files.length < 2) return;
+  throw new ToolError('invalid_definition', `${path} refers to ${count(files.length - 1, 'other file')}`, {
     hint: `use it where it is, in ~/.wield/config.toml: [openapi.${name}] spec = ${JSON.stringify(path)}`,
   });
 }
@@ -142,7 +138,7 @@ function summarize(tools: readonly Tool[]) {
   return { server, others, operations: tools.length, readOnly, asks: tools.length - readOnly };
 }
 
-function print({ terminal }: VerbCall, name: string, { tools, findings }: ReadOperations): void {
+function print({ terminal }: VerbCall, name: string, { tools, findings }: NamedTools): void {
   const { server, others, operations, readOnly, asks } = summarize(tools);
   const at = server === '' ? '' : ` at ${[server, ...others].map(sanitize).join(', ')}`;
   terminal.out(`  found    ${count(operations, 'operation')}${at}    ${readOnly} read-only, ${asks} ask first\n`);

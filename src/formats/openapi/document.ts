@@ -1,14 +1,13 @@
 // Reads an OpenAPI document and the files beside it that it refers to; nothing is fetched.
 
-import { basename, dirname, extname, relative, resolve } from 'node:path';
+import { dirname, extname, relative, resolve } from 'node:path';
 import type { Boundary, FileState } from '../../core/format.js';
 import { isRecord } from '../../core/json.js';
 import { findSyntaxFault } from '../../core/json-syntax.js';
 import { type JsonSchema, lookUp } from '../../core/schema.js';
 import { quoteOutside } from '../../core/text.js';
-import { readHead, sameIdentity } from '../../files/read.js';
+import { readHead, statOrNothing } from '../../files/read.js';
 import { isWithin, realPath } from '../../files/within.js';
-import { type ParsedYaml, parseYamlInThread, YAML_OPTIONS } from './yaml-thread.js';
 
 export type Node = Readonly<Record<string, unknown>>;
 
@@ -43,32 +42,26 @@ export class DocumentFault extends Error {
   }
 }
 
-/** Thrown for a document that must be parsed in a thread first. */
-export class Unparsed extends Error {
-  readonly bytes: Uint8Array;
-  readonly identity: FileState;
-
-  constructor(bytes: Uint8Array, identity: FileState) {
-    super('is not parsed yet');
-    this.bytes = bytes;
-    this.identity = identity;
-  }
-}
-
-interface Parsed {
-  readonly yaml: ParsedYaml;
-  readonly identity: FileState;
-}
-
-// Larger YAML would block the process for longer than a quarter of a second.
-const MAX_YAML_HERE = 256 * 1024;
-const MAX_YAML_BESIDE = 1024 * 1024;
 const MAX_BYTES = 64 * 1024 * 1024;
+
+/** How much may be read; `isExceeded` is set by what was left out because of it. */
+export interface ReadLimits {
+  /** Bytes of all files. */
+  readonly bytes: number;
+  /** Values of all schemas, in addition to one for each byte that was read. */
+  readonly values: number;
+  isExceeded: boolean;
+}
+
+export function createLimits({ bytes = MAX_BYTES, values = 200_000 } = {}): ReadLimits {
+  return { bytes, values, isExceeded: false };
+}
 const MAX_FILES = 5000;
 const MAX_STEPS = 32;
+const YAML_OPTIONS = { maxAliasCount: 1000, schema: 'core', uniqueKeys: false, logLevel: 'error' } as const;
 
-/** Opens a document. Throws DocumentFault or Unparsed. */
-export function openDocument(file: string, boundary: Boundary | undefined, parsed?: Parsed): OpenDocument {
+/** Opens a document. Throws DocumentFault. */
+export function openDocument(file: string, boundary: Boundary | undefined, limits: ReadLimits): OpenDocument {
   const files = new Map<string, FileState>();
   const roots = new Map<string, Node>();
   let size = 0;
@@ -80,7 +73,10 @@ export function openDocument(file: string, boundary: Boundary | undefined, parse
     if (known !== undefined) return known;
     if (roots.size >= MAX_FILES)
       throw new DocumentFault(`refers to more than ${MAX_FILES} files`, 'join them into one document');
-    const reading = readHead(path, MAX_BYTES, { within: boundary });
+    const isTooLarge = size + (statOrNothing(path)?.size ?? 0) > limits.bytes;
+    limits.isExceeded ||= isTooLarge;
+    if (isTooLarge) throw new DocumentFault('is larger than 64 MB', 'keep the operations that you need');
+    const reading = readHead(path, limits.bytes + 1, { within: boundary });
     if ('fault' in reading)
       throw new DocumentFault(
         `${relative(dirname(file), path) || 'the file'} cannot be read: ${reading.message}`,
@@ -88,15 +84,8 @@ export function openDocument(file: string, boundary: Boundary | undefined, parse
       );
     files.set(path, reading.identity);
     size += reading.bytes.length;
-    if (!reading.complete) throw new DocumentFault('is larger than 64 MB', 'keep the operations that you need');
-    const { bytes, identity } = reading;
-    const isKnown = path === own && parsed?.identity !== undefined && sameIdentity(parsed.identity, identity);
-    const root = isKnown
-      ? readParsed(parsed.yaml)
-      : parseText(bytes.toString('utf8'), path, path === own ? MAX_YAML_HERE : MAX_YAML_BESIDE);
-    if (root === TOO_LARGE && path === own) throw new Unparsed(bytes, identity);
-    if (root === TOO_LARGE)
-      throw new DocumentFault(`refers to ${basename(path)}, which is YAML above 1 MB`, 'convert it to JSON');
+    if (!reading.complete) throw new DocumentFault('changes while it is read', 'try again');
+    const root = parseText(reading.bytes.toString('utf8'), path);
     if (!isRecord(root)) throw new DocumentFault('is not an object', 'an OpenAPI document is a mapping');
     roots.set(path, root);
     return root;
@@ -141,25 +130,7 @@ export function openDocument(file: string, boundary: Boundary | undefined, parse
   return { root: load(own), file: own, files, follow, resolve: resolveRef, size: () => size };
 }
 
-/** Opens a document that may be large, without blocking the process. Throws DocumentFault, or Unparsed if it changed. */
-export async function openInThread(file: string, boundary: Boundary | undefined): Promise<OpenDocument> {
-  try {
-    return openDocument(file, boundary);
-  } catch (error) {
-    if (!(error instanceof Unparsed)) throw error;
-    const { identity, bytes } = error;
-    return openDocument(file, boundary, { identity, yaml: await parseYamlInThread(bytes) });
-  }
-}
-
-function readParsed(yaml: ParsedYaml): unknown {
-  if ('message' in yaml) throw invalidYaml(yaml);
-  return JSON.parse(yaml.json);
-}
-
-const TOO_LARGE = Symbol('too large');
-
-function parseText(text: string, path: string, most: number): unknown {
+function parseText(text: string, path: string): unknown {
   const plain = text.charCodeAt(0) === 0xfeff ? text.slice(1) : text;
   if (extname(path).toLowerCase() === '.json' || /^\s*\{/.test(plain)) {
     try {
@@ -168,13 +139,12 @@ function parseText(text: string, path: string, most: number): unknown {
       if (extname(path).toLowerCase() === '.json') throw invalidJson(plain);
     }
   }
-  if (plain.length > most) return TOO_LARGE;
   const { createRequire } = process.getBuiltinModule('node:module');
   const yaml = createRequire(import.meta.url)('yaml') as typeof import('yaml');
   try {
     return yaml.parse(plain, YAML_OPTIONS);
   } catch (error) {
-    throw invalidYaml(error as Error);
+    throw invalidYaml(error as YamlError);
   }
 }
 
@@ -183,7 +153,12 @@ function invalidJson(text: string): DocumentFault {
   return new DocumentFault(`is not valid JSON: ${problem}`, 'fix the line', line);
 }
 
-function invalidYaml({ message, linePos }: Exclude<ParsedYaml, { json: string }>): DocumentFault {
+interface YamlError {
+  readonly message: string;
+  readonly linePos?: readonly { readonly line: number }[];
+}
+
+function invalidYaml({ message, linePos }: YamlError): DocumentFault {
   const [reason = ''] = message.split('\n')[0]!.split(/ at line \d/);
   const shown = quoteOutside(reason.replace(/:$/, ''), 160);
   return new DocumentFault(`is not valid YAML: ${shown}`, 'fix the line', linePos?.[0]?.line);

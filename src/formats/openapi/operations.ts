@@ -1,36 +1,42 @@
 // Turns the operations of a document into tools.
 
-import { pathToFileURL } from 'node:url';
-import type { Place } from '../../core/format.js';
 import type { HttpAction, HttpSettings } from '../../core/http.js';
 import { isRecord } from '../../core/json.js';
 import { normalizeTags } from '../../core/name.js';
 import type { Finding } from '../../core/problem.js';
+import type { JsonSchema } from '../../core/schema.js';
 import { count, quoteOutside, sanitize } from '../../core/text.js';
-import type { FileIdentity, Tool } from '../../core/tool.js';
-import { createJsonSchema } from '../../schema/json.js';
-import { DocumentFault, type Located, type Node, type OpenDocument } from './document.js';
+import type { FileIdentity } from '../../core/tool.js';
+import { inspectSchema } from '../../schema/inspect.js';
+import { DocumentFault, type Located, type Node, type OpenDocument, type ReadLimits } from './document.js';
 import { createFilter } from './filter.js';
 import { toInput } from './input.js';
-import { METHODS, operationName, qualifiedName } from './name.js';
+import { METHODS, operationName } from './name.js';
 import { toOutput } from './response.js';
 import { createSchemaWriter, type SchemaWriter } from './schema.js';
 import { toSecurity, toServer } from './security.js';
 import { fromSwagger, swaggerServers } from './swagger.js';
 
+/** An operation as data: a tool without its final name. */
+export interface Draft {
+  readonly name: string;
+  readonly description: string;
+  readonly title?: string;
+  readonly tags: readonly string[];
+  readonly input: JsonSchema;
+  readonly output?: JsonSchema;
+  readonly action: HttpAction;
+}
+
 export interface ReadOperations {
-  readonly tools: readonly Tool[];
+  readonly drafts: readonly Draft[];
   readonly findings: readonly Finding[];
 }
 
 export interface OperationOptions {
   /** The name of the document. */
   readonly name: string;
-  readonly identity: FileIdentity;
-  readonly place: Place;
   readonly settings: HttpSettings;
-  /** Names that other files of the directory have. */
-  readonly taken: ReadonlySet<string>;
 }
 
 interface Operation {
@@ -46,42 +52,33 @@ interface Writers {
   readonly output: SchemaWriter;
 }
 
-const READS = new Set(['get', 'head', 'options', 'trace']);
 const MAX_DESCRIPTION = 1024;
 const MAX_SHOWN = 5;
-// How many values of schemas the operations of a document may have, in addition to one for each of its bytes.
-const MIN_VALUES = 200_000;
 
 /** Reads all operations. Throws DocumentFault if the document as a whole cannot be used. */
-export function readOperations(document: OpenDocument, options: OperationOptions): ReadOperations {
+export function readOperations(document: OpenDocument, limits: ReadLimits, options: OperationOptions): ReadOperations {
   const isSwagger = assertVersion(document.root);
-  const spend = createBudget(document);
+  const spend = createBudget(document, limits);
   const writers = {
     input: createSchemaWriter(document, { spend }),
     output: createSchemaWriter(document, { spend, loose: true }),
   };
   const findings: Finding[] = [];
-  const named: { readonly operation: Operation; readonly name: string }[] = [];
   const isWanted = createFilter(options.settings);
+  const drafts: Draft[] = [];
+  let left = 0;
   for (const operation of listOperations(document, isSwagger, findings)) {
     const name = operationName(operation.located.node.operationId, operation.method, operation.path);
-    if (isWanted(name, { ...operation, node: operation.located.node })) named.push({ operation, name });
-  }
-  const tools: Tool[] = [];
-  const used = new Set(options.taken);
-  let left = 0;
-  for (const { operation, name } of named) {
+    if (!isWanted(name, { ...operation, node: operation.located.node })) continue;
     try {
-      const free = qualifiedName(name, options.name, used);
-      const made = toTool(free, operation, document, writers, options);
+      const made = toDraft(name, operation, document, writers, options);
       left += made.left;
-      tools.push(made.tool);
-      used.add(free);
+      drafts.push(made.draft);
     } catch (error) {
       findings.push(toFinding(operation, error as Error));
     }
   }
-  const homeless = tools.filter(({ action }) => action.kind === 'http' && action.server === '').length;
+  const homeless = drafts.filter(({ action }) => action.server === '').length;
   if (homeless > 0)
     findings.push({
       severity: 'warning',
@@ -94,16 +91,32 @@ export function readOperations(document: OpenDocument, options: OperationOptions
       message: `${left} large parts of schemas are not shown, and accept anything`,
       hint: 'none of them is needed for a call',
     });
-  return { tools, findings: shorten(findings) };
+  return { drafts, findings: shorten(findings) };
+}
+
+/** Lists the names of all operations. */
+export function* namesIn({ root, follow, file }: OpenDocument): Generator<string> {
+  for (const [path, value] of Object.entries(isRecord(root.paths) ? root.paths : {})) {
+    if (!isRecord(value)) continue;
+    let item: Node;
+    try {
+      item = follow({ node: value, file }).node;
+    } catch {
+      continue;
+    }
+    for (const [method, operation] of Object.entries(item))
+      if (METHODS.includes(method) && isRecord(operation)) yield operationName(operation.operationId, method, path);
+  }
 }
 
 // References and aliases let a small document write the same schemas many times.
-function createBudget({ size }: OpenDocument): (values: number) => void {
+function createBudget({ size }: OpenDocument, limits: ReadLimits): (values: number) => void {
   let spent = 0;
   return (values) => {
     spent += values;
-    if (spent > MIN_VALUES + size())
-      throw new DocumentFault('the schemas have too many values', 'repeat fewer of them');
+    if (spent <= limits.values + size()) return;
+    limits.isExceeded = true;
+    throw new DocumentFault('the schemas have too many values', 'repeat fewer of them');
   };
 }
 
@@ -152,13 +165,13 @@ function joinParameters(item: Located, operation: Located, document: OpenDocumen
   return [...all.values()];
 }
 
-function toTool(
+function toDraft(
   name: string,
   operation: Operation,
   document: OpenDocument,
   writers: Writers,
-  { name: group, identity, place, settings }: OperationOptions,
-): { readonly tool: Tool; readonly left: number } {
+  { name: group, settings }: OperationOptions,
+): { readonly draft: Draft; readonly left: number } {
   const { method, path, located, parameters } = operation;
   const { node } = located;
   const input = toInput(located, parameters, document, writers.input);
@@ -168,10 +181,11 @@ function toTool(
   if (missing !== undefined)
     throw new DocumentFault(`has no parameter for ${quoteOutside(missing[0], 60)}`, 'declare it with in: path');
   const output = toOutput(located, document, writers.output);
+  inspectSchema(input.schema);
   const action: HttpAction = {
     kind: 'http',
     file: document.file,
-    identity,
+    identity: document.files.get(document.file) as FileIdentity,
     document: group,
     method: method.toUpperCase(),
     server: toServer(operation.servers, settings.server),
@@ -181,34 +195,16 @@ function toTool(
     security: toSecurity(node.security ?? document.root.security, document),
     accept: output.accept,
   };
-  const isRead = READS.has(method);
-  const tool: Tool = {
+  const draft: Draft = {
     name,
     description: toDescription(node, method, path),
-    input: createJsonSchema(input.schema, { closed: true }),
-    output: output.schema,
+    ...(typeof node.summary === 'string' && { title: clean(node.summary).slice(0, 120) }),
+    tags: normalizeTags(Array.isArray(node.tags) ? node.tags.filter((tag) => typeof tag === 'string') : []),
+    input: input.schema,
+    ...(output.schema && { output: output.schema }),
     action,
-    origin: {
-      format: 'openapi',
-      uri: `${pathToFileURL(document.file).href}#${encodeURIComponent(name)}`,
-      directory: place.directory,
-      source: null,
-      digest: null,
-      server: null,
-      owner: place.owner,
-    },
-    traits: {
-      title: typeof node.summary === 'string' ? clean(node.summary).slice(0, 120) : undefined,
-      group,
-      tags: normalizeTags(Array.isArray(node.tags) ? node.tags.filter((tag) => typeof tag === 'string') : []),
-      hidden: false,
-      terminal: false,
-      examples: [],
-      openWorld: true,
-      ...(isRead ? { readOnly: true } : { destructive: true, ...(method === 'post' ? {} : { idempotent: true }) }),
-    },
   };
-  return { tool, left: input.left };
+  return { draft, left: input.left };
 }
 
 function toDescription(node: Node, method: string, path: string): string {

@@ -1,8 +1,8 @@
 // The output schema of an operation, and what it accepts.
 
 import { isRecord } from '../../core/json.js';
-import type { JsonSchema, Schema } from '../../core/schema.js';
-import { createJsonSchema } from '../../schema/json.js';
+import type { JsonSchema } from '../../core/schema.js';
+import { inspectSchema } from '../../schema/inspect.js';
 import type { Located, OpenDocument } from './document.js';
 import { chooseMedia } from './input.js';
 import type { SchemaWriter } from './schema.js';
@@ -12,7 +12,7 @@ export function toOutput(
   { node, file }: Located,
   document: OpenDocument,
   writer: SchemaWriter,
-): { readonly schema?: Schema; readonly accept: string } {
+): { readonly schema?: JsonSchema; readonly accept: string } {
   const responses = isRecord(node.responses) ? node.responses : {};
   const status = Object.keys(responses).find((one) => /^2(?:\d\d|XX)$/i.test(one)) ?? 'default';
   const given = responses[status];
@@ -27,7 +27,9 @@ export function toOutput(
   if (target.type !== 'object' && !isRecord(target.properties)) return { accept };
   try {
     const { schema: defined, left } = writer.define({ type: 'object', ...unwrap(writer.convert(schema)) });
-    return left > 0 ? { accept } : { accept, schema: createJsonSchema(defined) };
+    if (left > 0) return { accept };
+    inspectSchema(defined);
+    return { accept, schema: defined };
   } catch {
     // A call needs no output schema, so one that is invalid does not keep the operation out.
     return { accept };

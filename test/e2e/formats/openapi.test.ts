@@ -118,7 +118,7 @@ describe('names', () => {
   });
 });
 
-describe('a large document in YAML', () => {
+describe('a large document', () => {
   const large = (end = '') => {
     const operations = Array.from(
       { length: 1500 },
@@ -128,9 +128,16 @@ describe('a large document in YAML', () => {
     return `openapi: 3.1.0\nservers: [{ url: https://api.example.com }]\npaths:\n${operations.join('')}${end}`;
   };
 
-  spec('OAS-10', 'is parsed while other work goes on', async () => {
+  spec('OAS-1 OAS-10', 'is read while other work goes on, in JSON and YAML', async () => {
     const workspace = createWorkspace();
     put(workspace, large(), 'api.openapi.yaml');
+    const body = { content: { 'application/json': { schema: { $ref: '#/components/schemas/Node' } } } };
+    const paths = Object.fromEntries(
+      Array.from({ length: 1000 }, (_, at) => [`/p${at}`, { post: { operationId: `op${at}`, requestBody: body } }]),
+    );
+    const properties = { id: { type: 'string' }, children: { items: { $ref: '#/components/schemas/Node' } } };
+    const components = { schemas: { Node: { type: 'object', properties, required: ['id'] } } };
+    put(workspace, document('https://api.example.com', paths, { components }), 'more.openapi.json');
     const toolbox = workspace.toolbox();
     let turns = 0;
     let isDone = false;
@@ -141,25 +148,43 @@ describe('a large document in YAML', () => {
     turn();
     const tools = await toolbox.list();
     isDone = true;
-    expect(tools.filter(({ action }) => action.kind === 'http')).toHaveLength(1500);
+    expect(tools.filter(({ action }) => action.kind === 'http')).toHaveLength(2500);
     // Without a thread there are fewer than ten.
     expect(turns).toBeGreaterThan(50);
     const [again, found] = await Promise.all([toolbox.list(), toolbox.find('op7')]);
     expect([again.length, found.name]).toEqual([tools.length, 'op7']);
+    // The first document has the name already.
+    const deep = await toolbox.call('more_op7', { id: 'a', children: [{ id: 1 }] });
+    expect(deep.error).toMatchObject({ code: 'invalid_input', message: expect.stringContaining('children') });
+    put(workspace, document('https://api.example.com', { '/a': get([]) }), 'api.openapi.yaml');
+    expect((await toolbox.list()).some(({ name }) => name === 'more_op7')).toBe(false);
   });
 
-  spec('OAS-1 OAS-10', 'with a fault is a problem with its line, and refers to no other of that size', async () => {
+  spec('OAS-1 OAS-10', 'with a fault is a problem with its line, and refers to others of that size', async () => {
     const workspace = createWorkspace();
     put(workspace, large('  /broken: [\n'), 'broken.openapi.yaml');
-    workspace.write('.agents/tools/parts.yaml', `a: ${'x'.repeat(1_100_000)}\n`);
+    const long = 'x'.repeat(100_000);
+    workspace.write('.agents/tools/parts.yaml', `a: { get: { operationId: part, description: ${long} } }\n`);
     put(workspace, document('https://a.example', { '/a': { $ref: 'parts.yaml#/a' } }), 'refers.openapi.json');
-    const problems = await workspace.toolbox().catalog.problems();
+    // Small, but with as many values as a large one.
+    const object = { properties: Object.fromEntries(Array.from({ length: 800 }, (_, at) => [`k${at}`, {}])) };
+    const paths = Object.fromEntries(
+      Array.from({ length: 40 }, (_, at) => [
+        `/p${at}`,
+        { get: { operationId: `wide${at}`, parameters: [{ name: 'q', in: 'query', schema: { $ref: '#/x-o' } }] } },
+      ]),
+    );
+    put(workspace, document('https://a.example', paths, { 'x-o': object }), 'wide.openapi.json');
+    const toolbox = workspace.toolbox();
+    const problems = await toolbox.catalog.problems();
     const of = (name: string) => problems.find(({ path }) => path.endsWith(name));
     expect(of('broken.openapi.yaml')).toMatchObject({
       line: expect.any(Number),
       message: expect.stringContaining('is not valid YAML'),
     });
-    expect(of('refers.openapi.json')?.message).toContain('parts.yaml, which is YAML above 1 MB');
+    const names = (await toolbox.list()).map(({ name }) => name);
+    expect(names.filter((name) => /^(?:part|wide\d+)$/.test(name))).toHaveLength(41);
+    expect([of('refers.openapi.json'), of('wide.openapi.json')]).toEqual([undefined, undefined]);
   });
 });
 
