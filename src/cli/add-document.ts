@@ -59,8 +59,9 @@ export async function addDocument(call: VerbCall, source: string): Promise<numbe
 function readFile(path: string): Buffer {
   const reading = readHead(path, MAX_BYTES);
   if (!('fault' in reading) && reading.complete) return reading.bytes;
-  const reason = 'fault' in reading ? reading.message : 'it is larger than 64 MB';
-  throw new ToolError('unavailable', `${path} cannot be read: ${reason}`, { hint: 'check the path' });
+  const [reason, hint] =
+    'fault' in reading ? [reading.message, 'check the path'] : ['it is larger than 64 MB', 'keep what you need of it'];
+  throw new ToolError('unavailable', `${path} cannot be read: ${reason}`, { hint });
 }
 
 async function download(url: string): Promise<Buffer> {
