@@ -5,10 +5,10 @@ import { homedir } from 'node:os';
 import { fileURLToPath } from 'node:url';
 import { type KnownSecrets, redactKnown } from '../core/redact.js';
 import type { World } from '../core/world.js';
-import { findEntry } from '../files/entry.js';
 import { findHome, findWieldHome } from '../files/home.js';
 import { checkStateDirectory } from '../files/state.js';
 import { isStartedByTool } from '../process/ancestry.js';
+import { findEntry } from '../process/entry.js';
 import { createHelper, type ProcessHelper } from '../process/helper.js';
 
 export interface ToolboxMachine {

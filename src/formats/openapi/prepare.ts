@@ -2,8 +2,8 @@
 
 import { dirname } from 'node:path';
 import type { Boundary, FileState } from '../../core/format.js';
-import { findEntry } from '../../files/entry.js';
 import { isWithin, realPath } from '../../files/within.js';
+import { findEntry } from '../../process/entry.js';
 import { createLimits, DocumentFault, openDocument, type ReadLimits } from './document.js';
 import { namesIn, type OperationOptions, type ReadOperations, readOperations } from './operations.js';
 import { type Part, unpack } from './parts.js';

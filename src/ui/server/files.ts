@@ -3,7 +3,7 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { dirname, extname, join } from 'node:path';
 import { ToolError } from '../../core/error.js';
-import { findEntry } from '../../files/entry.js';
+import { findEntry } from '../../process/entry.js';
 
 export interface PageFile {
   readonly type: string;
