@@ -1,6 +1,9 @@
-// Row fleet: a script called through a fleet, compared with the same script called locally and with a bare BullMQ job.
+// Row fleet: a script called through a fleet, compared with the same script called locally and with a bare BullMQ job;
+// how long a cancelled call goes on; CPU of the front by number of tools.
 
+import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { Queue, QueueEvents } from 'bullmq';
 import { cpuOf, hasRedis, startBareWorker, startFront, startRedis, startWorker } from '../support/fleet.mjs';
 import { createModernClient } from '../support/http-client.mjs';
@@ -10,9 +13,15 @@ import { createWorkspace, settle, toolName } from '../support/workspace.mjs';
 const ROUNDS = 5;
 const CALLS = sized(20, 3);
 const MANY = sized(120, 6);
+// CPU time is counted in ticks of 10 ms.
+const COUNTED = sized(400, 6);
 const IN_FLIGHT = sized(16, 3);
 const COUNTS = sized([1, 10_000], [1, 20]);
+const WARM = sized(600, 3);
+const CANCELLED = sized(10, 1);
 const FLAT = { of: 'ratio', atMost: 1.1 };
+const CANCEL_TARGET = { of: 'value', atMost: 250, unit: 'ms' };
+const CANCEL = `cancel, until the process of the tool has ended, longest of ${CANCELLED}`;
 const INPUT = { name: 'Ada' };
 
 export const row = {
@@ -24,9 +33,12 @@ export const row = {
     const redis = await startRedis();
     const spaces = COUNTS.map((count) => createWorkspace(count));
     const [small] = spaces;
+    const hold = createHold(spaces);
     await settle();
     const local = await startFront(small);
     const worker = await startWorker(spaces.at(-1), redis.url);
+    const front = await startFront(small, redis.url);
+    // Fronts of their own: each answered as many calls as the other when its CPU time is measured.
     const fronts = [];
     for (const space of spaces) fronts.push(await startFront(space, redis.url));
     const script = join(small.tools, toolName(0));
@@ -40,8 +52,9 @@ export const row = {
       };
     };
     // New connections for each measurement: a server closes idle ones.
-    const calls = { local: () => callOf(local), fleet: () => callOf(fronts[0]), bare: () => job };
-    for (const call of [job, ...[local, ...fronts].map(callOf)]) await inSequence(call, sized(10, 1));
+    const calls = { local: () => callOf(local), fleet: () => callOf(front), bare: () => job };
+    for (const call of [job, callOf(local), callOf(front)]) await inSequence(call, sized(10, 1));
+    for (const one of fronts) await inParallel(callOf(one), WARM);
     const before = commandsOf(redis);
     await inSequence(calls.fleet(), CALLS);
     const commands = (commandsOf(redis) - before) / CALLS;
@@ -53,14 +66,13 @@ export const row = {
         [`local call, ${IN_FLIGHT} in flight`]: () => inParallel(calls.local(), MANY),
         [`bare BullMQ job, ${IN_FLIGHT} in flight`]: () => inParallel(calls.bare(), MANY),
         [`through the fleet, ${IN_FLIGHT} in flight`]: () => inParallel(calls.fleet(), MANY),
-        ...Object.fromEntries(
-          fronts.map((front, at) => [frontCase(COUNTS[at]), () => cpuPerCall(front, callOf(front))]),
-        ),
+        ...Object.fromEntries(fronts.map((one, at) => [frontCase(COUNTS[at]), () => cpuPerCall(one, callOf(one))])),
+        [CANCEL]: () => longestCancel(front, hold),
       },
       ROUNDS,
     );
     await Promise.all([queue.close(), events.close()]);
-    for (const process of [local, worker, bare, ...fronts, redis]) process.stop();
+    for (const process of [local, worker, bare, front, ...fronts, redis]) process.stop();
     return toCases(samples, commands);
   },
 };
@@ -73,6 +85,7 @@ function toCases(samples, commands) {
   const [least, most] = COUNTS.map((count) => samples[frontCase(count)]);
   const against = (name, values) => {
     if (values === most) return { ratio: ratios(values.map(orTick), least.map(orTick)), target: FLAT };
+    if (name === CANCEL) return { target: CANCEL_TARGET };
     if (name.startsWith('CPU')) return {};
     const floor = name.includes('in flight') ? floors.many : floors.one;
     return values === floor ? {} : { ratio: ratios(values, floor) };
@@ -88,10 +101,10 @@ function toCases(samples, commands) {
   ];
 }
 
-// CPU time is counted in ticks of 10 ms, so a short run may show none.
+// A short run may show no tick of CPU time.
 const orTick = (value) => Math.max(value, 0.01);
 
-const frontCase = (count) => `CPU of the front per call, ${count.toLocaleString('en')} tools`;
+const frontCase = (count) => `CPU of the front per call, ${count.toLocaleString('en')} tool${count === 1 ? '' : 's'}`;
 
 async function openBare(url) {
   const connection = { url };
@@ -124,10 +137,35 @@ async function inParallel(call, count) {
   return (performance.now() - began) / count;
 }
 
+/** Adds a tool that notes the id of its process and waits. */
+function createHold(spaces) {
+  const noted = join(spaces[0].home, 'pid');
+  const text = `#!/bin/sh\n# @description Waits.\necho $$ > ${noted}.new && mv ${noted}.new ${noted}\nexec sleep 600\n`;
+  for (const { tools } of spaces) writeFileSync(join(tools, 'hold'), text, { mode: 0o755 });
+  return noted;
+}
+
+/** Milliseconds from closing a request until the process on the worker has ended. */
+async function longestCancel({ port }, noted) {
+  const taken = [];
+  for (let at = 0; at < CANCELLED; at++) {
+    rmSync(noted, { force: true });
+    const controller = new AbortController();
+    createModernClient(port)('hold', {}, controller.signal).catch(() => {});
+    while (!existsSync(noted)) await sleep(5);
+    const pid = Number(readFileSync(noted, 'utf8'));
+    const began = performance.now();
+    controller.abort();
+    while (existsSync(`/proc/${pid}`)) await sleep(1);
+    taken.push(performance.now() - began);
+  }
+  return Math.max(...taken);
+}
+
 async function cpuPerCall(front, call) {
   const before = cpuOf(front);
-  await inParallel(call, MANY);
-  return (cpuOf(front) - before) / MANY;
+  await inParallel(call, COUNTED);
+  return (cpuOf(front) - before) / COUNTED;
 }
 
 function commandsOf({ command }) {

@@ -61,10 +61,11 @@ async function untilListening(port) {
 /** Creates a client of the newer protocol version, whose requests are independent. */
 export function createModernClient(port) {
   const agent = new Agent({ keepAlive: true, maxSockets: 1 });
-  return (name, input) =>
+  return (name, input, signal) =>
     post({
       port,
       agent,
+      signal,
       headers: { 'mcp-protocol-version': MODERN, 'mcp-method': 'tools/call', 'mcp-name': name },
       body: {
         method: 'tools/call',
@@ -96,7 +97,7 @@ export async function createSessionClient(port) {
     post({ port, agent, headers: own, body: { method: 'tools/call', params: { name, arguments: input } } });
 }
 
-function post({ port, agent, headers = {}, body }) {
+function post({ port, agent, signal, headers = {}, body }) {
   const isNotification = body.method.startsWith('notifications/');
   const bytes = Buffer.from(JSON.stringify({ jsonrpc: '2.0', ...(isNotification ? {} : { id: 1 }), ...body }));
   return new Promise((resolve, reject) => {
@@ -105,6 +106,7 @@ function post({ port, agent, headers = {}, body }) {
         host: '127.0.0.1',
         port,
         agent,
+        signal,
         path: '/mcp',
         method: 'POST',
         headers: {

@@ -12,6 +12,10 @@ export async function drain(server: Server, running: () => number): Promise<void
   server.close(() => {
     isClosed = true;
   });
+  // A client that sends request after request would keep its connection open.
+  server.prependListener('request', (_request, response) => {
+    response.shouldKeepAlive = false;
+  });
   let idle = 0;
   while (!isClosed && idle < STREAMS_MS) {
     server.closeIdleConnections();

@@ -2,21 +2,35 @@
 
 import type { CallMetrics } from '../core/call-metrics.js';
 import { type MetricFamily, toGauge, toGaugeBy, toPrometheus } from '../core/prometheus.js';
+import type { FrontLoad } from '../fleet/front.js';
 import type { NodeToolbox } from '../node.js';
 
 /** Returns the metrics of a server in the text format of Prometheus. */
-export async function describeMetrics(calls: CallMetrics, { state }: NodeToolbox): Promise<string> {
+export async function describeMetrics(calls: CallMetrics, { state }: NodeToolbox, front?: FrontLoad): Promise<string> {
   const { running, waiting } = state.load();
   const { rss, heapUsed } = process.memoryUsage();
   return toPrometheus([
     ...calls.families(),
-    toGauge('wield_calls_running', 'Calls that run now.', running),
-    toGauge('wield_calls_queued', 'Calls that wait for others to end.', waiting),
-    toGauge('wield_approvals_waiting', 'Calls that wait for the approval of a person.', await countWaiting(state)),
+    toGauge('wield_calls_running', 'Calls that run now.', running + (front?.running ?? 0)),
+    toGauge('wield_calls_queued', 'Calls that wait for others to end.', waiting + (front?.waiting ?? 0)),
+    ...(front === undefined ? [] : describeFleet(front)),
+    toGauge(
+      'wield_approvals_waiting',
+      'Calls that wait for the approval of a person; in a fleet the same at every front.',
+      await countWaiting(state),
+    ),
     describeUpstreams(state),
     toGauge('process_resident_memory_bytes', 'Memory of this process, without the tools it runs.', rss),
     toGauge('nodejs_heap_size_used_bytes', 'Used heap of this process.', heapUsed),
   ]);
+}
+
+function describeFleet({ workers, lost }: FrontLoad): readonly MetricFamily[] {
+  const lostHelp = 'Calls of this front whose worker was lost.';
+  return [
+    toGauge('wield_fleet_workers', 'Connected workers; the same at every front.', workers),
+    { name: 'wield_fleet_lost_total', help: lostHelp, type: 'counter', samples: [{ value: lost }] },
+  ];
 }
 
 // NaN if the approvals cannot be read: the other numbers are still shown.

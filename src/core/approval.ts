@@ -100,6 +100,8 @@ export type Awaitable<T> = T | Promise<T>;
 
 /** Stored approvals. Consent is durable before a method returns, or before its promise resolves. */
 export interface Approvals {
+  /** What commands about these approvals need besides an id. */
+  readonly flag?: string;
   /** The key of the digests in records; created on first use. */
   key(): string;
   /** Consumes the approval of exactly this call, or finds a standing one. */

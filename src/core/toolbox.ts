@@ -74,9 +74,9 @@ export interface CallOptions {
   readonly sandbox?: 'none';
   /**
    * Waits for consent that is given elsewhere instead of failing; called with the id of the pending call, and whether a
-   * program waits for more than this one.
+   * program waits for more than this one. Without an id: it was decided.
    */
-  readonly onPending?: ((id: string, hasMore?: boolean) => void) | undefined;
+  readonly onPending?: ((id?: string, hasMore?: boolean) => void) | undefined;
   /** Asks for consent if the policy requires it; without it the call is stored as pending (POL-6). */
   readonly approve?: Approve;
   /** Called with the plan before it is run; what it throws ends the call. */

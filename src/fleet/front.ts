@@ -10,7 +10,7 @@ import { cancelled, runWithinLimit } from '../core/time-limit.js';
 import { connect } from './connection.js';
 import { type Job, openResult, type Refusal, type Reply, toBinding, toCallId } from './job.js';
 import { type FleetNames, toNames } from './names.js';
-import { busyFleet, noQueue, otherCall, refused, toOutput } from './outcome.js';
+import { busyFleet, busyIfFull, noQueue, otherCall, refused, toOutput } from './outcome.js';
 import { type FleetOptions, newId, newPeerId, sleep } from './peer.js';
 import { Pending } from './pending.js';
 import { createPresence, type Presence } from './presence.js';
@@ -22,7 +22,6 @@ import { Watch } from './watch.js';
 
 const KEPT_MS = 60_000;
 const KEYED_MS = 3_600_000;
-const FLUSH_MS = 1000;
 // How often a worker is told that a call was cancelled, and how long its answer is awaited.
 const CANCEL_EVERY_MS = 100;
 const CANCEL_MS = 1500;
@@ -34,6 +33,16 @@ const KINDS: readonly Plan['kind'][] = ['process', 'module', 'http'];
 export interface FrontOptions extends FleetOptions {
   /** Returns the variables to send with a call. */
   readonly variablesOf: (plan: Plan, settings: Settings) => Variables | undefined;
+}
+
+/** The calls that a front waits for, and who could run them. */
+export interface FrontLoad {
+  readonly running: number;
+  readonly waiting: number;
+  /** Connected workers. */
+  readonly workers: number;
+  /** Calls whose worker was lost. */
+  readonly lost: number;
 }
 
 interface Connections {
@@ -66,7 +75,7 @@ export class Front implements Dispatcher {
   readonly #stats: Stats;
   readonly #watch: Watch;
   readonly #stopReading: () => void;
-  readonly #flushing: NodeJS.Timeout;
+  #lost = 0;
 
   constructor(id: string, options: FrontOptions, names: FleetNames, connections: Connections, presence: Presence) {
     const { redis, reading } = connections;
@@ -76,7 +85,7 @@ export class Front implements Dispatcher {
     this.#names = names;
     this.#connections = connections;
     this.#presence = presence;
-    this.#stats = createStats(redis, names);
+    this.#stats = createStats(redis, names, presence.now);
     this.#queues = createQueues(shared);
     this.#watch = new Watch({
       ...shared,
@@ -88,11 +97,17 @@ export class Front implements Dispatcher {
     });
     const onReply = (jobId: string, reply: Reply): void => this.#onReply(jobId, reply);
     this.#stopReading = readReplies({ ...shared, redis: reading, front: id, onReply });
-    this.#flushing = setInterval(() => void this.#stats.flush(presence.now()).catch(() => {}), FLUSH_MS);
   }
 
   takes({ kind }: Plan): boolean {
     return KINDS.includes(kind);
+  }
+
+  /** What /metrics shows. */
+  describe(): FrontLoad {
+    const calls = [...this.#pending.values()];
+    const running = calls.filter(({ worker }) => worker !== undefined).length;
+    return { running, waiting: calls.length - running, workers: this.#watch.workers, lost: this.#lost };
   }
 
   run(plan: Plan, context: RunContext): Promise<Output> {
@@ -102,8 +117,7 @@ export class Front implements Dispatcher {
   async close(): Promise<void> {
     this.#stopReading();
     this.#watch.close();
-    clearInterval(this.#flushing);
-    await this.#stats.flush(this.#presence.now()).catch(() => {});
+    await this.#stats.flush();
     await this.#presence.close();
     await this.#queues.close();
     this.#connections.redis.disconnect();
@@ -159,7 +173,7 @@ export class Front implements Dispatcher {
     const waiting = Math.max(own, this.#watch.waiting.get(tag) ?? 0);
     if (waiting < context.snapshot.settings.limits.queue) return;
     this.#stats.count('busy');
-    throw busyFleet(plan.tool.name, `${waiting} calls are waiting for workers`, this.#stats.estimate(waiting));
+    throw busyFleet(plan.tool.name, waiting, this.#stats.estimate(waiting));
   }
 
   // FLT-12: finds the result of an earlier call with the same key, or the attempt to make.
@@ -178,7 +192,7 @@ export class Front implements Dispatcher {
       else call.job = { ...job, attempt: found.attempt + 1 };
     } catch (error) {
       if (error instanceof ToolError) throw error;
-      throw noQueue(job.tool, (error as Error).message);
+      throw busyIfFull(`${job.tool} was not run`, error) ?? noQueue(job.tool, (error as Error).message);
     }
   }
 
@@ -218,6 +232,7 @@ export class Front implements Dispatcher {
   }
 
   #onLost(worker: string): void {
+    this.#lost++;
     this.#stats.count('lost');
     this.#connections.redis.zadd(this.#names.lost, Math.floor(this.#presence.now()), worker).catch(() => {});
   }

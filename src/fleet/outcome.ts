@@ -2,6 +2,7 @@
 
 import { ToolError } from '../core/error.js';
 import type { Output, ToolResult } from '../core/result.js';
+import { count } from '../core/text.js';
 import type { Refusal } from './job.js';
 
 /** Whether a call ran: `no` is certain, because the front withdrew it before a worker could start it. */
@@ -60,9 +61,22 @@ export function refused(tool: string, { worker, code, message }: Refusal): ToolE
   });
 }
 
-export function busyFleet(tool: string, why: string, retryAfterMs: number): ToolError {
-  return new ToolError('busy', `${tool} was not run: ${why}`, {
-    hint: `call again in ${Math.ceil(retryAfterMs / 1000)} s, or start more workers`,
+const FULL_RETRY_MS = 5000;
+
+/** Returns `busy` if Redis refused a command because it is full (FLT-15), else undefined. */
+export function busyIfFull(what: string, error: unknown): ToolError | undefined {
+  if (!/^OOM /.test((error as Error).message)) return undefined;
+  return busy(`${what}: Redis is full`, FULL_RETRY_MS, 'raise maxmemory of Redis');
+}
+
+export function busyFleet(tool: string, waiting: number, retryAfterMs: number): ToolError {
+  const why = `${count(waiting, 'call')} wait for workers`;
+  return busy(`${tool} was not run: ${why}`, retryAfterMs, 'start more workers');
+}
+
+function busy(message: string, retryAfterMs: number, remedy: string): ToolError {
+  return new ToolError('busy', message, {
+    hint: `call again in ${Math.ceil(retryAfterMs / 1000)} s, or ${remedy}`,
     data: { retryAfterMs, fleet: { started: false, ran: 'no' satisfies Ran } },
   });
 }

@@ -6,7 +6,7 @@ import { loadBullmq } from './connection.js';
 import { sealJob } from './job.js';
 import type { FleetKey } from './key.js';
 import type { FleetNames } from './names.js';
-import { busyFleet, noQueue } from './outcome.js';
+import { busyIfFull, noQueue } from './outcome.js';
 import type { Pending } from './pending.js';
 
 export interface Queues {
@@ -26,7 +26,6 @@ export interface QueuesOptions {
 
 const PATIENCE_MS = 2700;
 const PAUSE_MS = 50;
-const FULL_RETRY_MS = 5000;
 const KEPT_EVENTS = 100;
 
 export function createQueues({ redis, key, names, debug }: QueuesOptions): Queues {
@@ -67,8 +66,9 @@ export function createQueues({ redis, key, names, debug }: QueuesOptions): Queue
             await add(call);
             return;
           } catch (error) {
+            const busy = busyIfFull(`${tool} was not run`, error);
+            if (busy !== undefined) throw busy;
             last = (error as Error).message;
-            if (/^OOM /.test(last)) throw busyFleet(tool, 'Redis is full', FULL_RETRY_MS);
             debug(`fleet: ${last}`);
             await new Promise((resolve) => setTimeout(resolve, PAUSE_MS));
           }

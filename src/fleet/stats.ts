@@ -12,8 +12,8 @@ export interface Stats {
   observe(durationMs: number, ok: boolean): void;
   /** Estimates how long it takes until so many calls have ended, in milliseconds. */
   estimate(calls: number): number;
-  /** Adds what was counted to Redis. */
-  flush(now: number): Promise<void>;
+  /** Waits until everything that was counted is in Redis, or was refused. */
+  flush(): Promise<void>;
 }
 
 export interface HourStats extends Readonly<Record<Counter, number>> {
@@ -23,39 +23,59 @@ export interface HourStats extends Readonly<Record<Counter, number>> {
 
 const MINUTE_MS = 60_000;
 const KEPT_MS = 2 * 60 * MINUTE_MS;
-// Durations are counted in classes that grow by 5 %.
 const MIN_ESTIMATE_MS = 500;
 const MAX_ESTIMATE_MS = 30_000;
+// The ends of calls that an estimate considers are about so old.
+const RATE_MS = 2000;
+// Durations are counted in classes that grow by 5 %.
 const GROWTH = Math.log(1.05);
 
-export function createStats(redis: Redis, names: FleetNames): Stats {
+/** `now` is the time of Redis. Counts are sent at once, those of many calls together. */
+export function createStats(redis: Redis, names: FleetNames, now: () => number): Stats {
   let counted = new Map<string, number>();
+  let sending: Promise<void> | undefined;
+  const send = async (): Promise<void> => {
+    while (counted.size > 0) {
+      const batch = counted;
+      counted = new Map();
+      const name = names.stats(Math.floor(now() / MINUTE_MS));
+      const pipeline = redis.pipeline();
+      for (const [field, value] of batch) pipeline.hincrby(name, field, value);
+      await pipeline.pexpire(name, KEPT_MS).exec();
+    }
+  };
   const add = (field: string): void => {
     counted.set(field, (counted.get(field) ?? 0) + 1);
+    sending ??= Promise.resolve()
+      .then(send)
+      .catch(() => {})
+      .finally(() => {
+        sending = undefined;
+      });
   };
-  // Ends of calls since the last two flushes.
-  let ended = 0;
-  let perFlush = 0;
+  // Ends of calls, each counted less as it becomes older.
+  let ends = 0;
+  let last = 0;
+  const decay = (): void => {
+    const time = now();
+    ends *= Math.exp((last - time) / RATE_MS);
+    last = time;
+  };
   return {
     count: add,
-    estimate: (calls) => Math.min(MAX_ESTIMATE_MS, Math.max(MIN_ESTIMATE_MS, (calls / Math.max(perFlush, 1)) * 1000)),
+    estimate(calls) {
+      decay();
+      const perCall = RATE_MS / Math.max(ends, 1);
+      return Math.ceil(Math.min(MAX_ESTIMATE_MS, Math.max(MIN_ESTIMATE_MS, calls * perCall)));
+    },
     observe(durationMs, ok) {
-      ended++;
+      decay();
+      ends++;
       add('calls');
       if (!ok) add('failed');
       add(`t${Math.round(Math.log(Math.max(durationMs, 1)) / GROWTH)}`);
     },
-    async flush(now) {
-      perFlush = (perFlush + ended) / 2;
-      ended = 0;
-      if (counted.size === 0) return;
-      const batch = counted;
-      counted = new Map();
-      const name = names.stats(Math.floor(now / MINUTE_MS));
-      const pipeline = redis.pipeline();
-      for (const [field, value] of batch) pipeline.hincrby(name, field, value);
-      await pipeline.pexpire(name, KEPT_MS).exec();
-    },
+    flush: async () => sending,
   };
 }
 

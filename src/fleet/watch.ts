@@ -40,6 +40,8 @@ interface Seen {
 export class Watch {
   /** Number of waiting calls of all fronts, by tag. */
   readonly waiting = new Map<string, number>();
+  /** Number of connected workers. */
+  workers = 0;
   readonly #options: WatchOptions;
   #isClosed = false;
   #timer: NodeJS.Timeout | undefined;
@@ -85,6 +87,7 @@ export class Watch {
     const calls = [...pending.values()].filter((call) => call.isQueued && !call.isCancelled && !call.isSettled);
     const tags = [...new Set([...this.waiting.keys(), ...calls.map(({ tag }) => tag)])];
     const workers = new Map((await listPeers(redis, names, 'worker')).map((info) => [info.id, info]));
+    this.workers = workers.size;
     const running = new Set([...workers.values()].flatMap(({ running: ids = [] }) => ids));
     // Most calls are running on a worker that lives, so that nothing needs to be asked about them.
     const unsure = calls.filter((call) => call.worker === undefined || !running.has(call.jobId));

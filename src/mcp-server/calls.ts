@@ -25,8 +25,8 @@ export interface ToolCalls extends Pick<InteractiveCalls, 'verifyState' | 'close
   call(session: string, params: Params, context: RequestContext): Promise<CallResult | InputRequiredResult>;
   /** Likewise, but never as a task: the SDK cannot send one as the result of a call. */
   callNow: ToolCalls['call'];
-  /** Returns the tasks of all clients. */
-  tasks(): Promise<Tasks>;
+  /** Returns the tasks of all clients. Undefined in a fleet, whose servers keep nothing in memory (FLT-76). */
+  readonly tasks: (() => Promise<Tasks>) | undefined;
   /** Whether a task of a session runs; one that waits for an answer does not. */
   runsTask(session: string): boolean;
   /** Ends the tasks of a session, which nobody can ask for any more. */
@@ -84,7 +84,7 @@ export function createToolCalls({ toolbox, listing, ready, shared }: ToolCallsOp
   };
   return {
     verifyState: interactive.verifyState,
-    tasks,
+    tasks: shared === undefined ? tasks : undefined,
     close() {
       interactive.close();
       void loading?.then((all) => all.close());
@@ -94,7 +94,7 @@ export function createToolCalls({ toolbox, listing, ready, shared }: ToolCallsOp
     serve,
     callNow,
     async call(session, params, context) {
-      if (!wantsTask(params, context)) return callNow(session, params, context);
+      if (shared !== undefined || !wantsTask(params, context)) return callNow(session, params, context);
       const started = await (await tasks()).start(session, params, context, (given, own) =>
         callNow(session, given, own),
       );

@@ -7,7 +7,7 @@ import type { SharedSessions } from '../core/sessions.js';
 import type { CallOptions, Toolbox } from '../core/toolbox.js';
 import { showsApps } from './apps.js';
 import { createToolCalls, type ToolCalls } from './calls.js';
-import { OLDER_TASKS, readIdentity, type ServerIdentity } from './identity.js';
+import { readIdentity, type ServerIdentity } from './identity.js';
 import type { InputAnswer, InputRequest } from './input-request.js';
 import { createLiveListing, type LiveListing } from './listing.js';
 import {
@@ -106,7 +106,7 @@ export function createLane(toolbox: Toolbox, options: LaneOptions): Lane {
       return pages.read(params?.cursor as string | undefined, peer.isNewer, showsApps(capabilitiesOf(params, peer)));
     }
     if (method === 'ping') return '{}';
-    return readIdentity(toolbox, options.version).then((identity) =>
+    return readIdentity(toolbox, options.version, calls.tasks !== undefined).then((identity) =>
       JSON.stringify(method === 'initialize' ? toInitializeResult(identity, params!) : toDiscovery(identity, stamp)),
     );
   };
@@ -223,12 +223,15 @@ function stampResult(result: object, stamp: object): object {
   };
 }
 
-function toInitializeResult({ info, capabilities, instructions }: ServerIdentity, { protocolVersion }: Params): object {
+function toInitializeResult(
+  { info, olderCapabilities, instructions }: ServerIdentity,
+  { protocolVersion }: Params,
+): object {
   const isKnown = OLDER_VERSIONS.includes(protocolVersion as string);
   const version = isKnown ? protocolVersion : OLDER_VERSIONS[0];
   return {
     protocolVersion: version,
-    capabilities: { ...capabilities, ...OLDER_TASKS },
+    capabilities: olderCapabilities,
     serverInfo: info,
     instructions,
   };

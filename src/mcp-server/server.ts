@@ -6,7 +6,7 @@ import { Cancellation } from '../core/cancellation.js';
 import { isRecord } from '../core/json.js';
 import type { Toolbox } from '../core/toolbox.js';
 import { showsApps } from './apps.js';
-import { OLDER_TASKS, readIdentity } from './identity.js';
+import { readIdentity } from './identity.js';
 import type { InputAnswer } from './input-request.js';
 import { ANSWER_TIMEOUT_MS } from './interactive-calls.js';
 import type { Lane, LaneOptions } from './lane.js';
@@ -39,9 +39,11 @@ export function createMcpServers(
   };
   return {
     async create(session) {
-      const { info, capabilities, instructions } = await readIdentity(toolbox, options.version);
+      const { tasks } = calls;
+      const identity = await readIdentity(toolbox, options.version, tasks !== undefined);
+      const { info, olderCapabilities, instructions } = identity;
       const server = new Server(info, {
-        capabilities: { ...capabilities, ...OLDER_TASKS },
+        capabilities: olderCapabilities,
         instructions,
         cacheHints: { ...CACHE_HINTS, 'tools/list': CACHE_HINT },
         requestState: { verify: calls.verifyState },
@@ -63,12 +65,8 @@ export function createMcpServers(
       };
       registerOffers(handlers);
       registerSubscriptions(handlers);
-      registerTaskRequests({
-        server,
-        session,
-        tasks: calls.tasks,
-        toContext: (context) => toRequestContext(server, context),
-      });
+      if (tasks !== undefined)
+        registerTaskRequests({ server, session, tasks, toContext: (context) => toRequestContext(server, context) });
       return server;
     },
   };

@@ -8,6 +8,8 @@ import { ERROR, type Params } from './message.js';
 import type { RequestContext } from './request-context.js';
 
 const POLL_MS = 1000;
+// As long as a question can be answered, and an hour for the call and its result (POL-7).
+const WAITING_MS = (7 * 24 + 1) * 3_600_000;
 
 type Status = 'working' | 'input_required' | 'completed' | 'failed' | 'cancelled';
 
@@ -30,8 +32,8 @@ export class Task {
   readonly #cancellation = new Cancellation();
   readonly #questions = new Map<string, Question>();
   readonly #created = new Date();
-  readonly #ttlMs: number;
-  readonly #timer: NodeJS.Timeout;
+  #ttlMs: number;
+  #timer: NodeJS.Timeout;
   readonly #onDiscard: () => void;
   #updated = this.#created;
   #message: string | undefined;
@@ -151,6 +153,15 @@ export class Task {
     for (const wake of this.#wake.splice(0)) wake();
   }
 
+  // Lives at least so long from now on.
+  #liveFor(ms: number): void {
+    const age = Date.now() - this.#created.getTime();
+    if (this.#ttlMs - age >= ms) return;
+    this.#ttlMs = age + ms;
+    clearTimeout(this.#timer);
+    this.#timer = setTimeout(() => this.discard(), ms).unref();
+  }
+
   // The request that started the call may be answered long before the call asks something.
   #toContext(): RequestContext {
     const { isNewer, capabilities, clientName, meta } = this.#context;
@@ -169,7 +180,8 @@ export class Task {
       request: (request, signal) => this.#ask(request, signal),
       onPending: (id, hasMore) => {
         const command = `wield approvals approve ${id}${hasMore ? ' --all-like-this' : ''}`;
-        this.#message = `waits for approval by a person: ${command}`;
+        this.#message = id === undefined ? undefined : `waits for approval by a person: ${command}`;
+        if (id !== undefined) this.#liveFor(WAITING_MS);
         this.#touch();
       },
     };

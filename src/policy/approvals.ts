@@ -180,7 +180,7 @@ function withIoError<T>(what: string, act: () => T): T {
 
 function notFound(id: string): ToolError {
   return new ToolError('not_found', `no approval ${quoteOutside(id, 40)}: unknown, expired or already used`, {
-    hint: 'wield approvals list shows the ids; call the tool again to be asked again',
+    hint: 'wield approvals list shows the ids (of a fleet: with --fleet URL); call the tool again to be asked again',
   });
 }
 

@@ -26,8 +26,8 @@ export interface ConsentOptions {
   readonly depth: number;
   readonly signal: AbortSignal;
   readonly approve: Approve | undefined;
-  /** Waits for an approval that is given elsewhere; called with its id. */
-  readonly onPending?: ((id: string) => void) | undefined;
+  /** Waits for an approval that is given elsewhere; called with its id, and without one when it was given. */
+  readonly onPending?: ((id?: string) => void) | undefined;
   /** Fails instead of asking, unless the call is approved already. */
   readonly defer?: boolean | undefined;
   /** Called with who decided, before the function returns or throws. */
@@ -86,6 +86,7 @@ export async function requestConsent(
     if (onPending !== undefined) {
       onPending(id);
       const consent = await waitForConsent(approvals, record, signal);
+      onPending();
       decided(consent.by);
       return consent;
     }
@@ -93,7 +94,9 @@ export async function requestConsent(
     if (isToolError(error) && error.code === 'denied') decided('record', String(error.data?.at));
     throw error;
   }
-  throw needsApproval(`a person can approve it with: wield approvals approve ${id}; then repeat the same call`);
+  throw needsApproval(
+    `a person can approve it with: wield approvals approve ${id}${approvals.flag ?? ''}; then repeat the same call`,
+  );
 }
 
 const POLL_MS = 500;

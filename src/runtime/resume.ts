@@ -22,6 +22,7 @@ export async function resumeWhenDecided(parts: CallParts, given: GivenCall, firs
     await untilDecided(approvals, ids, cancellation);
     // The program stays suspended, so that another call can resume it.
     if (cancellation.isCancelled) return result;
+    options.onPending?.();
     result = await call(parts, { ...given, ref: RUN_CODE, raw: { resume } });
   }
 }

@@ -277,14 +277,26 @@ describe.concurrent('without', () => {
 
   fault('FLT-15', 'a full Redis: what runs is answered, new calls are busy', async () => {
     const redis = await startRedis();
-    const machine = createMember(TOOLS);
+    const risk = '#!/bin/sh\n# @description Needs approval.\n# @destructive\necho done\n';
+    const machine = createMember({ ...TOOLS, risk }, '[limits]\nconcurrent-per-tool = 2\n');
+    machine.write('.agents/skills/note/SKILL.md', '---\nname: note\ndescription: A note.\n---\nRemember.\n');
     const { name: url } = await startHere(machine, frontArgs(redis.url));
     const worker = await startHere(machine, workerArgs(redis.url));
     const client = openClient(redis);
     const running = callFront(url, 'change', { name: 'full' });
     await until(() => hasStarted(machine, 'full'));
     await client.config('SET', 'maxmemory', '1');
-    expect((await callFront(url, 'change', { name: 'new' })).code).toBe('busy');
+    const refused = [
+      await callFront(url, 'change', { name: 'new' }),
+      await callFront(url, 'change', { name: 'new' }, { key: 'new' }),
+      await callFront(url, 'risk'),
+    ];
+    for (const { code, error } of refused) {
+      expect(code).toBe('busy');
+      expect(error).toMatchObject({ message: expect.stringMatching(/: Redis is full$/), data: { retryAfterMs: 5000 } });
+    }
+    // Run by the front itself: its limit counts all the same.
+    expect((await callFront(url, 'read_skill', { skill_name: 'note' })).text).toContain('Remember.');
     // Longer than a sign of life lasts.
     await sleep(2500);
     letGo(machine, 'full');

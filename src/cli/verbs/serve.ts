@@ -73,7 +73,7 @@ export const serve: Verb = {
     const access = { ...parseAddress(String(http)), token: readToken(call) };
     try {
       if (fleet !== undefined) front = await connectFront(call, toolbox);
-      return await serveOverHttp(call, toolbox, { access, metrics, sessions: fleet?.state.sessions });
+      return await serveOverHttp(call, toolbox, { access, metrics, front, sessions: fleet?.state.sessions });
     } finally {
       // Calls that end now are recorded, and workers are told.
       if (fleet !== undefined) await toolbox.close();
@@ -134,14 +134,15 @@ interface Address {
 interface HttpServing {
   readonly access: Address & { readonly token: string | undefined };
   readonly metrics: CallMetrics;
-  /** Set if workers of a fleet run the calls. */
+  /** Both are set if workers of a fleet run the calls. */
+  readonly front: Front | undefined;
   readonly sessions: SharedSessions | undefined;
 }
 
 async function serveOverHttp(
   call: VerbCall,
   toolbox: NodeToolbox,
-  { access, metrics, sessions }: HttpServing,
+  { access, metrics, front, sessions }: HttpServing,
 ): Promise<number> {
   const { terminal, signal } = call;
   if (!isLoopback(access.host) && access.token === undefined) {
@@ -155,7 +156,7 @@ async function serveOverHttp(
     version: WIELD_VERSION,
     access,
     shared: sessions,
-    metrics: async () => (await import('../metrics.js')).describeMetrics(metrics, toolbox),
+    metrics: async () => (await import('../metrics.js')).describeMetrics(metrics, toolbox, front?.describe()),
     onError: (error) => toolbox.machine.world.debug(`protocol: ${error.message}`),
   });
   const server = createServer(

@@ -53,6 +53,8 @@ export function createSharedApprovals(place: RedisPlace): Approvals & ApprovalAd
   };
 
   return {
+    // Not the address: callers see it.
+    flag: ' --fleet URL',
     key,
     take: (record) => decide((store) => store.take(record)),
     ask: (record) => decide((store) => store.ask(record)),

@@ -7,7 +7,8 @@ import { RATE_MS } from '../../runtime/rates.js';
 import { type RedisPlace, reach } from './place.js';
 
 // Takes a place in each set, or in none: the id, how long it is valid, then the limit of each set.
-const ENTER = `
+// Allowed if Redis is full: a call that was queued before runs.
+const ENTER = `#!lua flags=allow-oom
 local t = redis.call('TIME')
 local now = t[1] * 1000 + math.floor(t[2] / 1000)
 for at, key in ipairs(KEYS) do
@@ -19,7 +20,7 @@ for _, key in ipairs(KEYS) do
   redis.call('PEXPIRE', key, ARGV[2] * 2)
 end
 return 1`;
-const RENEW = `
+const RENEW = `#!lua flags=allow-oom
 local t = redis.call('TIME')
 local now = t[1] * 1000 + math.floor(t[2] / 1000)
 for _, key in ipairs(KEYS) do

@@ -5,6 +5,7 @@ import { isToolError, ToolError } from '../../core/error.js';
 import type { Json } from '../../core/json.js';
 import { settlesWithin } from '../../core/time-limit.js';
 import type { FleetKey } from '../../fleet/key.js';
+import { busyIfFull } from '../../fleet/outcome.js';
 
 /** The Redis server of a fleet, as the stores use it. */
 export interface RedisPlace {
@@ -69,13 +70,15 @@ const FLUSH_MS = 10_000;
 /** How long a call waits for an answer; Redis takes milliseconds. */
 export const PATIENCE_MS = 2500;
 
-/** Waits for an answer that a call needs. Throws `unavailable` if Redis does not give one. */
+/** Waits for an answer that a call needs. Throws `unavailable` if Redis does not give one, `busy` if it is full. */
 export async function reach<T>(what: string, answer: Promise<T>): Promise<T> {
   try {
     if (!(await settlesWithin(answer, PATIENCE_MS))) throw new Error('no answer');
     return await answer;
   } catch (error) {
     if (isToolError(error)) throw error;
+    const busy = busyIfFull(what, error);
+    if (busy !== undefined) throw busy;
     throw new ToolError('unavailable', `${what}: Redis: ${(error as Error).message}`, {
       hint: 'call again when the Redis server of the fleet answers',
       cause: error,

@@ -1,6 +1,8 @@
 // Calls of a fleet: queued by a front, run by a worker in another directory, answered once.
 
+import { once } from 'node:events';
 import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { connect } from 'node:net';
 import { join } from 'node:path';
 import { Queue } from 'bullmq';
 import { Redis } from 'ioredis';
@@ -222,8 +224,8 @@ describe.runIf(hasRedis)('a fleet', () => {
   });
 
   test(
-    'FLT-30 FLT-31',
-    'status shows who is there, what waits and the last hour; key never prints the key',
+    'FLT-30 FLT-31 FLT-50',
+    'status and metrics show who is there, what waits and the last hour; key never prints the key',
     async () => {
       const { url, redis, machine, client } = fleet();
       const never = new AbortController();
@@ -236,6 +238,11 @@ describe.runIf(hasRedis)('a fleet', () => {
       const text = (await wield(machine, ['fleet', 'status'], { env })).stdout;
       expect(text).toMatch(/^ {2}fronts 1 {3}workers 1 {3}running \d {3}waiting 1 {3}oldest \d+(\.\d)? m?s$/m);
       expect(text).toMatch(/^ {2}last hour {2}\d+ calls .*p50 [\d.]+ m?s {3}p99 [\d.]+ m?s$/m);
+      // Read again: a front looks at its workers from time to time.
+      await until(async () => /^wield_fleet_workers 1$/m.test(await readMetrics(url)));
+      const metrics = await readMetrics(url);
+      expect(metrics).toMatch(/^wield_calls_queued 1$/m);
+      expect(metrics).toMatch(/^# TYPE wield_fleet_lost_total counter\nwield_fleet_lost_total \d+$/m);
       never.abort();
       await waiting;
       const bare = createMember({});
@@ -283,16 +290,27 @@ describe.runIf(hasRedis)('a fleet', () => {
     const second = await startHere(next, workerArgs(redis.url));
     expect((await later).text).toBe(`later in ${next.dir}\n`);
     const front = await startHere(next, frontArgs(redis.url));
+    // The connection of a client that is about to send another request.
+    const { host, port } = new URL(front.name);
+    const socket = connect(Number(port), '127.0.0.1').setEncoding('utf8');
+    socket.write('GET /metrics HTTP/1.1\r\n');
     const last = callFront(front.name, 'wait', { name: 'front' });
-    await until(() => existsSync(join(next.dir, 'started-front')));
+    await until(async () => /^wield_calls_running 1$/m.test(await readMetrics(front.name)));
     const closing = front.stop();
     await expect(untilRefused(front.name)).resolves.toBeUndefined();
+    socket.write(`Host: ${host}\r\n\r\n`);
+    const [answered] = await once(socket, 'data');
+    expect(answered).toMatch(/^HTTP\/1.1 200 OK[\s\S]*Connection: close\r\n/);
     writeFileSync(join(next.dir, 'go-front'), '');
     expect((await last).text).toBe('went\n');
     expect(await closing).toBe(0);
     expect(await second.stop()).toBe(0);
   });
 });
+
+async function readMetrics(url: string): Promise<string> {
+  return (await fetch(new URL('/metrics', url))).text();
+}
 
 async function untilRefused(url: string): Promise<void> {
   await until(() =>

@@ -1,6 +1,7 @@
 // The commands of the guide to fleets, as they are written there, and the table of the page about scale.
 
 import { execFileSync } from 'node:child_process';
+import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { parse } from 'yaml';
@@ -49,13 +50,16 @@ specIf(hasRedis, NO_REDIS, 'FLT-75', 'the services of the compose file start and
   const { redis, packages, front, worker } = services as Record<'redis' | 'packages' | 'front' | 'worker', Service>;
   for (const { volumes: used, depends_on: needed = {} } of Object.values(services)) {
     expect(Object.keys(services)).toEqual(expect.arrayContaining(Object.keys(needed)));
-    for (const volume of used) expect(['./', ...Object.keys(volumes)]).toContain(volume.split(':')[0]);
+    for (const volume of used) expect(['./', '../..', ...Object.keys(volumes)]).toContain(volume.split(':')[0]);
   }
   expect(redis!.command[0]).toBe('valkey-server');
   const { url } = await startRedis({ options: redis!.command.slice(1) });
   // The packages are those that the error for a missing one and the guide name.
   expect(packages!.command.slice(0, 4)).toEqual(['npm', 'install', '--prefix', '/opt/wield']);
-  expect(readDocument('docs/guides/fleet.md')).toContain(packages!.command.slice(5).join(' '));
+  // wield itself comes from the checkout.
+  expect(packages!.command.slice(4, 6)).toEqual(['--install-links', '/checkout']);
+  expect(existsSync(join(ROOT, 'examples/09-fleet', packages!.volumes[0]!.split(':')[0]!, 'package.json'))).toBe(true);
+  expect(readDocument('docs/guides/fleet.md')).toContain(packages!.command.slice(6).join(' '));
   const member = createMember({});
   const start = async ({ command, environment = {} }: Service) => {
     expect(command[0]).toBe('/opt/wield/node_modules/.bin/wield');

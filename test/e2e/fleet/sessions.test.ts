@@ -105,20 +105,28 @@ const callOf = (name: string, args: object = {}, id = 1) => ({
   params: { name, arguments: args },
 });
 
-specIf(hasRedis, NO_REDIS, 'FLT-65', 'a session that one front began is continued and ended by another', async () => {
+const SESSION_TITLE = 'a session that one front began is continued and ended by another, without tasks';
+
+specIf(hasRedis, NO_REDIS, 'FLT-65 FLT-76', SESSION_TITLE, async () => {
   const redis = await startRedis();
   const one = await openFront(redis);
   const two = await openFront(redis, one);
   const begun = await one.post(initialize);
-  expect((await lastOf(begun)).result.protocolVersion).toBe(OLDER);
+  const { protocolVersion, capabilities } = (await lastOf(begun)).result;
+  expect(protocolVersion).toBe(OLDER);
+  expect(Object.keys(capabilities).sort()).toEqual(['completions', 'logging', 'prompts', 'resources', 'tools']);
   const session = { 'mcp-session-id': begun.headers.get('mcp-session-id')!, 'mcp-protocol-version': OLDER };
   expect((await two.post({ jsonrpc: '2.0', method: 'notifications/initialized' }, session)).status).toBe(202);
 
-  // A result that one front stored is read at the other.
-  const { result } = await lastOf(await two.post(callOf('rows'), session));
+  // A result that one front stored is read at the other. A call that should be a task is answered like any other.
+  const asTask = { ...callOf('rows'), params: { name: 'rows', arguments: {}, task: {} } };
+  const { result } = await lastOf(await two.post(asTask, session));
   const [handle = ''] = /r_[\w-]{22}/.exec(result.content[0].text) ?? [];
   const read = await lastOf(await one.post(callOf('read_result', { id: handle, lines: '19999-20000' }), session));
   expect(read.result.content[0].text).toContain('19999\n20000');
+
+  const list = { jsonrpc: '2.0', id: 3, method: 'tasks/list', params: {} };
+  expect((await lastOf(await one.post(list, session))).error.code).toBe(-32601);
 
   // A question of one front is answered at the other.
   const asking = messagesOf(await one.post(callOf('wipe', {}, 7), session));
@@ -137,15 +145,18 @@ specIf(hasRedis, NO_REDIS, 'FLT-65', 'a session that one front began is continue
 specIf(
   hasRedis,
   NO_REDIS,
-  'FLT-66',
-  'in the newer version a question of one front is answered once, at any',
+  'FLT-66 FLT-76',
+  'in the newer version a question of one front is answered once, at any, and no call is a task',
   async () => {
     const redis = await startRedis();
     const one = await openFront(redis);
     const two = await openFront(redis, one);
     const meta = {
       'io.modelcontextprotocol/protocolVersion': NEWER,
-      'io.modelcontextprotocol/clientCapabilities': { elicitation: { form: {} } },
+      'io.modelcontextprotocol/clientCapabilities': {
+        elicitation: { form: {} },
+        extensions: { 'io.modelcontextprotocol/tasks': {} },
+      },
       'io.modelcontextprotocol/clientInfo': { name: 'raw', version: '1' },
     };
     const headers = { 'mcp-protocol-version': NEWER, 'mcp-method': 'tools/call', 'mcp-name': 'wipe' };

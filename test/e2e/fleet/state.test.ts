@@ -51,11 +51,14 @@ describe.runIf(hasRedis)('members of a fleet', () => {
     const [one, two] = urls as [string, string];
     const asked = await callFront(one, 'erase');
     expect(asked.code).toBe('needs_approval');
+    const { id } = asked.error.data;
+    expect(asked.error.hint).toContain(`wield approvals approve ${id} --fleet URL;`);
     // The machine of a person, with the key of the fleet and nothing else.
     const person = createMember({});
+    expect((await wield(person, ['approvals', 'approve', id])).stderr).toContain('--fleet URL');
     const listed = json(await wield(person, ['approvals', '--fleet', redis.url, '--json']));
-    expect(listed.approvals).toMatchObject([{ id: asked.error.data.id, tool: 'erase' }]);
-    const approved = await wield(person, ['approvals', 'approve', asked.error.data.id, '--fleet', redis.url]);
+    expect(listed.approvals).toMatchObject([{ id, tool: 'erase' }]);
+    const approved = await wield(person, ['approvals', 'approve', id, '--fleet', redis.url]);
     expect(approved.stdout).toContain('The next call with exactly this input runs once.');
     expect((await callFront(two, 'erase')).text).toBe('erased\n');
     expect((await callFront(one, 'erase')).code).toBe('needs_approval');

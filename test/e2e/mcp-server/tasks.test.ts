@@ -38,6 +38,13 @@ function createSlow(): Workspace {
     'forever',
     shellScript(`echo $$ > ${join(workspace.home, 'pid')}; sleep 600; touch ${join(workspace.home, 'ran')}`),
   );
+  workspace.script(
+    'patient',
+    shellScript(
+      `touch ${join(workspace.home, 'ran')}; while [ ! -e ${join(workspace.home, 'go')} ]; do sleep 0.05; done; echo done`,
+      '@destructive',
+    ),
+  );
   workspace.script('careful', shellScript(`touch ${join(workspace.home, 'ran')}; echo done`, '@destructive'));
   return workspace;
 }
@@ -179,19 +186,24 @@ describe.concurrent('a task of the older protocol version', () => {
 for (const version of ['older', 'newer'] as const)
   describe.concurrent(`a call that waits for approval elsewhere, in the ${version} version`, () => {
     const more = version === 'older' ? { task: {} } : {};
-    spec('SRV-70 POL-6', 'goes on when a person approves it', async () => {
+    spec('SRV-70 POL-6', 'lives while it waits, and goes on when a person approves it', async () => {
       const workspace = createSlow();
       const client = await connect(workspace, version, version === 'older' ? {} : TASKS);
-      const started = await start(client, 'careful', more);
+      const started = await start(client, 'patient', more);
       const task = version === 'older' ? started.task : started;
       await until(async () => (await get(client, task)).statusMessage !== undefined, 'it waits');
-      const { statusMessage = '' } = await get(client, task);
+      const { statusMessage = '', ttl, ttlMs = ttl } = await get(client, task);
+      // As long as a person may take.
+      expect(ttlMs).toBeGreaterThan(7 * 24 * 3_600_000);
       expect(existsSync(join(workspace.home, 'ran'))).toBe(false);
       const id = /approve (\S+)$/.exec(statusMessage)![1]!;
       const approved = await wield(workspace, ['approvals', 'approve', id]);
       expect(approved.status, approved.stderr).toBe(0);
-      await until(async () => (await get(client, task)).status === 'completed', 'it goes on');
-      expect(existsSync(join(workspace.home, 'ran'))).toBe(true);
+      await until(() => existsSync(join(workspace.home, 'ran')), 'it goes on');
+      const running = await get(client, task);
+      expect([running.status, running.statusMessage]).toEqual(['working', undefined]);
+      writeFileSync(join(workspace.home, 'go'), '');
+      await until(async () => (await get(client, task)).status === 'completed', 'it ends');
     });
 
     spec('SRV-70 POL-6', 'fails when a person denies it', async () => {
@@ -233,9 +245,12 @@ return ran;`;
       return /approve (\w+ --all-like-this)$/.exec(statusMessage)?.[1] ?? '';
     };
     for (const expected of [['begun'], ['a', 'aa', 'begun']]) {
-      await until(async () => (await waits()) !== '' && !approved.has(await waits()), 'it waits');
+      let words = '';
+      await until(async () => {
+        words = await waits();
+        return words !== '' && !approved.has(words);
+      }, 'it waits');
       expect(ranIn(workspace)).toEqual(expected);
-      const words = await waits();
       approved.add(words);
       const { status, stderr } = await wield(workspace, ['approvals', 'approve', ...words.split(' ')]);
       expect(status, stderr).toBe(0);
