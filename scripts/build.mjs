@@ -20,9 +20,11 @@ const READABLE = {
   codegen: { removeWhitespace: true },
 };
 // Files that can do a command, or begin it, without the others.
-const BEGINNINGS = ['kept', 'kept-completion', 'first'];
+const BEGINNINGS = { kept: 'show-list', 'kept-completion': 'completion', first: 'answer-first' };
 // Loaded by name.
-const STABLE = new Set(['run', 'complete', 'help', 'save-compile-cache', ...BEGINNINGS].map((name) => `${name}.cjs`));
+const STABLE = new Set(
+  ['run', 'complete', 'help', 'save-compile-cache', ...Object.keys(BEGINNINGS)].map((name) => `${name}.cjs`),
+);
 const { version } = JSON.parse(readFileSync(`${root}package.json`, 'utf8'));
 
 // `--bundles` keeps the library, for the mutation tests.
@@ -137,7 +139,8 @@ async function writeBinary(fileOf, { isTraced = false } = {}) {
     entries,
     onEvaluate: ({ fileName }) => (isTraced ? `globalThis.wieldEvaluated?.add(${JSON.stringify(fileName)});` : ''),
   });
-  for (const name of BEGINNINGS) texts.set(`${name}.cjs`, await bundleFile(`src/cli/${name}.ts`));
+  for (const [name, file] of Object.entries(BEGINNINGS))
+    texts.set(`${name}.cjs`, await bundleFile(`src/cli/kept/${file}.ts`));
   const build = createHash('sha256');
   for (const [name, text] of texts) build.update(`${name} ${text}`);
   const hash = build.digest('hex').slice(0, 16);

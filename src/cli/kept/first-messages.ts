@@ -1,10 +1,10 @@
 // The first messages of a stdio connection: which of them have an answer that can be kept.
 
-import { parseJson } from '../core/json.js';
-import { showsApps } from '../mcp-server/apps.js';
-import { advance, isAnswered, NEW_CONNECTION } from '../mcp-server/connection-state.js';
-import { createLineReader } from '../mcp-server/line-reader.js';
-import { META, metaOf, type RequestId, type RequestMessage, toMessage } from '../mcp-server/message.js';
+import { parseJson } from '../../core/json.js';
+import { showsApps } from '../../mcp-server/apps.js';
+import { advance, isAnswered, NEW_CONNECTION } from '../../mcp-server/connection-state.js';
+import { createLineReader } from '../../mcp-server/line-reader.js';
+import { META, metaOf, type RequestId, type RequestMessage, toMessage } from '../../mcp-server/message.js';
 
 /** A request whose answer depends only on its key and the toolbox. */
 export interface FirstRequest {

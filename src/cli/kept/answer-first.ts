@@ -1,9 +1,9 @@
 // The part of the binary that answers the first messages of a server: a file of its own, without the runtime.
 
-import type { Beginning } from './beginning.js';
-import { answerFirst, findKeptAnswers, readKeptAnswers } from './kept-answers.js';
+import type { Beginning } from '../beginning.js';
+import { createProcessIo } from '../process-io.js';
+import { answerFirst, findKeptAnswers, readKeptAnswers } from './answers.js';
 import { observeAnswers } from './observe-answers.js';
-import { createProcessIo } from './process-io.js';
 
 /** Answers first messages from kept answers. Without them, observes the server that makes new ones. */
 export async function begin(

@@ -2,7 +2,7 @@
 
 import type { Stats } from 'node:fs';
 import { basename, dirname, join, sep } from 'node:path';
-import { isSettled } from '../files/read.js';
+import { isSettled } from '../../files/read.js';
 import { type Answer, isSameAnswer, type Lookups, type Question, toTuple } from './lookups.js';
 
 const system = process.getBuiltinModule('node:fs');

@@ -1,12 +1,12 @@
 // Shows a kept listing if every file and variable that it was made from is unchanged (decision 0109).
 
 import { join } from 'node:path';
-import { hashName } from '../files/checksum.js';
-import type { Io } from './io.js';
-import { type KeptFor, type KeptHead, readKept } from './kept-file.js';
-import { NO_FLAGS, printListed } from './listed.js';
-import type { Listed } from './listing.js';
-import { ClosedOutput, createTerminal } from './terminal.js';
+import { hashName } from '../../files/checksum.js';
+import type { Io } from '../io.js';
+import { NO_FLAGS, printListed } from '../listed.js';
+import type { Listed } from '../listing.js';
+import { ClosedOutput, createTerminal } from '../terminal.js';
+import { type KeptFor, type KeptHead, readKept } from './file.js';
 
 /** The text of `wield list` follows, for stdout and stderr, then the listing as JSON. */
 export interface KeptListHead extends KeptHead {

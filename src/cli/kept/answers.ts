@@ -3,10 +3,10 @@
 import { rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { Readable } from 'node:stream';
-import { hashName } from '../files/checksum.js';
+import { hashName } from '../../files/checksum.js';
+import type { Io } from '../io.js';
+import { type Kept, type KeptHead, readKept } from './file.js';
 import { answerHead, type FirstRequest, readFirstMessages } from './first-messages.js';
-import type { Io } from './io.js';
-import { type Kept, type KeptHead, readKept } from './kept-file.js';
 
 /** Flags that change what is listed, and nothing else. */
 const FLAGS = new Set(['--mode', '--profile', '--with']);

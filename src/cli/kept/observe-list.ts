@@ -1,13 +1,13 @@
 // Keeps the listing of an observed `wield list` for the next run (decision 0109).
 
-import type { Beginning } from './beginning.js';
-import type { Io } from './io.js';
-import { writeKept } from './kept-file.js';
-import type { KeptListHead } from './kept-list.js';
-import { NO_FLAGS, printListed } from './listed.js';
-import type { Listed } from './listing.js';
+import type { Beginning } from '../beginning.js';
+import type { Io } from '../io.js';
+import { NO_FLAGS, printListed } from '../listed.js';
+import type { Listed } from '../listing.js';
+import { createTerminal } from '../terminal.js';
+import { writeKept } from './file.js';
+import type { KeptListHead } from './list.js';
 import { observeUntilKept } from './observe.js';
-import { createTerminal } from './terminal.js';
 
 export function observeList(file: string, build: string, given: Io): Beginning {
   // What is printed after the listing is kept belongs to it.

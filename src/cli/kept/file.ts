@@ -1,8 +1,8 @@
 // Files of the cache that are used only while everything that they were made from is unchanged (decision 0109).
 
-import { writeFileAtomic } from '../files/write.js';
-import { readOwnFile } from './chunks.js';
-import type { Io } from './io.js';
+import { writeFileAtomic } from '../../files/write.js';
+import { readOwnFile } from '../chunks.js';
+import type { Io } from '../io.js';
 import { areCurrent, type Lookups } from './lookups.js';
 
 /** The first line of a file: what it was made by, and from. */

@@ -1,14 +1,14 @@
 // The part of the binary that answers shells with kept completions: a file of its own, without the runtime.
 
 import { join } from 'node:path';
-import type { Completion } from '../commands/complete.js';
-import { hashName } from '../files/checksum.js';
-import { type Asked, isPlain, parseAsked, printAnswer } from './asked.js';
-import type { Beginning } from './beginning.js';
-import type { Io } from './io.js';
-import { type KeptFor, readKept, writeKept } from './kept-file.js';
+import type { Completion } from '../../commands/complete.js';
+import { hashName } from '../../files/checksum.js';
+import { type Asked, isPlain, parseAsked, printAnswer } from '../asked.js';
+import type { Beginning } from '../beginning.js';
+import type { Io } from '../io.js';
+import { createProcessIo } from '../process-io.js';
+import { type KeptFor, readKept, writeKept } from './file.js';
 import { observeUntilKept } from './observe.js';
-import { createProcessIo } from './process-io.js';
 
 /** Prints a kept completion and returns the exit status. Otherwise, observes the run that makes a new one. */
 export function begin(argv: readonly string[], wieldHome: string, build: string): Beginning | number | undefined {

@@ -1,7 +1,7 @@
 // Observes which files and variables a command uses, so that its result can be kept (decision 0109).
 
-import type { Io } from './io.js';
-import type { KeptHead } from './kept-file.js';
+import type { Io } from '../io.js';
+import type { KeptHead } from './file.js';
 import { observeFiles } from './observed-files.js';
 import { observeVariables } from './observed-variables.js';
 

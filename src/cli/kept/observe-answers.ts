@@ -1,8 +1,8 @@
 // Keeps the first answers of an observed `wield serve` for the next start (decision 0138).
 
+import type { Io } from '../io.js';
+import { writeKept } from './file.js';
 import { answerHead, readFirstMessages } from './first-messages.js';
-import type { Io } from './io.js';
-import { writeKept } from './kept-file.js';
 import { type Observation, observe } from './observe.js';
 
 /** Observes a server until its tools are listed, or it gets another message. */

@@ -1,6 +1,6 @@
 // Notes which variables a command reads.
 
-import type { Io } from './io.js';
+import type { Io } from '../io.js';
 
 // Variables that decide what is listed; the value of any other one may be a secret, and is not written.
 const KEPT_VARIABLES = new Set(['HOME', 'WIELD_HOME', 'MIND_HOME', 'WIELD_LOG', 'OCTOMIND_LOG']);

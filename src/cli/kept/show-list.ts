@@ -1,9 +1,9 @@
 // The part of the binary that shows kept listings: a file of its own, without the runtime.
 
-import type { Beginning } from './beginning.js';
-import { findKept, showKept } from './kept-list.js';
+import type { Beginning } from '../beginning.js';
+import { createProcessIo } from '../process-io.js';
+import { findKept, showKept } from './list.js';
 import { observeList } from './observe-list.js';
-import { createProcessIo } from './process-io.js';
 
 /** Shows a kept listing and returns the exit status. Otherwise, observes the run that makes a new one. */
 export function begin(argv: readonly string[], wieldHome: string, build: string): Beginning | number | undefined {
