@@ -12,5 +12,6 @@ revealAllText();
 startRouting();
 startKeys();
 startClock();
-render(<Page />, document.getElementById('page')!);
+// The server answers while the page is rendered for the first time.
 start();
+render(<Page />, document.getElementById('page')!);

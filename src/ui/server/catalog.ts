@@ -1,17 +1,19 @@
 // Routes of the catalog: everything in it, with the state of each item and why.
 
 import { fileURLToPath } from 'node:url';
-import { explainCall } from '../../core/explain.js';
-import type { Prompt } from '../../core/prompt.js';
-import type { Resource } from '../../core/resource.js';
 import type { Skill } from '../../core/skill.js';
 import { compareText } from '../../core/text.js';
 import { needsTrust, type Tool } from '../../core/tool.js';
-import type { Caller, Verdict } from '../../core/toolbox.js';
+import type { Caller, Survey, Verdict } from '../../core/toolbox.js';
+import { findDenial } from '../../policy/decide.js';
 import type { ServerState } from '../../upstream/catalog/format.js';
 import { describeServer } from '../../upstream/entries/mask.js';
-import type { Catalog, CatalogItem, CatalogState, Mark, Place } from '../api.js';
+import type { Catalog, CatalogItem, Mark, Place } from '../api.js';
 import type { PageParts } from './parts.js';
+
+type Status = Pick<CatalogItem, 'state' | 'why' | 'place'>;
+
+const LISTED: Status = { state: 'listed' };
 
 const DOORS: Readonly<Record<string, string>> = { person: 'ui', model: 'mcp', code: 'library' };
 
@@ -21,19 +23,32 @@ export function callerOf(as: string): Caller {
   return { kind, door: DOORS[kind]! };
 }
 
-export async function readCatalog({ toolbox }: PageParts, caller: Caller): Promise<Catalog> {
+export async function readCatalog(parts: PageParts, caller: Caller): Promise<Catalog> {
+  const { toolbox } = parts;
   const survey = await toolbox.catalog.survey({ caller });
+  const items = [
+    ...toToolItems(parts, survey, caller).sort(byOrigin),
+    ...survey.skills.map(toSkillItem),
+    ...(await offerItems(parts, caller, 'prompt')),
+    ...(await offerItems(parts, caller, 'resource')),
+    ...toolbox.state.upstreams.states().map(toServerItem),
+  ];
+  const problems = survey.problems.map(({ severity, path, message, hint }) => ({ severity, path, message, hint }));
+  return { items, problems };
+}
+
+/** Describes the tools of a survey, with the state of each for a caller. */
+export function toToolItems({ toolbox }: PageParts, survey: Survey, caller: Caller): CatalogItem[] {
   const { trusted } = toolbox.workspace;
-  const servers = toolbox.state.upstreams.states();
-  const changed = new Set(servers.flatMap((state) => state.changed));
-  const stateOf = (tool: Tool): Pick<CatalogItem, 'state' | 'why'> => {
+  const changed = new Set(toolbox.state.upstreams.states().flatMap((state) => state.changed));
+  const stateOf = (tool: Tool): Status => {
     if (changed.has(tool.name)) return { state: 'changed', why: 'changed since it was approved' };
     if (tool.traits.hidden) return { state: 'hidden', why: 'its author hides it from listings' };
     if (caller.kind === 'model' && !trusted && needsTrust(tool))
       return { state: 'untrusted', why: 'this workspace is not trusted: run wield trust' };
-    return { state: 'listed' };
+    return LISTED;
   };
-  const tools = [
+  return [
     ...survey.tools.map((tool) => toItem(tool, stateOf(tool))),
     ...survey.denied.map(({ tool, verdict }) => toItem(tool, toDenied(verdict))),
     ...survey.unlisted.map((tool) => toItem(tool, { state: 'unlisted', why: 'built in, called by name' })),
@@ -42,15 +57,6 @@ export async function readCatalog({ toolbox }: PageParts, caller: Caller): Promi
       id: `shadowed:${at}`,
     })),
   ];
-  const items = [
-    ...tools.sort(byOrigin),
-    ...survey.skills.map(toSkillItem),
-    ...(await offerItems(toolbox, caller, 'prompt')),
-    ...(await offerItems(toolbox, caller, 'resource')),
-    ...servers.map(toServerItem),
-  ];
-  const problems = survey.problems.map(({ severity, path, message, hint }) => ({ severity, path, message, hint }));
-  return { items, problems };
 }
 
 // Tools of the workspace first, then those of servers, then built-in ones.
@@ -60,17 +66,25 @@ function byOrigin(a: CatalogItem, b: CatalogItem): number {
   return compareText(rank(a), rank(b)) || compareText(a.name, b.name);
 }
 
+// A listing has the same objects as long as their files are unchanged.
+const described = new WeakMap<Tool, Omit<CatalogItem, keyof Status> & Pick<CatalogItem, 'place'>>();
+
 /** Describes a tool as an item of the catalog. */
-export function toItem(tool: Tool, status: Pick<CatalogItem, 'state' | 'why' | 'place'>): CatalogItem {
+export function toItem(tool: Tool, status: Status): CatalogItem {
+  const item = described.get(tool) ?? describe(tool);
+  described.set(tool, item);
+  return { ...item, ...status };
+}
+
+function describe(tool: Tool): Omit<CatalogItem, keyof Status> & Pick<CatalogItem, 'place'> {
   const { name, description, origin, traits } = tool;
-  const place = status.place ?? fileOf(tool);
+  const place = fileOf(tool);
   return {
     id: `tool:${name}`,
     kind: 'tool',
     name,
     ...(traits.title === undefined ? {} : { title: traits.title }),
     description: firstLine(description),
-    ...status,
     ...(place === undefined ? {} : { place }),
     format: origin.format,
     ...(origin.owner === 'upstream' && origin.server !== null ? { server: origin.server } : {}),
@@ -81,36 +95,25 @@ export function toItem(tool: Tool, status: Pick<CatalogItem, 'state' | 'why' | '
   };
 }
 
-function toDenied({ reason, rule, source }: Verdict): Pick<CatalogItem, 'state' | 'why' | 'place'> {
+function toDenied({ reason, rule, source }: Verdict): Status {
   const why = rule === null ? reason : `${reason}: ${rule}`;
   return { state: 'denied', why, ...(source === undefined ? {} : { place: source }) };
 }
 
 function toSkillItem({ name, description, file, hidden, tags }: Skill): CatalogItem {
-  const status: { state: CatalogState; why?: string } = hidden
-    ? { state: 'hidden', why: 'its author hides it from models' }
-    : { state: 'listed' };
+  const status: Status = hidden ? { state: 'hidden', why: 'its author hides it from models' } : LISTED;
   const item = { id: `skill:${file}`, kind: 'skill' as const, name, description: firstLine(description) };
   return { ...item, ...status, place: { file, line: null }, tags, marks: [] };
 }
 
-type Offer = Prompt | Resource;
-
-async function offerItems(toolbox: PageParts['toolbox'], caller: Caller, kind: 'prompt' | 'resource') {
-  const list = (denied: boolean): Promise<readonly Offer[]> =>
-    (kind === 'prompt' ? toolbox.catalog.prompts : toolbox.catalog.resources).list({ caller, knownOnly: true, denied });
-  const [all, known] = await Promise.all([list(true), list(false)]);
-  const shown = new Set(known.map(({ tool }) => tool.name));
-  return Promise.all(
-    all.map(async (offer): Promise<CatalogItem> => {
-      const { tool } = offer;
-      const ref = 'uri' in offer ? offer.uri : offer.name;
-      const status = shown.has(tool.name)
-        ? { state: 'listed' as const }
-        : toDenied((await explainCall(toolbox, ref, undefined, { caller, as: kind })).verdict);
-      return { ...toItem(tool, status), id: tool.name, kind, marks: [] };
-    }),
-  );
+async function offerItems({ toolbox }: PageParts, caller: Caller, kind: 'prompt' | 'resource'): Promise<CatalogItem[]> {
+  const { prompts, resources } = toolbox.catalog;
+  const offers = await (kind === 'prompt' ? prompts : resources).list({ caller, knownOnly: true, denied: true });
+  const { policy } = toolbox.state.snapshot();
+  return offers.map(({ tool }) => {
+    const denial = findDenial(tool, caller, { policy, within: [] });
+    return { ...toItem(tool, denial === undefined ? LISTED : toDenied(denial)), id: tool.name, kind, marks: [] };
+  });
 }
 
 function toServerItem({ server, state, failure, changed }: ServerState): CatalogItem {
@@ -124,12 +127,12 @@ function describeServerState(
   state: ServerState['state'],
   failure: string | undefined,
   changed: readonly string[],
-): Pick<CatalogItem, 'state' | 'why'> {
+): Status {
   if (failure !== undefined) return { state: 'failed', why: failure };
   if (state === 'untrusted') return { state: 'untrusted', why: 'not started until it is trusted or accepted' };
   if (state === 'off') return { state: 'hidden', why: 'disabled in its configuration' };
   if (changed.length > 0) return { state: 'changed', why: `changed since approval: ${changed.join(', ')}` };
-  return { state: 'listed' };
+  return LISTED;
 }
 
 function marksOf({ traits, origin }: Tool): Mark[] {

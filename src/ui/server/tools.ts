@@ -10,7 +10,7 @@ import { redactValue } from '../../core/redact.js';
 import { describeSandbox } from '../../core/sandbox-text.js';
 import { digestPlan } from '../../policy/binding.js';
 import type { PlannedCall, ToolDetails } from '../api.js';
-import { readCatalog, toItem } from './catalog.js';
+import { toItem, toToolItems } from './catalog.js';
 import { findNamed, type Named } from './named.js';
 import { type PageParts, PERSON } from './parts.js';
 import { createQuestions } from './questions.js';
@@ -93,12 +93,11 @@ async function createDigest({ toolbox }: PageParts): Promise<(plan: Plan) => str
 }
 
 async function describeTool(parts: PageParts, name: string): Promise<ToolDetails> {
-  const { tool, as } = await findNamed(parts.toolbox, name);
-  const { items } = await readCatalog(parts, PERSON);
-  const item = items.find((one) => one.name === name && one.state !== 'shadowed') ?? toItem(tool, { state: 'listed' });
+  const { tool, as, survey } = await findNamed(parts.toolbox, name);
+  const item = toToolItems(parts, survey, PERSON).find(({ id }) => id === `tool:${name}`);
   const digest = as === undefined ? (await parts.toolbox.find(name)).origin.digest : null;
   return {
-    item,
+    item: item ?? toItem(tool, { state: 'listed' }),
     description: tool.description,
     input: tool.input.json,
     ...(tool.output === undefined ? {} : { output: tool.output.json }),
