@@ -11,3 +11,7 @@ export function readTexts(): {
   readonly title: string;
   readonly storage: string;
 };
+/** The landmark and the text of what has the focus. */
+export function readFocus(): string;
+/** The name of a control, then what describes it. */
+export function readDescription(control: Element): string[];

@@ -52,3 +52,13 @@ export function readTexts() {
     storage: JSON.stringify({ ...localStorage, ...sessionStorage }) + document.cookie,
   };
 }
+
+export function readFocus() {
+  const { activeElement } = document;
+  return `${activeElement.closest('nav, aside')?.className ?? ''} ${activeElement.textContent}`;
+}
+
+export function readDescription(control) {
+  const ids = ['aria-labelledby', 'aria-describedby'].flatMap((name) => control.getAttribute(name).split(' '));
+  return ids.map((id) => document.getElementById(id).textContent);
+}

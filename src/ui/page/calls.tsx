@@ -7,7 +7,7 @@ import { now } from './clock.js';
 import { Chip, Empty, VerdictChip } from './parts.js';
 import { show, view } from './route.js';
 import { calls, running } from './store.js';
-import { useVirtualRows } from './virtual.js';
+import { type Row, VirtualList } from './virtual-list.js';
 
 const ROW_HEIGHT = 44;
 const OUTCOMES = ['', 'running', 'allow', 'ask', 'deny', 'failed'];
@@ -16,7 +16,7 @@ export function CallsPanel() {
   const filter = useSignal<CallFilter>({ caller: '', tool: '', verdict: '' });
   const tree = useComputed(() => toCallTree(calls.value, running.value, filter.value));
   const nodes = tree.value;
-  const { scroller, rows, height } = useVirtualRows(nodes.length, ROW_HEIGHT);
+  const { panel, name } = view.value;
   const change = (part: Partial<CallFilter>): void => {
     filter.value = { ...filter.value, ...part };
   };
@@ -44,42 +44,38 @@ export function CallsPanel() {
           </select>
         </div>
       </div>
-      <div ref={scroller} class="scroller">
-        {nodes.length === 0 && <Empty>No calls yet.</Empty>}
-        <ul style={{ height: `${height}px` }}>
-          {rows.map(({ index, start }) => (
-            <CallLine key={nodes[index]!.call.id} node={nodes[index]!} top={start} />
-          ))}
-        </ul>
-      </div>
+      <VirtualList
+        panel="calls"
+        items={nodes}
+        keyOf={({ call }) => call.id}
+        current={panel === 'calls' ? nodes.find(({ call }) => call.id === name) : undefined}
+        onShow={({ call }) => show({ panel: 'calls', name: call.id })}
+        rowHeight={ROW_HEIGHT}
+        render={toRow}
+      >
+        <Empty>{calls.value.length + running.value.length === 0 ? 'No calls yet.' : 'Nothing matches.'}</Empty>
+      </VirtualList>
     </aside>
   );
 }
 
-function CallLine({ node: { call, depth }, top }: { node: CallNode; top: number }) {
-  const isCurrent = view.value.panel === 'calls' && view.value.name === call.id;
-  return (
-    <li style={{ transform: `translateY(${top}px)` }}>
-      <button
-        type="button"
-        class="item call-line"
-        data-depth={depth}
-        style={{ paddingLeft: `${12 + Math.min(depth, 6) * 16}px` }}
-        aria-current={isCurrent ? 'true' : undefined}
-        onClick={() => show({ panel: 'calls', name: call.id })}
-      >
+function toRow({ call, depth }: CallNode): Row {
+  const age = call.isRunning ? formatDuration(Math.max(0, now.value - Date.parse(call.since))) : formatTime(call);
+  return {
+    class: 'call-line',
+    depth,
+    children: (
+      <>
         <span class="item-name">
           {depth > 0 && <span aria-hidden="true">↳ </span>}
+          {depth > 0 && <span class="hidden-label">{`level ${depth + 1}: `}</span>}
           {call.tool}
         </span>
         <Outcome call={call} />
-        <span class="item-about">
-          {call.caller} ·{' '}
-          {call.isRunning ? formatDuration(Math.max(0, now.value - Date.parse(call.since))) : formatTime(call)}
-        </span>
-      </button>
-    </li>
-  );
+        <span class="item-about">{`${call.caller} · ${age}`}</span>
+      </>
+    ),
+  };
 }
 
 export function Outcome({ call }: { call: AnyCall }) {

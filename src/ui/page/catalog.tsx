@@ -1,15 +1,13 @@
 // The catalog: every item with its marks, searched as one types.
 
 import { useComputed, useSignal } from '@preact/signals';
-import { useEffect } from 'preact/hooks';
 import { count } from '../../core/text.js';
 import type { CatalogItem, CatalogState, Mark } from '../api.js';
-import { onMove } from './keys.js';
 import { Chip, Empty, type Tone } from './parts.js';
 import { show, view } from './route.js';
 import { type KindFilter, searchItems } from './search.js';
 import { catalog, isLoaded, loadCatalog, type Viewer, viewer } from './store.js';
-import { useVirtualRows } from './virtual.js';
+import { type Row, VirtualList } from './virtual-list.js';
 
 const ROW_HEIGHT = 54;
 const KINDS: Readonly<Record<KindFilter, string>> = {
@@ -47,21 +45,7 @@ export function CatalogPanel() {
   const kind = useSignal<KindFilter>('all');
   const found = useComputed(() => searchItems(catalog.value.items, text.value, kind.value));
   const items = found.value;
-  const { scroller, rows, height, scrollTo } = useVirtualRows(items.length, ROW_HEIGHT);
   const { panel, name } = view.value;
-  const current = panel === 'tools' ? findItem(items, name) : undefined;
-  useEffect(() =>
-    onMove('tools', (step) => {
-      const index = current === undefined ? (step > 0 ? 0 : items.length - 1) : items.indexOf(current) + step;
-      const next = items[Math.max(0, Math.min(items.length - 1, index))];
-      if (next === undefined) return;
-      show({ panel: 'tools', name: nameOf(next) });
-    }),
-  );
-  const index = current === undefined ? -1 : items.indexOf(current);
-  useEffect(() => {
-    if (index >= 0) scrollTo(index);
-  }, [index]);
   return (
     <nav class="catalog" aria-label="Catalog">
       <div class="search">
@@ -92,16 +76,17 @@ export function CatalogPanel() {
           </span>
         </div>
       </div>
-      <div ref={scroller} class="scroller">
-        {items.length === 0 && (
-          <Empty>{isLoaded.value ? (text.value === '' ? 'Nothing here yet.' : 'Nothing matches.') : 'Loading …'}</Empty>
-        )}
-        <ul style={{ height: `${height}px` }}>
-          {rows.map(({ index, start, key }) => (
-            <ItemRow key={key} item={items[index]!} top={start} isCurrent={items[index] === current} />
-          ))}
-        </ul>
-      </div>
+      <VirtualList
+        panel="tools"
+        items={items}
+        keyOf={({ id }) => id}
+        current={panel === 'tools' ? findItem(items, name) : undefined}
+        onShow={(item) => show({ panel: 'tools', name: nameOf(item) })}
+        rowHeight={ROW_HEIGHT}
+        render={toRow}
+      >
+        <Empty>{isLoaded.value ? (text.value === '' ? 'Nothing here yet.' : 'Nothing matches.') : 'Loading …'}</Empty>
+      </VirtualList>
     </nav>
   );
 }
@@ -130,22 +115,18 @@ function Choice<T extends string>({ label, value, texts, onChange }: ChoiceProps
   );
 }
 
-function ItemRow({ item, top, isCurrent }: { item: CatalogItem; top: number; isCurrent: boolean }) {
-  return (
-    <li style={{ transform: `translateY(${top}px)` }}>
-      <button
-        type="button"
-        class={`item ${item.state}`}
-        aria-current={isCurrent ? 'true' : undefined}
-        title={item.why}
-        onClick={() => show({ panel: 'tools', name: nameOf(item) })}
-      >
+function toRow(item: CatalogItem): Row {
+  return {
+    class: item.state,
+    title: item.why,
+    children: (
+      <>
         <span class="item-name">{item.name}</span>
         <ItemChips item={item} marks={item.marks.filter((mark) => LISTED_MARKS.includes(mark))} />
         <span class="item-about">{item.description}</span>
-      </button>
-    </li>
-  );
+      </>
+    ),
+  };
 }
 
 export function ItemChips({ item, marks = item.marks }: { item: CatalogItem; marks?: readonly Mark[] }) {

@@ -9,8 +9,9 @@ const moves = new Map<Panel, Move>();
 
 export const isHelpOpen = signal(false);
 
+/** Closes the dialog as the browser does, so that the focus returns to where it was. */
 export function closeHelp(): void {
-  isHelpOpen.value = false;
+  document.querySelector<HTMLDialogElement>('dialog.help')?.close();
 }
 
 /** Calls a function when a person moves within a panel; the returned function stops it. */
@@ -27,8 +28,7 @@ export function startKeys(): void {
     const { key, target } = event;
     if (event.ctrlKey || event.metaKey || event.altKey || event.isComposing) return;
     if (key === 'Escape') {
-      closeHelp();
-      if (target instanceof HTMLElement) target.blur();
+      if (target instanceof HTMLElement && !isHelpOpen.value) target.blur();
       return;
     }
     if (target instanceof HTMLElement && target.matches('input, textarea, select')) return;

@@ -1,7 +1,7 @@
 // The page: header, catalog, the panel in the middle, and live calls.
 
 import type { ComponentType } from 'preact';
-import { useEffect, useRef } from 'preact/hooks';
+import { useEffect, useLayoutEffect, useRef } from 'preact/hooks';
 import { CallPanel } from './call.js';
 import { CallsPanel } from './calls.js';
 import { CatalogPanel } from './catalog.js';
@@ -29,6 +29,7 @@ const CONTENTS: Readonly<Record<Panel, ComponentType>> = {
 const KEYS = [
   ['/', 'search the catalog'],
   ['j k', 'next and previous item'],
+  ['↑ ↓', 'move in a list'],
   ['r', 'show the plan, then run it'],
   ['a', 'open the inbox, then approve the shown call once'],
   ['Esc', 'leave a field'],
@@ -40,11 +41,22 @@ export function Page() {
   const Content = CONTENTS[panel];
   // A narrow window shows either the list or the middle, which has the error.
   const isList = name === undefined && offline.value === undefined;
+  const main = useRef<HTMLElement>(null);
+  const last = useRef(`${panel} ${name}`);
+  // What had the focus may be hidden now, as a list is in a narrow window. Then the content gets it.
+  useLayoutEffect(() => {
+    const isLost = document.activeElement === document.body || document.activeElement?.checkVisibility() === false;
+    if (isLost && last.current !== `${panel} ${name}`) main.current?.focus();
+    last.current = `${panel} ${name}`;
+  }, [panel, name]);
+  useEffect(() => {
+    document.title = pending.value.length === 0 ? 'wield' : `(${pending.value.length}) wield`;
+  }, [pending.value.length]);
   return (
     <div class={`page on-${panel} ${isList ? 'list' : 'detail'}`}>
       <Header />
       <CatalogPanel />
-      <main>
+      <main ref={main} tabIndex={-1}>
         {offline.value !== undefined && <ErrorBox error={offline.value} />}
         {offline.value?.code !== 'denied' && <Content />}
       </main>
@@ -62,10 +74,10 @@ function Header() {
     changes: [changes.value.length, 'waiting'],
     health: [problems, 'wrong'],
   };
+  const widths = `${view.value.panel} ${Object.values(counts)}`;
   useEffect(() => {
-    const current = document.querySelector('.top [aria-current]');
-    current?.scrollIntoView({ block: 'nearest', inline: 'nearest' });
-  }, [view.value.panel]);
+    document.querySelector('.top [aria-current]')?.scrollIntoView({ block: 'nearest', inline: 'nearest' });
+  }, [widths]);
   return (
     <header class="top">
       <a class="brand" href="#/tools">
@@ -101,7 +113,14 @@ function Help() {
   const dialog = useRef<HTMLDialogElement>(null);
   useEffect(() => dialog.current?.showModal(), []);
   return (
-    <dialog ref={dialog} aria-label="Keys" class="help" onClose={closeHelp}>
+    <dialog
+      ref={dialog}
+      aria-label="Keys"
+      class="help"
+      onClose={() => {
+        isHelpOpen.value = false;
+      }}
+    >
       <dl class="facts">
         {KEYS.map(([key, text]) => (
           <div key={key}>

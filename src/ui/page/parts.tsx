@@ -39,7 +39,8 @@ export function Code({ value, label }: { value: unknown; label: string }) {
 export function Diff({ lines }: { lines: readonly string[] }) {
   const tones: Readonly<Record<string, string>> = { '+': 'added', '-': 'removed' };
   return (
-    <pre class="diff">
+    // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reachable by keyboard
+    <pre class="diff" tabIndex={0}>
       {lines.map((line, index) => (
         <span key={index} class={tones[line[0] ?? ''] ?? ''}>
           {`${line}\n`}

@@ -14,7 +14,7 @@ const IMAGES = /^image\/(?:png|jpeg|gif|webp|avif)$/;
 export function ResultView({ result }: { result: ToolResult }) {
   const { ok, content, structured, error, meta } = result;
   return (
-    <section class="result" aria-label="Result" aria-live="polite">
+    <section class="result" aria-label="Result">
       <h2>
         Result <Chip tone={ok ? 'good' : 'bad'}>{ok ? 'ok' : (error?.code ?? 'failed')}</Chip>{' '}
         <span class="note">{formatDuration(meta.durationMs)}</span>

@@ -49,10 +49,13 @@ export function RunView({ tool, input, digest }: RunProps) {
   const isCounted = done !== undefined && total !== undefined;
   return (
     <div ref={section} class="run">
+      <p class="hidden-label" role="status">
+        {result.value === undefined ? `${tool} is running` : `${tool}: ${result.value.error?.code ?? 'ok'}`}
+      </p>
       {result.value !== undefined ? (
         <ResultView result={result.value} />
       ) : (
-        <section class="box" aria-label="Running" aria-live="polite">
+        <section class="box" aria-label="Running">
           <div class="actions">
             <progress aria-label="Progress" {...(isCounted ? { value: done, max: total } : {})} />
             <span class="prose">{message ?? (isCounted ? `${done} of ${total}` : 'running …')}</span>

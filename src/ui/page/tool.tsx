@@ -9,7 +9,7 @@ import { ExplainTab } from './explain.js';
 import { Code, Empty, ErrorBox, Facts, PlaceText } from './parts.js';
 import { formatRoute, view } from './route.js';
 import { SentTab } from './sent.js';
-import { catalog, isLoaded } from './store.js';
+import { catalog, changes, isLoaded, pending } from './store.js';
 import { Tabs } from './tabs.js';
 import { useFetch } from './use-request.js';
 
@@ -18,7 +18,7 @@ export function ToolPanel() {
   const item = findItem(catalog.value.items, name);
   if (name === undefined || (item === undefined && !isLoaded.value)) return <Welcome />;
   // A tool that is named in a link may be missing in this listing.
-  const isTool = item === undefined || item.id.startsWith('tool:');
+  const callee = item === undefined ? name : calleeOf(item);
   return (
     <article aria-label={name}>
       <header class="tool-head">
@@ -27,17 +27,28 @@ export function ToolPanel() {
       </header>
       {item?.why !== undefined && (
         <p class={item.state === 'denied' || item.state === 'failed' ? 'box bad' : 'box warn'}>
-          {item.why} {item.place !== undefined && <PlaceText place={item.place} />}
+          {item.why} {item.place !== undefined && <PlaceText place={item.place} />}{' '}
+          {item.state === 'changed' && <a href={formatRoute({ panel: 'changes' })}>Show the change</a>}
         </p>
       )}
-      {isTool ? <Tool key={item?.name ?? name} name={item?.name ?? name} /> : <Item item={item} />}
+      {callee === undefined ? <Item item={item!} /> : <Tool key={callee} name={callee} item={item} />}
     </article>
   );
+}
+
+/** The name by which an item is called: a tool, a prompt, or a resource that is not a template. */
+function calleeOf({ id, kind, name }: CatalogItem): string | undefined {
+  if (kind === 'tool') return id.startsWith('tool:') ? name : undefined;
+  return kind === 'prompt' || (kind === 'resource' && !id.includes('{')) ? id : undefined;
 }
 
 function Welcome() {
   if (!isLoaded.value) return <Empty>Loading …</Empty>;
   const hasTools = catalog.value.items.some(({ marks }) => !marks.includes('built-in'));
+  const waiting = [
+    ['inbox', pending.value.length, 'call waits', 'calls wait', 'for approval'],
+    ['changes', changes.value.length, 'tool has', 'tools have', 'changed since approval'],
+  ] as const;
   return (
     <div class="welcome">
       <h1>{hasTools ? 'Pick a tool' : 'No tools yet'}</h1>
@@ -49,6 +60,14 @@ function Welcome() {
         <p>
           <code>wield new NAME</code> creates one, <code>wield mcp add</code> adds a server. They appear here at once.
         </p>
+      )}
+      {waiting.map(
+        ([panel, number, one, many, what]) =>
+          number > 0 && (
+            <p key={panel} class="box warn">
+              <a href={formatRoute({ panel })}>{`${number} ${number === 1 ? one : many} ${what}`}</a>
+            </p>
+          ),
       )}
     </div>
   );
@@ -81,7 +100,7 @@ function ItemFacts({ item, details }: { item: CatalogItem; details?: ToolDetails
   );
 }
 
-function Tool({ name }: { name: string }) {
+function Tool({ name, item }: { name: string; item: CatalogItem | undefined }) {
   const { value, error } = useFetch(() => request('GET /api/tools/:name', { params: [name] }), [name, catalog.value]);
   const tab = useSignal('call');
   const details = value.value;
@@ -95,7 +114,10 @@ function Tool({ name }: { name: string }) {
         tab={tab}
         tabs={{
           call: ['Call', <CallForm key={name} details={details} />],
-          model: ['What a model sees', <SentTab key={name} name={name} />],
+          // Clients show prompts and resources, not models.
+          ...(item === undefined || item.kind === 'tool'
+            ? { model: ['What a model sees', <SentTab key={name} name={name} />] }
+            : {}),
           explain: ['Explain', <ExplainTab key={name} name={name} />],
           definition: [
             'Definition',

@@ -23,8 +23,9 @@ export const HEADERS: Readonly<Record<string, string>> = {
 };
 
 /** Returns why the Host is not this server's, whatever is asked for: a name that resolves to 127.0.0.1 is another site (UI-2). */
-export function checkHost(headers: IncomingHttpHeaders, { host }: AccessOptions): Refusal | undefined {
-  return headers.host === host ? undefined : { status: 403, message: 'Host header not allowed' };
+export function checkHost(given: readonly string[] | undefined, { host }: AccessOptions): Refusal | undefined {
+  const isOwn = given?.length === 1 && given[0] === host;
+  return isOwn ? undefined : { status: 403, message: 'Host header not allowed' };
 }
 
 /** Returns why a request to the API is refused, if it is (UI-3, UI-4). */

@@ -87,8 +87,10 @@ function describe(tool: Tool): Omit<CatalogItem, keyof Status> & Pick<CatalogIte
     description: firstLine(description),
     ...(place === undefined ? {} : { place }),
     format: origin.format,
-    ...(origin.owner === 'upstream' && origin.server !== null ? { server: origin.server } : {}),
-    ...(origin.source === null ? {} : { source: origin.source }),
+    // Of a tool of a server, the source is the file that configures the server.
+    ...(origin.owner !== 'upstream'
+      ? origin.source !== null && { source: origin.source }
+      : origin.server !== null && { server: origin.server }),
     ...(traits.group === undefined ? {} : { group: traits.group }),
     tags: traits.tags,
     marks: marksOf(tool),
@@ -96,7 +98,7 @@ function describe(tool: Tool): Omit<CatalogItem, keyof Status> & Pick<CatalogIte
 }
 
 function toDenied({ reason, rule, source }: Verdict): Status {
-  const why = rule === null ? reason : `${reason}: ${rule}`;
+  const why = rule === null || reason.includes(rule) ? reason : `${reason}: ${rule}`;
   return { state: 'denied', why, ...(source === undefined ? {} : { place: source }) };
 }
 

@@ -1,6 +1,7 @@
 // Answers requests of the page: checks them, finds the route, and sends a file, a document or a stream.
 
 import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http';
+import type { Duplex } from 'node:stream';
 import { type ErrorCode, ToolError, toToolError } from '../../core/error.js';
 import { INPUT_BOUNDS } from '../../core/json.js';
 import { type AccessOptions, checkApi, checkHost, HEADERS } from './access.js';
@@ -31,7 +32,7 @@ const STATUS: Partial<Record<ErrorCode, number>> = {
 export function createListener({ access, files, handlers, debug }: ListenerOptions): RequestListener {
   const names = Object.keys(handlers);
   const answer = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
-    const refusal = checkPeer(request.socket) ?? checkHost(request.headers, access);
+    const refusal = checkPeer(request.socket) ?? checkHost(request.headersDistinct.host, access);
     if (refusal !== undefined) return sendText(response, refusal.status, refusal.message);
     const { method = '', url = '' } = request;
     const [path = ''] = url.split('?', 1);
@@ -63,6 +64,16 @@ export function createListener({ access, files, handlers, debug }: ListenerOptio
       else sendJson(response, STATUS[error.code] ?? 400, { error: error.toJSON() });
     });
   };
+}
+
+/** Answers what cannot be read as a request, with the same headers as everything else (UI-5). */
+export function refuseMalformed(error: NodeJS.ErrnoException, socket: Duplex): void {
+  if (!socket.writable) return void socket.destroy();
+  const status = error.code === 'HPE_HEADER_OVERFLOW' ? '431 Request Header Fields Too Large' : '400 Bad Request';
+  const headers = Object.entries({ ...HEADERS, connection: 'close', 'content-length': '0' });
+  socket.end(`HTTP/1.1 ${status}\r\n${headers.map((pair) => `${pair.join(': ')}\r\n`).join('')}\r\n`);
+  // Later: what was not read would reset the connection, and with it the answer.
+  setTimeout(() => socket.destroy(), 1000).unref();
 }
 
 async function readBody(request: IncomingMessage): Promise<string> {

@@ -8,7 +8,7 @@ import { createApprovalRoutes } from './approvals.js';
 import { callerOf, readCatalog } from './catalog.js';
 import { createChangeRoutes } from './changes.js';
 import { loadPageFiles } from './files.js';
-import { createListener } from './http.js';
+import { createListener, refuseMalformed } from './http.js';
 import { createLiveRoutes } from './live-routes.js';
 import type { PageOptions } from './parts.js';
 import { createRecordingRoutes, createSessionRecording } from './recording.js';
@@ -42,13 +42,16 @@ export async function servePage(options: PageOptions, port: number): Promise<Pag
     ...createChangeRoutes(parts),
     ...createServerRoutes(parts),
   };
-  const server = createServer({ headersTimeout: 10_000, requestTimeout: 60_000, maxHeaderSize: 16 * 1024 });
+  const limits = { headersTimeout: 10_000, requestTimeout: 60_000, maxHeaderSize: 16 * 1024 };
+  // A request without a Host is refused like one with another.
+  const server = createServer({ ...limits, requireHostHeader: false });
   server.maxConnections = 64;
   const host = `${ADDRESS}:${await listen(server, port)}`;
   const { debug } = toolbox.machine.world;
   // Read while the browser starts, so that the page need not wait for it.
   readCatalog(parts, callerOf('model')).catch((error: unknown) => debug(`page: ${String(error)}`));
-  server.on('request', createListener({ access: { host, token }, files, handlers, debug }));
+  const listener = createListener({ access: { host, token }, files, handlers, debug });
+  server.on('request', listener).on('checkExpectation', listener).on('clientError', refuseMalformed);
   return {
     url: `http://${host}/#${token}`,
     close() {

@@ -14,6 +14,9 @@ export interface Ledger {
 // The log has sizes, not texts.
 const BYTES_PER_TOKEN = 4;
 
+// A caller gets the beginning of a stored result, and how to read on.
+const STORED_BYTES = 1000;
+
 interface Sum {
   server: string | null;
   calls: number;
@@ -24,11 +27,12 @@ interface Sum {
 export function createLedger(): Ledger {
   const tools = new Map<string, Sum>();
   const clients = new Map<string, Sum>();
-  const count = (sums: Map<string, Sum>, name: string, { origin, inputBytes, outputBytes }: AuditRecord): void => {
+  const count = (sums: Map<string, Sum>, name: string, record: AuditRecord): void => {
+    const { origin, inputBytes, outputBytes, handle } = record;
     const sum = sums.get(name) ?? { server: serverOf(origin), calls: 0, inputBytes: 0, outputBytes: 0 };
     sum.calls++;
     sum.inputBytes += inputBytes ?? 0;
-    sum.outputBytes += outputBytes;
+    sum.outputBytes += handle === null ? outputBytes : Math.min(outputBytes, STORED_BYTES);
     sums.set(name, sum);
   };
   return {

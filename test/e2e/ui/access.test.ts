@@ -1,6 +1,7 @@
 // Who can use the page: addresses, hosts, tokens, origins and what requests may contain.
 
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { connect } from 'node:net';
 import { join } from 'node:path';
 import { describe, expect } from 'vitest';
 import { json, wield } from '../../support/cli.js';
@@ -19,6 +20,19 @@ const opened = share(async () => {
   workspace.script('hello', HELLO);
   return { workspace, page: await openPage(workspace, ['ui', '--json', '--verbose']) };
 });
+
+/** Sends bytes and returns the beginning of the answer. */
+function exchange(host: string, sent: string): Promise<string> {
+  const [address, port] = host.split(':');
+  return new Promise((resolve, reject) => {
+    const socket = connect(Number(port), address, () => socket.write(sent));
+    socket.setEncoding('utf8').once('data', (text: string) => {
+      socket.destroy();
+      resolve(text);
+    });
+    socket.once('error', reject);
+  });
+}
 
 describe('the page', () => {
   spec('UI-1', 'is served on 127.0.0.1 only, with the token in the fragment', async () => {
@@ -142,6 +156,20 @@ describe('the page', () => {
       expect(headers['x-content-type-options']).toBe('nosniff');
       expect(headers['cache-control']).toBe('no-store');
       expect(headers['set-cookie']).toBeUndefined();
+    }
+    // What Node would answer itself.
+    const { host } = new URL(page.url);
+    for (const [sent, status] of [
+      ['GET / HTTP/1.1\r\n\r\n', 403],
+      ['GET / HTTP/1.0\r\n\r\n', 403],
+      [`GET / HTTP/1.1\r\nHost: ${host}\r\nHost: evil.example\r\n\r\n`, 403],
+      ['GET / HTTP/1.1\r\nHost: evil.example\r\nExpect: something\r\n\r\n', 403],
+      [`GET / HTTP/1.1\r\nHost: ${host}\r\nX: ${'a'.repeat(20_000)}\r\n\r\n`, 431],
+      ['nothing that is known\r\n\r\n', 400],
+    ] as const) {
+      const answer = await exchange(host, sent);
+      expect([sent.slice(0, 60), answer.slice(0, 13)]).toEqual([sent.slice(0, 60), `HTTP/1.1 ${status} `]);
+      expect(answer).toContain(`content-security-policy: ${POLICY}\r\nx-content-type-options: nosniff\r\n`);
     }
     for (const path of [
       '/../package.json',

@@ -6,7 +6,7 @@ import type { Page as Tab } from 'playwright-core';
 import { describe, expect } from 'vitest';
 import { browserSpec } from '../../support/browser.js';
 import { json, wield } from '../../support/cli.js';
-import { findUnnamed, findWeakText, readTexts } from '../../support/in-page.mjs';
+import { findUnnamed, findWeakText, readDescription, readFocus, readTexts } from '../../support/in-page.mjs';
 import { HOSTILE, REVEALED, sharePageInBrowser, UNION } from '../../support/page-browser.js';
 import { remoteTool } from '../../support/upstream-workspace.js';
 
@@ -108,29 +108,38 @@ describe('the page in a browser', () => {
     await tab.getByLabel('Result').getByText('Hello, Grace!').waitFor();
   });
 
-  browserSpec('UI-62', 'cancels a run, and shows parts, structured content and pages of a handle', async () => {
-    const run = async (name: string): Promise<Tab> => {
-      const tab = await opened().visit(`/tools/${name}`);
-      await tab.getByText('Show plan').click();
-      await tab.getByText('Run this plan').click();
-      return tab;
-    };
-    const waiting = await run('wait');
-    await waiting.getByLabel('Live calls').locator('.item', { hasText: 'running' }).waitFor();
-    await waiting.getByRole('button', { name: 'Cancel' }).click();
-    await waiting.getByLabel('Result').getByText('cancelled by you').waitFor();
-    const parts = await run('up_parts');
-    await parts.getByLabel('Result').getByText('words').waitFor();
-    expect(await parts.getByLabel('Result').locator('img').getAttribute('src')).toBe('data:image/png;base64,aGk=');
-    expect(await parts.getByLabel('Structured content').textContent()).toContain('"loose": true');
-    const pages = await run('orders');
-    await pages.getByRole('button', { name: 'Read it' }).click();
-    await poll(() => pages.getByLabel('Pages of the result').textContent()).toContain('page 1');
-    const first = pages.getByLabel('Pages of the result').getByLabel('Text').first();
-    await poll(() => first.textContent()).toContain('\n2\n');
-    await pages.getByRole('button', { name: 'Next page' }).click();
-    await poll(() => first.textContent()).not.toContain('\n2\n');
-  });
+  browserSpec(
+    'UI-62 UI-18 UI-74',
+    'cancels a run, and shows parts, structured content and pages of a handle',
+    async () => {
+      const run = async (name: string): Promise<Tab> => {
+        const tab = await opened().visit(`/tools/${name}`);
+        await tab.getByText('Show plan').click();
+        await tab.getByText('Run this plan').click();
+        return tab;
+      };
+      const waiting = await run('wait');
+      await waiting.getByLabel('Live calls').locator('.item', { hasText: 'running' }).waitFor();
+      await waiting.getByRole('button', { name: 'Cancel' }).click();
+      await waiting.getByLabel('Result').getByText('cancelled by you').waitFor();
+      const parts = await run('up_parts');
+      await parts.getByLabel('Result').getByText('words').waitFor();
+      expect(await parts.getByLabel('Result').locator('img').getAttribute('src')).toBe('data:image/png;base64,aGk=');
+      expect(await parts.getByLabel('Structured content').textContent()).toContain('"loose": true');
+      const pages = await run('orders');
+      await pages.getByRole('button', { name: 'Read it' }).click();
+      await poll(() => pages.getByLabel('Pages of the result').textContent()).toContain('page 1');
+      const first = pages.getByLabel('Pages of the result').getByLabel('Text').first();
+      await poll(() => first.textContent()).toContain('\n2\n');
+      await pages.getByRole('button', { name: 'Next page' }).click();
+      await poll(() => first.textContent()).not.toContain('\n2\n');
+      const { tools } = (await opened().server.get('/api/tokens')).json;
+      const orders = tools.find(({ name }: { name: string }) => name === 'orders');
+      expect([orders.calls, orders.results]).toEqual([1, 250]);
+      const prompt = await run('prompt%3Atools');
+      await prompt.getByLabel('Structured content').getByText('messages').waitFor();
+    },
+  );
 
   browserSpec('UI-71', 'asks the questions of a tool that runs, and again if the answer is not valid', async () => {
     const tab = await opened().visit('/tools/up_ask');
@@ -175,6 +184,7 @@ describe('the page in a browser', () => {
       };
       const tab = await opened().visit('/tools');
       await tab.getByLabel('3 waiting').waitFor();
+      await poll(() => tab.title()).toBe('(3) wield');
       await tab.keyboard.press('a');
       await tab.getByRole('button', { name: 'Approve once' }).waitFor();
       const shown = await main(tab).locator('.card.selected').textContent();
@@ -238,7 +248,7 @@ describe('the page in a browser', () => {
       await live.getByLabel('Filter by verdict').selectOption('');
       await live.getByLabel('Filter by tool').fill('hello');
       await live.getByLabel('Filter by caller').fill('no-such-caller');
-      await live.getByText('No calls yet.').waitFor();
+      await live.getByText('Nothing matches.').waitFor();
       await live.getByLabel('Filter by caller').fill('');
       await live.locator('.item', { hasText: 'hello' }).first().click();
       await main(tab).getByLabel('Result').getByText('Hello, Zed!').waitFor();
@@ -279,7 +289,8 @@ describe('the page in a browser', () => {
       const seen = await page.evaluate(readTexts);
       expect(seen.text).toContain(shown);
       expect(seen.text + seen.labels).not.toMatch(/[\u200B\u202E]/);
-      expect([seen.elements, seen.title, seen.storage]).toEqual([0, 'wield', '{}']);
+      expect([seen.elements, seen.storage]).toEqual([0, '{}']);
+      expect(seen.title).toMatch(/^(?:\(\d+\) )?wield$/);
     }
     expect(messages.filter((message) => /Content Security Policy|TrustedHTML|Error/.test(message))).toEqual([]);
     const without = await visit('');
@@ -364,6 +375,58 @@ describe('the page in a browser', () => {
     await tab.keyboard.press('?');
     await tab.getByLabel('Keys').waitFor();
     expect(existsSync(join(opened().workspace.dir, 'go'))).toBe(false);
+  });
+
+  browserSpec('UI-73', 'can be used by keyboard alone: lists, dialogs, forms, and in a narrow window', async () => {
+    const tab = await opened().visit('/tools');
+    await tab.getByLabel('Catalog').getByText('Say hello.').waitFor();
+    const focused = () => tab.evaluate(readFocus);
+    await tab.keyboard.press('/');
+    for (let step = 0; step < 3; step++) await tab.keyboard.press('Tab');
+    const first = await focused();
+    expect(first).toMatch(/^catalog /);
+    await tab.keyboard.press('ArrowDown');
+    const second = await focused();
+    expect(second).toMatch(/^catalog /);
+    expect(second).not.toBe(first);
+    await tab.keyboard.press('ArrowUp');
+    expect(await focused()).toBe(first);
+    await tab.keyboard.press('?');
+    await tab.getByLabel('Keys').waitFor();
+    expect(await focused()).toBe(' Close');
+    await tab.keyboard.press('Escape');
+    await poll(focused).toBe(first);
+    await tab.keyboard.press('?');
+    await tab.getByRole('button', { name: 'Close' }).press('Enter');
+    await poll(focused).toBe(first);
+    // The next stop is not another row.
+    await tab.keyboard.press('Tab');
+    expect(await focused()).not.toMatch(/^catalog /);
+    await tab.evaluate(`location.hash = '#/tools/hello'`);
+    const field = tab.locator('[data-path="/name"] textarea');
+    await field.focus();
+    const described = await field.evaluate(readDescription);
+    expect(described).toEqual(['name', 'required', 'Whom', '']);
+    await tab.keyboard.press('Escape');
+    await tab.keyboard.press('r');
+    await poll(() => field.evaluate(readDescription)).toEqual([
+      ...described.slice(0, 3),
+      expect.stringMatching(/must/),
+    ]);
+    await field.focus();
+    await tab.keyboard.type('Eve');
+    await tab.keyboard.press('Escape');
+    await tab.keyboard.press('r');
+    await tab.getByText('Run this plan').waitFor();
+    await tab.keyboard.press('r');
+    await tab.getByLabel('Result').getByText('Hello, Eve!').waitFor();
+    await tab.getByRole('status').getByText('hello: ok').waitFor();
+    await tab.setViewportSize({ width: 400, height: 800 });
+    await tab.evaluate(`location.hash = '#/tools'`);
+    const row = tab.locator('.catalog .item', { hasText: 'Say hello.' });
+    await row.waitFor();
+    await row.press('Enter');
+    await poll(() => tab.evaluate('document.activeElement.tagName')).toBe('MAIN');
   });
 
   browserSpec('UI-58', 'has enough contrast, names for all controls, and fits into 400 pixels', async () => {

@@ -16,12 +16,13 @@ import {
   setValue,
   valueAt,
 } from '../../form/state.js';
-import type { ControlProps, PartProps } from './form-handle.js';
+import { type ControlProps, labelsOf, type PartProps } from './form-handle.js';
 import { Row } from './row.js';
 
 export function ObjectField({ form, field, schema, path, labelledBy }: ControlProps<FieldOf<'object'>>) {
   const value = valueAt(form.state.value.value, path);
-  if (value === undefined) return <AddButton form={form} path={path} schema={schema} text="Add object" />;
+  if (value === undefined)
+    return <AddButton form={form} path={path} schema={schema} labelledBy={labelledBy} text="Add object" />;
   const declared = new Set(field.properties.map(({ name }) => name));
   const extra = isRecord(value) ? Object.keys(value).filter((name) => !declared.has(name)) : [];
   // The validator refuses undeclared parameters of a tool, unless its schema allows them.
@@ -51,6 +52,7 @@ export function ObjectField({ form, field, schema, path, labelledBy }: ControlPr
         <button
           type="button"
           class="quiet"
+          aria-describedby={labelledBy}
           onClick={() => {
             const name = freeName(value);
             const part = field.patterns[0]?.[1] ?? field.extra ?? true;
@@ -71,7 +73,8 @@ function freeName(value: Json): string {
 
 export function ListField({ form, field, schema, path, labelledBy }: ControlProps<FieldOf<'list'>>) {
   const value = valueAt(form.state.value.value, path);
-  if (value === undefined) return <AddButton form={form} path={path} schema={schema} text="Add list" />;
+  if (value === undefined)
+    return <AddButton form={form} path={path} schema={schema} labelledBy={labelledBy} text="Add list" />;
   const items = Array.isArray(value) ? value : [];
   const isFull = field.items === false && items.length >= field.prefix.length;
   return (
@@ -92,6 +95,7 @@ export function ListField({ form, field, schema, path, labelledBy }: ControlProp
           form={form}
           path={[...path, items.length]}
           schema={itemSchema(field, items.length)}
+          labelledBy={labelledBy}
           text="Add item"
         />
       )}
@@ -111,7 +115,7 @@ export function UnionField({ form, field, path, labelledBy }: ControlProps<Field
   return (
     <div class="control">
       <select
-        aria-labelledby={labelledBy}
+        {...labelsOf(labelledBy)}
         value={String(isAbsent ? -1 : index)}
         onChange={(event) => {
           const next = Number(event.currentTarget.value);
@@ -141,14 +145,14 @@ function isFixed(schema: unknown, root: JsonSchema): boolean {
   return field.kind === 'null' || (field.kind === 'choice' && field.values.length === 1);
 }
 
-type AddProps = Omit<PartProps, 'labelledBy'> & { readonly text: string };
+type AddProps = PartProps & { readonly text: string };
 
-function AddButton({ form, path, schema, text }: AddProps) {
+function AddButton({ form, path, schema, labelledBy, text }: AddProps) {
   const add = (): void => {
     form.state.value = setValue(form.state.value, path, initialValue(schema, form.root));
   };
   return (
-    <button type="button" class="quiet" onClick={add}>
+    <button type="button" class="quiet" aria-describedby={labelledBy} onClick={add}>
       {text}
     </button>
   );

@@ -22,3 +22,8 @@ export interface PartProps {
 }
 
 export type ControlProps<F> = PartProps & { readonly field: F };
+
+/** Returns what names and describes the control of a row: its name, then its notes, description and faults. */
+export function labelsOf(id: string): { 'aria-labelledby': string; 'aria-describedby': string } {
+  return { 'aria-labelledby': id, 'aria-describedby': `${id}-notes ${id}-about ${id}-faults` };
+}

@@ -41,25 +41,31 @@ export function Row({ form, schema, path, name, required, onRename }: RowProps) 
             />
           </>
         )}
-        {required && <span class="required">required</span>}
-        {field.notes.map((note) => (
-          <span key={note} class="note">
-            {note}
-          </span>
-        ))}
+        <span id={`${id}-notes`} class="notes">
+          {required && <span class="required">required</span>}
+          {field.notes.map((note) => (
+            <span key={note} class="note">
+              {note}
+            </span>
+          ))}
+        </span>
         {!isAbsent && (
           <button type="button" class="quiet remove" onClick={remove} aria-label={`Remove ${name}`}>
             ×
           </button>
         )}
       </div>
-      {(field.description ?? field.title) !== undefined && <p class="note">{field.description ?? field.title}</p>}
+      <p id={`${id}-about`} class="note">
+        {field.description ?? field.title}
+      </p>
       <Part form={form} schema={schema} path={path} labelledBy={id} />
-      {wrong.map(({ expected, got }) => (
-        <p key={expected} class="fault" role="alert">
-          must be {expected}, got {got}
-        </p>
-      ))}
+      <div id={`${id}-faults`} role="alert">
+        {wrong.map(({ expected, got }) => (
+          <p key={expected} class="fault">
+            must be {expected}, got {got}
+          </p>
+        ))}
+      </div>
     </div>
   );
 }

@@ -4,7 +4,7 @@ import { isRecord, type Json } from '../../../core/json.js';
 import { revealHidden } from '../../../core/text.js';
 import type { Field, FieldOf } from '../../form/field.js';
 import { removeValue, setValue, valueAt } from '../../form/state.js';
-import type { ControlProps } from './form-handle.js';
+import { type ControlProps, labelsOf } from './form-handle.js';
 
 type Props<K extends Field['kind']> = ControlProps<FieldOf<K>>;
 
@@ -15,7 +15,7 @@ export function TextField({ form, field, path, labelledBy }: Props<'text'>) {
     form.state.value = setValue(form.state.value, path, next);
   };
   const shared = {
-    'aria-labelledby': labelledBy,
+    ...labelsOf(labelledBy),
     placeholder: value === undefined ? placeholderOf(field) : 'empty text',
     value: text,
     spellcheck: false,
@@ -30,7 +30,7 @@ export function TextField({ form, field, path, labelledBy }: Props<'text'>) {
         <textarea rows={1} {...shared} onInput={(event) => set(event.currentTarget.value)} />
       )}
       {value === undefined && (
-        <button type="button" class="quiet" onClick={() => set('')}>
+        <button type="button" class="quiet" aria-describedby={labelledBy} onClick={() => set('')}>
           Set empty
         </button>
       )}
@@ -44,7 +44,7 @@ export function NumberField({ form, field, path, labelledBy }: Props<'number'>) 
   return (
     <input
       inputMode={field.integer ? 'numeric' : 'decimal'}
-      aria-labelledby={labelledBy}
+      {...labelsOf(labelledBy)}
       placeholder={placeholderOf(field)}
       value={value === undefined ? '' : String(value)}
       autocomplete="off"
@@ -74,7 +74,7 @@ export function ChoiceField({ form, field, path, labelledBy }: Props<'choice' | 
   if (values.length === 1 && index === 0) return <code>{texts[0]}</code>;
   return (
     <select
-      aria-labelledby={labelledBy}
+      {...labelsOf(labelledBy)}
       value={String(index)}
       onChange={(event) => {
         const next = values[Number(event.currentTarget.value)];
@@ -99,7 +99,7 @@ export function RawField({ form, path, labelledBy }: ControlProps<unknown>) {
     <div class="control">
       <textarea
         rows={isRecord(value) || Array.isArray(value) ? 4 : 1}
-        aria-labelledby={labelledBy}
+        {...labelsOf(labelledBy)}
         value={JSON.stringify(value, null, 2)}
         spellcheck={false}
         onChange={(event) => {
