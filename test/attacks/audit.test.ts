@@ -5,7 +5,7 @@ import { describe, expect } from 'vitest';
 import { defineTool, ToolError } from '../../src/index.js';
 import { logRecords, logText } from '../support/audit.js';
 import { json, wield } from '../support/cli.js';
-import { rounds } from '../support/effort.js';
+import { ALL_TESTS, rounds } from '../support/effort.js';
 import { serveHere } from '../support/serve.js';
 import { shellScript } from '../support/shell-script.js';
 import { spec } from '../support/spec.js';
@@ -74,7 +74,7 @@ describe('lines', () => {
         await toolbox.call(ref, {}, { caller: { kind: 'model', door: 'mcp', name: ref } });
         calls++;
       }),
-      { numRuns: rounds(100, 300) },
+      { numRuns: rounds(ALL_TESTS ? 100 : 30, 300) },
     );
     expect(logRecords(workspace)).toHaveLength(calls);
     expect(json(await wield(workspace, ['audit', '--json']))).toMatchObject({ skipped: 0 });

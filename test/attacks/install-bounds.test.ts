@@ -5,7 +5,7 @@ import { createHash } from 'node:crypto';
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { expect } from 'vitest';
-import { SAMPLED, sample } from '../support/effort.js';
+import { SAMPLED, sample, some } from '../support/effort.js';
 import { createInstallWorkspace, DETECT, type InstallWorkspace, wrapGit } from '../support/install.js';
 import { finding, spec } from '../support/spec.js';
 
@@ -52,13 +52,14 @@ finding(
     const empty = pipeGit(workspace, 'bomb', '', 'mktree');
     await workspace.json('add', url);
     const trees = join(workspace.wieldHome, 'sources');
-    for (const [what, leaf, width, levels, message] of [
+    const bombs = [
       ['100,000 files', `100644 blob ${blob}`, 10, 5, /more than 50000 entries/],
       ['a trillion files', `100644 blob ${blob}`, 10, 12, /too large|more than 50000 entries/],
       ['only directories', `040000 tree ${empty}`, 10, 9, /too large|more than 50000 entries/],
       ['1.2 GiB in a few bytes', `100644 blob ${large}`, 30, 1, /larger than 1 GiB/],
       ['a deep tree', `100644 blob ${blob}`, 1, 300, /deeper than 256/],
-    ] as const) {
+    ] as const;
+    for (const [what, leaf, width, levels, message] of some(bombs, 3)) {
       commitBomb(workspace, 'bomb', leaf, width, levels);
       const began = performance.now();
       for (const args of what === 'a deep tree' ? [['sync'], ['add', url]] : sample([['sync'], ['add', url]], 1)) {
@@ -103,16 +104,16 @@ spec(
   120_000,
 );
 
-spec(
-  'INS-39',
-  'B16 A27: a fetched source cannot name a local source, in any notation or nesting',
+finding(
+  'B16 INS-39',
+  'A27: a fetched source cannot name a local source, in any notation or nesting',
   async () => {
     const workspace = createInstallWorkspace();
     const secret = workspace.repository('secret', {
       'skills/secret/SKILL.md': '---\nname: secret\ndescription: S.\n---\n',
     });
     const path = secret.replace('file://', '');
-    for (const [at, nested] of [
+    const nestings = [
       secret,
       `file://localhost${path}`,
       `FILE://${path}`,
@@ -124,7 +125,8 @@ spec(
       `file::${path}`,
       'http://127.0.0.1/x',
       'git://127.0.0.1/x',
-    ].entries()) {
+    ];
+    for (const [at, nested] of some(nestings, 5).entries()) {
       const url = workspace.repository(`outer${at}`, {
         ...DETECT,
         'wield.toml': `[[sources]]\nsource = '''${nested}'''\n`,

@@ -218,7 +218,7 @@ describe('content', () => {
     30_000,
   );
 
-  spec(
+  spec.thorough(
     'INS-7 HOOK-2',
     'A32: a force-pushed branch runs no new hook and changes nothing installed without consent',
     async () => {

@@ -7,7 +7,7 @@ import { textOf } from '../../src/index.js';
 import { wield } from '../support/cli.js';
 import { connectStdio } from '../support/clients.js';
 import { writeSkill } from '../support/commands.js';
-import { SAMPLED, sample } from '../support/effort.js';
+import { ALL_TESTS, SAMPLED, sample } from '../support/effort.js';
 import {
   BLOCK,
   createModuleWorkspace,
@@ -178,7 +178,7 @@ describe('replaced built-ins', () => {
     'writing of node':
       'const fs = (await import("node:fs")).default; fs.writeSync = () => { throw 1; }; (await import("node:net")).Socket.prototype.write = () => true; (await import("node:module")).syncBuiltinESMExports();',
   };
-  for (const [name, replace] of sample(Object.entries(INHERITED), 3)) {
+  for (const [name, replace] of sample(Object.entries(INHERITED), ALL_TESTS ? 3 : 2)) {
     finding('B24', `${name}: the call has an answer${SAMPLED}`, async () => {
       const workspace = createModuleWorkspace();
       workspace.module('breaks.tool.mjs', moduleText('breaks', `async () => { ${replace} return 'answer'; }`));
@@ -190,7 +190,7 @@ describe('replaced built-ins', () => {
     });
   }
 
-  for (const [name, replace] of sample(Object.entries(REPLACED), 3)) {
+  for (const [name, replace] of sample(Object.entries(REPLACED), ALL_TESTS ? 3 : 2)) {
     finding('B24', `${name}: the call is answered${SAMPLED}`, async () => {
       const workspace = createModuleWorkspace();
       workspace.module('breaks.tool.mjs', moduleText('breaks', `async () => { ${replace} return 'answer'; }`));
@@ -234,7 +234,7 @@ describe.concurrent('malformed results', () => {
     `{ type: 'video', data: '' }`,
     `{ type: 'text', text: 'x', annotations: 3 }`,
   ];
-  for (const part of sample(PARTS, 3)) {
+  for (const part of sample(PARTS, ALL_TESTS ? 3 : 2)) {
     finding('B21', `${part} is an error of the tool, over MCP too${SAMPLED}`, async () => {
       const workspace = createModuleWorkspace();
       workspace.module('odd.tool.mjs', moduleText('odd', `() => ({ content: [${part}] })`));

@@ -161,8 +161,9 @@ describe('bombs', () => {
   const sample = THOROUGH
     ? BOMBS
     : pick(BOMBS, ['an endless loop that catches', 'a regular expression', 'a native loop', 'a getter']);
-  for (const [name, code] of Object.entries(sample)) {
-    spec('COD-3 COD-9', `${name} is ended, and the server keeps serving`, async () => {
+  for (const [at, [name, code]] of Object.entries(sample).entries()) {
+    const prove = at < 2 ? spec : spec.thorough;
+    prove('COD-3 COD-9', `${name} is ended, and the server keeps serving`, async () => {
       const workspace = createProgramWorkspace();
       workspace.config('[code]\ncpu = "1s"\n');
       const client = await connectProcess(workspace, 'newer', ['--trust', '--mode', 'code']);

@@ -17,7 +17,7 @@ import { expect, test } from 'vitest';
 import { startTime } from '../../src/files/process-identity.js';
 import { textOf } from '../../src/index.js';
 import { BINARY, type CliRun, json, wield, wieldProcess } from '../support/cli.js';
-import { SAMPLED, sample } from '../support/effort.js';
+import { ALL_TESTS, SAMPLED, sample } from '../support/effort.js';
 import { shellScript } from '../support/shell-script.js';
 import { finding } from '../support/spec.js';
 import { hasStrace, underStrace } from '../support/strace.js';
@@ -237,7 +237,7 @@ for (const [what, create] of special) {
     'B21 STA-5',
     `${what} in place of a file is never a fault in wield${SAMPLED}`,
     async () => {
-      for (const name of sample(PROJECT_FILES, 2)) {
+      for (const name of sample(PROJECT_FILES, ALL_TESTS ? 2 : 1)) {
         const workspace = createWorkspace();
         workspace.script('hello', shellScript('echo hello'));
         mkdirSync(dirname(join(workspace.dir, name)), { recursive: true });
@@ -248,7 +248,7 @@ for (const [what, create] of special) {
           expect(run.stderr).not.toContain('unexpected');
         }
       }
-      for (const name of sample(STATE_FILES, 4)) {
+      for (const name of sample(STATE_FILES, ALL_TESTS ? 4 : 2)) {
         const workspace = createWorkspace();
         workspace.script('hello', shellScript('echo hello'));
         mkdirSync(workspace.env.WIELD_HOME!, { mode: 0o700 });

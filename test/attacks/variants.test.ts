@@ -5,7 +5,7 @@ import { existsSync, mkdirSync, readFileSync, rmSync, symlinkSync, writeFileSync
 import { dirname, join } from 'node:path';
 import { describe, expect } from 'vitest';
 import { json, wield } from '../support/cli.js';
-import { SAMPLED, SEED, THOROUGH } from '../support/effort.js';
+import { ALL_TESTS, SAMPLED, SEED, THOROUGH } from '../support/effort.js';
 import { createInstallWorkspace } from '../support/install.js';
 import { createModuleWorkspace, moduleText } from '../support/modules.js';
 import { hasPty, wieldAtTerminal } from '../support/pty.js';
@@ -61,7 +61,7 @@ describe('names', () => {
     60_000,
   );
 
-  finding(
+  finding.thorough(
     'B22',
     'that every object has are ordinary in every file',
     async () => {
@@ -173,8 +173,9 @@ describe('places', () => {
           const path = place(workspace, name);
           clear(path);
           make(path);
-          // In `npm test` each place is tried with three verbs, and each verb in some places.
-          for (const args of VERBS.filter((_, verb) => THOROUGH || (verb + at) % 6 === SEED % 6)) {
+          // In `npm test` each place is tried with one or two verbs, and each verb in some places.
+          const step = ALL_TESTS ? 6 : 12;
+          for (const args of VERBS.filter((_, verb) => THOROUGH || (verb + at) % step === SEED % step)) {
             const run = await wield(workspace, args);
             expect([name, args, run.status === 70, /\n\s+at |TypeError/.test(run.stderr)]).toEqual([
               name,
@@ -228,7 +229,7 @@ describe('rules', () => {
 });
 
 describe('pins', () => {
-  finding(
+  finding.thorough(
     'B4',
     'a ref that looks like the pinned commit or tag is not used',
     async () => {
@@ -267,7 +268,7 @@ describe('pins', () => {
     60_000,
   );
 
-  finding(
+  finding.thorough(
     'B16',
     'a fetched source names no local repository in any spelling',
     async () => {
@@ -379,7 +380,7 @@ describe('results', () => {
 });
 
 if (hasPty)
-  finding(
+  finding.thorough(
     'B18',
     'texts of authors control no terminal, whichever command shows them',
     async () => {

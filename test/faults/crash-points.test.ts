@@ -3,12 +3,12 @@
 import { expect } from 'vitest';
 import { GROUPS, OPERATIONS } from '../support/crash-operations.js';
 import { type Prepared, prepareOperation, tryPoint } from '../support/crash-points.js';
-import { rounds, SEED } from '../support/effort.js';
+import { ALL_TESTS, rounds, SEED } from '../support/effort.js';
 import { specIf } from '../support/spec.js';
 import { FAULTS, type Fault, hasStrace, type Step } from '../support/strace.js';
 
-const POINTS = rounds(2, 60);
-const REGRESSIONS = rounds(4, 10);
+const POINTS = rounds(ALL_TESTS ? 2 : 1, 60);
+const REGRESSIONS = rounds(ALL_TESTS ? 4 : 2, 10);
 
 let state = SEED + 1;
 function pick<T>(values: readonly T[]): T {

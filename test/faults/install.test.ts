@@ -18,13 +18,13 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, onTestFinished } from 'vitest';
 import { BINARY, json, wieldProcess } from '../support/cli.js';
-import { rounds } from '../support/effort.js';
+import { ALL_TESTS, rounds } from '../support/effort.js';
 import { createInstallWorkspace, type InstallWorkspace, WORKED, wrapGit } from '../support/install.js';
 import { canMount } from '../support/mounts.js';
 import { spec, specIf } from '../support/spec.js';
 import { diskDirectory } from '../support/temporary.js';
 
-const INSTALLS = rounds(12, 50);
+const INSTALLS = rounds(ALL_TESTS ? 12 : 6, 50);
 const SOON = { timeout: 60_000 };
 const skill = (name: string, text: string): string => `---\nname: ${name}\ndescription: About ${name}.\n---\n${text}\n`;
 const MANY = (text: string) => ({
@@ -85,7 +85,7 @@ spec(
     const states = new Map<string, Record<string, string>>([['one', readHome(workspace)]]);
     let last = 'two';
     workspace.source('many', MANY(last));
-    const delays = await delaysIn(rounds(8, 24), workspace, ['upgrade', '--yes']);
+    const delays = await delaysIn(rounds(ALL_TESTS ? 8 : 4, 24), workspace, ['upgrade', '--yes']);
     let killed = 0;
     for (const delay of delays) {
       const next = last === 'one' ? 'two' : 'one';
@@ -124,7 +124,7 @@ spec(
       return workspace;
     };
     const first = await create();
-    for (const delay of await delaysIn(rounds(3, 10), first, ['install', '--all', '--yes'])) {
+    for (const delay of await delaysIn(rounds(ALL_TESTS ? 3 : 2, 10), first, ['install', '--all', '--yes'])) {
       const workspace = await create();
       await killAfter(workspace, delay, ['install', '--all', '--yes']);
       const { items } = await workspace.json('list', '--installed');

@@ -3,13 +3,13 @@
 import { mkdirSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect } from 'vitest';
-import { rounds } from '../support/effort.js';
+import { ALL_TESTS, rounds } from '../support/effort.js';
 import { openDescriptors, processesWith, sleep } from '../support/processes.js';
 import { shellScript } from '../support/shell-script.js';
 import { spec } from '../support/spec.js';
 import { createWorkspace } from '../support/workspace.js';
 
-const CALLS = rounds(400, 10_000);
+const CALLS = rounds(ALL_TESTS ? 400 : 150, 10_000);
 const WARM_UP = 200;
 const AT_ONCE = 8;
 const MIB = 1024 * 1024;

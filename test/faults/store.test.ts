@@ -13,7 +13,7 @@ import { spec } from '../support/spec.js';
 const PROGRAM = fileURLToPath(new URL('../support/store-process.mjs', import.meta.url));
 const IS_LONG = THOROUGH || process.env.WIELD_STORE_SECONDS !== undefined;
 const SECONDS = Number(process.env.WIELD_STORE_SECONDS ?? 1);
-const [WRITERS, READERS] = IS_LONG ? [8, 4] : [3, 2];
+const [WRITERS, READERS] = IS_LONG ? [8, 4] : [2, 1];
 
 spec(
   'CTX-50',
@@ -54,7 +54,7 @@ spec(
     const end = performance.now() + SECONDS * 1000;
     while (written() === 0) await sleep(20);
     // A busy machine needs more time for enough writes.
-    while (performance.now() < end || written() < 100) {
+    while (performance.now() < end || written() < 60) {
       await sleep(20 + Math.random() * 150);
       killAndStart(Math.floor(Math.random() * (WRITERS + READERS)));
     }
@@ -85,7 +85,7 @@ spec(
         }
       }
     }
-    expect(acknowledged).toBeGreaterThan(50);
+    expect(acknowledged).toBeGreaterThan(30);
     expect(Array.from({ length: READERS }, (_, at) => lines('read', WRITERS + at)).flat()).toEqual([]);
     expect(failures).toEqual([]);
   },

@@ -4,6 +4,7 @@ import { readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect } from 'vitest';
 import { type CliRun, json, wield } from '../support/cli.js';
+import { ALL_TESTS } from '../support/effort.js';
 import type { Message } from '../support/server.js';
 import { share } from '../support/share.js';
 import { spec } from '../support/spec.js';
@@ -92,16 +93,16 @@ describe('a stored tool list', () => {
 
 spec(
   'UPS-3 POL-21',
-  'two processes that list twenty servers at once lose neither listings nor pins',
+  'two processes that list many servers at once lose neither listings nor pins',
   async () => {
-    const names = Array.from({ length: 20 }, (_, at) => `s${String(at).padStart(2, '0')}`);
+    const names = Array.from({ length: ALL_TESTS ? 20 : 6 }, (_, at) => `s${String(at).padStart(2, '0')}`);
     const workspace = createUpstreamWorkspace(Object.fromEntries(names.map((name) => [name, { mode: 'changing' }])));
     for (const name of names) workspace.tools(name, [remoteTool('one')]);
     const expected = names.map((name) => `${name}_one`);
     const runs = await Promise.all([1, 2].map(() => wield(workspace, ['list', '--json'])));
     for (const run of runs) expect([namesIn(run), json(run).problems]).toEqual([expected, []]);
-    expect(filesOf(workspace)).toHaveLength(20);
-    expect(readdirSync(join(workspace.env.WIELD_HOME!, 'pins'))).toHaveLength(20);
+    expect(filesOf(workspace)).toHaveLength(names.length);
+    expect(readdirSync(join(workspace.env.WIELD_HOME!, 'pins'))).toHaveLength(names.length);
     const starts = names.map((name) => workspace.starts(name).length);
     expect(namesIn(await wield(workspace, ['list', '--json']))).toEqual(expected);
     expect(names.map((name) => workspace.starts(name).length)).toEqual(starts);

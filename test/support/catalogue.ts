@@ -31,14 +31,44 @@ export function findUntested(tests: readonly TitledTest[]): string[] {
   return CATALOGUE.filter((id) => !named.has(id));
 }
 
-/** Returns the text of each line of a test file that is not a comment, as a title that counts. */
-export function readTestLines(): TitledTest[] {
-  const files = ['src', 'test'].flatMap((folder) =>
-    readdirSync(join(ROOT, folder), { recursive: true, encoding: 'utf8' }).map((name) => join(ROOT, folder, name)),
+/** A test with the findings that it closes. */
+export interface ClosingTest {
+  readonly findings: readonly string[];
+  readonly counts: boolean;
+}
+
+/** Returns the findings that are cited only by tests that did not run. */
+export function findUnproven(tests: readonly ClosingTest[]): string[] {
+  const closed = new Set(tests.flatMap(({ findings, counts }) => (counts ? findings : [])));
+  return [...new Set(tests.flatMap(({ findings }) => findings))].filter((id) => !closed.has(id));
+}
+
+const CITATION = /\b(?:spec|finding)(\.thorough)?\(\s*'([^']+)',\s*(?:'[^']*'|`[^`]*`)/g;
+
+/** Returns the statements and findings that tests cite by name, and whether `npm test` runs the test. */
+export function readCitations(): ClosingTest[] {
+  return readTestFiles().flatMap((text) =>
+    [...text.matchAll(CITATION)].map(([, thorough, ids]) => ({
+      findings: ids!.split(/\s+/),
+      counts: thorough === undefined,
+    })),
   );
-  return files
-    .filter((file) => file.endsWith('.test.ts') && !file.includes('/gates/'))
-    .flatMap((file) => readFileSync(file, 'utf8').split('\n'))
+}
+
+/** Returns the text of each line of a test file that is not a comment, as a title that counts in `npm test`. */
+export function readTestLines(): TitledTest[] {
+  return readTestFiles()
+    .map((text) => text.replace(CITATION, (call, thorough) => (thorough === undefined ? call : '')))
+    .flatMap((text) => text.split('\n'))
     .filter((line) => !/^\s*(?:\/\/|\*|\/\*)/.test(line))
     .map((title) => ({ title, counts: true }));
+}
+
+function readTestFiles(): string[] {
+  return ['src', 'test']
+    .flatMap((folder) =>
+      readdirSync(join(ROOT, folder), { recursive: true, encoding: 'utf8' }).map((name) => join(ROOT, folder, name)),
+    )
+    .filter((file) => file.endsWith('.test.ts') && !file.includes('/gates/'))
+    .map((file) => readFileSync(file, 'utf8'));
 }

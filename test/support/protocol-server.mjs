@@ -323,7 +323,7 @@ function createServer() {
 
 if (port === undefined) {
   if (isNewer) serveStdio(createServer, { legacy: 'reject' });
-  else await createServer().connect(new StdioServerTransport());
+  else void createServer().connect(new StdioServerTransport());
   process.stdin.on('data', (chunk) => {
     for (const [, method] of String(chunk).matchAll(/"method":"([^"]+)"/g)) log(`heard ${method}`);
   });

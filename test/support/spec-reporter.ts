@@ -2,8 +2,8 @@
 // the run if they differ.
 
 import { relative } from 'node:path';
-import type { Reporter, TestModule, TestSpecification, Vitest } from 'vitest/node';
-import { findUntested, type TitledTest } from './catalogue.js';
+import type { Reporter, TestCase, TestModule, TestSpecification, Vitest } from 'vitest/node';
+import { type ClosingTest, findUnproven, findUntested, type TitledTest } from './catalogue.js';
 import { type Citation, checkCoverage, readStatements } from './statements.js';
 
 export function createSpecReporter(): Reporter {
@@ -23,18 +23,31 @@ export function createSpecReporter(): Reporter {
       if (fullRun) vitest.logger.log(` Statements  ${proven} proven, ${skipped.length} skipped`);
       if (fullRun) for (const statement of skipped) vitest.logger.log(`    skipped  ${statement}`);
       const untested = fullRun ? findUntested(modules.flatMap(listTitles)) : [];
-      const all = [...errors, ...untested.map((id) => `no passed test has ${id} in its title`)];
+      const unproven = fullRun ? findUnproven(modules.flatMap(listFindings)) : [];
+      const all = [
+        ...errors,
+        ...untested.map((id) => `no passed test has ${id} in its title`),
+        ...unproven.map((id) => `no passed test closes ${id}`),
+      ];
       for (const error of all) vitest.logger.error(`      error  ${error}`);
       if (all.length > 0) process.exitCode = 1;
     },
   };
 }
 
+function listFindings(module: TestModule): ClosingTest[] {
+  return [...module.children.allTests()].map((test) => ({
+    findings: test.meta().findings ?? [],
+    counts: counts(test),
+  }));
+}
+
+function counts(test: TestCase): boolean {
+  return test.result().state === 'passed' || test.meta().skipReason !== undefined;
+}
+
 function listTitles(module: TestModule): TitledTest[] {
-  return [...module.children.allTests()].map((test) => {
-    const { state } = test.result();
-    return { title: test.fullName, counts: state === 'passed' || test.meta().skipReason !== undefined };
-  });
+  return [...module.children.allTests()].map((test) => ({ title: test.fullName, counts: counts(test) }));
 }
 
 function listCitations(module: TestModule): Citation[] {

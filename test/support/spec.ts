@@ -1,6 +1,7 @@
 // Ties a test to the statements of spec/ that it proves; `spec-reporter.ts` counts the tests that ran.
 
-import { test } from 'vitest';
+import { type TestOptions, test } from 'vitest';
+import { ALL_TESTS } from './effort.js';
 import { runInTest } from './share.js';
 
 declare module 'vitest' {
@@ -18,10 +19,12 @@ type Body = () => void | Promise<void>;
 
 /** A test that proves one or more statements: `spec('SCR-7', 'requires a starred parameter', fn)`. */
 export function spec(ids: string, title: string, body: Body, timeoutMs?: number): void {
-  test(`${ids}: ${title}`, { timeout: timeoutMs, meta: { statements: ids.split(/\s+/) } }, (context) =>
-    runInTest(context, body),
-  );
+  define(ids, title, body, { timeout: timeoutMs, meta: toStatements(ids) });
 }
+
+/** A further proof of statements that other tests prove in `npm test`, which takes long: for `npm run thorough`. */
+spec.thorough = (ids: string, title: string, body: Body, timeoutMs?: number): void =>
+  defineThorough(ids, title, body, { timeout: timeoutMs, meta: toStatements(ids) });
 
 /** Like `spec()`, but skipped with a reason on a machine that lacks what the test needs. */
 export function specIf(
@@ -32,7 +35,7 @@ export function specIf(
   body: Body,
   timeoutMs?: number,
 ): void {
-  const meta = { statements: ids.split(/\s+/), skipReason: reason };
+  const meta = { ...toStatements(ids), skipReason: reason };
   if (condition) spec(ids, title, body, timeoutMs);
   else test.skip(`${ids}: ${title} (skipped: ${reason})`, { meta }, body);
 }
@@ -42,8 +45,12 @@ export function specIf(
  * of statements may follow.
  */
 export function finding(ids: string, title: string, body: Body, timeoutMs?: number): void {
-  test(`${ids}: ${title}`, { timeout: timeoutMs, meta: toFindings(ids) }, (context) => runInTest(context, body));
+  define(ids, title, body, { timeout: timeoutMs, meta: toFindings(ids) });
 }
+
+/** A further test of findings that other tests close in `npm test`, which takes long: for `npm run thorough`. */
+finding.thorough = (ids: string, title: string, body: Body, timeoutMs?: number): void =>
+  defineThorough(ids, title, body, { timeout: timeoutMs, meta: toFindings(ids) });
 
 /** Like `finding()`, but skipped with a reason on a machine that lacks what the test needs. */
 export function findingIf(
@@ -58,6 +65,18 @@ export function findingIf(
   if (condition) finding(ids, title, body, timeoutMs);
   else test.skip(`${ids}: ${title} (skipped: ${reason})`, { meta }, body);
 }
+
+function define(ids: string, title: string, body: Body, options: TestOptions): void {
+  test(`${ids}: ${title}`, options, (context) => runInTest(context, body));
+}
+
+// Skipped without a reason of the machine: the ids are not proven by that.
+function defineThorough(ids: string, title: string, body: Body, options: TestOptions): void {
+  if (ALL_TESTS) define(ids, title, body, options);
+  else test.skip(`${ids}: ${title} (npm run thorough)`, options, body);
+}
+
+const toStatements = (ids: string): { statements: readonly string[] } => ({ statements: ids.split(/\s+/) });
 
 // `000-14` is a row of a list; a statement has a prefix of letters.
 function toFindings(ids: string): { findings: readonly string[]; statements?: readonly string[] } {

@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { PROTOCOL_SERVER } from './bundled-server.js';
 import type { ProtocolVersion } from './clients.js';
-import { THOROUGH } from './effort.js';
+import { ALL_TESTS, THOROUGH } from './effort.js';
 import { onEnd } from './share.js';
 import { createWorkspace, type Workspace } from './workspace.js';
 
@@ -95,11 +95,14 @@ export type Wire = 'stdio' | 'http';
 
 type Combination = readonly [ProtocolVersion, Wire, ProtocolVersion, Wire];
 
-// Each version of a server with each of a client; each transport of both.
-const SOME: readonly Combination[] = [
-  ['older', 'stdio', 'older', 'stdio'],
+// Each version and each transport of a server and of a client.
+const USUAL: readonly Combination[] = [
   ['older', 'http', 'newer', 'stdio'],
   ['newer', 'stdio', 'older', 'http'],
+];
+// With these, each version of a server with each of a client.
+const MORE: readonly Combination[] = [
+  ['older', 'stdio', 'older', 'stdio'],
   ['newer', 'http', 'newer', 'http'],
 ];
 const OTHERS: readonly Combination[] = [
@@ -110,7 +113,7 @@ const OTHERS: readonly Combination[] = [
 ];
 
 /** Protocol version and transport of a server and of a client. */
-export const COMBINATIONS: readonly Combination[] = THOROUGH ? [...SOME, ...OTHERS] : SOME;
+export const COMBINATIONS: readonly Combination[] = [...USUAL, ...(ALL_TESTS ? MORE : []), ...(THOROUGH ? OTHERS : [])];
 
 /** Returns the first text of a result. */
 export const said = (result: unknown): string =>

@@ -3,7 +3,7 @@
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { rounds } from '../../../test/support/effort.js';
+import { ALL_TESTS, rounds } from '../../../test/support/effort.js';
 import { refusals } from '../../../test/support/provider-rules.js';
 import { finding, spec } from '../../../test/support/spec.js';
 import { valuesOf } from '../../../test/support/valid-values.js';
@@ -95,7 +95,7 @@ const schemas = nodes.object.map((schema) => ({
   $defs: DEFS,
 }));
 
-const RUNS = rounds(40, 250);
+const RUNS = rounds(ALL_TESTS ? 40 : 15, 250);
 
 const ajv = new Ajv2020({ strict: false, validateFormats: false, logger: false });
 

@@ -6,6 +6,7 @@ import fc from 'fast-check';
 import { expect } from 'vitest';
 import { registerTool } from '../../../src/helpers.js';
 import { createNodeToolbox, type NodeToolbox } from '../../../src/node.js';
+import { ALL_TESTS } from '../../support/effort.js';
 import { act, CONFIGS, EVERY_NAME, prepare, ROOTS, type Step, step } from '../../support/histories.js';
 import { predict } from '../../support/naive-resolver.js';
 import { sleep } from '../../support/processes.js';
@@ -13,7 +14,7 @@ import { spec } from '../../support/spec.js';
 import { createWorkspace, type Workspace } from '../../support/workspace.js';
 
 // More with `npm run histories`.
-const RUNS = Number(process.env.WIELD_HISTORIES ?? 6);
+const RUNS = Number(process.env.WIELD_HISTORIES ?? (ALL_TESTS ? 6 : 3));
 const READY = Math.min(RUNS, 400);
 const LIMIT_MS = process.env.WIELD_HISTORIES === undefined ? 20_000 : 3_600_000;
 

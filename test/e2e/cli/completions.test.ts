@@ -7,7 +7,7 @@ import { describe, expect, onTestFinished } from 'vitest';
 import { BINARY, json, wield } from '../../support/cli.js';
 import { createProgram, createSkillWorkspace, declare, type SkillWorkspace } from '../../support/commands.js';
 import { linkCompiledCode } from '../../support/compiled-code.js';
-import { SAMPLED, sample } from '../../support/effort.js';
+import { ALL_TESTS, SAMPLED, sample } from '../../support/effort.js';
 import { spec, specIf } from '../../support/spec.js';
 
 const has = (program: string): boolean => spawnSync(program, ['--version']).error === undefined;
@@ -142,7 +142,7 @@ describe('in bash', () => {
     'CLI-9 MOD-22',
     `offers the candidates at the cursor, quoted like the line${SAMPLED}`,
     () => {
-      const rows = sample(TABLE, 15);
+      const rows = sample(TABLE, ALL_TESTS ? 15 : 6);
       const replies = inBash(
         create(),
         rows.map(([line]) => line),

@@ -6,7 +6,7 @@ import { fileURLToPath } from 'node:url';
 import fc from 'fast-check';
 import { expect } from 'vitest';
 import { wield, wieldProcess } from '../../support/cli.js';
-import { rounds } from '../../support/effort.js';
+import { ALL_TESTS, rounds } from '../../support/effort.js';
 import { act, CONFIGS, ROOTS, type Step, step } from '../../support/histories.js';
 import { spec } from '../../support/spec.js';
 import { createWorkspace, type Workspace } from '../../support/workspace.js';
@@ -90,7 +90,7 @@ spec(
         shownAgain += await live(workspace, root, changes);
         rmSync(root, { recursive: true });
       }),
-      { numRuns: rounds(3, 60), endOnFailure: true },
+      { numRuns: rounds(ALL_TESTS ? 3 : 1, 60), endOnFailure: true },
     );
 
     expect(shownAgain).toBeGreaterThan(0);

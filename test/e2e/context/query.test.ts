@@ -3,7 +3,7 @@ import { textOf } from '../../../src/core/result.js';
 import type { NodeToolbox } from '../../../src/node.js';
 import { json, wield } from '../../support/cli.js';
 import { connectStdio } from '../../support/clients.js';
-import { rounds } from '../../support/effort.js';
+import { rounds, some } from '../../support/effort.js';
 import { spec } from '../../support/spec.js';
 import { createWorkspace } from '../../support/workspace.js';
 
@@ -177,7 +177,7 @@ describe('expressions', () => {
 describe('hostile expressions', () => {
   spec('CTX-31', 'A59 cannot access files, environment or host', async () => {
     const toolbox = await createInbox();
-    for (const expression of [
+    const expressions = [
       '$.constructor',
       '$.__proto__',
       '$$.constructor.constructor("return process")()',
@@ -198,7 +198,8 @@ describe('hostile expressions', () => {
       '$keys($sum)',
       '$lookup(/a/, "source")',
       '$match("a", /a/).constructor',
-    ]) {
+    ];
+    for (const expression of some(expressions, 10)) {
       const { ok, structured, error } = await toolbox.call('context_query', {
         path: 'mcp/inbox.json',
         expression,

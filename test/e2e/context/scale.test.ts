@@ -12,24 +12,24 @@ const WORDS = ['river', 'stone', 'market', 'letter', 'engine', 'garden', 'winter
 const textOfNote = (at: number): string =>
   `note ${at}\n${Array.from({ length: 12 }, (_, word) => `${WORDS[(at + word * word) % 10]}${(at * word) % 977}`).join(' ')}\n`;
 
-// Inserts rows as a write does, in one transaction, with the payloads of a hundred real documents.
+// Inserts rows as a write does, in one transaction, with the payloads and words of a hundred real documents.
 function multiply(file: string): void {
   const db = openDatabase(file);
+  db.exec('CREATE TEMP TABLE real (at INTEGER PRIMARY KEY, payload, size, words)');
   const payloads = db.prepare('SELECT payload, size FROM versions ORDER BY path').all();
-  const addVersion = db.prepare("INSERT INTO versions VALUES (?, 1, ?, ?, 'text', 0)");
-  const addDocument = db.prepare('INSERT INTO documents VALUES (?, ?, 1, 1)');
-  const addChunk = db.prepare('INSERT INTO chunks VALUES (?, ?, 1, 2, 0, ?)');
-  const addWords = db.prepare('INSERT INTO words (rowid, text) VALUES (?, ?)');
-  db.exec('BEGIN');
-  for (let at = 100; at < COUNT; at++) {
-    const { payload, size } = payloads[at % 100]!;
-    const path = `shelf-${at % 500}/note-${at}.md`;
-    addVersion.run(path, payload!, size!);
-    addDocument.run(at + 1, path);
-    addChunk.run(at + 1, at + 1, size!);
-    addWords.run(at + 1, textOfNote(at));
-  }
-  db.exec('COMMIT');
+  const add = db.prepare('INSERT INTO real VALUES (?, ?, ?, ?)');
+  for (const [at, { payload, size }] of payloads.entries())
+    add.run(at, payload!, size!, textOfNote(at).split('\n')[1]!);
+  db.exec(`CREATE TEMP TABLE note AS
+    WITH RECURSIVE number (at) AS (SELECT 100 UNION ALL SELECT at + 1 FROM number WHERE at < ${COUNT - 1})
+    SELECT number.at, 'shelf-' || (number.at % 500) || '/note-' || number.at || '.md' AS path, payload, size, words
+    FROM number JOIN real ON real.at = number.at % 100;
+    BEGIN;
+    INSERT INTO versions SELECT path, 1, payload, size, 'text', 0 FROM note;
+    INSERT INTO documents SELECT at + 1, path, 1, 1 FROM note;
+    INSERT INTO chunks SELECT at + 1, at + 1, 1, 2, 0, size FROM note;
+    INSERT INTO words (rowid, text) SELECT at + 1, 'note ' || at || ' ' || words FROM note;
+    COMMIT`);
   db.close();
 }
 

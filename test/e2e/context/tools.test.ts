@@ -295,33 +295,37 @@ describe('search', () => {
   });
 });
 
-spec('CTX-40 CTX-10', 'indexing a large document does not block other writes, reads and searches', async () => {
-  const toolbox = createWorkspace().toolbox();
-  await call(toolbox, 'context_write', { path: 'small', content: 'a zebra' });
-  await call(toolbox, 'context_write', { path: 'large', content: 'before' });
-  const content = Buffer.from('the quick brown fox jumps over some lazy dogs\n'.repeat(500_000));
-  let over = false;
-  const writing = toolbox.state.stores.documents.write('large', content, { overwrite: true }).finally(() => {
-    over = true;
-  });
-  let answered = 0;
-  while (!over) {
-    expect((await call(toolbox, 'context_search', { query: 'zebra' })).hits).toHaveLength(1);
-    // Not visible until it is complete.
-    const { text } = await call(toolbox, 'context_read', { path: 'large', limit: 1 });
-    if (!over) expect(text).toBe('before');
-    answered++;
-    await new Promise((resolve) => setTimeout(resolve, 1));
-  }
-  expect(answered).toBeGreaterThan(5);
-  expect(await writing).toMatchObject({ version: 2 });
-  expect((await call(toolbox, 'context_search', { query: 'fox' })).hits).toHaveLength(1);
-  // Of concurrent writes to one path, one succeeds.
-  const results = await Promise.all(
-    Array.from({ length: 10 }, () => toolbox.call('context_write', { path: 'new', content: 'x' })),
-  );
-  expect(results.filter(({ ok }) => ok)).toHaveLength(1);
-});
+spec.thorough(
+  'CTX-40 CTX-10',
+  'indexing a large document does not block other writes, reads and searches',
+  async () => {
+    const toolbox = createWorkspace().toolbox();
+    await call(toolbox, 'context_write', { path: 'small', content: 'a zebra' });
+    await call(toolbox, 'context_write', { path: 'large', content: 'before' });
+    const content = Buffer.from('the quick brown fox jumps over some lazy dogs\n'.repeat(500_000));
+    let over = false;
+    const writing = toolbox.state.stores.documents.write('large', content, { overwrite: true }).finally(() => {
+      over = true;
+    });
+    let answered = 0;
+    while (!over) {
+      expect((await call(toolbox, 'context_search', { query: 'zebra' })).hits).toHaveLength(1);
+      // Not visible until it is complete.
+      const { text } = await call(toolbox, 'context_read', { path: 'large', limit: 1 });
+      if (!over) expect(text).toBe('before');
+      answered++;
+      await new Promise((resolve) => setTimeout(resolve, 1));
+    }
+    expect(answered).toBeGreaterThan(5);
+    expect(await writing).toMatchObject({ version: 2 });
+    expect((await call(toolbox, 'context_search', { query: 'fox' })).hits).toHaveLength(1);
+    // Of concurrent writes to one path, one succeeds.
+    const results = await Promise.all(
+      Array.from({ length: 10 }, () => toolbox.call('context_write', { path: 'new', content: 'x' })),
+    );
+    expect(results.filter(({ ok }) => ok)).toHaveLength(1);
+  },
+);
 
 describe('as commands', () => {
   spec('CTX-14', 'read, tree and search take path and query as positional arguments', async () => {

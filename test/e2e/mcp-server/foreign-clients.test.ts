@@ -108,7 +108,7 @@ describe('the inspector and mcporter', () => {
     expect(JSON.stringify(called)).toContain('Hello, Ada');
   });
 
-  spec('SRV-81', 'the inspector reads and gets over stdio', async () => {
+  spec.thorough('SRV-81', 'the inspector reads and gets over stdio', async () => {
     const workspace = createOffers();
     const inspect = (...args: string[]) =>
       run(workspace, [pathOf('node_modules/.bin/mcp-inspector'), '--cli', ...SERVE, ...args]);

@@ -22,7 +22,7 @@ import { createMcpServers } from '../../../src/mcp-server/server.js';
 import { serveMcpStdio } from '../../../src/mcp-server/stdio.js';
 import '../../../src/mcp-server/sdk-http.js';
 import '../../../src/mcp-server/sdk-stdio.js';
-import { rounds, THOROUGH } from '../../support/effort.js';
+import { ALL_TESTS, rounds, THOROUGH } from '../../support/effort.js';
 import {
   type GeneratedMessage,
   initializeMessage,
@@ -160,7 +160,7 @@ spec(
   async () => {
     const random = new Random(SEED);
     const toolbox = createTools();
-    const total = rounds(1500, 60_000);
+    const total = rounds(ALL_TESTS ? 1500 : 500, 60_000);
     for (let sent = 0; sent < total; ) {
       const [lane, sdk] = [openLane(toolbox), openSdk(toolbox)];
       const isNewer = random.chance(0.5);
@@ -254,7 +254,7 @@ spec(
       await response.text();
       return response.headers.get('mcp-session-id')!;
     };
-    const total = rounds(600, 40_000);
+    const total = rounds(ALL_TESTS ? 600 : 200, 40_000);
     for (let sent = 0; sent < total; ) {
       const isNewer = random.chance(0.5);
       const first = JSON.stringify(initializeMessage(random, 'first'));

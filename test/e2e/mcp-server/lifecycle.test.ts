@@ -188,7 +188,7 @@ describe('signals', () => {
 describe('a slow reader', () => {
   const BIG = '#!/bin/sh\n# @description Print 2 MB.\nhead -c 2000000 /dev/zero | tr "\\0" x\n';
 
-  spec('SRV-8', 'delays its own calls in bounded memory and gets every response (F24)', async () => {
+  spec.thorough('SRV-8', 'delays its own calls in bounded memory and gets every response (F24)', async () => {
     const workspace = createWorkspace();
     // Returns large results inline.
     workspace.config('[limits]\nconcurrent = 4\n[results]\ninline = 100000000\n');

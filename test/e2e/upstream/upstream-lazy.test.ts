@@ -4,7 +4,7 @@ import { existsSync, readFileSync } from 'node:fs';
 import { describe, expect, onTestFinished, vi } from 'vitest';
 import { wield } from '../../support/cli.js';
 import { connectHttp, connectStdio } from '../../support/clients.js';
-import { rounds } from '../../support/effort.js';
+import { rounds, some } from '../../support/effort.js';
 import { processesWith } from '../../support/processes.js';
 import { type Message, serveHttp, serveStdio, until } from '../../support/server.js';
 import { spec } from '../../support/spec.js';
@@ -181,11 +181,12 @@ describe('unused servers', () => {
     expect(starts()).toEqual([0, 2]);
   });
 
-  for (const [how, end] of [
+  const ENDS = [
     ['closes its input', ({ child }: { child: { stdin: { end(): void } } }) => child.stdin.end()],
     ['is told to end', ({ child }: Message) => child.kill('SIGTERM')],
     ['is killed', ({ child }: Message) => child.kill('SIGKILL')],
-  ] as const)
+  ] as const;
+  for (const [how, end] of some(ENDS, 1))
     spec('UPS-3', `stop with a wield serve that ${how}`, async () => {
       const { workspace, alive } = await createIndexedFarm(3);
       const server = serveStdio(workspace);

@@ -7,6 +7,7 @@ import type { ApprovalRequest } from '../../../src/core/approval.js';
 import { textOf } from '../../../src/index.js';
 import { json, wield } from '../../support/cli.js';
 import { ACCEPT, connectAsking, connectStdio } from '../../support/clients.js';
+import { some } from '../../support/effort.js';
 import { type Message, until } from '../../support/server.js';
 import { spec } from '../../support/spec.js';
 import { createUpstreamWorkspace, remoteTool, type UpstreamWorkspace } from '../../support/upstream-workspace.js';
@@ -59,7 +60,7 @@ describe('a change', () => {
     ['annotation', { annotations: { readOnlyHint: false } }, /\+.*"readOnly": false/],
     ['meta', { _meta: { note: 'nobody sees this' } }, /\+.*"note": "nobody sees this"/],
   ];
-  for (const [what, change, says] of CHANGES) {
+  for (const [what, change, says] of some(CHANGES, 3)) {
     spec('POL-21', `of its ${what} asks again and shows it; --yes approves and pins it`, async () => {
       const workspace = pinned();
       expect((await wield(workspace, ['call', 'far_act'])).status).toBe(0);

@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { describe, expect } from 'vitest';
 import type { ElicitAnswer } from '../../../src/index.js';
 import { PROTOCOL_SERVER } from '../../support/bundled-server.js';
+import { some } from '../../support/effort.js';
 import { spec } from '../../support/spec.js';
 import { configureServers, countedServer, protocolServer, said } from '../../support/upstream-servers.js';
 import { createWorkspace, type Workspace } from '../../support/workspace.js';
@@ -64,10 +65,11 @@ describe('the protocol version of a server', () => {
     expect(upstream.starts()).toHaveLength(3);
   });
 
-  for (const [before, after] of [
+  const CHANGES = [
     ['older', 'newer'],
     ['newer', 'older'],
-  ] as const)
+  ] as const;
+  for (const [before, after] of some(CHANGES, 1))
     spec('UPS-11', `may change from ${before} to ${after} between two starts`, async () => {
       const workspace = createWorkspace();
       const protocol = workspace.write('protocol', before);
