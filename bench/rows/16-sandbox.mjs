@@ -4,33 +4,38 @@ import { spawn, spawnSync } from 'node:child_process';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { createNodeToolbox } from '../../dist/node.js';
-import { differences, measureRounds, sized, spread } from '../support/measure.mjs';
-import { createWorkspace, settle, toolName } from '../support/workspace.mjs';
+import { differences, measureRounds, ratios, sized, spread } from '../support/measure.mjs';
+import { createWorkspace, settle } from '../support/workspace.mjs';
 
 const TARGET = { of: 'value', atMost: 5, unit: 'ms' };
-const ROUNDS = 30;
+const ROUNDS = 60;
 const CALLS = sized(3, 1);
-const BWRAP = ['bwrap', '--ro-bind', '/', '/', '--dev', '/dev', '--proc', '/proc', '--unshare-all', '/bin/true'];
-const SANDBOXED = '#!/bin/sh\n# @description Says so.\n# @sandbox read-only\necho done\n';
+const HEADER = '#!/bin/sh\n# @description Says so.\n';
+const SHELL = ['/bin/sh', '-c', 'echo done'];
+// As wield starts processes.
+const OPTIONS = { stdio: ['pipe', 'pipe', 'pipe', 'pipe'], detached: true };
 
 export const row = {
   id: '16',
   title: 'bubblewrap, against a start without it',
   async run() {
     const { dir, tools, env } = createWorkspace(1);
-    writeFileSync(join(tools, 'sandboxed'), SANDBOXED, { mode: 0o755 });
+    writeFileSync(join(tools, 'plain'), `${HEADER}echo done\n`, { mode: 0o755 });
+    writeFileSync(join(tools, 'sandboxed'), `${HEADER}# @sandbox read-only\necho done\n`, { mode: 0o755 });
     await settle();
     const toolbox = createNodeToolbox({ workdir: dir, env });
     const cases = {
-      'child_process.spawn of true (floor)': () => spawnBare(['/bin/true']),
-      'a script, not sandboxed': () => toolbox.call(toolName(0), { name: 'Ada' }),
+      'child_process.spawn of a shell': () => spawnBare(SHELL),
+      'a script, not sandboxed': () => toolbox.call('plain', {}),
     };
-    const { status, error } = spawnSync(BWRAP[0], BWRAP.slice(1));
-    if (status === 0) cases['child_process.spawn of bwrap true'] = () => spawnBare(BWRAP);
-    else console.error(`bubblewrap is left out: ${error?.message ?? `it exits with status ${status}`}`);
     const tried = await toolbox.call('sandboxed', {});
-    if (tried.ok) cases['a script, sandboxed'] = () => toolbox.call('sandboxed', {});
-    else console.error(`a sandboxed script is left out: ${tried.error.message}`);
+    const launcher = tried.ok ? (await toolbox.plan('sandboxed', {})).plan.sandbox.launcher : [];
+    if (!tried.ok) console.error(`sandboxes are left out: ${tried.error.message}`);
+    else if (spawnSync(launcher[0], [...launcher.slice(1), ...SHELL]).status !== 0) throw new Error('bwrap failed');
+    else {
+      cases['child_process.spawn of bwrap with the same arguments'] = () => spawnBare([...launcher, ...SHELL]);
+      cases['a script, sandboxed'] = () => toolbox.call('sandboxed', {});
+    }
     const samples = await measureRounds(
       Object.fromEntries(Object.entries(cases).map(([name, start]) => [name, () => timeCalls(start)])),
       ROUNDS,
@@ -38,16 +43,26 @@ export const row = {
     await toolbox.close();
     return [
       ...Object.entries(samples).map(([name, values]) => ({ case: name, value: spread(values), unit: 'ms' })),
-      ...difference(samples, 'child_process.spawn of bwrap true', 'child_process.spawn of true (floor)'),
-      ...difference(samples, 'a script, sandboxed', 'a script, not sandboxed', TARGET),
+      ...(tried.ok ? compare(Object.values(samples)) : []),
     ];
   },
 };
 
-function difference(samples, name, against, target) {
-  if (samples[name] === undefined) return [];
-  const value = differences(samples[name], samples[against]);
-  return [{ case: `${name}, less ${against.replace(' (floor)', '')}`, value, unit: 'ms', target }];
+function compare([bare, plain, bwrap, sandboxed]) {
+  const less = (values, floor) => values.map((value, at) => value - floor[at]);
+  const added = less(sandboxed, plain);
+  const floor = less(bwrap, bare);
+  return [
+    { case: 'what bwrap alone adds (floor)', value: spread(floor), unit: 'ms' },
+    {
+      case: 'what a sandbox adds to a call',
+      value: spread(added),
+      ratio: ratios(added, floor),
+      unit: 'ms',
+      target: TARGET,
+    },
+    { case: 'the part of it that is not bwrap', value: differences(added, floor), unit: 'ms' },
+  ];
 }
 
 async function timeCalls(start) {
@@ -58,6 +73,8 @@ async function timeCalls(start) {
 
 function spawnBare([program, ...args]) {
   return new Promise((resolve, reject) => {
-    spawn(program, args, { stdio: 'ignore' }).once('error', reject).once('close', resolve);
+    const child = spawn(program, args, OPTIONS).once('error', reject).once('close', resolve);
+    child.stdin.end();
+    for (const stream of child.stdio.slice(1)) stream.resume();
   });
 }

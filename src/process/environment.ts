@@ -1,7 +1,7 @@
 // What a process starts with: its environment, the search path, interpreters and resource limits.
 
-import { accessSync, constants, statSync } from 'node:fs';
-import { delimiter, isAbsolute, join } from 'node:path';
+import { accessSync, constants } from 'node:fs';
+import { delimiter, dirname, isAbsolute, join } from 'node:path';
 import { ToolError } from '../core/error.js';
 import type { PlanContext } from '../core/executor.js';
 import type { ProcessLimits } from '../core/plan.js';
@@ -9,6 +9,7 @@ import type { Settings } from '../core/settings.js';
 import { quoteOutside } from '../core/text.js';
 import type { Tool } from '../core/tool.js';
 import type { World } from '../core/world.js';
+import { statOrNothing } from '../files/read.js';
 import { isWithin, realPath } from '../files/within.js';
 
 /** Every process gets these. */
@@ -62,21 +63,29 @@ export function searchPath(world: World): string[] {
 
 /** Returns the directories of PATH that are not in the workdir, nor lead there by a symbolic link (TJS-14). */
 export function pathOutside(workdir: string, world: World): string[] {
+  return searchPath(world).filter(isOutside(workdir));
+}
+
+function isOutside(workdir: string): (directory: string) => boolean {
   const real = realPath(workdir) ?? workdir;
-  return searchPath(world).filter(
-    (directory) => !isWithin(workdir, directory) && !isWithin(real, realPath(directory) ?? directory),
-  );
+  return (directory) => !isWithin(workdir, directory) && !isWithin(real, realPath(directory) ?? directory);
 }
 
 const SYSTEM_BIN = /^\/(?:usr\/(?:local\/)?)?s?bin$/;
 
-/**
- * Returns the directories with those of the system first, for programs that start others with fewer rights: such a
- * process may have left a program of that name in a directory that it can write (EXE-70).
- */
-export function systemFirst(path: readonly string[]): string[] {
+// For programs that start others with fewer rights: such a process may have left a program of that name in a directory
+// that it can write (EXE-70).
+function systemFirst(path: readonly string[]): string[] {
   const isSystem = (directory: string): boolean => SYSTEM_BIN.test(directory);
   return [...path.filter(isSystem), ...path.filter((directory) => !isSystem(directory))];
+}
+
+/** Returns the path of a program that starts a sandbox: of the system first, and never of the workdir. */
+export function findLauncher(name: string, workdir: string, world: World): string | undefined {
+  const isAllowed = isOutside(workdir);
+  return systemFirst(searchPath(world))
+    .map((directory) => join(directory, name))
+    .find((file) => isExecutable(file) && isAllowed(dirname(file)));
 }
 
 /** Returns the absolute path of a program on the search path, if there is one. */
@@ -86,9 +95,11 @@ export function findProgram(name: string, path: readonly string[]): string | und
 }
 
 function isExecutable(path: string): boolean {
+  // Most directories of a search path lack it, and an exception takes four times as long as a stat.
+  if (statOrNothing(path)?.isFile() !== true) return false;
   try {
     accessSync(path, constants.X_OK);
-    return statSync(path).isFile();
+    return true;
   } catch {
     return false;
   }
@@ -150,7 +161,7 @@ export function mayBeSandboxed({ traits }: Tool, { sandbox }: Settings): boolean
 
 /** Throws `exec_failed` if the directory to run in does not exist. */
 export function assertDirectory(directory: string): void {
-  if (statSync(directory, { throwIfNoEntry: false })?.isDirectory() === true) return;
+  if (statOrNothing(directory)?.isDirectory() === true) return;
   throw new ToolError('exec_failed', `directory not found: ${directory}`, {
     hint: 'use another with --cwd DIR',
   });

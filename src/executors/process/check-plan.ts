@@ -15,6 +15,9 @@ interface CheckPlanOptions {
   readonly places: SandboxPlaces;
 }
 
+// Importing a loaded module again still takes 0.2 ms.
+let sandboxing: typeof import('../shared/sandbox.js') | undefined;
+
 /** Does what most plans do not need: variables, input of foreign scripts, values that are denied, sandboxes. */
 export async function checkPlan(
   bare: ProcessPlan,
@@ -35,9 +38,9 @@ export async function checkPlan(
     assertNotDenied(isRecord(plan.input) ? (plan.input as JsonObject) : {}, plan.command!.slots);
   }
   if (!isSandboxed) return plan;
-  const { withSandbox } = await import('../shared/sandbox.js');
+  sandboxing ??= await import('../shared/sandbox.js');
   const own = action.runs === 'script' ? dirname(action.file) : action.directory;
-  return withSandbox(plan, context, places, [plan.interpreter ?? plan.binary, own]);
+  return sandboxing.withSandbox(plan, context, places, [plan.interpreter ?? plan.binary, own]);
 }
 
 /** The error for a value that cannot be a variable. */

@@ -16,12 +16,19 @@ import type { ProcessOutcome } from '../../process/request.js';
 import { runProcess } from '../../process/spawn.js';
 import { type Pinned, pinScript } from './pinned.js';
 
+// Importing a loaded module again still takes 0.2 ms.
+let preparing: typeof import('../../process/sandbox/prepare.js') | undefined;
+let reporting: typeof import('../../process/sandbox/report.js') | undefined;
+
 /** Runs a script and returns its output. */
 export async function runScript({ plan, action, context, world, beforeRun }: RunScriptOptions): Promise<Output> {
   const pinned = await pinScript(plan, action, world);
   try {
     beforeRun?.();
-    if (plan.sandbox !== undefined) (await import('../../process/sandbox/prepare.js')).prepareSandbox(plan.sandbox);
+    if (plan.sandbox !== undefined) {
+      preparing ??= await import('../../process/sandbox/prepare.js');
+      preparing.prepareSandbox(plan.sandbox);
+    }
     const outcome = await runPlan(plan, context, world, pinned);
     const output = await withSandboxReport(toOutput(plan, outcome), plan, outcome, world);
     return output.error?.code === 'tool_failed' ? withSuggestion(output, outcome, { plan, action, world }) : output;
@@ -38,8 +45,8 @@ export async function withSandboxReport(
   world: World,
 ): Promise<Output> {
   if (plan.sandbox === undefined) return output;
-  const { reportSandbox } = await import('../../process/sandbox/report.js');
-  return reportSandbox(output, plan, stderr.toString('utf8'), world);
+  reporting ??= await import('../../process/sandbox/report.js');
+  return reporting.reportSandbox(output, plan, stderr.toString('utf8'), world);
 }
 
 // SCR-28: a script of another author may expect the whole environment.

@@ -14,10 +14,10 @@ import { digestParts } from '../../files/digest.js';
 import { findWieldHome } from '../../files/home.js';
 import { statOrNothing } from '../../files/read.js';
 import { isWithin, realPath } from '../../files/within.js';
-import { findProgram } from '../environment.js';
+import { findLauncher } from '../environment.js';
 import { bubblewrapLauncher, SYSTEM } from './bubblewrap.js';
 import { type LandlockOptions, landlockLauncher } from './landlock.js';
-import { type BackendState, launcherPath, probeBackends } from './probe.js';
+import { type BackendState, probeBackends } from './probe.js';
 import { type Profile, resolveProfiles } from './profile.js';
 import { seatbeltLauncher } from './seatbelt.js';
 import { findGuarded, findSecrets } from './secrets.js';
@@ -52,7 +52,7 @@ export async function planSandbox(
   { world, wieldHome = findWieldHome(world.env, world.home) }: SandboxPlaces,
 ): Promise<PlannedSandbox> {
   const workdir = realPath(target.workdir) ?? target.workdir;
-  const secrets = findSecrets({ home: world.home, wieldHome, workdir });
+  const secrets = findSecrets({ home: world.home, wieldHome, workdir, now: world.now() });
   const places = { workdir, home: world.home, secrets, guarded: findGuarded(workdir) };
   const profile = resolveProfiles(applied, settings, places);
   const name = [...new Set(applied.map((one) => one.profile))].join(' + ');
@@ -126,7 +126,7 @@ function toLauncher(
       return seatbeltLauncher(whole);
     case 'landlock':
       if (!options.profile.network && !network) return undefined;
-      return landlockLauncher({ ...whole, unshare: findProgram('unshare', launcherPath(world, whole.workdir)) ?? '' });
+      return landlockLauncher({ ...whole, unshare: findLauncher('unshare', whole.workdir, world) ?? '' });
   }
 }
 

@@ -8,7 +8,7 @@ import type { World } from '../../core/world.js';
 import { readStateFile, statIdentity } from '../../files/read.js';
 import { createStateDirectory } from '../../files/state.js';
 import { writeFileAtomic } from '../../files/write.js';
-import { findProgram, pathOutside, systemFirst } from '../environment.js';
+import { findLauncher } from '../environment.js';
 import { bubblewrapLauncher } from './bubblewrap.js';
 import { landlockLauncher } from './landlock.js';
 import type { Profile } from './profile.js';
@@ -41,28 +41,23 @@ const APPARMOR =
   'give it the AppArmor profile of your distribution: apt install apparmor-profiles, then ' +
   'ln -s /usr/share/apparmor/extra-profiles/bwrap-userns-restrict /etc/apparmor.d/ and systemctl reload apparmor';
 
-/** Returns where launchers are looked for: on the search path, never in the workdir. */
-export function launcherPath(world: World, workdir: string): readonly string[] {
-  return systemFirst(pathOutside(workdir, world));
-}
-
 /** Returns the backends in the order in which they are tried. */
 export async function probeBackends(
   world: World,
   wieldHome: string,
   workdir: string,
 ): Promise<readonly BackendState[]> {
-  const path = launcherPath(world, workdir);
-  const programs = ['bwrap', 'setpriv', 'unshare', 'sandbox-exec'].map((name) => findProgram(name, path) ?? null);
+  const isMac = world.platform === 'darwin';
+  const names = isMac ? ['sandbox-exec'] : ['bwrap', 'setpriv', 'unshare'];
+  const programs = names.map((name) => findLauncher(name, workdir, world) ?? null);
   const key = JSON.stringify([bootId(), programs.map((program) => program && [program, statIdentity(program)])]);
   const file = join(wieldHome, 'cache', 'sandbox.json');
   const kept = readKept(file, key, world.now());
   if (kept !== undefined) return kept;
-  const [bwrap, setpriv, unshare, seatbelt] = programs as [string | null, string | null, string | null, string | null];
-  const states =
-    world.platform === 'darwin'
-      ? [await probeSeatbelt(seatbelt, world)]
-      : [await probeBubblewrap(bwrap, world), await probeLandlock(setpriv, unshare, world)];
+  const [first, setpriv, unshare] = programs as [string | null, string | null, string | null];
+  const states = isMac
+    ? [await probeSeatbelt(first, world)]
+    : [await probeBubblewrap(first, world), await probeLandlock(setpriv, unshare, world)];
   try {
     createStateDirectory(wieldHome);
     createStateDirectory(join(wieldHome, 'cache'));
@@ -86,12 +81,15 @@ function readKept(file: string, key: string, now: number): readonly BackendState
   }
 }
 
+let boot: string | undefined;
+
 function bootId(): string {
   try {
-    return readFileSync('/proc/sys/kernel/random/boot_id', 'utf8').trim();
+    boot ??= readFileSync('/proc/sys/kernel/random/boot_id', 'utf8').trim();
   } catch {
-    return '';
+    boot = '';
   }
+  return boot;
 }
 
 async function probeBubblewrap(program: string | null, world: World): Promise<BackendState> {

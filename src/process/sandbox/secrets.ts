@@ -1,8 +1,9 @@
 // Known secrets, which no sandboxed process can see, and files that it cannot change, unless the configuration names them.
 
-import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
+import { statOrNothing } from '../../files/read.js';
 import { realPath } from '../../files/within.js';
+import { findDotenv } from './dotenv.js';
 
 /** In the home directory. */
 const IN_HOME = [
@@ -55,58 +56,29 @@ const IN_HOME = [
 ];
 const OF_SYSTEM = ['/etc/shadow', '/etc/gshadow', '/etc/sudoers', '/etc/sudoers.d', '/etc/ssh/ssh_host_ed25519_key'];
 
-const DOTENV = /^\.env(?:\..+)?$/;
-// Templates without values.
-const DOTENV_EXAMPLE = /^\.env\.(?:example|sample|template|dist)$/;
-const SKIPPED = new Set(['node_modules', '.git', 'vendor', 'target', 'dist', 'build']);
-// How far `.env` files are looked for in the workdir.
-const MAX_DEPTH = 3;
-const MAX_DIRECTORIES = 200;
-
 // The git directory as a whole: `commondir`, `config.worktree` and `modules` lead to other hooks and configuration.
 const GUARDED = ['.agents', '.mcp.json', '.git'];
 
 /** Returns the existing files of a workdir that make other programs run code later. */
 export function findGuarded(workdir: string): readonly string[] {
-  return GUARDED.flatMap((name) => realPath(join(workdir, name)) ?? []);
+  return realPaths(GUARDED.map((name) => join(workdir, name)));
 }
 
 export interface SecretPlaces {
   readonly home: string | undefined;
   readonly wieldHome: string;
   readonly workdir: string;
+  readonly now: number;
 }
 
 /** Returns the canonical paths of known secrets that exist. */
-export function findSecrets({ home, wieldHome, workdir }: SecretPlaces): readonly string[] {
+export function findSecrets({ home, wieldHome, workdir, now }: SecretPlaces): readonly string[] {
   const inHome = home === undefined ? [] : [...IN_HOME, '.env'].map((name) => join(home, name));
-  const paths = [wieldHome, ...inHome, ...OF_SYSTEM].flatMap((path) => realPath(path) ?? []);
-  return [...new Set([...paths, ...findDotenv(realPath(workdir) ?? workdir)])];
+  const paths = realPaths([wieldHome, ...inHome, ...OF_SYSTEM]);
+  return [...new Set([...paths, ...findDotenv(realPath(workdir) ?? workdir, now)])];
 }
 
-function findDotenv(root: string): string[] {
-  const found: string[] = [];
-  let directories = [root];
-  let visited = 0;
-  for (let depth = 0; depth < MAX_DEPTH && directories.length > 0; depth++) {
-    const next: string[] = [];
-    for (const directory of directories) {
-      if (++visited > MAX_DIRECTORIES) return found;
-      for (const entry of listEntries(directory)) {
-        const path = join(directory, entry.name);
-        if (DOTENV.test(entry.name) && !DOTENV_EXAMPLE.test(entry.name)) found.push(realPath(path) ?? path);
-        else if (entry.isDirectory() && !SKIPPED.has(entry.name)) next.push(path);
-      }
-    }
-    directories = next;
-  }
-  return found;
-}
-
-function listEntries(directory: string) {
-  try {
-    return readdirSync(directory, { withFileTypes: true });
-  } catch {
-    return [];
-  }
+// Most do not exist, and an exception takes four times as long as a stat.
+function realPaths(paths: readonly string[]): string[] {
+  return paths.flatMap((path) => (statOrNothing(path) === undefined ? [] : (realPath(path) ?? [])));
 }

@@ -76,6 +76,23 @@ describe('a probe', () => {
   });
 });
 
+describe('secrets', () => {
+  specIf(WORKS, NO_BUBBLEWRAP, 'EXE-71', 'are hidden also if they were created after earlier calls', async () => {
+    const workspace = createWorkspace();
+    workspace.write('deep/er/notes', '');
+    workspace.script('reader', script('# @sandbox read-only', 'cat deep/er/.env ~/.netrc; true'));
+    // All files count as old, so that what is known about them is used again.
+    const toolbox = workspace.toolbox({ now: () => Date.now() + 60_000 });
+    expect((await toolbox.call('reader', {})).ok).toBe(true);
+    workspace.write('deep/er/.env', 'secret');
+    writeFileSync(join(workspace.home, '.netrc'), 'secret');
+    const result = await toolbox.call('reader', {});
+    expect(result.ok).toBe(true);
+    expect(textOf(result)).toContain('deep/er/.env: Permission denied');
+    expect(textOf(result)).toContain('.netrc: Permission denied');
+  });
+});
+
 describe('profiles of the configuration', () => {
   specIf(WORKS, NO_BUBBLEWRAP, 'EXE-10', 'say what is read, written, hidden and passed on', async () => {
     const workspace = createWorkspace();
