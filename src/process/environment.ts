@@ -80,12 +80,12 @@ function systemFirst(path: readonly string[]): string[] {
   return [...path.filter(isSystem), ...path.filter((directory) => !isSystem(directory))];
 }
 
-/** Returns the path of a program that starts a sandbox: of the system first, and never of the workdir. */
-export function findLauncher(name: string, workdir: string, world: World): string | undefined {
+/** Finds programs that start a sandbox: those of the system first, and none of the workdir. */
+export function launcherSearch(workdir: string, world: World): (name: string) => string | undefined {
+  const path = systemFirst(searchPath(world));
   const isAllowed = isOutside(workdir);
-  return systemFirst(searchPath(world))
-    .map((directory) => join(directory, name))
-    .find((file) => isExecutable(file) && isAllowed(dirname(file)));
+  return (name) =>
+    path.map((directory) => join(directory, name)).find((file) => isExecutable(file) && isAllowed(dirname(file)));
 }
 
 /** Returns the absolute path of a program on the search path, if there is one. */

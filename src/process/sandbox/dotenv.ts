@@ -1,10 +1,9 @@
-// Finds the `.env` files of a workdir. Directories are listed again only if they changed.
+// Finds the `.env` files of a workdir.
 
 import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
-import type { FileIdentity } from '../../core/tool.js';
-import { isSettled, sameIdentity, statIdentity } from '../../files/read.js';
 import { realPath } from '../../files/within.js';
+import { createDirectoryCache } from './directory-cache.js';
 
 const DOTENV = /^\.env(?:\..+)?$/;
 // Templates without values.
@@ -13,16 +12,17 @@ const SKIPPED = new Set(['node_modules', '.git', 'vendor', 'target', 'dist', 'bu
 // How far `.env` files are looked for in the workdir.
 const MAX_DEPTH = 3;
 const MAX_DIRECTORIES = 200;
-// A server may work in many workdirs.
-const MAX_KEPT = 10 * MAX_DIRECTORIES;
 
-interface Listing {
-  readonly identity: FileIdentity;
-  readonly files: readonly string[];
-  readonly directories: readonly string[];
-}
-
-const kept = new Map<string, Listing>();
+const list = createDirectoryCache((directory) => {
+  const files: string[] = [];
+  const directories: string[] = [];
+  for (const entry of listEntries(directory)) {
+    const path = join(directory, entry.name);
+    if (DOTENV.test(entry.name) && !DOTENV_EXAMPLE.test(entry.name)) files.push(path);
+    else if (entry.isDirectory() && !SKIPPED.has(entry.name)) directories.push(path);
+  }
+  return { files, directories };
+});
 
 /** Returns the canonical paths of `.env` files, three directories deep. */
 export function findDotenv(root: string, now: number): string[] {
@@ -35,35 +35,12 @@ export function findDotenv(root: string, now: number): string[] {
       if (++visited > MAX_DIRECTORIES) return found;
       const listing = list(directory, now);
       // A link may lead elsewhere by now.
-      found.push(...(listing?.files ?? []).map((path) => realPath(path) ?? path));
-      next.push(...(listing?.directories ?? []));
+      for (const path of listing?.files ?? []) found.push(realPath(path) ?? path);
+      if (depth < MAX_DEPTH - 1) next.push(...(listing?.directories ?? []));
     }
     directories = next;
   }
   return found;
-}
-
-function list(directory: string, now: number): Listing | undefined {
-  const identity = statIdentity(directory);
-  if (identity === undefined) return undefined;
-  const known = kept.get(directory);
-  if (known !== undefined && sameIdentity(known.identity, identity)) return known;
-  const listing = { identity, ...read(directory) };
-  kept.delete(directory);
-  if (kept.size >= MAX_KEPT) kept.clear();
-  if (isSettled(identity, now)) kept.set(directory, listing);
-  return listing;
-}
-
-function read(directory: string): Omit<Listing, 'identity'> {
-  const files: string[] = [];
-  const directories: string[] = [];
-  for (const entry of listEntries(directory)) {
-    const path = join(directory, entry.name);
-    if (DOTENV.test(entry.name) && !DOTENV_EXAMPLE.test(entry.name)) files.push(path);
-    else if (entry.isDirectory() && !SKIPPED.has(entry.name)) directories.push(path);
-  }
-  return { files, directories };
 }
 
 function listEntries(directory: string) {

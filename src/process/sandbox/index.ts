@@ -14,7 +14,7 @@ import { digestParts } from '../../files/digest.js';
 import { findWieldHome } from '../../files/home.js';
 import { statOrNothing } from '../../files/read.js';
 import { isWithin, realPath } from '../../files/within.js';
-import { findLauncher } from '../environment.js';
+import { launcherSearch } from '../environment.js';
 import { bubblewrapLauncher, SYSTEM } from './bubblewrap.js';
 import { type LandlockOptions, landlockLauncher } from './landlock.js';
 import { type BackendState, probeBackends } from './probe.js';
@@ -126,7 +126,7 @@ function toLauncher(
       return seatbeltLauncher(whole);
     case 'landlock':
       if (!options.profile.network && !network) return undefined;
-      return landlockLauncher({ ...whole, unshare: findLauncher('unshare', whole.workdir, world) ?? '' });
+      return landlockLauncher({ ...whole, unshare: launcherSearch(whole.workdir, world)('unshare') ?? '' });
   }
 }
 

@@ -8,7 +8,7 @@ import type { World } from '../../core/world.js';
 import { readStateFile, statIdentity } from '../../files/read.js';
 import { createStateDirectory } from '../../files/state.js';
 import { writeFileAtomic } from '../../files/write.js';
-import { findLauncher } from '../environment.js';
+import { launcherSearch } from '../environment.js';
 import { bubblewrapLauncher } from './bubblewrap.js';
 import { landlockLauncher } from './landlock.js';
 import type { Profile } from './profile.js';
@@ -49,7 +49,7 @@ export async function probeBackends(
 ): Promise<readonly BackendState[]> {
   const isMac = world.platform === 'darwin';
   const names = isMac ? ['sandbox-exec'] : ['bwrap', 'setpriv', 'unshare'];
-  const programs = names.map((name) => findLauncher(name, workdir, world) ?? null);
+  const programs = names.map(launcherSearch(workdir, world)).map((program) => program ?? null);
   const key = JSON.stringify([bootId(), programs.map((program) => program && [program, statIdentity(program)])]);
   const file = join(wieldHome, 'cache', 'sandbox.json');
   const kept = readKept(file, key, world.now());

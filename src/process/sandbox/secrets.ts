@@ -1,8 +1,10 @@
 // Known secrets, which no sandboxed process can see, and files that it cannot change, unless the configuration names them.
 
+import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { statOrNothing } from '../../files/read.js';
 import { realPath } from '../../files/within.js';
+import { createDirectoryCache } from './directory-cache.js';
 import { findDotenv } from './dotenv.js';
 
 /** In the home directory. */
@@ -46,6 +48,7 @@ const IN_HOME = [
   '.config/vivaldi',
   'snap/firefox',
   'snap/chromium',
+  '.env',
   '.bash_history',
   '.zsh_history',
   'Library/Keychains',
@@ -73,9 +76,25 @@ export interface SecretPlaces {
 
 /** Returns the canonical paths of known secrets that exist. */
 export function findSecrets({ home, wieldHome, workdir, now }: SecretPlaces): readonly string[] {
-  const inHome = home === undefined ? [] : [...IN_HOME, '.env'].map((name) => join(home, name));
-  const paths = realPaths([wieldHome, ...inHome, ...OF_SYSTEM]);
+  const inHome = home === undefined ? [] : listHome(home, now);
+  const paths = realPaths([wieldHome, ...(inHome ?? []), ...OF_SYSTEM]);
   return [...new Set([...paths, ...findDotenv(realPath(workdir) ?? workdir, now)])];
+}
+
+// What may exist in a home, by the first part of each path. The case of names may not count.
+const listHome = createDirectoryCache((home) => {
+  const entries = readNames(home);
+  const exists = (path: string): boolean => entries?.has(path.split('/', 1)[0]!.toLowerCase()) !== false;
+  return IN_HOME.filter(exists).map((path) => join(home, path));
+});
+
+// Undefined: it cannot be listed, but may be entered.
+function readNames(directory: string): ReadonlySet<string> | undefined {
+  try {
+    return new Set(readdirSync(directory).map((name) => name.toLowerCase()));
+  } catch {
+    return undefined;
+  }
 }
 
 // Most do not exist, and an exception takes four times as long as a stat.
