@@ -60,7 +60,10 @@ export interface EngineCall {
 export type Outcome =
   | { readonly value: Json | null }
   | { readonly handle: Handle }
-  | { readonly error: ErrorValue & { readonly tool: string } };
+  | {
+      /** `output`: what the tool printed, shortened. */
+      readonly error: ErrorValue & { readonly tool: string; readonly output?: string };
+    };
 
 export type ProgramEnd =
   /** Absent if the program returned nothing. */

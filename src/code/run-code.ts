@@ -11,11 +11,11 @@ import type { World } from '../core/world.js';
 import { loadCrypto } from '../files/digest.js';
 import { createCalls, type FoundTool } from './host/calls.js';
 import { type Engine, startEngine } from './host/engine.js';
-import { toProgramError } from './host/errors.js';
-import { suspendedError, toOutput, toText } from './host/output.js';
+import { failedCallOf, toProgramError } from './host/errors.js';
+import { describeCalls, NOTHING, suspendedError, toOutput, toText } from './host/output.js';
 import { createProgram, type FinishedProgram, type WaitingProgram } from './host/program.js';
 import { createRun, type Run, type RunOptions } from './host/run.js';
-import { toSource } from './host/strip.js';
+import { toProgramLine, toSource } from './host/strip.js';
 import { newProgramId, type SuspendedProgram, type SuspendedPrograms } from './host/suspended.js';
 
 export interface RunCodeOptions {
@@ -50,7 +50,7 @@ export function createRunCode(options: RunCodeOptions) {
     } catch (error) {
       run.abandon();
       if (!isToolError(error)) throw error;
-      return toOutput(run.state, undefined, error);
+      return fail(error, run, internals!);
     } finally {
       engine?.kill();
     }
@@ -84,12 +84,9 @@ async function runOn(
   return program.run();
 }
 
-async function finish(
-  ended: FinishedProgram | WaitingProgram,
-  run: Run,
-  { snapshot, stream }: CallInternals,
-): Promise<Output> {
+async function finish(ended: FinishedProgram | WaitingProgram, run: Run, internals: CallInternals): Promise<Output> {
   const { state } = run;
+  const { snapshot, stream } = internals;
   if ('waiting' in ended) {
     run.release();
     const error = run.isDurable() ? suspendedError(state, ended.waiting) : ended.waiting[0]!.error;
@@ -97,10 +94,23 @@ async function finish(
   }
   run.remove();
   const { end } = ended;
-  if ('error' in end)
-    return toOutput(state, undefined, toProgramError(end.error, state.events, snapshot.settings.code));
+  if ('error' in end) {
+    const { line } = end.error;
+    const thrown = line === undefined ? end.error : { ...end.error, line: toProgramLine(state.source, line) };
+    const error = toProgramError(thrown, state.events, snapshot.settings.code);
+    return fail(error, run, internals, failedCallOf(thrown, state.events)?.output);
+  }
   if (end.value !== undefined) await stream?.(Buffer.from(`${toText(end.value)}\n`), 'stdout');
-  return toOutput(state, end.value);
+  // A person sees that nothing was printed.
+  const isSilent = end.value === undefined && state.logs.length === 0 && stream === undefined;
+  return toOutput(state, end.value, undefined, isSilent ? [NOTHING] : []);
+}
+
+// `printed` is what the tool printed whose failure ended the program.
+async function fail(error: ToolError, { state }: Run, { stream }: CallInternals, printed?: string): Promise<Output> {
+  const notes = [...(printed === undefined ? [] : [printed]), ...describeCalls(state.events)];
+  if (notes.length > 0) await stream?.(Buffer.from(`${notes.join('\n\n')}\n`), 'stderr');
+  return toOutput(state, undefined, error, notes);
 }
 
 type Owner = Pick<SuspendedProgram, 'principal' | 'workdir'>;

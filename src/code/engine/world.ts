@@ -7,28 +7,44 @@
 export const WORLD = `((call, log, end, seed) => {
   'use strict';
   const { stringify, parse } = JSON;
-  const { create, defineProperty, freeze } = Object;
+  const { create, defineProperty, freeze, fromEntries } = Object;
   const { then } = Promise.prototype;
   const { apply } = Reflect;
+  const { Map, Set, Error, TypeError } = globalThis;
   const waiting = create(null);
   let calls = 0;
 
+  // Without it these would be empty objects, and a BigInt an error.
+  const toJson = (_, value) => {
+    if (typeof value === 'bigint') return String(value);
+    if (value instanceof Set) return [...value];
+    if (value instanceof Error) return { name: value.name, message: value.message, ...value };
+    if (!(value instanceof Map)) return value;
+    return [...value.keys()].every((key) => typeof key === 'string') ? fromEntries(value) : [...value];
+  };
+  const toText = (value, what) => {
+    const text = stringify(value, toJson);
+    if (text === undefined && value !== undefined) throw new TypeError(what + ' must be JSON, not a ' + typeof value);
+    return text;
+  };
   class ToolError extends Error {
-    constructor({ code, message, hint, data, tool }, call) {
+    constructor({ code, message, hint, data, tool, output }, { id, stack }) {
       super(message);
-      this.name = 'ToolError';
+      defineProperty(this, 'name', { value: 'ToolError' });
       this.code = code;
       this.hint = hint;
       this.data = data;
       this.tool = tool;
-      defineProperty(this, 'call', { value: call });
+      this.output = output;
+      defineProperty(this, 'stack', { value: stack });
+      defineProperty(this, 'call', { value: id });
     }
   }
   const request = (kind, name, input) => new Promise((resolve, reject) => {
-    const text = stringify(input);
-    if (text === undefined) throw new TypeError('the input of tools.' + name + ' must be JSON');
+    const text = toText(input, 'the input of tools.' + String(name));
     const id = ++calls;
-    waiting[id] = { resolve, reject };
+    // Where the program made the call.
+    waiting[id] = { resolve, reject, stack: new Error().stack };
     call(String(id), kind, String(name), text);
   });
   const toHandle = (handle) => freeze({
@@ -48,7 +64,7 @@ export const WORLD = `((call, log, end, seed) => {
     if (typeof value === 'string') return value;
     if (value instanceof Error) return String(value);
     try {
-      return stringify(value) ?? String(value);
+      return stringify(value, toJson) ?? String(value);
     } catch {
       return String(value);
     }
@@ -56,7 +72,9 @@ export const WORLD = `((call, log, end, seed) => {
   const print = (...values) => log(values.map(show).join(' '));
   const define = (name, value) => defineProperty(globalThis, name, { value, writable: true, configurable: true });
   define('tools', tools);
-  define('console', { log: print, info: print, warn: print, error: print, debug: print });
+  const printing = ['log', 'info', 'warn', 'error', 'debug', 'dir', 'table', 'trace', 'group'];
+  const silent = ['groupEnd', 'time', 'timeEnd', 'timeLog', 'count', 'countReset', 'assert', 'clear'];
+  define('console', fromEntries([...printing.map((name) => [name, print]), ...silent.map((name) => [name, () => {}])]));
 
   let state = seed | 0;
   Math.random = () => {
@@ -67,7 +85,7 @@ export const WORLD = `((call, log, end, seed) => {
   };
 
   const succeed = (value) => {
-    const text = stringify(value);
+    const text = toText(value, 'the value of return');
     end(text === undefined ? '{}' : '{"value":' + text + '}');
   };
   const fail = (error) => {
@@ -82,9 +100,9 @@ export const WORLD = `((call, log, end, seed) => {
     },
     settle: (text) => {
       const { id, outcome: { value, handle, error } } = parse(text);
-      const { resolve, reject } = waiting[id];
+      const { resolve, reject, stack } = waiting[id];
       delete waiting[id];
-      if (error !== undefined) reject(new ToolError(error, id));
+      if (error !== undefined) reject(new ToolError(error, { id, stack }));
       else resolve(handle === undefined ? value : toHandle(handle));
     },
   });

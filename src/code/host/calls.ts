@@ -29,6 +29,8 @@ const QUERY_RESULT = 'query_result';
 const READ_RESULT = 'read_result';
 const FOUND = 10;
 const MAX_FOUND = 50;
+// Characters of what a failed tool printed.
+const MAX_OUTPUT = 2000;
 
 /** Returns the function that makes the calls of a program. */
 export function createCalls(given: CallsOptions) {
@@ -82,7 +84,7 @@ async function makeCall(
   // A call that asked during its run is not repeated.
   if (error.code === 'needs_approval' && !hasStarted)
     return { deferred: new ToolError(error.code, error.message, { hint: error.hint, data: error.data }) };
-  if (error.code !== 'not_found' || kind !== 'call') return toError(target.ref, error);
+  if (error.code !== 'not_found' || kind !== 'call') return toError(target.ref, error, textOf(result));
   return toError(target.ref, { ...error, hint: suggestName(name, await options.list(true)) });
 }
 
@@ -126,6 +128,12 @@ function toOutcome({ content, structured, meta }: ToolResult, kind: EngineCall['
   return { value: isText ? textOf({ content }) : (content as unknown as Json) };
 }
 
-function toError(tool: string, error: ErrorValue): Outcome {
-  return { error: { ...error, tool } };
+function toError(tool: string, error: ErrorValue, output = ''): Outcome {
+  const text = output.trim();
+  return { error: { ...error, tool, ...(text === '' ? {} : { output: shorten(text) }) } };
+}
+
+// What went wrong is usually at the end.
+function shorten(text: string): string {
+  return text.length <= MAX_OUTPUT ? text : `…${text.slice(-MAX_OUTPUT)}`;
 }

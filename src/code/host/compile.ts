@@ -4,7 +4,8 @@ import { createRequire } from 'node:module';
 import type { Worker } from 'node:worker_threads';
 
 export type Compiled =
-  | { readonly code: string }
+  /** `lines`: the line of the text for each line of the code, if they differ. */
+  | { readonly code: string; readonly lines?: readonly number[] }
   /** What the compiler found wrong. */
   | { readonly fault: { readonly message?: string; readonly startLine?: number } }
   /** Why there is no answer. */
@@ -17,11 +18,17 @@ const COMPILE_MS = 4000;
 // Keeps lines and columns if it can; enums, for example, are not types and need the other mode. The compiler throws
 // objects; an Error is one of its WebAssembly, whose memory cannot be used after it.
 const THREAD = `
+const { SourceMap } = require('node:module');
 const { parentPort, workerData } = require('node:worker_threads');
 const { transformSync } = require(workerData);
+const linesOf = (code, map) => {
+  const known = new SourceMap(JSON.parse(map));
+  return code.split('\\n').map((line, at) => (known.findEntry(at, line.search(/\\S|$/)).originalLine ?? at) + 1);
+};
 const compile = (text, mode) => {
   try {
-    return { code: transformSync(text, { mode, module: true }).code };
+    const { code, map } = transformSync(text, { mode, module: true, sourceMap: mode === 'transform' });
+    return map === undefined ? { code } : { code, lines: linesOf(code, map) };
   } catch (error) {
     if (error instanceof Error) return { failure: 'deep' };
     return { fault: { message: error?.message, startLine: error?.startLine } };

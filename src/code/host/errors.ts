@@ -3,7 +3,7 @@
 import { ToolError } from '../../core/error.js';
 import type { CodeLimits } from '../../core/settings.js';
 import { count, formatBytes, formatDuration, quoteOutside } from '../../core/text.js';
-import type { ProgramError } from '../protocol.js';
+import type { Outcome, ProgramError } from '../protocol.js';
 import type { JournalEvent } from './journal.js';
 
 /** The error for a limit that a program exceeded; names the key of the configuration (COD-3). */
@@ -39,25 +39,35 @@ export function exceeded(limit: 'calls' | 'cpu' | 'memory' | 'timeout', limits: 
   }
 }
 
-/** The error of a program that threw: that of the call if a call failed, which the journal knows. */
-export function toProgramError(
-  { name, message, line, call }: ProgramError,
-  events: readonly JournalEvent[],
-  limits: CodeLimits,
-): ToolError {
-  const at = line === undefined ? '' : ` (line ${line})`;
+const MISSING = 'there are no modules, timers, files, network or globals of Node; tools.$search("words") finds tools';
+
+// A name that other engines define, or a module.
+function isMissing(name: string, message: string): boolean {
+  return name === 'ReferenceError' && /is not defined|could not load module/.test(message);
+}
+
+type FailedCall = Extract<Outcome, { readonly error: unknown }>['error'];
+
+/** Returns the failed call that a program ended with, which the journal knows. */
+export function failedCallOf({ call }: ProgramError, events: readonly JournalEvent[]): FailedCall | undefined {
   const result = events.find((event) => 'result' in event && event.result === call);
-  if (result !== undefined && 'outcome' in result && 'error' in result.outcome) {
-    const { code, message: why, hint, data } = result.outcome.error;
+  return result !== undefined && 'outcome' in result && 'error' in result.outcome ? result.outcome.error : undefined;
+}
+
+/** The error of a program that threw: that of the call if a call failed. */
+export function toProgramError(error: ProgramError, events: readonly JournalEvent[], limits: CodeLimits): ToolError {
+  const { name, message, line } = error;
+  const at = line === undefined ? '' : ` (line ${line})`;
+  const failed = failedCallOf(error, events);
+  if (failed !== undefined) {
+    const { code, message: why, hint, data } = failed;
     return new ToolError(code, `${why}${at}`, { hint, data });
   }
   if (/^(?:InternalError: )?out of memory$/.test(message)) return exceeded('memory', limits);
-  const made = events.filter((event) => 'call' in event).length;
+  const fix = isMissing(name, message) ? MISSING : 'fix the program';
+  const hasCalls = events.some((event) => 'call' in event);
   return new ToolError('tool_failed', `the program failed: ${quoteOutside(`${name}: ${message}`, 400)}${at}`, {
-    hint:
-      made === 0
-        ? 'fix the program'
-        : `it made ${count(made, 'call')} before; do not repeat those that changed something`,
+    hint: hasCalls ? `${fix}; do not repeat calls that changed something` : fix,
     data: line === undefined ? {} : { line },
   });
 }

@@ -3,24 +3,34 @@
 import { ToolError } from '../../core/error.js';
 import type { Json } from '../../core/json.js';
 import { type Output, textPart } from '../../core/result.js';
-import { count } from '../../core/text.js';
+import { count, quoteOutside } from '../../core/text.js';
 import type { EngineCall } from '../protocol.js';
 import type { JournalEvent } from './journal.js';
 import type { WaitingForApproval } from './program.js';
 import type { SuspendedProgram } from './suspended.js';
 
 /** A program with everything that happened so far. */
-export interface ProgramState extends Pick<SuspendedProgram, 'id' | 'principal' | 'seed' | 'started'> {
+export interface ProgramState extends Pick<SuspendedProgram, 'id' | 'principal' | 'source' | 'seed' | 'started'> {
   readonly events: readonly JournalEvent[];
   readonly logs: readonly string[];
 }
 
-export function toOutput({ events, logs, seed, started }: ProgramState, value?: Json, error?: ToolError): Output {
-  const printed = logs.length === 0 ? [] : [`console:\n${logs.join('\n')}`];
-  const text = [...(value === undefined ? [] : [toText(value)]), ...printed].join('\n\n');
+export const NOTHING = '(the program returned nothing)';
+
+/** Returns the output of a program; `notes` are texts about its end. */
+export function toOutput(
+  { events, logs, seed, started }: ProgramState,
+  value?: Json,
+  error?: ToolError,
+  notes: readonly string[] = [],
+): Output {
+  const text = [
+    ...(value === undefined ? [] : [toText(value)]),
+    ...(logs.length === 0 ? [] : [`console:\n${logs.join('\n')}`]),
+    ...notes,
+  ].join('\n\n');
   const structured = {
     ...(value === undefined ? {} : { value }),
-    // For the decision what to do after a failure.
     calls: toRan(events),
     ...(logs.length === 0 ? {} : { logs: [...logs] }),
     program: { seed, started },
@@ -44,7 +54,14 @@ export function pendingOf(events: readonly JournalEvent[]): EngineCall[] {
   return callsOf(events).filter(({ id }) => !settled.has(id));
 }
 
-function toRan(events: readonly JournalEvent[]): Json {
+interface RanCall {
+  readonly [key: string]: string;
+  readonly tool: string;
+  /** `ok`, the code of its error, or `no`. */
+  readonly ran: string;
+}
+
+function toRan(events: readonly JournalEvent[]): RanCall[] {
   const results = new Map(
     events.flatMap((event) => ('result' in event ? [[event.result, event.outcome] as const] : [])),
   );
@@ -52,6 +69,25 @@ function toRan(events: readonly JournalEvent[]): Json {
     const outcome = results.get(id);
     return { tool: name, ran: outcome === undefined ? 'no' : 'error' in outcome ? outcome.error.code : 'ok' };
   });
+}
+
+// Of calls that did not succeed.
+const MAX_DESCRIBED = 20;
+
+/** Returns which calls ran, for the decision what to do after a failure: `calls: a ok (3), b({"c":1}) not run`. */
+export function describeCalls(events: readonly JournalEvent[]): string[] {
+  const ran = toRan(events);
+  const counts = new Map<string, number>();
+  callsOf(events).forEach(({ name, input }, at) => {
+    const how = ran[at]!.ran;
+    const said = how === 'no' ? 'not run' : how === 'cancelled' ? 'cancelled, may have run' : how;
+    const given = how === 'ok' ? '' : `(${quoteOutside(JSON.stringify(input), 80)})`;
+    const key = `${quoteOutside(name, 80)}${given} ${said}`;
+    counts.set(key, (counts.get(key) ?? 0) + 1);
+  });
+  const parts = [...counts].map(([key, times]) => (times === 1 ? key : `${key} (${times})`));
+  const more = parts.length > MAX_DESCRIBED ? [`and ${parts.length - MAX_DESCRIBED} others`] : [];
+  return parts.length === 0 ? [] : [`calls: ${[...parts.slice(0, MAX_DESCRIBED), ...more].join(', ')}`];
 }
 
 /** Returns the id of the approval that a call waits for. */

@@ -168,7 +168,10 @@ async function runCalls(options: ProgramOptions, program: Running): Promise<Fini
   } finally {
     stopping.end();
     engine.kill();
-    await Promise.allSettled(running.values());
+    // Calls that had begun may have had an effect (COD-3).
+    for (const { id, outcome } of await Promise.all(running.values())) {
+      if (!('deferred' in outcome)) options.record({ result: id, now: options.now(), outcome });
+    }
   }
 }
 

@@ -5,6 +5,8 @@ import { quoteOutside } from '../../core/text.js';
 import { compile } from './compile.js';
 
 const MAX_CHARACTERS = 256 * 1024;
+// A comment at the end of the code with the line of the program for each line of the code.
+const LINES = '\n//# lines=';
 
 /** Returns an expression whose value is the function. Throws `invalid_input` with the line of a syntax error. */
 export async function toSource(code: string): Promise<string> {
@@ -14,7 +16,8 @@ export async function toSource(code: string): Promise<string> {
     });
   }
   const compiled = await compile(`(async () => {${code}\n})`);
-  if ('code' in compiled) return compiled.code;
+  if ('code' in compiled)
+    return compiled.lines === undefined ? compiled.code : `${compiled.code}${LINES}${compiled.lines}`;
   if ('fault' in compiled) throw syntaxError(compiled.fault);
   throw new ToolError(
     'too_large',
@@ -29,4 +32,11 @@ function syntaxError({ message = 'syntax error', startLine }: { message?: string
     hint: 'a program is the body of an async function, without import and export: return await tools.NAME({ … })',
     data: startLine === undefined ? {} : { line: startLine },
   });
+}
+
+/** Returns the line of the program for a line of its code. */
+export function toProgramLine(source: string, line: number): number {
+  const at = source.lastIndexOf(LINES);
+  const lines = at === -1 ? [] : source.slice(at + LINES.length).split(',');
+  return Number(lines[line - 1] ?? line);
 }

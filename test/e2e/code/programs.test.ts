@@ -3,7 +3,7 @@
 import { describe, expect } from 'vitest';
 import { runCode } from '../../../src/code.js';
 import { estimateTokens } from '../../../src/core/tokens.js';
-import { createToolbox, defineTool } from '../../../src/index.js';
+import { createToolbox, defineTool, textOf } from '../../../src/index.js';
 import { json, wield, wieldProcess } from '../../support/cli.js';
 import { connectStdio, type ProtocolVersion } from '../../support/clients.js';
 import { createProgramWorkspace, MODEL, returned, runAsModel, say } from '../../support/programs.js';
@@ -139,9 +139,66 @@ describe('the world of a program', () => {
     const late = await runAsModel(toolbox(), 'void tools.broken(); return 1');
     expect(returned(late)).toBe(1);
     expect((late.structured as { logs: string[] }).logs[0]).toContain('broken failed after the program had ended');
-    expect(await codeOf('return 1n')).toMatchObject({
-      code: 'tool_failed',
-      message: expect.stringContaining('BigInt'),
+  });
+
+  spec('COD-4', 'returns what is not JSON in its nearest form, or says what cannot be returned', async () => {
+    const code = `const cycle = {}; cycle.self = cycle;
+      console.table([new Map([['a', 1n]])]); console.groupEnd();
+      const tried = [];
+      for (const value of [cycle, () => 1, Symbol('x')]) {
+        try { await tools.count(value); } catch (error) { tried.push(error); }
+      }
+      return { map: new Map([['a', new Set([1])]]), pairs: new Map([[1, 2]]), big: 2n ** 70n, date: new Date(0), tried };`;
+    const result = await runAsModel(toolbox(), code);
+    const failed = (message: string) => ({ name: 'TypeError', message: expect.stringContaining(message) });
+    expect(returned(result)).toEqual({
+      map: { a: [1] },
+      pairs: [[1, 2]],
+      big: '1180591620717411303424',
+      date: '1970-01-01T00:00:00.000Z',
+      tried: [failed('circular'), failed('not a function'), failed('not a symbol')],
+    });
+    expect((result.structured as { logs: string[] }).logs).toEqual(['[{"a":"1"}]']);
+    expect((await runAsModel(toolbox(), 'return () => 1')).error?.message).toContain('return must be JSON');
+    expect(textOf(await runAsModel(toolbox(), 'const unused = 1'))).toBe('(the program returned nothing)');
+  });
+
+  spec('COD-3 COD-4 COD-6', 'a failure has what the tool printed, its line, and which calls ran', async () => {
+    // Enums change the lines of the compiled code.
+    const lines = ['enum Level {', '  Low,', '  High,', '}', 'await tools.count();', 'await tools.count();'];
+    const caught = await runAsModel(toolbox(), 'try { await tools.broken(); } catch (error) { return error; }');
+    expect(returned(caught)).toMatchObject({ code: 'tool_failed', output: expect.stringContaining('bad') });
+    const program = [...lines, 'void tools.say_hello({ who: Level[1] });', 'await tools.broken();'].join('\n');
+    const result = await runAsModel(toolbox(), program);
+    expect(result.error?.message).toBe('broken exited with status 3 (line 8)');
+    expect(textOf(result)).toContain('bad');
+    expect(textOf(result)).toContain('calls: count ok (2), say_hello ok, broken({}) tool_failed');
+    const missing = await runAsModel(toolbox(), 'await tools.count(); require("fs")');
+    expect(missing.error).toMatchObject({
+      message: expect.stringContaining('require is not defined (line 1)'),
+      hint: expect.stringMatching(/^there are no modules.*do not repeat/),
+    });
+    expect(textOf(missing)).toBe('calls: count ok');
+  });
+
+  spec('COD-3', 'a call that was running when the program was ended may have run', async () => {
+    const slow = defineTool({
+      name: 'slow',
+      description: 'Waits until it is cancelled.',
+      execute: (_input: unknown, { signal }) =>
+        new Promise<string>((_, reject) => signal.addEventListener('abort', () => reject(new Error('stopped')))),
+    });
+    const result = await runAsModel(
+      workspace().toolbox({ trust: true, tools: [slow] }),
+      'void tools.slow(); await tools.count(); for (let i = 0; i < 60; i++) void tools.count();',
+    );
+    expect(result.error?.data).toMatchObject({ limit: 'code.calls' });
+    expect(textOf(result)).toBe('calls: slow({}) cancelled, may have run, count ok');
+    expect(result.structured).toMatchObject({
+      calls: [
+        { tool: 'slow', ran: 'cancelled' },
+        { tool: 'count', ran: 'ok' },
+      ],
     });
   });
 
