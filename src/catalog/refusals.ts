@@ -42,7 +42,7 @@ export function notFound(name: string, tools: readonly Tool[], where: Searched |
             ? 'use a tool of the list; a person can see all with: wield list'
             : searched.length > 0
               ? `wield list shows all tools; searched ${searched.map((path) => shortenPath(path, where.workdir, undefined)).join(', ')}`
-              : 'pass the tool to createToolbox';
+              : 'only tools that were passed to createToolbox, or recorded, are here';
   return new ToolError('not_found', `tool not found: ${name}`, {
     hint,
     data: { nearest: close, ...(where === undefined ? {} : { searched }) },
