@@ -11,7 +11,7 @@ import { chromium } from 'playwright-core';
 
 const ROOT = fileURLToPath(new URL('..', import.meta.url));
 const BINARY = join(ROOT, 'dist/cli/wield.cjs');
-const SIZE = { width: 1280, height: 920 };
+const HEIGHTS = { light: 1040, dark: 720 };
 
 const TOOLS = {
   'release.tool.mjs': `import { defineTool } from 'wield';
@@ -132,7 +132,7 @@ async function takeScreenshots(url) {
   const input = { version: '2.4.0', target: { registry: 'npm' }, notes: null };
   const views = { light: `/tools/release?input=${encodeURIComponent(JSON.stringify(input))}`, dark: '/inbox' };
   for (const [colorScheme, view] of Object.entries(views)) {
-    const page = await browser.newPage({ viewport: SIZE, colorScheme });
+    const page = await browser.newPage({ viewport: { width: 1280, height: HEIGHTS[colorScheme] }, colorScheme });
     await page.goto(url + view);
     await page.getByLabel('Catalog').getByText('release', { exact: true }).waitFor();
     await page.getByLabel('Live calls').getByText('deploy').first().waitFor();

@@ -4,7 +4,7 @@ import { useComputed, useSignal } from '@preact/signals';
 import { formatDuration } from '../../core/text.js';
 import { type AnyCall, type CallFilter, type CallNode, toCallTree } from './call-tree.js';
 import { now } from './clock.js';
-import { Chip, Empty, VerdictChip } from './parts.js';
+import { Chip, Empty, type Tone, VerdictChip } from './parts.js';
 import { show, view } from './route.js';
 import { calls, running } from './store.js';
 import { type Row, VirtualList } from './virtual-list.js';
@@ -78,12 +78,17 @@ function toRow({ call, depth }: CallNode): Row {
   };
 }
 
+// Codes that say what the verdict was.
+const VERDICT_CODES: Readonly<Record<string, Tone>> = { denied: 'bad', needs_approval: 'warn' };
+
 export function Outcome({ call }: { call: AnyCall }) {
   if (call.isRunning) return <Chip tone="info">running</Chip>;
+  const { verdict, code } = call;
+  const tone = VERDICT_CODES[code ?? ''];
   return (
     <span class="chips">
-      {call.verdict !== null && call.verdict !== 'allow' && <VerdictChip verdict={call.verdict} />}
-      {call.code === null ? <Chip tone="good">ok</Chip> : <Chip tone="bad">{call.code}</Chip>}
+      {verdict !== null && verdict !== 'allow' && tone === undefined && <VerdictChip verdict={verdict} />}
+      {code === null ? <Chip tone="good">ok</Chip> : <Chip tone={tone ?? 'bad'}>{code.replaceAll('_', ' ')}</Chip>}
     </span>
   );
 }
