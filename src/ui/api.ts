@@ -154,7 +154,7 @@ export interface SentTool {
   /** The name that the provider gets; null if the tool is not sent, for the reason `why`. */
   readonly name: string | null;
   readonly why?: string;
-  /** Exactly what is sent, as JSON text. */
+  /** Exactly what is sent, as JSON text, indented for reading. */
   readonly text: string;
   readonly description: string;
   readonly schema: Json;

@@ -5,7 +5,7 @@ import { formatDuration } from '../../core/text.js';
 import type { ApprovalDecision, ApprovalItem } from '../api.js';
 import { request } from './client.js';
 import { now } from './clock.js';
-import { Chip, Code, Diff, ErrorBox, Facts } from './parts.js';
+import { Chip, Code, Diff, ErrorBox, Facts, TextInput } from './parts.js';
 import { loadApprovals } from './store.js';
 import { useTask } from './use-request.js';
 
@@ -92,14 +92,7 @@ function Answers({ item }: { item: ApprovalItem }) {
           <button type="button" disabled={isBusy.value} onClick={() => decide({ answer: 'always', digest })}>
             Approve always
           </button>
-          <input
-            aria-label="Reason for denying"
-            placeholder="Reason (optional)"
-            value={reason.value}
-            onInput={(event) => {
-              reason.value = event.currentTarget.value;
-            }}
-          />
+          <TextInput label="Reason for denying" placeholder="Reason (optional)" text={reason} />
           <button type="button" class="danger" disabled={isBusy.value} onClick={deny}>
             Deny
           </button>
@@ -109,7 +102,7 @@ function Answers({ item }: { item: ApprovalItem }) {
           {state === 'standing' ? 'Revoke' : 'Withdraw'}
         </button>
       )}
-      {error.value !== undefined && <ErrorBox error={error.value} />}
+      <ErrorBox error={error.value} />
     </div>
   );
 }

@@ -49,7 +49,7 @@ export function CallForm({ details }: { details: ToolDetails }) {
         }}
       >
         <InputView details={details} state={state} isJson={isJson} jsonFault={jsonFault} faults={faults} />
-        {error !== undefined && <ErrorBox error={error} />}
+        <ErrorBox error={error} />
         {current.value !== undefined && <PlanView planned={current.value} />}
         <div class="actions">
           <button

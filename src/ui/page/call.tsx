@@ -6,7 +6,7 @@ import type { CallExport, CallRow, Explained, RecordedCall, SavedCase } from '..
 import { Outcome } from './calls.js';
 import { request } from './client.js';
 import { Answer } from './explain.js';
-import { Code, Empty, ErrorBox, Facts } from './parts.js';
+import { Code, Empty, ErrorBox, Facts, TextInput } from './parts.js';
 import { ResultView } from './result.js';
 import { show, view } from './route.js';
 import { calls, running } from './store.js';
@@ -49,7 +49,7 @@ function Call({ row }: { row: CallRow }) {
         ]}
       />
       <Why row={row} recorded={recorded} />
-      {recording.error.value !== undefined && <ErrorBox error={recording.error.value} />}
+      <ErrorBox error={recording.error.value} />
       {row.recorded === undefined && (
         <p class="note">Another process made this call, so its input and result are not here.</p>
       )}
@@ -72,7 +72,7 @@ function Why({ row, recorded }: { row: CallRow; recorded: RecordedCall | undefin
           Why?
         </button>
       </div>
-      {error.value !== undefined && <ErrorBox error={error.value} />}
+      <ErrorBox error={error.value} />
       {value.value !== undefined && <Answer explained={value.value} />}
     </>
   );
@@ -97,13 +97,7 @@ function Recorded({ recorded }: { recorded: RecordedCall }) {
         >
           Export
         </button>
-        <input
-          aria-label="Name of the case"
-          value={name.value}
-          onInput={(event) => {
-            name.value = event.currentTarget.value;
-          }}
-        />
+        <TextInput label="Name of the case" text={name} />
         <button
           type="button"
           disabled={saved.isBusy.value}
@@ -112,9 +106,7 @@ function Recorded({ recorded }: { recorded: RecordedCall }) {
           Save as a case
         </button>
       </div>
-      {[saved.error.value, exported.error.value].map(
-        (error) => error && <ErrorBox key={error.message} error={error} />,
-      )}
+      <ErrorBox error={saved.error.value ?? exported.error.value} />
       {saved.value.value !== undefined && <p class="box">{`Saved as ${saved.value.value.file}`}</p>}
       {exported.value.value !== undefined && (
         <>

@@ -4,13 +4,13 @@ import { useComputed, useSignal } from '@preact/signals';
 import { formatDuration } from '../../core/text.js';
 import { type AnyCall, type CallFilter, type CallNode, toCallTree } from './call-tree.js';
 import { now } from './clock.js';
-import { Chip, Empty, type Tone, VerdictChip } from './parts.js';
+import { Chip, Choice, Empty, type Tone, VerdictChip } from './parts.js';
 import { show, view } from './route.js';
 import { calls, running } from './store.js';
 import { type Row, VirtualList } from './virtual-list.js';
 
 const ROW_HEIGHT = 44;
-const OUTCOMES = ['', 'running', 'allow', 'ask', 'deny', 'failed'];
+const OUTCOMES = { '': 'all', running: 'running', allow: 'allow', ask: 'ask', deny: 'deny', failed: 'failed' };
 
 export function CallsPanel() {
   const filter = useSignal<CallFilter>({ caller: '', tool: '', verdict: '' });
@@ -35,13 +35,12 @@ export function CallsPanel() {
             placeholder="caller"
             onInput={(event) => change({ caller: event.currentTarget.value })}
           />
-          <select aria-label="Filter by verdict" onChange={(event) => change({ verdict: event.currentTarget.value })}>
-            {OUTCOMES.map((outcome) => (
-              <option key={outcome} value={outcome}>
-                {outcome === '' ? 'all' : outcome}
-              </option>
-            ))}
-          </select>
+          <Choice
+            label="Filter by verdict"
+            value={filter.value.verdict}
+            texts={OUTCOMES}
+            onChange={(verdict) => change({ verdict })}
+          />
         </div>
       </div>
       <VirtualList

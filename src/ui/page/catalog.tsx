@@ -3,7 +3,7 @@
 import { useComputed, useSignal } from '@preact/signals';
 import { count } from '../../core/text.js';
 import type { CatalogItem, CatalogState, Mark } from '../api.js';
-import { Chip, Empty, type Tone } from './parts.js';
+import { Chip, Choice, Empty, type Tone } from './parts.js';
 import { show, view } from './route.js';
 import { type KindFilter, searchItems } from './search.js';
 import { catalog, isLoaded, loadCatalog, type Viewer, viewer } from './store.js';
@@ -88,30 +88,6 @@ export function CatalogPanel() {
         <Empty>{isLoaded.value ? (text.value === '' ? 'Nothing here yet.' : 'Nothing matches.') : 'Loading …'}</Empty>
       </VirtualList>
     </nav>
-  );
-}
-
-interface ChoiceProps<T extends string> {
-  readonly label: string;
-  readonly value: T;
-  readonly texts: Readonly<Record<T, string>>;
-  readonly onChange: (value: T) => void;
-}
-
-function Choice<T extends string>({ label, value, texts, onChange }: ChoiceProps<T>) {
-  return (
-    <select
-      aria-label={label}
-      title={label}
-      value={value}
-      onChange={(event) => onChange(event.currentTarget.value as T)}
-    >
-      {Object.entries<string>(texts).map(([entry, text]) => (
-        <option key={entry} value={entry}>
-          {text}
-        </option>
-      ))}
-    </select>
   );
 }
 

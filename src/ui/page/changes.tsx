@@ -36,7 +36,7 @@ function Change({ item: { tool, from, diff, digest } }: { item: ChangedItem }) {
           Accept this definition
         </button>
       </div>
-      {error.value !== undefined && <ErrorBox error={error.value} />}
+      <ErrorBox error={error.value} />
     </article>
   );
 }

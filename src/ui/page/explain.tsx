@@ -5,13 +5,13 @@ import type { Json } from '../../core/json.js';
 import type { CallerKind } from '../../core/tool.js';
 import type { CallerName, Explained } from '../api.js';
 import { request } from './client.js';
-import { Empty, ErrorBox, PlaceText } from './parts.js';
+import { Choice, Empty, ErrorBox, PlaceText, TextInput } from './parts.js';
 import { VerdictView } from './plan.js';
 import { view } from './route.js';
 import { calls } from './store.js';
 import { useTask } from './use-request.js';
 
-const KINDS: readonly CallerKind[] = ['model', 'person', 'code'];
+const KINDS: Readonly<Record<CallerKind, string>> = { model: 'model', person: 'person', code: 'code' };
 const DOORS: Readonly<Record<CallerKind, string>> = { model: 'mcp', person: 'cli', code: 'code' };
 
 export function ExplainTab({ name }: { name: string }) {
@@ -42,45 +42,19 @@ export function ExplainTab({ name }: { name: string }) {
         }}
       >
         <span>What if</span>
-        <select
-          aria-label="Kind of caller"
-          value={kind.value}
-          onChange={(event) => {
-            kind.value = event.currentTarget.value as CallerKind;
-          }}
-        >
-          {KINDS.map((entry) => (
-            <option key={entry}>{entry}</option>
-          ))}
-        </select>
-        <input
-          aria-label="Name of the client"
-          placeholder="any client"
-          list="clients"
-          value={client.value}
-          onInput={(event) => {
-            client.value = event.currentTarget.value;
-          }}
-        />
+        <Choice label="Kind of caller" value={kind.value} texts={KINDS} onChange={(next) => (kind.value = next)} />
+        <TextInput label="Name of the client" placeholder="any client" list="clients" text={client} />
         <datalist id="clients">
           {clients.map((entry) => (
             <option key={entry} value={entry} />
           ))}
         </datalist>
         <span>sent</span>
-        <input
-          class="wide"
-          aria-label="Input as JSON"
-          placeholder='any input, or {"name": …}'
-          value={text.value}
-          onInput={(event) => {
-            text.value = event.currentTarget.value;
-          }}
-        />
+        <TextInput label="Input as JSON" class="wide" placeholder='any input, or {"name": …}' text={text} />
         <button type="submit">Explain</button>
       </form>
       {fault.value !== '' && <p class="fault">{fault.value}</p>}
-      {error.value !== undefined && <ErrorBox error={error.value} />}
+      <ErrorBox error={error.value} />
       {value.value === undefined ? (
         <Empty>Which rule decides, for any caller and input.</Empty>
       ) : (

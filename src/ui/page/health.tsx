@@ -22,7 +22,7 @@ export function HealthPanel() {
   return (
     <section aria-label="Health">
       <h1>Health</h1>
-      {error.value !== undefined && <ErrorBox error={error.value} />}
+      <ErrorBox error={error.value} />
       {health !== undefined && health.fault !== null && <p class="box bad">{health.fault}</p>}
       <ul class="plain checks">
         {health?.checks.map(({ level, about, message, hint }) => (

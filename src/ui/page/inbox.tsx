@@ -7,7 +7,7 @@ import { ApprovalCard } from './approval.js';
 import { request } from './client.js';
 import { onMove } from './keys.js';
 import { askPermission, permission } from './notify.js';
-import { Empty, ErrorBox } from './parts.js';
+import { Empty, ErrorBox, TextInput } from './parts.js';
 import { approvals, hasApprovals, loadApprovals, pending } from './store.js';
 import { useTask } from './use-request.js';
 
@@ -81,18 +81,11 @@ function BatchDenial({ items }: { items: readonly ApprovalItem[] }) {
   if (items.length === 0) return null;
   return (
     <div class="box warn actions">
-      <input
-        aria-label="Reason for all"
-        placeholder="Reason (optional)"
-        value={reason.value}
-        onInput={(event) => {
-          reason.value = event.currentTarget.value;
-        }}
-      />
+      <TextInput label="Reason for all" placeholder="Reason (optional)" text={reason} />
       <button type="button" class="danger" disabled={isBusy.value} onClick={deny}>
         {`Deny ${items.length} selected`}
       </button>
-      {error.value !== undefined && <ErrorBox error={error.value} />}
+      <ErrorBox error={error.value} />
     </div>
   );
 }

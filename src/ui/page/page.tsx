@@ -57,7 +57,7 @@ export function Page() {
       <Header />
       <CatalogPanel />
       <main ref={main} tabIndex={-1}>
-        {offline.value !== undefined && <ErrorBox error={offline.value} />}
+        <ErrorBox error={offline.value} />
         {offline.value?.code !== 'denied' && <Content />}
       </main>
       <CallsPanel />

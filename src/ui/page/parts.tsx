@@ -1,5 +1,6 @@
 // Small parts that several panels use.
 
+import type { Signal } from '@preact/signals';
 import type { ComponentChildren } from 'preact';
 import type { ErrorValue } from '../../core/error.js';
 import type { Place } from '../api.js';
@@ -16,7 +17,9 @@ export function VerdictChip({ verdict }: { verdict: string }) {
   return <Chip tone={VERDICT_TONES[verdict] ?? 'plain'}>{verdict}</Chip>;
 }
 
-export function ErrorBox({ error }: { error: ErrorValue }) {
+/** Nothing if there is no error. */
+export function ErrorBox({ error }: { error: ErrorValue | undefined }) {
+  if (error === undefined) return null;
   return (
     <div class="box bad" role="alert">
       <strong>{error.code}</strong> <span class="prose">{error.message}</span>
@@ -71,4 +74,52 @@ export function Facts({ rows }: { rows: readonly (readonly [string, ComponentChi
 
 export function Empty({ children }: { children: ComponentChildren }) {
   return <p class="empty">{children}</p>;
+}
+
+interface TextInputProps {
+  readonly label: string;
+  readonly text: Signal<string>;
+  readonly placeholder?: string;
+  readonly class?: string;
+  readonly list?: string;
+}
+
+/** A field whose text is kept in a signal. */
+export function TextInput({ label, text, ...rest }: TextInputProps) {
+  return (
+    <input
+      {...rest}
+      type="text"
+      aria-label={label}
+      value={text.value}
+      onInput={(event) => {
+        text.value = event.currentTarget.value;
+      }}
+    />
+  );
+}
+
+interface ChoiceProps<T extends string> {
+  readonly label: string;
+  readonly value: T;
+  /** Texts by value. */
+  readonly texts: Readonly<Record<T, string>>;
+  readonly onChange: (value: T) => void;
+}
+
+export function Choice<T extends string>({ label, value, texts, onChange }: ChoiceProps<T>) {
+  return (
+    <select
+      aria-label={label}
+      title={label}
+      value={value}
+      onChange={(event) => onChange(event.currentTarget.value as T)}
+    >
+      {Object.entries<string>(texts).map(([entry, text]) => (
+        <option key={entry} value={entry}>
+          {text}
+        </option>
+      ))}
+    </select>
+  );
 }

@@ -32,7 +32,7 @@ export function QuestionView({ question, onAnswered }: { question: QuestionItem;
       <span id={`question-${id}`} class="hidden-label">
         Answer to {tool}
       </span>
-      {error.value !== undefined && <ErrorBox error={error.value} />}
+      <ErrorBox error={error.value} />
       <div class="actions">
         <button type="button" class="primary" disabled={isBusy.value} onClick={() => answer('accept')}>
           {url === undefined ? 'Send the answer' : 'I have visited it'}

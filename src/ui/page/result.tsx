@@ -20,7 +20,7 @@ export function ResultView({ result }: { result: ToolResult }) {
         <span class="note">{formatDuration(meta.durationMs)}</span>
         {meta.truncated === true && <Chip tone="warn">cut</Chip>}
       </h2>
-      {error !== undefined && <ErrorBox error={error} />}
+      <ErrorBox error={error} />
       {meta.handle === undefined && content.map((part, index) => <PartView key={index} part={part} />)}
       {structured !== undefined && (
         <>
@@ -75,7 +75,7 @@ function Pages({ handle: { id, size, shape, preview } }: { handle: Handle }) {
         {page.value > 0 && <span class="note">page {page.value}</span>}
       </div>
       {page.value === 0 && <Code label="Beginning" value={toPlain(preview)} />}
-      {error.value !== undefined && <ErrorBox error={error.value} />}
+      <ErrorBox error={error.value} />
       {value.value?.error !== undefined && <ErrorBox error={value.value.error} />}
       {value.value?.content.map((part, index) => (
         <PartView key={index} part={part} />

@@ -30,7 +30,7 @@ export function SentTab({ name }: { name: string }) {
           </button>
         ))}
       </div>
-      {error.value !== undefined && <ErrorBox error={error.value} />}
+      <ErrorBox error={error.value} />
       {sent === undefined && error.value === undefined && <Empty>Loading …</Empty>}
       {sent !== undefined && (
         <>
@@ -40,18 +40,9 @@ export function SentTab({ name }: { name: string }) {
           </p>
           <p class="prose">{sent.description}</p>
           <h2>Exact text</h2>
-          <Code label="Exact text" value={format(sent.text)} />
+          <Code label="Exact text" value={sent.text} />
         </>
       )}
     </section>
   );
-}
-
-// Indented for reading; the text that is sent has no spaces between its parts.
-function format(text: string): string {
-  try {
-    return JSON.stringify(JSON.parse(text), null, 2);
-  } catch {
-    return text;
-  }
 }

@@ -17,7 +17,7 @@ export function ServersPanel() {
   return (
     <section aria-label="Servers">
       <h1>Servers</h1>
-      {error.value !== undefined && <ErrorBox error={error.value} />}
+      <ErrorBox error={error.value} />
       {value.value?.servers.length === 0 && <Empty>No servers. wield mcp add adds one.</Empty>}
       {value.value?.servers.map((server) => (
         <Server key={server.name} server={server} />
@@ -63,7 +63,7 @@ function Server({ server }: { server: ServerItem }) {
           </button>
         )}
       </div>
-      {error.value !== undefined && <ErrorBox error={error.value} />}
+      <ErrorBox error={error.value} />
     </article>
   );
 }

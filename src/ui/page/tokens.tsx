@@ -25,7 +25,7 @@ export function TokensPanel() {
           </span>
         ))}
       </p>
-      {error.value !== undefined && <ErrorBox error={error.value} />}
+      <ErrorBox error={error.value} />
       {ledger !== undefined && (
         <>
           <Bars title="Servers" rows={ledger.servers} />
