@@ -68,6 +68,6 @@ export function toRefusedJson({ kind, effective, source, error }: RefusedItem) {
 }
 
 export function toInstalledJson(item: InstalledItem) {
-  const { files: _files, ...rest } = item;
+  const { files: _files, digests: _digests, ...rest } = item;
   return rest;
 }

@@ -1,8 +1,9 @@
 // Compares installed files with their record and with the lock, and names every difference (INS-30).
 
-import { existsSync, lstatSync, readdirSync } from 'node:fs';
+import { existsSync } from 'node:fs';
 import { join } from 'node:path';
-import type { InstallEnvironment, InstallPaths } from './environment.js';
+import type { InstallEnvironment } from './environment.js';
+import { nameChanges } from './file-digests.js';
 import { type LockedItem, type LockedSource, readLock } from './lock-file.js';
 import type { InstalledItem } from './manifest/installed.js';
 import { type ItemKind, itemKey } from './manifest/item-name.js';
@@ -15,49 +16,39 @@ export interface Difference {
   readonly effective: string;
   readonly source: string;
   readonly states: readonly string[];
+  /** What is different in its directory: `changed PATH`, `added PATH`, `removed PATH`, `mode of PATH`. */
+  readonly files: readonly string[];
 }
 
-const CHANGES: readonly string[] = ['missing', 'locally modified', 'broken link'];
+type Identity = Pick<Difference, 'kind' | 'effective' | 'source'>;
+
+const MODIFIED = 'locally modified';
+const CHANGES: readonly string[] = ['missing', MODIFIED, 'broken link'];
 
 /** `lockFile` is compared if it exists. */
 export function findDifferences(environment: InstallEnvironment, lockFile: string): readonly Difference[] {
   const { paths } = environment;
   const { items } = loadInstalled(paths);
   const found = new Map<string, Difference>();
-  const add = ({ kind, effective, source }: Omit<Difference, 'states'>, ...states: readonly string[]): void => {
+  const add = ({ kind, effective, source }: Identity, states: readonly string[], files?: readonly string[]): void => {
     const key = `${source}\n${kind}\n${effective}`;
-    const known = found.get(key)?.states ?? [];
-    if (states.length > 0) found.set(key, { kind, effective, source, states: [...new Set([...known, ...states])] });
+    const known = found.get(key);
+    if (states.length === 0) return;
+    const all = [...new Set([...(known?.states ?? []), ...states])];
+    found.set(key, { kind, effective, source, states: all, files: files ?? known?.files ?? [] });
   };
   for (const item of items) {
-    const states = checkFiles(item, paths).filter((state) => CHANGES.includes(state));
-    add(item, ...(states.length === 0 && hasOddEntries(item, paths) ? ['locally modified'] : states));
+    const states: string[] = checkFiles(item, paths).filter((state) => CHANGES.includes(state));
+    const directory = join(paths.objects, item.object);
+    const files = existsSync(directory) ? nameChanges(item, directory, states.includes(MODIFIED)) : [];
+    if (files.length > 0 && !states.includes(MODIFIED)) states.push(MODIFIED);
+    add(item, states, files);
   }
   if (existsSync(lockFile)) compareLock(readLock(lockFile), items, environment, add);
   return [...found.values()];
 }
 
-// What the hash of a tree does not contain: permissions besides the executable bit, and empty directories. Hooks may
-// leave anything.
-function hasOddEntries({ object, hooks }: InstalledItem, { objects }: InstallPaths): boolean {
-  if (hooks.build !== null || hooks.install !== null) return false;
-  const isOdd = (directory: string): boolean => {
-    const entries = readdirSync(directory);
-    return (
-      entries.length === 0 ||
-      entries.some((name) => {
-        const path = join(directory, name);
-        const stats = lstatSync(path);
-        if (stats.isDirectory()) return isOdd(path);
-        const mode = stats.mode & 0o7777;
-        return mode !== 0o644 && mode !== 0o755;
-      })
-    );
-  };
-  return isOdd(join(objects, object));
-}
-
-type Add = (of: Omit<Difference, 'states'>, ...states: readonly string[]) => void;
+type Add = (of: Identity, states: readonly string[]) => void;
 
 function compareLock(
   locked: readonly LockedSource[],
@@ -75,13 +66,13 @@ function compareLock(
       expected.add(key);
       const found = installed.get(key);
       const states = found === undefined ? ['in the lock, but not installed'] : compareItem(item, found, environment);
-      add({ ...item, source: source.id }, ...states, ...(isElsewhere ? ['the lock has another location'] : []));
+      add({ ...item, source: source.id }, [...states, ...(isElsewhere ? ['the lock has another location'] : [])]);
     }
   }
   // A lock describes its own sources completely, and says nothing about others.
   const ids = new Set(locked.map(({ id }) => id));
   for (const item of items)
-    if (ids.has(item.source) && !expected.has(itemKey(item))) add(item, 'installed, but not in the lock');
+    if (ids.has(item.source) && !expected.has(itemKey(item))) add(item, ['installed, but not in the lock']);
 }
 
 function compareItem(locked: LockedItem, item: InstalledItem, { paths, world }: InstallEnvironment): string[] {

@@ -1,11 +1,11 @@
 // `wield verify`: checks installed files against their recorded hashes and the lock.
 
 import { ToolError } from '../../core/error.js';
-import { count } from '../../core/text.js';
+import { count, quoteOutside } from '../../core/text.js';
 import { findLock } from '../../install/lock-file.js';
 import { loadInstalled } from '../../install/state.js';
 import { toReadOnlyEnvironment } from '../../install/toolbox-environment.js';
-import { findDifferences } from '../../install/verify.js';
+import { type Difference, findDifferences } from '../../install/verify.js';
 import { printError, printJson } from '../print.js';
 import type { Verb } from '../verb.js';
 
@@ -29,7 +29,7 @@ export const verify: Verb = {
       else terminal.out(`  ${count(items.length, 'item')} unchanged\n`);
       return 0;
     }
-    const names = differences.map(({ kind, effective, states }) => `${kind} ${effective}: ${states.join(', ')}`);
+    const names = differences.map((one) => `${one.kind} ${one.effective}: ${one.states.join(', ')}${filesOf(one)}`);
     const error = new ToolError('integrity', `changed since installation: ${names.join('; ')}`, {
       hint: 'wield doctor --fix restores links and missing files; wield install NAME --force discards changes, --accept keeps them',
       data: { differences: differences.map((one) => ({ ...one })) },
@@ -39,3 +39,11 @@ export const verify: Verb = {
     return INTEGRITY;
   },
 };
+
+const SHOWN = 5;
+
+function filesOf({ files }: Difference): string {
+  if (files.length === 0) return '';
+  const shown = files.slice(0, SHOWN).map((file) => quoteOutside(file, 120));
+  return ` (${shown.join(', ')}${files.length > SHOWN ? ` and ${files.length - SHOWN} more` : ''})`;
+}

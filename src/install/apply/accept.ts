@@ -3,6 +3,7 @@
 import { join } from 'node:path';
 import { hashTree } from '../../files/tree.js';
 import type { InstallEnvironment } from '../environment.js';
+import { digestFiles } from '../file-digests.js';
 import type { InstalledItem } from '../manifest/installed.js';
 import { itemKey } from '../manifest/item-name.js';
 import { portableHash } from '../portable-hash.js';
@@ -18,6 +19,7 @@ export async function acceptModified(
   const { paths, world } = environment;
   const hashesOf = (object: string, { portable, installedHash }: InstalledItem) => ({
     installedHash: hashTree(object),
+    digests: digestFiles(object),
     portable: {
       installed: portable?.installed ?? installedHash,
       built: portableHash(object, { store: paths.store, home: world.home }),

@@ -5,6 +5,7 @@ import { ToolError } from '../../core/error.js';
 import { hashTree } from '../../files/tree.js';
 import { isOccupied, removeEmpty } from '../directory.js';
 import type { InstallPaths } from '../environment.js';
+import { digestFiles } from '../file-digests.js';
 import { approveHooks, changedError } from '../hooks.js';
 import type { Inventory } from '../inventory.js';
 import type { InstalledItem } from '../manifest/installed.js';
@@ -72,7 +73,7 @@ export async function applyPlan(
     }
     const goneKeys = new Set([...removed.map(itemKey), ...planned.map(({ key }) => key)]);
     const kept = installed.items.filter((item) => !goneKeys.has(itemKey(item)));
-    const afterHook = new Map<string, Pick<StagedItem, 'installedHash' | 'portable'>>();
+    const afterHook = new Map<string, Pick<StagedItem, 'installedHash' | 'digests' | 'portable'>>();
     await commit({
       environment,
       transaction,
@@ -89,7 +90,8 @@ export async function applyPlan(
           await runHook(hook, one.store, environment);
           const directory = join(paths.objects, object);
           const built = portableHash(directory, inventory.rendering);
-          afterHook.set(object, { installedHash: hashTree(directory), portable: { ...portable, built } });
+          const hashes = { installedHash: hashTree(directory), digests: digestFiles(directory) };
+          afterHook.set(object, { ...hashes, portable: { ...portable, built } });
         }
         check(staged.filter(hasHook).map((one) => ({ ...one, ...afterHook.get(one.object) })));
       },
@@ -136,7 +138,10 @@ function assertUnmodified(planned: readonly PlannedItem[], paths: InstallPaths):
   }
 }
 
-function toInstalled({ planned, installedHash, portable, build, object }: StagedItem, since: string): InstalledItem {
+function toInstalled(
+  { planned, installedHash, digests, portable, build, object }: StagedItem,
+  since: string,
+): InstalledItem {
   const { source, item, effective, store, links, form } = planned;
   return {
     source: source.record.id,
@@ -158,6 +163,7 @@ function toInstalled({ planned, installedHash, portable, build, object }: Staged
     hooks: { build: item.build, install: item.install, uninstall: item.uninstall },
     references: form.references,
     files: form.files,
+    digests,
     since,
   };
 }

@@ -9,8 +9,9 @@ import { compareText, count, revealHidden } from '../../core/text.js';
 import { makeDirectory } from '../../files/make-directory.js';
 import { createTreeHash, hashTree, listTree, readTreeFile, writeTreeFile } from '../../files/tree.js';
 import type { Hook } from '../environment.js';
+import { digestFiles } from '../file-digests.js';
 import type { Inventory } from '../inventory.js';
-import type { InstalledItem, PortableHashes } from '../manifest/installed.js';
+import type { FileDigests, InstalledItem, PortableHashes } from '../manifest/installed.js';
 import { effectiveName, type ItemKind } from '../manifest/item-name.js';
 import type { PlannedItem } from '../plan/change-of.js';
 import { portableHash } from '../portable-hash.js';
@@ -28,6 +29,7 @@ export interface AppliedItem {
 }
 
 export interface StagedItem extends AppliedItem {
+  readonly digests: FileDigests;
   readonly directory: string;
   readonly object: string;
 }
@@ -73,7 +75,8 @@ async function stage(
   const portable = { installed, built: hook ? portableHash(directory, inventory.rendering) : null };
   const identity = [source.record.location, item.kind, effectiveName(item.plugin, item.name)];
   const object = objectName(environment.paths, identity, installedHash);
-  return { planned, files, installedHash, build, portable, directory, object };
+  const digests = digestFiles(directory);
+  return { planned, files, installedHash, digests, build, portable, directory, object };
 }
 
 /** Writes the installed form and compares it with the installed files. */

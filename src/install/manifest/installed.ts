@@ -19,6 +19,9 @@ export interface PortableHashes {
   readonly built: string | null;
 }
 
+/** By path: whether it is executable, and the beginning of its SHA-256. */
+export type FileDigests = Readonly<Record<string, string>>;
+
 export interface InstalledItem {
   /** The id of the source; part of the item's identity with kind and name. */
   readonly source: string;
@@ -52,6 +55,8 @@ export interface InstalledItem {
   readonly references: readonly ResolvedReference[];
   /** Files of the source form. */
   readonly files: readonly string[];
+  /** Of the installed form, to name changes; absent in records of older versions. */
+  readonly digests?: FileDigests;
   readonly since: string;
 }
 
@@ -104,6 +109,7 @@ function isInstalledItem(value: unknown): value is InstalledItem {
       (key) => typeof value[key] === 'string',
     ) &&
     ['links', 'references', 'files'].every((key) => Array.isArray(value[key])) &&
-    isRecord(value.hooks)
+    isRecord(value.hooks) &&
+    (value.digests === undefined || isRecord(value.digests))
   );
 }

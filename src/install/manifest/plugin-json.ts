@@ -71,7 +71,7 @@ function toManifest(dialect: PluginManifest['dialect'], file: string, fields: Js
   const { name, description } = fields;
   if (typeof name !== 'string') throw invalid(file, 'has no name');
   const fault = findPluginNameFault(name);
-  if (fault !== undefined) throw invalid(file, `the name "${quoteOutside(name, 60)}" ${fault}`);
+  if (fault !== undefined) throw invalid(file, `has the name "${quoteOutside(name, 60)}", which ${fault}`);
   return { dialect, file, name, description: toText(description), fields, unknown: [] };
 }
 

@@ -18,7 +18,10 @@ export function readClaudeServers(
 ): PluginServer[] {
   const tables = fields.flat().flatMap((value): JsonObject[] => {
     if (isRecord(value)) return [value as JsonObject];
-    if (typeof value !== 'string') return [];
+    if (typeof value !== 'string') {
+      skip(String(value), 'is neither a table of servers nor a path');
+      return [];
+    }
     if (/\.(?:mcpb|dxt)$/i.test(value)) {
       skip(value, 'is a bundle: add it by itself with wield add FILE.mcpb');
       return [];

@@ -40,7 +40,9 @@ export function readPlugin(tree: string, entry: PluginEntry, others: readonly st
   const manifest = readPluginManifest(tree, root);
   const context = { tree, plugin, root, others, skip };
   const isAgent = manifest?.dialect === 'agent';
-  const own = isAgent ? readAgent(context) : readClaude(context, toDeclared(entry, manifest));
+  // A plugin.json without its schema has the places of Claude, and those of Agent Plugins.
+  const files = manifest?.file === join(root, 'plugin.json') ? ['.mcp.json', 'mcp.json'] : ['.mcp.json'];
+  const own = isAgent ? readAgent(context) : readClaude(context, toDeclared(entry, manifest), files);
   const items = withDirectory(own, context);
   const description = entry.description ?? manifest?.description ?? null;
   return { name: plugin, path: root, description, items, unknown: manifest?.unknown ?? [] };
@@ -65,9 +67,9 @@ function readAgent(context: PluginContext): SourceItem[] {
   ];
 }
 
-function readClaude(context: PluginContext, declared: Declared): SourceItem[] {
+function readClaude(context: PluginContext, declared: Declared, files: readonly string[]): SourceItem[] {
   const { tree, root } = context;
-  const usual: Json[] = declared.only || !isOccupied(join(tree, root, '.mcp.json')) ? [] : ['.mcp.json'];
+  const usual: Json[] = declared.only ? [] : files.filter((file) => isOccupied(join(tree, root, file))).slice(0, 1);
   countOthers(declared, context);
   const tables = [...usual, ...declared.fields('mcpServers')];
   return [
@@ -101,7 +103,8 @@ function resolvePath({ tree, plugin, root, skip }: PluginContext, kind: string, 
   const isInside = path !== undefined && isSafePath(path);
   const found = isInside ? join(root, path) : undefined;
   if (found !== undefined && isOccupied(join(tree, found))) return found;
-  const reason = isInside ? 'the file does not exist' : 'its path is outside the plugin';
+  const outside = path === undefined ? 'is not a path' : 'its path is outside the plugin';
+  const reason = isInside ? 'the file does not exist' : outside;
   skip(kind, `${plugin}:${quoteOutside(String(written), 80)}`, reason);
   return undefined;
 }
@@ -136,19 +139,24 @@ function readSkills(context: PluginContext, { only, fields }: Declared): SourceI
 }
 
 function readDocuments(context: PluginContext, kind: 'agent' | 'command', { only, fields }: Declared): SourceItem[] {
-  const { tree, root, skip } = context;
+  const { tree, plugin, root, skip } = context;
   // Commands can also be a table of names.
   const given = fields(`${kind}s`).flatMap((value) => (isRecord(value) ? (Object.values(value) as Json[]) : [value]));
   const paths = given.flatMap(
     (value) => resolvePath(context, kind, isRecord(value) ? (value.source as Json) : value) ?? [],
   );
-  const places = only || given.length > 0 ? paths : [join(root, `${kind}s`)];
+  const usual = join(root, `${kind}s`);
+  const places = only || given.length > 0 ? paths : [usual];
   const items = places.flatMap((base) =>
     markdownIn(tree, base).flatMap((file) => {
       const name = (file === base ? basename(file) : relative(base, file)).replace(/\.md$/i, '').replaceAll('/', '-');
       return /^readme$/i.test(name) ? [] : readItem(context, kind, name, file);
     }),
   );
+  if (!only && given.length > 0)
+    for (const file of markdownIn(tree, usual))
+      if (!places.some((place) => file === place || file.startsWith(`${place}/`)) && !/\/readme\.md$/i.test(file))
+        skip(kind, `${plugin}:${quoteOutside(file, 80)}`, 'its manifest lists others');
   return distinct(items, (item) => skip(kind, item.path, `another ${kind} has the same name`));
 }
 

@@ -203,22 +203,45 @@ describe('verify', () => {
       const lock = join(workspace.dir, 'wield.lock');
       const edit = (file: string, from: string, to: string) => () =>
         writeFileSync(file, readFileSync(file, 'utf8').replace(from, to));
-      const mutations: [string, () => void][] = [
-        ['a byte', edit(notes, 'Notes', 'notes')],
-        ['an appended byte', edit(notes, '\n', '\n\n')],
+      const mutations: [string, () => void, string?][] = [
+        ['a byte', edit(notes, 'Notes', 'notes'), 'changed resources/notes.md'],
+        ['an appended byte', edit(notes, '\n', '\n\n'), 'changed resources/notes.md'],
+        ['other line ends', edit(notes, '\n', '\r\n'), 'changed resources/notes.md'],
+        ['a byte order mark', edit(notes, '', '\ufeff'), 'changed resources/notes.md'],
         ['a zero-width character', edit(notes, 'Notes', 'No\u200btes')],
-        ['a zero-width name', () => renameSync(notes, join(scan, 'resources/no\u200btes.md'))],
+        [
+          'a zero-width name',
+          () => renameSync(notes, join(scan, 'resources/no\u200btes.md')),
+          'added resources/no\u200btes.md',
+        ],
         ['an empty file', () => writeFileSync(notes, '')],
-        ['the executable bit', () => chmodSync(notes, 0o755)],
-        ['other permissions', () => chmodSync(notes, 0o666)],
+        ['the executable bit', () => chmodSync(notes, 0o755), 'mode of resources/notes.md'],
+        ['other permissions', () => chmodSync(notes, 0o666), 'mode of resources/notes.md'],
+        ['permissions of a directory', () => chmodSync(join(scan, 'resources'), 0o777), 'mode of resources/'],
         ['setuid', () => chmodSync(join(workspace.wieldHome, 'store/tool/detect/detect.sh'), 0o4755)],
         ['a name', () => renameSync(notes, join(scan, 'resources/Notes.md'))],
         ['a moved file', () => renameSync(notes, join(scan, 'notes.md'))],
         ['an added file', () => writeFileSync(join(scan, 'added'), '')],
         ['an added hidden file', () => writeFileSync(join(scan, '.hidden'), 'x')],
-        ['an added directory', () => mkdirSync(join(scan, 'empty'))],
-        ['an added link', () => symlinkSync('SKILL.md', join(scan, 'link'))],
-        ['a removed file', () => rmSync(notes)],
+        ['an added directory', () => mkdirSync(join(scan, 'empty')), 'added empty/'],
+        [
+          'an added repository',
+          () => {
+            mkdirSync(join(scan, '.git'));
+            writeFileSync(join(scan, '.git/config'), '');
+          },
+          'added .git/config',
+        ],
+        [
+          'a directory in place of a file',
+          () => {
+            rmSync(notes);
+            mkdirSync(notes);
+          },
+          'removed resources/notes.md',
+        ],
+        ['an added link', () => symlinkSync('SKILL.md', join(scan, 'link')), 'link is a link'],
+        ['a removed file', () => rmSync(notes), 'removed resources/notes.md'],
         [
           'a file replaced by a link',
           () => {
@@ -252,10 +275,11 @@ describe('verify', () => {
       const backup = join(workspace.dir, '../backup');
       cpSync(workspace.home, backup, { recursive: true, verbatimSymlinks: true });
       const good = readFileSync(lock);
-      for (const [name, mutate] of mutations) {
+      for (const [name, mutate, file] of mutations) {
         mutate();
         const { status, data } = await workspace.fail('verify');
         expect([name, status, data.differences.length > 0]).toEqual([name, 7, true]);
+        if (file !== undefined) expect(data.differences[0].files).toContain(file);
         rmSync(workspace.home, { recursive: true });
         cpSync(backup, workspace.home, { recursive: true, verbatimSymlinks: true });
         writeFileSync(lock, good);

@@ -173,6 +173,36 @@ describe('plugins', () => {
     expect(existsSync(data)).toBe(true);
   });
 
+  spec('INS-76', 'offers what is right in a plugin, and counts the rest with its reason', async () => {
+    const workspace = createInstallWorkspace();
+    const manifest = { name: 'half', skills: [7, './more'], agents: './own', commands: ['./gone.md'], mcpServers: [1] };
+    const { source } = await workspace.json(
+      'add',
+      workspace.source('half', {
+        '.claude-plugin/plugin.json': `\ufeff${JSON.stringify(manifest)}`,
+        'skills/a/SKILL.md': skill('a'),
+        'more/b/SKILL.md': skill('b'),
+        'own/c.md': '---\nname: c\ndescription: C\n---\n',
+        'agents/d.md': '---\nname: d\ndescription: D\n---\n',
+        'commands/e.md': 'E',
+      }),
+    );
+    expect(names(source.items)).toEqual(['agent half:c', 'skill half:a', 'skill half:b']);
+    expect(source.skipped).toEqual([
+      { what: 'skill', reason: 'is not a path', paths: ['half:7'] },
+      { what: 'agent', reason: 'its manifest lists others', paths: ['half:agents/d.md'] },
+      { what: 'command', reason: 'the file does not exist', paths: ['half:./gone.md'] },
+      { what: 'command', reason: 'its manifest lists others', paths: ['half:commands/e.md'] },
+      { what: 'server', reason: 'is neither a table of servers nor a path', paths: ['half:1'] },
+    ]);
+    const loose = workspace.source('loose', {
+      'plugin.json': '{"name":"loose"}',
+      'skills/a/SKILL.md': skill('a'),
+      'mcp.json': '{"mcpServers":{"web":{"url":"https://web.example/mcp"}}}',
+    });
+    expect(names((await workspace.json('add', loose)).source.items)).toEqual(['server loose:web', 'skill loose:a']);
+  });
+
   spec('INS-4', 'rejects a plugin.json that Agent Plugins 1.0 does not allow', async () => {
     const workspace = createInstallWorkspace();
     const cases: [string, Record<string, unknown>, RegExp][] = [

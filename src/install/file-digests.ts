@@ -1,0 +1,64 @@
+// Hashes of the single files of an installed item, to name those that changed.
+
+import { type Dirent, lstatSync, readdirSync } from 'node:fs';
+import { join } from 'node:path';
+import { compareText } from '../core/text.js';
+import { loadCrypto } from '../files/digest.js';
+import { listTree, readTreeFile } from '../files/tree.js';
+import type { FileDigests, InstalledItem } from './manifest/installed.js';
+
+const DIGITS = 16;
+
+export function digestFiles(directory: string): FileDigests {
+  return Object.fromEntries(
+    listTree(directory).map(({ path, executable }) => [path, digestFile(directory, path, executable)]),
+  );
+}
+
+function digestFile(directory: string, path: string, executable: boolean): string {
+  const hash = loadCrypto().createHash('sha256').update(readTreeFile(directory, path)).digest('hex');
+  return (executable ? 'x' : '-') + hash.slice(0, DIGITS);
+}
+
+/**
+ * Names what is different in the directory of an item. Contents are compared if they are known to differ; hooks may
+ * leave empty directories and any permissions.
+ */
+export function nameChanges({ digests, hooks }: InstalledItem, directory: string, isModified: boolean): string[] {
+  const changes: string[] = [];
+  const seen = new Set<string>();
+  const isOwn = hooks.build === null && hooks.install === null;
+  const lookAt = (path: string, entry: Dirent): void => {
+    const mode = lstatSync(join(directory, path)).mode & 0o7777;
+    if (entry.isDirectory()) {
+      const names = walk(`${path}/`);
+      if (names === 0 && isOwn) changes.push(`added ${path}/`);
+      if ((mode & 0o7022) !== 0 && isOwn) changes.push(`mode of ${path}/`);
+      return;
+    }
+    seen.add(path);
+    const known = digests === undefined ? undefined : Object.hasOwn(digests, path) ? digests[path] : null;
+    if (!entry.isFile()) changes.push(`${path} is ${entry.isSymbolicLink() ? 'a link' : 'not a file'}`);
+    else if (known === null) changes.push(`added ${path}`);
+    else if (known !== undefined && isModified && isChanged(path, known, (mode & 0o111) !== 0))
+      changes.push(`changed ${path}`);
+    else if (isOwn && mode !== (known === undefined ? mode & 0o755 : known.startsWith('x') ? 0o755 : 0o644))
+      changes.push(`mode of ${path}`);
+  };
+  // The mode is named by itself.
+  const isChanged = (path: string, known: string, executable: boolean): boolean => {
+    try {
+      return digestFile(directory, path, executable).slice(1) !== known.slice(1);
+    } catch {
+      return true;
+    }
+  };
+  const walk = (prefix: string): number => {
+    const entries = readdirSync(join(directory, prefix), { withFileTypes: true });
+    for (const entry of entries) lookAt(prefix + entry.name, entry);
+    return entries.length;
+  };
+  walk('');
+  for (const path of Object.keys(digests ?? {})) if (!seen.has(path)) changes.push(`removed ${path}`);
+  return changes.sort(compareText);
+}
