@@ -14,6 +14,7 @@ import { anchorRef } from '../files/anchor.js';
 import { admittedPath, readWithin, toDeparture, traceBoundary } from '../files/boundary.js';
 import { statOrNothing } from '../files/read.js';
 import { isModuleFile } from './module/index.js';
+import { isDocument } from './openapi/index.js';
 import { createScriptFormat } from './script/index.js';
 import { createSkillFormat } from './skill/index.js';
 import { readDirectory } from './tools-json/index.js';
@@ -41,7 +42,7 @@ export interface CheckOptions {
   readonly world: World;
   /** Whether a reference leads to a tool or skill outside the checked directory. */
   readonly isThere: (ref: string) => Promise<boolean>;
-  /** Returns the problems of a module file, if it may be loaded. */
+  /** Returns the problems of a module file, if it may be loaded, or of an OpenAPI document. */
   readonly problemsOf: (file: string) => Promise<readonly Problem[]>;
   /** The workspace that links must not lead out of (RES-46). */
   readonly boundary?: Boundary | undefined;
@@ -76,7 +77,8 @@ export async function checkDirectory(
     problems.push(...reading.tools.flatMap((tool) => withoutReservedTags(tool, () => path).problem ?? []));
     for (const { name } of [...reading.tools, ...reading.skills]) names.add(name);
     skills.push(...reading.skills);
-    if (isModuleFile(basename(path))) problems.push(...(await problemsOf(path)));
+    if (isModuleFile(basename(path)) || (kind === 'tools' && isDocument(basename(path))))
+      problems.push(...(await problemsOf(path)));
   }
   const isKnown = async (ref: string): Promise<boolean> => names.has(ref) || (await isThere(ref));
   for (const skill of skills) problems.push(...(await checkReferences(skill, isKnown)));

@@ -3,10 +3,12 @@
 import { existsSync, readdirSync } from 'node:fs';
 import { basename, join, resolve, sep } from 'node:path';
 import { isToolError } from '../../core/error.js';
-import type { Problem } from '../../core/problem.js';
+import { type Problem, toProblem } from '../../core/problem.js';
 import { count, sanitize } from '../../core/text.js';
 import { statOrNothing } from '../../files/read.js';
+import { realPath } from '../../files/within.js';
 import { type CheckFinding, checkDirectory } from '../../formats/check.js';
+import { isDocument } from '../../formats/openapi/index.js';
 import type { SourceReport } from '../../install/sources/check.js';
 import type { NodeToolbox } from '../../node.js';
 import { printJson } from '../print.js';
@@ -105,9 +107,13 @@ function toSourceFinding(finding: CheckFinding, directory: string): CheckFinding
 
 // Loads a module only if its workspace is trusted, as for a listing.
 async function findProblems(toolbox: NodeToolbox, file: string): Promise<readonly Problem[]> {
-  const { problems } = await toolbox.catalog.survey();
+  const { problems, tools } = await toolbox.catalog.survey();
   const known = problems.filter(({ path }) => path === file);
   if (known.length > 0) return known;
+  if (isDocument(basename(file))) {
+    const isListed = tools.some(({ action }) => action.kind === 'http' && action.file === realPath(file));
+    return isListed ? [] : findDocumentProblems(file);
+  }
   try {
     const { action } = await toolbox.find(file);
     if (action.kind !== 'module' || action.export !== null) return [];
@@ -118,6 +124,21 @@ async function findProblems(toolbox: NodeToolbox, file: string): Promise<readonl
     if (!isToolError(error) || error.code === 'ambiguous') return [];
     const { message, hint = 'fix the file' } = error;
     return [{ severity: 'error', path: file, message, hint }];
+  }
+}
+
+// Of another workspace.
+async function findDocumentProblems(file: string): Promise<readonly Problem[]> {
+  const { prepareHere, prepareInThread } = await import('../../formats/openapi/prepare.js');
+  const { DocumentFault } = await import('../../formats/openapi/document.js');
+  const options = { name: basename(file).split('.')[0]!, settings: {} };
+  try {
+    const { findings } = prepareHere(file, options) ?? (await prepareInThread(file, options));
+    return findings.map((finding) => toProblem(file, finding.severity ?? 'error', finding));
+  } catch (error) {
+    if (!(error instanceof DocumentFault)) throw error;
+    const { message, hint, line } = error;
+    return [toProblem(file, 'error', { message, hint, line })];
   }
 }
 

@@ -6,9 +6,13 @@ import { deferReader } from '../shared/deferred.js';
 const FILE = /^[^.].*\.openapi\.(?:json|ya?ml)$/i;
 const ANY_FILE = /^[^.].*\.(?:json|ya?ml)$/i;
 
+/** Whether a file of a tools directory is a document. */
+export function isDocument(name: string): boolean {
+  return FILE.test(name);
+}
+
 /** Reads OpenAPI documents (OAS-1). */
 export function createOpenApiFormat(): Format {
-  const isDocument = (name: string): boolean => FILE.test(name);
   return deferReader(
     { name: 'openapi', places: ['tools', 'documents'], entries: 'files', claims: (name) => ANY_FILE.test(name) },
     (entry, place) => place.kind === 'documents' || place.named === true || isDocument(entry),

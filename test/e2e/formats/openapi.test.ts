@@ -115,6 +115,18 @@ describe('names', () => {
     expect(of('cut.openapi.yml')).toMatchObject({ line: expect.any(Number), message: expect.stringContaining('YAML') });
     expect(of('relative.openapi.json')?.message).toContain('1 operation cannot be called: no absolute server');
     expect(of('half.openapi.json')?.message).toContain('GET /x/{id} is left out: has no parameter for {id}');
+    // `check` says the same, also from elsewhere.
+    const elsewhere = createWorkspace();
+    for (const [from, args] of [
+      [workspace, []],
+      [elsewhere, [workspace.dir]],
+    ] as const) {
+      const { findings } = json(await wield(from, ['check', ...args, '--json']));
+      expect(findings.map(({ path }: { path: string }) => path.split('/').at(-1))).toEqual([
+        ...['broken.openapi.json', 'cut.openapi.yml', 'half.openapi.json', 'relative.openapi.json'],
+        'strange.openapi.yaml',
+      ]);
+    }
   });
 });
 
