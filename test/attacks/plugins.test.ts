@@ -1,10 +1,11 @@
 // Attacks by plugins: links, paths, names, hooks and large manifests. Refused or counted, and nothing is left behind.
 
-import { existsSync, mkdirSync, symlinkSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect } from 'vitest';
+import { json } from '../support/cli.js';
 import { createInstallWorkspace, type InstallWorkspace } from '../support/install.js';
-import { ALPHA, below, skill } from '../support/plugins.js';
+import { ALPHA, below, serveGit, skill } from '../support/plugins.js';
 import { spec } from '../support/spec.js';
 
 const market = (...plugins: readonly object[]): Record<string, string> => ({
@@ -176,4 +177,35 @@ describe('plugins', () => {
     expect(servers.map(({ owner }: { owner: string }) => owner)).toEqual(['package']);
     expect(problems).toEqual([expect.objectContaining({ message: expect.stringContaining('takes precedence') })]);
   });
+});
+
+spec('INS-77', 'a repository lets git ask no service of this machine or its network', async () => {
+  const workspace = createInstallWorkspace();
+  const places = [
+    ...[
+      'https://169.254.169.254/x.git',
+      'https://[fd00:0:0:0:0:0:0:1]/x.git',
+      'ssh://10.0.0.7/x.git',
+      'git@192.168.1.2:x.git',
+    ],
+    ...['https://localhost/x.git', 'https://metadata.google.internal/x.git', 'https://0x7f000001/x.git'],
+    ...['https://10.1.2.3/x.mcpb', 'https://2130706433/x.git'],
+  ];
+  const at = (url: string) => ({ name: `p${url.replace(/\W/g, '')}`, source: { source: 'url', url } });
+  const files = { ...market(...places.map(at), GOOD), ...good };
+  const log = join(workspace.home, 'git.log');
+  const served = serveGit(workspace, workspace.repository('outer', files), log);
+  const added = json(await workspace.runWith({ env: served }, 'add', 'https://git.test/outer', '--json'));
+  expect(added.skipped.map(({ message }: { message: string }) => message)).toEqual(
+    places.map((place) => expect.stringContaining(place)),
+  );
+  for (const { message } of added.skipped) expect(message).toMatch(/names a nested source at /);
+  expect(readFileSync(log, 'utf8')).not.toMatch(/169\.254|fd00|10\.|192\.168|localhost|metadata|7f000001|2130706433/);
+  // What a person has here may name what is here, but never a metadata address.
+  const [near, far] = [at('https://127.0.0.1:1/x.git'), at('https://169.254.169.254/x.git')];
+  const local = await workspace.json('add', workspace.source('local', { ...market(near, far, GOOD), ...good }));
+  expect(local.skipped.map(({ message }: { message: string }) => message)).toEqual([
+    expect.stringContaining('could not reach https://127.0.0.1:1/x.git'),
+    expect.stringContaining('names a nested source at'),
+  ]);
 });

@@ -51,11 +51,12 @@ export const below = (directory: string, files: Files): Files =>
   Object.fromEntries(Object.entries(files).map(([path, content]) => [`${directory}/${path}`, content]));
 
 /** An environment in which \`https://git.test/NAME\` is the repository NAME of the workspace. */
-export function serveGit(workspace: InstallWorkspace, repository: string): Record<string, string> {
+export function serveGit(workspace: InstallWorkspace, repository: string, log = '/dev/null'): Record<string, string> {
   const root = repository.slice(0, repository.lastIndexOf('/'));
   return wrapGit(
     workspace,
     `export GIT_ALLOW_PROTOCOL=file
+printf '%s\\n' "$*" >> '${log}'
 for argument; do shift; case "$argument" in https://git.test/*) argument="${root}/\${argument#https://git.test/}";; esac; set -- "$@" "$argument"; done`,
   );
 }
