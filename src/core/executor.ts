@@ -39,7 +39,8 @@ export interface RunContext {
   readonly timeoutMs?: number;
   readonly progress: ProgressListener;
   /** Receives log messages, if the caller wants them. */
-  readonly log?: LogListener;
+  readonly log?: LogListener | undefined;
+  readonly logLevel?: string | undefined;
   /** The position of this call in a trace, for what it calls (UPS-72). */
   readonly trace?: TraceParent | undefined;
   /** Whether the caller wants progress; only then a heartbeat is sent (SCR-23). */

@@ -61,7 +61,9 @@ export interface CallOptions {
   readonly timeoutMs?: number;
   readonly onProgress?: ProgressListener;
   /** Receives log messages of the tool. */
-  readonly onLog?: LogListener;
+  readonly onLog?: LogListener | undefined;
+  /** The lowest level of the log messages that the caller wants; what a server sends by default if absent. */
+  readonly logLevel?: string | undefined;
   /** Receives all output while it is written; the result is still capped. */
   readonly onOutput?: OutputStream;
   /** Awaited before the tool runs, so that a door with a slow reader can delay calls. */

@@ -150,6 +150,7 @@ class ServedCall implements CallRequest {
       key: readKey(this.context),
       onPending: this.context.onPending,
       onLog: toLogListener(this.context),
+      logLevel: this.context.logLevel,
     });
   }
 }

@@ -167,6 +167,10 @@ export class LaneRequest implements RequestContext {
     return isRecord(info) ? (info.name as string) : undefined;
   }
 
+  get logLevel(): string | undefined {
+    return this.isNewer ? (this.meta?.[META.logLevel] as string | undefined) : this.#peer.logLevel;
+  }
+
   get inputResponses(): unknown {
     return this.#params.inputResponses;
   }
@@ -180,10 +184,8 @@ export class LaneRequest implements RequestContext {
   }
 
   log(level: string, data: unknown, logger: string | undefined): void {
-    const lowest = this.isNewer ? this.meta?.[META.logLevel] : this.#peer.logLevel;
-    // In the newer version a client gets log messages only if its request asks for them.
-    if (lowest === undefined && this.isNewer) return;
-    if (lowest === undefined || LOG_LEVELS.indexOf(level) >= LOG_LEVELS.indexOf(lowest as string))
+    const lowest = this.logLevel;
+    if (lowest === undefined || LOG_LEVELS.indexOf(level) >= LOG_LEVELS.indexOf(lowest))
       this.notify('notifications/message', { level, data, logger });
   }
 

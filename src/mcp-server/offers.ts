@@ -1,7 +1,7 @@
 // Resources, prompts and completions of a toolbox over the protocol.
 
 import type { Server, ServerContext } from '@modelcontextprotocol/server';
-import type { Json } from '../core/json.js';
+import type { Json, JsonObject } from '../core/json.js';
 import { formatError } from '../core/model-text.js';
 import type { ToolResult } from '../core/result.js';
 import { RpcError } from '../core/rpc-error.js';
@@ -55,10 +55,12 @@ export function registerOffers({ server, toolbox, serve }: OfferHandlers): void 
     );
     if ('resultType' in outcome) return outcome as never;
     assertOk(outcome, { uri });
-    const contents = outcome.content.map((part) =>
+    // A resource without contents has an empty text here.
+    const parts = outcome.content.filter((part) => part.type !== 'text' || part.text !== '');
+    const contents = parts.map((part) =>
       part.type === 'resource' ? part.resource : { uri, text: part.type === 'text' ? part.text : '' },
     );
-    return { contents } as never;
+    return { contents, ...metaOf(outcome) } as never;
   });
   server.setRequestHandler('prompts/list', async ({ params }) => {
     const all = (await toolbox.catalog.prompts.list({ caller: MODEL })).map(({ name, fields }) => ({
@@ -74,7 +76,7 @@ export function registerOffers({ server, toolbox, serve }: OfferHandlers): void 
     );
     if ('resultType' in outcome) return outcome as never;
     assertOk(outcome, { name: params.name });
-    return outcome.structured as never;
+    return { ...(outcome.structured as JsonObject), ...metaOf(outcome) } as never;
   });
   server.setRequestHandler('completion/complete', async ({ params }, context) => {
     const { ref, argument, context: values } = params;
@@ -87,6 +89,10 @@ export function registerOffers({ server, toolbox, serve }: OfferHandlers): void 
     // Without completions a client shows none; an error would be shown to the person.
     return { completion: result.error === undefined ? result.structured : { values: [] } } as never;
   });
+}
+
+function metaOf({ meta: { remote } }: ToolResult): { readonly _meta?: JsonObject } {
+  return remote === undefined ? {} : { _meta: remote };
 }
 
 // The name or URI at the server is filled in where the request is sent.

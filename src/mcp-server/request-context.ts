@@ -27,6 +27,8 @@ export interface RequestContext {
   /** State that this server signed, and the answers that came with it. */
   readonly state: RequestState | undefined;
   readonly inputResponses: unknown;
+  /** The lowest level of log messages that the client wants, if it said so. */
+  readonly logLevel: string | undefined;
   notify(method: string, params: object): void;
   /** Sends a log message, if the client wants messages of this level. */
   log(level: string, data: unknown, logger: string | undefined): void;
@@ -54,8 +56,9 @@ export function readKey({ meta }: RequestContext): string | undefined {
   return key === undefined ? undefined : JSON.stringify(key);
 }
 
-/** Returns a listener that sends log messages as part of the request. */
-export function toLogListener(context: RequestContext): LogListener {
+/** Returns a listener that sends log messages as part of the request; in the newer version clients have to ask for them. */
+export function toLogListener(context: RequestContext): LogListener | undefined {
+  if (context.isNewer && context.logLevel === undefined) return undefined;
   return ({ level, data, logger }) => context.log(level, data, logger);
 }
 

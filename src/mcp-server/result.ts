@@ -19,7 +19,7 @@ export interface CallResult {
  * What a failed tool returned besides its message is in `_meta` otherwise (MOD-13).
  */
 export function toCallResult(result: ToolResult, withStructured: boolean): CallResult {
-  // A tool that returned nothing has an empty text; on the wire that is no content.
+  // A tool that returned nothing has an empty text, and model APIs reject empty texts.
   const content = result.content.filter((part) => part.type !== 'text' || part.text !== '');
   if (result.error) {
     const text = formatError(result.error);
@@ -30,6 +30,7 @@ export function toCallResult(result: ToolResult, withStructured: boolean): CallR
       ...structuredOf(result, withStructured),
       isError: true,
       _meta: {
+        ...toMeta(result),
         'wield/error': result.error,
         ...(!withStructured && isFailedOutput(result.structured) ? { 'wield/structured': result.structured } : {}),
       },

@@ -81,6 +81,7 @@ function toRequestContext(server: Server, { mcpReq, http }: ServerContext): Requ
     capabilities: isNewer ? envelope[META.capabilities] : server.getClientCapabilities(),
     clientName: isRecord(client) && typeof client.name === 'string' ? client.name : undefined,
     meta: mcpReq._meta,
+    logLevel: toLevel(envelope[META.logLevel] ?? mcpReq._meta?.[META.logLevel]),
     cancellation: Cancellation.of(mcpReq.signal),
     connection: http?.req?.signal,
     state: isNewer ? mcpReq.requestState<RequestState>() : undefined,
@@ -90,4 +91,8 @@ function toRequestContext(server: Server, { mcpReq, http }: ServerContext): Requ
     request: async (request, signal) =>
       (await mcpReq.send(request as never, { signal, timeout: ANSWER_TIMEOUT_MS })) as unknown as InputAnswer,
   };
+}
+
+function toLevel(value: unknown): string | undefined {
+  return typeof value === 'string' ? value : undefined;
 }

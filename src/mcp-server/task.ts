@@ -170,6 +170,7 @@ export class Task {
       capabilities,
       clientName,
       meta: meta && withoutToken(meta),
+      logLevel: undefined,
       asksDirectly: true,
       cancellation: this.#cancellation,
       connection: undefined,

@@ -132,6 +132,7 @@ async function runPlan(
       progress,
       wantsProgress: options.onProgress !== undefined,
       log: options.onLog,
+      logLevel: options.logLevel,
       trace: execution.trace(),
       stream: streams ? options.onOutput : undefined,
       // Middleware may cache, repeat or change an output, so it gets all of it and nothing is stored before.

@@ -99,9 +99,11 @@ export function createUpstreamOffers({ format, describe, follow }: UpstreamOffer
   };
 }
 
-function fieldsOf({ shown: { description, traits } }: ServerOffer): JsonObject {
+function fieldsOf({ id, shown: { description, traits } }: ServerOffer): JsonObject {
   const { title, listed = {} } = traits;
-  return { ...listed, title, description } as JsonObject;
+  // Rules and pages show a description always; one that the server did not give is not sent to clients.
+  const isOwn = description !== (title ?? listed.name ?? id);
+  return { ...listed, title, ...(isOwn ? { description } : {}) } as JsonObject;
 }
 
 // What the filter of an entry leaves out cannot be read by its URI either, however it is spelled.

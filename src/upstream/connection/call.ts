@@ -24,6 +24,7 @@ export interface RemoteCall {
   readonly signal: AbortSignal;
   readonly onProgress?: ((progress: Progress) => void) | undefined;
   readonly onLog?: LogListener | undefined;
+  readonly logLevel?: string | undefined;
   readonly elicit?: Elicit | undefined;
   readonly client?: RequestClient | undefined;
   /** The `_meta` of its requests, if it differs from that of others (newer protocol version). */
@@ -106,7 +107,12 @@ function request(session: CallSession, tool: RemoteTool, params: Params, call: R
     allowInputRequired: true,
     onprogress: onProgress && toListener(onProgress),
   };
-  const traced = call.trace === undefined ? params : { ...params, _meta: toTraceMeta(call.trace) };
+  const level = call.envelope?.[sdk.LOG_LEVEL_META_KEY];
+  const meta = {
+    ...(call.trace && toTraceMeta(call.trace)),
+    ...(level === undefined ? {} : { [sdk.LOG_LEVEL_META_KEY]: level }),
+  };
+  const traced = { ...params, _meta: meta };
   return client.callTool(traced as never, options as never).catch((error: unknown) => {
     if (!(error instanceof sdk.ProtocolError)) throw error;
     throw new RpcError(error.code, error.message, error.data);

@@ -11,6 +11,7 @@ import { callTool, type OfferRequest, type RemoteCall, requestOffer } from './ca
 import { serveClientRequests, type Turns } from './client-requests.js';
 import { limitRequests } from './elicitation.js';
 import { Lane } from './lane.js';
+import { createLogLevels } from './log-level.js';
 import { type ResourceWatch, watchResources } from './resource-watch.js';
 import { type ToolWatch, watchTools } from './tool-watch.js';
 import type { UpstreamTransport } from './transport.js';
@@ -85,18 +86,22 @@ export async function connect(transport: UpstreamTransport, options: ConnectOpti
   });
   const resources = watchResources(client, lane, { ...options, isModern, capabilities, isOpen });
   const session = { sdk, client, lane, isModern, isHttp };
-  // The newer version says with every request what the client behind it supports.
+  const levels = createLogLevels(lane, capabilities, isModern);
+  // The newer version says with every request what the client behind it supports, and which log messages it wants.
   const withEnvelope = (call: RemoteCall): RemoteCall => {
     const supported = options.announces.filter((capability) => call.client?.capabilities[capability] !== undefined);
-    if (!isModern || supported.length === 0) return call;
+    const level = levels.levelOf(call);
+    if (!isModern || (supported.length === 0 && level === undefined)) return call;
     const own = Object.fromEntries(supported.map((capability) => [capability, call.client!.capabilities[capability]]));
-    const capabilities = { ...ELICITATION, ...own };
-    return { ...call, envelope: { ...lane.envelope, [sdk.CLIENT_CAPABILITIES_META_KEY]: capabilities } };
+    const envelope = { ...lane.envelope, [sdk.CLIENT_CAPABILITIES_META_KEY]: { ...ELICITATION, ...own } };
+    return { ...call, envelope: level === undefined ? envelope : { ...envelope, [sdk.LOG_LEVEL_META_KEY]: level } };
   };
   const inTurn = async (given: RemoteCall, run: (call: RemoteCall) => Promise<Output>): Promise<Output> => {
     const { elicit, client } = given;
     const asks = elicit !== undefined || client !== undefined;
-    const call = asks ? withEnvelope(limitRequests(redactRequests(given, redact))) : given;
+    const call = withEnvelope(asks ? limitRequests(redactRequests(given, redact)) : given);
+    const prepared = levels.prepare(call);
+    if (prepared !== undefined) await prepared;
     const release = await turns.one?.acquire(call.signal);
     calls.add(call);
     try {

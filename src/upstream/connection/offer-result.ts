@@ -4,6 +4,7 @@ import { isToolError, ToolError } from '../../core/error.js';
 import { isRecord, type Json, toJson } from '../../core/json.js';
 import { findPartFault, type Output, type Part } from '../../core/result.js';
 import type { RemoteAction } from '../../core/tool.js';
+import { toRemoteMeta } from './result.js';
 
 const BOUNDS = { maxDepth: 64, maxBytes: 16 * 1024 * 1024 };
 const ROLES: readonly unknown[] = ['user', 'assistant'];
@@ -25,8 +26,9 @@ export function toOfferOutput(method: OfferMethod, name: string, result: unknown
     throw invalid(isToolError(error) ? error.message : 'it is not JSON');
   }
   if (!isRecord(value)) throw invalid('it must be an object');
-  if (method === 'resources/read') return { content: readContents(value.contents, invalid) };
-  if (method === 'prompts/get') return { content: [], structured: readMessages(value, invalid) };
+  const meta = toRemoteMeta(value._meta);
+  if (method === 'resources/read') return { content: readContents(value.contents, invalid), ...meta };
+  if (method === 'prompts/get') return { content: [], structured: readMessages(value, invalid), ...meta };
   const { values, total, hasMore } = isRecord(value.completion) ? value.completion : {};
   if (!Array.isArray(values) || !values.every((one) => typeof one === 'string')) throw invalid('no completion values');
   return { content: [], structured: { values: values.slice(0, MAX_COMPLETIONS), ...pick({ total, hasMore }) } };

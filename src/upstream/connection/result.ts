@@ -13,12 +13,11 @@ export function toOutput(tool: string, result: unknown): Output {
   const { content = [], structuredContent, isError, _meta } = readResult(tool, result);
   if (!Array.isArray(content)) throw invalidResult(tool, 'content must be an array');
   const parts = content.map((part, at) => readPart(tool, part, at));
-  const meta = isRecord(_meta) ? withoutProtocolKeys(_meta as JsonObject) : {};
   return {
     content: parts,
     ...(structuredContent === undefined ? {} : { structured: structuredContent }),
     ...(isError === true ? { error: toolFailed(tool, parts) } : {}),
-    ...(Object.keys(meta).length === 0 ? {} : { meta: { remote: meta } }),
+    ...toRemoteMeta(_meta),
   };
 }
 
@@ -68,9 +67,11 @@ function readPart(tool: string, part: Json, at: number): Part {
   return part as unknown as Part;
 }
 
-// Keys reserved by the protocol apply to one connection only.
-function withoutProtocolKeys(meta: JsonObject): JsonObject {
-  return Object.fromEntries(Object.entries(meta).filter(([key]) => !PROTOCOL_META.test(key)));
+/** Returns the `_meta` of a result for an Output. Keys reserved by the protocol apply to one connection only. */
+export function toRemoteMeta(meta: unknown): Pick<Output, 'meta'> {
+  if (!isRecord(meta)) return {};
+  const kept = Object.entries(meta as JsonObject).filter(([key]) => !PROTOCOL_META.test(key));
+  return kept.length === 0 ? {} : { meta: { remote: Object.fromEntries(kept) } };
 }
 
 function toolFailed(tool: string, parts: readonly Part[]): ToolError {

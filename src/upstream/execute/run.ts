@@ -58,6 +58,7 @@ async function callServer(
       signal: context.cancellation.signal,
       onProgress: context.wantsProgress ? onProgress : undefined,
       onLog: context.log,
+      logLevel: context.logLevel,
       elicit: context.elicit,
       client: context.client,
       trace: context.trace,
