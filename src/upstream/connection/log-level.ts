@@ -9,7 +9,7 @@ const TIMEOUT_MS = 5000;
 const DEFAULT = 'info';
 
 export interface LogLevels {
-  /** Returns the level of a request; undefined if the server has no log, or nobody listens. */
+  /** Returns the level of a request; undefined if the server has no log or the caller wants none. */
   levelOf(call: RemoteCall): string | undefined;
   /** Sets the level of the connection, if a client said which one it wants. Never throws. */
   prepare(call: RemoteCall): Promise<void> | undefined;
