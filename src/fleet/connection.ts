@@ -96,6 +96,18 @@ export async function connect(address: FleetAddress, settings: ConnectOptions): 
   }
 }
 
+/** Whether a command failed before it was sent. */
+export function isUnsent(error: unknown): boolean {
+  return /^Stream isn't writeable/.test((error as Error).message);
+}
+
+/** Returns why a command failed, for messages; those of the client library name its options. */
+export function explainFailure(error: unknown): string {
+  const { message } = error as Error;
+  const isLost = isUnsent(error) || /^(?:Connection is closed|Reached the max retries)/.test(message);
+  return isLost ? 'no connection to Redis' : `Redis: ${message}`;
+}
+
 /** Loads BullMQ, which is optional. */
 export function loadBullmq(): typeof import('bullmq') {
   return loadLibrary('bullmq');

@@ -7,7 +7,7 @@ import type { Plan } from '../core/plan.js';
 import type { Output } from '../core/result.js';
 import type { Settings } from '../core/settings.js';
 import { cancelled, runWithinLimit } from '../core/time-limit.js';
-import { connect } from './connection.js';
+import { connect, explainFailure } from './connection.js';
 import { type Job, openResult, type Refusal, type Reply, toBinding, toCallId } from './job.js';
 import { type FleetNames, toNames } from './names.js';
 import { busyFleet, busyIfFull, noQueue, otherCall, refused, toOutput } from './outcome.js';
@@ -192,7 +192,7 @@ export class Front implements Dispatcher {
       else call.job = { ...job, attempt: found.attempt + 1 };
     } catch (error) {
       if (error instanceof ToolError) throw error;
-      throw busyIfFull(`${job.tool} was not run`, error) ?? noQueue(job.tool, (error as Error).message);
+      throw busyIfFull(`${job.tool} was not run`, error) ?? noQueue(job.tool, explainFailure(error), 'maybe');
     }
   }
 

@@ -44,7 +44,7 @@ export interface JobResult {
 /** Why a worker did not run a job. Others may. */
 export interface Refusal {
   readonly worker: string;
-  readonly code: 'not_found' | 'integrity';
+  readonly code: 'not_found' | 'integrity' | 'needs_trust';
   readonly message: string;
 }
 

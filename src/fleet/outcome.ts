@@ -40,23 +40,27 @@ export function noWorker(tool: string, tag: string): ToolError {
     'unavailable',
     `no worker${tag === '' ? '' : ` with the tag ${tag}`} is connected; ${tool} was not run`,
     {
-      hint: `start one: wield worker --fleet URL${tag === '' ? '' : ` --tags ${tag}`}`,
+      hint: `start one with the same key: wield worker --fleet URL${tag === '' ? '' : ` --tags ${tag}`}`,
       data: { fleet: { started: false, ran: 'no' satisfies Ran } },
     },
   );
 }
 
-export function noQueue(tool: string, why: string): ToolError {
+export function noQueue(tool: string, why: string, ran: Ran): ToolError {
+  const once = '; it runs at most once if the call has a key (_meta wield/key)';
   return new ToolError('unavailable', `${tool} could not be queued: ${why}`, {
-    hint: 'call it again when Redis answers; it runs at most once if the call has a key (_meta wield/key)',
-    data: { fleet: { ran: 'maybe' satisfies Ran } },
+    hint: `call it again when Redis answers${ran === 'no' ? '' : once}`,
+    data: { fleet: { ran } },
   });
 }
 
 /** FLT-5 */
 export function refused(tool: string, { worker, code, message }: Refusal): ToolError {
   return new ToolError(code, `${tool} was not run: ${message}`, {
-    hint: 'install the same version of the tool on fronts and workers, for example with wield install --frozen',
+    hint:
+      code === 'needs_trust'
+        ? 'a person must review its tools and run there: wield trust, or start it with --trust'
+        : 'install the same version of the tool on fronts and workers, for example with wield install --frozen',
     data: { fleet: { worker, started: false, ran: 'no' satisfies Ran } },
   });
 }

@@ -2,11 +2,11 @@
 
 import type { Queue } from 'bullmq';
 import type { Redis } from 'ioredis';
-import { loadBullmq } from './connection.js';
+import { explainFailure, isUnsent, loadBullmq } from './connection.js';
 import { sealJob } from './job.js';
 import type { FleetKey } from './key.js';
 import type { FleetNames } from './names.js';
-import { busyIfFull, noQueue } from './outcome.js';
+import { busyIfFull, noQueue, type Ran } from './outcome.js';
 import type { Pending } from './pending.js';
 
 export interface Queues {
@@ -53,22 +53,27 @@ export function createQueues({ redis, key, names, debug }: QueuesOptions): Queue
       const tool = call.plan.tool.name;
       let last = 'Redis does not answer';
       let isOver = false;
+      // Whether Redis may have received it.
+      let ran: Ran = 'no';
       let timer: NodeJS.Timeout | undefined;
       const late = new Promise<never>((_, reject) => {
         timer = setTimeout(() => {
           isOver = true;
-          reject(noQueue(tool, last));
+          reject(noQueue(tool, last, ran));
         }, PATIENCE_MS);
       });
       const attempt = async (): Promise<void> => {
         while (!isOver && !call.isSettled) {
+          const before = ran;
+          ran = 'maybe';
           try {
             await add(call);
             return;
           } catch (error) {
+            if (isUnsent(error)) ran = before;
             const busy = busyIfFull(`${tool} was not run`, error);
             if (busy !== undefined) throw busy;
-            last = (error as Error).message;
+            last = explainFailure(error);
             debug(`fleet: ${last}`);
             await new Promise((resolve) => setTimeout(resolve, PAUSE_MS));
           }

@@ -6,9 +6,10 @@ import { Cancellation } from '../core/cancellation.js';
 import { isToolError } from '../core/error.js';
 import type { KnownSecrets } from '../core/redact.js';
 import { settlesWithin } from '../core/time-limit.js';
+import { needsTrust } from '../core/tool.js';
 import type { Toolbox } from '../core/toolbox.js';
 import { connect, loadBullmq } from './connection.js';
-import { openJob, type Refusal, toJobId } from './job.js';
+import { type Job, openJob, type Refusal, toJobId } from './job.js';
 import { type FleetNames, toNames } from './names.js';
 import { type FleetOptions, newPeerId } from './peer.js';
 import { createPresence, type Presence } from './presence.js';
@@ -147,7 +148,7 @@ export class Worker {
     const job = openJob(key, jobId, data);
     const timeoutMs = Math.floor(job.timeoutMs - (presence.now() - job.queued));
     if (timeoutMs <= 0) throw new Error('its time is over');
-    const refusal = await this.#findRefusal(job.tool, job.digest);
+    const refusal = await this.#findRefusal(job);
     if (refusal !== undefined) return this.#reporter.send(job, { type: 'refused', refusal });
     // FLT-6, FLT-10: a job runs once, even if it is added to the queue again, also without its claim (FLT-72).
     const isNew = this.#remember(jobId, presence.now(), timeoutMs);
@@ -174,15 +175,18 @@ export class Worker {
   }
 
   // Checked again when the call is planned.
-  async #findRefusal(name: string, digest: string): Promise<Refusal | undefined> {
+  async #findRefusal({ tool: name, digest, caller }: Job): Promise<Refusal | undefined> {
     const { toolbox } = this.#options;
+    const worker = this.id;
     try {
-      const { origin } = await toolbox.find(name);
-      if (origin.digest === digest) return undefined;
-      return { worker: this.id, code: 'integrity', message: `worker ${this.id} has another version of it` };
+      const tool = await toolbox.find(name);
+      if (tool.origin.digest !== digest)
+        return { worker, code: 'integrity', message: `worker ${worker} has another version of it` };
+      if (caller.kind !== 'model' || !needsTrust(tool) || toolbox.workspace.trusted) return undefined;
+      return { worker, code: 'needs_trust', message: `the workspace of worker ${worker} is not trusted` };
     } catch (error) {
       if (!isToolError(error)) throw error;
-      return { worker: this.id, code: 'not_found', message: `worker ${this.id} does not have it: ${error.message}` };
+      return { worker, code: 'not_found', message: `worker ${worker} does not have it: ${error.message}` };
     }
   }
 }

@@ -33,7 +33,8 @@ while [ ! -e "go-$WIELD_PARAM_NAME" ]; do sleep 0.02; done
 echo "went in $PWD"
 `;
 const TOOLS = { change: wait(''), read: wait('# @readonly\n') };
-const NAMES = toNames(createFleetKey(FLEET_KEY).fleet);
+const KEY = createFleetKey(FLEET_KEY);
+const NAMES = toNames(KEY.fleet);
 // Three seconds are promised; the machine of a test may be slow.
 const SOON_MS = 60_000;
 
@@ -65,13 +66,18 @@ async function watchLooks({ port }: RedisServer): Promise<() => number> {
   return () => looks;
 }
 
-fault('FLT-16', 'fronts and workers end although Redis is gone', async () => {
+fault('FLT-16 FLT-18 FLT-2', 'fronts and workers end although Redis is gone', async () => {
   const redis = await startRedis();
   const members = await Promise.all([
     startProcess(createMember(TOOLS), frontArgs(redis.url)),
     startProcess(createMember(TOOLS), workerArgs(redis.url)),
   ]);
+  await until(() => members.every((member) => member.stderr().includes(` of the fleet ${KEY.fleet} at redis:`)));
   await redis.kill();
+  let refused = await callFront(members[0]!.name, 'change', { name: 'gone' });
+  // One that was sent while the connection broke may have arrived.
+  while (refused.error.data.fleet.ran !== 'no') refused = await callFront(members[0]!.name, 'change', { name: 'gone' });
+  expect(refused.error.message).toBe('change could not be queued: no connection to Redis');
   expect(await Promise.all(members.map((member) => member.stop()))).toEqual([0, 0]);
 });
 
@@ -312,7 +318,7 @@ describe.concurrent('without', () => {
     let skipped = 0;
     const front = await openFront({
       address: parseFleetAddress(redis.url, {}),
-      key: createFleetKey(FLEET_KEY),
+      key: KEY,
       host: 'here',
       variablesOf: () => undefined,
       monotonic: () => performance.now() + skipped,

@@ -95,7 +95,10 @@ async function connectFront(call: VerbCall, toolbox: NodeToolbox): Promise<Front
   ]);
   const { machine } = toolbox;
   const variablesOf: FrontOptions['variablesOf'] = (plan, settings) => findSentVariables(plan, settings, machine.world);
-  return openFront({ ...readFleet(call, machine), variablesOf });
+  const fleet = readFleet(call, machine);
+  const front = await openFront({ ...fleet, variablesOf });
+  call.terminal.err(`  workers of the fleet ${fleet.key.fleet} at ${fleet.address.shown} run the calls\n`);
+  return front;
 }
 
 async function serveOverStdio({ terminal, signal }: VerbCall, toolbox: NodeToolbox): Promise<number> {

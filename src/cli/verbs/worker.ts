@@ -43,6 +43,8 @@ export const worker: Verb = {
     terminal.err(
       `  running calls of the fleet ${fleet.key.fleet} at ${fleet.address.shown} in ${toolbox.workspace.workdir}; press Ctrl-C to stop\n`,
     );
+    if (!toolbox.workspace.trusted)
+      terminal.err('  this workspace is not trusted: calls of its tools are refused until you run wield trust\n');
     await new Promise<void>((resolve) => {
       if (signal.aborted) resolve();
       else signal.addEventListener('abort', () => resolve(), { once: true });

@@ -4,6 +4,7 @@ import type { Redis } from 'ioredis';
 import { isToolError, ToolError } from '../../core/error.js';
 import type { Json } from '../../core/json.js';
 import { settlesWithin } from '../../core/time-limit.js';
+import { explainFailure } from '../../fleet/connection.js';
 import type { FleetKey } from '../../fleet/key.js';
 import { busyIfFull } from '../../fleet/outcome.js';
 
@@ -61,7 +62,7 @@ export function createPlace({ redis, key, warn }: RedisPlaceOptions): RedisPlace
 
 /** Sends a command that no call waits for; a failure is reported. */
 export function send(place: RedisPlace, what: string, sent: Promise<unknown>): void {
-  place.track(sent.catch((error: Error) => place.warn(`${what} could not be shared with the fleet: ${error.message}`)));
+  place.track(sent.catch((error: Error) => place.warn(`${what} could not be shared with the fleet: ${explainFailure(error)}`)));
 }
 
 // A connection that is lost answers with an error long before.
@@ -79,7 +80,7 @@ export async function reach<T>(what: string, answer: Promise<T>): Promise<T> {
     if (isToolError(error)) throw error;
     const busy = busyIfFull(what, error);
     if (busy !== undefined) throw busy;
-    throw new ToolError('unavailable', `${what}: Redis: ${(error as Error).message}`, {
+    throw new ToolError('unavailable', `${what}: ${explainFailure(error)}`, {
       hint: 'call again when the Redis server of the fleet answers',
       cause: error,
     });

@@ -273,7 +273,16 @@ describe.runIf(hasRedis)('a fleet', () => {
       expect((await callFront(url, 'where', { text })).text).toBe(`${text} from ${newer.dir}\n`);
     expect(await second.stop()).toBe(0);
     front.script('where', TOOLS.where);
-    expect((await callFront(url, 'where', { text: 'y' })).text).toBe(`y in ${machine.dir}\n`);
+    // One that does not trust its workspace leaves the calls to others.
+    const untrusted = await startHere(createMember(TOOLS), ['worker', '--fleet', redis.url, '--tags', 'gpu']);
+    await until(() => untrusted.stderr().includes('this workspace is not trusted'));
+    for (const text of ['x', 'y', 'z'])
+      expect((await callFront(url, 'where', { text })).text).toBe(`${text} in ${machine.dir}\n`);
+    expect(await callFront(url, 'render')).toMatchObject({
+      code: 'needs_trust',
+      error: { message: expect.stringContaining(untrusted.name), data: { fleet: { ran: 'no' } } },
+    });
+    expect(await untrusted.stop()).toBe(0);
   });
 
   test('FLT-16', 'a worker and a front that are stopped answer what they run, and take nothing else', async () => {
