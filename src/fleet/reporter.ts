@@ -1,7 +1,7 @@
 // What a worker writes to Redis about a job: that it starts it, messages to the front, and the result.
 
 import type { Redis } from 'ioredis';
-import { claimJob } from './claim.js';
+import { claimJob, WITHDRAWN } from './claim.js';
 import { type Job, type JobResult, type Reply, sealReply, sealResult, toJobId } from './job.js';
 import type { FleetKey } from './key.js';
 import type { FleetNames } from './names.js';
@@ -10,7 +10,7 @@ export interface Reporter {
   /** Claims a job for a worker; false if it was started or withdrawn before. */
   claim(job: Job, worker: string, timeoutMs: number): Promise<boolean>;
   send(job: Job, reply: Reply): Promise<void>;
-  /** Stores the result and tells the front. */
+  /** Stores the result and tells the front, unless another worker claimed the job meanwhile. */
   finish(job: Job, result: JobResult): Promise<void>;
 }
 
@@ -27,8 +27,13 @@ const SEND = `
 if redis.call('EXISTS', KEYS[1]) == 0 then return 0 end
 redis.call('XADD', KEYS[2], 'MAXLEN', '~', ${KEPT_REPLIES}, '*', 'job', ARGV[1], 'sealed', ARGV[2])
 return 1`;
-// Allowed if Redis is full: a call that ran is answered.
+// Allowed if Redis is full: a call that ran is answered. If Redis lost the claim, it is set again, so that nobody else runs
+// the job; if another worker has it by now, the result of that one counts (FLT-77). What ran counts although a front, which
+// could not know, withdrew it.
 const FINISH = `#!lua flags=allow-oom
+local by = redis.call('GET', KEYS[4])
+if by and by ~= ARGV[5] and (by ~= '${WITHDRAWN}' or ARGV[7] == 'no') then return 0 end
+redis.call('SET', KEYS[4], ARGV[5], 'PX', ARGV[6], 'NX')
 redis.call('SET', KEYS[3], ARGV[3], 'PX', ARGV[4])
 ${SEND}`;
 
@@ -48,8 +53,10 @@ export function createReporter({ redis, key, names, debug }: ReporterOptions): R
     async finish(job, result) {
       const jobId = toJobId(job);
       const done = sealReply(key, jobId, { type: 'done' });
-      const keys = [...toFront(job), names.result(job.id)];
-      await redis.eval(FINISH, 3, ...keys, jobId, done, sealResult(key, job.id, result), job.keepMs);
+      const keys = [...toFront(job), names.result(job.id), names.claim(jobId)];
+      const sealed = sealResult(key, job.id, result);
+      const claim = [result.worker, Math.ceil(job.timeoutMs + job.keepMs), result.started ? 'yes' : 'no'];
+      await redis.eval(FINISH, 4, ...keys, jobId, done, sealed, job.keepMs, ...claim);
     },
   };
 }

@@ -5,12 +5,16 @@ import { createServer, connect as openSocket, type Socket } from 'node:net';
 import { join } from 'node:path';
 import { Redis } from 'ioredis';
 import { describe, expect } from 'vitest';
+import { WITHDRAWN } from '../../src/fleet/claim.js';
 import { parseFleetAddress } from '../../src/fleet/connection.js';
 import { openFront } from '../../src/fleet/front.js';
+import { type JobResult, openResult } from '../../src/fleet/job.js';
 import { createFleetKey } from '../../src/fleet/key.js';
 import { toNames } from '../../src/fleet/names.js';
+import { createReporter } from '../../src/fleet/reporter.js';
 import {
   callFront,
+  createJob,
   createMember,
   FLEET_KEY,
   frontArgs,
@@ -256,6 +260,31 @@ describe.concurrent('without', () => {
     expect((await repeated!).text).toContain('went');
     expect(runsOf(machine, 'change')).toBe(0);
     await worker.stop();
+  });
+
+  fault('FLT-77', 'Redis loses a claim: one worker answers the call, and nobody else runs it', async () => {
+    const redis = await startRedis();
+    const client = openClient(redis);
+    const reporter = createReporter({ redis: client, key: KEY, names: NAMES, debug: () => {} });
+    const result = { ok: true, content: [], meta: { durationMs: 1 } } as unknown as JobResult['result'];
+    for (const { id, claimed, finished } of [
+      // The job was queued again.
+      { id: 'b-has-it', claimed: ['a', 'lost', 'b'], finished: ['a', 'b'] },
+      { id: 'a-has-it', claimed: ['a', 'lost'], finished: ['a', 'b'] },
+      // The front withdrew it, and may have queued the next attempt.
+      { id: 'a-ran-it', claimed: ['a', 'lost', WITHDRAWN], finished: ['a', 'b did not'] },
+    ]) {
+      const job = createJob(id, { digest: '', queued: 0 });
+      for (const by of claimed) {
+        if (by === 'lost') await client.flushall();
+        else expect(await reporter.claim(job, by, 1000)).toBe(true);
+      }
+      for (const by of finished)
+        await reporter.finish(job, { worker: by[0]!, attempt: 1, started: by.length === 1, result });
+      const { worker } = openResult(KEY, id, (await client.get(NAMES.result(id)))!);
+      expect(worker).toBe(id[0]);
+      expect(await reporter.claim(job, 'c', 1000)).toBe(false);
+    }
   });
 
   fault('FLT-10 FLT-18', 'a partition: a worker behind it is lost, and works again after it', async () => {

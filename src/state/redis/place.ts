@@ -62,7 +62,9 @@ export function createPlace({ redis, key, warn }: RedisPlaceOptions): RedisPlace
 
 /** Sends a command that no call waits for; a failure is reported. */
 export function send(place: RedisPlace, what: string, sent: Promise<unknown>): void {
-  place.track(sent.catch((error: Error) => place.warn(`${what} could not be shared with the fleet: ${explainFailure(error)}`)));
+  place.track(
+    sent.catch((error: Error) => place.warn(`${what} could not be shared with the fleet: ${explainFailure(error)}`)),
+  );
 }
 
 // A connection that is lost answers with an error long before.
