@@ -57,7 +57,7 @@ spec('EXE-1 SCR-10', 'A07 passes them unchanged through the command line', async
   expect(existsSync(join(workspace.dir, 'sentinel'))).toBe(false);
 });
 
-spec('SCR-11', 'passes any text without NUL in both variables and on stdin', async () => {
+spec.thorough('SCR-11', 'passes any text without NUL in both variables and on stdin', async () => {
   const workspace = createWorkspace();
   workspace.script('reflect', REFLECT);
   const toolbox = workspace.toolbox();

@@ -203,7 +203,7 @@ spec('TJS-12 TJS-8', 'A01 A04 keeps a value after a flag as its value', async ()
   expect((await toolbox.call('run', { short: '--exec=x' })).error).toMatchObject(isRefused);
 });
 
-spec('TJS-6 EXE-1', 'A07 passes newlines, quotes, globs and substitutions unchanged', async () => {
+spec.thorough('TJS-6 EXE-1', 'A07 passes newlines, quotes, globs and substitutions unchanged', async () => {
   const { workspace, toolbox } = createVictim([{ param: 'a' }, { param: 'b', kind: 'flag' }]);
   for (const text of [
     '; touch sentinel',

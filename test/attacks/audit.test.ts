@@ -64,7 +64,7 @@ describe('lines', () => {
     expect(records[0].caller).toMatch(/^mcp:cli \{/);
   });
 
-  spec('OBS-1 OBS-2', 'A60 a record with any text is one line that parses', async () => {
+  spec.thorough('OBS-1 OBS-2', 'A60 a record with any text is one line that parses', async () => {
     const workspace = createWorkspace();
     workspace.config('[audit]\nrotate = "1G"\n');
     const toolbox = workspace.toolbox();

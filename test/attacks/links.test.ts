@@ -326,7 +326,7 @@ describe('links that are exchanged', () => {
     expect(JSON.stringify(await toolbox.list())).not.toContain(SECRET);
   });
 
-  finding('B11 RES-46', 'A21 a link that another process keeps exchanging never leads out', async () => {
+  finding.thorough('B11 RES-46', 'A21 a link that another process keeps exchanging never leads out', async () => {
     const checkout = createCheckout();
     checkout.write('own/SKILL.md', SKILL.replaceAll(SECRET, 'own'));
     const hidden = dirname(checkout.hide('all/SKILL.md', SKILL));

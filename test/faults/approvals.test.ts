@@ -32,7 +32,7 @@ function atClock(shift: number): { now: () => number } {
   return { now: () => Date.now() + shift };
 }
 
-spec('POL-7', 'a call that is killed at any time runs at most once for an approval', async () => {
+spec.thorough('POL-7', 'a call that is killed at any time runs at most once for an approval', async () => {
   const workspace = createAskingWorkspace();
   for (let round = 0; round < 5; round++) {
     await wield(workspace, ['approvals', 'approve', await askFor(workspace)]);

@@ -93,7 +93,7 @@ describe('many writers', () => {
     120_000,
   );
 
-  spec(
+  spec.thorough(
     'OBS-2',
     'F03 killed writers damage no other line and lose no answered call',
     async () => {

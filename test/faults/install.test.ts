@@ -114,7 +114,7 @@ spec(
   240_000,
 );
 
-spec(
+spec.thorough(
   'INS-31',
   'installs all or nothing when a first install is killed',
   async () => {

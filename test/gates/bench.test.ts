@@ -5,7 +5,7 @@ import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { ROOT } from '../support/documents.js';
-import { SAMPLED, sample } from '../support/effort.js';
+import { ALL_TESTS, SAMPLED, sample } from '../support/effort.js';
 import { hasRedis } from '../support/redis.js';
 
 interface Row {
@@ -19,7 +19,7 @@ const ids = readdirSync(join(ROOT, 'bench/rows'))
   .filter((id) => hasRedis || id !== 'fleet');
 
 test(`each row of bench/ measures something${SAMPLED}`, { timeout: 300_000 }, () => {
-  const wanted = sample(ids, 8);
+  const wanted = sample(ids, ALL_TESTS ? 8 : 5);
   const printed = execFileSync(process.execPath, ['bench/run.mjs', '--quick', ...wanted], {
     cwd: ROOT,
     encoding: 'utf8',

@@ -156,7 +156,7 @@ describe('rich values', () => {
 });
 
 describe('bounds', () => {
-  spec('HLP-2', 'writes and reads any depth', () => {
+  spec.thorough('HLP-2', 'writes and reads any depth', () => {
     const depth = 60_000;
     let deep: unknown[] = [];
     for (let level = 1; level < depth; level++) deep = level % 2 === 0 ? [deep] : ([{ a: deep }] as unknown[]);

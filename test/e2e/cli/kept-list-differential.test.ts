@@ -76,7 +76,7 @@ function versionOf(wieldHome: string): string {
   }
 }
 
-spec(
+spec.thorough(
   'RES-60',
   'shows what a listing without state shows, after random changes of files, configuration, rules and trust',
   async () => {

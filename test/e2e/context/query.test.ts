@@ -239,8 +239,9 @@ describe('hostile expressions', () => {
     },
   };
 
-  for (const [what, expressions] of Object.entries(HOSTILE)) {
-    spec('CTX-31 CTX-32', `A59 ${what} ends as an error and does not block other calls`, async () => {
+  for (const [at, [what, expressions]] of Object.entries(HOSTILE).entries()) {
+    const prove = at < 2 ? spec : spec.thorough;
+    prove('CTX-31 CTX-32', `A59 ${what} ends as an error and does not block other calls`, async () => {
       // One toolbox per query, since a toolbox evaluates at most two at once.
       await Promise.all(
         Object.entries(expressions)

@@ -165,7 +165,7 @@ describe('inline code of a skill', () => {
     expect(json(await wield(workspace, ['check', '--json'])).findings).toMatchObject([{ level: 'error', message }]);
   });
 
-  spec('SKL-6 MOD-15', 'that ends its process or hangs only fails that call', async () => {
+  spec.thorough('SKL-6 MOD-15', 'that ends its process or hangs only fails that call', async () => {
     const workspace = createModuleWorkspace();
     withTrip(workspace, withCode('export default () => process.exit(3);', { params: '' }));
     writeSkill(workspace, 'slow', {

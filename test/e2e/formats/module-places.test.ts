@@ -127,7 +127,7 @@ describe('a module on the search path', () => {
 });
 
 describe('an author', () => {
-  spec('MOD-9 MOD-17', 'sees load errors of a trusted module', async () => {
+  spec.thorough('MOD-9 MOD-17', 'sees load errors of a trusted module', async () => {
     const workspace = createModuleWorkspace();
     workspace.module('good.tool.mjs', several(['one', 'two']));
     workspace.module('torn.tool.ts', 'export const x = {');

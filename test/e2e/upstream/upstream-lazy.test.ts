@@ -99,7 +99,7 @@ describe('servers with a stored tool list', () => {
     expect(starts()).toEqual(ONES);
   });
 
-  spec('UPS-3', 'start at the first call, once for fifty concurrent calls', async () => {
+  spec.thorough('UPS-3', 'start at the first call, once for fifty concurrent calls', async () => {
     const { workspace, starts } = await createIndexedFarm();
     const fifty = Array.from({ length: 50 }, (_, at) => String(at));
     const toolbox = workspace.toolbox();

@@ -116,7 +116,7 @@ describe('a server over HTTP', () => {
   });
 
   for (const protocol of some(['older', 'newer'] as const, 1))
-    spec(
+    spec.thorough(
       'UPS-10 CTX-1',
       `of the ${protocol} protocol gives large results, which become handles for a model`,
       async () => {

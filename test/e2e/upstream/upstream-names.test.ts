@@ -6,7 +6,7 @@ import { describe, expect } from 'vitest';
 import { defineTool, textOf } from '../../../src/index.js';
 import { toToolName } from '../../../src/upstream/catalog/name.js';
 import { json, wield } from '../../support/cli.js';
-import { rounds } from '../../support/effort.js';
+import { ALL_TESTS, rounds } from '../../support/effort.js';
 import type { Message } from '../../support/server.js';
 import { shellScript } from '../../support/shell-script.js';
 import { spec } from '../../support/spec.js';
@@ -47,7 +47,7 @@ describe('encoding', () => {
         const encoded = whole.replace(/[^A-Za-z0-9_-]/gu, '_').replace(/^-/, '_');
         expect(name).toBe(encoded.length <= 64 ? encoded : `${encoded.slice(0, 55)}_${hashOf(whole)}`);
       }),
-      { numRuns: rounds(100, 20_000) },
+      { numRuns: rounds(ALL_TESTS ? 100 : 40, 20_000) },
     );
   });
 

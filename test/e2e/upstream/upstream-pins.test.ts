@@ -60,7 +60,7 @@ describe('a change', () => {
     ['annotation', { annotations: { readOnlyHint: false } }, /\+.*"readOnly": false/],
     ['meta', { _meta: { note: 'nobody sees this' } }, /\+.*"note": "nobody sees this"/],
   ];
-  for (const [what, change, says] of some(CHANGES, 3)) {
+  for (const [what, change, says] of some(CHANGES, 2)) {
     spec('POL-21', `of its ${what} asks again and shows it; --yes approves and pins it`, async () => {
       const workspace = pinned();
       expect((await wield(workspace, ['call', 'far_act'])).status).toBe(0);

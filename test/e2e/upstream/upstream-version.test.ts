@@ -28,7 +28,7 @@ describe('the protocol version of a server', () => {
     return join(directory, readdirSync(directory).find((name) => name.endsWith('.listing'))!);
   };
 
-  for (const protocol of ['older', 'newer'] as const)
+  for (const protocol of some(['older', 'newer'] as const, 1))
     spec('UPS-11', `is negotiated in the process that is then used, and cached: ${protocol}`, async () => {
       const workspace = createWorkspace();
       const upstream = await protocolServer(workspace, 'far', protocol, 'stdio');
