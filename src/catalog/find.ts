@@ -16,7 +16,7 @@ import {
 } from './at-path.js';
 import type { Views } from './entry.js';
 import type { Audience, Listing } from './listing.js';
-import { invalidName, notFound, nothingAt, notUsable } from './refusals.js';
+import { findBrokenFile, invalidName, notFound, nothingAt, notUsable } from './refusals.js';
 
 export interface FinderOptions extends PathFinderOptions {
   readonly registered: ReadonlyMap<string, Tool>;
@@ -93,9 +93,12 @@ export function createFinder(options: FinderOptions): Seek {
     if (tool !== undefined) return tool;
     // A file whose name is not a tool name was meant as a path.
     if (problem !== undefined && !isToolName(name)) throw notUsable(name, problem, within);
-    if (fragment !== undefined || !isToolName(name)) throw invalidName(text);
     const { snapshot, mayName = () => true, offeredOnly: isModel } = within;
     const { places, workdir } = snapshot;
+    if (fragment !== undefined || !isToolName(name)) {
+      const broken = isModel ? undefined : findBrokenFile(name, near().problems);
+      throw broken === undefined ? invalidName(text) : notUsable(name, broken, within);
+    }
     // The text of broken files is not sent to models.
     const listing = near();
     const searched = isModel ? undefined : { places, workdir, problems: listing.problems };

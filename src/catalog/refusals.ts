@@ -61,6 +61,11 @@ function findBroken(name: string, { problems, places }: Searched): readonly Prob
   return [...broken.filter(isLikely), ...broken.filter((problem) => !isLikely(problem))].slice(0, MAX_BROKEN);
 }
 
+/** Returns the error of a file with that name, such as a script with an extension. */
+export function findBrokenFile(name: string, problems: readonly Problem[]): Problem | undefined {
+  return problems.find(({ severity, path }) => severity === 'error' && basename(path) === name);
+}
+
 /** Something has that name or path, but is not a usable tool. */
 export function notUsable(shown: string, problem: Problem, { snapshot, offeredOnly: isModel }: Reach): ToolError {
   const { workdir } = snapshot;
@@ -70,14 +75,21 @@ export function notUsable(shown: string, problem: Problem, { snapshot, offeredOn
       hint: 'a person can see why with: wield check',
     });
   }
-  return new ToolError('not_found', `${shown} is not a tool: ${describe(problem, workdir)}`, {
+  // A path is named once.
+  const [what, why] =
+    shown === problem.path ? [placeOf(problem, workdir), problem.message] : [shown, describe(problem, workdir)];
+  return new ToolError('not_found', `${what} is not a tool: ${why}`, {
     hint: problem.hint,
     data: { path: problem.path },
   });
 }
 
 function describe(problem: Problem, workdir: string): string {
-  return `${formatPlace(shortenPath(problem.path, workdir, undefined), problem)} ${problem.message}`;
+  return `${placeOf(problem, workdir)} ${problem.message}`;
+}
+
+function placeOf(problem: Problem, workdir: string): string {
+  return formatPlace(shortenPath(problem.path, workdir, undefined), problem);
 }
 
 /** No tool is at a URI or path; `names` are tools that a fragment could pick there. */

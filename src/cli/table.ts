@@ -39,7 +39,11 @@ export function printTable(
 
 /** Returns the first line of a description, cut to a limit. */
 export function oneLine(description: string, limit = 72): string {
-  return shorten(sanitize(description).split('\n', 1)[0]!.trim(), limit);
+  // A sentence can continue on the next line; a blank line or a list ends it.
+  const [first = ''] = sanitize(description)
+    .trim()
+    .split(/(?<=[.!?:])\s*\n|\n(?=\s*(?:\n|[-*#>|]|\d+[.)]))/, 1);
+  return shorten(first.replace(/\s*\n\s*/g, ' ').trim(), limit);
 }
 
 // Cuts between characters, not inside one of two code units.

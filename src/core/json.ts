@@ -1,7 +1,8 @@
 // JSON values: types, a strict parser with limits, canonical text.
 
-import { ToolError } from './error.js';
-import { findSyntaxFault, positionOf } from './json-syntax.js';
+import { isToolError, ToolError } from './error.js';
+import { findSyntaxFault, positionOf, type SyntaxFault } from './json-syntax.js';
+import type { Finding } from './problem.js';
 import { formatBytes, quoteOutside } from './text.js';
 
 export type Json = null | boolean | number | string | readonly Json[] | { readonly [key: string]: Json };
@@ -104,7 +105,7 @@ export function parseJson(text: string, what: string, bounds: JsonBounds = INPUT
     const { line, column, problem } = findSyntaxFault(text);
     throw new ToolError('invalid_input', `${what} is not valid JSON: line ${line}, column ${column}: ${problem}`, {
       hint: `check quotes and commas; keys and strings need double quotes: '{"name":"Ada"}'`,
-      data: { fault: 'syntax', line, column },
+      data: { fault: 'syntax', line, column, problem },
     });
   }
   // The value is new and plain, so it is counted instead of copied: a third of the time of `toJson`, 1 µs per message.
@@ -115,8 +116,16 @@ export function parseJson(text: string, what: string, bounds: JsonBounds = INPUT
   const shown = quoteOutside(duplicate.key);
   throw new ToolError('invalid_input', `${what} has the key "${shown}" twice in one object (line ${line})`, {
     hint: 'keep one of them; JSON parsers disagree on which one wins',
-    data: { fault: 'duplicate', line, column },
+    data: { fault: 'duplicate', line, column, problem: `the key "${shown}" twice in one object` },
   });
+}
+
+/** Splits an error of `parseJson` into the place and a message without it, for a file whose place is shown beside it. */
+export function toJsonFault(error: unknown): Pick<Finding, 'line' | 'column' | 'message'> {
+  if (!isToolError(error)) throw error;
+  const { fault, line, column, problem } = (error.data ?? {}) as Partial<Record<string, string>> & SyntaxFault;
+  if (problem === undefined) return { message: error.message };
+  return { line, column, message: fault === 'syntax' ? `is not valid JSON: ${problem}` : `has ${problem}` };
 }
 
 // Returns how many keys a parsed value has, at all depths; undefined if `toJson` rejects the value.

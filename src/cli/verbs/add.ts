@@ -20,6 +20,7 @@ import {
   printApplied,
   printRefused,
   showPlan,
+  statusOf,
   summarizeItems,
   withInstalling,
 } from '../installing.js';
@@ -85,7 +86,7 @@ export const add: Verb = {
         else if (added.some(({ scan }) => scan.items.length > 0))
           terminal.out('  nothing installed; run wield install NAME, or wield install --all\n');
       }
-      return 0;
+      return plan === undefined ? 0 : statusOf(plan);
     });
   },
 };

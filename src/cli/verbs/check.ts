@@ -1,12 +1,12 @@
 // `wield check`: lints skills, workspaces and sources.
 
 import { existsSync, readdirSync } from 'node:fs';
-import { basename, join, resolve, sep } from 'node:path';
+import { basename, join, relative, resolve, sep } from 'node:path';
 import { isToolError } from '../../core/error.js';
 import { type Problem, toProblem } from '../../core/problem.js';
 import { count, sanitize } from '../../core/text.js';
 import { statOrNothing } from '../../files/read.js';
-import { realPath } from '../../files/within.js';
+import { isWithin, realPath } from '../../files/within.js';
 import { type CheckFinding, checkDirectory } from '../../formats/check.js';
 import { isDocument } from '../../formats/openapi/index.js';
 import type { SourceReport } from '../../install/sources/check.js';
@@ -24,14 +24,17 @@ export const check: Verb = {
   flags: { fix: toggle('Fix what can be fixed automatically') },
   positionals: 1,
   completes: 'files',
-  async run({ terminal, flags, positionals, json, cwd, toolbox }) {
+  async run({ terminal, flags, positionals, json, cwd, toolbox: open }) {
     const directory = resolve(cwd, positionals[0] ?? '.');
+    const isOther = positionals.length > 0 && WORKSPACE_FILES.some((name) => existsSync(join(directory, name)));
+    const toolbox = open(isOther ? { workdir: directory } : {});
     const {
       machine: { world },
+      workspace: { workdir },
       state,
       find,
-      catalog: { survey },
-    } = toolbox();
+      catalog: { survey, problems },
+    } = toolbox;
     const isThere = async (ref: string): Promise<boolean> =>
       (await survey()).skills.some(({ name }) => name === ref) ||
       (await find(ref).catch(() => undefined)) !== undefined;
@@ -43,12 +46,14 @@ export const check: Verb = {
     const own = await checkDirectory(directory, {
       world,
       isThere,
-      problemsOf: (file) => findProblems(toolbox(), file),
+      problemsOf: (file) => findProblems(toolbox, file),
       boundary: state.snapshot().boundaryOf({ directory, owner: 'workspace' }),
     });
+    const listed = directory === workdir ? toListed(await problems(), own.findings, directory) : [];
     const checked = Math.max(own.checked, source.items);
     const findings: Shown[] = [
       ...own.findings.map((finding) => (source.items > 0 ? toSourceFinding(finding, directory) : finding)),
+      ...listed,
       ...source.findings.map(({ severity, path, message, hint, fixed }) => ({
         level: severity,
         path,
@@ -75,7 +80,23 @@ export const check: Verb = {
 
 type Shown = CheckFinding & { readonly fixed?: boolean };
 
-const SOURCE_FILES = ['wield.toml', 'mind.toml', 'SKILL.md', 'skills', 'tools', 'agents', 'rules'];
+const WORKSPACE_FILES = ['.agents', '.mcp.json'];
+const SOURCE_FILES = [
+  ...['wield.toml', 'mind.toml', 'SKILL.md', 'skills', 'tools', 'agents', 'rules'],
+  ...['.claude-plugin', '.codex-plugin', 'plugin.json'],
+];
+
+// Returns what a listing of the workspace reports about other files: documents, flat skills, servers, the configuration.
+function toListed(problems: readonly Problem[], found: readonly CheckFinding[], directory: string): CheckFinding[] {
+  const known = new Set(found.flatMap(({ path, message }) => [path, message]));
+  return problems
+    .filter(
+      ({ path, message }) => isWithin(directory, path) && !known.has(relative(directory, path)) && !known.has(message),
+    )
+    .map(({ severity, path, pointer = '', line, column, message, hint }) => {
+      return { level: severity, path: relative(directory, path), pointer, line, column, message, hint };
+    });
+}
 
 // Checked here, so that linting a workspace does not load the install code.
 function looksLikeSource(directory: string): boolean {

@@ -1,13 +1,14 @@
-// `wield list --installed` and `--available`: installed items with their state, and items of sources.
+// `wield list --installed`, `--available` and `--sources`: installed items with their state, items of sources, sources.
 
 import { quoteOutside } from '../../core/text.js';
-import { listAvailable, loadInventory } from '../../install/inventory.js';
-import { toInstalledJson, toOfferJson } from '../../install/json.js';
+import { type Inventory, listAvailable, loadInventory } from '../../install/inventory.js';
+import { toInstalledJson, toOfferJson, toSourceJson } from '../../install/json.js';
 import { recoverIfInterrupted } from '../../install/lock.js';
 import { selectAvailable, selectInstalled } from '../../install/plan/select.js';
 import { availableKey, listItems } from '../../install/sources/load.js';
 import { type ItemStatus, readStatus } from '../../install/status.js';
 import { toRecoveryEnvironment } from '../../install/toolbox-environment.js';
+import { summarizeItems } from '../installing.js';
 import { printJson } from '../print.js';
 import { oneLine, printTable } from '../table.js';
 import type { Terminal } from '../terminal.js';
@@ -18,6 +19,7 @@ export async function listInstalled(call: VerbCall): Promise<number> {
   const environment = toRecoveryEnvironment(toolbox(), signal);
   await recoverIfInterrupted(environment);
   const inventory = loadInventory(environment);
+  if (flags.has('sources')) return printSources(terminal, inventory, json);
   if (flags.has('available')) {
     const chosen = new Set(selectAvailable(positionals, listItems(inventory.sources)).map(availableKey));
     const offers = listAvailable(inventory).filter(
@@ -70,15 +72,40 @@ export async function listInstalled(call: VerbCall): Promise<number> {
   return 0;
 }
 
+function printSources(terminal: Terminal, { sources }: Inventory, json: boolean): number {
+  const all = sources.map((source) => ({ ...toSourceJson(source), parent: source.record.parent }));
+  if (json)
+    return printJson(terminal, {
+      ok: true,
+      sources: all.map(({ items, warnings: _, skipped: __, ...source }) => ({ ...source, offers: items.length })),
+    });
+  if (all.length === 0) terminal.out('No sources. Add one: wield add owner/repo\n');
+  else {
+    const rows = all.map(({ id, namespace, commit, hooks, parent, items, location }) => [
+      id,
+      namespace ?? '',
+      commit?.slice(0, 12) ?? '',
+      summarizeItems(items),
+      location,
+      [...(hooks === 'skipped' ? ['hooks not run'] : []), ...(parent === null ? [] : [`from ${parent}`])].join(', '),
+    ]);
+    printTable(terminal, ['SOURCE', 'NAMESPACE', 'COMMIT', 'OFFERS', 'LOCATION', ''], rows, 4);
+  }
+  return 0;
+}
+
 function printItem(terminal: Terminal, { item, states, renamedTo }: ItemStatus): void {
   const { kind, effective, description, source, commit, store, links, bin, references, since } = item;
+  const needs = references
+    .filter((one) => one.kind !== kind || one.name !== item.name)
+    .map((one) => `${one.kind}:${one.name}`);
   const facts: readonly (readonly [string, string])[] = [
     ['state', `${states.join(', ')}${renamedTo === undefined ? '' : ` → ${renamedTo}`}`],
     ['source', `${source}${commit === null ? '' : ` at ${commit.slice(0, 12)}`}`],
     ['store', store],
     ...links.map((link) => ['link', link] as const),
     ['runs', bin ?? ''],
-    ['needs', references.map((one) => `${one.kind}:${one.name}`).join(', ')],
+    ['needs', [...new Set(needs)].join(', ')],
     ['since', since],
   ];
   terminal.out(`${terminal.paint('bold', quoteOutside(`${kind} ${effective}`, 300))}\n`);

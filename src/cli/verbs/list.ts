@@ -18,7 +18,7 @@ const PERSON: Caller = { kind: 'person', door: 'cli' };
 export const list: Verb = {
   name: 'list',
   usage:
-    'list [--hidden] [--all] [--tag TAG] [--group GROUP] [--format FORMAT] [--installed [item…] | --available] [--profile NAME] [--json]',
+    'list [--hidden] [--all] [--tag TAG] [--group GROUP] [--format FORMAT] [--installed [item…] | --available | --sources] [--profile NAME] [--json]',
   summary: 'List the tools that can be called from this directory.',
   examples: ['wield list', 'wield list --all --json', 'wield list --tag api --tag slow', 'wield list --format skill'],
   flags: {
@@ -33,11 +33,12 @@ export const list: Verb = {
     profile: PROFILE,
     installed: toggle('List installed items with their state'),
     available: toggle('List all items of the sources'),
+    sources: toggle('List the sources'),
   },
   positionals: Number.POSITIVE_INFINITY,
   async run(call) {
     const { terminal, flags, repeated, json, reserved } = call;
-    if (flags.has('installed') || flags.has('available'))
+    if (['installed', 'available', 'sources'].some((name) => flags.has(name)))
       return (await import('./list-installed.js')).listInstalled(call);
     if (call.positionals.length > 0)
       throw usageError(

@@ -98,7 +98,7 @@ async function removeOther(call: VerbCall, name: string): Promise<number> {
   } catch (error) {
     if (!isToolError(error) || error.code !== 'not_found') throw error;
     throw new ToolError('not_found', `neither a tool nor a source is named "${quoteOutside(name, 60)}"`, {
-      hint: 'wield list shows the tools, wield list --available the sources',
+      hint: 'wield list shows the tools, wield list --sources the sources',
     });
   }
 }

@@ -20,7 +20,7 @@ export const showSource: Verb = {
   async run({ terminal, positionals, json, cwd, toolbox }) {
     const [named] = positionals;
     if (named === undefined)
-      throw usageError('missing source; usage: wield show-source <source>', 'wield list --available shows the sources');
+      throw usageError('missing source; usage: wield show-source <source>', 'wield list --sources shows them');
     const { paths } = toReadOnlyEnvironment(toolbox());
     const record = findSource(named, loadSources(paths), cwd);
     const shown = toSourceJson({ record, scan: scanRecord(record, treeOf(record, paths)) });

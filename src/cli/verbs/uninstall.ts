@@ -76,10 +76,7 @@ export const removeSource: Verb = {
   async run(call) {
     const { flags, positionals, terminal, json, cwd } = call;
     if (positionals[0] === undefined)
-      throw usageError(
-        'missing source; usage: wield remove-source <source>',
-        'wield list --available shows the sources',
-      );
+      throw usageError('missing source; usage: wield remove-source <source>', 'wield list --sources shows them');
     return withInstalling(call, async (environment) => {
       const records = findWithNested(positionals[0]!, loadSources(environment.paths), cwd);
       const names = records.map(({ id }) => id);

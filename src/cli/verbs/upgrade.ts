@@ -48,7 +48,8 @@ export const upgrade: Verb = {
       let items: readonly AppliedItem[] = previewPlan(plan, inventory);
       if (!json) {
         printPreview(terminal, items, plan, inventory);
-        if (items.length + removed.length === 0) terminal.out('  everything is up to date\n');
+        if (items.length + removed.length === 0)
+          terminal.out(`  everything is up to date${describeSkipped(inventory)}\n`);
         else if (dryRun) showHooks(terminal, hooks);
       }
       if (!dryRun && items.length + removed.length > 0) {
@@ -89,6 +90,14 @@ async function syncUsed(environment: InstallEnvironment, accept: boolean): Promi
   }
 }
 
+// What a hook builds is as old as its last run.
+function describeSkipped({ sources, installed }: Inventory): string {
+  const used = new Set(installed.items.map(({ source }) => source));
+  const skipped = sources.map(({ record }) => record).filter(({ id, hooks }) => hooks === 'skipped' && used.has(id));
+  if (skipped.length === 0) return '';
+  return `, except for what the hooks of ${skipped.map(({ id }) => sanitize(id)).join(', ')} build: wield upgrade --run-hooks`;
+}
+
 // INS-27: shows the change of hash or commit, and of the content.
 function printPreview(
   terminal: Terminal,
@@ -99,6 +108,8 @@ function printPreview(
   for (const { planned, files } of items) {
     const { existing, change, effective, form, source } = planned;
     const { commit } = source.record;
+    const [before, now] =
+      existing?.commit !== commit && commit !== null ? [existing?.commit, commit] : [existing?.sourceHash, form.hash];
     const moved =
       change === 'rename'
         ? `renamed from ${existing!.effective}`
@@ -106,9 +117,9 @@ function printPreview(
           ? 'unchanged, but its references changed'
           : change === 'new'
             ? 'new'
-            : existing?.commit !== commit && commit !== null
-              ? `${existing?.commit?.slice(0, 12)} → ${commit.slice(0, 12)}`
-              : `${existing?.sourceHash.slice(0, 12)} → ${form.hash.slice(0, 12)}`;
+            : before === now
+              ? 'the same source, built or installed again'
+              : `${before?.slice(0, 12)} → ${now.slice(0, 12)}`;
     terminal.out(`  ${terminal.paint('bold', sanitize(effective))}  ${moved}\n`);
     for (const link of newLinks(planned, inventory)) terminal.out(`    link  ${link}\n`);
     for (const { path, added, removed, lines } of files) {

@@ -19,6 +19,7 @@ import {
   grantsOf,
   limitLauncher,
   pathOutside,
+  searchPath,
 } from '../../process/environment.js';
 import { type CommandInput, selectExecution, selectSubcommand, toArguments, toSlots, toWords } from './arguments.js';
 import { containedValues, containSlots } from './contain-slots.js';
@@ -75,7 +76,7 @@ export function planCommand(options: PlanCommandOptions): ProcessPlan {
     base: contained.directory ?? realPath(workdir) ?? workdir,
   };
   const [starter = execution.binary] = execution.wrapper ?? [];
-  const binary = requireProgram(starter, path);
+  const binary = requireProgram(starter, path, world);
   const shown = settleArguments({
     command,
     slots: showPending(command),
@@ -145,11 +146,14 @@ function fittingExecutions(action: CommandAction, path: readonly string[]): read
   });
 }
 
-function requireProgram(name: string, path: readonly string[]): string {
+function requireProgram(name: string, path: readonly string[], world: World): string {
   const found = findProgram(name, path);
   if (found !== undefined) return found;
+  const isInWorkdir = findProgram(name, searchPath(world)) !== undefined;
   throw new ToolError('exec_failed', `command not found: ${name}`, {
-    hint: 'install it, or add its directory to PATH',
+    hint: isInWorkdir
+      ? 'it is in the workdir, whose programs are not started by name; install it elsewhere'
+      : 'install it, or add its directory to PATH',
     data: { binary: name },
   });
 }

@@ -75,9 +75,8 @@ function toProblem({ message, code, linePos }: Error & Partial<import('yaml').YA
   const [reason = ''] = message.split('\n')[0]!.split(/ at line \d/);
   const [start] = linePos ?? [];
   const place = start === undefined ? {} : { line: start.line + 1, column: start.col };
-  const where = start === undefined ? '' : ` in line ${place.line}`;
   return {
-    message: `frontmatter is not valid YAML${where}: ${quoteOutside(reason.replace(/:$/, ''), 160)}`,
+    message: `frontmatter is not valid YAML: ${quoteOutside(reason.replace(/:$/, ''), 160)}`,
     hint: HINTS.find(([codes]) => codes.includes(code ?? ''))?.[1] ?? 'put the value in quotes, or fix the line',
     ...place,
   };

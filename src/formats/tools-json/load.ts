@@ -1,9 +1,8 @@
 // Loads the tools.json of a skill's directory, in one file or split into three.
 
 import { join } from 'node:path';
-import { isToolError } from '../../core/error.js';
 import type { Boundary, FileState } from '../../core/format.js';
-import { parseJson } from '../../core/json.js';
+import { parseJson, toJsonFault } from '../../core/json.js';
 import type { Finding } from '../../core/problem.js';
 import { readHead } from '../../files/read.js';
 import { isSplitLayout, readToolsDescriptor, type ToolsDescriptor } from './parse.js';
@@ -51,9 +50,7 @@ export function loadDescriptor(directory: string, within?: Boundary): LoadedDesc
     try {
       return parseJson(reading.bytes.toString('utf8').replace(/^\ufeff/, ''), path, BOUNDS);
     } catch (error) {
-      const { line, column } = (isToolError(error) ? error.data : {}) as Pick<Finding, 'line' | 'column'>;
-      const message = (error as Error).message.replace(`${path} `, '');
-      findings.push({ path, line, column, message, hint: 'fix the JSON' });
+      findings.push({ path, ...toJsonFault(error), hint: 'fix the JSON' });
       return undefined;
     }
   };

@@ -1,8 +1,9 @@
 // Reads the manifest of a plugin: `plugin.json` of Agent Plugins 1.0, or one in `.claude-plugin` or `.codex-plugin`.
 
 import { join } from 'node:path';
-import { isToolError, ToolError } from '../../core/error.js';
-import { isRecord, type JsonObject, parseJson } from '../../core/json.js';
+import { ToolError } from '../../core/error.js';
+import { isRecord, type JsonObject, parseJson, toJsonFault } from '../../core/json.js';
+import { formatPlace } from '../../core/problem.js';
 import { formatBytes, quoteOutside } from '../../core/text.js';
 import { readHead } from '../../files/read.js';
 import { isWithin, realPath } from '../../files/within.js';
@@ -39,8 +40,12 @@ export function readJsonObject(tree: string, path: string): JsonObject | undefin
   try {
     document = parseJson(reading.bytes.toString('utf8').replace(/^\ufeff/, ''), path);
   } catch (error) {
-    if (!isToolError(error)) throw error;
-    throw new ToolError('invalid_definition', error.message, { hint: 'fix the JSON', cause: error });
+    const fault = toJsonFault(error);
+    throw new ToolError('invalid_definition', `${formatPlace(path, fault)} ${fault.message}`, {
+      hint: 'fix the JSON',
+      data: { file: path, line: fault.line, message: fault.message },
+      cause: error,
+    });
   }
   if (!isRecord(document)) throw invalid(path, 'must be an object');
   return document as JsonObject;

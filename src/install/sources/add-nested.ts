@@ -86,7 +86,8 @@ export async function addNested(
   return { added, skipped };
 }
 
-// A plugin in a repository that must not be nested is skipped; for any other source that is an error.
+// A missing directory is skipped, as is a plugin in a repository that must not be nested; any other such source is an
+// error.
 function placeOf(
   nested: NestedSource,
   parent: SourceRecord,
@@ -99,10 +100,11 @@ function placeOf(
     if (!seen.has(location.location)) assertNested(location, parent);
     return { location, cwd, parent };
   } catch (error) {
+    if (!isToolError(error)) throw error;
     const plugins = nested.adoption?.plugins;
-    if (!isToolError(error) || plugins === undefined) throw error;
-    const names = plugins.map(({ name }) => name).join(', ');
-    report({ kind: 'warning', text: `skipped the plugin ${names}: ${error.message}` });
+    if (plugins === undefined && error.code !== 'usage') throw error;
+    const what = plugins === undefined ? 'a nested source' : `the plugin ${plugins.map(({ name }) => name).join(', ')}`;
+    report({ kind: 'warning', text: `skipped ${what}: ${error.message}` });
     return { source: quoteOutside(nested.source, 120), reason: 'fetch_failure', message: error.message };
   }
 }

@@ -14,8 +14,11 @@ export async function addSource(options: AddSourceOptions, environment: InstallE
   const { paths } = environment;
   const before = loadSources(paths);
   const first: AddedSource = { ...(await addOne(options, null, environment)), install: 'all' };
-  assertPlugins(first.scan, options.plugins);
-  const nested = await addNested(first, environment, options.plugins);
+  const nested = await addRest(first, options, environment).catch((error: unknown) => {
+    // All or nothing: a failed hook of a nested source leaves no source behind.
+    saveAll(before, environment);
+    throw error;
+  });
   const failed = nested.skipped.filter(({ reason }) => reason !== 'not_chosen');
   if (first.scan.items.length === 0 && nested.added.length === 0 && failed.length > 0) {
     saveAll(before, environment);
@@ -25,6 +28,11 @@ export async function addSource(options: AddSourceOptions, environment: InstallE
     });
   }
   return { added: [first, ...nested.added], skipped: nested.skipped };
+}
+
+async function addRest(first: AddedSource, { plugins }: AddSourceOptions, environment: InstallEnvironment) {
+  assertPlugins(first.scan, plugins);
+  return addNested(first, environment, plugins);
 }
 
 function assertPlugins({ plugins, manifest }: Scan, chosen: readonly string[] = []): void {

@@ -73,9 +73,14 @@ function attempt<T>(check: SourceCheck, path: string, work: () => T): T | undefi
     return work();
   } catch (error) {
     if (!isToolError(error)) throw error;
-    const { file, line } = (error.data ?? {}) as { file?: string; line?: number };
-    const at = file === undefined ? path : `${path === file ? file : `${path}/${file}`}:${line}`;
-    check.add({ severity: 'error', path: at, message: error.message, hint: error.hint ?? 'fix it' });
+    const {
+      file,
+      line,
+      message = error.message,
+    } = (error.data ?? {}) as Partial<Record<'file' | 'message', string>> & Pick<Finding, 'line'>;
+    const within = path === file || path === '.' ? file : `${path}/${file}`;
+    const at = file === undefined ? path : `${within}:${line}`;
+    check.add({ severity: 'error', path: at, message, hint: error.hint ?? 'fix it' });
     return undefined;
   }
 }

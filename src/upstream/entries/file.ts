@@ -1,8 +1,8 @@
 // Parses a file of upstream servers in the `mcpServers` shape.
 
 import { isToolError } from '../../core/error.js';
-import { escapePointer, isRecord, type Json, parseJson } from '../../core/json.js';
-import type { Problem } from '../../core/problem.js';
+import { escapePointer, isRecord, type Json, parseJson, toJsonFault } from '../../core/json.js';
+import type { Finding, Problem } from '../../core/problem.js';
 import { quoteOutside } from '../../core/text.js';
 import type { ServerEntry } from '../../core/upstream.js';
 import { readServer } from './entry.js';
@@ -27,7 +27,7 @@ export function readServers(text: string, { file, owner }: ServersFile): Servers
   const report: Report = (severity, pointer, message, hint) => {
     problems.push({ severity, path: file, pointer, message, hint });
   };
-  const document = parseDocument(text, report);
+  const document = parseDocument(text, (finding) => problems.push({ severity: 'error', path: file, ...finding }));
   if (document === undefined) return { entries, problems };
   reportIgnoredKeys(document, report);
   for (const table of TABLES) {
@@ -89,19 +89,17 @@ function reportIgnoredKeys(document: Readonly<Record<string, Json>>, report: Rep
   }
 }
 
-function parseDocument(text: string, report: Report): Readonly<Record<string, Json>> | undefined {
+function parseDocument(text: string, report: (finding: Finding) => void): Readonly<Record<string, Json>> | undefined {
   let document: Json;
   try {
     document = parseJson(text.replace(/^\ufeff/, ''), 'the file');
   } catch (error) {
     if (!isToolError(error)) throw error;
     const isSyntax = error.data?.fault === 'syntax';
-    report('error', '', error.message.replace(/^the file /, ''), isSyntax ? SYNTAX_HINT : error.hint!);
+    report({ ...toJsonFault(error), hint: isSyntax ? SYNTAX_HINT : error.hint! });
     return undefined;
   }
   if (isRecord(document)) return document as Readonly<Record<string, Json>>;
-  report('error', '', 'must be an object', 'write { "mcpServers": {} }');
+  report({ message: 'must be an object', hint: 'write { "mcpServers": {} }' });
   return undefined;
 }
-
-// The engine reports the position of a syntax error in its message only.

@@ -156,12 +156,17 @@ describe('tags', () => {
     expect(await list('--tag', 'api')).toEqual(['one', 'two']);
     expect(await list('--tag', 'api', '--tag', 'Slow')).toEqual(['two']);
     expect(await list('--tag=slow')).toEqual(['two', 'slow-notes']);
-    expect(await list('--tag', 'none')).toEqual([]);
+    expect(await list('--tag', 'slow', '--format', 'tools-json')).toEqual([]);
     expect(await list('--format', 'script')).toEqual(['one', 'two']);
     expect(await list('--format', 'skill', '--format', 'tools-json')).toEqual(['note', 'notes', 'slow-notes']);
     expect(await list('--format', 'skill', '--tag', 'slow')).toEqual(['slow-notes']);
-    const run = await wield(workspace, ['list', '--tag', 'none']);
-    expect(run).toMatchObject({ status: 0, stdout: 'No matching tools. wield list --all shows all.\n' });
+    const run = await wield(workspace, ['list', '--tag', 'slow', '--format', 'tools-json']);
+    expect(run).toMatchObject({
+      status: 0,
+      stdout: expect.stringMatching(/^No matching tools\. wield list shows all/),
+    });
+    const unknown = await wield(workspace, ['list', '--tag', 'slwo']);
+    expect([unknown.status, unknown.stderr]).toEqual([2, expect.stringContaining('did you mean --tag slow?')]);
     expect(await wield(workspace, ['list', '--tag', '!!'])).toMatchObject({ status: 2 });
     expect(await wield(workspace, ['list', '--tag'])).toMatchObject({ status: 2 });
   });

@@ -1,6 +1,7 @@
 // `wield check`: findings and exit statuses for skills, directories and workspaces.
 
-import { join } from 'node:path';
+import { symlinkSync } from 'node:fs';
+import { dirname, join } from 'node:path';
 import { describe, expect } from 'vitest';
 import { json, wield } from '../../support/cli.js';
 import { createSkillWorkspace, declare, type SkillWorkspace } from '../../support/commands.js';
@@ -108,6 +109,37 @@ describe('errors', () => {
       ['skills/second/SKILL.md', 'has no description'],
     ]);
     expect((await check(workspace, '.agents/skills')).errors).toBe(3);
+  });
+
+  finding('D5 TJS-4', 'reports what a listing reports about other files of a workspace', async () => {
+    const workspace = createSkillWorkspace();
+    workspace.write('.agents/tools/pets.openapi.json', '{\n "openapi": "3.0.0",\n "paths": {,}\n}');
+    workspace.write('.agents/config.toml', '[trust]\nrules = [\n');
+    workspace.write('.mcp.json', '{ "mcpServers": }');
+    workspace.write('skills/slow.md', '---\nname: slow\ndescription: x\nmetadata:\n  timeout: soon\n---\n');
+    const shown = (findings: readonly Finding[]) => findings.map(({ level, path }) => `${level} ${path}`).sort();
+    const expected = [
+      'error .agents/config.toml',
+      'error .agents/tools/pets.openapi.json',
+      'error .mcp.json',
+      'warning skills/slow.md',
+    ];
+    expect(shown((await check(workspace)).findings)).toEqual(expected);
+    // From elsewhere too.
+    const other = await wield({ ...workspace, dir: workspace.home }, ['check', workspace.dir, '--json']);
+    expect([other.status, shown(json(other).findings)]).toEqual([1, expected]);
+  });
+
+  finding('D5', 'checks the plugins of a marketplace', async () => {
+    const workspace = createSkillWorkspace();
+    const plugins = [{ name: 'alpha', source: './plugins/alpha' }];
+    workspace.write('market/.claude-plugin/marketplace.json', JSON.stringify({ name: 'm', plugins }));
+    const skill = workspace.write('market/plugins/alpha/skills/one/SKILL.md', '---\nname: one\ndescription: x\n---\n');
+    symlinkSync('/etc/hostname', join(dirname(skill), 'out'));
+    const { checked, findings } = await check(workspace, 'market');
+    expect(checked).toBeGreaterThan(0);
+    const message = expect.stringContaining('leads out of its directory');
+    expect(findings.at(-1)).toMatchObject({ level: 'error', path: 'plugins/alpha/skills/one', message });
   });
 
   spec('TJS-1', 'in the split layout a finding has the path of its file', async () => {

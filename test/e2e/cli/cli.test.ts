@@ -187,6 +187,15 @@ describe('list, show, doctor', () => {
     },
   );
 
+  spec('CLI-6', 'list joins the lines of the first sentence', async () => {
+    const workspace = createWorkspace();
+    workspace.script('wrapped', '#!/bin/sh\n# @description A sentence that\n# goes on.\n# Another one.\n');
+    workspace.script('pick', '#!/bin/sh\n# @description Does one of\n# - this\n# - that\n');
+    const { stdout } = await wield(workspace, ['list']);
+    expect(stdout).toMatch(/^ {2}wrapped +script +A sentence that goes on\. +untrusted$/m);
+    expect(stdout).toMatch(/^ {2}pick +script +Does one of +untrusted$/m);
+  });
+
   spec('CLI-6', 'list in an empty directory suggests wield init', async () => {
     const run = await wield(createWorkspace(), ['list']);
     expect([run.status, run.stdout]).toEqual([0, 'No tools yet. Create one: wield init\n']);
@@ -236,7 +245,9 @@ describe('list, show, doctor', () => {
         hint: expect.any(String),
       });
     }
+    writeFileSync(join(workspace.env.WIELD_HOME!, 'trust.json'), '{"x', { mode: 0o600 });
     const text = await wield(workspace, ['doctor']);
+    expect(text.stdout).toMatch(/problem {2}~\/\.wield\/trust\.json +is not a valid trust file; move it away/);
     expect(text.stdout).toContain('/no/such/interpreter');
     expect(text.stdout).toContain('chmod +x');
   });

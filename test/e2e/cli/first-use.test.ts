@@ -117,6 +117,22 @@ describe('broken files', () => {
     }
   });
 
+  finding(
+    'N5 RES-47',
+    'a call by the name or path of a file that is not a tool says why, and names the file once',
+    async () => {
+      const workspace = createWorkspace();
+      workspace.script('notes.sh', '#!/bin/sh\n# @description Notes.\n');
+      const named = await wield(workspace, ['call', 'notes.sh']);
+      expect([named.status, named.stderr]).toEqual([
+        3,
+        'error  notes.sh is not a tool: .agents/tools/notes.sh not listed: a dot in the name\n  hint  rename it to "notes"\n',
+      ]);
+      const byPath = await wield(workspace, ['call', './.agents/tools/notes.sh']);
+      expect(byPath.stderr.match(/notes\.sh/g)).toHaveLength(1);
+    },
+  );
+
   finding('N5 RES-47', 'likely files come first, and a model is not told', async () => {
     const workspace = createWorkspace();
     for (const name of ['aa', 'bb', 'cc', 'notes']) workspace.write(`.agents/skills/${name}/tools.json`, '{');
@@ -256,7 +272,7 @@ finding('N6', 'a file that is not JSON is named, by wield mcp and for --input to
   const listed = await wield(workspace, ['mcp']);
   expect([listed.stdout, listed.stderr]).toEqual([
     '',
-    expect.stringMatching(/^ {2}problem {2}\.mcp\.json is not valid JSON: line 1, column 24/),
+    expect.stringMatching(/^ {2}problem {2}\.mcp\.json:1:24 is not valid JSON: /),
   ]);
   expect(json(await wield(workspace, ['mcp', '--json'])).problems).toHaveLength(1);
   workspace.write('in.json', '{"a": }');

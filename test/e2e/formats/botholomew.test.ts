@@ -77,7 +77,7 @@ describe('a tool file of botholomew', () => {
     expect((await wield(workspace, ['task', 'one'])).stdout).toBe('one\n');
   });
 
-  finding('004-40 HLP-9', 'is listed by its group', async () => {
+  finding('004-40 HLP-9 CLI-26', 'is listed by its group', async () => {
     const workspace = createModuleWorkspace();
     const tool = (name: string, group: string): string =>
       `export const t = { name: '${name}', description: 'x', group: '${group}', inputSchema: { type: 'object' }, execute: () => 1 };\n`;
@@ -87,7 +87,14 @@ describe('a tool file of botholomew', () => {
     expect(named).toEqual(['a']);
     const listed = json(await wield(workspace, ['list', '--group', 'task', '--json']));
     expect(listed.tools.map(({ name }: { name: string }) => name)).toEqual(['a']);
-    expect((await wield(workspace, ['list', '--group', 'nope'])).stdout).toContain('No matching tools');
+    for (const [group, hint] of [
+      ['taks', 'did you mean --group task?'],
+      ['nope', 'use task, file'],
+    ] as const) {
+      const unknown = await wield(workspace, ['list', '--group', group]);
+      expect([unknown.status, unknown.stdout]).toEqual([2, '']);
+      expect(unknown.stderr).toBe(`error  unknown group "${group}"\n  hint  ${hint}\n`);
+    }
   });
 });
 

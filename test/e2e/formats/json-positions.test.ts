@@ -6,25 +6,38 @@ import { finding } from '../../support/spec.js';
 import { createWorkspace } from '../../support/workspace.js';
 
 const BROKEN = '{\n  "tools": [],\n  "allowlist" {}\n}\n';
-const WHERE = 'line 3, column 15: expected ":", found "{"';
+const FAULT = 'is not valid JSON: expected ":", found "{"';
 
 describe('JSON that cannot be parsed', () => {
   finding('N6', 'in tools.json, for check, doctor and a listing', async () => {
     const workspace = createWorkspace();
     workspace.write('.agents/skills/a/SKILL.md', '---\nname: a\ndescription: D\n---\n');
     workspace.write('.agents/skills/a/tools.json', BROKEN);
-    expect((await wield(workspace, ['check'])).stdout).toContain(`3:15  is not valid JSON: ${WHERE}`);
+    expect((await wield(workspace, ['check'])).stdout).toContain(`3:15  ${FAULT}`);
     expect((await wield(workspace, ['doctor'])).stdout).toContain('tools.json:3:15');
     const { problems } = json(await wield(workspace, ['list', '--json']));
-    expect(problems).toMatchObject([{ line: 3, column: 15, message: `is not valid JSON: ${WHERE}` }]);
+    expect(problems).toMatchObject([{ line: 3, column: 15, message: FAULT }]);
   });
 
   finding('N6', 'in .mcp.json, without quoting secrets', async () => {
     const workspace = createWorkspace();
     workspace.write('.mcp.json', '{ "mcpServers": {\n "a": { "env": { "T": "s3cret" "x" } } } }');
     const { stdout } = await wield(workspace, ['doctor']);
-    expect(stdout).toContain('is not valid JSON: line 2, column 32: expected "," or "}"');
+    expect(stdout).toMatch(/\.mcp\.json:2:32 +is not valid JSON: expected "," or "}"/);
     expect(stdout).not.toContain('s3cret');
+  });
+
+  finding('N6', 'in a manifest of a plugin, for check and add', async () => {
+    const workspace = createWorkspace();
+    for (const file of ['plugin.json', 'marketplace.json']) {
+      workspace.write(`${file}-source/.claude-plugin/${file}`, '{\n "name": "m",\n}');
+      const fault = 'is not valid JSON: expected a quoted key, found "}"';
+      const added = await wield(workspace, ['add', `./${file}-source`]);
+      expect([added.status, added.stderr]).toEqual([2, expect.stringContaining(`${file}:3:1 ${fault}`)]);
+      const checked = await wield(workspace, ['check', `${file}-source`]);
+      const shown = `  .claude-plugin/${file}:3\n    error    ${fault}\n`;
+      expect([checked.status, checked.stdout]).toEqual([1, expect.stringContaining(shown)]);
+    }
   });
 
   finding('N6', 'in --input, in a flag, on stdin and in an example of a header', async () => {

@@ -80,6 +80,7 @@ describe('the program', () => {
     workspace.skill('own', { 'tools.json': declare([], { binary: 'only-here' }) });
     const { error } = await workspace.toolbox().call('run', {});
     expect(error).toMatchObject({ code: 'exec_failed', message: 'command not found: only-here' });
+    expect(error?.hint).toContain('is in the workdir');
   });
 });
 

@@ -66,6 +66,7 @@ describe('words', () => {
       '/.claude/skills/scan',
     ])
       expect(stdout).toContain(part);
+    expect(stdout).toMatch(/^ {2}needs {4}tool:detect$/m);
     expect((await workspace.json('recall', 'tool:detect')).items).toMatchObject([
       { effective: 'detect', bin: 'detect.sh' },
     ]);

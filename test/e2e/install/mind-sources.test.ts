@@ -112,6 +112,29 @@ describe('a super-source of mind', () => {
     expect((await workspace.json('list', '--available')).items).toEqual([]);
   });
 
+  finding('INS-43 000-23', 'a hook of a nested source that fails leaves no source behind', async () => {
+    const workspace = createInstallWorkspace();
+    workspace.source('fine', { 'rules/b.md': 'B.' });
+    workspace.source('starter', STARTER);
+    const outer = workspace.source('outer', {
+      'rules/a.md': 'A.',
+      'mind.toml':
+        '[[discover.sources]]\nsource = "../fine"\n[[discover.sources]]\nsource = "../starter"\n[[discover.sources.hooks]]\nrun = "exit 3"\n',
+    });
+    await workspace.json('add', outer);
+    const { sources } = await workspace.json('list', '--sources');
+    expect(sources).toMatchObject([
+      { id: 'outer', parent: null, offers: 1, hooks: 'none' },
+      { id: 'fine', parent: 'outer' },
+      { id: 'starter', parent: 'outer', offers: 2, hooks: 'skipped' },
+    ]);
+    expect((await workspace.run('recall', '--sources')).stdout).toMatch(/^ {2}starter .*hooks not run, from outer$/m);
+    await workspace.json('unmeld', 'outer', '--yes');
+    const error = await workspace.fail('add', outer, '--run-hooks');
+    expect([error.code, error.hint]).toEqual(['tool_failed', expect.stringContaining('nothing was changed')]);
+    expect((await workspace.json('recall', '--sources')).sources).toEqual([]);
+  });
+
   finding('INS-43 000-23', 'skips nested sources that cannot be fetched, unless nothing is left', async () => {
     const workspace = createInstallWorkspace();
     const gone = '[[discover.sources]]\nsource = "https://127.0.0.1:1/x/y"\nflat-skills = true\n';
@@ -121,6 +144,13 @@ describe('a super-source of mind', () => {
       { source: 'https://127.0.0.1:1/x/y', reason: 'fetch_failure' },
     ]);
     expect(run.stderr).toContain('skipped the nested source x/y');
+    const missing = '[[discover.sources]]\nsource = "../nowhere"\n';
+    const local = await workspace.run('add', workspace.source('local', { 'mind.toml': missing, 'rules/a.md': 'A.' }));
+    expect([local.status, local.stderr]).toEqual([
+      0,
+      expect.stringContaining('skipped a nested source: "../nowhere" is not a directory'),
+    ]);
+    await workspace.json('unmeld', 'local', '--yes');
     const error = await workspace.fail('add', workspace.source('empty', { 'mind.toml': gone }));
     expect(error.message).toContain('nothing was added');
     expect((await workspace.json('list', '--available')).items).toHaveLength(2);
@@ -267,6 +297,7 @@ describe('irregular sources', () => {
         ['skill:good', 'skill:inner'],
         ['skill:loop', 'skill:outer'],
       ]);
+      expect((await workspace.run('add', source, '--yes')).status).toBe(2);
       const at = (path: string): string => join(workspace.wieldHome, 'store/skill/inner', path);
       expect(readFileSync(at('b.md'), 'utf8')).toBe('A ~/.wield/store/skill/inner\n');
       expect(readFileSync(at('more/a.md'), 'utf8')).toBe('A ~/.wield/store/skill/inner\n');

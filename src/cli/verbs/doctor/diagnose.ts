@@ -33,6 +33,7 @@ export async function diagnose(toolbox: NodeToolbox, more: readonly Problem[] = 
     ...(await toolbox.catalog.problems()),
     ...auditProblems(toolbox),
     ...(await interpreterProblems(toolbox)),
+    ...trustProblems(toolbox),
     ...(await approvalProblems(toolbox)),
     ...(await installProblems(toolbox)),
     ...serverProblems(toolbox),
@@ -163,6 +164,18 @@ async function interpreterProblems(toolbox: NodeToolbox): Promise<Problem[]> {
     }
   }
   return problems;
+}
+
+// A record that cannot be read trusts nothing.
+function trustProblems({ state: { trust }, machine: { wieldHome } }: NodeToolbox): Problem[] {
+  try {
+    trust.list();
+    return [];
+  } catch (error) {
+    if (!isToolError(error)) throw error;
+    const path = join(wieldHome, 'trust.json');
+    return [{ severity: 'error', path, message: error.message.replace(`${path} `, ''), hint: error.hint ?? '' }];
+  }
 }
 
 async function approvalProblems(toolbox: NodeToolbox): Promise<Problem[]> {

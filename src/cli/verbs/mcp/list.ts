@@ -1,6 +1,6 @@
 // `wield mcp list`: lists upstream servers with their state. Starts none.
 
-import type { Problem } from '../../../core/problem.js';
+import { formatPlace, type Problem } from '../../../core/problem.js';
 import { count, quoteOutside, shortenPath, spellOut } from '../../../core/text.js';
 import type { NodeToolbox } from '../../../node.js';
 import { describeServer } from '../../../upstream/entries/mask.js';
@@ -33,9 +33,10 @@ export const list: McpAction = {
 
 function printProblems({ terminal }: VerbCall, problems: readonly Problem[], toolbox: NodeToolbox): void {
   const { workspace, machine } = toolbox;
-  for (const { severity, path, message, hint } of problems) {
+  for (const problem of problems) {
+    const { severity, path, message, hint } = problem;
     const [colour, label] = severity === 'error' ? (['red', 'problem'] as const) : (['yellow', 'warning'] as const);
-    const file = shortenPath(path, workspace.workdir, machine.world.home);
+    const file = formatPlace(shortenPath(path, workspace.workdir, machine.world.home), problem);
     terminal.err(`  ${terminal.paint(colour, label, 'err')}  ${quoteOutside(`${file} ${message}; ${hint}`, 2000)}\n`);
   }
 }
