@@ -1,8 +1,7 @@
 // Prints what `wield list` shows.
 
-import { ToolError } from '../core/error.js';
 import { normalizeTags } from '../core/name.js';
-import { count, nearest, quoteOutside, revealHidden } from '../core/text.js';
+import { count, quoteOutside, revealHidden } from '../core/text.js';
 import type { Listed, ListedTool } from './listing.js';
 import { printJson } from './print.js';
 import { oneLine, printTable } from './table.js';
@@ -25,7 +24,6 @@ export const NO_FLAGS: ListedOptions = { json: false, hidden: false, all: false,
 export function printListed(terminal: Terminal, listed: Listed, options: ListedOptions): number {
   const { problems, unstarted } = listed;
   const hidden = options.all || options.hidden;
-  if (options.tags.length > 0 || options.groups.length > 0) assertKnown(listed, options);
   const matches = createFilter(options);
   const tools = listed.tools.filter(
     (tool) =>
@@ -46,7 +44,7 @@ export function printListed(terminal: Terminal, listed: Listed, options: ListedO
     const rows = tools.map((tool) => [tool.name, tool.format, oneLine(tool.description), marks(tool).join(' ')]);
     printTable(terminal, ['NAME', 'FORMAT', 'DESCRIPTION', ''], rows, 2);
   } else if (listed.tools.some((tool) => !isUnavailable(tool)))
-    terminal.out('No matching tools. wield list shows all, wield list --all hidden and denied ones too.\n');
+    terminal.out('No matching tools. wield list shows all.\n');
   else if (denied.length > 0) terminal.out('All tools are denied by rules. wield list --all shows them.\n');
   else terminal.out('No tools yet. Create one: wield init\n');
   // Skills that are tools are listed above; these can only be read.
@@ -58,9 +56,8 @@ export function printListed(terminal: Terminal, listed: Listed, options: ListedO
     printTable(terminal, ['SKILL', 'DESCRIPTION'], rows);
   }
   if (unstarted > 0) {
-    const are = unstarted === 1 ? 'is' : 'are';
     terminal.err(
-      `\n${count(unstarted, 'server')} of this workspace ${are} not started because it is not trusted; wield mcp shows what would run\n`,
+      `\n${count(unstarted, 'server')} not started: this workspace is not trusted; wield mcp shows what would run\n`,
     );
   }
   if (problems.length > 0) {
@@ -69,30 +66,6 @@ export function printListed(terminal: Terminal, listed: Listed, options: ListedO
     );
   }
   return 0;
-}
-
-// CLI-26: a tag or group that nothing here has is a mistake.
-function assertKnown({ tools, skills }: Listed, { tags, groups }: ListedOptions): void {
-  const check = (flag: string, wanted: readonly string[], known: readonly (string | null)[]): void => {
-    const names = [...new Set(known)].filter((name) => name !== null);
-    const unknown = wanted.find((name) => !names.includes(name));
-    if (unknown === undefined) return;
-    const close = nearest(unknown, names);
-    const others = names.length === 0 ? `no tool has a ${flag}` : `use ${names.slice(0, 10).join(', ')}`;
-    throw new ToolError('usage', `unknown ${flag} "${quoteOutside(unknown, 40)}"`, {
-      hint: close.length > 0 ? `did you mean --${flag} ${close[0]}?` : others,
-    });
-  };
-  check(
-    'tag',
-    normalizeTags(tags),
-    [...tools, ...skills].flatMap((one) => one.tags),
-  );
-  check(
-    'group',
-    groups,
-    tools.map(({ group }) => group),
-  );
 }
 
 // RES-30: a tool must have all tags, one of the formats and one of the groups.

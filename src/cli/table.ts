@@ -37,13 +37,13 @@ export function printTable(
   terminal.out(terminal.paint('dim', table.slice(0, end)) + table.slice(end));
 }
 
-/** Returns the first line of a description, cut to a limit. */
+const SENTENCE_END = /(?<=[.!?:])\n|\n(?=\s*(\n|[-*#]|\d))/;
+
+/** Returns the first sentence of a description, cut to a limit. */
 export function oneLine(description: string, limit = 72): string {
   // A sentence can continue on the next line; a blank line or a list ends it.
-  const [first = ''] = sanitize(description)
-    .trim()
-    .split(/(?<=[.!?:])\s*\n|\n(?=\s*(?:\n|[-*#>|]|\d+[.)]))/, 1);
-  return shorten(first.replace(/\s*\n\s*/g, ' ').trim(), limit);
+  const [first] = sanitize(description).trim().split(SENTENCE_END, 1);
+  return shorten(first!.replace(/\s+/g, ' '), limit);
 }
 
 // Cuts between characters, not inside one of two code units.

@@ -52,13 +52,15 @@ export const list: Verb = {
     const listed = await readListed(toolbox, reserved);
     // The tools of a server can change without a file.
     if (toolbox.state.upstreams.states().every(({ state }) => state === 'untrusted')) terminal.io.keepListed?.(listed);
+    const [tags, groups] = [repeated('tag'), repeated('group')];
+    if (tags.length + groups.length > 0) (await import('../list-filters.js')).assertKnown(listed, tags, groups);
     return printListed(terminal, listed, {
       json,
       hidden: flags.has('hidden'),
       all: flags.has('all'),
-      tags: repeated('tag'),
+      tags,
       formats: repeated('format'),
-      groups: repeated('group'),
+      groups,
     });
   },
 };
