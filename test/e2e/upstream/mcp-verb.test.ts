@@ -177,7 +177,7 @@ describe('waiting', () => {
     const untrusted = await wield(workspace, ['call', 'theirs_echo']);
     expect(untrusted.status).toBe(5);
     expect(untrusted.stderr).toContain('wield mcp shows what it runs; then run: wield trust');
-    expect((await wield(workspace, ['list'])).stderr).toContain('1 server of this workspace is not started');
+    expect((await wield(workspace, ['list'])).stderr).toContain('1 server not started: this workspace is not trusted');
     expect((await wield(workspace, ['call', 'brok'])).status).toBe(3);
   });
 });
