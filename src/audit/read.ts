@@ -2,6 +2,7 @@
 
 import { closeSync, constants, fstatSync, openSync, readSync } from 'node:fs';
 import { join } from 'node:path';
+import { setImmediate } from 'node:timers/promises';
 import { isRecord } from '../core/json.js';
 import type { AuditRecord } from './record.js';
 import { fileName, listFiles } from './recorder.js';
@@ -9,6 +10,8 @@ import { fileName, listFiles } from './recorder.js';
 export interface AuditReader {
   /** Passes on the records that were appended since the last read, in order. */
   read(take: (record: AuditRecord) => void): void;
+  /** The same, in pieces: other work is done in between. One at a time. */
+  readInTurns(take: (record: AuditRecord) => void): Promise<void>;
   /** Number of lines so far that were not whole records. */
   skipped(): number;
 }
@@ -42,7 +45,8 @@ export function createAuditReader(directory: string): AuditReader {
     if (joined !== undefined) take(joined);
   };
 
-  const readFile = (number: number, take: (record: AuditRecord) => void): void => {
+  // Yields after each piece.
+  function* readFile(number: number, take: (record: AuditRecord) => void): Generator<undefined> {
     const path = join(directory, fileName(number));
     const descriptor = tryOpen(path);
     if (descriptor === undefined) return;
@@ -67,17 +71,25 @@ export function createAuditReader(directory: string): AuditReader {
           bytes = bytes.subarray(end + 1);
         }
         position.rest = bytes;
+        yield;
       }
     } finally {
       closeSync(descriptor);
     }
-  };
+  }
+
+  function* readAll(take: (record: AuditRecord) => void): Generator<undefined> {
+    const numbers = listFiles(directory);
+    for (const number of numbers) yield* readFile(number, take);
+    for (const number of positions.keys()) if (!numbers.includes(number)) positions.delete(number);
+  }
 
   return {
     read(take) {
-      const numbers = listFiles(directory);
-      for (const number of numbers) readFile(number, take);
-      for (const number of positions.keys()) if (!numbers.includes(number)) positions.delete(number);
+      for (const _ of readAll(take));
+    },
+    async readInTurns(take) {
+      for (const _ of readAll(take)) await setImmediate();
     },
     skipped: () => skipped + [...positions.values()].filter(({ rest }) => rest.length > 0).length,
   };

@@ -7,10 +7,17 @@ const MAX_LINES = 2000;
 export function lineDiff(before: string, after: string): string[] {
   const from = before === '' ? [] : before.replace(/\n$/, '').split('\n');
   const to = after === '' ? [] : after.replace(/\n$/, '').split('\n');
-  if (from.length > MAX_LINES || to.length > MAX_LINES) {
-    return [`- ${from.length} lines`, `+ ${to.length} lines`];
-  }
-  return keepContext(align(from, to));
+  const isShort = (lines: readonly string[]): boolean => lines.length <= MAX_LINES;
+  if (isShort(from) && isShort(to)) return keepContext(align(from, to));
+  // Only what differs of long texts, so that a change cannot hide in them.
+  const length = Math.min(from.length, to.length);
+  let [head, tail] = [0, 0];
+  while (head < length && from[head] === to[head]) head++;
+  while (tail < length - head && from.at(-1 - tail) === to.at(-1 - tail)) tail++;
+  const [start, end] = [Math.max(0, head - CONTEXT), Math.max(0, tail - CONTEXT)];
+  const parts = [from, to].map((lines) => lines.slice(start, lines.length - end)) as [string[], string[]];
+  if (parts.every(isShort)) return keepContext(align(...parts));
+  return [`- ${from.length} lines`, `+ ${to.length} lines`];
 }
 
 interface Line {

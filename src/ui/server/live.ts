@@ -20,13 +20,12 @@ export interface Live {
 const MAX_ROWS = 500;
 const POLL_MS = 300;
 
-export function createLive({ toolbox, recording }: PageParts): Live {
-  const reader = createAuditReader(toolbox.state.audit.directory);
+export function createLive(parts: PageParts): Live {
+  const { toolbox } = parts;
   const runningDirectory = join(toolbox.machine.wieldHome, 'running');
   const ids = createIds();
   const ledger = createLedger();
   const listeners = new Set<(event: PageEvent) => void>();
-  let rows: CallRow[] = [];
   let running: readonly RunningRow[] = [];
   let pending = '';
   let servers = '';
@@ -34,16 +33,12 @@ export function createLive({ toolbox, recording }: PageParts): Live {
   const announce = (event: PageEvent): void => {
     for (const listener of listeners) listener(event);
   };
-  const readCalls = (): void => {
-    reader.read((record) => {
-      if (record.workdir === toolbox.workspace.workdir) ledger.add(record);
-      const recorded = record.pid === process.pid && recording.has(record.call) ? { recorded: record.call } : {};
-      const row = { ...toRow(record, ids), ...recorded };
-      ids.finish(record);
-      rows.push(row);
-      announce({ type: 'call', call: row });
-    });
-    rows = rows.slice(-MAX_ROWS);
+  const log = createLog(parts, ids, (row, record) => {
+    if (record.workdir === toolbox.workspace.workdir) ledger.add(record);
+    announce({ type: 'call', call: row });
+  });
+  const readCalls = async (): Promise<void> => {
+    await log.read();
     const now = readRunning(runningDirectory).map(
       (one): RunningRow => ({
         ...one,
@@ -71,7 +66,7 @@ export function createLive({ toolbox, recording }: PageParts): Live {
   };
   const poll = async (): Promise<void> => {
     try {
-      readCalls();
+      await readCalls();
       await readApprovals();
       await readServers();
     } catch (error) {
@@ -82,8 +77,8 @@ export function createLive({ toolbox, recording }: PageParts): Live {
   };
   return {
     async read() {
-      readCalls();
-      return { calls: rows, running };
+      await readCalls();
+      return { calls: log.rows(), running };
     },
     follow(listener) {
       listeners.add(listener);
@@ -96,6 +91,35 @@ export function createLive({ toolbox, recording }: PageParts): Live {
       };
     },
     ledger,
+  };
+}
+
+/** The newest calls of the audit log; `take` gets each that is read. */
+function createLog(
+  { toolbox, recording }: PageParts,
+  ids: ReturnType<typeof createIds>,
+  take: (row: CallRow, record: AuditRecord) => void,
+) {
+  const reader = createAuditReader(toolbox.state.audit.directory);
+  let rows: CallRow[] = [];
+  let reading: Promise<void> | undefined;
+  const add = (record: AuditRecord): void => {
+    const recorded = record.pid === process.pid && recording.has(record.call) ? { recorded: record.call } : {};
+    const row = { ...toRow(record, ids), ...recorded };
+    ids.finish(record);
+    rows.push(row);
+    if (rows.length > 2 * MAX_ROWS) rows = rows.slice(-MAX_ROWS);
+    take(row, record);
+  };
+  return {
+    rows: (): readonly CallRow[] => rows.slice(-MAX_ROWS),
+    // UI-26: it may be large, and requests are answered while it is read.
+    read(): Promise<void> {
+      reading ??= reader.readInTurns(add).finally(() => {
+        reading = undefined;
+      });
+      return reading;
+    },
   };
 }
 

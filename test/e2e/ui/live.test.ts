@@ -6,12 +6,14 @@ import { join } from 'node:path';
 import { describe, expect } from 'vitest';
 import type { PageEvent } from '../../../src/ui/api.js';
 import { askFor, createAskingWorkspace } from '../../support/approvals.js';
+import { logFiles } from '../../support/audit.js';
 import { json, wield, wieldProcess } from '../../support/cli.js';
 import { connectUrl } from '../../support/clients.js';
 import { eventsOf, followPage, openPage } from '../../support/page.js';
 import { share } from '../../support/share.js';
 import { ROOT } from '../../support/sources.js';
 import { spec } from '../../support/spec.js';
+import { createWorkspace } from '../../support/workspace.js';
 
 const opened = share(async () => {
   const workspace = createAskingWorkspace();
@@ -150,6 +152,27 @@ describe('the ledger', () => {
     const sum = (rows: { results: number }[]) => rows.reduce((total, { results }) => total + results, 0);
     expect(sum(servers)).toBe(sum(tools));
     expect(clients.map(({ name }: { name: string }) => name)).toEqual(expect.arrayContaining(['ui', 'cli']));
+  });
+});
+
+describe('a large log', () => {
+  spec('UI-26', 'is read in pieces, and other requests are answered in between', async () => {
+    const workspace = createWorkspace();
+    workspace.script('hello', '#!/bin/sh\n# @description Say hello.\necho hello\n');
+    await wield(workspace, ['call', 'hello']);
+    const [file] = logFiles(workspace);
+    const record = readFileSync(file!, 'utf8');
+    writeFileSync(file!, record.repeat(Math.ceil((8 * 1024 * 1024) / record.length)));
+    const page = await openPage(workspace);
+    const order: string[] = [];
+    const ask = async (path: string) => {
+      const { json } = await page.get(path);
+      order.push(path);
+      return json;
+    };
+    const [{ calls }] = await Promise.all([ask('/api/calls'), ask('/api/session')]);
+    expect(order).toEqual(['/api/session', '/api/calls']);
+    expect(calls.length).toBe(500);
   });
 });
 
