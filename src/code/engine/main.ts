@@ -18,6 +18,8 @@ const FILE = 'program';
 const MAX_LINE_BYTES = 256 * 1024 * 1024;
 // For the interpreter itself, in addition to the memory of the program.
 const OWN_BYTES = 16 * 1024 * 1024;
+// Less than the process has, so that a program can catch an overflow.
+const STACK_BYTES = 192 * 1024;
 const TICKS_PER_CHECK = 16;
 const CUT = '[more output was cut]';
 // Property of the global object with the functions of the world; found there again after a restore.
@@ -91,6 +93,7 @@ class Program {
       // Synchronously, which compiles functions on first use.
       wasm: new WebAssembly.Module(withMaximum(wasm, memoryBytes + OWN_BYTES)) as QuickJSOptions['wasm'],
       memoryLimit: memoryBytes,
+      maxStackSize: STACK_BYTES,
       timezoneOffset: 0,
       // COD-7: time passes only when a result arrives, so that a replay sees the same.
       wasi: (memory) => ({

@@ -84,7 +84,8 @@ async function makeCall(
   // A call that asked during its run is not repeated.
   if (error.code === 'needs_approval' && !hasStarted)
     return { deferred: new ToolError(error.code, error.message, { hint: error.hint, data: error.data }) };
-  if (error.code !== 'not_found' || kind !== 'call') return toError(target.ref, error, textOf(result));
+  const isUnknown = error.code === 'not_found' && kind === 'call' && target.tool === undefined;
+  if (!isUnknown) return toError(target.ref, error, textOf(result));
   return toError(target.ref, { ...error, hint: suggestName(name, await options.list(true)) });
 }
 

@@ -181,6 +181,20 @@ describe('the world of a program', () => {
     expect(textOf(missing)).toBe('calls: count ok');
   });
 
+  spec('COD-9', 'an overflow of the stack can be caught, also in native functions', async () => {
+    const code = `const caught = [];
+      const deep = () => { let value = 1; for (let i = 0; i < 1e5; i++) value = [value]; return value; };
+      const endless = () => endless() + 1;
+      const sorts = () => [2, 1].sort(() => sorts());
+      const attempts = [endless, sorts, () => JSON.stringify(deep()), () => JSON.parse('['.repeat(1e5) + ']'.repeat(1e5)),
+        () => eval('('.repeat(2e4) + '1' + ')'.repeat(2e4)), () => String(deep()), () => deep().flat(Infinity)];
+      for (const attempt of attempts) try { attempt(); } catch (error) { caught.push(error.name); }
+      return [...new Set(caught), caught.length, await tools.count()];`;
+    expect(returned(await runAsModel(toolbox(), code))).toEqual(['RangeError', 7, '{"n": 3}']);
+    const result = await runAsModel(toolbox(), `return await tools.read_result({ id: 'r_unknown' });`);
+    expect(result.error).toMatchObject({ code: 'not_found', hint: expect.not.stringContaining('did you mean') });
+  });
+
   spec('COD-3', 'a call that was running when the program was ended may have run', async () => {
     const slow = defineTool({
       name: 'slow',
