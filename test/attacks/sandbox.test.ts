@@ -51,20 +51,26 @@ describe('a script', () => {
   );
 
   for (const profile of PROFILES) {
-    specIf(WORKS, REASON, 'EXE-10', `in the profile ${profile} does exactly what the profile allows`, async () => {
-      const workspace = createWorkspace();
-      const variables = await prepareAttempts(workspace);
-      const program = `#!/bin/bash\n# @description D\n# @sandbox ${profile}\n${attemptProgram(variables)}\n`;
-      workspace.script('attack', program);
-      const before = readdirSync(workspace.home).sort();
-      const run = await wield(workspace, ['call', 'attack']);
-      expect(readAttempts(run.stdout)).toEqual(expectedOf(profile));
-      expect(run.stdout + run.stderr).not.toContain(CANARY);
-      if (profile === 'no-network') return;
-      expect(readdirSync(workspace.home).sort()).toEqual(before);
-      expect(readFileSync(join(workspace.home, '.bashrc'), 'utf8')).toBe('');
-      expect(existsSync(join(workspace.dir, '..', 'beside'))).toBe(false);
-    });
+    specIf(
+      WORKS,
+      REASON,
+      'EXE-10 EXE-72',
+      `in the profile ${profile} does exactly what the profile allows`,
+      async () => {
+        const workspace = createWorkspace();
+        const variables = await prepareAttempts(workspace);
+        const program = `#!/bin/bash\n# @description D\n# @sandbox ${profile}\n${attemptProgram(variables)}\n`;
+        workspace.script('attack', program);
+        const before = readdirSync(workspace.home).sort();
+        const run = await wield(workspace, ['call', 'attack']);
+        expect(readAttempts(run.stdout)).toEqual(expectedOf(profile));
+        expect(run.stdout + run.stderr).not.toContain(CANARY);
+        if (profile === 'no-network') return;
+        expect(readdirSync(workspace.home).sort()).toEqual(before);
+        expect(readFileSync(join(workspace.home, '.bashrc'), 'utf8')).toBe('');
+        expect(existsSync(join(workspace.dir, '..', 'beside'))).toBe(false);
+      },
+    );
   }
 });
 

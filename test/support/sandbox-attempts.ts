@@ -101,6 +101,14 @@ export const ATTEMPTS: readonly Attempt[] = [
   { name: 'plants a git hook', command: 'cp notes.txt .git/hooks/pre-commit', allowed: NEVER },
   { name: 'changes the git configuration', command: 'echo x >> .git/config', allowed: NEVER },
   { name: 'changes a kernel setting', command: 'echo 1 > /proc/sys/kernel/sysrq', allowed: NEVER, works: false },
+  // Opened without writing.
+  {
+    name: 'opens settings of the kernel for writing',
+    command:
+      'find /proc/sys/kernel /proc/sys/vm /proc/sys/fs /proc/sysrq-trigger /proc/irq /proc/fs /sys/power /sys/kernel /sys/module -type f -perm /222 2>/dev/null | head -600 | (while read -r f; do (: >> "$f") 2>/dev/null && exit 0; done; exit 1)',
+    allowed: NEVER,
+    works: false,
+  },
   { name: 'writes to /sys', command: 'echo 1 > /sys/kernel/uevent_helper', allowed: NEVER, works: false },
   // Processes
   { name: 'sees another process', command: 'test -e /proc/$PEER', allowed: NEVER, landlock: ALL },
