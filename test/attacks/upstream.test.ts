@@ -127,7 +127,7 @@ describe('schemas', () => {
     expect((await toolbox.call('odd_loop', { a: 1 })).ok).toBe(false);
   });
 
-  spec.thorough('UPS-4', 'limits the number of tools and pages, and reports that', async () => {
+  spec('UPS-4', 'limits the number of tools and pages, and reports that', async () => {
     const cases = [
       ['many', 10_000, /has more than 10000 tools; the rest is omitted/],
       ['pages', 100, /has more than 100 pages of tools; the rest is omitted/],
@@ -141,7 +141,7 @@ describe('schemas', () => {
     }
   });
 
-  spec.thorough('UPS-4', 'limits the number of problems and the size of a listing', async () => {
+  spec('UPS-4', 'limits the number of problems and the size of a listing', async () => {
     const bad = Array.from({ length: 5000 }, (_, at) => inputOf(`bad${at}`, { type: 'array' }));
     const nameless = Array.from({ length: 5000 }, () => ({}));
     const heavy = Array.from({ length: 30 }, (_, at) => remoteTool(`heavy${at}`, { title: 'x'.repeat(900_000) }));

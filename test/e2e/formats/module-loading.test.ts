@@ -165,7 +165,7 @@ export const half = { name: 'half', inputSchema: {} };`,
     expect(doctor.stdout).toContain('throws.tool.ts:4');
   });
 
-  spec.thorough('MOD-9', 'retries a module with a missing package in the next process', async () => {
+  spec('MOD-9', 'retries a module with a missing package in the next process', async () => {
     const workspace = createModuleWorkspace();
     workspace.module('late.tool.mjs', moduleText('late', '() => word', `import { word } from 'late-package';`));
     expect(await names(workspace)).toEqual([]);

@@ -9,7 +9,7 @@ import { expect } from 'vitest';
 import type { JsonObject, ToolResult } from '../../../src/index.js';
 import type { ProtocolVersion } from '../../support/clients.js';
 import { MODEL, toDecision } from '../../support/doors.js';
-import { ALL_TESTS, rounds } from '../../support/effort.js';
+import { rounds } from '../../support/effort.js';
 import {
   type Decision,
   FORWARDING,
@@ -28,7 +28,7 @@ import { spec } from '../../support/spec.js';
 import { configureServers } from '../../support/upstream-servers.js';
 import { createWorkspace, type Workspace } from '../../support/workspace.js';
 
-const SETS = rounds(ALL_TESTS ? 8 : 3, 200);
+const SETS = rounds(8, 200);
 const SERVER = fileURLToPath(new URL('../../support/offers-server.mjs', import.meta.url));
 const PAGE = 'ui://far/app/page.html';
 const RESOURCES = ['resource:mcp://far/notes://one', 'resource:mcp://far/notes://by-id/7', `resource:${PAGE}`];

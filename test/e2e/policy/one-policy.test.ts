@@ -15,7 +15,7 @@ import {
   type OpenDoor,
   writeBetween,
 } from '../../support/doors.js';
-import { ALL_TESTS, rounds } from '../../support/effort.js';
+import { rounds } from '../../support/effort.js';
 import {
   BETWEEN,
   isHidden,
@@ -30,7 +30,7 @@ import {
 import { shellScript } from '../../support/shell-script.js';
 import { spec } from '../../support/spec.js';
 
-const SETS = rounds(ALL_TESTS ? 8 : 3, 200);
+const SETS = rounds(8, 200);
 const SEED = 20_261_115;
 // Each is similar to one name, and none is a prefix of another.
 const MISSING = ['file-rea', 'file-writ', 'deplo', 'looku', 'read_skil'];
@@ -73,8 +73,8 @@ spec(
 
 spec(
   'POL-1 POL-8 COD-8',
-  `${SETS} rule sets decide alike directly, through call_tool and in programs`,
-  () => holdAlike(createRuledWorkspace(), DOORS_OF_MODELS, SETS),
+  `${rounds(8, 200)} rule sets decide alike directly, through call_tool and in programs`,
+  () => holdAlike(createRuledWorkspace(), DOORS_OF_MODELS, rounds(8, 200)),
   rounds(300_000, 3_000_000),
 );
 
@@ -84,7 +84,7 @@ spec(
   () => {
     const workspace = createRuledWorkspace();
     writeBetween(workspace);
-    return holdAlike(workspace, DOORS_BETWEEN, rounds(ALL_TESTS ? 8 : 3, 50));
+    return holdAlike(workspace, DOORS_BETWEEN, rounds(8, 50));
   },
   300_000,
 );
@@ -145,7 +145,7 @@ spec(
     writeSkill(workspace, `${BETWEEN}text`, { text: TOOLS.map((name) => `:tool[${name}]\n`).join('') });
     const toolbox = workspace.toolbox({ trust: true, offer: ['skills'] });
     const ask = (name: string, input: object) => toolbox.call(name, input, { caller: MODEL });
-    const sets = rounds(ALL_TESTS ? 20 : 8, 100);
+    const sets = rounds(20, 100);
     const seen = { list: 0, describe: 0, text: 0, hidden: 0 };
     for (const [index, set] of fc.sample(ruleSets, { numRuns: sets, seed: SEED }).entries()) {
       const files = toFiles(set);
