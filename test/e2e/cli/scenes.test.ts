@@ -19,23 +19,36 @@ type SceneStep = TerminalStep & {
   readonly shows: string | { readonly 80: string; readonly 120: string };
   /** Shown while it runs. */
   readonly meanwhile?: RegExp;
+  /** It changes something, so it runs at one width only. */
+  readonly once?: true;
 };
 
+// What reads runs at both widths in one session; what changes something runs at the first, in `npm run thorough` at each.
 function scene(ids: string, title: string, prepare: (stage: Stage) => void, steps: readonly SceneStep[]): void {
-  // One width per scene in `npm test`.
   const at = scenes++;
-  for (const columns of THOROUGH ? WIDTHS : [WIDTHS[at % WIDTHS.length]!])
-    specIf(hasPty, 'no script(1)', ids, `${title}, at ${columns} columns`, async () => {
+  for (const first of THOROUGH ? WIDTHS : [WIDTHS[at % WIDTHS.length]!])
+    specIf(hasPty, 'no script(1)', ids, `${title}, at ${first} columns and the other width`, async () => {
       const stage = createStage();
       prepare(stage);
-      const screens = await followAtTerminal(steps, stage, columns);
+      const other = WIDTHS.find((width) => width !== first)!;
+      const played = steps.flatMap((step) =>
+        (step.once ? [first] : [first, other]).map((columns) => ({ step, columns })),
+      );
+      const screens = await followAtTerminal(
+        played.map(({ step, columns }) => ({ ...step, command: `stty cols ${columns}; ${step.command}` })),
+        stage,
+        first,
+      );
       const printed = screens.map(({ shown }) => shown);
-      const expected = steps.map(({ shows }) => (typeof shows === 'string' ? shows : shows[columns]).trim());
-      const show = (outputs: readonly string[]) => steps.map(({ command }, at) => `$ ${command}\n${outputs[at]}`);
+      const expected = played.map(({ step: { shows }, columns }) =>
+        (typeof shows === 'string' ? shows : shows[columns]).trim(),
+      );
+      const show = (outputs: readonly string[]) =>
+        played.map(({ step, columns }, at) => `${columns}$ ${step.command}\n${outputs[at]}`);
       expect(show(expected.map((text, at) => inWordsOf(text, printed[at] ?? 'nothing')))).toEqual(show(expected));
       for (const line of printed.join('\n').split('\n')) expect(line.length, line).toBeLessThanOrEqual(120);
-      for (const [at, { meanwhile }] of steps.entries())
-        if (meanwhile !== undefined) expect(screens[at]!.printed).toMatch(meanwhile);
+      for (const [at, { step }] of played.entries())
+        if (step.meanwhile !== undefined) expect(screens[at]!.printed).toMatch(step.meanwhile);
     });
 }
 
@@ -93,6 +106,7 @@ describe('scenes', () => {
   scene('CLI-5 CLI-6 CLI-8', 'someone with a repository and an agent', () => {}, [
     {
       command: 'wield init',
+      once: true,
       shows: `
   created  .agents/tools/hello    a shell script with a comment header
   created  .agents/config.toml    settings, all commented out
@@ -243,6 +257,7 @@ from .agents/tools/note.tool.ts`,
     [
       {
         command: 'wield add file://$HOME/agent-tools --namespace acme --register-only',
+        once: true,
         meanwhile: /cloning home\/agent-tools {2}█{20} {2}3\.\d\d MiB/,
         shows: `
   added    home/agent-tools  file://~/agent-tools
@@ -252,6 +267,7 @@ from .agents/tools/note.tool.ts`,
       },
       {
         command: 'wield install acme:scan',
+        once: true,
         answer: ['[y/N]', 'y\n'],
         shows: `
   install  tool acme:detect (needed by scan)
@@ -266,8 +282,12 @@ from .agents/tools/note.tool.ts`,
   linked     ~/.claude/skills/acme:scan`,
       },
       {
-        command:
-          'cd ~/agent-tools; echo "echo 2" >> tools/detect/detect.sh; git commit -qam "Say two"; cd ~/site; wield upgrade --dry-run',
+        command: 'cd ~/agent-tools; echo "echo 2" >> tools/detect/detect.sh; git commit -qam "Say two"; cd ~/site',
+        once: true,
+        shows: '',
+      },
+      {
+        command: 'wield upgrade --dry-run',
         shows: `
   acme:detect  … → …
     detect.sh  +1 −0
@@ -279,10 +299,9 @@ from .agents/tools/note.tool.ts`,
     ],
   );
 
-  // `wield serve --mode search` does not exist yet.
   scene(
     'CTX-2',
-    'someone whose agent drowns in output',
+    'someone whose agent drowns in tools and output',
     (stage) =>
       write(
         stage,
@@ -296,10 +315,24 @@ awk 'BEGIN { printf "["; for (i = 1; i <= 20113; i++) printf "%s{\\"id\\":%d,\\"
       ),
     [
       {
+        once: true,
         command: `wield call crm_export --json > result.json; node -e 'const { id, size, kind, shape } = JSON.parse(require("fs").readFileSync("result.json")).meta.handle; console.log(size, kind, shape); require("fs").writeFileSync("id", id)'`,
         shows: '489702 json [{ id, amount }] × 20113',
       },
       { command: `wield context query "$(cat id)" '$sum(amount)'`, shows: '995041' },
+      {
+        // What `wield serve --mode search` shows a model, however many tools there are.
+        command: 'wield tokens --mode search',
+        shows: `
+  TOOL            SERVER   TOKENS
+  read_result              …
+  query_result             …
+  search_tools             …
+  describe_tool            …
+  call_tool                …
+
+  about … tokens for 5 tools, sent by mcp`,
+      },
     ],
   );
 
@@ -322,6 +355,7 @@ awk 'BEGIN { printf "["; for (i = 1; i <= 20113; i++) printf "%s{\\"id\\":%d,\\"
       },
       {
         command: 'wield call deploy --branch main; echo $?',
+        once: true,
         shows: `
 error  deploy was not run: a rule denies it: deploy(branch=main,$deny)
   hint  the configuration can allow it; see: wield explain deploy
@@ -329,6 +363,7 @@ error  deploy was not run: a rule denies it: deploy(branch=main,$deny)
       },
       {
         // Open until the server has answered.
+        once: true,
         command: `(cat ~/requests.jsonl; sleep 2) | wield serve 2>/dev/null | grep -c '"isError":true'`,
         shows: '1',
       },

@@ -50,13 +50,17 @@ export async function diagnose(toolbox: NodeToolbox, more: readonly Problem[] = 
       hint: problem.hint,
     });
   const tools = await toolbox.list();
+  const {
+    workspace: { workdir },
+    machine: { world },
+  } = toolbox;
   return {
     checks: [
       ...(await checkMachine(toolbox)),
       {
         level: 'ok',
         about: 'tools',
-        message: `${count(tools.length, 'tool')} in ${toolbox.workspace.workdir}`,
+        message: `${count(tools.length, 'tool')} in ${shortenPath(workdir, workdir, world.home)}`,
       },
       ...warnings.map(show('warning')),
       ...problems.map(show('problem')),
