@@ -5,7 +5,7 @@
 const FRONT_MS = 5;
 const COMMANDS_PER_CALL = 80;
 const COMMANDS_PER_SECOND = 100_000;
-const LATENCY_MS = 10;
+const LATENCY_MS = 6;
 // Per second: a worker shows that it lives, waits for jobs and renews locks; a front reads the state of every worker.
 const COMMANDS_PER_WORKER = 12;
 const LOOKS_PER_FRONT = 4;

@@ -5,7 +5,7 @@ import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Queue, QueueEvents } from 'bullmq';
-import { cpuOf, hasRedis, startBareWorker, startFront, startRedis, startWorker } from '../support/fleet.mjs';
+import { cpuOf, hasRedis, memoryOf, startBareWorker, startFront, startRedis, startWorker } from '../support/fleet.mjs';
 import { createModernClient } from '../support/http-client.mjs';
 import { measureRounds, ratios, sized, spread } from '../support/measure.mjs';
 import { createWorkspace, settle, toolName } from '../support/workspace.mjs';
@@ -14,10 +14,10 @@ const ROUNDS = 5;
 const CALLS = sized(20, 3);
 const MANY = sized(120, 6);
 // CPU time is counted in ticks of 10 ms.
-const COUNTED = sized(400, 6);
+const COUNTED = sized(300, 6);
 const IN_FLIGHT = sized(16, 3);
-const COUNTS = sized([1, 10_000], [1, 20]);
-const WARM = sized(600, 3);
+const COUNTS = sized([1, Number(process.env.WIELD_BENCH_TOOLS ?? 10_000)], [1, 20]);
+const WARM = sized(400, 3);
 const CANCELLED = sized(10, 1);
 const FLAT = { of: 'ratio', atMost: 1.1 };
 const CANCEL_TARGET = { of: 'value', atMost: 250, unit: 'ms' };
@@ -58,6 +58,7 @@ export const row = {
     const before = commandsOf(redis);
     await inSequence(calls.fleet(), CALLS);
     const commands = (commandsOf(redis) - before) / CALLS;
+    let cpu = [];
     const samples = await measureRounds(
       {
         'local call, one at a time (floor)': () => inSequence(calls.local(), CALLS),
@@ -66,14 +67,19 @@ export const row = {
         [`local call, ${IN_FLIGHT} in flight`]: () => inParallel(calls.local(), MANY),
         [`bare BullMQ job, ${IN_FLIGHT} in flight`]: () => inParallel(calls.bare(), MANY),
         [`through the fleet, ${IN_FLIGHT} in flight`]: () => inParallel(calls.fleet(), MANY),
-        ...Object.fromEntries(fronts.map((one, at) => [frontCase(COUNTS[at]), () => cpuPerCall(one, callOf(one))])),
+        [frontCase(COUNTS[0])]: async () => {
+          cpu = await cpuPerCall(fronts, callOf);
+          return cpu[0];
+        },
+        [frontCase(COUNTS[1])]: () => cpu[1],
         [CANCEL]: () => longestCancel(front, hold),
       },
       ROUNDS,
     );
+    const memory = fronts.map((one) => memoryOf(one));
     await Promise.all([queue.close(), events.close()]);
     for (const process of [local, worker, bare, front, ...fronts, redis]) process.stop();
-    return toCases(samples, commands);
+    return [...toCases(samples, commands), ...memory.map(toMemoryCase)];
   },
 };
 
@@ -101,10 +107,17 @@ function toCases(samples, commands) {
   ];
 }
 
+const toMemoryCase = (value, at) => ({
+  case: `memory of the front, ${toolsOf(COUNTS[at])}`,
+  value: spread([value]),
+  unit: 'MB',
+});
+
 // A short run may show no tick of CPU time.
 const orTick = (value) => Math.max(value, 0.01);
 
-const frontCase = (count) => `CPU of the front per call, ${count.toLocaleString('en')} tool${count === 1 ? '' : 's'}`;
+const toolsOf = (count) => `${count.toLocaleString('en')} tool${count === 1 ? '' : 's'}`;
+const frontCase = (count) => `CPU of the front per call, ${toolsOf(count)}`;
 
 async function openBare(url) {
   const connection = { url };
@@ -162,10 +175,11 @@ async function longestCancel({ port }, noted) {
   return Math.max(...taken);
 }
 
-async function cpuPerCall(front, call) {
-  const before = cpuOf(front);
-  await inParallel(call, COUNTED);
-  return (cpuOf(front) - before) / COUNTED;
+/** CPU time of each front per call, measured at the same time: other work on the machine affects all of them alike. */
+async function cpuPerCall(fronts, callOf) {
+  const before = fronts.map(cpuOf);
+  await Promise.all(fronts.map((front) => inParallel(callOf(front), COUNTED)));
+  return fronts.map((front, at) => (cpuOf(front) - before[at]) / COUNTED);
 }
 
 function commandsOf({ command }) {

@@ -96,6 +96,11 @@ export async function startBareWorker(redis, script) {
   return worker;
 }
 
+/** Resident memory of a process, in megabytes. */
+export function memoryOf({ pid }) {
+  return Number(/VmRSS:\s+(\d+)/.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))[1]) / 1024;
+}
+
 const TICK_MS = 10;
 
 /** CPU time of a process so far, in milliseconds, with the children that it waited for left out. */
