@@ -46,6 +46,7 @@ export function createSearchFunctions({ catalog, cascade, search, list }: Search
     const target = (isModel ? view.originals.get(name) : undefined) ?? name;
     const reach = {
       snapshot,
+      shownAs: name,
       visibleOnly: isModel,
       offeredOnly: isModel,
       namedOnly: true,

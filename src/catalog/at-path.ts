@@ -25,6 +25,8 @@ export interface FindOptions {
   readonly offer?: readonly string[];
   /** Whether a hint may name a tool (POL-8); `skills` are all that are listed. */
   readonly mayName?: (tool: Tool, skills: readonly Skill[]) => boolean;
+  /** The name of the tool in errors, if the reference is one that the caller does not know (RES-48). */
+  readonly shownAs?: string;
   /** Does not find tools that may not be named. */
   readonly namedOnly?: boolean;
 }

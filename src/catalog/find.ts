@@ -93,7 +93,7 @@ export function createFinder(options: FinderOptions): Seek {
     if (tool !== undefined) return tool;
     // A file whose name is not a tool name was meant as a path.
     if (problem !== undefined && !isToolName(name)) throw notUsable(name, problem, within);
-    const { snapshot, mayName = () => true, offeredOnly: isModel } = within;
+    const { snapshot, mayName = () => true, offeredOnly: isModel, shownAs = name } = within;
     const { places, workdir } = snapshot;
     if (fragment !== undefined || !isToolName(name)) {
       const broken = isModel ? undefined : findBrokenFile(name, near().problems);
@@ -103,7 +103,7 @@ export function createFinder(options: FinderOptions): Seek {
     const listing = near();
     const searched = isModel ? undefined : { places, workdir, problems: listing.problems };
     const nameable = listing.tools.filter((candidate) => mayName(candidate, listing.skills));
-    throw upstream?.why(name, snapshot) ?? notFound(name, nameable, searched);
+    throw upstream?.why(name, snapshot) ?? notFound(shownAs, nameable, searched);
   };
 }
 

@@ -36,6 +36,7 @@ export function findTool(
   const target = isAliased ? (view.originals.get(ref) ?? ref) : ref;
   const reach = {
     snapshot,
+    shownAs: target === ref ? undefined : ref,
     visibleOnly: isModel && named === 'by-caller',
     apps: caller.apps === true,
     offeredOnly: isModel,

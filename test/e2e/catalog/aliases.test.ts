@@ -84,6 +84,11 @@ describe('an alias', () => {
     expect((await ask('describe_tool', { name: 'hub_issue' })).error).toMatchObject({ code: 'not_found' });
     expect((await ask('call_tool', { name: 'report', input: { title: 'x' } })).ok).toBe(true);
     expect((await ask('call_tool', { name: 'hub_issue', input: {} })).error).toMatchObject({ code: 'not_found' });
+    // The name of the original is not told.
+    const denied = createHub(`allowed-tools = "* hub_issue($deny)"\nmode = "search"\n${ALIAS}`).toolbox();
+    expect((await denied.call('describe_tool', { name: 'report' }, MODEL)).error?.message).toBe(
+      'tool not found: report',
+    );
   });
 
   spec('RES-48', 'applies to nested calls for a model too, and a project cannot set one', async () => {

@@ -9,6 +9,7 @@ import { estimateTokens } from '../../../src/core/tokens.js';
 import { defineTool } from '../../../src/index.js';
 import { json, wield } from '../../support/cli.js';
 import { ACCEPT, connectAsking, connectStdio, type ProtocolVersion } from '../../support/clients.js';
+import { rounds } from '../../support/effort.js';
 import { shellScript } from '../../support/shell-script.js';
 import { spec, specIf } from '../../support/spec.js';
 import { createUpstreamWorkspace } from '../../support/upstream-workspace.js';
@@ -200,38 +201,46 @@ describe('search mode', () => {
 
 const ROOT = fileURLToPath(new URL('../../..', import.meta.url));
 const CORPORA = process.env.WIELD_CORPORA ?? resolve(ROOT, '..', 'shared/corpora');
-const SCHEMAS = join(CORPORA, 'schemas/mcp-tools.jsonl');
+const FILES = [
+  'schemas/mcp-tools',
+  ...['livemcp', 'metatool', 'stabletoolbench'].map((set) => `retrieval/${set}/tools`),
+];
+const FOUND = FILES.map((file) => join(CORPORA, `${file}.jsonl`)).filter(existsSync);
 
 specIf(
-  existsSync(SCHEMAS),
+  FOUND.length === FILES.length,
   `no corpus at ${CORPORA}`,
   'SRV-9 TOOL-3',
-  'thousands of real tools cost at most 600 tokens, and each is found by its name and called',
+  'thousands of real tools cost at most 600 tokens, and are found by their names and called',
   async () => {
     const seen = new Set<string>();
-    const tools = readFileSync(SCHEMAS, 'utf8')
-      .trim()
-      .split('\n')
+    const tools = FOUND.flatMap((file) => readFileSync(file, 'utf8').trim().split('\n'))
       .map((line) => JSON.parse(line))
-      .map(({ server, name, ...tool }) => ({
+      .map(({ server = '', name, ...tool }) => ({
         ...tool,
         name: `t${`${server}_${name}`.replace(/[^\w-]/g, '-').slice(-60)}`,
       }))
       .filter(({ name }) => !seen.has(name) && seen.add(name))
-      .map(({ name, description, inputSchema }) => ({
+      .map(({ name, description, inputSchema, parameters = { type: 'object' } }) => ({
         name,
-        description: description || name,
-        inputSchema,
+        description: description?.trim() || name,
+        inputSchema: inputSchema ?? parameters,
         execute: () => name,
       }));
+    expect(tools.length).toBeGreaterThan(3500);
     const toolbox = createWorkspace().toolbox({ tools: tools as never, mode: 'search' });
     const { listForClients } = await import('../../../src/mcp-server/listing.js');
     const listed = JSON.stringify({ tools: await listForClients(toolbox) });
     expect(estimateTokens(listed)).toBeLessThanOrEqual(600);
-    for (const { name } of tools) {
+    const step = Math.ceil(tools.length / rounds(40, tools.length));
+    for (const { name } of tools.filter((_, at) => at % step === 0)) {
       const found = await toolbox.call('search_tools', { queries: ['send a mail', name], limit: 3 }, MODEL);
       expect((found.content[0] as { text: string }).text.split('(')[0]).toBe(name);
     }
+    const last = tools.at(-1)!.name;
+    expect((await toolbox.call('call_tool', { name: last, input: {} }, MODEL)).error?.code ?? 'ok').toMatch(
+      /^(?:ok|invalid_input)$/,
+    );
   },
   120_000,
 );
