@@ -199,13 +199,16 @@ spec('INS-77', 'a repository lets git ask no service of this machine or its netw
   expect(added.skipped.map(({ message }: { message: string }) => message)).toEqual(
     places.map((place) => expect.stringContaining(place)),
   );
-  for (const { message } of added.skipped) expect(message).toMatch(/names a nested source at /);
+  for (const { message } of added.skipped)
+    expect(message).toMatch(/names a nested source at |is at a cloud metadata address/);
   expect(readFileSync(log, 'utf8')).not.toMatch(/169\.254|fd00|10\.|192\.168|localhost|metadata|7f000001|2130706433/);
   // What a person has here may name what is here, but never a metadata address.
   const [near, far] = [at('https://127.0.0.1:1/x.git'), at('https://169.254.169.254/x.git')];
   const local = await workspace.json('add', workspace.source('local', { ...market(near, far, GOOD), ...good }));
   expect(local.skipped.map(({ message }: { message: string }) => message)).toEqual([
     expect.stringContaining('could not reach https://127.0.0.1:1/x.git'),
-    expect.stringContaining('names a nested source at'),
+    expect.stringContaining('is at a cloud metadata address'),
   ]);
+  for (const place of ['https://169.254.169.254/x.git', 'git@169.254.169.254:x', 'https://169.254.169.254/x.mcpb'])
+    expect((await workspace.fail('add', place)).message).toContain('is at a cloud metadata address');
 });

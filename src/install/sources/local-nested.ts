@@ -7,7 +7,7 @@ import { findCheckout } from '../../files/home.js';
 import { isWithin } from '../../files/within.js';
 import { classifyHost, isWithinReach } from '../../net/address.js';
 import type { SourceRecord } from '../state.js';
-import { hideUser, isWebLocation, protocolOf, type SourceLocation } from './location.js';
+import { hideUser, hostOf, isWebLocation, protocolOf, type SourceLocation } from './location.js';
 
 /**
  * Only the source that a person named may be local: a nested one is fetched over the network, and is no nearer to this
@@ -42,12 +42,4 @@ function assertFar(location: string, parent: SourceRecord): void {
     `${parent.id} names a nested source at ${found.label}: ${quoteOutside(hideUser(location), 120)}`,
     { hint: 'if it is yours, add it yourself: wield add URL' },
   );
-}
-
-// Undefined for a directory.
-function hostOf(location: string): string | undefined {
-  const [, host] = /^[\w.-]+@([\w.-]+):/.exec(location) ?? [];
-  if (host !== undefined) return host;
-  const { hostname } = URL.canParse(location) ? new URL(location) : { hostname: '' };
-  return hostname === '' ? undefined : hostname;
 }

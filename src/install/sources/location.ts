@@ -5,6 +5,7 @@ import { ToolError } from '../../core/error.js';
 import { quoteOutside } from '../../core/text.js';
 import { statOrNothing } from '../../files/read.js';
 import { realPath } from '../../files/within.js';
+import { classifyHost } from '../../net/address.js';
 import { isDirectory } from '../directory.js';
 
 export interface SourceLocation {
@@ -42,6 +43,9 @@ export function parseLocation(text: string, cwd: string, home: string | undefine
       location: `https://github.com/${repository.replace(/\.git$/, '')}`,
       name: toName(repository),
     };
+  const { class: found, label } = classifyHost(hostOf(text) ?? '');
+  // Nobody has a repository at such an address, but others name it (INS-77).
+  if (hostOf(text) !== undefined && found === 'forbidden') throw refuse(`is at ${label}`);
   // scp-like ssh syntax: user@host:path.
   if (/^[\w.-]+@[\w.-]+:[^:]+$/.test(text) && !text.includes('::'))
     return { kind: 'git', location: text, name: toName(text.slice(text.indexOf(':') + 1)) };
@@ -55,7 +59,7 @@ export function parseLocation(text: string, cwd: string, home: string | undefine
 
 // An archive with a server: a file, or an address that leads to one.
 function toBundle(text: string, path: string): SourceLocation | undefined {
-  const isWeb = isWebLocation(text) && URL.canParse(text);
+  const isWeb = isWebLocation(text) && URL.canParse(text) && classifyHost(new URL(text).hostname).class !== 'forbidden';
   const [, name] = BUNDLE.exec(isWeb ? new URL(text).pathname : text) ?? [];
   if (name === undefined || (!isWeb && statOrNothing(path)?.isFile() !== true)) return undefined;
   return { kind: 'bundle', location: isWeb ? text : (realPath(path) ?? path), name: toName(name) };
@@ -74,6 +78,14 @@ export function protocolOf(location: string): Protocol {
   if (!URL.canParse(location)) return 'ssh';
   const { protocol } = new URL(location);
   return SCHEMES.includes(protocol) ? (protocol.slice(0, -1) as Protocol) : 'none';
+}
+
+/** Returns the host of a location; undefined for a directory. */
+export function hostOf(location: string): string | undefined {
+  const [, host] = /^[\w.-]+@([\w.-]+):/.exec(location) ?? [];
+  if (host !== undefined) return host;
+  const { hostname } = URL.canParse(location) ? new URL(location) : { hostname: '' };
+  return hostname === '' ? undefined : hostname;
 }
 
 /** Removes user and password from the URLs in a text. */
