@@ -23,13 +23,15 @@ export function toTools(
   taken: ReadonlySet<string>,
 ): NamedTools {
   const used = new Set(taken);
+  // The same for all of them, and slow.
+  const url = drafts.length === 0 ? '' : pathToFileURL(drafts[0]!.action.file).href;
   const tools: Tool[] = [];
   const findings: Finding[] = [];
   for (const draft of drafts)
     try {
       const name = qualifiedName(draft.name, group, used);
       used.add(name);
-      tools.push(toTool(draft, name, group, place));
+      tools.push(toTool(draft, `${url}#${encodeURIComponent(name)}`, { name, group, place }));
     } catch (error) {
       const { message, hint = 'rename it' } = error as Error & { hint?: string };
       findings.push({ message: `${draft.name} is left out: ${message}`, hint });
@@ -37,13 +39,18 @@ export function toTools(
   return { tools, findings: findings.slice(0, 1) };
 }
 
+interface Naming {
+  readonly name: string;
+  readonly group: string;
+  readonly place: Pick<Place, 'directory' | 'owner'>;
+}
+
 function toTool(
   { description, title, tags, input, output, action }: Draft,
-  name: string,
-  group: string,
-  { directory, owner }: Pick<Place, 'directory' | 'owner'>,
+  uri: string,
+  { name, group, place: { directory, owner } }: Naming,
 ): Tool {
-  const { method, file } = action;
+  const { method } = action;
   return {
     name,
     description,
@@ -52,7 +59,7 @@ function toTool(
     action,
     origin: {
       format: 'openapi',
-      uri: `${pathToFileURL(file).href}#${encodeURIComponent(name)}`,
+      uri,
       directory,
       source: null,
       digest: null,
