@@ -22,7 +22,8 @@ interface Skipped {
 
 // Installs everything; only the good plugin may arrive.
 async function attack(workspace: InstallWorkspace, directory: string): Promise<readonly Skipped[]> {
-  const { source, installed, refused } = await workspace.json('add', directory, '--yes');
+  // The status is that of what was refused.
+  const { source, installed, refused } = json(await workspace.run('add', directory, '--yes', '--json'));
   expect(installed.map(({ effective }: { effective: string }) => effective)).toEqual(['good:fine']);
   const refusals = refused.map(({ effective, error }: { effective: string; error: { message: string } }) => ({
     what: 'refused',
