@@ -27,7 +27,9 @@ export function readServers(text: string, { file, owner }: ServersFile): Servers
   const report: Report = (severity, pointer, message, hint) => {
     problems.push({ severity, path: file, pointer, message, hint });
   };
-  const document = parseDocument(text, (finding) => problems.push({ severity: 'error', path: file, ...finding }));
+  const document = parseDocument(text, (finding) =>
+    problems.push({ severity: 'error', path: file, pointer: '', ...finding }),
+  );
   if (document === undefined) return { entries, problems };
   reportIgnoredKeys(document, report);
   for (const table of TABLES) {
