@@ -1,6 +1,6 @@
 // `wield record`: runs a command, and writes its calls with input and result to a file.
 
-import { closeSync, openSync, writeSync } from 'node:fs';
+import { closeSync, openSync, rmSync, writeSync } from 'node:fs';
 import { ToolError } from '../../core/error.js';
 import { count, quoteOutside } from '../../core/text.js';
 import { runInner } from '../inner-command.js';
@@ -25,9 +25,11 @@ export const record: Verb = {
       import('../../ui/recording/recording.js'),
       import('../../ui/recording/record.js'),
     ]);
-    const descriptor = create(resolvePath(terminal.io, file), file);
+    const path = resolvePath(terminal.io, file);
+    const descriptor = create(path, file);
     const write = (line: object): void => void writeSync(descriptor, `${JSON.stringify(line)}\n`);
     let calls = 0;
+    let hasBegun = true;
     let stop: (() => void) | undefined;
     try {
       write(HEAD);
@@ -39,10 +41,14 @@ export const record: Verb = {
         });
         return toolbox;
       });
+    } catch (error) {
+      hasBegun = calls > 0;
+      throw error;
     } finally {
       stop?.();
       closeSync(descriptor);
-      terminal.err(`  recorded ${count(calls, 'call')} in ${quoteOutside(file, 200)}\n`);
+      if (hasBegun) terminal.err(`  recorded ${count(calls, 'call')} in ${quoteOutside(file, 200)}\n`);
+      else rmSync(path, { force: true });
     }
   },
 };

@@ -63,6 +63,8 @@ describe('recordings', () => {
     const again = await run('record', 'a.ndjson', 'call', 'hello', '--name', 'Ada');
     expect([again.status, again.stderr]).toEqual([8, expect.stringContaining('a.ndjson exists')]);
     expect((await run('record')).status).toBe(2);
+    expect((await run('record', 'none.ndjson', 'nosuchverb')).status).toBe(2);
+    expect(existsSync(join(workspace.dir, 'none.ndjson'))).toBe(false);
     const failed = await run('record', 'failed.ndjson', 'fail');
     expect(failed.status).toBe(1);
     expect(readFileSync(join(workspace.dir, 'failed.ndjson'), 'utf8')).toContain('"code":"tool_failed"');
