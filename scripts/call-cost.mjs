@@ -10,6 +10,7 @@ import { fileURLToPath } from 'node:url';
 const root = fileURLToPath(new URL('../', import.meta.url));
 const dist = join(root, 'dist');
 const isVerbose = process.argv.includes('--verbose');
+const CALLS = 5;
 
 const place = createWorkspace();
 try {
@@ -41,7 +42,7 @@ function createWorkspace() {
   return { base, home, workdir, env };
 }
 
-/** Counts with the precise coverage of V8 during the second call of a toolbox. */
+/** Counts with the precise coverage of V8 during warm calls of a toolbox; the least, because timers may run meanwhile. */
 async function countExecuted({ workdir, env }) {
   const { createNodeToolbox } = await import(join(dist, 'node.js'));
   const toolbox = createNodeToolbox({ workdir, env, now: () => Date.now() + 10_000 });
@@ -54,19 +55,26 @@ async function countExecuted({ workdir, env }) {
   session.connect();
   await session.post('Profiler.enable');
   await session.post('Profiler.startPreciseCoverage', { callCount: true, detailed: false });
-  await session.post('Profiler.takePreciseCoverage');
-  await call();
-  const { result } = await session.post('Profiler.takePreciseCoverage');
+  const counted = [];
+  for (let at = 0; at < CALLS; at++) {
+    await session.post('Profiler.takePreciseCoverage');
+    await call();
+    counted.push(executedIn((await session.post('Profiler.takePreciseCoverage')).result));
+  }
   session.disconnect();
   await toolbox.close();
-  const files = result
+  const [files] = counted.sort((a, b) => a.length - b.length);
+  return { files, functions: files.reduce((sum, [, names]) => sum + names.length, 0) };
+}
+
+function executedIn(coverage) {
+  return coverage
     .filter(({ url }) => url.startsWith('file://') && fileURLToPath(url).startsWith(dist))
     .map(({ url, functions }) => [
       relative(dist, fileURLToPath(url)),
       functions.filter(({ ranges }) => ranges[0].count > 0).map(({ functionName }) => functionName || '-'),
     ])
     .filter(([, names]) => names.length > 0);
-  return { files, functions: files.reduce((sum, [, names]) => sum + names.length, 0) };
 }
 
 /** Lists the system calls of `wield call` that name a file below the home directory or the workdir. */

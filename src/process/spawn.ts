@@ -1,6 +1,7 @@
 // Runs processes: in a new group, without a shell, with limited time and output.
 
 import { type ChildProcess, type StdioOptions, spawn } from 'node:child_process';
+import { openSync, readdirSync, readFileSync } from 'node:fs';
 import type { Readable } from 'node:stream';
 import type { World } from '../core/world.js';
 import { createOutput, readOutput } from './collect.js';
@@ -133,7 +134,7 @@ function startOnce(
       argv0: request.argv0,
       cwd: request.cwd,
       env: { ...request.environment, ...mark },
-      stdio,
+      stdio: withoutInherited(stdio),
       detached: true,
       windowsHide: true,
     });
@@ -234,4 +235,45 @@ function deferred<T>(): { readonly promise: Promise<T>; readonly resolve: (value
     resolve = settle;
   });
   return { promise, resolve };
+}
+
+const CLOSE_ON_EXEC = 0o2000000;
+// Node marks those below when it starts, and further ones only up to the first gap.
+const FIRST = 16;
+
+let unmarked: readonly number[] | undefined;
+let nothing: number | undefined;
+
+// EXE-73: an empty file takes the place of every descriptor that wield inherited.
+function withoutInherited(stdio: StdioOptions): StdioOptions {
+  unmarked ??= findUnmarked();
+  if (unmarked.length === 0 || typeof stdio === 'string') return stdio;
+  nothing ??= openSync('/dev/null', 'r+');
+  const all = [...stdio];
+  for (const descriptor of unmarked) {
+    while (all.length <= descriptor) all.push('ignore');
+    if (all[descriptor] === 'ignore') all[descriptor] = nothing;
+  }
+  return all;
+}
+
+// What wield opens itself is marked, so this is asked once. Without /proc nothing is known.
+function findUnmarked(): readonly number[] {
+  try {
+    return readdirSync('/proc/self/fd')
+      .map(Number)
+      .filter((descriptor) => descriptor >= FIRST && isUnmarked(descriptor));
+  } catch {
+    return [];
+  }
+}
+
+function isUnmarked(descriptor: number): boolean {
+  try {
+    const [, flags] = /^flags:\s*([0-7]+)/m.exec(readFileSync(`/proc/self/fdinfo/${descriptor}`, 'latin1')) ?? [];
+    return flags !== undefined && (Number.parseInt(flags, 8) & CLOSE_ON_EXEC) === 0;
+  } catch {
+    // The descriptor of the directory that was read.
+    return false;
+  }
 }

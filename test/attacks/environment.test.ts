@@ -1,15 +1,16 @@
 // Attacks through the environment: only listed variables are passed on.
 
-import { existsSync, mkdirSync, readFileSync } from 'node:fs';
+import { type StdioOptions, spawnSync } from 'node:child_process';
+import { closeSync, existsSync, mkdirSync, openSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import fc from 'fast-check';
 import { expect } from 'vitest';
 import { textOf } from '../../src/index.js';
-import { json, wield } from '../support/cli.js';
+import { BINARY, json, wield } from '../support/cli.js';
 import { createSkillWorkspace, declare } from '../support/commands.js';
 import { createInstallWorkspace, DETECT } from '../support/install.js';
 import { nodeScript, shellScript } from '../support/shell-script.js';
-import { finding, spec } from '../support/spec.js';
+import { finding, spec, specIf } from '../support/spec.js';
 import { configureServers } from '../support/upstream-servers.js';
 import { createUpstreamWorkspace } from '../support/upstream-workspace.js';
 import { createWorkspace, type Workspace } from '../support/workspace.js';
@@ -55,6 +56,24 @@ spec('EXE-2', 'A13 does not pass them on from the command line', async () => {
   const env = { NODE_OPTIONS, BASH_ENV, PYTHONPATH, GIT_DIR, SOME_TOKEN: 'secret' };
   const seen = json(await wield(workspace, ['call', 'show', '--json'], { env })).structured;
   for (const name of Object.keys(env)) expect(seen).not.toHaveProperty(name);
+});
+
+specIf(process.platform === 'linux', 'needs /proc', 'EXE-73', 'no descriptor of the caller reaches a tool', () => {
+  const workspace = createWorkspace();
+  const secret = join(workspace.home, 'secret');
+  writeFileSync(secret, 'secret');
+  workspace.script('show', shellScript('for f in /proc/$$/fd/*; do readlink "$f"; done; true'));
+  const descriptor = openSync(secret, 'r');
+  const stdio = Array.from({ length: 251 }, (_, at) => ([5, 16, 40, 250].includes(at) ? descriptor : 'ignore'));
+  const options = { cwd: workspace.dir, env: workspace.env, encoding: 'utf8' } as const;
+  const ran = spawnSync(process.execPath, [BINARY, 'call', 'show'], {
+    ...options,
+    stdio: ['ignore', 'pipe', 'pipe', ...stdio.slice(3)] as StdioOptions,
+  });
+  closeSync(descriptor);
+  expect([ran.status, ran.stderr]).toEqual([0, '']);
+  expect(ran.stdout).toContain('/dev/null\n');
+  expect(ran.stdout).not.toContain(secret);
 });
 
 spec('EXE-2 UPS-4 HOOK-3', 'A13 does not pass them on to resolvers, modules, upstream servers and hooks', async () => {

@@ -209,7 +209,7 @@ function readJournal(path: string, sealOf: (text: string) => string): JournalEve
 
 function notFound(id: string): ToolError {
   return new ToolError('not_found', `no suspended program ${quoteOutside(id, 40)}: unknown, ended or expired`, {
-    hint: 'run the program again; programs wait for 8 days, and belong to the caller that started them',
+    hint: 'wield audit shows which of its calls ran; programs wait for 8 days, and belong to the caller that started them',
   });
 }
 

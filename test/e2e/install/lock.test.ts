@@ -187,15 +187,8 @@ describe('verify', () => {
     async () => {
       const workspace = createInstallWorkspace();
       project(workspace);
-      await workspace.json(
-        'add',
-        workspace.repository('repo', { ...WORKED, ...ALPHA, '.claude-plugin/plugin.json': '{"name":"x"}' }),
-        '--root',
-        '.',
-        '--namespace',
-        '',
-        '--yes',
-      );
+      const repository = { ...WORKED, ...ALPHA, '.claude-plugin/plugin.json': '{"name":"x"}' };
+      await workspace.run('add', workspace.repository('repo', repository), '--root', '.', '--namespace', '', '--yes');
       expect((await workspace.run('verify')).status).toBe(0);
       const scan = join(workspace.wieldHome, 'store/skill/scan');
       const notes = join(scan, 'resources/notes.md');
