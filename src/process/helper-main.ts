@@ -6,7 +6,7 @@ import { ToolError } from '../core/error.js';
 import type { World } from '../core/world.js';
 import { createFrameReader, FRAME, type Frame, type FrameType, formatFrame } from './frames.js';
 import { killAllMarked, MARK, signalGroup } from './group.js';
-import type { Failure } from './helper.js';
+import type { Failure } from './helper-connection.js';
 import type { Receive, Run, RunRequest } from './request.js';
 import { supervise } from './spawn.js';
 

@@ -1,7 +1,7 @@
 // Runs processes: in a new group, without a shell, with limited time and output.
 
 import { type ChildProcess, type StdioOptions, spawn } from 'node:child_process';
-import { openSync, readdirSync, readFileSync } from 'node:fs';
+import { existsSync, openSync, readdirSync, readFileSync } from 'node:fs';
 import type { Readable } from 'node:stream';
 import type { World } from '../core/world.js';
 import { createOutput, readOutput } from './collect.js';
@@ -244,36 +244,21 @@ const FIRST = 16;
 let unmarked: readonly number[] | undefined;
 let nothing: number | undefined;
 
-// EXE-73: an empty file takes the place of every descriptor that wield inherited.
+// EXE-73: an empty file takes the place of every descriptor that wield inherited. What wield opens itself is marked, so it
+// looks once.
 function withoutInherited(stdio: StdioOptions): StdioOptions {
-  unmarked ??= findUnmarked();
-  if (unmarked.length === 0 || typeof stdio === 'string') return stdio;
+  unmarked ??= existsSync(DESCRIPTORS) ? readdirSync(DESCRIPTORS).map(Number).filter(isUnmarked) : [];
+  if (unmarked.length === 0) return stdio;
   nothing ??= openSync('/dev/null', 'r+');
-  const all = [...stdio];
-  for (const descriptor of unmarked) {
-    while (all.length <= descriptor) all.push('ignore');
-    if (all[descriptor] === 'ignore') all[descriptor] = nothing;
-  }
-  return all;
+  const length = Math.max(...unmarked) + 1;
+  return Array.from({ length }, (_, at) => stdio[at] ?? (unmarked!.includes(at) ? nothing : 'ignore')) as StdioOptions;
 }
 
-// What wield opens itself is marked, so this is asked once. Without /proc nothing is known.
-function findUnmarked(): readonly number[] {
-  try {
-    return readdirSync('/proc/self/fd')
-      .map(Number)
-      .filter((descriptor) => descriptor >= FIRST && isUnmarked(descriptor));
-  } catch {
-    return [];
-  }
-}
+const DESCRIPTORS = '/proc/self/fdinfo';
 
 function isUnmarked(descriptor: number): boolean {
-  try {
-    const [, flags] = /^flags:\s*([0-7]+)/m.exec(readFileSync(`/proc/self/fdinfo/${descriptor}`, 'latin1')) ?? [];
-    return flags !== undefined && (Number.parseInt(flags, 8) & CLOSE_ON_EXEC) === 0;
-  } catch {
-    // The descriptor of the directory that was read.
-    return false;
-  }
+  const file = `${DESCRIPTORS}/${descriptor}`;
+  if (descriptor < FIRST || !existsSync(file)) return false;
+  const [, flags] = readFileSync(file, 'latin1').split('flags:');
+  return (Number.parseInt(flags!, 8) & CLOSE_ON_EXEC) === 0;
 }

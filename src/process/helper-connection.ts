@@ -1,0 +1,216 @@
+// The connection to the helper process: sends what to run, and passes on what comes back.
+
+import type { ChildProcess } from 'node:child_process';
+import { basename } from 'node:path';
+import type { Duplex } from 'node:stream';
+import { type ErrorCode, ToolError } from '../core/error.js';
+import type { JsonObject } from '../core/json.js';
+import type { World } from '../core/world.js';
+import { createFrameReader, FRAME, type Frame, type FrameType, formatFrame } from './frames.js';
+import { killMarked, MARK, ownMark, signalGroup } from './group.js';
+import type { ProcessEnd, Run, RunRequest, SuperviseOptions } from './request.js';
+
+export interface Connection {
+  run(request: RunRequest, options: SuperviseOptions): Run;
+  close(): void;
+}
+
+export interface ConnectionEvents {
+  onReady(): void;
+  onEnd(): void;
+}
+
+// It only passes bytes on, so it needs little memory.
+const FLAGS = ['--max-old-space-size=64', '--max-semi-space-size=1'];
+// How long a run may exceed its time limit before the helper counts as stuck.
+const STUCK_MS = 10_000;
+const END_MS = 5000;
+const MAX_TIMER_MS = 2 ** 31 - 1;
+
+export function connect(entry: string, world: World, { onReady, onEnd }: ConnectionEvents): Connection {
+  // Loaded lazily: most commands start no helper.
+  const { spawn } = process.getBuiltinModule('node:child_process');
+  const child: ChildProcess = spawn(process.execPath, [...FLAGS, entry, ownMark(), world.env[MARK] ?? ''], {
+    // Its own group, so that a signal to ours does not reach it.
+    detached: true,
+    stdio: ['ignore', 'ignore', 'ignore', 'pipe'],
+    env: { PATH: '/usr/bin:/bin' },
+    cwd: '/',
+  });
+  child.once('error', (error) => world.debug(`no process helper: ${error.message}`));
+  // If no descriptors are left there are no pipes.
+  const channel = child.stdio?.[3] as (Duplex & { ref(): void; unref(): void }) | null | undefined;
+  if (!channel) {
+    queueMicrotask(onEnd);
+    return UNUSABLE;
+  }
+  const runs = new Map<number, HelperRun>();
+  let isOver = false;
+  let ids = 0;
+
+  const send = (type: FrameType, run: number, content?: string): void => {
+    if (!isOver) channel.write(formatFrame(type, run, content));
+  };
+  const remove = (id: number): HelperRun | undefined => {
+    const run = runs.get(id);
+    runs.delete(id);
+    if (runs.size === 0) channel.unref();
+    return run;
+  };
+  const end = (why: string): void => {
+    if (isOver) return;
+    isOver = true;
+    onEnd();
+    world.debug(`the process helper ended: ${why}`);
+    child.kill('SIGKILL');
+    channel.destroy();
+    for (const [id, run] of [...runs]) {
+      remove(id);
+      run.lose(why);
+    }
+  };
+  const read = createFrameReader((frame) => {
+    if (frame.type === FRAME.ready) onReady();
+    else if (frame.type === FRAME.debug) world.debug(frame.bytes.toString('utf8'));
+    else if (runs.get(frame.run)?.accept(frame) === 'over') remove(frame.run);
+  });
+  channel.on('data', read);
+  channel.on('error', () => {});
+  // It ends by itself, after it killed what it ran.
+  channel.once('close', () => setTimeout(() => child.kill('SIGKILL'), END_MS).unref());
+  child.once('error', (error) => end(error.message));
+  child.once('exit', (code, signal) => end(signal === null ? `it exited with status ${code}` : `killed by ${signal}`));
+  child.unref();
+  channel.unref();
+
+  return {
+    run(request, options) {
+      const id = ++ids;
+      const { timeoutMs } = request;
+      const run = createRun(request, options, {
+        send: (type, content) => send(type, id, content),
+        onStuck: () => end(`it did not end a process within ${timeoutMs} ms`),
+      });
+      runs.set(id, run);
+      if (runs.size === 1) channel.ref();
+      const { descriptor } = options;
+      const source = descriptor === undefined ? undefined : `/proc/${process.pid}/fd/${descriptor}`;
+      send(FRAME.start, id, JSON.stringify({ request, source, debugging: world.debugging }));
+      return run;
+    },
+    close() {
+      send(FRAME.close, 0);
+      channel.end();
+    },
+  };
+}
+
+// Never becomes ready.
+const UNUSABLE: Connection = {
+  run() {
+    throw new TypeError('the process helper was not started');
+  },
+  close() {},
+};
+
+/** A process that the helper runs. */
+interface HelperRun extends Run {
+  /** Handles a message about it. */
+  accept(frame: Frame): 'over' | undefined;
+  /** The helper has ended. */
+  lose(why: string): void;
+}
+
+interface RunChannel {
+  readonly send: (type: FrameType, content?: string) => void;
+  /** The process should have ended long ago. */
+  readonly onStuck: () => void;
+}
+
+function createRun(request: RunRequest, { receive, world }: SuperviseOptions, channel: RunChannel): HelperRun {
+  const pending = new Set<Promise<void>>();
+  let settle: { resolve(end: ProcessEnd): void; reject(error: ToolError): void };
+  const ended = new Promise<ProcessEnd>((resolve, reject) => {
+    settle = { resolve, reject };
+  });
+  let isCancelled = false;
+  let onCancelled = (): void => {};
+  let pid: number | undefined;
+  // While the listener is slow, the helper waits for us.
+  const onLate = (): void => {
+    if (pending.size === 0) channel.onStuck();
+    else timer.refresh();
+  };
+  const timer = setTimeout(onLate, Math.min(request.timeoutMs + STUCK_MS, MAX_TIMER_MS)).unref();
+
+  const hold = (wait: Promise<void>): void => {
+    if (pending.size === 0) channel.send(FRAME.hold);
+    pending.add(wait);
+    void wait.then(() => {
+      pending.delete(wait);
+      if (pending.size === 0) channel.send(FRAME.release);
+    });
+  };
+  // Output of a process that ended by itself is passed on to its end, unless the call is cancelled.
+  const finish = async (end: ProcessEnd): Promise<void> => {
+    if (end.ending === 'exit' && pending.size > 0 && !isCancelled) {
+      const cancelled = new Promise<void>((resolve) => {
+        onCancelled = resolve;
+      });
+      await Promise.race([Promise.all(pending), cancelled]);
+    }
+    settle.resolve(end.ending === 'exit' && isCancelled ? { ...end, ending: 'cancelled' } : end);
+  };
+
+  return {
+    ended,
+    stop(why) {
+      if (why === 'cancelled') isCancelled = true;
+      onCancelled();
+      channel.send(FRAME.stop, why);
+    },
+    accept({ type, bytes }) {
+      if (type === FRAME.stdout || type === FRAME.stderr) {
+        const wait = receive(bytes, type === FRAME.stdout ? 'stdout' : 'stderr');
+        if (wait !== undefined) hold(wait);
+        return undefined;
+      }
+      if (type === FRAME.started) {
+        pid = Number(bytes);
+        return undefined;
+      }
+      clearTimeout(timer);
+      const told = JSON.parse(bytes.toString('utf8')) as unknown;
+      if (type === FRAME.ended) void finish(told as ProcessEnd);
+      else settle.reject(toError(told as Failure));
+      return 'over';
+    },
+    lose(why) {
+      clearTimeout(timer);
+      if (pid !== undefined) signalGroup(pid, 'SIGKILL');
+      killMarked(request.mark, world.platform);
+      settle.reject(helperEnded(request, why));
+    },
+  };
+}
+
+/** A ToolError as data. */
+export interface Failure {
+  readonly code: ErrorCode;
+  readonly message: string;
+  readonly hint?: string;
+  readonly data?: JsonObject;
+}
+
+function toError({ code, message, hint, data }: Failure): ToolError {
+  return new ToolError(code, message, { hint, data });
+}
+
+// EXE-11
+function helperEnded({ argv, argv0 }: RunRequest, why: string): ToolError {
+  const program = basename(argv0 ?? argv[0]!);
+  return new ToolError('exec_failed', `the process helper ended while it ran ${program}: ${why}`, {
+    hint: 'check what the tool did, and call it again: a new helper is started',
+    data: { retry: true },
+  });
+}
