@@ -212,9 +212,11 @@ describe('large messages', () => {
 
   spec('SRV-8', 'answers a call that takes a moment after the end of input', async () => {
     const workspace = createTools();
-    workspace.script('soon', '#!/bin/sh\n# @description Say it soon.\nsleep 0.3\necho said\n');
+    workspace.script('soon', '#!/bin/sh\n# @description Say it soon.\nsleep 0.05\necho said\n');
     const server = serveStdio(workspace);
     await server.initialize();
+    // What a first call loads takes as long as everything else on a busy machine.
+    await server.request('first', 'tools/call', { name: 'soon', arguments: {} });
     const call = { jsonrpc: '2.0', id: 'last', method: 'tools/call', params: { name: 'soon', arguments: {} } };
     server.child.stdin.end(`${JSON.stringify(call)}\n`);
     expect((await server.receive(({ id }) => id === 'last')).result.content[0].text).toBe('said\n');
