@@ -1,7 +1,7 @@
 // Runs processes: in a new group, without a shell, with limited time and output.
 
 import { type ChildProcess, type StdioOptions, spawn } from 'node:child_process';
-import { existsSync, openSync, readdirSync, readFileSync } from 'node:fs';
+import { closeSync, existsSync, openSync, readdirSync, readFileSync } from 'node:fs';
 import type { Readable } from 'node:stream';
 import type { World } from '../core/world.js';
 import { createOutput, readOutput } from './collect.js';
@@ -130,14 +130,16 @@ function startOnce(
 ): Promise<ChildProcess> {
   return new Promise((resolve, reject) => {
     const [binary, ...args] = request.argv;
-    const child = spawn(binary!, args, {
-      argv0: request.argv0,
-      cwd: request.cwd,
-      env: { ...request.environment, ...mark },
-      stdio: withoutInherited(stdio),
-      detached: true,
-      windowsHide: true,
-    });
+    const child = withoutInherited(stdio, (passed) =>
+      spawn(binary!, args, {
+        argv0: request.argv0,
+        cwd: request.cwd,
+        env: { ...request.environment, ...mark },
+        stdio: passed,
+        detached: true,
+        windowsHide: true,
+      }),
+    );
     if (child.pid !== undefined) onSpawned?.(child);
     // A child may exit without reading its stdin. If no descriptors are left there are no pipes.
     for (const pipe of child.stdio ?? []) pipe?.on('error', () => {});
@@ -242,16 +244,20 @@ const CLOSE_ON_EXEC = 0o2000000;
 const FIRST = 16;
 
 let unmarked: readonly number[] | undefined;
-let nothing: number | undefined;
 
 // EXE-73: an empty file takes the place of every descriptor that wield inherited. What wield opens itself is marked, so it
 // looks once.
-function withoutInherited(stdio: StdioOptions): StdioOptions {
+function withoutInherited<T>(stdio: StdioOptions, act: (passed: StdioOptions) => T): T {
   unmarked ??= existsSync(DESCRIPTORS) ? readdirSync(DESCRIPTORS).map(Number).filter(isUnmarked) : [];
-  if (unmarked.length === 0) return stdio;
-  nothing ??= openSync('/dev/null', 'r+');
-  const length = Math.max(...unmarked) + 1;
-  return Array.from({ length }, (_, at) => stdio[at] ?? (unmarked!.includes(at) ? nothing : 'ignore')) as StdioOptions;
+  if (unmarked.length === 0) return act(stdio);
+  const given = typeof stdio === 'string' ? [stdio, stdio, stdio] : stdio;
+  const nothing = openSync('/dev/null', 'r+');
+  const place = (at: number) => given[at] ?? (unmarked!.includes(at) ? nothing : 'ignore');
+  try {
+    return act(Array.from({ length: Math.max(...unmarked) + 1 }, (_, at) => place(at)) as StdioOptions);
+  } finally {
+    closeSync(nothing);
+  }
 }
 
 const DESCRIPTORS = '/proc/self/fdinfo';
