@@ -239,9 +239,10 @@ function deferred<T>(): { readonly promise: Promise<T>; readonly resolve: (value
   return { promise, resolve };
 }
 
+const DESCRIPTORS = '/proc/self/fdinfo';
 const CLOSE_ON_EXEC = 0o2000000;
 // Node marks those below when it starts, and further ones only up to the first gap.
-const FIRST = 16;
+const FIRST_UNMARKED = 16;
 
 let unmarked: readonly number[] | undefined;
 
@@ -260,11 +261,9 @@ function withoutInherited<T>(stdio: StdioOptions, act: (passed: StdioOptions) =>
   }
 }
 
-const DESCRIPTORS = '/proc/self/fdinfo';
-
 function isUnmarked(descriptor: number): boolean {
   const file = `${DESCRIPTORS}/${descriptor}`;
-  if (descriptor < FIRST || !existsSync(file)) return false;
+  if (descriptor < FIRST_UNMARKED || !existsSync(file)) return false;
   const [, flags] = readFileSync(file, 'latin1').split('flags:');
   return (Number.parseInt(flags!, 8) & CLOSE_ON_EXEC) === 0;
 }

@@ -27,6 +27,23 @@ const objects = (count: number) => Array.from({ length: count }, (_, index) => (
 const names = (count: number, name: (index: number) => string) =>
   Object.fromEntries(Array.from({ length: count }, (_, index) => [name(index), index]));
 
+/** Counts the turns of the event loop. */
+function countTurns() {
+  let turns = 0;
+  let counting = true;
+  const count = (): void => {
+    turns++;
+    if (counting) setImmediate(count);
+  };
+  count();
+  return {
+    turns: () => turns,
+    stop() {
+      counting = false;
+    },
+  };
+}
+
 // A schema and a value for each way to take long.
 const HOSTILE: Readonly<Record<string, readonly [schema: object, value: unknown]>> = {
   unique: [object({ v: { uniqueItems: true } }), { v: objects(5000) }],
@@ -196,25 +213,19 @@ describe('validation', () => {
     const toolbox = workspace().toolbox();
     const [, value] = HOSTILE.all!;
     await toolbox.call('t_all', value);
-    let turn = 0;
-    let counting = true;
-    const count = (): void => {
-      turn++;
-      if (counting) setImmediate(count);
-    };
-    count();
+    const loop = countTurns();
     const turns = Array.from({ length: 100 }, async () => {
       const { error } = await toolbox.call('t_all', value);
       expect(error).toMatchObject({ code: 'invalid_input', message: expect.stringContaining('steps') });
-      return turn;
+      return loop.turns();
     });
     expect((await toolbox.call('t_cheap', { v: 'x' })).ok).toBe(true);
     // Turns of the event loop, so that everything else continues in between.
     expect(new Set(await Promise.all(turns)).size).toBeGreaterThan(90);
-    const before = turn;
+    const before = loop.turns();
     await toolbox.call('t_entries', HOSTILE.entries![1]);
-    expect(turn - before).toBeGreaterThan(20);
-    counting = false;
+    expect(loop.turns() - before).toBeGreaterThan(20);
+    loop.stop();
   });
 
   finding('B13', 'a large schema is compiled in turns', async () => {
@@ -226,19 +237,13 @@ describe('validation', () => {
     for (const inputSchema of Object.values(schemas)) {
       const tool = { name: 'large', description: 'x', inputSchema, execute: () => 'ok' };
       const toolbox = createToolbox({ tools: [tool] });
-      let turn = 0;
-      let counting = true;
-      const count = (): void => {
-        turn++;
-        if (counting) setImmediate(count);
-      };
-      count();
+      const loop = countTurns();
       expect((await toolbox.call('large', { x: 1 })).ok).toBe(true);
-      const first = turn;
+      const first = loop.turns();
       expect((await toolbox.call('large', { x: 1 })).ok).toBe(true);
-      counting = false;
+      loop.stop();
       expect(first).toBeGreaterThan(8);
-      expect(turn - first).toBeLessThan(3);
+      expect(loop.turns() - first).toBeLessThan(3);
     }
   });
 
