@@ -4,7 +4,7 @@ import { rmSync } from 'node:fs';
 import { join, sep } from 'node:path';
 import type { Format, Place } from '../core/format.js';
 import type { World } from '../core/world.js';
-import { hashName } from '../files/checksum.js';
+import { checksum, hashName } from '../files/checksum.js';
 import { readHead } from '../files/read.js';
 import { writeFileAtomic } from '../files/write.js';
 import type { DirectoryState } from './entry.js';
@@ -38,6 +38,8 @@ export function createIndexFile({ directory, version, toSchema, loadShipped, wor
     ['wield-index', version, format.name, ...[place.directory, ...(place.ignore ?? [])].map(escapeField)].join('\t');
   const fileOf = (place: Place, format: Format): string =>
     join(directory, `${hashName(firstLine(place, format))}.index`);
+  // Checksums of the files that were written.
+  const written = new Map<string, string>();
   const loadOwn = (place: Place, format: Format): DirectoryState | undefined => {
     const file = fileOf(place, format);
     try {
@@ -61,14 +63,21 @@ export function createIndexFile({ directory, version, toSchema, loadShipped, wor
       if (state.entries.size < MIN_ENTRIES) return;
       const file = fileOf(place, format);
       try {
-        writeFileAtomic(file, formatIndex(state, firstLine(place, format), place), { durable: false });
+        const bytes = formatIndex(state, firstLine(place, format), place);
+        const sum = checksum(bytes);
+        // A file that was just saved is read again at every listing, mostly with the same result.
+        if (written.get(file) === sum) return;
+        writeFileAtomic(file, bytes, { durable: false });
+        written.set(file, sum);
       } catch (error) {
         world.debug(`${file}: index not written: ${(error as Error).message}`);
       }
     },
     remove(place, format) {
+      const file = fileOf(place, format);
+      written.delete(file);
       try {
-        rmSync(fileOf(place, format), { force: true });
+        rmSync(file, { force: true });
       } catch (error) {
         world.debug(`index not removed: ${(error as Error).message}`);
       }

@@ -1,9 +1,9 @@
 // Lists, hashes and copies directory trees. Special files are rejected, and links unless they are asked for.
 
 import {
-  chmodSync,
   closeSync,
   constants,
+  fchmodSync,
   fstatSync,
   lstatSync,
   openSync,
@@ -46,8 +46,7 @@ const MAX_FILE_BYTES = 512 * 1024 * 1024;
 export function listTree(root: string, { links = 'reject' as LinkMode } = {}): TreeFile[] {
   const files: TreeFile[] = [];
   const count = createTreeBounds(root, MAX_DEPTH);
-  const add = (path: string, from: string): void => {
-    const { mode } = lstatSync(join(root, from));
+  const add = (path: string, from: string, { mode } = lstatSync(join(root, from))): void => {
     files.push({ path, executable: (mode & 0o111) !== 0, ...(from === path ? {} : { from }) });
   };
   // `at` is where the directory is, `prefix` where it is listed.
@@ -56,9 +55,10 @@ export function listTree(root: string, { links = 'reject' as LinkMode } = {}): T
       const path = prefix + entry.name;
       const from = at + entry.name;
       if (entry.name === '.git') continue;
-      count(path, entry.isFile() ? lstatSync(join(root, from)).size : 0);
+      const stats = entry.isFile() ? lstatSync(join(root, from)) : undefined;
+      count(path, stats?.size ?? 0);
       if (entry.isDirectory()) walk(`${from}/`, `${path}/`);
-      else if (entry.isFile()) add(path, from);
+      else if (stats !== undefined) add(path, from, stats);
       else if (!entry.isSymbolicLink()) throw refuse(root, path, 'is neither a file nor a directory', REPLACE);
       else if (links === 'keep') files.push({ path, executable: false, link: readInnerLink(root, path) });
       else if (links === 'reject') throw refuse(root, path, 'is a link', REPLACE);
@@ -179,9 +179,12 @@ export function createTreeHash() {
 /** Copies files into an empty directory. */
 export function copyTree(root: string, files: readonly TreeFile[], to: string): void {
   makeDirectory(to);
+  let made = to;
   for (const { path, executable, link, from = path } of files) {
     const file = join(to, path);
-    makeDirectory(dirname(file));
+    const directory = dirname(file);
+    if (directory !== made) makeDirectory(directory);
+    made = directory;
     if (link === undefined) writeTreeFile(file, readTreeFile(root, from), executable);
     else symlinkSync(link, file);
   }
@@ -190,8 +193,13 @@ export function copyTree(root: string, files: readonly TreeFile[], to: string): 
 /** Writes a new file of a tree, whatever the umask. */
 export function writeTreeFile(file: string, content: Buffer | string, executable: boolean): void {
   const mode = executable ? 0o755 : 0o644;
-  writeFileSync(file, content, { flag: 'wx', mode });
-  chmodSync(file, mode);
+  const descriptor = openSync(file, 'wx', mode);
+  try {
+    writeFileSync(descriptor, content);
+    fchmodSync(descriptor, mode);
+  } finally {
+    closeSync(descriptor);
+  }
 }
 
 function refuse(root: string, path: string, what: string, hint: string): ToolError {
