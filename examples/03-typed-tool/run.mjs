@@ -23,6 +23,8 @@ try {
     '--ignoreConfig',
     '--skipLibCheck',
     '--noEmit',
+    '--checkers',
+    '1',
     '--strict',
     '--module',
     'nodenext',

@@ -28,7 +28,7 @@ interface Found {
   readonly inputSchema: JsonSchema;
 }
 
-const RUNS = rounds(300, 3000);
+const RUNS = rounds(120, 3000);
 const CORPORA =
   process.env.WIELD_CORPORA ?? resolve(fileURLToPath(new URL('../../..', import.meta.url)), 'shared/corpora');
 const FILE = resolve(CORPORA, 'schemas/mcp-tools.jsonl');

@@ -114,7 +114,7 @@ describe('line patches', () => {
           lines.length === 0 || eol === '\n' ? joined.replaceAll('\r\n', '\n') : joined,
         );
       }),
-      { numRuns: rounds(400, 2000) },
+      { numRuns: rounds(150, 2000) },
     );
   });
 

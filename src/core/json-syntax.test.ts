@@ -64,7 +64,7 @@ describe('faults of JSON', () => {
         }
         expect(findSyntaxFault(text).problem === 'expected the end, found the end').toBe(valid);
       }),
-      { numRuns: rounds(1000, 5000) },
+      { numRuns: rounds(400, 5000) },
     );
   });
 });

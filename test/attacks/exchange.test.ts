@@ -38,7 +38,7 @@ const LANGUAGES: Readonly<Record<string, (word: string) => string>> = {
 };
 
 for (const [language, body] of Object.entries(LANGUAGES)) {
-  const calls = language === 'sh' ? rounds(80, 200) : rounds(15, 40);
+  const calls = language === 'sh' ? rounds(40, 200) : rounds(15, 40);
   const check = ['sh', 'bash by env'].includes(language) ? finding : finding.thorough;
   check(
     'B3',

@@ -196,7 +196,7 @@ const CASES: Record<string, Case> = {
 };
 
 describe('links out of an untrusted checkout', () => {
-  for (const [title, { plant, names, isSilent = false }] of some(Object.entries(CASES), 7)) {
+  for (const [title, { plant, names, isSilent = false }] of some(Object.entries(CASES), 4)) {
     finding('B11 RES-46', `A20 ${title} is not read, and is a problem until the workspace is trusted`, async () => {
       const checkout = createCheckout();
       plant(checkout);

@@ -232,7 +232,7 @@ const STATE_FILES = [
   'projects',
 ];
 
-for (const [what, create] of some(special, 3)) {
+for (const [what, create] of some(special, 2)) {
   finding(
     'B21 STA-5',
     `${what} in place of a file is never a fault in wield${SAMPLED}`,

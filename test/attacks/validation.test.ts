@@ -209,7 +209,7 @@ describe('validation', () => {
     120_000,
   );
 
-  finding('B13', 'many such calls at once take turns', async () => {
+  finding.thorough('B13', 'many such calls at once take turns', async () => {
     const toolbox = workspace().toolbox();
     const [, value] = HOSTILE.all!;
     await toolbox.call('t_all', value);
@@ -255,7 +255,7 @@ describe('validation', () => {
 });
 
 describe('upstream', () => {
-  finding(
+  finding.thorough(
     'B13',
     'neither the schema nor the answer of a server keeps the event loop busy',
     async () => {

@@ -64,7 +64,7 @@ spec('POL-7', 'of many processes that race for one approval, exactly one runs', 
   }
 });
 
-spec('POL-7', 'parallel approvals of one question give one approval', async () => {
+spec.thorough('POL-7', 'parallel approvals of one question give one approval', async () => {
   const workspace = createAskingWorkspace();
   const id = await askFor(workspace);
   const given = await Promise.all(Array.from({ length: 4 }, () => wield(workspace, ['approvals', 'approve', id])));
@@ -75,7 +75,7 @@ spec('POL-7', 'parallel approvals of one question give one approval', async () =
 
 describe('F21 the clock', () => {
   for (const shift of [DAY, -DAY]) {
-    spec('POL-7', `moved by ${shift / DAY} day: the approval is not valid, and nothing runs`, async () => {
+    spec.thorough('POL-7', `moved by ${shift / DAY} day: the approval is not valid, and nothing runs`, async () => {
       const workspace = createAskingWorkspace();
       await wield(workspace, ['approvals', 'approve', await askFor(workspace)]);
       const moved = atClock(shift);
@@ -221,7 +221,7 @@ describe('files', () => {
     expect(workspace.runs()).toEqual([]);
   });
 
-  spec('POL-7', 'of a killed write are removed by clean', async () => {
+  spec.thorough('POL-7', 'of a killed write are removed by clean', async () => {
     const workspace = createAskingWorkspace();
     await askFor(workspace);
     const leftover = join(workspace.approvals, '.0123456789abcdef01.tmp');

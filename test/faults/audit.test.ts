@@ -73,7 +73,7 @@ function startCaller(
 const idsIn = (records: readonly LogRecord[]): string[] => records.map(({ input }) => input.id);
 
 describe('many writers', () => {
-  spec(
+  spec.thorough(
     'OBS-2',
     `${WRITERS} processes append and rotate in parallel: every answered call has exactly one whole line`,
     async () => {

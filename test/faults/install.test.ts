@@ -75,7 +75,7 @@ function readHome(workspace: InstallWorkspace): Record<string, string> {
   return found;
 }
 
-spec(
+spec.thorough(
   'INS-31 INS-23',
   'leaves the old or the new state when an upgrade is killed, and the next command recovers',
   async () => {
@@ -175,7 +175,7 @@ spec(
   60_000,
 );
 
-spec(
+spec.thorough(
   'INS-31',
   `F15: ${INSTALLS} simultaneous installs all succeed, one after the other`,
   async () => {

@@ -86,7 +86,7 @@ describe('killed', () => {
     expect([linesOf(workspace, 'notes'), linesOf(workspace, 'ran')]).toEqual([['one'], ['a']]);
   });
 
-  spec(
+  spec.thorough(
     'COD-11',
     'the server, during an approved call: that call is not repeated, and the program is told',
     async () => {

@@ -14,7 +14,7 @@ const WARM_UP = 200;
 const AT_ONCE = 8;
 const MIB = 1024 * 1024;
 
-spec(
+spec.thorough(
   'EXE-6 RUN-1',
   `${CALLS} calls leak nothing`,
   async () => {

@@ -84,7 +84,7 @@ spec('EXE-4', 'does not truncate output of exactly the cap', async () => {
   expect(textOf(result)).toHaveLength(65_536);
 });
 
-spec('EXE-4', 'truncates a tool that ends right after the cap, and uses its status', async () => {
+spec.thorough('EXE-4', 'truncates a tool that ends right after the cap, and uses its status', async () => {
   const workspace = createWorkspace();
   workspace.config('[limits]\noutput = "1K"\n');
   workspace.script('quick', shellScript('head -c 3000 /dev/zero'));

@@ -4,7 +4,7 @@ import { readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect } from 'vitest';
 import { type CliRun, json, wield } from '../support/cli.js';
-import { ALL_TESTS } from '../support/effort.js';
+import { ALL_TESTS, some } from '../support/effort.js';
 import type { Message } from '../support/server.js';
 import { share } from '../support/share.js';
 import { spec } from '../support/spec.js';
@@ -45,7 +45,7 @@ describe('a stored tool list', () => {
     ['is binary', () => '\u0000\u0001\u0002'.repeat(1000)],
   ];
   const shared = share(listed);
-  for (const [what, damage] of DAMAGES) {
+  for (const [what, damage] of some(DAMAGES, 5)) {
     spec('UPS-3', `that ${what} is discarded and requested again`, async () => {
       const workspace = shared();
       const before = workspace.starts('far').length;
@@ -91,7 +91,7 @@ describe('a stored tool list', () => {
   });
 });
 
-spec(
+spec.thorough(
   'UPS-3 POL-21',
   'two processes that list many servers at once lose neither listings nor pins',
   async () => {

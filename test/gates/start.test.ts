@@ -156,7 +156,7 @@ describe('npm start', () => {
     expect(readdirSync(home)).toEqual(['.agents']);
   });
 
-  finding('N14 SRV-13', '--serve only serves', async () => {
+  finding.thorough('N14 SRV-13', '--serve only serves', async () => {
     const { printed, url, stop } = await start('--serve');
     expect(printed).not.toContain('$ wield');
     expect(await (await fetch(new URL('/', url))).text()).toContain('3 tools: deploy, hello, orders');

@@ -113,7 +113,7 @@ describe('types', () => {
         const end = 'length' in parsed ? parsed.length : parsed.offset;
         expect(end).toBeLessThanOrEqual(text.length);
       }),
-      { numRuns: rounds(600, 3000) },
+      { numRuns: rounds(250, 3000) },
     );
   });
 });

@@ -178,7 +178,7 @@ describe.each(VENDORS)('$name', (vendor) => {
     expect(next.text).toMatch(/^\[invalid_input\].*\|\[cancelled\]/s);
   });
 
-  spec('SDK-3', 'ends if no tool is called, and after the maximum number of turns', async () => {
+  spec.thorough('SDK-3', 'ends if no tool is called, and after the maximum number of turns', async () => {
     const workspace = createOffice();
     const silent = await drive(vendor, workspace, [() => ({ text: 'No need.' })]);
     expect(silent.result).toMatchObject({ status: 'stopped', text: 'No need.', turns: 1 });

@@ -73,7 +73,7 @@ describe('spans', () => {
     expect(own).toMatchObject({ name: 'tools/call hello', kind: SpanKind.INTERNAL });
   });
 
-  spec(
+  spec.thorough(
     'OBS-5 UPS-72',
     'are what a server gets as the parent of its own, by the one call that sends the request',
     async () => {
@@ -198,7 +198,7 @@ describe('spans', () => {
 });
 
 describe('without tracing', () => {
-  spec('OBS-5', 'nothing of it is loaded, by the library or the binary', () => {
+  spec.thorough('OBS-5', 'nothing of it is loaded, by the library or the binary', () => {
     const workspace = createWorkspace();
     workspace.script('hello', shellScript('echo hello'));
     const program = `

@@ -14,7 +14,7 @@ import { spec } from '../../support/spec.js';
 import { createWorkspace, type Workspace } from '../../support/workspace.js';
 
 // More with `npm run histories`.
-const RUNS = Number(process.env.WIELD_HISTORIES ?? (ALL_TESTS ? 6 : 3));
+const RUNS = Number(process.env.WIELD_HISTORIES ?? (ALL_TESTS ? 6 : 2));
 const READY = Math.min(RUNS, 400);
 const LIMIT_MS = process.env.WIELD_HISTORIES === undefined ? 20_000 : 3_600_000;
 

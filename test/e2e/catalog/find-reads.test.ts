@@ -21,7 +21,7 @@ const indexes = (workspace: SkillWorkspace, opened: readonly string[]): string[]
   ...new Set(opened.filter((path) => path.startsWith(workspace.env.WIELD_HOME!) && path.endsWith('.index'))),
 ];
 
-spec(
+spec.thorough(
   'RES-4 RES-7 RES-13',
   `finding one of ${MANY} declared names reads one index and the files of one entry`,
   async () => {

@@ -24,30 +24,34 @@ const project = (workspace: SkillWorkspace, text: string): void => {
 };
 
 describe('the default', () => {
-  spec('RES-6 RES-3 SCR-17', 'is searched in order, before the scripts; registered tools come first', async () => {
-    const workspace = createSkillWorkspace();
-    const toolbox = workspace.toolbox({ offer: ['workdir'] });
-    const own = join(workspace.home, '.agents/skills/x');
-    mkdirSync(join(workspace.home, '.agents/tools'), { recursive: true });
-    const steps: [string, () => void][] = [
-      [
-        'own-script',
-        () => writeFileSync(join(workspace.home, '.agents/tools/pick'), saying('own-script'), { mode: 0o755 }),
-      ],
-      ['script', () => workspace.script('pick', saying('script'))],
-      ['own', () => writeSkill(own, 'own', ['pick'])],
-      ...[...DEFAULTS]
-        .reverse()
-        .map((dir): [string, () => void] => [dir, () => writeSkill(join(workspace.dir, dir, 'x'), dir, ['pick'])]),
-      ['program', () => registerTool(toolbox, { name: 'pick', fn: () => 'program' })],
-    ];
-    for (const [at, [word, step]] of steps.entries()) {
-      step();
-      expect(await wordOf(toolbox, 'pick')).toBe(word);
-      expect((await names(toolbox)).filter((name) => name === 'pick')).toEqual(['pick']);
-      expect((await toolbox.catalog.survey()).shadowed.filter(({ tool }) => tool.name === 'pick')).toHaveLength(at);
-    }
-  });
+  spec.thorough(
+    'RES-6 RES-3 SCR-17',
+    'is searched in order, before the scripts; registered tools come first',
+    async () => {
+      const workspace = createSkillWorkspace();
+      const toolbox = workspace.toolbox({ offer: ['workdir'] });
+      const own = join(workspace.home, '.agents/skills/x');
+      mkdirSync(join(workspace.home, '.agents/tools'), { recursive: true });
+      const steps: [string, () => void][] = [
+        [
+          'own-script',
+          () => writeFileSync(join(workspace.home, '.agents/tools/pick'), saying('own-script'), { mode: 0o755 }),
+        ],
+        ['script', () => workspace.script('pick', saying('script'))],
+        ['own', () => writeSkill(own, 'own', ['pick'])],
+        ...[...DEFAULTS]
+          .reverse()
+          .map((dir): [string, () => void] => [dir, () => writeSkill(join(workspace.dir, dir, 'x'), dir, ['pick'])]),
+        ['program', () => registerTool(toolbox, { name: 'pick', fn: () => 'program' })],
+      ];
+      for (const [at, [word, step]] of steps.entries()) {
+        step();
+        expect(await wordOf(toolbox, 'pick')).toBe(word);
+        expect((await names(toolbox)).filter((name) => name === 'pick')).toEqual(['pick']);
+        expect((await toolbox.catalog.survey()).shadowed.filter(({ tool }) => tool.name === 'pick')).toHaveLength(at);
+      }
+    },
+  );
 
   spec('RES-3 SRV-14', 'reserves built-in names on disk; code may take one that is not offered', async () => {
     const workspace = createSkillWorkspace();

@@ -10,7 +10,7 @@ import { createWorkspace } from '../../support/workspace.js';
 
 startWithoutCompiledCode();
 
-spec('CLI-15', 'clean removes caches only, and --dry-run lists them', async () => {
+spec.thorough('CLI-15', 'clean removes caches only, and --dry-run lists them', async () => {
   const workspace = createWorkspace();
   for (let index = 0; index < 20; index++) {
     workspace.script(`t${index}`, `#!/bin/sh\n# @description Tool ${index}.\necho ${index}\n`);

@@ -62,7 +62,7 @@ describe('values of flags', () => {
     });
   }
 
-  finding('N4 CLI-26', 'every value flag with alternatives in its description declares them', async () => {
+  finding.thorough('N4 CLI-26', 'every value flag with alternatives in its description declares them', async () => {
     const declared: string[] = [];
     for (const { name, load } of VERBS)
       for (const [flag, { choices }] of Object.entries((await load()).flags))
@@ -148,7 +148,7 @@ describe('standard input', () => {
   const OPTIONAL =
     '#!/bin/sh\n# @description Optional.\n# @param word string A word\necho "word: ${WIELD_PARAM_WORD-none}"\n';
 
-  finding('N9 CLI-8', 'is left to a loop by a tool without required parameters', async () => {
+  finding.thorough('N9 CLI-8', 'is left to a loop by a tool without required parameters', async () => {
     const workspace = createWorkspace();
     workspace.script('opt', OPTIONAL);
     const loop = `while read -r line; do "$NODE" "$WIELD" call opt; done; echo end`;

@@ -24,27 +24,31 @@ function keptBy({ env }: Workspace): string[] {
   return existsSync(directory) ? readdirSync(directory).map((name) => join(directory, name)) : [];
 }
 
-spec('RES-62 CLI-9', 'keeps the candidates of a first word for every begun word until something changes', async () => {
-  const workspace = createWorkspace();
-  for (const name of ['post', 'pull', 'send']) workspace.script(name, script(`Does ${name}.`));
-  expect(await complete(workspace, 'call', 'pu')).toEqual(['pull\tDoes pull.']);
-  const [kept, ...others] = keptBy(workspace);
-  expect(others).toEqual([]);
-  // Shows whether it is used.
-  writeFileSync(kept!, readFileSync(kept!, 'utf8').replaceAll('Does ', 'Kept '));
-  expect(await complete(workspace, 'call', 'p')).toEqual(['post\tKept post.', 'pull\tKept pull.']);
-  expect(await complete(workspace, 'call', 'x')).toEqual([]);
-  // Flags, and lines with more words, are completed as ever, and not kept.
-  expect(await complete(workspace, 'call', '--dry')).toEqual([expect.stringMatching(/^--dry-run\t/)]);
-  expect(await complete(workspace, 'call', '--json', 'po')).toEqual(['post\tDoes post.']);
-  expect(keptBy(workspace)).toEqual([kept]);
-  workspace.script('park', script('Is new.'));
-  expect(await complete(workspace, 'call', 'pa')).toEqual(['park\tIs new.']);
-  workspace.config('[trust]\nrules = ["park($deny)"]\n');
-  expect(await complete(workspace, 'call', 'pa')).toEqual([]);
-  writeFileSync(kept!, readFileSync(kept!, 'utf8').slice(0, -9));
-  expect(await complete(workspace, 'call', 'po')).toEqual(['post\tDoes post.']);
-});
+spec.thorough(
+  'RES-62 CLI-9',
+  'keeps the candidates of a first word for every begun word until something changes',
+  async () => {
+    const workspace = createWorkspace();
+    for (const name of ['post', 'pull', 'send']) workspace.script(name, script(`Does ${name}.`));
+    expect(await complete(workspace, 'call', 'pu')).toEqual(['pull\tDoes pull.']);
+    const [kept, ...others] = keptBy(workspace);
+    expect(others).toEqual([]);
+    // Shows whether it is used.
+    writeFileSync(kept!, readFileSync(kept!, 'utf8').replaceAll('Does ', 'Kept '));
+    expect(await complete(workspace, 'call', 'p')).toEqual(['post\tKept post.', 'pull\tKept pull.']);
+    expect(await complete(workspace, 'call', 'x')).toEqual([]);
+    // Flags, and lines with more words, are completed as ever, and not kept.
+    expect(await complete(workspace, 'call', '--dry')).toEqual([expect.stringMatching(/^--dry-run\t/)]);
+    expect(await complete(workspace, 'call', '--json', 'po')).toEqual(['post\tDoes post.']);
+    expect(keptBy(workspace)).toEqual([kept]);
+    workspace.script('park', script('Is new.'));
+    expect(await complete(workspace, 'call', 'pa')).toEqual(['park\tIs new.']);
+    workspace.config('[trust]\nrules = ["park($deny)"]\n');
+    expect(await complete(workspace, 'call', 'pa')).toEqual([]);
+    writeFileSync(kept!, readFileSync(kept!, 'utf8').slice(0, -9));
+    expect(await complete(workspace, 'call', 'po')).toEqual(['post\tDoes post.']);
+  },
+);
 
 spec('RES-62', 'keeps no completion that depends on a server', async () => {
   const workspace = createWorkspace();

@@ -98,7 +98,7 @@ const CHANGES: Record<string, (workspace: Workspace) => unknown> = {
 
 spec('RES-60', 'lists again after any change of what the listing was made from', async () => {
   const cases = await Promise.all(
-    some(Object.entries(CHANGES), 5).map(async ([name, change], at) => {
+    some(Object.entries(CHANGES), 3).map(async ([name, change], at) => {
       // With and without an index.
       const workspace = await keep(at % 2 === 0 ? 3 : 20);
       await change(workspace);
@@ -144,7 +144,7 @@ spec('RES-60 STA-2', 'ignores a kept listing that is damaged, or that another us
     empty: (file) => writeFileSync(file, ''),
   };
   await Promise.all(
-    some(Object.entries(damage), 3).map(async ([name, spoil]) => {
+    some(Object.entries(damage), 2).map(async ([name, spoil]) => {
       const workspace = await keep();
       mark(workspace);
       spoil(keptBy(workspace));

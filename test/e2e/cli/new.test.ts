@@ -97,7 +97,7 @@ spec('CLI-29', 'removes a tool with its test, and brings it back unchanged', asy
   expect(readFileSync(script, 'utf8')).toBe('another');
 });
 
-spec('CLI-29', 'refuses what is not a file of the user, and removes a source by its name', async () => {
+spec.thorough('CLI-29', 'refuses what is not a file of the user, and removes a source by its name', async () => {
   const workspace = createInstallWorkspace();
   workspace.write('pets.json', JSON.stringify(DOCUMENT));
   await run(workspace, 'new', 'pets', '--openapi', 'pets.json');

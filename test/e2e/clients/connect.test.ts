@@ -22,6 +22,7 @@ import { parse as parseYaml } from 'yaml';
 import { CLIENTS } from '../../../src/clients/table.js';
 import { json, wield } from '../../support/cli.js';
 import { CLIENT_FILES, type ClientFixture, fixtureOf, writeClientFile } from '../../support/client-files.js';
+import { some } from '../../support/effort.js';
 import { hasPty, wieldAtTerminal } from '../../support/pty.js';
 import { finding, spec, specIf } from '../../support/spec.js';
 import { createWorkspace, type Workspace } from '../../support/workspace.js';
@@ -69,7 +70,7 @@ function isPartOf(part: string, whole: string): boolean {
 const flagsOf = ({ client, scope }: ClientFixture): string[] => ['connect', client, '--scope', scope, '--yes'];
 
 describe('entries', () => {
-  for (const client of ['claude-code', 'cursor', 'vscode', 'codex']) {
+  for (const client of some(['claude-code', 'cursor', 'vscode', 'codex'], 1)) {
     spec('SRV-11', `${client} starts the server that was written for a project`, async () => {
       const workspace = createServed();
       const run = await wield(workspace, ['connect', client, '--yes', '--json']);
@@ -86,7 +87,7 @@ describe('entries', () => {
     });
   }
 
-  for (const client of ['claude-code', 'cursor', 'vscode', 'codex', 'goose', 'claude-desktop']) {
+  for (const client of some(['claude-code', 'cursor', 'vscode', 'codex', 'goose', 'claude-desktop'], 2)) {
     spec('SRV-11', `${client} starts the server of this directory from anywhere, in the user scope`, async () => {
       const workspace = createServed();
       const fixture = fixtureOf(client, 'user');

@@ -121,7 +121,7 @@ describe('the store of a tool context', () => {
     expect((await sleeping).structured).toEqual(['mine', 'other']);
   });
 
-  spec('MOD-6 MOD-5', 'is available in the tool host', async () => {
+  spec.thorough('MOD-6 MOD-5', 'is available in the tool host', async () => {
     const workspace = createWorkspace();
     workspace.write(
       '.agents/tools/keep.tool.ts',

@@ -135,7 +135,7 @@ describe('recovery', () => {
 // Never completely in memory; `npm run soak` uses a gigabyte.
 const LARGE = Number(process.env.WIELD_RESULT_BYTES ?? 48 * 1024 * 1024);
 
-spec(
+spec.thorough(
   'CTX-1 RUN-12',
   'stores a large result while it streams, byte for byte, in bounded memory',
   async () => {

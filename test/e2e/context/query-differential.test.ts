@@ -14,7 +14,7 @@ import { rounds, SEED, THOROUGH } from '../../support/effort.js';
 import { spec, specIf } from '../../support/spec.js';
 import { createWorkspace } from '../../support/workspace.js';
 
-const RUNS = rounds(600, 8000);
+const RUNS = rounds(250, 8000);
 
 // biome-ignore lint/suspicious/noExplicitAny: results of expressions have any type
 type Loose = any;
@@ -268,7 +268,7 @@ describe('compared with unmodified JSONata', () => {
         ])
           expect(await evaluate(ours, text, list), text).toEqual(await evaluate(jsonata, text, list));
       }),
-      { numRuns: rounds(60, 300) },
+      { numRuns: rounds(30, 300) },
     );
   });
 });

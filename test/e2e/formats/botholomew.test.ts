@@ -191,7 +191,7 @@ finding('D15 MOD-13', 'a failure keeps what else the tool returned', async () =>
   expect(await toolbox.call('own', { bad: true })).not.toHaveProperty('structured');
 });
 
-finding(
+finding.thorough(
   'D15 MOD-13',
   'a failure over MCP has it as structured content, unless the output schema forbids that',
   async () => {

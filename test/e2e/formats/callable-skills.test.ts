@@ -304,7 +304,7 @@ describe('a delegate', () => {
     expect(textOf(await toolbox.call('trip', {}))).toBe('booked\n');
   });
 
-  spec('RES-15', 'that leads back to the skill is a problem that shows the cycle', async () => {
+  spec.thorough('RES-15', 'that leads back to the skill is a problem that shows the cycle', async () => {
     const workspace = createWorkspace();
     writeSkill(workspace, 'a', { header: 'metadata:\n  delegate: b' });
     writeSkill(workspace, 'b', { header: 'metadata:\n  delegate: c' });

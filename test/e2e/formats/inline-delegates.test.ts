@@ -57,7 +57,7 @@ describe('inline code of a skill', () => {
     expect((await wield(workspace, ['call', 'trip', 'Oslo', '--days', '2'])).stdout).toContain('for 2 days');
   });
 
-  spec('SKL-6 RES-2', 'is found as inline://<skill>, by name and by path', async () => {
+  spec.thorough('SKL-6 RES-2', 'is found as inline://<skill>, by name and by path', async () => {
     const workspace = createModuleWorkspace();
     const path = withTrip(workspace);
     const toolbox = workspace.toolbox();
@@ -75,7 +75,7 @@ describe('inline code of a skill', () => {
     expect((await toolbox.call('inline://trip', { city: 'x' }, MODEL)).error?.code).toBe('not_found');
   });
 
-  spec('SKL-6 RES-2', 'of two skills with one name: a model only reaches the first', async () => {
+  spec.thorough('SKL-6 RES-2', 'of two skills with one name: a model only reaches the first', async () => {
     const workspace = createModuleWorkspace();
     const code = (word: string) => withCode(`export default () => '${word}';`, { params: '' });
     writeSkill(workspace, 'trip', { header: code('first') });
@@ -114,7 +114,7 @@ describe('inline code of a skill', () => {
     expect(existsSync(mark)).toBe(true);
   });
 
-  spec('SKL-6', 'reflects edits of its file and imports', async () => {
+  spec.thorough('SKL-6', 'reflects edits of its file and imports', async () => {
     const workspace = createModuleWorkspace();
     withTrip(workspace);
     const toolbox = workspace.toolbox();
@@ -136,7 +136,7 @@ describe('inline code of a skill', () => {
     expect((await toolbox.call('trip', {})).error?.code).toBe('not_found');
   });
 
-  spec('SKL-6', 'fails with the line of SKILL.md', async () => {
+  spec.thorough('SKL-6', 'fails with the line of SKILL.md', async () => {
     const workspace = createModuleWorkspace();
     const path = withTrip(workspace, withCode('const here = 1;\nmissing();\nexport default () => here;'));
     const toolbox = workspace.toolbox();

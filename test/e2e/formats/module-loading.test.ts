@@ -36,7 +36,7 @@ appendFileSync(import.meta.dirname + '/../../loads', 'x');`,
     }
   };
 
-  spec('MOD-8', 'loads a module once for all listings until its content changes', async () => {
+  spec.thorough('MOD-8', 'loads a module once for all listings until its content changes', async () => {
     const workspace = createModuleWorkspace();
     workspace.module('counted.tool.ts', COUNTED('one'));
     workspace.module('part.ts', `export const part: string = 'a';`);
@@ -97,7 +97,7 @@ appendFileSync(import.meta.dirname + '/../../loads', 'x');`,
     }
   });
 
-  spec(
+  spec.thorough(
     'MOD-8 MOD-29',
     `loads each of ${MANY} modules once in its own host, and lists them later without a host`,
     async () => {

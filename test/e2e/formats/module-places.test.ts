@@ -94,7 +94,7 @@ describe('a module on the search path', () => {
     expect(hostsOf(workspace)).toEqual([]);
   });
 
-  spec('MOD-17 RES-2', 'addresses one of several definitions by #name, from code and in a shell', async () => {
+  spec.thorough('MOD-17 RES-2', 'addresses one of several definitions by #name, from code and in a shell', async () => {
     const workspace = createModuleWorkspace();
     const names = ['note_read', 'note_write'];
     const file = workspace.write('tools/note.tool.mjs', several(names));

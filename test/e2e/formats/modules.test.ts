@@ -29,7 +29,7 @@ const filesBelow = (directory: string): string[] =>
     .map((entry) => join(entry.parentPath, entry.name));
 
 describe('finding', () => {
-  spec('MOD-7', 'loads a TypeScript file in an empty directory, with wield and zod', async () => {
+  spec.thorough('MOD-7', 'loads a TypeScript file in an empty directory, with wield and zod', async () => {
     const workspace = createModuleWorkspace();
     workspace.module('note.tool.ts', NOTE);
     const [tool] = await workspace.toolbox().list();
@@ -116,7 +116,7 @@ export const all = {
     ]);
   });
 
-  spec('MOD-7', "a project's own zod is used where it has one", async () => {
+  spec.thorough('MOD-7', "a project's own zod is used where it has one", async () => {
     const workspace = createModuleWorkspace();
     workspace.write('node_modules/zod/package.json', '{ "name": "zod", "main": "x.mjs" }');
     workspace.write('node_modules/zod/x.mjs', `export const z = "the project's own";`);

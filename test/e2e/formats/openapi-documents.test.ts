@@ -140,7 +140,7 @@ const SWAGGER = {
 };
 
 describe('requests', () => {
-  spec('OAS-2 OAS-3', 'are what documents of both generations declare', async () => {
+  spec.thorough('OAS-2 OAS-3', 'are what documents of both generations declare', async () => {
     const recorder = await startRecorder();
     onEnd(recorder.close);
     for (const [document, operations] of [

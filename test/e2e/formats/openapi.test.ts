@@ -140,7 +140,7 @@ describe('a large document', () => {
     return `openapi: 3.1.0\nservers: [{ url: https://api.example.com }]\npaths:\n${operations.join('')}${end}`;
   };
 
-  spec('OAS-1 OAS-10', 'is read while other work goes on, in JSON and YAML', async () => {
+  spec.thorough('OAS-1 OAS-10', 'is read while other work goes on, in JSON and YAML', async () => {
     const workspace = createWorkspace();
     put(workspace, large(), 'api.openapi.yaml');
     const body = { content: { 'application/json': { schema: { $ref: '#/components/schemas/Node' } } } };

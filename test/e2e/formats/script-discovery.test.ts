@@ -66,7 +66,7 @@ describe('one toolbox', () => {
     expect(await say(toolbox, 'two')).toBe('not_found');
   });
 
-  spec('SCR-15', 'sees an edit of the same size within the same millisecond, in list and call', async () => {
+  spec.thorough('SCR-15', 'sees an edit of the same size within the same millisecond, in list and call', async () => {
     const workspace = createWorkspace();
     const toolbox = workspace.toolbox();
     for (let round = 0; round < 40; round++) {

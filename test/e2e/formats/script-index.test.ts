@@ -72,7 +72,7 @@ spec('SCR-15 RES-13', 'sees an edit of the same size right after the index was w
   expect(found?.[1]).toBe('Say w9.');
 });
 
-spec('RES-13', 'discards and rebuilds a corrupt, truncated, foreign or older index', async () => {
+spec.thorough('RES-13', 'discards and rebuilds a corrupt, truncated, foreign or older index', async () => {
   const workspace = createFull();
   const truth = (await wieldLater(workspace, ['list', '--json'])).stdout;
   const [file] = indexFiles(workspace);

@@ -152,7 +152,7 @@ describe('odd files', () => {
 
 const MANY = rounds(2000, 10_000);
 
-spec(
+spec.thorough(
   'SCR-18 SCR-19',
   `lists ${MANY} files in order, and again from the index`,
   async () => {

@@ -4,6 +4,7 @@ import { describe, expect } from 'vitest';
 import { textOf } from '../../../src/index.js';
 import { json, wield } from '../../support/cli.js';
 import { connectStdio } from '../../support/clients.js';
+import { some } from '../../support/effort.js';
 import { finding } from '../../support/spec.js';
 import { createWorkspace, type Workspace } from '../../support/workspace.js';
 
@@ -156,7 +157,7 @@ describe('scripts of other authors', () => {
     ['python', '#!/usr/bin/env python3\n# @description D\nimport os\nos.environ["GITHUB_TOKEN"]\n'],
     ['node', '#!/usr/bin/env node\n// @description D\nif (!process.env.GITHUB_TOKEN) throw new Error("no token");\n'],
   ];
-  for (const [language, text] of READERS) {
+  for (const [language, text] of some(READERS, 2)) {
     finding(
       '003-47 SCR-28',
       `a ${language} script that misses a variable gets the line that passes it on`,

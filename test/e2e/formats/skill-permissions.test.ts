@@ -92,37 +92,41 @@ describe('allowed-tools of a skill', () => {
     expect(await workspace.ask(toolbox, 'trip', 'other', { op: 'push' })).toBe('ran');
   });
 
-  spec('SKL-4 RES-17', 'of a main skill apply to the modules and registered tools that it governs', async () => {
-    const workspace = createPermissionWorkspace();
-    const toolbox = workspace.toolbox();
-    const relay = async (
-      { ref }: { ref: string },
-      { toolbox: inner }: { toolbox: { call(ref: string, input: object): Promise<{ error?: { code: string } }> } },
-    ) => (await inner.call(ref, {})).error?.code ?? 'ran';
-    const params = { type: 'object', properties: { ref: { type: 'string' }, input: {} } } as const;
-    registerTool(toolbox, { name: 'given', fn: relay, params });
-    registerTool(toolbox, { name: 'bound', fn: relay, params, allowedTools: 'leaf third' });
-    const callback = createCallbackRef(toolbox, 'back', relay);
-    const throughs = ['relay', 'given', 'bound', callback];
-    for (const through of throughs) expect(await workspace.ask(toolbox, through, 'leaf')).toBe('ran');
-    expect(await workspace.ask(toolbox, 'bound', 'other')).toBe('denied');
+  spec.thorough(
+    'SKL-4 RES-17',
+    'of a main skill apply to the modules and registered tools that it governs',
+    async () => {
+      const workspace = createPermissionWorkspace();
+      const toolbox = workspace.toolbox();
+      const relay = async (
+        { ref }: { ref: string },
+        { toolbox: inner }: { toolbox: { call(ref: string, input: object): Promise<{ error?: { code: string } }> } },
+      ) => (await inner.call(ref, {})).error?.code ?? 'ran';
+      const params = { type: 'object', properties: { ref: { type: 'string' }, input: {} } } as const;
+      registerTool(toolbox, { name: 'given', fn: relay, params });
+      registerTool(toolbox, { name: 'bound', fn: relay, params, allowedTools: 'leaf third' });
+      const callback = createCallbackRef(toolbox, 'back', relay);
+      const throughs = ['relay', 'given', 'bound', callback];
+      for (const through of throughs) expect(await workspace.ask(toolbox, through, 'leaf')).toBe('ran');
+      expect(await workspace.ask(toolbox, 'bound', 'other')).toBe('denied');
 
-    const main = (allowed: string): unknown =>
-      workspace.write('SKILL.md', `---\nname: project\ndescription: x\nallowed-tools: ${allowed}\n---\nText.\n`);
-    main('leaf other');
-    for (const through of throughs) {
-      expect(await workspace.ask(toolbox, through, 'leaf')).toBe('ran');
-      expect(await workspace.ask(toolbox, through, 'third')).toBe('denied');
-    }
-    // Its own list and the one above it together.
-    expect(await workspace.ask(toolbox, 'bound', 'other')).toBe('denied');
-    main('other');
-    for (const through of throughs) expect(await workspace.ask(toolbox, through, 'leaf')).toBe('denied');
-    // A caller outside is not bound by what governs the tool.
-    expect((await toolbox.call('leaf', {}, MODEL)).ok).toBe(true);
-  });
+      const main = (allowed: string): unknown =>
+        workspace.write('SKILL.md', `---\nname: project\ndescription: x\nallowed-tools: ${allowed}\n---\nText.\n`);
+      main('leaf other');
+      for (const through of throughs) {
+        expect(await workspace.ask(toolbox, through, 'leaf')).toBe('ran');
+        expect(await workspace.ask(toolbox, through, 'third')).toBe('denied');
+      }
+      // Its own list and the one above it together.
+      expect(await workspace.ask(toolbox, 'bound', 'other')).toBe('denied');
+      main('other');
+      for (const through of throughs) expect(await workspace.ask(toolbox, through, 'leaf')).toBe('denied');
+      // A caller outside is not bound by what governs the tool.
+      expect((await toolbox.call('leaf', {}, MODEL)).ok).toBe(true);
+    },
+  );
 
-  spec('SKL-4 RES-17', 'of all levels are intersected, also over MCP', async () => {
+  spec.thorough('SKL-4 RES-17', 'of all levels are intersected, also over MCP', async () => {
     const workspace = createPermissionWorkspace();
     workspace.write('.agents/skills/notes/inner.tool.mjs', moduleText('inner', RELAY));
     writeSkill(workspace, 'base', { header: 'allowed-tools: leaf third' });
@@ -154,7 +158,7 @@ describe('allowed-tools of a skill', () => {
     expect(answer.content).toEqual([{ type: 'text', text: 'denied' }]);
   });
 
-  spec('SKL-4 POL-8', 'are not leaked: hints do not name other tools', async () => {
+  spec.thorough('SKL-4 POL-8', 'are not leaked: hints do not name other tools', async () => {
     const workspace = createPermissionWorkspace();
     const tell = `async ({ ref }, { toolbox }) => JSON.stringify((await toolbox.call(ref, {})).error)`;
     writeSkill(workspace, 'trip', {

@@ -39,7 +39,7 @@ function createReferenceWorkspace(): ReferenceWorkspace {
 }
 
 describe('references in skills', () => {
-  spec('RES-41', '`delegate` accepts a name, a path relative to the skill, or a URI, with #name', async () => {
+  spec.thorough('RES-41', '`delegate` accepts a name, a path relative to the skill, or a URI, with #name', async () => {
     const workspace = createReferenceWorkspace();
     const toolbox = workspace.toolbox();
     const answers: readonly (readonly [string, string])[] = [
@@ -116,35 +116,39 @@ describe('references in skills', () => {
     });
   });
 
-  spec('RES-41 SKL-5', '`:tool[]` and `:skill[]` accept the same, when called, read and sent to a model', async () => {
-    const workspace = createReferenceWorkspace();
-    workspace.config('[skills]\ncontext-mode = "full"\n');
-    const toolbox = workspace.toolbox();
-    const refs = [
-      ...workspace.toScript.map((ref) => [`:tool[${ref}]`, '`find` (Made by a test.)']),
-      [':tool[../../tools/note.tool.mjs#note_read]', '`note_read` (About note_read.)'],
-      [':tool[inline://coded]', '`coded` (About coded.)'],
-      [':skill[notes]', '`notes` (About notes.)'],
-      [':skill[../notes]', '`notes` (About notes.)'],
-      [':skill[../notes/SKILL.md]', '`notes` (About notes.)'],
-      [':skill[inline://coded]', '`coded` (About coded.)'],
-      [':::tool{ref="../../tools/find"}', '`find`: Made by a test.'],
-    ] as const;
-    const text = refs.map(([written]) => `${written}\n`).join('');
-    const rendered = refs.map(([, becomes]) => `${becomes}\n`).join('');
-    writeSkill(workspace, 'guide', { text });
-    await toolbox.list();
-    expect(await toolbox.catalog.problems()).toEqual([]);
-    expect(textOf(await toolbox.call('guide', {}))).toBe(rendered);
-    expect(textOf(await toolbox.call('read_skill', { skill_name: 'guide' }))).toContain(rendered);
-    expect(await toolbox.workspace.instructions()).toContain(rendered.trim());
-    expect(json(await wield(workspace, ['check', '--json'])).findings).toEqual([]);
-    writeSkill(workspace, 'guide', { text: ':tool[./find] :skill[./notes] :tool[~/bin/mine]\n' });
-    expect((await toolbox.catalog.problems()).map(({ message }) => message)).toEqual([
-      'refers to the tool "./find", which does not exist',
-      'refers to the skill "./notes", which does not exist',
-    ]);
-    // What lies elsewhere is there, and nothing that a model finds.
-    expect(textOf(await toolbox.call('guide', {}, MODEL))).toBe(':tool[./find] :skill[./notes] :tool[~/bin/mine]\n');
-  });
+  spec.thorough(
+    'RES-41 SKL-5',
+    '`:tool[]` and `:skill[]` accept the same, when called, read and sent to a model',
+    async () => {
+      const workspace = createReferenceWorkspace();
+      workspace.config('[skills]\ncontext-mode = "full"\n');
+      const toolbox = workspace.toolbox();
+      const refs = [
+        ...workspace.toScript.map((ref) => [`:tool[${ref}]`, '`find` (Made by a test.)']),
+        [':tool[../../tools/note.tool.mjs#note_read]', '`note_read` (About note_read.)'],
+        [':tool[inline://coded]', '`coded` (About coded.)'],
+        [':skill[notes]', '`notes` (About notes.)'],
+        [':skill[../notes]', '`notes` (About notes.)'],
+        [':skill[../notes/SKILL.md]', '`notes` (About notes.)'],
+        [':skill[inline://coded]', '`coded` (About coded.)'],
+        [':::tool{ref="../../tools/find"}', '`find`: Made by a test.'],
+      ] as const;
+      const text = refs.map(([written]) => `${written}\n`).join('');
+      const rendered = refs.map(([, becomes]) => `${becomes}\n`).join('');
+      writeSkill(workspace, 'guide', { text });
+      await toolbox.list();
+      expect(await toolbox.catalog.problems()).toEqual([]);
+      expect(textOf(await toolbox.call('guide', {}))).toBe(rendered);
+      expect(textOf(await toolbox.call('read_skill', { skill_name: 'guide' }))).toContain(rendered);
+      expect(await toolbox.workspace.instructions()).toContain(rendered.trim());
+      expect(json(await wield(workspace, ['check', '--json'])).findings).toEqual([]);
+      writeSkill(workspace, 'guide', { text: ':tool[./find] :skill[./notes] :tool[~/bin/mine]\n' });
+      expect((await toolbox.catalog.problems()).map(({ message }) => message)).toEqual([
+        'refers to the tool "./find", which does not exist',
+        'refers to the skill "./notes", which does not exist',
+      ]);
+      // What lies elsewhere is there, and nothing that a model finds.
+      expect(textOf(await toolbox.call('guide', {}, MODEL))).toBe(':tool[./find] :skill[./notes] :tool[~/bin/mine]\n');
+    },
+  );
 });

@@ -18,7 +18,7 @@ import { sleep } from '../../support/processes.js';
 import { spec, specIf } from '../../support/spec.js';
 
 describe('lifetime', () => {
-  spec('MOD-15', 'runs many calls of a module in one host, and ends it with the toolbox', async () => {
+  spec.thorough('MOD-15', 'runs many calls of a module in one host, and ends it with the toolbox', async () => {
     const workspace = createModuleWorkspace();
     workspace.module('slow.tool.mjs', SLOW);
     workspace.module('pid.tool.mjs', PID);
@@ -47,7 +47,7 @@ describe('lifetime', () => {
     await untilNoHost(workspace);
   });
 
-  spec('MOD-15 MOD-5', 'gives a tool the whole context: calls, progress, questions, log', async () => {
+  spec.thorough('MOD-15 MOD-5', 'gives a tool the whole context: calls, progress, questions, log', async () => {
     const workspace = createModuleWorkspace();
     workspace.script('greet', '#!/bin/sh\n# @description D\n# @param *who\nprintf "Hello, %s" "$WIELD_PARAM_WHO"\n');
     workspace.module(
@@ -113,7 +113,7 @@ export const outer = {
     expect(mute.structured).toMatchObject({ answer: 'unavailable' });
   });
 
-  spec('MOD-15', 'starts a separate host for a tool with its own variables', async () => {
+  spec.thorough('MOD-15', 'starts a separate host for a tool with its own variables', async () => {
     const workspace = createModuleWorkspace();
     workspace.env.ONE_SECRET = 'for one';
     workspace.env.ANY_SECRET = 'for all';
@@ -130,7 +130,7 @@ export const outer = {
     expect(Object.keys(other).sort()).toEqual(['ANY_SECRET', 'HOME', 'LANG', 'PATH', 'WIELD_CALL', 'pid']);
   });
 
-  spec('MOD-15', 'runs inline code, with imports relative to its file', async () => {
+  spec.thorough('MOD-15', 'runs inline code, with imports relative to its file', async () => {
     const workspace = createModuleWorkspace();
     workspace.write('skills/x/part.ts', `export const part: string = 'part';`);
     const { machine, state } = workspace.toolbox();

@@ -48,7 +48,7 @@ describe('scripts', () => {
     }
   });
 
-  spec('TJS-16', "run by the project's configuration only where the workspace is trusted", async () => {
+  spec.thorough('TJS-16', "run by the project's configuration only where the workspace is trusted", async () => {
     const workspace = withResolver(script, files);
     workspace.write('.agents/config.toml', ALLOW);
     const call = (trust: boolean) => workspace.toolbox({ trust }).call('run', { a: 'x', other: 'y' });

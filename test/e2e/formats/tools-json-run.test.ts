@@ -225,7 +225,7 @@ describe('a dry run', () => {
 });
 
 describe('trust', () => {
-  spec('POL-20 TJS-1', "a workspace's tool needs trust for a model, a person's own does not", async () => {
+  spec.thorough('POL-20 TJS-1', "a workspace's tool needs trust for a model, a person's own does not", async () => {
     const workspace = createSkillWorkspace();
     const marker = join(workspace.dir, 'ran');
     workspace.program('touch-it', `#!/bin/sh\ntouch ${marker}\n`);

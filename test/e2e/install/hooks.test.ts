@@ -30,7 +30,7 @@ cp in.sh out.sh && chmod +x out.sh && printf '%s\\n' "$0" "$#" "$PWD" '{{self}}'
   expect(where).toContain('/objects/.staging-');
 });
 
-spec(
+spec.thorough(
   'HOOK-1',
   'runs source hooks in the clone at add and remove-source, and item hooks in the store',
   async () => {

@@ -35,7 +35,7 @@ function elsewhere(from: InstallWorkspace): InstallWorkspace {
 }
 
 describe('wield.lock', () => {
-  spec(
+  spec.thorough(
     'INS-30',
     'is next to the wield.toml of the project, else in WIELD_HOME, and goes with the last item',
     async () => {
@@ -107,7 +107,7 @@ describe('wield.lock', () => {
     ]);
   });
 
-  spec('INS-30', 'keeps items of one source at the commits they were installed from', async () => {
+  spec.thorough('INS-30', 'keeps items of one source at the commits they were installed from', async () => {
     const workspace = createInstallWorkspace();
     project(workspace);
     const files = { 'skills/a/SKILL.md': skill('a'), 'skills/b/SKILL.md': skill('b') };

@@ -121,7 +121,7 @@ describe('references', () => {
     expect((await workspace.fail('install', 'zzzz')).hint).toContain('wield list --available');
   });
 
-  finding('000-20', 'meld takes this directory, HEAD and the beginning of a commit', async () => {
+  finding.thorough('000-20', 'meld takes this directory, HEAD and the beginning of a commit', async () => {
     const workspace = createInstallWorkspace();
     const url = workspace.repository('repo', STARTER);
     const first = workspace.git('repo', 'rev-parse', 'HEAD').trim();

@@ -66,7 +66,7 @@ function createMindHome(workspace: InstallWorkspace): string {
 const filesIn = (directory: string): string[] => readdirSync(directory, { recursive: true, encoding: 'utf8' }).sort();
 
 describe('import mind', () => {
-  finding('000-83 INS-44', 'takes over sources, items and links, and changes nothing of mind', async () => {
+  finding.thorough('000-83 INS-44', 'takes over sources, items and links, and changes nothing of mind', async () => {
     const workspace = createInstallWorkspace();
     const home = createMindHome(workspace);
     const before = filesIn(home);

@@ -315,7 +315,7 @@ describe('marketplaces', () => {
     expect((await workspace.json('list', '--available')).items).toEqual([]);
   });
 
-  spec('INS-60', 'follows the commit that a marketplace lists', async () => {
+  spec.thorough('INS-60', 'follows the commit that a marketplace lists', async () => {
     const workspace = createInstallWorkspace();
     const env = serveGit(workspace, workspace.repository('remote', REMOTE));
     const list = (sha: string) => ({

@@ -40,7 +40,7 @@ describe('wield/install', () => {
     expect(existsSync(join(workspace.wieldHome, 'store', 'tool'))).toBe(false);
   });
 
-  spec('SDK-8', 'upgrades items after a sync, and reports progress', async () => {
+  spec.thorough('SDK-8', 'upgrades items after a sync, and reports progress', async () => {
     const workspace = createInstallWorkspace();
     const url = workspace.repository('words', { 'tools/say/say!': '#!/bin/sh\necho one\n' });
     const toolbox = workspace.toolbox();

@@ -43,7 +43,7 @@ function repositoryOf(word: string): Files {
   return Object.fromEntries(Array.from({ length: COUNT }, (_, at) => messy(at, at < 50 ? word : 'same')).flat());
 }
 
-spec(
+spec.thorough(
   'INS-1 INS-5 INS-27',
   'installs, upgrades and removes hundreds of irregular skills',
   async () => {

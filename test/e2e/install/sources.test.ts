@@ -36,7 +36,7 @@ describe('adding', () => {
     expect((await workspace.json('add', skills)).source.skipped).toEqual([]);
   });
 
-  spec(
+  spec.thorough(
     'INS-1 INS-7',
     'clones a repository and pins it to a branch, a tag or a verified commit',
     async () => {

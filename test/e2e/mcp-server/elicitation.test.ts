@@ -11,6 +11,7 @@ import {
   connectStdio,
   type ProtocolVersion,
 } from '../../support/clients.js';
+import { ALL_TESTS } from '../../support/effort.js';
 import { untilNoHost } from '../../support/modules.js';
 import { call, codeOf, createQuestionWorkspace, FILLED, FORM, say, textOf } from '../../support/questions.js';
 import { until } from '../../support/server.js';
@@ -21,6 +22,8 @@ const answerAll: Answer = (message) => (isForm(message) ? { action: 'accept', co
 
 for (const protocol of ['older', 'newer'] as const satisfies readonly ProtocolVersion[]) {
   for (const transport of ['stdio', 'http'] as const) {
+    // Two of four combinations.
+    if (!ALL_TESTS && (protocol === 'older') !== (transport === 'stdio')) continue;
     const prove = (protocol === 'newer') === (transport === 'stdio') ? spec : spec.thorough;
     describe(`${protocol} protocol version over ${transport}`, () => {
       prove('MOD-18 SRV-15', 'continues a call with each answer and starts it once', async () => {
@@ -119,7 +122,7 @@ for (const protocol of ['older', 'newer'] as const satisfies readonly ProtocolVe
   });
 }
 
-spec('SRV-15 SRV-6', 'asks for approval first, then the questions, in both protocol versions', async () => {
+spec.thorough('SRV-15 SRV-6', 'asks for approval first, then the questions, in both protocol versions', async () => {
   for (const protocol of ['older', 'newer'] as const) {
     const workspace = createQuestionWorkspace();
     workspace.config('[trust]\nrules = "both"\n');
@@ -134,7 +137,7 @@ spec('SRV-15 SRV-6', 'asks for approval first, then the questions, in both proto
   }
 });
 
-spec('SRV-15', 'supports clients from before elicitation had modes', async () => {
+spec.thorough('SRV-15', 'supports clients from before elicitation had modes', async () => {
   const client = await connectOlderSdk(createQuestionWorkspace(), ['--trust'], answerAll);
   expect(textOf(await client.callTool(call('name')))).toBe('heard <name asks:\nWhose name?>');
 });

@@ -5,6 +5,7 @@ import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, onTestFinished } from 'vitest';
 import { BINARY } from '../../support/cli.js';
+import { some } from '../../support/effort.js';
 import { processesWith, sleep } from '../../support/processes.js';
 import { type StdioServer, serveHttp, serveStdio, until } from '../../support/server.js';
 import { spec } from '../../support/spec.js';
@@ -112,11 +113,14 @@ describe('a client that disconnects', () => {
 });
 
 describe('signals', () => {
-  for (const [signal, status] of [
-    ['SIGTERM', 0],
-    ['SIGHUP', 0],
-    ['SIGINT', 130],
-  ] as const) {
+  for (const [signal, status] of some(
+    [
+      ['SIGTERM', 0],
+      ['SIGHUP', 0],
+      ['SIGINT', 130],
+    ] as const,
+    2,
+  )) {
     spec('SRV-8', `${signal} ends the server and its running calls (F22)`, async () => {
       const waiting = createWaiting();
       const server = serveStdio(waiting.workspace);
@@ -213,10 +217,13 @@ describe('a slow reader', () => {
     }
   });
 
-  for (const [how, end] of [
-    ['closes its input', (server: StdioServer) => void server.child.stdin.end()],
-    ['sends SIGTERM', (server: StdioServer) => void server.child.kill('SIGTERM')],
-  ] as const) {
+  for (const [how, end] of some(
+    [
+      ['closes its input', (server: StdioServer): void => void server.child.stdin.end()],
+      ['sends SIGTERM', (server: StdioServer): void => void server.child.kill('SIGTERM')],
+    ] as const,
+    1,
+  )) {
     spec('SRV-8', `that never reads and ${how} does not keep the server alive`, async () => {
       const workspace = createWorkspace();
       workspace.script('big', BIG);

@@ -53,7 +53,7 @@ describe('tools/list', () => {
     expect(find('generated')).not.toHaveProperty('$schema');
   });
 
-  spec('SRV-2', 'returns every tool once in pages; an invalid cursor is -32602', async () => {
+  spec.thorough('SRV-2', 'returns every tool once in pages; an invalid cursor is -32602', async () => {
     const workspace = createWorkspace();
     for (let index = 0; index < 1203; index++) {
       workspace.script(`t${String(index).padStart(4, '0')}`, tool('One of many.'));

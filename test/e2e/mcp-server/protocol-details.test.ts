@@ -3,6 +3,7 @@
 import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
 import { describe, expect, onTestFinished } from 'vitest';
 import { type Answer, connectAsking, connectHttp, connectStdio } from '../../support/clients.js';
+import { some } from '../../support/effort.js';
 import { serveUrl } from '../../support/serve.js';
 import { OLDER } from '../../support/server.js';
 import { finding } from '../../support/spec.js';
@@ -87,7 +88,7 @@ describe('parameters in headers', () => {
     expect((await ask({}, {}))[0]).toBe(200);
   });
 
-  finding('C6 SRV-18', 'exclude a tool whose declaration is invalid', async () => {
+  finding.thorough('C6 SRV-18', 'exclude a tool whose declaration is invalid', async () => {
     const client = await connectHttp(createTyped(REGION), 'newer');
     expect((await client.listTools()).tools.map(({ name }) => name)).toEqual(['region', 'query_result', 'read_result']);
     expect(await client.callTool({ name: 'region', arguments: { region: 'east', count: 1 } })).toMatchObject({
@@ -123,7 +124,7 @@ describe('results', () => {
     });
   }
 
-  finding('C10', 'a model learns no path of this machine from an unknown or broken tool', async () => {
+  finding.thorough('C10', 'a model learns no path of this machine from an unknown or broken tool', async () => {
     const workspace = createWorkspace();
     workspace.write('.agents/tools/broken.tool.mjs', 'export const broken = 1 +;\n');
     workspace.script('bad', '#!/bin/sh\n# @param *\necho\n');
@@ -171,7 +172,7 @@ describe('questions', () => {
       size: { type: 'string', enum: ['s', 'l'], enumNames: ['Small', 'Large'] },
       count: { type: 'integer', default: 2 }, hot: { type: 'boolean', default: true } }, required: ['size'] } }) });`;
 
-  for (const protocol of ['older', 'newer'] as const) {
+  for (const protocol of some(['older', 'newer'] as const, 1)) {
     finding('C10 MOD-18', `keep enumNames, and defaults are filled in: ${protocol}`, async () => {
       let shown: unknown;
       const answer: Answer = (_message, params) => {

@@ -31,7 +31,7 @@ for (const protocol of ['older', 'newer'] as const satisfies readonly ProtocolVe
       expect(result.content).toEqual([{ type: 'text', text: '{"a":1}\n' }]);
     });
 
-    spec('SRV-3', 'sends other values in the form of the protocol version', async () => {
+    spec.thorough('SRV-3', 'sends other values in the form of the protocol version', async () => {
       const client = await connectStdio(createTools(), protocol);
       await client.listTools();
       for (const [name, value] of [
@@ -53,7 +53,7 @@ for (const protocol of ['older', 'newer'] as const satisfies readonly ProtocolVe
       expect(result.structuredContent).toBeUndefined();
     });
 
-    spec('SRV-3', 'sends errors in text and _meta, never in structured content', async () => {
+    spec.thorough('SRV-3', 'sends errors in text and _meta, never in structured content', async () => {
       const client = await connectStdio(createTools(), protocol);
       await client.listTools();
       for (const [name, code] of [
@@ -73,7 +73,7 @@ for (const protocol of ['older', 'newer'] as const satisfies readonly ProtocolVe
 }
 
 describe('validating clients', () => {
-  spec('SRV-3', 'the first generation of the SDK accepts every result', async () => {
+  spec.thorough('SRV-3', 'the first generation of the SDK accepts every result', async () => {
     const client = await connectOlderSdk(createTools());
     await client.listTools();
     expect((await client.callTool({ name: 'object', arguments: {} })).structuredContent).toEqual({ a: 1 });

@@ -9,7 +9,7 @@ import { estimateTokens } from '../../../src/core/tokens.js';
 import { defineTool } from '../../../src/index.js';
 import { json, wield } from '../../support/cli.js';
 import { ACCEPT, connectAsking, connectStdio, type ProtocolVersion } from '../../support/clients.js';
-import { rounds } from '../../support/effort.js';
+import { rounds, some } from '../../support/effort.js';
 import { shellScript } from '../../support/shell-script.js';
 import { spec, specIf } from '../../support/spec.js';
 import { createUpstreamWorkspace } from '../../support/upstream-workspace.js';
@@ -44,7 +44,7 @@ function createTools(): Workspace {
 }
 
 describe('search mode', () => {
-  for (const protocol of VERSIONS) {
+  for (const protocol of some(VERSIONS, 1)) {
     spec('SRV-9', `lists five tools that find, describe and call the others (${protocol} protocol)`, async () => {
       const client = await connectStdio(createTools(), protocol, SEARCH);
       expect(await namesOf(client)).toEqual(FIVE);
@@ -89,7 +89,7 @@ describe('search mode', () => {
     });
   });
 
-  for (const protocol of VERSIONS) {
+  for (const protocol of some(VERSIONS, 1)) {
     spec('SRV-9 SRV-6 OBS-1', `approval and record name the called tool (${protocol} protocol)`, async () => {
       const workspace = createTools();
       const questions: string[] = [];

@@ -45,7 +45,7 @@ spec('SRV-15', 'accepts an answer once, also from concurrent requests', async ()
   expect(workspace.begun()).toEqual(['name']);
 });
 
-spec('SRV-15', 'rejects altered and foreign state, and keeps waiting', async () => {
+spec.thorough('SRV-15', 'rejects altered and foreign state, and keeps waiting', async () => {
   const workspace = createQuestionWorkspace();
   const server = serveHere(workspace);
   const requestState = await ask(server);
@@ -78,7 +78,7 @@ spec('SRV-15', 'asks an unanswered question again', async () => {
   expect(textOf(await send(server, 'name', { requestState, inputResponses }))).toBe('heard Ada');
 });
 
-spec('SRV-15', 'can be cancelled only by the current request', async () => {
+spec.thorough('SRV-15', 'can be cancelled only by the current request', async () => {
   const workspace = createQuestionWorkspace();
   const server = serveHere(workspace);
   const cancel = (requestId: number) =>
@@ -99,7 +99,7 @@ spec('SRV-15', 'can be cancelled only by the current request', async () => {
   await until(() => workspace.begun().includes('stopped'), 'the tool is stopped');
 });
 
-spec('SRV-15', 'ends with the server', async () => {
+spec.thorough('SRV-15', 'ends with the server', async () => {
   const workspace = createQuestionWorkspace();
   const server = serveStdio(workspace);
   await ask(server);

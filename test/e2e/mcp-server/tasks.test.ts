@@ -151,7 +151,7 @@ describe.concurrent('a task of the older protocol version', () => {
     });
   });
 
-  spec('SRV-70', 'asks for approval while its result is fetched', async () => {
+  spec.thorough('SRV-70', 'asks for approval while its result is fetched', async () => {
     const workspace = createSlow();
     const client = await connect(workspace, 'older', { elicitation: { form: {} } });
     let related: unknown;
@@ -186,7 +186,7 @@ describe.concurrent('a task of the older protocol version', () => {
 for (const version of ['older', 'newer'] as const)
   describe.concurrent(`a call that waits for approval elsewhere, in the ${version} version`, () => {
     const more = version === 'older' ? { task: {} } : {};
-    spec('SRV-70 POL-6', 'lives while it waits, and goes on when a person approves it', async () => {
+    spec.thorough('SRV-70 POL-6', 'lives while it waits, and goes on when a person approves it', async () => {
       const workspace = createSlow();
       const client = await connect(workspace, version, version === 'older' ? {} : TASKS);
       const started = await start(client, 'patient', more);
@@ -234,35 +234,39 @@ return ran;`;
   }
   const ranIn = ({ home }: Workspace): string[] => readFileSync(join(home, 'ran'), 'utf8').trim().split('\n').sort();
 
-  spec('COD-10 COD-11 COD-13 SRV-70', 'goes on by itself when they are given, and runs no call twice', async () => {
-    const workspace = createNoting();
-    const client = await connect(workspace, 'newer', TASKS, ['--mode', 'code']);
-    const task = await start(client, 'run_code', { arguments: { code } });
-    expect(task).toMatchObject({ resultType: 'task', status: 'working' });
-    const approved = new Set<string>();
-    const waits = async (): Promise<string> => {
-      const { statusMessage = '' } = await get(client, task);
-      return /approve (\w+ --all-like-this)$/.exec(statusMessage)?.[1] ?? '';
-    };
-    for (const expected of [['begun'], ['a', 'aa', 'begun']]) {
-      let words = '';
-      await until(async () => {
-        words = await waits();
-        return words !== '' && !approved.has(words);
-      }, 'it waits');
-      expect(ranIn(workspace)).toEqual(expected);
-      approved.add(words);
-      const { status, stderr } = await wield(workspace, ['approvals', 'approve', ...words.split(' ')]);
-      expect(status, stderr).toBe(0);
-    }
-    await until(async () => (await get(client, task)).status === 'completed', 'it ends');
-    expect((await get(client, task)).result).toMatchObject({
-      content: [{ text: JSON.stringify(['begun', 'a', 'aa', 'b', 'bb']) }],
-    });
-    expect(ranIn(workspace)).toEqual(['a', 'aa', 'b', 'bb', 'begun']);
-  });
+  spec.thorough(
+    'COD-10 COD-11 COD-13 SRV-70',
+    'goes on by itself when they are given, and runs no call twice',
+    async () => {
+      const workspace = createNoting();
+      const client = await connect(workspace, 'newer', TASKS, ['--mode', 'code']);
+      const task = await start(client, 'run_code', { arguments: { code } });
+      expect(task).toMatchObject({ resultType: 'task', status: 'working' });
+      const approved = new Set<string>();
+      const waits = async (): Promise<string> => {
+        const { statusMessage = '' } = await get(client, task);
+        return /approve (\w+ --all-like-this)$/.exec(statusMessage)?.[1] ?? '';
+      };
+      for (const expected of [['begun'], ['a', 'aa', 'begun']]) {
+        let words = '';
+        await until(async () => {
+          words = await waits();
+          return words !== '' && !approved.has(words);
+        }, 'it waits');
+        expect(ranIn(workspace)).toEqual(expected);
+        approved.add(words);
+        const { status, stderr } = await wield(workspace, ['approvals', 'approve', ...words.split(' ')]);
+        expect(status, stderr).toBe(0);
+      }
+      await until(async () => (await get(client, task)).status === 'completed', 'it ends');
+      expect((await get(client, task)).result).toMatchObject({
+        content: [{ text: JSON.stringify(['begun', 'a', 'aa', 'b', 'bb']) }],
+      });
+      expect(ranIn(workspace)).toEqual(['a', 'aa', 'b', 'bb', 'begun']);
+    },
+  );
 
-  spec('COD-10 SRV-70', 'can be resumed after its server ended', async () => {
+  spec.thorough('COD-10 SRV-70', 'can be resumed after its server ended', async () => {
     const workspace = createNoting();
     const first = await connect(workspace, 'older', {}, ['--mode', 'code']);
     const program = { arguments: { code: `await tools.note({ text: 'begun' }); return tools.publish({ text: 'a' })` } };
@@ -300,7 +304,7 @@ describe.concurrent('a task of the newer protocol version', () => {
     await expect(get(without, task)).rejects.toMatchObject({ code: -32021 });
   });
 
-  spec('SRV-70', 'asks in tasks/get and is answered by tasks/update', async () => {
+  spec.thorough('SRV-70', 'asks in tasks/get and is answered by tasks/update', async () => {
     const workspace = createSlow();
     const client = await connect(workspace, 'newer', { ...TASKS, elicitation: { form: {} } });
     const task = await start(client, 'careful');

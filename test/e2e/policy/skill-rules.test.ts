@@ -246,7 +246,7 @@ finding('001-92 POL-15', 'context-manager need not be in allowed-tools of a skil
   expect(await call('context-manager', 'keep')).toBe('denied');
 });
 
-spec('RES-44', 'rate limits of a skill apply to the tools it governs, and nothing else does', async () => {
+spec.thorough('RES-44', 'rate limits of a skill apply to the tools it governs, and nothing else does', async () => {
   const workspace = createRuledWorkspace();
   const toolbox = workspace.toolbox();
   govern(workspace, 'metadata:\n  middleware:\n    - { use: rate-limit, calls: 2, every: 1h, per: all, for: "wipe" }');
@@ -271,7 +271,7 @@ spec('RES-44', 'rate limits of a skill apply to the tools it governs, and nothin
   }
 });
 
-spec('RES-44', 'paths of a skill narrow where the tools it governs find others', async () => {
+spec.thorough('RES-44', 'paths of a skill narrow where the tools it governs find others', async () => {
   const workspace = createModuleWorkspace();
   const toolbox = workspace.toolbox();
   writeSkill(workspace, 'inner', { text: 'Inner.' });

@@ -6,6 +6,7 @@ import { join } from 'node:path';
 import { describe, expect } from 'vitest';
 import { BINARY, json, wield } from '../../support/cli.js';
 import { connectHttp, connectStdio } from '../../support/clients.js';
+import { some } from '../../support/effort.js';
 import { serveHere } from '../../support/serve.js';
 import { serveHttp } from '../../support/server.js';
 import { spec, specIf } from '../../support/spec.js';
@@ -147,7 +148,7 @@ describe('wield trust', () => {
     expect((await wield(workspace, ['trust', '/no/such/directory'])).status).not.toBe(0);
   });
 
-  for (const file of ['.agents/config.toml', '.mcp.json', '.agents/mcp.json']) {
+  for (const file of some(['.agents/config.toml', '.mcp.json', '.agents/mcp.json'], 2)) {
     spec('POL-20', `a changed ${file} asks again, with a diff`, async () => {
       const workspace = createGuarded();
       const [before, after] = file.endsWith('toml')
@@ -195,7 +196,7 @@ describe('wield trust', () => {
 });
 
 describe('--trust', () => {
-  spec('POL-22', 'on serve applies while that server runs', async () => {
+  spec.thorough('POL-22', 'on serve applies while that server runs', async () => {
     const workspace = createGuarded();
     expect((await callAsModel(workspace, ['--trust'])).content).toEqual([{ type: 'text', text: 'ran\n' }]);
     expect(existsSync(join(workspace.env.WIELD_HOME!, 'trust.json'))).toBe(false);

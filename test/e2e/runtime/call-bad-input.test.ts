@@ -140,7 +140,7 @@ for (const { title, args = ['sentinel'], stdin = '', file, code, status, message
   });
 }
 
-spec('SCR-9 RUN-3', 'input just under the bounds is run', async () => {
+spec.thorough('SCR-9 RUN-3', 'input just under the bounds is run', async () => {
   const workspace = createWorkspace();
   workspace.script('size', shellScript('wc -c', '@param text string', '@param object object'));
   const text = 'a"\\\n'.repeat(1_200_000);

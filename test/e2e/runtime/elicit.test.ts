@@ -44,7 +44,7 @@ for (const [place, open] of Object.entries(PLACES)) {
       }
     });
 
-    spec('MOD-18', 'never sees an answer that does not fit the form', async () => {
+    spec.thorough('MOD-18', 'never sees an answer that does not fit the form', async () => {
       const toolbox = open();
       const wrong: unknown[] = [
         { ...FILLED, pieces: 10 },
@@ -63,7 +63,7 @@ for (const [place, open] of Object.entries(PLACES)) {
       }
     });
 
-    spec('MOD-18', 'gets unavailable where nobody can be asked, or not with a form', async () => {
+    spec.thorough('MOD-18', 'gets unavailable where nobody can be asked, or not with a form', async () => {
       const toolbox = open();
       expectError(await toolbox.call('name', {}), 'unavailable');
       expectError(await toolbox.call('order', {}), 'unavailable');

@@ -158,7 +158,7 @@ describe('names for providers', () => {
         expect(encodeName(name)).toMatch(/^[A-Za-z0-9_-]+$/);
         expect(decodeName(encodeName(name))).toBe(name);
       }),
-      { numRuns: rounds(1000, 5000) },
+      { numRuns: rounds(400, 5000) },
     );
     fc.assert(
       fc.property(fc.uniqueArray(names, { maxLength: 50 }), (all) => {
@@ -279,7 +279,7 @@ describe('errors', () => {
           expect((await toolbox.call(ref, input)).error?.code).not.toBe('internal');
         },
       ),
-      { numRuns: rounds(200, 1000) },
+      { numRuns: rounds(80, 1000) },
     );
   });
 });

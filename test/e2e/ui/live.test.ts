@@ -121,7 +121,7 @@ describe('the recorder', () => {
     expect(workspace.runs().length).toBe(before);
   });
 
-  spec('UI-16', 'exports a test that runs and passes', async () => {
+  spec.thorough('UI-16', 'exports a test that runs and passes', async () => {
     const { workspace, page } = opened();
     await run('login', { password: 'x' });
     workspace.script('plain', '#!/bin/sh\n# @description Plain.\necho "1 < 2"\n');

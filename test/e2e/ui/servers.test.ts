@@ -34,7 +34,7 @@ describe('servers', () => {
     expect([login.status, login.json.error.message]).toEqual([400, 'docs is a local process and has no login']);
   });
 
-  spec('UI-17', 'have changed tools that are accepted by the digest that was shown', async () => {
+  spec.thorough('UI-17', 'have changed tools that are accepted by the digest that was shown', async () => {
     const { page, describeSearch } = opened();
     const changes = async () => (await page.get('/api/changes')).json.changes;
     expect(await changes()).toEqual([]);

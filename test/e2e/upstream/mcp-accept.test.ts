@@ -28,7 +28,7 @@ describe('accept', () => {
     return tools.map(({ name, description, changed }: Record<string, unknown>) => [name, description, changed]);
   };
 
-  spec('UPS-13', 'a changed tool is listed as approved, marked, and not run', async () => {
+  spec.thorough('UPS-13', 'a changed tool is listed as approved, marked, and not run', async () => {
     const { workspace } = await createChanged();
     expect(await listed(workspace)).toEqual([
       ['docs_other', 'Something else.', false],

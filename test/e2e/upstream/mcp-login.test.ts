@@ -61,7 +61,7 @@ describe('login', () => {
     expect((await wield(workspace, ['mcp', 'logout', 'notes'])).stdout).toBe('Not logged in to notes.\n');
   });
 
-  spec(
+  spec.thorough(
     'UPS-80',
     'a missing scope at connection is reported with the granted scopes, and a login with both works',
     async () => {

@@ -89,7 +89,7 @@ describe('list', () => {
 });
 
 describe('refresh', () => {
-  spec('UPS-9', 'starts servers ignoring backoff, and shows the output of a failed one', async () => {
+  spec.thorough('UPS-9', 'starts servers ignoring backoff, and shows the output of a failed one', async () => {
     const workspace = createWorkspace();
     const fine = countedServer(workspace, 'fine');
     const broken = countedServer(workspace, 'broken', { args: ['exits'] });

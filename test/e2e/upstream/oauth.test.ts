@@ -217,7 +217,7 @@ describe('a login', () => {
     expect(upstream.refreshes.length).toBe(1);
   });
 
-  spec('UPS-21', 'twenty concurrent calls renew once', async () => {
+  spec.thorough('UPS-21', 'twenty concurrent calls renew once', async () => {
     const upstream = await startLoginServer({ renewalMs: 200, lateRefusalMs: 600 });
     const setting = createSetting();
     const server = toServer(upstream.url);

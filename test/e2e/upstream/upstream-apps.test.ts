@@ -7,6 +7,7 @@ import { Client } from '@modelcontextprotocol/client';
 import { describe, expect } from 'vitest';
 import { logRecords } from '../../support/audit.js';
 import { connectStdio, type ProtocolVersion } from '../../support/clients.js';
+import { some } from '../../support/effort.js';
 import { createServeTransport } from '../../support/serve.js';
 import { onEnd } from '../../support/share.js';
 import { spec } from '../../support/spec.js';
@@ -136,7 +137,7 @@ describe.concurrent('MCP Apps', () => {
     expect(logRecords(workspace).filter(({ tool, code }) => tool === 'far_refresh' && code === null)).toEqual([]);
   });
 
-  spec('RSC-21 RSC-20', 'an app uses the names of its own server, under the same rules', async () => {
+  spec.thorough('RSC-21 RSC-20', 'an app uses the names of its own server, under the same rules', async () => {
     const workspace = createApps();
     const page = 'ui://far/app/page.html';
     const host = await connectHost(workspace, 'newer');
@@ -165,7 +166,7 @@ describe.concurrent('MCP Apps', () => {
     });
   });
 
-  for (const prefix of [undefined, false] as const)
+  for (const prefix of some([undefined, false] as const, 1))
     spec('RSC-21', `a server cannot name or read the page of another, prefix ${prefix}`, async () => {
       const workspace = createApps(prefix === undefined ? {} : { prefix });
       const host = await connectHost(workspace, 'newer');

@@ -167,23 +167,29 @@ describe.concurrent('sampling and roots', () => {
     expect(host.requested[0]!.text).not.toContain('hunter2');
   });
 
-  spec('RSC-7', 'work with the reference server, which offers their tools only if they are allowed', async () => {
-    const workspace = createWorkspace();
-    configureServers(workspace, { far: { command: process.execPath, args: [EVERYTHING, 'stdio'] } });
-    const namesOf = async ({ client }: Host) => (await client.listTools()).tools.map(({ name }) => name);
-    const before = await connectHost(workspace, 'older', 'stdio');
-    expect(await namesOf(before)).not.toContain('far_trigger-sampling-request');
-    await before.client.close();
-    workspace.config(`[trust]\nrules = ${JSON.stringify(ALLOWED)}\n`);
-    await wield(workspace, ['mcp', 'refresh', 'far']);
-    const host = await connectHost(workspace, 'newer', 'stdio');
-    expect(await namesOf(host)).toEqual(expect.arrayContaining(['far_trigger-sampling-request', 'far_get-roots-list']));
-    const sampled = await call(host, 'far_trigger-sampling-request', { prompt: 'Hello' });
-    expect(said(sampled)).toContain('Hello Said.');
-    expect(said(await call(host, 'far_get-roots-list'))).toContain('file:///home/ada/site');
-  });
+  spec.thorough(
+    'RSC-7',
+    'work with the reference server, which offers their tools only if they are allowed',
+    async () => {
+      const workspace = createWorkspace();
+      configureServers(workspace, { far: { command: process.execPath, args: [EVERYTHING, 'stdio'] } });
+      const namesOf = async ({ client }: Host) => (await client.listTools()).tools.map(({ name }) => name);
+      const before = await connectHost(workspace, 'older', 'stdio');
+      expect(await namesOf(before)).not.toContain('far_trigger-sampling-request');
+      await before.client.close();
+      workspace.config(`[trust]\nrules = ${JSON.stringify(ALLOWED)}\n`);
+      await wield(workspace, ['mcp', 'refresh', 'far']);
+      const host = await connectHost(workspace, 'newer', 'stdio');
+      expect(await namesOf(host)).toEqual(
+        expect.arrayContaining(['far_trigger-sampling-request', 'far_get-roots-list']),
+      );
+      const sampled = await call(host, 'far_trigger-sampling-request', { prompt: 'Hello' });
+      expect(said(sampled)).toContain('Hello Said.');
+      expect(said(await call(host, 'far_get-roots-list'))).toContain('file:///home/ada/site');
+    },
+  );
 
-  spec('RSC-7 MOD-5', 'are available to typed tools, under a rule that names the tool', async () => {
+  spec.thorough('RSC-7 MOD-5', 'are available to typed tools, under a rule that names the tool', async () => {
     const workspace = createWorkspace();
     workspace.write(
       '.agents/tools/greet.tool.ts',

@@ -43,26 +43,30 @@ describe('questions of an older server', () => {
     slow.abort();
   });
 
-  finding('C4 UPS-10', 'of calls of different persons are cancelled once, then calls run one at a time', async () => {
-    const workspace = createWorkspace();
-    const far = await protocolServer(workspace, 'far', 'older', 'stdio');
-    configureServers(workspace, { far: far.entry });
-    const url = await serveUrl(workspace, ['--trust']);
-    const person = async (name: string) => {
-      const client = new Client({ name, version: '1' }, { capabilities: { elicitation: { form: {} } } });
-      client.setRequestHandler('elicitation/create', async () => ({ action: 'accept', content: { colour: name } }));
-      await client.connect(new StreamableHTTPClientTransport(new URL(url)));
-      return client;
-    };
-    const [ada, bob] = [await person('ada'), await person('bob')];
-    const slow = startSlow(ada);
-    await untilSlow(far);
-    expect(said(await bob.callTool({ name: 'far_ask', arguments: {} }))).toContain('cancel');
-    slow.abort();
-    const answers = await Promise.all([ada, bob].map((one) => one.callTool({ name: 'far_ask', arguments: {} })));
-    expect(answers.map(said)).toEqual([expect.stringContaining('ada'), expect.stringContaining('bob')]);
-    await Promise.all([ada.close(), bob.close()]);
-  });
+  finding.thorough(
+    'C4 UPS-10',
+    'of calls of different persons are cancelled once, then calls run one at a time',
+    async () => {
+      const workspace = createWorkspace();
+      const far = await protocolServer(workspace, 'far', 'older', 'stdio');
+      configureServers(workspace, { far: far.entry });
+      const url = await serveUrl(workspace, ['--trust']);
+      const person = async (name: string) => {
+        const client = new Client({ name, version: '1' }, { capabilities: { elicitation: { form: {} } } });
+        client.setRequestHandler('elicitation/create', async () => ({ action: 'accept', content: { colour: name } }));
+        await client.connect(new StreamableHTTPClientTransport(new URL(url)));
+        return client;
+      };
+      const [ada, bob] = [await person('ada'), await person('bob')];
+      const slow = startSlow(ada);
+      await untilSlow(far);
+      expect(said(await bob.callTool({ name: 'far_ask', arguments: {} }))).toContain('cancel');
+      slow.abort();
+      const answers = await Promise.all([ada, bob].map((one) => one.callTool({ name: 'far_ask', arguments: {} })));
+      expect(answers.map(said)).toEqual([expect.stringContaining('ada'), expect.stringContaining('bob')]);
+      await Promise.all([ada.close(), bob.close()]);
+    },
+  );
 });
 
 finding('C5 UPS-23', 'a pinned older version is used by a server of both, so that it can ask', async () => {

@@ -47,7 +47,7 @@ describe.concurrent('instructions of servers', () => {
     expect(stdout).toContain('invisible characters');
   });
 
-  spec('UPS-71', 'are bounded in all', async () => {
+  spec.thorough('UPS-71', 'are bounded in all', async () => {
     const workspace = createWorkspace();
     const names = ['a', 'b', 'c', 'd', 'e', 'f'];
     const entries = names.map((name) => [name, createServer(workspace, name, 'y'.repeat(5000)).entry]);

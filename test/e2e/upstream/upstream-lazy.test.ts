@@ -124,7 +124,7 @@ describe('servers with a stored tool list', () => {
 });
 
 describe('a stored tool list', () => {
-  spec('UPS-3', 'depends on the configuration, but not on selectors and timeouts', async () => {
+  spec.thorough('UPS-3', 'depends on the configuration, but not on selectors and timeouts', async () => {
     const { workspace, servers, starts } = await createIndexedFarm(3);
     const change = (more: object): void => {
       const entries = servers.map(({ entry }, at) => [`far${at}`, at === 1 ? { ...entry, ...more } : entry]);
@@ -151,7 +151,7 @@ describe('a stored tool list', () => {
 });
 
 describe('unused servers', () => {
-  spec('UPS-3', 'that were only listed stop soon, and start again for a call', async () => {
+  spec.thorough('UPS-3', 'that were only listed stop soon, and start again for a call', async () => {
     const { workspace, starts, alive } = createFarm(3);
     const client = await connectStdio(workspace, 'newer');
     await client.listTools();
@@ -207,7 +207,7 @@ describe('unused servers', () => {
       await until(() => processesWith(workspace.home).length === 0, 'nothing is left');
     });
 
-  spec('UPS-3', 'stop when a command ends', async () => {
+  spec.thorough('UPS-3', 'stop when a command ends', async () => {
     const { workspace, alive, starts } = createFarm(2);
     expect((await wield(workspace, ['list'])).status).toBe(0);
     expect((await wield(workspace, ['call', 'far1_echo', '--text', 'a'])).stdout).toBe('a\n');

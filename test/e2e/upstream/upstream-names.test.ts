@@ -36,7 +36,7 @@ function listing(tools: readonly string[], more: Record<string, unknown> = {}): 
 }
 
 describe('encoding', () => {
-  spec('UPS-2', 'every server and tool name makes a valid name, deterministically', () => {
+  spec.thorough('UPS-2', 'every server and tool name makes a valid name, deterministically', () => {
     const text = fc.oneof(fc.string({ unit: 'binary', minLength: 1, maxLength: 300 }), fc.string({ minLength: 1 }));
     fc.assert(
       fc.property(text, text, (server, tool) => {
@@ -98,7 +98,7 @@ describe('encoding', () => {
 });
 
 describe('collisions', () => {
-  spec('UPS-2', 'within a server the first tool is used and the other reported', async () => {
+  spec.thorough('UPS-2', 'within a server the first tool is used and the other reported', async () => {
     const workspace = listing(['a.b', 'a/b', 'a_b', 'c']);
     const { tools, problems } = await survey(workspace);
     expect(tools).toEqual([
@@ -138,7 +138,7 @@ describe('selection', () => {
   const names = async (more: Record<string, unknown>): Promise<string[]> =>
     (await survey(listing(['read', 'write', 'write.all', 'drop'], more))).tools.map(({ name }) => name);
 
-  spec('UPS-2', 'allow and deny match names at the server and in the catalog', async () => {
+  spec.thorough('UPS-2', 'allow and deny match names at the server and in the catalog', async () => {
     expect(await names({ allow: ['read', 'odd_drop'] })).toEqual(['odd_drop', 'odd_read']);
     expect(await names({ deny: ['write*', 'odd_drop'] })).toEqual(['odd_read']);
     expect(await names({ allow: ['*'], deny: ['odd_*'] })).toEqual([]);

@@ -168,7 +168,7 @@ describe('doors', () => {
     }
   });
 
-  spec('POL-21', 'in a program the callback gets the diff, and can refuse', async () => {
+  spec.thorough('POL-21', 'in a program the callback gets the diff, and can refuse', async () => {
     const workspace = pinned();
     const toolbox = workspace.toolbox();
     expect(textOf(await toolbox.call('far_other', {}, MODEL))).toBe('called other');
@@ -195,7 +195,7 @@ describe('doors', () => {
 });
 
 describe('a pin', () => {
-  spec('POL-21', 'is created by the first listing; a tool added later is new, not changed', async () => {
+  spec.thorough('POL-21', 'is created by the first listing; a tool added later is new, not changed', async () => {
     const workspace = pinned([remoteTool('one')]);
     await wield(workspace, ['list']);
     workspace.tools('far', [remoteTool('one', { description: 'Another.' }), remoteTool('two')]);

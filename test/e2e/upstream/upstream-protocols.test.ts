@@ -91,7 +91,7 @@ for (const [protocol, wire, door, doorWire] of COMBINATIONS) {
       expect(upstream.starts()).toHaveLength(1);
     });
 
-    spec('UPS-10', 'passes on questions and all kinds of answers', async () => {
+    spec.thorough('UPS-10', 'passes on questions and all kinds of answers', async () => {
       const { client, asked, answers } = scene();
       const call = async (name: string) => JSON.parse(said(await client.callTool({ name, arguments: {} })));
       expect(await call('far_ask')).toEqual(RED);

@@ -231,7 +231,7 @@ for (const index of [0, 1, 2, 3]) {
 }
 
 describe('a call that requires visiting a URL first', () => {
-  spec('UPS-10', 'is repeated after the visit, and fails without it', async () => {
+  spec.thorough('UPS-10', 'is repeated after the visit, and fails without it', async () => {
     const { workspace } = openWorkspace((here) => referenceServers(here)[0]!);
     const asked: Wild[] = [];
     let action = 'decline';
@@ -256,7 +256,7 @@ describe('a call that requires visiting a URL first', () => {
 });
 
 describe('input that is not in the schema', () => {
-  spec('UPS-10', 'is rejected, although the server ignores it', async () => {
+  spec.thorough('UPS-10', 'is rejected, although the server ignores it', async () => {
     const { workspace, server } = openWorkspace((here) => referenceServers(here)[0]!);
     const direct = await connectProcess(server);
     const input = { a: 1, b: 2, c: 3 };
@@ -276,7 +276,7 @@ async function findFreePort(): Promise<string> {
 }
 
 describe('the server everything over HTTP', () => {
-  spec('UPS-10', 'is the same through wield serve', async () => {
+  spec.thorough('UPS-10', 'is the same through wield serve', async () => {
     const workspace = createWorkspace();
     const port = await findFreePort();
     const child = spawn(process.execPath, [EVERYTHING, 'streamableHttp'], {

@@ -2,6 +2,7 @@
 
 import { fileURLToPath } from 'node:url';
 import { describe, expect } from 'vitest';
+import { some } from '../../support/effort.js';
 import { finding, spec } from '../../support/spec.js';
 import { type CountedServer, configureServers, countedServer, said } from '../../support/upstream-servers.js';
 import { createWorkspace, type Workspace } from '../../support/workspace.js';
@@ -31,13 +32,16 @@ async function callOnce(workspace: Workspace): Promise<string> {
 
 // They mostly wait.
 describe.concurrent('a server that is slow to answer the version probe', () => {
-  for (const [mode, what, version] of [
-    ['late', 'answers it late and rejects initialize', '2026-07-28'],
-    ['mute', 'answers it late and ignores initialize', '2026-07-28'],
-    ['either', 'answers it late and is bound to the version of its first message', '2026-07-28'],
-    ['ignores', 'never answers it', 'older'],
-    ['refuses', 'answers it late with an error', 'older'],
-  ] as const)
+  for (const [mode, what, version] of some(
+    [
+      ['late', 'answers it late and rejects initialize', '2026-07-28'],
+      ['mute', 'answers it late and ignores initialize', '2026-07-28'],
+      ['either', 'answers it late and is bound to the version of its first message', '2026-07-28'],
+      ['ignores', 'never answers it', 'older'],
+      ['refuses', 'answers it late with an error', 'older'],
+    ] as const,
+    2,
+  ))
     finding('C2', `is used in its first process if it ${what}`, async () => {
       const { workspace, upstream } = slowServer(mode, 4_400);
       expect(await callOnce(workspace)).toBe(version);
@@ -55,10 +59,13 @@ describe.concurrent('a server that is slow to answer the version probe', () => {
 });
 
 describe.concurrent('the field protocol of a server', () => {
-  for (const [protocol, version, first] of [
-    ['2025-11-25', 'older', 'initialize'],
-    ['2026-07-28', '2026-07-28', 'server/discover'],
-  ] as const)
+  for (const [protocol, version, first] of some(
+    [
+      ['2025-11-25', 'older', 'initialize'],
+      ['2026-07-28', '2026-07-28', 'server/discover'],
+    ] as const,
+    1,
+  ))
     spec('UPS-23', `pins the version ${protocol}, however late the server answers`, async () => {
       const { workspace, upstream } = slowServer('either', 2_500, { protocol });
       expect(await callOnce(workspace)).toBe(version);

@@ -82,7 +82,7 @@ describe.concurrent('updates of a server', () => {
     });
   }
 
-  spec('RSC-6', 'end at the server with the last client', async () => {
+  spec.thorough('RSC-6', 'end at the server with the last client', async () => {
     const workspace = createWorkspace();
     const server = await protocolServer(workspace, 'far', 'older', 'stdio');
     configureServers(workspace, { far: server.entry });
@@ -128,7 +128,7 @@ describe.concurrent('a subscription', () => {
     expect(told).toEqual([TWO]);
   });
 
-  spec('RSC-6', 'to a server that has none is an error', async () => {
+  spec.thorough('RSC-6', 'to a server that has none is an error', async () => {
     const workspace = createWorkspace();
     const file = join(workspace.home, 'offers.json');
     writeFileSync(file, JSON.stringify({ resources: [{ uri: 'notes://one', name: 'one' }] }));

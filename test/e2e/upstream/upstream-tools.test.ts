@@ -48,7 +48,7 @@ describe('context.mcp', () => {
       return workspace.toolbox({ trust: true });
     };
 
-    spec('MOD-5 UPS-6', `${kind} lists the tools of servers and calls them`, async () => {
+    spec.thorough('MOD-5 UPS-6', `${kind} lists the tools of servers and calls them`, async () => {
       const toolbox = open(createOffice());
       const { structured, error } = await toolbox.call('reach', {
         server: 'office',

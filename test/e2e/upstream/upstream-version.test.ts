@@ -45,7 +45,7 @@ describe('the protocol version of a server', () => {
       expect(heard(upstream.log().slice(before))).not.toContain('server/discover');
     });
 
-  spec('UPS-11', 'is negotiated again after a day', async () => {
+  spec.thorough('UPS-11', 'is negotiated again after a day', async () => {
     const workspace = createWorkspace();
     const upstream = await protocolServer(workspace, 'far', 'older', 'stdio');
     configureServers(workspace, { far: upstream.entry });
