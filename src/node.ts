@@ -289,7 +289,7 @@ function createFormats({ world, wieldHome }: ToolboxMachine, { packages, beforeR
     createFlatSkillFormat(),
     createScriptFormat(world),
     createModuleFormat({ cacheDirectory, world, describe: modules.describe }),
-    createOpenApiFormat(),
+    createOpenApiFormat({ cacheDirectory: join(wieldHome, 'cache', 'openapi'), world }),
     createForeignScriptFormat(),
     createPackageFormat(packages),
   ];

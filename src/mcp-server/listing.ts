@@ -5,6 +5,7 @@ import { encodeNames } from '../core/name.js';
 import { type ParamHeader, readParamHeaders } from '../core/param-headers.js';
 import { needsTrust, type Tool } from '../core/tool.js';
 import type { Caller, Toolbox } from '../core/toolbox.js';
+import { createTurns } from '../core/turns.js';
 import { CALL_TOOL } from '../core/view.js';
 import { type AppTools, collectAppTools } from './apps.js';
 
@@ -44,17 +45,40 @@ export const MAX_NAME_LENGTH = 128;
 // uses what is known about upstream servers and modules instead of starting them.
 function createListingReader(toolbox: Toolbox) {
   let last: { tools: readonly Tool[]; trusted: boolean; listing: Listing } | undefined;
-  return async (knownOnly = false): Promise<Listing> => {
-    const tools = await toolbox.list({ caller: APP_HOST, knownOnly });
-    const { trusted } = toolbox.workspace;
-    if (last !== undefined && last.trusted === trusted && isSameList(last.tools, tools)) return last.listing;
-    const next = toListing(tools, trusted);
+  let building: Promise<unknown> = Promise.resolve();
+  const find = (tools: readonly Tool[], trusted: boolean): Listing | undefined =>
+    last !== undefined && last.trusted === trusted && isSameList(last.tools, tools) ? last.listing : undefined;
+  const build = async (tools: readonly Tool[], trusted: boolean): Promise<Listing> => {
+    const known = find(tools, trusted);
+    if (known !== undefined) return known;
+    const next = await toListing(tools, trusted);
     // A file may have been read again without a change.
-    const same = last !== undefined && JSON.stringify(last.listing.withApps) === JSON.stringify(next.withApps);
+    const same = last !== undefined && (await isEqual(last.listing.withApps, next.withApps));
     const listing = same ? last!.listing : next;
     last = { tools, trusted, listing };
     return listing;
   };
+  return async (knownOnly = false): Promise<Listing> => {
+    const tools = await toolbox.list({ caller: APP_HOST, knownOnly });
+    const { trusted } = toolbox.workspace;
+    const known = find(tools, trusted);
+    if (known !== undefined) return known;
+    // One after another, so that no listing replaces a newer one.
+    const built = building.then(() => build(tools, trusted));
+    building = built.catch(() => {});
+    return built;
+  };
+}
+
+async function isEqual(before: readonly ListedTool[], now: readonly ListedTool[]): Promise<boolean> {
+  if (before.length !== now.length) return false;
+  const turn = createTurns();
+  for (const [at, tool] of before.entries()) {
+    if (JSON.stringify(tool) !== JSON.stringify(now[at])) return false;
+    const wait = turn();
+    if (wait !== undefined) await wait;
+  }
+  return true;
 }
 
 /** Returns the tools as `tools/list` sends them. */
@@ -66,7 +90,8 @@ function isSameList(before: readonly Tool[], now: readonly Tool[]): boolean {
   return before.length === now.length && before.every((tool, index) => tool === now[index]);
 }
 
-function toListing(tools: readonly Tool[], trusted: boolean): Listing {
+// In turns: large schemas are parsed here, and take long to look through.
+async function toListing(tools: readonly Tool[], trusted: boolean): Promise<Listing> {
   const { encode, decode } = encodeNames(
     tools.map((tool) => tool.name),
     MAX_NAME_LENGTH,
@@ -75,7 +100,10 @@ function toListing(tools: readonly Tool[], trusted: boolean): Listing {
   const forApps = new Set<string>();
   const structured = new Set<string>();
   const headers = new Map<string, readonly ParamHeader[]>();
+  const turn = createTurns();
   for (const tool of tools) {
+    const wait = turn();
+    if (wait !== undefined) await wait;
     const name = encode.get(tool.name);
     if (name === undefined) continue;
     const declared = headersOf(tool);

@@ -1,6 +1,7 @@
 // The pages of `tools/list`: which tools are on one, and their bytes for each protocol version.
 
 import { RpcError } from '../core/rpc-error.js';
+import { createTurns } from '../core/turns.js';
 import type { Listing, LiveListing } from './listing.js';
 import { ERROR, META } from './message.js';
 import { projectOutputSchema } from './result.js';
@@ -31,20 +32,20 @@ export function pageAt(cursor: string | undefined, length: number): Page {
   return { from, to, nextCursor: to < length ? `from:${to}` : undefined };
 }
 
-// Serialising 1,000 tools takes 3 ms, writing the bytes 0.3 ms; a listing is replaced when the catalog, the rules or the
-// trust of the workspace change.
+// Serialising 1,000 small tools takes 3 ms, writing the bytes 0.3 ms; a listing is replaced when the catalog, the rules or
+// the trust of the workspace change.
 export function createListingPages(listing: LiveListing, info: object): ListingPages {
-  const bytes = new WeakMap<Listing, Map<string, Buffer>>();
+  const bytes = new WeakMap<Listing, Map<string, Promise<Buffer>>>();
   return {
     async read(cursor, isNewer, withApps) {
       // All pages of a client come from one listing if possible.
       const listed = (cursor === undefined ? undefined : listing.newest()) ?? (await listing.read());
       const tools = withApps ? listed.withApps : listed.tools;
       const page = pageAt(cursor, tools.length);
-      const pages = bytes.get(listed) ?? new Map<string, Buffer>();
+      const pages = bytes.get(listed) ?? new Map<string, Promise<Buffer>>();
       bytes.set(listed, pages);
       const key = `${page.from} ${isNewer} ${tools === listed.tools}`;
-      const known = pages.get(key) ?? Buffer.from(JSON.stringify(toResult(tools, page, isNewer, info)));
+      const known = pages.get(key) ?? toBytes(tools, page, isNewer, info);
       // Cursors can name any position, but only those that a page announced are kept.
       if (page.from % PAGE_SIZE === 0) pages.set(key, known);
       return known;
@@ -52,14 +53,27 @@ export function createListingPages(listing: LiveListing, info: object): ListingP
   };
 }
 
-function toResult(tools: Listing['tools'], { from, to, nextCursor }: Page, isNewer: boolean, info: object): object {
-  const page = tools.slice(from, to);
-  if (isNewer)
-    return { tools: page, nextCursor, resultType: 'complete', ...CACHE_HINT, _meta: { [META.server]: info } };
-  return {
-    tools: page.map((tool) =>
-      tool.outputSchema === undefined ? tool : { ...tool, outputSchema: projectOutputSchema(tool.outputSchema) },
-    ),
-    nextCursor,
-  };
+// Tool by tool, in turns: those of a large OpenAPI document have megabytes.
+async function toBytes(
+  tools: Listing['tools'],
+  { from, to, nextCursor }: Page,
+  isNewer: boolean,
+  info: object,
+): Promise<Buffer> {
+  const rest = isNewer
+    ? { nextCursor, resultType: 'complete', ...CACHE_HINT, _meta: { [META.server]: info } }
+    : { nextCursor };
+  const chunks: Buffer[] = [];
+  const turn = createTurns();
+  for (const tool of tools.slice(from, to)) {
+    const wait = turn();
+    if (wait !== undefined) await wait;
+    const shown =
+      isNewer || tool.outputSchema === undefined
+        ? tool
+        : { ...tool, outputSchema: projectOutputSchema(tool.outputSchema) };
+    chunks.push(Buffer.from((chunks.length === 0 ? '' : ',') + JSON.stringify(shown)));
+  }
+  const end = JSON.stringify(rest).slice(1);
+  return Buffer.concat([Buffer.from('{"tools":['), ...chunks, Buffer.from(end === '}' ? ']}' : `],${end}`)]);
 }

@@ -1,11 +1,11 @@
 // Bundles and entries of a registry: what their authors write stays text, and their archives unpack to what they say.
 
-import { execFileSync } from 'node:child_process';
 import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:https';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { describe, expect } from 'vitest';
+import { createCertificate } from '../support/certificate.js';
 import { json, wield, wieldProcess } from '../support/cli.js';
 import { listen } from '../support/http.js';
 import { createInstallWorkspace, type InstallWorkspace } from '../support/install.js';
@@ -184,28 +184,9 @@ describe('the download of a bundle', () => {
   spec('INS-74', 'follows redirects to another host over https, and to no other address without it', async () => {
     const workspace = createInstallWorkspace();
     const bytes = bundle();
-    const names = ['-subj', '/CN=localhost', '-addext', 'subjectAltName=IP:127.0.0.1,DNS:localhost'];
-    const [key, cert] = [join(workspace.dir, 'key.pem'), join(workspace.dir, 'cert.pem')];
-    execFileSync(
-      'openssl',
-      [
-        'req',
-        '-x509',
-        '-newkey',
-        'ec',
-        '-pkeyopt',
-        'ec_paramgen_curve:P-256',
-        '-nodes',
-        '-keyout',
-        key,
-        '-out',
-        cert,
-        ...names,
-      ],
-      { stdio: 'ignore' },
-    );
+    const { key, cert, file } = createCertificate(workspace.dir);
     const plain = await listen((_, response) => void response.end(bytes));
-    const tls = createServer({ key: readFileSync(key), cert: readFileSync(cert) }, (request, response) => {
+    const tls = createServer({ key, cert }, (request, response) => {
       const to: Record<string, string> = {
         '/down.mcpb': `${plain.origin}/notes.mcpb`,
         '/other.mcpb': `https://localhost:${(tls.address() as AddressInfo).port}/notes.mcpb`,
@@ -218,7 +199,7 @@ describe('the download of a bundle', () => {
     onEnd(() => void tls.close());
     const secure = `https://127.0.0.1:${(tls.address() as AddressInfo).port}`;
     const add = async (url: string) =>
-      json(await wieldProcess(workspace, ['add', url, '--yes', '--json'], { env: { NODE_EXTRA_CA_CERTS: cert } }));
+      json(await wieldProcess(workspace, ['add', url, '--yes', '--json'], { env: { NODE_EXTRA_CA_CERTS: file } }));
     expect((await add(`${secure}/down.mcpb`)).error.message).toContain('not followed');
     const other = await listen(
       (_, response) => void response.writeHead(302, { location: `${plain.origin}/x.mcpb` }).end(),

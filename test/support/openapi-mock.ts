@@ -71,7 +71,7 @@ export function createMock(given: Node): Mock {
     // An object whose fields are parameters takes what is left.
     const isOpen = (node: Node): boolean => isObject(follow(node.schema), follow);
     for (const [key, node] of [...all].sort(([, a], [, b]) => Number(isOpen(a)) - Number(isOpen(b)))) {
-      if (node.in === 'body' || node.in === 'formData') continue;
+      if (node.in === 'body' || node.in === 'formData' || isIgnored(node)) continue;
       const { schema, ...given } = isSwagger ? fromSwagger(node) : node;
       const how = { style: node.in === 'query' || node.in === 'cookie' ? 'form' : 'simple', ...given };
       const target = contentSchema(node) ?? schema;
@@ -175,7 +175,9 @@ export function createMock(given: Node): Mock {
         return fromQuery(name, pairs, used, ...shape, how);
       case 'header': {
         const text = sent.headers[name.toLowerCase()];
-        if (typeof text !== 'string' || /^(?:accept|content-type|authorization)$/i.test(name)) return undefined;
+        if (typeof text !== 'string') return undefined;
+        // Styles have no form for lists of objects.
+        if (/^[[{]/.test(text) && (shape[0] || shape[1])) return JSON.parse(text) as unknown;
         return fromSimple(text, ...shape, how, (one) => one);
       }
       default: {
@@ -189,6 +191,11 @@ export function createMock(given: Node): Mock {
   };
 
   return { check };
+}
+
+// "If in is "header" and the name field is "Accept", "Content-Type" or "Authorization", the definition SHALL be ignored."
+function isIgnored({ in: place, name }: Node): boolean {
+  return place === 'header' && /^(?:accept|content-type|authorization)$/i.test(String(name));
 }
 
 interface Report {

@@ -23,6 +23,7 @@ export function formatSegment(parameter: HttpParameter, value: Json): string {
     return `;${name}=${encode(textOf(value))}`;
   }
   const [start, separator] = style === 'label' ? ['.', explode ? '.' : ','] : ['', separatorOf(style)];
+  if (separator !== ',') assertItems(parameter.property, value, decodeURIComponent(separator));
   if (Array.isArray(value)) return start + list(value, separator);
   if (isRecord(value))
     return (
@@ -50,16 +51,35 @@ export function toPairs(name: string, value: Json, { style, explode, allowReserv
   if (Array.isArray(value)) {
     // The specification has none for lists; servers that read it (Stripe, Rails, PHP, qs) read this.
     if (style === 'deepObject') return deepList(key, value, encode);
-    if (!explode) return [pair(value.map((one) => encode(textOf(one))).join(separatorOf(style)))];
+    if (!explode) return [pair(joinItems(name, value, style, encode))];
     return value.map((one) => pair(encode(textOf(one))));
   }
   if (isRecord(value)) {
     if (style === 'deepObject') return deepPairs(key, value, encode);
     if (explode) return pairs(value).map(([one, text]) => `${encodeURIComponent(one)}=${encode(text)}`);
-    const texts = pairs(value).flatMap(([one, text]) => [encodeURIComponent(one), encode(text)]);
-    return [pair(texts.join(separatorOf(style)))];
+    return [pair(joinItems(name, value as Json, style, encode))];
   }
   return [pair(encode(textOf(value)))];
+}
+
+// A comma that is encoded belongs to an item; other separators are encoded themselves, or never.
+function joinItems(name: string, value: Json, style: HttpStyle['style'], encode: (text: string) => string): string {
+  const separator = separatorOf(style);
+  if (separator !== ',') assertItems(name, value, decodeURIComponent(separator));
+  return itemsOf(value)
+    .map((item) => encode(item).replaceAll(',', '%2C'))
+    .join(separator);
+}
+
+function itemsOf(value: Json): readonly string[] {
+  return Array.isArray(value) ? value.map(textOf) : isRecord(value) ? pairs(value).flat() : [];
+}
+
+// The server would see two items (OAS-3).
+function assertItems(property: string, value: Json, separator: string): void {
+  if (!itemsOf(value).some((item) => item.includes(separator))) return;
+  const shown = separator === ' ' ? 'a blank' : separator === '\t' ? 'a tab' : `"${separator}"`;
+  throw invalidValue(property, `has an item with ${shown}, which separates its items`);
 }
 
 const SEPARATORS: Partial<Record<HttpStyle['style'], string>> = {
@@ -100,21 +120,28 @@ function encodeReserved(text: string): string {
   return encodeURIComponent(text).replace(/%(?:3A|2F|3F|5B|5D|40|21|24|27|28|29|2A|2C|3B|3D)/g, decodeURIComponent);
 }
 
-/** Returns a value as the text of a header. */
+/** Returns a value as the text of a header; one that contains lists or objects is JSON. */
 export function headerText({ property, style, explode }: HttpParameter, value: Json): string {
+  const isNested = typeof value === 'object' && value !== null && Object.values(value).some(isNode);
+  const separator = decodeURIComponent(separatorOf(style));
+  if (style !== 'json' && !isNested) assertItems(property, value, separator);
   const text =
-    style === 'json'
+    style === 'json' || isNested
       ? JSON.stringify(value)
-      : Array.isArray(value)
-        ? value.map(textOf).join(decodeURIComponent(separatorOf(style)))
-        : isRecord(value)
-          ? pairs(value)
-              .map((entry) => entry.join(explode ? '=' : ','))
-              .join(',')
+      : isRecord(value)
+        ? pairs(value)
+            .map((entry) => entry.join(explode ? '=' : ','))
+            .join(',')
+        : Array.isArray(value)
+          ? itemsOf(value).join(separator)
           : textOf(value);
   if (/[^\t\u0020-\u007e\u0080-\u00ff]/.test(text))
     throw invalidValue(property, 'has a character that a header cannot have');
   return text;
+}
+
+function isNode(value: unknown): boolean {
+  return typeof value === 'object' && value !== null;
 }
 
 function list(values: readonly Json[], separator: string): string {

@@ -60,8 +60,13 @@ const MAX_FILES = 5000;
 const MAX_STEPS = 32;
 const YAML_OPTIONS = { maxAliasCount: 1000, schema: 'core', uniqueKeys: false, logLevel: 'error' } as const;
 
-/** Opens a document. Throws DocumentFault. */
-export function openDocument(file: string, boundary: Boundary | undefined, limits: ReadLimits): OpenDocument {
+/** Opens a document; `onRead` gets the bytes of each file. Throws DocumentFault. */
+export function openDocument(
+  file: string,
+  boundary: Boundary | undefined,
+  limits: ReadLimits,
+  onRead?: (path: string, bytes: Buffer) => void,
+): OpenDocument {
   const files = new Map<string, FileState>();
   const roots = new Map<string, Node>();
   let size = 0;
@@ -84,6 +89,7 @@ export function openDocument(file: string, boundary: Boundary | undefined, limit
       );
     files.set(path, reading.identity);
     size += reading.bytes.length;
+    onRead?.(path, reading.bytes);
     if (!reading.complete) throw new DocumentFault('changes while it is read', 'try again');
     const root = parseText(reading.bytes.toString('utf8'), path);
     if (!isRecord(root)) throw new DocumentFault('is not an object', 'an OpenAPI document is a mapping');

@@ -3,7 +3,9 @@
 import type { FileIdentity } from '../../core/tool.js';
 import { sameIdentity, statIdentity } from '../../files/read.js';
 import { DocumentFault } from './document.js';
-import { type Prepared, type PrepareOptions, prepareHere, prepareInThread } from './prepare.js';
+import type { KeptDocuments } from './kept.js';
+import { type Prepared, unpack } from './packed.js';
+import { keyOf, type PrepareOptions, packInThread, prepareHere } from './prepare.js';
 
 interface Known {
   readonly key: string;
@@ -15,7 +17,7 @@ interface Known {
 const MAX_KEPT = 500;
 
 /** Documents that wait for a thread are in `pending`, by their file, until `settle` has read them. */
-export function createDocuments(pending: Set<string>) {
+export function createDocuments(pending: Set<string>, cache: KeptDocuments | undefined) {
   const kept = new Map<string, Known>();
   const waiting = new Map<string, PrepareOptions>();
   let reading: Promise<void> | undefined;
@@ -41,10 +43,20 @@ export function createDocuments(pending: Set<string>) {
     return document;
   };
 
+  const readLarge = async (file: string, options: PrepareOptions): Promise<Prepared> => {
+    const known = await cache?.load(file, options);
+    if (known !== undefined) return known;
+    const packed = await packInThread(file, options);
+    cache?.save(file, options, packed);
+    await endTurn();
+    return unpack(packed);
+  };
+
   const readWaiting = async (): Promise<void> => {
     for (const [file, options] of [...waiting]) {
       const identity = statIdentity(file);
-      const document = await prepareInThread(file, options).catch(toFault);
+      const document = await readLarge(file, options).catch(toFault);
+      await endTurn();
       if (identity !== undefined) keep(file, { key: keyOf(options), identity, document });
       if (waiting.get(file) === options) waiting.delete(file);
       if (!waiting.has(file)) pending.delete(file);
@@ -62,12 +74,16 @@ export function createDocuments(pending: Set<string>) {
   };
 }
 
-function keyOf({ name, settings, boundary }: PrepareOptions): string {
-  return JSON.stringify([name, settings, boundary?.directory]);
+// Each step takes some milliseconds.
+function endTurn(): Promise<void> {
+  return new Promise((resolve) => {
+    setImmediate(resolve);
+  });
 }
 
 function isCurrent({ document, identity }: Known, now: FileIdentity | undefined): boolean {
-  if (document instanceof DocumentFault) return sameIdentity(now, identity);
+  // The name of the file may lead to another one.
+  if (document instanceof DocumentFault || !sameIdentity(now, identity)) return sameIdentity(now, identity);
   return document.files.every(([path, state]) => state !== undefined && sameIdentity(statIdentity(path), state));
 }
 

@@ -1,6 +1,7 @@
 // The OpenAPI format: each operation of a document is a tool that sends one HTTP request.
 
 import type { Format } from '../../core/format.js';
+import type { World } from '../../core/world.js';
 import { deferReader } from '../shared/deferred.js';
 
 const FILE = /^[^.].*\.openapi\.(?:json|ya?ml)$/i;
@@ -11,11 +12,20 @@ export function isDocument(name: string): boolean {
   return FILE.test(name);
 }
 
+export interface OpenApiOptions {
+  /** Where large documents are kept as they were read. */
+  readonly cacheDirectory: string;
+  readonly world: World;
+}
+
 /** Reads OpenAPI documents (OAS-1). */
-export function createOpenApiFormat(): Format {
+export function createOpenApiFormat(cache?: OpenApiOptions): Format {
   return deferReader(
     { name: 'openapi', places: ['tools', 'documents'], entries: 'files', claims: (name) => ANY_FILE.test(name) },
     (entry, place) => place.kind === 'documents' || place.named === true || isDocument(entry),
-    async (pending) => (await import('./read.js')).createReader(isDocument, pending),
+    async (pending) => {
+      const [{ createReader }, { createKeptDocuments }] = await Promise.all([import('./read.js'), import('./kept.js')]);
+      return createReader(isDocument, pending, cache && createKeptDocuments(cache));
+    },
   );
 }

@@ -88,7 +88,13 @@ function addBody(
   const needed = Array.isArray(object.node.required) ? object.node.required : [];
   const isOptional = node.required !== true;
   const fields: HttpField[] = [];
-  for (const [name, one] of Object.entries(object.node.properties as Node)) {
+  // A name that is required, but not declared, is any value.
+  const undeclared = needed.filter((name) => !Object.hasOwn(object.node.properties as Node, String(name)));
+  const declared = [
+    ...Object.entries(object.node.properties as Node),
+    ...undeclared.map((name) => [String(name), {}] as const),
+  ];
+  for (const [name, one] of declared) {
     const field: Located = { node: isRecord(one) ? one : {}, file: object.file };
     const target = document.follow(field).node;
     // Set by the server.

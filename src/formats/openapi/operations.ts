@@ -23,8 +23,10 @@ export interface Draft {
   readonly description: string;
   readonly title?: string;
   readonly tags: readonly string[];
+  /** In upper case. */
+  readonly method: string;
   readonly input: JsonSchema;
-  readonly output?: JsonSchema;
+  readonly output: JsonSchema | undefined;
   readonly action: HttpAction;
 }
 
@@ -200,8 +202,9 @@ function toDraft(
     description: toDescription(node, method, path),
     ...(typeof node.summary === 'string' && { title: clean(node.summary).slice(0, 120) }),
     tags: normalizeTags(Array.isArray(node.tags) ? node.tags.filter((tag) => typeof tag === 'string') : []),
+    method: action.method,
     input: input.schema,
-    ...(output.schema && { output: output.schema }),
+    output: output.schema,
     action,
   };
   return { draft, left: input.left };

@@ -1,41 +1,46 @@
 // Reads a document whole: here if it is small, else in a thread, so that nothing else has to wait.
 
 import { dirname } from 'node:path';
-import type { Boundary, FileState } from '../../core/format.js';
+import type { Boundary } from '../../core/format.js';
 import { isWithin, realPath } from '../../files/within.js';
 import { findEntry } from '../../process/entry.js';
 import { createLimits, DocumentFault, openDocument, type ReadLimits } from './document.js';
-import { namesIn, type OperationOptions, type ReadOperations, readOperations } from './operations.js';
-import { type Part, unpack } from './parts.js';
-
-/** What a document offers. */
-export interface Prepared extends ReadOperations {
-  /** The files that were read, with their states. */
-  readonly files: readonly (readonly [path: string, state: FileState])[];
-  /** Names of all operations, also of those that are not wanted. */
-  readonly names: readonly string[];
-}
+import { namesIn, type OperationOptions, readOperations } from './operations.js';
+import { type Prepared, unpack } from './packed.js';
 
 export interface PrepareOptions extends OperationOptions {
   readonly boundary?: Boundary | undefined;
 }
 
-/** What the thread sends: first without drafts, then as many parts as it says. */
+/** What the thread sends. */
 export type ThreadAnswer =
   | { readonly fault: Pick<DocumentFault, 'message' | 'hint' | 'line'> }
-  | { readonly prepared: Omit<Prepared, 'drafts'>; readonly parts: number }
-  | { readonly part: Part };
+  | { readonly packed: Uint8Array };
 
 // Reading these takes less than 50 ms.
 const HERE = { bytes: 48 * 1024, values: 10_000 };
 const THREAD_MS = 180_000;
-const MEMORY_MB = 4096;
-const ENTRY = 'openapi/thread.cjs';
-const TOO_LARGE = { message: 'is too large: reading it takes too much time or memory', hint: 'keep what you need' };
+const MEMORY_MB = 1024;
+/** The program of the thread. */
+export const THREAD_ENTRY = 'openapi/thread.cjs';
+const TOO_LARGE = {
+  message: `is too large: reading it takes over ${THREAD_MS / 60_000} minutes, or over ${MEMORY_MB / 1024} GB of memory`,
+  hint: 'keep the operations that you need; JSON needs less than YAML',
+};
+
+/** Says which readings of a document have the same result while its files do not change. */
+export function keyOf({ name, settings, boundary }: PrepareOptions): string {
+  return JSON.stringify([name, settings, boundary?.directory]);
+}
 
 /** Reads a document. Throws DocumentFault. */
-export function prepare(file: string, options: PrepareOptions, limits: ReadLimits): Prepared {
-  const document = openDocument(file, options.boundary, limits);
+export function prepare(
+  file: string,
+  options: PrepareOptions,
+  limits: ReadLimits,
+  onRead?: (path: string, bytes: Buffer) => void,
+): Prepared {
+  const document = openDocument(file, options.boundary, limits, onRead);
   const found = readOperations(document, limits, options);
   return { ...found, files: [...document.files], names: [...namesIn(document)] };
 }
@@ -53,9 +58,14 @@ export function prepareHere(file: string, options: PrepareOptions): Prepared | u
 }
 
 /** Reads a document in a thread. Throws DocumentFault. */
-export function prepareInThread(file: string, { boundary, ...options }: PrepareOptions): Promise<Prepared> {
+export async function prepareInThread(file: string, options: PrepareOptions): Promise<Prepared> {
+  return unpack(await packInThread(file, options));
+}
+
+/** Reads a document in a thread, as bytes. Throws DocumentFault. */
+export function packInThread(file: string, { boundary, ...options }: PrepareOptions): Promise<Buffer> {
   const { Worker } = process.getBuiltinModule('node:worker_threads');
-  const worker = new Worker(findEntry(ENTRY), {
+  const worker = new Worker(findEntry(THREAD_ENTRY), {
     workerData: {
       file,
       options,
@@ -76,15 +86,10 @@ export function prepareInThread(file: string, { boundary, ...options }: PrepareO
       reject(new DocumentFault(message, hint, line));
     };
     const timer = setTimeout(() => fail(TOO_LARGE), THREAD_MS);
-    const receive = unpack();
-    let found: { readonly prepared: Omit<Prepared, 'drafts'>; readonly parts: number } | undefined;
     worker.on('message', (answer: ThreadAnswer) => {
       if ('fault' in answer) return fail(answer.fault);
-      if ('part' in answer) receive.add(answer.part);
-      else found = answer;
-      if (receive.count() < found!.parts) return worker.postMessage('next');
       end();
-      resolve({ ...found!.prepared, drafts: receive.drafts() });
+      resolve(Buffer.from(answer.packed.buffer, answer.packed.byteOffset, answer.packed.length));
     });
     worker.on('error', () => fail(TOO_LARGE)).on('exit', () => fail(TOO_LARGE));
   });

@@ -10,15 +10,21 @@ import { statIdentity } from '../../files/read.js';
 import type { DeferredReader } from '../shared/deferred.js';
 import { DocumentFault } from './document.js';
 import { createDocuments } from './documents.js';
-import type { Prepared, PrepareOptions } from './prepare.js';
+import type { KeptDocuments } from './kept.js';
+import type { Prepared } from './packed.js';
+import type { PrepareOptions } from './prepare.js';
 import { type NamedTools, toTools } from './to-tools.js';
 
 const NONE: HttpSettings = {};
 const NOT_YET: Reading = { tools: [], problems: [], states: [undefined], pending: true };
 
 /** Returns a reader of documents; those that wait for a thread are in `pending`. */
-export function createReader(isDocument: (name: string) => boolean, pending: Set<string>): DeferredReader {
-  const { open, settle } = createDocuments(pending);
+export function createReader(
+  isDocument: (name: string) => boolean,
+  pending: Set<string>,
+  cache: KeptDocuments | undefined,
+): DeferredReader {
+  const { open, settle } = createDocuments(pending, cache);
   const made = new WeakMap<Prepared, NamedTools & { readonly key: string }>();
 
   const read = (entry: string, place: Place, snapshot?: FormatSnapshot): Reading => {

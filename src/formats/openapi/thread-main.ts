@@ -1,9 +1,10 @@
 // The thread that reads a large document.
 
 import { parentPort, workerData } from 'node:worker_threads';
+import { digestBytes } from '../../files/digest.js';
 import { createLimits, DocumentFault } from './document.js';
 import type { OperationOptions } from './operations.js';
-import { pack } from './parts.js';
+import { pack } from './packed.js';
 import { prepare, type ThreadAnswer } from './prepare.js';
 
 interface Task {
@@ -16,11 +17,13 @@ const { file, options, boundary } = workerData as Task;
 const send = (answer: ThreadAnswer): void => parentPort!.postMessage(answer);
 try {
   const within = boundary && { directory: boundary.directory, admits: () => boundary.admitted };
-  const { drafts, ...prepared } = prepare(file, { ...options, boundary: within }, createLimits());
-  const parts = [...pack(drafts)];
-  send({ prepared, parts: parts.length });
-  // One at a time, so that the other side does other things between them.
-  parentPort!.on('message', () => send({ part: parts.shift()! }));
+  const digests: Record<string, string> = {};
+  const prepared = prepare(file, { ...options, boundary: within }, createLimits(), (path, bytes) => {
+    digests[path] = digestBytes(bytes);
+  });
+  // Memory of its own, which is passed on.
+  const packed = new Uint8Array(pack(prepared, digests));
+  parentPort!.postMessage({ packed } satisfies ThreadAnswer, [packed.buffer]);
 } catch (error) {
   if (!(error instanceof DocumentFault)) throw error;
   const { message, hint, line } = error;

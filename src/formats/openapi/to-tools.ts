@@ -3,6 +3,7 @@
 import { pathToFileURL } from 'node:url';
 import type { Place } from '../../core/format.js';
 import type { Finding } from '../../core/problem.js';
+import type { Schema } from '../../core/schema.js';
 import type { Tool } from '../../core/tool.js';
 import { createJsonSchema } from '../../schema/json.js';
 import { qualifiedName } from './name.js';
@@ -45,18 +46,25 @@ interface Naming {
   readonly place: Pick<Place, 'directory' | 'owner'>;
 }
 
-function toTool(
-  { description, title, tags, input, output, action }: Draft,
-  uri: string,
-  { name, group, place: { directory, owner } }: Naming,
-): Tool {
-  const { method } = action;
+// An operation of a packed document is parsed on first use.
+function toTool(draft: Draft, uri: string, { name, group, place: { directory, owner } }: Naming): Tool {
+  const { description, title, tags, method } = draft;
+  let input: Schema | undefined;
+  let output: Schema | undefined;
   return {
     name,
     description,
-    input: createJsonSchema(input, { closed: true, inspected: true }),
-    output: output && createJsonSchema(output, { inspected: true }),
-    action,
+    get input() {
+      input ??= createJsonSchema(draft.input, { closed: true, inspected: true });
+      return input;
+    },
+    get output() {
+      output ??= draft.output && createJsonSchema(draft.output, { inspected: true });
+      return output;
+    },
+    get action() {
+      return draft.action;
+    },
     origin: {
       format: 'openapi',
       uri,

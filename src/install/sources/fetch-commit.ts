@@ -8,6 +8,7 @@ import { makeDirectory } from '../../files/make-directory.js';
 import type { InstallEnvironment } from '../environment.js';
 import type { Pin } from '../manifest/source-manifest.js';
 import { gitError, runGit } from './git.js';
+import { findMoved, isRedirected, SHOW_HEADERS } from './git-redirect.js';
 import { hideUser, protocolOf } from './location.js';
 
 export interface FetchedCommit {
@@ -22,6 +23,7 @@ const FETCH = ['fetch', '--progress', '--no-tags', '--no-recurse-submodules', '-
 // Receiving objects:  45% (9/20), 3.10 MiB | 2.00 MiB/s
 const PROGRESS = /^(?:remote: )?Receiving objects: +(\d{1,3})%(?: \(\d+\/\d+\)(?:, ([\d.]+ [KMG]?i?B(?:ytes)?))?)?/;
 const FETCHED = 'refs/wield/fetched';
+const MAX_REDIRECTS = 3;
 const EVERYTHING = '+refs/*:refs/wield/all/*';
 
 export interface FetchCommitOptions {
@@ -35,16 +37,17 @@ export interface FetchCommitOptions {
 /** Fetches into a bare repository, one commit deep if the server allows it (INS-7). */
 export async function fetchCommit(
   environment: InstallEnvironment,
-  { url, pin, gitDirectory, label }: FetchCommitOptions,
+  { url: given, pin, gitDirectory, label }: FetchCommitOptions,
 ): Promise<FetchedCommit> {
+  let url = given;
   makeDirectory(gitDirectory);
   environment.report({ kind: 'progress', text: label });
   const onLine = (line: string): void => {
     const [, share, size] = PROGRESS.exec(line) ?? [];
     if (share !== undefined) environment.report({ kind: 'progress', text: label, share: Number(share) / 100, size });
   };
-  const run = (args: readonly string[]) =>
-    runGit(environment, { gitDirectory, protocol: protocolOf(url), onLine }, args);
+  const run = (args: readonly string[], variables = {}) =>
+    runGit(environment, { gitDirectory, protocol: protocolOf(url), variables, onLine }, args);
   const mustRun = async (args: readonly string[], what: string): Promise<string> => {
     const { ok, stdout, stderr } = await run(args);
     if (!ok) throw gitError(url, what, stderr);
@@ -56,7 +59,15 @@ export async function fetchCommit(
     return mustRun([...FETCH, ...unshallow, '--', url, EVERYTHING], 'could not fetch');
   };
   await mustRun(['init', '--quiet', '--bare', '--template='], 'could not create a repository for');
-  const refs = parseRefs(await mustRun(['ls-remote', '--symref', '--', url], 'could not reach'));
+  const listRefs = async (redirects: number): Promise<string> => {
+    const list = (variables?: object) => run(['ls-remote', '--symref', '--', url], variables);
+    const { ok, stdout, stderr } = await list();
+    if (ok) return stdout.toString('utf8');
+    if (!isRedirected(stderr) || redirects === 0) throw gitError(url, 'could not reach', stderr);
+    url = findMoved(url, (await list(SHOW_HEADERS)).stderr);
+    return listRefs(redirects - 1);
+  };
+  const refs = parseRefs(await listRefs(MAX_REDIRECTS));
   const { ref, commit, short } = chooseRef(refs, pin, url);
   const shallow =
     short === null ? await run([...FETCH, '--depth=1', '--', url, `${ref ?? commit}:${FETCHED}`]) : undefined;

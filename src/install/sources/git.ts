@@ -31,6 +31,7 @@ const SAFE_SETTINGS = [
   'maintenance.auto=false',
   'advice.detachedHead=false',
   'protocol.ext.allow=never',
+  'http.followRedirects=false',
 ];
 
 export interface GitOptions {

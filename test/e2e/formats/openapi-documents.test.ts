@@ -66,7 +66,10 @@ const DOCUMENT = {
           at('deep', 'query', { type: 'object', properties: { a: pair, b: list, c: rows } }, deep),
           at('expand[]', 'query', list, { required: true }),
           { name: 'json', in: 'query', content: { 'application/json': { schema: pair } } },
+          at('spaced', 'query', list, { style: 'spaceDelimited', explode: false }),
           at('X-Ids', 'header', { type: 'array', items: { type: 'integer' } }),
+          at('X-Rows', 'header', { type: 'array', items: pair }),
+          at('Authorization', 'header', text, { required: true }),
           at('X-Mode', 'header', { type: 'string', enum: ['a', 'b'], default: 'a' }),
           at('session', 'cookie', text),
         ],
@@ -92,6 +95,13 @@ const DOCUMENT = {
           meta: pair,
           list,
         },
+      }),
+    },
+    '/undeclared': {
+      post: body('application/json', {
+        type: 'object',
+        required: ['enum (with example) *required', 'a'],
+        properties: { a: text },
       }),
     },
     '/optional': {
@@ -144,7 +154,7 @@ describe('requests', () => {
     const recorder = await startRecorder();
     onEnd(recorder.close);
     for (const [document, operations] of [
-      [DOCUMENT, 10],
+      [DOCUMENT, 11],
       [SWAGGER, 3],
     ] as const) {
       const { dir: workdir, env, config, write } = createWorkspace();

@@ -1,9 +1,10 @@
 // OpenAPI documents: names, input, requests, responses, configuration, and what a document must not reach.
 
-import { mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
+import { chmodSync, mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import type { IncomingMessage } from 'node:http';
 import { dirname, join } from 'node:path';
 import { describe, expect } from 'vitest';
+import { checksum } from '../../../src/files/checksum.js';
 import { type ToolResult, textOf } from '../../../src/index.js';
 import { BINARY, json, wield } from '../../support/cli.js';
 import { type LocalServer, listen } from '../../support/http.js';
@@ -200,21 +201,66 @@ describe('a large document', () => {
   });
 });
 
+describe('a large document that was read before', () => {
+  spec(
+    'OAS-11 STA-2',
+    'is used as it was kept, while its bytes are the same and the file is whole and private',
+    async () => {
+      const workspace = createWorkspace();
+      const about = 'Reads a thing. '.repeat(10);
+      const paths = (text: string) =>
+        Object.fromEntries(
+          Array.from({ length: 400 }, (_, at) => [`/p${at}`, { get: { operationId: `op${at}`, summary: text } }]),
+        );
+      put(workspace, document('https://api.example.com', paths(about)));
+      const describeIt = async () => (await workspace.toolbox().find('op7')).description;
+      const directory = join(workspace.env.WIELD_HOME!, 'cache/openapi');
+      expect(await describeIt()).toBe(about.trim());
+      const [name = '', ...others] = readdirSync(directory);
+      expect(others).toEqual([]);
+      const file = join(directory, name);
+      const kept = readFileSync(file, 'utf8');
+      const end = (body: string): string => `${body}end\t${checksum(Buffer.from(body))}\n`;
+      const body = kept.slice(0, kept.lastIndexOf('end\t'));
+      expect(kept).toBe(end(body));
+      // Proves that it is read.
+      const other = end(body.replaceAll('Reads a thing', 'Reads a thong'));
+      const isUsed = async (text: string, mode = 0o600) => {
+        writeFileSync(file, text);
+        chmodSync(file, mode);
+        return (await describeIt()).includes('thong');
+      };
+      expect(await isUsed(other)).toBe(true);
+      expect(await isUsed(other, 0o666)).toBe(false);
+      expect(await isUsed(other.slice(0, -40))).toBe(false);
+      expect(await isUsed(other.replace('thong', 'thung'))).toBe(false);
+      expect(await isUsed(other.replace(/"[0-9a-f]{64}"/, `"${'0'.repeat(64)}"`))).toBe(false);
+      expect(await isUsed(other)).toBe(true);
+      expect((await workspace.toolbox().plan('op7', {})).plan).toMatchObject({
+        method: 'GET',
+        url: 'https://api.example.com/v1/p7',
+      });
+      put(workspace, document('https://api.example.com', paths('Reads another one.'.repeat(10))));
+      expect(await describeIt()).toContain('Reads another one.');
+    },
+  );
+});
+
 describe('a request', () => {
-  const array = ['blue', 'black', 'b r'];
-  const object = { R: 100, G: 'x y' };
+  const array = ['blue', 'black', 'b&r'];
+  const object = { R: 100, G: 'x&y' };
   const STYLES: readonly (readonly [string, string, boolean, string, string])[] = [
-    ['path', 'simple', false, 'blue,black,b%20r', 'R,100,G,x%20y'],
-    ['path', 'simple', true, 'blue,black,b%20r', 'R=100,G=x%20y'],
-    ['path', 'label', false, '.blue,black,b%20r', '.R,100,G,x%20y'],
-    ['path', 'label', true, '.blue.black.b%20r', '.R=100.G=x%20y'],
-    ['path', 'matrix', false, ';p=blue,black,b%20r', ';p=R,100,G,x%20y'],
-    ['path', 'matrix', true, ';p=blue;p=black;p=b%20r', ';R=100;G=x%20y'],
-    ['query', 'form', false, 'p=blue,black,b%20r', 'p=R,100,G,x%20y'],
-    ['query', 'form', true, 'p=blue&p=black&p=b%20r', 'R=100&G=x%20y'],
-    ['query', 'spaceDelimited', false, 'p=blue%20black%20b%20r', 'p=R%20100%20G%20x%20y'],
-    ['query', 'pipeDelimited', false, 'p=blue%7Cblack%7Cb%20r', 'p=R%7C100%7CG%7Cx%20y'],
-    ['query', 'deepObject', true, 'p%5B%5D=blue&p%5B%5D=black&p%5B%5D=b%20r', 'p%5BR%5D=100&p%5BG%5D=x%20y'],
+    ['path', 'simple', false, 'blue,black,b%26r', 'R,100,G,x%26y'],
+    ['path', 'simple', true, 'blue,black,b%26r', 'R=100,G=x%26y'],
+    ['path', 'label', false, '.blue,black,b%26r', '.R,100,G,x%26y'],
+    ['path', 'label', true, '.blue.black.b%26r', '.R=100.G=x%26y'],
+    ['path', 'matrix', false, ';p=blue,black,b%26r', ';p=R,100,G,x%26y'],
+    ['path', 'matrix', true, ';p=blue;p=black;p=b%26r', ';R=100;G=x%26y'],
+    ['query', 'form', false, 'p=blue,black,b%26r', 'p=R,100,G,x%26y'],
+    ['query', 'form', true, 'p=blue&p=black&p=b%26r', 'R=100&G=x%26y'],
+    ['query', 'spaceDelimited', false, 'p=blue%20black%20b%26r', 'p=R%20100%20G%20x%26y'],
+    ['query', 'pipeDelimited', false, 'p=blue%7Cblack%7Cb%26r', 'p=R%7C100%7CG%7Cx%26y'],
+    ['query', 'deepObject', true, 'p%5B%5D=blue&p%5B%5D=black&p%5B%5D=b%26r', 'p%5BR%5D=100&p%5BG%5D=x%26y'],
   ];
 
   spec('OAS-2 OAS-3', 'serializes every style', async () => {
@@ -239,6 +285,17 @@ describe('a request', () => {
       expect([at, echoOf(await toolbox.call(`s${at}`, { p: array })).url]).toEqual([at, start + ofArray]);
       expect([at, echoOf(await toolbox.call(`s${at}`, { p: object })).url]).toEqual([at, start + ofObject]);
     }
+    const sent = server.requests.length;
+    for (const [at, [, style, explode]] of STYLES.entries()) {
+      const separator = { spaceDelimited: ' ', pipeDelimited: '|' }[style] ?? (style === 'label' && explode ? '.' : '');
+      if (separator === '') continue;
+      for (const p of [['a', `b${separator}c`], { R: `b${separator}c` }])
+        expect((await toolbox.call(`s${at}`, { p })).error).toMatchObject({
+          code: 'invalid_input',
+          message: expect.stringContaining('which separates its items'),
+        });
+    }
+    expect(server.requests).toHaveLength(sent);
   });
 
   spec(
@@ -275,7 +332,12 @@ describe('a request', () => {
         if (id === '%2e%2E') expect(sent).toBeUndefined();
         else expect([id, sent?.code]).toEqual([id, 'invalid_input']);
       }
-      expect((await toolbox.call('op', { id: 'x', 'X-One': ['a\r\nb: c'] })).error?.code).toBe('invalid_input');
+      for (const item of ['a\r\nb: c', 'a,b'])
+        expect((await toolbox.call('op', { id: 'x', 'X-One': [item] })).error?.code).toBe('invalid_input');
+      const nested = [{ a: 1, b: [2] }, 'c'];
+      expect(echoOf(await toolbox.call('op', { id: 'x', 'X-One': nested })).headers['x-one']).toBe(
+        JSON.stringify(nested),
+      );
       expect(server.requests.every(({ url: one }) => one!.startsWith('/v1/p/'))).toBe(true);
     },
   );

@@ -1,0 +1,18 @@
+// Splits long work into turns of the event loop.
+
+// Much less than a person notices.
+const TURN_MS = 10;
+
+/** Returns a function to await between steps: it waits for the next turn if this one has taken long. */
+export function createTurns(): () => Promise<void> | undefined {
+  let began = performance.now();
+  return () => {
+    if (performance.now() - began < TURN_MS) return undefined;
+    return new Promise((resolve) => {
+      setImmediate(() => {
+        began = performance.now();
+        resolve();
+      });
+    });
+  };
+}

@@ -1,0 +1,14 @@
+// A certificate for servers of a test on 127.0.0.1.
+
+import { execFileSync } from 'node:child_process';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+
+/** Creates a key and a certificate; `file` has the certificate. */
+export function createCertificate(directory: string) {
+  const [keyFile, file] = [join(directory, 'key.pem'), join(directory, 'cert.pem')];
+  const kind = ['-x509', '-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:P-256', '-nodes'];
+  const names = ['-subj', '/CN=localhost', '-addext', 'subjectAltName=IP:127.0.0.1,DNS:localhost'];
+  execFileSync('openssl', ['req', ...kind, '-keyout', keyFile, '-out', file, ...names], { stdio: 'ignore' });
+  return { key: readFileSync(keyFile), cert: readFileSync(file), file };
+}
