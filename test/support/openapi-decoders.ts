@@ -9,7 +9,7 @@ export function matchPath(template: string, path: string): ReadonlyMap<string, s
   const source = template
     .split(/(\{[^{}]+\})/)
     .map((part) => {
-      if (!/^\{.*\}$/.test(part)) return part.replace(/[$()*+.?[\\\]^{|}]/g, '\\$&');
+      if (!/^\{.*\}$/.test(part)) return encodeURI(decodeURI(part)).replace(/[$()*+.?[\\\]^{|}]/g, '\\$&');
       names.push(part.slice(1, -1));
       return '([^/]*?)';
     })

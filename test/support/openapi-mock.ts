@@ -42,10 +42,12 @@ export interface Mock {
 /** `root` is a document without references to other files. */
 export function createMock(given: Node): Mock {
   const isSwagger = given.swagger !== undefined;
-  const root = toJsonSchemas(given) as Node;
+  const root = toJsonSchemas(given, given) as Node;
   const exact = createAjv(false, root);
   // A number that is sent as text is both a string and a number.
   const loose = createAjv('array', withAnyOf(root) as Node);
+  // Parameters may be what the server sets elsewhere.
+  loose.removeKeyword('readOnly');
 
   const follow = (node: unknown): Node => {
     let here = node;
@@ -253,10 +255,10 @@ function createAjv(coerceTypes: 'array' | false, root: Node): Ajv {
 }
 
 // Words of OpenAPI 2.0 and 3.0 that JSON Schema has not.
-function toJsonSchemas(node: unknown): unknown {
-  if (Array.isArray(node)) return node.map(toJsonSchemas);
+function toJsonSchemas(node: unknown, root: Node): unknown {
+  if (Array.isArray(node)) return node.map((one) => toJsonSchemas(one, root));
   if (!isRecord(node)) return node;
-  const copy = Object.fromEntries(Object.entries(node).map(([key, one]) => [key, toJsonSchemas(one)]));
+  const copy = Object.fromEntries(Object.entries(node).map(([key, one]) => [key, toJsonSchemas(one, root)]));
   for (const side of ['Minimum', 'Maximum'])
     if (typeof copy[`exclusive${side}`] === 'boolean') {
       const limit = side.toLowerCase();
@@ -273,23 +275,24 @@ function toJsonSchemas(node: unknown): unknown {
   } else delete copy.nullable;
   if (Array.isArray(copy.required) && isRecord(copy.properties)) {
     const { properties } = copy;
-    copy.required = copy.required.filter((name) => {
-      const one = properties[String(name)];
-      return !(isRecord(one) && one.readOnly === true);
-    });
+    copy.required = copy.required.filter((name) => !isSetByServer(properties[String(name)], root));
   }
   return copy;
 }
 
+function isSetByServer(node: unknown, root: Node): boolean {
+  if (!isRecord(node)) return false;
+  if (typeof node.$ref === 'string') return node.readOnly === true || isSetByServer(lookUp(root, node.$ref), root);
+  return node.readOnly === true || listOf(node.allOf).some((one) => isSetByServer(one, root));
+}
+
 const loosened = new WeakMap<object, unknown>();
 
-// Parameters may be what the server sets elsewhere.
 function toLoose(schema: unknown): unknown {
   if (!isRecord(schema)) return schema;
   const known = loosened.get(schema);
   if (known !== undefined) return known;
-  const { readOnly: _, ...plain } = schema;
-  const made = withAnyOf(plain);
+  const made = withAnyOf(schema);
   loosened.set(schema, made);
   return made;
 }

@@ -105,6 +105,9 @@ function textFor(node: Node, random: Random): string {
     'refs/heads/a',
     `sha256:${'a'.repeat(64)}`,
     'ssh-rsa a',
+    'do:vpc:1',
+    'a-b:1',
+    'a.jsonl',
   ];
   const start = random(WORDS.length);
   const at = candidates.map((_, index) => candidates[(start + index) % candidates.length]!);

@@ -5,6 +5,7 @@ import { isRecord, type Json } from '../../core/json.js';
 import type { JsonSchema } from '../../core/schema.js';
 import type { Located, Node, OpenDocument } from './document.js';
 import { findFree } from './name.js';
+import { isReadOnly } from './read-only.js';
 import type { SchemaWriter } from './schema.js';
 
 export interface OperationInput {
@@ -96,9 +97,7 @@ function addBody(
   ];
   for (const [name, one] of declared) {
     const field: Located = { node: isRecord(one) ? one : {}, file: object.file };
-    const target = document.follow(field).node;
-    // Set by the server.
-    if (target.readOnly === true) continue;
+    if (isReadOnly(field, document)) continue;
     const property = freeName(name, 'body', properties);
     properties[property] = writer.convert(field);
     const isNeeded = needed.includes(name);

@@ -4,6 +4,7 @@ import { isRecord, type Json } from '../../core/json.js';
 import type { JsonSchema } from '../../core/schema.js';
 import type { Located, Node, OpenDocument } from './document.js';
 import { findFree } from './name.js';
+import { withoutReadOnly } from './read-only.js';
 
 /** Converts schemas of one document. */
 export interface SchemaWriter {
@@ -86,7 +87,7 @@ export function createSchemaWriter(
       return loose || node.nullable === true ? { anyOf: [reference, { type: 'null' }] } : reference;
     }
     const written: Record<string, Json> = {};
-    const entries = Object.entries(loose ? node : withoutReadOnly(node));
+    const entries = Object.entries(loose ? node : withoutReadOnly(located, document));
     spend(entries.length + 1);
     for (const [key, value] of entries) {
       if (DROPPED.has(key) || key.startsWith('x-') || (loose && DROPPED_IF_LOOSE.has(key))) continue;
@@ -115,19 +116,6 @@ export function createSchemaWriter(
       return defined;
     },
   };
-}
-
-function isReadOnly(node: unknown): boolean {
-  return isRecord(node) && node.readOnly === true;
-}
-
-// Properties that only the server sets are not sent, and not required of a caller.
-function withoutReadOnly(node: Node): Node {
-  const { properties, required } = node;
-  if (!isRecord(properties) || !Object.values(properties).some(isReadOnly)) return node;
-  const kept = Object.fromEntries(Object.entries(properties).filter(([, one]) => !isReadOnly(one)));
-  const isNeeded = (name: string): boolean => Object.hasOwn(kept, name) || !Object.hasOwn(properties, name);
-  return { ...node, properties: kept, ...(Array.isArray(required) ? { required: required.filter(isNeeded) } : {}) };
 }
 
 interface Definition {
@@ -178,12 +166,25 @@ function repair(schema: Record<string, Json>, node: Node, loose: boolean): JsonS
     delete schema.format;
     schema.contentEncoding ??= 'base64';
   }
-  if (typeof schema.pattern === 'string' && !isPattern(schema.pattern)) delete schema.pattern;
+  if (typeof schema.pattern === 'string') {
+    const pattern = [schema.pattern, withPlainEscapes(schema.pattern)].find(isPattern);
+    if (pattern === undefined) delete schema.pattern;
+    else schema.pattern = pattern;
+  }
   if ((node.nullable === true || node['x-nullable'] === true || loose) && typeof schema.type === 'string') {
     schema.type = schema.type === 'null' ? 'null' : [schema.type, 'null'];
     if (Array.isArray(schema.enum) && !schema.enum.includes(null)) schema.enum = [...schema.enum, null];
   }
   return schema;
+}
+
+// Escapes of characters that need none, such as `\:`, are errors in JSON Schema.
+function withPlainEscapes(pattern: string): string {
+  return pattern.replace(/\\(.)/gs, (whole, character: string) =>
+    /[A-Za-z0-9^$\\.*+?()[\]{}|/]|[^\x20-\x7e]/.test(character)
+      ? whole
+      : `\\x${character.charCodeAt(0).toString(16).padStart(2, '0')}`,
+  );
 }
 
 // Patterns of other languages are not enforced.

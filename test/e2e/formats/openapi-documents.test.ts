@@ -18,14 +18,22 @@ const at = (name: string, place: string, schema: unknown, more: object = {}) => 
 const deep = { style: 'deepObject', explode: true };
 const account = {
   type: 'object',
-  required: ['id', 'name'],
+  required: ['id', 'name', 'link', 'made', 'label'],
   properties: {
     id: { type: 'string', readOnly: true },
     name: { type: 'string', minLength: 2, default: 'none' },
     score: { type: 'number', minimum: 0, exclusiveMinimum: true },
     state: { type: 'string', nullable: true, enum: ['open', 'shut'] },
     parent: { $ref: '#/components/schemas/Account' },
+    link: { allOf: [{ $ref: '#/components/schemas/Link' }, { readOnly: true }] },
+    made: { $ref: '#/components/schemas/Made' },
+    label: { type: 'string', pattern: '^[a-z\\-\\:\\_]+\\:[\\d]$' },
   },
+};
+const schemas = {
+  Account: account,
+  Link: { type: 'object', properties: { to: text } },
+  Made: { type: 'string', readOnly: true },
 };
 const body = (type: string, schema: unknown, more = {}) => ({
   requestBody: { required: true, content: { [type]: { schema, ...more } } },
@@ -37,7 +45,7 @@ const rows = { type: 'array', items: { type: 'object', properties: { price: text
 const DOCUMENT = {
   openapi: '3.0.3',
   info: { title: 'T', version: '1' },
-  components: { schemas: { Account: account } },
+  components: { schemas },
   paths: {
     '/simple/{a}/{b}': { get: { parameters: [at('a', 'path', list), at('b', 'path', pair)] } },
     '/label/{a}/{b}': {
@@ -97,6 +105,7 @@ const DOCUMENT = {
         },
       }),
     },
+    '/<odd>/{a}': { get: { parameters: [at('a', 'path', { $ref: '#/components/schemas/Made' })] } },
     '/undeclared': {
       post: body('application/json', {
         type: 'object',
@@ -154,7 +163,7 @@ describe('requests', () => {
     const recorder = await startRecorder();
     onEnd(recorder.close);
     for (const [document, operations] of [
-      [DOCUMENT, 11],
+      [DOCUMENT, 12],
       [SWAGGER, 3],
     ] as const) {
       const { dir: workdir, env, config, write } = createWorkspace();
