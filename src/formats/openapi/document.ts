@@ -6,7 +6,7 @@ import { isRecord } from '../../core/json.js';
 import { findSyntaxFault } from '../../core/json-syntax.js';
 import { type JsonSchema, lookUp } from '../../core/schema.js';
 import { quoteOutside } from '../../core/text.js';
-import { readHead, statOrNothing } from '../../files/read.js';
+import { readHead, statIdentity, statOrNothing } from '../../files/read.js';
 import { isWithin, realPath } from '../../files/within.js';
 
 export type Node = Readonly<Record<string, unknown>>;
@@ -111,6 +111,8 @@ export function openDocument(
         `refers to ${quoteOutside(target, 120)}, which is ${real === undefined ? 'missing' : 'outside of its folder'}`,
         'put it next to the document',
       );
+    // The link may lead to another file later.
+    if (real !== path) files.set(path, statIdentity(path));
     return real;
   };
 

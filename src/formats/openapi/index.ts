@@ -1,8 +1,8 @@
 // The OpenAPI format: each operation of a document is a tool that sends one HTTP request.
 
 import type { Format } from '../../core/format.js';
-import type { World } from '../../core/world.js';
 import { deferReader } from '../shared/deferred.js';
+import type { KeptOptions } from './kept.js';
 
 const FILE = /^[^.].*\.openapi\.(?:json|ya?ml)$/i;
 const ANY_FILE = /^[^.].*\.(?:json|ya?ml)$/i;
@@ -12,14 +12,8 @@ export function isDocument(name: string): boolean {
   return FILE.test(name);
 }
 
-export interface OpenApiOptions {
-  /** Where large documents are kept as they were read. */
-  readonly cacheDirectory: string;
-  readonly world: World;
-}
-
-/** Reads OpenAPI documents (OAS-1). */
-export function createOpenApiFormat(cache?: OpenApiOptions): Format {
+/** Reads OpenAPI documents (OAS-1); large ones are kept if there is a cache. */
+export function createOpenApiFormat(cache?: KeptOptions): Format {
   return deferReader(
     { name: 'openapi', places: ['tools', 'documents'], entries: 'files', claims: (name) => ANY_FILE.test(name) },
     (entry, place) => place.kind === 'documents' || place.named === true || isDocument(entry),

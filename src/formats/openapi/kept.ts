@@ -2,15 +2,20 @@
 
 import { join } from 'node:path';
 import type { FileState } from '../../core/format.js';
+import type { World } from '../../core/world.js';
 import { checksum, hashName } from '../../files/checksum.js';
 import { loadCrypto } from '../../files/digest.js';
 import { readHead, statIdentity } from '../../files/read.js';
 import { realPath } from '../../files/within.js';
 import { writeFileAtomic } from '../../files/write.js';
 import { findEntry } from '../../process/entry.js';
-import type { OpenApiOptions } from './index.js';
 import { type Prepared, readPackedHead, unpack } from './packed.js';
 import { keyOf, type PrepareOptions, THREAD_ENTRY } from './prepare.js';
+
+export interface KeptOptions {
+  readonly cacheDirectory: string;
+  readonly world: World;
+}
 
 export interface KeptDocuments {
   /** Returns the document if it was kept by this build and its files have the same bytes. */
@@ -23,7 +28,7 @@ const END_LENGTH = 'end\t00000000\n'.length;
 // Hashed in about 5 ms.
 const TURN_BYTES = 4 * 1024 * 1024;
 
-export function createKeptDocuments({ cacheDirectory, world }: OpenApiOptions): KeptDocuments {
+export function createKeptDocuments({ cacheDirectory, world }: KeptOptions): KeptDocuments {
   // What converts documents is in the program of the thread, so another build reads them again.
   const firstLine = (file: string, options: PrepareOptions): string =>
     `${JSON.stringify(['wield-openapi', statIdentity(findEntry(THREAD_ENTRY)), file, keyOf(options)])}\n`;

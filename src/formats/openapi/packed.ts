@@ -1,5 +1,4 @@
-// A document as bytes, one line per definition and three per operation: what a thread sends and the cache keeps. An
-// operation is parsed when it is used, so that a call parses its own only.
+// A document as bytes that a thread sends and the cache keeps: one line per definition and three per operation.
 
 import type { FileState } from '../../core/format.js';
 import type { HttpAction } from '../../core/http.js';
@@ -50,7 +49,7 @@ export function readPackedHead(bytes: Buffer): PackedHead {
   return JSON.parse(bytes.toString('utf8', 0, bytes.indexOf(LINE_END))) as PackedHead;
 }
 
-/** Unpacks a document whose files have these states now. */
+/** Unpacks a document whose files have these states now; an operation is parsed when it is used. */
 export function unpack(bytes: Buffer, files?: Prepared['files']): Prepared {
   const head = readPackedHead(bytes);
   const lines = createLines(bytes);

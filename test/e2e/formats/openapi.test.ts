@@ -1,6 +1,6 @@
 // OpenAPI documents: names, input, requests, responses, configuration, and what a document must not reach.
 
-import { chmodSync, mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
+import { chmodSync, mkdirSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import type { IncomingMessage } from 'node:http';
 import { dirname, join } from 'node:path';
 import { describe, expect } from 'vitest';
@@ -240,8 +240,18 @@ describe('a large document that was read before', () => {
         method: 'GET',
         url: 'https://api.example.com/v1/p7',
       });
-      put(workspace, document('https://api.example.com', paths('Reads another one.'.repeat(10))));
-      expect(await describeIt()).toContain('Reads another one.');
+      const changed = paths('Reads another one.'.repeat(10));
+      put(workspace, document('https://api.example.com', { ...changed, '/p7': { $ref: 'link.json#/a' } }));
+      const part = (summary: string) => JSON.stringify({ a: { get: { operationId: 'op7', summary } } });
+      for (const [at, summary] of ['First.', 'Other.'].entries()) {
+        // The same link leads to another file.
+        workspace.write(`.agents/tools/part${at}.json`, part(summary));
+        const link = join(workspace.dir, '.agents/tools/link.json');
+        rmSync(link, { force: true });
+        symlinkSync(`part${at}.json`, link);
+        expect(await describeIt()).toBe(summary);
+      }
+      expect((await workspace.toolbox().find('op8')).description).toContain('Reads another one.');
     },
   );
 });
