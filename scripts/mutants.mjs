@@ -1,6 +1,6 @@
 // Applies one mutation of security-relevant code at a time to a copy of the project, and reports which no test notices.
-// Usage: npm run mutants [-- --only TEXT] [--rest] [--changed COMMIT] [--seconds N] [--lanes 1|2] [--no-baseline]. It
-// updates test/mutation-results.json and docs/reference/mutants.md.
+// Usage: npm run mutants [-- --only TEXT] [--rest] [--changed COMMIT] [--from N] [--seconds N] [--lanes 1|2]
+// [--no-baseline]. It updates test/mutation-results.json and docs/reference/mutants.md.
 
 import { execFileSync, spawn } from 'node:child_process';
 import { cpSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
@@ -18,12 +18,14 @@ const { values: options } = parseArgs({
     only: { type: 'string' },
     rest: { type: 'boolean', default: false },
     changed: { type: 'string' },
+    from: { type: 'string', default: '1' },
     seconds: { type: 'string', default: 'Infinity' },
     'no-baseline': { type: 'boolean', default: false },
     lanes: { type: 'string', default: '2' },
   },
 });
-// `--rest`: those that were not killed. `--changed`: those whose code or tests changed since a commit.
+// `--rest`: those that were not killed. `--changed`: those whose code or tests changed since a commit. `--from`: goes on
+// with the Nth of them.
 const before = readResults();
 const changed = options.changed === undefined ? undefined : filesChangedSince(options.changed);
 const chosen = readMutations().filter(
@@ -41,14 +43,14 @@ try {
   const lanes = Array.from({ length: Number(options.lanes) }, (_, at) => createCopy(join(scratch, String(at))));
   if (!options['no-baseline']) await runBaseline(lanes[0]);
   const results = new Map();
-  const left = [...chosen];
+  const left = chosen.slice(Number(options.from) - 1);
   await Promise.all(
     lanes.map(async (copy) => {
       for (let next = left.shift(); next !== undefined && performance.now() < deadline; next = left.shift()) {
         const began = performance.now();
         const result = await tryMutation(copy, next);
         results.set(next, result);
-        console.log(`${results.size}/${chosen.length} ${result.state.padEnd(8)} ${next.area}: ${next.what}`);
+        console.log(`${chosen.indexOf(next) + 1}/${chosen.length} ${result.state.padEnd(8)} ${next.area}: ${next.what}`);
         console.log(`    ${Math.round((performance.now() - began) / 1000)} s: ${result.detail}`);
         saveResults({ [next.what]: result.state });
       }
