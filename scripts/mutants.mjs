@@ -50,7 +50,9 @@ try {
         const began = performance.now();
         const result = await tryMutation(copy, next);
         results.set(next, result);
-        console.log(`${chosen.indexOf(next) + 1}/${chosen.length} ${result.state.padEnd(8)} ${next.area}: ${next.what}`);
+        console.log(
+          `${chosen.indexOf(next) + 1}/${chosen.length} ${result.state.padEnd(8)} ${next.area}: ${next.what}`,
+        );
         console.log(`    ${Math.round((performance.now() - began) / 1000)} s: ${result.detail}`);
         saveResults({ [next.what]: result.state });
       }

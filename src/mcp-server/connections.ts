@@ -8,6 +8,8 @@ interface Connection {
   readonly peer: string;
   /** `receiving` until a request has arrived with its body, `serving` until its response is sent, then `idle`. */
   state: 'receiving' | 'serving' | 'idle';
+  /** The latest request: a client may send the next one before the response to the last. */
+  latest?: IncomingMessage;
   /** Bytes received when last checked, and how many checks found the same number. */
   bytes: number;
   silentChecks: number;
@@ -76,12 +78,16 @@ export function limitConnections(server: Server): void {
     const connection = connections.get(request.socket);
     if (connection === undefined) return;
     response.setHeader('Keep-Alive', `timeout=${KEEP_ALIVE_SECONDS}`);
-    response.once('close', () => enter(connection, 'idle'));
+    connection.latest = request;
+    const isLatest = (): boolean => connection.latest === request;
+    response.once('close', () => {
+      if (isLatest()) enter(connection, 'idle');
+    });
     if (!hasBody(request)) return enter(connection, 'serving');
     enter(connection, 'receiving');
     makeRoom(connection);
     request.once('end', () => {
-      if (!response.closed) enter(connection, 'serving');
+      if (isLatest() && !response.closed) enter(connection, 'serving');
     });
   });
   const timer = setInterval(checkSilence, CHECK_MS);

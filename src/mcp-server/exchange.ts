@@ -1,6 +1,7 @@
 // One HTTP request and its response, of Node's server or of the Fetch API.
 
 import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { BodyReader } from './body.js';
 import { ERROR, type RequestId } from './message.js';
 
 export type Headers = Readonly<Record<string, string>>;
@@ -43,10 +44,12 @@ export class NodeExchange implements Exchange {
   onBegin = (): void => {};
   readonly #request: IncomingMessage;
   readonly #response: ServerResponse;
+  readonly #readBody: BodyReader;
 
-  constructor(request: IncomingMessage, response: ServerResponse) {
+  constructor(request: IncomingMessage, response: ServerResponse, readBody: BodyReader) {
     this.#request = request;
     this.#response = response;
+    this.#readBody = readBody;
   }
 
   get method(): string {
@@ -66,19 +69,7 @@ export class NodeExchange implements Exchange {
   }
 
   readBody(maxBytes: number): Promise<string | undefined> {
-    const request = this.#request;
-    if (Number(request.headers['content-length'] ?? 0) > maxBytes) return Promise.resolve(undefined);
-    return new Promise((resolve, reject) => {
-      const chunks: Buffer[] = [];
-      let bytes = 0;
-      request.on('data', (chunk: Buffer) => {
-        bytes += chunk.length;
-        if (bytes <= maxBytes) chunks.push(chunk);
-        else resolve(undefined);
-      });
-      request.once('end', () => resolve((chunks.length === 1 ? chunks[0]! : Buffer.concat(chunks)).toString('utf8')));
-      request.once('error', reject);
-    });
+    return this.#readBody(this.#request, maxBytes);
   }
 
   respond(status: number, headers: Headers, body: Body = []): void {

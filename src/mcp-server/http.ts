@@ -8,6 +8,7 @@ import { PROMETHEUS_TYPE } from '../core/prometheus.js';
 import { count } from '../core/text.js';
 import type { Toolbox } from '../core/toolbox.js';
 import { type AccessOptions, checkAccess, type Refusal } from './access.js';
+import { createBodyReader } from './body.js';
 import { type Exchange, FetchExchange, NodeExchange, respondError } from './exchange.js';
 import { RequestPeer } from './http-peer.js';
 import { createLane, type Lane, type LaneOptions, type LaneRequest } from './lane.js';
@@ -47,6 +48,8 @@ export const MCP_PATH = '/mcp';
 const METRICS_PATH = '/metrics';
 
 const MAX_BODY_BYTES = 12 * 1024 * 1024;
+// Of all bodies that have not arrived completely.
+const MAX_UNFINISHED_BYTES = 256 * 1024 * 1024;
 const BOUNDS = { maxDepth: 64, maxBytes: MAX_BODY_BYTES };
 // Requests whose body has been read. Slow bodies and open event streams are limited elsewhere.
 const MAX_REQUESTS = 256;
@@ -73,6 +76,7 @@ export function createMcpHttp(toolbox: Toolbox, options: HttpOptions): HttpHandl
     sdk.loaded()?.announceOffers(kind);
     sessions.announce(kind);
   });
+  const readBody = createBodyReader(MAX_UNFINISHED_BYTES);
   let running = 0;
 
   const serveBody = async (exchange: Exchange, body: Json): Promise<void> => {
@@ -121,7 +125,7 @@ export function createMcpHttp(toolbox: Toolbox, options: HttpOptions): HttpHandl
   };
 
   return {
-    listener: (request, response) => serveSafely(new NodeExchange(request, response)),
+    listener: (request, response) => serveSafely(new NodeExchange(request, response, readBody)),
     async fetch(request) {
       const exchange = new FetchExchange(request);
       serveSafely(exchange);

@@ -63,7 +63,7 @@ export function isGroupAlive(leader: number): boolean {
  */
 export function killMarked(mark: string, platform: string): void {
   if (platform !== 'linux') return;
-  const marked = new RegExp(`(?:^|\0)${MARK}=(?:[^\0]*,)?${mark}[,\0]`);
+  const marked = toPattern(mark);
   const done = new Set<number>();
   let quiet = 0;
   for (let round = 0; round < 20 && quiet < 2; round++) {
@@ -86,6 +86,48 @@ export function killAllMarked(own: string, platform: string): void {
   killMarked(`${own}-\\d+`, platform);
 }
 
+function toPattern(mark: string): RegExp {
+  return new RegExp(`(?:^|\0)${MARK}=(?:[^\0]*,)?${mark}[,\0]`);
+}
+
+/**
+ * Whether a process with the mark was started after this one and is still there, even if it has closed all descriptors.
+ * Only ids that were assigned since are looked at, so that most calls read one file. Linux only.
+ */
+export function isAnyLeftSince(pid: number, mark: string, platform: string): boolean {
+  if (platform !== 'linux') return false;
+  const marked = toPattern(mark);
+  return assignedSince(pid).some((other) => {
+    const environment = readText(`/proc/${other}/environ`);
+    // During exec it is empty; also for zombies and kernel threads.
+    return environment === '' ? isExecuting(other) : environment !== undefined && marked.test(environment);
+  });
+}
+
+// The last number of the file is the id that was assigned last, of a process or a thread.
+function assignedSince(pid: number): number[] {
+  const last = Number(readText('/proc/loadavg')?.trim().split(' ').at(-1));
+  if (last >= pid && last - pid <= MAX_PROBED) return Array.from({ length: last - pid }, (_, at) => pid + 1 + at);
+  const isLater = (other: number): boolean =>
+    last > pid ? other > pid && other <= last : other > pid || other <= last;
+  return readdirSync('/proc').map(Number).filter(isLater);
+}
+
+function isExecuting(pid: number): boolean {
+  const stat = readText(`/proc/${pid}/stat`);
+  return stat !== undefined && !/\) (?:[ZX] |\S 2 )/.test(stat);
+}
+
+function readText(path: string): string | undefined {
+  try {
+    return readFileSync(path, 'latin1');
+  } catch {
+    return undefined;
+  }
+}
+
+// More ids are not probed one by one.
+const MAX_PROBED = 50;
 const EXEC_MS = 5;
 
 function pause(milliseconds: number): void {

@@ -6,6 +6,7 @@ import type { Readable } from 'node:stream';
 import type { World } from '../core/world.js';
 import { createOutput, readOutput } from './collect.js';
 import {
+  isAnyLeftSince,
   isGroupAlive,
   killMarked,
   type Lifeline,
@@ -78,7 +79,7 @@ export function supervise(request: RunRequest, options: SuperviseOptions): Run {
     const late = end.isLate();
     // The end of the socket may be read only in the next turn.
     if (lifeline.isHeld()) await new Promise((resolve) => setImmediate(resolve));
-    if (late || lifeline.isHeld()) {
+    if (late || lifeline.isHeld() || isAnyLeftSince(pid, mark, world.platform)) {
       killMarked(mark, world.platform);
       await lifeline.killHolders();
     }

@@ -95,16 +95,19 @@ describe.concurrent('slow clients', () => {
           resolve(performance.now() - began);
         });
       });
-    const [header, silent, body, bytes] = await Promise.all([
+    const whole = `${HEAD}Content-Length: 2\r\n\r\n{}`;
+    const [header, silent, body, bytes, ...behind] = await Promise.all([
       endOf(`${HEAD}X-Slow: `, 'a'),
       endOf(HEAD, ''),
       endOf(SHAPES['one byte of a body'], ''),
       endOf('', ''),
+      endOf(`GET / HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n${SHAPES['one byte of a body']}`, ''),
+      endOf(`${whole}${SHAPES['one byte of a body']}`, ''),
     ]);
     // A header may arrive in pieces for ten seconds; a client that sends nothing has five. Node would wait for a minute.
     expect(header).toBeGreaterThan(8000);
     expect(header).toBeLessThan(50_000);
-    for (const time of [silent, body, bytes]) {
+    for (const time of [silent, body, bytes, ...behind]) {
       expect(time).toBeGreaterThan(4000);
       expect(time).toBeLessThan(50_000);
     }

@@ -151,6 +151,7 @@ const LEFT = `while [ ! -e left ]; do sleep 0.01; done; rm left; echo done`;
 const LEAVERS: Readonly<Record<string, string>> = {
   'by setsid': `setsid sh -c 'touch left; ${WRITE_LATE}' >/dev/null 2>&1 & ${LEFT}`,
   'by setsid with an empty environment': `env -i /usr/bin/setsid /bin/sh -c 'touch left; ${WRITE_LATE}' >/dev/null 2>&1 & ${LEFT}`,
+  'by setsid without the descriptors of its parent': `setsid sh -c 'exec 3<&- 4<&- 5<&- 6<&-; touch left; ${WRITE_LATE}' >/dev/null 2>&1 </dev/null & ${LEFT}`,
   'by a double fork': `(setsid sh -c '(touch left; ${WRITE_LATE}) &' >/dev/null 2>&1 &) ; ${LEFT}`,
   'by nohup and setsid, ignoring signals': `env -i /usr/bin/setsid /usr/bin/nohup /bin/sh -c 'trap "" HUP TERM INT; touch left; ${WRITE_LATE}' >/dev/null 2>&1 & ${LEFT}`,
 };
