@@ -137,6 +137,34 @@ finding('B3', 'a link in the place of a script or its directory is no way to oth
   expect(result.error?.code).toBe('integrity');
 });
 
+// Puts other directories in the place of the tools while the script is read, and puts them back.
+const EXCHANGING = `#!/bin/sh
+touch out ../beside
+case "$EXCHANGE" in ?*) mv $EXCHANGE away; mv other $EXCHANGE;; esac
+out=$(/bin/sh "$1")
+case "$EXCHANGE" in ?*) mv $EXCHANGE other; mv away $EXCHANGE;; esac
+echo "$out"
+`;
+
+finding('B3', 'a directory that is exchanged while a script is read, and put back, is noticed', async () => {
+  const workspace = createWorkspace();
+  const interpreter = workspace.write('interpreter', EXCHANGING, 0o755);
+  workspace.script('which', `${header(interpreter)}echo good\n`);
+  for (const other of ['other/which', 'other/tools/which'])
+    workspace.write(other, `${header(interpreter)}echo evil\n`, 0o755);
+  workspace.config('[env]\npass = ["EXCHANGE"]\n');
+  const run = async (directory: string): Promise<string> => {
+    const toolbox = workspace.toolbox({ trust: true, env: { ...workspace.env, EXCHANGE: directory } });
+    const result = await toolbox.call('which', {}, { caller: MODEL });
+    return result.error?.code ?? textOf(result);
+  };
+  // What a tool writes to the working directory is no exchange.
+  expect(await run('')).toBe('good\n');
+  expect(await run('.agents/tools')).toBe('integrity');
+  expect(await run('.agents')).toBe('integrity');
+  expect(await run('')).toBe('good\n');
+});
+
 finding(
   'B3',
   'the scripts and the program of a declared command are those that were planned',

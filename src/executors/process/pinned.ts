@@ -9,6 +9,7 @@ import type { FileIdentity, ScriptAction, Tool } from '../../core/tool.js';
 import type { World } from '../../core/world.js';
 import { digestAsFile, digestFile } from '../../files/digest.js';
 import { readHead, sameIdentity, statIdentity, statOrNothing, toIdentity } from '../../files/read.js';
+import { watchDirectories } from './directories.js';
 import { changed, type SkillScripts } from './integrity.js';
 
 /** A start that is bound to bytes. */
@@ -44,7 +45,7 @@ export async function pinScript(plan: ProcessPlan, action: ScriptAction, world: 
   }
   return shebang === '' && world.platform === 'linux' && hasDescriptors()
     ? pinBinary(plan.tool, action)
-    : pinPath(plan.tool, action, args, world);
+    : pinPath(plan, action, args, world);
 }
 
 /** Pins a script of a skill that is run by a shell, to the bytes that were hashed. */
@@ -100,13 +101,19 @@ function pinBinary(tool: Tool, { file }: ScriptAction): Pinned {
 }
 
 // For an interpreter that reads its script by path: what was hashed must still be there when it has read it.
-async function pinPath(tool: Tool, { file }: ScriptAction, args: readonly string[], world: World): Promise<Pinned> {
+async function pinPath(
+  { tool, cwd }: ProcessPlan,
+  { file }: ScriptAction,
+  args: readonly string[],
+  world: World,
+): Promise<Pinned> {
   for (let attempt = 1; ; attempt++) {
+    const wasExchanged = watchDirectories(file, cwd);
     const identity = hashPlanned(tool, file, file);
     const age = world.now() - identity.changedMs;
     if (age > TICK_MS) {
       const verify = (): void => {
-        if (!sameIdentity(statIdentity(file), identity)) throw exchanged(tool);
+        if (!sameIdentity(statIdentity(file), identity) || wasExchanged()) throw exchanged(tool);
       };
       return { argv: [file, ...args], verify, close: () => {} };
     }
