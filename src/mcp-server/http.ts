@@ -48,8 +48,8 @@ export const MCP_PATH = '/mcp';
 const METRICS_PATH = '/metrics';
 
 const MAX_BODY_BYTES = 12 * 1024 * 1024;
-// Of all bodies that have not arrived completely.
-const MAX_UNFINISHED_BYTES = 256 * 1024 * 1024;
+// All bodies of this process that have not arrived completely take 256 MiB.
+const readBody = createBodyReader(256 * 1024 * 1024);
 const BOUNDS = { maxDepth: 64, maxBytes: MAX_BODY_BYTES };
 // Requests whose body has been read. Slow bodies and open event streams are limited elsewhere.
 const MAX_REQUESTS = 256;
@@ -76,7 +76,6 @@ export function createMcpHttp(toolbox: Toolbox, options: HttpOptions): HttpHandl
     sdk.loaded()?.announceOffers(kind);
     sessions.announce(kind);
   });
-  const readBody = createBodyReader(MAX_UNFINISHED_BYTES);
   let running = 0;
 
   const serveBody = async (exchange: Exchange, body: Json): Promise<void> => {
