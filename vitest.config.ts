@@ -2,6 +2,7 @@ import { existsSync } from 'node:fs';
 import { join, sep } from 'node:path';
 import type { Plugin } from 'vitest/config';
 import { defineConfig } from 'vitest/config';
+import { LongestFirst } from './test/support/longest-first.js';
 import { createSpecReporter } from './test/support/spec-reporter.js';
 
 // Tests that measure or change their own process: memory, TLS settings, global tracing providers.
@@ -40,6 +41,7 @@ export default defineConfig({
     server: { deps: { external: [/\/dist\//] } },
     // Tests mostly wait for their own child processes: four workers keep two cores busy.
     maxWorkers: 4,
+    sequence: { sequencer: LongestFirst },
     testTimeout: 120_000,
     hookTimeout: 120_000,
     expect: { poll: { timeout: 60_000 } },

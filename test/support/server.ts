@@ -171,8 +171,9 @@ export async function until(
   timeoutMs = 90_000,
 ): Promise<void> {
   const deadline = performance.now() + timeoutMs;
-  while (!(await condition())) {
+  // Rarely after a while: some conditions read all processes of the machine, and others wait for a core.
+  for (let pause = 10; !(await condition()); pause = Math.min(pause * 1.5, 100)) {
     if (performance.now() > deadline) throw new Error(`timed out waiting: ${what}`);
-    await sleep(20);
+    await sleep(pause);
   }
 }
