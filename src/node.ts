@@ -317,6 +317,7 @@ function createCatalogs({ options, machine, files, workspace, formats, upstreams
     search: () => search,
     cascade: () => cascade,
     suspended: files.programs,
+    stores: files.stores,
   });
   const yielding = createTaskTools();
   checkOffer(files.offered, [...builtin, ...yielding]);

@@ -7,6 +7,7 @@ import type { QueryOptions } from '../context/query/run.js';
 import { createContextTools } from '../context/tools/create.js';
 import type { CascadeResolver } from '../core/cascade.js';
 import type { Snapshot, Workspace } from '../core/snapshot.js';
+import type { Stores } from '../core/store.js';
 import type { Tool } from '../core/tool.js';
 import type { Caller } from '../core/toolbox.js';
 import { listTools } from '../runtime/list.js';
@@ -31,10 +32,11 @@ export interface CreateBuiltinsOptions {
   readonly search: () => SearchTools;
   readonly cascade: () => CascadeResolver;
   readonly suspended: () => Promise<SuspendedPrograms>;
+  readonly stores: Pick<Stores, 'results' | 'session'>;
 }
 
 export function createBuiltins(options: CreateBuiltinsOptions): Tool[] {
-  const { workspace, queries, catalog, references, search, cascade, suspended } = options;
+  const { workspace, queries, catalog, references, search, cascade, suspended, stores } = options;
   const naming = () => ({ catalog: catalog(), cascade: cascade() });
   const list = (caller: Caller, snapshot: Snapshot) => listTools(naming(), snapshot, { caller });
   return [
@@ -70,6 +72,9 @@ export function createBuiltins(options: CreateBuiltinsOptions): Tool[] {
       list: (caller, snapshot, knownOnly) => listTools(naming(), snapshot, { caller, knownOnly }),
       search: (...query) => search()(...query),
       suspended,
+      async adopt(ids, { session = stores.session }) {
+        for (const id of ids) await stores.results.adopt?.(id, session);
+      },
     }),
     ...createContextTools(queries),
     ...createMcpTools({ list, search: (...query) => search()(...query) }),

@@ -1,7 +1,7 @@
 // What `run_code` does: runs a program, or resumes a suspended one (COD-1, COD-10).
 
 import type { ToolContext } from '../core/context.js';
-import { isToolError, ToolError } from '../core/error.js';
+import { isToolError, ToolError, toToolError } from '../core/error.js';
 import { formatCaller } from '../core/name.js';
 import type { Output } from '../core/result.js';
 import type { Snapshot } from '../core/snapshot.js';
@@ -9,14 +9,15 @@ import type { CallInternals, Tool } from '../core/tool.js';
 import type { Caller } from '../core/toolbox.js';
 import type { World } from '../core/world.js';
 import { loadCrypto } from '../files/digest.js';
+import type { Answer, KeptAnswer } from './host/answers.js';
 import { createCalls, type FoundTool } from './host/calls.js';
 import { type Engine, startEngine } from './host/engine.js';
 import { failedCallOf, toProgramError } from './host/errors.js';
-import { describeCalls, NOTHING, suspendedError, toOutput, toText } from './host/output.js';
+import { describeCalls, givenAgain, NOTHING, suspendedError, toAnswer, toOutput, toText } from './host/output.js';
 import { createProgram, type FinishedProgram, type WaitingProgram } from './host/program.js';
 import { createRun, type Run, type RunOptions } from './host/run.js';
 import { toProgramLine, toSource } from './host/strip.js';
-import { newProgramId, type SuspendedProgram, type SuspendedPrograms } from './host/suspended.js';
+import { type ClaimedProgram, newProgramId, type SuspendedProgram, type SuspendedPrograms } from './host/suspended.js';
 
 export interface RunCodeOptions {
   readonly world: World;
@@ -25,6 +26,8 @@ export interface RunCodeOptions {
   search(query: string, limit: number, caller: Caller, snapshot: Snapshot): Promise<readonly FoundTool[]>;
   /** Opens the suspended programs; undefined if the toolbox keeps no state. */
   readonly suspended?: () => Promise<SuspendedPrograms>;
+  /** Lets a caller read stored results of its program from before it was suspended, maybe in another session. */
+  readonly adopt?: (ids: readonly string[], caller: Caller) => Promise<void>;
 }
 
 interface Asked {
@@ -41,19 +44,31 @@ export function createRunCode(options: RunCodeOptions) {
     const owner = { principal: `${caller.kind} ${formatCaller(caller)}`, workdir: snapshot.workdir };
     const suspended = await options.suspended?.();
     const begun = await begin(asked, owner, suspended, world);
+    if ('answer' in begun) return deliver(begun.answer, internals!, begun.ended);
     const run = createRun({ ...begun, limits, suspended, now: world.now });
     let engine: Engine | undefined;
+    let answer: Answer;
     try {
+      if (begun.from !== undefined) await options.adopt?.(handlesOf(begun.from), caller);
       engine = await startEngine({ world, limits, beforeRun: options.beforeRun });
       const ended = await runOn(engine, run, context, internals!, options);
-      return await finish(ended, run, internals!);
+      if ('waiting' in ended) {
+        run.release();
+        const error = run.isDurable() ? suspendedError(run.state, ended.waiting) : ended.waiting[0]!.error!;
+        return toOutput(toAnswer(run.state, { error: error.toJSON() }));
+      }
+      answer = toEnd(ended, run, internals!);
     } catch (error) {
-      run.abandon();
-      if (!isToolError(error)) throw error;
-      return fail(error, run, internals!);
+      if (!isToolError(error)) {
+        run.end(toFailure(toToolError(error), run));
+        throw error;
+      }
+      answer = toFailure(error, run);
     } finally {
       engine?.kill();
     }
+    run.end(answer);
+    return deliver(answer, internals!);
   };
 }
 
@@ -84,33 +99,39 @@ async function runOn(
   return program.run();
 }
 
-async function finish(ended: FinishedProgram | WaitingProgram, run: Run, internals: CallInternals): Promise<Output> {
+function toEnd({ end }: FinishedProgram, run: Run, { snapshot, stream }: CallInternals): Answer {
   const { state } = run;
-  const { snapshot, stream } = internals;
-  if ('waiting' in ended) {
-    run.release();
-    const error = run.isDurable() ? suspendedError(state, ended.waiting) : ended.waiting[0]!.error;
-    return toOutput(state, undefined, error);
-  }
-  run.remove();
-  const { end } = ended;
   if ('error' in end) {
     const { line } = end.error;
     const thrown = line === undefined ? end.error : { ...end.error, line: toProgramLine(state.source, line) };
     const error = toProgramError(thrown, state.events, snapshot.settings.code);
-    return fail(error, run, internals, failedCallOf(thrown, state.events)?.output);
+    return toFailure(error, run, failedCallOf(thrown, state.events)?.output);
   }
-  if (end.value !== undefined) await stream?.(Buffer.from(`${toText(end.value)}\n`), 'stdout');
   // A person sees that nothing was printed.
   const isSilent = end.value === undefined && state.logs.length === 0 && stream === undefined;
-  return toOutput(state, end.value, undefined, isSilent ? [NOTHING] : []);
+  return toAnswer(state, { ...end, notes: isSilent ? [NOTHING] : [] });
 }
 
 // `printed` is what the tool printed whose failure ended the program.
-async function fail(error: ToolError, { state }: Run, { stream }: CallInternals, printed?: string): Promise<Output> {
+function toFailure(error: ToolError, { state }: Run, printed?: string): Answer {
   const notes = [...(printed === undefined ? [] : [printed]), ...describeCalls(state.events)];
-  if (notes.length > 0) await stream?.(Buffer.from(`${notes.join('\n\n')}\n`), 'stderr');
-  return toOutput(state, undefined, error, notes);
+  return toAnswer(state, { error: error.toJSON(), notes });
+}
+
+// `ended` is set if the answer is given again. Logs were streamed while the program ran.
+async function deliver(answer: Answer, { stream }: CallInternals, ended?: number): Promise<Output> {
+  const { value, logs } = answer;
+  const notes = ended === undefined ? answer.notes : [...answer.notes, givenAgain(ended)];
+  const shown = ended === undefined ? notes : [...logs, ...notes];
+  if (value !== undefined) await stream?.(Buffer.from(`${toText(value)}\n`), 'stdout');
+  if (shown.length > 0) await stream?.(Buffer.from(`${shown.join('\n\n')}\n`), 'stderr');
+  return toOutput({ ...answer, notes }, ended);
+}
+
+/** Returns the large results that a program has handles of. */
+function handlesOf({ program, later }: ClaimedProgram): string[] {
+  const outcomes = [...program.events, ...later].flatMap((event) => ('result' in event ? [event.outcome] : []));
+  return outcomes.flatMap((outcome) => ('handle' in outcome ? [outcome.handle.id] : []));
 }
 
 type Owner = Pick<SuspendedProgram, 'principal' | 'workdir'>;
@@ -121,7 +142,7 @@ async function begin(
   owner: Owner,
   suspended: SuspendedPrograms | undefined,
   { now }: World,
-): Promise<Pick<RunOptions, 'program' | 'from'>> {
+): Promise<Pick<RunOptions, 'program' | 'from'> | KeptAnswer> {
   if ((code === undefined) === (resume === undefined)) {
     throw new ToolError('invalid_input', 'give code, or resume', {
       hint: 'code is the text of a program; resume is the id of a suspended one, such as p_…',
@@ -132,7 +153,7 @@ async function begin(
   if (id !== undefined) {
     if (suspended === undefined) throw new ToolError('not_found', `no suspended program ${id}`, { hint: 'give code' });
     const from = await suspended.claim(id, owner);
-    return { program: from.program, from };
+    return 'answer' in from ? from : { program: from.program, from };
   }
   const seed = loadCrypto().randomBytes(4).readInt32LE();
   return { program: { ...owner, id: newProgramId(), source, seed, started: Math.round(now()) } };

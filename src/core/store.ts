@@ -32,6 +32,8 @@ export interface ResultStore {
   create(session: string, limits: ResultLimits): ResultWriter;
   /** Opens a finished result of that session; otherwise undefined. */
   open(id: string, session: string): Awaitable<StoredResult | undefined>;
+  /** Moves a result to another session, if it is still stored. */
+  adopt?(id: string, session: string): Awaitable<void>;
   /** Waits until finished results can be opened on other machines, if they are shared. Rejects if they cannot. */
   share?(): Promise<void>;
   /** Removes expired and excess results; returns what was or would be removed. */

@@ -1,6 +1,6 @@
 // Programs whose processes are killed: no call runs twice, and none is lost silently.
 
-import { existsSync, readFileSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Client } from '@modelcontextprotocol/client';
 import { describe, expect } from 'vitest';
@@ -115,6 +115,24 @@ describe('killed', () => {
       expect(linesOf(workspace, 'slow')).toEqual(['start']);
     },
   );
+
+  spec('COD-14', 'the server, after the last call: the next one gives the answer, and runs nothing', async () => {
+    const workspace = createSlowWorkspace();
+    const code = `await tools.note({ text: 'one' }); return tools.deploy({ branch: 'a' })`;
+    const first = await connectProcess(workspace, 'newer', CODE);
+    const { error } = await say(first, 'run_code', { code });
+    await approveAll(workspace);
+    const lost = say(first, 'run_code', { resume: error!.data!.resume }).catch(() => undefined);
+    const files = (): string[] => readdirSync(join(workspace.env.WIELD_HOME!, 'programs'));
+    await expect.poll(files, { timeout: 60_000, interval: 2 }).toContainEqual(expect.stringMatching(/\.answer$/));
+    kill(first);
+    await lost;
+    const second = await connectProcess(workspace, 'newer', CODE);
+    const again = await say(second, 'run_code', { code });
+    expect(again.text).toMatch(/^a\n\n\(the program ended at .*; this is its answer, and nothing was run again\)$/);
+    expect((await say(second, 'run_code', { resume: error!.data!.resume })).text).toBe(again.text);
+    expect([linesOf(workspace, 'notes'), linesOf(workspace, 'ran')]).toEqual([['one'], ['a']]);
+  });
 });
 
 async function connectProcessAsking(

@@ -88,11 +88,18 @@ export const WORLD = `((call, log, end, seed) => {
     const text = toText(value, 'the value of return');
     end(text === undefined ? '{}' : '{"value":' + text + '}');
   };
-  const fail = (error) => {
+  const toShown = (error) => {
     const isObject = typeof error === 'object' && error !== null;
     const { name, message, stack, call } = isObject ? error : { name: 'Error', message: show(error) };
     const shown = { name: show(name ?? 'Error'), message: show(message ?? error), stack: show(stack ?? '') };
-    end(stringify({ error: typeof call === 'number' ? { ...shown, call } : shown }));
+    return typeof call === 'number' ? { ...shown, call } : shown;
+  };
+  const fail = (error) => {
+    let shown = { name: 'Error', message: 'it threw something that cannot be read', stack: '' };
+    try {
+      shown = toShown(error);
+    } catch {}
+    end(stringify({ error: shown }));
   };
   return freeze({
     start: (main) => {

@@ -1,10 +1,11 @@
 // The result of a program: its value, its logs, and which of its calls ran.
 
-import { ToolError } from '../../core/error.js';
+import { type ErrorValue, ToolError } from '../../core/error.js';
 import type { Json } from '../../core/json.js';
 import { type Output, textPart } from '../../core/result.js';
 import { count, quoteOutside } from '../../core/text.js';
 import type { EngineCall } from '../protocol.js';
+import type { Answer, RanCall } from './answers.js';
 import type { JournalEvent } from './journal.js';
 import type { WaitingForApproval } from './program.js';
 import type { SuspendedProgram } from './suspended.js';
@@ -17,13 +18,15 @@ export interface ProgramState extends Pick<SuspendedProgram, 'id' | 'principal' 
 
 export const NOTHING = '(the program returned nothing)';
 
-/** Returns the output of a program; `notes` are texts about its end. */
-export function toOutput(
+export function toAnswer(
   { events, logs, seed, started }: ProgramState,
-  value?: Json,
-  error?: ToolError,
-  notes: readonly string[] = [],
-): Output {
+  { notes = [], ...end }: Partial<Pick<Answer, 'value' | 'error' | 'notes'>>,
+): Answer {
+  return { ...end, notes, calls: toRan(events), logs: [...logs], seed, started };
+}
+
+/** Returns the output of a program; `ended` is set if its answer is given again. */
+export function toOutput({ value, error, notes, calls, logs, seed, started }: Answer, ended?: number): Output {
   const text = [
     ...(value === undefined ? [] : [toText(value)]),
     ...(logs.length === 0 ? [] : [`console:\n${logs.join('\n')}`]),
@@ -31,11 +34,20 @@ export function toOutput(
   ].join('\n\n');
   const structured = {
     ...(value === undefined ? {} : { value }),
-    calls: toRan(events),
+    calls: [...calls],
     ...(logs.length === 0 ? {} : { logs: [...logs] }),
-    program: { seed, started },
+    program: { seed, started, ...(ended === undefined ? {} : { ended }) },
   };
-  return { content: [textPart(text)], structured, ...(error === undefined ? {} : { error }) };
+  return { content: [textPart(text)], structured, ...(error === undefined ? {} : { error: toToolError(error) }) };
+}
+
+function toToolError({ code, message, hint, data }: ErrorValue): ToolError {
+  return new ToolError(code, message, { hint, data });
+}
+
+/** Says that an answer was given before, or lost: nothing ran. */
+export function givenAgain(ended: number): string {
+  return `(the program ended at ${new Date(ended).toISOString()}; this is its answer, and nothing was run again)`;
 }
 
 /** Returns a value as a person or model reads it. */
@@ -52,13 +64,6 @@ export function callsOf(events: readonly JournalEvent[]): EngineCall[] {
 export function pendingOf(events: readonly JournalEvent[]): EngineCall[] {
   const settled = new Set(events.map((event) => ('result' in event ? event.result : 0)));
   return callsOf(events).filter(({ id }) => !settled.has(id));
-}
-
-interface RanCall {
-  readonly [key: string]: string;
-  readonly tool: string;
-  /** `ok`, the code of its error, or `no`. */
-  readonly ran: string;
 }
 
 function toRan(events: readonly JournalEvent[]): RanCall[] {

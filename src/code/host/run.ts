@@ -1,6 +1,7 @@
 // The state of a run that outlives its process: events, logs, and the file once the program was suspended.
 
 import type { CodeLimits } from '../../core/settings.js';
+import type { Answer } from './answers.js';
 import type { Engine } from './engine.js';
 import type { JournalEvent } from './journal.js';
 import { approvalOf, callsOf, type ProgramState, pendingOf } from './output.js';
@@ -41,9 +42,6 @@ export function createRun({ program, from, limits, suspended, now }: RunOptions)
     suspended.save({ ...known, engine: engine.version, snapshot, events, logs, waiting: tools, saved: now() });
     isDurable = true;
   };
-  const remove = (): void => {
-    if (isDurable) suspended?.remove(program.id);
-  };
 
   return {
     state,
@@ -70,10 +68,19 @@ export function createRun({ program, from, limits, suspended, now }: RunOptions)
         pendingOf(events).map((call) => ({ call })),
       );
     },
-    remove,
     release: () => suspended?.release(program.id),
-    /** A program that could not be loaded can be resumed again; one that failed has ended. */
-    abandon: () => (isRunning ? remove() : suspended?.release(program.id)),
+    /** Keeps the answer. A program that could not be loaded has not ended, and can be resumed again. */
+    end(answer: Answer): void {
+      if (!isRunning) suspended?.release(program.id);
+      else if (isDurable) {
+        try {
+          suspended!.end(program, answer);
+        } catch {
+          // The answer is delivered all the same; without it, nothing may run again.
+          suspended!.remove(program.id);
+        }
+      }
+    },
   };
 }
 

@@ -1,17 +1,17 @@
 // Suspended programs in files: sealed with the key of the state, claimed by one process at a time (COD-10).
 
-import { closeSync, fsyncSync, openSync, readdirSync, rmSync, writeFileSync, writeSync } from 'node:fs';
+import { readdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { ToolError } from '../../core/error.js';
 import { quoteOutside } from '../../core/text.js';
 import type { World } from '../../core/world.js';
-import { digestKeyed, digestParts, loadCrypto } from '../../files/digest.js';
+import { digestParts, loadCrypto } from '../../files/digest.js';
 import { withLock } from '../../files/lock.js';
-import { isAlive, startTime } from '../../files/process-identity.js';
-import { readStateFile } from '../../files/read.js';
-import { checkStateDirectory, toFileError } from '../../files/state.js';
-import { writeFileAtomic } from '../../files/write.js';
+import { checkStateDirectory } from '../../files/state.js';
+import { type Answer, createAnswers, type KeptAnswer, type ProgramOwner } from './answers.js';
+import { claim, holderOf, releaseOnExit } from './claim.js';
 import type { JournalEvent } from './journal.js';
+import { createSealed } from './sealed.js';
 
 /** Everything that another process needs to go on. */
 export interface SuspendedProgram {
@@ -43,9 +43,11 @@ export interface SuspendedPrograms {
   save(program: SuspendedProgram): void;
   /** Appends an event; it is on the disk when this returns. */
   append(id: string, event: JournalEvent): void;
-  /** Returns a program and the events since it was saved. Throws `not_found`, `busy` or `integrity`. */
-  claim(id: string, owner: Pick<ProgramOwner, 'principal' | 'workdir'>): Promise<ClaimedProgram>;
-  /** Returns the id of the suspended program with this code, if there is one. */
+  /** Keeps the answer of a program instead of the program. */
+  end(program: ProgramOwner & { readonly id: string }, answer: Answer): void;
+  /** Returns a program and the events since it was saved, or its answer. Throws `not_found`, `busy` or `integrity`. */
+  claim(id: string, owner: Omit<ProgramOwner, 'source'>): Promise<ClaimedProgram | KeptAnswer>;
+  /** Returns the id of the program with this code that is suspended, or whose answer may have been lost. */
   find(owner: ProgramOwner): string | undefined;
   release(id: string): void;
   remove(id: string): void;
@@ -58,14 +60,14 @@ export interface ClaimedProgram {
   readonly later: readonly JournalEvent[];
 }
 
-export interface ProgramOwner {
-  readonly principal: string;
-  readonly workdir: string;
-  readonly source: string;
+interface Entry {
+  readonly id: string;
+  /** Identifies owner and code. */
+  readonly code: string;
+  readonly path: string;
 }
 
 const NAME = /^(p_[0-9a-f]{16})-([0-9a-f]{16})\.json$/;
-const MAX_BYTES = 256 * 1024 * 1024;
 const MAX_PROGRAMS = 64;
 // An approval can be given for a week, and used for a day.
 const LIFETIME_MS = 8 * 24 * 3_600_000;
@@ -81,75 +83,101 @@ export function createSuspendedPrograms(
   world: Pick<World, 'now' | 'monotonic'>,
 ): SuspendedPrograms {
   const { now } = world;
-  const entries = (): { id: string; code: string; path: string }[] => {
-    if (!checkStateDirectory(directory)) return [];
-    return readdirSync(directory).flatMap((name) => {
-      const [, id, code] = NAME.exec(name) ?? [];
-      return id === undefined ? [] : [{ id, code: code!, path: join(directory, name) }];
-    });
-  };
-  const journalOf = (id: string): string => join(directory, `${id}.journal`);
-  const claimOf = (id: string): string => join(directory, `${id}.claim`);
-  const seal = (...parts: readonly string[]): string => digestKeyed(key(), ['program', ...parts]);
-  const read = (path: string): SuspendedProgram | undefined => {
-    const text = readStateFile(path, MAX_BYTES);
-    if (text === undefined) return undefined;
-    const at = text.indexOf('\n');
-    if (text.slice(0, at) !== seal(text.slice(at + 1))) throw damaged(path);
-    return JSON.parse(text.slice(at + 1)) as SuspendedProgram;
-  };
-  const remove = (id: string): void => {
-    for (const entry of entries()) if (entry.id === id) rmSync(entry.path, { force: true });
-    for (const path of [journalOf(id), claimOf(id)]) rmSync(path, { force: true });
-  };
+  const sealed = createSealed(key);
+  const { journalOf, claimOf, removeFiles, release, remove } = filesOf(directory);
+  const answers = createAnswers({ directory, sealed, now, claimOf });
+  const read = ({ path }: Entry) => sealed.read<SuspendedProgram>(path);
   const isFresh = ({ saved }: SuspendedProgram): boolean => Math.abs(now() - saved) <= LIFETIME_MS;
+  const runs = (id: string): boolean => holderOf(claimOf(id)) === 'alive';
   const removeExpired = (): void => {
-    for (const { id, path } of entries()) {
-      const program = readOrNothing(() => read(path));
-      if ((program === undefined || !isFresh(program)) && !isClaimed(claimOf(id))) remove(id);
+    for (const entry of readEntries(directory)) {
+      const program = readOrNothing(() => read(entry));
+      if ((program === undefined || !isFresh(program)) && !runs(entry.id)) remove(entry.id);
     }
+  };
+  // A process may have been killed after it wrote the answer, before it removed the program.
+  const suspended = (): Entry[] => {
+    const ended = answers.ids();
+    return readEntries(directory).filter(({ id }) => !ended.has(id));
   };
 
   return {
     remove,
-    release: (id) => rmSync(claimOf(id), { force: true }),
+    release,
     save(program) {
       removeExpired();
-      const known = entries();
-      const path = join(directory, `${program.id}-${codeOf(program)}.json`);
+      const known = suspended();
       if (known.length >= MAX_PROGRAMS && !known.some(({ id }) => id === program.id)) throw tooMany();
-      const text = JSON.stringify(program);
       // Before others can see it.
       claim(claimOf(program.id));
-      writeFileAtomic(path, `${seal(text)}\n${text}`);
+      sealed.write(join(directory, `${program.id}-${codeOf(program)}.json`), program);
       // Its events are in the file now.
       rmSync(journalOf(program.id), { force: true });
     },
-    append(id, event) {
-      const text = JSON.stringify(event);
-      appendDurably(journalOf(id), `${seal(id, text)} ${text}\n`);
+    append: (id, event) => sealed.append(journalOf(id), id, event),
+    end(program, answer) {
+      answers.save({ ...program, code: codeOf(program) }, answer);
+      // The claim remains if this process is killed, so that others know that it may not have delivered the answer.
+      releaseOnExit(claimOf(program.id));
+      removeFiles(program.id);
     },
     async claim(id, { principal, workdir }) {
       if (!checkStateDirectory(directory)) throw notFound(id);
       const context = { world, signal: new AbortController().signal, doing: 'resuming a program' };
       return withLock(join(directory, 'claims.lock'), context, async () => {
         // What is read while another process runs it may have run already.
-        const isRunning = isClaimed(claimOf(id));
-        const path = entries().find((entry) => entry.id === id)?.path;
-        const program = path === undefined ? undefined : read(path);
+        const isRunning = runs(id);
+        const ended = answers.find(id, { principal, workdir });
+        if (ended !== undefined) {
+          if (claim(claimOf(id))) releaseOnExit(claimOf(id));
+          removeFiles(id);
+          return ended;
+        }
+        const entry = suspended().find((one) => one.id === id);
+        const program = entry && read(entry);
         const isOwn = program?.principal === principal && program.workdir === workdir;
         if (program === undefined || !isOwn || !isFresh(program)) throw notFound(id);
         if (isRunning || !claim(claimOf(id))) throw busy(id);
-        return { program, later: readJournal(journalOf(id), (text) => seal(id, text)) };
+        return { program, later: sealed.readLines<JournalEvent>(journalOf(id), id) };
       });
     },
-    find: (owner) => entries().find(({ code, id }) => code === codeOf(owner) && !isClaimed(claimOf(id)))?.id,
+    find(owner) {
+      const code = codeOf(owner);
+      const isResumable = (entry: Entry): boolean => {
+        const program = entry.code !== code || runs(entry.id) ? undefined : read(entry);
+        return program !== undefined && isFresh(program);
+      };
+      return suspended().find(isResumable)?.id ?? answers.findLost(code);
+    },
     list: () =>
-      entries()
-        .flatMap(({ path }) => readOrNothing(() => read(path)) ?? [])
+      suspended()
+        .flatMap((entry) => readOrNothing(() => read(entry)) ?? [])
         .filter(isFresh)
         .sort((a, b) => a.saved - b.saved),
   };
+}
+
+function filesOf(directory: string) {
+  const journalOf = (id: string): string => join(directory, `${id}.journal`);
+  const claimOf = (id: string): string => join(directory, `${id}.claim`);
+  const release = (id: string): void => rmSync(claimOf(id), { force: true });
+  const removeFiles = (id: string): void => {
+    for (const entry of readEntries(directory)) if (entry.id === id) rmSync(entry.path, { force: true });
+    rmSync(journalOf(id), { force: true });
+  };
+  const remove = (id: string): void => {
+    removeFiles(id);
+    release(id);
+  };
+  return { journalOf, claimOf, release, removeFiles, remove };
+}
+
+function readEntries(directory: string): Entry[] {
+  if (!checkStateDirectory(directory)) return [];
+  return readdirSync(directory).flatMap((name) => {
+    const [, id, code] = NAME.exec(name) ?? [];
+    return id === undefined ? [] : [{ id, code: code!, path: join(directory, name) }];
+  });
 }
 
 function codeOf({ principal, workdir, source }: ProgramOwner): string {
@@ -164,63 +192,14 @@ function readOrNothing<T>(act: () => T): T | undefined {
   }
 }
 
-// A claim names the process that runs the program; that of a dead process does not count.
-function isClaimed(path: string): boolean {
-  const [pid, started] = (readOrNothing(() => readStateFile(path, 1024)) ?? '').split(' ').map(Number);
-  return pid !== undefined && pid > 0 && isAlive(pid, started ?? 0);
-}
-
-// Claims of others are replaced by the holder of the lock only.
-function claim(path: string): boolean {
-  const own = `${process.pid} ${startTime(process.pid) ?? 0} ${loadCrypto().randomBytes(8).toString('hex')}`;
-  if (isClaimed(path)) return false;
-  rmSync(path, { force: true });
-  try {
-    writeFileSync(path, own, { flag: 'wx', mode: 0o600 });
-  } catch {
-    return false;
-  }
-  return true;
-}
-
-function appendDurably(path: string, text: string): void {
-  try {
-    const descriptor = openSync(path, 'a', 0o600);
-    try {
-      writeSync(descriptor, text);
-      fsyncSync(descriptor);
-    } finally {
-      closeSync(descriptor);
-    }
-  } catch (error) {
-    throw toFileError(error, 'write', path);
-  }
-}
-
-function readJournal(path: string, sealOf: (text: string) => string): JournalEvent[] {
-  const lines = (readStateFile(path, MAX_BYTES) ?? '').split('\n');
-  // A line without an end was being written when its process was killed; nothing had happened yet.
-  return lines.slice(0, -1).map((line) => {
-    const at = line.indexOf(' ');
-    if (line.slice(0, at) !== sealOf(line.slice(at + 1))) throw damaged(path);
-    return JSON.parse(line.slice(at + 1)) as JournalEvent;
-  });
-}
-
 function notFound(id: string): ToolError {
-  return new ToolError('not_found', `no suspended program ${quoteOutside(id, 40)}: unknown, ended or expired`, {
-    hint: 'wield audit shows which of its calls ran; programs wait for 8 days, and belong to the caller that started them',
+  return new ToolError('not_found', `no suspended program ${quoteOutside(id, 40)}: unknown or expired`, {
+    hint: 'wield audit shows which of its calls ran; programs wait for 8 days, answers are kept for a day, and both belong to their caller and workdir',
   });
 }
 
 function busy(id: string): ToolError {
   return new ToolError('busy', `${id} is already running`, { hint: 'wait for its result, or for its next question' });
-}
-
-function damaged(path: string): ToolError {
-  return new ToolError('integrity', `${path} was changed since wield wrote it, so the program was not resumed`, {
-    hint: `see which calls ran (wield audit), then remove it: rm ${path}`,
-  });
 }
 
 function tooMany(): ToolError {

@@ -30,6 +30,7 @@ const MAX_PARSED_BYTES = 64 * 1024 * 1024;
 export interface ResultFiles extends ResultStore {
   readonly directory: () => string;
   open(id: string, session: string): StoredResult | undefined;
+  adopt(id: string, session: string): void;
 }
 
 /** Returns what is stored of a session: its hash. */
@@ -81,6 +82,12 @@ export function createResultFiles({ directory, now }: ResultFilesOptions): Resul
       const metadata = readMetadata(file + METADATA);
       if (metadata?.session !== ownerOf(session)) return undefined;
       return openResult(file, metadata.handle, now());
+    },
+    adopt(id, session) {
+      const file = join(directory(), id) + METADATA;
+      const metadata = ID.test(id) ? readMetadata(file) : undefined;
+      if (metadata === undefined || metadata.session === ownerOf(session)) return;
+      writeFileAtomic(file, JSON.stringify({ ...metadata, session: ownerOf(session) }), { durable: false });
     },
     clean,
     directory,

@@ -84,9 +84,20 @@ export function createSharedResults(place: RedisPlace, files: ResultFiles): Resu
       const local = files.open(id, session);
       return local !== undefined || !isResultId(id) ? local : fetch(id, session);
     },
+    adopt: (id, session) => adopt(place, files, id, session),
     share: () => Promise.all(sending).then(() => undefined),
     clean: files.clean,
   };
+}
+
+async function adopt(place: RedisPlace, files: ResultFiles, id: string, session: string): Promise<void> {
+  if (!isResultId(id)) return;
+  files.adopt(id, session);
+  const owner = ownerOf(session);
+  const key = place.keyOf('result', id);
+  const head = await place.redis.hget(key, HEAD);
+  const { size } = head === null ? {} : toHead(place.open(key, HEAD, head));
+  if (size !== undefined) await place.redis.hset(key, HEAD, place.seal(key, HEAD, { owner, size }));
 }
 
 function toHead(value: unknown): { readonly owner?: string; readonly size?: number } {

@@ -141,6 +141,9 @@ describe('the world of a program', () => {
     expect(await codeOf('import fs from "fs"')).toMatchObject({ code: 'invalid_input' });
     expect(await codeOf('await new Promise(() => {})')).toMatchObject({ message: expect.stringContaining('never') });
     expect(await codeOf('await tools.broken()')).toMatchObject({ code: 'tool_failed', data: { exitCode: 3 } });
+    expect(await codeOf('throw { get message() { throw 1 } }')).toMatchObject({
+      message: 'the program failed: Error: it threw something that cannot be read',
+    });
     const late = await runAsModel(toolbox(), 'void tools.broken(); return 1');
     expect(returned(late)).toBe(1);
     expect((late.structured as { logs: string[] }).logs[0]).toContain('broken failed after the program had ended');

@@ -4,6 +4,7 @@ import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect } from 'vitest';
 import { digestKeyed } from '../../../src/files/digest.js';
+import { textOf } from '../../../src/index.js';
 import { wield } from '../../support/cli.js';
 import { ACCEPT, connectAsking, connectProcess, type ProtocolVersion } from '../../support/clients.js';
 import { some } from '../../support/effort.js';
@@ -89,8 +90,107 @@ describe('suspended programs', () => {
       ['one', 'two'],
     ]);
     expect(programsOf(workspace)).toEqual([]);
-    expect((await say(second, 'run_code', { resume: id })).error).toMatchObject({ code: 'not_found' });
+    // Its answer is kept, and nothing runs again.
+    const again = await say(second, 'run_code', { resume: id });
+    expect(again.text).toMatch(
+      /^\{"deployed":\["a","b","c"\],"last":"","same":true\}\n\nconsole:\ndeployed\n\n\(the program ended/,
+    );
+    expect(linesOf(workspace, 'notes')).toEqual(['one', 'two']);
   });
+
+  spec('COD-14', 'their answer is kept for the caller, for a day, and the same code is a new program', async () => {
+    const workspace = createNotingWorkspace();
+    let now = Date.now();
+    const toolbox = workspace.toolbox({ trust: true, mode: 'code', now: () => now });
+    const code = `await tools.deploy({ branch: 'a' }); const big = 'x'.repeat(50000); console.log('log'); throw new Error(big.slice(0, 9))`;
+    const first = await runAsModel(toolbox, code);
+    const id = String(first.error!.data!.resume);
+    await approveAll(workspace);
+    const failed = await runAsModel(toolbox, '', { resume: id });
+    expect(failed.error).toMatchObject({ code: 'tool_failed', message: expect.stringContaining('xxxxxxxxx (line 1)') });
+    const again = await resume(workspace, id);
+    expect(again.error).toEqual(failed.error);
+    expect(again.structured).toEqual({
+      ...(failed.structured as object),
+      program: { ...(failed.structured as { program: object }).program, ended: now },
+    });
+    expect(textOf(again)).toContain('calls: deploy ok');
+    expect(linesOf(workspace, 'ran')).toEqual(['a']);
+    const other = { caller: { ...MODEL, name: 'somebody' } };
+    expect((await resume(workspace, id, other)).error).toMatchObject({ code: 'not_found' });
+    const elsewhere = workspace.toolbox({ workdir: createNotingWorkspace().dir, trust: true, mode: 'code' });
+    expect((await runAsModel(elsewhere, '', { resume: id })).error).toMatchObject({ code: 'not_found' });
+    // This process lives, so the answer was delivered.
+    const next = await runAsModel(toolbox, code);
+    expect(next.error).toMatchObject({ code: 'needs_approval', data: { resume: expect.not.stringContaining(id) } });
+    // Unless the process that has the answer was killed, in the last hour.
+    const directory = join(workspace.env.WIELD_HOME!, 'programs');
+    await approveAll(workspace);
+    const second = String(next.error!.data!.resume);
+    expect((await runAsModel(toolbox, '', { resume: second })).error).toMatchObject({ code: 'tool_failed' });
+    writeFileSync(join(directory, `${second}.claim`), '999999999 1 x');
+    now += 59 * 60_000;
+    expect((await runAsModel(toolbox, code)).error).toMatchObject({ code: 'tool_failed' });
+    writeFileSync(join(directory, `${second}.claim`), '999999999 1 x');
+    now += 2 * 60_000;
+    expect((await runAsModel(toolbox, code)).error).toMatchObject({ code: 'needs_approval' });
+    expect(linesOf(workspace, 'ran')).toEqual(['a', 'a']);
+    now += 24 * 3_600_000;
+    expect((await runAsModel(toolbox, '', { resume: id })).error).toMatchObject({ code: 'not_found' });
+    const answer = readdirSync(directory).find((name) => name.startsWith(second) && name.endsWith('.answer'))!;
+    writeFileSync(
+      join(directory, answer),
+      readFileSync(join(directory, answer), 'utf8').replace('xxxxxxxxx', 'yyyyyyyyy'),
+    );
+    expect((await resume(workspace, second)).error).toMatchObject({ code: 'integrity' });
+  });
+
+  spec('COD-14', 'large results from before can be read after a restart', async () => {
+    const workspace = createNotingWorkspace();
+    const code = `const orders = await tools.orders(); await tools.deploy({ branch: 'a' });
+      return { sum: await orders.query('$sum($)'), length: (await orders.json()).length, page: (await orders.page(3)).slice(0, 4), id: orders.id };`;
+    const inSession = (session: string) => ({ caller: { ...MODEL, session } });
+    const toolbox = workspace.toolbox({ trust: true, mode: 'code' });
+    const { error } = await runAsModel(toolbox, code, inSession('one'));
+    await approveAll(workspace);
+    const value = returned(await resume(workspace, String(error!.data!.resume), inSession('two')));
+    expect(value).toMatchObject({ sum: 40504500, length: 9000, page: '1,2,' });
+    const read = (session: string) =>
+      toolbox.call('read_result', { id: (value as { id: string }).id }, inSession(session));
+    expect((await read('two')).ok).toBe(true);
+    expect((await read('one')).error).toMatchObject({ code: 'not_found' });
+  });
+
+  spec(
+    'COD-10 COD-11',
+    'start over if they expired, ask again if their approval did, and survive a torn journal',
+    async () => {
+      const workspace = createNotingWorkspace();
+      let now = Date.now();
+      const toolbox = workspace.toolbox({ trust: true, mode: 'code', now: () => now });
+      const code = `await tools.note({ text: 'one' }); return tools.deploy({ branch: 'a' })`;
+      const { error } = await runAsModel(toolbox, code);
+      const { resume: id, approvals } = error!.data as { resume: string; approvals: { id: string }[] };
+      (await toolbox.state.approvals()).approve(approvals[0]!.id, false);
+      // Longer than an approval can be used.
+      now += 2 * 24 * 3_600_000;
+      const asked = await runAsModel(toolbox, '', { resume: id });
+      expect(asked.error).toMatchObject({ code: 'needs_approval', data: { resume: id } });
+      const [again] = asked.error!.data!.approvals as { id: string }[];
+      const journal = join(workspace.env.WIELD_HOME!, 'programs', `${id}.journal`);
+      writeFileSync(journal, '0123456789 {"call":{"id":"é');
+      (await toolbox.state.approvals()).approve(again!.id, false);
+      expect(returned(await runAsModel(toolbox, '', { resume: id }))).toBe('a');
+      expect([linesOf(workspace, 'notes'), linesOf(workspace, 'ran')]).toEqual([['one'], ['a']]);
+      const late = await runAsModel(toolbox, code);
+      now += 9 * 24 * 3_600_000;
+      expect((await runAsModel(toolbox, '', { resume: String(late.error!.data!.resume) })).error?.code).toBe(
+        'not_found',
+      );
+      expect((await runAsModel(toolbox, code)).error).toMatchObject({ code: 'needs_approval' });
+      expect(linesOf(workspace, 'notes')).toEqual(['one', 'one', 'one']);
+    },
+  );
 
   for (const protocol of some(VERSIONS, 1)) {
     spec('COD-10 SRV-15', `ask by a form if the client can show one (${protocol} protocol)`, async () => {
@@ -162,7 +262,10 @@ describe('suspended programs', () => {
     const elsewhere = workspace.toolbox({ workdir: other.dir, trust: true, mode: 'code' });
     expect((await runAsModel(elsewhere, '', { resume: id })).error).toMatchObject({ code: 'not_found' });
     const results = await Promise.all([1, 2, 3].map(() => resume(workspace, id)));
-    expect(results.map(({ error }) => error?.code ?? 'ran').sort()).toEqual(['busy', 'busy', 'ran']);
+    // One that comes after the end gets the answer.
+    const codes = results.map(({ error }) => error?.code ?? 'ended');
+    expect(codes).toContain('ended');
+    expect(codes.filter((code) => !['busy', 'ended'].includes(code))).toEqual([]);
     expect([linesOf(workspace, 'ran'), linesOf(workspace, 'notes'), linesOf(other, 'notes')]).toEqual([
       ['a'],
       ['end'],

@@ -1,0 +1,109 @@
+// Answers of ended programs, kept in case that they could not be delivered (COD-14).
+
+import { readdirSync, rmSync, statSync } from 'node:fs';
+import { join } from 'node:path';
+import type { ErrorValue } from '../../core/error.js';
+import type { Json } from '../../core/json.js';
+import { checkStateDirectory } from '../../files/state.js';
+import { holderOf } from './claim.js';
+import type { Sealed } from './sealed.js';
+
+export interface ProgramOwner {
+  readonly principal: string;
+  readonly workdir: string;
+  readonly source: string;
+}
+
+/** What a program ends with, or is suspended with. */
+export interface Answer {
+  /** Absent if the program returned nothing. */
+  readonly value?: Json;
+  readonly error?: ErrorValue;
+  /** Texts about its end. */
+  readonly notes: readonly string[];
+  readonly calls: readonly RanCall[];
+  readonly logs: readonly string[];
+  readonly seed: number;
+  readonly started: number;
+}
+
+export interface RanCall {
+  readonly [key: string]: string;
+  readonly tool: string;
+  /** `ok`, the code of its error, or `no`. */
+  readonly ran: string;
+}
+
+/** The answer of a program that has ended. */
+export interface KeptAnswer {
+  readonly answer: Answer;
+  /** Milliseconds since 1970. */
+  readonly ended: number;
+}
+
+export interface AnswersOptions {
+  readonly directory: string;
+  readonly sealed: Sealed;
+  readonly now: () => number;
+  /** Returns the claim of a program. */
+  readonly claimOf: (id: string) => string;
+}
+
+type Owner = Pick<ProgramOwner, 'principal' | 'workdir'>;
+
+interface Entry {
+  readonly id: string;
+  readonly code: string;
+  readonly ended: number;
+  readonly path: string;
+}
+
+const NAME = /^(p_[0-9a-f]{16})-([0-9a-f]{16})\.(\d{1,16})\.answer$/;
+const MAX_ANSWERS = 64;
+const MAX_BYTES = 256 * 1024 * 1024;
+const HOUR_MS = 3_600_000;
+const LIFETIME_MS = 24 * HOUR_MS;
+// Later, the same code is meant as a new program, even if nobody got the answer of the first one.
+const REPEATED_MS = HOUR_MS;
+
+export function createAnswers({ directory, sealed, now, claimOf }: AnswersOptions) {
+  const isKept = ({ ended }: Pick<Entry, 'ended'>, lifetime = LIFETIME_MS): boolean =>
+    Math.abs(now() - ended) <= lifetime;
+  const entries = (): Entry[] => {
+    if (!checkStateDirectory(directory)) return [];
+    return readdirSync(directory).flatMap((name) => {
+      const [, id, code, ended] = NAME.exec(name) ?? [];
+      return id === undefined ? [] : [{ id, code: code!, ended: Number(ended), path: join(directory, name) }];
+    });
+  };
+  // Expired answers, and all but the newest up to a number and a size.
+  const removeOld = (): void => {
+    let bytes = 0;
+    for (const [at, entry] of entries()
+      .sort((a, b) => b.ended - a.ended)
+      .entries()) {
+      bytes += statSync(entry.path, { throwIfNoEntry: false })?.size ?? 0;
+      if (at < MAX_ANSWERS && bytes <= MAX_BYTES && isKept(entry)) continue;
+      for (const path of [entry.path, claimOf(entry.id)]) rmSync(path, { force: true });
+    }
+  };
+
+  return {
+    save({ id, code, principal, workdir }: Owner & Pick<Entry, 'id' | 'code'>, answer: Answer): void {
+      const ended = Math.round(now());
+      sealed.write(join(directory, `${id}-${code}.${ended}.answer`), { principal, workdir, ended, answer });
+      removeOld();
+    },
+    ids: () => new Set(entries().map(({ id }) => id)),
+    /** Returns the answer of a program to its caller. Throws `integrity`. */
+    find(id: string, { principal, workdir }: Owner): KeptAnswer | undefined {
+      const entry = entries().find((one) => one.id === id);
+      const kept = entry && sealed.read<KeptAnswer & Owner>(entry.path);
+      return kept?.principal === principal && kept.workdir === workdir && isKept(kept) ? kept : undefined;
+    },
+    /** Returns the id of the program with this code whose process was killed and may not have delivered the answer. */
+    findLost: (code: string): string | undefined =>
+      entries().find((one) => one.code === code && isKept(one, REPEATED_MS) && holderOf(claimOf(one.id)) === 'dead')
+        ?.id,
+  };
+}

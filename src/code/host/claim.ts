@@ -1,0 +1,51 @@
+// Claims of programs: a file that names the process that runs a program, or that has its answer to deliver.
+
+import { rmSync, writeFileSync } from 'node:fs';
+import { loadCrypto } from '../../files/digest.js';
+import { isAlive, startTime } from '../../files/process-identity.js';
+import { readStateFile } from '../../files/read.js';
+
+type Holder = 'none' | 'alive' | 'dead';
+
+/** Says whether the process that holds a claim runs; one that exits in order gives up its claims. */
+export function holderOf(path: string): Holder {
+  const text = read(path);
+  if (text === undefined) return 'none';
+  const [pid = 0, started = 0] = text.split(' ').map(Number);
+  return pid > 0 && isAlive(pid, started) ? 'alive' : 'dead';
+}
+
+/** Claims a program for this process; false if a process that runs has it. Only the holder of the lock replaces claims. */
+export function claim(path: string): boolean {
+  const own = `${process.pid} ${startTime(process.pid) ?? 0} ${loadCrypto().randomBytes(8).toString('hex')}`;
+  if (holderOf(path) === 'alive') return false;
+  rmSync(path, { force: true });
+  try {
+    writeFileSync(path, own, { flag: 'wx', mode: 0o600 });
+  } catch {
+    return false;
+  }
+  return true;
+}
+
+let held: Set<string> | undefined;
+
+/** Gives up a claim when this process exits. If it is killed, the claim remains, and others know. */
+export function releaseOnExit(path: string): void {
+  if (held === undefined) {
+    const all = new Set<string>();
+    process.once('exit', () => {
+      for (const one of all) rmSync(one, { force: true });
+    });
+    held = all;
+  }
+  held.add(path);
+}
+
+function read(path: string): string | undefined {
+  try {
+    return readStateFile(path, 1024);
+  } catch {
+    return undefined;
+  }
+}
