@@ -69,7 +69,7 @@ spec('TJS-12 TJS-13', 'never turns a value into an option or passes NUL', () => 
         if (argument.startsWith('-')) expect(argument).toMatch(/^(?:-literal\d|-[tn]\d|--?f\d|--f\d=-.*)$/su);
       }
     }),
-    { numRuns: rounds(150, 2000) },
+    { numRuns: rounds(400, 2000) },
   );
   expect(built).toBeGreaterThan(200);
 });
