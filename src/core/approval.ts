@@ -53,6 +53,12 @@ export interface Consent {
   readonly by: ConsentWay;
 }
 
+/** Consent that was given before the call. */
+export interface StoredConsent extends Consent {
+  /** When it was given. */
+  readonly at: string;
+}
+
 /** Who decided on a call, how and when. */
 export interface Decision {
   /** `nobody`: the question was not answered. */
@@ -105,7 +111,7 @@ export interface Approvals {
   /** The key of the digests in records; created on first use. */
   key(): string;
   /** Consumes the approval of exactly this call, or finds a standing one. */
-  take(record: ApprovalRecord): Awaitable<Consent | undefined>;
+  take(record: ApprovalRecord): Awaitable<StoredConsent | undefined>;
   /** Stores a pending call. Throws if it was denied before or cannot be stored. */
   ask(record: ApprovalRecord): Awaitable<void>;
   /** Whether a call still waits for a decision. */

@@ -59,7 +59,7 @@ test('an approval is used once', () => {
   const record = recordOf();
   store.ask(record);
   store.approve(idOf(record), false);
-  expect(store.take(record)).toEqual({ id: idOf(record), by: 'record' });
+  expect(store.take(record)).toEqual({ id: idOf(record), by: 'record', at: expect.any(String) });
   expect(store.take(record)).toBeUndefined();
 });
 

@@ -1,7 +1,7 @@
 // The store of approvals: pending calls, calls that may run once, refused calls and standing approvals (POL-7).
 
 import { rmSync } from 'node:fs';
-import type { ApprovalChanges, ApprovalRecord, Approvals, Awaitable, Consent } from '../core/approval.js';
+import type { ApprovalChanges, ApprovalRecord, Approvals, Awaitable, StoredConsent } from '../core/approval.js';
 import { describeForDiff } from '../core/approval-text.js';
 import { lineDiff } from '../core/diff.js';
 import { isToolError, ToolError } from '../core/error.js';
@@ -38,7 +38,7 @@ export interface ApprovalAdmin {
 
 /** Approvals on this machine: nothing has to be waited for. */
 export interface ApprovalStore extends Approvals, ApprovalAdmin {
-  take(record: ApprovalRecord): Consent | undefined;
+  take(record: ApprovalRecord): StoredConsent | undefined;
   ask(record: ApprovalRecord): void;
   isPending(id: string): boolean;
   always(record: ApprovalRecord): void;
@@ -131,14 +131,16 @@ export function createApprovals(place: ApprovalPlace, key: () => string): Approv
   };
 }
 
-function take(place: ApprovalPlace, record: ApprovalRecord): Consent | undefined {
+function take(place: ApprovalPlace, record: ApprovalRecord): StoredConsent | undefined {
   const standing = standingIdOf(record);
-  if (place.find(['standing'], standing).length > 0) return { id: standing, by: 'standing' };
+  for (const { since } of place.find(['standing'], standing))
+    return { id: standing, by: 'standing', at: new Date(since).toISOString() };
   const id = idOf(record);
   for (const approved of place.find(['approved'], id)) {
     if (approved.record.binding !== record.binding) continue;
     // This rename uses the approval up before anything runs; a second process finds nothing (POL-7).
-    if (place.move(approved, toolIdOf(record), 'last')) return { id, by: 'record' };
+    const at = new Date(approved.since).toISOString();
+    if (place.move(approved, toolIdOf(record), 'last')) return { id, by: 'record', at };
   }
   return undefined;
 }

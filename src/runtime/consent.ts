@@ -9,6 +9,7 @@ import type {
   Consent,
   ConsentWay,
   Decision,
+  StoredConsent,
 } from '../core/approval.js';
 import { isToolError, ToolError } from '../core/error.js';
 import type { Plan } from '../core/plan.js';
@@ -52,8 +53,8 @@ export async function requestConsent(
   const id = idOf(record);
   const given = await approvals?.take(record);
   if (given !== undefined) {
-    decided(given.by);
-    return given;
+    decided(given.by, given.at);
+    return { id: given.id, by: given.by };
   }
   options.onDecision({ by: 'nobody', how: null, at: null });
   const needsApproval = (hint: string): ToolError =>
@@ -87,8 +88,8 @@ export async function requestConsent(
       onPending(id);
       const consent = await waitForConsent(approvals, record, signal);
       onPending();
-      decided(consent.by);
-      return consent;
+      decided(consent.by, consent.at);
+      return { id: consent.id, by: consent.by };
     }
   } catch (error) {
     if (isToolError(error) && error.code === 'denied') decided('record', String(error.data?.at));
@@ -102,7 +103,11 @@ export async function requestConsent(
 const POLL_MS = 500;
 
 // Throws `denied` if a person refuses. A question that expired is asked again.
-async function waitForConsent(approvals: Approvals, record: ApprovalRecord, signal: AbortSignal): Promise<Consent> {
+async function waitForConsent(
+  approvals: Approvals,
+  record: ApprovalRecord,
+  signal: AbortSignal,
+): Promise<StoredConsent> {
   for (;;) {
     await new Promise((resolve) => setTimeout(resolve, POLL_MS));
     if (signal.aborted) throw cancelled(record.tool, ' before it ran');

@@ -9,6 +9,7 @@ import { textOf } from '../../../src/core/result.js';
 import { askFor, createAskingWorkspace, DEPLOY } from '../../support/approvals.js';
 import { json, wield } from '../../support/cli.js';
 import { createSkillWorkspace, declare } from '../../support/commands.js';
+import { sleep } from '../../support/processes.js';
 import { hasPty, wieldAtTerminal } from '../../support/pty.js';
 import { shellScript } from '../../support/shell-script.js';
 import { finding, spec, specIf } from '../../support/spec.js';
@@ -454,8 +455,12 @@ finding('B28', 'the audit log says who decided, how and when', async () => {
   expect((await workspace.deploy()).status).toBe(5);
   expect(await last()).toEqual({ by: 'person', how: 'record', at });
   await wield(workspace, ['approvals', 'approve', id]);
+  // The time of the answer, not that of the call.
+  const answered = Date.now();
+  await sleep(20);
   await workspace.deploy();
   expect(await last()).toEqual({ by: 'person', how: 'record', at });
+  expect(Date.parse((await last()).at)).toBeLessThanOrEqual(answered);
   await wield(workspace, ['call', 'deploy', '--branch', 'x', '--yes']);
   expect(await last()).toEqual({ by: 'person', how: 'yes', at });
   const approve = Object.assign(async () => 'deny' as const, { by: 'mcp' as const });
