@@ -15,6 +15,7 @@ const ROUNDS = 25;
 const CALLS = sized(60, 5);
 const WARM_UP = sized(1500, 5);
 const WARM_UP_MS = 3000;
+const PROBED = { probed: true };
 const INPUT = { name: 'Ada', count: 3 };
 
 export const row = {
@@ -23,47 +24,53 @@ export const row = {
   async run() {
     const servers = [];
     const calls = {};
-    const start = async (argv) => {
-      const server = await startHttpServer(argv);
+    const start = async (argv, probed = true) => {
+      const server = await startHttpServer(argv, { probed });
       servers.push(server);
-      return server.port;
+      return server;
     };
-    const add = async (name, count, argv, isNewer = true) => {
-      const port = await start(argv);
-      if (isNewer) calls[newer(name, count)] = createModernClient(port);
-      calls[older(name, count)] = await createSessionClient(port);
+    const add = async (name, count, argv, { newer: isNewer = true, probed = true } = {}) => {
+      const { port, cpu } = await start(argv, probed);
+      if (isNewer) calls[newer(name, count)] = { call: createModernClient(port), cpu };
+      calls[older(name, count)] = { call: await createSessionClient(port), cpu };
     };
-    calls['node:http echo (floor)'] = createModernClient(await start(serverCommand('echo-http.cjs')));
-    for (const count of COUNTS) await add('wield', count, serverCommand('wield-http.mjs', [count]));
+    const echo = await start(serverCommand('echo-http.cjs', [], PROBED));
+    calls['node:http echo (floor)'] = { call: createModernClient(echo.port), cpu: echo.cpu };
+    for (const count of COUNTS) await add('wield', count, serverCommand('wield-http.mjs', [count], PROBED));
     for (const count of COUNTS.filter((one) => one <= PEERS_UP_TO))
-      for (const peer of peersOver('http')) await add(peer.name, count, peer.command(count), peer.newer);
-    for (const [name, call] of Object.entries(calls)) await warmUp(name, call);
-    const samples = await measureRounds(
-      Object.fromEntries(Object.entries(calls).map(([name, call]) => [name, () => timeCalls(call)])),
-      ROUNDS,
+      for (const peer of peersOver('http', PROBED)) await add(peer.name, count, peer.command(count), peer);
+    for (const [name, { call }] of Object.entries(calls)) await warmUp(name, call);
+    const measure = (cases, time) =>
+      measureRounds(Object.fromEntries(cases.map(([name, one]) => [name, () => time(one)])), ROUNDS);
+    const wall = await measure(Object.entries(calls), timeCalls);
+    const cpu = await measure(
+      Object.entries(calls).filter(([, one]) => one.cpu !== undefined),
+      cpuOfCalls,
     );
     for (const server of servers) await server.stop();
-    return toCases(samples);
+    return [...toCases(wall, TARGET), ...toFlatCases(wall), ...toCases(cpu, undefined, 'CPU of the server: ')];
   },
 };
 
-function toCases(samples) {
+function toCases(samples, target, prefix = '') {
   const [floor] = Object.values(samples);
-  const toCase = (name, values, against, target) => ({
-    case: name,
+  return Object.entries(samples).map(([name, values]) => ({
+    case: prefix + name,
     value: spread(values),
     unit: 'µs',
-    ratio: against && ratios(values, against),
-    target,
-  });
-  return [
-    ...Object.entries(samples).map(([name, values]) =>
-      toCase(name, values, values === floor ? undefined : floor, name.startsWith('wield') ? TARGET : undefined),
-    ),
-    ...[newer, older].map((nameOf) =>
-      toCase(`${nameOf('wield', MOST)} against 10`, samples[nameOf('wield', MOST)], samples[nameOf('wield', 10)], FLAT),
-    ),
-  ];
+    ratio: values === floor ? undefined : ratios(values, floor),
+    target: name.startsWith('wield') ? target : undefined,
+  }));
+}
+
+function toFlatCases(samples) {
+  return [newer, older].map((nameOf) => ({
+    case: `${nameOf('wield', MOST)} against 10`,
+    value: spread(samples[nameOf('wield', MOST)]),
+    unit: 'µs',
+    ratio: ratios(samples[nameOf('wield', MOST)], samples[nameOf('wield', 10)]),
+    target: FLAT,
+  }));
 }
 
 async function warmUp(name, call) {
@@ -81,8 +88,14 @@ function older(name, count) {
   return `${name}, older version with a session, ${count.toLocaleString('en')} tools`;
 }
 
-async function timeCalls(call) {
+async function timeCalls({ call }) {
   const began = performance.now();
   for (let at = 0; at < CALLS; at++) await call('tool-0009', INPUT);
   return ((performance.now() - began) * 1000) / CALLS;
+}
+
+async function cpuOfCalls({ call, cpu }) {
+  const before = await cpu();
+  for (let at = 0; at < CALLS; at++) await call('tool-0009', INPUT);
+  return ((await cpu()) - before) / CALLS;
 }

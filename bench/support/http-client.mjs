@@ -5,7 +5,7 @@ import { once } from 'node:events';
 import { Agent, request } from 'node:http';
 import { connect } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { ENVIRONMENT } from './measure.mjs';
+import { askCpu, ENVIRONMENT } from './measure.mjs';
 
 const MODERN = '2026-07-28';
 const LEGACY = '2025-11-25';
@@ -15,14 +15,16 @@ process.once('exit', () => {
 });
 
 /** Starts a server that prints its port. */
-export async function startHttpServer(argv) {
-  const child = spawn(argv[0], argv.slice(1), { env: ENVIRONMENT, stdio: ['ignore', 'pipe', 'inherit'] });
+export async function startHttpServer(argv, { probed = false } = {}) {
+  const stdio = ['ignore', 'pipe', 'inherit', ...(probed ? ['ipc'] : [])];
+  const child = spawn(argv[0], argv.slice(1), { env: ENVIRONMENT, stdio });
   running.add(child);
   const port = await readPort(child.stdout);
   await untilListening(port);
   return {
     port,
     pid: child.pid,
+    cpu: probed ? () => askCpu(child) : undefined,
     async stop() {
       running.delete(child);
       child.kill('SIGKILL');

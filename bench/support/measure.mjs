@@ -36,6 +36,14 @@ export function timeCommand(argv, { cwd, env = ENVIRONMENT, runs = sized(3, 1) }
   return (performance.now() - began) / runs;
 }
 
+/** Returns the CPU time of a process in microseconds; it must run with `cpu-probe.cjs`. */
+export function askCpu(child) {
+  return new Promise((resolve) => {
+    child.once('message', ({ user, system }) => resolve(user + system));
+    child.send('cpu');
+  });
+}
+
 /**
  * Measures every case once per round, in turn, so that a busy minute of the machine affects all of them equally.
  * `cases` maps names to functions that return a number. The first round warms up and is not counted.

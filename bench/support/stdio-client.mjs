@@ -1,7 +1,7 @@
 // Minimal stdio client: writes lines and counts the lines of the response.
 
 import { spawn } from 'node:child_process';
-import { ENVIRONMENT } from './measure.mjs';
+import { askCpu, ENVIRONMENT } from './measure.mjs';
 
 export const PROTOCOL = '2025-06-18';
 const running = new Set();
@@ -67,12 +67,7 @@ export function startServer(argv, { cwd, env = ENVIRONMENT, probed = false } = {
         };
         for (; sent < atOnce; sent++) send(method, params);
       }),
-    /** Returns the CPU time of the server in microseconds; it must run with `cpu-probe.cjs`. */
-    cpu: () =>
-      new Promise((resolve) => {
-        child.once('message', ({ user, system }) => resolve(user + system));
-        child.send('cpu');
-      }),
+    cpu: () => askCpu(child),
     /** Ends the input and waits for the end of the server. */
     end: () =>
       new Promise((resolve) => {
