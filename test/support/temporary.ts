@@ -1,7 +1,7 @@
 // Where tests create files: in memory if there is enough of it. Creating, syncing and removing files on a disk takes up
 // to a hundred times longer.
 
-import { chmodSync, mkdirSync, readdirSync, rmSync, statfsSync } from 'node:fs';
+import { chmodSync, mkdirSync, readdirSync, rmSync, statfsSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll } from 'vitest';
@@ -10,6 +10,7 @@ const MEMORY = '/dev/shm';
 const TMPFS = 0x01021994;
 const ENOUGH_BYTES = 4 * 1024 ** 3;
 const PREFIX = 'wield-';
+const ABANDONED_MS = 3_600_000;
 
 /** Names the temporary directory on disk; if it is set before, tests use the disk. */
 const DISK_VARIABLE = 'WIELD_TEST_DISK';
@@ -54,11 +55,14 @@ function isUsable(): boolean {
   }
 }
 
-/** Removes the directories of test runs that were killed. */
+/** Removes the directories of test runs that were killed, once no test run in another container can use them. */
 function removeAbandoned(): void {
   for (const name of readdirSync(MEMORY)) {
     const pid = name.startsWith(PREFIX) ? Number(name.slice(PREFIX.length)) : Number.NaN;
-    if (Number.isInteger(pid) && !isAlive(pid)) rmSync(join(MEMORY, name), { recursive: true, force: true });
+    if (!Number.isInteger(pid) || isAlive(pid)) continue;
+    const directory = join(MEMORY, name);
+    const { mtimeMs = 0 } = statSync(directory, { throwIfNoEntry: false }) ?? {};
+    if (Date.now() - mtimeMs > ABANDONED_MS) rmSync(directory, { recursive: true, force: true });
   }
 }
 
