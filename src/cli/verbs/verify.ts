@@ -1,7 +1,7 @@
 // `wield verify`: checks installed files against their recorded hashes and the lock.
 
 import { ToolError } from '../../core/error.js';
-import { count, quoteOutside } from '../../core/text.js';
+import { count, quoteOutside, spellOut } from '../../core/text.js';
 import { findLock } from '../../install/lock-file.js';
 import { loadInstalled } from '../../install/state.js';
 import { toReadOnlyEnvironment } from '../../install/toolbox-environment.js';
@@ -44,6 +44,7 @@ const SHOWN = 5;
 
 function filesOf({ files }: Difference): string {
   if (files.length === 0) return '';
-  const shown = files.slice(0, SHOWN).map((file) => quoteOutside(file, 120));
+  // Names may differ in characters that are not visible.
+  const shown = files.slice(0, SHOWN).map((file) => quoteOutside(spellOut(file), 120));
   return ` (${shown.join(', ')}${files.length > SHOWN ? ` and ${files.length - SHOWN} more` : ''})`;
 }

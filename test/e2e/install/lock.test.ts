@@ -270,8 +270,9 @@ describe('verify', () => {
       const good = readFileSync(lock);
       for (const [name, mutate, file] of mutations) {
         mutate();
-        const { status, data } = await workspace.fail('verify');
+        const { status, data, message } = await workspace.fail('verify');
         expect([name, status, data.differences.length > 0]).toEqual([name, 7, true]);
+        if (name === 'a zero-width name') expect(message).toContain('added resources/no<U+200B>tes.md');
         if (file !== undefined) expect(data.differences[0].files).toContain(file);
         rmSync(workspace.home, { recursive: true });
         cpSync(backup, workspace.home, { recursive: true, verbatimSymlinks: true });
