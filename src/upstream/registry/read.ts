@@ -16,6 +16,12 @@ export function isRegistryPlace(text: string, cwd: string): boolean {
   return text.startsWith(PREFIX) || (/[./]/.test(text) && statOrNothing(resolve(cwd, text)) !== undefined);
 }
 
+/** Whether an argument after a name can only be an entry, and not a program to start. */
+export function isRegistryEntry(text: string, cwd: string): boolean {
+  if (!isRegistryPlace(text, cwd)) return false;
+  return text.startsWith(PREFIX) || text.endsWith('.json') || statOrNothing(resolve(cwd, text))?.isDirectory() === true;
+}
+
 export interface ReadOptions {
   readonly cwd: string;
   /** The address of the registry. */

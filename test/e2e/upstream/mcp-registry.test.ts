@@ -256,3 +256,22 @@ spec('UPS-95', 'refuses arguments, variables and registries that change what npx
   );
   expect(own.entry.env).toEqual({ DOCKER_HOST: 'unix:///run/user/1000/docker.sock' });
 });
+
+spec('UPS-90', 'takes a name before the file or directory of an entry', async () => {
+  const workspace = createWorkspace();
+  workspace.write('server.json', JSON.stringify(server({ packages: [npm()] })));
+  for (const [name, place] of [
+    ['mine', './server.json'],
+    ['other', '.'],
+  ] as const) {
+    const run = await wield(workspace, ['mcp', 'add', name, place, '--json']);
+    expect([run.status, run.stderr]).toEqual([0, '']);
+    const written = JSON.parse(readFileSync(join(workspace.home, '.agents/mcp.json'), 'utf8')).mcpServers;
+    expect(written[name]).toEqual({ command: 'npx', args: ['-y', '@acme/notes@1.2.3'] });
+  }
+  // A program is a command.
+  workspace.write('start.sh', '#!/bin/sh\n');
+  await wield(workspace, ['mcp', 'add', 'third', './start.sh']);
+  const { third } = JSON.parse(readFileSync(join(workspace.home, '.agents/mcp.json'), 'utf8')).mcpServers;
+  expect(third).toEqual({ command: './start.sh' });
+});

@@ -11,7 +11,7 @@ import type { NodeToolbox } from '../../../node.js';
 import { findProgram, searchPath } from '../../../process/environment.js';
 import { isOwnServer, readServer } from '../../../upstream/entries/entry.js';
 import { type RegistryServer, toServerEntry } from '../../../upstream/registry/entry.js';
-import { isRegistryPlace, REGISTRY, readRegistryEntry } from '../../../upstream/registry/read.js';
+import { isRegistryEntry, isRegistryPlace, REGISTRY, readRegistryEntry } from '../../../upstream/registry/read.js';
 import { checkServerName, findClientEnvironment, readScope, renewTrust } from '../../clients.js';
 import { DRY_RUN, printDiff, toShownDiff } from '../../consent.js';
 import { printJson } from '../../print.js';
@@ -21,7 +21,7 @@ import { type McpAction, SCOPE } from './server.js';
 
 export const add: McpAction = {
   usage:
-    'add (NAME -- COMMAND … | NAME --url URL | registry:NAME[@VERSION] | FILE | DIR) [--env K=V …] [--header K=V …] [--scope user|project]',
+    'add (NAME -- COMMAND … | NAME --url URL | [NAME] (registry:NAME[@VERSION] | FILE | DIR)) [--env K=V …] [--header K=V …] [--scope user|project]',
   example: 'wield mcp add files -- npx -y @modelcontextprotocol/server-filesystem .',
   flags: {
     url: option('URL', 'The URL of an HTTP server, instead of a command'),
@@ -102,22 +102,26 @@ async function readWanted(
   toolbox: NodeToolbox,
 ): Promise<Wanted> {
   if (first === undefined) throw usageError('missing server name', 'wield mcp add NAME -- COMMAND …');
-  const isByHand = command.length > 0 || call.flags.has('url');
-  if (isByHand || !isRegistryPlace(first, call.cwd))
+  // NAME FILE: an entry of a registry under another name.
+  const [place = first] = command;
+  const isNamed = command.length === 1 && isRegistryEntry(place, call.cwd);
+  const isByHand = (command.length > 0 && !isNamed) || call.flags.has('url');
+  if (isByHand || !isRegistryPlace(place, call.cwd))
     return { name: checkServerName(first), entry: readEntry(call, command), command };
   const registry = String(call.flags.get('registry') ?? REGISTRY);
-  const found = await readRegistryEntry(first, { cwd: call.cwd, registry, signal: call.signal });
+  const found = await readRegistryEntry(place, { cwd: call.cwd, registry, signal: call.signal });
   const path = searchPath(toolbox.machine.world);
   const { name, entry, bundle, variables } = toServerEntry(found, {
     values: {
       ...readPairs('env', call.repeated('env'), PAIR),
       ...readPairs('header', call.repeated('header'), HEADER),
     },
-    local: !first.startsWith('registry:') || registry.startsWith('http://'),
+    local: !place.startsWith('registry:') || registry.startsWith('http://'),
     hasProgram: (program) => findProgram(program, path) !== undefined,
   });
   const words = typeof entry.command === 'string' ? [entry.command, ...(entry.args as readonly string[])] : [];
-  return { name: checkServerName(String(call.flags.get('name') ?? name)), entry, command: words, bundle, variables };
+  const chosen = isNamed ? first : String(call.flags.get('name') ?? name);
+  return { name: checkServerName(chosen), entry, command: words, bundle, variables };
 }
 
 // UPS-1: it would start itself again and again, so it is not listed.
