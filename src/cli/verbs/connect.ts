@@ -62,6 +62,7 @@ export const connect: Verb = {
     const environment = findClientEnvironment(toolbox);
     if (id === undefined) return listClients(call, environment);
     const client = findClient(id, 'wield connect');
+    if (call.flags.has('profile')) await (await import('../profile-warnings.js')).warnOfProfile(call, toolbox);
     const file = findScoped(client, environment, call);
     const name = checkServerName(String(call.flags.get('name') ?? 'wield'));
     const server = findServer(call, client, file, name, environment);

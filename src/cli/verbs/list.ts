@@ -50,6 +50,7 @@ export const list: Verb = {
       throw usageError(`--tag "${quoteOutside(empty, 40)}" has no letters or digits`, 'for example --tag api');
     const toolbox = openProfile(call);
     const listed = await readListed(toolbox, reserved);
+    if (flags.has('profile')) await (await import('../profile-warnings.js')).warnOfProfile(call, toolbox);
     // The tools of a server can change without a file.
     if (toolbox.state.upstreams.states().every(({ state }) => state === 'untrusted')) terminal.io.keepListed?.(listed);
     const [tags, groups] = [repeated('tag'), repeated('group')];

@@ -30,6 +30,7 @@ export const tokens: Verb = {
     const most = readMax(flags.get('max'));
     const toolbox = openProfile(call);
     const tools = await countTokens(toolbox, adapter);
+    if (flags.has('profile')) await (await import('../profile-warnings.js')).warnOfProfile(call, toolbox);
     const total = tools.reduce((sum, tool) => sum + tool.tokens, 0);
     const isOver = most !== undefined && total > most;
     if (json) printJson(terminal, { ok: !isOver, adapter, total, tools });

@@ -106,4 +106,24 @@ describe('a profile', () => {
     expect(textOf(found)).toContain('read(');
     expect(textOf(found)).not.toContain('deploy');
   });
+
+  spec('POL-24 RES-48', 'with a selector that matches nothing fails closed and says so', async () => {
+    const workspace = createTools(
+      '[tools.read]\nname = "look"\n[profiles.review]\ntools = ["look", "wrte", "deploy", "resource:x"]\n',
+    );
+    const warnings = [
+      /warning +.*config\.toml:\d+ look matches no tool; it is a new name, which rules and profiles do not use: write read\n/,
+      /warning +.*config\.toml:\d+ wrte matches no tool; did you mean write\?\n/,
+    ];
+    for (const args of [['list'], ['tokens', '--json'], ['connect', 'claude-code', '--print']]) {
+      const { stderr } = await wield(workspace, [...args, '--profile', 'review']);
+      for (const warning of warnings) expect(stderr).toMatch(warning);
+      expect(stderr.match(/matches no tool/g)).toHaveLength(2);
+    }
+    const { stdout } = await wield(workspace, ['doctor']);
+    expect(stdout).toContain('look matches no tool');
+    expect(names(await workspace.toolbox({ profile: 'review' }).list(MODEL))).not.toContain('look');
+    const { stderr } = await wield(workspace, ['list']);
+    expect(stderr).not.toContain('matches no tool');
+  });
 });

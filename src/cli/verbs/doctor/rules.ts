@@ -2,22 +2,43 @@
 
 import { isRecord } from '../../../core/json.js';
 import type { Problem } from '../../../core/problem.js';
-import type { Policy, Rule } from '../../../core/rule.js';
+import type { AllowList, Policy, Rule } from '../../../core/rule.js';
 import { matchSelectorTool } from '../../../core/selector.js';
 import { nearest } from '../../../core/text.js';
 import type { Tool } from '../../../core/tool.js';
 import type { Survey } from '../../../core/toolbox.js';
+import type { View } from '../../../core/view.js';
 
-export function ruleProblems({ lists, rules, projectRules, profileRules = [] }: Policy, survey: Survey): Problem[] {
+export interface RulesToCheck {
+  readonly rules: readonly Rule[];
+  readonly survey: Survey;
+  /** The names that models use, which rules do not (RES-48). */
+  readonly view: View;
+}
+
+export function ruleProblems({ rules, survey, view }: RulesToCheck): Problem[] {
   const tools = [...survey.tools, ...survey.unlisted, ...survey.denied.map(({ tool }) => tool)];
-  const all = [...lists.flatMap((list) => list.rules), ...rules, ...projectRules, ...profileRules.flat()];
-  return all.flatMap((rule) => findProblem(rule, tools) ?? []);
+  return rules.flatMap((rule) => findProblem(rule, tools, view) ?? []);
+}
+
+/** The rules of a policy and of all profiles. */
+export function allRules({ lists, rules, projectRules }: Policy, profiles: Iterable<Profile>): readonly Rule[] {
+  return [...lists.flatMap((list) => list.rules), ...rules, ...projectRules, ...[...profiles].flatMap(rulesOf)];
+}
+
+export function rulesOf({ lists, rules }: Profile): readonly Rule[] {
+  return [...lists.flatMap((list) => list.rules), ...rules.flat()];
+}
+
+interface Profile {
+  readonly lists: readonly AllowList[];
+  readonly rules: readonly (readonly Rule[])[];
 }
 
 // What is not a tool: known only to its server.
 const OTHERS = /^(?:resource|prompt|instructions|sampling|roots):/;
 
-function findProblem({ selector, file, line }: Rule, tools: readonly Tool[]): Problem | undefined {
+function findProblem({ selector, file, line }: Rule, tools: readonly Tool[], view: View): Problem | undefined {
   if (OTHERS.test(selector.text)) return undefined;
   const warn = (message: string, hint: string): Problem => ({
     severity: 'warning',
@@ -31,6 +52,9 @@ function findProblem({ selector, file, line }: Rule, tools: readonly Tool[]): Pr
     return matchSelectorTool(selector, { name, tags, builtin: origin.builtin === true });
   });
   if (matching.length === 0) {
+    const original = view.originals.get(nameIn(selector.text));
+    if (original !== undefined)
+      return warn('matches no tool', `it is a new name, which rules and profiles do not use: write ${original}`);
     const [close] =
       selector.over === 'name'
         ? nearest(

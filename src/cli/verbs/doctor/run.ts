@@ -4,14 +4,16 @@ import type { NodeToolbox } from '../../../node.js';
 import { commandProblems } from '../../commands.js';
 import { type Diagnosis, diagnose } from './diagnose.js';
 import { offerProblems } from './offers.js';
-import { ruleProblems } from './rules.js';
+import { allRules, ruleProblems } from './rules.js';
 
 export async function runDoctor(toolbox: NodeToolbox, reserved: ReadonlySet<string>): Promise<Diagnosis> {
   const survey = await toolbox.catalog.survey();
-  const { policy } = toolbox.state.snapshot();
+  const { policy, settings } = toolbox.state.snapshot();
+  const configuration = toolbox.state.configuration();
+  const rules = allRules(policy, configuration.profiles.values());
   return diagnose(toolbox, [
     ...commandProblems(survey, reserved),
-    ...ruleProblems(policy, survey),
-    ...offerProblems(toolbox.state.configuration(), survey),
+    ...ruleProblems({ rules, survey, view: settings.view }),
+    ...offerProblems(configuration, survey),
   ]);
 }
