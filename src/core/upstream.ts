@@ -72,8 +72,27 @@ export interface HttpServer extends ServerBase {
   readonly kind: 'http';
   readonly url: string;
   readonly headers: Readonly<Record<string, string>>;
-  /** A manually registered OAuth client. */
-  readonly oauth?: { readonly clientId: string; readonly clientSecret?: string; readonly scope?: string };
+  readonly oauth?: OAuthSettings;
+}
+
+export const GRANTS = ['client_credentials', 'jwt_bearer'] as const;
+
+/** The fields of a client that are secrets. */
+export const OAUTH_SECRETS: readonly string[] = ['clientSecret', 'privateKey', 'assertion'];
+
+/** A manually registered OAuth client. */
+export interface OAuthSettings {
+  readonly clientId: string;
+  readonly clientSecret?: string;
+  readonly scope?: string;
+  /** The only login server that receives the credentials; required with a grant. */
+  readonly issuer?: string;
+  /** Logs in without a person (UPS-98). */
+  readonly grant?: (typeof GRANTS)[number];
+  /** Signs what the client proves its identity with, instead of a secret: PEM or JWK. */
+  readonly privateKey?: string;
+  /** The signed identity for `jwt_bearer`. */
+  readonly assertion?: string;
 }
 
 /** A server with all references expanded; kept only while connected, and never displayed. */

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { addSecrets } from '../core/add-secrets.js';
 import type { Json } from '../core/json.js';
 import { type KnownSecrets, redactError, redactValue } from '../core/redact.js';
-import type { ResolvedServer, ServerEntry } from '../core/upstream.js';
+import type { HttpServer, ResolvedServer, ServerEntry } from '../core/upstream.js';
 import type { World } from '../core/world.js';
 import { createGuardedFetch } from '../net/fetch.js';
 import { baseEnvironment } from '../process/environment.js';
@@ -43,9 +43,12 @@ export function loadPool(options: LoadPoolOptions): Pool {
     open: async (entry, settings) => {
       // Trust was checked before: by the policy, or by the listing.
       assertAccepted(entry);
-      const { server, secrets: found } = expandServer(entry, { ...world, workdir, trusted: true });
-      addSecrets(secrets, found);
-      return openTransport(server, settings, options);
+      const expand = (): ResolvedServer => {
+        const { server, secrets: found } = expandServer(entry, { ...world, workdir, trusted: true });
+        addSecrets(secrets, found);
+        return server;
+      };
+      return openTransport(expand, settings, options);
     },
     knownVersionOf: (server) => listings.knownVersionOf(server) as NegotiatedVersion | undefined,
     onListing: (server, listing, { version, instructions, capabilities }) => {
@@ -59,10 +62,11 @@ export function loadPool(options: LoadPoolOptions): Pool {
 }
 
 async function openTransport(
-  server: ResolvedServer,
+  expand: () => ResolvedServer,
   { env, sandbox }: StartSettings,
   { world, wieldHome, beforeRun }: LoadPoolOptions,
 ): Promise<UpstreamTransport> {
+  const server = expand();
   if (server.kind === 'stdio') {
     beforeRun?.();
     // Python would write compiled code next to the files that were accepted.
@@ -84,6 +88,6 @@ async function openTransport(
   const fetch = createGuardedFetch({ url: server.url, headers: server.headers, limitsEvents: true });
   return new StreamableHTTPClientTransport(new URL(server.url), {
     fetch: withScopeErrors(fetch, { server, directory }),
-    authProvider: createOAuthProvider({ server, directory, world }),
+    authProvider: createOAuthProvider({ server, directory, world, reread: () => expand() as HttpServer }),
   });
 }

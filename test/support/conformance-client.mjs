@@ -21,12 +21,35 @@ const workdir = join(root, 'work');
 const env = { PATH: process.env.PATH, HOME: home, WIELD_HOME: join(home, '.wield') };
 mkdirSync(join(home, '.agents'), { recursive: true });
 mkdirSync(workdir);
-writeFileSync(join(home, '.agents/mcp.json'), JSON.stringify({ mcpServers: { suite: toEntry() } }));
+const entry = toEntry();
+if (entry.oauth?.grant !== undefined) entry.oauth.issuer = await findIssuer();
+writeFileSync(join(home, '.agents/mcp.json'), JSON.stringify({ mcpServers: { suite: entry } }));
 
 function toEntry() {
   const { client_id: clientId, client_secret: clientSecret } = context;
+  if (scenario === 'auth/client-credentials-basic')
+    return { url, oauth: { grant: 'client_credentials', clientId, clientSecret } };
+  if (scenario === 'auth/client-credentials-jwt')
+    return {
+      url,
+      oauth: { grant: 'client_credentials', clientId, privateKey: toFile('key.pem', context.private_key_pem) },
+    };
+  if (scenario === 'auth/wif-jwt-bearer')
+    return { url, oauth: { grant: 'jwt_bearer', clientId, assertion: toFile('identity', context.valid_jwt) } };
   if (clientId !== undefined) return { url, oauth: { clientId, clientSecret } };
   return scenario === 'auth/basic-cimd' ? { url, oauth: { clientId: CLIENT_METADATA } } : { url };
+}
+
+function toFile(name, text) {
+  writeFileSync(join(home, name), text, { mode: 0o600 });
+  return `file:~/${name}`;
+}
+
+// The suite does not name the login server, which a person who writes the entry knows.
+async function findIssuer() {
+  const { origin, pathname } = new URL(url);
+  const response = await fetch(`${origin}/.well-known/oauth-protected-resource${pathname}`);
+  return (await response.json()).authorization_servers[0];
 }
 
 // Runs `wield mcp login …` and opens the printed URL, which redirects to wield.

@@ -1,6 +1,6 @@
 // An authorization server and a protected MCP server: metadata, registration, PKCE, codes, rotating refresh tokens.
 
-import { createHash, randomBytes } from 'node:crypto';
+import { createHash, type KeyObject, randomBytes, verify } from 'node:crypto';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { getRequestListener } from '@hono/node-server';
 import { createMcpHandler, McpServer } from '@modelcontextprotocol/server';
@@ -10,8 +10,10 @@ export interface LoginServerOptions {
   /** Lifetime of an access token in seconds. */
   readonly expiresIn?: number;
   /** Preregistered clients, the only ones if registration is off. */
-  readonly clients?: Readonly<Record<string, { readonly secret?: string }>>;
+  readonly clients?: Readonly<Record<string, { readonly secret?: string; readonly key?: KeyObject }>>;
   readonly registration?: boolean;
+  /** What the protected server names as its login server, instead of this one. */
+  readonly namedIssuer?: string;
   /** Duration of a token refresh in milliseconds. */
   readonly renewalMs?: number;
   /** Delay of every second 401 response, until after other processes have refreshed. */
@@ -32,6 +34,8 @@ export interface LoginServer {
   readonly registrations: Record<string, unknown>[];
   readonly refreshes: { readonly token: string; readonly ok: boolean }[];
   readonly revoked: string[];
+  /** Token requests without a person: their parameters. */
+  readonly grants: Readonly<Record<string, string>>[];
   /** Requests to the MCP server with their response status. */
   readonly calls: { readonly authorization: string | undefined; readonly status: number }[];
   /** Unexpected requests to the authorization server. */
@@ -52,7 +56,7 @@ const random = (kind: string): string => `${kind}-${randomBytes(18).toString('ba
 
 export async function startLoginServer(options: LoginServerOptions = {}): Promise<LoginServer> {
   const { expiresIn = 3600, renewalMs = 0, registration = true } = options;
-  const clients = new Map<string, { redirects: string[] | null; secret?: string }>(
+  const clients = new Map<string, { redirects: string[] | null; secret?: string; key?: KeyObject }>(
     Object.entries(options.clients ?? {}).map(([id, client]) => [id, { redirects: null, ...client }]),
   );
   const codes = new Map<string, Grant & { challenge: string; redirect: string }>();
@@ -62,9 +66,10 @@ export async function startLoginServer(options: LoginServerOptions = {}): Promis
   const registrations: Record<string, unknown>[] = [];
   const refreshes: { token: string; ok: boolean }[] = [];
   const revoked: string[] = [];
+  const grants: Record<string, string>[] = [];
   const calls: { authorization: string | undefined; status: number }[] = [];
 
-  const give = (response: ServerResponse, grant: Grant): void => {
+  const give = (response: ServerResponse, grant: Grant, renewable = true): void => {
     const [token, renewal] = [random('access'), random('refresh')];
     secrets.push(token, renewal);
     access.set(token, { ...grant, until: performance.now() + expiresIn * 1000 });
@@ -74,7 +79,7 @@ export async function startLoginServer(options: LoginServerOptions = {}): Promis
       access_token: token,
       token_type: 'Bearer',
       expires_in: expiresIn,
-      refresh_token: renewal,
+      ...(renewable ? { refresh_token: renewal } : {}),
       ...(options.requiredScope === undefined ? { scope } : {}),
     });
   };
@@ -86,10 +91,25 @@ export async function startLoginServer(options: LoginServerOptions = {}): Promis
     const basic = /^Basic (.*)$/.exec(request.headers.authorization ?? '')?.[1];
     const [id = '', secret] =
       basic === undefined
-        ? [form.get('client_id') ?? '', form.get('client_secret') ?? undefined]
+        ? [
+            form.get('client_id') ?? (form.has('client_assertion') ? 'machine' : ''),
+            form.get('client_secret') ?? undefined,
+          ]
         : Buffer.from(basic, 'base64').toString().split(':');
     const client = clients.get(id);
+    if (client?.key !== undefined && !isSigned(form, client.key, issuer.origin))
+      return refuse(response, 'invalid_client');
     if (client === undefined || client.secret !== secret) return refuse(response, 'invalid_client');
+    if (/^(?:client_credentials|urn:.*:jwt-bearer)$/.test(form.get('grant_type') ?? '')) {
+      grants.push(Object.fromEntries(form));
+      const wrong = form.get('assertion') === 'wrong';
+      if (wrong) return refuse(response, 'invalid_grant');
+      return give(
+        response,
+        { client: id, scope: form.get('scope') ?? '', resource: form.get('resource') ?? '' },
+        false,
+      );
+    }
     if (form.get('grant_type') === 'refresh_token') {
       const token = form.get('refresh_token') ?? '';
       const grant = refresh.get(token);
@@ -168,7 +188,7 @@ export async function startLoginServer(options: LoginServerOptions = {}): Promis
       ...(registration ? { registration_endpoint: `${issuer.origin}/register` } : {}),
       response_types_supported: ['code'],
       code_challenge_methods_supported: ['S256'],
-      token_endpoint_auth_methods_supported: ['none', 'client_secret_basic'],
+      token_endpoint_auth_methods_supported: ['none', 'client_secret_basic', 'private_key_jwt'],
       authorization_response_iss_parameter_supported: true,
     });
   });
@@ -186,7 +206,7 @@ export async function startLoginServer(options: LoginServerOptions = {}): Promis
     if (request.url === '/.well-known/oauth-protected-resource/mcp') {
       return sendJson(response, {
         resource: `${resource.origin}/mcp`,
-        authorization_servers: [issuer.origin],
+        authorization_servers: [options.namedIssuer ?? issuer.origin],
         scopes_supported: ['tools'],
       });
     }
@@ -217,9 +237,23 @@ export async function startLoginServer(options: LoginServerOptions = {}): Promis
     registrations,
     refreshes,
     revoked,
+    grants,
     calls,
     seen: issuer.requests,
     revokeAll: () => refresh.clear(),
     expireAll: () => access.clear(),
   };
+}
+
+// Whether the client proved its identity by a JWT for this issuer (RFC 7523).
+function isSigned(form: URLSearchParams, key: KeyObject, audience: string): boolean {
+  const [head = '', body = '', signature = ''] = (form.get('client_assertion') ?? '').split('.');
+  const read = (part: string) => JSON.parse(Buffer.from(part, 'base64url').toString());
+  const bytes = Buffer.from(signature, 'base64url');
+  const hash = read(head).alg === 'EdDSA' ? null : 'sha256';
+  const { iss, sub, aud } = read(body);
+  return (
+    verify(hash, Buffer.from(`${head}.${body}`), { key, dsaEncoding: 'ieee-p1363' }, bytes) &&
+    [iss, sub, aud].join(' ') === `machine machine ${audience}`
+  );
 }

@@ -9,7 +9,6 @@ import {
   type Report,
   readDisabled,
   readDuration,
-  readOAuth,
   readPrefix,
   readProtocol,
   readSelectors,
@@ -18,6 +17,7 @@ import {
   readTable,
 } from './fields.js';
 import { findLiteralSecrets } from './mask.js';
+import { readOAuth } from './oauth.js';
 import { readSandbox } from './sandbox.js';
 
 /** A finding about an entry; `keyPath` leads from the entry to the field. */

@@ -6,6 +6,8 @@ import { quoteOutside } from '../../core/text.js';
 import {
   type HttpServer,
   mayStart,
+  OAUTH_SECRETS,
+  type OAuthSettings,
   type ResolvedServer,
   type ServerEntry,
   type StdioServer,
@@ -143,18 +145,16 @@ function expandHttp(entry: HttpServer, expand: Expand, secrets: SecretCollector)
     secrets.addNamed(name, expanded);
     return [name, expanded.value] as const;
   });
-  const { oauth } = entry;
-  const clientSecret = oauth?.clientSecret === undefined ? undefined : expand('oauth', oauth.clientSecret);
-  if (clientSecret !== undefined) secrets.addNamed('clientSecret', clientSecret);
+  const oauth = Object.entries(entry.oauth ?? {}).map(([name, text]) => {
+    const expanded = expand('oauth', text, name);
+    if (OAUTH_SECRETS.includes(name)) secrets.addNamed('clientSecret', expanded);
+    return [name, expanded.value] as const;
+  });
   return {
     ...entry,
     url: url.value,
     headers: Object.fromEntries(headers),
-    oauth: oauth && {
-      clientId: expand('oauth', oauth.clientId).value,
-      clientSecret: clientSecret?.value,
-      scope: oauth.scope === undefined ? undefined : expand('oauth', oauth.scope).value,
-    },
+    oauth: entry.oauth && (Object.fromEntries(oauth) as unknown as OAuthSettings),
   };
 }
 

@@ -53,24 +53,6 @@ export function readTable(
   );
 }
 
-const OAUTH_FIELDS = ['clientId', 'clientSecret', 'scope'];
-
-export function readOAuth(
-  source: FieldSource,
-): { clientId: string; clientSecret?: string; scope?: string } | undefined {
-  const table = tableOf(source, 'oauth');
-  if (table === undefined) return undefined;
-  for (const key of Object.keys(table)) {
-    if (!OAUTH_FIELDS.includes(key))
-      source.error(['oauth', key], 'is not a field of oauth', `known fields: ${OAUTH_FIELDS.join(', ')}`);
-  }
-  const [clientId, clientSecret, scope] = OAUTH_FIELDS.map((key) =>
-    table[key] === undefined ? undefined : checkString(source, table[key], ['oauth', key]),
-  );
-  if (table.clientId === undefined) source.error(['oauth'], 'has no "clientId"', 'add "clientId" or remove oauth');
-  return clientId === undefined ? undefined : { clientId, clientSecret, scope };
-}
-
 export function readSelectors(source: FieldSource, key: 'allow' | 'deny'): readonly string[] | undefined {
   const value = fieldOf(source, key);
   if (value === undefined) return undefined;
@@ -128,14 +110,18 @@ function fieldOf({ fields }: FieldSource, key: string): unknown {
   return Object.hasOwn(fields, key) ? fields[key] : undefined;
 }
 
-function tableOf(source: FieldSource, key: string): Fields | undefined {
+export function tableOf(source: FieldSource, key: string): Fields | undefined {
   const table = fieldOf(source, key);
   if (table === undefined || isRecord(table)) return table;
   source.error([key], 'must be an object of strings', `write "${key}": { "NAME": "value" }`);
   return undefined;
 }
 
-function checkString({ error: report }: FieldSource, value: unknown, keyPath: readonly string[]): string | undefined {
+export function checkString(
+  { error: report }: FieldSource,
+  value: unknown,
+  keyPath: readonly string[],
+): string | undefined {
   if (typeof value !== 'string') {
     const isScalar = typeof value === 'number' || typeof value === 'boolean';
     report(keyPath, 'must be a string', isScalar ? 'put it in quotes' : 'write a string in quotes');

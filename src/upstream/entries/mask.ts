@@ -3,7 +3,7 @@
 import type { Json, JsonObject } from '../../core/json.js';
 import { REDACTED } from '../../core/redact.js';
 import { quoteOutside } from '../../core/text.js';
-import type { HttpServer, ServerEntry, StdioServer } from '../../core/upstream.js';
+import { type HttpServer, OAUTH_SECRETS, type ServerEntry, type StdioServer } from '../../core/upstream.js';
 import { isSecretName, parseServerValue, type ValuePart } from './value.js';
 
 // Tokens with a recognizable prefix, whatever their name.
@@ -73,16 +73,14 @@ function maskStdio({ command, args, env, cwd }: StdioServer) {
 }
 
 function maskHttp({ url, headers, oauth }: HttpServer) {
-  const secret = oauth?.clientSecret;
+  const entries = Object.entries(oauth ?? {}).map(([name, text]) => [
+    name,
+    OAUTH_SECRETS.includes(name) ? maskValue('clientSecret', text, 'oauth') : text,
+  ]);
   return {
     url: maskAddress(url),
     headers: maskTable('headers', headers),
-    oauth:
-      oauth &&
-      withoutUndefined({
-        ...oauth,
-        clientSecret: secret === undefined ? undefined : maskValue('clientSecret', secret, 'oauth'),
-      }),
+    oauth: oauth && (Object.fromEntries(entries) as JsonObject),
   };
 }
 

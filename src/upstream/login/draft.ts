@@ -6,8 +6,7 @@ import type {
   OAuthDiscoveryState,
 } from '@modelcontextprotocol/client';
 import type { HttpServer } from '../../core/upstream.js';
-import { readLogin, resourceOf, type StoredLogin, type Tokens } from './file.js';
-import { endOf } from './oauth.js';
+import { endOf, readLogin, resourceOf, type StoredLogin, type Tokens } from './file.js';
 
 /** The results of a login so far; stored when it is complete. */
 export interface Draft {
@@ -68,7 +67,7 @@ export function createProvider(draft: Draft, options: ProviderOptions): OAuthCli
   };
 }
 
-// Bound to the issuer of the first login, so that another login server does not receive the client secret.
+// Bound to the configured issuer, or that of the first login, so that another login server does not receive the client secret.
 function toClient(
   oauth: NonNullable<HttpServer['oauth']>,
   before: StoredLogin | undefined,
@@ -76,7 +75,7 @@ function toClient(
   return {
     client_id: oauth.clientId,
     client_secret: oauth.clientSecret,
-    issuer: before?.client.id === oauth.clientId ? before.issuer : undefined,
+    issuer: oauth.issuer ?? (before?.client.id === oauth.clientId ? before.issuer : undefined),
   };
 }
 

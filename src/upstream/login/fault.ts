@@ -15,9 +15,24 @@ export function loginCommand(server: HttpServer, scope?: string): string {
 /** Creates an `unavailable` error with the login command as hint. */
 export function needsLogin(server: HttpServer, why: string): ToolError {
   return new ToolError('unavailable', `${quoteOutside(server.name, 60)}: ${why}`, {
-    hint: loginCommand(server),
+    hint: hasGrant(server) ? checkEntry(server) : loginCommand(server),
     data: { server: server.name },
   });
+}
+
+/** Whether wield logs in to a server by itself, without a person. */
+export function hasGrant({ oauth }: HttpServer): boolean {
+  return oauth?.grant !== undefined;
+}
+
+/** Compares issuers; a final slash makes no difference. */
+export function isSameIssuer(one: string | undefined, other: string): boolean {
+  return one?.replace(/\/$/, '') === other.replace(/\/$/, '');
+}
+
+/** Returns what to do about a login without a person. */
+export function checkEntry({ place }: HttpServer): string {
+  return `check oauth in its entry in ${place.file} and the values it refers to`;
 }
 
 /** Converts an SDK error about authorization; returns undefined for other errors. */
@@ -33,7 +48,10 @@ export function lacksScope(server: HttpServer, required: string | undefined, gra
   const all = [granted, readScope(required)].flatMap((words) => words?.split(' ') ?? []);
   const scope = readScope(required) === undefined ? undefined : readScope([...new Set(all)].join(' '));
   return new ToolError('unavailable', `${quoteOutside(server.name, 60)}: the login lacks a required scope`, {
-    hint: loginCommand(server, scope),
+    hint:
+      hasGrant(server) && scope !== undefined
+        ? `set oauth.scope to "${scope}" in its entry in ${server.place.file}, then: ${loginCommand(server)}`
+        : loginCommand(server, scope),
     data: { server: server.name, scope: scope ?? null },
   });
 }
@@ -76,7 +94,7 @@ export function toLoginFailure(thrown: unknown, server: HttpServer): ToolError {
   const code = oauthCode(thrown);
   const [what, hint] = BY_NAME[(Object(thrown) as Error).name] ?? [
     code === undefined ? 'unexpected response of its login server' : `its login server answered: ${code}`,
-    'try again; if it persists, report it to the operator of the server',
+    hasGrant(server) ? checkEntry(server) : 'try again; if it persists, report it to the operator of the server',
   ];
   return new ToolError('unavailable', `cannot log in to ${quoteOutside(server.name, 60)}: ${what}`, {
     hint,

@@ -38,6 +38,11 @@ export interface StoredLogin {
 
 const MAX_BYTES = 256 * 1024;
 
+/** Returns when tokens issued now expire; null if unknown. */
+export function endOf({ expires_in: seconds }: Tokens, now: number): number | null {
+  return seconds === undefined ? null : now + seconds * 1000;
+}
+
 /** Returns the file of a login, by name and URL, so that a changed URL does not receive the tokens. */
 export function findLoginFile(directory: string, server: HttpServer): string {
   const digest = loadCrypto()

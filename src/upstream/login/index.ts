@@ -10,9 +10,9 @@ import { classifyHost } from '../../net/address.js';
 import { createGuardedFetch } from '../../net/fetch.js';
 import { type Callback, listenForAnswer } from './callback.js';
 import { createProvider, type Draft, toStored } from './draft.js';
-import { loginCommand, readScope, toLoginFailure } from './fault.js';
+import { hasGrant, loginCommand, readScope, toLoginFailure } from './fault.js';
 import { findLoginFile, readLogin, removeLogin, type StoredLogin, writeLogin } from './file.js';
-import { createLoginFetch, hasOwnAuthorization, type OAuthOptions } from './oauth.js';
+import { createLoginFetch, hasOwnAuthorization, logInByGrant, type OAuthOptions } from './oauth.js';
 
 export interface LoginOptions extends Omit<OAuthOptions, 'server' | 'world'> {
   readonly world: World;
@@ -43,6 +43,7 @@ export interface LoginFacts {
 export async function login(server: HttpServer, options: LoginOptions): Promise<LoginFacts> {
   assertCanLogIn(server);
   const { directory, world } = options;
+  if (hasGrant(server)) return loginByGrant(server, options);
   const state = loadCrypto().randomBytes(32).toString('base64url');
   const callback = await listenForAnswer(state, options.port);
   const draft: Draft = {};
@@ -60,10 +61,24 @@ export async function login(server: HttpServer, options: LoginOptions): Promise<
   }
 }
 
+// A scope of this login would be lost with the next one, which wield makes by itself.
+async function loginByGrant(server: HttpServer, options: LoginOptions): Promise<LoginFacts> {
+  if (options.scope !== undefined) {
+    throw new ToolError('usage', `the scope of ${server.name} is that of its entry, because it has a grant`, {
+      hint: `set oauth.scope in ${server.place.file}, then: ${loginCommand(server)}`,
+    });
+  }
+  const { directory, world, signal } = options;
+  const refused = await probe(server, options);
+  const context = { world, signal, doing: 'renewing a login' };
+  const lock = `${findLoginFile(directory, server)}.lock`;
+  return toFacts(await withLock(lock, context, () => logInByGrant({ ...options, server }, refused)), true);
+}
+
 /** Returns the stored login. */
 export function findLogin(server: HttpServer, directory: string): LoginFacts | undefined {
   const stored = readLogin(directory, server);
-  return stored === undefined || stored.tokens === null ? undefined : toFacts(stored);
+  return stored === undefined || stored.tokens === null ? undefined : toFacts(stored, hasGrant(server));
 }
 
 /** Removes the stored login and revokes its token if possible; returns false if there was none. */
@@ -202,13 +217,13 @@ function assertShowable(url: URL | undefined, server: HttpServer): URL {
   });
 }
 
-function toFacts({ server, url, issuer, tokens, expiresAt }: StoredLogin): LoginFacts {
+function toFacts({ server, url, issuer, tokens, expiresAt }: StoredLogin, hasGrant = false): LoginFacts {
   return {
     server,
     url,
     issuer,
     scope: tokens?.scope ?? null,
-    renewable: tokens?.refresh_token !== undefined,
+    renewable: hasGrant || tokens?.refresh_token !== undefined,
     expiresAt: expiresAt === null ? null : new Date(expiresAt).toISOString(),
   };
 }

@@ -7,8 +7,8 @@ import type { World } from '../../core/world.js';
 import { withLock } from '../../files/lock.js';
 import type { Lookup } from '../../net/exchange.js';
 import { createGuardedFetch, type Fetch, sentAuthorization } from '../../net/fetch.js';
-import { lacksScope, loginCommand, needsLogin, oauthCode } from './fault.js';
-import { findLoginFile, readLogin, type StoredLogin, type Tokens, writeLogin } from './file.js';
+import { hasGrant, isSameIssuer, lacksScope, loginCommand, needsLogin, oauthCode } from './fault.js';
+import { endOf, findLoginFile, readLogin, type StoredLogin, type Tokens, writeLogin } from './file.js';
 
 export interface OAuthOptions {
   /** With references expanded. */
@@ -18,6 +18,8 @@ export interface OAuthOptions {
   readonly world: Pick<World, 'now' | 'monotonic' | 'debug'>;
   readonly allowPrivate?: boolean;
   readonly lookup?: Lookup;
+  /** Expands the references of the entry again: secrets of logins without a person may be replaced meanwhile. */
+  readonly reread?: () => HttpServer;
 }
 
 // OAuth errors after which the user has to log in again.
@@ -51,19 +53,23 @@ export function createLoginFetch(options: Pick<OAuthOptions, 'server' | 'allowPr
  */
 export function createOAuthProvider(options: OAuthOptions): AuthProvider {
   const { server, directory, world } = options;
-  const renewals = new Map<string, Promise<Tokens>>();
+  const renewals = new Map<string | undefined, Promise<Tokens>>();
   const load = (): StoredLogin | undefined => {
     const login = readLogin(directory, server);
-    // Tokens of another client are not valid for this one.
-    return server.oauth !== undefined && login?.client.id !== server.oauth.clientId ? undefined : login;
+    const { clientId, issuer } = server.oauth ?? {};
+    // Tokens of another client or login server are not valid for this one.
+    const isOther = clientId !== undefined && login?.client.id !== clientId;
+    return isOther || (issuer !== undefined && !isSameIssuer(login?.issuer, issuer)) ? undefined : login;
   };
 
   // Calls with the same token share one renewal; other processes wait for the lock.
-  const renew = (stale: string): Promise<Tokens> => {
+  const renew = (stale: string | undefined, refused?: Response): Promise<Tokens> => {
     const running = renewals.get(stale);
     if (running !== undefined) return running;
     const context = { world, signal: new AbortController().signal, doing: 'renewing a login' };
-    const renewal = withLock(`${findLoginFile(directory, server)}.lock`, context, () => renewNow(stale, options, load));
+    const renewal = withLock(`${findLoginFile(directory, server)}.lock`, context, () =>
+      renewNow({ stale, refused, load }, options),
+    );
     renewals.set(stale, renewal);
     const forget = (): unknown => renewals.delete(stale);
     renewal.then(forget, forget);
@@ -77,14 +83,14 @@ export function createOAuthProvider(options: OAuthOptions): AuthProvider {
       if (login === undefined || login.tokens === null) return undefined;
       const { access_token: token, refresh_token: renewable } = login.tokens;
       const ended = login.expiresAt !== null && world.now() >= login.expiresAt - earlier(login.tokens);
-      return ended && renewable !== undefined ? (await renew(token)).access_token : token;
+      return ended && (renewable !== undefined || hasGrant(server)) ? (await renew(token)).access_token : token;
     },
     onUnauthorized: async ({ response }) => {
       if (hasOwnAuthorization(server)) throw headerRejected(server);
-      const tokens = load()?.tokens ?? undefined;
-      if (tokens === undefined) throw needsLogin(server, 'login required');
+      const token = load()?.tokens?.access_token;
+      if (token === undefined && !hasGrant(server)) throw needsLogin(server, 'login required');
       // Otherwise another call or process has renewed it meanwhile.
-      if (sentAuthorization(response) === `Bearer ${tokens.access_token}`) await renew(tokens.access_token);
+      if (token === undefined || sentAuthorization(response) === `Bearer ${token}`) await renew(token, response);
     },
   };
 }
@@ -105,9 +111,20 @@ export function withScopeErrors(
   };
 }
 
-async function renewNow(stale: string, options: OAuthOptions, load: () => StoredLogin | undefined): Promise<Tokens> {
+interface Renewal {
+  readonly stale: string | undefined;
+  /** The response that requires a login. */
+  readonly refused: Response | undefined;
+  readonly load: () => StoredLogin | undefined;
+}
+
+async function renewNow({ stale, refused, load }: Renewal, options: OAuthOptions): Promise<Tokens> {
   const { server, directory, world } = options;
   const login = load();
+  if (hasGrant(server)) {
+    const known = login?.tokens;
+    return known != null && known.access_token !== stale ? known : (await logInByGrant(options, refused)).tokens!;
+  }
   if (login === undefined || login.tokens === null) throw needsLogin(server, 'login required');
   if (login.tokens.access_token !== stale) return login.tokens;
   if (login.tokens.refresh_token === undefined) throw needsLogin(server, 'the login has expired');
@@ -131,6 +148,17 @@ async function renewNow(stale: string, options: OAuthOptions, load: () => Stored
       data: { server: server.name, code },
     });
   }
+}
+
+/** Gets and stores tokens without a person; the lock of the login is held. */
+export async function logInByGrant(options: OAuthOptions, refused: Response | undefined): Promise<StoredLogin> {
+  const { directory, world, reread } = options;
+  const { requestByGrant } = await import('./grant.js');
+  world.debug(`logging in to ${options.server.name} by its grant`);
+  const server = reread?.() ?? options.server;
+  const login = await requestByGrant({ server, refused, fetch: createLoginFetch(options), now: world.now() });
+  writeLogin(directory, server, login);
+  return login;
 }
 
 async function requestTokens(login: StoredLogin, refreshToken: string, options: OAuthOptions): Promise<Tokens> {
@@ -160,11 +188,6 @@ function headerRejected({ name }: HttpServer): ToolError {
     hint: 'check the Authorization header of its entry and the variable it refers to',
     data: { server: name },
   });
-}
-
-/** Returns when tokens issued now expire; null if unknown. */
-export function endOf({ expires_in: seconds }: Tokens, now: number): number | null {
-  return seconds === undefined ? null : now + seconds * 1000;
 }
 
 function earlier({ expires_in: seconds = 0 }: Tokens): number {
