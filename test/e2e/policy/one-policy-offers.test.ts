@@ -1,4 +1,4 @@
-// The same policy for resources, prompts, tools of servers and calls of apps at every door and in every mode: generated rule sets.
+// The same policy for resources and prompts of servers and modules, tools of servers and calls of apps at every door and in every mode: generated rule sets.
 
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -10,6 +10,7 @@ import type { JsonObject, ToolResult } from '../../../src/index.js';
 import type { ProtocolVersion } from '../../support/clients.js';
 import { MODEL, toDecision } from '../../support/doors.js';
 import { rounds } from '../../support/effort.js';
+import { createModuleWorkspace } from '../../support/modules.js';
 import {
   type Decision,
   FORWARDING,
@@ -26,17 +27,20 @@ import { createServeTransport, serveUrl } from '../../support/serve.js';
 import { onEnd } from '../../support/share.js';
 import { spec } from '../../support/spec.js';
 import { configureServers } from '../../support/upstream-servers.js';
-import { createWorkspace, type Workspace } from '../../support/workspace.js';
+import type { Workspace } from '../../support/workspace.js';
 
 const SETS = rounds(8, 200);
 const SERVER = fileURLToPath(new URL('../../support/offers-server.mjs', import.meta.url));
 const PAGE = 'ui://far/app/page.html';
-const RESOURCES = ['resource:mcp://far/notes://one', 'resource:mcp://far/notes://by-id/7', `resource:${PAGE}`];
-const PROMPT = 'prompt:far_review';
+const FAR = ['resource:mcp://far/notes://one', 'resource:mcp://far/notes://by-id/7', `resource:${PAGE}`];
+/** Exported by a module file (MOD-33). */
+const OWN = ['resource:own://one', 'resource:own://by-id/7'];
+const RESOURCES = [...FAR, ...OWN];
+const PROMPTS = ['prompt:far_review', 'prompt:own-review'];
 const APP_TOOL = 'far_refresh';
 const MODEL_TOOL = 'far_show';
 const TOOLS = [APP_TOOL, MODEL_TOOL];
-const ALL = [...RESOURCES, PROMPT, ...TOOLS];
+const ALL = [...RESOURCES, ...PROMPTS, ...TOOLS];
 /** Tools of search and code mode, which are always allowed unless a rule denies them. */
 const MODES = [FORWARDING, SEARCHING, RUNNING];
 /** By-id is read through a template, which is listed instead. */
@@ -46,12 +50,15 @@ const PATTERNS: readonly Pattern[] = [
   { text: '*', about: [...ALL, ...MODES] },
   { text: '**', about: [...ALL, ...MODES] },
   { text: 'resource:*', about: RESOURCES },
-  { text: 'resource:mcp://far/*', about: RESOURCES.slice(0, 2) },
-  { text: 'resource:mcp://far/notes://one', about: RESOURCES.slice(0, 1) },
-  { text: 'resource:ui://far/*', about: RESOURCES.slice(2) },
-  { text: '*by-id*', about: RESOURCES.slice(1, 2) },
-  { text: 'prompt:*', about: [PROMPT] },
-  { text: 'prompt:far_review', about: [PROMPT] },
+  { text: 'resource:mcp://far/*', about: FAR.slice(0, 2) },
+  { text: 'resource:mcp://far/notes://one', about: FAR.slice(0, 1) },
+  { text: 'resource:ui://far/*', about: FAR.slice(2) },
+  { text: '*by-id*', about: [FAR[1]!, OWN[1]!] },
+  { text: 'resource:own://*', about: OWN },
+  { text: 'resource:own://one', about: OWN.slice(0, 1) },
+  { text: 'prompt:*', about: PROMPTS },
+  { text: 'prompt:far_review', about: PROMPTS.slice(0, 1) },
+  { text: 'prompt:own-*', about: PROMPTS.slice(1) },
   { text: 'far_*', about: TOOLS },
   { text: MODEL_TOOL, about: [MODEL_TOOL] },
   { text: APP_TOOL, about: [APP_TOOL] },
@@ -60,8 +67,18 @@ const PATTERNS: readonly Pattern[] = [
   { text: 'nobody', about: [] },
 ];
 
+const MODULE = `
+import { definePrompt, defineResource } from 'wield';
+export const one = defineResource({ uri: 'own://one', name: 'one', read: () => 'one' });
+export const byId = defineResource({ uri: 'own://by-id/{id}', name: 'by-id', read: () => 'by id' });
+export const review = definePrompt({
+  name: 'own-review', description: 'Review.', arguments: [{ name: 'op' }], get: () => 'review',
+});
+`;
+
 function createFar(): Workspace {
-  const workspace = createWorkspace();
+  const workspace = createModuleWorkspace();
+  workspace.module('own.tool.mjs', MODULE);
   const file = join(workspace.home, 'offers.json');
   const input = { inputSchema: { type: 'object' } };
   const offers = {
@@ -98,7 +115,7 @@ function openLibrary(workspace: Workspace): OfferDoor {
   const caller = { ...MODEL, apps: true };
   const run = (target: string, input: JsonObject): Promise<ToolResult> => {
     if (TOOLS.includes(target)) return toolbox.call(target, input, { caller });
-    if (target === PROMPT) return toolbox.catalog.prompts.get(idOf(target), input, { caller });
+    if (PROMPTS.includes(target)) return toolbox.catalog.prompts.get(idOf(target), input, { caller });
     return toolbox.catalog.resources.read(idOf(target), { caller });
   };
   return {
@@ -137,7 +154,8 @@ type Send = (client: Client, target: string, input: JsonObject) => Promise<unkno
 
 const asHost: Send = (client, target, input) => {
   if (TOOLS.includes(target)) return client.callTool({ name: target, arguments: input });
-  if (target === PROMPT) return client.getPrompt({ name: idOf(target), arguments: input as Record<string, string> });
+  if (PROMPTS.includes(target))
+    return client.getPrompt({ name: idOf(target), arguments: input as Record<string, string> });
   return client.readResource({ uri: idOf(target) }, { cacheMode: 'bypass' } as never);
 };
 
@@ -146,7 +164,7 @@ const asApp: Send = (client, target, input) => {
   const _meta = { 'wield/app': PAGE };
   if (TOOLS.includes(target))
     return client.callTool({ name: target.replace('far_', ''), arguments: input, _meta } as never);
-  if (target === PROMPT) return asHost(client, target, input);
+  if ([...OWN, ...PROMPTS].includes(target)) return asHost(client, target, input);
   const uri = idOf(target).replace('mcp://far/', '').replace('ui://far/', 'ui://');
   return client.readResource({ uri, _meta } as never, { cacheMode: 'bypass' } as never);
 };
@@ -214,7 +232,7 @@ function judgeThrough(through: string, set: RuleSet, target: string): Decision {
 }
 
 spec(
-  'POL-1 POL-8 RSC-1 RSC-20 RSC-21 SRV-9 COD-8',
+  'POL-1 POL-8 RSC-1 RSC-20 RSC-21 MOD-33 SRV-9 COD-8',
   `${SETS} rule sets decide alike on resources, prompts, tools and calls of apps at every door and in every mode`,
   async () => {
     const workspace = createFar();
@@ -235,7 +253,7 @@ spec(
     const cases = fc.sample(fc.tuple(ruleSetsOf(PATTERNS), probes), { numRuns: SETS, seed: 20_261_116 });
     const seen = { allow: 0, ask: 0, deny: 0 };
     for (const [index, [set, { target, input: given }]] of cases.entries()) {
-      const input = target === PROMPT ? given : {};
+      const input = PROMPTS.includes(target) ? given : {};
       const files = toFiles(set);
       workspace.config(files.user);
       workspace.write('.agents/config.toml', files.project);
