@@ -146,7 +146,7 @@ export function toSettings(effective: ReadonlyMap<string, ConfigValue>, all: rea
     },
     paths: get('paths'),
     middleware: toMiddlewareSettings(effective),
-    sandbox: toSandboxSettings(all),
+    sandbox: toSandboxSettings(all, get('paths')),
     openapi: toOpenApiSettings(effective.values()),
     servers: [...effective.values()].flatMap(({ server }) => server ?? []),
     disabledServers: all

@@ -4,6 +4,7 @@ import { isToolError } from '../core/error.js';
 import { isRecord } from '../core/json.js';
 import type { SandboxRule, SandboxSettings, SandboxTable } from '../core/sandbox.js';
 import { NO_SANDBOXES } from '../core/sandbox.js';
+import { iterPaths, type PathEntry } from '../core/search-path.js';
 import { parseSelectors } from '../core/selector.js';
 import { nearest } from '../core/text.js';
 import type { ConfigValue } from './value.js';
@@ -66,9 +67,10 @@ function findFault(value: unknown, kinds: Kinds, expected: string): string | und
 }
 
 /** Returns the profiles and rules of all layers. */
-export function toSandboxSettings(values: readonly ConfigValue[]): SandboxSettings {
+export function toSandboxSettings(values: readonly ConfigValue[], paths: readonly PathEntry[]): SandboxSettings {
   const own = values.filter(({ path }) => path[0] === 'sandbox');
-  if (own.length === 0) return NO_SANDBOXES;
+  const places = [...iterPaths(paths)].map(({ dir }) => dir);
+  if (own.length === 0) return { ...NO_SANDBOXES, places };
   const profiles = new Map<string, SandboxTable[]>();
   const rules: SandboxRule[] = [];
   for (const { path, value, layer } of own) {
@@ -76,7 +78,7 @@ export function toSandboxSettings(values: readonly ConfigValue[]): SandboxSettin
     if (path[1] === 'rules') rules.push({ ...(value as ParsedRule), byProject });
     else profiles.set(path[1]!, [...(profiles.get(path[1]!) ?? []), { ...(value as ParsedTable), byProject }]);
   }
-  return { profiles, rules };
+  return { profiles, rules, places };
 }
 
 /**

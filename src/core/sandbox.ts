@@ -34,6 +34,8 @@ export interface SandboxSettings {
   /** By name. All tables of a name apply together. */
   readonly profiles: ReadonlyMap<string, readonly SandboxTable[]>;
   readonly rules: readonly SandboxRule[];
+  /** Directories of the search path, as written: what is put there is called later. */
+  readonly places?: readonly string[];
 }
 
 export const NO_SANDBOXES: SandboxSettings = Object.freeze({ profiles: new Map(), rules: Object.freeze([]) });
@@ -53,11 +55,20 @@ export interface SandboxPlan {
   readonly read: 'all' | readonly string[];
   readonly write: 'all' | readonly string[];
   readonly hidden: readonly string[];
+  /** Those of them that a table denies. */
+  readonly denied: readonly string[];
   /** Read-only, although in a directory that can be written. */
   readonly guarded: readonly string[];
   readonly network: boolean;
-  /** Where a person can allow more: the name of a table, or null if a rule has a built-in profile. */
-  readonly table: string | null;
+  /** Names of variables that are passed on, if tables list them, and of those that are not. */
+  readonly env?: readonly string[];
+  readonly dropped: readonly string[];
+  /** The directory that paths of tables start at. */
+  readonly workdir: string;
+  /** Where a person can allow more: names of tables; empty if a rule has a built-in profile. */
+  readonly tables: readonly string[];
+  /** Whether a project narrows it too. */
+  readonly byProject: boolean;
   /** Arguments before the command line. */
   readonly launcher: readonly string[];
   /** Files that the launcher needs, and paths that can only be written if they exist. */

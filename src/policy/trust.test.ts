@@ -28,6 +28,21 @@ test('a change of any deciding file ends the trust', () => {
   }
 });
 
+test('a directory of tools that appears or leads elsewhere ends the trust; one that is gone does not', () => {
+  for (const name of ['skills', 'tools']) {
+    const { root, work, isTrusted } = createTrusted();
+    mkdirSync(join(work, name));
+    expect([name, isTrusted()]).toEqual([name, false]);
+    rmSync(join(work, name), { recursive: true });
+    expect([name, isTrusted()]).toEqual([name, true]);
+    rmSync(join(work, '.agents'), { recursive: true });
+    expect([name, isTrusted()]).toEqual([name, true]);
+    mkdirSync(join(root, 'other'));
+    symlinkSync(join(root, 'other'), join(work, '.agents'));
+    expect([name, isTrusted()]).toEqual([name, false]);
+  }
+});
+
 test('a deciding file that cannot be read ends the trust', () => {
   const { work, isTrusted } = createTrusted();
   mkdirSync(join(work, '.mcp.json'));

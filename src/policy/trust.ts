@@ -3,7 +3,7 @@
 import { join } from 'node:path';
 import { ToolError } from '../core/error.js';
 import { isRecord } from '../core/json.js';
-import { createStatCache, type FileText, readStateFile, readTextFile } from '../files/read.js';
+import { createStatCache, type FileText, readStateFile, readTextFile, statOrNothing } from '../files/read.js';
 import { realPath } from '../files/within.js';
 import { writeFileAtomic } from '../files/write.js';
 
@@ -12,6 +12,8 @@ export interface TrustedWorkspace {
   readonly since: string;
   /** Contents of the files that decide what may run; a change asks again. Null: the file did not exist. */
   readonly files: Readonly<Record<string, string | null>>;
+  /** Real paths of the directories of tools. */
+  readonly places?: Readonly<Record<string, string | null>>;
 }
 
 export interface TrustChange {
@@ -31,10 +33,14 @@ export interface TrustStore {
 }
 
 const DECIDING_FILES = ['.mcp.json', '.agents/mcp.json', '.agents/config.toml'];
+// Directories of tools: one that appears, or leads elsewhere, was not there to be read when the workspace was trusted.
+const PLACES = ['.agents', 'skills', 'tools'];
 
 export function createTrustStore(wieldHome: string, now: () => number): TrustStore {
   const file = join(wieldHome, 'trust.json');
   const cache = createStatCache<boolean>({ now, isState: (path) => path === file });
+  // As they were when the cached answers were computed.
+  const known = new Map<string, TrustedWorkspace>();
 
   const read = (): Map<string, TrustedWorkspace> => {
     const text = readStateFile(file);
@@ -51,11 +57,17 @@ export function createTrustStore(wieldHome: string, now: () => number): TrustSto
   const changes = (directory: string): TrustChange[] => {
     const workspace = find(directory);
     if (workspace === undefined) return [];
-    return DECIDING_FILES.map((name) => ({
+    const files = DECIDING_FILES.map((name) => ({
       file: name,
       before: workspace.files[name] ?? '',
       after: readDeciding(workspace.directory, name) ?? '',
     })).filter(({ before, after }) => before !== after);
+    const places = newPlaces(workspace).map(([name, before]) => ({
+      file: name,
+      before: before ?? '',
+      after: realPath(join(workspace.directory, name)) ?? '',
+    }));
+    return [...files, ...places];
   };
 
   return {
@@ -66,12 +78,13 @@ export function createTrustStore(wieldHome: string, now: () => number): TrustSto
       const directory = realPath(named);
       if (directory === undefined) return false;
       const files = [file, ...DECIDING_FILES.map((name) => join(directory, name))];
-      return cache.get(directory, files, ([record, ...texts]) => {
+      const isUnchanged = cache.get(directory, files, ([record, ...texts]) => {
         // Throws, so that the reason is shown.
         if (typeof record === 'object' && record.fault === 'unsafe') readStateFile(file);
         if (typeof record !== 'string') return false;
         try {
           const workspace = parseRecord(record, file).get(directory);
+          if (workspace !== undefined) known.set(directory, workspace);
           return (
             workspace !== undefined && DECIDING_FILES.every((name, at) => isSame(workspace.files[name], texts[at]))
           );
@@ -80,6 +93,7 @@ export function createTrustStore(wieldHome: string, now: () => number): TrustSto
           return false;
         }
       });
+      return isUnchanged && newPlaces(known.get(directory)!).length === 0;
     },
     trust(directory, at) {
       const real = realPath(directory);
@@ -89,7 +103,8 @@ export function createTrustStore(wieldHome: string, now: () => number): TrustSto
         });
       }
       const files = Object.fromEntries(DECIDING_FILES.map((name) => [name, readDeciding(real, name)]));
-      const workspace: TrustedWorkspace = { directory: real, since: at.toISOString(), files };
+      const places = Object.fromEntries(PLACES.map((name) => [name, realPath(join(real, name)) ?? null]));
+      const workspace: TrustedWorkspace = { directory: real, since: at.toISOString(), files, places };
       write(read().set(real, workspace));
       return workspace;
     },
@@ -117,9 +132,20 @@ function parseRecord(text: string, file: string): Map<string, TrustedWorkspace> 
   }
   const usable = workspaces.filter(
     (entry): entry is TrustedWorkspace =>
-      isRecord(entry) && typeof entry.directory === 'string' && isRecord(entry.files),
+      isRecord(entry) &&
+      typeof entry.directory === 'string' &&
+      isRecord(entry.files) &&
+      (entry.places === undefined || isRecord(entry.places)),
   );
   return new Map(usable.map((workspace) => [workspace.directory, workspace]));
+}
+
+// What is gone offers nothing. Most do not exist, and an exception takes four times as long as a stat.
+function newPlaces({ directory, places = {} }: TrustedWorkspace): [string, string | null][] {
+  return Object.entries(places).filter(([name, before]) => {
+    const path = join(directory, name);
+    return statOrNothing(path) !== undefined && realPath(path) !== before;
+  });
 }
 
 function isSame(before: string | null | undefined, text: FileText): boolean {

@@ -22,7 +22,7 @@ import {
   type SandboxProfileName,
   withoutBubblewrap,
 } from '../support/sandbox-attempts.js';
-import { specIf } from '../support/spec.js';
+import { spec, specIf } from '../support/spec.js';
 import { useDisk } from '../support/temporary.js';
 import { configureServers } from '../support/upstream-servers.js';
 import { createWorkspace, type Workspace } from '../support/workspace.js';
@@ -103,6 +103,30 @@ describe('a workdir under Landlock', () => {
     expect(await wield(workspace, ['call', 'write'])).toMatchObject({ status: 0, stderr: '' });
     expect(readFileSync(join(workspace.dir, 'made/new.txt'), 'utf8')).toBe('x\n');
   });
+
+  specIf(
+    hasLandlock(),
+    NO_LANDLOCK,
+    'EXE-10 EXE-13',
+    'gets missing files that a table names, and no others',
+    async () => {
+      const workspace = createWorkspace();
+      withoutBubblewrap(workspace);
+      workspace.script(
+        'work',
+        '#!/bin/sh\n# @description D\n# @sandbox workdir\necho x > ~/file && echo x > ~/dir/file\n',
+      );
+      workspace.config('[sandbox.work]\nwrite = ["~/file", "~/dir/"]\n');
+      const toolbox = workspace.toolbox();
+      expect((await toolbox.call('work', {})).error).toBeUndefined();
+      workspace.script('work', '#!/bin/sh\n# @description D\n# @sandbox workdir\necho x > new\n');
+      workspace.config('');
+      expect((await toolbox.call('work', {})).error).toMatchObject({
+        code: 'denied',
+        hint: expect.stringContaining('Landlock cannot create files next to protected ones'),
+      });
+    },
+  );
 });
 
 describe('a module under Landlock', () => {
@@ -235,6 +259,20 @@ describe('a package runner', () => {
       expect(refused.error?.message).toContain('the sandbox of the server other has no network, which pipx needs');
     },
   );
+
+  const thorough = WORKS ? spec.thorough : () => {};
+  thorough('EXE-13', 'may take longer to install than a server may take to start', async () => {
+    const workspace = createWorkspace();
+    workspace.write('package/server.mjs', SERVER);
+    workspace.write('package/package.json', '{"name":"boxed","version":"1.0.0","bin":"./server.mjs"}');
+    const npm = join(workspace.home, 'bin/npm');
+    mkdirSync(dirname(npm));
+    writeFileSync(npm, `#!/bin/sh\nsleep 16\nPATH=${process.env.PATH} exec npm "$@"\n`, { mode: 0o755 });
+    const entry = { command: 'npx', args: ['-y', `${workspace.dir}/package`], sandbox: 'workdir', startTimeout: 15 };
+    configureServers(workspace, { box: entry });
+    const env = { ...workspace.env, PATH: `${dirname(npm)}:${workspace.env.PATH}` };
+    expect(textOf(await workspace.toolbox({ trust: true, env }).call('box_remember', {}))).toBe('remembered');
+  });
 
   const canInstall = WORKS && hasPrograms('uv', 'python3');
   specIf(canInstall, 'needs bubblewrap, python3 and uv: pip install uv', 'EXE-13', 'may be uvx', async () => {

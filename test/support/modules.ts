@@ -1,5 +1,6 @@
 // Workspaces with module files, trusted by default.
 
+import { mkdirSync, rmdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect } from 'vitest';
 import { createTrustStore } from '../../src/policy/trust.js';
@@ -17,7 +18,13 @@ export function createModuleWorkspace({ trusted = true } = {}): ModuleWorkspace 
   const trust = (): void => {
     createTrustStore(workspace.env.WIELD_HOME!, Date.now).trust(workspace.dir, new Date());
   };
-  if (trusted) trust();
+  // Directories of tools that appear later would end the trust.
+  const places = ['.agents', 'skills', 'tools'].map((name) => join(workspace.dir, name));
+  if (trusted) {
+    for (const place of places) mkdirSync(place);
+    trust();
+    for (const place of places) rmdirSync(place);
+  }
   return { ...workspace, trust, module: (name, text) => workspace.write(`.agents/tools/${name}`, text) };
 }
 

@@ -1,9 +1,9 @@
 // What a sandboxed process attempts, and which profile lets it succeed.
 
 import { execFileSync } from 'node:child_process';
-import { mkdirSync, symlinkSync, writeFileSync } from 'node:fs';
+import { existsSync, lstatSync, mkdirSync, readdirSync, symlinkSync, writeFileSync } from 'node:fs';
 import { createServer, type Server } from 'node:net';
-import { dirname, join } from 'node:path';
+import { delimiter, dirname, join } from 'node:path';
 import { onTestFinished } from 'vitest';
 import type { Workspace } from './workspace.js';
 
@@ -296,12 +296,18 @@ export function hasLandlock(): boolean {
   }
 }
 
-/** Makes Landlock the first backend that works for a workspace. */
+/** Makes Landlock the first backend that works. Programs of the system come first, so PATH has links to all but bwrap. */
 export function withoutBubblewrap(workspace: Workspace): void {
   const bin = join(workspace.home, 'bin');
   mkdirSync(bin);
   writeFileSync(join(bin, 'bwrap'), '#!/bin/sh\nexit 1\n', { mode: 0o755 });
-  workspace.env.PATH = `${bin}:${process.env.PATH}`;
+  for (const directory of process.env.PATH!.split(delimiter).filter((one) => existsSync(one))) {
+    for (const name of readdirSync(directory)) {
+      const link = join(bin, name);
+      if (lstatSync(link, { throwIfNoEntry: false }) === undefined) symlinkSync(join(directory, name), link);
+    }
+  }
+  workspace.env.PATH = bin;
 }
 
 export const NO_BUBBLEWRAP = 'bubblewrap does not work here: apt install bubblewrap';

@@ -1,8 +1,9 @@
 // Bubblewrap: the arguments that start a process in its own namespaces with only what its profile allows.
 
+import { dirname } from 'node:path';
 import { statOrNothing } from '../../files/read.js';
 import { isWithin } from '../../files/within.js';
-import type { Profile } from './profile.js';
+import { type Profile, visibleSecrets } from './profile.js';
 
 export interface LauncherOptions {
   readonly program: string;
@@ -40,13 +41,13 @@ const TMP_BYTES = String(1024 ** 3);
 export function bubblewrapLauncher(options: LauncherOptions): string[] {
   const { program, profile, expose, state = [], hiddenFile } = options;
   const { read, write, network } = profile;
-  const named = [...(read === 'all' ? [] : read), ...(write === 'all' ? [] : write)];
+  const listed = [...(read === 'all' ? [] : read), ...(write === 'all' ? [] : write)];
   const isVisible = (path: string): boolean =>
-    read === 'all' || [...SYSTEM, ...named].some((root) => isWithin(root, path));
+    read === 'all' || [...SYSTEM, ...listed].some((root) => isWithin(root, path));
   const secrets = profile.secrets.filter(isVisible);
-  const again = (paths: readonly string[]): string[] =>
-    paths.filter((path) => [secrets, profile.named].every((roots) => roots.some((root) => isWithin(root, path))));
-  const mask = (path: string): string[] => hide(path, hiddenFile, [...again(named), ...expose, ...state]);
+  const again = visibleSecrets(profile);
+  const isWritable = (path: string): boolean => write === 'all' || write.some((root) => isWithin(root, path));
+  const mask = (path: string): string[] => hide(path, hiddenFile, [...again, ...expose, ...state]);
   return [
     program,
     ...NAMESPACES,
@@ -64,8 +65,7 @@ export function bubblewrapLauncher(options: LauncherOptions): string[] {
     ...(write === 'all' ? [] : bind('--bind-try', write)),
     ...guard(profile),
     ...secrets.flatMap(mask),
-    ...(read === 'all' ? [] : bind('--ro-bind-try', again(read))),
-    ...(write === 'all' ? [] : bind('--bind-try', again(write))),
+    ...again.flatMap((path) => bind(isWritable(path) ? '--bind-try' : '--ro-bind-try', [path])),
     ...bind('--ro-bind', expose),
     ...bind('--bind', state),
     ...profile.deny.filter((path) => statOrNothing(path) !== undefined).flatMap(mask),
@@ -96,11 +96,18 @@ function privateTemporary({ profile, workdir, home }: LauncherOptions): string[]
   ];
 }
 
+// A directory on the way to a protected one becomes a mount point too, which cannot be renamed.
 function guard({ guarded, write }: Profile): string[] {
-  return bind(
-    '--ro-bind',
-    guarded.filter((path) => write === 'all' || write.some((root) => isWithin(root, path))),
-  );
+  return guarded.flatMap((path) => {
+    const root = write === 'all' ? '/' : write.find((one) => isWithin(one, path));
+    if (root === undefined) return [];
+    return [...bind('--bind', write === 'all' ? [] : between(root, path)), ...bind('--ro-bind', [path])];
+  });
+}
+
+function between(root: string, path: string): string[] {
+  const parent = dirname(path);
+  return path === root || parent === root ? [] : [...between(root, parent), parent];
 }
 
 // A hidden directory that contains something visible can be passed through but not listed.

@@ -53,7 +53,7 @@ export async function planSandbox(
 ): Promise<PlannedSandbox> {
   const workdir = realPath(target.workdir) ?? target.workdir;
   const secrets = findSecrets({ home: world.home, wieldHome, workdir, now: world.now() });
-  const places = { workdir, home: world.home, secrets, guarded: findGuarded(workdir) };
+  const places = { workdir, home: world.home, secrets, guarded: findGuarded(workdir, settings.places) };
   const profile = resolveProfiles(applied, settings, places);
   const name = [...new Set(applied.map((one) => one.profile))].join(' + ');
   const states = await probeBackends(world, wieldHome, workdir);
@@ -70,9 +70,14 @@ export async function planSandbox(
     read: profile.read,
     write: profile.write,
     hidden: [...profile.secrets, ...profile.deny],
+    denied: profile.deny,
     guarded: profile.guarded,
     network: profile.network,
-    table: findTable(applied, target.name),
+    ...(profile.env === undefined ? {} : { env: profile.env }),
+    dropped: Object.keys(target.environment).filter((one) => !isPassed(one, profile.env)),
+    workdir,
+    tables: findTables(applied, target.name, settings),
+    byProject: applied.some(({ profile: one, by }) => by === 'project' || hasProjectTable(one, settings)),
   };
   for (const state of states) {
     const { backend, version } = state;
@@ -102,11 +107,19 @@ function findTemporary(
   return join(wieldHome, 'cache', 'tmp', digestParts([name, workdir]).slice(0, 16));
 }
 
-// A rule with a built-in profile cannot be widened by a table.
-function findTable(applied: readonly AppliedProfile[], name: string): string | null {
-  const users = applied.filter(({ by }) => by === 'user');
-  if (users.some(({ profile }) => (BUILTIN_PROFILES as readonly string[]).includes(profile))) return null;
-  return users[0]?.profile ?? name;
+// A rule with a built-in profile cannot be widened by a table; what a tool asks for is replaced by a table of its name.
+function findTables(applied: readonly AppliedProfile[], name: string, { profiles }: SandboxSettings): string[] {
+  const isBuiltin = (profile: string): boolean => (BUILTIN_PROFILES as readonly string[]).includes(profile);
+  if (applied.some(({ by, profile }) => by === 'user' && isBuiltin(profile))) return [];
+  const isOwn = (profile: string): boolean => profiles.get(profile)?.some(({ byProject }) => !byProject) === true;
+  const names = applied
+    .filter(({ by }) => by !== 'project')
+    .map(({ by, profile }) => (by === 'user' || isOwn(profile) ? profile : name));
+  return [...new Set(names.length === 0 ? [name] : names)];
+}
+
+function hasProjectTable(profile: string, { profiles }: SandboxSettings): boolean {
+  return profiles.get(profile)?.some(({ byProject }) => byProject) === true;
 }
 
 function explain(states: readonly BackendState[]): string {
@@ -156,5 +169,9 @@ function filterEnvironment(
   names: readonly string[] | undefined,
 ): Readonly<Record<string, string>> {
   if (names === undefined) return environment;
-  return Object.fromEntries(Object.entries(environment).filter(([name]) => ALWAYS.test(name) || names.includes(name)));
+  return Object.fromEntries(Object.entries(environment).filter(([name]) => isPassed(name, names)));
+}
+
+function isPassed(name: string, names: readonly string[] | undefined): boolean {
+  return names === undefined || ALWAYS.test(name) || names.includes(name);
 }

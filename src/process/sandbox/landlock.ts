@@ -1,10 +1,11 @@
 // Landlock, by setpriv of util-linux: for systems without user namespaces.
 
-import { readdirSync } from 'node:fs';
-import { join } from 'node:path';
+import { accessSync, constants, readdirSync } from 'node:fs';
+import { dirname, join } from 'node:path';
 import { statOrNothing } from '../../files/read.js';
 import { isWithin } from '../../files/within.js';
 import { type LauncherOptions, SYSTEM } from './bubblewrap.js';
+import { visibleSecrets } from './profile.js';
 
 // Rights of directories are invalid for files.
 const READ = { file: 'execute,read-file', directory: 'execute,read-file,read-dir' };
@@ -43,11 +44,15 @@ export function landlockLauncher(options: LandlockOptions): string[] | undefined
   );
   const kept = [...hidden, ...ALWAYS_HIDDEN, ...NEVER_WRITTEN, ...guarded];
   const writes = (write === 'all' ? ['/'] : write).flatMap((root) => except(root, kept));
+  const again = visibleSecrets(profile);
+  reads.push(...again);
+  writes.push(...again.filter((path) => write !== 'all' && write.some((root) => isWithin(root, path))));
   if (reads.length + writes.length > MAX_RULES) return undefined;
   const rule = (rights: typeof READ, path: string): string[] => {
-    const stats = statOrNothing(path);
-    if (stats === undefined) return [];
-    return ['--landlock-rule', `path-beneath:${stats.isDirectory() ? rights.directory : rights.file}:${path}`];
+    const isDirectory =
+      statOrNothing(path)?.isDirectory() ?? (canCreate(path, writes) ? path.endsWith('/') : undefined);
+    if (isDirectory === undefined) return [];
+    return ['--landlock-rule', `path-beneath:${isDirectory ? rights.directory : rights.file}:${path}`];
   };
   return [
     ...(network ? [] : [unshare, '--net', '--']),
@@ -64,6 +69,17 @@ export function landlockLauncher(options: LandlockOptions): string[] | undefined
     ...(temporary === undefined ? [] : ['--landlock-rule', `path-beneath:${WRITE.directory}:${temporary}`]),
     '--',
   ];
+}
+
+// A path to write that is missing is created before the process starts.
+function canCreate(path: string, writes: readonly string[]): boolean {
+  if (!writes.includes(path)) return false;
+  try {
+    accessSync(dirname(path), constants.W_OK);
+    return true;
+  } catch {
+    return false;
+  }
 }
 
 // Returns the largest paths below a root that contain nothing hidden. A rule for a link would allow what it leads to.

@@ -14,7 +14,7 @@ export interface Profile {
   readonly write: Paths;
   /** Hidden unless a path in them is named. */
   readonly secrets: readonly string[];
-  /** Paths that are named, and visible although they are in a secret. */
+  /** Paths in secrets that are named, and visible therefore. */
   readonly named: readonly string[];
   /** Hidden in any case. */
   readonly deny: readonly string[];
@@ -74,14 +74,15 @@ function toProfile(
   const { workdir } = places;
   const toPaths = (paths: readonly string[]): string[] =>
     paths.map((path) => assertInside(name, path, toPath(path, places), workdir));
-  const reads = read === undefined ? 'all' : [canonical(workdir), ...toPaths(read)];
+  const readable = toPaths(read ?? ['/']);
   const writes = write === undefined ? [canonical(workdir)] : toPaths(write);
-  const named = [...(read === undefined ? [] : toPaths(read)), ...writes.filter((path) => path !== canonical(workdir))];
+  const named = [...readable, ...writes];
   return {
-    read: reads,
-    write: writes,
-    secrets: places.secrets.filter((secret) => !named.some((path) => isWithin(path, secret))),
-    named,
+    read: readable.includes('/') ? 'all' : [canonical(workdir), ...readable],
+    write: writes.includes('/') ? 'all' : writes,
+    // EXE-74: a directory around a secret does not name it.
+    secrets: places.secrets.filter((secret) => !named.includes(secret)),
+    named: named.filter((path) => places.secrets.some((secret) => isWithin(secret, path))),
     deny: deny.map((path) => toPath(path, places)),
     guarded: places.guarded.filter((path) => !writes.includes(path)),
     network,
@@ -114,6 +115,11 @@ function canonical(path: string): string {
   const plain = resolve(path);
   const parent = realPath(dirname(plain));
   return parent === undefined ? plain : join(parent, basename(plain));
+}
+
+/** Returns the paths that are visible although they are in a secret. */
+export function visibleSecrets({ named, secrets, deny }: Profile): readonly string[] {
+  return named.filter((path) => secrets.some((one) => isWithin(one, path)) && !deny.some((one) => isWithin(one, path)));
 }
 
 /** What two profiles both allow. */

@@ -1,7 +1,7 @@
 // Seatbelt, the sandbox of macOS, by sandbox-exec. Untested: no machine of its kind was at hand.
 
-import { isWithin } from '../../files/within.js';
 import { type LauncherOptions, SYSTEM } from './bubblewrap.js';
+import { visibleSecrets } from './profile.js';
 
 const SYSTEM_OF_MACOS = ['/System', '/Library', '/private/etc', '/private/var/db', '/dev'];
 const TEMPORARY = ['/private/tmp', '/private/var/folders', '/dev'];
@@ -22,8 +22,6 @@ export function seatbeltLauncher({ program, profile, expose, state = [] }: Launc
     ...(network ? ['(allow network*)'] : []),
   ];
   // The last rule that matches applies, so a path that is named inside a secret is allowed again.
-  const again = (read === 'all' ? [] : read).filter((path) =>
-    [secrets, profile.named].every((roots) => roots.some((root) => isWithin(root, path))),
-  );
+  const again = visibleSecrets(profile);
   return [program, '-p', [...rules, ...(again.length === 0 ? [] : [`(allow file-read* ${paths(again)})`])].join('\n')];
 }

@@ -1,9 +1,9 @@
 // Known secrets, which no sandboxed process can see, and files that it cannot change, unless the configuration names them.
 
 import { readdirSync } from 'node:fs';
-import { join } from 'node:path';
+import { join, resolve } from 'node:path';
 import { statOrNothing } from '../../files/read.js';
-import { realPath } from '../../files/within.js';
+import { isWithin, realPath } from '../../files/within.js';
 import { createDirectoryCache } from './directory-cache.js';
 import { findDotenv } from './dotenv.js';
 
@@ -61,10 +61,14 @@ const OF_SYSTEM = ['/etc/shadow', '/etc/gshadow', '/etc/sudoers', '/etc/sudoers.
 
 // The git directory as a whole: `commondir`, `config.worktree` and `modules` lead to other hooks and configuration.
 const GUARDED = ['.agents', '.mcp.json', '.git'];
+const OF_PROGRAMS = ['skills', 'tools', '.claude', '.codex', '.cursor', '.gemini', '.vscode', '.envrc'];
 
-/** Returns the existing files of a workdir that make other programs run code later. */
-export function findGuarded(workdir: string): readonly string[] {
-  return realPaths(GUARDED.map((name) => join(workdir, name)));
+/** Returns the existing files of a workdir that make wield and other programs run code later. */
+export function findGuarded(workdir: string, places: readonly string[] = []): readonly string[] {
+  const known = [...GUARDED, ...OF_PROGRAMS].map((name) => join(workdir, name));
+  const named = places.filter((place) => !place.startsWith('~')).map((place) => resolve(workdir, place));
+  const others = named.filter((path) => path !== workdir && isWithin(workdir, path));
+  return realPaths([...known, ...others.filter((path) => !known.some((one) => isWithin(one, path)))]);
 }
 
 export interface SecretPlaces {

@@ -42,7 +42,9 @@ export async function openConnection(
   options: OpenOptions,
   signal: AbortSignal,
 ): Promise<Opened> {
-  const deadline = options.world.monotonic() + (server.startTimeoutMs ?? START_TIMEOUT_MS);
+  // A package that is installed first has the time that its installer takes.
+  let until: number | undefined;
+  const deadline = (): number => (until ??= options.world.monotonic() + (server.startTimeoutMs ?? START_TIMEOUT_MS));
   const known = knownVersionOf(server, options);
   const first = await attempt(server, known, { ...options, settings, deadline, signal });
   if (!('failure' in first)) return first;
@@ -69,7 +71,8 @@ interface Failed {
 
 interface AttemptOptions extends OpenOptions {
   readonly settings: StartSettings;
-  readonly deadline: number;
+  /** The first call sets it. */
+  readonly deadline: () => number;
   readonly signal: AbortSignal;
 }
 
@@ -85,7 +88,7 @@ async function attempt(
     stop.abort();
     void transport.close();
   };
-  const timer = setTimeout(giveUp, Math.max(1, deadline - world.monotonic()));
+  const timer = setTimeout(giveUp, Math.max(1, deadline() - world.monotonic()));
   signal.addEventListener('abort', giveUp, { once: true });
   if (signal.aborted) giveUp();
   try {

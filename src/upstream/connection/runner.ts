@@ -113,8 +113,12 @@ async function install(argv: readonly string[], { name, spec, place, environment
   const limits = { stdin: '', timeoutMs: INSTALL_MS, outputBytes: 1024 * 1024 };
   const outcome = await runProcess({ argv, cwd: place, environment, ...limits }, world);
   if (outcome.ending === 'exit' && outcome.exitCode === 0) return;
-  const reason = outcome.stderr.toString('utf8').trim().split('\n')[0] ?? '';
-  const shown = `cannot install ${quoteOutside(spec)} for the server ${name}: ${quoteOutside(reason, 200)}`;
+  const lines = outcome.stderr
+    .toString('utf8')
+    .split('\n')
+    .map((line) => line.trim().replace(/^npm error\s*/, ''));
+  const reason = lines.filter((line) => line !== '' && !line.startsWith('npm warn')).join(' ');
+  const shown = `cannot install ${quoteOutside(spec)} for the server ${name}: ${quoteOutside(reason, 300)}`;
   throw new ToolError('unavailable', shown, {
     hint: `run it by hand to see what is wrong: ${argv
       .slice(0, 3)

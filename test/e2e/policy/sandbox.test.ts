@@ -188,6 +188,58 @@ describe('profiles of the configuration', () => {
   });
 });
 
+describe('what was refused', () => {
+  const cases: readonly (readonly [refused: string, profile: string, config: string, body: string, line: string])[] = [
+    ['write', 'read-only', '', 'echo x > new', 'write = ["new"]'],
+    ['write', 'workdir', '', `node -e 'fs.writeFileSync(process.env.HOME + "/n", "")'`, 'write = [".", "~/n"]'],
+    ['write', 'workdir', '', 'echo x > .agents/new', 'write = [".", ".agents"]'],
+    ['read', 'no-network', '', 'cat .env && echo x > ~/n', 'read = ["/", ".env"], write = ["/"]'],
+    ['read', 'few', '[sandbox.few]\nread = ["~/a"]', 'cat ~/data', 'read = [".", "~/a", "~/data"]'],
+    ['env', 'few', '[env]\npass = ["KEY"]\n[sandbox.few]\nenv = []', 'set -u; echo $KEY', 'env = ["KEY"]'],
+  ];
+  for (const [what, profile, config, body, line] of cases) {
+    specIf(WORKS, NO_BUBBLEWRAP, 'EXE-13', `is named with a line that allows it: ${body}`, async () => {
+      const workspace = createWorkspace();
+      workspace.write('.env', '');
+      writeFileSync(join(workspace.home, 'data'), '');
+      workspace.script('work', script(`# @sandbox ${profile}`, body));
+      workspace.config(`${config}\n`);
+      const toolbox = workspace.toolbox({ env: { ...workspace.env, KEY: '1' } });
+      const { error } = await toolbox.call('work', {});
+      expect(error).toMatchObject({ code: 'denied', data: { sandbox: { profile, refused: what } } });
+      const table = config === '' ? 'work' : 'few';
+      expect(error?.hint).toContain(`[sandbox.${table}] ${line}, or run it`);
+      const [kept] = config.split('[sandbox.few]');
+      workspace.config(`${kept}\n[sandbox.${table}]\n${line.split(/, (?=\w+ =)/).join('\n')}\n`);
+      expect((await toolbox.call('work', {})).error).toBeUndefined();
+    });
+  }
+
+  specIf(WORKS, NO_BUBBLEWRAP, 'EXE-13', 'by two tables, by deny, by a rule and by a project is said', async () => {
+    const workspace = createWorkspace();
+    workspace.write('private/key', '');
+    const hint = async (config: string, body: string, project = '') => {
+      workspace.config(config);
+      workspace.write('.agents/config.toml', project);
+      workspace.script('work', script('# @sandbox workdir', body));
+      return (await workspace.toolbox().call('work', {})).error?.hint;
+    };
+    const rule = (profile: string) => `[[sandbox]]\nmatch = "work"\nprofile = "${profile}"\n`;
+    expect(await hint(`${rule('strict')}[sandbox.strict]\n`, 'echo x > ~/n')).toContain(
+      '[sandbox.work] write = [".", "~/n"] and [sandbox.strict] write = [".", "~/n"]',
+    );
+    expect(await hint('[sandbox.work]\ndeny = ["private"]\n', 'cat private/key')).toContain(
+      'remove "private" from deny in [sandbox.work]',
+    );
+    expect(await hint(rule('workdir'), 'echo x > ~/n')).toContain(
+      'write profile = "work" in it, and [sandbox.work] write = [".", "~/n"]',
+    );
+    expect(await hint('', 'echo x > ~/n', '[sandbox.work]\nwrite = ["."]\n')).toContain(
+      '.agents/config.toml of the project narrows it too',
+    );
+  });
+});
+
 describe('what fails by itself', () => {
   specIf(WORKS, NO_BUBBLEWRAP, 'EXE-13', 'is not blamed on the sandbox', async () => {
     const workspace = createWorkspace();
