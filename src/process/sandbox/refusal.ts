@@ -84,18 +84,22 @@ function isBesideKept(path: string, { hidden, guarded }: SandboxPlan): boolean {
 }
 
 // Quoted texts, and words with a slash, with a dot at the beginning or before a colon.
-function pathsIn(line: string, cwd: string): string[] {
+function pathsIn(whole: string, cwd: string): string[] {
+  // The first name is that of the program or script which reports it.
+  const line = whole.replace(/^\S+: (?=.*: )/, '');
+  const [, created] = /cannot (?:create|open) ([^\s'"‘`]+): /.exec(line) ?? [];
   const quoted = [...line.matchAll(/['"‘`]([^'"’`]+)['"’`]/g)].map(([, text]) => text!);
   const parts = line.split(/: |\s/).map((text) => text.replace(/[:,;]+$/, ''));
   return [
     ...quoted,
-    ...parts.filter((text) => (text.includes('/') || text.startsWith('.')) && !text.startsWith('/dev/')),
+    ...(created === undefined ? [] : [created]),
+    ...parts.filter((text) => text.includes('/') || text.startsWith('.')),
     ...line
       .split(': ')
-      .slice(1, -1)
+      .slice(0, -1)
       .filter((text) => !/\s/.test(text)),
   ]
-    .filter((text) => !ERROR_NAME.test(text))
+    .filter((text) => !ERROR_NAME.test(text) && !text.startsWith('/dev/'))
     .map((text) => {
       const absolute = isAbsolute(text) ? text : resolve(cwd, text);
       return realPath(absolute) ?? absolute;
