@@ -67,7 +67,7 @@ export function describeState({ name, condition, reason, open }: StateSuite): vo
         await theirs.approve(idOf(record), false);
         const takes = Array.from({ length: 20 }, (_, at) => (at % 2 === 0 ? mine : theirs).take(record));
         const taken = (await Promise.all(takes)).filter((consent) => consent !== undefined);
-        expect(taken).toEqual([{ id: idOf(record), by: 'record' }]);
+        expect(taken).toEqual([{ id: idOf(record), by: 'record', at: expect.any(String) }]);
         expect(await theirs.changes(recordOf({ page: 2 }, mine.key(), Date.now()))).toMatchObject({
           lines: expect.arrayContaining([expect.stringContaining('2')]),
         });

@@ -1,9 +1,11 @@
+// Bodies of HTTP requests that never end: together they take a limited amount of memory.
+
 import { once } from 'node:events';
 import { createServer } from 'node:http';
 import { type AddressInfo, connect, type Socket } from 'node:net';
 import { expect, onTestFinished } from 'vitest';
-import { finding } from '../../test/support/spec.js';
-import { createBodyReader } from './body.js';
+import { createBodyReader } from '../../src/mcp-server/body.js';
+import { finding } from '../support/spec.js';
 
 const HEAD = 'POST / HTTP/1.1\r\nHost: localhost\r\n';
 
