@@ -25,9 +25,11 @@ const KEYED_MS = 3_600_000;
 // How often a worker is told that a call was cancelled, and how long its answer is awaited.
 const CANCEL_EVERY_MS = 100;
 const CANCEL_MS = 1500;
-// How long a call is offered to other workers after one refused it, and how often.
+// How long a call is offered to other workers after one refused it, and how often. The one that refused it may take it
+// again, and on a busy machine a round takes long, so there is a number of rounds too.
 const OFFER_MS = 2000;
 const OFFER_EVERY_MS = 40;
+const MIN_OFFERS = 15;
 const KINDS: readonly Plan['kind'][] = ['process', 'module', 'http'];
 
 export interface FrontOptions extends FleetOptions {
@@ -253,12 +255,14 @@ export class Front implements Dispatcher {
   async #offerAgain(call: Pending, refusal: Refusal): Promise<void> {
     const { monotonic, debug } = this.#options;
     call.refusedSince ??= monotonic();
+    call.refusals++;
     const { jobId } = call;
     try {
       if (!(await this.#watch.withdraw(call))) return;
       await sleep(OFFER_EVERY_MS);
       if (call.isSettled || call.isCancelled || call.jobId !== jobId) return;
-      if (monotonic() - call.refusedSince < OFFER_MS) this.#repeat(call);
+      const isOver = monotonic() - call.refusedSince >= OFFER_MS && call.refusals >= MIN_OFFERS;
+      if (!isOver) this.#repeat(call);
       else call.reject(refused(call.plan.tool.name, refusal));
     } catch (error) {
       debug(`fleet: ${(error as Error).message}`);

@@ -21,6 +21,8 @@ export class Pending {
   idleSince: number | undefined;
   /** When the attempts began that were refused. */
   refusedSince: number | undefined;
+  /** How many of them there were. */
+  refusals = 0;
   /** Resolved by a result, rejected by an error. */
   readonly settled: Promise<JobResult>;
   isSettled = false;
