@@ -5,6 +5,7 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { ALL_TESTS, rounds } from '../../test/support/effort.js';
 import { spec } from '../../test/support/spec.js';
+import { countTurns } from '../../test/support/turns.js';
 import type { Json } from '../core/json.js';
 import type { Check, JsonSchema } from '../core/schema.js';
 import { createJsonSchema } from './json.js';
@@ -141,16 +142,10 @@ describe('limits', () => {
       properties: { rows: { anyOf: [{ type: 'array', items: row, uniqueItems: true }, { type: 'null' }] } },
     };
     const many = Array.from({ length: 30_000 }, (_, id) => ({ id }));
-    let turns = 0;
-    let counting = true;
-    const count = (): void => {
-      turns++;
-      if (counting) setImmediate(count);
-    };
-    count();
+    const counter = countTurns();
     expect(await faultsOf(rows, { rows: many })).toEqual([]);
-    counting = false;
-    expect(turns).toBeGreaterThan(3);
+    counter.stop();
+    expect(counter.turns()).toBeGreaterThan(3);
     expect(await faultsOf(rows, { rows: [...many, { id: 'x' }] })).toMatchObject([
       { path: '/rows/30000/id', expected: 'integer' },
     ]);

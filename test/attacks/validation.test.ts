@@ -7,6 +7,7 @@ import { describe, expect } from 'vitest';
 import { createToolbox } from '../../src/index.js';
 import { type Message, type StdioServer, serveStdio } from '../support/server.js';
 import { finding } from '../support/spec.js';
+import { countTurns } from '../support/turns.js';
 import { createUpstreamWorkspace } from '../support/upstream-workspace.js';
 import { createWorkspace, type Workspace } from '../support/workspace.js';
 
@@ -26,23 +27,6 @@ const definitions = (make: (ref: string) => object, levels = 32) => ({
 const objects = (count: number) => Array.from({ length: count }, (_, index) => ({ index, list: [index] }));
 const names = (count: number, name: (index: number) => string) =>
   Object.fromEntries(Array.from({ length: count }, (_, index) => [name(index), index]));
-
-/** Counts the turns of the event loop. */
-function countTurns() {
-  let turns = 0;
-  let counting = true;
-  const count = (): void => {
-    turns++;
-    if (counting) setImmediate(count);
-  };
-  count();
-  return {
-    turns: () => turns,
-    stop() {
-      counting = false;
-    },
-  };
-}
 
 // A schema and a value for each way to take long.
 const HOSTILE: Readonly<Record<string, readonly [schema: object, value: unknown]>> = {
