@@ -13,13 +13,15 @@ const MAX_BYTES = 1024 * 1024;
 
 /** Whether an argument of `mcp add` is an entry of a registry and not the name of a server. */
 export function isRegistryPlace(text: string, cwd: string): boolean {
-  return text.startsWith(PREFIX) || (/[./]/.test(text) && statOrNothing(resolve(cwd, text)) !== undefined);
+  // Also a file that does not exist: that is the error to report.
+  if (text.startsWith(PREFIX) || text.endsWith('.json')) return true;
+  return /[./]/.test(text) && statOrNothing(resolve(cwd, text)) !== undefined;
 }
 
 /** Whether an argument after a name can only be an entry, and not a program to start. */
 export function isRegistryEntry(text: string, cwd: string): boolean {
-  if (!isRegistryPlace(text, cwd)) return false;
-  return text.startsWith(PREFIX) || text.endsWith('.json') || statOrNothing(resolve(cwd, text))?.isDirectory() === true;
+  if (text.startsWith(PREFIX) || text.endsWith('.json')) return true;
+  return isRegistryPlace(text, cwd) && statOrNothing(resolve(cwd, text))?.isDirectory() === true;
 }
 
 export interface ReadOptions {

@@ -269,6 +269,13 @@ spec('UPS-90', 'takes a name before the file or directory of an entry', async ()
     const written = JSON.parse(readFileSync(join(workspace.home, '.agents/mcp.json'), 'utf8')).mcpServers;
     expect(written[name]).toEqual({ command: 'npx', args: ['-y', '@acme/notes@1.2.3'] });
   }
+  for (const args of [['none', './none.json'], ['./none.json']]) {
+    const missing = await wield(workspace, ['mcp', 'add', ...args, '--json']);
+    expect(json(missing).error).toMatchObject({ message: expect.stringContaining('none.json') });
+    expect(missing.status).not.toBe(0);
+  }
+  const { mcpServers } = JSON.parse(readFileSync(join(workspace.home, '.agents/mcp.json'), 'utf8'));
+  expect(Object.keys(mcpServers)).toEqual(['mine', 'other']);
   // A program is a command.
   workspace.write('start.sh', '#!/bin/sh\n');
   await wield(workspace, ['mcp', 'add', 'third', './start.sh']);
