@@ -8,7 +8,7 @@ import { join } from 'node:path';
 import { describe, expect, onTestFinished } from 'vitest';
 import { connectProcess } from '../support/clients.js';
 import { THOROUGH } from '../support/effort.js';
-import { ownProcessesWith } from '../support/processes.js';
+import { ownEngines, ownProcessesWith } from '../support/processes.js';
 import { createProgramWorkspace, returned, runAsModel, say } from '../support/programs.js';
 import { CANARY } from '../support/sandbox-attempts.js';
 import { share } from '../support/share.js';
@@ -99,10 +99,8 @@ describe('escapes', () => {
     const running = runAsModel(own.toolbox({ trust: true }), 'await tools.wait(); return 1');
     const engines = (): string[][] => ownProcessesWith('code/engine.cjs').map(commandOf).filter(isEngine);
     // A launcher is there before the engine that it starts.
-    const started = (): boolean => engines().some(([program]) => program === process.execPath);
-    await expect.poll(started).toBe(true);
-    const pids = ownProcessesWith('code/engine.cjs').filter((pid) => isEngine(commandOf(pid)));
-    for (const pid of pids.filter((one) => commandOf(one)[0] === process.execPath))
+    await expect.poll(ownEngines).not.toEqual([]);
+    for (const pid of ownEngines())
       expect(environmentOf(pid).filter((entry) => !/^(WIELD_CALL|TMPDIR|PWD)=/.test(entry))).toEqual([]);
     const commands = engines();
     own.write('go', '');

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import type { Client } from '@modelcontextprotocol/client';
 import { describe, expect } from 'vitest';
 import { ACCEPT, connectPerson, connectProcess } from '../support/clients.js';
-import { ownProcessesWith } from '../support/processes.js';
+import { ownEngines } from '../support/processes.js';
 import { createProgramWorkspace, returned, runAsModel, say } from '../support/programs.js';
 import { shellScript } from '../support/shell-script.js';
 import { spec } from '../support/spec.js';
@@ -43,13 +43,13 @@ describe('killed', () => {
     const workspace = createSlowWorkspace();
     workspace.config('trust.rules = ["slow($policy=allow)"]\n');
     const toolbox = workspace.toolbox({ trust: true, mode: 'code' });
+    // Those of tests before this one may still be ending.
+    const others = new Set(ownEngines());
     const running = runAsModel(toolbox, `await tools.note({ text: 'one' }); await tools.slow(); return 1`);
     await expect.poll(() => linesOf(workspace, 'slow'), { timeout: 60_000 }).toEqual(['start']);
-    const engines = ownProcessesWith('code/engine.cjs').filter((pid) =>
-      readFileSync(`/proc/${pid}/cmdline`, 'latin1').includes('quickjs.wasm'),
-    );
-    expect(engines.length).toBeGreaterThan(0);
-    for (const pid of engines) process.kill(pid, 'SIGKILL');
+    const started = ownEngines().filter((pid) => !others.has(pid));
+    expect(started).toHaveLength(1);
+    process.kill(started[0]!, 'SIGKILL');
     workspace.write('go', '');
     const { error, structured } = await running;
     expect(error).toMatchObject({ code: 'exec_failed', message: expect.stringContaining('engine') });

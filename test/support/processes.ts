@@ -22,6 +22,18 @@ export function ownProcessesWith(text: string): number[] {
   return processesWith(text).filter(isOwn);
 }
 
+/** Returns the engines of programs that this process started, without the launchers in front of them. */
+export function ownEngines(): number[] {
+  return ownProcessesWith('code/engine.cjs\0').filter((pid) => {
+    try {
+      const command = readFileSync(`/proc/${pid}/cmdline`, 'latin1');
+      return command.startsWith(`${process.execPath}\0`) && command.includes('quickjs.wasm');
+    } catch {
+      return false;
+    }
+  });
+}
+
 function isOwn(pid: number): boolean {
   try {
     for (let parent = pid; parent > 1; ) {
