@@ -18,7 +18,7 @@ const SERVERS = JSON.parse(readFileSync(new URL('public-servers.json', import.me
 const TIMEOUT = { timeout: 90_000 };
 // Reasons for differences, by the field that differs.
 const REASONS = {
-  tool: 'only for apps or tasks, so not offered to models',
+  tool: 'only for apps, so not offered to models',
   template: 'also a resource with the same URI',
   title: 'added from `annotations.title`',
   description: 'cut at 8,000 characters, or added where there is none',

@@ -240,6 +240,8 @@ export interface Traits {
   readonly idempotent?: boolean;
   readonly openWorld?: boolean;
   readonly timeoutMs?: number;
+  /** MCP clients can call it only as a task (SRV-83). */
+  readonly taskOnly?: true;
   /** The tag of the workers that it runs on (FLT-7). */
   readonly runOn?: string;
   /** The sandbox that its author asks for (EXE-10). */

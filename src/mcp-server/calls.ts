@@ -18,7 +18,7 @@ import { type RequestContext, readKey, readTraceParent, toLogListener, toProgres
 import { type CallResult, projectResult, toCallResult } from './result.js';
 import type { CallOutcome, CallRequest, InteractionOptions } from './suspended-calls.js';
 import type { Tasks } from './tasks.js';
-import { wantsTask } from './wants-task.js';
+import { needsTasks, wantsTask } from './wants-task.js';
 
 export interface ToolCalls extends Pick<InteractiveCalls, 'verifyState' | 'close'> {
   /** `session` identifies the client that may read the stored results of its calls (CTX-3). */
@@ -57,6 +57,8 @@ export function createToolCalls({ toolbox, listing, ready, shared }: ToolCallsOp
     const listed = params.name as string;
     const known = listing.newest() ?? (await listing.known());
     const asked = known.names.has(listed) ? listed : await toAppTool(listing, known, listed, context);
+    // In a fleet there are no tasks, so that it runs as any other.
+    if (known.taskOnly.has(asked) && shared === undefined && !wantsTask(params, context)) throw needsTasks(context);
     const name = known.names.get(asked) ?? decodeName(asked);
     const input = (params.arguments ?? {}) as Json;
     const outcome = await serve(session, context, name, input, (options) => toolbox.call(name, input, options));
@@ -77,7 +79,7 @@ export function createToolCalls({ toolbox, listing, ready, shared }: ToolCallsOp
   let loaded: Tasks | undefined;
   const tasks = (): Promise<Tasks> => {
     loading ??= import('./tasks.js').then(({ createTasks }) => {
-      loaded = createTasks();
+      loaded = createTasks(interactive.verifyState);
       return loaded;
     });
     return loading;

@@ -54,8 +54,7 @@ export function createInteractiveCalls(shared?: SharedSessions): InteractiveCall
       const modes = readElicitationModes(context.capabilities);
       if (!modes.form && !modes.url && !hasClientCapability(context.capabilities))
         return request.run({ cancellation, onProgress });
-      const asksDirectly = !isNewer || context.asksDirectly === true;
-      return asksDirectly ? serveByRequests(request, modes, prompts) : serveByResults(request, modes);
+      return isNewer ? serveByResults(request, modes) : serveByRequests(request, modes, prompts);
     },
   };
 }

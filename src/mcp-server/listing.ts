@@ -32,6 +32,8 @@ export interface Listing {
   readonly structured: ReadonlySet<string>;
   /** Parameters that requests repeat in headers, by protocol name. */
   readonly headers: ReadonlyMap<string, readonly ParamHeader[]>;
+  /** Protocol names of tools that can only be called as a task. */
+  readonly taskOnly: ReadonlySet<string>;
 }
 
 // Without a client name: rules do not depend on it, so every client gets the same listing (POL-8).
@@ -100,6 +102,7 @@ async function toListing(tools: readonly Tool[], trusted: boolean): Promise<List
   const forApps = new Set<string>();
   const structured = new Set<string>();
   const headers = new Map<string, readonly ParamHeader[]>();
+  const taskOnly = new Set<string>();
   const turn = createTurns();
   for (const tool of tools) {
     const wait = turn();
@@ -112,6 +115,7 @@ async function toListing(tools: readonly Tool[], trusted: boolean): Promise<List
     if (declared.length > 0) headers.set(name, declared);
     listed.push(toListedTool(tool, name, trusted));
     if (tool.traits.app === true) forApps.add(name);
+    if (tool.traits.taskOnly === true) taskOnly.add(name);
     if (tool.output !== undefined || tool.origin.owner === 'upstream' || tool.name === CALL_TOOL) structured.add(name);
   }
   return {
@@ -122,6 +126,7 @@ async function toListing(tools: readonly Tool[], trusted: boolean): Promise<List
     outputs: new Map(listed.map((tool) => [tool.name, tool.outputSchema])),
     structured,
     headers,
+    taskOnly,
   };
 }
 
@@ -142,6 +147,7 @@ function toListedTool(tool: Tool, name: string, trusted: boolean): ListedTool {
     inputSchema: { ...tool.input.json, type: 'object' },
     outputSchema: tool.output && { ...tool.output.json },
     ...withoutMeta(tool.traits.listed),
+    ...(tool.traits.taskOnly === true ? { execution: { taskSupport: 'required' } } : {}),
     annotations: Object.values(annotations).some((hint) => hint !== undefined) ? annotations : undefined,
     _meta: toMeta(tool, trusted),
   };

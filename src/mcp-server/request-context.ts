@@ -32,8 +32,8 @@ export interface RequestContext {
   notify(method: string, params: object): void;
   /** Sends a log message, if the client wants messages of this level. */
   log(level: string, data: unknown, logger: string | undefined): void;
-  /** Whether questions are sent by `request`, as in the older version. */
-  readonly asksDirectly?: boolean;
+  /** Whether questions are sent by `request` now, because the request was answered with the handle of a task. */
+  readonly asksInTask?: boolean;
   /** Called with the id of the approval that the call waits for, if it can wait. */
   readonly onPending?: CallOptions['onPending'];
   /** Sends a request to the client; only in the older protocol version, and in tasks. */

@@ -47,6 +47,7 @@ interface PendingInput {
   readonly request: InputRequest;
   /** The key that the tool chose. */
   readonly key: string | undefined;
+  readonly signal: AbortSignal;
   answer(answer: InputAnswer): void;
   fail(reason: unknown): void;
 }
@@ -107,7 +108,7 @@ export function createSuspendedCalls(ttlMs: number, sign: (state: RequestState) 
       const suspendable: SuspendableCall = {
         cancellation: call.cancellation,
         onProgress: (progress) => call.current?.onProgress?.(progress),
-        requestInput: (input, signal, key) => requestInput(call, { request: input, key }, signal),
+        requestInput: (input, signal, key) => requestInput(call, { request: input, key, signal }),
       };
       void run(suspendable).then((result) => {
         call.result = result;
@@ -158,7 +159,10 @@ async function untilEndOrInput(
       // Input requested at the same time is sent in one response.
       for (let turn = 0; turn < TURNS && call.result === undefined; turn++)
         await new Promise((resolve) => setImmediate(resolve));
-      if (call.result === undefined && call.unsent.length > 0) return suspend();
+      if (call.result !== undefined || call.unsent.length === 0) continue;
+      if (request.context.asksInTask !== true) return suspend();
+      for (const input of call.unsent.splice(0))
+        void request.context.request(input.request, input.signal).then(input.answer, input.fail);
     }
     return call.result;
   } finally {
@@ -181,9 +185,9 @@ function toKeyed(inputs: readonly PendingInput[]): Map<string, PendingInput> {
 
 async function requestInput(
   call: RunningCall,
-  asked: Pick<PendingInput, 'request' | 'key'>,
-  signal: AbortSignal,
+  asked: Pick<PendingInput, 'request' | 'key' | 'signal'>,
 ): Promise<InputAnswer> {
+  const { signal } = asked;
   if (call.abandoned) throw noAnswer();
   signal.throwIfAborted();
   let onAbort = (): void => {};

@@ -9,7 +9,7 @@ import { pageAt } from './pages.js';
 import type { RequestContext } from './request-context.js';
 import type { Task } from './task.js';
 import type { Tasks } from './tasks.js';
-import { hasTasks, TASKS } from './wants-task.js';
+import { hasTasks, needsTasks } from './wants-task.js';
 
 export interface TaskRequestsOptions {
   readonly server: Server;
@@ -18,8 +18,6 @@ export interface TaskRequestsOptions {
   readonly toContext: (context: ServerContext) => RequestContext;
 }
 
-const MISSING_CAPABILITY = -32021;
-const REQUIRED = { requiredCapabilities: { extensions: { [TASKS]: {} } } };
 // Parameters are read where they are used.
 const ANY = { '~standard': { version: 1, vendor: 'wield', validate: (value: unknown) => ({ value }) } } as const;
 
@@ -30,10 +28,9 @@ export function registerTaskRequests({ server, session, tasks, toContext }: Task
     server.setRequestHandler(method, { params: ANY as never }, handler as never);
   const find = async (params: Record<string, unknown>): Promise<Task> => (await tasks()).find(session, params);
   const isNewer = (context: ServerContext): boolean => {
-    const { isNewer, capabilities } = toContext(context);
-    if (isNewer && !hasTasks(capabilities))
-      throw new RpcError(MISSING_CAPABILITY, 'Missing required client capability', REQUIRED);
-    return isNewer;
+    const request = toContext(context);
+    if (request.isNewer && !hasTasks(request.capabilities)) throw needsTasks(request);
+    return request.isNewer;
   };
 
   on('tasks/get', async (params, context) => {

@@ -3,11 +3,12 @@
 import { randomUUID } from 'node:crypto';
 import { Cancellation } from '../core/cancellation.js';
 import { RpcError } from '../core/rpc-error.js';
-import { type InputAnswer, type InputRequest, readAnswer } from './input-request.js';
-import { ERROR, type Params } from './message.js';
-import type { RequestContext } from './request-context.js';
+import { type InputAnswer, type InputRequest, type InputRequiredResult, readAnswer } from './input-request.js';
+import { ERROR } from './message.js';
+import type { RequestContext, RequestState } from './request-context.js';
 
 const POLL_MS = 1000;
+const NEVER = new AbortController().signal;
 // As long as a question can be answered, and an hour for the call and its result (POL-7).
 const WAITING_MS = (7 * 24 + 1) * 3_600_000;
 
@@ -39,6 +40,7 @@ export class Task {
   #message: string | undefined;
   #ended: Ended | undefined;
   #asked = 0;
+  #isHandedOut = false;
   #wake: (() => void)[] = [];
 
   constructor(session: string, context: RequestContext, ttlMs: number, onDiscard: () => void) {
@@ -62,8 +64,13 @@ export class Task {
     return this.#questions;
   }
 
-  run(call: (context: RequestContext) => Promise<object>): void {
-    call(this.#toContext()).then(
+  /** Marks that the client has the handle: from now on it is asked by `tasks/get`, not by the result of its call. */
+  handOut(): void {
+    this.#isHandedOut = true;
+  }
+
+  run(call: (context: RequestContext) => Promise<object>, verifyState: (state: string) => RequestState): void {
+    this.#runToEnd(call, verifyState).then(
       (result) => this.#end({ status: 'completed', result }),
       (error: unknown) => this.#end({ status: 'failed', error: toRpcError(error) }),
     );
@@ -130,6 +137,23 @@ export class Task {
     };
   }
 
+  // A call that needs approval has not begun. It ends with the question, and is called again with the answer.
+  async #runToEnd(
+    call: (context: RequestContext) => Promise<object>,
+    verifyState: (state: string) => RequestState,
+  ): Promise<object> {
+    let context = this.#toContext();
+    for (;;) {
+      const result = await call(context);
+      if (!this.#isHandedOut || !isInputRequired(result)) return result;
+      const asked = Object.entries(result.inputRequests).map(
+        async ([key, request]) => [key, await this.#ask(request, NEVER)] as const,
+      );
+      const inputResponses = Object.fromEntries(await Promise.all(asked));
+      context = { ...this.#toContext(), state: verifyState(result.requestState), inputResponses };
+    }
+  }
+
   #fields(): object {
     return {
       taskId: this.id,
@@ -164,20 +188,24 @@ export class Task {
 
   // The request that started the call may be answered long before the call asks something.
   #toContext(): RequestContext {
-    const { isNewer, capabilities, clientName, meta } = this.#context;
+    const { isNewer, capabilities, clientName, meta, logLevel, state, inputResponses } = this.#context;
+    const isHandedOut = (): boolean => this.#isHandedOut;
     return {
       isNewer,
       capabilities,
       clientName,
-      meta: meta && withoutToken(meta),
-      logLevel: undefined,
-      asksDirectly: true,
+      meta,
+      logLevel,
+      get asksInTask() {
+        return isHandedOut();
+      },
       cancellation: this.#cancellation,
       connection: undefined,
-      state: undefined,
-      inputResponses: undefined,
-      notify: () => {},
-      log: () => {},
+      state,
+      inputResponses,
+      // Sent with the response, and so not by a task.
+      notify: (method, params) => void (isHandedOut() || this.#context.notify(method, params)),
+      log: (level, data, logger) => void (isHandedOut() || this.#context.log(level, data, logger)),
       request: (request, signal) => this.#ask(request, signal),
       onPending: (id, hasMore) => {
         const command = `wield approvals approve ${id}${hasMore ? ' --all-like-this' : ''}`;
@@ -206,9 +234,8 @@ export class Task {
   }
 }
 
-// Progress of a task is not sent.
-function withoutToken({ progressToken: _, ...meta }: Params): Params {
-  return meta;
+function isInputRequired(result: object): result is InputRequiredResult {
+  return 'resultType' in result && result.resultType === 'input_required';
 }
 
 function toRpcError(error: unknown): RpcError {

@@ -3,7 +3,7 @@
 import { isRecord } from '../core/json.js';
 import { RpcError } from '../core/rpc-error.js';
 import { ERROR, type Params } from './message.js';
-import type { RequestContext } from './request-context.js';
+import type { RequestContext, RequestState } from './request-context.js';
 import { Task } from './task.js';
 
 /** Runs a call to its end; questions go through the context. */
@@ -28,7 +28,7 @@ const MAX_TTL_MS = 24 * 60 * 60_000;
 const MAX_TASKS = 256;
 const MAX_TASKS_PER_SESSION = 64;
 
-export function createTasks(): Tasks {
+export function createTasks(verifyState: (state: string) => RequestState): Tasks {
   // In the order of creation.
   const tasks = new Map<string, Task>();
   const of = (session: string): Task[] => [...tasks.values()].filter((task) => task.session === session);
@@ -47,10 +47,14 @@ export function createTasks(): Tasks {
       if (!hasRoom) throw new RpcError(ERROR.internal, 'too many tasks; cancel one, or wait for one to end');
       const task = new Task(session, context, readTtl(params), () => tasks.delete(task.id));
       tasks.set(task.id, task);
-      task.run((own) => call(params, own));
+      if (!context.isNewer) task.handOut();
+      task.run((own) => call(params, own), verifyState);
       if (!context.isNewer) return { task: task.toOlder() };
       await task.wait(TASK_AFTER_MS, context.cancellation);
-      if (!task.isEnded) return { resultType: 'task', ...task.toNewer() };
+      if (!task.isEnded) {
+        task.handOut();
+        return { resultType: 'task', ...task.toNewer() };
+      }
       task.discard();
       return task.outcome();
     },

@@ -1,15 +1,24 @@
 // Whether a call becomes a task; apart from the code of tasks, which most servers never load.
 
 import { isRecord } from '../core/json.js';
-import type { Params } from './message.js';
+import { RpcError } from '../core/rpc-error.js';
+import { TASKS } from '../core/task-extension.js';
+import { ERROR, type Params } from './message.js';
 import type { RequestContext } from './request-context.js';
 
-export const TASKS = 'io.modelcontextprotocol/tasks';
+const MISSING_CAPABILITY = -32021;
 
-/** Whether the client can handle tasks: in the older version it asks for one with the call. */
+/** The error of a request that only clients with tasks can send. */
+export function needsTasks({ isNewer }: RequestContext): RpcError {
+  // The older version has no code for it.
+  if (!isNewer) return new RpcError(ERROR.methodNotFound, 'the tool can only be called as a task');
+  const requiredCapabilities = { extensions: { [TASKS]: {} } };
+  return new RpcError(MISSING_CAPABILITY, 'Missing required client capability', { requiredCapabilities });
+}
+
+/** Whether a call may become a task: in the older version the client asks for one with the call. */
 export function wantsTask({ task }: Params, context: RequestContext): boolean {
-  if (!context.isNewer) return isRecord(task);
-  return context.state === undefined && hasTasks(context.capabilities);
+  return context.isNewer ? hasTasks(context.capabilities) : isRecord(task);
 }
 
 export function hasTasks(capabilities: unknown): boolean {

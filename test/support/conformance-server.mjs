@@ -15,8 +15,8 @@ const text = (value) => ({ type: 'text', text: value });
 const image = { type: 'image', data: IMAGE, mimeType: 'image/png' };
 const embedded = (uri, mimeType, value) => ({ type: 'resource', resource: { uri, mimeType, text: value } });
 const object = (properties = {}, more = {}) => ({ type: 'object', properties, ...more });
-const tool = (name, execute, inputSchema = object()) =>
-  defineTool({ name, description: `Conformance: ${name}.`, inputSchema, execute });
+const tool = (name, execute, inputSchema = object(), more = {}) =>
+  defineTool({ name, description: `Conformance: ${name}.`, inputSchema, execute, ...more });
 const parts = (...content) => ({ content });
 const message = (prompt) => ({ messages: [{ role: 'user', content: text(prompt) }], maxTokens: 100 });
 const answered = ({ action, content }) => parts(text(`action=${action}, content=${JSON.stringify(content ?? {})}`));
@@ -142,10 +142,15 @@ const tools = [
     },
     object({ seconds: { type: 'number' }, label: { type: 'string' } }),
   ),
-  tool('failing_job', async () => {
-    await sleep(AS_TASK_MS);
-    throw new Error('This job always fails');
-  }),
+  tool(
+    'failing_job',
+    async () => {
+      await sleep(AS_TASK_MS);
+      throw new Error('This job always fails');
+    },
+    object(),
+    { taskOnly: true },
+  ),
   // A request that its client does not support ends a call with an error of the protocol.
   tool('protocol_error_job', async (_input, { requestClient }) => {
     await sleep(AS_TASK_MS);
@@ -154,20 +159,23 @@ const tools = [
   tool(
     'confirm_delete',
     async ({ filename }, { elicit }) => {
+      await sleep(AS_TASK_MS);
       const { action } = await elicit({ id: 'confirm', message: `Delete ${filename}?`, schema: CONFIRM });
       return parts(text(action === 'accept' ? `deleted ${filename}` : 'kept'));
     },
     object({ filename: { type: 'string' } }),
   ),
   tool('multi_input', async (_input, { elicit }) => {
+    await sleep(AS_TASK_MS);
     const ids = ['first', 'second'];
     const given = await Promise.all(ids.map((id) => elicit({ id, message: `The ${id}?`, schema: CONFIRM })));
     return parts(text(given.map(({ action }) => action).join(' ')));
   }),
   tool('test_tool_with_task', async (_input, { elicit }) => {
-    const { action } = await elicit({ id: 'confirm', message: 'Start?', schema: CONFIRM });
-    await sleep(3000);
-    return parts(text(`done: ${action}`));
+    const schema = object({ name: { type: 'string' } }, { required: ['name'] });
+    const { content } = await elicit({ id: 'user_name', message: 'What is your name?', schema });
+    await sleep(AS_TASK_MS);
+    return parts(text(`Hello, ${content?.name}!`));
   }),
   ...['request_state', 'tampered_state'].map((name) =>
     tool(`test_input_required_result_${name}`, async (_input, { elicit }) => {

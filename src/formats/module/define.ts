@@ -106,6 +106,7 @@ function toTraits(definition: ToolDefinition): Traits {
     idempotent,
     openWorld,
     timeoutMs,
+    taskOnly: definition.taskOnly === true ? true : undefined,
     sandbox: sandbox === undefined ? undefined : parseSandboxRequest(sandbox),
     allowedTools,
     examples: definition.examples ?? [],

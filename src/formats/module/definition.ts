@@ -42,6 +42,8 @@ export interface ToolDefinition<
   readonly idempotent?: boolean;
   readonly openWorld?: boolean;
   readonly timeoutMs?: number;
+  /** Whether it takes so long that MCP clients can call it only as a task (SRV-83). */
+  readonly taskOnly?: boolean;
   /** The sandbox profile it runs in: `workdir`, or `workdir preferred` if it may run without (EXE-10). */
   readonly sandbox?: string;
   /** Selectors of the tools that it may call; no restriction if absent. */
@@ -71,6 +73,7 @@ const FIELDS: Readonly<Record<keyof ToolDefinition, Kind>> = {
   idempotent: 'boolean',
   openWorld: 'boolean',
   timeoutMs: 'duration',
+  taskOnly: 'boolean',
   sandbox: 'string',
   allowedTools: 'strings',
   examples: 'array',

@@ -21,7 +21,8 @@ export function readListed(
   const given: Readonly<Record<string, unknown>> = remote.fields ?? {
     icons,
     annotations: other.length === 0 ? undefined : Object.fromEntries(other),
-    execution,
+    // Here it can be called without a task too (UPS-99).
+    execution: execution?.taskSupport === 'required' ? { ...execution, taskSupport: 'optional' } : execution,
     _meta,
   };
   const kept = Object.entries(given).flatMap(([key, value]) => {

@@ -48,10 +48,6 @@ const MAX_DESCRIPTION = 8000;
 
 // Throws `invalid_definition` for invalid schemas.
 function parseTool(remote: RemoteTool, server: ServerEntry, warn: (warning: string) => void): StoredTool {
-  if (remote.execution?.taskSupport === 'required')
-    throw new ToolError('invalid_definition', 'it can only be called as a task, which is not supported', {
-      hint: REPORT,
-    });
   const raw = remote.description ?? remote.title ?? `The ${remote.offers ?? 'tool'} ${remote.name} of ${server.name}.`;
   const clean = sanitize(raw).trim();
   if (clean !== raw.trim()) warn('has invisible characters in its description, which are removed');

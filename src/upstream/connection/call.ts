@@ -14,6 +14,7 @@ import { answerInputs, visitPages } from './elicitation.js';
 import type { Lane } from './lane.js';
 import { type OfferMethod, toOfferOutput } from './offer-result.js';
 import { toOutput } from './result.js';
+import { needsTask, untilTaskEnds } from './task.js';
 import { toTraceMeta } from './trace.js';
 
 type Params = Readonly<Record<string, unknown>>;
@@ -48,9 +49,12 @@ const MAX_TIMER_MS = 2 ** 31 - 1;
 
 /** Calls a tool by its own name. A tool that failed is an Output with an error. */
 export async function callTool(session: CallSession, tool: RemoteTool, input: Json, call: RemoteCall): Promise<Output> {
-  const params = { name: tool.name, arguments: input };
+  const { lane, isModern } = session;
+  const asTask = !isModern && needsTask(tool);
+  const params = { name: tool.name, arguments: input, ...(asTask ? { task: {} } : {}) };
   const send = (given: Params): Promise<unknown> => request(session, tool, given, call);
-  return toOutput(call.name, await inRounds(session, params, send, call));
+  const result = await inRounds(session, params, send, call);
+  return toOutput(call.name, isModern || asTask ? await untilTaskEnds(lane, isModern, result, call) : result);
 }
 
 /** Reads a resource, makes the messages of a prompt, or completes an argument. */

@@ -5,6 +5,7 @@ import type { ClientCapability } from '../../core/client-request.js';
 import type { Json } from '../../core/json.js';
 import type { Output } from '../../core/result.js';
 import { RpcError } from '../../core/rpc-error.js';
+import { TASKS } from '../../core/task-extension.js';
 import { quoteOutside } from '../../core/text.js';
 import type { ProtocolVersion, RemoteTool } from '../../core/upstream.js';
 import { callTool, type OfferRequest, type RemoteCall, requestOffer } from './call.js';
@@ -56,6 +57,8 @@ const PROBE_TIMEOUT_MS = 10_000;
 const LATE_GRACE_MS = 1000;
 const PING_TIMEOUT_MS = 5000;
 const ELICITATION = { elicitation: { form: {}, url: {} } } as const;
+// Of the newer version, where a server may answer any call with a task.
+const CAPABILITIES = { ...ELICITATION, extensions: { [TASKS]: {} } } as const;
 
 /** Opens a connection and lists the tools. */
 export async function connect(transport: UpstreamTransport, options: ConnectOptions): Promise<Connection> {
@@ -76,7 +79,7 @@ export async function connect(transport: UpstreamTransport, options: ConnectOpti
     lane.envelope = {
       [sdk.PROTOCOL_VERSION_META_KEY]: client.getNegotiatedProtocolVersion(),
       [sdk.CLIENT_INFO_META_KEY]: clientInfo,
-      [sdk.CLIENT_CAPABILITIES_META_KEY]: ELICITATION,
+      [sdk.CLIENT_CAPABILITIES_META_KEY]: CAPABILITIES,
     };
   }
   const { capabilities, listing, onListing } = await watchTools(client, lane, {
@@ -93,7 +96,7 @@ export async function connect(transport: UpstreamTransport, options: ConnectOpti
     const level = levels.levelOf(call);
     if (!isModern || (supported.length === 0 && level === undefined)) return call;
     const own = Object.fromEntries(supported.map((capability) => [capability, call.client!.capabilities[capability]]));
-    const envelope = { ...lane.envelope, [sdk.CLIENT_CAPABILITIES_META_KEY]: { ...ELICITATION, ...own } };
+    const envelope = { ...lane.envelope, [sdk.CLIENT_CAPABILITIES_META_KEY]: { ...CAPABILITIES, ...own } };
     return { ...call, envelope: level === undefined ? envelope : { ...envelope, [sdk.LOG_LEVEL_META_KEY]: level } };
   };
   const inTurn = async (given: RemoteCall, run: (call: RemoteCall) => Promise<Output>): Promise<Output> => {

@@ -6,6 +6,7 @@ import { Client, type StreamableHTTPClientTransport } from '@modelcontextprotoco
 import { describe, expect } from 'vitest';
 import { wield } from '../../support/cli.js';
 import { ACCEPT, connectUrl } from '../../support/clients.js';
+import { createModuleWorkspace, moduleText } from '../../support/modules.js';
 import { createServeTransport, serveUrl } from '../../support/serve.js';
 import { until } from '../../support/server.js';
 import { onEnd } from '../../support/share.js';
@@ -304,19 +305,70 @@ describe.concurrent('a task of the newer protocol version', () => {
     await expect(get(without, task)).rejects.toMatchObject({ code: -32021 });
   });
 
-  spec.thorough('SRV-70', 'asks in tasks/get and is answered by tasks/update', async () => {
+  spec('SRV-70 SRV-6', 'is asked for approval by the call, and becomes a task with the answer', async () => {
     const workspace = createSlow();
     const client = await connect(workspace, 'newer', { ...TASKS, elicitation: { form: {} } });
-    const task = await start(client, 'careful');
-    expect(task).toMatchObject({ resultType: 'task', status: 'input_required' });
+    const asked = await start(client, 'patient');
+    expect(asked).toMatchObject({ resultType: 'input_required' });
+    expect(asked).not.toHaveProperty('taskId');
+    const [[key, request]] = Object.entries(asked.inputRequests!) as [[string, { params: { message: string } }]];
+    expect(request.params.message).toContain('patient asks for your consent.');
+    expect(existsSync(join(workspace.home, 'ran'))).toBe(false);
+    const { requestState } = asked as { requestState?: string };
+    const task = await start(client, 'patient', { requestState, inputResponses: { [key]: ACCEPT } });
+    expect(task).toMatchObject({ resultType: 'task', status: 'working' });
+    expect(task).not.toHaveProperty('requestState');
+    writeFileSync(join(workspace.home, 'go'), '');
+    await until(async () => (await get(client, task)).status === 'completed', 'it ends');
+    expect((await get(client, task)).result).toMatchObject({ content: [{ text: 'done\n' }] });
+  });
+
+  spec('SRV-70', 'asks in tasks/get what it asks later, and is answered by tasks/update', async () => {
+    const workspace = createModuleWorkspace();
+    const go = join(workspace.home, 'go');
+    const wait = `while (!existsSync(${JSON.stringify(go)})) await new Promise((resolve) => setTimeout(resolve, 20));`;
+    const execute = `async (input, { elicit }) => {
+      ${wait}
+      const schema = { type: 'object', properties: { name: { type: 'string' } }, required: ['name'] };
+      const { content } = await elicit({ message: 'Who?', schema });
+      return 'Hello, ' + content.name + '!';
+    }`;
+    workspace.module('later.tool.mjs', moduleText('later', execute, "import { existsSync } from 'node:fs';"));
+    const client = await connect(workspace, 'newer', { ...TASKS, elicitation: { form: {} } });
+    const task = await start(client, 'later');
+    expect(task).toMatchObject({ resultType: 'task', status: 'working' });
+    writeFileSync(go, '');
+    await until(async () => (await get(client, task)).status === 'input_required', 'it asks');
     const { inputRequests = {} } = await get(client, task);
     const [[key, request]] = Object.entries(inputRequests) as [[string, { params: { message: string } }]];
-    expect(request.params.message).toContain('careful asks for your consent.');
-    expect(existsSync(join(workspace.home, 'ran'))).toBe(false);
+    expect(request.params.message).toContain('Who?');
     const { taskId } = task;
-    await send(client, 'tasks/update', { taskId, inputResponses: { other: ACCEPT } });
-    await send(client, 'tasks/update', { taskId, inputResponses: { [key]: ACCEPT } });
+    const answer = { action: 'accept', content: { name: 'Ada' } };
+    await send(client, 'tasks/update', { taskId, inputResponses: { other: answer } });
+    expect(await get(client, task)).toMatchObject({ status: 'input_required' });
+    await send(client, 'tasks/update', { taskId, inputResponses: { [key]: answer } });
     await until(async () => (await get(client, task)).status === 'completed', 'it goes on');
-    expect(existsSync(join(workspace.home, 'ran'))).toBe(true);
+    expect((await get(client, task)).result).toMatchObject({ content: [{ text: 'Hello, Ada!' }] });
+  });
+});
+
+describe.concurrent('a tool that can only be called as a task', () => {
+  spec('SRV-83', 'is refused to clients that do not know tasks', async () => {
+    const workspace = createModuleWorkspace();
+    const text = moduleText('long', "() => 'done'").replace('execute:', 'taskOnly: true, execute:');
+    workspace.module('long.tool.mjs', text);
+    const able = await connect(workspace, 'newer', TASKS);
+    expect(await start(able, 'long')).toMatchObject({ content: [{ text: 'done' }] });
+    const unable = await connect(workspace, 'newer');
+    await expect(start(unable, 'long')).rejects.toMatchObject({
+      code: -32021,
+      data: { requiredCapabilities: TASKS },
+    });
+    const older = await connect(workspace, 'older');
+    const { tools } = await older.listTools();
+    expect(tools.find(({ name }) => name === 'long')).toMatchObject({ execution: { taskSupport: 'required' } });
+    await expect(start(older, 'long')).rejects.toMatchObject({ code: -32601 });
+    const { task } = await start(older, 'long', { task: {} });
+    expect(await send(older, 'tasks/result', { taskId: task.taskId })).toMatchObject({ content: [{ text: 'done' }] });
   });
 });

@@ -199,24 +199,19 @@ describe('results and tools', () => {
     expect(empty.content).toEqual([]);
   });
 
-  finding('C10', 'tools for apps only and for tasks only are not offered to models', async () => {
+  finding('C10', 'tools for apps only are not offered to models', async () => {
     const workspace = createUpstreamWorkspace({ far: { mode: 'changing' } });
     workspace.tools('far', [
       remoteTool('all'),
       remoteTool('both', { _meta: { ui: { visibility: ['model', 'app'] } } }),
       remoteTool('page', { _meta: { ui: { visibility: ['app'] } } }),
-      remoteTool('task', { execution: { taskSupport: 'required' } }),
-      remoteTool('maybe', { execution: { taskSupport: 'optional' } }),
     ]);
     const client = await connectStdio(workspace, 'newer');
     expect((await client.listTools()).tools.map(({ name }) => name)).toEqual([
       'far_all',
       'far_both',
-      'far_maybe',
       'query_result',
       'read_result',
     ]);
-    const problems = await workspace.toolbox().catalog.problems();
-    expect(problems.map(({ message }) => message).join('\n')).toContain('the tool "task" is not offered');
   });
 });
