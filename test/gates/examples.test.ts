@@ -6,6 +6,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { describe, expect, onTestFinished, test } from 'vitest';
+import { linkCompiledCode } from '../support/compiled-code.js';
 import { ROOT, readDocument } from '../support/documents.js';
 
 const run = promisify(execFile);
@@ -16,6 +17,7 @@ const examples = readdirSync(join(ROOT, 'examples'), { withFileTypes: true })
 function createHome(): string {
   const home = mkdtempSync(join(tmpdir(), 'wield-example-'));
   onTestFinished(() => rmSync(home, { recursive: true, force: true }));
+  linkCompiledCode(join(home, '.wield'));
   return home;
 }
 
