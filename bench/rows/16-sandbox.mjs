@@ -1,7 +1,7 @@
 // Row 16: what bubblewrap adds to starting a process, and to a call of a script with `@sandbox`.
 
-import { spawn, spawnSync } from 'node:child_process';
-import { writeFileSync } from 'node:fs';
+import { spawn } from 'node:child_process';
+import { closeSync, openSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { createNodeToolbox } from '../../dist/node.js';
 import { differences, measureRounds, ratios, sized, spread } from '../support/measure.mjs';
@@ -12,8 +12,9 @@ const ROUNDS = 60;
 const CALLS = sized(3, 1);
 const HEADER = '#!/bin/sh\n# @description Says so.\n';
 const SHELL = ['/bin/sh', '-c', 'echo done'];
-// As wield starts processes.
-const OPTIONS = { stdio: ['pipe', 'pipe', 'pipe', 'pipe'], detached: true };
+// As wield starts processes, with the filter of system calls as descriptor 9.
+const PIPES = ['pipe', 'pipe', 'pipe', 'pipe'];
+const IGNORED = Array(5).fill('ignore');
 
 export const row = {
   id: '16',
@@ -29,11 +30,11 @@ export const row = {
       'a script, not sandboxed': () => toolbox.call('plain', {}),
     };
     const tried = await toolbox.call('sandboxed', {});
-    const launcher = tried.ok ? (await toolbox.plan('sandboxed', {})).plan.sandbox.launcher : [];
+    const { launcher, filter } = tried.ok ? (await toolbox.plan('sandboxed', {})).plan.sandbox : {};
     if (!tried.ok) console.error(`sandboxes are left out: ${tried.error.message}`);
-    else if (spawnSync(launcher[0], [...launcher.slice(1), ...SHELL]).status !== 0) throw new Error('bwrap failed');
     else {
-      cases['child_process.spawn of bwrap with the same arguments'] = () => spawnBare([...launcher, ...SHELL]);
+      if ((await spawnBare([...launcher, ...SHELL], filter)) !== 0) throw new Error('bwrap failed');
+      cases['child_process.spawn of bwrap with the same arguments'] = () => spawnBare([...launcher, ...SHELL], filter);
       cases['a script, sandboxed'] = () => toolbox.call('sandboxed', {});
     }
     const samples = await measureRounds(
@@ -71,10 +72,13 @@ async function timeCalls(start) {
   return (performance.now() - began) / CALLS;
 }
 
-function spawnBare([program, ...args]) {
+function spawnBare([program, ...args], filter) {
   return new Promise((resolve, reject) => {
-    const child = spawn(program, args, OPTIONS).once('error', reject).once('close', resolve);
+    const descriptor = filter && openSync(filter, 'r');
+    const stdio = descriptor === undefined ? PIPES : [...PIPES, ...IGNORED, descriptor];
+    const child = spawn(program, args, { stdio, detached: true }).once('error', reject).once('close', resolve);
+    if (descriptor !== undefined) closeSync(descriptor);
     child.stdin.end();
-    for (const stream of child.stdio.slice(1)) stream.resume();
+    for (const stream of child.stdio.slice(1)) stream?.resume();
   });
 }

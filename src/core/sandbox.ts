@@ -71,6 +71,8 @@ export interface SandboxPlan {
   readonly byProject: boolean;
   /** Arguments before the command line. */
   readonly launcher: readonly string[];
+  /** The seccomp filter that the launcher installs. */
+  readonly filter?: string | undefined;
   /** Files that the launcher needs, and paths that can only be written if they exist. */
   readonly prepare: readonly string[];
   /** A private directory for temporary files, if the backend cannot hide that of the system. */

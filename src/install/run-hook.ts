@@ -47,11 +47,12 @@ export async function runHook(hook: Hook, directory: string, environment: Instal
   helper.start();
   report({ kind: 'progress', text: `running ${name}` });
   const output = showOutput(environment);
-  const { launcher, variables } = await sandboxHook(directory, environment);
+  const { launcher, filter, variables } = await sandboxHook(directory, environment);
   const outcome = await runProcess(
     {
       // HOOK-5: the command is one argument; nothing is interpolated.
       argv: [...limitLauncher(limits, () => findLimiter(world.platform, path)), ...launcher, '/bin/sh', '-c', run],
+      filter,
       cwd: directory,
       environment: { ...variables, WIELD_SOURCE: source, WIELD_ITEM: item ?? '', WIELD_EVENT: event },
       stdin: '',
@@ -85,11 +86,12 @@ async function sandboxHook(directory: string, { world, sandbox, paths }: Install
   const applied = appliedProfiles('hooks', undefined, sandbox, ({ selectors }) =>
     selectors.some((selector) => matchSelectorTool(selector, { name: 'hooks' })),
   );
-  if (applied.length === 0) return { launcher: [], variables };
+  if (applied.length === 0) return { launcher: [], filter: undefined, variables };
   const { planSandbox } = await import('../process/sandbox/index.js');
   const { prepareSandbox } = await import('../process/sandbox/prepare.js');
   const target = { name: 'a hook', workdir: directory, code: [], environment: variables, state: [directory] };
   const planned = await planSandbox(applied, sandbox, target, { world, wieldHome: dirname(paths.lock) });
   prepareSandbox(planned.sandbox);
-  return { launcher: planned.sandbox.launcher, variables: planned.environment };
+  const { launcher, filter } = planned.sandbox;
+  return { launcher, filter, variables: planned.environment };
 }

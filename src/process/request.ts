@@ -11,6 +11,8 @@ export interface ProcessRequest {
   readonly argv0?: string | undefined;
   /** Passed on as descriptor 3. */
   readonly descriptor?: number | undefined;
+  /** A file that is passed on as descriptor 9, for the launcher of a sandbox. */
+  readonly filter?: string | undefined;
   readonly cwd: string;
   readonly environment: Readonly<Record<string, string>>;
   readonly stdin: string;
@@ -32,9 +34,12 @@ export interface ProcessRequest {
 /** Receives output; a promise applies backpressure. */
 export type Receive = (chunk: Buffer, from: 'stdout' | 'stderr') => void | Promise<void>;
 
+/** The descriptor of a filter: above those of pipes, below those that wield may have inherited. */
+export const FILTER_DESCRIPTOR = 9;
+
 /** What is started, as plain data. */
 export interface RunRequest
-  extends Pick<ProcessRequest, 'argv' | 'argv0' | 'cwd' | 'environment' | 'stdin' | 'timeoutMs'> {
+  extends Pick<ProcessRequest, 'argv' | 'argv0' | 'filter' | 'cwd' | 'environment' | 'stdin' | 'timeoutMs'> {
   /** In the environment of every process of the run. */
   readonly mark: string;
 }

@@ -17,7 +17,15 @@ import {
   signalGroup,
   watchLifeline,
 } from './group.js';
-import type { ProcessEnd, ProcessOutcome, ProcessRequest, Run, RunRequest, SuperviseOptions } from './request.js';
+import {
+  FILTER_DESCRIPTOR,
+  type ProcessEnd,
+  type ProcessOutcome,
+  type ProcessRequest,
+  type Run,
+  type RunRequest,
+  type SuperviseOptions,
+} from './request.js';
 import { toStartError } from './start-error.js';
 
 const BUSY_RETRIES = 5;
@@ -35,9 +43,9 @@ export function useHelper(world: World, supervise: Supervise | undefined): void 
 
 /** Runs a process to its end. Throws `exec_failed` only if it could not be started. */
 export async function runProcess(request: ProcessRequest, world: World): Promise<ProcessOutcome> {
-  const { argv, argv0, cwd, environment, stdin, timeoutMs, descriptor, signal } = request;
+  const { argv, argv0, filter, cwd, environment, stdin, timeoutMs, descriptor, signal } = request;
   const output = createOutput(request, () => run.stop('capped'));
-  const started = { argv, argv0, cwd, environment, stdin, timeoutMs, mark: nextMark() };
+  const started = { argv, argv0, filter, cwd, environment, stdin, timeoutMs, mark: nextMark() };
   const begin = helpers.get(world) ?? supervise;
   const run = begin(started, { descriptor, receive: output.receive, world });
   const onAbort = (): void => run.stop('cancelled');
@@ -95,7 +103,7 @@ export function supervise(request: RunRequest, options: SuperviseOptions): Run {
   };
 }
 
-export type StartRequest = Pick<ProcessRequest, 'argv' | 'argv0' | 'cwd' | 'environment'>;
+export type StartRequest = Pick<ProcessRequest, 'argv' | 'argv0' | 'filter' | 'cwd' | 'environment'>;
 
 /**
  * Starts a process in its own group. Without a mark it is not ended with wield, for example a browser. Calls
@@ -131,7 +139,7 @@ function startOnce(
 ): Promise<ChildProcess> {
   return new Promise((resolve, reject) => {
     const [binary, ...args] = request.argv;
-    const child = withoutInherited(stdio, (passed) =>
+    const child = withDescriptors(request, stdio, (passed) =>
       spawn(binary!, args, {
         argv0: request.argv0,
         cwd: request.cwd,
@@ -246,6 +254,17 @@ const CLOSE_ON_EXEC = 0o2000000;
 const FIRST_UNMARKED = 16;
 
 let unmarked: readonly number[] | undefined;
+
+function withDescriptors<T>({ filter }: StartRequest, stdio: StdioOptions, act: (passed: StdioOptions) => T): T {
+  if (filter === undefined) return withoutInherited(stdio, act);
+  const descriptor = openSync(filter, 'r');
+  const place = (at: number) => (at === FILTER_DESCRIPTOR ? descriptor : (stdio[at] ?? 'ignore'));
+  try {
+    return withoutInherited(Array.from({ length: FILTER_DESCRIPTOR + 1 }, (_, at) => place(at)) as StdioOptions, act);
+  } finally {
+    closeSync(descriptor);
+  }
+}
 
 // EXE-73: an empty file takes the place of every descriptor that wield inherited. What wield opens itself is marked, so it
 // looks once.

@@ -54,7 +54,7 @@ describe('a script', () => {
     specIf(
       WORKS,
       REASON,
-      'EXE-10 EXE-72',
+      'EXE-10 EXE-72 EXE-76',
       `in the profile ${profile} does exactly what the profile allows`,
       async () => {
         const workspace = createWorkspace();

@@ -28,6 +28,24 @@ const NEVER = [] as const;
 const connect = (target: string): string =>
   `node -e 'const s=require("net").connect(${target});s.on("connect",()=>process.exit(0));s.on("error",()=>process.exit(1));setTimeout(()=>process.exit(1),2000)'`;
 
+/** A system call by its numbers for x64 and arm64. */
+const systemCall = ([x64, arm64]: readonly [number, number], args: string, done = '$r >= 0'): string =>
+  `perl -e 'my $b = "\\0" x 128; my $r = syscall(${process.arch === 'arm64' ? arm64 : x64}, ${args}); exit(${done} ? 0 : 1)'`;
+const openSocket = (family: number, type: number, protocol = 0): string =>
+  systemCall([41, 198], `${family}, ${type}, ${protocol}`);
+
+/** The smallest program that asks for its process id by the 32-bit interface of x64. */
+const SYSTEM_CALL_32 = Buffer.from(
+  [
+    '7f454c4602010100000000000000000002003e000100000078004000000000004000000000000000',
+    '000000000000000000000000400038000100000000000000',
+    '0100000005000000000000000000000000004000000000000000400000000000',
+    '900000000000000090000000000000000010000000000000',
+    'b814000000cd8031ff85c07f02ffc7b83c0000000f05',
+  ].join(''),
+  'hex',
+).toString('base64');
+
 /**
  * Attempts. Landlock allows whole directories: next to a path that it must not allow, nothing can be created, so the
  * workdir (with `.agents` and `.env`) and the home (with secrets) get no new entries. It does not know modes,
@@ -153,7 +171,7 @@ export const ATTEMPTS: readonly Attempt[] = [
   },
   { name: 'sees sockets of the system', command: 'find /run -type s | grep -q .', allowed: NEVER, works: false },
   // Namespaces and rights
-  { name: 'makes a user namespace', command: 'unshare -U true', allowed: NEVER, landlock: ALL },
+  { name: 'makes a user namespace', command: 'unshare -U true', allowed: NEVER },
   { name: 'makes a network namespace', command: 'unshare -n true', allowed: NEVER, works: false },
   { name: 'mounts', command: 'mount -t tmpfs none /mnt', allowed: NEVER, works: false },
   { name: 'makes the root writable', command: 'mount -o remount,rw / && touch /written', allowed: NEVER, works: false },
@@ -162,6 +180,66 @@ export const ATTEMPTS: readonly Attempt[] = [
   {
     name: 'has capabilities',
     command: 'grep -qv "^0*$" <(grep CapEff /proc/self/status | cut -f2)',
+    allowed: NEVER,
+    works: false,
+  },
+  // System calls. Programs of containers may refuse them, too.
+  {
+    name: 'finds the keys of the session',
+    command: systemCall([250, 219], '0, -3, 0'),
+    allowed: NEVER,
+    works: false,
+  },
+  {
+    name: 'adds a key',
+    command: systemCall([248, 217], '(my $t = "user"), (my $n = "canary"), $b, 1, -3'),
+    allowed: NEVER,
+    works: false,
+  },
+  {
+    name: 'requests a key',
+    command: systemCall([249, 218], '(my $t = "user"), (my $n = "canary"), 0, 0', '$r >= 0 || !$!{EPERM}'),
+    allowed: NEVER,
+    works: false,
+  },
+  { name: 'opens a socket of the virtual machine', command: openSocket(40, 1), allowed: NEVER, works: false },
+  { name: 'opens a socket of ciphers', command: openSocket(38, 5), allowed: NEVER, works: false },
+  { name: 'opens a socket of device events', command: openSocket(16, 3, 15), allowed: NEVER, works: false },
+  { name: 'opens a socket of routes', command: openSocket(16, 3), allowed: ALL },
+  { name: 'opens a socket of IPv6', command: openSocket(10, 1), allowed: ALL, works: false },
+  { name: 'makes an io_uring', command: systemCall([425, 425], '4, $b'), allowed: NEVER, works: false },
+  {
+    name: 'makes a map of BPF',
+    command: systemCall([321, 280], '0, (my $m = pack("L4 x112", 2, 4, 4, 1)), 72'),
+    allowed: NEVER,
+    works: false,
+  },
+  {
+    name: 'counts events of the processor',
+    command: systemCall(
+      [298, 241],
+      '(my $e = pack("L2 Q x96 Q", 1, 112, 1, 0x61)), 0, -1, -1, 0',
+      '$r >= 0 || !$!{EPERM}',
+    ),
+    allowed: NEVER,
+    works: false,
+  },
+  { name: 'handles page faults', command: systemCall([323, 282], '1'), allowed: NEVER, works: false },
+  {
+    name: 'types into a terminal',
+    command: systemCall([16, 29], '0, 0x5412 + (1 << 32), $b', '!$!{EPERM}'),
+    allowed: NEVER,
+    works: false,
+  },
+  {
+    name: 'uses another interface of the kernel',
+    command: `f=$(mktemp) && echo ${SYSTEM_CALL_32} | base64 -d > "$f" && chmod +x "$f" && "$f"`,
+    allowed: NEVER,
+    works: false,
+  },
+  {
+    name: 'opens a file system',
+    command: systemCall([430, 430], '(my $t = "tmpfs"), 0', '!$!{EPERM}'),
     allowed: NEVER,
     works: false,
   },
@@ -283,12 +361,13 @@ export function expectedOf(
   return ATTEMPTS.filter(allows).map(({ name }) => name);
 }
 
-export const NO_LANDLOCK = 'Landlock does not work here: it needs Linux 5.13 and setpriv of util-linux 2.40';
+export const NO_LANDLOCK = 'Landlock does not work here: it needs Linux 6.2 and setpriv of util-linux 2.41';
 
 export function hasLandlock(): boolean {
   try {
     const flags = '--no-new-privs --landlock-access fs --landlock-rule path-beneath:execute,read-file,read-dir:/';
     execFileSync('setpriv', [...flags.split(' '), '--', 'unshare', '--version'], { stdio: 'ignore' });
+    execFileSync('bash', ['-c', 'setpriv --help | grep -q seccomp-filter']);
     execFileSync('unshare', ['--net', 'true'], { stdio: 'ignore' });
     return true;
   } catch {

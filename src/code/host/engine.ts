@@ -53,8 +53,9 @@ export async function startEngine({ world, limits, beforeRun }: EngineOptions): 
   beforeRun?.();
   const entry = realPath(findEntry(ENTRY)) ?? findEntry(ENTRY);
   const wasm = createRequire(import.meta.url).resolve('quickjs-wasi/quickjs.wasm');
-  const argv = [...(await findLauncher([entry, wasm], limits, world)), ...nodeArguments(entry, wasm)];
-  const companion = await startCompanion({ argv, cwd: '/', environment: {} }, world);
+  const { launcher, filter } = await findLauncher([entry, wasm], limits, world);
+  const argv = [...launcher, ...nodeArguments(entry, wasm)];
+  const companion = await startCompanion({ argv, filter, cwd: '/', environment: {} }, world);
   return connect(companion, limits, world);
 }
 
@@ -76,12 +77,12 @@ function nodeArguments(entry: string, wasm: string): string[] {
   ];
 }
 
-async function findLauncher(files: readonly string[], { cpuMs }: CodeLimits, world: World): Promise<string[]> {
+async function findLauncher(files: readonly string[], { cpuMs }: CodeLimits, world: World) {
   const cpuSeconds = Math.ceil(cpuMs / 1000) + START_CPU_SECONDS;
   const limiter = (): string | undefined => findLimiter(world.platform, searchPath(world));
   const limited = limitLauncher({ outputBytes: 0, cpuSeconds, openFiles: 64 }, limiter);
   // Without a home there is no state that says which sandboxes work here.
-  if (world.home === undefined) return [...limited];
+  if (world.home === undefined) return { launcher: limited, filter: undefined };
   const { planSandbox } = await import('../../process/sandbox/index.js');
   const { prepareSandbox } = await import('../../process/sandbox/prepare.js');
   const table = { read: files, write: [], network: false, byProject: false };
@@ -92,7 +93,7 @@ async function findLauncher(files: readonly string[], { cpuMs }: CodeLimits, wor
     { world },
   );
   prepareSandbox(sandbox);
-  return [...limited, ...sandbox.launcher];
+  return { launcher: [...limited, ...sandbox.launcher], filter: sandbox.filter };
 }
 
 async function connect(companion: ChannelCompanion, limits: CodeLimits, world: World): Promise<Engine> {

@@ -56,7 +56,11 @@ export async function connectHost(settings: HostSettings, options: HostOptions):
   const heap = Math.floor((limits.memoryBytes ?? DEFAULT_HEAP_BYTES) / (1024 * 1024));
   const node = [process.execPath, ...FLAGS, `--max-old-space-size=${Math.max(heap, 32)}`];
   const argv = [...(sandbox?.launcher ?? []), ...node, entry(), cacheDirectory];
-  const { channel, ended, kill: killProcess } = await startCompanion({ argv, cwd, environment }, world);
+  const {
+    channel,
+    ended,
+    kill: killProcess,
+  } = await startCompanion({ argv, filter: sandbox?.filter, cwd, environment }, world);
   const waiters = new Map<number, Waiter>();
   let ids = 0;
   let killedFor: string | undefined;

@@ -99,6 +99,7 @@ export async function runPlan(
         argv: commandLine(plan, pinned),
         argv0: launcherOf(plan, pinned).length === 0 ? pinned?.argv0 : undefined,
         descriptor: pinned?.descriptor,
+        filter: plan.sandbox?.filter,
         cwd: plan.cwd,
         environment: plan.environment,
         stdin: plan.stdin,

@@ -3,6 +3,7 @@
 import { dirname } from 'node:path';
 import { statOrNothing } from '../../files/read.js';
 import { isWithin } from '../../files/within.js';
+import { FILTER_DESCRIPTOR } from '../request.js';
 import { type Profile, visibleSecrets } from './profile.js';
 
 export interface LauncherOptions {
@@ -14,6 +15,8 @@ export interface LauncherOptions {
   readonly expose: readonly string[];
   /** Like `expose`, and writable. */
   readonly state?: readonly string[];
+  /** The seccomp filter. */
+  readonly filter?: string | undefined;
   /** A file that nobody can read, shown in place of hidden files. */
   readonly hiddenFile: string;
 }
@@ -39,7 +42,7 @@ const KERNEL_DRIVERS = ['/proc/fs', '/proc/acpi', '/proc/asound', '/proc/scsi', 
 const TMP_BYTES = String(1024 ** 3);
 
 export function bubblewrapLauncher(options: LauncherOptions): string[] {
-  const { program, profile, expose, state = [], hiddenFile } = options;
+  const { program, profile, expose, state = [], filter, hiddenFile } = options;
   const { read, write, network } = profile;
   const listed = [...(read === 'all' ? [] : read), ...(write === 'all' ? [] : write)];
   const isVisible = (path: string): boolean =>
@@ -51,6 +54,7 @@ export function bubblewrapLauncher(options: LauncherOptions): string[] {
   return [
     program,
     ...NAMESPACES,
+    ...(filter === undefined ? [] : ['--seccomp', String(FILTER_DESCRIPTOR)]),
     ...(network ? ['--share-net'] : []),
     ...(read === 'all' ? [write === 'all' ? '--bind' : '--ro-bind', '/', '/'] : bind('--ro-bind-try', SYSTEM)),
     '--dev',

@@ -87,7 +87,7 @@ export async function planSandbox(
     const prepare = [options.hiddenFile, ...(profile.write === 'all' ? [] : profile.write)];
     const passed = filterEnvironment(target.environment, profile.env);
     return {
-      sandbox: { ...rules, backend, version, launcher, prepare, temporary },
+      sandbox: { ...rules, backend, version, launcher, filter: state.filter, prepare, temporary },
       environment: temporary === undefined ? passed : { ...passed, TMPDIR: temporary },
     };
   }
@@ -127,11 +127,11 @@ function explain(states: readonly BackendState[]): string {
 }
 
 function toLauncher(
-  { backend, program, network }: BackendState,
+  { backend, program, network, filter }: BackendState,
   options: Omit<LandlockOptions, 'program' | 'unshare'>,
   world: World,
 ): readonly string[] | undefined {
-  const whole = { ...options, program: program! };
+  const whole = { ...options, program: program!, filter };
   switch (backend) {
     case 'bubblewrap':
       return bubblewrapLauncher(whole);

@@ -36,7 +36,7 @@ export interface LandlockOptions extends LauncherOptions {
  * beside a hidden path is listed one by one. Next to one that must not be written, nothing new can be created.
  */
 export function landlockLauncher(options: LandlockOptions): string[] | undefined {
-  const { program, unshare, profile, expose, state = [], temporary } = options;
+  const { program, unshare, profile, expose, state = [], filter, temporary } = options;
   const { read, write, network, secrets, deny, guarded } = profile;
   const hidden = [...secrets, ...deny];
   const reads = (read === 'all' ? ['/'] : [...SYSTEM, '/proc', ...read]).flatMap((root) =>
@@ -58,6 +58,7 @@ export function landlockLauncher(options: LandlockOptions): string[] | undefined
     ...(network ? [] : [unshare, '--net', '--']),
     program,
     '--no-new-privs',
+    ...(filter === undefined ? [] : ['--seccomp-filter', filter]),
     ...(process.getuid?.() === 0 ? NO_CAPABILITIES : []),
     '--landlock-access',
     'fs',

@@ -10,6 +10,7 @@ import { createStateDirectory } from '../../files/state.js';
 import { writeFileAtomic } from '../../files/write.js';
 import { launcherSearch } from '../environment.js';
 import { bubblewrapLauncher } from './bubblewrap.js';
+import { createFilter, filterFile } from './filter.js';
 import { landlockLauncher } from './landlock.js';
 import type { Profile } from './profile.js';
 import { seatbeltLauncher } from './seatbelt.js';
@@ -26,6 +27,8 @@ export interface BackendState {
   readonly remedy: string | null;
   /** Whether it can separate the network. */
   readonly network: boolean;
+  /** The seccomp filter that it installs. */
+  readonly filter?: string | undefined;
   /** A program could not be started or did not answer, which can change. */
   readonly isUncertain?: boolean;
 }
@@ -50,14 +53,17 @@ export async function probeBackends(
   const isMac = world.platform === 'darwin';
   const names = isMac ? ['sandbox-exec'] : ['bwrap', 'setpriv', 'unshare'];
   const programs = names.map(launcherSearch(workdir, world)).map((program) => program ?? null);
-  const key = JSON.stringify([bootId(), programs.map((program) => program && [program, statIdentity(program)])]);
+  const filter = isMac ? undefined : filterFile(wieldHome);
+  const identities = programs.map((program) => program && [program, statIdentity(program)]);
+  const key = JSON.stringify([bootId(), filter, identities]);
   const file = join(wieldHome, 'cache', 'sandbox.json');
   const kept = readKept(file, key, world.now());
   if (kept !== undefined) return kept;
   const [first, setpriv, unshare] = programs as [string | null, string | null, string | null];
+  if (filter !== undefined) createFilter(filter);
   const states = isMac
     ? [await probeSeatbelt(first, world)]
-    : [await probeBubblewrap(first, world), await probeLandlock(setpriv, unshare, world)];
+    : [await probeBubblewrap(first, filter, world), await probeLandlock(setpriv, unshare, filter, world)];
   try {
     createStateDirectory(wieldHome);
     createStateDirectory(join(wieldHome, 'cache'));
@@ -92,12 +98,16 @@ function bootId(): string {
   return boot;
 }
 
-async function probeBubblewrap(program: string | null, world: World): Promise<BackendState> {
-  const base = { backend: 'bubblewrap' as const, program, network: true };
+async function probeBubblewrap(
+  program: string | null,
+  filter: string | undefined,
+  world: World,
+): Promise<BackendState> {
+  const base = { backend: 'bubblewrap' as const, program, network: true, filter };
   if (program === null) return { ...base, version: null, fault: 'bubblewrap is not installed', remedy: INSTALL };
   const version = await readVersion(program, world);
-  const launcher = bubblewrapLauncher({ program, profile: NOTHING, workdir: '/', expose: [], hiddenFile: '/dev/null' });
-  const { fault, isUncertain } = await tryLauncher(launcher, world);
+  const options = { program, profile: NOTHING, filter, workdir: '/', expose: [], hiddenFile: '/dev/null' };
+  const { fault, isUncertain } = await tryLauncher(bubblewrapLauncher(options), world, filter);
   const limit = hasAppArmorLimit() ? APPARMOR : 'allow user namespaces for bubblewrap';
   const remedy = fault === null ? null : isUncertain ? AGAIN : limit;
   return { ...base, version, fault: fault && `bubblewrap does not work here: ${fault}`, remedy, isUncertain };
@@ -111,14 +121,24 @@ function hasAppArmorLimit(): boolean {
   }
 }
 
-async function probeLandlock(setpriv: string | null, unshare: string | null, world: World): Promise<BackendState> {
+async function probeLandlock(
+  setpriv: string | null,
+  unshare: string | null,
+  filter: string | undefined,
+  world: World,
+): Promise<BackendState> {
   const base = { backend: 'landlock' as const, program: setpriv, network: false };
   const remedy = 'it needs Linux 5.13 with Landlock, and setpriv of util-linux 2.40 or newer';
   if (setpriv === null) return { ...base, version: null, fault: 'setpriv is not installed', remedy };
   const version = await readVersion(setpriv, world);
   const options = { program: setpriv, workdir: '/', expose: [], hiddenFile: '/dev/null', unshare: unshare ?? '' };
-  const open = landlockLauncher({ ...options, profile: { ...NOTHING, network: true } })!;
-  const { fault, isUncertain } = await tryLauncher(open, world);
+  const profile = { ...NOTHING, network: true };
+  const filtered = await tryLauncher(landlockLauncher({ ...options, profile, filter })!, world);
+  // Setpriv has filters since util-linux 2.41.
+  const hasFilter = filtered.fault === null;
+  const { fault, isUncertain } = hasFilter
+    ? filtered
+    : await tryLauncher(landlockLauncher({ ...options, profile })!, world);
   if (fault !== null)
     return {
       ...{ ...base, version, fault: `Landlock does not work here: ${fault}` },
@@ -127,7 +147,10 @@ async function probeLandlock(setpriv: string | null, unshare: string | null, wor
   const closed = landlockLauncher({ ...options, profile: NOTHING })!;
   const separated = unshare === null ? undefined : await tryLauncher(closed, world);
   const network = separated?.fault === null;
-  return { ...base, version, fault: null, remedy: null, network, isUncertain: separated?.isUncertain === true };
+  return {
+    ...{ ...base, version, fault: null, remedy: null, network, filter: hasFilter ? filter : undefined },
+    isUncertain: filtered.isUncertain || separated?.isUncertain === true,
+  };
 }
 
 async function probeSeatbelt(program: string | null, world: World): Promise<BackendState> {

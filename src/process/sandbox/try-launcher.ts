@@ -14,8 +14,8 @@ export interface Trial {
 }
 
 /** Starts something with a launcher. */
-export async function tryLauncher(launcher: readonly string[], world: World): Promise<Trial> {
-  const outcome = await run([...launcher, '/bin/sh', '-c', ':'], world);
+export async function tryLauncher(launcher: readonly string[], world: World, filter?: string): Promise<Trial> {
+  const outcome = await run([...launcher, '/bin/sh', '-c', ':'], world, filter);
   if (outcome === undefined) return { fault: 'it could not be started', isUncertain: true };
   if (outcome.ending !== 'exit') return { fault: `no answer within ${PROBE_MS / 1000} s`, isUncertain: true };
   if (outcome.exitCode === null) return { fault: 'it was killed', isUncertain: true };
@@ -30,11 +30,11 @@ export async function readVersion(program: string, world: World): Promise<string
   return /\d+(?:\.\d+)+/.exec(outcome?.stdout.toString('utf8') ?? '')?.[0] ?? null;
 }
 
-async function run(argv: readonly string[], world: World) {
+async function run(argv: readonly string[], world: World, filter?: string) {
   const environment = { PATH: searchPath(world).join(':') };
   const limits = { stdin: '', timeoutMs: PROBE_MS, outputBytes: 4096 };
   try {
-    return await runProcess({ argv, cwd: '/', environment, ...limits }, world);
+    return await runProcess({ argv, filter, cwd: '/', environment, ...limits }, world);
   } catch {
     return undefined;
   }

@@ -55,6 +55,7 @@ export async function sandboxServer(
   return {
     ...request,
     argv: [...planned.sandbox.launcher, ...argv],
+    filter: planned.sandbox.filter,
     environment: planned.environment,
   };
 }
