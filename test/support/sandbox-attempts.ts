@@ -233,7 +233,7 @@ export const ATTEMPTS: readonly Attempt[] = [
   },
   {
     name: 'uses another interface of the kernel',
-    command: `f=$(mktemp) && echo ${SYSTEM_CALL_32} | base64 -d > "$f" && chmod +x "$f" && "$f"`,
+    command: `f=$(mktemp) && echo ${SYSTEM_CALL_32} | base64 -d > "$f" && chmod +x "$f" && "$f" || exit 1`,
     allowed: NEVER,
     works: false,
   },
