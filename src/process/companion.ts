@@ -1,10 +1,9 @@
 // Long-running processes: started like any other, connected by pipes, ended with their group.
 
-import type { StdioOptions } from 'node:child_process';
 import type { Duplex, Readable, Writable } from 'node:stream';
 import type { World } from '../core/world.js';
 import { killMarked, signalGroup } from './group.js';
-import { nextMark, type StartRequest, start } from './spawn.js';
+import { type Descriptors, nextMark, type StartRequest, start } from './spawn.js';
 
 export interface Companion {
   readonly pid: number;
@@ -48,7 +47,7 @@ type Pipe = Writable | Readable | null | undefined;
 async function startCompanionProcess(
   request: StartRequest,
   world: World,
-  stdio: StdioOptions,
+  stdio: Descriptors,
 ): Promise<Companion & { readonly pipes: readonly Pipe[] }> {
   const mark = nextMark();
   const child = await start(request, mark, world, stdio);

@@ -34,9 +34,6 @@ export interface ProcessRequest {
 /** Receives output; a promise applies backpressure. */
 export type Receive = (chunk: Buffer, from: 'stdout' | 'stderr') => void | Promise<void>;
 
-/** The descriptor of a filter: above those of pipes, below those that wield may have inherited. */
-export const FILTER_DESCRIPTOR = 9;
-
 /** What is started, as plain data. */
 export interface RunRequest
   extends Pick<ProcessRequest, 'argv' | 'argv0' | 'filter' | 'cwd' | 'environment' | 'stdin' | 'timeoutMs'> {

@@ -17,15 +17,7 @@ import {
   signalGroup,
   watchLifeline,
 } from './group.js';
-import {
-  FILTER_DESCRIPTOR,
-  type ProcessEnd,
-  type ProcessOutcome,
-  type ProcessRequest,
-  type Run,
-  type RunRequest,
-  type SuperviseOptions,
-} from './request.js';
+import type { ProcessEnd, ProcessOutcome, ProcessRequest, Run, RunRequest, SuperviseOptions } from './request.js';
 import { toStartError } from './start-error.js';
 
 const BUSY_RETRIES = 5;
@@ -66,7 +58,7 @@ export function supervise(request: RunRequest, options: SuperviseOptions): Run {
     const { descriptor, receive, onStarted, world } = options;
     const { mark } = request;
     const passed = descriptor === undefined ? [] : [descriptor];
-    const stdio: StdioOptions = ['pipe', 'pipe', 'pipe', ...passed, 'pipe'];
+    const stdio: Descriptors = ['pipe', 'pipe', 'pipe', ...passed, 'pipe'];
     const lifelineAt = 3 + passed.length;
     let lifeline!: Lifeline;
     const child = await start(request, mark, world, stdio, ({ pid = 0, stdio: pipes }) => {
@@ -103,6 +95,9 @@ export function supervise(request: RunRequest, options: SuperviseOptions): Run {
   };
 }
 
+/** The descriptors of a process, from 0. */
+export type Descriptors = Exclude<StdioOptions, string>;
+
 export type StartRequest = Pick<ProcessRequest, 'argv' | 'argv0' | 'filter' | 'cwd' | 'environment'>;
 
 /**
@@ -113,7 +108,7 @@ export async function start(
   request: StartRequest,
   mark: string | null,
   world: World,
-  stdio: StdioOptions,
+  stdio: Descriptors,
   onSpawned?: (child: ChildProcess) => void,
 ): Promise<ChildProcess> {
   markHost(world.platform);
@@ -134,12 +129,12 @@ export async function start(
 function startOnce(
   request: StartRequest,
   mark: Readonly<Record<string, string>>,
-  stdio: StdioOptions,
+  stdio: Descriptors,
   onSpawned: ((child: ChildProcess) => void) | undefined,
 ): Promise<ChildProcess> {
   return new Promise((resolve, reject) => {
     const [binary, ...args] = request.argv;
-    const child = withDescriptors(request, stdio, (passed) =>
+    const child = withoutInherited(stdio, request.filter, (passed) =>
       spawn(binary!, args, {
         argv0: request.argv0,
         cwd: request.cwd,
@@ -253,31 +248,27 @@ const CLOSE_ON_EXEC = 0o2000000;
 // Node marks those below when it starts, and further ones only up to the first gap.
 const FIRST_UNMARKED = 16;
 
-let unmarked: readonly number[] | undefined;
+/** The descriptor of the filter of a sandbox. */
+export const FILTER_DESCRIPTOR = 9;
 
-function withDescriptors<T>({ filter }: StartRequest, stdio: StdioOptions, act: (passed: StdioOptions) => T): T {
-  if (filter === undefined) return withoutInherited(stdio, act);
-  const descriptor = openSync(filter, 'r');
-  const place = (at: number) => (at === FILTER_DESCRIPTOR ? descriptor : (stdio[at] ?? 'ignore'));
-  try {
-    return withoutInherited(Array.from({ length: FILTER_DESCRIPTOR + 1 }, (_, at) => place(at)) as StdioOptions, act);
-  } finally {
-    closeSync(descriptor);
-  }
-}
+let unmarked: readonly number[] | undefined;
 
 // EXE-73: an empty file takes the place of every descriptor that wield inherited. What wield opens itself is marked, so it
 // looks once.
-function withoutInherited<T>(stdio: StdioOptions, act: (passed: StdioOptions) => T): T {
+function withoutInherited<T>(stdio: Descriptors, filter: string | undefined, act: (passed: Descriptors) => T): T {
   unmarked ??= existsSync(DESCRIPTORS) ? readdirSync(DESCRIPTORS).map(Number).filter(isUnmarked) : [];
-  if (unmarked.length === 0) return act(stdio);
-  const given = typeof stdio === 'string' ? [stdio, stdio, stdio] : stdio;
-  const nothing = openSync('/dev/null', 'r+');
-  const place = (at: number) => given[at] ?? (unmarked!.includes(at) ? nothing : 'ignore');
+  const passed = [...stdio];
+  const opened: number[] = [];
+  const open = (at: number, path: string, flags: string): void => {
+    passed[at] = openSync(path, flags);
+    opened.push(passed[at]);
+  };
   try {
-    return act(Array.from({ length: Math.max(...unmarked) + 1 }, (_, at) => place(at)) as StdioOptions);
+    for (const at of unmarked) open(at, '/dev/null', 'r+');
+    if (filter !== undefined) open(FILTER_DESCRIPTOR, filter, 'r');
+    return act(Array.from(passed, (one) => one ?? 'ignore'));
   } finally {
-    closeSync(nothing);
+    for (const descriptor of opened) closeSync(descriptor);
   }
 }
 

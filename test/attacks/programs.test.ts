@@ -2,7 +2,7 @@
 
 import { spawnSync } from 'node:child_process';
 import { once } from 'node:events';
-import { readFileSync } from 'node:fs';
+import { closeSync, openSync, readdirSync, readFileSync } from 'node:fs';
 import { type AddressInfo, createServer } from 'node:net';
 import { join } from 'node:path';
 import { describe, expect, onTestFinished } from 'vitest';
@@ -111,13 +111,19 @@ describe('escapes', () => {
     onTestFinished(() => void server.close());
     await once(server, 'listening');
     const { port } = server.address() as AddressInfo;
+    const cache = join(own.env.WIELD_HOME!, 'cache');
+    const filter = readdirSync(cache).find((name) => name.startsWith('filter-'));
     const attempt = (command: readonly string[]): readonly string[] => {
+      // For the launcher, as descriptor 9.
+      const descriptor = openSync(join(cache, filter!), 'r');
       const { stdout } = spawnSync(command[0]!, [...command.slice(1, -2), '-e', attempts(own.dir, port)], {
         env: {},
         cwd: '/',
         encoding: 'utf8',
         timeout: 90_000,
+        stdio: ['pipe', 'pipe', 'pipe', ...Array(6).fill('ignore'), descriptor],
       });
+      closeSync(descriptor);
       return stdout.trim().split('\n');
     };
     const launched = commands.find(([program]) => program !== process.execPath);

@@ -3,7 +3,7 @@
 import { dirname } from 'node:path';
 import { statOrNothing } from '../../files/read.js';
 import { isWithin } from '../../files/within.js';
-import { FILTER_DESCRIPTOR } from '../request.js';
+import { FILTER_DESCRIPTOR } from '../spawn.js';
 import { type Profile, visibleSecrets } from './profile.js';
 
 export interface LauncherOptions {

@@ -21,7 +21,7 @@ export async function openBrowser(url: URL, world: World): Promise<boolean> {
       },
       null,
       world,
-      'ignore',
+      ['ignore', 'ignore', 'ignore'],
     );
     child.unref();
     return true;
