@@ -21,7 +21,8 @@ const { values: options } = parseArgs({
   },
 });
 const load = async (name) => (await runnerImport(join(ROOT, 'test/support', name))).module;
-const { FAULTS, prepareOperation, tryPoint } = await load('crash-points.ts');
+const { FAULTS } = await load('strace.ts');
+const { prepareOperation, tryPoint } = await load('crash-points.ts');
 const { OPERATIONS, installInParallel } = await load('crash-operations.ts');
 
 const isChosen = ({ name }) => options.only === undefined || options.only.includes(name);

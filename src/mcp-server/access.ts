@@ -1,6 +1,6 @@
 // Access control of the HTTP server: Host, Origin and bearer token, checked before the body is read (SRV-5).
 
-import { timingSafeEqual } from 'node:crypto';
+import { hasToken } from '../net/bearer.js';
 
 export interface AccessOptions {
   /** The address that the server is bound to. */
@@ -33,7 +33,7 @@ export function checkAccess(header: ReadHeader, { host, token }: AccessOptions):
   const origin = header('origin');
   // Pages of other sites, and of other servers on this machine, must not reach this one.
   if (origin !== undefined && !isSameServer(parseUrl(origin), requested)) return forbidden('Origin header not allowed');
-  if (token !== undefined && !hasToken(header, token)) {
+  if (token !== undefined && !hasToken(header('authorization'), token)) {
     const headers = { 'www-authenticate': 'Bearer realm="wield"' };
     return { status: 401, message: 'missing or wrong bearer token', headers };
   }
@@ -61,14 +61,6 @@ function parseHost(text: string): URL | undefined {
 
 function parseUrl(url: string): URL | undefined {
   return URL.canParse(url) ? new URL(url) : undefined;
-}
-
-// Constant time for tokens of equal length; the length is not secret.
-function hasToken(header: ReadHeader, token: string): boolean {
-  const sent = /^Bearer (.+)$/i.exec(header('authorization') ?? '')?.[1] ?? '';
-  const expectedBytes = Buffer.from(token);
-  const sentBytes = Buffer.from(sent);
-  return expectedBytes.length === sentBytes.length && timingSafeEqual(expectedBytes, sentBytes);
 }
 
 function forbidden(message: string): Refusal {

@@ -51,17 +51,17 @@ const isOwn = ({ fileName }: Chunk): boolean => fileName.startsWith('src.');
 /** Evaluates packed files. */
 function load(texts: Map<string, string>, log: string[]) {
   const loaded = new Map<string, { exports: unknown }>();
-  const require = (id: string): unknown => {
+  const evaluate = (id: string): unknown => {
     const text = texts.get(id.slice(2));
     if (text === undefined) return process.getBuiltinModule(id);
     const known = loaded.get(id);
     if (known !== undefined) return known.exports;
     const module = { exports: {} };
     loaded.set(id, module);
-    new Function('require', 'module', 'exports', 'log', text)(require, module, module.exports, log);
+    new Function('require', 'module', 'exports', 'log', text)(evaluate, module, module.exports, log);
     return module.exports;
   };
-  return require('./src.main.cjs') as {
+  return evaluate('./src.main.cjs') as {
     area(side: number): number;
     next(): [number, number];
     base(): string;

@@ -329,7 +329,7 @@ export const GROUPS = {
 
 export const OPERATIONS: readonly Operation[] = Object.values(GROUPS).flat();
 
-/** Installs items of one source in this many processes at once, and returns what went wrong. */
+/** Installs items of one source in this many processes at once, and returns what went wrong. @public for scripts/crash-points.mjs */
 export async function installInParallel(count: number): Promise<string[]> {
   const place = createCrashPlace();
   try {

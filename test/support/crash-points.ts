@@ -4,8 +4,6 @@ import type { CliRun } from './cli.js';
 import { type CrashPlace, compareTrees, createCrashPlace, type Tree } from './crash-place.js';
 import { type Fault, injectAt, type Step, traceSteps, withoutRandom } from './strace.js';
 
-export { FAULTS } from './strace.js';
-
 /** A command that changes state. */
 export interface Operation {
   readonly name: string;

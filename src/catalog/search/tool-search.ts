@@ -5,7 +5,7 @@ import { isSkillDirectory, type Skill } from '../../core/skill.js';
 import type { Tool } from '../../core/tool.js';
 import { type AddText, createSearchIndex, type SearchIndex } from './search.js';
 
-/** Weights of the fields of a tool; decision 0023 has how they were chosen. */
+/** Weights of the fields of a tool; decision 0023 has how they were chosen. @public for bench/search-weights.mjs */
 export const WEIGHTS = {
   name: 2.5,
   description: 1,

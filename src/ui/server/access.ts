@@ -1,7 +1,7 @@
 // Who may use the page: Host, token, Origin and type are checked before a request is routed or its body is read.
 
-import { timingSafeEqual } from 'node:crypto';
 import type { IncomingHttpHeaders } from 'node:http';
+import { hasToken } from '../../net/bearer.js';
 
 export interface AccessOptions {
   /** `127.0.0.1:PORT`. */
@@ -40,11 +40,4 @@ export function checkApi(headers: IncomingHttpHeaders, isWrite: boolean, options
   if (isWrite && !/^application\/json(?:; ?charset=utf-8)?$/i.test(type))
     return { status: 415, message: 'the content type must be application/json' };
   return undefined;
-}
-
-// Constant time for tokens of equal length; the length is not secret.
-function hasToken(authorization: string | undefined, token: string): boolean {
-  const sent = Buffer.from(/^Bearer (.+)$/.exec(authorization ?? '')?.[1] ?? '');
-  const expected = Buffer.from(token);
-  return sent.length === expected.length && timingSafeEqual(sent, expected);
 }
