@@ -1,6 +1,7 @@
 // The approval and elicitation callbacks of the command line.
 
 import type { ApprovalAnswer, ApprovalRequest, Approve } from '../core/approval.js';
+import { approveBy } from '../core/approval-way.js';
 import type { Elicit, Question } from '../core/elicit.js';
 import { ToolError } from '../core/error.js';
 import type { Terminal } from './terminal.js';
@@ -16,14 +17,13 @@ export interface ApproveOptions {
 /** Creates the approval callback; undefined if the user cannot be asked. */
 export function createApprove({ terminal, yes, insideCall }: ApproveOptions): Approve | undefined {
   // A tool that starts wield cannot approve anything, even on a terminal it created (A44).
-  if (insideCall) return yes ? Object.assign(refuseYes, { by: 'yes' as const }) : undefined;
-  if (yes) return Object.assign(async () => 'once' as const, { by: 'yes' as const });
+  if (insideCall) return yes ? approveBy('yes', refuseYes) : undefined;
+  if (yes) return approveBy('yes', async () => 'once');
   if (!terminal.canAsk) return undefined;
-  const ask = async (request: ApprovalRequest): Promise<ApprovalAnswer> => {
+  return approveBy('terminal', async (request) => {
     const { askApproval } = await import('./ask-approval.js');
     return askApproval(terminal, request);
-  };
-  return Object.assign(ask, { by: 'terminal' as const });
+  });
 }
 
 /** Creates the elicitation callback; undefined if the user cannot be asked (MOD-18). */

@@ -41,11 +41,7 @@ export type ApprovalAnswer = 'once' | 'always' | 'deny' | 'unable' | 'later';
 export type ConsentWay = 'terminal' | 'page' | 'mcp' | 'yes' | 'code' | 'record' | 'standing';
 
 /** Asks for consent. */
-export interface Approve {
-  (request: ApprovalRequest): Promise<ApprovalAnswer>;
-  /** How this door obtains consent; `code` by default. */
-  readonly by?: ConsentWay;
-}
+export type Approve = (request: ApprovalRequest) => Promise<ApprovalAnswer>;
 
 /** The consent that a call ran with. */
 export interface Consent {

@@ -9,10 +9,10 @@ type Environment = Readonly<Record<string, string | undefined>>;
 
 /** Returns the home directory; an empty or relative `HOME` is none. `ofSystem` is used if it is unset. */
 export function findHome({ HOME }: Environment, ofSystem: () => string): string | undefined {
-  if (HOME !== undefined) return isAbsolute(HOME) ? resolve(HOME) : undefined;
+  if (HOME !== undefined) return isFixed(HOME) ? resolve(HOME) : undefined;
   try {
     const home = ofSystem();
-    return isAbsolute(home) ? home : undefined;
+    return isFixed(home) ? home : undefined;
   } catch {
     return undefined;
   }
@@ -26,7 +26,7 @@ export function findWieldHome(env: Environment, home: string | undefined): strin
   const { WIELD_HOME, MIND_HOME, HOME } = env;
   for (const [name, value] of Object.entries({ WIELD_HOME, MIND_HOME })) {
     if (value === undefined) continue;
-    if (!isAbsolute(value)) throw notAbsolute(name, value, 'or unset it');
+    if (!isFixed(value)) throw notAbsolute(name, value, 'or unset it');
     if (name === 'MIND_HOME' && isMindHome(value)) continue;
     return refuseCheckout(resolve(value));
   }
@@ -35,6 +35,11 @@ export function findWieldHome(env: Environment, home: string | undefined): strin
   throw new ToolError('unavailable', 'no home directory for state', {
     hint: 'set HOME or WIELD_HOME',
   });
+}
+
+// `/proc/self/cwd` and similar paths are relative to the process.
+function isFixed(path: string): boolean {
+  return isAbsolute(path) && !/^\/(?:proc|dev\/fd)(?:\/|$)/.test(resolve(path));
 }
 
 /** Whether mind keeps its state in a directory. wield has files of the same names, and does not write there. */
@@ -94,7 +99,8 @@ function isRealHome(directory: string): boolean {
 }
 
 function notAbsolute(name: string, value: string, otherwise: string): ToolError {
-  const shown = value === '' ? 'empty' : `${JSON.stringify(value)}, which is not an absolute path`;
+  const why = isAbsolute(value) ? 'depends on the process' : 'is not an absolute path';
+  const shown = value === '' ? 'empty' : `${JSON.stringify(value)}, which ${why}`;
   return new ToolError('unavailable', `${name} is ${shown}`, {
     hint: `set ${name} to an absolute path, ${otherwise}`,
   });

@@ -1,6 +1,6 @@
 // Prompts that clients show to their users: which modes they support, and how many may be open at once (SRV-15).
 
-import type { ApprovalAnswer, ApprovalRequest, Approve } from '../core/approval.js';
+import type { ApprovalAnswer, ApprovalRequest } from '../core/approval.js';
 import { approvalRows, changeLines } from '../core/approval-text.js';
 import { CLIENT_CAPABILITIES, CLIENT_METHODS, type RequestClient } from '../core/client-request.js';
 import { cannotAsk, type Elicit, type ElicitAnswer, type Question } from '../core/elicit.js';
@@ -165,11 +165,6 @@ function readClientCapabilities(capabilities: unknown): RequestClient['capabilit
 export function toElicitParams({ tool, message, schema, url }: Question) {
   const text = `${spellOut(tool)} asks:\n${message}`;
   return url === undefined ? { message: text, requestedSchema: schema } : { message: text, url };
-}
-
-/** Marks approvals as given through the client. */
-export function byClient(approve: (request: ApprovalRequest) => Promise<ApprovalAnswer>): Approve {
-  return Object.assign(approve, { by: 'mcp' as const });
 }
 
 const RUN = 'run it once';

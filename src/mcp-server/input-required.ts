@@ -2,11 +2,11 @@
 
 import { randomBytes } from 'node:crypto';
 import type { ApprovalAnswer, ApprovalRequest } from '../core/approval.js';
+import { approveBy } from '../core/approval-way.js';
 import type { ElicitAnswer, Question } from '../core/elicit.js';
 import { ToolError } from '../core/error.js';
 import type { SharedSessions } from '../core/sessions.js';
 import {
-  byClient,
   type ClientPrompts,
   type ElicitationModes,
   toApprovalAnswer,
@@ -73,7 +73,7 @@ export function createInputRequiredCalls({ sign, prompts, suspended, shared }: I
       request.run({
         cancellation: call.cancellation,
         onProgress: onProgress && call.onProgress,
-        approve: modes.form ? byClient(createApprove(call)) : undefined,
+        approve: modes.form ? approveBy('mcp', createApprove(call)) : undefined,
         elicit: prompts.createElicit(
           request.client,
           modes,

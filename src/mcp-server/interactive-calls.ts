@@ -1,11 +1,11 @@
 // Runs calls that may ask the client's user for approval or input, for both protocol versions.
 
 import { randomUUID } from 'node:crypto';
+import { approveBy } from '../core/approval-way.js';
 import type { ElicitAnswer } from '../core/elicit.js';
 import { ToolError } from '../core/error.js';
 import type { SharedSessions } from '../core/sessions.js';
 import {
-  byClient,
   type ClientPrompts,
   createClientPrompts,
   type ElicitationModes,
@@ -75,7 +75,7 @@ function serveByRequests(request: CallRequest, modes: ElicitationModes, prompts:
     cancellation: context.cancellation,
     onProgress,
     approve: modes.form
-      ? byClient((asked) =>
+      ? approveBy('mcp', (asked) =>
           prompts.approve(client, asked.signal, (until) => elicit({ mode: 'form', ...toApprovalForm(asked) }, until)),
         )
       : undefined,

@@ -11,6 +11,7 @@ import type {
   Decision,
   StoredConsent,
 } from '../core/approval.js';
+import { wayOf } from '../core/approval-way.js';
 import { isToolError, ToolError } from '../core/error.js';
 import type { Plan } from '../core/plan.js';
 import type { Snapshot } from '../core/snapshot.js';
@@ -70,7 +71,7 @@ export async function requestConsent(
     const changes = verdict.changes ? { since: null, lines: verdict.changes } : await approvals?.changes(record);
     const request = { id, tool, plan, caller, verdict, planDigest, depth, record, signal };
     const answer = await ask(approve, { ...request, changes }, world.debug);
-    const how = approve.by ?? 'code';
+    const how = wayOf(approve);
     if (['deny', 'once', 'always'].includes(answer)) decided(how);
     if (answer === 'deny') throw refusal(tool.name);
     if (answer === 'later') throw needsApproval('answer the question, then repeat the call');

@@ -1,5 +1,6 @@
 // Attacks on approvals: replay, spoofed questions, changed definitions, models that approve.
 
+import { spawnSync } from 'node:child_process';
 import { existsSync, mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect } from 'vitest';
@@ -241,6 +242,18 @@ describe('A44 a model approves', () => {
     expect(existsSync(join(workspace.env.WIELD_HOME!, 'trust.json'))).toBe(false);
   });
 
+  finding('B7', 'a tool can neither change agent homes nor create the key of a fleet', async () => {
+    const workspace = createAskingWorkspace();
+    const home = workspace.env.WIELD_HOME!;
+    const before = readFileSync(join(home, 'config.toml'), 'utf8');
+    for (const command of ['config homes add ~/theirs', 'fleet key']) {
+      sneak(workspace, `${WIELD} ${command}`);
+      expect(await callSneaky(workspace)).toContain('from inside a tool call does not count');
+    }
+    expect(readFileSync(join(home, 'config.toml'), 'utf8')).toBe(before);
+    expect(existsSync(join(home, 'fleet.key'))).toBe(false);
+  });
+
   spec('POL-23', "a tool cannot use approvals of a person's own calls", async () => {
     const workspace = createAskingWorkspace();
     await wield(workspace, ['approvals', 'approve', await askFor(workspace), '--always']);
@@ -352,6 +365,36 @@ describe('A44 a model approves', () => {
       expect(workspace.records()).toEqual([`${id}.pending.json`]);
       expect(workspace.runs()).toEqual([]);
       expect(existsSync(join(home, 'trust.json'))).toBe(false);
+    },
+    60_000,
+  );
+
+  // Each runs its argument where /proc does not show the tool that started it.
+  const HIDING = [
+    'unshare -r sh -c "$0"',
+    'unshare -r setsid --fork --wait sh -c "$0"',
+    'unshare ROOT --mount sh -c "mount -t tmpfs none /proc; $0"',
+    'unshare ROOT --mount sh -c "mount --rbind /dev /proc/$$; $0"',
+    'unshare ROOT --pid --fork sh -c "$0; true"',
+  ].map((trick) => trick.replace('ROOT', process.getuid?.() === 0 ? '' : '-r'));
+  const canUnshare = spawnSync('unshare', ['-r', '--mount', '--pid', '--fork', 'true']).status === 0;
+
+  findingIf(
+    canUnshare,
+    'needs user namespaces',
+    'B7',
+    'A44 a tool that hides its ancestors cannot consent',
+    async () => {
+      const workspace = createAskingWorkspace();
+      const id = await askFor(workspace);
+      const line = `WIELD_HOME=${workspace.env.WIELD_HOME} ${WIELD.replaceAll("'", '')} approvals approve ${id}`;
+      workspace.write('deep.sh', 'if [ $1 = 0 ]; then sh -c "$2"; else sh deep.sh $(($1 - 1)) "$2"; fi; true\n');
+      for (const trick of [...HIDING, 'sh deep.sh 70 "$0"']) {
+        workspace.write('escape.sh', trick);
+        sneak(workspace, `env -u WIELD_CALL sh -c "$(cat escape.sh)" "${line}"`);
+        expect([trick, await callSneaky(workspace)]).toEqual([trick, expect.stringMatching(/does not count/)]);
+      }
+      expect(workspace.records()).toEqual([`${id}.pending.json`]);
     },
     60_000,
   );

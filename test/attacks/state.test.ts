@@ -81,6 +81,11 @@ finding('B5 STA-1', 'A16 F30: a home that is empty or relative, or in a checkout
     { HOME: HOME!, WIELD_HOME: 'state' },
     { HOME: HOME!, WIELD_HOME: '.wield' },
     { HOME: '', WIELD_HOME: './.wield' },
+    // Relative to the process.
+    { HOME: '/proc/self/cwd' },
+    { HOME: '//proc/thread-self/./cwd' },
+    { HOME: HOME!, WIELD_HOME: '/dev/../proc/self/cwd/.wield' },
+    { HOME: HOME!, WIELD_HOME: '/dev/fd/3/.wield' },
   ];
   const inCheckout: Record<string, string>[] = [
     { HOME: dir },
@@ -108,7 +113,7 @@ finding('B5 STA-1', 'A16 F30: a home that is empty or relative, or in a checkout
   };
   await refuses(homes[0]!);
   for (const env of homes) {
-    expect(() => workspace.toolbox({ env: { ...bare, ...env } })).toThrow(/HOME is .*(empty|not an absolute)/);
+    expect(() => workspace.toolbox({ env: { ...bare, ...env } })).toThrow(/HOME is .*(empty|not an absolute|depends on)/);
   }
   mkdirSync(join(dir, '.git'));
   for (const env of inCheckout.slice(0, -1))

@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { describe, expect } from 'vitest';
 import { createToolbox } from '../../src/index.js';
+import { wield } from '../support/cli.js';
 import { type Message, type StdioServer, serveStdio } from '../support/server.js';
 import { finding } from '../support/spec.js';
 import { countTurns } from '../support/turns.js';
@@ -147,9 +148,11 @@ const call = (server: StdioServer, id: string, name: string, args: unknown): Pro
   server.request(id, 'tools/call', { name, arguments: args });
 
 describe('validation', () => {
-  const workspace = (): Workspace => {
+  const workspace = (): Workspace =>
+    workspaceOf(Object.fromEntries(Object.entries(HOSTILE).map(([name, [schema]]) => [name, schema])));
+  const workspaceOf = (schemas: Readonly<Record<string, object>>): Workspace => {
     const made = createWorkspace();
-    const tools = Object.entries(HOSTILE).map(([name, [schema]]) => ({
+    const tools = Object.entries(schemas).map(([name, schema]) => ({
       name: `t_${name}`,
       description: 'x',
       parameters: schema,
@@ -230,6 +233,43 @@ describe('validation', () => {
       expect(loop.turns() - first).toBeLessThan(3);
     }
   });
+
+  finding(
+    'B13',
+    'no schema keeps a description of its tool busy',
+    async () => {
+      const chain = (make: (ref: string) => object) => object({ v: { $ref: '#/$defs/d0' } }, definitions(make));
+      const schemas = {
+        any: HOSTILE.any![0],
+        one: HOSTILE.one![0],
+        objects: chain((ref) => object({ a: { $ref: ref }, b: { $ref: ref } })),
+        types: chain(($ref) => ({ type: ['array', 'array', 'object'], items: { $ref } })),
+        choices: chain(($ref) => ({ oneOf: Array.from({ length: 20 }, () => ({ $ref })) })),
+        self: object(
+          { v: { $ref: '#/$defs/a' } },
+          { $defs: { a: { anyOf: [{ type: 'array', items: { $ref: '#/$defs/a' } }, { type: 'null' }] } } },
+        ),
+        wide: object(
+          names(15_000, (index) => `k${index}`),
+          { required: Array.from({ length: 15_000 }, (_, index) => `k${index}`) },
+        ),
+      };
+      const made = workspaceOf(schemas);
+      made.config('mode = "search"\n');
+      const server = serveStdio(made, {});
+      await server.initialize();
+      for (const name of Object.keys(schemas)) {
+        const described = await call(server, name, 'describe_tool', { name: `t_${name}` });
+        expect([name, described.result.isError, JSON.stringify(described.result)]).toEqual([
+          name,
+          undefined,
+          expect.stringContaining(`t_${name}({`),
+        ]);
+        expect((await wield(made, [`t_${name}`, '--help'])).status).toBe(0);
+      }
+    },
+    30_000,
+  );
 
   finding('B13', 'a value that takes a hundred thousand steps is refused', async () => {
     const toolbox = workspace().toolbox();

@@ -1,5 +1,6 @@
 // `wield fleet`: shows the status of a fleet, and creates its key.
 
+import { assertPerson } from '../../core/caller.js';
 import { count, formatDuration } from '../../core/text.js';
 import type { FleetStatus } from '../../fleet/status.js';
 import { readFleet } from '../fleet.js';
@@ -40,7 +41,9 @@ export const fleet: Verb = {
 
 async function createKey({ terminal, json, toolbox }: VerbCall): Promise<number> {
   const { createKeyFile } = await import('../../fleet/key.js');
-  const { file, isNew } = createKeyFile(toolbox().machine.wieldHome);
+  const { wieldHome, insideCall } = toolbox().machine;
+  assertPerson(insideCall, 'creating the key of a fleet');
+  const { file, isNew } = createKeyFile(wieldHome);
   if (json) printJson(terminal, { ok: true, file, created: isNew });
   else
     terminal.out(

@@ -147,4 +147,26 @@ describe('edits', () => {
     };
     expect(createForm(fixed).value).toEqual({ kind: 'a', inner: { version: 2 } });
   });
+
+  spec('UI-50', 'are limited, whatever a schema requires', () => {
+    const chain = (make: ($ref: string) => JsonSchema): JsonSchema => {
+      const parts = Array.from({ length: 40 }, (_, level) => [`d${level}`, make(`#/$defs/d${level + 1}`)]);
+      return { $ref: '#/$defs/d0', $defs: { ...Object.fromEntries(parts), d40: { type: 'integer' } } };
+    };
+    const names = Array.from({ length: 30 }, (_, index) => `k${index}`);
+    const schemas = [
+      chain(($ref) => ({ anyOf: [{ $ref }, { $ref }] })),
+      chain(($ref) => ({ oneOf: [{ $ref }, { $ref }, { $ref }] })),
+      chain(($ref) => ({
+        type: 'array',
+        minItems: 20,
+        items: { type: 'object', required: ['a'], properties: { a: { $ref } } },
+      })),
+      { type: 'object', required: names, properties: Object.fromEntries(names.map((name) => [name, { $ref: '#' }])) },
+    ];
+    for (const schema of schemas) {
+      expect(labelsOf(schema).join().length).toBeLessThan(10_000);
+      expect(JSON.stringify(createForm(schema).value).length).toBeLessThan(10_000);
+    }
+  });
 });

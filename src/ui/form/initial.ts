@@ -7,10 +7,18 @@ import { describeField } from './describe.js';
 
 const MAX_DEPTH = 6;
 const MAX_ITEMS = 20;
+const MAX_VALUES = 500;
 
 /** Returns the smallest value of a field that a person can go on with; what they must enter themselves is absent. */
-export function initialValue(schema: unknown, root: JsonSchema, depth = 0): Json {
+export function initialValue(schema: unknown, root: JsonSchema): Json {
+  return startValue(schema, root, 0, { left: MAX_VALUES });
+}
+
+// Further parts of a large value are left out: a schema can require more than memory can hold.
+function startValue(schema: unknown, root: JsonSchema, depth: number, budget: { left: number }): Json {
   const field = describeField(schema, root);
+  budget.left--;
+  const isFull = depth > MAX_DEPTH || budget.left <= 0;
   switch (field.kind) {
     case 'text':
       return '';
@@ -22,16 +30,18 @@ export function initialValue(schema: unknown, root: JsonSchema, depth = 0): Json
       return field.values[0]!;
     case 'list': {
       const length = Math.min(Math.max(field.min, field.items === false ? field.prefix.length : 0), MAX_ITEMS);
-      if (depth > MAX_DEPTH) return [];
-      return Array.from({ length }, (_, index) => initialValue(itemSchema(field, index), root, depth + 1));
+      if (isFull) return [];
+      return Array.from({ length }, (_, index) => startValue(itemSchema(field, index), root, depth + 1, budget));
     }
     case 'object': {
-      if (depth > MAX_DEPTH) return {};
+      if (isFull) return {};
       const given = field.properties.filter(({ schema: part, required }) => required && isGiven(part, root));
-      return Object.fromEntries(given.map(({ name, schema: part }) => [name, initialValue(part, root, depth + 1)]));
+      return Object.fromEntries(
+        given.map(({ name, schema: part }) => [name, startValue(part, root, depth + 1, budget)]),
+      );
     }
     case 'union':
-      return initialValue(field.branches[0]!.schema, root, depth + 1);
+      return startValue(field.branches[0]!.schema, root, depth + 1, budget);
     default:
       return null;
   }

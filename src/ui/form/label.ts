@@ -6,6 +6,8 @@ import type { Field } from './field.js';
 import { openNode } from './node.js';
 
 const MAX_NAMES = 3;
+// Of a label that consists of others, which would double in length with each level.
+const MAX_LENGTH = 80;
 const TYPE_NAMES: Readonly<Record<string, string>> = {
   string: 'text',
   number: 'numbers',
@@ -65,5 +67,7 @@ function constantOf(name: string, node: unknown): string[] {
 }
 
 function shorten(names: readonly string[], separator: string): string {
-  return names.slice(0, MAX_NAMES).join(separator) + (names.length > MAX_NAMES ? ' …' : '');
+  const text = names.slice(0, MAX_NAMES).join(separator);
+  if (text.length > MAX_LENGTH) return `${text.slice(0, MAX_LENGTH)}…`;
+  return text + (names.length > MAX_NAMES ? ' …' : '');
 }

@@ -6,6 +6,8 @@ import { mergeNodes } from './merge.js';
 
 const REFERENCES = ['$ref', '$dynamicRef', '$recursiveRef'];
 const CONDITIONAL = ['then', 'else'];
+// Each part is merged into a copy of the others; more are not worth showing.
+const MAX_PARTS = 200;
 
 const opened = new WeakMap<object, SchemaNode | false>();
 
@@ -27,13 +29,13 @@ function open(schema: SchemaNode, root: JsonSchema): SchemaNode | false {
   const { allOf, dependentSchemas, ...rest } = schema;
   let node: SchemaNode = Object.fromEntries(Object.entries(rest).filter(([key]) => !REFERENCES.includes(key)));
   const targets = REFERENCES.flatMap((key) => (typeof schema[key] === 'string' ? [lookUp(root, schema[key])] : []));
-  for (const part of [...targets, ...(Array.isArray(allOf) ? allOf : [])]) {
+  for (const part of [...targets, ...(Array.isArray(allOf) ? allOf.slice(0, MAX_PARTS) : [])]) {
     const other = openNode(part, root);
     if (other === false) return false;
     node = mergeNodes(node, other);
   }
   const conditional = CONDITIONAL.flatMap((key) => (key in schema ? [schema[key]] : []));
-  if (isRecord(dependentSchemas)) conditional.push(...Object.values(dependentSchemas));
+  if (isRecord(dependentSchemas)) conditional.push(...Object.values(dependentSchemas).slice(0, MAX_PARTS));
   for (const part of conditional) {
     const other = openNode(part, root);
     if (other !== false) node = addOptional(node, other);

@@ -1,6 +1,7 @@
 // Routes of one tool: its details, plan and verdict, a run, and pages of a stored result.
 
 import type { Approve } from '../../core/approval.js';
+import { approveBy } from '../../core/approval-way.js';
 import { ToolError } from '../../core/error.js';
 import { explainCall } from '../../core/explain.js';
 import type { Json } from '../../core/json.js';
@@ -71,9 +72,9 @@ export function createToolRoutes(parts: PageParts): Handlers<Names> {
 
 // UI-7: consent to exactly the plan that was shown; a nested call waits in the inbox.
 function approveShown(digest: string): Approve {
-  const approve: Approve = async (request) =>
-    request.depth === 0 && request.planDigest === digest ? 'once' : 'unable';
-  return Object.assign(approve, { by: 'page' as const });
+  return approveBy('page', async (request) =>
+    request.depth === 0 && request.planDigest === digest ? 'once' : 'unable',
+  );
 }
 
 async function planCall(parts: PageParts, { ref, as }: Named, input: Json): Promise<PlannedCall> {

@@ -8,6 +8,7 @@ import type { CallEvent } from '../../../src/core/event.js';
 import { textOf } from '../../../src/core/result.js';
 import { askFor, createAskingWorkspace, DEPLOY } from '../../support/approvals.js';
 import { json, wield } from '../../support/cli.js';
+import { connectAsking } from '../../support/clients.js';
 import { createSkillWorkspace, declare } from '../../support/commands.js';
 import { sleep } from '../../support/processes.js';
 import { hasPty, wieldAtTerminal } from '../../support/pty.js';
@@ -383,9 +384,9 @@ describe('in code', () => {
     (await toolbox.state.approvals()).approve(id, false);
     await call();
     await call(answer('once'));
-    await call(Object.assign(answer('always'), { by: 'terminal' as const }));
+    await call(answer('always'));
     await call();
-    expect(ends.map(({ approval }) => approval?.by)).toEqual([undefined, 'record', 'code', 'terminal', 'standing']);
+    expect(ends.map(({ approval }) => approval?.by)).toEqual([undefined, 'record', 'code', 'code', 'standing']);
     expect(ends.slice(1, 4).map(({ approval }) => approval?.id)).toEqual([id, id, id]);
   });
 });
@@ -463,9 +464,8 @@ finding('B28', 'the audit log says who decided, how and when', async () => {
   expect(Date.parse((await last()).at)).toBeLessThanOrEqual(answered);
   await wield(workspace, ['call', 'deploy', '--branch', 'x', '--yes']);
   expect(await last()).toEqual({ by: 'person', how: 'yes', at });
-  const approve = Object.assign(async () => 'deny' as const, { by: 'mcp' as const });
-  const refused = await workspace.toolbox({ trust: true }).call('deploy', { branch: 'y' }, { approve });
-  expect(refused.error?.code).toBe('denied');
+  const client = await connectAsking(workspace, 'older', 'stdio', () => ({ action: 'decline' }));
+  expect((await client.callTool({ name: 'deploy', arguments: { branch: 'y' } })).isError).toBe(true);
   expect(await last()).toEqual({ by: 'person', how: 'mcp', at });
   workspace.config('[trust]\nrules = "deploy($deny)"\n');
   await workspace.deploy();
@@ -473,6 +473,20 @@ finding('B28', 'the audit log says who decided, how and when', async () => {
   workspace.config('');
   await workspace.deploy();
   expect(await last()).toEqual({ by: 'default', how: null, at: null });
+});
+
+finding('B28', 'an answer of code is recorded as one, whatever the function says about itself', async () => {
+  const workspace = createAskingWorkspace();
+  const toolbox = workspace.toolbox({ trust: true });
+  const last = async () => json(await wield(workspace, ['audit', '--json'])).records.at(-1);
+  for (const by of ['terminal', 'page', 'mcp', 'yes', 'record', 'standing', 'Ada', undefined])
+    for (const given of ['once', 'deny'] as const) {
+      const approve = Object.assign(async () => given, { by });
+      expect((await toolbox.call('deploy', { branch: 'y' }, { approve })).ok).toBe(given === 'once');
+      const { decision, approval } = await last();
+      expect([by, decision.by, decision.how]).toEqual([by, 'code', 'code']);
+      expect(approval?.by ?? 'code').toBe('code');
+    }
 });
 
 finding('B12', 'a guess of a secret cannot be tested against the digests of a stored call', async () => {

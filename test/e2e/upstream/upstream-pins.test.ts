@@ -103,13 +103,10 @@ describe('a change', () => {
     const workspace = pinned([risky]);
     const toolbox = workspace.toolbox();
     const asked: ApprovalRequest[] = [];
-    const approve = Object.assign(
-      async (request: ApprovalRequest) => {
-        asked.push(request);
-        return 'once' as const;
-      },
-      { by: 'code' as const },
-    );
+    const approve = async (request: ApprovalRequest) => {
+      asked.push(request);
+      return 'once' as const;
+    };
     expect((await toolbox.call('far_risky', {}, { ...MODEL, approve })).ok).toBe(true);
     expect(asked[0]!.changes).toBeUndefined();
     workspace.tools('far', [{ ...risky, description: 'Does all of it.' }]);
@@ -178,14 +175,12 @@ describe('doors', () => {
     const again = workspace.toolbox();
     expect((await again.call('far_other', {}, MODEL)).error?.code).toBe('needs_approval');
     const answers: unknown[] = [];
-    const say = (answer: 'once' | 'deny') =>
-      Object.assign(
-        async ({ changes }: ApprovalRequest) => {
-          answers.push(changes?.lines.join('\n'));
-          return answer;
-        },
-        { by: 'code' as const },
-      );
+    const say =
+      (answer: 'once' | 'deny') =>
+      async ({ changes }: ApprovalRequest) => {
+        answers.push(changes?.lines.join('\n'));
+        return answer;
+      };
     expect((await again.call('far_other', {}, { ...MODEL, approve: say('deny') })).error?.code).toBe('denied');
     expect((await again.list()).find(({ name }) => name === 'far_other')?.description).toBe('Does other.');
     expect((await again.call('far_other', {}, { ...MODEL, approve: say('once') })).ok).toBe(true);
