@@ -113,7 +113,9 @@ finding('B5 STA-1', 'A16 F30: a home that is empty or relative, or in a checkout
   };
   await refuses(homes[0]!);
   for (const env of homes) {
-    expect(() => workspace.toolbox({ env: { ...bare, ...env } })).toThrow(/HOME is .*(empty|not an absolute|depends on)/);
+    expect(() => workspace.toolbox({ env: { ...bare, ...env } })).toThrow(
+      /HOME is .*(empty|not an absolute|depends on)/,
+    );
   }
   mkdirSync(join(dir, '.git'));
   for (const env of inCheckout.slice(0, -1))
