@@ -84,6 +84,10 @@ export function createToolCalls({ toolbox, listing, ready, shared }: ToolCallsOp
     });
     return loading;
   };
+  const startTask: ToolCalls['call'] = async (session, params, context) => {
+    const started = (await tasks()).start(session, params, context, (given, own) => callNow(session, given, own));
+    return (await started) as CallResult;
+  };
   return {
     verifyState: interactive.verifyState,
     tasks: shared === undefined ? tasks : undefined,
@@ -95,13 +99,10 @@ export function createToolCalls({ toolbox, listing, ready, shared }: ToolCallsOp
     endSession: (session) => void loading?.then((all) => all.end(session)),
     serve,
     callNow,
-    async call(session, params, context) {
-      if (shared !== undefined || !wantsTask(params, context)) return callNow(session, params, context);
-      const started = await (await tasks()).start(session, params, context, (given, own) =>
-        callNow(session, given, own),
-      );
-      return started as CallResult;
-    },
+    call: (session, params, context) =>
+      shared !== undefined || !wantsTask(params, context)
+        ? callNow(session, params, context)
+        : startTask(session, params, context),
   };
 }
 

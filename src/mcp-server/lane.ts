@@ -18,6 +18,7 @@ import {
   NEWER_VERSION,
   OLDER_VERSIONS,
   type Params,
+  type RequestId,
   type RequestMessage,
 } from './message.js';
 import { type OfferKind, watchOffers } from './offer-watch.js';
@@ -51,7 +52,7 @@ export interface Peer {
 }
 
 /** JSON of a result; undefined if the request was cancelled. */
-type Result = string | Buffer | undefined;
+type Result = string | Buffer;
 
 /** Parts of the JSON of one message. */
 export type Answer = readonly (string | Buffer)[];
@@ -86,21 +87,44 @@ export function createLane(toolbox: Toolbox, options: LaneOptions): Lane {
     offers.watch();
   };
 
-  const call = async (message: RequestMessage, peer: Peer, running: Running): Promise<string | undefined> => {
-    const params = message.params!;
-    const request = new LaneRequest(params, peer, readState(params, calls));
-    running.set(message.id, request);
+  // Not an async function, which takes 0.2 µs and 0.4 kB per call.
+  const answerCall = ({ id, params }: RequestMessage, peer: Peer, running: Running): Promise<Answer | undefined> => {
+    let request: LaneRequest;
     try {
-      const result = await calls.call(peer.session, params, request);
-      if (request.cancellation.isCancelled) return undefined;
-      return JSON.stringify(peer.isNewer ? stampResult(result, stamp) : result);
-    } finally {
-      if (running.get(message.id) === request) running.delete(message.id);
+      request = new LaneRequest(params!, peer, readState(params!, calls));
+    } catch (thrown) {
+      return Promise.resolve(failed(id, thrown));
+    }
+    running.set(id, request);
+    const end = (): void => {
+      if (running.get(id) === request) running.delete(id);
+    };
+    return calls.call(peer.session, params!, request).then(
+      (result) => {
+        end();
+        return request.cancellation.isCancelled ? undefined : toCallAnswer(id, result, peer);
+      },
+      (thrown) => {
+        end();
+        return failed(id, thrown);
+      },
+    );
+  };
+  const toCallAnswer = (id: RequestId, result: object, { isNewer }: Peer): Answer => {
+    try {
+      return answered(id, JSON.stringify(isNewer ? stampResult(result, stamp) : result));
+    } catch (thrown) {
+      return failed(id, thrown);
     }
   };
-  const answerMethod = (message: RequestMessage, peer: Peer, running: Running): Result | Promise<Result> => {
-    const { method, params } = message;
-    if (method === 'tools/call') return call(message, peer, running);
+  const answerOther = async (message: RequestMessage, peer: Peer): Promise<Answer> => {
+    try {
+      return answered(message.id, await answerMethod(message, peer));
+    } catch (thrown) {
+      return failed(message.id, thrown);
+    }
+  };
+  const answerMethod = ({ method, params }: RequestMessage, peer: Peer): Result | Promise<Result> => {
     if (method === 'tools/list') {
       watchSoon ??= setTimeout(watch, WATCH_AFTER_MS).unref();
       return pages.read(params?.cursor as string | undefined, peer.isNewer, showsApps(capabilitiesOf(params, peer)));
@@ -116,17 +140,8 @@ export function createLane(toolbox: Toolbox, options: LaneOptions): Lane {
     watch,
     onChange: listing.onChange,
     onOffersChange: offers.onChange,
-    async answer(message, peer, running) {
-      const id = JSON.stringify(message.id);
-      try {
-        const result = await answerMethod(message, peer, running);
-        if (result === undefined) return undefined;
-        const head = `{"jsonrpc":"2.0","id":${id},"result":`;
-        return typeof result === 'string' ? [`${head}${result}}`] : [head, result, '}'];
-      } catch (thrown) {
-        return [`{"jsonrpc":"2.0","id":${id},"error":${JSON.stringify(toError(thrown))}}`];
-      }
-    },
+    answer: (message, peer, running) =>
+      message.method === 'tools/call' ? answerCall(message, peer, running) : answerOther(message, peer),
     close() {
       clearTimeout(watchSoon);
       listing.close();
@@ -209,6 +224,15 @@ function readState({ requestState }: Params, calls: ToolCalls): RequestState | u
   } catch {
     throw new RpcError(ERROR.invalidParams, 'Invalid or expired requestState', { reason: 'invalid_request_state' });
   }
+}
+
+function answered(id: RequestId, result: Result): Answer {
+  const head = `{"jsonrpc":"2.0","id":${JSON.stringify(id)},"result":`;
+  return typeof result === 'string' ? [`${head}${result}}`] : [head, result, '}'];
+}
+
+function failed(id: RequestId, thrown: unknown): Answer {
+  return [`{"jsonrpc":"2.0","id":${JSON.stringify(id)},"error":${JSON.stringify(toError(thrown))}}`];
 }
 
 function toError(thrown: unknown): object {

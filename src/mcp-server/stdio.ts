@@ -49,9 +49,10 @@ export function serveMcpStdio(toolbox: Toolbox, options: StdioOptions): StdioSer
     );
     void sdk.then((connection) => connection.deliver(message, before, after));
   };
-  const answer = async (message: RequestMessage): Promise<void> => {
-    const parts = await lane.answer(message, peer, running);
-    if (parts !== undefined) transport.answer(message.id, parts);
+  const answer = (message: RequestMessage): void => {
+    void lane.answer(message, peer, running).then((parts) => {
+      if (parts !== undefined) transport.answer(message.id, parts);
+    });
   };
   const receive = (message: Message): void => {
     if (message.method === undefined) {
@@ -62,8 +63,10 @@ export function serveMcpStdio(toolbox: Toolbox, options: StdioOptions): StdioSer
     state = advance(state, message);
     if (state !== before) peer = createPeer(state, session, transport, outgoing);
     const isRequest = message.id !== undefined;
-    if (isRequest && isAnswered(message as RequestMessage, before.phase, state.phase))
-      return void answer(message as RequestMessage);
+    if (isRequest && isAnswered(message as RequestMessage, before.phase, state.phase)) {
+      answer(message as RequestMessage);
+      return;
+    }
     if (message.method === 'notifications/cancelled' && isCancelParams(message.params)) {
       const { requestId, reason } = message.params as { requestId: RequestId; reason?: string };
       running.get(requestId)?.cancel(reason);

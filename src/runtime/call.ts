@@ -157,7 +157,7 @@ async function run(parts: CallParts, running: RunningCall): Promise<Output> {
   const isNested = depth > 0 && nesting.handles !== true;
   const isWhole = options.full === true || options.onOutput !== undefined || isNested;
   const large = isWhole || parts.stores === undefined ? undefined : toLargeResults(parts.stores, caller, snapshot);
-  const output = await execute(parts, {
+  const executed = execute(parts, {
     plan,
     snapshot,
     caller,
@@ -166,7 +166,7 @@ async function run(parts: CallParts, running: RunningCall): Promise<Output> {
     options,
     approval: state.approval,
     large,
-    trace: () => parts.observers.traceOf(base.call) ?? options.trace ?? nesting.trace,
+    id: base.call,
     progress: (progress) => {
       parts.observers.emit?.({ type: 'progress', ...base, progress });
       options.onProgress?.(progress);
@@ -182,6 +182,7 @@ async function run(parts: CallParts, running: RunningCall): Promise<Output> {
       }
     },
   });
+  const output = executed instanceof Promise ? await executed : executed;
   const inline = toInlineOutput(tool, output, large);
   const shown = inline instanceof Promise ? await inline : inline;
   state.outputHash = shown.storedHash;

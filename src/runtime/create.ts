@@ -109,8 +109,9 @@ async function explain(parts: CallParts, ref: string, raw: unknown, options: Pla
   const tool = await findTool(parts, ref, scope);
   const rules = rulesFor(parts, tool, scope);
   const repaired = readGiven(tool, raw, scope).input;
+  const prepareAll = async () => prepare(parts, tool, raw, scope, rules);
   const input = options.checkInput === false ? repaired : await checkInput(tool, repaired);
-  const judged = await prepare(parts, tool, raw, scope, rules).then(
+  const judged = await prepareAll().then(
     ({ plan }) => plan,
     () => ({ tool, input }),
   );

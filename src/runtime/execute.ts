@@ -15,7 +15,7 @@ import type { Snapshot } from '../core/snapshot.js';
 import type { Stores } from '../core/store.js';
 import { cancelled } from '../core/time-limit.js';
 import type { Action, Tool } from '../core/tool.js';
-import type { Caller, CallOptions, TraceParent } from '../core/toolbox.js';
+import type { Caller, CallOptions } from '../core/toolbox.js';
 import { withoutApps } from './find.js';
 import type { Slot } from './limiter.js';
 import { listRemoteTools } from './list.js';
@@ -34,8 +34,8 @@ export interface ExecuteOptions {
   /** Where large output is stored; undefined if it is returned whole. */
   readonly large: LargeResults | undefined;
   readonly progress: ProgressListener;
-  /** The position of the call in a trace. */
-  readonly trace: () => TraceParent | undefined;
+  /** The id of the call. */
+  readonly id: string;
   /** Calls another tool within this call. */
   readonly nest: (
     place: Pick<Nesting, 'placed' | 'named'>,
@@ -46,7 +46,7 @@ export interface ExecuteOptions {
 }
 
 /** Returns the output of a plan. Throws what went wrong before or around the run. */
-export function execute(parts: CallParts, execution: ExecuteOptions): Promise<Output> {
+export function execute(parts: CallParts, execution: ExecuteOptions): Output | Promise<Output> {
   const { plan, snapshot, cancellation } = execution;
   const { middleware, workspace, cascade } = parts;
   const asking = createAsking(workspace.world.debug, plan.tool, execution.options);
@@ -105,64 +105,89 @@ interface Run extends Partial<Omit<ChainRun, 'signal'>> {
 
 const NO_SLOT: Slot = { release: () => {} };
 
-async function runPlan(
-  parts: CallParts,
-  execution: ExecuteOptions,
-  { cancellation, asking, begin, streams = true }: Run,
-): Promise<Output> {
-  const { catalog, executors, limiter, stores } = parts;
-  const { plan, snapshot, nesting, options, large, progress, nest } = execution;
-  const caller = withoutApps(execution.caller);
+/** A run that has its slot. */
+interface Start {
+  readonly parts: CallParts;
+  readonly execution: ExecuteOptions;
+  readonly run: Run;
+  readonly executor: Pick<Executor, 'run'>;
+}
+
+// Synchronous if the slot is free and the executor is: an async function takes 0.2 µs and 0.4 kB per call.
+function runPlan(parts: CallParts, execution: ExecuteOptions, run: Run): Output | Promise<Output> {
+  const { executors, limiter } = parts;
+  const { plan, snapshot, nesting } = execution;
   const dispatcher = executors.dispatcher?.takes(plan) === true ? executors.dispatcher : undefined;
-  const acquired =
-    dispatcher === undefined
-      ? limiter.acquire(plan.tool, snapshot.settings.limits, cancellation, nesting.placed)
-      : NO_SLOT;
-  const slot = acquired instanceof Promise ? await acquired : acquired;
-  const elicit = asking?.door;
-  const client = asking?.client;
+  const start: Start = { parts, execution, run, executor: dispatcher ?? executors.of(plan.tool) };
+  if (dispatcher !== undefined) return runInSlot(NO_SLOT, start);
+  const slot = limiter.acquire(plan.tool, snapshot.settings.limits, run.cancellation, nesting.placed);
+  return slot instanceof Promise ? slot.then((later) => runInSlot(later, start)) : runInSlot(slot, start);
+}
+
+function runInSlot(slot: Slot, start: Start): Output | Promise<Output> {
+  let output: Output | Promise<Output>;
   try {
-    const ready = options.ready?.(cancellation);
-    if (ready !== undefined) await ready;
-    assertNotCancelled(plan.tool, cancellation);
-    nesting.onStart?.();
-    const output = (dispatcher ?? executors.of(plan.tool)).run(plan, {
-      cancellation,
-      timeoutMs: begin?.(),
-      progress,
-      wantsProgress: options.onProgress !== undefined,
-      log: options.onLog,
-      logLevel: options.logLevel,
-      trace: execution.trace(),
-      stream: streams ? options.onOutput : undefined,
-      // Middleware may cache, repeat or change an output, so it gets all of it and nothing is stored before.
-      spill: large === undefined || begin !== undefined ? undefined : toSpill(large),
-      elicit: asking?.context.elicit,
-      whileAsked: asking?.context.whileAsked,
-      client: client && toJudgedClient(client, execution),
-      store: stores === undefined ? null : toContextStore(stores, caller),
-      remoteTools: catalog.hasServers ? () => listRemoteTools(parts, snapshot, caller) : undefined,
-      workdir: snapshot.workdir,
-      snapshot,
-      call: (inner, input, nested) =>
-        nest({ placed: true, named: 'by-caller' }, inner, input, {
-          ...nested,
-          until: nested?.signal ?? cancellation,
-          elicit,
-          client,
-        }),
-      delegate: (inner, input, until) =>
-        nest({ placed: true, named: 'by-definition' }, inner, input, { until, elicit, client }),
-      caller,
-      approval: execution.approval,
-      key: options.key,
-      variables: options.dispatched?.variables,
-      rights: () => rightsOf(parts, execution),
-    });
-    return output instanceof Promise ? await output : output;
+    const ready = start.execution.options.ready?.(start.run.cancellation);
+    output = ready === undefined ? runNow(start) : ready.then(() => runNow(start));
+  } catch (error) {
+    slot.release();
+    throw error;
+  }
+  if (output instanceof Promise) return releaseAfter(output, slot);
+  slot.release();
+  return output;
+}
+
+async function releaseAfter(output: Promise<Output>, slot: Slot): Promise<Output> {
+  try {
+    return await output;
   } finally {
     slot.release();
   }
+}
+
+function runNow({ parts, execution, run, executor }: Start): Output | Promise<Output> {
+  const { cancellation, asking, begin, streams = true } = run;
+  const { catalog, observers, stores } = parts;
+  const { plan, snapshot, nesting, options, large, progress, nest } = execution;
+  const caller = withoutApps(execution.caller);
+  const elicit = asking?.door;
+  const client = asking?.client;
+  assertNotCancelled(plan.tool, cancellation);
+  nesting.onStart?.();
+  return executor.run(plan, {
+    cancellation,
+    timeoutMs: begin?.(),
+    progress,
+    wantsProgress: options.onProgress !== undefined,
+    log: options.onLog,
+    logLevel: options.logLevel,
+    trace: observers.traceOf(execution.id) ?? options.trace ?? nesting.trace,
+    stream: streams ? options.onOutput : undefined,
+    // Middleware may cache, repeat or change an output, so it gets all of it and nothing is stored before.
+    spill: large === undefined || begin !== undefined ? undefined : toSpill(large),
+    elicit: asking?.context.elicit,
+    whileAsked: asking?.context.whileAsked,
+    client: client && toJudgedClient(client, execution),
+    store: stores === undefined ? null : toContextStore(stores, caller),
+    remoteTools: catalog.hasServers ? () => listRemoteTools(parts, snapshot, caller) : undefined,
+    workdir: snapshot.workdir,
+    snapshot,
+    call: (inner, input, nested) =>
+      nest({ placed: true, named: 'by-caller' }, inner, input, {
+        ...nested,
+        until: nested?.signal ?? cancellation,
+        elicit,
+        client,
+      }),
+    delegate: (inner, input, until) =>
+      nest({ placed: true, named: 'by-definition' }, inner, input, { until, elicit, client }),
+    caller,
+    approval: execution.approval,
+    key: options.key,
+    variables: options.dispatched?.variables,
+    rights: () => rightsOf(parts, execution),
+  });
 }
 
 function toContextStore({ documents, results, session }: Stores, caller: Caller) {

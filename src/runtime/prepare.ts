@@ -11,7 +11,7 @@ import { acceptedTypes, type Check, followRef, type JsonSchema, type SchemaNode 
 import type { Settings } from '../core/settings.js';
 import type { Snapshot } from '../core/snapshot.js';
 import type { Tool } from '../core/tool.js';
-import type { PlanOptions, Verdict } from '../core/toolbox.js';
+import type { Caller, PlanOptions, Verdict } from '../core/toolbox.js';
 import { decide, type Rules } from '../policy/decide.js';
 import { findHidden, toFace, withFixed } from '../policy/view.js';
 import type { CallParts, CallScope } from './parts.js';
@@ -23,33 +23,34 @@ export interface Prepared {
 }
 
 /** Does everything before the run: plans the call and decides on it. Throws what is wrong. */
-export async function prepare(
+export function prepare(
   parts: CallParts,
   tool: Tool,
   raw: unknown,
   { snapshot, options }: CallScope & { readonly options: PlanOptions },
   rules: Rules,
-): Promise<Prepared> {
+): Prepared | Promise<Prepared> {
   const { caller = CODE, checkInput: isChecked = true, fault, timeoutMs, sandbox } = options;
   if (fault !== undefined) throw fault;
   const { input: repaired, repairs } = readGiven(tool, raw, { snapshot, options });
   // POL-21: nobody approved the schema of a changed tool, so a model does not see it in an error either.
   const hideFaults = caller.kind === 'model' && rules.changes !== undefined;
-  // Avoids an await where the result is synchronous.
   const checked = isChecked ? checkInput(tool, repaired, { hideFaults }) : repaired;
-  const input = checked instanceof Promise ? await checked : checked;
   const withoutSandbox = sandbox === 'none' && caller.kind === 'person';
-  const planned = planCall(parts, {
-    tool,
-    input,
-    repairs,
-    snapshot,
-    rules,
-    timeoutMs,
-    withoutSandbox,
-    variables: options.dispatched?.variables,
-  });
-  const plan = deepFreeze(planned instanceof Promise ? await planned : planned);
+  const { dispatched } = options;
+  const given = { tool, repairs, snapshot, rules, timeoutMs, withoutSandbox, variables: dispatched?.variables };
+  // Synchronous where validator and executor are: an async function takes 0.2 µs and 0.4 kB per call.
+  const planned =
+    checked instanceof Promise
+      ? checked.then((input) => planCall(parts, given, input))
+      : planCall(parts, given, checked);
+  return planned instanceof Promise
+    ? planned.then((plan) => judge(plan, caller, rules, repairs))
+    : judge(planned, caller, rules, repairs);
+}
+
+function judge(planned: Plan, caller: Caller, rules: Rules, repairs: readonly Repair[]): Prepared {
+  const plan = deepFreeze(planned);
   return { plan, verdict: decide(plan, caller, rules), repairs };
 }
 
@@ -118,52 +119,68 @@ export function jsonOrNothing(raw: unknown): Json | undefined {
 
 /** Drops null for optional properties and parses JSON text where the schema does not allow text (RUN-4). */
 function repairInput(input: Json, schema: JsonSchema, switches: ReadonlySet<string>): RepairedInput {
-  const repairs: Repair[] = [];
-  const walk = (value: Json, node: unknown, path: string, depth: number): Json => {
-    const here = followRef(node, schema);
+  const repairs = new Repairs(schema, switches);
+  return { input: repairs.repair(input, schema, '', 0), repairs: repairs.made };
+}
+
+/** The repairs of one input. */
+class Repairs {
+  readonly made: Repair[] = [];
+  readonly #schema: JsonSchema;
+  readonly #switches: ReadonlySet<string>;
+
+  constructor(schema: JsonSchema, switches: ReadonlySet<string>) {
+    this.#schema = schema;
+    this.#switches = switches;
+  }
+
+  repair(value: Json, node: unknown, path: string, depth: number): Json {
+    const here = followRef(node, this.#schema);
     if (depth > MAX_DEPTH) return value;
     if (typeof value === 'string') {
-      const parsed = parseWanted(value, acceptedTypes(here, schema));
+      const parsed = parseWanted(value, acceptedTypes(here, this.#schema));
       if (parsed === undefined) return value;
-      repairs.push({ path, repair: 'text parsed as JSON' });
+      this.made.push({ path, repair: 'text parsed as JSON' });
       return parsed;
     }
-    if (Array.isArray(value)) return mapItems(value, here.items, path, depth);
-    if (isRecord(value)) return mapProperties(value as { [key: string]: Json }, here, path, depth);
+    if (Array.isArray(value)) return this.#repairItems(value, here.items, path, depth);
+    if (isRecord(value)) return this.#repairProperties(value as { [key: string]: Json }, here, path, depth);
     return value;
-  };
-  const mapItems = (values: readonly Json[], items: unknown, path: string, depth: number): readonly Json[] => {
+  }
+
+  #repairItems(values: readonly Json[], items: unknown, path: string, depth: number): readonly Json[] {
     if (!isRecord(items)) return values;
-    const mapped = values.map((value, index) => walk(value, items, `${path}/${index}`, depth + 1));
+    const mapped = values.map((value, index) => this.repair(value, items, `${path}/${index}`, depth + 1));
     return mapped.some((value, index) => value !== values[index]) ? mapped : values;
-  };
-  const mapProperties = (value: { [key: string]: Json }, here: SchemaNode, path: string, depth: number): Json => {
-    const properties = here.properties;
+  }
+
+  #repairProperties(value: { [key: string]: Json }, here: SchemaNode, path: string, depth: number): Json {
+    const { properties } = here;
     if (!isRecord(properties)) return value;
-    const required = Array.isArray(here.required) ? here.required : [];
+    const schema = this.#schema;
+    const required = Array.isArray(here.required) ? here.required : NONE;
     let copy: Record<string, Json> | undefined;
     for (const key of Object.keys(value)) {
       const child = value[key]!;
-      if (!Object.hasOwn(properties, key) || needsNoRepair(child, properties[key], switches)) continue;
+      if (!Object.hasOwn(properties, key) || needsNoRepair(child, properties[key], this.#switches)) continue;
       const childPath = `${path}/${escapePointer(key)}`;
       if (child === null && !required.includes(key) && !allowsNull(properties[key], schema)) {
         copy ??= { ...value };
         delete copy[key];
-        repairs.push({ path: childPath, repair: NULL_AS_ABSENT });
+        this.made.push({ path: childPath, repair: NULL_AS_ABSENT });
         continue;
       }
-      const isSwitch = path === '' && switches.has(key) && typeof child !== 'boolean';
+      const isSwitch = path === '' && this.#switches.has(key) && typeof child !== 'boolean';
       const meant = isSwitch ? toSwitch(child, acceptedTypes(followRef(properties[key], schema), schema)) : undefined;
-      if (meant !== undefined) repairs.push({ path: childPath, repair: 'taken as boolean' });
-      const repaired = meant ?? walk(child, properties[key], childPath, depth + 1);
+      if (meant !== undefined) this.made.push({ path: childPath, repair: 'taken as boolean' });
+      const repaired = meant ?? this.repair(child, properties[key], childPath, depth + 1);
       if (repaired !== child) {
         copy ??= { ...value };
         copy[key] = repaired;
       }
     }
     return copy ?? value;
-  };
-  return { input: walk(input, schema, '', 0), repairs };
+  }
 }
 
 // Whether a value is certainly kept: most are, and looking further takes 0.3 µs for each.
@@ -232,7 +249,6 @@ const MAX_TIMER_MS = 2 ** 31 - 1;
 
 interface PlanCallOptions {
   readonly tool: Tool;
-  readonly input: Json;
   readonly repairs: readonly Repair[];
   readonly snapshot: Snapshot;
   readonly rules: Rules;
@@ -245,7 +261,8 @@ interface PlanCallOptions {
 /** Returns the plan of a call. Throws if the tool could not run. */
 function planCall(
   { executors, cascade }: Pick<CallParts, 'executors' | 'cascade'>,
-  { tool, input, repairs, snapshot, rules, timeoutMs, withoutSandbox, variables }: PlanCallOptions,
+  { tool, repairs, snapshot, rules, timeoutMs, withoutSandbox, variables }: PlanCallOptions,
+  input: Json,
 ): Plan | Promise<Plan> {
   const inherited = cascade.inheritedTimeout(tool, snapshot);
   // Listed explicitly: spread properties take 1 µs a call.
