@@ -157,7 +157,7 @@ async function run(parts: CallParts, running: RunningCall): Promise<Output> {
   const isNested = depth > 0 && nesting.handles !== true;
   const isWhole = options.full === true || options.onOutput !== undefined || isNested;
   const large = isWhole || parts.stores === undefined ? undefined : toLargeResults(parts.stores, caller, snapshot);
-  const executed = execute(parts, {
+  const output = await execute(parts, {
     plan,
     snapshot,
     caller,
@@ -182,7 +182,6 @@ async function run(parts: CallParts, running: RunningCall): Promise<Output> {
       }
     },
   });
-  const output = executed instanceof Promise ? await executed : executed;
   const inline = toInlineOutput(tool, output, large);
   const shown = inline instanceof Promise ? await inline : inline;
   state.outputHash = shown.storedHash;

@@ -9,18 +9,18 @@ import {
 } from '../core/client-request.js';
 import { ToolError } from '../core/error.js';
 import { type JsonObject, toJson } from '../core/json.js';
-import type { ToolResult } from '../core/result.js';
-import type { Tool } from '../core/tool.js';
+import type { ExecuteOptions } from './execution.js';
 
 const BOUNDS = { maxDepth: 32, maxBytes: 4 * 1024 * 1024 };
 
 /** Returns what the client answers. Throws if it does not support the request, a rule denies it, or it fails. */
 export async function sendToClient(
   client: RequestClient,
-  { name, origin }: Tool,
+  { plan, nest }: Pick<ExecuteOptions, 'plan' | 'nest'>,
   { capability, params, id }: ClientRequest,
-  call: (tool: Tool, input: JsonObject) => Promise<ToolResult>,
+  until: AbortSignal,
 ): Promise<JsonObject> {
+  const { name, origin } = plan.tool;
   const isUpstream = origin.owner === 'upstream' && origin.server !== null;
   const asker = isUpstream ? origin.server : name;
   if (client.capabilities[capability] === undefined) throw lacksCapability(asker, capability);
@@ -33,7 +33,9 @@ export async function sendToClient(
     });
   };
   const tool = toClientTool(capability, asker, origin.owner === 'program', send);
-  const { error, structured } = await call(tool, toJson(params, BOUNDS) as JsonObject);
+  const place = { placed: true, named: 'by-definition' } as const;
+  const asked = { until, elicit: undefined, client, tool };
+  const { error, structured } = await nest(place, tool.name, toJson(params, BOUNDS), asked);
   if (error === undefined) return structured as JsonObject;
   throw new ToolError(error.code, error.message, { hint: error.hint, data: error.data });
 }

@@ -1,49 +1,22 @@
 // Executes a plan: through its middleware, in a slot of the limiter, by its executor.
 
-import type { Consent } from '../core/approval.js';
-import { Cancellation } from '../core/cancellation.js';
-import type { Narrowing } from '../core/cascade.js';
+import type { Cancellation } from '../core/cancellation.js';
 import type { RequestClient } from '../core/client-request.js';
-import type { ProgressListener } from '../core/context.js';
 import { type Elicit, elicitByText, type Question } from '../core/elicit.js';
-import type { Dispatcher, Executor, RunContext } from '../core/executor.js';
+import type { Dispatcher, Executor } from '../core/executor.js';
 import { deepFreeze } from '../core/json.js';
-import type { ChainRun } from '../core/middleware.js';
-import type { Plan } from '../core/plan.js';
-import type { Output, ToolResult } from '../core/result.js';
-import type { Snapshot } from '../core/snapshot.js';
+import type { Output } from '../core/result.js';
 import type { Stores } from '../core/store.js';
 import { cancelled } from '../core/time-limit.js';
 import type { Action, Tool } from '../core/tool.js';
 import type { Caller, CallOptions } from '../core/toolbox.js';
+import type { Asking, ExecuteOptions, Run } from './execution.js';
 import { withoutApps } from './find.js';
 import type { Slot } from './limiter.js';
 import { listRemoteTools } from './list.js';
-import { type NestedCallOptions, rightsOf } from './nested.js';
-import type { CallParts, Executors, Nesting } from './parts.js';
-import { type LargeResults, toSpill } from './shape.js';
-
-export interface ExecuteOptions {
-  readonly plan: Plan;
-  readonly snapshot: Snapshot;
-  readonly caller: Caller;
-  readonly cancellation: Cancellation;
-  readonly nesting: Nesting;
-  readonly options: CallOptions;
-  readonly approval: Consent | undefined;
-  /** Where large output is stored; undefined if it is returned whole. */
-  readonly large: LargeResults | undefined;
-  readonly progress: ProgressListener;
-  /** The id of the call. */
-  readonly id: string;
-  /** Calls another tool within this call. */
-  readonly nest: (
-    place: Pick<Nesting, 'placed' | 'named'>,
-    ref: string,
-    input: unknown,
-    asked: NestedCallOptions,
-  ) => Promise<ToolResult>;
-}
+import { rightsOf } from './nested.js';
+import type { CallParts, Executors } from './parts.js';
+import { toSpill } from './shape.js';
 
 /** Returns the output of a plan. Throws what went wrong before or around the run. */
 export function execute(parts: CallParts, execution: ExecuteOptions): Output | Promise<Output> {
@@ -55,52 +28,10 @@ export function execute(parts: CallParts, execution: ExecuteOptions): Output | P
   if (execution.options.dispatched !== undefined) return runPlan(parts, execution, { cancellation, asking });
   if (middleware.own.length + snapshot.settings.middleware.length + narrowing.length === 0)
     return runPlan(parts, execution, { cancellation, asking });
-  return executeWith(parts, execution, narrowing, asking);
-}
-
-async function executeWith(
-  parts: CallParts,
-  execution: ExecuteOptions,
-  narrowing: readonly Narrowing[],
-  asking: Asking | undefined,
-): Promise<Output> {
-  const { plan, snapshot, caller, cancellation, nesting, nest } = execution;
-  let raw: Output | undefined;
-  const output = await parts.middleware.run({
-    plan,
-    snapshot,
-    caller,
-    depth: nesting.depth,
-    narrowing,
-    signal: cancellation.signal,
-    monotonic: parts.workspace.world.monotonic,
-    execute: async ({ signal, begin, streams }) => {
-      const own = new Cancellation();
-      const release = own.follow(signal);
-      try {
-        raw = await runPlan(parts, execution, { cancellation: own, asking, begin, streams });
-      } finally {
-        release();
-      }
-      const { streams: _, ...plain } = raw;
-      return plain;
-    },
-    delegate: (inner, input, until) =>
-      nest({ placed: nesting.placed, named: 'by-caller' }, inner, input, {
-        until,
-        elicit: asking?.door,
-        client: asking?.client,
-      }),
-  });
-  if (output === undefined) return runPlan(parts, execution, { cancellation, asking });
-  // The raw bytes belong to a text only if no middleware replaced it (EXE-7).
-  return raw?.streams !== undefined && raw.content === output.content ? { ...output, streams: raw.streams } : output;
-}
-
-/** A run, inside its middleware if it has any. */
-interface Run extends Partial<Omit<ChainRun, 'signal'>> {
-  readonly cancellation: Cancellation;
-  readonly asking: Asking | undefined;
+  // Few tools have middleware.
+  return import('./execute-with.js').then(({ executeWith }) =>
+    executeWith(parts, execution, { narrowing, asking, runPlan }),
+  );
 }
 
 const NO_SLOT: Slot = { release: () => {} };
@@ -194,14 +125,6 @@ function toContextStore({ documents, results, session }: Stores, caller: Caller)
   return { documents, openResult: (id: string) => results.open(id, caller.session ?? session) };
 }
 
-interface Asking {
-  /** Asks the user for this tool and the tools that it calls; time limits are paused meanwhile. */
-  readonly door: Elicit<Question> | undefined;
-  /** Likewise, sends requests to the client. */
-  readonly client: RequestClient | undefined;
-  readonly context: Pick<RunContext, 'elicit' | 'whileAsked'>;
-}
-
 // The code that asks is loaded by the first question, because most calls ask nothing.
 function createAsking(
   debug: (message: string) => void,
@@ -234,19 +157,12 @@ function createAsking(
 }
 
 // Requests to the client are nested calls, so that rules, approvals and the audit log apply to them (RSC-7).
-function toJudgedClient(client: RequestClient, { plan, nest }: ExecuteOptions): RequestClient {
+function toJudgedClient(client: RequestClient, execution: ExecuteOptions): RequestClient {
   return {
     capabilities: client.capabilities,
     async request(request, signal) {
       const { sendToClient } = await import('./client.js');
-      return sendToClient(client, plan.tool, request, (tool, input) =>
-        nest({ placed: true, named: 'by-definition' }, tool.name, input, {
-          until: signal,
-          elicit: undefined,
-          client,
-          tool,
-        }),
-      );
+      return sendToClient(client, execution, request, signal);
     },
   };
 }
