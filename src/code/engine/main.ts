@@ -3,6 +3,7 @@
 import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { Socket } from 'node:net';
+import { setFlagsFromString } from 'node:v8';
 import { deflateRawSync, inflateRawSync } from 'node:zlib';
 import { JSException, type JSValueHandle, QuickJS, type QuickJSOptions } from 'quickjs-wasi';
 import type { Json } from '../../core/json.js';
@@ -24,6 +25,9 @@ const TICKS_PER_CHECK = 16;
 const CUT = '[more output was cut]';
 // Property of the global object with the functions of the world; found there again after a restore.
 const HOST = '__wield';
+
+// Decision 0174: V8 optimizes functions of the interpreter later, since that takes longer than most programs.
+setFlagsFromString('--wasm-tiering-budget=100000000');
 
 const wasm = readFileSync(process.argv[2]!);
 const send = (reply: EngineReply): void => sendLine(JSON.stringify(reply));
