@@ -15,7 +15,7 @@ import { DocumentFault } from '../formats/openapi/document.js';
 import type { Prepared } from '../formats/openapi/packed.js';
 import { prepareHere, prepareInThread } from '../formats/openapi/prepare.js';
 import { type NamedTools, toTools } from '../formats/openapi/to-tools.js';
-import { classifyHost, isWithinReach } from '../net/address.js';
+import { type AddressClass, classifyHost, isWithinReach } from '../net/address.js';
 import { createGuardedFetch } from '../net/fetch.js';
 import { printJson } from './print.js';
 import { usageError, type VerbCall } from './verb.js';
@@ -44,8 +44,7 @@ export async function addDocument(call: VerbCall, source: string): Promise<numbe
   if (!isToolName(name) || name.includes(':'))
     throw usageError(`"${sanitize(name)}" cannot be the name of a group`, 'choose one: --namespace NAME');
   const file = join(home, '.agents', 'tools', `${name}.openapi${extname(path)}`);
-  const found = await inspectDocument(bytes, name, file, isRemote ? undefined : resolve(cwd, source));
-  if (isRemote) assertFarServers(found.tools, source);
+  const found = await inspectDocument(bytes, name, file, isRemote ? new URL(source) : resolve(cwd, source));
   const known = readHead(file, MAX_BYTES);
   if (!('fault' in known) && !known.bytes.equals(bytes) && !flags.has('force'))
     throw new ToolError('conflict', `${file} exists and is different`, { hint: 'pass --force, or --namespace NAME' });
@@ -80,13 +79,14 @@ function nameOf(path: string): string {
     .replace(/[^A-Za-z0-9_-]+/g, '_');
 }
 
-/** Reads a document where it is, to find files beside it; of a download there is only a copy. */
+/** Reads a document where it is, to find files beside it; of a download there is only a copy. Checks its servers. */
 export async function inspectDocument(
   bytes: Buffer,
   name: string,
   file: string,
-  original: string | undefined,
+  source: string | URL,
 ): Promise<NamedTools> {
+  const original = typeof source === 'string' ? source : undefined;
   const directory = original === undefined ? mkdtempSync(join(tmpdir(), 'wield-')) : undefined;
   const path = original ?? join(directory!, basename(file));
   try {
@@ -96,6 +96,7 @@ export async function inspectDocument(
     const named = toTools(document.drafts, name, { directory: join(file, '..'), owner: 'user' }, new Set());
     const found = { tools: named.tools, findings: [...document.findings, ...named.findings] };
     assertWhole(document, name, path);
+    assertReachableServers(found.tools, typeof source === 'string' ? 'loopback' : classifyHost(source.hostname).class);
     if (found.tools.length === 0)
       throw new DocumentFault(found.findings[0]?.message ?? 'has no operations', found.findings[0]?.hint ?? 'add some');
     return found;
@@ -117,14 +118,17 @@ function assertWhole({ files }: Prepared, name: string, path: string): void {
   });
 }
 
-// A document of another machine must not lead a model to services of this one or of its network (A54).
-function assertFarServers(tools: readonly Tool[], source: string): void {
-  const own = classifyHost(new URL(source).hostname).class;
+// A document of another machine must not lead a model to services of this one or of its network (A54); nobody calls a
+// metadata address.
+function assertReachableServers(tools: readonly Tool[], own: AddressClass): void {
   for (const server of serversOf(tools)) {
     const { class: found, label } = classifyHost(new URL(server).hostname);
     if (own !== 'forbidden' && isWithinReach(found, own)) continue;
     throw new ToolError('invalid_definition', `the document names the server ${sanitize(server)}, which is ${label}`, {
-      hint: 'if that is correct, download the document and add the file',
+      hint:
+        found === 'forbidden'
+          ? 'remove it from the document'
+          : 'if that is correct, download the document and add the file',
     });
   }
 }

@@ -1,5 +1,7 @@
 // OpenAPI documents and servers that are hostile: paths, headers, credentials, endless answers, documents that grow.
 
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
 import { describe, expect } from 'vitest';
 import { json, wield } from '../support/cli.js';
 import { listen } from '../support/http.js';
@@ -167,8 +169,18 @@ ${lines(400, (at) => `  /p${at}: { get: { operationId: a${at}, parameters: [{ na
     expect(refused.stderr).toContain(
       'names the server http://169.254.169.254/latest, which is a cloud metadata address',
     );
+    // Nobody calls that address, so a file that names it is refused as well; what is near is the user's own choice.
     workspace.write('x.json', text);
+    for (const args of [
+      ['add', 'x.json'],
+      ['new', 'x', '--openapi', 'x.json'],
+    ]) {
+      const { status, stderr } = await wield(workspace, args);
+      expect([status, stderr]).toEqual([2, expect.stringContaining('which is a cloud metadata address')]);
+    }
+    for (const directory of [workspace.home, workspace.dir]) expect(existsSync(join(directory, '.agents'))).toBe(false);
+    workspace.write('x.json', text.replace('169.254.169.254', '127.0.0.1:9'));
     const added = await wield(workspace, ['add', 'x.json']);
-    expect(added.stdout).toContain('at https://a.example, http://169.254.169.254/latest');
+    expect(added.stdout).toContain('at https://a.example, http://127.0.0.1:9/latest');
   });
 });

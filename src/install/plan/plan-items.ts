@@ -23,6 +23,8 @@ export function planItems(wanted: readonly AvailableItem[], inventory: Inventory
   const planned: PlannedItem[] = [];
   const visits = new Map<string, Visit>();
   const existing = new Map(inventory.installed.items.map((item) => [itemKey(item), item]));
+  // A lock names items of several commits: what another one needs is the one that is wanted (INS-30).
+  const chosen = new Map(wanted.map((available) => [availableKey(available), available]));
   const visit = (available: AvailableItem, neededBy: string | null): string | undefined => {
     const key = availableKey(available);
     if (visits.has(key)) return undefined;
@@ -43,7 +45,7 @@ export function planItems(wanted: readonly AvailableItem[], inventory: Inventory
         planned.push(toPlanned(current, existing.get(key), inventory));
         stack.pop();
       } else {
-        const inner = visit(next, current.available.item.name);
+        const inner = visit(chosen.get(availableKey(next)) ?? next, current.available.item.name);
         if (inner !== undefined) stack.push(inner);
       }
     }

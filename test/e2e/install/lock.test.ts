@@ -125,6 +125,20 @@ describe('wield.lock', () => {
     expect(lockOf(other)).toBe(lockOf(workspace));
   });
 
+  spec('INS-30', 'takes what an item needs from the commit that the lock names for it', async () => {
+    const workspace = createInstallWorkspace();
+    project(workspace);
+    await workspace.json('add', workspace.repository('repo', WORKED), '--yes');
+    workspace.source('repo', { 'tools/detect/lib.sh': 'detect() { echo new; }\n' });
+    workspace.git('repo', 'commit', '--quiet', '--all', '--message', 'New');
+    const { items } = await workspace.json('upgrade', '--yes');
+    expect(items.map(({ effective }: { effective: string }) => effective)).toEqual(['detect']);
+    const other = elsewhere(workspace);
+    await other.json('install', '--frozen');
+    expect(other.stored('tool/detect/lib.sh')).toContain('new');
+    expect(lockOf(other)).toBe(lockOf(workspace));
+  });
+
   spec(
     'INS-30',
     'refuses anything else, and then changes nothing',
