@@ -113,6 +113,24 @@ describe('plugins', () => {
     expect(/[\u0007\u001b\u200b\u202e]/.test(shown.stdout)).toBe(false);
   });
 
+  spec('INS-65 INS-29', 'takes names that differ only in case for the same name', async () => {
+    const workspace = createInstallWorkspace();
+    const directory = workspace.source('cases', {
+      ...market(GOOD, { name: 'Good', source: './other' }),
+      ...good,
+      ...below('other', { 'skills/fine/SKILL.md': skill('fine') }),
+    });
+    expect(await attack(workspace, directory)).toContainEqual({
+      what: 'plugin',
+      reason: 'another plugin has the same name',
+      paths: ['Good'],
+    });
+    const before = workspace.snapshot();
+    const second = workspace.source('second', { ...market({ name: 'GOOD', source: './good' }), ...good });
+    expect(await workspace.fail('add', second, '--yes')).toMatchObject({ code: 'conflict' });
+    expect(workspace.snapshot()).toEqual(before);
+  });
+
   spec('INS-61 INS-65', 'runs no hook and starts no server while it installs, lists and upgrades', async () => {
     const workspace = createInstallWorkspace();
     const mark = join(workspace.home, 'mark');

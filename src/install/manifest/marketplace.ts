@@ -49,9 +49,9 @@ function toMarketplace(document: JsonObject): Marketplace {
     };
     if (!isRecord(value) || name === undefined) skip('has no name');
     else if (findPluginNameFault(name) !== undefined) skip(`its name ${findPluginNameFault(name)}`);
-    else if (names.has(name)) skip('another plugin has the same name');
+    else if (names.has(name.toLowerCase())) skip('another plugin has the same name');
     else {
-      names.add(name);
+      names.add(name.toLowerCase());
       const place = readPlace(value.source, base);
       if (typeof place === 'string') skip(place);
       else if (place.repository === null) plugins.push(toEntry(name, value, place.path));

@@ -78,14 +78,17 @@ function toPlanned(
   return { ...planned, change: changeOf(planned, paths.objects) };
 }
 
-// INS-29
+// On many file systems, names that differ only in case are one name (INS-29).
+function nameKey({ kind }: { readonly kind: string }, effective: string): string {
+  return `${kind}\n${effective.toLowerCase()}`;
+}
+
 function assertDistinct(planned: readonly PlannedItem[], { items }: Installed): void {
   const owners = new Map<string, string>();
   const plannedKeys = new Set(planned.map(({ key }) => key));
-  for (const item of items)
-    if (!plannedKeys.has(itemKey(item))) owners.set(`${item.kind}\n${item.effective}`, item.source);
+  for (const item of items) if (!plannedKeys.has(itemKey(item))) owners.set(nameKey(item, item.effective), item.source);
   for (const { item, effective, source } of planned) {
-    const name = `${item.kind}\n${effective}`;
+    const name = nameKey(item, effective);
     const owner = owners.get(name);
     if (owner !== undefined) {
       throw new ToolError(

@@ -52,6 +52,10 @@ export async function addNested(
       continue;
     }
     const { location } = place.location;
+    if (seen.has(location)) {
+      skipped.push(...skipPlugins(nested, 'other_commit'));
+      continue;
+    }
     const known = loadSources(paths).find((one) => one.location === location);
     // Sources may be nested in a cycle, and one that was added otherwise is not this one's.
     if (known !== undefined && known.parent !== parent.id) continue;
@@ -60,7 +64,7 @@ export async function addNested(
       if (known === undefined && only === 'all') skipped.push(...skipPlugins(nested, 'not_chosen'));
       continue;
     }
-    if (seen.has(location) || (known !== undefined && !isSamePlugin(nested, known))) {
+    if (known !== undefined && !isSamePlugin(nested, known)) {
       skipped.push(...skipPlugins(nested, 'other_commit'));
       continue;
     }
@@ -118,7 +122,7 @@ function isChosen({ adoption }: NestedSource, repositories: number, plugins: rea
 
 const PLUGIN_REASONS = {
   not_chosen: 'the plugin is in another repository; pass --plugin NAME to fetch it',
-  other_commit: 'its repository is used at another commit, or is the marketplace itself',
+  other_commit: 'its repository is used at another commit',
 };
 
 function skipPlugins({ adoption }: NestedSource, reason: keyof typeof PLUGIN_REASONS): SkippedSource[] {

@@ -111,9 +111,9 @@ export function loadSourceTrees(
 }
 
 /** Scans the tree of a registered source. */
-export function scanRecord({ id, kind, roots, addRoots, adoption }: SourceRecord, tree: string): Scan {
+export function scanRecord({ id, kind, location, roots, addRoots, adoption }: SourceRecord, tree: string): Scan {
   if (kind === 'bundle') return scanBundle(tree);
-  return scanSource(tree, { roots, addRoots, adoption, name: id.split('/').at(-1) });
+  return scanSource(tree, { location, roots, addRoots, adoption, name: id.split('/').at(-1) });
 }
 
 /**

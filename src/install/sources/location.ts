@@ -80,6 +80,13 @@ export function protocolOf(location: string): Protocol {
   return SCHEMES.includes(protocol) ? (protocol.slice(0, -1) as Protocol) : 'none';
 }
 
+/** Whether a text names the repository of a location. */
+export function isSameRepository(text: string, location: string): boolean {
+  const toKey = (url: string): string => url.replace(/\/+$/, '').replace(/\.git$/, '');
+  const [, shorthand] = /^(?:github:)?([\w.-]+\/[\w.-]+)$/.exec(text) ?? [];
+  return toKey(shorthand === undefined ? text : `https://github.com/${shorthand}`) === toKey(location);
+}
+
 /** Returns the host of a location; undefined for a directory. */
 export function hostOf(location: string): string | undefined {
   const [, host] = /^[\w.-]+@([\w.-]+):/.exec(location) ?? [];

@@ -8,6 +8,7 @@ import { MANIFEST_PATHS } from '../manifest/plugin-json.js';
 import type { NestedSource, PluginEntry } from '../manifest/source-manifest.js';
 import type { ScanWarning } from './find-items.js';
 import { isInside, type SkippedParts } from './find-skills.js';
+import { isSameRepository } from './location.js';
 import { directoryOfManifest, entryOf, type FoundPlugin, readPlugin } from './plugin-items.js';
 
 export interface PluginScan {
@@ -29,16 +30,19 @@ export function isPluginManifest(path: string): boolean {
 }
 
 /**
- * Undefined if the source has no plugins. `adopted` are those that the marketplace of another source lists; `manifests`
- * are the files that may be manifests, `skillFiles` every SKILL.md. Throws `invalid_definition` if the manifest of the source itself is invalid.
+ * Undefined if the source has no plugins. `adopted` are those that the marketplace of another source lists, `location` is where
+ * the source comes from; `manifests` are the files that may be manifests, `skillFiles` every SKILL.md. Throws `invalid_definition` if the manifest of the source itself is invalid.
  */
 export function scanPlugins(
   tree: string,
   { manifests, skillFiles }: { readonly manifests: readonly string[]; readonly skillFiles: readonly string[] },
-  adopted: readonly PluginEntry[] | undefined,
+  {
+    adopted,
+    location,
+  }: { readonly adopted?: readonly PluginEntry[] | undefined; readonly location?: string | undefined },
 ): PluginScan | undefined {
   const skipped = createSkipped();
-  const marketplace = adopted === undefined ? readMarketplace(tree) : undefined;
+  const marketplace = adopted === undefined ? withOwn(readMarketplace(tree), location) : undefined;
   for (const { name, reason } of marketplace?.skipped ?? []) skipped.add('plugin', name, reason);
   const own = adopted ?? marketplace?.plugins ?? toList(entryOf(tree, ''));
   const whole = adopted !== undefined || marketplace !== undefined || own.length > 0;
@@ -60,7 +64,7 @@ export function scanPlugins(
     plugins,
     whole,
     description: marketplace?.description ?? (isOne && whole ? (plugins[0]?.description ?? null) : null),
-    elsewhere: toElsewhere(marketplace),
+    elsewhere: marketplace?.elsewhere ?? [],
     skipped: skipped.all(),
     warnings: plugins.flatMap(toWarnings),
   };
@@ -76,8 +80,13 @@ function skillsBelow(root: string, skillFiles: readonly string[]): string[] {
   return below.filter((path) => !isInside(path, new Set(below)));
 }
 
-function toElsewhere(marketplace: Marketplace | undefined): readonly NestedSource[] {
-  return marketplace?.elsewhere ?? [];
+// A marketplace may name its own repository; that is the source itself, unless at another commit.
+function withOwn(marketplace: Marketplace | undefined, location: string | undefined): Marketplace | undefined {
+  if (marketplace === undefined || location === undefined) return marketplace;
+  const isOwn = ({ source, pin }: NestedSource): boolean => pin === null && isSameRepository(source, location);
+  const own = marketplace.elsewhere.filter(isOwn).flatMap(({ adoption }) => adoption?.plugins ?? []);
+  const elsewhere = marketplace.elsewhere.filter((nested) => !isOwn(nested));
+  return { ...marketplace, plugins: [...marketplace.plugins, ...own], elsewhere };
 }
 
 function toList(entry: PluginEntry | undefined): readonly PluginEntry[] {
@@ -97,8 +106,9 @@ function findDirectories(
     try {
       const entry = entryOf(tree, path);
       if (entry === undefined) continue;
-      if (found.has(entry.name)) skip('plugin', path, 'another plugin has the same name');
-      else found.set(entry.name, entry);
+      const name = entry.name.toLowerCase();
+      if (found.has(name)) skip('plugin', path, 'another plugin has the same name');
+      else found.set(name, entry);
     } catch (error) {
       if (!isToolError(error)) throw error;
       skip('plugin', path, error.message);

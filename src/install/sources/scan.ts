@@ -29,6 +29,8 @@ export interface ScanOptions {
   /** Directories to search besides everything else. */
   readonly addRoots?: readonly string[] | undefined;
   readonly adoption?: Adoption | null | undefined;
+  /** Where the source comes from. */
+  readonly location?: string | undefined;
   /** The name of a skill that is the source itself. */
   readonly name?: string | undefined;
   /** Receives findings about the manifest, which are thrown otherwise. */
@@ -52,7 +54,7 @@ export function scanSource(tree: string, options: ScanOptions = {}): Scan {
   // A manifest of wield, and directories that a person chose, come before those of plugins (INS-60).
   const isPlain = file === null && manifest.roots === null && (options.roots ?? []).length === 0;
   const found = isPlain
-    ? scanPlugins(tree, { manifests: pluginFiles, skillFiles }, options.adoption?.plugins)
+    ? scanPlugins(tree, { manifests: pluginFiles, skillFiles }, { ...options, adopted: options.adoption?.plugins })
     : undefined;
   if (found?.whole)
     return joinPlugins({ items: [], warnings: [], plugins: [], skipped: [], manifest }, found, skillFiles);

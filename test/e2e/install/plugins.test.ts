@@ -315,6 +315,21 @@ describe('marketplaces', () => {
     expect((await workspace.json('list', '--available')).items).toEqual([]);
   });
 
+  spec('INS-60', 'takes its own repository for its own directory', async () => {
+    const workspace = createInstallWorkspace();
+    const plugins = [
+      { name: 'alpha', source: { source: 'url', url: 'https://git.test/self.git' } },
+      { name: 'other', source: { source: 'url', url: 'https://git.test/self', ref: 'main' } },
+    ];
+    const files = { ...ALPHA, '.claude-plugin/marketplace.json': JSON.stringify({ name: 'm', plugins }) };
+    const env = serveGit(workspace, workspace.repository('self', files));
+    const added = json(await workspace.runWith({ env }, 'add', 'https://git.test/self', '--yes', '--json'));
+    expect(names(added.installed)).toContain('skill alpha:one');
+    expect(added.skipped).toEqual([
+      { source: 'other', reason: 'other_commit', message: 'its repository is used at another commit' },
+    ]);
+  });
+
   spec.thorough('INS-60', 'follows the commit that a marketplace lists', async () => {
     const workspace = createInstallWorkspace();
     const env = serveGit(workspace, workspace.repository('remote', REMOTE));
