@@ -64,27 +64,36 @@ describe('killed', () => {
     expect(returned(await runAsModel(toolbox, 'return 2'))).toBe(2);
   });
 
-  spec('COD-11', 'the server, between the snapshot and the answer: the same code continues', async () => {
-    const workspace = createSlowWorkspace();
-    const code = `await tools.note({ text: 'one' }); return tools.deploy({ branch: 'a' })`;
-    let asked = 0;
-    const client = await connectProcessAsking(workspace, () => {
-      asked++;
-      return new Promise(() => {});
-    });
-    const lost = say(client, 'run_code', { code }).catch((error: Error) => error);
-    await expect.poll(() => asked, { timeout: 30_000 }).toBe(1);
-    kill(client);
-    expect(await lost).toBeInstanceOf(Error);
-    const questions: string[] = [];
-    const next = await connectProcessAsking(workspace, (message) => {
-      questions.push(message);
-      return ACCEPT;
-    });
-    expect((await say(next, 'run_code', { code })).text).toBe('a');
-    expect(questions).toHaveLength(1);
-    expect([linesOf(workspace, 'notes'), linesOf(workspace, 'ran')]).toEqual([['one'], ['a']]);
-  });
+  spec(
+    'COD-10 COD-11',
+    'the server, between the snapshot and the answer: it is not resumed before, and the same code continues',
+    async () => {
+      const workspace = createSlowWorkspace();
+      const code = `await tools.note({ text: 'one' }); return tools.deploy({ branch: 'a' })`;
+      let asked = 0;
+      const client = await connectProcessAsking(workspace, () => {
+        asked++;
+        return new Promise(() => {});
+      });
+      const lost = say(client, 'run_code', { code }).catch((error: Error) => error);
+      const questions: string[] = [];
+      const next = await connectProcessAsking(workspace, (message) => {
+        questions.push(message);
+        return ACCEPT;
+      });
+      await expect.poll(() => asked, { timeout: 30_000 }).toBe(1);
+      // Also the first program of a machine belongs to its process as soon as others can see it.
+      const [resume] = readdirSync(join(workspace.env.WIELD_HOME!, 'programs')).flatMap(
+        (name) => name.match(/^p_\w+/) ?? [],
+      );
+      expect((await say(next, 'run_code', { resume })).error).toMatchObject({ code: 'busy' });
+      kill(client);
+      expect(await lost).toBeInstanceOf(Error);
+      expect((await say(next, 'run_code', { code })).text).toBe('a');
+      expect(questions).toHaveLength(1);
+      expect([linesOf(workspace, 'notes'), linesOf(workspace, 'ran')]).toEqual([['one'], ['a']]);
+    },
+  );
 
   spec.thorough(
     'COD-11',

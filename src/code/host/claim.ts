@@ -1,9 +1,12 @@
 // Claims of programs: a file that names the process that runs a program, or that has its answer to deliver.
 
 import { rmSync, writeFileSync } from 'node:fs';
+import { dirname } from 'node:path';
 import { loadCrypto } from '../../files/digest.js';
+import { makeDirectory } from '../../files/make-directory.js';
 import { isAlive, startTime } from '../../files/process-identity.js';
 import { readStateFile } from '../../files/read.js';
+import { toFileError } from '../../files/state.js';
 
 type Holder = 'none' | 'alive' | 'dead';
 
@@ -15,15 +18,17 @@ export function holderOf(path: string): Holder {
   return pid > 0 && isAlive(pid, started) ? 'alive' : 'dead';
 }
 
-/** Claims a program for this process; false if a process that runs has it. Only the holder of the lock replaces claims. */
+/** Claims a program for this process; false if a process that runs has it. Only the holder of the lock replaces claims. Throws `io`. */
 export function claim(path: string): boolean {
   const own = `${process.pid} ${startTime(process.pid) ?? 0} ${loadCrypto().randomBytes(8).toString('hex')}`;
   if (holderOf(path) === 'alive') return false;
-  rmSync(path, { force: true });
   try {
+    makeDirectory(dirname(path));
+    rmSync(path, { force: true });
     writeFileSync(path, own, { flag: 'wx', mode: 0o600 });
-  } catch {
-    return false;
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'EEXIST') return false;
+    throw toFileError(error, 'write', path);
   }
   return true;
 }

@@ -108,8 +108,8 @@ export function createSuspendedPrograms(
       removeExpired();
       const known = suspended();
       if (known.length >= MAX_PROGRAMS && !known.some(({ id }) => id === program.id)) throw tooMany();
-      // Before others can see it.
-      claim(claimOf(program.id));
+      // Before others can see it. This process has it already if it was saved before.
+      if (!claim(claimOf(program.id)) && !runs(program.id)) throw busy(program.id);
       sealed.write(join(directory, `${program.id}-${codeOf(program)}.json`), program);
       // Its events are in the file now.
       rmSync(journalOf(program.id), { force: true });
@@ -129,7 +129,7 @@ export function createSuspendedPrograms(
         const isRunning = runs(id);
         const ended = answers.find(id, { principal, workdir });
         if (ended !== undefined) {
-          if (claim(claimOf(id))) releaseOnExit(claimOf(id));
+          if (readOrNothing(() => claim(claimOf(id)))) releaseOnExit(claimOf(id));
           removeFiles(id);
           return ended;
         }
