@@ -27,6 +27,9 @@ export interface Step {
   /** The opened file, unless its name is random, and the how manieth open of it this is. */
   readonly path?: string;
   readonly ofPath: number;
+  /** The file of the call with its random names, and the how manieth call of this name with it this is. */
+  readonly file?: string;
+  readonly ofFile: number;
   /** Whether it starts a process. */
   readonly isStart: boolean;
 }
@@ -91,6 +94,22 @@ export async function injectAt(
   return { ...done, hit: found !== undefined && describe(found, dirname(environment.dir)) === what };
 }
 
+/** Kills the process at a call with a number, counting only those with `file` if given; returns what it had come to. */
+export async function killAtCall(
+  environment: Environment,
+  { call, number, file }: { readonly call: string; readonly number: number; readonly file?: string | undefined },
+  args: readonly string[],
+): Promise<{ readonly steps: readonly Step[]; readonly diedAt?: Step }> {
+  const only = file === undefined ? [] : ['-P', file];
+  const options = [...only, '-e', `trace=${call}`, '-e', `inject=${call}:signal=KILL:when=${number}`];
+  const { status, lines } = await runTraced(environment, options, args);
+  const steps = toSteps(lines, dirname(environment.dir));
+  const last = steps.at(-1);
+  // It may have ended before, or died at a call that changes nothing.
+  const isLast = status === null && last !== undefined && (file === undefined ? last.when : last.ofFile) === number;
+  return isLast ? { steps, diedAt: last } : { steps };
+}
+
 async function runTraced(environment: Environment, options: readonly string[], args: readonly string[]) {
   const directory = mkdtempSync(join(tmpdir(), 'wield-strace-'));
   const file = join(directory, 'trace');
@@ -113,12 +132,14 @@ function toSteps(lines: readonly string[], root: string): Step[] {
     const call = /^(\w+)\(/.exec(line)?.[1];
     if (call === undefined) return [];
     const when = count(`all ${call}`);
-    const [opened] = call.startsWith('open') ? toPaths(call, line.slice(call.length + 1)) : [];
+    const [file] = toPaths(call, line.slice(call.length + 1));
+    const ofFile = count(`file ${call} ${file}`);
+    const opened = call.startsWith('open') ? file : undefined;
     const ofPath = count(`${call} ${opened}`);
     const what = describe(line, root);
     if (what === undefined) return [];
     const path = opened === undefined || withoutRandom(opened) !== opened ? undefined : opened;
-    return [{ call, when, at: count(call), what, path, ofPath, isStart: STARTS.includes(call) }];
+    return [{ call, when, at: count(call), what, path, ofPath, file, ofFile, isStart: STARTS.includes(call) }];
   });
 }
 
