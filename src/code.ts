@@ -1,12 +1,15 @@
 // Public entry `wield/code`: runs programs that call the tools of a toolbox.
 
 import type { ToolResult } from './core/result.js';
+import type { CodeLimits } from './core/settings.js';
 import type { CallOptions, Toolbox } from './core/toolbox.js';
 import { RUN_CODE } from './core/view.js';
 
-export interface RunCodeOptions extends Omit<CallOptions, 'found' | 'as' | 'fault'> {
+export interface RunCodeOptions extends Omit<CallOptions, 'found' | 'as' | 'fault' | 'codeLimits'> {
   /** The id of a suspended program, which goes on; the code is then not used. */
   readonly resume?: string;
+  /** Limits of this run, instead of those of the toolbox (COD-3). */
+  readonly limits?: Partial<CodeLimits>;
 }
 
 /**
@@ -14,7 +17,7 @@ export interface RunCodeOptions extends Omit<CallOptions, 'found' | 'as' | 'faul
  * program returns is `structured.value`, and a suspended program is the error `needs_approval` with `data.resume`.
  */
 export function runCode(toolbox: Toolbox, code: string, options: RunCodeOptions = {}): Promise<ToolResult> {
-  const { resume, offer = [], full = options.caller?.kind !== 'model', ...more } = options;
+  const { resume, limits, offer = [], full = options.caller?.kind !== 'model', ...more } = options;
   const input = resume === undefined ? { code } : { resume };
-  return toolbox.call(RUN_CODE, input, { ...more, full, offer: [...offer, RUN_CODE] });
+  return toolbox.call(RUN_CODE, input, { ...more, full, codeLimits: limits, offer: [...offer, RUN_CODE] });
 }

@@ -4,6 +4,7 @@ import type { ToolContext } from '../core/context.js';
 import { isToolError, ToolError, toToolError } from '../core/error.js';
 import { formatCaller } from '../core/name.js';
 import type { Output } from '../core/result.js';
+import type { CodeLimits } from '../core/settings.js';
 import type { Snapshot } from '../core/snapshot.js';
 import type { CallInternals, Tool } from '../core/tool.js';
 import type { Caller } from '../core/toolbox.js';
@@ -39,8 +40,8 @@ interface Asked {
 export function createRunCode(options: RunCodeOptions) {
   const { world } = options;
   return async (asked: Asked, context: ToolContext, internals?: CallInternals): Promise<Output> => {
-    const { caller, snapshot } = internals!;
-    const limits = snapshot.settings.code;
+    const { caller, snapshot, codeLimits } = internals!;
+    const limits = { ...snapshot.settings.code, ...codeLimits };
     const owner = { principal: `${caller.kind} ${formatCaller(caller)}`, workdir: snapshot.workdir };
     const suspended = await options.suspended?.();
     const begun = await begin(asked, owner, suspended, world);
@@ -51,13 +52,13 @@ export function createRunCode(options: RunCodeOptions) {
     try {
       if (begun.from !== undefined) await options.adopt?.(handlesOf(begun.from), caller);
       engine = await startEngine({ world, limits, beforeRun: options.beforeRun });
-      const ended = await runOn(engine, run, context, internals!, options);
+      const ended = await runOn(engine, run, context, internals!, { ...options, limits });
       if ('waiting' in ended) {
         run.release();
         const error = run.isDurable() ? suspendedError(run.state, ended.waiting) : ended.waiting[0]!.error!;
         return toOutput(toAnswer(run.state, { error: error.toJSON() }));
       }
-      answer = toEnd(ended, run, internals!);
+      answer = toEnd(ended, run, limits, internals!);
     } catch (error) {
       if (!isToolError(error)) {
         run.end(toFailure(toToolError(error), run));
@@ -77,12 +78,12 @@ async function runOn(
   run: Run,
   context: ToolContext,
   { caller, snapshot, stream }: CallInternals,
-  { world, list, search }: RunCodeOptions,
+  { world, list, search, limits }: RunCodeOptions & { readonly limits: CodeLimits },
 ): Promise<FinishedProgram | WaitingProgram> {
   const program = createProgram({
     ...run.hooks(engine),
     engine,
-    limits: snapshot.settings.code,
+    limits,
     signal: context.signal,
     now: world.now,
     perform: createCalls({
@@ -99,12 +100,12 @@ async function runOn(
   return program.run();
 }
 
-function toEnd({ end }: FinishedProgram, run: Run, { snapshot, stream }: CallInternals): Answer {
+function toEnd({ end }: FinishedProgram, run: Run, limits: CodeLimits, { stream }: CallInternals): Answer {
   const { state } = run;
   if ('error' in end) {
     const { line } = end.error;
     const thrown = line === undefined ? end.error : { ...end.error, line: toProgramLine(state.source, line) };
-    const error = toProgramError(thrown, state.events, snapshot.settings.code);
+    const error = toProgramError(thrown, state.events, limits);
     return toFailure(error, run, failedCallOf(thrown, state.events)?.output);
   }
   // A person sees that nothing was printed.

@@ -8,6 +8,7 @@ import type { Elicit } from './elicit.js';
 import type { Json } from './json.js';
 import type { Plan } from './plan.js';
 import type { Output, ToolResult } from './result.js';
+import type { CodeLimits } from './settings.js';
 import type { Snapshot } from './snapshot.js';
 import type { ContextStore, ResultWriter } from './store.js';
 import type { Action, Tool } from './tool.js';
@@ -47,6 +48,8 @@ export interface RunContext {
   readonly wantsProgress: boolean;
   /** Receives output while it is written. */
   readonly stream?: OutputStream;
+  /** Limits of a program, instead of those of the settings. */
+  readonly codeLimits?: Partial<CodeLimits> | undefined;
   /** Makes a nested call. */
   readonly call: (ref: string, input: unknown, options?: NestedOptions) => Promise<ToolResult>;
   /** Makes a nested call of a tool named by the definition, which may be hidden. */

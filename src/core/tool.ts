@@ -7,6 +7,7 @@ import type { HttpAction } from './http.js';
 import type { Json } from './json.js';
 import type { SandboxRequest } from './sandbox.js';
 import type { Schema } from './schema.js';
+import type { CodeLimits } from './settings.js';
 import type { Snapshot } from './snapshot.js';
 import type { Caller } from './toolbox.js';
 
@@ -94,6 +95,8 @@ export interface CallInternals {
   readonly snapshot: Snapshot;
   /** Receives output while the tool runs, if the caller wants it. */
   readonly stream?: OutputStream;
+  /** Limits of a program, instead of those of the settings. */
+  readonly codeLimits?: Partial<CodeLimits> | undefined;
 }
 
 /** Runs a function in this process; the only action that is not data. */

@@ -16,6 +16,7 @@ import type { Prompt } from './prompt.js';
 import type { Resource } from './resource.js';
 import type { ToolResult } from './result.js';
 import type { SandboxPlan } from './sandbox.js';
+import type { CodeLimits } from './settings.js';
 import type { Skill } from './skill.js';
 import type { CallerKind, ShadowedTool, Tool } from './tool.js';
 
@@ -97,6 +98,8 @@ export interface CallOptions {
   readonly found?: Tool;
   /** Further built-in tools that may be called, by name or group. */
   readonly offer?: readonly string[];
+  /** Limits of a program, instead of those of the toolbox (COD-3). */
+  readonly codeLimits?: Partial<CodeLimits> | undefined;
   /** The caller's name for this call: a repeated call in a fleet returns the first result (FLT-12). */
   readonly key?: string | undefined;
   /** Set by a worker: another front found the tool, decided on the call and applied middleware (FLT-4). */

@@ -95,6 +95,7 @@ function runNow({ parts, execution, run, executor }: Start): Output | Promise<Ou
     logLevel: options.logLevel,
     trace: observers.traceOf(execution.id) ?? options.trace ?? nesting.trace,
     stream: streams ? options.onOutput : undefined,
+    codeLimits: options.codeLimits,
     // Middleware may cache, repeat or change an output, so it gets all of it and nothing is stored before.
     spill: large === undefined || begin !== undefined ? undefined : toSpill(large),
     elicit: asking?.context.elicit,

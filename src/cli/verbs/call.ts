@@ -212,16 +212,18 @@ interface PreparedCall {
   readonly ref: string;
   readonly input: unknown;
   readonly options: CallOptions;
+  /** Put in front of the message of an error: the file that it is about. */
+  readonly file?: string | undefined;
 }
 
-export async function callForJson({ terminal, toolbox, ref, input, options }: PreparedCall): Promise<number> {
-  const result = await toolbox.call(ref, input, options);
+export async function callForJson({ terminal, toolbox, ref, input, options, file }: PreparedCall): Promise<number> {
+  const result = withFile(await toolbox.call(ref, input, options), file);
   printJson(terminal, { ...result });
   return statusOf(result);
 }
 
 // Output is forwarded while the tool runs, so that it can be piped (RUN-10).
-export async function callForPerson({ terminal, toolbox, ref, input, options }: PreparedCall): Promise<number> {
+export async function callForPerson({ terminal, toolbox, ref, input, options, file }: PreparedCall): Promise<number> {
   const closed = new AbortController();
   let streamed = false;
   options.signal?.addEventListener('abort', () => closed.abort(), { once: true });
@@ -231,7 +233,7 @@ export async function callForPerson({ terminal, toolbox, ref, input, options }: 
     stdout: stdout.isTerminal ? createVisibleOutput() : undefined,
     stderr: stderr.isTerminal ? createVisibleOutput() : undefined,
   };
-  const result = await toolbox.call(ref, input, {
+  const called = await toolbox.call(ref, input, {
     ...options,
     signal: closed.signal,
     onOutput: async (chunk, from) => {
@@ -242,6 +244,7 @@ export async function callForPerson({ terminal, toolbox, ref, input, options }: 
     },
     onProgress: terminal.errIsTerminal ? status.show : undefined,
   });
+  const result = withFile(called, file);
   status.clear();
   if (closed.signal.aborted && options.signal?.aborted !== true) return 0;
   if (!streamed) terminal.out(visible.stdout ? toVisible(contentText(result)) : contentText(result));
@@ -249,6 +252,11 @@ export async function callForPerson({ terminal, toolbox, ref, input, options }: 
   terminal.err(visible.stderr?.end() ?? '');
   if (result.error) printError(terminal, result.error);
   return statusOf(result);
+}
+
+function withFile(result: ToolResult, file: string | undefined): ToolResult {
+  if (result.error === undefined || file === undefined) return result;
+  return { ...result, error: { ...result.error, message: `${file}: ${result.error.message}` } };
 }
 
 function statusOf(result: ToolResult): number {

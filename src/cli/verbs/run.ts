@@ -30,7 +30,14 @@ export const run: Verb = {
     const toolbox = call.toolbox({ trust: flags.has('trust') });
     const input = file === undefined ? { resume } : { code: await readProgram(call, file) };
     const options = toCallOptions(call, toolbox, flags);
-    return (json ? callForJson : callForPerson)({ terminal, toolbox, ref: RUN_CODE, input, options });
+    return (json ? callForJson : callForPerson)({
+      terminal,
+      toolbox,
+      ref: RUN_CODE,
+      input,
+      options,
+      file: file === '-' ? undefined : file,
+    });
   },
 };
 

@@ -18,7 +18,7 @@ export async function toSource(code: string): Promise<string> {
   const compiled = await compile(`(async () => {${code}\n})`);
   if ('code' in compiled)
     return compiled.lines === undefined ? compiled.code : `${compiled.code}${LINES}${compiled.lines}`;
-  if ('fault' in compiled) throw syntaxError(compiled.fault);
+  if ('fault' in compiled) throw syntaxError(compiled.fault, code.split('\n').length);
   throw new ToolError(
     'too_large',
     compiled.failure === 'slow' ? 'the program takes too long to compile' : 'the program is nested too deeply',
@@ -26,11 +26,16 @@ export async function toSource(code: string): Promise<string> {
   );
 }
 
-function syntaxError({ message = 'syntax error', startLine }: { message?: string; startLine?: number }): ToolError {
-  const at = startLine === undefined ? '' : ` at line ${startLine}`;
+// The end of a program that misses something is found in the line after it.
+function syntaxError(
+  { message = 'syntax error', startLine }: { message?: string; startLine?: number },
+  lines: number,
+): ToolError {
+  const line = startLine === undefined ? undefined : Math.min(startLine, lines);
+  const at = line === undefined ? '' : ` at line ${line}`;
   return new ToolError('invalid_input', `the program has a syntax error${at}: ${quoteOutside(message, 200)}`, {
     hint: 'a program is the body of an async function, without import and export: return await tools.NAME({ … })',
-    data: startLine === undefined ? {} : { line: startLine },
+    data: line === undefined ? {} : { line },
   });
 }
 

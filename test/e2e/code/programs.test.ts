@@ -290,7 +290,7 @@ describe('doors', () => {
     expect(denied.error).toMatchObject({ code: 'denied' });
   });
 
-  spec('COD-1', 'wield run prints the value to stdout and logs to stderr', async () => {
+  spec('COD-1 COD-4', 'wield run prints the value to stdout, logs to stderr, and errors with the file', async () => {
     const workspace = createProgramWorkspace();
     workspace.write('hello.ts', 'console.log("to you"); const who: string = "Ada"; return tools.say_hello({ who });');
     const run = await wield(workspace, ['run', 'hello.ts']);
@@ -300,26 +300,43 @@ describe('doors', () => {
     const piped = await wieldProcess(workspace, ['run', '-'], { stdin: 'return tools.say_helo({})' });
     expect(piped).toMatchObject({ status: 3, stderr: expect.stringContaining('did you mean tools.say_hello?') });
     expect(await wield(workspace, ['run', 'missing.ts'])).toMatchObject({ status: 8 });
+    workspace.write('bad.ts', '\nthrow new Error("x")');
+    const failed = await wield(workspace, ['run', 'bad.ts']);
+    expect(failed).toMatchObject({
+      status: 1,
+      stderr: expect.stringMatching(/^error {2}bad\.ts: .*Error: x \(line 2\)$/m),
+    });
+    workspace.write('bad.ts', '\nreturn (');
+    expect(json(await wield(workspace, ['run', 'bad.ts', '--json'])).error.message).toMatch(/^bad\.ts: .* at line 2/);
     expect(await wield(workspace, ['run'])).toMatchObject({ status: 2 });
   });
 
-  spec('COD-1 COD-8', 'runCode works with tools defined in code, for any caller', async () => {
-    const add = defineTool({
-      name: 'add',
-      description: 'Adds.',
-      inputSchema: { type: 'object', properties: { a: { type: 'number' }, b: { type: 'number' } } },
-      execute: ({ a, b }: { a: number; b: number }) => a + b,
-    });
-    const toolbox = createToolbox({ tools: [add] });
-    for (const caller of [undefined, MODEL]) {
-      const result = await runCode(toolbox, 'return tools.add({ a: 1, b: await tools.add({ a: 2, b: 3 }) })', {
-        caller,
+  spec(
+    'COD-1 COD-3 COD-8',
+    'runCode works with tools defined in code, for any caller, with limits of its own',
+    async () => {
+      const add = defineTool({
+        name: 'add',
+        description: 'Adds.',
+        inputSchema: { type: 'object', properties: { a: { type: 'number' }, b: { type: 'number' } } },
+        execute: ({ a, b }: { a: number; b: number }) => a + b,
       });
-      expect(returned(result)).toBe(6);
-    }
-    expect((await toolbox.list()).map(({ name }) => name)).toEqual(['add']);
-    await toolbox.close();
-  });
+      const toolbox = createToolbox({ tools: [add] });
+      for (const caller of [undefined, MODEL]) {
+        const result = await runCode(toolbox, 'return tools.add({ a: 1, b: await tools.add({ a: 2, b: 3 }) })', {
+          caller,
+        });
+        expect(returned(result)).toBe(6);
+      }
+      expect((await toolbox.list()).map(({ name }) => name)).toEqual(['add']);
+      const add3 = 'for (const a of [1, 2, 3]) await tools.add({ a, b: 1 }); return 3';
+      expect(returned(await runCode(toolbox, add3, { limits: { calls: 3 } }))).toBe(3);
+      const { error } = await runCode(toolbox, add3, { limits: { calls: 2 } });
+      expect(error).toMatchObject({ code: 'too_large', data: { limit: 'code.calls' } });
+      expect(error!.message).toContain('more than 2 calls (code.calls)');
+      await toolbox.close();
+    },
+  );
 
   spec.thorough('COD-8 OBS-1', 'calls of a program are recorded with the same caller, below run_code', async () => {
     const workspace = createProgramWorkspace();
