@@ -120,6 +120,7 @@ describe('suspended programs', () => {
     expect((await resume(workspace, id, other)).error).toMatchObject({ code: 'not_found' });
     const elsewhere = workspace.toolbox({ workdir: createNotingWorkspace().dir, trust: true, mode: 'code' });
     expect((await runAsModel(elsewhere, '', { resume: id })).error).toMatchObject({ code: 'not_found' });
+    expect((await runAsModel(toolbox, code, other)).error).toMatchObject({ code: 'needs_approval' });
     // This process lives, so the answer was delivered.
     const next = await runAsModel(toolbox, code);
     expect(next.error).toMatchObject({ code: 'needs_approval', data: { resume: expect.not.stringContaining(id) } });

@@ -5,12 +5,14 @@ import { connect, parseFleetAddress } from '../../../src/fleet/connection.js';
 import { createFleetKey } from '../../../src/fleet/key.js';
 import { createMcpHttp, type HttpHandler } from '../../../src/mcp-server/index.js';
 import { openRedisState } from '../../../src/state/redis/state.js';
+import { wield } from '../../support/cli.js';
 import { hasRedis, NO_REDIS, type RedisServer, startRedis } from '../../support/redis.js';
 import { OLDER } from '../../support/server.js';
 import { onEnd } from '../../support/share.js';
 import { specIf } from '../../support/spec.js';
 import { createWorkspace } from '../../support/workspace.js';
 
+const KEY = '5e'.repeat(32);
 const RUN = 'run it once';
 const NEWER = '2026-07-28';
 const TOOLS = {
@@ -23,6 +25,7 @@ type Post = (body: object, headers?: Record<string, string>) => Promise<Response
 interface Front {
   readonly post: Post;
   readonly handler: HttpHandler;
+  readonly env: Record<string, string>;
   readonly dir: string;
   readonly home: string;
 }
@@ -33,14 +36,15 @@ async function openFront({ url }: RedisServer, alike?: Front): Promise<Front> {
   for (const [name, text] of Object.entries(TOOLS)) workspace.script(name, text);
   const address = parseFleetAddress(url, {});
   const [redis, subscriber] = await Promise.all(['state', 'messages'].map((name) => connect(address, { name })));
-  const key = createFleetKey('5e'.repeat(32));
+  const key = createFleetKey(KEY);
   const warn = (message: string): never => {
     throw new Error(message);
   };
   const shared = await openRedisState({ redis: redis!, subscriber: subscriber!, key, warn });
   // The same workdir and home, as on machines that are set up alike; state of its own.
   const { dir, home } = alike ?? workspace;
-  const toolbox = workspace.toolbox({ workdir: dir, env: { ...workspace.env, HOME: home }, trust: true, shared });
+  const env = { ...workspace.env, HOME: home };
+  const toolbox = workspace.toolbox({ workdir: dir, env, trust: true, shared, offer: ['run_code'] });
   const handler = createMcpHttp(toolbox, { version: '1', access: { host: '127.0.0.1' }, shared: shared.sessions });
   onEnd(async () => {
     await handler.close();
@@ -49,7 +53,7 @@ async function openFront({ url }: RedisServer, alike?: Front): Promise<Front> {
     await Promise.all([redis!.quit(), subscriber!.quit()]);
   });
   const post: Post = (body, headers = {}) => handler.fetch(toRequest('POST', headers, body));
-  return { post, handler, dir, home };
+  return { post, handler, env, dir, home };
 }
 
 function toRequest(method: string, headers: Record<string, string>, body?: object): Request {
@@ -178,3 +182,36 @@ specIf(
     expect(texts[1]).toBe('wiped\n');
   },
 );
+
+const RESUMED_TITLE =
+  'results of a program belong to the session that resumes it, at every front, and no longer to the first';
+
+specIf(hasRedis, NO_REDIS, 'COD-14 FLT-60', RESUMED_TITLE, async () => {
+  const redis = await startRedis();
+  const one = await openFront(redis);
+  const two = await openFront(redis, one);
+  const begin = async (): Promise<Record<string, string>> => {
+    const { params } = initialize;
+    const begun = await one.post({ ...initialize, params: { ...params, capabilities: {} } });
+    await lastOf(begun);
+    return { 'mcp-session-id': begun.headers.get('mcp-session-id')!, 'mcp-protocol-version': OLDER };
+  };
+  const first = await begin();
+  const code =
+    'const rows = await tools.rows(); await tools.wipe(); return [rows.id, (await rows.page(1)).slice(0, 4)]';
+  const { result: asked } = await lastOf(await one.post(callOf('run_code', { code }), first));
+  const { resume, approvals } = asked._meta['wield/error'].data;
+  const person = { ...createWorkspace(), env: { ...one.env, WIELD_FLEET_KEY: KEY } };
+  const approve = ['approvals', 'approve', approvals[0].id, '--fleet', redis.url];
+  expect(await wield(person, approve)).toMatchObject({ status: 0 });
+  const read = async (front: Front, id: string, session: Record<string, string>) =>
+    (await lastOf(await front.post(callOf('read_result', { id, lines: '19999-20000' }), session))).result;
+  const second = await begin();
+  const { result } = await lastOf(await one.post(callOf('run_code', { resume }), second));
+  const [id, page] = JSON.parse(result.content[0].text);
+  expect(page).toBe('1\n2\n');
+  for (const front of [two, one]) {
+    expect((await read(front, id, first))._meta['wield/error'].code).toBe('not_found');
+    expect((await read(front, id, second)).content[0].text).toContain('19999\n20000');
+  }
+});
