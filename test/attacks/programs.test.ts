@@ -6,6 +6,7 @@ import { closeSync, openSync, readdirSync, readFileSync } from 'node:fs';
 import { type AddressInfo, createServer } from 'node:net';
 import { join } from 'node:path';
 import { describe, expect, onTestFinished } from 'vitest';
+import { defineTool, textOf } from '../../src/index.js';
 import { connectProcess } from '../support/clients.js';
 import { THOROUGH } from '../support/effort.js';
 import { ownEngines, ownProcessesWith } from '../support/processes.js';
@@ -20,6 +21,20 @@ const ESCAPES: Readonly<Record<string, string>> = {
   'constructor of a function': '[].constructor.constructor("return typeof process")() !== "undefined"',
   'constructor of an async function': 'await (async () => {}).constructor("return typeof process")() !== "undefined"',
   'constructor of a generator': '(function* () {}).constructor("yield typeof process")().next().value !== "undefined"',
+  'constructor of an async generator':
+    '(await (async function* () {}).constructor("yield typeof process")().next()).value !== "undefined"',
+  'constructor by Reflect': 'Reflect.construct(Function, ["return typeof process"])() !== "undefined"',
+  'constructor of a template':
+    '((texts) => texts.raw.constructor.constructor("return typeof process")())`x` !== "undefined"',
+  'constructor of a shared buffer':
+    'new SharedArrayBuffer(8).constructor.constructor("return typeof process")() !== "undefined"',
+  'functions of the world':
+    'Object.values(globalThis.__wield).some((one) => one.constructor("return typeof process")() !== "undefined")',
+  'programs by other names': `(await Promise.all(['builtin:run_code', 'builtin/run_code', 'run-code', 'run_code ', 'user:run_code']
+      .map((name) => tools[name]({ code: 'return 1' }).then(() => name, () => '')))).join('') !== ''`,
+  'programs by call_tool': `await tools.call_tool({ name: 'run_code', input: { code: 'return 1' } }).then(() => true, () => false)`,
+  'inherited names': `(await Promise.all(['constructor', '__proto__', 'toString'].map((name) => tools[name]().then(() => name, () => ''))))
+      .join('') !== ''`,
   'constructor of a tool': 'tools.count.constructor("return typeof process")() !== "undefined"',
   'constructor of console.log': 'console.log.constructor("return typeof process")() !== "undefined"',
   'constructor of a result': '(await tools.count()).constructor.constructor("return typeof process")() !== "undefined"',
@@ -75,6 +90,27 @@ describe('escapes', () => {
     );
     const result = await runAsModel(toolbox(), `const found = [];\n${lines.join('\n')}\nreturn found`);
     expect(returned(result)).toEqual([]);
+  });
+
+  spec('COD-3 COD-4 COD-9', 'names and results of any kind do not get into results, logs and lines', async () => {
+    const odd = defineTool({
+      name: 'odd',
+      description: 'Returns names that objects have.',
+      execute: () => JSON.parse('{"__proto__":{"polluted":1},"then":"x","toJSON":"y"}') as object,
+    });
+    const result = await runAsModel(
+      workspace().toolbox({ trust: true, tools: [odd] }),
+      `const odd = await tools.odd();
+       console.log(odd.then, ({}).polluted, Object.hasOwn(odd, '__proto__'));
+       tools['x'.repeat(1e6)]();
+       throw new Error('end');
+       //# lines=a,b,c,d,e`,
+    );
+    expect(result.error).toMatchObject({ code: 'tool_failed', message: expect.stringContaining('end (line 4)') });
+    expect(textOf(result)).toContain('x undefined true');
+    expect(textOf(result)).toContain('xx… failed after the program had ended');
+    expect(JSON.stringify(result).length).toBeLessThan(3000);
+    expect(({} as { polluted?: number }).polluted).toBe(undefined);
   });
 
   spec('COD-9', 'a program that replaces everything changes only its own world', async () => {

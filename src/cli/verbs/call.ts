@@ -208,22 +208,20 @@ async function readPipedInput(tool: Tool, terminal: Terminal, signal: AbortSigna
 
 interface PreparedCall {
   readonly terminal: Terminal;
-  readonly toolbox: Toolbox;
+  readonly toolbox: Pick<Toolbox, 'call'>;
   readonly ref: string;
   readonly input: unknown;
   readonly options: CallOptions;
-  /** Put in front of the message of an error: the file that it is about. */
-  readonly file?: string | undefined;
 }
 
-export async function callForJson({ terminal, toolbox, ref, input, options, file }: PreparedCall): Promise<number> {
-  const result = withFile(await toolbox.call(ref, input, options), file);
+export async function callForJson({ terminal, toolbox, ref, input, options }: PreparedCall): Promise<number> {
+  const result = await toolbox.call(ref, input, options);
   printJson(terminal, { ...result });
   return statusOf(result);
 }
 
 // Output is forwarded while the tool runs, so that it can be piped (RUN-10).
-export async function callForPerson({ terminal, toolbox, ref, input, options, file }: PreparedCall): Promise<number> {
+export async function callForPerson({ terminal, toolbox, ref, input, options }: PreparedCall): Promise<number> {
   const closed = new AbortController();
   let streamed = false;
   options.signal?.addEventListener('abort', () => closed.abort(), { once: true });
@@ -233,7 +231,7 @@ export async function callForPerson({ terminal, toolbox, ref, input, options, fi
     stdout: stdout.isTerminal ? createVisibleOutput() : undefined,
     stderr: stderr.isTerminal ? createVisibleOutput() : undefined,
   };
-  const called = await toolbox.call(ref, input, {
+  const result = await toolbox.call(ref, input, {
     ...options,
     signal: closed.signal,
     onOutput: async (chunk, from) => {
@@ -244,7 +242,6 @@ export async function callForPerson({ terminal, toolbox, ref, input, options, fi
     },
     onProgress: terminal.errIsTerminal ? status.show : undefined,
   });
-  const result = withFile(called, file);
   status.clear();
   if (closed.signal.aborted && options.signal?.aborted !== true) return 0;
   if (!streamed) terminal.out(visible.stdout ? toVisible(contentText(result)) : contentText(result));
@@ -252,11 +249,6 @@ export async function callForPerson({ terminal, toolbox, ref, input, options, fi
   terminal.err(visible.stderr?.end() ?? '');
   if (result.error) printError(terminal, result.error);
   return statusOf(result);
-}
-
-function withFile(result: ToolResult, file: string | undefined): ToolResult {
-  if (result.error === undefined || file === undefined) return result;
-  return { ...result, error: { ...result.error, message: `${file}: ${result.error.message}` } };
 }
 
 function statusOf(result: ToolResult): number {

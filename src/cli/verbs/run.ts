@@ -2,6 +2,7 @@
 
 import { ToolError } from '../../core/error.js';
 import { INPUT_BOUNDS } from '../../core/json.js';
+import type { Toolbox } from '../../core/toolbox.js';
 import { RUN_CODE } from '../../core/view.js';
 import { readHead } from '../../files/read.js';
 import { readStdin } from '../input.js';
@@ -30,16 +31,20 @@ export const run: Verb = {
     const toolbox = call.toolbox({ trust: flags.has('trust') });
     const input = file === undefined ? { resume } : { code: await readProgram(call, file) };
     const options = toCallOptions(call, toolbox, flags);
-    return (json ? callForJson : callForPerson)({
-      terminal,
-      toolbox,
-      ref: RUN_CODE,
-      input,
-      options,
-      file: file === '-' ? undefined : file,
-    });
+    const named = file === undefined || file === '-' ? toolbox : namingFile(toolbox, file);
+    return (json ? callForJson : callForPerson)({ terminal, toolbox: named, ref: RUN_CODE, input, options });
   },
 };
+
+// Errors have the line of the program.
+function namingFile(toolbox: Toolbox, file: string): Pick<Toolbox, 'call'> {
+  return {
+    async call(...call) {
+      const { error, ...result } = await toolbox.call(...call);
+      return error === undefined ? result : { ...result, error: { ...error, message: `${file}: ${error.message}` } };
+    },
+  };
+}
 
 async function readProgram({ terminal, signal }: VerbCall, file: string): Promise<string> {
   if (file === '-') return readStdin(terminal, signal);

@@ -14,7 +14,7 @@ export type JournalEvent =
 /** The error for a program that does not do again what its journal says. */
 export function diverged(recorded: EngineCall | undefined, made: EngineCall | undefined): ToolError {
   const describe = (call: EngineCall | undefined): string =>
-    call === undefined ? 'no call' : `${call.name}(${quoteOutside(canonicalJson(call.input), 100)})`;
+    call === undefined ? 'no call' : `${quoteOutside(call.name, 80)}(${quoteOutside(canonicalJson(call.input), 100)})`;
   const at = (recorded ?? made)!.id;
   return new ToolError(
     'conflict',

@@ -66,13 +66,19 @@ export function pendingOf(events: readonly JournalEvent[]): EngineCall[] {
   return callsOf(events).filter(({ id }) => !settled.has(id));
 }
 
+// A program can write a name of any length.
+const MAX_NAME = 200;
+
 function toRan(events: readonly JournalEvent[]): RanCall[] {
   const results = new Map(
     events.flatMap((event) => ('result' in event ? [[event.result, event.outcome] as const] : [])),
   );
   return callsOf(events).map(({ id, name }) => {
     const outcome = results.get(id);
-    return { tool: name, ran: outcome === undefined ? 'no' : 'error' in outcome ? outcome.error.code : 'ok' };
+    return {
+      tool: quoteOutside(name, MAX_NAME),
+      ran: outcome === undefined ? 'no' : 'error' in outcome ? outcome.error.code : 'ok',
+    };
   });
 }
 

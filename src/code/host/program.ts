@@ -2,6 +2,7 @@
 
 import { ToolError } from '../../core/error.js';
 import type { CodeLimits } from '../../core/settings.js';
+import { quoteOutside } from '../../core/text.js';
 import { cancelled, startTimeLimit } from '../../core/time-limit.js';
 import type { CallKind, EngineCall, Outcome, ProgramEnd, Turn } from '../protocol.js';
 import type { Engine } from './engine.js';
@@ -85,7 +86,7 @@ export function createProgram(options: ProgramOptions) {
     pending.delete(id);
     record({ result: id, now: at, outcome });
     if (end !== undefined && 'error' in outcome)
-      options.onLog(`${call.name} failed after the program had ended: ${outcome.error.message}`);
+      options.onLog(`${quoteOutside(call.name, 80)} failed after the program had ended: ${outcome.error.message}`);
     accept(await engine.turn({ type: 'deliver', id, now: at, outcome }));
   };
 

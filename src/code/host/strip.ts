@@ -5,7 +5,7 @@ import { quoteOutside } from '../../core/text.js';
 import { compile } from './compile.js';
 
 const MAX_CHARACTERS = 256 * 1024;
-// A comment at the end of the code with the line of the program for each line of the code.
+// A comment at the end of the code with the line of the program for each line of the code, if they differ.
 const LINES = '\n//# lines=';
 
 /** Returns an expression whose value is the function. Throws `invalid_input` with the line of a syntax error. */
@@ -16,8 +16,8 @@ export async function toSource(code: string): Promise<string> {
     });
   }
   const compiled = await compile(`(async () => {${code}\n})`);
-  if ('code' in compiled)
-    return compiled.lines === undefined ? compiled.code : `${compiled.code}${LINES}${compiled.lines}`;
+  // Also if no line changed: a program may end with such a comment of its own.
+  if ('code' in compiled) return `${compiled.code}${LINES}${compiled.lines ?? ''}`;
   if ('fault' in compiled) throw syntaxError(compiled.fault, code.split('\n').length);
   throw new ToolError(
     'too_large',
@@ -41,7 +41,6 @@ function syntaxError(
 
 /** Returns the line of the program for a line of its code. */
 export function toProgramLine(source: string, line: number): number {
-  const at = source.lastIndexOf(LINES);
-  const lines = at === -1 ? [] : source.slice(at + LINES.length).split(',');
-  return Number(lines[line - 1] ?? line);
+  const lines = source.slice(source.lastIndexOf(LINES) + LINES.length).split(',');
+  return Number(lines[line - 1] || line);
 }
