@@ -1,6 +1,7 @@
 // Sealed files of programs: what was altered since it was written is not read.
 
 import { closeSync, fsyncSync, openSync, truncateSync, writeSync } from 'node:fs';
+import { basename } from 'node:path';
 import { ToolError } from '../../core/error.js';
 import { digestKeyed } from '../../files/digest.js';
 import { readStateFile } from '../../files/read.js';
@@ -9,20 +10,20 @@ import { writeFileAtomic } from '../../files/write.js';
 
 const MAX_BYTES = 256 * 1024 * 1024;
 
-/** Files sealed with the key of the state; a function, because the key is created on first use. */
+/** Files sealed with the key of the state, each under its own name; a function, because the key is created on first use. */
 export function createSealed(key: () => string) {
   const seal = (...parts: readonly string[]): string => digestKeyed(key(), ['program', ...parts]);
   return {
     write(path: string, value: unknown): void {
       const text = JSON.stringify(value);
-      writeFileAtomic(path, `${seal(text)}\n${text}`);
+      writeFileAtomic(path, `${seal(basename(path), text)}\n${text}`);
     },
     /** Returns undefined if there is no file. Throws `integrity`. */
     read<T>(path: string): T | undefined {
       const text = readStateFile(path, MAX_BYTES);
       if (text === undefined) return undefined;
       const at = text.indexOf('\n');
-      if (text.slice(0, at) !== seal(text.slice(at + 1))) throw damaged(path);
+      if (text.slice(0, at) !== seal(basename(path), text.slice(at + 1))) throw damaged(path);
       return JSON.parse(text.slice(at + 1)) as T;
     },
     /** Appends a line that belongs to `id`; it is on the disk when this returns. */

@@ -1,7 +1,7 @@
 // Programs that wait for approvals: suspended, approved, and continued in another process.
 
-import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { existsSync, readdirSync, readFileSync, unlinkSync, writeFileSync } from 'node:fs';
+import { basename, join } from 'node:path';
 import { describe, expect } from 'vitest';
 import { digestKeyed } from '../../../src/files/digest.js';
 import { textOf } from '../../../src/index.js';
@@ -45,7 +45,7 @@ function rewrite(workspace: Workspace, change: (text: string) => string): void {
   const [, text = ''] = readFileSync(file, 'utf8').split(/\n(.*)/s);
   const key = readFileSync(join(home, 'approvals.key'), 'utf8');
   const changed = change(text);
-  writeFileSync(file, `${digestKeyed(key, ['program', changed])}\n${changed}`);
+  writeFileSync(file, `${digestKeyed(key, ['program', basename(file), changed])}\n${changed}`);
 }
 
 async function suspend(workspace: Workspace, program = PROGRAM): Promise<string> {
@@ -246,6 +246,12 @@ describe('suspended programs', () => {
     const text = readFileSync(file, 'utf8');
     writeFileSync(file, text.replace('note', 'evil'));
     expect((await resume(workspace, id)).error).toMatchObject({ code: 'integrity' });
+    // Another program of the same caller, whose call is not approved.
+    const second = await suspend(workspace, `return tools.deploy({ branch: 'z' })`);
+    const moved = programsOf(workspace).find((name) => name.startsWith(second))!;
+    writeFileSync(join(directory, moved), text);
+    expect((await resume(workspace, second)).error).toMatchObject({ code: 'integrity' });
+    unlinkSync(join(directory, moved));
     writeFileSync(file, text);
     // Claimed by a process that lives: this one.
     writeFileSync(join(directory, `${id}.claim`), `${process.pid} 0 x`);
