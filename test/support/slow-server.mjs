@@ -18,6 +18,7 @@ const TOOL = {
 
 // `late`: of the newer version only, answers the probe late. `mute`: the same, and ignores `initialize`.
 // `ignores`: of the older version, never answers the probe. `refuses`: answers it late with an error.
+// `strict`: like `late`, and rejects `initialize` at once. `deaf`: the same, and never answers the probe.
 // `either`: answers both late, and is bound to the version of the first message.
 const isOlder = mode === 'ignores' || mode === 'refuses';
 let bound;
@@ -26,12 +27,13 @@ function receive({ id, method, params }) {
   appendFileSync(`${starts}.log`, `heard ${method}\n`);
   const version = params?._meta?.['io.modelcontextprotocol/protocolVersion'];
   if (method === 'server/discover') {
-    if (mode === 'ignores') return;
+    if (mode === 'ignores' || mode === 'deaf') return;
     if (mode === 'refuses') return later(() => failWith(id, 'unknown method'));
     bound ??= 'newer';
     later(() => write({ id, result: modern({ ...info, supportedVersions: ['2026-07-28'] }) }));
   } else if (method === 'initialize') {
     if (mode === 'mute') return;
+    if (mode === 'strict' || mode === 'deaf') return failWith(id, 'this connection uses another protocol version');
     bound ??= 'older';
     if (!isOlder && !(mode === 'either' && bound === 'older'))
       return later(() => failWith(id, 'this connection uses another protocol version'));

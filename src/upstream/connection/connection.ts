@@ -151,19 +151,25 @@ async function openClient(
     });
     await client.connect(lane.transport, { signal: within, timeout, prior: prior as never });
     lane.keepsOpen = false;
+    lane.onLateDiscover = undefined;
     return { client, lane, closed, isOpen: () => isOpen };
   };
   const lane = new Lane(transport);
   const handshake = new AbortController();
   let late: Json | undefined;
-  lane.onLateDiscover = (discover) => {
-    late = discover;
-    lane.keepsOpen = true;
-    setTimeout(() => handshake.abort(), LATE_GRACE_MS).unref();
-  };
+  const answered = new Promise<void>((resolve) => {
+    signal.addEventListener('abort', () => resolve(), { once: true });
+    lane.onLateDiscover = (discover) => {
+      late = discover;
+      resolve();
+      if (discover !== undefined) setTimeout(() => handshake.abort(), LATE_GRACE_MS).unref();
+    };
+  });
   try {
     return await openWith(knownVersion, lane, AbortSignal.any([signal, handshake.signal]));
   } catch (error) {
+    // A server that is bound to the newer version may reject `initialize` long before it answers the probe.
+    if (lane.isProbeOpen && !signal.aborted && transport.exit === undefined) await answered;
     if (late === undefined || signal.aborted || transport.exit !== undefined) throw error;
     return openWith({ kind: 'modern', discover: late }, new Lane(transport, true), signal);
   }

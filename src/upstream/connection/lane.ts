@@ -56,16 +56,24 @@ const PROBE_PREFIX = 'server-discover-probe-';
 
 const SENT = Promise.resolve();
 
+function isProbe(id: unknown): boolean {
+  return typeof id === 'string' && id.startsWith(PROBE_PREFIX);
+}
+
 export class Lane {
   /** The transport for the SDK client: receives every message that is not for this lane. */
   readonly transport: Transport;
   /** The `_meta` of every message, which the newer protocol version requires. */
   envelope: Fields | undefined;
-  /** Called with a successful answer to the version probe that arrives after `initialize` was sent. */
-  onLateDiscover?: (discover: Json) => void;
+  /**
+   * Called with the answer to the version probe if it arrives after `initialize` was sent; undefined if that is an error,
+   * or if the connection was closed before.
+   */
+  onLateDiscover?: ((discover: Json | undefined) => void) | undefined;
   /** Whether the transport stays open if the SDK client closes it, for another client on the same transport. */
   keepsOpen = false;
   #isInitializing = false;
+  #openProbe: unknown;
   readonly #upstream: UpstreamTransport;
   readonly #waiters = new Map<string, Waiter>();
   #lastId = 0;
@@ -80,8 +88,14 @@ export class Lane {
       this.#closed = new LostError('the connection was closed');
       for (const waiter of this.#waiters.values()) waiter.reject(this.#closed);
       this.#waiters.clear();
+      if (this.isProbeOpen) this.onLateDiscover?.(undefined);
       this.transport.onclose?.();
     };
+  }
+
+  /** Whether the version probe was sent and not answered yet. */
+  get isProbeOpen(): boolean {
+    return this.#openProbe !== undefined;
   }
 
   #toClientTransport(isStarted: boolean): Transport {
@@ -89,7 +103,11 @@ export class Lane {
     return {
       start: async () => (isStarted ? undefined : upstream.start()),
       send: (message, options) => {
-        if ('method' in message && message.method === 'initialize') this.#isInitializing = true;
+        if ('id' in message && isProbe(message.id)) this.#openProbe = message.id;
+        if ('method' in message && message.method === 'initialize') {
+          this.#isInitializing = true;
+          this.keepsOpen = this.isProbeOpen;
+        }
         return upstream.send(message, options);
       },
       close: async () => (this.keepsOpen ? this.transport.onclose?.() : upstream.close()),
@@ -160,9 +178,12 @@ export class Lane {
         return true;
       }
       const { result } = message as { readonly result?: unknown };
-      if (this.#isInitializing && id.startsWith(PROBE_PREFIX) && isRecord(result)) {
-        this.onLateDiscover?.(result as unknown as Json);
-        return true;
+      if (id === this.#openProbe) {
+        this.#openProbe = undefined;
+        if (this.#isInitializing) {
+          this.onLateDiscover?.(isRecord(result) ? (result as unknown as Json) : undefined);
+          return true;
+        }
       }
     }
     if (method === 'notifications/progress') {

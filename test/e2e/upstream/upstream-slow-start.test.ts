@@ -9,7 +9,7 @@ import { createWorkspace, type Workspace } from '../../support/workspace.js';
 
 const SLOW = fileURLToPath(new URL('../../support/slow-server.mjs', import.meta.url));
 
-type Mode = 'late' | 'mute' | 'ignores' | 'refuses' | 'either';
+type Mode = 'late' | 'strict' | 'deaf' | 'mute' | 'ignores' | 'refuses' | 'either';
 
 function slowServer(
   mode: Mode,
@@ -50,6 +50,15 @@ describe.concurrent('a server that is slow to answer the version probe', () => {
       expect(await callOnce(workspace)).toBe(version);
       expect(upstream.log().slice(before)).not.toContain('heard server/discover');
     });
+
+  finding('C2', 'is used if it rejects initialize before it answers the probe', async () => {
+    const { workspace, upstream } = slowServer('strict', 5_000);
+    expect(await callOnce(workspace)).toBe('2026-07-28');
+    expect(upstream.starts()).toHaveLength(1);
+    const { workspace: other, upstream: deaf } = slowServer('deaf', 0, { startTimeout: '3s' });
+    expect(await callOnce(other)).toContain('did not respond within 3 s of starting');
+    expect(deaf.starts()).toHaveLength(1);
+  });
 
   finding('C2', 'fails with its start timeout if it answers nothing', async () => {
     const { workspace, upstream } = slowServer('mute', 60_000, { startTimeout: '8s' });
