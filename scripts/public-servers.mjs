@@ -24,6 +24,7 @@ const REASONS = {
   description: 'cut at 8,000 characters, or added where there is none',
   '_meta.ui.resourceUri': 'rewritten, so that it can be read through wield',
   '_meta.ui/resourceUri': 'likewise, in an older spelling',
+  'execution.taskSupport': '`required` is `optional` here, since wield waits for tasks itself',
   instructions: 'cut at 4,000 characters',
   result: 'an empty text is omitted, since model APIs reject it',
 };

@@ -18,8 +18,10 @@ const pathOf = (name: string): string => fileURLToPath(new URL(`../../../${name}
 const SERVE = [process.execPath, BINARY, 'serve', '--trust'];
 const SKILL = '---\nname: notes\ndescription: How to take notes.\n---\nWrite short notes.\n';
 const RECEIVED = {
-  tools: ['read_skill', 'greet', 'query_result', 'read_result'],
+  tools: ['read_skill', 'greet', 'remove', 'query_result', 'read_result'],
   called: 'Hello, Ada\n',
+  approved: 'removed\n',
+  failed: expect.stringMatching(/^\[invalid_input\] .*who/),
   resources: ['skill://notes/SKILL.md'],
   read: SKILL,
   prompts: ['tools', 'capabilities'],
@@ -32,6 +34,7 @@ function createOffers(): Workspace {
     'greet',
     '#!/bin/sh\n# @description Greet someone.\n# @param *who string Whom\necho "Hello, $WIELD_PARAM_WHO"\n',
   );
+  workspace.script('remove', '#!/bin/sh\n# @description Remove it.\n# @destructive\necho removed\n');
   workspace.write('.agents/skills/notes/SKILL.md', SKILL);
   return workspace;
 }
@@ -62,12 +65,12 @@ for (const library of ['mcp', 'fastmcp'])
     describe(`the Python client of ${library}, ${protocol}`, () => {
       const client = [PYTHON ?? '', pathOf('test/support/foreign-client.py'), library, mode];
 
-      specIf(PYTHON !== undefined, WITHOUT_PYTHON, 'SRV-81', 'lists, calls, reads and gets over stdio', async () => {
+      specIf(PYTHON !== undefined, WITHOUT_PYTHON, 'SRV-81', 'lists, calls, approves, reads and gets over stdio', async () => {
         const received = await run(createOffers(), [...client, 'stdio', ...SERVE]);
         expect(received).toEqual({ protocol, ...RECEIVED });
       });
 
-      specIf(PYTHON !== undefined, WITHOUT_PYTHON, 'SRV-81', 'lists, calls, reads and gets over HTTP', async () => {
+      specIf(PYTHON !== undefined, WITHOUT_PYTHON, 'SRV-81', 'lists, calls, approves, reads and gets over HTTP', async () => {
         const workspace = createOffers();
         const { url } = await serveHttp(workspace);
         expect(await run(workspace, [...client, 'http', url])).toEqual({ protocol, ...RECEIVED });
@@ -75,11 +78,11 @@ for (const library of ['mcp', 'fastmcp'])
     });
 
 describe('the client of the Go SDK', () => {
-  specIf(GO_CLIENT !== undefined, WITHOUT_GO, 'SRV-81', 'lists, calls, reads and gets over stdio', async () => {
+  specIf(GO_CLIENT !== undefined, WITHOUT_GO, 'SRV-81', 'lists, calls, approves, reads and gets over stdio', async () => {
     expect(await run(createOffers(), [GO_CLIENT ?? '', 'stdio', ...SERVE])).toEqual(RECEIVED);
   });
 
-  specIf(GO_CLIENT !== undefined, WITHOUT_GO, 'SRV-81', 'lists, calls, reads and gets over HTTP', async () => {
+  specIf(GO_CLIENT !== undefined, WITHOUT_GO, 'SRV-81', 'lists, calls, approves, reads and gets over HTTP', async () => {
     const workspace = createOffers();
     const { url } = await serveHttp(workspace);
     expect(await run(workspace, [GO_CLIENT ?? '', 'http', url])).toEqual(RECEIVED);

@@ -1,4 +1,4 @@
-// A Go client of a server: lists, calls, reads and gets, and prints what it received as JSON.
+// A Go client of a server: lists, calls, approves, reads and gets, and prints what it received as JSON.
 //
 // Usage: go-client stdio COMMAND ARGUMENT...
 //
@@ -21,7 +21,11 @@ func main() {
 	if os.Args[1] == "stdio" {
 		transport = &mcp.CommandTransport{Command: exec.Command(os.Args[2], os.Args[3:]...)}
 	}
-	client := mcp.NewClient(&mcp.Implementation{Name: "go-client", Version: "1"}, nil)
+	approve := func(context.Context, *mcp.ElicitRequest) (*mcp.ElicitResult, error) {
+		return &mcp.ElicitResult{Action: "accept", Content: map[string]any{"decision": "run it once"}}, nil
+	}
+	options := &mcp.ClientOptions{ElicitationHandler: approve}
+	client := mcp.NewClient(&mcp.Implementation{Name: "go-client", Version: "1"}, options)
 	session, err := client.Connect(ctx, transport, nil)
 	check(err)
 	tools, err := session.ListTools(ctx, nil)
@@ -31,6 +35,10 @@ func main() {
 	prompts, err := session.ListPrompts(ctx, nil)
 	check(err)
 	called, err := session.CallTool(ctx, &mcp.CallToolParams{Name: "greet", Arguments: map[string]any{"who": "Ada"}})
+	check(err)
+	approved, err := session.CallTool(ctx, &mcp.CallToolParams{Name: "remove", Arguments: map[string]any{}})
+	check(err)
+	failed, err := session.CallTool(ctx, &mcp.CallToolParams{Name: "greet", Arguments: map[string]any{}})
 	check(err)
 	read, err := session.ReadResource(ctx, &mcp.ReadResourceParams{URI: resources.Resources[0].URI})
 	check(err)
@@ -49,6 +57,8 @@ func main() {
 	check(json.NewEncoder(os.Stdout).Encode(map[string]any{
 		"tools":     toolNames,
 		"called":    called.Content[0].(*mcp.TextContent).Text,
+		"approved":  approved.Content[0].(*mcp.TextContent).Text,
+		"failed":    failed.Content[0].(*mcp.TextContent).Text,
 		"resources": uris,
 		"read":      read.Contents[0].Text,
 		"prompts":   promptNames,
