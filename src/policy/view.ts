@@ -1,5 +1,6 @@
 // Aliases of tools: the face that a model sees and calls, while pins, rules and records apply to the original (RES-48).
 
+import type { ErrorValue } from '../core/error.js';
 import { isRecord, type Json } from '../core/json.js';
 import type { Fault, JsonSchema, Schema } from '../core/schema.js';
 import type { Tool } from '../core/tool.js';
@@ -32,6 +33,14 @@ export function toFace(tool: Tool, view: View): Tool {
 export function newNameOf(tool: Tool, view: View): string | undefined {
   const name = aliasOf(tool, view)?.name;
   return name !== undefined && view.originals.get(name) === tool.name ? name : undefined;
+}
+
+/** Returns an error about the tool that also has the name by which a model called it; hints are commands of the original. */
+export function nameFace(error: ErrorValue, tool: Tool, view: View): ErrorValue {
+  const name = newNameOf(tool, view);
+  if (name === undefined) return error;
+  const original = new RegExp(`(?<![\\w:-])${tool.name.replace(/[^\w:-]/g, '\\$&')}(?![\\w:-])`);
+  return { ...error, message: error.message.replace(original, () => `${name} (${tool.name})`) };
 }
 
 /** Returns the input of a model's call with the fixed values; the input itself without an alias. */

@@ -11,8 +11,9 @@ import type { Tool } from '../core/tool.js';
 import type { CallOptions, Verdict } from '../core/toolbox.js';
 import { CALL_TOOL } from '../core/view.js';
 import { findDenial } from '../policy/decide.js';
+import { nameFace } from '../policy/view.js';
 import { assertNotCancelled, execute } from './execute.js';
-import { findTool, rulesFor } from './find.js';
+import { findTool, isOfModel, rulesFor } from './find.js';
 import { nestedCall } from './nested.js';
 import type { CallParts, Nesting } from './parts.js';
 import { jsonOrNothing, type Prepared, prepare } from './prepare.js';
@@ -84,6 +85,9 @@ export async function call(parts: CallParts, given: GivenCall): Promise<ToolResu
     // ERR-6: a bug of wield shows its stack in the debug output.
     if (result.error?.code === 'internal') world.debug((thrown as Error)?.stack ?? String(thrown));
   }
+  // RES-48: a model knows the new name of a renamed tool only.
+  if (result.error !== undefined && state.tool !== undefined && isOfModel(options))
+    result = { ...result, error: nameFace(result.error, state.tool, snapshot.settings.view) };
   if (observers.recorder !== undefined || observers.emit !== undefined) {
     const { tool, verdict, approval, decision, outputHash } = state;
     const plan = state.prepared?.plan;

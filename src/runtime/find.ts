@@ -7,7 +7,7 @@ import { isToolError } from '../core/error.js';
 import type { Skill } from '../core/skill.js';
 import type { Snapshot } from '../core/snapshot.js';
 import type { Tool } from '../core/tool.js';
-import type { Caller } from '../core/toolbox.js';
+import type { Caller, CallOptions } from '../core/toolbox.js';
 import { findDenial, type Rules } from '../policy/decide.js';
 import { toRuleLists } from '../policy/nested.js';
 import { newNameOf } from '../policy/view.js';
@@ -26,8 +26,7 @@ export function findTool(
   if (nesting.tool !== undefined) return executors.withDigest(nesting.tool);
   if (as !== undefined) return import('./offers.js').then(({ findOffer }) => findOffer(parts, as, ref, snapshot));
   const { within, named, narrowing } = nesting;
-  // The front found the tool of a dispatched call by the name that a model knows.
-  const isModel = caller.kind === 'model' && options.dispatched === undefined;
+  const isModel = isOfModel(options);
   if (found !== undefined && !isModel) return found;
   const { policy, settings } = snapshot;
   const { view } = settings;
@@ -55,6 +54,11 @@ export function findTool(
     return executors.withDigest(isForeign ? catalog.find(ref, { ...reach, namedOnly: true }) : tool);
   };
   return readSettled(catalog, snapshot, () => retryChanged(find), target);
+}
+
+/** Whether a model calls, by names that models know. The front of a fleet has found the tool of a dispatched call by them. */
+export function isOfModel({ caller, dispatched }: Pick<CallOptions, 'caller' | 'dispatched'>): boolean {
+  return caller?.kind === 'model' && dispatched === undefined;
 }
 
 /** The caller of what a tool names, which a model may have chosen: tools for apps only do not exist for it (RSC-20). */

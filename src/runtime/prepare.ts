@@ -14,6 +14,7 @@ import type { Tool } from '../core/tool.js';
 import type { Caller, PlanOptions, Verdict } from '../core/toolbox.js';
 import { decide, type Rules } from '../policy/decide.js';
 import { findHidden, toFace, withFixed } from '../policy/view.js';
+import { isOfModel } from './find.js';
 import type { CallParts, CallScope } from './parts.js';
 
 export interface Prepared {
@@ -35,7 +36,8 @@ export function prepare(
   const { input: repaired, repairs } = readGiven(tool, raw, { snapshot, options });
   // POL-21: nobody approved the schema of a changed tool, so a model does not see it in an error either.
   const hideFaults = caller.kind === 'model' && rules.changes !== undefined;
-  const checked = isChecked ? checkInput(tool, repaired, { hideFaults }) : repaired;
+  const shown = isOfModel(options) ? toFace(tool, snapshot.settings.view) : tool;
+  const checked = isChecked ? checkInput(tool, repaired, { hideFaults, shown }) : repaired;
   const withoutSandbox = sandbox === 'none' && caller.kind === 'person';
   const { dispatched } = options;
   const given = { tool, repairs, snapshot, rules, timeoutMs, withoutSandbox, variables: dispatched?.variables };
@@ -62,8 +64,7 @@ export interface RepairedInput {
 /** Reads the input of a call. A model gives it to the face of an aliased tool (RES-48). */
 export function readGiven(tool: Tool, raw: unknown, { snapshot: { settings }, options }: CallScope): RepairedInput {
   const { view } = settings;
-  const isModel = options.caller?.kind === 'model' && options.dispatched === undefined;
-  if (!isModel || view.aliases.size === 0) return readInput(tool, raw, settings);
+  if (!isOfModel(options) || view.aliases.size === 0) return readInput(tool, raw, settings);
   const face = toFace(tool, view);
   const { input, repairs } = readInput(face, raw, settings);
   const faults = findHidden(tool, input, view);
@@ -92,17 +93,19 @@ function renameParameters(input: Json, aliases: Readonly<Record<string, string>>
   return Object.fromEntries(Object.entries(input).map(([name, value]) => [rename(name), value as Json]));
 }
 
-/** Validates input and applies defaults. Throws `invalid_input`; with `hideFaults` without details of the schema. */
-export function checkInput(tool: Tool, input: Json, { hideFaults = false } = {}): Json | Promise<Json> {
+/**
+ * Validates input and applies defaults. Throws `invalid_input` about the tool as it is shown; with `hideFaults` without
+ * details of the schema.
+ */
+export function checkInput(tool: Tool, input: Json, { hideFaults = false, shown = tool } = {}): Json | Promise<Json> {
   const checked = tool.input.check(input);
-  return checked instanceof Promise
-    ? checked.then((later) => assertValid(tool, later, hideFaults))
-    : assertValid(tool, checked, hideFaults);
+  const read = (done: Check): Json => assertValid(tool, done, hideFaults ? undefined : shown);
+  return checked instanceof Promise ? checked.then(read) : read(checked);
 }
 
-function assertValid(tool: Tool, checked: Check, hideFaults: boolean): Json {
+function assertValid(tool: Tool, checked: Check, shown: Tool | undefined): Json {
   if (checked.ok) return checked.value;
-  if (!hideFaults) throw describeFaults(tool, checked.faults);
+  if (shown !== undefined) throw describeFaults(shown, checked.faults);
   throw new ToolError('invalid_input', `${tool.name} changed since it was approved and takes different input`, {
     hint: `a person must review it first: wield show ${tool.name}`,
   });

@@ -74,6 +74,22 @@ describe('an alias', () => {
     expect((await denied.list(MODEL)).map(({ name }) => name)).not.toContain('report');
   });
 
+  spec('RES-48', 'is named in errors as the model called it', async () => {
+    const errorOf = async (rule: string, input: object, caller: object = MODEL) => {
+      const toolbox = createHub(`allowed-tools = "* ${rule}"\n${ALIAS}`).toolbox();
+      return (await toolbox.call(caller === MODEL ? 'report' : 'hub_issue', input, caller)).error!;
+    };
+    const broken = { title: 'Broken' };
+    const denied = await errorOf('hub_issue(repo=acme/*,$deny)', broken);
+    expect(denied.message).toBe('report (hub_issue) was not run: a rule denies it: hub_issue(repo=acme/*,$deny)');
+    expect(denied.hint).toContain('wield explain hub_issue');
+    expect((await errorOf('hub_issue($policy=ask)', broken)).message).toMatch(/^report \(hub_issue\) needs approval/);
+    // Parameters that the model cannot give are not named.
+    expect(await errorOf('', {})).toMatchObject({ code: 'invalid_input', hint: 'report takes title' });
+    const whole = { repo: 'acme/site', ...broken };
+    expect((await errorOf('hub_issue(repo=acme/*,$deny)', whole, {})).message).toMatch(/^hub_issue was not run/);
+  });
+
   spec('RES-48 SRV-9', 'is found, described and called in search mode', async () => {
     const toolbox = createHub(`mode = "search"\n${ALIAS}`).toolbox();
     const ask = async (name: string, input: object) => toolbox.call(name, input, MODEL);
