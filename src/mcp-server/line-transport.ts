@@ -5,6 +5,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { Cancellation } from '../core/cancellation.js';
 import { toToolError } from '../core/error.js';
 import { isRecord, type Json, parseJson } from '../core/json.js';
+import { formatBytes } from '../core/text.js';
 import { createLineReader } from './line-reader.js';
 import { ERROR, isRequestId, type Message, type RequestId, toMessage } from './message.js';
 
@@ -22,6 +23,8 @@ export interface LineTransportListeners {
 
 const MAX_LINE_BYTES = 16 * 1024 * 1024;
 const BOUNDS = { maxDepth: 64, maxBytes: MAX_LINE_BYTES };
+// Clients of the SDK end the connection if they have more than 10 MiB to read, other messages included.
+const MAX_ANSWER_BYTES = 9.5 * 1024 * 1024;
 // Input is paused while more output than this is unwritten.
 const MAX_QUEUED_BYTES = 4 * 1024 * 1024;
 const READY_POLL_MS = 20;
@@ -63,7 +66,9 @@ export class LineTransport {
   /** Sends the response to a request, unless it was cancelled meanwhile. */
   answer(id: RequestId, parts: readonly (string | Buffer)[]): void {
     if (!this.#pending.delete(id)) return;
-    for (const part of parts) this.#enqueue(part);
+    const size = sizeOf(parts);
+    if (size <= MAX_ANSWER_BYTES) for (const part of parts) this.#enqueue(part);
+    else this.#enqueue(JSON.stringify(tooLarge(id, size)));
     this.#enqueue('\n');
     // No other answer can follow in this turn.
     if (this.#pending.size === 0) this.#begin(this.#flush);
@@ -201,4 +206,18 @@ const ID_AT_END = /,"jsonrpc":"2\.0","id":(-?\d{1,15}|"[^"\\]{1,100}")\}$/;
 function guessId(text: string): RequestId | null {
   const found = ID_AT_START.exec(text.slice(0, 200)) ?? ID_AT_END.exec(text.slice(-200));
   return found ? (JSON.parse(found[1]!) as RequestId) : null;
+}
+
+// Text is counted in characters, unless it may be too long in bytes.
+function sizeOf(parts: readonly (string | Buffer)[]): number {
+  let units = 0;
+  for (const part of parts) units += part.length;
+  if (units * 3 <= MAX_ANSWER_BYTES) return units;
+  return parts.reduce((sum, part) => sum + Buffer.byteLength(part), 0);
+}
+
+function tooLarge(id: RequestId, size: number): object {
+  const message = `the response has ${formatBytes(size)}, and clients read at most ${formatBytes(MAX_ANSWER_BYTES)} over stdio`;
+  const hint = 'ask for less, or connect over HTTP: wield serve --http PORT';
+  return { jsonrpc: '2.0', id, error: { code: ERROR.internal, message: `${message}\nhint: ${hint}` } };
 }

@@ -51,13 +51,15 @@ const METHODS = {
   'resources/read': ({ uri }) =>
     uri === 'note://none'
       ? { contents: [] }
-      : {
-          contents: [
-            { uri, text: '', _meta: { b: 2 } },
-            { uri: 'urn:isbn:2', blob: '' },
-          ],
-          _meta: { c: 3 },
-        },
+      : uri === 'note://big'
+        ? { contents: [{ uri, text: 'x'.repeat(11 * 1024 * 1024) }] }
+        : {
+            contents: [
+              { uri, text: '', _meta: { b: 2 } },
+              { uri: 'urn:isbn:2', blob: '' },
+            ],
+            _meta: { c: 3 },
+          },
   'prompts/list': () => ({ prompts: [{ name: 'bare' }] }),
   'prompts/get': () => ({ messages: [{ role: 'assistant', content: { type: 'text', text: '' } }], _meta: { d: 4 } }),
 };

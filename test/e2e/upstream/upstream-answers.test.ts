@@ -3,7 +3,7 @@
 import { fileURLToPath } from 'node:url';
 import type { Client } from '@modelcontextprotocol/client';
 import { describe, expect } from 'vitest';
-import { connectHttp, connectStdio, type ProtocolVersion } from '../../support/clients.js';
+import { connectHttp, connectProcess, connectStdio, type ProtocolVersion } from '../../support/clients.js';
 import { some } from '../../support/effort.js';
 import { until } from '../../support/server.js';
 import { spec } from '../../support/spec.js';
@@ -87,4 +87,14 @@ describe.concurrent('through wield', () => {
       for (const level of ['warning', 'debug', 'alert']) await expectLogs(level, LEVELS.slice(LEVELS.indexOf(level)));
     });
   }
+});
+
+spec('SRV-8', 'a response that is too large for stdio is an error, and the session goes on', async () => {
+  const workspace = createWorkspace();
+  configureServers(workspace, { odd: { command: process.execPath, args: [SERVER, '2025-11-25'] } });
+  // The limit of the SDK's client is that of its process transport.
+  const client = await connectProcess(workspace, 'older');
+  const read = (id: string) => client.readResource({ uri: `mcp://odd/note://${id}` });
+  await expect(read('big')).rejects.toThrow(/the response has 11 MiB, and clients read at most 9.5 MiB over stdio/);
+  expect((await read('none')).contents).toEqual([]);
 });
