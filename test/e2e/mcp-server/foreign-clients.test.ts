@@ -65,12 +65,12 @@ for (const library of ['mcp', 'fastmcp'])
     describe(`the Python client of ${library}, ${protocol}`, () => {
       const client = [PYTHON ?? '', pathOf('test/support/foreign-client.py'), library, mode];
 
-      specIf(PYTHON !== undefined, WITHOUT_PYTHON, 'SRV-81', 'lists, calls, approves, reads and gets over stdio', async () => {
+      specIf(PYTHON !== undefined, WITHOUT_PYTHON, 'SRV-81', 'is served over stdio', async () => {
         const received = await run(createOffers(), [...client, 'stdio', ...SERVE]);
         expect(received).toEqual({ protocol, ...RECEIVED });
       });
 
-      specIf(PYTHON !== undefined, WITHOUT_PYTHON, 'SRV-81', 'lists, calls, approves, reads and gets over HTTP', async () => {
+      specIf(PYTHON !== undefined, WITHOUT_PYTHON, 'SRV-81', 'is served over HTTP', async () => {
         const workspace = createOffers();
         const { url } = await serveHttp(workspace);
         expect(await run(workspace, [...client, 'http', url])).toEqual({ protocol, ...RECEIVED });
@@ -78,11 +78,11 @@ for (const library of ['mcp', 'fastmcp'])
     });
 
 describe('the client of the Go SDK', () => {
-  specIf(GO_CLIENT !== undefined, WITHOUT_GO, 'SRV-81', 'lists, calls, approves, reads and gets over stdio', async () => {
+  specIf(GO_CLIENT !== undefined, WITHOUT_GO, 'SRV-81', 'is served over stdio', async () => {
     expect(await run(createOffers(), [GO_CLIENT ?? '', 'stdio', ...SERVE])).toEqual(RECEIVED);
   });
 
-  specIf(GO_CLIENT !== undefined, WITHOUT_GO, 'SRV-81', 'lists, calls, approves, reads and gets over HTTP', async () => {
+  specIf(GO_CLIENT !== undefined, WITHOUT_GO, 'SRV-81', 'is served over HTTP', async () => {
     const workspace = createOffers();
     const { url } = await serveHttp(workspace);
     expect(await run(workspace, [GO_CLIENT ?? '', 'http', url])).toEqual(RECEIVED);
