@@ -305,24 +305,6 @@ describe.concurrent('a task of the newer protocol version', () => {
     await expect(get(without, task)).rejects.toMatchObject({ code: -32021 });
   });
 
-  spec('SRV-70 SRV-6', 'is asked for approval by the call, and becomes a task with the answer', async () => {
-    const workspace = createSlow();
-    const client = await connect(workspace, 'newer', { ...TASKS, elicitation: { form: {} } });
-    const asked = await start(client, 'patient');
-    expect(asked).toMatchObject({ resultType: 'input_required' });
-    expect(asked).not.toHaveProperty('taskId');
-    const [[key, request]] = Object.entries(asked.inputRequests!) as [[string, { params: { message: string } }]];
-    expect(request.params.message).toContain('patient asks for your consent.');
-    expect(existsSync(join(workspace.home, 'ran'))).toBe(false);
-    const { requestState } = asked as { requestState?: string };
-    const task = await start(client, 'patient', { requestState, inputResponses: { [key]: ACCEPT } });
-    expect(task).toMatchObject({ resultType: 'task', status: 'working' });
-    expect(task).not.toHaveProperty('requestState');
-    writeFileSync(join(workspace.home, 'go'), '');
-    await until(async () => (await get(client, task)).status === 'completed', 'it ends');
-    expect((await get(client, task)).result).toMatchObject({ content: [{ text: 'done\n' }] });
-  });
-
   spec('SRV-70', 'asks in tasks/get what it asks later, and is answered by tasks/update', async () => {
     const workspace = createModuleWorkspace();
     const go = join(workspace.home, 'go');
@@ -352,13 +334,11 @@ describe.concurrent('a task of the newer protocol version', () => {
   });
 });
 
-describe.concurrent('a tool that can only be called as a task', () => {
+describe('a tool that can only be called as a task', () => {
   spec('SRV-83', 'is refused to clients that do not know tasks', async () => {
     const workspace = createModuleWorkspace();
     const text = moduleText('long', "() => 'done'").replace('execute:', 'taskOnly: true, execute:');
     workspace.module('long.tool.mjs', text);
-    const able = await connect(workspace, 'newer', TASKS);
-    expect(await start(able, 'long')).toMatchObject({ content: [{ text: 'done' }] });
     const unable = await connect(workspace, 'newer');
     await expect(start(unable, 'long')).rejects.toMatchObject({
       code: -32021,
@@ -370,5 +350,31 @@ describe.concurrent('a tool that can only be called as a task', () => {
     await expect(start(older, 'long')).rejects.toMatchObject({ code: -32601 });
     const { task } = await start(older, 'long', { task: {} });
     expect(await send(older, 'tasks/result', { taskId: task.taskId })).toMatchObject({ content: [{ text: 'done' }] });
+    // Its host runs now, so that it ends at once.
+    const able = await connect(workspace, 'newer', TASKS);
+    await start(able, 'long');
+    expect(await start(able, 'long')).toMatchObject({ content: [{ text: 'done' }] });
+  });
+});
+
+describe('a call that asks within two seconds', () => {
+  spec('SRV-70 SRV-6', 'asks in its result, and becomes a task with the answer', async () => {
+    const workspace = createSlow();
+    const client = await connect(workspace, 'newer', { ...TASKS, elicitation: { form: {} } });
+    // Loads what a call needs, which must not take the time that makes it a task.
+    await start(client, 'quick');
+    const asked = await start(client, 'patient');
+    expect(asked).toMatchObject({ resultType: 'input_required' });
+    expect(asked).not.toHaveProperty('taskId');
+    const [[key, request]] = Object.entries(asked.inputRequests!) as [[string, { params: { message: string } }]];
+    expect(request.params.message).toContain('patient asks for your consent.');
+    expect(existsSync(join(workspace.home, 'ran'))).toBe(false);
+    const { requestState } = asked as { requestState?: string };
+    const task = await start(client, 'patient', { requestState, inputResponses: { [key]: ACCEPT } });
+    expect(task).toMatchObject({ resultType: 'task', status: 'working' });
+    expect(task).not.toHaveProperty('requestState');
+    writeFileSync(join(workspace.home, 'go'), '');
+    await until(async () => (await get(client, task)).status === 'completed', 'it ends');
+    expect((await get(client, task)).result).toMatchObject({ content: [{ text: 'done\n' }] });
   });
 });
