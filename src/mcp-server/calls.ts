@@ -1,10 +1,11 @@
 // Calls of tools for both dispatchers: the lane and the SDK server.
 
 import { createHash } from 'node:crypto';
-import type { ErrorValue } from '../core/error.js';
+import { type ErrorValue, ToolError } from '../core/error.js';
 import { canonicalJson, type Json } from '../core/json.js';
 import { formatError } from '../core/model-text.js';
 import { decodeName } from '../core/name.js';
+import type { Plan } from '../core/plan.js';
 import { isFailedOutput, type ToolResult } from '../core/result.js';
 import { RpcError } from '../core/rpc-error.js';
 import type { SharedSessions } from '../core/sessions.js';
@@ -57,11 +58,24 @@ export function createToolCalls({ toolbox, listing, ready, shared }: ToolCallsOp
     const listed = params.name as string;
     const known = listing.newest() ?? (await listing.known());
     const asked = known.names.has(listed) ? listed : await toAppTool(listing, known, listed, context);
-    // In a fleet there are no tasks, so that it runs as any other.
-    if (known.taskOnly.has(asked) && shared === undefined && !wantsTask(params, context)) throw needsTasks(context);
     const name = known.names.get(asked) ?? decodeName(asked);
     const input = (params.arguments ?? {}) as Json;
-    const outcome = await serve(session, context, name, input, (options) => toolbox.call(name, input, options));
+    // In a fleet there are no tasks, so that every tool runs as any other.
+    const mayBeTask = shared !== undefined || wantsTask(params, context);
+    let isRefused = false;
+    // SRV-83: the listing may not know the tool yet.
+    const checkPlan = ({ tool }: Plan): void => {
+      if (mayBeTask || tool.traits.taskOnly !== true) return;
+      isRefused = true;
+      throw new ToolError('unavailable', `${tool.name} can only be called as a task`, {
+        hint: 'use a client that supports tasks',
+      });
+    };
+    const start = (options: CallOptions): Promise<ToolResult> => toolbox.call(name, input, options);
+    const outcome = await interactive.serve(
+      new ServedCall({ session, context, id: name, input, ready, start, checkPlan }),
+    );
+    if (isRefused) throw needsTasks(context);
     if ('resultType' in outcome) return outcome;
     // This call may have been the first to connect to the tool's upstream server.
     const { names, outputs, structured } = known.outputs.has(asked) ? known : await listing.rereadKnown();
@@ -106,7 +120,7 @@ export function createToolCalls({ toolbox, listing, ready, shared }: ToolCallsOp
   };
 }
 
-interface ServedCallOptions extends Pick<ToolCallsOptions, 'ready'> {
+interface ServedCallOptions extends Pick<ToolCallsOptions, 'ready'>, Pick<CallOptions, 'checkPlan'> {
   readonly session: string;
   readonly context: RequestContext;
   readonly id: string;
@@ -137,7 +151,7 @@ class ServedCall implements CallRequest {
   }
 
   run({ cancellation, onProgress, approve, elicit, client, fault }: InteractionOptions): Promise<ToolResult> {
-    const { session, ready, start } = this.#options;
+    const { session, ready, start, checkPlan } = this.#options;
     const { kind, door, apps } = showsApps(this.context.capabilities) ? APP_HOST : MODEL;
     // Listed explicitly: spread properties take 2 µs a call.
     return start({
@@ -154,6 +168,7 @@ class ServedCall implements CallRequest {
       onPending: this.context.onPending,
       onLog: toLogListener(this.context),
       logLevel: this.context.logLevel,
+      checkPlan,
     });
   }
 }

@@ -32,8 +32,6 @@ export interface Listing {
   readonly structured: ReadonlySet<string>;
   /** Parameters that requests repeat in headers, by protocol name. */
   readonly headers: ReadonlyMap<string, readonly ParamHeader[]>;
-  /** Protocol names of tools that can only be called as a task. */
-  readonly taskOnly: ReadonlySet<string>;
 }
 
 // Without a client name: rules do not depend on it, so every client gets the same listing (POL-8).
@@ -102,7 +100,6 @@ async function toListing(tools: readonly Tool[], trusted: boolean): Promise<List
   const forApps = new Set<string>();
   const structured = new Set<string>();
   const headers = new Map<string, readonly ParamHeader[]>();
-  const taskOnly = new Set<string>();
   const turn = createTurns();
   for (const tool of tools) {
     const wait = turn();
@@ -115,7 +112,6 @@ async function toListing(tools: readonly Tool[], trusted: boolean): Promise<List
     if (declared.length > 0) headers.set(name, declared);
     listed.push(toListedTool(tool, name, trusted));
     if (tool.traits.app === true) forApps.add(name);
-    if (tool.traits.taskOnly === true) taskOnly.add(name);
     if (tool.output !== undefined || tool.origin.owner === 'upstream' || tool.name === CALL_TOOL) structured.add(name);
   }
   return {
@@ -126,7 +122,6 @@ async function toListing(tools: readonly Tool[], trusted: boolean): Promise<List
     outputs: new Map(listed.map((tool) => [tool.name, tool.outputSchema])),
     structured,
     headers,
-    taskOnly,
   };
 }
 
