@@ -64,6 +64,8 @@ export const ATTEMPTS: readonly Attempt[] = [
   { name: 'reads .netrc', command: 'cat ~/.netrc', allowed: NEVER },
   { name: 'reads .npmrc', command: 'cat ~/.npmrc', allowed: NEVER },
   { name: 'reads git credentials', command: 'cat ~/.git-credentials', allowed: NEVER },
+  { name: 'reads the keys of a virtual machine', command: 'cat ~/.lima/_config/user', allowed: NEVER },
+  { name: 'reads .ENV of the workdir', command: 'cat sub/.ENV', allowed: NEVER },
   { name: 'reads .env of the workdir', command: 'cat .env', allowed: NEVER },
   { name: 'reads .env.local of the workdir', command: 'cat .env.local', allowed: NEVER },
   { name: 'reads .env in a subdirectory', command: 'cat deep/er/.env', allowed: NEVER },
@@ -148,6 +150,12 @@ export const ATTEMPTS: readonly Attempt[] = [
   },
   // Sockets and network
   { name: 'connects to a socket in the home', command: connect('{path:process.env.SOCKET}'), allowed: ALL },
+  {
+    name: 'connects to an agent in the home',
+    command: connect('{path:process.env.AGENT}'),
+    allowed: NEVER,
+    landlock: ALL,
+  },
   { name: 'connects to an abstract socket', command: connect('{path:"\\0"+process.env.ABSTRACT}'), allowed: NEVER },
   {
     name: 'connects to the host by IPv4',
@@ -281,6 +289,7 @@ const SECRETS = [
   '.netrc',
   '.npmrc',
   '.git-credentials',
+  '.lima/_config/user',
 ];
 
 /** Text of every secret; it must not appear in any output. */
@@ -298,18 +307,21 @@ export async function prepareAttempts(workspace: Workspace): Promise<Record<stri
   writeFileSync(join(home, 'notes.txt'), 'notes');
   writeFileSync(join(home, '.bashrc'), '');
   for (const name of ['notes.txt', '.git/hooks/sample', '.git/config']) workspace.write(name, 'text');
-  for (const name of ['.env', '.env.local', 'deep/er/.env']) workspace.write(name, CANARY);
+  for (const name of ['.env', '.env.local', 'sub/.ENV', 'deep/er/.env']) workspace.write(name, CANARY);
   symlinkSync(join(home, '.ssh/id_rsa'), join(dir, 'link-to-key'));
   symlinkSync(home, join(dir, 'link-out'));
   const socket = join(home, 'socket');
+  const agent = join(home, '.1password/agent.sock');
+  mkdirSync(dirname(agent));
   const abstract = `wield-${process.pid}-${Date.now()}`;
   const [v4, v6] = await Promise.all([listen({ port: 0, host: '127.0.0.1' }), listen({ port: 0, host: '::1' })]);
-  await Promise.all([listen({ path: socket }), listen({ path: `\0${abstract}` })]);
+  await Promise.all([listen({ path: socket }), listen({ path: agent }), listen({ path: `\0${abstract}` })]);
   return {
     PEER: String(process.pid),
     PORT: String(portOf(v4)),
     PORT6: String(portOf(v6)),
     SOCKET: socket,
+    AGENT: agent,
     ABSTRACT: abstract,
     STATE: env.WIELD_HOME!,
   };

@@ -5,9 +5,10 @@ import { join } from 'node:path';
 import { realPath } from '../../files/within.js';
 import { createDirectoryCache } from './directory-cache.js';
 
-const DOTENV = /^\.env(?:\..+)?$/;
+// The case of names may not count.
+const DOTENV = /^\.env(?:\..+)?$/i;
 // Templates without values.
-const DOTENV_EXAMPLE = /^\.env\.(?:example|sample|template|dist)$/;
+const DOTENV_EXAMPLE = /^\.env\.(?:example|sample|template|dist)$/i;
 const SKIPPED = new Set(['node_modules', '.git', 'vendor', 'target', 'dist', 'build']);
 // How far `.env` files are looked for in the workdir.
 const MAX_DEPTH = 3;

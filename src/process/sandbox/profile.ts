@@ -72,6 +72,7 @@ function toProfile(
   places: ProfilePlaces,
 ): Profile {
   const { workdir } = places;
+  assertPaths(name, [...(read ?? []), ...(write ?? []), ...deny]);
   const toPaths = (paths: readonly string[]): string[] =>
     paths.map((path) => assertInside(name, path, toPath(path, places), workdir));
   const readable = toPaths(read ?? ['/']);
@@ -88,6 +89,16 @@ function toProfile(
     network,
     env,
   };
+}
+
+// A pattern would be the name of a file that does not exist, and hide nothing.
+function assertPaths(profile: string, paths: readonly string[]): void {
+  const pattern = paths.find((path) => path.includes('*'));
+  if (pattern === undefined) return;
+  throw new ToolError('unavailable', `the sandbox profile "${profile}" has a pattern: ${quoteOutside(pattern)}`, {
+    hint: 'write the paths of files and directories; a directory includes what is in it',
+    data: { sandbox: { profile, backend: 'none' } },
+  });
 }
 
 function toPath(path: string, { workdir, home }: ProfilePlaces): string {

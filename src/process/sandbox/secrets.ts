@@ -32,6 +32,13 @@ const IN_HOME = [
   '.pgpass',
   '.my.cnf',
   '.password-store',
+  // Agents with keys, and virtual machines that run containers as root.
+  '.1password',
+  '.bitwarden-ssh-agent.sock',
+  '.colima',
+  '.lima',
+  '.orbstack',
+  '.rd',
   '.local/share/keyrings',
   '.local/share/kwalletd',
   '.claude.json',
@@ -57,7 +64,19 @@ const IN_HOME = [
   'Library/Application Support/Google/Chrome',
   'Library/Application Support/Firefox',
 ];
-const OF_SYSTEM = ['/etc/shadow', '/etc/gshadow', '/etc/sudoers', '/etc/sudoers.d', '/etc/ssh/ssh_host_ed25519_key'];
+const OF_SYSTEM = [
+  '/etc/shadow',
+  '/etc/gshadow',
+  '/etc/sudoers',
+  '/etc/sudoers.d',
+  '/etc/ssh/ssh_host_ecdsa_key',
+  '/etc/ssh/ssh_host_ed25519_key',
+  '/etc/ssh/ssh_host_rsa_key',
+  // Sockets outside of /run whose users are as good as root.
+  '/var/lib/incus/unix.socket',
+  '/var/lib/lxd/unix.socket',
+  '/var/snap/lxd/common/lxd/unix.socket',
+];
 
 // The git directory as a whole: `commondir`, `config.worktree` and `modules` lead to other hooks and configuration.
 const GUARDED = ['.agents', '.mcp.json', '.git'];

@@ -86,6 +86,31 @@ describe('entries', () => {
   });
 });
 
+const boxed = (sandbox: unknown): unknown => ({ command: 'x', sandboxEnabled: true, sandbox });
+const sandboxCases: [string, unknown, string, RegExp][] = [
+  ['a sandbox that is a number', boxed(1), '/mcpServers/s/sandbox', /name of a profile, or an object/],
+  [
+    'a sandbox that is enabled by a text',
+    { command: 'x', sandboxEnabled: 'yes' },
+    '/mcpServers/s/sandboxEnabled',
+    /true/,
+  ],
+  ['files of a sandbox that are an array', boxed({ filesystem: ['a'] }), '/mcpServers/s/sandbox/filesystem', /object/],
+  [
+    'a hidden path that is a text',
+    boxed({ filesystem: { denyRead: 'a' } }),
+    '/mcpServers/s/sandbox/filesystem/denyRead',
+    /array/,
+  ],
+  [
+    'a pattern of hidden paths',
+    boxed({ filesystem: { denyRead: ['a/*.key'] } }),
+    '/mcpServers/s/sandbox/filesystem/denyRead',
+    /patterns/,
+  ],
+  ['a misspelled restriction', boxed({ filesystem: { denyReads: [] } }), '/mcpServers/s/sandbox/denyReads', /unknown/],
+];
+
 describe('invalid entries', () => {
   const cases: [string, unknown, string, RegExp][] = [
     ['a number', 5, '/mcpServers/s', /must be an object/],
@@ -125,6 +150,7 @@ describe('invalid entries', () => {
     ['an input reference', { command: 'x', env: { A: '${input:k}' } }, '/mcpServers/s/env/A', /not supported/],
     ['a secret in the process list', { command: 'x', args: ['${API_KEY}'] }, '/mcpServers/s/args/0', /API_KEY/],
     ['a file in the process list', { command: 'x', args: ['file:~/k'] }, '/mcpServers/s/args/0', /process list/],
+    ...sandboxCases,
   ];
   for (const [title, entry, pointer, message] of cases) {
     test(`UPS-1: rejects ${title} and keeps the other servers`, () => {
@@ -139,6 +165,18 @@ describe('invalid entries', () => {
       });
     });
   }
+
+  spec('EXE-10', 'the sandbox of a file is that of its servers with sandboxEnabled', () => {
+    const sandbox = { filesystem: { denyRead: ['${userHome}/private/**'] } };
+    const servers = { a: { command: 'x', sandboxEnabled: true }, b: { command: 'x' } };
+    const { entries, problems } = readServers(JSON.stringify({ servers, sandbox }), FILE);
+    const table = { write: ['.'], deny: ['~/private'], network: false };
+    expect(entries.map((entry) => entry.sandbox)).toEqual([{ profile: 'workdir', required: true, table }, undefined]);
+    expect(problems).toEqual([]);
+    expect(faultsOf({ command: 'x', sandbox })).toMatchObject([
+      { severity: 'warning', pointer: '/mcpServers/s/sandbox' },
+    ]);
+  });
 
   test('warns about an unknown field with a suggestion', () => {
     expect(faultsOf({ command: 'x', comand: 'y', zzz: 1 })).toMatchObject([

@@ -46,7 +46,10 @@ export function readServers(text: string, { file, owner }: ServersFile): Servers
         report('error', pointer, `duplicate server "${shown}"; the first one is used`, 'rename one of them');
         continue;
       }
-      const { entry, findings } = readServer(name, value, { owner, place: { file, pointer, line: null } });
+      const { entry, findings } = readServer(name, withSandbox(value, document), {
+        owner,
+        place: { file, pointer, line: null },
+      });
       if (entry !== undefined) entries.push(entry);
       for (const { severity, keyPath, message, hint } of findings) {
         const at = keyPath.map((key) => `/${escapePointer(key)}`).join('');
@@ -55,6 +58,12 @@ export function readServers(text: string, { file, owner }: ServersFile): Servers
     }
   }
   return { entries, problems };
+}
+
+// VS Code has one `sandbox` for all servers of a file with `sandboxEnabled`.
+function withSandbox(value: Json, { sandbox }: Readonly<Record<string, Json>>): Json {
+  const isMeant = sandbox !== undefined && isRecord(value) && value.sandboxEnabled === true && !('sandbox' in value);
+  return isMeant ? { ...value, sandbox } : value;
 }
 
 /** Formats a message such as `server "github", env.TOKEN: must be a string`. */
@@ -82,7 +91,7 @@ type Report = (severity: Problem['severity'], pointer: string, message: string, 
 
 function reportIgnoredKeys(document: Readonly<Record<string, Json>>, report: Report): void {
   for (const key of Object.keys(document)) {
-    if (TABLES.includes(key) || key === '$schema') continue;
+    if (TABLES.includes(key) || key === '$schema' || key === 'sandbox') continue;
     const hint =
       key === 'inputs'
         ? 'inputs are not supported: write ${VAR} instead of ${input:…}'

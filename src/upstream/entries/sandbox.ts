@@ -25,7 +25,11 @@ export function readSandbox({ fields, error }: FieldSource, warn: Report): Serve
     error(['sandbox'], 'must be the name of a profile, or an object', 'write "sandbox": "workdir"');
     return undefined;
   }
-  if (sandboxEnabled !== true) return undefined;
+  if (sandboxEnabled !== true) {
+    if (sandbox !== undefined && sandboxEnabled === undefined)
+      warn(['sandbox'], 'has no effect without sandboxEnabled', 'write "sandboxEnabled": true');
+    return undefined;
+  }
   return {
     profile: 'workdir',
     required: true,
@@ -33,26 +37,54 @@ export function readSandbox({ fields, error }: FieldSource, warn: Report): Serve
   };
 }
 
-function readTable(sandbox: Readonly<Record<string, unknown>>, error: Report, warn: Report) {
-  const files = isRecord(sandbox.filesystem) ? sandbox.filesystem : {};
-  const network = isRecord(sandbox.network) ? sandbox.network : {};
-  const paths = (table: Readonly<Record<string, unknown>>, at: string, key: string): string[] => {
-    const value = table[key] ?? [];
-    if (Array.isArray(value) && value.every((path) => typeof path === 'string')) return value.map(toOwnPath);
-    error(['sandbox', at, key], 'must be an array of strings', `write "${key}": ["…"]`);
-    return [];
+const KEYS = {
+  filesystem: ['allowWrite', 'denyRead', 'denyWrite'],
+  network: ['allowedDomains', 'deniedDomains'],
+};
+type Table = Readonly<Record<string, unknown>>;
+
+function readTable(sandbox: Table, error: Report, warn: Report) {
+  // What allows more may be left out; a restriction may not.
+  const reportUnknown = (table: Table, known: readonly string[]): void => {
+    for (const key of Object.keys(table).filter((one) => !known.includes(one)))
+      (key.startsWith('allow') ? warn : error)(['sandbox', key], 'is unknown', `known: ${known.join(', ')}`);
   };
-  const allowWrite = paths(files, 'filesystem', 'allowWrite');
-  const hasDomains = paths(network, 'network', 'allowedDomains').length > 0;
-  if (hasDomains || paths(network, 'network', 'deniedDomains').length > 0)
+  const tableOf = (at: keyof typeof KEYS): Table => {
+    const value = sandbox[at] ?? {};
+    if (isRecord(value)) {
+      reportUnknown(value, KEYS[at]);
+      return value;
+    }
+    error(['sandbox', at], 'must be an object', `write "${at}": {}`);
+    return {};
+  };
+  reportUnknown(sandbox, Object.keys(KEYS));
+  const tables = { filesystem: tableOf('filesystem'), network: tableOf('network') };
+  const read = (at: keyof typeof KEYS, key: string): string[] => {
+    const value = tables[at][key] ?? [];
+    const isTexts = Array.isArray(value) && value.every((path) => typeof path === 'string');
+    if (!isTexts) error(['sandbox', at, key], 'must be an array of strings', `write "${key}": ["…"]`);
+    return isTexts ? value.map(toOwnPath) : [];
+  };
+  const paths = (key: string): string[] => {
+    const found = read('filesystem', key);
+    if (found.some((path) => path.includes('*')))
+      error(['sandbox', 'filesystem', key], 'patterns are not supported', 'write paths of files and directories');
+    return found;
+  };
+  const hasDomains = read('network', 'allowedDomains').length > 0;
+  if (hasDomains || read('network', 'deniedDomains').length > 0)
     warn(['sandbox', 'network'], 'domains are not enforced', 'the server has the whole network, or none');
-  if (paths(files, 'filesystem', 'denyWrite').length > 0)
+  if (paths('denyWrite').length > 0)
     warn(['sandbox', 'filesystem', 'denyWrite'], 'has no effect', 'only what allowWrite names can be written');
-  return { write: ['.', ...allowWrite], deny: paths(files, 'filesystem', 'denyRead'), network: hasDomains };
+  return { write: ['.', ...paths('allowWrite')], deny: paths('denyRead'), network: hasDomains };
 }
 
 function toOwnPath(path: string): string {
-  return path.replace(/^\$\{(?:workspaceFolder|cwd)\}\/?/, './').replace(/^\$\{userHome\}/, '~');
+  return path
+    .replace(/^\$\{(?:workspaceFolder|cwd)\}\/?/, './')
+    .replace(/^\$\{userHome\}/, '~')
+    .replace(/(?<=.)\/\*\*$/, '');
 }
 
 /** Returns the profiles of a server; a rule applies if it matches its name or all of its tools. */

@@ -5,8 +5,10 @@ import { canonicalJson } from '../../core/json.js';
 import type { RemotePlan } from '../../core/plan.js';
 import { textOf } from '../../core/result.js';
 import { actionOf } from '../../core/tool.js';
+import type { StdioServer } from '../../core/upstream.js';
 import type { World } from '../../core/world.js';
 import { digestParts } from '../../files/digest.js';
+import { baseEnvironment } from '../../process/environment.js';
 import { assertWholeServer, serverProfiles } from '../entries/sandbox.js';
 import type { RemoteRunOptions } from './run.js';
 
@@ -20,11 +22,13 @@ export interface RemoteExecutorOptions extends RemoteRunOptions {
 export function createRemoteExecutor(options: RemoteExecutorOptions): Executor<'remote'> {
   const addSandbox = async (
     plan: RemotePlan,
+    entry: StdioServer,
     { applied, sandboxes }: ReturnType<typeof serverProfiles>,
-    { workdir }: PlanSnapshot,
+    { workdir, settings }: PlanSnapshot,
   ): Promise<RemotePlan> => {
     const { planSandbox } = await import('../../process/sandbox/index.js');
-    const target = { name: plan.server, workdir, code: [], environment: {} };
+    const environment = { ...baseEnvironment(options.world, settings.env.pass), ...entry.env };
+    const target = { name: plan.server, workdir, code: [], environment };
     return { ...plan, sandbox: (await planSandbox(applied, sandboxes, target, options)).sandbox };
   };
   return {
@@ -44,9 +48,10 @@ export function createRemoteExecutor(options: RemoteExecutorOptions): Executor<'
       const remoteTool = uri ?? name;
       const plan: RemotePlan = { kind: 'remote', tool, input, timeoutMs, server, remoteTool, target, ...request };
       const entry = snapshot.servers.servers.find((one) => one.name === server);
-      const profiles = entry?.kind === 'stdio' ? serverProfiles(entry, snapshot.settings.sandbox) : undefined;
-      if (profiles !== undefined) assertWholeServer(tool, entry!, snapshot.settings.sandbox);
-      return profiles === undefined || profiles.applied.length === 0 ? plan : addSandbox(plan, profiles, snapshot);
+      if (entry?.kind !== 'stdio') return plan;
+      const profiles = serverProfiles(entry, snapshot.settings.sandbox);
+      assertWholeServer(tool, entry, snapshot.settings.sandbox);
+      return profiles.applied.length === 0 ? plan : addSandbox(plan, entry, profiles, snapshot);
     },
     async run(plan, context) {
       running ??= await import('./run.js');

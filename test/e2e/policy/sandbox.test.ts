@@ -1,12 +1,15 @@
+import { spawnSync } from 'node:child_process';
 import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect } from 'vitest';
 import { textOf } from '../../../src/index.js';
 import { logRecords } from '../../support/audit.js';
-import { json, wield } from '../../support/cli.js';
+import { BINARY, json, wield } from '../../support/cli.js';
+import { createModuleWorkspace, moduleText } from '../../support/modules.js';
 import { hasBubblewrap, NO_BUBBLEWRAP } from '../../support/sandbox-attempts.js';
 import { spec, specIf } from '../../support/spec.js';
 import { useDisk } from '../../support/temporary.js';
+import { configureServers } from '../../support/upstream-servers.js';
 import { createWorkspace, type Workspace } from '../../support/workspace.js';
 
 useDisk();
@@ -49,6 +52,26 @@ describe('a machine without a backend', () => {
     const shown = json(await wield(workspace, ['show', 'soft', '--json'], { env }));
     expect(shown.sandbox).toEqual({ profile: 'workdir', backend: 'none' });
     expect(logRecords(workspace).at(-1)).toMatchObject({ tool: 'soft', sandbox: 'none' });
+  });
+});
+
+describe('a machine where AppArmor restricts user namespaces', () => {
+  const canMount = spawnSync('unshare', ['--map-root-user', '--mount', 'true']).status === 0;
+  specIf(canMount, 'needs user namespaces', 'EXE-12', 'is told the remedy of its distribution', () => {
+    const workspace = createWorkspace();
+    const bin = join(workspace.home, 'bin');
+    const failure = 'echo "bwrap: setting up uid map: Permission denied" >&2; exit 1';
+    mkdirSync(bin);
+    writeFileSync(join(bin, 'bwrap'), `#!/bin/sh\n${failure}\n`, { mode: 0o755 });
+    const kernel = join(workspace.home, 'kernel');
+    mkdirSync(kernel);
+    writeFileSync(join(kernel, 'apparmor_restrict_unprivileged_userns'), '1\n');
+    const mount = 'mount --bind "$0" /proc/sys/kernel && PATH="$1:/none" exec "$2" "$3" doctor';
+    const args = ['--map-root-user', '--mount', 'sh', '-c', mount, kernel, bin, process.execPath, BINARY];
+    const { stdout } = spawnSync('unshare', args, { cwd: workspace.dir, env: workspace.env, encoding: 'utf8' });
+    expect(stdout).toMatch(
+      /bubblewrap does not work here: setting up uid map: Permission denied; .*bwrap-userns-restrict/,
+    );
   });
 });
 
@@ -178,6 +201,14 @@ describe('profiles of the configuration', () => {
     }
   });
 
+  spec('EXE-10', 'with a pattern, which would hide nothing, are refused', async () => {
+    const workspace = createWorkspace();
+    workspace.script('hello', script('# @sandbox open', 'cat private/key'));
+    workspace.config('[sandbox.open]\ndeny = ["private/*"]\n');
+    const { error } = await workspace.toolbox().call('hello', {});
+    expect(error).toMatchObject({ code: 'unavailable', message: expect.stringContaining('has a pattern: private/*') });
+  });
+
   spec('EXE-10', 'that are not defined are named', async () => {
     const workspace = createWorkspace();
     workspace.script('hello', script('# @sandbox workdr', 'echo hi'));
@@ -239,6 +270,43 @@ describe('what was refused', () => {
     );
   });
 });
+
+describe('what was refused to a module and a server', () => {
+  specIf(WORKS, NO_BUBBLEWRAP, 'EXE-13', 'is named with a line that allows it', async () => {
+    const workspace = createModuleWorkspace();
+    const run = `async () => (await fetch('http://192.0.2.1/')).status`;
+    workspace.module('net.tool.mjs', moduleText('net', run).replace('execute:', "sandbox: 'workdir', execute:"));
+    expect((await workspace.toolbox().call('net', {})).error).toMatchObject({
+      code: 'denied',
+      hint: expect.stringContaining('[sandbox.net] network = true'),
+    });
+    const server = workspace.write('server.mjs', NEEDS_KEY);
+    const entry = { command: process.execPath, args: [server], env: { KEY: 'value' }, sandbox: 'few' };
+    configureServers(workspace, { box: entry });
+    workspace.config('[sandbox.few]\nenv = []\n');
+    expect((await workspace.toolbox({ trust: true }).call('box_key', {})).error).toMatchObject({
+      code: 'denied',
+      hint: expect.stringContaining('[sandbox.few] env = ["KEY"]'),
+    });
+    workspace.config('[sandbox.few]\nenv = ["KEY"]\n');
+    expect((await workspace.toolbox({ trust: true }).call('box_key', {})).error).toBeUndefined();
+  });
+});
+
+const NEEDS_KEY = `
+import { createInterface } from 'node:readline';
+const results = {
+  initialize: ({ protocolVersion }) => ({ protocolVersion, capabilities: { tools: {} }, serverInfo: { name: 'box', version: '1' } }),
+  'tools/list': () => ({ tools: [{ name: 'key', inputSchema: { type: 'object' } }] }),
+  'tools/call': () => ({ isError: !process.env.KEY, content: [{ type: 'text', text: process.env.KEY ? 'done' : 'KEY is not set' }] }),
+};
+for await (const line of createInterface({ input: process.stdin })) {
+  const { id, method, params } = JSON.parse(line);
+  const result = results[method]?.(params);
+  if (id !== undefined)
+    console.log(JSON.stringify({ jsonrpc: '2.0', id, ...(result ? { result } : { error: { code: -32601, message: 'unknown' } }) }));
+}
+`;
 
 describe('what fails by itself', () => {
   specIf(WORKS, NO_BUBBLEWRAP, 'EXE-13', 'is not blamed on the sandbox', async () => {

@@ -68,7 +68,7 @@ async function runTool(request: RunRequest): Promise<Output> {
     // MOD-6: using the store after the call is an error.
     const scoped = scopeStore(hosted.store);
     try {
-      return await invoke(body, request.input, hosted.call, {
+      const output = await invoke(body, request.input, hosted.call, {
         name: tool,
         config: request.config,
         signal: () => controller.signal,
@@ -76,12 +76,23 @@ async function runTool(request: RunRequest): Promise<Output> {
         hasStore: hosted.store !== null,
         log: (message) => send({ type: 'log', id, message: String(message) }),
       });
+      return withCause(output);
     } finally {
       scoped.end();
     }
   } catch (error) {
     return { content: [textPart('')], error: toRunError(error, tool) };
   }
+}
+
+// What `fetch` throws says why only in the cause of its cause.
+function withCause(output: Output): Output {
+  const thrown = output.error?.cause;
+  const cause = thrown instanceof Error ? thrown.cause : undefined;
+  if (!(cause instanceof Error)) return output;
+  const { code, message, hint, data } = output.error!;
+  const why = cause.message || (cause as NodeJS.ErrnoException).code;
+  return { ...output, error: new ToolError(code, `${message}: ${why}`, { hint, data }) };
 }
 
 function sendResult(request: RunRequest, { content, structured, error }: Output): void {
