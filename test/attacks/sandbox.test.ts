@@ -31,6 +31,7 @@ useDisk();
 
 const WORKS = hasBubblewrap();
 const REASON = NO_BUBBLEWRAP;
+const thorough = WORKS ? spec.thorough : () => {};
 
 const PROFILES: readonly SandboxProfileName[] = ['read-only', 'workdir', 'no-network'];
 
@@ -215,7 +216,39 @@ describe('a server', () => {
   );
 });
 
+describe('a command line', () => {
+  thorough('EXE-10', 'is held by the profile of its tool', async () => {
+    const workspace = createWorkspace();
+    const variables = await prepareAttempts(workspace);
+    workspace.write('attack.sh', attemptProgram(variables));
+    const tools = [{ name: 'attack', description: 'D', sandbox: 'workdir', parameters: { type: 'object' } }];
+    const execution = [{ tool: 'attack', binary: 'bash', subcommand: 'attack.sh', args: [] }];
+    workspace.write('.agents/skills/kit/SKILL.md', '---\nname: kit\ndescription: D\n---\n');
+    const text = JSON.stringify({ tools, allowlist: { bash: ['attack.sh'] }, execution });
+    workspace.write('.agents/skills/kit/tools.json', text);
+    const result = await workspace.toolbox({ trust: true }).call('attack', {});
+    expect([result.error, result.meta.sandbox]).toEqual([undefined, 'bubblewrap']);
+    expect(readAttempts(textOf(result))).toEqual(expectedOf('workdir'));
+  });
+});
+
 describe('a hook', () => {
+  thorough('EXE-10 HOOK-1', 'does what the profile of hooks allows', async () => {
+    const workspace = createInstallWorkspace();
+    const variables = await prepareAttempts(workspace);
+    const source = workspace.source('built', {
+      'tools/made/TOOL.md':
+        '---\ndescription: D.\nbin: out.sh\nbuild: mkdir t; (cd t; bash ../attack.sh) > result; rm -rf t; cat in.sh result > out.sh; chmod +x out.sh\n---\n',
+      'tools/made/in.sh': '#!/bin/sh\nexec sed 1,2d "$0"\n',
+      'tools/made/attack.sh': attemptProgram(variables),
+    });
+    workspace.config('[sandbox.hooks]\n');
+    await workspace.json('add', source, '--yes', '--run-hooks');
+    const done = readAttempts((await workspace.run('call', 'made')).stdout);
+    // Its directory is new.
+    expect(done).toEqual(expectedOf('workdir').filter((name) => name !== 'reads the workdir'));
+  });
+
   specIf(WORKS, REASON, 'EXE-10 HOOK-1', 'is held by the profile hooks of the user', async () => {
     const workspace = createInstallWorkspace();
     const home = workspace.home;
@@ -260,7 +293,6 @@ describe('a package runner', () => {
     },
   );
 
-  const thorough = WORKS ? spec.thorough : () => {};
   thorough('EXE-13', 'may take longer to install than a server may take to start', async () => {
     const workspace = createWorkspace();
     workspace.write('package/server.mjs', SERVER);
