@@ -9,10 +9,9 @@ type Environment = Readonly<Record<string, string | undefined>>;
 
 /** Returns the home directory; an empty or relative `HOME` is none. `ofSystem` is used if it is unset. */
 export function findHome({ HOME }: Environment, ofSystem: () => string): string | undefined {
-  if (HOME !== undefined) return isFixed(HOME) ? resolve(HOME) : undefined;
   try {
-    const home = ofSystem();
-    return isFixed(home) ? home : undefined;
+    const home = HOME ?? ofSystem();
+    return isFixed(home) ? resolve(home) : undefined;
   } catch {
     return undefined;
   }
@@ -31,7 +30,7 @@ export function findWieldHome(env: Environment, home: string | undefined): strin
     return refuseCheckout(resolve(value));
   }
   if (home !== undefined) return refuseCheckout(join(home, '.wield'));
-  if (HOME !== undefined) throw notAbsolute('HOME', HOME, 'or set WIELD_HOME to a directory of yours');
+  if (HOME !== undefined) throw notAbsolute('HOME', HOME, 'or set WIELD_HOME');
   throw new ToolError('unavailable', 'no home directory for state', {
     hint: 'set HOME or WIELD_HOME',
   });
@@ -39,7 +38,7 @@ export function findWieldHome(env: Environment, home: string | undefined): strin
 
 // `/proc/self/cwd` and similar paths are relative to the process.
 function isFixed(path: string): boolean {
-  return isAbsolute(path) && !/^\/(?:proc|dev\/fd)(?:\/|$)/.test(resolve(path));
+  return isAbsolute(path) && !/^\/(proc|dev\/fd)(\/|$)/.test(resolve(path));
 }
 
 /** Whether mind keeps its state in a directory. wield has files of the same names, and does not write there. */
@@ -60,7 +59,7 @@ function refuseCheckout(wieldHome: string): string {
     return wieldHome;
   }
   throw new ToolError('unavailable', `the state directory ${wieldHome} is in the git checkout ${checkout}`, {
-    hint: 'set WIELD_HOME to a directory outside of checkouts, for example WIELD_HOME=/home/you/.wield',
+    hint: 'set WIELD_HOME to a directory outside of checkouts',
   });
 }
 

@@ -128,7 +128,7 @@ export function createUpstreams(options: UpstreamsOptions): Upstreams {
   });
   const format = createUpstreamFormat({
     configurationOf,
-    describe: describeServer,
+    describe: (entry) => describeServer(entry),
     mayStart,
     refresh,
     files: options.listingFiles,
