@@ -2,6 +2,7 @@
 
 import { join } from 'node:path';
 import type { FileState } from '../../core/format.js';
+import { createTurns } from '../../core/turns.js';
 import type { World } from '../../core/world.js';
 import { checksum, hashName } from '../../files/checksum.js';
 import { loadCrypto } from '../../files/digest.js';
@@ -81,19 +82,21 @@ async function compareFiles(
   const { digests, files } = readPackedHead(packed);
   if (files[0]?.[0] !== (realPath(file) ?? file)) return undefined;
   const states: [string, FileState][] = [];
+  const turn = createTurns();
   for (const [path] of files) {
+    await turn();
     const reading = readHead(path, MAX_BYTES + 1, { within: boundary });
     if ('fault' in reading || !reading.complete) return undefined;
-    if ((await digestInTurns(reading.bytes)) !== digests[path]) return undefined;
+    if ((await digestInTurns(reading.bytes, turn)) !== digests[path]) return undefined;
     states.push([path, reading.identity]);
   }
   return states;
 }
 
-async function digestInTurns(bytes: Buffer): Promise<string> {
+async function digestInTurns(bytes: Buffer, turn: ReturnType<typeof createTurns>): Promise<string> {
   const hash = loadCrypto().createHash('sha256');
   for (let at = 0; at < bytes.length; at += TURN_BYTES) {
-    if (at > 0) await new Promise((resolve) => setImmediate(resolve));
+    await turn();
     hash.update(bytes.subarray(at, at + TURN_BYTES));
   }
   return hash.digest('hex');
