@@ -67,6 +67,13 @@ const FOREIGN_FIELDS: Readonly<Record<string, string>> = {
   startup_timeout_sec: 'write startTimeout, such as "20s"',
   tool_timeout_sec: 'write timeout, such as "60s"',
 };
+// Fields that restrict a server, here or elsewhere, in lower case.
+const RESTRICTING = [
+  ...['allow', 'deny', 'disabled', 'enabled', 'sandbox', 'sandboxenabled', 'disable', 'enable'],
+  ...['allowedtools', 'deniedtools', 'blockedtools', 'excludetools', 'includetools', 'exclude', 'include', 'block'],
+];
+// Values of such fields that restrict nothing.
+const UNRESTRICTED = new Set(['[]', '["*"]', '"*"']);
 const MEANINGLESS = new Set(['gallery', 'version', 'description', 'displayName', 'title', 'icon', 'note', 'dev']);
 
 /** Parses an entry without expanding references. */
@@ -158,12 +165,16 @@ function reportIgnoredFields(
     } else if ((kind === 'http' ? STDIO : kind === 'stdio' ? HTTP : []).includes(key)) {
       warn([key], `"${shown}" has no effect on a server with "${kind === 'http' ? 'url' : 'command'}"`, 'remove it');
     } else if (KNOWN.includes(key)) continue;
-    else if (Object.hasOwn(FOREIGN_FIELDS, key))
-      warn([key], `"${shown}" is a field of another client and has no effect`, FOREIGN_FIELDS[key]!);
-    else if (MEANINGLESS.has(key)) warn([key], `"${shown}" has no effect`, 'it can stay');
+    else if (Object.hasOwn(FOREIGN_FIELDS, key)) {
+      const isRestriction = FOREIGN_FIELDS[key] === BY_SELECTORS && !UNRESTRICTED.has(JSON.stringify(fields[key]));
+      const report = isRestriction ? error : warn;
+      report([key], `"${shown}" is a field of another client and has no effect`, FOREIGN_FIELDS[key]!);
+    } else if (MEANINGLESS.has(key)) warn([key], `"${shown}" has no effect`, 'it can stay');
     else {
       const close = nearest(key, KNOWN)[0];
-      warn(
+      // POL-9: a field that may have been meant to restrict the server.
+      const mayRestrict = nearest(key.toLowerCase().replace(/[-_]/g, ''), RESTRICTING).length > 0;
+      (mayRestrict ? error : warn)(
         [key],
         `unknown field "${shown}" has no effect`,
         close === undefined ? `known fields: ${KNOWN.join(', ')}` : `did you mean "${close}"?`,

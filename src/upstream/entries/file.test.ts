@@ -2,7 +2,7 @@
 
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { spec } from '../../../test/support/spec.js';
+import { finding, spec } from '../../../test/support/spec.js';
 import { readServers } from './file.js';
 
 const FILE = { file: '/w/.mcp.json', owner: 'workspace' } as const;
@@ -183,6 +183,17 @@ describe('invalid entries', () => {
       { severity: 'warning', pointer: '/mcpServers/s/comand', hint: 'did you mean "command"?' },
       { severity: 'warning', pointer: '/mcpServers/s/zzz' },
     ]);
+  });
+
+  finding('B26 POL-9', 'an entry with an unknown field that may restrict it is not used', () => {
+    const fields = { denny: '*', Deny: '*', disable: true, allow_: 'x', 'allowed-tools': ['x'], sandboxEnable: true };
+    const foreign = { tools: ['x'], includeTools: ['x'], excludeTools: ['x'], disabled_tools: ['x'] };
+    for (const [key, value] of Object.entries({ ...fields, ...foreign })) {
+      const { entries, problems } = read({ s: { command: 'x', [key]: value } });
+      expect([key, entries.length, problems.map(({ severity }) => severity)]).toEqual([key, 0, ['error']]);
+    }
+    for (const [key, value] of Object.entries({ tools: ['*'], excludeTools: [], alwaysAllow: ['x'], zzz: 1 }))
+      expect([key, read({ s: { command: 'x', [key]: value } }).entries.length]).toEqual([key, 1]);
   });
 
   test('rejects an empty name, a file that is not an object, and duplicate keys', () => {
