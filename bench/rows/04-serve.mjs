@@ -34,8 +34,11 @@ export const row = {
       add('wield serve', count, [process.execPath, BINARY, 'serve'], options);
       for (const { name, command } of peersOver('stdio')) add(name, count, command(count));
     }
-    await settle();
-    for (const options of warm) await warmUp([process.execPath, BINARY, 'serve'], options);
+    // The first start saves compiled code and the index; one that finds the index settled saves the first answers.
+    for (let run = 0; run < 3; run++) {
+      await settle();
+      for (const options of warm) await startAndEnd([process.execPath, BINARY, 'serve'], options);
+    }
     const samples = await measureRounds(
       Object.fromEntries([...cases].map(([name, { measure }]) => [name, measure])),
       ROUNDS,
@@ -51,14 +54,11 @@ export const row = {
   },
 };
 
-// The first starts save compiled code, the index and the first answers.
-async function warmUp(argv, options) {
-  for (let run = 0; run < 3; run++) {
-    const server = startServer(argv, options);
-    await server.open();
-    await server.ask('tools/list', {});
-    await server.end();
-  }
+async function startAndEnd(argv, options) {
+  const server = startServer(argv, options);
+  await server.open();
+  await server.ask('tools/list', {});
+  await server.end();
 }
 
 async function timeToList(argv, options, count) {
