@@ -51,6 +51,21 @@ describe('a script', () => {
     },
   );
 
+  specIf(WORKS, REASON, 'EXE-10 EXE-76', 'makes no namespaces, even without the filter of system calls', async () => {
+    const workspace = createWorkspace();
+    workspace.script('plain', '#!/bin/sh\n# @description D\n# @sandbox workdir\ntrue\n');
+    const toolbox = workspace.toolbox({ trust: true });
+    // Creates the files that the launcher needs.
+    expect(await toolbox.call('plain', {})).toMatchObject({ ok: true });
+    const { plan } = await toolbox.plan('plain', {});
+    const { launcher } = (plan as { readonly sandbox: { readonly launcher: readonly string[] } }).sandbox;
+    const at = launcher.indexOf('--seccomp');
+    const [program, ...flags] = at === -1 ? launcher : launcher.toSpliced(at, 2);
+    const run = (...command: string[]) => spawnSync(program!, [...flags, ...command]).status;
+    expect(run('true')).toBe(0);
+    expect(run('unshare', '-U', 'true')).not.toBe(0);
+  });
+
   for (const profile of PROFILES) {
     specIf(
       WORKS,
