@@ -51,7 +51,7 @@ export interface Peer {
   request(request: InputRequest, signal: AbortSignal): Promise<InputAnswer>;
 }
 
-/** JSON of a result; undefined if the request was cancelled. */
+/** JSON of a result. */
 type Result = string | Buffer;
 
 /** Parts of the JSON of one message. */

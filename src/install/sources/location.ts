@@ -83,8 +83,9 @@ export function protocolOf(location: string): Protocol {
 /** Whether a text names the repository of a location. */
 export function isSameRepository(text: string, location: string): boolean {
   const toKey = (url: string): string => url.replace(/\/+$/, '').replace(/\.git$/, '');
-  const [, shorthand] = /^(?:github:)?([\w.-]+\/[\w.-]+)$/.exec(text) ?? [];
-  return toKey(shorthand === undefined ? text : `https://github.com/${shorthand}`) === toKey(location);
+  const repository = text.replace(/^github:/, '');
+  const url = GITHUB_SHORTHAND.test(repository) ? `https://github.com/${repository}` : text;
+  return toKey(url) === toKey(location);
 }
 
 /** Returns the host of a location; undefined for a directory. */

@@ -72,6 +72,7 @@ const RESTRICTING = [
   ...['allow', 'deny', 'disabled', 'enabled', 'sandbox', 'sandboxenabled', 'disable', 'enable'],
   ...['allowedtools', 'deniedtools', 'blockedtools', 'excludetools', 'includetools', 'exclude', 'include', 'block'],
 ];
+const NOT_USED = 'may restrict the server, which is not used';
 // Values of such fields that restrict nothing.
 const UNRESTRICTED = new Set(['[]', '["*"]', '"*"']);
 const MEANINGLESS = new Set(['gallery', 'version', 'description', 'displayName', 'title', 'icon', 'note', 'dev']);
@@ -167,8 +168,8 @@ function reportIgnoredFields(
     } else if (KNOWN.includes(key)) continue;
     else if (Object.hasOwn(FOREIGN_FIELDS, key)) {
       const isRestriction = FOREIGN_FIELDS[key] === BY_SELECTORS && !UNRESTRICTED.has(JSON.stringify(fields[key]));
-      const report = isRestriction ? error : warn;
-      report([key], `"${shown}" is a field of another client and has no effect`, FOREIGN_FIELDS[key]!);
+      const [report, effect] = isRestriction ? [error, NOT_USED] : [warn, 'has no effect'];
+      report([key], `"${shown}" is a field of another client and ${effect}`, FOREIGN_FIELDS[key]!);
     } else if (MEANINGLESS.has(key)) warn([key], `"${shown}" has no effect`, 'it can stay');
     else {
       const close = nearest(key, KNOWN)[0];
@@ -176,7 +177,7 @@ function reportIgnoredFields(
       const mayRestrict = nearest(key.toLowerCase().replace(/[-_]/g, ''), RESTRICTING).length > 0;
       (mayRestrict ? error : warn)(
         [key],
-        `unknown field "${shown}" has no effect`,
+        `unknown field "${shown}" ${mayRestrict ? NOT_USED : 'has no effect'}`,
         close === undefined ? `known fields: ${KNOWN.join(', ')}` : `did you mean "${close}"?`,
       );
     }

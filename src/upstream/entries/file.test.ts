@@ -191,6 +191,7 @@ describe('invalid entries', () => {
     for (const [key, value] of Object.entries({ ...fields, ...foreign })) {
       const { entries, problems } = read({ s: { command: 'x', [key]: value } });
       expect([key, entries.length, problems.map(({ severity }) => severity)]).toEqual([key, 0, ['error']]);
+      expect(problems[0]!.message).toContain('which is not used');
     }
     for (const [key, value] of Object.entries({ tools: ['*'], excludeTools: [], alwaysAllow: ['x'], zzz: 1 }))
       expect([key, read({ s: { command: 'x', [key]: value } }).entries.length]).toEqual([key, 1]);
