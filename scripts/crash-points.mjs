@@ -30,6 +30,7 @@ const chosen = OPERATIONS.filter(isChosen);
 const faults = FAULTS.filter((fault) => options.fault === undefined || fault === options.fault);
 const rows = readRows();
 const failures = [];
+const unreached = [];
 
 if (chosen.length === 0 && !isChosen(PARALLEL))
   throw new Error(`unknown operation; the operations are: ${OPERATIONS.map(({ name }) => name).join(', ')}`);
@@ -40,9 +41,9 @@ await Promise.all(
   }),
 );
 if (isChosen(PARALLEL) && options.at === undefined) await runInParallel();
-console.log(`\n${failures.length} failures`);
-for (const text of failures) console.log(text);
-process.exitCode = failures.length === 0 ? 0 : 1;
+console.log(`\n${failures.length} failures, ${unreached.length} points not reached`);
+for (const text of [...failures, ...unreached]) console.log(text);
+process.exitCode = failures.length + unreached.length === 0 ? 0 : 1;
 
 async function interrupt(operation, fault) {
   const prepared = await prepareOperation(operation);
@@ -50,24 +51,28 @@ async function interrupt(operation, fault) {
     // A process that cannot be started is a failure of another kind.
     const steps = prepared.steps.filter(({ isStart }) => fault === 'KILL' || !isStart);
     const tried = steps.filter(({ call, at }) => options.at === undefined || options.at === `${call}:${at}`);
-    const wrong = [];
+    const result = { tried: tried.length, failed: 0, missed: 0 };
     for (const [n, step] of tried.entries()) {
       const at = `${step.call}:${step.at}`;
       const outcome = await tryPoint(prepared, step, fault);
-      const found = outcome.missed ? ['not reached'] : outcome.failures;
-      if (found.length > 0) {
-        wrong.push(at);
-        const command = `npm run crash-points -- --only '${operation.name}' --fault ${fault} --at ${at}`;
-        failures.push([command, `    ${step.what}`, ...found.map((text) => `    ${text}`)].join('\n'));
+      const command = `npm run crash-points -- --only '${operation.name}' --fault ${fault} --at ${at}`;
+      const report = [command, step.what, ...outcome.failures].join('\n    ');
+      const isWrong = outcome.failures.length > 0;
+      if (outcome.missed) {
+        result.missed++;
+        unreached.push(`not reached: ${report}`);
       }
-      const state = found.length === 0 ? 'ok    ' : 'FAILED';
+      if (isWrong) {
+        result.failed++;
+        failures.push(report);
+      }
+      const state = outcome.missed ? 'MISSED' : isWrong ? 'FAILED' : 'ok    ';
       console.log(`${state} ${operation.name}, ${fault}, ${n + 1}/${tried.length}: ${at} ${step.what.slice(0, 100)}`);
-      if (found.length > 0) console.log(failures.at(-1));
+      if (isWrong) console.log(report);
     }
     if (options.at === undefined) {
       const cells = rows.get(operation.name) ?? {};
       const calls = [...new Set(prepared.steps.map(({ call }) => call))].sort().join(',');
-      const result = { tried: tried.length, failed: wrong.length };
       rows.set(operation.name, { ...cells, calls, [fault]: result });
       writeFileSync(PAGE, toPage());
     }
@@ -99,13 +104,16 @@ function readRows() {
 }
 
 function parseCell(text = '') {
-  const [, tried, failed = '0'] = /^(\d+)(?:, (\d+) failed)?$/.exec(text) ?? [];
-  return tried === undefined ? undefined : { tried: Number(tried), failed: Number(failed) };
+  const [, tried, failed = '0', missed = '0'] = /^(\d+)(?:, (\d+) failed)?(?:, (\d+) not reached)?$/.exec(text) ?? [];
+  return tried === undefined ? undefined : { tried: Number(tried), failed: Number(failed), missed: Number(missed) };
 }
 
 function toPage() {
+  const count = (number, what) => (number === 0 ? [] : [`${number} ${what}`]);
   const cell = (result) =>
-    result === undefined ? 'not run' : `${result.tried}${result.failed === 0 ? '' : `, ${result.failed} failed`}`;
+    result === undefined
+      ? 'not run'
+      : [result.tried, ...count(result.failed, 'failed'), ...count(result.missed, 'not reached')].join(', ');
   const table = OPERATIONS.map(({ name }) => {
     const { calls = '', ...results } = rows.get(name) ?? {};
     return `| ${[name, calls, ...FAULTS.map((fault) => cell(results[fault]))].join(' | ')} |`;
@@ -121,11 +129,12 @@ function toPage() {
     '',
     'After each interruption the next command finds the old or the new state, and no other. `wield clean` then leaves no',
     'temporary files, the error names its cause and is not an internal one, the records of the audit log are whole, and',
-    'the operation succeeds when it is run again.',
+    'the operation succeeds when it is run again. If the number of a call differs between runs, it is counted again for',
+    'up to 90 seconds; a point that was not reached then makes the run fail too.',
     '',
     'One point: `npm run crash-points -- --only install --fault KILL --at rename:3`.',
     '',
-    `The last run: ${sum('tried')} interruptions, ${sum('failed')} failures.`,
+    `The last run: ${sum('tried')} points, ${sum('failed')} failures, ${sum('missed')} not reached.`,
     '',
     '| operation | system calls | kills | ENOSPC | EIO |',
     '|---|---|---|---|---|',

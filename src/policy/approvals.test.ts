@@ -1,6 +1,6 @@
 // Tests of stored approvals: used once, bound to the call, expiring, limited in number.
 
-import { mkdtempSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { cpSync, mkdtempSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
@@ -88,6 +88,23 @@ test('a standing approval is valid for one version of the tool, one caller and o
   expect(store.take(recordOf({ input: { a: 2 } }))?.by).toBe('standing');
   for (const other of [{ digest: 'd2' }, { caller: { ...MODEL, name: 'eve' } }, { workdir: '/other' }])
     expect([other, store.take(recordOf(other))]).toEqual([other, undefined]);
+});
+
+// Several calls of a tool may be pending, and two processes may answer at the same time.
+test('a revoked standing approval is revoked, however often it was given', () => {
+  const { store, clock, directory } = createStore();
+  const calls = [1, 2].map((a) => recordOf({ input: { a } }));
+  for (const call of calls) store.ask(call);
+  for (const call of calls) {
+    clock.now += 1000;
+    store.approve(idOf(call), true);
+  }
+  expect(store.list().map(({ state, since }) => [state, since])).toEqual([['standing', START + 1000]]);
+  const [name] = readdirSync(directory).filter((one) => one.includes('.standing'));
+  cpSync(join(directory, name!), join(directory, name!.replace(`${START + 1000}`, `${START + 1500}`)));
+  store.deny(standingIdOf(calls[0]!));
+  expect(store.list()).toEqual([]);
+  expect(store.take(calls[1]!)).toBeUndefined();
 });
 
 test('a refused call is not asked again, and at most 64 wait', () => {

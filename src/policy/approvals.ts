@@ -86,7 +86,9 @@ export function createApprovals(place: ApprovalPlace, key: () => string): Approv
   const always = (record: ApprovalRecord): void => {
     // Valid for any input, so none is stored.
     const standing = { ...record, input: null, command: null, others: [] };
-    if (!place.write(standingIdOf(record), 'standing', standing)) throw tooLong(record.tool);
+    const id = standingIdOf(record);
+    const isGiven = place.find(['standing'], id).length > 0;
+    if (!isGiven && !place.write(id, 'standing', standing)) throw tooLong(record.tool);
     remember(record);
   };
 
@@ -122,8 +124,10 @@ export function createApprovals(place: ApprovalPlace, key: () => string): Approv
     deny: (id, reason) =>
       withIoError('the refusal could not be recorded', () => {
         const found = find(id);
-        if (found.state === 'standing') place.drop(found.path);
-        else if (found.state !== 'denied') return move(found, 'denied', reason?.slice(0, MAX_NOTE));
+        if (found.state !== 'standing')
+          return found.state === 'denied' ? found : move(found, 'denied', reason?.slice(0, MAX_NOTE));
+        // All of them: two processes may have given it at the same time.
+        for (const { path } of place.find(['standing'], id)) place.drop(path);
         return found;
       }),
     expiry: ({ since, state }) => (Number.isFinite(LIFETIMES[state]) ? since + LIFETIMES[state] : null),

@@ -1,7 +1,8 @@
 // A sample of the points at which `npm run crash-points` interrupts operations.
 
-import { expect } from 'vitest';
+import { expect, test } from 'vitest';
 import { GROUPS, OPERATIONS } from '../support/crash-operations.js';
+import { compareTrees, createCrashPlace } from '../support/crash-place.js';
 import { type Prepared, prepareOperation, tryPoint } from '../support/crash-points.js';
 import { ALL_TESTS, rounds, SEED } from '../support/effort.js';
 import { specIf } from '../support/spec.js';
@@ -55,6 +56,23 @@ for (const [title, ids, operations] of [
     240_000,
   );
 }
+
+test('files whose names differ only by a time or a random part are compared one by one', () => {
+  const place = createCrashPlace();
+  const write = (...times: readonly number[]) => {
+    place.write(Object.fromEntries(times.map((time) => [`home/a.standing-17000000000${time}.json`, String(time)])));
+    return place.tree();
+  };
+  try {
+    const one = write(11);
+    const two = write(10);
+    expect([...two.values()].map((content) => content.split(' ')[1])).toEqual(['10', '11']);
+    expect(compareTrees(two, one)).not.toEqual([]);
+    expect(compareTrees(two, two)).toEqual([]);
+  } finally {
+    place.remove();
+  }
+});
 
 // Points at which a state was once neither the old nor the new one, or an error did not name its reason.
 const POINTS_ONCE_WRONG = [

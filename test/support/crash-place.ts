@@ -17,7 +17,7 @@ import { type CliRun, wield, wieldProcess } from './cli.js';
 import { type Files, writeFiles } from './install.js';
 import { withoutRandom } from './strace.js';
 
-/** Contents or link targets by path, without random names and times. */
+/** Contents or link targets by path, without random names and times; of several with the same path, each has a number. */
 export type Tree = ReadonlyMap<string, string>;
 
 export interface CrashPlace {
@@ -81,22 +81,33 @@ export function createCrashPlace(): CrashPlace {
 
 // Without empty directories, which have no meaning.
 function readTree(live: string): Tree {
-  const found = new Map<string, string>();
+  const found: (readonly [path: string, content: string])[] = [];
   const visit = (path: string): void => {
     const at = join(live, path);
     const stats = lstatSync(at);
     if (IGNORED.test(path)) return;
     const name = withoutRandom(path);
     const mode = (stats.mode & 0o777).toString(8);
-    if (stats.isSymbolicLink()) found.set(name, `-> ${withoutRandom(readlinkSync(at))}`);
-    else if (!stats.isDirectory()) found.set(name, `${mode} ${withoutMade(readFileSync(at, 'latin1'))}`);
+    if (stats.isSymbolicLink()) found.push([name, `-> ${withoutRandom(readlinkSync(at))}`]);
+    else if (!stats.isDirectory()) found.push([name, `${mode} ${withoutMade(readFileSync(at, 'latin1'))}`]);
     else {
       const names = readdirSync(at);
       for (const child of names) visit(join(path, child));
     }
   };
   for (const name of readdirSync(live)) visit(name);
-  return found;
+  return toTree(found);
+}
+
+function toTree(found: readonly (readonly [path: string, content: string])[]): Tree {
+  const tree = new Map<string, string>();
+  for (const [path, content] of [...found].sort((a, b) => (a[1] < b[1] ? -1 : 1))) {
+    let number = 1;
+    const numbered = () => (number === 1 ? path : `${path} #${number}`);
+    while (tree.has(numbered())) number++;
+    tree.set(numbered(), content);
+  }
+  return tree;
 }
 
 // Directories that could not be removed stay in the record of those to remove.

@@ -45,6 +45,8 @@ export interface Prepared {
 export type Outcome = { readonly missed: boolean; readonly failures: readonly string[] };
 
 const INTERNAL_ERROR = 70;
+// How long a point is tried whose number differs between runs.
+const REACH_MS = 90_000;
 const NAMED: Readonly<Record<Exclude<Fault, 'KILL'>, RegExp>> = {
   ENOSPC: /ENOSPC|no space left|disk is full/i,
   EIO: /\bEIO\b|i\/o error/i,
@@ -103,12 +105,13 @@ function assertSensible({ name }: Operation, first: CliRun, second: CliRun, step
 export async function tryPoint(prepared: Prepared, step: Step, fault: Fault): Promise<Outcome> {
   const { args, place } = prepared;
   let current = step;
-  for (let attempt = 0; ; attempt++) {
+  const deadline = performance.now() + REACH_MS;
+  for (;;) {
     place.restore('start');
     const run = await injectAt(place, current, fault, args);
     if (run.hit) return { missed: false, failures: await judge(prepared, run, fault) };
-    if (attempt === 5) return { missed: true, failures: [] };
-    // The number of other calls differs between runs, as of those that list processes.
+    if (performance.now() > deadline) return { missed: true, failures: [] };
+    // Counted again: after a tool, the environments of all processes started meanwhile are read, those of others too.
     place.restore('start');
     const { steps } = await traceSteps(place, args);
     current = steps.find(({ call, at }) => call === step.call && at === step.at) ?? step;

@@ -170,7 +170,6 @@ export function withoutRandom(text: string): string {
     .replace(/(?<=\.wield-link-)[0-9a-f]{12}\b/g, 'RANDOM')
     .replace(/\b[0-9a-f]{18}\b/g, 'RANDOM')
     .replace(/\bp_[0-9a-f]{16}\b/g, 'PROGRAM')
-    .replace(/\b[0-9a-f]{16}(?=\.pending\b)/g, 'APPROVAL')
     .replace(/\br_[\w-]{22}/g, 'RESULT')
     .replace(/(?<=\/)#\d+\b/g, 'NAMELESS')
     .replace(/(?<=before-wield-)\w+/g, 'TIME')

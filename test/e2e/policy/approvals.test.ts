@@ -197,6 +197,17 @@ describe('wield approvals', () => {
     expect(workspace.runs()).toEqual(['main', 'prod', 'prod']);
   });
 
+  spec('POL-23', 'a standing approval that was given for two calls is revoked at once', async () => {
+    const workspace = createAskingWorkspace();
+    const asked = [await askFor(workspace, 'main'), await askFor(workspace, 'prod')];
+    for (const id of asked) await wield(workspace, ['approvals', 'approve', id, '--always']);
+    const { approvals } = json(await wield(workspace, ['approvals', '--json']));
+    expect(approvals).toEqual([expect.objectContaining({ state: 'standing' })]);
+    await wield(workspace, ['approvals', 'deny', approvals[0].id]);
+    expect((await workspace.deploy('main')).status).toBe(5);
+    expect(workspace.runs()).toEqual([]);
+  });
+
   spec('POL-23', 'a standing approval is valid for its caller only', async () => {
     const workspace = createAskingWorkspace();
     await wield(workspace, ['approvals', 'approve', await askFor(workspace), '--always']);
