@@ -29,7 +29,7 @@ export interface RunningCall {
   readonly since: string;
 }
 
-const NAME = /^(\d{1,10})-(\d{1,20})-c\d{1,15}\.json$/;
+const NAME = /^(\d{1,10})-(\d{1,20})-c[\da-z]{1,12}\.json$/;
 const MAX_BYTES = 16 * 1024;
 let started: number | undefined;
 

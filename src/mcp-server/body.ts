@@ -24,10 +24,12 @@ export function createBodyReader(maxUnfinishedBytes: number): BodyReader {
     }
   };
   return (request, maxBytes) => {
-    if (Number(request.headers['content-length'] ?? 0) > maxBytes) return Promise.resolve(undefined);
+    const length = request.headers['content-length'];
+    if (Number(length ?? 0) > maxBytes) return Promise.resolve(undefined);
     return new Promise((resolve, reject) => {
       let chunks: Buffer[] = [];
       let bytes = 0;
+      let hasEnded = false;
       request.on('data', (chunk: Buffer) => {
         bytes += chunk.length;
         if (bytes > maxBytes) {
@@ -37,14 +39,17 @@ export function createBodyReader(maxUnfinishedBytes: number): BodyReader {
           return;
         }
         chunks.push(chunk);
-        count(request, bytes);
+        // Most bodies arrive at once, and a Map that each request enters and leaves makes its objects old.
+        if (bytes !== Number(length)) count(request, bytes);
       });
       request.once('end', () => {
+        hasEnded = true;
         forget(request);
         resolve((chunks.length === 1 ? chunks[0]! : Buffer.concat(chunks)).toString('utf8'));
       });
       request.once('error', reject);
       request.once('close', () => {
+        if (hasEnded) return;
         forget(request);
         reject(new Error('the client was disconnected before its request was complete'));
       });

@@ -13,20 +13,19 @@ export interface Cancellations {
 }
 
 export function createCancellations(): Cancellations {
-  const received = new Set<RequestId>();
+  // The next one replaces the oldest: every request is remembered, few are cancelled.
+  const received: RequestId[] = [];
+  let requests = 0;
   const cancelled = new Set<RequestId>();
   return {
     received(id) {
-      add(received, id);
+      received[requests++ % MAX_IDS] = id;
       return cancelled.delete(id);
     },
     cancelled(id) {
-      if (!received.has(id)) add(cancelled, id);
+      if (received.includes(id)) return;
+      cancelled.add(id);
+      if (cancelled.size > MAX_IDS) cancelled.delete(cancelled.values().next().value!);
     },
   };
-}
-
-function add(ids: Set<RequestId>, id: RequestId): void {
-  ids.add(id);
-  if (ids.size > MAX_IDS) ids.delete(ids.values().next().value!);
 }

@@ -20,10 +20,10 @@ import {
   type Message,
   metaOf,
   NEWER_VERSION,
-  type RequestId,
   type RequestMessage,
   toMessage,
 } from './message.js';
+import { RequestMap } from './request-map.js';
 import { Responder, type ResponderOptions } from './responder.js';
 import { isHot } from './routes.js';
 import type { SdkHttp } from './sdk-http.js';
@@ -187,7 +187,7 @@ function isHotRequest(exchange: Exchange, message: Message): message is RequestM
 const INDEPENDENT: ResponderOptions = { headers: {}, requests: 1, isPrimed: false };
 
 async function answerNewer(lane: Lane, exchange: Exchange, message: RequestMessage): Promise<void> {
-  const running = new Map<RequestId, LaneRequest>();
+  const running = new RequestMap<LaneRequest>();
   const responder = new Responder(exchange, INDEPENDENT);
   const peer = new RequestPeer(responder);
   // A client cancels its request by closing the response.

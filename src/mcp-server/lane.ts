@@ -25,6 +25,7 @@ import { type OfferKind, watchOffers } from './offer-watch.js';
 import { toNotification } from './outgoing.js';
 import { CACHE_HINT, createListingPages } from './pages.js';
 import type { RequestContext, RequestState } from './request-context.js';
+import type { RequestMap } from './request-map.js';
 
 export interface LaneOptions {
   readonly version: string;
@@ -152,7 +153,7 @@ export function createLane(toolbox: Toolbox, options: LaneOptions): Lane {
 }
 
 /** Running calls by the id of their request, so that they can be cancelled. */
-export type Running = Map<RequestMessage['id'], LaneRequest>;
+export type Running = RequestMap<LaneRequest>;
 
 /** The context of a call that the lane received. */
 export class LaneRequest implements RequestContext {

@@ -8,6 +8,7 @@ import { isRecord, type Json, parseJson } from '../core/json.js';
 import { formatBytes } from '../core/text.js';
 import { createLineReader } from './line-reader.js';
 import { ERROR, isRequestId, type Message, type RequestId, toMessage } from './message.js';
+import { RequestMap } from './request-map.js';
 
 export interface LineTransportOptions {
   readonly input: Readable;
@@ -36,7 +37,7 @@ export class LineTransport {
   readonly #input: Readable;
   readonly #write: LineTransportOptions['write'];
   readonly #listeners: LineTransportListeners;
-  readonly #pending = new Set<RequestId>();
+  readonly #pending = new RequestMap<true>();
   readonly #onData = createLineReader({
     maxBytes: MAX_LINE_BYTES,
     onLine: (text) => {
@@ -151,7 +152,7 @@ export class LineTransport {
         this.#reject(ERROR.invalidRequest, 'a request with this id is already running', id);
         return;
       }
-      this.#pending.add(id);
+      this.#pending.set(id, true);
     } else if (method === 'notifications/cancelled') {
       // A cancelled request gets no response.
       this.#pending.delete(message.params?.requestId as RequestId);

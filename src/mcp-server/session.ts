@@ -17,6 +17,7 @@ import {
   type RequestMessage,
 } from './message.js';
 import { createOutgoing } from './outgoing.js';
+import { RequestMap } from './request-map.js';
 import { Responder } from './responder.js';
 import { isHot } from './routes.js';
 
@@ -62,8 +63,8 @@ export class Session {
   readonly #outgoing = createOutgoing();
   readonly #cancellations = createCancellations();
   /** Running calls of the lane, and the responses to all open requests. */
-  readonly #running = new Map<RequestId, LaneRequest>();
-  readonly #responders = new Map<RequestId, Responder>();
+  readonly #running = new RequestMap<LaneRequest>();
+  readonly #responders = new RequestMap<Responder>();
   readonly #events = new EventLog();
   /** For messages that belong to no request. */
   readonly #stream: EventStream;
@@ -145,7 +146,7 @@ export class Session {
   #resume(exchange: Exchange, lastEvent: string): void {
     const id = this.#events.streamOf(lastEvent);
     if (id === undefined) return void respondError(exchange, 400, 'Invalid event ID format', SERVER_ERROR);
-    const open = [this.#stream, ...[...this.#responders.values()].flatMap(({ stream }) => stream ?? [])];
+    const open = [this.#stream, ...this.#responders.values().flatMap(({ stream }) => stream ?? [])];
     const stream = open.find((candidate) => candidate.id === id);
     if (stream?.isConnected)
       return void respondError(exchange, 409, 'Conflict: Stream already has an active connection', SERVER_ERROR);

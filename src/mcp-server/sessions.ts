@@ -59,8 +59,6 @@ export function createSessions(options: SessionsOptions): Sessions {
     const session = sessions.get(id);
     if (session === undefined) return respondError(exchange, 404, 'session not found; initialize again');
     session.touch();
-    sessions.delete(id);
-    sessions.set(id, session);
     if (!isAcceptable(exchange)) return;
     if (exchange.method === 'POST') return receive(exchange, session, body);
     if (!hasKnownVersion(exchange)) return;
@@ -98,7 +96,6 @@ export function createSessions(options: SessionsOptions): Sessions {
 
 /** The sessions that are in memory. */
 function createTable() {
-  // In order of last use.
   const sessions = new Map<string, Session>();
   const drop = (id: string): void => {
     const session = sessions.get(id);
@@ -111,12 +108,10 @@ function createTable() {
     const limit = performance.now() - IDLE_MS;
     for (const [id, session] of sessions) if (session.lastUsed < limit && !session.isBusy) drop(id);
     if (sessions.size < MAX_SESSIONS) return true;
-    for (const [id, session] of sessions) {
-      if (session.isBusy) continue;
-      drop(id);
-      return true;
-    }
-    return false;
+    const idle = [...sessions.values()].filter((session) => !session.isBusy);
+    if (idle.length === 0) return false;
+    drop(idle.reduce((least, session) => (session.lastUsed < least.lastUsed ? session : least)).id);
+    return true;
   };
   return { sessions, drop, makeRoom };
 }

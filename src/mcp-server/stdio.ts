@@ -6,6 +6,7 @@ import { createLane, type LaneOptions, type LaneRequest } from './lane.js';
 import { LineTransport, type LineTransportOptions } from './line-transport.js';
 import { isCancelParams, type Message, type RequestId, type RequestMessage } from './message.js';
 import { createOutgoing, toNotification } from './outgoing.js';
+import { RequestMap } from './request-map.js';
 import type { SdkConnection } from './sdk-stdio.js';
 import { createPeer, createSession } from './stdio-peer.js';
 
@@ -19,7 +20,7 @@ export interface StdioServing {
 
 export function serveMcpStdio(toolbox: Toolbox, options: StdioOptions): StdioServing {
   const session = createSession();
-  const running = new Map<RequestId, LaneRequest>();
+  const running = new RequestMap<LaneRequest>();
   const outgoing = createOutgoing();
   let state = NEW_CONNECTION;
   let sdk: Promise<SdkConnection> | undefined;

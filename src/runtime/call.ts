@@ -197,6 +197,7 @@ const loadRefusals = () => import('./refusals.js');
 
 let calls = 0;
 
+// Not decimal: the engine keeps decimal texts of numbers in a cache, where they outlive their call.
 function nextCallId(): string {
-  return `c${++calls}`;
+  return `c${(++calls).toString(36)}`;
 }

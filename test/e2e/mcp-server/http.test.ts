@@ -170,13 +170,16 @@ describe('sessions of the older protocol version', () => {
   spec.thorough('SRV-5', 'accepts new clients when too many sessions were never ended', async () => {
     const server = await serveHttp(createTools());
     const first = await openSession(server.url);
+    const used = await openSession(server.url);
     for (let count = 0; count < 30; count++) {
       await Promise.all(Array.from({ length: 10 }, () => openSession(server.url)));
+      if (count === 20) expect((await callGreet(server.url, used, 1, 'x')).status).toBe(200);
     }
     const last = await openSession(server.url);
     expect((await messageOf(await callGreet(server.url, last, 1, 'x'))).result.content[0].text).toBe('hi x\n');
     // The least recently used session was dropped.
     expect((await callGreet(server.url, first, 1, 'x')).status).toBe(404);
+    expect((await callGreet(server.url, used, 1, 'x')).status).toBe(200);
   });
 });
 

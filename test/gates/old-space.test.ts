@@ -1,0 +1,17 @@
+// Gate: what a call allocates is collected soon after it, so that the memory of a server does not grow with its calls.
+
+import { execFileSync } from 'node:child_process';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import { ALL_TESTS } from '../support/effort.js';
+import { ROOT } from '../support/sources.js';
+
+const SCRIPT = join(ROOT, 'test/support/old-space.mjs');
+// Usually below 30. A Map that each call enters and leaves takes 300.
+const MAX_BYTES = 150;
+
+// The same code with another transport takes 2 s.
+test.each(ALL_TESTS ? ['stdio', 'HTTP'] : ['stdio'])('a call over %s leaves few old objects', (transport) => {
+  const stdout = execFileSync(process.execPath, ['--expose-gc', SCRIPT, transport], { encoding: 'utf8' });
+  expect(Number(stdout)).toBeLessThan(MAX_BYTES);
+});
