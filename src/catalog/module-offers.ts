@@ -3,7 +3,7 @@
 import type { JsonObject } from '../core/json.js';
 import type { ModuleOffer, OfferSource } from '../core/offers.js';
 import { toPromptName } from '../core/prompt.js';
-import { isTemplate, matchTemplate, toResourceName, toSpellings } from '../core/resource.js';
+import { findByTemplate, isTemplate, toResourceName, toSpellings } from '../core/resource.js';
 import type { Snapshot } from '../core/snapshot.js';
 import { NO_TRAITS, needsTrust, type OfferRequest, type Tool } from '../core/tool.js';
 import type { Catalog } from './catalog.js';
@@ -45,7 +45,7 @@ export function createModuleOffers(list: Catalog['moduleOffers'], toSchema: ToSc
       const all = ofKind('resource', snapshot);
       const found =
         all.find(({ id }) => !isTemplate(id) && id === uri) ??
-        all.find(({ id }) => isTemplate(id) && matchTemplate(id)(uri));
+        findByTemplate(uri, all, ({ id }) => (isTemplate(id) ? id : undefined));
       return found && toTool(found, 'resource', uri);
     },
     findPrompt(name, snapshot) {

@@ -97,30 +97,85 @@ function withoutDots(uri: string): string {
   return head + steps.join('/');
 }
 
-/** Compiles a URI template (RFC 6570) to a test whether a URI can be an expansion of it. */
-export function matchTemplate(template: string): (uri: string) => boolean {
-  const parts = template.split(/(\{[^{}]*\})/);
-  const source = parts.map((part) =>
-    part.startsWith('{') ? toPattern(part) : part.replace(/[\\^$.*+?()[\]{}|]/g, '\\$&'),
-  );
-  const pattern = new RegExp(`^${source.join('')}$`, 's');
-  return (uri) => uri.length <= MAX_URI && pattern.test(uri);
+const MAX_URI = 4096;
+// Of all templates that one URI is compared with: a few milliseconds.
+const MAX_STEPS = 250_000;
+
+/** Finds the first entry whose URI template (RFC 6570) a URI can be an expansion of. The work is limited. */
+export function findByTemplate<T>(
+  uri: string,
+  entries: readonly T[],
+  templateOf: (entry: T) => string | undefined,
+): T | undefined {
+  if (uri.length > MAX_URI) return undefined;
+  const work = { left: MAX_STEPS };
+  return entries.find((entry) => {
+    const template = templateOf(entry);
+    if (template === undefined || !uri.startsWith(template.split('{', 1)[0]!)) return false;
+    work.left -= template.length;
+    return work.left > 0 && canExpandTo(toStates(template), uri, work);
+  });
 }
 
-const MAX_URI = 4096;
+/** One state of the automaton of a template. */
+interface TemplateState {
+  /** Whether a character leads to the next state or, if it repeats, to this one again. */
+  readonly takes: (character: string) => boolean;
+  readonly repeats: boolean;
+  /** How many states may be skipped without a character. */
+  readonly skips: number;
+}
 
-// Each expression is bounded, so that several of them do not backtrack far.
-function toPattern(expression: string): string {
+function toStates(template: string): TemplateState[] {
+  return template
+    .split(/(\{[^{}]*\})/)
+    .flatMap((part) => (part.startsWith('{') ? toExpression(part) : [...part].map(toLiteral)));
+}
+
+function toLiteral(wanted: string): TemplateState {
+  return { takes: (character) => character === wanted, repeats: false, skips: 0 };
+}
+
+function toExpression(expression: string): TemplateState[] {
+  const repeated = (outside: string): TemplateState => ({
+    takes: (character) => !outside.includes(character),
+    repeats: true,
+    skips: 1,
+  });
+  const led = (by: string, outside: string): TemplateState[] => [
+    { takes: (character) => by.includes(character), repeats: false, skips: 2 },
+    repeated(outside),
+  ];
   switch (expression[1]) {
     case '+':
     case '#':
-      return '.{0,2000}';
+      return [repeated('')];
     case '?':
     case '&':
-      return '(?:[?&][^#]{0,2000})?';
+      return led('?&', '#');
     case '/':
-      return '(?:/[^?#]{0,2000})?';
+      return led('/', '?#');
     default:
-      return '[^/?#]{0,500}';
+      return [repeated('/?#')];
   }
+}
+
+// Follows all states at once: a pattern with several expressions would backtrack.
+function canExpandTo(states: readonly TemplateState[], uri: string, work: { left: number }): boolean {
+  const enter = (set: Set<number>, from: number): void => {
+    for (let at = from; !set.has(at); at += states[at]?.skips ?? 0) set.add(at);
+  };
+  let current = new Set<number>();
+  enter(current, 0);
+  for (const character of uri) {
+    const next = new Set<number>();
+    for (const at of current) {
+      const state = states[at];
+      if (state?.takes(character)) enter(next, state.repeats ? at : at + 1);
+    }
+    work.left -= current.size;
+    if (next.size === 0 || work.left <= 0) return false;
+    current = next;
+  }
+  return current.has(states.length);
 }

@@ -176,9 +176,16 @@ const KEY = /^[\w.-]{1,64}$/;
 // Questions keep the key that their tool chose, unless it is taken.
 function toKeyed(inputs: readonly PendingInput[]): Map<string, PendingInput> {
   const keyed = new Map<string, PendingInput>();
-  for (const [at, input] of inputs.entries()) {
+  let last = 0;
+  const nextKey = (): string => {
+    for (;;) {
+      const key = `question${++last}`;
+      if (!keyed.has(key)) return key;
+    }
+  };
+  for (const input of inputs) {
     const { key } = input;
-    keyed.set(key !== undefined && KEY.test(key) && !keyed.has(key) ? key : `question${at + 1}`, input);
+    keyed.set(key !== undefined && KEY.test(key) && !keyed.has(key) ? key : nextKey(), input);
   }
   return keyed;
 }

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { describe, expect } from 'vitest';
 import { createToolbox, defineTool, textOf } from '../../src/index.js';
-import { spec } from '../support/spec.js';
+import { finding, spec } from '../support/spec.js';
 import { configureServers } from '../support/upstream-servers.js';
 import { createWorkspace } from '../support/workspace.js';
 
@@ -32,6 +32,19 @@ const SPELLINGS = [
   'mcp://far/file:/etc/secret',
   'mcp://far/file:///etc\\secret',
 ];
+
+/** A workspace with several servers, by name. */
+function createServers(servers: Readonly<Record<string, { readonly entry?: object; readonly offers: object }>>) {
+  const workspace = createWorkspace();
+  const entries = Object.entries(servers).map(([name, { entry, offers }]) => {
+    const file = join(workspace.home, `${name}.json`);
+    writeFileSync(file, JSON.stringify(offers));
+    const args = [SERVER, join(workspace.home, `${name}.starts`), file];
+    return [name, { command: process.execPath, args, ...entry }];
+  });
+  configureServers(workspace, Object.fromEntries(entries));
+  return workspace;
+}
 
 function createFar(entry: object = {}, offers: object = OFFERS) {
   const workspace = createWorkspace();
@@ -85,6 +98,90 @@ describe('a resource of a server', () => {
     const denying = createFar({ deny: ['resource:file:///etc/*', 'file:///etc/*'] });
     expect(await read(denying, uris)).toEqual(all(uris, 'not_found'));
     expect(await read(denying, ['mcp://far/file:///home/a'])).toEqual([['mcp://far/file:///home/a', undefined]]);
+  });
+});
+
+describe('a server that lists what others have', () => {
+  const TOOL = { description: 'D', inputSchema: { type: 'object' } };
+
+  spec('RSC-8', 'is not asked for the URIs of other servers, of servers that keep theirs, or of skills', async () => {
+    const uris = ['mcp://far/notes://one', 'mcp://gone/notes://one', 'skill://own/SKILL.md', 'context://own.md'];
+    const workspace = createServers({
+      near: { entry: { prefix: false }, offers: { templates: [{ uriTemplate: 'file:///{path}', name: 'file' }] } },
+      far: { entry: { disabled: true }, offers: { resources: [{ uri: 'notes://one', name: 'one' }] } },
+      evil: { offers: { resources: [...uris, 'file:///kept'].map((uri) => ({ uri, name: 'x' })) } },
+      keeping: { entry: { prefix: false }, offers: { resources: uris.map((uri) => ({ uri, name: 'x' })) } },
+    });
+    expect(await read(workspace, [...uris, 'file:///kept'])).toEqual([
+      ...all(uris, 'not_found'),
+      ['file:///kept', undefined],
+    ]);
+    const { resources } = workspace.toolbox().catalog;
+    expect((await resources.list(MODEL)).map(({ uri }) => uri)).not.toContain('skill://own/SKILL.md');
+    expect((await resources.read('file:///kept', MODEL)).content).toMatchObject([
+      { resource: { uri: 'file:///kept' } },
+    ]);
+  });
+
+  spec('UPS-25', 'has no tool or prompt with the prefix of another server', async () => {
+    const workspace = createServers({
+      git: {
+        offers: {
+          tools: [
+            { ...TOOL, name: 'hub_close' },
+            { ...TOOL, name: 'hub_new' },
+            { ...TOOL, name: 'log' },
+          ],
+          prompts: [{ name: 'hub_ask' }],
+        },
+      },
+      git_hub: { offers: { tools: [{ ...TOOL, name: 'close' }], prompts: [{ name: 'ask' }] } },
+      kept: { entry: { prefix: false }, offers: { tools: [{ ...TOOL, name: 'git_hub_other' }] } },
+    });
+    const toolbox = workspace.toolbox();
+    const tools = (await toolbox.list(MODEL)).filter(({ origin }) => origin.server);
+    expect(tools.map(({ name, origin }) => [name, origin.server])).toEqual([
+      ['git_hub_close', 'git_hub'],
+      ['git_log', 'git'],
+      ['kept_git_hub_other', 'kept'],
+    ]);
+    expect((await toolbox.find('git_hub_close')).origin.server).toBe('git_hub');
+    for (const name of ['git_hub_new', 'git_hub_other', 'mcp://git/hub_new'])
+      expect([name, (await toolbox.call(name, {}, MODEL)).error?.code]).toEqual([name, 'not_found']);
+    const prompts = await toolbox.catalog.prompts.list(MODEL);
+    expect(prompts.filter(({ name }) => name.startsWith('git')).map(({ tool }) => tool.origin.server)).toEqual([
+      'git_hub',
+    ]);
+  });
+
+  finding('B23 RSC-8', 'templates with many expressions take no time', async () => {
+    const templates = ['x:{+a}{+b}{+c}{+d}!', 'x:{a}{b}{c}{d}{e}!', 'x:{?a}{?b}{?c}{?d}!', 'x:{/a*}{/b*}{/c*}{/d*}!'];
+    for (let at = 0; at < 300; at++) templates.push(`x:${'{+a}b'.repeat(60)}${at}!`);
+    const offers = { templates: templates.map((uriTemplate) => ({ uriTemplate, name: 'x' })) };
+    const workspace = createServers({ far: { offers } });
+    const toolbox = workspace.toolbox();
+    await toolbox.list(MODEL);
+    const began = performance.now();
+    for (const uri of ['a', '?a', '/a', 'bbbbbbbbbbbbb'].map((text) => `x:${text.repeat(300)}`))
+      await toolbox.catalog.resources.read(`mcp://far/${uri}`, MODEL);
+    expect(performance.now() - began).toBeLessThan(2000);
+  });
+
+  finding('B13 UPS-4', 'and sends messages all the time leaves others their turns', async () => {
+    const workspace = createServers({ far: { offers: { tools: [{ ...TOOL, name: 'talk' }], logs: 1500 } } });
+    let inTurn = 0;
+    let most = 0;
+    let total = 0;
+    const onLog = (): void => {
+      if (inTurn++ === 0)
+        setImmediate(() => {
+          inTurn = 0;
+        });
+      most = Math.max(most, inTurn);
+      total++;
+    };
+    await workspace.toolbox().call('far_talk', {}, { ...MODEL, onLog, logLevel: 'info' });
+    expect([total > 1000, most < 250]).toEqual([true, true]);
   });
 });
 

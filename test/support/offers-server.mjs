@@ -28,7 +28,13 @@ const METHODS = {
   'prompts/list': () => ({ prompts: offers().prompts ?? [] }),
   'tools/call': ({ name }) => {
     write({ method: 'notifications/message', params: { level: 'info', data: `called ${name}`, logger: 'own' } });
-    const { result } = offers();
+    const { result, logs = 0 } = offers();
+    const logged = JSON.stringify({
+      jsonrpc: '2.0',
+      method: 'notifications/message',
+      params: { level: 'info', data: 1 },
+    });
+    process.stdout.write(`${logged}\n`.repeat(logs));
     if (result !== undefined) return result;
     return {
       content: [

@@ -5,7 +5,7 @@ import { ToolError } from '../../core/error.js';
 import { deepFreeze, isRecord, type Json, type JsonObject } from '../../core/json.js';
 import type { OfferSource } from '../../core/offers.js';
 import { type Prompt, toPromptName } from '../../core/prompt.js';
-import { isTemplate, matchTemplate, type Resource, toResourceName, toSpellings } from '../../core/resource.js';
+import { findByTemplate, isTemplate, type Resource, toResourceName, toSpellings } from '../../core/resource.js';
 import type { Part } from '../../core/result.js';
 import type { Tool } from '../../core/tool.js';
 import { toTool } from './define.js';
@@ -92,7 +92,7 @@ export function toOfferSource(
   assertUnique(made.map(({ name }) => name));
   const find = (uri: string): ResourceDefinition | undefined =>
     defined.find((one) => !isTemplate(one.uri) && one.uri === uri) ??
-    defined.find((one) => isTemplate(one.uri) && matchTemplate(one.uri)(uri));
+    findByTemplate(uri, defined, (one) => (isTemplate(one.uri) ? one.uri : undefined));
   return {
     resources: () => listed,
     prompts: () => made,

@@ -7,8 +7,8 @@ import type { Tool } from '../../core/tool.js';
 import { type ServerEntry, toRemoteUri, type Upstream } from '../../core/upstream.js';
 import { type FailedStart, isFailedStart } from './listing-file.js';
 import { createListingRequests, type ListingRequestsOptions } from './listing-requests.js';
-import { mayBeOf } from './name.js';
-import { clash, failed, needsTrust, unavailable, untrusted } from './problems.js';
+import { createNameCheck, mayBeOf } from './name.js';
+import { clash, failed, misnamed, needsTrust, unavailable, untrusted } from './problems.js';
 import { createServerListings, type ServerListings, type ServerListingsOptions } from './server-listings.js';
 import type { ServerTools } from './server-tools.js';
 
@@ -44,29 +44,7 @@ export function createUpstreamFormat(options: UpstreamFormatOptions): UpstreamFo
   const listings = createServerListings(options);
   const request = createListingRequests(options);
 
-  const listAs = (face: 'tools' | 'shown', snapshot: Snapshot, isTaken: (name: string) => boolean = () => false) => {
-    const { servers, problems } = snapshot.servers;
-    const all: Problem[] = [...problems];
-    const byName = new Map<string, Tool>();
-    for (const server of servers) {
-      const found = listings.toolsOf(server);
-      if (found === undefined) {
-        if (!mayStart(server, snapshot)) all.push(untrusted(server));
-      } else if (isFailedStart(found)) all.push(failed(server, found));
-      else {
-        all.push(...found.problems);
-        for (const given of found[face]) {
-          // A tool that keeps its own name gives way to any other.
-          const tool = byName.has(given.name) || isTaken(given.name) ? withOtherName(given) : given;
-          const taken = byName.get(tool.name);
-          if (taken === undefined) byName.set(tool.name, tool);
-          else all.push(clash(server, tool, taken));
-        }
-      }
-    }
-    return { tools: [...byName.values()].sort((a, b) => compareText(a.name, b.name)), problems: all };
-  };
-
+  const listAs = createListAs(listings, mayStart);
   const listed = (snapshot: Snapshot) =>
     snapshot.servers.servers.flatMap((server) => {
       const found = listings.toolsOf(server);
@@ -79,16 +57,17 @@ export function createUpstreamFormat(options: UpstreamFormatOptions): UpstreamFo
     listed,
     list: (snapshot, isTaken) => listAs('shown', snapshot, isTaken),
     findOriginal: (name, snapshot) => {
-      for (const { found } of keepingNames(snapshot)) {
+      for (const { server, found } of keepingNames(snapshot)) {
         const tool = found.byName.get(name);
-        if (tool !== undefined) return tool;
+        if (tool !== undefined && !createNameCheck(server, snapshot.servers.servers)(name)) return tool;
       }
       return undefined;
     },
     find: (name, snapshot) => {
       // The first server wins, as in a listing; the others are not looked at.
-      for (const server of snapshot.servers.servers) {
-        if (!mayBeOf(name, server.name)) continue;
+      const { servers } = snapshot.servers;
+      for (const server of servers) {
+        if (!mayBeOf(name, server.name) || createNameCheck(server, servers)(name)) continue;
         const found = listings.toolsOf(server);
         const tool = found === undefined || isFailedStart(found) ? undefined : found.byName.get(name);
         if (tool !== undefined) return tool;
@@ -117,6 +96,35 @@ export function createUpstreamFormat(options: UpstreamFormatOptions): UpstreamFo
     },
     states: (snapshot) =>
       snapshot.servers.servers.map((server) => toState(server, listings.toolsOf(server), mayStart(server, snapshot))),
+  };
+}
+
+/** Returns the tools of all servers by name, and what is wrong with them. */
+function createListAs(listings: ServerListings, mayStart: UpstreamFormatOptions['mayStart']) {
+  return (face: 'tools' | 'shown', snapshot: Snapshot, isTaken: (name: string) => boolean = () => false) => {
+    const { servers, problems } = snapshot.servers;
+    const all: Problem[] = [...problems];
+    const byName = new Map<string, Tool>();
+    for (const server of servers) {
+      const found = listings.toolsOf(server);
+      if (found === undefined) {
+        if (!mayStart(server, snapshot)) all.push(untrusted(server));
+      } else if (isFailedStart(found)) all.push(failed(server, found));
+      else {
+        all.push(...found.problems);
+        const isOfAnother = createNameCheck(server, servers);
+        for (const given of found[face]) {
+          // A tool that keeps its own name gives way to any other.
+          const hasOther = byName.has(given.name) || isTaken(given.name) || isOfAnother(given.name);
+          const tool = hasOther ? withOtherName(given) : given;
+          const taken = byName.get(tool.name);
+          if (hasOther && isOfAnother(tool.name)) all.push(misnamed(server, tool));
+          else if (taken === undefined) byName.set(tool.name, tool);
+          else all.push(clash(server, tool, taken));
+        }
+      }
+    }
+    return { tools: [...byName.values()].sort((a, b) => compareText(a.name, b.name)), problems: all };
   };
 }
 

@@ -1,7 +1,7 @@
 // Fields of an upstream definition that clients get as they are, unless they are too large or contain invisible characters.
 
 import { isRecord, type Json, type JsonObject } from '../../core/json.js';
-import { isPage, toPublicUri } from '../../core/resource.js';
+import { OWN_SCHEMES, toPublicUri } from '../../core/resource.js';
 import { formatBytes, sanitize } from '../../core/text.js';
 import type { RemoteTool, ServerEntry } from '../../core/upstream.js';
 
@@ -47,7 +47,7 @@ type Named = Pick<ServerEntry, 'name' | 'prefix'>;
  * server keeps its names, so that no server can name the page of another (RSC-21).
  */
 export function toServerUri({ name, prefix }: Named, uri: string): string {
-  return prefix === false && !isPage(uri) ? uri : toPublicUri(name, uri);
+  return prefix === false && !OWN_SCHEMES.test(uri) ? uri : toPublicUri(name, uri);
 }
 
 /** Rewrites the page of an MCP App in `_meta`, so that clients can read it. */

@@ -41,6 +41,25 @@ export function mayBeOf(name: string, server: string): boolean {
   return name.startsWith(prefix.slice(0, CUT_NAME));
 }
 
+const RANK = { user: 0, package: 1, workspace: 2 } as const;
+
+/**
+ * Returns whether a name of a server is that of another one, whose prefix is longer: `google_drive_read` of `google` beside
+ * a server `google_drive`. Servers of a workspace have no such right against those of the user.
+ */
+export function createNameCheck(server: ServerEntry, servers: readonly ServerEntry[]): (name: string) => boolean {
+  const cut = ({ name }: ServerEntry): string => toPrefix(name).slice(0, CUT_NAME);
+  const own = cut(server);
+  const others = servers
+    .filter((other) => other !== server && RANK[other.owner] <= RANK[server.owner])
+    .map(cut)
+    .filter((other) => server.prefix === false || (other !== own && other.startsWith(own)));
+  return (name) => {
+    const length = name.startsWith(own) ? own.length : 0;
+    return others.some((other) => other.length > length && name.startsWith(other));
+  };
+}
+
 function encode(text: string): string {
   return text.replace(/[^A-Za-z0-9_-]/gu, '_').replace(/^-/, '_');
 }

@@ -4,8 +4,9 @@ import type { JsonObject } from '../../core/json.js';
 import type { OfferSource } from '../../core/offers.js';
 import { type Prompt, toPromptName } from '../../core/prompt.js';
 import {
+  findByTemplate,
   isPage,
-  matchTemplate,
+  OWN_SCHEMES,
   otherSpellings,
   parsePublicUri,
   type Resource,
@@ -19,6 +20,7 @@ import { createJsonSchema } from '../../schema/json.js';
 import type { ServerSubscriptions } from '../connection/subscriptions.js';
 import type { UpstreamFormat } from './format.js';
 import { toServerUri } from './listed-fields.js';
+import { createNameCheck } from './name.js';
 import { createFilter, type ServerOffer, type ServerTools } from './server-tools.js';
 
 export interface UpstreamOffersOptions {
@@ -38,6 +40,13 @@ export function createUpstreamOffers({ format, describe, follow }: UpstreamOffer
       .flatMap(({ server, found }) =>
         found.offers.filter(({ kind }) => kinds.includes(kind)).map((offer) => ({ server, offer })),
       );
+  const promptsOf = (snapshot: Snapshot) => {
+    const { servers } = snapshot.servers;
+    const checks = new Map(servers.map((server) => [server, createNameCheck(server, servers)]));
+    return offersOf(snapshot, ['prompt']).filter(
+      ({ server, offer }) => checks.get(server)?.(publicId(server, offer)) === false,
+    );
+  };
   const publicId = (server: ServerEntry, { kind, id, shown }: ServerOffer): string => {
     if (kind === 'prompt') return shown.name.slice(toPromptName('').length);
     return toServerUri(server, id);
@@ -78,7 +87,7 @@ export function createUpstreamOffers({ format, describe, follow }: UpstreamOffer
         }),
       ),
     prompts: (snapshot) =>
-      offersOf(snapshot, ['prompt']).map(
+      promptsOf(snapshot).map(
         ({ server, offer }): Prompt => ({
           name: publicId(server, offer),
           fields: fieldsOf(offer),
@@ -86,9 +95,9 @@ export function createUpstreamOffers({ format, describe, follow }: UpstreamOffer
         }),
       ),
     findPrompt: (name, snapshot) =>
-      offersOf(snapshot, ['prompt']).find(({ server, offer }) => publicId(server, offer) === name)?.offer.tool,
+      promptsOf(snapshot).find(({ server, offer }) => publicId(server, offer) === name)?.offer.tool,
     findCompletion(ref, snapshot) {
-      const found = offersOf(snapshot, ['prompt', 'template']).find(
+      const found = [...promptsOf(snapshot), ...offersOf(snapshot, ['template'])].find(
         ({ server, offer }) => publicId(server, offer) === ref,
       );
       if (found === undefined) return undefined;
@@ -125,25 +134,27 @@ function withSpellings(tool: Tool, server: ServerEntry, uri: string): Tool {
 function findListed(found: ServerTools, uri: string): ServerOffer | undefined {
   return (
     found.offers.find(({ kind, id }) => kind === 'resource' && id === uri) ??
-    found.offers.find(({ kind, id }) => kind === 'template' && matchTemplate(id)(uri))
+    findByTemplate(uri, found.offers, ({ kind, id }) => (kind === 'template' ? id : undefined))
   );
 }
 
-// The server of a URI, and the URI there. One that keeps names is asked for any URI that no other has.
+// The server of a URI, and the URI there. One that keeps names comes first, and is asked for any URI that no other has.
 function createLocate(format: UpstreamFormat) {
   return (uri: string, snapshot: Snapshot) => {
     const listed = format.listed(snapshot).filter(({ found }) => found.listing.capabilities?.resources !== undefined);
     const own = parsePublicUri(uri);
     const prefixed = own && listed.find(({ server }) => server.name === own.server);
     if (prefixed !== undefined) return { ...prefixed, uri: own!.uri };
+    // Nobody else answers for a server, nor for our skills and documents.
+    if (OWN_SCHEMES.test(uri) && !isPage(uri)) return undefined;
+    const keeping = isPage(uri) ? [] : listed.filter(({ server }) => server.prefix === false);
+    const kept = keeping.find(({ found }) => findListed(found, uri) !== undefined);
+    if (kept !== undefined) return { ...kept, uri };
     // An app names resources of its own server as that server does.
     const listing = listed.filter(({ found }) =>
       found.offers.some(({ kind, id }) => kind === 'resource' && id === uri),
     );
-    if (listing.length === 1) return { ...listing[0]!, uri };
-    if (isPage(uri)) return undefined;
-    const keeping = listed.filter(({ server }) => server.prefix === false);
-    const kept = keeping.find(({ found }) => findListed(found, uri) !== undefined) ?? keeping[0];
-    return kept && { ...kept, uri };
+    const other = listing.length === 1 ? listing[0] : keeping[0];
+    return other && { ...other, uri };
   };
 }

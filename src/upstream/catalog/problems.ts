@@ -49,6 +49,15 @@ export function clash(server: ServerEntry, tool: Tool, taken: Tool): Problem {
   });
 }
 
+/** The problem of a tool whose name is that of a tool of another server. */
+export function misnamed(server: ServerEntry, tool: Tool): Problem {
+  return problemOf(server, {
+    severity: 'error',
+    message: `${tool.origin.uri} is not offered: its name ${tool.name} begins like those of another server`,
+    hint: 'rename one of the servers',
+  });
+}
+
 function problemOf({ place }: ServerEntry, problem: Omit<Problem, 'path'>): Problem {
   return { path: place.file, pointer: place.pointer ?? undefined, ...problem };
 }

@@ -13,6 +13,9 @@ const MAX_LINE_BYTES = 16 * 1024 * 1024;
 // Output that is not a message, or not expected, before the server is stopped.
 const MAX_NOISE_BYTES = 16 * 1024 * 1024;
 const MAX_UNREAD_BYTES = 64 * 1024 * 1024;
+// What is handled before others get their turn. Each message also takes work after it was handed over.
+const MAX_TURN_MS = 5;
+const MAX_TURN_MESSAGES = 100;
 // Grace periods after closing stdin, and after SIGTERM.
 const STDIN_GRACE_MS = 500;
 const TERM_GRACE_MS = 500;
@@ -32,6 +35,7 @@ export class ProcessTransport implements UpstreamTransport {
   #line: Buffer[] = [];
   #lineBytes = 0;
   #noiseBytes = 0;
+  #turn: { readonly began: number; messages: number } | undefined;
   #exit: ServerExit | undefined;
   #failure: string | undefined;
 
@@ -61,7 +65,7 @@ export class ProcessTransport implements UpstreamTransport {
   async start(): Promise<void> {
     const companion = await startPiped(this.#request, this.#world);
     this.#companion = companion;
-    companion.stdout.on('data', (chunk: Buffer) => this.#onData(chunk));
+    companion.stdout.on('data', (chunk: Buffer) => this.#onData(chunk, companion.stdout));
     // A server without stdout is useless; one that exits closes stdout first.
     companion.stdout.once('end', () => {
       void settlesWithin(companion.ended, DRAIN_MS).then((hasEnded) => hasEnded || this.fail('closed its stdout'));
@@ -121,9 +125,24 @@ export class ProcessTransport implements UpstreamTransport {
     this.onclose?.();
   }
 
-  #onData(chunk: Buffer): void {
+  // A server that sends messages all the time must not keep others waiting (UPS-4): the rest is handled in later turns.
+  #onData(chunk: Buffer, stdout: Readable): void {
+    let rest = this.#takeLines(chunk);
+    if (rest === undefined) return;
+    stdout.pause();
+    const takeRest = (): void => {
+      rest = this.#takeLines(rest!);
+      if (rest === undefined) stdout.resume();
+      else setImmediate(takeRest);
+    };
+    setImmediate(takeRest);
+  }
+
+  // Returns what is left when the turn is over.
+  #takeLines(chunk: Buffer): Buffer | undefined {
     let from = 0;
     for (let end = chunk.indexOf(0x0a); end !== -1; end = chunk.indexOf(0x0a, from)) {
+      if (this.#isTurnOver()) return chunk.subarray(from);
       const piece = chunk.subarray(from, end);
       from = end + 1;
       if (this.#line.length === 0) this.#onLine(piece);
@@ -135,7 +154,7 @@ export class ProcessTransport implements UpstreamTransport {
         this.#onLine(line);
       }
     }
-    if (from === chunk.length) return;
+    if (from === chunk.length) return undefined;
     this.#line.push(chunk.subarray(from));
     this.#lineBytes += chunk.length - from;
     if (this.#lineBytes > MAX_LINE_BYTES) {
@@ -143,6 +162,19 @@ export class ProcessTransport implements UpstreamTransport {
       this.#lineBytes = 0;
       this.fail('sent a message of more than 16 MiB');
     }
+    return undefined;
+  }
+
+  #isTurnOver(): boolean {
+    if (this.#turn === undefined) {
+      this.#turn = { began: performance.now(), messages: 0 };
+      setImmediate(() => {
+        this.#turn = undefined;
+      });
+    }
+    const { began, messages } = this.#turn;
+    this.#turn.messages++;
+    return messages >= MAX_TURN_MESSAGES || performance.now() - began > MAX_TURN_MS;
   }
 
   #onLine(line: Buffer): void {
