@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { isRecord } from '../core/json.js';
 import { type ClientEnvironment, STARTS_IN_PROJECT } from './client.js';
 import { applicationData, configHome, defineClient, dollarEnv, dollarName } from './define.js';
-import { COMMON_FIELDS, type FieldReader, ignored, instead, map, sandbox, text, texts, time } from './read-entry.js';
+import { COMMON_FIELDS, type FieldReader, ignored, instead, map, text, texts, time } from './read-entry.js';
 
 export const cursor = defineClient({
   id: 'cursor',
@@ -27,8 +27,6 @@ export const vscode = defineClient({
   extra: { type: 'stdio' },
   fields: {
     envFile: instead('write its variables under env'),
-    sandboxEnabled: sandbox('sandboxEnabled'),
-    sandbox: sandbox('sandbox'),
     gallery: ignored,
     version: ignored,
     dev: ignored,

@@ -3,10 +3,11 @@
 import { rmSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { ToolError } from '../core/error.js';
-import { isRecord } from '../core/json.js';
+import { isRecord, type JsonObject } from '../core/json.js';
 import { nearest, quoteOutside } from '../core/text.js';
 import { readTextFile, statOrNothing } from '../files/read.js';
 import { writeFileAtomic } from '../files/write.js';
+import { withSandbox } from '../upstream/entries/sandbox.js';
 import type { Client, ClientEnvironment, ClientFile, Scope } from './client.js';
 import { type ConfigFile, editConfig, parse, readConfig, toPlain, writeConfig } from './config-file.js';
 import { type ConvertedServer, convertServer } from './convert.js';
@@ -89,9 +90,11 @@ function readTables(client: Client, file: ClientFile): [string, unknown][] | und
 /** Returns the servers of a source by name. Throws if the file is invalid. */
 export function readServers({ client, file }: ImportSource): [string, unknown][] {
   const { document } = readConfig(file.path, client.form);
-  return file.tables(document).flatMap((table) => {
+  return file.tables(document).flatMap((table): [string, unknown][] => {
     const servers = valueAt(document, table);
-    return isRecord(servers) ? Object.entries(toPlain(servers) as object) : [];
+    if (!isRecord(servers)) return [];
+    const whole = isRecord(document) ? (toPlain(document) as JsonObject) : {};
+    return Object.entries(toPlain(servers) as JsonObject).map(([name, entry]) => [name, withSandbox(entry, whole)]);
   });
 }
 

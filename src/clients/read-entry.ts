@@ -91,7 +91,7 @@ export const disabledWhen =
 /** A field without effect in wield. */
 export const ignored: FieldReader = () => {};
 
-export const sandbox =
+const sandbox =
   (key: 'sandbox' | 'sandboxEnabled'): FieldReader =>
   (value, draft) => {
     Object.assign(draft.sandbox, { [key]: value });
@@ -155,4 +155,7 @@ export const COMMON_FIELDS: Fields = {
   autoApprove: ownRules,
   alwaysAllow: ownRules,
   trust: ownRules,
+  // Of VS Code, whose files others read, too.
+  sandboxEnabled: sandbox('sandboxEnabled'),
+  sandbox: sandbox('sandbox'),
 };

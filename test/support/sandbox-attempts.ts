@@ -1,7 +1,7 @@
 // What a sandboxed process attempts, and which profile lets it succeed.
 
 import { execFileSync } from 'node:child_process';
-import { existsSync, lstatSync, mkdirSync, readdirSync, symlinkSync, writeFileSync } from 'node:fs';
+import { existsSync, linkSync, lstatSync, mkdirSync, readdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { createServer, type Server } from 'node:net';
 import { delimiter, dirname, join } from 'node:path';
 import { onTestFinished } from 'vitest';
@@ -69,6 +69,13 @@ export const ATTEMPTS: readonly Attempt[] = [
   { name: 'reads .env of the workdir', command: 'cat .env', allowed: NEVER },
   { name: 'reads .env.local of the workdir', command: 'cat .env.local', allowed: NEVER },
   { name: 'reads .env in a subdirectory', command: 'cat deep/er/.env', allowed: NEVER },
+  { name: 'reads .envrc of the workdir', command: 'cat .envrc', allowed: NEVER },
+  { name: 'reads another name of .env', command: 'cat sub/linked', allowed: NEVER },
+  { name: 'reads another name of .netrc', command: 'cat linked', allowed: NEVER },
+  { name: 'reads an example of .env', command: 'cat .env.example', allowed: ALL },
+  { name: 'reads the history of a shell', command: 'cat ~/.local/share/fish/fish_history', allowed: NEVER },
+  { name: 'reads tokens of Maven', command: 'cat ~/.m2/settings.xml', allowed: NEVER },
+  { name: 'reads messages', command: 'cat ~/.config/Signal/sql/db.sqlite', allowed: NEVER },
   { name: 'reads the state of wield', command: 'cat "$STATE/config.toml"', allowed: NEVER },
   { name: 'lists the state of wield', command: 'ls "$STATE"', allowed: NEVER },
   { name: 'reads a secret through a link', command: 'cat link-to-key', allowed: NEVER },
@@ -148,6 +155,40 @@ export const ATTEMPTS: readonly Attempt[] = [
     allowed: NEVER,
     works: false,
   },
+  {
+    name: 'reads the memory of another process',
+    command: `perl -e 'open(my $f, "<", "/proc/$ENV{PEER}/mem") or exit 1'`,
+    allowed: NEVER,
+    works: false,
+  },
+  {
+    name: 'copies the memory of another process',
+    command: systemCall(
+      [310, 270],
+      '0 + $ENV{PEER}, (my $to = pack("pQ", $b, 8)), 1, (my $from = pack("Q2", 8, 8)), 1, 0',
+      '$r >= 0 || $!{EFAULT}',
+    ),
+    allowed: NEVER,
+    works: false,
+  },
+  {
+    name: 'holds another process',
+    command: systemCall([434, 434], '0 + $ENV{PEER}, 0'),
+    allowed: NEVER,
+    landlock: ALL,
+  },
+  // It is not more than running any other file.
+  {
+    name: 'runs a file in memory',
+    command: `perl -e '$| = 1; my $f = syscall(${process.arch === 'arm64' ? 279 : 319}, my $n = "m", 0); open(my $h, ">&=", $f); open(my $i, "<", "/bin/true"); local $/; syswrite($h, <$i>); exec {"/proc/self/fd/$f"} "m"'`,
+    allowed: ALL,
+  },
+  {
+    name: 'reads the shared memory of others',
+    command: 'cat "$SHARED"',
+    allowed: NEVER,
+  },
+  { name: 'finds the shared memory of System V', command: 'ipcs -m | grep -q ^0x', allowed: NEVER, works: false },
   // Sockets and network
   { name: 'connects to a socket in the home', command: connect('{path:process.env.SOCKET}'), allowed: ALL },
   {
@@ -210,6 +251,7 @@ export const ATTEMPTS: readonly Attempt[] = [
     allowed: NEVER,
     works: false,
   },
+  { name: 'lists the keys of its user', command: 'grep -q . /proc/keys', allowed: NEVER, landlock: ALL },
   { name: 'opens a socket of the virtual machine', command: openSocket(40, 1), allowed: NEVER, works: false },
   { name: 'opens a socket of ciphers', command: openSocket(38, 5), allowed: NEVER, works: false },
   { name: 'opens a socket of device events', command: openSocket(16, 3, 15), allowed: NEVER, works: false },
@@ -290,6 +332,9 @@ const SECRETS = [
   '.npmrc',
   '.git-credentials',
   '.lima/_config/user',
+  '.local/share/fish/fish_history',
+  '.m2/settings.xml',
+  '.config/Signal/sql/db.sqlite',
 ];
 
 /** Text of every secret; it must not appear in any output. */
@@ -307,9 +352,15 @@ export async function prepareAttempts(workspace: Workspace): Promise<Record<stri
   writeFileSync(join(home, 'notes.txt'), 'notes');
   writeFileSync(join(home, '.bashrc'), '');
   for (const name of ['notes.txt', '.git/hooks/sample', '.git/config']) workspace.write(name, 'text');
-  for (const name of ['.env', '.env.local', 'sub/.ENV', 'deep/er/.env']) workspace.write(name, CANARY);
+  for (const name of ['.env', '.env.local', '.envrc', 'sub/.ENV', 'deep/er/.env']) workspace.write(name, CANARY);
+  workspace.write('.env.example', 'NAME=');
+  linkSync(join(dir, '.env'), join(dir, 'sub/linked'));
+  linkSync(join(home, '.netrc'), join(dir, 'linked'));
   symlinkSync(join(home, '.ssh/id_rsa'), join(dir, 'link-to-key'));
   symlinkSync(home, join(dir, 'link-out'));
+  const shared = `/dev/shm/wield-${process.pid}-${Date.now()}`;
+  writeFileSync(shared, CANARY);
+  onTestFinished(() => rmSync(shared, { force: true }));
   const socket = join(home, 'socket');
   const agent = join(home, '.1password/agent.sock');
   mkdirSync(dirname(agent));
@@ -324,6 +375,7 @@ export async function prepareAttempts(workspace: Workspace): Promise<Record<stri
     AGENT: agent,
     ABSTRACT: abstract,
     STATE: env.WIELD_HOME!,
+    SHARED: shared,
   };
 }
 

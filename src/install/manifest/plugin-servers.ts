@@ -2,12 +2,13 @@
 
 import { join, normalize } from 'node:path';
 import { isRecord, type Json, type JsonObject } from '../../core/json.js';
+import { withSandbox } from '../../upstream/entries/sandbox.js';
 import { isSafePath } from './item-name.js';
 import { readJsonObject } from './plugin-json.js';
 import { attempt, type PluginServer, type SkipServer, toServer } from './plugin-server.js';
 
 const PLACEHOLDER = /\$\{(?:CLAUDE_)?PLUGIN_(?:ROOT|DATA)\}/;
-const FIELDS = ['type', 'command', 'args', 'env', 'cwd', 'url', 'headers', 'timeout'];
+const FIELDS = ['type', 'command', 'args', 'env', 'cwd', 'url', 'headers', 'timeout', 'sandbox', 'sandboxEnabled'];
 
 /** Reads `.mcp.json` and the field `mcpServers`: an object, a file, or an array of both. */
 export function readClaudeServers(
@@ -34,7 +35,8 @@ export function readClaudeServers(
   const servers = new Map<string, PluginServer>();
   for (const table of tables)
     for (const [name, value] of Object.entries(isRecord(table.mcpServers) ? table.mcpServers : table)) {
-      const entry = isRecord(value) ? pickFields(value) : value;
+      const whole = isRecord(table.mcpServers) ? withSandbox(value, table) : value;
+      const entry = isRecord(whole) ? pickFields(whole) : whole;
       const server = toServer(name, withRoot(entry), skip);
       if (server !== undefined && !servers.has(name)) servers.set(name, server);
     }

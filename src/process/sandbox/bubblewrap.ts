@@ -39,6 +39,8 @@ const TEMPORARY = ['/tmp', '/var/tmp'];
 // covers `sysrq-trigger`, `irq` and `bus` itself. A bind takes ten times as long as a tmpfs.
 const KERNEL_SETTINGS = ['/proc/sys', '/proc/mtrr'];
 const KERNEL_DRIVERS = ['/proc/fs', '/proc/acpi', '/proc/asound', '/proc/scsi', '/proc/driver'];
+// Names of keys, which belong to a user, not to a namespace.
+const KERNEL_KEYS = '/proc/keys';
 const TMP_BYTES = String(1024 ** 3);
 
 export function bubblewrapLauncher(options: LauncherOptions): string[] {
@@ -61,6 +63,7 @@ export function bubblewrapLauncher(options: LauncherOptions): string[] {
     '/dev',
     '--proc',
     '/proc',
+    ...(statOrNothing(KERNEL_KEYS) === undefined ? [] : ['--ro-bind', hiddenFile, KERNEL_KEYS]),
     ...guardKernel(write),
     ...['--tmpfs', '/run'],
     ...(network ? bind('--ro-bind-try', RESOLVERS) : []),

@@ -6,6 +6,7 @@ import type { Finding, Problem } from '../../core/problem.js';
 import { quoteOutside } from '../../core/text.js';
 import type { ServerEntry } from '../../core/upstream.js';
 import { readServer } from './entry.js';
+import { withSandbox } from './sandbox.js';
 
 export interface ServersFile {
   readonly file: string;
@@ -58,12 +59,6 @@ export function readServers(text: string, { file, owner }: ServersFile): Servers
     }
   }
   return { entries, problems };
-}
-
-// VS Code has one `sandbox` for all servers of a file with `sandboxEnabled`.
-function withSandbox(value: Json, { sandbox }: Readonly<Record<string, Json>>): Json {
-  const isMeant = sandbox !== undefined && isRecord(value) && value.sandboxEnabled === true && !('sandbox' in value);
-  return isMeant ? { ...value, sandbox } : value;
 }
 
 /** Formats a message such as `server "github", env.TOKEN: must be a string`. */

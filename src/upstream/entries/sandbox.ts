@@ -1,7 +1,7 @@
 // The sandbox of a server: what its entry asks for, and the profiles that apply to it.
 
 import { ToolError } from '../../core/error.js';
-import { isRecord } from '../../core/json.js';
+import { isRecord, type Json } from '../../core/json.js';
 import {
   type AppliedProfile,
   appliedProfiles,
@@ -14,6 +14,12 @@ import { matchSelectorTool } from '../../core/selector.js';
 import type { Tool } from '../../core/tool.js';
 import type { ServerEntry } from '../../core/upstream.js';
 import type { FieldSource, Report } from './fields.js';
+
+/** Adds the `sandbox` of a document: VS Code has one for all servers of a file with `sandboxEnabled`. */
+export function withSandbox(entry: Json, { sandbox }: Readonly<Record<string, Json>>): Json {
+  const isMeant = sandbox !== undefined && isRecord(entry) && entry.sandboxEnabled === true && !('sandbox' in entry);
+  return isMeant ? { ...entry, sandbox } : entry;
+}
 
 /** Reads `sandbox`, a profile, or `sandboxEnabled` and `sandbox` as VS Code writes them. */
 export function readSandbox({ fields, error }: FieldSource, warn: Report): ServerEntry['sandbox'] {

@@ -51,6 +51,21 @@ describe('clients', () => {
     expect(notes.old[0]).toContain('SSE');
   });
 
+  spec('UPS-7 EXE-10', 'a sandbox for all servers of a file is imported with those that enable it', async () => {
+    for (const client of ['vscode', 'cursor'] as const) {
+      const workspace = createWorkspace();
+      const sandbox = { filesystem: { denyRead: ['~/private'] } };
+      const servers = { boxed: { command: 'a', sandboxEnabled: true }, open: { command: 'b' } };
+      const document = { [client === 'vscode' ? 'servers' : 'mcpServers']: servers, sandbox };
+      workspace.write(`.${client}/mcp.json`, JSON.stringify(document));
+      await wield(workspace, ['mcp', 'import', client, '--yes']);
+      expect(readWritten(workspace)).toEqual({
+        boxed: { command: 'a', args: [], sandboxEnabled: true, sandbox },
+        open: { command: 'b', args: [] },
+      });
+    }
+  });
+
   spec('UPS-7', 'claude-desktop: text that looks like a reference is kept', async () => {
     const { workspace, written } = await importAll('claude-desktop', 'user');
     expect(written.prisma.env).toEqual({
