@@ -69,7 +69,7 @@ export function createHostPool(options: HostPoolOptions): HostPool {
         const output = await runOnHost(host, plan, context, onStuck);
         if (plan.sandbox === undefined) return output;
         const { reportSandbox } = await import('../../process/sandbox/report.js');
-        return reportSandbox(output, plan, output.error?.message ?? '', options.world);
+        return reportSandbox(output, plan, { stderr: output.error?.message ?? '' }, options.world);
       }),
     close: slots.close,
   };

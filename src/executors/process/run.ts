@@ -41,12 +41,17 @@ export async function runScript({ plan, action, context, world, beforeRun }: Run
 export async function withSandboxReport(
   output: Output,
   plan: ProcessPlan,
-  { stderr }: ProcessOutcome,
+  { stderr, stdout }: ProcessOutcome,
   world: World,
 ): Promise<Output> {
   if (plan.sandbox === undefined) return output;
   reporting ??= await import('../../process/sandbox/report.js');
-  return reporting.reportSandbox(output, plan, stderr.toString('utf8'), world);
+  return reporting.reportSandbox(
+    output,
+    plan,
+    { stderr: stderr.toString('utf8'), stdout: stdout.toString('utf8') },
+    world,
+  );
 }
 
 // SCR-28: a script of another author may expect the whole environment.

@@ -4,7 +4,7 @@ import { dirname } from 'node:path';
 import { statOrNothing } from '../../files/read.js';
 import { isWithin } from '../../files/within.js';
 import { FILTER_DESCRIPTOR } from '../spawn.js';
-import { type Profile, visibleSecrets } from './profile.js';
+import { type Profile, RUN, TEMPORARY, visibleSecrets } from './profile.js';
 
 export interface LauncherOptions {
   readonly program: string;
@@ -34,7 +34,6 @@ const NAMESPACES = [
 export const SYSTEM = ['/usr', '/bin', '/sbin', '/lib', '/lib32', '/lib64', '/etc', '/opt', '/nix', '/sys'];
 // What name resolution needs in /run, which is hidden because of the sockets in it.
 const RESOLVERS = ['/run/systemd/resolve', '/run/resolvconf', '/run/NetworkManager'];
-const TEMPORARY = ['/tmp', '/var/tmp'];
 // Settings of the kernel, which root may change without capabilities, such as the program that gets core dumps. Bubblewrap
 // covers `sysrq-trigger`, `irq` and `bus` itself. A bind takes ten times as long as a tmpfs.
 const KERNEL_SETTINGS = ['/proc/sys', '/proc/mtrr'];
@@ -65,10 +64,10 @@ export function bubblewrapLauncher(options: LauncherOptions): string[] {
     '/proc',
     ...(statOrNothing(KERNEL_KEYS) === undefined ? [] : ['--ro-bind', hiddenFile, KERNEL_KEYS]),
     ...guardKernel(write),
-    ...['--tmpfs', '/run'],
+    ...['--tmpfs', RUN],
     ...(network ? bind('--ro-bind-try', RESOLVERS) : []),
     ...(write === 'all' ? [] : privateTemporary(options)),
-    ...(read === 'all' ? [] : bind('--ro-bind-try', read)),
+    ...bind('--ro-bind-try', read === 'all' ? profile.shown : read),
     ...(write === 'all' ? [] : bind('--bind-try', write)),
     ...guard(profile),
     ...secrets.flatMap(mask),

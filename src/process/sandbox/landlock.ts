@@ -42,6 +42,7 @@ export function landlockLauncher(options: LandlockOptions): string[] | undefined
   const reads = (read === 'all' ? ['/'] : [...SYSTEM, '/proc', ...read]).flatMap((root) =>
     except(root, [...hidden, ...ALWAYS_HIDDEN]),
   );
+  reads.push(...profile.shown.flatMap((root) => except(root, hidden)));
   const kept = [...hidden, ...ALWAYS_HIDDEN, ...NEVER_WRITTEN, ...guarded];
   const writes = (write === 'all' ? ['/'] : write).flatMap((root) => except(root, kept));
   const again = visibleSecrets(profile);

@@ -36,7 +36,16 @@ export interface BackendState {
 // How long an uncertain answer is kept.
 const UNCERTAIN_MS = 60_000;
 
-const NOTHING: Profile = { read: 'all', write: [], secrets: [], named: [], deny: [], guarded: [], network: false };
+const NOTHING: Profile = {
+  read: 'all',
+  write: [],
+  secrets: [],
+  named: [],
+  shown: [],
+  deny: [],
+  guarded: [],
+  network: false,
+};
 const AGAIN = 'the machine may be too busy; it is tried again after a minute';
 const INSTALL = 'install it: apt install bubblewrap, dnf install bubblewrap, or pacman -S bubblewrap';
 // Ubuntu 24.04 and newer allow user namespaces to programs with a profile only.

@@ -16,6 +16,8 @@ export interface Profile {
   readonly secrets: readonly string[];
   /** Paths in secrets that are named, and visible therefore. */
   readonly named: readonly string[];
+  /** Paths to read that are named in places of which a process has its own, such as `/run`. */
+  readonly shown: readonly string[];
   /** Hidden in any case. */
   readonly deny: readonly string[];
   /** Read-only although they are in what can be written. */
@@ -24,6 +26,10 @@ export interface Profile {
   /** Names of variables that are passed on; undefined: all. */
   readonly env?: readonly string[];
 }
+
+/** Private directories take the place of these, unless a path in them is named. */
+export const RUN = '/run';
+export const TEMPORARY = ['/tmp', '/var/tmp'];
 
 export interface ProfilePlaces {
   readonly workdir: string;
@@ -54,7 +60,7 @@ function resolveProfile({ profile: name, by }: AppliedProfile, { profiles }: San
 }
 
 function toBuiltin(name: string, { workdir, secrets, guarded }: ProfilePlaces): Profile | undefined {
-  const base: Profile = { read: 'all', write: [], secrets, named: [], deny: [], guarded, network: false };
+  const base: Profile = { read: 'all', write: [], secrets, named: [], shown: [], deny: [], guarded, network: false };
   switch (name) {
     case 'read-only':
       return base;
@@ -84,6 +90,7 @@ function toProfile(
     // EXE-74: a directory around a secret does not name it.
     secrets: places.secrets.filter((secret) => !named.includes(secret)),
     named: named.filter((path) => places.secrets.some((secret) => isWithin(secret, path))),
+    shown: readable.filter((path) => [RUN, ...TEMPORARY].some((place) => path !== place && isWithin(place, path))),
     deny: deny.map((path) => toPath(path, places)),
     guarded: places.guarded.filter((path) => !writes.includes(path)),
     network,
@@ -140,6 +147,7 @@ function combine(a: Profile, b: Profile): Profile {
     write: meet(a.write, b.write),
     secrets: [...new Set([...a.secrets, ...b.secrets])],
     named: meetLists(a.named, b.named),
+    shown: meetLists(a.shown, b.shown),
     deny: [...new Set([...a.deny, ...b.deny])],
     guarded: [...new Set([...a.guarded, ...b.guarded])],
     network: a.network && b.network,

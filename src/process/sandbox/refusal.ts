@@ -6,11 +6,15 @@ import type { SandboxPlan } from '../../core/sandbox.js';
 import { quoteOutside } from '../../core/text.js';
 import { isWithin, realPath } from '../../files/within.js';
 import { SYSTEM } from './bubblewrap.js';
+import { RUN, TEMPORARY } from './profile.js';
 
 export interface Refusal {
-  readonly what: 'write' | 'read' | 'network' | 'env' | 'create';
-  /** The path, or the name of the variable. */
+  /** `operation`: what no profile allows. */
+  readonly what: 'write' | 'read' | 'network' | 'env' | 'create' | 'operation';
+  /** The path, the name of the variable, or what the process said about an operation. */
   readonly path?: string;
+  /** The path that has to be allowed, if it is another one: some operations need the directory. */
+  readonly allow?: string;
 }
 
 export interface RefusedProcess {
@@ -25,7 +29,21 @@ const READ_ONLY = /read-only file system|EROFS|\bErrno 30\b/i;
 const NOT_PERMITTED = /permission denied|operation not permitted|EACCES|EPERM|\bErrno 13\b/i;
 const NOT_FOUND = /no such file or directory|ENOENT|\bErrno 2\b/i;
 const NO_NETWORK =
-  /network is unreachable|ENETUNREACH|EAI_AGAIN|ENOTFOUND|temporary failure in name resolution|could not resolve host|name or service not known|connection refused|ECONNREFUSED|\bErrno 101\b/i;
+  /network is unreachable|ENETUNREACH|EAI_AGAIN|ENOTFOUND|temporary failure in name resolution|(?:could not|unable to|failed to) resolve|name or service not known|unknown ?host|getaddrinfo|connection refused|ECONNREFUSED|(?:couldn't|failed to|unable to) connect to|fetch failed|no route to host|\bErrno 101\b/i;
+// Refused by the filter, or for want of capabilities, whatever the profile (EXE-76).
+const PRIVILEGED =
+  /\b(?:u?mount|unshare|setns|chroot|pivot_root|namespaces?|p?trace|strace|ptrace|keyctl|add_key|request_key|bpf|perf|perf_event_open|io_uring\w*|userfaultfd|set groups|setgroups|set[ug]id|raw socket|socket)\b/i;
+const NEVER_ALLOWED =
+  /no new privileges|no permissions to create new namespace|effective uid is not 0|address family not supported|EAFNOSUPPORT|cross-device link|EXDEV|\bErrno (?:18|97)\b/i;
+const CHANGES_OWNER = /(?:ownership|chown).*(?:invalid argument|operation not permitted)|(?:EINVAL|EPERM).*chown/i;
+const DEVICE = /\/dev\/(?!fd\b|std|pts\b|tty\b|tcp\b|udp\b)[\w./-]+/;
+// They replace or remove an entry of a directory.
+const NEEDS_DIRECTORY =
+  /temporary file|\block\b|lock file|cannot remove|unlink|rmdir|rename|cannot move|(?:sym|hard |symbolic )link/i;
+const MAKES_DIRECTORY = /create (?:work tree )?dir|mkdir/i;
+// Python names the function in a line of its own.
+const PYTHON_MKDIR = /\b(?:mkdir|makedirs)\b/;
+const BUSY = /resource busy|EBUSY|\bErrno 16\b/i;
 const ERROR_NAME = /^E[A-Z]+$/;
 const MAX_SEARCHED = 64 * 1024;
 
@@ -34,7 +52,7 @@ export function findRefusal(output: string, { sandbox, cwd }: RefusedProcess): R
   const searched = output.slice(-MAX_SEARCHED);
   let unnamed: Refusal | undefined;
   for (const line of searched.split('\n').reverse()) {
-    const refusal = findInLine(line, sandbox, cwd);
+    const refusal = findInLine(line, sandbox, cwd, searched);
     if (refusal?.path !== undefined || refusal?.what === 'network') return refusal;
     unnamed ??= refusal;
   }
@@ -44,24 +62,63 @@ export function findRefusal(output: string, { sandbox, cwd }: RefusedProcess): R
   return variable === undefined ? undefined : { what: 'env', path: variable };
 }
 
-function findInLine(line: string, sandbox: SandboxPlan, cwd: string): Refusal | undefined {
+function findInLine(line: string, sandbox: SandboxPlan, cwd: string, whole: string): Refusal | undefined {
+  if (isNeverAllowed(line)) return { what: 'operation', path: line.trim() };
   const isReadOnly = READ_ONLY.test(line);
   if (isReadOnly || NOT_PERMITTED.test(line)) {
     const paths = pathsIn(line, cwd);
     const found = paths.find((one) => isHidden(one, sandbox) || !isWritable(one, sandbox));
     // Only as a whole can it be allowed.
-    const path = sandbox.guarded.find((one) => found !== undefined && isWithin(one, found)) ?? found;
-    if (path !== undefined)
-      return { what: isHidden(path, sandbox) || !isReadable(path, sandbox) ? 'read' : 'write', path };
-    if (isReadOnly) return { what: 'write' };
+    const guarded = sandbox.guarded.find((one) => found !== undefined && isWithin(one, found));
+    const path = guarded ?? found;
+    if (path !== undefined) {
+      if (isHidden(path, sandbox) || !isReadable(path, sandbox)) return { what: 'read', path };
+      return { what: 'write', path, allow: guarded ?? toAllow(line, path, whole) };
+    }
+    const mount = paths.find((one) => isMount(one, sandbox));
+    if (isReadOnly)
+      return mount === undefined ? { what: 'write' } : { what: 'write', path: mount, allow: dirname(mount) };
     const created = sandbox.backend === 'landlock' ? paths.find((one) => isBesideKept(one, sandbox)) : undefined;
     return created === undefined ? undefined : { what: 'create', path: created };
   }
   if (!sandbox.network && NO_NETWORK.test(line)) return { what: 'network' };
+  if (BUSY.test(line)) {
+    const path = pathsIn(line, cwd).find((one) => isMount(one, sandbox));
+    return path === undefined ? undefined : { what: 'write', path, allow: dirname(path) };
+  }
   if (!NOT_FOUND.test(line)) return undefined;
   // What a profile does not list does not exist in the sandbox.
-  const path = pathsIn(line, cwd).find((one) => !isReadable(one, sandbox) && realPath(one) !== undefined);
+  const isMissing = (one: string): boolean => !isReadable(one, sandbox) || isReplaced(one, sandbox);
+  const path = pathsIn(line, cwd).find((one) => isMissing(one) && realPath(one) !== undefined);
   return path === undefined ? undefined : { what: 'read', path };
+}
+
+function isNeverAllowed(line: string): boolean {
+  if (NEVER_ALLOWED.test(line)) return true;
+  if (process.getuid?.() === 0 && CHANGES_OWNER.test(line)) return true;
+  const isRefused = NOT_PERMITTED.test(line);
+  const [device] = DEVICE.exec(line) ?? [];
+  if (device !== undefined && (isRefused || NOT_FOUND.test(line)) && realPath(device) !== undefined) return true;
+  // Names of files may contain any of the words.
+  const words = line.replace(/\S*\/\S+|['"‘`][^'"’`]+['"’`]/g, ' ');
+  return isRefused && PRIVILEGED.test(words);
+}
+
+function toAllow(line: string, path: string, whole: string): string {
+  if (NEEDS_DIRECTORY.test(line)) return dirname(path);
+  const isDirectory = MAKES_DIRECTORY.test(line) || (/\bErrno 30\b/.test(line) && PYTHON_MKDIR.test(whole));
+  return isDirectory ? `${path}/` : path;
+}
+
+// What is allowed by itself exists, and cannot be removed or replaced.
+function isMount(path: string, { write, workdir }: SandboxPlan): boolean {
+  return write !== 'all' && path !== workdir && write.some((one) => one === path || one === `${path}/`);
+}
+
+// Bubblewrap has directories of its own in these places.
+function isReplaced(path: string, { backend, write, workdir }: SandboxPlan): boolean {
+  const places = backend !== 'bubblewrap' ? [] : write === 'all' ? [RUN] : [RUN, ...TEMPORARY];
+  return places.some((one) => isWithin(one, path)) && !isWithin(workdir, path);
 }
 
 function isHidden(path: string, { hidden }: SandboxPlan): boolean {
@@ -106,26 +163,35 @@ function pathsIn(whole: string, cwd: string): string[] {
     });
 }
 
-const DONE = { write: 'write to', read: 'read of', create: 'create', env: 'use of the variable' };
+const DONE: Readonly<Record<string, string>> = {
+  write: 'write to',
+  read: 'read of',
+  create: 'create',
+  env: 'use of the variable',
+};
 
 /** The error of a process that its sandbox stopped. */
-export function refusedError({ what, path }: Refusal, refused: RefusedProcess): ToolError {
+export function refusedError(refusal: Refusal, refused: RefusedProcess): ToolError {
+  const { what, path } = refusal;
   const { name, sandbox } = refused;
   const { profile, backend } = sandbox;
   const done =
     what === 'network'
       ? 'use of the network'
-      : path === undefined
-        ? what
-        : `${DONE[what]} ${quoteOutside(what === 'env' ? path : shorten(path, refused))}`;
-  const named = what === 'env' ? { variable: path } : path === undefined ? {} : { path };
+      : what === 'operation'
+        ? quoteOutside(path!, 200)
+        : path === undefined
+          ? what
+          : `${DONE[what]} ${quoteOutside(what === 'env' ? path : shorten(path, refused))}`;
+  const named = what === 'env' ? { variable: path } : path === undefined || what === 'operation' ? {} : { path };
   return new ToolError('denied', `${name} was stopped by its sandbox (${profile}): ${done}`, {
-    hint: `${toHint({ what, path }, refused)}${sandbox.byProject ? '; .agents/config.toml of the project narrows it too' : ''}`,
+    hint: `${toHint(refusal, refused)}${sandbox.byProject ? '; .agents/config.toml of the project narrows it too' : ''}`,
     data: { sandbox: { profile, backend, refused: what === 'create' ? 'write' : what, ...named } },
   });
 }
 
-function toHint({ what, path }: Refusal, refused: RefusedProcess): string {
+function toHint({ what, path, allow = path }: Refusal, refused: RefusedProcess): string {
+  if (what === 'operation') return 'no profile allows it; a person can run it with --sandbox none';
   const { name, sandbox } = refused;
   const { tables, denied } = sandbox;
   const headers = tables.map(toHeader);
@@ -136,7 +202,7 @@ function toHint({ what, path }: Refusal, refused: RefusedProcess): string {
   }
   if (what === 'create')
     return 'Landlock cannot create files next to protected ones: write into a directory, or install bubblewrap';
-  const line = `${toLine({ what, path }, refused)}${keepWrites(what, sandbox)}`;
+  const line = `${toLine({ what, path: allow }, refused)}${keepWrites(what, sandbox)}`;
   if (headers.length === 0)
     return `a [[sandbox]] rule of yours sets that profile; write profile = ${JSON.stringify(name)} in it, and ${toHeader(name)} ${line}`;
   const lines = headers.map((header) => `${header} ${line}`).join(' and ');
@@ -148,12 +214,15 @@ function toHeader(table: string): string {
 }
 
 // The line keeps what is allowed already.
-function toLine({ what, path }: Refusal, refused: RefusedProcess): string {
+function toLine({ what, path }: { what: Refusal['what']; path: string | undefined }, refused: RefusedProcess): string {
   const { read, write, env = [] } = refused.sandbox;
   const list = (allowed: readonly string[]): string => `[${allowed.map((one) => JSON.stringify(one)).join(', ')}]`;
+  // A path below the new one would stay a mount.
+  const isKept = (one: string): boolean =>
+    one === refused.sandbox.workdir || path === undefined || !isWithin(path, one);
   const extend = (allowed: 'all' | readonly string[]): string =>
     list([
-      ...(allowed === 'all' ? ['/'] : allowed.map((one) => relativeTo(one, refused))),
+      ...(allowed === 'all' ? ['/'] : allowed.filter(isKept).map((one) => relativeTo(one, refused))),
       path === undefined ? '…' : relativeTo(path, refused),
     ]);
   if (what === 'network') return 'network = true';
@@ -167,25 +236,25 @@ function keepWrites(what: Refusal['what'], { profile, tables }: SandboxPlan): st
   return profile === 'read-only' ? ', write = []' : profile === 'no-network' ? ', write = ["/"]' : '';
 }
 
-function relativeTo(path: string, { sandbox, home }: RefusedProcess): string {
-  const { workdir } = sandbox;
+function relativeTo(path: string, refused: RefusedProcess): string {
+  const { workdir } = refused.sandbox;
   if (path === workdir) return '.';
-  if (path.startsWith(`${workdir}/`)) return path.slice(workdir.length + 1);
-  return home !== undefined && path.startsWith(`${home}/`) ? `~${path.slice(home.length)}` : path;
+  return path.startsWith(`${workdir}/`) ? path.slice(workdir.length + 1) : shorten(path, refused);
 }
 
 function shorten(path: string, { home }: RefusedProcess): string {
-  return home !== undefined && path.startsWith(`${home}/`) ? `~${path.slice(home.length)}` : path;
+  const isHome = home !== undefined && (path === home || path.startsWith(`${home}/`));
+  return isHome ? `~${path.slice(home.length)}` : path;
 }
 
-/** Returns the error of a launcher that could not start the process; undefined if it did. */
+/** Returns the error of a launcher that seems not to have started the process; a process may print such text, too. */
 export function findLauncherFault(stderr: string, { name, sandbox }: RefusedProcess): ToolError | undefined {
   const [first = ''] = stderr.split('\n');
   const match = /^(bwrap|setpriv|unshare|sandbox-exec): (.*)$/.exec(first);
   if (match === null) return undefined;
   const { profile, backend } = sandbox;
   return new ToolError('unavailable', `the sandbox of ${name} could not be started: ${quoteOutside(match[2]!, 200)}`, {
-    hint: 'run: wield doctor',
+    hint: 'check the paths of its profile, and run: wield doctor',
     data: { sandbox: { profile, backend } },
   });
 }

@@ -13,16 +13,30 @@ const IN_HOME = [
   '.ssh',
   '.gnupg',
   '.pki',
+  '.local/share/pki',
+  '.cert',
+  '.caff',
+  '.minisign',
+  '.Private',
+  '.ecryptfs',
+  '.vaults',
+  '.local/share/plasma-vault',
+  '.config/keybase',
+  '.davfs2',
+  '.smbcredentials',
   '.netrc',
   '.authinfo',
   '.authinfo.gpg',
   '.git-credentials',
   '.config/git/credentials',
+  '.git-credential-cache',
   '.cache/git/credential',
   '.password-store',
   '.local/share/gopass',
   '.local/share/keyrings',
   '.local/share/kwalletd',
+  '.gnome2/keyrings',
+  '.kde/share/apps/kwallet',
   '.config/sops',
   '.config/age',
   '.config/keepassxc',
@@ -152,6 +166,8 @@ const IN_HOME = [
   '.var/app/com.microsoft.Edge',
   '.msmtprc',
   '.mutt',
+  '.muttrc',
+  '.fetchmailrc',
   // Displays and remote desktops
   '.Xauthority',
   '.vnc',
@@ -196,6 +212,8 @@ const IN_HOME = [
   'Library/Application Support/com.operasoftware.Opera',
   'Library/Application Support/discord',
 ];
+// Of KeePass.
+const PASSWORD_FILE = /\.kdbx?$/i;
 const OF_SYSTEM = [
   '/etc/shadow',
   '/etc/shadow-',
@@ -248,14 +266,16 @@ export function findSecrets({ home, wieldHome, workdir, now }: SecretPlaces): re
 // What may exist in a home, by the first part of each path. The case of names may not count.
 const listHome = createDirectoryCache((home) => {
   const entries = readNames(home);
-  const exists = (path: string): boolean => entries?.has(path.split('/', 1)[0]!.toLowerCase()) !== false;
-  return IN_HOME.filter(exists).map((path) => join(home, path));
+  const names = entries && new Set(entries.map((name) => name.toLowerCase()));
+  const exists = (path: string): boolean => names?.has(path.split('/', 1)[0]!.toLowerCase()) !== false;
+  const vaults = [...(entries ?? [])].filter((name) => PASSWORD_FILE.test(name));
+  return [...IN_HOME.filter(exists), ...vaults].map((path) => join(home, path));
 });
 
 // Undefined: it cannot be listed, but may be entered.
-function readNames(directory: string): ReadonlySet<string> | undefined {
+function readNames(directory: string): readonly string[] | undefined {
   try {
-    return new Set(readdirSync(directory).map((name) => name.toLowerCase()));
+    return readdirSync(directory);
   } catch {
     return undefined;
   }

@@ -58,8 +58,8 @@ export function createRemoteExecutor(options: RemoteExecutorOptions): Executor<'
       const output = await running.runRemote(plan, context, options);
       if (plan.sandbox === undefined) return output;
       const { reportSandbox } = await import('../../process/sandbox/report.js');
-      const text = [output.error?.message ?? '', textOf(output)].join('\n');
-      return reportSandbox(output, { ...plan, cwd: context.workdir }, text, options.world);
+      const stderr = [output.error?.message ?? '', textOf(output)].join('\n');
+      return reportSandbox(output, { ...plan, cwd: context.workdir }, { stderr }, options.world);
     },
     close: () => options.close(),
   };

@@ -1,7 +1,7 @@
 import { spawnSync } from 'node:child_process';
 import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { describe, expect } from 'vitest';
+import { describe, expect, onTestFinished } from 'vitest';
 import { textOf } from '../../../src/index.js';
 import { logRecords } from '../../support/audit.js';
 import { BINARY, json, wield } from '../../support/cli.js';
@@ -245,6 +245,48 @@ describe('what was refused', () => {
       expect((await toolbox.call('work', {})).error).toBeUndefined();
     });
   }
+
+  specIf(WORKS, NO_BUBBLEWRAP, 'EXE-13 EXE-74', 'in a private place is visible if a table names it', async () => {
+    const workspace = createWorkspace();
+    const file = `/var/tmp/wield-${process.pid}-${Date.now()}`;
+    writeFileSync(file, 'shared');
+    onTestFinished(() => rmSync(file));
+    workspace.script('work', script('# @sandbox workdir', `cat ${file}`));
+    const toolbox = workspace.toolbox();
+    const { error } = await toolbox.call('work', {});
+    expect(error).toMatchObject({ code: 'denied', data: { sandbox: { refused: 'read', path: file } } });
+    const [, line] = /\[sandbox\.work\] (.*), or run/.exec(error!.hint!)!;
+    workspace.config(`[sandbox.work]\n${line}\n`);
+    expect(textOf(await toolbox.call('work', {}))).toBe('shared');
+  });
+
+  specIf(
+    WORKS,
+    NO_BUBBLEWRAP,
+    'EXE-13',
+    'is no failure of the launcher if the tool starts a sandbox itself',
+    async () => {
+      const workspace = createWorkspace();
+      workspace.script('nested', script('# @sandbox workdir', 'bwrap --unshare-all --ro-bind / / true'));
+      workspace.script(
+        'printed',
+        script('# @sandbox workdir', 'cat ~/new 2>&1; echo "touch: ~/new: Read-only file system"; exit 1'),
+      );
+      workspace.script('silent', script('# @sandbox workdir', 'exit 7'));
+      workspace.script('broken', script('# @sandbox odd', 'true'));
+      workspace.write('file', '');
+      workspace.config('[sandbox.odd]\nwrite = ["file/below"]\n');
+      const toolbox = workspace.toolbox();
+      const errorOf = async (name: string) => (await toolbox.call(name, {})).error;
+      expect(await errorOf('nested')).toMatchObject({ code: 'denied', data: { sandbox: { refused: 'operation' } } });
+      expect(await errorOf('printed')).toMatchObject({ code: 'denied', data: { sandbox: { refused: 'write' } } });
+      expect(await errorOf('silent')).toMatchObject({
+        code: 'tool_failed',
+        hint: expect.stringContaining('it ran in its sandbox (workdir)'),
+      });
+      expect(await errorOf('broken')).toMatchObject({ code: 'unavailable' });
+    },
+  );
 
   specIf(WORKS, NO_BUBBLEWRAP, 'EXE-13', 'by two tables, by deny, by a rule and by a project is said', async () => {
     const workspace = createWorkspace();
