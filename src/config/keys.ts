@@ -21,7 +21,7 @@ export type Lowering = 'lowers' | 'replaces' | 'adds' | 'narrows' | 'joins' | 'e
 export interface Key {
   readonly expected: string;
   /** Parses the value to internal units; undefined if it is invalid. */
-  readonly parse: (value: unknown) => unknown;
+  readonly parse: (value: unknown, path?: readonly string[]) => unknown;
   /** How the project's file can change it. The user's file can also raise what no managed file limits. */
   readonly project: Lowering;
   /** It decides what may run: an invalid value denies everything (POL-9). */
@@ -33,7 +33,7 @@ export interface Key {
   /** Masks secrets in the value (CLI-18). */
   readonly mask?: (value: unknown) => unknown;
   /** Describes what is wrong with an invalid value, if `expected` is not enough. */
-  readonly findFault?: (value: unknown) => string | undefined;
+  readonly findFault?: (value: unknown, path?: readonly string[]) => string | undefined;
   /** Whether a project may add this value. */
   readonly narrows?: (parsed: unknown) => boolean;
 }

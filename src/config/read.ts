@@ -31,7 +31,13 @@ export function readConfigFile(file: string, layer: Layer, text: FileText): Conf
   if (text === undefined) return { values: [], problems: [] };
   if (typeof text !== 'string') return unusable(file, quoteOutside(text.message.split('\n')[0]!, 400), file, text.hint);
   const parsed = parseToml(text);
-  if ('message' in parsed) return unusable(file, parsed.message, `${file}:${parsed.line}`);
+  if ('message' in parsed) {
+    const line = text.split('\n')[parsed.line - 1] ?? '';
+    const what = /^\s*\[\[sandbox\]\]/.test(line)
+      ? 'write [[sandbox.rules]], or [[sandbox]] before [sandbox.NAME]'
+      : parsed.message;
+    return unusable(file, what, `${file}:${parsed.line}`);
+  }
   const context = { file, layer, text };
   const parts = leaves(parsed.document).map(({ path, value }): ConfigFile => {
     const name = keyName(path);
@@ -71,10 +77,10 @@ function readRuleKey({ path, name, value, key, line }: Leaf, { file, layer, text
 }
 
 function readValue({ path, value, key, line }: Leaf, { file, layer }: FileContext): ConfigFile {
-  const parsed = key.parse(value);
+  const parsed = key.parse(value, path);
   const isProject = layer === 'project';
   if (parsed === undefined) {
-    const fault = key.findFault?.(value) ?? `must be ${key.expected}`;
+    const fault = key.findFault?.(value, path) ?? `must be ${key.expected}`;
     const found = problem(file, `line ${line}: ${path.join('.')} ${fault}`, `fix ${file}:${line}`);
     const denies = key.restricts && !(isProject && key.project === 'ignored');
     return { ...invalid(found), fault: denies ? `${file}:${line}: ${path.join('.')} ${fault}` : undefined };

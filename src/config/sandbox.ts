@@ -3,7 +3,7 @@
 import { isToolError } from '../core/error.js';
 import { isRecord } from '../core/json.js';
 import type { SandboxRule, SandboxSettings, SandboxTable } from '../core/sandbox.js';
-import { NO_SANDBOXES } from '../core/sandbox.js';
+import { BUILTIN_PROFILES, NO_SANDBOXES } from '../core/sandbox.js';
 import { iterPaths, type PathEntry } from '../core/search-path.js';
 import { parseSelectors } from '../core/selector.js';
 import { nearest } from '../core/text.js';
@@ -13,20 +13,27 @@ type Kinds = Readonly<Record<string, (value: unknown) => boolean>>;
 
 const isText = (value: unknown): boolean => typeof value === 'string' && value !== '';
 const isTexts = (value: unknown): boolean => Array.isArray(value) && value.every(isText);
+// As in `env.pass`.
+const isNames = (value: unknown): boolean =>
+  Array.isArray(value) && value.every((one) => typeof one === 'string' && /^[A-Za-z_]\w*\*?$/.test(one));
 const isFlag = (value: unknown): boolean => typeof value === 'boolean';
 
-const PROFILE: Kinds = { read: isTexts, write: isTexts, deny: isTexts, network: isFlag, env: isTexts };
+const PROFILE: Kinds = { read: isTexts, write: isTexts, deny: isTexts, network: isFlag, env: isNames };
 const RULE: Kinds = { match: (value) => isText(value) || isTexts(value), profile: isText, required: isFlag };
 
 type ParsedTable = Omit<SandboxTable, 'byProject'>;
 type ParsedRule = Omit<SandboxRule, 'byProject'>;
 
-export function parseSandboxTable(value: unknown): ParsedTable | undefined {
-  return findSandboxFault(value) === undefined ? (value as ParsedTable) : undefined;
+export function parseSandboxTable(value: unknown, path?: readonly string[]): ParsedTable | undefined {
+  return findSandboxFault(value, path) === undefined ? (value as ParsedTable) : undefined;
 }
 
-export function findSandboxFault(value: unknown): string | undefined {
-  return findFault(value, PROFILE, 'read, write, deny and env are arrays of text; network is true or false');
+export function findSandboxFault(value: unknown, path: readonly string[] = []): string | undefined {
+  const name = path.at(-1) ?? '';
+  if (Object.hasOwn(PROFILE, name) && !isRecord(value)) return `belongs in a table: [sandbox.NAME]`;
+  if ((BUILTIN_PROFILES as readonly string[]).includes(name)) return 'is a built-in profile; choose another name';
+  const expected = 'read, write and deny are arrays of paths, env is one of variables, network is true or false';
+  return findFault(value, PROFILE, expected);
 }
 
 export function parseSandboxRule(value: unknown): ParsedRule | undefined {
@@ -45,8 +52,10 @@ export function findRuleFault(value: unknown): string | undefined {
   const { match, profile } = value as { match?: string | string[]; profile?: string };
   if (match === undefined || profile === undefined) return 'needs match and profile';
   try {
-    parseSelectors(match);
-    return undefined;
+    const selectors = parseSelectors(match);
+    if (selectors.length === 0) return 'has an empty match';
+    const odd = selectors.find((one) => one.policy !== undefined || one.arguments.length > 0);
+    return odd && `has an invalid match: "${odd.text}"; it names tools, #tags or servers, for every input`;
   } catch (error) {
     if (!isToolError(error)) throw error;
     return `has an invalid match: ${error.message}`;

@@ -269,6 +269,8 @@ export interface CallRow {
   readonly durationMs: number;
   readonly inputBytes: number | null;
   readonly outputBytes: number;
+  /** What enforced its sandbox, `none` if nothing could; null for a tool without one. */
+  readonly sandbox: string | null;
   readonly workdir: string;
   /** Of `GET /api/recording`, if this process recorded it. */
   readonly recorded?: string;

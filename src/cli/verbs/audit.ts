@@ -99,8 +99,9 @@ function printRecords({ terminal, flags }: VerbCall, records: readonly AuditReco
 
 // The log is a file that may contain anything, so each cell is escaped (ERR-5).
 function toRow(record: AuditRecord, denied: boolean): string[] {
-  const { time, caller, tool, code, rule, reason } = record;
-  const why = `${rule ?? reason ?? code ?? ''}`;
+  const { time, caller, tool, code, rule, reason, verdict, sandbox } = record;
+  const isStopped = verdict === 'allow' && code === 'denied' && sandbox !== null;
+  const why = isStopped ? `stopped by its sandbox (${sandbox})` : `${rule ?? reason ?? code ?? ''}`;
   const result = code === null ? `ok, ${formatDuration(Number(record.durationMs))}` : `${code}`;
   const shown = denied ? why : isDenied(record) && why !== '' ? `${result}: ${why}` : result;
   return [formatTime(`${time}`), `${caller}`, `${tool}`, shown].map((cell) => quoteOutside(cell, 80));

@@ -14,7 +14,7 @@ import { digestParts } from '../../files/digest.js';
 import { findWieldHome } from '../../files/home.js';
 import { statOrNothing } from '../../files/read.js';
 import { isWithin, realPath } from '../../files/within.js';
-import { launcherSearch } from '../environment.js';
+import { isGranted, launcherSearch } from '../environment.js';
 import { bubblewrapLauncher, SYSTEM } from './bubblewrap.js';
 import { type LandlockOptions, landlockLauncher } from './landlock.js';
 import { type BackendState, probeBackends } from './probe.js';
@@ -173,5 +173,5 @@ function filterEnvironment(
 }
 
 function isPassed(name: string, names: readonly string[] | undefined): boolean {
-  return names === undefined || ALWAYS.test(name) || names.includes(name);
+  return names === undefined || ALWAYS.test(name) || isGranted(name, names);
 }

@@ -5,6 +5,7 @@ import { ToolError } from '../../core/error.js';
 import { type AppliedProfile, BUILTIN_PROFILES, type SandboxSettings, type SandboxTable } from '../../core/sandbox.js';
 import { nearest, quoteOutside } from '../../core/text.js';
 import { isWithin, realPath } from '../../files/within.js';
+import { isGranted } from '../environment.js';
 
 type Paths = 'all' | readonly string[];
 
@@ -23,7 +24,7 @@ export interface Profile {
   /** Read-only although they are in what can be written. */
   readonly guarded: readonly string[];
   readonly network: boolean;
-  /** Names of variables that are passed on; undefined: all. */
+  /** Names of variables that are passed on, as in `env.pass`; undefined: all. */
   readonly env?: readonly string[];
 }
 
@@ -78,7 +79,7 @@ function toProfile(
   places: ProfilePlaces,
 ): Profile {
   const { workdir } = places;
-  assertPaths(name, [...(read ?? []), ...(write ?? []), ...deny]);
+  assertPaths(name, [...(read ?? []), ...(write ?? []), ...deny], places);
   const toPaths = (paths: readonly string[]): string[] =>
     paths.map((path) => assertInside(name, path, toPath(path, places), workdir));
   const readable = toPaths(read ?? ['/']);
@@ -98,17 +99,28 @@ function toProfile(
   };
 }
 
-// A pattern would be the name of a file that does not exist, and hide nothing.
-function assertPaths(profile: string, paths: readonly string[]): void {
-  const pattern = paths.find((path) => path.includes('*'));
-  if (pattern === undefined) return;
-  throw new ToolError('unavailable', `the sandbox profile "${profile}" has a pattern: ${quoteOutside(pattern)}`, {
-    hint: 'write the paths of files and directories; a directory includes what is in it',
-    data: { sandbox: { profile, backend: 'none' } },
-  });
+function assertPaths(profile: string, paths: readonly string[], places: ProfilePlaces): void {
+  for (const path of paths) {
+    const fault = findPathFault(path, places);
+    if (fault === undefined) continue;
+    throw new ToolError('unavailable', `the sandbox profile "${profile}" has ${fault}: ${quoteOutside(path)}`, {
+      hint: 'write the paths of files and directories, absolute, below ~ or the workdir; a directory includes what is in it',
+      data: { sandbox: { profile, backend: 'none' } },
+    });
+  }
 }
 
-function toPath(path: string, { workdir, home }: ProfilePlaces): string {
+/** Returns what a path is that would be the name of a file that does not exist, and hide nothing. */
+export function findPathFault(path: string, places: Pick<ProfilePlaces, 'workdir' | 'home'>): string | undefined {
+  const isVariable = path.includes('$');
+  const isUser = /^~[^/]/.test(path);
+  if (!isVariable && !isUser && !/[*?]|\[.*\]|\{.*\}/.test(path)) return undefined;
+  if (realPath(toPath(path, places)) !== undefined) return undefined;
+  return isVariable ? 'a variable' : isUser ? 'the home of another user' : 'a pattern';
+}
+
+/** Returns the canonical path of one in a table. */
+export function toPath(path: string, { workdir, home }: Pick<ProfilePlaces, 'workdir' | 'home'>): string {
   const whole = /^~(?=$|\/)/.test(path) && home !== undefined ? join(home, path.slice(1)) : path;
   const absolute = canonical(isAbsolute(whole) ? whole : resolve(workdir, whole));
   // The slash says that a missing path becomes a directory.
@@ -151,8 +163,12 @@ function combine(a: Profile, b: Profile): Profile {
     deny: [...new Set([...a.deny, ...b.deny])],
     guarded: [...new Set([...a.guarded, ...b.guarded])],
     network: a.network && b.network,
-    env: a.env === undefined ? b.env : b.env === undefined ? a.env : a.env.filter((name) => b.env!.includes(name)),
+    env: a.env === undefined ? b.env : b.env === undefined ? a.env : meetNames(a.env, b.env),
   };
+}
+
+function meetNames(a: readonly string[], b: readonly string[]): readonly string[] {
+  return [...new Set([...a.filter((name) => isGranted(name, b)), ...b.filter((name) => isGranted(name, a))])];
 }
 
 function meet(a: Paths, b: Paths): Paths {

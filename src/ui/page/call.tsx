@@ -44,6 +44,7 @@ function Call({ row }: { row: CallRow }) {
           ['Approval', row.approval && `${row.approval.id} (${row.approval.by})`],
           ['Input', row.inputBytes === null ? undefined : formatBytes(row.inputBytes)],
           ['Output', formatBytes(row.outputBytes)],
+          ['Sandbox', row.sandbox],
           ['Directory', row.workdir],
           ['Process', String(row.pid)],
         ]}

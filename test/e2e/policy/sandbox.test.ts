@@ -177,6 +177,7 @@ describe('profiles of the configuration', () => {
       workspace.script('report', script('# @sandbox workdir', 'echo x > ~/report.toml'));
       const refused = await wield(workspace, ['call', 'report']);
       expect(refused.status).toBe(5);
+      expect((await wield(workspace, ['audit'])).stdout).toContain('denied: stopped by its sandbox (bubblewrap)');
       expect(refused.stderr).toContain('report was stopped by its sandbox (workdir): write to ~/report.toml');
       const [, line] = /(\[sandbox\.report\] write = \[[^\]]*\])/.exec(refused.stderr)!;
       workspace.config(line!.replace('] write', ']\nwrite'));
@@ -194,6 +195,11 @@ describe('profiles of the configuration', () => {
       '[[sandbox]]\nmatch = "x"',
       '[[sandbox]]\nmatch = "[x"\nprofile = "workdir"',
       'sandbox = true',
+      '[sandbox]\nwrite = ["."]',
+      '[sandbox.workdir]\nnetwork = true',
+      '[sandbox.a]\nenv = ["A=1"]',
+      '[[sandbox]]\nmatch = []\nprofile = "workdir"',
+      '[[sandbox]]\nmatch = "x(a=1)"\nprofile = "workdir"',
     ]) {
       workspace.config(`${text}\n`);
       const run = await wield(workspace, ['call', 'hello', '--json']);
@@ -201,12 +207,62 @@ describe('profiles of the configuration', () => {
     }
   });
 
-  spec('EXE-10', 'with a pattern, which would hide nothing, are refused', async () => {
+  spec('EXE-10', 'with a path that would hide nothing are refused', async () => {
     const workspace = createWorkspace();
     workspace.script('hello', script('# @sandbox open', 'cat private/key'));
-    workspace.config('[sandbox.open]\ndeny = ["private/*"]\n');
-    const { error } = await workspace.toolbox().call('hello', {});
-    expect(error).toMatchObject({ code: 'unavailable', message: expect.stringContaining('has a pattern: private/*') });
+    for (const [path, fault] of [
+      ['private/*', 'a pattern'],
+      ['private/ke?', 'a pattern'],
+      ['{private,other}/key', 'a pattern'],
+      ['$HOME/key', 'a variable'],
+      ['~bob/key', 'the home of another user'],
+    ] as const) {
+      workspace.config(`[sandbox.open]\ndeny = [${JSON.stringify(path)}]\n`);
+      const { error } = await workspace.toolbox().call('hello', {});
+      expect(error).toMatchObject({ code: 'unavailable', message: expect.stringContaining(`has ${fault}: ${path}`) });
+    }
+  });
+
+  specIf(
+    WORKS,
+    NO_BUBBLEWRAP,
+    'EXE-10',
+    'may name a path with special characters, and variables by prefix',
+    async () => {
+      const workspace = createWorkspace();
+      workspace.write('app/[id]/key', 'hidden');
+      workspace.config('[env]\npass = ["MY_*", "OTHER"]\n[sandbox.open]\ndeny = ["app/[id]"]\nenv = ["MY_*"]\n');
+      workspace.script('hello', script('# @sandbox open', 'cat app/*/key; echo $MY_A $OTHER'));
+      const result = await workspace.toolbox({ env: { ...workspace.env, MY_A: 'a', OTHER: 'o' } }).call('hello', {});
+      expect(textOf(result)).toMatch(/^a\n/);
+      expect(textOf(result)).not.toContain('hidden');
+    },
+  );
+
+  spec('EXE-10', 'without effect are reported by doctor', async () => {
+    const workspace = createWorkspace();
+    workspace.script('hello', script('', 'echo hi'));
+    const tables = ['[sandbox.hallo]', '[sandbox.hello]\ndeny = ["missing"]', '[sandbox.p]\nwrite = ["no/such"]'];
+    const rules = [
+      ['hullo', 'workdir'],
+      ['hello', 'wrkdir'],
+      ['hello', 'none'],
+      ['hello', 'p'],
+    ];
+    const lines = rules.map(([match, profile]) => `[[sandbox.rules]]\nmatch = "${match}"\nprofile = "${profile}"`);
+    workspace.config(`${[...tables, ...lines].join('\n')}\n`);
+    const { stdout } = await wield(workspace, ['doctor']);
+    for (const text of [
+      '[sandbox.hallo] is not used; did you mean hello?',
+      '[sandbox.hello] names missing, which does not exist',
+      '[sandbox.p] names no/such, whose directory does not exist',
+      '[[sandbox]] matches no tool or server: hullo; did you mean hello?',
+      '[[sandbox]] names an unknown profile "wrkdir"; did you mean workdir?',
+      '[[sandbox]] has the profile none, which changes nothing',
+    ])
+      expect(stdout).toContain(text);
+    workspace.config('[sandbox.a]\n[[sandbox]]\nmatch = "x"\nprofile = "a"\n');
+    expect((await wield(workspace, ['doctor'])).stdout).toContain('write [[sandbox.rules]]');
   });
 
   spec('EXE-10', 'that are not defined are named', async () => {

@@ -5,6 +5,7 @@ import { commandProblems } from '../../commands.js';
 import { type Diagnosis, diagnose } from './diagnose.js';
 import { offerProblems } from './offers.js';
 import { allRules, ruleProblems } from './rules.js';
+import { sandboxProblems } from './sandboxes.js';
 
 export async function runDoctor(toolbox: NodeToolbox, reserved: ReadonlySet<string>): Promise<Diagnosis> {
   const survey = await toolbox.catalog.survey();
@@ -15,5 +16,6 @@ export async function runDoctor(toolbox: NodeToolbox, reserved: ReadonlySet<stri
     ...commandProblems(survey, reserved),
     ...ruleProblems({ rules, survey, view: settings.view }),
     ...offerProblems(configuration, survey),
+    ...sandboxProblems(toolbox, configuration, survey),
   ]);
 }
