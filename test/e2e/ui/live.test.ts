@@ -103,7 +103,7 @@ describe('the recorder', () => {
     });
     const { call } = calls.find(({ tool }: { tool: string }) => tool === 'deploy');
     const row = (await page.get('/api/calls')).json.calls.find((one: { recorded?: string }) => one.recorded === call);
-    expect(row).toMatchObject({ tool: 'deploy', door: 'ui' });
+    expect(row).toMatchObject({ tool: 'deploy', door: 'ui', sandbox: null });
     const { line, test } = (await page.get(`/api/recording/${call}/export`)).json;
     expect(line).toBe(`wield call deploy --input '{"branch":"it'\\''s"}'`);
     // The words that a shell makes of it.

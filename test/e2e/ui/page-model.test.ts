@@ -19,7 +19,7 @@ function finished(id: string, parent: string | null, second: number, more: Parti
     reason: null,
     approval: null,
   } as const;
-  const sizes = { durationMs: 500, inputBytes: 2, outputBytes: 2, workdir: '/' };
+  const sizes = { durationMs: 500, inputBytes: 2, outputBytes: 2, sandbox: null, workdir: '/' };
   return { id, parent, time, tool: id, verdict: 'allow', code: null, ...base, ...sizes, ...more };
 }
 
