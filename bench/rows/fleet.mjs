@@ -19,6 +19,7 @@ const IN_FLIGHT = sized(16, 3);
 const COUNTS = sized([1, Number(process.env.WIELD_BENCH_TOOLS ?? 10_000)], [1, 20]);
 const WARM = sized(400, 3);
 const CANCELLED = sized(10, 1);
+const WAIT_MS = 60_000;
 const FLAT = { of: 'ratio', atMost: 1.1 };
 const CANCEL_TARGET = { of: 'value', atMost: 250, unit: 'ms' };
 const CANCEL = `cancel, until the process of the tool has ended, longest of ${CANCELLED}`;
@@ -164,15 +165,37 @@ async function longestCancel({ port }, noted) {
   for (let at = 0; at < CANCELLED; at++) {
     rmSync(noted, { force: true });
     const controller = new AbortController();
-    createModernClient(port)('hold', {}, controller.signal).catch(() => {});
-    while (!existsSync(noted)) await sleep(5);
+    let answer;
+    createModernClient(port)('hold', {}, controller.signal).then(
+      ({ text }) => {
+        answer = text;
+      },
+      () => {},
+    );
+    await until(
+      () => existsSync(noted),
+      5,
+      () => `the tool did not start: ${answer ?? 'no answer'}`,
+    );
     const pid = Number(readFileSync(noted, 'utf8'));
     const began = performance.now();
     controller.abort();
-    while (existsSync(`/proc/${pid}`)) await sleep(1);
+    await until(
+      () => !existsSync(`/proc/${pid}`),
+      1,
+      () => 'the tool was not cancelled',
+    );
     taken.push(performance.now() - began);
   }
   return Math.max(...taken);
+}
+
+async function until(isSo, pauseMs, problem) {
+  const end = performance.now() + WAIT_MS;
+  while (!isSo()) {
+    if (performance.now() > end) throw new Error(`${problem()} (after ${WAIT_MS / 1000} s)`);
+    await sleep(pauseMs);
+  }
 }
 
 /** CPU time of each front per call, measured at the same time: other work on the machine affects all of them alike. */

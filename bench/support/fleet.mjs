@@ -64,7 +64,9 @@ export async function startRedis() {
     execFileSync('redis-cli', ['-p', `${port}`, ...words], { encoding: 'utf8', stdio: ['ignore', 'pipe', 'ignore'] });
   for (let attempt = 0; attempt < 500; attempt++) {
     try {
-      if (command('ping').startsWith('PONG')) return { ...server, url: `redis://127.0.0.1:${port}`, port, command };
+      // The port may have gone to another server meanwhile.
+      if (command('info', 'server').includes(`process_id:${server.pid}\r`))
+        return { ...server, url: `redis://127.0.0.1:${port}`, port, command };
     } catch {
       // Not yet.
     }

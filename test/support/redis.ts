@@ -45,7 +45,7 @@ export async function startRedis({ appendOnly = false, options = [] }: RedisOpti
       child!.once('exit', (status) => reject(new Error(`redis-server exited with ${status}`)));
     });
     ended.catch(() => {});
-    await Promise.race([untilReady(port), ended]);
+    await Promise.race([untilReady(port, child.pid!), ended]);
   };
   const kill = async (): Promise<void> => {
     if (child === undefined || child.exitCode !== null || child.signalCode !== null) return;
@@ -93,15 +93,15 @@ export function freePort(): Promise<number> {
   });
 }
 
-async function untilReady(port: number): Promise<void> {
+async function untilReady(port: number, pid: number): Promise<void> {
   for (;;) {
-    if (await isReady(port)) return;
+    if (await isReady(port, pid)) return;
     await sleep(10);
   }
 }
 
-// It accepts connections before it has loaded its files.
-function isReady(port: number): Promise<boolean> {
+// It accepts connections before it has loaded its files, and the port may have gone to another server meanwhile.
+function isReady(port: number, pid: number): Promise<boolean> {
   return new Promise((resolve) => {
     const socket = connect(port, '127.0.0.1');
     const end = (ready: boolean): void => {
@@ -109,7 +109,13 @@ function isReady(port: number): Promise<boolean> {
       resolve(ready);
     };
     socket.once('error', () => end(false));
-    socket.once('data', (data) => end(/^(?:\+PONG|-NOAUTH)/.test(data.toString())));
-    socket.write('PING\r\n');
+    let answer = '';
+    socket.on('data', (data) => {
+      answer += data.toString();
+      const found = /\r\nprocess_id:(\d+)\r\n/.exec(answer);
+      if (answer.startsWith('-')) end(answer.startsWith('-NOAUTH'));
+      else if (found !== null) end(Number(found[1]) === pid);
+    });
+    socket.write('PING\r\nINFO server\r\n');
   });
 }
