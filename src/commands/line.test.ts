@@ -118,7 +118,7 @@ const schemas = fc.letrec<{ node: JsonSchema; object: JsonSchema }>((tie) => ({
 }));
 
 describe('a command line for every input', () => {
-  spec(
+  spec.thorough(
     'MOD-22',
     'random schemas with odd names: what is written is read as the same input',
     async () => {
@@ -145,7 +145,7 @@ describe('a command line for every input', () => {
     120_000,
   );
 
-  specIf(found.length > 0, `no corpus at ${CORPORA}`, 'MOD-22', 'real schemas, the same', async () => {
+  specIf.thorough(found.length > 0, `no corpus at ${CORPORA}`, 'MOD-22', 'real schemas, the same', async () => {
     let tried = 0;
     for (const { inputSchema, name: called } of found) {
       const tool = toolOf(inputSchema, 'tool', called);

@@ -234,7 +234,7 @@ describe('files', () => {
     expect(workspace.records()).toHaveLength(1);
   });
 
-  spec('POL-7', 'are limited: a model cannot fill the disk with questions', async () => {
+  spec.thorough('POL-7', 'are limited: a model cannot fill the disk with questions', async () => {
     const workspace = createAskingWorkspace();
     const toolbox = workspace.toolbox({ trust: true });
     const caller = { kind: 'model', door: 'mcp' } as const;

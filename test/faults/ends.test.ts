@@ -50,7 +50,7 @@ spec('EXE-5 EXE-6', 'F26 SIGTERM ignored', async () => {
   await expectNoProcess(workspace);
 });
 
-spec('EXE-5', 'the time limit of the caller, the configuration and the tool', async () => {
+spec.thorough('EXE-5', 'the time limit of the caller, the configuration and the tool', async () => {
   const workspace = createWorkspace();
   workspace.script('sleeps', shellScript('sleep 60'));
   const byCaller = await workspace.toolbox().call('sleeps', {}, { timeoutMs: 300 });

@@ -1,8 +1,10 @@
 // Faults of a fleet: killed, hanging and cut off workers, fronts and Redis servers, wrong clocks, a full Redis.
 
+import { once } from 'node:events';
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { createServer, connect as openSocket, type Socket } from 'node:net';
 import { join } from 'node:path';
+import { createInterface } from 'node:readline';
 import { Redis } from 'ioredis';
 import { describe, expect } from 'vitest';
 import { WITHDRAWN } from '../../src/fleet/claim.js';
@@ -61,12 +63,16 @@ function openClient({ port }: Pick<RedisServer, 'port'>): Redis {
 
 /** Counts how often fronts look which workers are alive. */
 async function watchLooks({ port }: RedisServer): Promise<() => number> {
-  const monitor = await openClient({ port }).monitor();
-  onEnd(() => monitor.disconnect());
+  // A connection of its own: ioredis fails if a command is reported together with the answer to MONITOR.
+  const monitor = openSocket(port, '127.0.0.1').setEncoding('utf8');
+  onEnd(() => void monitor.destroy());
+  const look = `"zrange" "${NAMES.peers('worker')}"`;
   let looks = 0;
-  monitor.on('monitor', (_time: string, [command = '', key]: readonly string[]) => {
-    if (command.toLowerCase() === 'zrange' && key === NAMES.peers('worker')) looks++;
+  createInterface({ input: monitor }).on('line', (line) => {
+    if (line.toLowerCase().includes(look)) looks++;
   });
+  monitor.write('MONITOR\r\n');
+  await once(monitor, 'data');
   return () => looks;
 }
 

@@ -211,7 +211,7 @@ specIf(
   1_800_000,
 );
 
-specIf(
+specIf.thorough(
   hasStrace,
   'no strace',
   'COD-11 COD-14',

@@ -64,7 +64,7 @@ describe('killed', () => {
     expect(returned(await runAsModel(toolbox, 'return 2'))).toBe(2);
   });
 
-  spec(
+  spec.thorough(
     'COD-10 COD-11',
     'the server, between the snapshot and the answer: it is not resumed before, and the same code continues',
     async () => {
@@ -125,23 +125,27 @@ describe('killed', () => {
     },
   );
 
-  spec('COD-14', 'the server, after the last call: the next one gives the answer, and runs nothing', async () => {
-    const workspace = createSlowWorkspace();
-    const code = `await tools.note({ text: 'one' }); return tools.deploy({ branch: 'a' })`;
-    const first = await connectProcess(workspace, 'newer', CODE);
-    const { error } = await say(first, 'run_code', { code });
-    await approveAll(workspace);
-    const lost = say(first, 'run_code', { resume: error!.data!.resume }).catch(() => undefined);
-    const files = (): string[] => readdirSync(join(workspace.env.WIELD_HOME!, 'programs'));
-    await expect.poll(files, { timeout: 60_000, interval: 2 }).toContainEqual(expect.stringMatching(/\.answer$/));
-    kill(first);
-    await lost;
-    const second = await connectProcess(workspace, 'newer', CODE);
-    const again = await say(second, 'run_code', { code });
-    expect(again.text).toMatch(/^a\n\n\(the program ended at .*; this is its answer, and nothing was run again\)$/);
-    expect((await say(second, 'run_code', { resume: error!.data!.resume })).text).toBe(again.text);
-    expect([linesOf(workspace, 'notes'), linesOf(workspace, 'ran')]).toEqual([['one'], ['a']]);
-  });
+  spec.thorough(
+    'COD-14',
+    'the server, after the last call: the next one gives the answer, and runs nothing',
+    async () => {
+      const workspace = createSlowWorkspace();
+      const code = `await tools.note({ text: 'one' }); return tools.deploy({ branch: 'a' })`;
+      const first = await connectProcess(workspace, 'newer', CODE);
+      const { error } = await say(first, 'run_code', { code });
+      await approveAll(workspace);
+      const lost = say(first, 'run_code', { resume: error!.data!.resume }).catch(() => undefined);
+      const files = (): string[] => readdirSync(join(workspace.env.WIELD_HOME!, 'programs'));
+      await expect.poll(files, { timeout: 60_000, interval: 2 }).toContainEqual(expect.stringMatching(/\.answer$/));
+      kill(first);
+      await lost;
+      const second = await connectProcess(workspace, 'newer', CODE);
+      const again = await say(second, 'run_code', { code });
+      expect(again.text).toMatch(/^a\n\n\(the program ended at .*; this is its answer, and nothing was run again\)$/);
+      expect((await say(second, 'run_code', { resume: error!.data!.resume })).text).toBe(again.text);
+      expect([linesOf(workspace, 'notes'), linesOf(workspace, 'ran')]).toEqual([['one'], ['a']]);
+    },
+  );
 });
 
 async function connectProcessAsking(

@@ -13,7 +13,7 @@ const AUDIT_LOG = 1;
 const MIB = 1024 * 1024;
 const LARGE = 'x'.repeat(5 * MIB);
 
-spec('EXE-3', 'does not deadlock with a child that writes before it reads', async () => {
+spec.thorough('EXE-3', 'does not deadlock with a child that writes before it reads', async () => {
   const workspace = createWorkspace();
   workspace.script(
     'flood-first',

@@ -37,7 +37,7 @@ describe('ends', () => {
     });
   }
 
-  spec('MOD-15', 'ends a host whose module exceeds the memory limit', async () => {
+  spec.thorough('MOD-15', 'ends a host whose module exceeds the memory limit', async () => {
     const workspace = createModuleWorkspace();
     workspace.config('[limits]\nmemory = "64M"\n');
     workspace.module(
@@ -50,7 +50,7 @@ describe('ends', () => {
     expect((await toolbox.call('pid', {})).ok).toBe(true);
   });
 
-  spec('MOD-15', 'keeps the server running, and module output out of its protocol', async () => {
+  spec.thorough('MOD-15', 'keeps the server running, and module output out of its protocol', async () => {
     const workspace = createModuleWorkspace();
     workspace.module('exits.tool.mjs', moduleText('exits', '() => process.exit(0)'));
     const noisy = `console.log('{"jsonrpc":"2.0","id":1,"result":{}}'); process.stdout.write('from the import');`;
@@ -72,7 +72,7 @@ describe('ends', () => {
 
 // They mostly wait.
 describe.concurrent('limits', () => {
-  spec('MOD-15', 'ends an endless loop at its limit; other calls in the host can be retried', async () => {
+  spec.thorough('MOD-15', 'ends an endless loop at its limit; other calls in the host can be retried', async () => {
     const workspace = createModuleWorkspace();
     workspace.module(
       'loop.tool.mjs',

@@ -124,7 +124,7 @@ describe.concurrent('a server that does not start', () => {
     await until(isThere, 'a change of the list');
   });
 
-  spec('UPS-4', 'never responding: stopped and reported after the start timeout', async () => {
+  spec.thorough('UPS-4', 'never responding: stopped and reported after the start timeout', async () => {
     for (const mode of some(['hang', 'deaf'], 1)) {
       const workspace = createPair(mode, { startTimeout: '2s' });
       const problems = json(await wield(workspace, ['list', '--json'])).problems as Message[];
@@ -137,7 +137,7 @@ describe.concurrent('a server that does not start', () => {
     }
   });
 
-  spec('UPS-4', 'works if it prints to stdout or exits on unknown requests', async () => {
+  spec.thorough('UPS-4', 'works if it prints to stdout or exits on unknown requests', async () => {
     for (const mode of ['greets', 'curt']) {
       const run = await wield(createPair(mode), ['call', 'odd_echo', '--text', 'hi']);
       expect(run).toMatchObject({ status: 0, stdout: 'hi\n' });
@@ -205,7 +205,7 @@ describe('a server that fails during a call', () => {
     expect(workspace.starts('odd')).toHaveLength(started);
   });
 
-  spec('UPS-4', 'keeps only the last lines of much stderr output', async () => {
+  spec.thorough('UPS-4', 'keeps only the last lines of much stderr output', async () => {
     const server = await serve(createPair('loud'));
     const before = server.memory();
     for (let round = 0; round < 20; round++) {
@@ -219,7 +219,7 @@ describe('a server that fails during a call', () => {
     expect(saidBy(lost).length).toBeLessThan(5000);
   });
 
-  spec('UPS-4', 'is restarted by the next call, with backoff if it dies repeatedly', async () => {
+  spec.thorough('UPS-4', 'is restarted by the next call, with backoff if it dies repeatedly', async () => {
     const workspace = createPair('well');
     const server = await serve(workspace);
     const lost = await callTool(server, 'odd_die');
@@ -277,7 +277,7 @@ describe('cleanup', () => {
     expect([child, ...pids].map(isAlive)).toEqual([false, false, false]);
   });
 
-  spec('UPS-4', 'kills servers when the client disconnects or wield is killed', async () => {
+  spec.thorough('UPS-4', 'kills servers when the client disconnects or wield is killed', async () => {
     for (const signal of some([undefined, 'SIGTERM', 'SIGKILL'] as const, 2)) {
       const workspace = createUpstreamWorkspace({ odd: { mode: 'bad' }, hard: { mode: 'stubborn' } });
       const server = await start(workspace);

@@ -40,6 +40,19 @@ export function specIf(
   else test.skip(`${ids}: ${title} (skipped: ${reason})`, { meta }, body);
 }
 
+/** Likewise a further proof, for `npm run thorough`. */
+specIf.thorough = (
+  condition: boolean,
+  reason: string,
+  ids: string,
+  title: string,
+  body: Body,
+  timeoutMs?: number,
+): void => {
+  if (condition) spec.thorough(ids, title, body, timeoutMs);
+  else specIf(false, reason, ids, title, body);
+};
+
 /**
  * A test that closes one or more review findings: `finding('B2', 'keeps links in the directory of their kind', fn)`. Ids
  * of statements may follow.

@@ -7,7 +7,7 @@ import { safeClone, safeSnapshot, safeStringify, serializeContext } from '../../
 
 const bytes = (value: unknown): number => Buffer.byteLength(JSON.stringify(value));
 
-spec('HLP-3', 'safeStringify equals JSON.stringify for plain values and is readable for others', () => {
+spec.thorough('HLP-3', 'safeStringify equals JSON.stringify for plain values and is readable for others', () => {
   fc.assert(
     fc.property(fc.jsonValue(), (value) => {
       expect(safeStringify(value)).toBe(JSON.stringify(value));

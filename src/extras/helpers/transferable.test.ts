@@ -52,7 +52,7 @@ describe('transferableSerializerSource', () => {
     expect(Object.keys(context).sort()).toEqual(['parse', 'reviveFns', 'stringify']);
   });
 
-  spec('HLP-4', 'runs in QuickJS', async () => {
+  spec.thorough('HLP-4', 'runs in QuickJS', async () => {
     const engine = await newQuickJSWASMModuleFromVariant(import('@jitl/quickjs-wasmfile-release-sync'));
     const context = engine.newContext();
     try {

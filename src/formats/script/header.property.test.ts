@@ -22,7 +22,7 @@ const parameters = fc.uniqueArray(
 const prefix = fc.constantFrom('#', '# ', '//', '// ', '--', '-- ', '  #\t');
 const lineEnd = fc.constantFrom('\n', '\r\n');
 
-spec('SCR-3 SCR-19', 'never throws, and returns a header or an error', () => {
+spec.thorough('SCR-3 SCR-19', 'never throws, and returns a header or an error', () => {
   const tagged = fc
     .array(
       fc.oneof(

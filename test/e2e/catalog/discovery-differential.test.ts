@@ -128,7 +128,7 @@ async function live(workspace: Workspace, root: string, steps: readonly Step[]):
   expect(await answers(open('state'))).toEqual(await answers(open('last')));
 }
 
-spec(
+spec.thorough(
   'SCR-15 SCR-16 RES-3 RES-6 RES-9 RES-13 RES-14 RES-23',
   'agrees with a naive implementation after random changes',
   async () => {

@@ -174,7 +174,7 @@ describe('own flags', () => {
     expect(execFileSync(BINARY, ['version'], { encoding: 'utf8' })).toMatch(/^\d+\.\d+\.\d+\n$/);
   });
 
-  spec('CLI-8 EXE-5', '--timeout ends a tool, exit status 6', async () => {
+  spec.thorough('CLI-8 EXE-5', '--timeout ends a tool, exit status 6', async () => {
     const workspace = createWorkspace();
     workspace.script('slow', '#!/bin/sh\n# @description D\necho begun\nsleep 60\n');
     const run = await wield(workspace, ['call', 'slow', '--timeout', '3s', '--json']);

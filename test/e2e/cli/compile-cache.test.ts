@@ -102,7 +102,7 @@ spec('CLI-24', 'the cache is used only if it belongs to the user', async () => {
   expect(await called()).not.toContain('planted');
 });
 
-spec('CLI-24', 'a truncated, empty or invalid cache is ignored', async () => {
+spec.thorough('CLI-24', 'a truncated, empty or invalid cache is ignored', async () => {
   const workspace = createWorkspace();
   workspace.script('hello', HELLO);
   await wieldProcess(workspace, ['call', 'hello']);

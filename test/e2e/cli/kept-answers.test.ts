@@ -130,7 +130,7 @@ spec('RES-61', 'lists again after a change of what the answers were made from', 
   }
 });
 
-spec('RES-61', 'uses them for the same messages, flags and protocol version only', async () => {
+spec.thorough('RES-61', 'uses them for the same messages, flags and protocol version only', async () => {
   const workspace = await keep();
   mark(workspace);
   const cases: Record<string, [messages: (object | string)[], args?: string[]]> = {

@@ -96,7 +96,7 @@ const CHANGES: Record<string, (workspace: Workspace) => unknown> = {
   },
 };
 
-spec('RES-60', 'lists again after any change of what the listing was made from', async () => {
+spec.thorough('RES-60', 'lists again after any change of what the listing was made from', async () => {
   const cases = await Promise.all(
     some(Object.entries(CHANGES), 3).map(async ([name, change], at) => {
       // With and without an index.
@@ -110,25 +110,29 @@ spec('RES-60', 'lists again after any change of what the listing was made from',
   for (const { name, shown, expected } of cases) expect(shown, name).toEqual(expected);
 });
 
-spec('RES-60', 'shows a kept listing with the flags of the command, and only for its own environment', async () => {
-  const workspace = await keep();
-  mark(workspace);
-  expect((await wieldProcess(workspace, ['list'])).stdout).toContain('Kept 0.');
-  for (const flag of ['--json', '--all', '--hidden', '--plain'])
-    expect((await wieldProcess(workspace, ['list', flag])).stdout, flag).toContain('Kept 0.');
-  for (const args of [
-    ['list', '--tag', 'a'],
-    ['list', '--cwd', '.'],
-    ['list', '--verbose'],
-    ['list', '--unknown'],
-  ]) {
-    const expected = await wield(workspace, args);
-    expect({ ...(await wieldProcess(workspace, args)), stderr: '' }).toEqual({ ...expected, stderr: '' });
-  }
-  const debugging = await wieldProcess(workspace, ['list'], { env: { WIELD_LOG: 'debug' } });
-  expect(debugging.stdout).toContain('Does 0.');
-  expect(debugging.stderr).toContain('debug');
-});
+spec.thorough(
+  'RES-60',
+  'shows a kept listing with the flags of the command, and only for its own environment',
+  async () => {
+    const workspace = await keep();
+    mark(workspace);
+    expect((await wieldProcess(workspace, ['list'])).stdout).toContain('Kept 0.');
+    for (const flag of ['--json', '--all', '--hidden', '--plain'])
+      expect((await wieldProcess(workspace, ['list', flag])).stdout, flag).toContain('Kept 0.');
+    for (const args of [
+      ['list', '--tag', 'a'],
+      ['list', '--cwd', '.'],
+      ['list', '--verbose'],
+      ['list', '--unknown'],
+    ]) {
+      const expected = await wield(workspace, args);
+      expect({ ...(await wieldProcess(workspace, args)), stderr: '' }).toEqual({ ...expected, stderr: '' });
+    }
+    const debugging = await wieldProcess(workspace, ['list'], { env: { WIELD_LOG: 'debug' } });
+    expect(debugging.stdout).toContain('Does 0.');
+    expect(debugging.stderr).toContain('debug');
+  },
+);
 
 spec('RES-60 STA-2', 'ignores a kept listing that is damaged, or that another user could have written', async () => {
   const damage: Record<string, (file: string) => void> = {

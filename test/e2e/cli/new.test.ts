@@ -21,7 +21,7 @@ const DOCUMENT = {
   },
 };
 
-spec('CLI-28', 'creates tools that work, each with a test that passes', async () => {
+spec.thorough('CLI-28', 'creates tools that work, each with a test that passes', async () => {
   const workspace = createWorkspace();
   for (const kind of ['bash', 'python', 'node', 'ts', 'tools-json']) {
     const name = `greet-${kind}`;

@@ -143,7 +143,7 @@ describe('entries', () => {
     expect(run.stdout).toContain('put wield on your PATH, then connect again');
   });
 
-  finding('N19 SRV-24', 'undo removes the directories that connecting created, and no others', async () => {
+  finding.thorough('N19 SRV-24', 'undo removes the directories that connecting created, and no others', async () => {
     const workspace = createServed();
     mkdirSync(join(workspace.dir, '.vscode'));
     const before = readdirSync(workspace.home, { recursive: true }).filter(

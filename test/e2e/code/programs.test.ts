@@ -290,26 +290,30 @@ describe('doors', () => {
     expect(denied.error).toMatchObject({ code: 'denied' });
   });
 
-  spec('COD-1 COD-4', 'wield run prints the value to stdout, logs to stderr, and errors with the file', async () => {
-    const workspace = createProgramWorkspace();
-    workspace.write('hello.ts', 'console.log("to you"); const who: string = "Ada"; return tools.say_hello({ who });');
-    const run = await wield(workspace, ['run', 'hello.ts']);
-    expect(run).toMatchObject({ status: 0, stdout: 'Hello, Ada\n', stderr: 'to you\n' });
-    const printed = json(await wield(workspace, ['run', 'hello.ts', '--json']));
-    expect(printed).toMatchObject({ ok: true, structured: { value: 'Hello, Ada', logs: ['to you'] } });
-    const piped = await wieldProcess(workspace, ['run', '-'], { stdin: 'return tools.say_helo({})' });
-    expect(piped).toMatchObject({ status: 3, stderr: expect.stringContaining('did you mean tools.say_hello?') });
-    expect(await wield(workspace, ['run', 'missing.ts'])).toMatchObject({ status: 8 });
-    workspace.write('bad.ts', '\nthrow new Error("x")');
-    const failed = await wield(workspace, ['run', 'bad.ts']);
-    expect(failed).toMatchObject({
-      status: 1,
-      stderr: expect.stringMatching(/^error {2}bad\.ts: .*Error: x \(line 2\)$/m),
-    });
-    workspace.write('bad.ts', '\nreturn (');
-    expect(json(await wield(workspace, ['run', 'bad.ts', '--json'])).error.message).toMatch(/^bad\.ts: .* at line 2/);
-    expect(await wield(workspace, ['run'])).toMatchObject({ status: 2 });
-  });
+  spec.thorough(
+    'COD-1 COD-4',
+    'wield run prints the value to stdout, logs to stderr, and errors with the file',
+    async () => {
+      const workspace = createProgramWorkspace();
+      workspace.write('hello.ts', 'console.log("to you"); const who: string = "Ada"; return tools.say_hello({ who });');
+      const run = await wield(workspace, ['run', 'hello.ts']);
+      expect(run).toMatchObject({ status: 0, stdout: 'Hello, Ada\n', stderr: 'to you\n' });
+      const printed = json(await wield(workspace, ['run', 'hello.ts', '--json']));
+      expect(printed).toMatchObject({ ok: true, structured: { value: 'Hello, Ada', logs: ['to you'] } });
+      const piped = await wieldProcess(workspace, ['run', '-'], { stdin: 'return tools.say_helo({})' });
+      expect(piped).toMatchObject({ status: 3, stderr: expect.stringContaining('did you mean tools.say_hello?') });
+      expect(await wield(workspace, ['run', 'missing.ts'])).toMatchObject({ status: 8 });
+      workspace.write('bad.ts', '\nthrow new Error("x")');
+      const failed = await wield(workspace, ['run', 'bad.ts']);
+      expect(failed).toMatchObject({
+        status: 1,
+        stderr: expect.stringMatching(/^error {2}bad\.ts: .*Error: x \(line 2\)$/m),
+      });
+      workspace.write('bad.ts', '\nreturn (');
+      expect(json(await wield(workspace, ['run', 'bad.ts', '--json'])).error.message).toMatch(/^bad\.ts: .* at line 2/);
+      expect(await wield(workspace, ['run'])).toMatchObject({ status: 2 });
+    },
+  );
 
   spec(
     'COD-1 COD-3 COD-8',

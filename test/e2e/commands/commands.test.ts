@@ -50,7 +50,7 @@ describe('commands', () => {
     });
   }
 
-  spec('MOD-20', 'has the flags, output and exit statuses of wield call', async () => {
+  spec.thorough('MOD-20', 'has the flags, output and exit statuses of wield call', async () => {
     const workspace = create();
     workspace.script('fail', '#!/bin/sh\n# @description Fail.\n# @param n integer N\necho out\necho err >&2\nexit 4\n');
     const named = createWorkspace();

@@ -150,7 +150,7 @@ describe('documents', () => {
     expect((await call(createWorkspace().toolbox(), 'context_tree', {})).text).toBe('0 documents\n');
   });
 
-  spec('CTX-12', 'have normalised paths in every tool', async () => {
+  spec.thorough('CTX-12', 'have normalised paths in every tool', async () => {
     const toolbox = createWorkspace().toolbox();
     await call(toolbox, 'context_write', { path: './notes//caf\u0065\u0301.md', content: 'x' });
     expect((await call(toolbox, 'context_read', { path: 'notes/caf\u00e9.md' })).path).toBe('notes/caf\u00e9.md');
@@ -346,7 +346,7 @@ describe('as commands', () => {
     expect(help).toContain('wield context tree [path]');
   });
 
-  spec('SRV-14 CTX-10', 'are offered to models on request only', async () => {
+  spec.thorough('SRV-14 CTX-10', 'are offered to models on request only', async () => {
     const workspace = createWorkspace();
     const without = await connectStdio(workspace, 'newer');
     expect((await without.listTools()).tools.map(({ name }) => name)).not.toContain('context_read');

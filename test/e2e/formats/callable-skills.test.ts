@@ -91,7 +91,7 @@ describe('a text', () => {
     expect(textOf(await toolbox.call('secret', {}))).toBe('Text of secret.\n');
   });
 
-  spec('SKL-3', 'is not offered to a model as a tool without parameters, but can be called', async () => {
+  spec.thorough('SKL-3', 'is not offered to a model as a tool without parameters, but can be called', async () => {
     const workspace = createWorkspace();
     for (let index = 0; index < 30; index++) writeSkill(workspace, `notes-${index}`);
     writeSkill(workspace, 'trip', { header: PARAMS, text: 'To {{args.city}}.\n' });

@@ -53,7 +53,7 @@ appendFileSync(import.meta.dirname + '/../../loads', 'x');`,
     expect(loads(workspace)).toBe(2);
   });
 
-  spec('MOD-8', 'sees an edit of the file or its imports at the next call', async () => {
+  spec.thorough('MOD-8', 'sees an edit of the file or its imports at the next call', async () => {
     const workspace = createModuleWorkspace();
     workspace.module('counted.tool.ts', COUNTED('one'));
     workspace.module('part.ts', `export const part: string = 'a';`);
@@ -120,50 +120,54 @@ appendFileSync(import.meta.dirname + '/../../loads', 'x');`,
 });
 
 describe('problems', () => {
-  spec('MOD-9', 'reports a module that fails to load with file, line and message, and loads the rest', async () => {
-    const workspace = createModuleWorkspace();
-    workspace.module('good.tool.mjs', moduleText('good', '() => 1'));
-    const cases: Record<string, [text: string, message: RegExp]> = {
-      'throws.tool.ts': [
-        `interface Unused { a: string }\n\nconst value: string | undefined = undefined;\nvalue!.length;\n`,
-        /throws.tool.ts:4: TypeError: Cannot read properties of undefined/,
-      ],
-      'syntax.tool.ts': ['export const a = 1;\nexport const = 2;\n', /syntax.tool.ts:2: SyntaxError/],
-      'syntax.tool.js': ['export const a = 1;\n\nexport const = 2;\n', /syntax.tool.js:3: SyntaxError/],
-      'import.tool.mjs': [`import './nowhere.mjs';`, /file not found: .\/nowhere.mjs/],
-      'package.tool.mjs': [`import 'no-such-package-here';`, /Cannot find package 'no-such-package-here'/],
-      'export.tool.mjs': [`import { nothing } from 'node:fs';`, /does not provide an export named 'nothing'/],
-      'empty.tool.mjs': ['export const a = 1;', /exports no tool/],
-      'exits.tool.mjs': ['process.exit(3);', /ends its process while loading.*status 3/],
-      'below.tool.mjs': [`import './broken.mjs';`, /broken.mjs:2: Error: from below/],
-      'twice.tool.mjs': [
-        `${moduleText('same', '() => 1')}${moduleText('same', '() => 2').replace('const tool', 'const more')}`,
-        /two tools named "same"/,
-      ],
-      'invalid.tool.mjs': [
-        `${moduleText('fine', '() => 1')}export const bad = { name: 'b d', description: 'D', execute() {} };
+  spec.thorough(
+    'MOD-9',
+    'reports a module that fails to load with file, line and message, and loads the rest',
+    async () => {
+      const workspace = createModuleWorkspace();
+      workspace.module('good.tool.mjs', moduleText('good', '() => 1'));
+      const cases: Record<string, [text: string, message: RegExp]> = {
+        'throws.tool.ts': [
+          `interface Unused { a: string }\n\nconst value: string | undefined = undefined;\nvalue!.length;\n`,
+          /throws.tool.ts:4: TypeError: Cannot read properties of undefined/,
+        ],
+        'syntax.tool.ts': ['export const a = 1;\nexport const = 2;\n', /syntax.tool.ts:2: SyntaxError/],
+        'syntax.tool.js': ['export const a = 1;\n\nexport const = 2;\n', /syntax.tool.js:3: SyntaxError/],
+        'import.tool.mjs': [`import './nowhere.mjs';`, /file not found: .\/nowhere.mjs/],
+        'package.tool.mjs': [`import 'no-such-package-here';`, /Cannot find package 'no-such-package-here'/],
+        'export.tool.mjs': [`import { nothing } from 'node:fs';`, /does not provide an export named 'nothing'/],
+        'empty.tool.mjs': ['export const a = 1;', /exports no tool/],
+        'exits.tool.mjs': ['process.exit(3);', /ends its process while loading.*status 3/],
+        'below.tool.mjs': [`import './broken.mjs';`, /broken.mjs:2: Error: from below/],
+        'twice.tool.mjs': [
+          `${moduleText('same', '() => 1')}${moduleText('same', '() => 2').replace('const tool', 'const more')}`,
+          /two tools named "same"/,
+        ],
+        'invalid.tool.mjs': [
+          `${moduleText('fine', '() => 1')}export const bad = { name: 'b d', description: 'D', execute() {} };
 export const half = { name: 'half', inputSchema: {} };`,
-        /export "bad": b d: name/,
-      ],
-    };
-    workspace.module('broken.mjs', `\nthrow new Error('from below');`);
-    for (const [file, [text]] of Object.entries(cases)) workspace.module(file, text);
-    const survey = await workspace.toolbox().catalog.survey();
-    expect(survey.tools.map((tool) => tool.name)).toEqual(['fine', 'good', 'same']);
-    const told = (file: string): string =>
-      survey.problems
-        .filter(({ path }) => path.endsWith(`/${file}`))
-        .map(({ message }) => message)
-        .join('\n');
-    for (const [file, [, message]] of Object.entries(cases)) expect(told(file), file).toMatch(message);
-    expect(survey.problems.every(({ severity, hint }) => severity === 'error' && hint !== '')).toBe(true);
-    expect(survey.problems.find(({ path }) => path.includes('package.tool'))?.hint).toBe(
-      'npm install no-such-package-here',
-    );
-    const doctor = await wield(workspace, ['doctor']);
-    expect(doctor.status).toBe(1);
-    expect(doctor.stdout).toContain('throws.tool.ts:4');
-  });
+          /export "bad": b d: name/,
+        ],
+      };
+      workspace.module('broken.mjs', `\nthrow new Error('from below');`);
+      for (const [file, [text]] of Object.entries(cases)) workspace.module(file, text);
+      const survey = await workspace.toolbox().catalog.survey();
+      expect(survey.tools.map((tool) => tool.name)).toEqual(['fine', 'good', 'same']);
+      const told = (file: string): string =>
+        survey.problems
+          .filter(({ path }) => path.endsWith(`/${file}`))
+          .map(({ message }) => message)
+          .join('\n');
+      for (const [file, [, message]] of Object.entries(cases)) expect(told(file), file).toMatch(message);
+      expect(survey.problems.every(({ severity, hint }) => severity === 'error' && hint !== '')).toBe(true);
+      expect(survey.problems.find(({ path }) => path.includes('package.tool'))?.hint).toBe(
+        'npm install no-such-package-here',
+      );
+      const doctor = await wield(workspace, ['doctor']);
+      expect(doctor.status).toBe(1);
+      expect(doctor.stdout).toContain('throws.tool.ts:4');
+    },
+  );
 
   spec('MOD-9', 'retries a module with a missing package in the next process', async () => {
     const workspace = createModuleWorkspace();
@@ -174,7 +178,7 @@ export const half = { name: 'half', inputSchema: {} };`,
     expect(textOf(await workspace.toolbox().call('late', {}))).toBe('here');
   });
 
-  spec('MOD-9', 'gives up on a module that does not finish loading after ten seconds', async () => {
+  spec.thorough('MOD-9', 'gives up on a module that does not finish loading after ten seconds', async () => {
     const workspace = createModuleWorkspace();
     workspace.module('a-hangs.tool.mjs', BLOCK);
     workspace.module('b-good.tool.mjs', moduleText('good', '() => 1'));

@@ -101,7 +101,7 @@ describe('resources and prompts of module files', () => {
     });
   }
 
-  spec('MOD-33 MOD-8', 'are listed without loading the module, until it changes', async () => {
+  spec.thorough('MOD-33 MOD-8', 'are listed without loading the module, until it changes', async () => {
     const workspace = createNotes();
     const listed = async (): Promise<number> =>
       (await workspace.toolbox().catalog.resources.list()).length +
@@ -149,7 +149,7 @@ describe('resources and prompts of module files', () => {
     expect(log.stdout).toContain('resource:notes://milk');
   });
 
-  spec('MOD-33', 'change with the file, which clients are told', async () => {
+  spec.thorough('MOD-33', 'change with the file, which clients are told', async () => {
     const workspace = createNotes();
     const client = await connectStdio(workspace, 'older');
     let told = 0;

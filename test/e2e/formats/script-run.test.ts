@@ -150,7 +150,7 @@ console.log(JSON.stringify({ argv: process.argv.slice(2), cwd: process.cwd(), st
     expect(textOf(result).trim()).toBe('4');
   });
 
-  spec('SCR-10', 'does not have to be read, and may be closed early', async () => {
+  spec.thorough('SCR-10', 'does not have to be read, and may be closed early', async () => {
     const workspace = createWorkspace();
     const body = '# @description D\n# @param text string\n';
     workspace.script('deaf', `#!/bin/sh\n${body}echo fine\n`);

@@ -35,7 +35,7 @@ describe('lifetime', () => {
     await untilNoHost(workspace);
   });
 
-  spec('MOD-15', 'leaves no host behind if the server is killed', async () => {
+  spec.thorough('MOD-15', 'leaves no host behind if the server is killed', async () => {
     const workspace = createModuleWorkspace();
     workspace.module('loop.tool.mjs', moduleText('loop', `() => { ${BLOCK} }`));
     const client = await connectProcess(workspace, 'newer', []);

@@ -213,7 +213,7 @@ describe('programs', () => {
     expect((await workspace.toolbox().call('run', { a: 'x\\ny' })).structured).toEqual(['"x\\ny"']);
   });
 
-  spec('TJS-20 TJS-18', 'are stopped at their time limit, and the value is kept', async () => {
+  spec.thorough('TJS-20 TJS-18', 'are stopped at their time limit, and the value is kept', async () => {
     const workspace = withResolver({ binary: 'look-up' });
     workspace.program('look-up', '#!/bin/sh\necho late\nsleep 60\n');
     workspace.program('args', '#!/bin/sh\necho "$1"\n');

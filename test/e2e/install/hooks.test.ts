@@ -156,7 +156,7 @@ spec('HOOK-3', 'restores everything when a build fails, and the old version stil
   expect((await workspace.run('call', 'made')).stdout).toBe(`made at ${workspace.wieldHome}/store/tool/made\n`);
 });
 
-spec(
+spec.thorough(
   'HOOK-3',
   'keeps the item when an uninstall hook fails, and registers nothing when a source hook fails',
   async () => {

@@ -274,7 +274,7 @@ describe('status and upgrade', () => {
     expect((await statesOf(workspace)).detect).toEqual(['locally modified']);
   });
 
-  spec(
+  spec.thorough(
     'INS-27',
     'previews commits and content, and keeps locally modified items on upgrade',
     async () => {

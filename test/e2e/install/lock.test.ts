@@ -64,7 +64,7 @@ describe('wield.lock', () => {
     },
   );
 
-  spec('INS-30', 'is reproduced byte for byte on another machine and home', async () => {
+  spec.thorough('INS-30', 'is reproduced byte for byte on another machine and home', async () => {
     const workspace = createInstallWorkspace();
     project(workspace);
     await workspace.json('add', workspace.repository('repo', WORKED), '--namespace', 'team', '--yes');
@@ -125,7 +125,7 @@ describe('wield.lock', () => {
     expect(lockOf(other)).toBe(lockOf(workspace));
   });
 
-  spec('INS-30', 'takes what an item needs from the commit that the lock names for it', async () => {
+  spec.thorough('INS-30', 'takes what an item needs from the commit that the lock names for it', async () => {
     const workspace = createInstallWorkspace();
     project(workspace);
     await workspace.json('add', workspace.repository('repo', WORKED), '--yes');

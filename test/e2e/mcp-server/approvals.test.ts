@@ -74,7 +74,7 @@ for (const protocol of ['older', 'newer'] as const satisfies readonly ProtocolVe
       expect(workspace.runs()).toEqual(['main']);
     });
 
-    spec('POL-7', 'keeps an approval across a restart of the server', async () => {
+    spec.thorough('POL-7', 'keeps an approval across a restart of the server', async () => {
       const workspace = createAskingWorkspace();
       const first = await connectStdio(workspace, protocol);
       const { data } = errorOf(await first.callTool(CALL));

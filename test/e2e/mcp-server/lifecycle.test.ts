@@ -73,7 +73,7 @@ describe('a client that disconnects', () => {
     await expectNothingLeft(waiting);
   });
 
-  spec('SRV-8', 'ends server and tools when it is killed', async () => {
+  spec.thorough('SRV-8', 'ends server and tools when it is killed', async () => {
     const waiting = createWaiting();
     const client = spawn(
       process.execPath,
@@ -101,7 +101,7 @@ describe('a client that disconnects', () => {
     await expectNothingLeft(waiting);
   });
 
-  spec('SRV-8', 'ends the server at the next response if it closed stdout (F24)', async () => {
+  spec.thorough('SRV-8', 'ends the server at the next response if it closed stdout (F24)', async () => {
     const waiting = createWaiting();
     const server = serveStdio(waiting.workspace);
     await startCalls(server, waiting, 1);

@@ -22,7 +22,7 @@ function createTools(): Workspace {
 
 for (const protocol of ['older', 'newer'] as const satisfies readonly ProtocolVersion[]) {
   describe(`structured output, ${protocol} protocol version`, () => {
-    spec('SRV-3', 'sends an object as structured content that matches the output schema', async () => {
+    spec.thorough('SRV-3', 'sends an object as structured content that matches the output schema', async () => {
       const client = await connectStdio(createTools(), protocol);
       const { tools } = await client.listTools();
       expect(tools.find((tool) => tool.name === 'object')?.outputSchema).toMatchObject({ type: 'object' });

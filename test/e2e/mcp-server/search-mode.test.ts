@@ -207,7 +207,7 @@ const FILES = [
 ];
 const FOUND = FILES.map((file) => join(CORPORA, `${file}.jsonl`)).filter(existsSync);
 
-specIf(
+specIf.thorough(
   FOUND.length === FILES.length,
   `no corpus at ${CORPORA}`,
   'SRV-9 TOOL-3',

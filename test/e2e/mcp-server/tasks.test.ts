@@ -283,7 +283,7 @@ return ran;`;
 });
 
 describe.concurrent('a task of the newer protocol version', () => {
-  spec('SRV-70', 'is made of a call that takes long, if the client has the extension', async () => {
+  spec.thorough('SRV-70', 'is made of a call that takes long, if the client has the extension', async () => {
     const workspace = createSlow();
     const client = await connect(workspace, 'newer', TASKS);
     expect(client.getServerCapabilities()).toMatchObject(TASKS);
@@ -305,7 +305,7 @@ describe.concurrent('a task of the newer protocol version', () => {
     await expect(get(without, task)).rejects.toMatchObject({ code: -32021 });
   });
 
-  spec('SRV-70', 'asks in tasks/get what it asks later, and is answered by tasks/update', async () => {
+  spec.thorough('SRV-70', 'asks in tasks/get what it asks later, and is answered by tasks/update', async () => {
     const workspace = createModuleWorkspace();
     const go = join(workspace.home, 'go');
     const wait = `while (!existsSync(${JSON.stringify(go)})) await new Promise((resolve) => setTimeout(resolve, 20));`;

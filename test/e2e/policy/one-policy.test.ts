@@ -71,7 +71,7 @@ spec(
   300_000,
 );
 
-spec(
+spec.thorough(
   'POL-1 POL-8 COD-8',
   `${rounds(8, 200)} rule sets decide alike directly, through call_tool and in programs`,
   () => holdAlike(createRuledWorkspace(), DOORS_OF_MODELS, rounds(8, 200)),

@@ -223,7 +223,7 @@ describe('middleware', () => {
     }
   });
 
-  spec('RUN-9', 'the time limit covers all runs and what lies between them', async () => {
+  spec.thorough('RUN-9', 'the time limit covers all runs and what lies between them', async () => {
     const given: number[] = [];
     const toolbox = open({
       tools: [echo, tool('wait', () => sleep(60_000)), tool('brief', () => sleep(10))],

@@ -41,7 +41,7 @@ async function logIn(
 }
 
 describe('login', () => {
-  finding('C10 UPS-22', 'logs in, uses the server and logs out', async () => {
+  finding.thorough('C10 UPS-22', 'logs in, uses the server and logs out', async () => {
     const upstream = await startLoginServer();
     const workspace = createWorkspace();
     configureServers(workspace, { notes: { url: upstream.url } });

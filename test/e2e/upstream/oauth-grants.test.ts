@@ -86,7 +86,7 @@ describe('a login without a person', () => {
     expect(JSON.stringify(failed)).not.toContain('another-secret');
   });
 
-  spec('UPS-98', 'proves who it is by a signed JWT, or passes an assertion on', async () => {
+  spec.thorough('UPS-98', 'proves who it is by a signed JWT, or passes an assertion on', async () => {
     const pairs = [
       generateKeyPairSync('ec', { namedCurve: 'P-256' }),
       generateKeyPairSync('rsa', { modulusLength: 2048 }),

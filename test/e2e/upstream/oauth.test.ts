@@ -177,7 +177,7 @@ describe('a login', () => {
       expect(findLogin(other, setting.directory)).toBeUndefined();
   });
 
-  spec('UPS-21', 'is renewed automatically until the login server rejects it', async () => {
+  spec.thorough('UPS-21', 'is renewed automatically until the login server rejects it', async () => {
     const upstream = await startLoginServer({ expiresIn: 1 });
     const setting = createSetting();
     const server = toServer(upstream.url);
@@ -231,7 +231,7 @@ describe('a login', () => {
     }
   });
 
-  spec('UPS-21', 'processes share a login and its renewals', async () => {
+  spec.thorough('UPS-21', 'processes share a login and its renewals', async () => {
     const upstream = await startLoginServer({ expiresIn: 2, renewalMs: 100 });
     const setting = createSetting();
     const server = toServer(upstream.url);

@@ -185,7 +185,7 @@ describe.concurrent('MCP Apps', () => {
       ]);
     });
 
-  spec('RSC-1 RSC-21', 'rules match a URI in whatever spelling it is read', async () => {
+  spec.thorough('RSC-1 RSC-21', 'rules match a URI in whatever spelling it is read', async () => {
     const workspace = createApps();
     workspace.config('[trust]\nrules = ["resource:mcp://far/notes://secret*($deny)"]\n');
     const client = await connectStdio(workspace, 'newer');

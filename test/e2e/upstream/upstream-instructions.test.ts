@@ -28,24 +28,28 @@ async function instructionsOf(workspace: Workspace, args: readonly string[] = []
 }
 
 describe.concurrent('instructions of servers', () => {
-  spec('UPS-71', 'are joined by server, without invisible characters, within limits, in both versions', async () => {
-    const workspace = createWorkspace();
-    const near = createServer(workspace, 'near', 'Look\u202e first.\u200b');
-    const far = createServer(workspace, 'far', 'x'.repeat(9000));
-    configureServers(workspace, { near: near.entry, far: { ...far.entry, prefix: false } });
-    await wield(workspace, ['mcp', 'refresh']);
-    const text = await instructionsOf(workspace);
-    const shown = [
-      'Instructions of the MCP server near, whose tools are named near_… here:\nLook first.',
-      `Instructions of the MCP server far:\n${'x'.repeat(3999)}…`,
-    ];
-    for (const part of shown) expect(text).toContain(part);
-    expect(text.length).toBeLessThan(4300);
-    const newer = await connectStdio(workspace, 'newer');
-    expect(newer.getInstructions()).toBe(text);
-    const { stdout } = await wield(workspace, ['doctor']);
-    expect(stdout).toContain('invisible characters');
-  });
+  spec.thorough(
+    'UPS-71',
+    'are joined by server, without invisible characters, within limits, in both versions',
+    async () => {
+      const workspace = createWorkspace();
+      const near = createServer(workspace, 'near', 'Look\u202e first.\u200b');
+      const far = createServer(workspace, 'far', 'x'.repeat(9000));
+      configureServers(workspace, { near: near.entry, far: { ...far.entry, prefix: false } });
+      await wield(workspace, ['mcp', 'refresh']);
+      const text = await instructionsOf(workspace);
+      const shown = [
+        'Instructions of the MCP server near, whose tools are named near_… here:\nLook first.',
+        `Instructions of the MCP server far:\n${'x'.repeat(3999)}…`,
+      ];
+      for (const part of shown) expect(text).toContain(part);
+      expect(text.length).toBeLessThan(4300);
+      const newer = await connectStdio(workspace, 'newer');
+      expect(newer.getInstructions()).toBe(text);
+      const { stdout } = await wield(workspace, ['doctor']);
+      expect(stdout).toContain('invisible characters');
+    },
+  );
 
   spec.thorough('UPS-71', 'are bounded in all', async () => {
     const workspace = createWorkspace();

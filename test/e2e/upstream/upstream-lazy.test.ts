@@ -72,7 +72,7 @@ describe('servers that were never listed', () => {
 });
 
 describe('servers with a stored tool list', () => {
-  spec('UPS-3 SRV-2', 'are not started by listing, searching or showing', async () => {
+  spec.thorough('UPS-3 SRV-2', 'are not started by listing, searching or showing', async () => {
     const { workspace, starts } = await createIndexedFarm();
     const client = await connectStdio(workspace, 'newer');
     expect((await client.listTools()).tools.filter(({ name }) => name.startsWith('far'))).toHaveLength(COUNT * 9);

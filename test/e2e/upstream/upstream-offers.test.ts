@@ -135,7 +135,7 @@ for (const protocol of some(['older', 'newer'] as const, 1)) {
       expect(result._meta).toMatchObject({ ui: { resourceUri: 'ui://far/app/page.html' } });
     });
 
-    finding('C3 RSC-3', 'prompts are listed, made and completed', async () => {
+    finding.thorough('C3 RSC-3', 'prompts are listed, made and completed', async () => {
       const { workspace } = createOffers();
       const client = await connectStdio(workspace, protocol);
       await client.listTools();

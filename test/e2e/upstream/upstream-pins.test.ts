@@ -216,7 +216,7 @@ describe('a pin', () => {
     });
   });
 
-  spec('POL-21', 'a tool that is back to its approved definition does not ask', async () => {
+  spec.thorough('POL-21', 'a tool that is back to its approved definition does not ask', async () => {
     const workspace = pinned();
     await wield(workspace, ['list']);
     workspace.tools('far', [{ ...FIRST, description: 'Another.' }]);

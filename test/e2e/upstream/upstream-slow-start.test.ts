@@ -51,7 +51,7 @@ describe.concurrent('a server that is slow to answer the version probe', () => {
       expect(upstream.log().slice(before)).not.toContain('heard server/discover');
     });
 
-  finding('C2', 'is used if it rejects initialize before it answers the probe', async () => {
+  finding.thorough('C2', 'is used if it rejects initialize before it answers the probe', async () => {
     const { workspace, upstream } = slowServer('strict', 5_000);
     expect(await callOnce(workspace)).toBe('2026-07-28');
     expect(upstream.starts()).toHaveLength(1);

@@ -30,7 +30,7 @@ describe.concurrent.each([
   };
   const textOf = ({ content }: object & { content?: unknown }): string => (content as { text: string }[])[0]!.text;
 
-  spec('UPS-99', 'is called like any other', async () => {
+  spec.thorough('UPS-99', 'is called like any other', async () => {
     const { client } = await open();
     await client.listTools();
     expect(textOf(await client.callTool({ name: 'far_works', arguments: {} }))).toBe('worked');

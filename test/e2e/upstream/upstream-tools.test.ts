@@ -76,7 +76,7 @@ describe('context.mcp', () => {
 });
 
 describe('the four tools', () => {
-  spec('UPS-6', 'are offered only if requested', async () => {
+  spec.thorough('UPS-6', 'are offered only if requested', async () => {
     const workspace = createOffice();
     const namesWith = async (args: readonly string[]) => {
       const client = await connectStdio(workspace, 'newer', args);

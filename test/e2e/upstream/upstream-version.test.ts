@@ -29,7 +29,7 @@ describe('the protocol version of a server', () => {
   };
 
   for (const protocol of some(['older', 'newer'] as const, 1))
-    spec('UPS-11', `is negotiated in the process that is then used, and cached: ${protocol}`, async () => {
+    spec.thorough('UPS-11', `is negotiated in the process that is then used, and cached: ${protocol}`, async () => {
       const workspace = createWorkspace();
       const upstream = await protocolServer(workspace, 'far', protocol, 'stdio');
       configureServers(workspace, { far: upstream.entry });
