@@ -8,7 +8,6 @@ import { spec } from '../support/spec.js';
 import { createWorkspace } from '../support/workspace.js';
 
 // A toolbox keeps its audit log open from the first call on.
-const AUDIT_LOG = 1;
 
 const MIB = 1024 * 1024;
 const LARGE = 'x'.repeat(5 * MIB);
@@ -32,11 +31,14 @@ spec.thorough('EXE-3', 'does not deadlock with a child that writes before it rea
 spec('EXE-3 SCR-10', 'F25 runs a tool that never reads 5 MB of stdin', async () => {
   const workspace = createWorkspace();
   workspace.script('deaf', shellScript('sleep 0.2; echo done', '@param text string'));
+  const toolbox = workspace.toolbox();
+  // The first call opens what is kept, such as the audit log.
+  await toolbox.call('deaf', { text: '' });
   const before = openDescriptors();
-  const result = await workspace.toolbox().call('deaf', { text: LARGE });
+  const result = await toolbox.call('deaf', { text: LARGE });
   expect(result).toMatchObject({ ok: true, content: [{ type: 'text', text: 'done\n' }] });
   // Those of the pipes are closed a moment after the answer.
-  await expect.poll(openDescriptors).toBeLessThanOrEqual(before + AUDIT_LOG);
+  await expect.poll(openDescriptors).toBeLessThanOrEqual(before);
 });
 
 spec('EXE-3 SCR-10', 'runs a tool that closes stdin early', async () => {
