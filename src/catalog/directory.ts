@@ -90,7 +90,10 @@ function createCache({ place, format, world, index }: DirectoryOptions, reader: 
     const previous = toFind && known?.shipped ? undefined : known;
     const current = reader.read(stats, previous, snapshot);
     if (current !== previous) {
-      if (!current.shipped && !hasDepartures(current)) index.save(place, format, current);
+      // Writing takes most of the time of listing a small directory. One that has just changed is read again anyway, and
+      // the index of before spares reading the other files.
+      const isDue = previous === undefined || isSettled(current.identity, world.now());
+      if (isDue && !current.shipped && !hasDepartures(current)) index.save(place, format, current);
     } else if (state === undefined) world.debug(`${place.directory}: listed from the index on disk`);
     setState(current);
     return current;

@@ -17,7 +17,7 @@ export interface Watch {
 }
 
 // Editors write a file in several steps; they cause one notification.
-const DEBOUNCE_MS = 3;
+const DEBOUNCE_MS = 2;
 
 /** Watches only while there are listeners. */
 export function createWatch(directories: () => readonly string[], world: World): Watch {

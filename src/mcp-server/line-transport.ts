@@ -124,24 +124,44 @@ export class LineTransport {
 
   // The answers of one turn of the event loop are written together: at 32 calls in flight, a write for each of them is a
   // third of the CPU time of a call.
-  readonly #flush = async (): Promise<void> => {
-    try {
-      while (this.#queue.length > 0) {
-        const [bytes, units] = [join(this.#queue), this.#queuedBytes];
-        this.#queue = [];
+  readonly #flush = (): void => {
+    while (this.#queue.length > 0) {
+      const [bytes, units] = [join(this.#queue), this.#queuedBytes];
+      this.#queue = [];
+      try {
         const writing = this.#write(bytes);
-        if (writing !== undefined) await writing;
-        this.#queuedBytes -= units;
-        if (this.#queuedBytes <= MAX_QUEUED_BYTES && !this.#closed) this.#input.resume();
+        // Not an async function: most writes are done at once.
+        if (writing !== undefined) {
+          writing.then(() => {
+            this.#written(units);
+            this.#flush();
+          }, this.#onWriteError);
+          return;
+        }
+      } catch (error) {
+        this.#onWriteError(error as Error);
+        return;
       }
-    } catch (error) {
-      this.#listeners.onError(error as Error);
-      this.close();
-    } finally {
-      this.#isFlushing = false;
-      for (const resolve of this.#whenFlushed.splice(0)) resolve();
+      this.#written(units);
     }
+    this.#endFlush();
   };
+
+  #written(units: number): void {
+    this.#queuedBytes -= units;
+    if (this.#queuedBytes <= MAX_QUEUED_BYTES && !this.#closed && this.#input.isPaused()) this.#input.resume();
+  }
+
+  readonly #onWriteError = (error: Error): void => {
+    this.#listeners.onError(error);
+    this.close();
+    this.#endFlush();
+  };
+
+  #endFlush(): void {
+    this.#isFlushing = false;
+    if (this.#whenFlushed.length > 0) for (const resolve of this.#whenFlushed.splice(0)) resolve();
+  }
 
   #receive(text: string): void {
     const message = this.#parse(text);
@@ -191,7 +211,15 @@ export class LineTransport {
 }
 
 function join(parts: readonly (string | Buffer)[]): Buffer {
-  if (!parts.some((part) => typeof part !== 'string')) return Buffer.from(parts.join(''));
+  let text = '';
+  for (const part of parts) {
+    if (typeof part !== 'string') return joinBytes(parts);
+    text += part;
+  }
+  return Buffer.from(text);
+}
+
+function joinBytes(parts: readonly (string | Buffer)[]): Buffer {
   return Buffer.concat(parts.map((part) => (typeof part === 'string' ? Buffer.from(part) : part)));
 }
 

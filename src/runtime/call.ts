@@ -126,7 +126,8 @@ async function run(parts: CallParts, running: RunningCall): Promise<Output> {
   // POL-8: a tool that is denied whatever the input reveals nothing, not even its parameters.
   state.verdict = findDenial(tool, caller, rules);
   if (state.verdict !== undefined) throw (await loadRefusals()).refusal(tool, state.verdict);
-  state.prepared = await prepare(parts, tool, raw, running, rules);
+  const preparing = prepare(parts, tool, raw, running, rules);
+  state.prepared = preparing instanceof Promise ? await preparing : preparing;
   const { plan, verdict } = state.prepared;
   state.verdict = verdict;
   options.checkPlan?.(plan);
@@ -161,7 +162,7 @@ async function run(parts: CallParts, running: RunningCall): Promise<Output> {
   const isNested = depth > 0 && nesting.handles !== true;
   const isWhole = options.full === true || options.onOutput !== undefined || isNested;
   const large = isWhole || parts.stores === undefined ? undefined : toLargeResults(parts.stores, caller, snapshot);
-  const output = await execute(parts, {
+  const executing = execute(parts, {
     plan,
     snapshot,
     caller,
@@ -186,6 +187,7 @@ async function run(parts: CallParts, running: RunningCall): Promise<Output> {
       }
     },
   });
+  const output = executing instanceof Promise ? await executing : executing;
   const inline = toInlineOutput(tool, output, large);
   const shown = inline instanceof Promise ? await inline : inline;
   state.outputHash = shown.storedHash;
