@@ -135,10 +135,7 @@ async function run(parts: CallParts, running: RunningCall): Promise<Output> {
   if (verdict.verdict === 'ask' && dispatched?.approval !== undefined) state.approval = dispatched.approval;
   else if (verdict.verdict === 'ask') {
     const { requestConsent } = await import('./consent.js');
-    const onDecision = (decision: Decision): void => {
-      state.decision = decision;
-    };
-    const consent = {
+    state.approval = await requestConsent(parts, {
       onPending: options.onPending,
       plan,
       verdict,
@@ -147,10 +144,11 @@ async function run(parts: CallParts, running: RunningCall): Promise<Output> {
       depth,
       signal: cancellation.signal,
       approve: options.approve,
-      onDecision,
+      onDecision: (decision: Decision) => {
+        state.decision = decision;
+      },
       defer: nesting.deferApproval,
-    };
-    state.approval = await requestConsent(parts, consent);
+    });
     // POL-21: consent to a changed tool approves its new definition.
     if (verdict.changes !== undefined) parts.consents.accept(tool, snapshot);
   } else if (verdict.verdict !== 'allow') throw (await loadRefusals()).refusal(tool, verdict);

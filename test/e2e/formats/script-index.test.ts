@@ -72,6 +72,19 @@ spec('SCR-15 RES-13', 'sees an edit of the same size right after the index was w
   expect(found?.[1]).toBe('Say w9.');
 });
 
+spec('RES-13', 'updates the index when a changed directory has settled, and lists the change before', async () => {
+  const workspace = createFull();
+  await wieldLater(workspace, ['list', '--json']);
+  const [file] = indexFiles(workspace);
+  const before = readFileSync(file!);
+  workspace.script('t99', saying('added'));
+  const early = await wield(workspace, ['list', '--json']);
+  expect(listing(early)).toContainEqual(['t99', 'Say added.']);
+  expect(readFileSync(file!)).toEqual(before);
+  expect(listing(await wieldLater(workspace, ['list', '--json']))).toEqual(listing(early));
+  expect(readFileSync(file!, 'utf8')).toContain('Say added.');
+});
+
 spec.thorough('RES-13', 'discards and rebuilds a corrupt, truncated, foreign or older index', async () => {
   const workspace = createFull();
   const truth = (await wieldLater(workspace, ['list', '--json'])).stdout;
