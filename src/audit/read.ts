@@ -4,6 +4,7 @@ import { closeSync, constants, fstatSync, openSync, readSync } from 'node:fs';
 import { join } from 'node:path';
 import { setImmediate } from 'node:timers/promises';
 import { isRecord } from '../core/json.js';
+import { checkParents, findUnsafe, unsafeState } from '../files/state.js';
 import type { AuditRecord } from './record.js';
 import { fileName, listFiles } from './recorder.js';
 
@@ -108,7 +109,12 @@ export function parseRecord(line: string): AuditRecord | undefined {
 
 function tryOpen(path: string): number | undefined {
   try {
-    return openSync(path, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK);
+    checkParents(path);
+    const descriptor = openSync(path, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK);
+    const stats = fstatSync(descriptor);
+    if (findUnsafe(stats) === undefined) return descriptor;
+    closeSync(descriptor);
+    throw unsafeState(path, stats);
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException;
     // Removed since it was listed, or a link or socket.

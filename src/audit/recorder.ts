@@ -19,7 +19,7 @@ import type { Settings } from '../core/settings.js';
 import type { World } from '../core/world.js';
 import { hashTexts } from '../files/digest.js';
 import { makeDirectory } from '../files/make-directory.js';
-import { findUnsafe, toFileError, unsafeState } from '../files/state.js';
+import { checkStateDirectory, findUnsafe, toFileError, unsafeState } from '../files/state.js';
 import { MAX_LINE, toLine, toRecord } from './record.js';
 import type { StartedCall } from './running.js';
 
@@ -224,6 +224,7 @@ export function fileName(number: number): string {
 
 function openFile(directory: string, number: number): OpenFile {
   const path = join(directory, fileName(number));
+  checkStateDirectory(directory);
   // Readable, for its last byte; no links, and no waiting on a pipe.
   const open = (): number => openSync(path, O_RDWR | O_APPEND | O_CREAT | O_NOFOLLOW | O_NONBLOCK, 0o600);
   let descriptor: number;

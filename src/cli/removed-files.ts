@@ -6,7 +6,7 @@ import { ToolError } from '../core/error.js';
 import { isRecord } from '../core/json.js';
 import { compareText, quoteOutside } from '../core/text.js';
 import { makeDirectory } from '../files/make-directory.js';
-import { readTextFile } from '../files/read.js';
+import { readStateFile } from '../files/read.js';
 import { createStateDirectory } from '../files/state.js';
 import { writeFileAtomic } from '../files/write.js';
 
@@ -59,7 +59,7 @@ function namesIn(root: string): string[] {
 
 function readRecord(file: string): RemovedFiles | undefined {
   try {
-    const value: unknown = JSON.parse(readTextFile(file) ?? '');
+    const value: unknown = JSON.parse(readStateFile(file) ?? '');
     return isRecord(value) && Array.isArray(value.paths) ? (value as unknown as RemovedFiles) : undefined;
   } catch {
     return undefined;

@@ -47,19 +47,36 @@ function isMindHome(directory: string): boolean {
 }
 
 // A command looks twice: for its compiled code and, in another bundle, for its state.
-const ACCEPTED = Symbol.for('wield.home');
-const shared = globalThis as { [ACCEPTED]?: string };
+const HOMES = Symbol.for('wield.homes');
+const shared = globalThis as { [HOMES]?: Set<string> };
+shared[HOMES] ??= new Set();
+const homes = shared[HOMES];
+
+/** Makes a directory known as a wield home. */
+export function acceptHome(wieldHome: string): void {
+  homes.add(wieldHome);
+}
+
+/** Returns the directories between a file and its wield home; undefined if it is not in one. */
+export function directoriesInHome(file: string): string[] | undefined {
+  const directories: string[] = [];
+  for (let path = dirname(file); !homes.has(path); path = dirname(path)) {
+    if (dirname(path) === path) return undefined;
+    directories.push(path);
+  }
+  return directories;
+}
 
 function refuseCheckout(wieldHome: string): string {
-  if (shared[ACCEPTED] === wieldHome) return wieldHome;
+  if (homes.has(wieldHome)) return wieldHome;
   const real = followLinks(wieldHome);
   const checkout = findCheckout(real) ?? (real === wieldHome ? undefined : findCheckout(wieldHome));
   if (checkout === undefined) {
-    shared[ACCEPTED] = wieldHome;
+    homes.add(wieldHome);
     return wieldHome;
   }
-  throw new ToolError('unavailable', `the state directory ${wieldHome} is in the git checkout ${checkout}`, {
-    hint: 'set WIELD_HOME to a directory outside of checkouts',
+  throw new ToolError('unavailable', `the state ${wieldHome} is in the git checkout ${checkout}`, {
+    hint: 'set WIELD_HOME to another directory',
   });
 }
 

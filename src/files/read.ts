@@ -5,7 +5,7 @@ import { ToolError } from '../core/error.js';
 import type { Boundary } from '../core/format.js';
 import type { FileIdentity } from '../core/tool.js';
 import { isDescriptorAdmitted, toDeparture, traceBoundary } from './boundary.js';
-import { explainUnsafe, findUnsafe, toFileError, unsafeState } from './state.js';
+import { checkParents, explainUnsafe, findUnsafe, toFileError, unsafeState } from './state.js';
 
 export interface FileReading {
   readonly bytes: Buffer;
@@ -123,11 +123,32 @@ export function withFile<T>(
       const error = unsafeState(path, stats);
       return { fault: 'unsafe', message: explainUnsafe(path, stats), error };
     }
+    const unsafe = isState ? findUnsafeParent(path) : undefined;
+    if (unsafe !== undefined) return { fault: 'unsafe', message: unsafe.message, error: unsafe };
     return use(descriptor, toIdentity(stats));
   } catch (error) {
     return { fault: 'unreadable', message: (error as Error).message, error };
   } finally {
     closeSync(descriptor);
+  }
+}
+
+/** Opens a state file for reading. Throws if it does not exist, or another user could have written it. */
+export function openState(path: string): number {
+  checkParents(path);
+  const descriptor = openSync(path, constants.O_NONBLOCK | constants.O_RDONLY);
+  const stats = fstatSync(descriptor);
+  if (stats.isFile() && findUnsafe(stats) === undefined) return descriptor;
+  closeSync(descriptor);
+  throw unsafeState(path, stats);
+}
+
+function findUnsafeParent(path: string): Error | undefined {
+  try {
+    checkParents(path);
+    return undefined;
+  } catch (error) {
+    return error as Error;
   }
 }
 

@@ -3,6 +3,7 @@
 import { lstatSync, readdirSync, type Stats, statSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { ToolError } from '../core/error.js';
+import { directoriesInHome } from './home.js';
 import { makeDirectory } from './make-directory.js';
 
 /** Returns why a file or directory of the state is not used, if another user could have written it (STA-2). */
@@ -35,8 +36,18 @@ export function unsafeState(path: string, stats: Stats): ToolError {
   });
 }
 
+/** Throws if another user could have written to one of the directories between a file and its wield home (STA-2). */
+export function checkParents(file: string): void {
+  for (const directory of directoriesInHome(file) ?? []) checkOne(directory);
+}
+
 /** Throws if another user could have written the files of a directory; returns whether it exists. */
 export function checkStateDirectory(directory: string): boolean {
+  checkParents(directory);
+  return checkOne(directory);
+}
+
+function checkOne(directory: string): boolean {
   let stats: Stats | undefined;
   try {
     stats = lstatSync(directory, { throwIfNoEntry: false });
@@ -75,7 +86,7 @@ export function listUnsafeState(wieldHome: string): ToolError[] {
       const stats = lstatSync(path);
       if (findUnsafe(stats) !== undefined) return [unsafeState(path, stats)];
       if (!stats.isDirectory() || depth === 0) return [];
-      return readdirSync(path).flatMap((name) => visit(join(path, name), depth - 1));
+      return readdirSync(path).flatMap((name) => visit(join(path, name), COPIES.has(name) ? 1 : depth - 1));
     } catch {
       return [];
     }
@@ -83,8 +94,10 @@ export function listUnsafeState(wieldHome: string): ToolError[] {
   return visit(wieldHome, LISTED_DEPTH);
 }
 
-// Below that are results, caches and copies of sources.
-const LISTED_DEPTH = 2;
+// The deepest files are contents of documents.
+const LISTED_DEPTH = 6;
+// Directories of files from elsewhere, which may have any mode.
+const COPIES = new Set(['objects', 'sources', 'servers', 'plugin-data']);
 
 const HINTS: Readonly<Record<string, string>> = {
   ENOSPC: 'free space on that disk, then run the command again',

@@ -10,6 +10,7 @@ import { NO_PARAMETERS, type Schema } from '../core/schema.js';
 import { quoteOutside } from '../core/text.js';
 import { NO_TRAITS, type Tool } from '../core/tool.js';
 import { createStatCache, type FileText, readHead, readTextOrFault } from '../files/read.js';
+import { checkStateDirectory } from '../files/state.js';
 import { hashTree } from '../files/tree.js';
 import { readScriptHeader, type ScriptHeader } from '../formats/script/header.js';
 import { toInputSchema, toTraits } from '../formats/script/header-schemas.js';
@@ -50,7 +51,8 @@ export function createPackageFormat({ store, record, objects, now }: PackageForm
       if ('severity' in installed) return { tools: [], problems: [installed], states: [undefined] };
       const item = installed.items.find((one) => one.kind === 'tool' && one.effective === entry);
       if (item === undefined) return undefined;
-      const made = toTool(item, join(objects, item.object), place);
+      const object = join(objects, item.object);
+      const made = findUnsafeObject(object, store) ?? toTool(item, object, place);
       if (made === undefined) return undefined;
       // Not cached: the result depends on the record too.
       const states = [undefined];
@@ -59,14 +61,27 @@ export function createPackageFormat({ store, record, objects, now }: PackageForm
   };
 }
 
+// STA-2: others could have replaced it.
+function findUnsafeObject(object: string, store: string): Problem | undefined {
+  try {
+    for (const directory of [object, store]) checkStateDirectory(directory);
+    return undefined;
+  } catch (error) {
+    return toProblem(error, object);
+  }
+}
+
+function toProblem(error: unknown, path: string): Problem {
+  const hint = (isToolError(error) ? error.hint : undefined) ?? 'run wield doctor';
+  return { severity: 'error', path, message: (error as Error).message, hint };
+}
+
 function parseRecord(text: FileText, file: string): Installed | Problem {
   try {
     if (typeof text === 'object') throw new Error(text.message);
     return parseInstalled(text ?? '', file);
   } catch (error) {
-    const { message } = error as Error;
-    const hint = (isToolError(error) ? error.hint : undefined) ?? 'run wield doctor';
-    return { severity: 'error', path: file, message, hint };
+    return toProblem(error, file);
   }
 }
 

@@ -4,6 +4,7 @@ import { existsSync, rmSync } from 'node:fs';
 import { dirname, join, relative, resolve } from 'node:path';
 import { ToolError } from '../core/error.js';
 import { compareText } from '../core/text.js';
+import { directoriesInHome } from '../files/home.js';
 import { readTextFile } from '../files/read.js';
 import { isWithin, realPath } from '../files/within.js';
 import { writeFileAtomic } from '../files/write.js';
@@ -65,7 +66,8 @@ export function writeLock(paths: InstallPaths, file: string): void {
 
 /** Reads a lock. Throws `not_found`, or `io` if it is not valid. */
 export function readLock(file: string): readonly LockedSource[] {
-  const text = readTextFile(file, MAX_BYTES);
+  // The lock of a project is part of its checkout.
+  const text = readTextFile(file, MAX_BYTES, { isState: directoriesInHome(file) !== undefined });
   if (text === undefined)
     throw new ToolError('not_found', `${LOCK_NAME} not found: ${file}`, { hint: 'installing something writes it' });
   const { sources } = parseState(text, file, VERSION);

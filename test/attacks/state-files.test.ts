@@ -7,7 +7,9 @@ import {
   existsSync,
   mkdirSync,
   readdirSync,
+  readFileSync,
   rmSync,
+  statSync,
   symlinkSync,
   utimesSync,
   writeFileSync,
@@ -18,9 +20,11 @@ import { startTime } from '../../src/files/process-identity.js';
 import { textOf } from '../../src/index.js';
 import { BINARY, type CliRun, json, wield, wieldProcess } from '../support/cli.js';
 import { ALL_TESTS, SAMPLED, sample, some } from '../support/effort.js';
+import { hasBubblewrap } from '../support/sandbox-attempts.js';
 import { shellScript } from '../support/shell-script.js';
-import { finding } from '../support/spec.js';
+import { finding, findingIf } from '../support/spec.js';
 import { hasStrace, underStrace } from '../support/strace.js';
+import { createUpstreamWorkspace } from '../support/upstream-workspace.js';
 import { createWorkspace, type Workspace } from '../support/workspace.js';
 
 const isRoot = process.getuid?.() === 0;
@@ -122,6 +126,98 @@ for (const [title, damage] of unsafe) {
     );
   });
 }
+
+const MODEL = { caller: { kind: 'model', door: 'mcp', session: 's' } } as const;
+
+/** Returns the files and directories of the state, by their path. */
+const listState = (workspace: Workspace): string[] =>
+  readdirSync(workspace.env.WIELD_HOME!, { recursive: true }).map((name) => String(name));
+
+finding('B8 STA-2', 'no directory and no file of results and documents is used if others can write to it', async () => {
+  const workspace = createWorkspace();
+  workspace.script('big', shellScript('head -c 20000 /dev/zero | tr "\\0" x'));
+  writeState(workspace, 'trust.json', trustRecord(workspace.dir));
+  const first = workspace.toolbox();
+  const { meta } = await first.call('big', {}, MODEL);
+  const { id } = meta.handle!;
+  expect((await first.call('context_write', { path: 'a', content: 'secret' })).ok).toBe(true);
+  await first.close();
+  const read = async () => {
+    const toolbox = workspace.toolbox();
+    const results = await Promise.all([
+      toolbox.call('read_result', { id, page: 1 }, MODEL),
+      toolbox.call('context_read', { path: 'a' }),
+    ]);
+    await toolbox.close();
+    return results.map(({ ok }) => ok);
+  };
+  expect(await read()).toEqual([true, true]);
+  // Written again by every process that opens the database.
+  const parts = listState(workspace).filter((name) => name.startsWith('projects') && !/-(?:shm|wal)$/.test(name));
+  expect(parts.length).toBeGreaterThan(7);
+  for (const part of parts) {
+    const path = join(workspace.env.WIELD_HOME!, part);
+    const { mode } = statSync(path);
+    chmodSync(path, mode | 0o022);
+    const isOfResults = /results/.test(part);
+    const isOfDocuments = /context/.test(part);
+    expect([part, await read()]).toEqual([part, [isOfDocuments, isOfResults]]);
+    chmodSync(path, mode & 0o7777);
+  }
+  expect(await read()).toEqual([true, true]);
+});
+
+finding('B8 STA-2', 'an audit log in a directory that others can write to is neither written nor read', async () => {
+  const workspace = createWorkspace();
+  workspace.script('hello', shellScript('echo hello'));
+  workspace.config('[audit]\nrequired = true\n');
+  const call = async () => (await workspace.toolbox().call('hello', {})).error?.code;
+  expect(await call()).toBe(undefined);
+  const audit = join(workspace.env.WIELD_HOME!, 'audit');
+  chmodSync(audit, 0o777);
+  expect(await call()).toBe('unavailable');
+  const log = await wield(workspace, ['audit']);
+  expect([log.status, log.stderr]).toEqual([8, expect.stringContaining(`chmod 700 ${audit}`)]);
+});
+
+finding('B8 STA-2', 'servers of the user, their lists and pins are not used if others can write them', async () => {
+  const workspace = createUpstreamWorkspace({ far: { mode: 'well' } });
+  const file = join(workspace.home, '.agents', 'mcp.json');
+  const list = async () => (await workspace.toolbox().list({})).filter(({ origin }) => origin.server === 'far').length;
+  expect(await list()).toBeGreaterThan(0);
+  for (const part of ['cache', 'cache/upstream', 'pins']) {
+    const path = join(workspace.env.WIELD_HOME!, part);
+    chmodSync(path, 0o777);
+    const { error } = await workspace.toolbox().call('far_echo', {});
+    expect([part, error?.code, error?.hint]).toEqual([part, 'unavailable', expect.stringContaining(path)]);
+    chmodSync(path, 0o700);
+  }
+  chmodSync(file, 0o666);
+  expect(await list()).toBe(0);
+  expect(workspace.starts('far').length).toBe(1);
+  const doctor = await wield(workspace, ['doctor', '--json']);
+  expect(json(doctor).problems).toContainEqual(expect.objectContaining({ path: file }));
+});
+
+findingIf(
+  hasBubblewrap(),
+  'bubblewrap does not work here',
+  'B8 EXE-76',
+  'a filter of a sandbox that was changed is replaced before it is used',
+  async () => {
+    const workspace = createWorkspace();
+    workspace.script('boxed', shellScript('echo boxed', '@sandbox workdir'));
+    const call = async () => textOf(await workspace.toolbox().call('boxed', {}));
+    expect(await call()).toBe('boxed\n');
+    const cache = join(workspace.env.WIELD_HOME!, 'cache');
+    const file = join(cache, readdirSync(cache).find((name) => name.startsWith('filter-'))!);
+    const bytes = readFileSync(file);
+    // Allows everything.
+    writeFileSync(file, Buffer.from('060000000000ff7f', 'hex'));
+    expect(await call()).toBe('boxed\n');
+    expect(readFileSync(file).equals(bytes)).toBe(true);
+  },
+);
 
 const expectUnstored = (run: CliRun): void => {
   const result = json(run);

@@ -2,6 +2,7 @@
 
 import { closeSync, existsSync, openSync } from 'node:fs';
 import { isToolError, ToolError } from '../../core/error.js';
+import { openState } from '../../files/read.js';
 import { type Database, openDatabase } from './driver.js';
 
 const SCHEMA_VERSION = 1;
@@ -78,6 +79,7 @@ export function createConnections(prepareFile: () => string): Connections {
 function openStore(file: string): Database {
   // Created by the database itself, others could read it.
   if (!existsSync(file)) closeSync(openSync(file, 'a', 0o600));
+  for (const part of [file, `${file}-wal`, `${file}-shm`]) if (existsSync(part)) closeSync(openState(part));
   const db = openDatabase(file);
   try {
     db.exec(`PRAGMA busy_timeout = ${BUSY_TIMEOUT_MS}`);

@@ -1,10 +1,10 @@
 // The contents of documents, as files named by their hash.
 
-import { closeSync, openSync, readdirSync, readSync, rmSync } from 'node:fs';
+import { closeSync, readdirSync, readSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Readable } from '../../core/store.js';
 import { loadCrypto } from '../../files/digest.js';
-import { readHead, statOrNothing, withFile } from '../../files/read.js';
+import { openState, readHead, statOrNothing, withFile } from '../../files/read.js';
 import { writeFileAtomic } from '../../files/write.js';
 
 export const MAX_DOCUMENT_BYTES = 1024 * 1024 * 1024;
@@ -34,16 +34,16 @@ export function createPayloads(directory: string): Payloads {
       return hash;
     },
     read(hash) {
-      const reading = readHead(fileOf(hash), MAX_DOCUMENT_BYTES);
+      const reading = readHead(fileOf(hash), MAX_DOCUMENT_BYTES, { isState: true });
       return 'fault' in reading || !reading.complete ? undefined : reading.bytes;
     },
     readPart(hash, start, length) {
-      const bytes = withFile(fileOf(hash), (descriptor) => readAt(descriptor, start, length));
+      const bytes = withFile(fileOf(hash), (descriptor) => readAt(descriptor, start, length), { isState: true });
       return 'fault' in bytes ? undefined : bytes.toString('utf8');
     },
     open(hash) {
       try {
-        const descriptor = openSync(fileOf(hash), 'r');
+        const descriptor = openState(fileOf(hash));
         return { read: (offset, length) => readAt(descriptor, offset, length), close: () => closeSync(descriptor) };
       } catch {
         return undefined;

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { isRecord } from '../../core/json.js';
 import type { FinishedResult, Handle, ResultStore, ResultWriter, StoredResult } from '../../core/store.js';
 import { digestParts, loadCrypto } from '../../files/digest.js';
-import { readStateFile, readTextFile, statOrNothing } from '../../files/read.js';
+import { openState, readStateFile, readTextFile, statOrNothing } from '../../files/read.js';
 import { createStateDirectory } from '../../files/state.js';
 import { writeFileAtomic } from '../../files/write.js';
 import { createTextCheck, describeParts, HEAD_BYTES } from './describe-content.js';
@@ -143,7 +143,7 @@ export function createWriter(file: string, id: string, session: string): ResultW
 function openResult(file: string, handle: Handle, now: number): StoredResult | undefined {
   let descriptor: number;
   try {
-    descriptor = openSync(file, 'r');
+    descriptor = openState(file);
     // The metadata's modification time records the last read.
     utimesSync(file + METADATA, now / 1000, now / 1000);
   } catch {

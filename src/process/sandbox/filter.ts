@@ -2,7 +2,7 @@
 
 import { dirname, join } from 'node:path';
 import { digestBytes } from '../../files/digest.js';
-import { lstatOrNothing } from '../../files/read.js';
+import { readHead } from '../../files/read.js';
 import { createStateDirectory } from '../../files/state.js';
 import { writeFileAtomic } from '../../files/write.js';
 
@@ -127,9 +127,11 @@ export function filterFile(wieldHome: string): string | undefined {
   return join(wieldHome, 'cache', compiled.name);
 }
 
-/** Writes a file that `filterFile` returned, if it does not exist. */
+/** Writes a file that `filterFile` returned, unless it is there, unchanged and private. */
 export function createFilter(file: string): void {
-  if (lstatOrNothing(file) !== undefined) return;
+  const bytes = compiled?.bytes ?? compile()!;
   createStateDirectory(dirname(file));
-  writeFileAtomic(file, compile()!, { mode: 0o600 });
+  const reading = readHead(file, bytes.length + 1, { isState: true });
+  if (!('fault' in reading) && bytes.equals(reading.bytes)) return;
+  writeFileAtomic(file, bytes, { mode: 0o600 });
 }

@@ -6,6 +6,7 @@ import { ToolError } from '../../core/error.js';
 import { isRecord, type Json, type JsonObject } from '../../core/json.js';
 import type { World } from '../../core/world.js';
 import { createStatCache } from '../../files/read.js';
+import { checkStateDirectory } from '../../files/state.js';
 import { writeFileAtomic } from '../../files/write.js';
 import type { StoredHead, StoredTool } from './to-tool.js';
 
@@ -79,6 +80,8 @@ export function createListingFiles(
       const file = fileOf(configuration);
       return cache.get(configuration, [file], ([text]) => {
         if (text === undefined) return undefined;
+        // A file that others could have written is replaced, but not in a directory that they can write to.
+        if (typeof text === 'object' && text.fault === 'unsafe') checkStateDirectory(directory);
         try {
           if (typeof text === 'object') throw new Error(text.message);
           return parse(text, () => remove(configuration));

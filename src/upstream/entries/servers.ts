@@ -34,8 +34,8 @@ export interface ServerListOptions {
 
 export function createServerList({ workdir, wieldHome, world, boundary }: ServerListOptions): ServerList {
   const sources = sourcesOf(workdir, wieldHome, world.home);
-  const isInstalled = (file: string): boolean => sources.some((one) => one.file === file && one.owner === 'package');
-  const cache = createStatCache<ServersReading>({ now: world.now, limit: MAX_FILE, isState: isInstalled });
+  const isState = (file: string): boolean => sources.some((one) => one.file === file && one.owner !== 'workspace');
+  const cache = createStatCache<ServersReading>({ now: world.now, limit: MAX_FILE, isState });
   let last: { readonly from: readonly unknown[]; readonly joined: ConfiguredServers } | undefined;
 
   const readFile = (source: ServersFile): ServersReading =>

@@ -1,10 +1,12 @@
 // Entry point of the tool host: a process that loads modules, runs their tools, and reports over descriptor 3.
 
+import { dirname } from 'node:path';
 import { type ErrorValue, ToolError, toToolError } from '../../../core/error.js';
 import { type Output, textPart } from '../../../core/result.js';
 import { scopeStore } from '../../../core/scoped-store.js';
 import { formatBytes } from '../../../core/text.js';
 import type { FunctionAction, InlineModule, ModuleFiles } from '../../../core/tool.js';
+import { acceptHome } from '../../../files/home.js';
 import { type Collected, collectExports } from '../../../formats/module/collect.js';
 import { type Description, describe } from '../../../formats/module/description.js';
 import { invoke } from '../../shared/invoke.js';
@@ -18,7 +20,10 @@ interface Running extends HostedCall {
   readonly controller: AbortController;
 }
 
-const loader = createLoader(process.argv[2]!);
+const cacheDirectory = process.argv[2]!;
+// It is `cache/modules` of the wield home.
+acceptHome(dirname(dirname(cacheDirectory)));
+const loader = createLoader(cacheDirectory);
 // Not a Map, whose methods a module may replace.
 const running: Record<number, Running> = Object.create(null);
 const log = process.stderr.write.bind(process.stderr);
