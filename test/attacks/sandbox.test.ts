@@ -1,13 +1,15 @@
 // Attempts to leave a sandbox: by a script, a command, a module, a hook and a server.
 
 import { execFileSync, spawnSync } from 'node:child_process';
-import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { closeSync, existsSync, mkdirSync, openSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { describe, expect } from 'vitest';
 import { type ToolResult, textOf } from '../../src/index.js';
 import { BINARY, json, wield } from '../support/cli.js';
 import { createInstallWorkspace } from '../support/install.js';
 import { createModuleWorkspace, moduleText } from '../support/modules.js';
+import { ownProcessesWith } from '../support/processes.js';
+import { createProgramWorkspace, returned, runAsModel } from '../support/programs.js';
 import {
   ATTEMPTS,
   attemptProgram,
@@ -246,6 +248,54 @@ describe('a command line', () => {
     expect(readAttempts(textOf(result))).toEqual(expectedOf('workdir'));
   });
 });
+
+describe('a program', () => {
+  thorough('EXE-10 COD-2', 'does by its tools what their profile allows, and nothing by its engine', async () => {
+    const workspace = createProgramWorkspace();
+    const variables = await prepareAttempts(workspace);
+    const program = attemptProgram(variables);
+    workspace.script('attack', `#!/bin/bash\n# @description D\n# @sandbox workdir\n${program}\n`);
+    workspace.script('wait', '#!/bin/sh\n# @description D\nwhile [ ! -e go ]; do sleep 0.05; done\n');
+    const code = 'const text = await tools.attack(); await tools.wait(); return text';
+    const running = runAsModel(workspace.toolbox({ trust: true }), code);
+    const launchers = () =>
+      ownProcessesWith('code/engine.cjs')
+        .map((pid) => readFileSync(`/proc/${pid}/cmdline`, 'utf8').split('\0'))
+        .filter(([first]) => first?.endsWith('bwrap'));
+    await expect.poll(launchers).not.toEqual([]);
+    const [launcher] = launchers();
+    // The same sandbox, with a shell instead of the engine.
+    const filter = openSync(join(workspace.env.WIELD_HOME!, 'cache', findFilter(workspace)), 'r');
+    const [first, ...words] = launcher!.slice(0, launcher!.indexOf('--') + 1);
+    const { stdout } = spawnSync(first!, [...words, '/bin/bash', '-c', program], {
+      env: { PATH: process.env.PATH, HOME: workspace.home },
+      cwd: '/',
+      encoding: 'utf8',
+      stdio: ['ignore', 'pipe', 'pipe', ...Array(6).fill('ignore'), filter],
+    });
+    closeSync(filter);
+    const harmless = [
+      'reads the system',
+      'writes a temporary file',
+      'runs a file in memory',
+      'opens a socket of routes',
+      'opens a socket of IPv6',
+      // Its root is a directory in memory.
+      'writes the workdir',
+      'makes a directory in the workdir',
+      'writes beside the workdir',
+    ];
+    expect(existsSync('/new.txt')).toBe(false);
+    expect(stdout).toMatch(/^\d+ no$/m);
+    expect(readAttempts(stdout).filter((name) => !harmless.includes(name))).toEqual([]);
+    workspace.write('go', '');
+    expect(readAttempts(String(returned(await running)))).toEqual(expectedOf('workdir'));
+  });
+});
+
+function findFilter({ env }: Workspace): string {
+  return readdirSync(join(env.WIELD_HOME!, 'cache')).find((name) => name.startsWith('filter-'))!;
+}
 
 describe('a hook', () => {
   thorough('EXE-10 HOOK-1', 'does what the profile of hooks allows', async () => {

@@ -218,8 +218,6 @@ const OF_SYSTEM = [
   '/etc/shadow',
   '/etc/shadow-',
   '/etc/gshadow',
-  '/etc/gshadow-',
-  '/etc/security/opasswd',
   '/etc/sudoers',
   '/etc/sudoers.d',
   '/etc/krb5.keytab',

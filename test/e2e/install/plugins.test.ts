@@ -30,6 +30,26 @@ const names = (items: readonly { kind: string; effective: string }[]): string[] 
   items.map(({ kind, effective }) => `${kind} ${effective}`).sort();
 
 describe('plugins', () => {
+  spec('INS-61 EXE-10', 'a server keeps the sandbox that its plugin or the file of it asks for', async () => {
+    const workspace = createInstallWorkspace();
+    const sandbox = { filesystem: { denyRead: ['~/private'] } };
+    const mcpServers = {
+      own: { command: 'node', sandbox: 'read-only' },
+      shared: { command: 'node', sandboxEnabled: true },
+      open: { command: 'node' },
+    };
+    const url = workspace.repository('repo', {
+      '.claude-plugin/plugin.json': '{"name":"boxed"}',
+      '.mcp.json': JSON.stringify({ mcpServers, sandbox }),
+    });
+    await workspace.json('add', url, '--yes');
+    const entryOf = (name: string) =>
+      JSON.parse(readFileSync(join(workspace.env.WIELD_HOME!, 'store/server', `boxed:${name}`, 'server.json'), 'utf8'));
+    expect(entryOf('own')).toMatchObject({ sandbox: 'read-only' });
+    expect(entryOf('shared')).toMatchObject({ sandboxEnabled: true, sandbox });
+    expect(entryOf('open')).not.toHaveProperty('sandbox');
+  });
+
   spec(
     'INS-4 INS-61',
     'installs skills, agents and servers of a plugin under its name, and names the rest',
