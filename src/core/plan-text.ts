@@ -1,6 +1,6 @@
 // Formats a plan for people: what a call would run, line by line.
 
-import type { HttpPlan, ModulePlan, Plan, ProcessPlan } from './plan.js';
+import type { HttpPlan, ModulePlan, Plan, ProcessPlan, RemotePlan } from './plan.js';
 import { describeSandbox } from './sandbox-text.js';
 
 type Row = readonly [label: string, value: string];
@@ -19,6 +19,7 @@ export function planRows(plan: Plan): readonly Row[] {
         ['would call', `${plan.remoteTool} of the server ${plan.server}`],
         ['at', plan.target],
         ['input', JSON.stringify(plan.input)],
+        ...sandboxRows(plan),
       ];
     case 'http':
       return requestRows(plan);
@@ -46,7 +47,7 @@ function requestRows({ method, url, headers, body, credentials }: HttpPlan): rea
   ];
 }
 
-function sandboxRows({ sandbox }: ProcessPlan | ModulePlan): readonly Row[] {
+function sandboxRows({ sandbox }: ProcessPlan | ModulePlan | RemotePlan): readonly Row[] {
   return sandbox === undefined ? [] : [['sandbox', describeSandbox(sandbox)]];
 }
 

@@ -352,6 +352,17 @@ describe('a package runner', () => {
       const result = await workspace.toolbox({ trust: true }).call('box_remember', {});
       expect(textOf(result)).toBe('remembered');
       expect(existsSync(join(workspace.home, 'postinstall'))).toBe(false);
+      const named = (...args: string[]) => ({ ...entry, args: ['-y', ...args] });
+      configureServers(workspace, {
+        other: named(`--package=${workspace.dir}/package`, 'boxed'),
+        bad: named('-p', `${workspace.dir}/package`, 'other'),
+      });
+      const toolbox = workspace.toolbox({ trust: true });
+      expect(textOf(await toolbox.call('other_remember', {}))).toBe('remembered');
+      expect((await toolbox.call('bad_remember', {})).error).toMatchObject({
+        message: expect.stringContaining('boxed of the server bad has no program other'),
+        hint: expect.stringContaining('npx -p boxed boxed'),
+      });
       configureServers(workspace, { other: { command: 'pipx', args: ['run', 'thing'], sandbox: 'workdir' } });
       const refused = await workspace.toolbox({ trust: true }).call('other_thing', {});
       expect(refused.error?.message).toContain('the sandbox of the server other has no network, which pipx needs');

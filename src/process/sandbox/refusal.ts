@@ -22,6 +22,8 @@ export interface RefusedProcess {
   readonly sandbox: SandboxPlan;
   readonly cwd: string;
   readonly home: string | undefined;
+  /** Whether it is a server, which has its sandbox in every call. */
+  readonly isServer?: boolean | undefined;
 }
 
 // Texts of the C library, of Node and of common programs for the errors that a sandbox causes.
@@ -191,14 +193,15 @@ export function refusedError(refusal: Refusal, refused: RefusedProcess): ToolErr
 }
 
 function toHint({ what, path, allow = path }: Refusal, refused: RefusedProcess): string {
-  if (what === 'operation') return 'no profile allows it; a person can run it with --sandbox none';
+  const orWithout = refused.isServer ? '' : ', or run it with --sandbox none';
+  if (what === 'operation') return `no profile allows it${orWithout}`;
   const { name, sandbox } = refused;
   const { tables, denied } = sandbox;
   const headers = tables.map(toHeader);
   const deniedAt = path === undefined ? undefined : denied.find((one) => isWithin(one, path));
   if (deniedAt !== undefined) {
     const shown = JSON.stringify(relativeTo(deniedAt, refused));
-    return `remove ${shown} from deny in ${headers.join(' and ')} of ~/.wield/config.toml, or run it with --sandbox none`;
+    return `remove ${shown} from deny in ${headers.join(' and ')} of ~/.wield/config.toml${orWithout}`;
   }
   if (what === 'create')
     return 'Landlock cannot create files next to protected ones: write into a directory, or install bubblewrap';
@@ -206,7 +209,7 @@ function toHint({ what, path, allow = path }: Refusal, refused: RefusedProcess):
   if (headers.length === 0)
     return `a [[sandbox]] rule of yours sets that profile; write profile = ${JSON.stringify(name)} in it, and ${toHeader(name)} ${line}`;
   const lines = headers.map((header) => `${header} ${line}`).join(' and ');
-  return `allow it in ~/.wield/config.toml with ${lines}, or run it with --sandbox none`;
+  return `allow it in ~/.wield/config.toml with ${lines}${orWithout}`;
 }
 
 function toHeader(table: string): string {

@@ -5,26 +5,31 @@ import type { ProcessPlan } from '../../core/plan.js';
 import type { Output } from '../../core/result.js';
 import type { SandboxPlan } from '../../core/sandbox.js';
 import type { World } from '../../core/world.js';
-import { findLauncherFault, findRefusal, refusedError } from './refusal.js';
+import { findLauncherFault, findRefusal, type RefusedProcess, refusedError } from './refusal.js';
 import { tryLauncher } from './try-launcher.js';
 
 type SandboxedPlan = Pick<ProcessPlan, 'sandbox' | 'tool' | 'cwd'>;
+
+interface SandboxedOutput extends Pick<RefusedProcess, 'isServer'> {
+  readonly stderr: string;
+  readonly stdout?: string;
+}
 
 /** Returns the output of a sandboxed process: with the level in its metadata, and what was refused if it failed. */
 export async function reportSandbox(
   output: Output,
   { sandbox, tool, cwd }: SandboxedPlan,
-  { stderr, stdout = '' }: { readonly stderr: string; readonly stdout?: string },
+  { stderr, stdout = '', isServer }: SandboxedOutput,
   world: World,
 ): Promise<Output> {
   if (sandbox === undefined) return output;
   const meta = { ...output.meta, sandbox: sandbox.backend, sandboxProfile: sandbox.profile };
   if (sandbox.backend === 'none' || output.error?.code !== 'tool_failed') return { ...output, meta };
-  const refused = { name: tool.name, sandbox, cwd, home: world.home };
+  const refused = { name: tool.name, sandbox, cwd, home: world.home, isServer };
   const fault = findLauncherFault(stderr, refused);
   if (fault !== undefined && !(await works(sandbox, world))) return { ...output, meta, error: fault };
   const refusal = findRefusal(stderr, refused) ?? findRefusal(stdout, refused);
-  const error = refusal === undefined ? withSandboxHint(output.error, sandbox) : refusedError(refusal, refused);
+  const error = refusal === undefined ? withSandboxHint(output.error, refused) : refusedError(refusal, refused);
   return { ...output, meta, error };
 }
 
@@ -34,7 +39,7 @@ async function works({ launcher, filter }: SandboxPlan, world: World): Promise<b
 }
 
 // Programs may fail without saying what they lack.
-function withSandboxHint({ code, message, hint, data }: ToolError, sandbox: SandboxPlan): ToolError {
-  const more = `it ran in its sandbox (${sandbox.profile}): --sandbox none shows whether that is why`;
+function withSandboxHint({ code, message, hint, data }: ToolError, { sandbox, isServer }: RefusedProcess): ToolError {
+  const more = `it ran in its sandbox (${sandbox.profile})${isServer ? '' : ': --sandbox none shows whether that is why'}`;
   return new ToolError(code, message, { hint: hint === undefined ? more : `${hint}; ${more}`, data });
 }

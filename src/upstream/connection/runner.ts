@@ -53,15 +53,25 @@ export async function installRunner(
   const path = pathOutside(cwd, world);
   const outside = { ...environment, PATH: path.join(delimiter) };
   const installing = { name, spec, place, environment: outside, path, world };
-  const found = runner === 'npx' ? await installNpm(installing) : await installUv(installing, command!);
+  const found = runner === 'npx' ? await installNpm(installing, command) : await installUv(installing, command!);
   return [...found, ...args];
 }
 
+// `npx [-y] PACKAGE …` or `npx [-y] -p PACKAGE COMMAND …`.
 function readNpx(words: readonly string[]): Wanted | undefined {
-  const at = words.findIndex((word) => !word.startsWith('-'));
-  // `-p PACKAGE COMMAND` may run any command.
-  const isPlain = words.slice(0, at).every((word) => word === '-y' || word === '--yes');
-  return at === -1 || !isPlain ? undefined : { spec: words[at]!, args: words.slice(at + 1) };
+  const [first = '', ...rest] = words;
+  if (first === '-y' || first === '--yes') return readNpx(rest);
+  const [, joined] = /^--package=(.+)$/.exec(first) ?? [];
+  const isNamed = first === '-p' || first === '--package';
+  if (joined === undefined && !isNamed) return isWord(first) ? { spec: first, args: rest } : undefined;
+  const [spec, ...others] = joined === undefined ? rest : [joined, ...rest];
+  const [command, ...args] =
+    others[0] === '-y' || others[0] === '--yes' || others[0] === '--' ? others.slice(1) : others;
+  return isWord(spec) && isWord(command) ? { spec, command, args } : undefined;
+}
+
+function isWord(word: string | undefined): word is string {
+  return word !== undefined && word !== '' && !word.startsWith('-');
 }
 
 // `uvx COMMAND[@VERSION] …` or `uvx --from PACKAGE COMMAND …`.
@@ -76,7 +86,7 @@ function readUvx(words: readonly string[]): Wanted | undefined {
   return { spec, command: command.replace(/\[.*\]$/, ''), args: words.slice(1) };
 }
 
-async function installNpm(installing: Installing): Promise<readonly string[]> {
+async function installNpm(installing: Installing, command: string | undefined): Promise<readonly string[]> {
   const { name, spec, place, path } = installing;
   if (!existsSync(join(place, 'package.json'))) {
     const npm = findProgram('npm', path);
@@ -85,7 +95,7 @@ async function installNpm(installing: Installing): Promise<readonly string[]> {
     const argv = [npm, 'install', ...flags, '--prefix', place, '--', spec];
     await install(argv, installing);
   }
-  return [process.execPath, findBin(name, place)];
+  return [process.execPath, findBin(name, place, command)];
 }
 
 // Only wheels: building a source distribution runs its code.
@@ -99,10 +109,7 @@ async function installUv(installing: Installing, command: string): Promise<reado
     const argv = [uv, 'tool', 'install', '--force', '--no-build', '--link-mode', 'copy', '--', spec];
     await install(argv, { ...installing, environment: { ...environment, ...places } });
     if (!existsSync(program)) {
-      throw new ToolError('unavailable', `${quoteOutside(spec)} of the server ${name} has no program ${command}`, {
-        hint: 'name the package and its program: uvx --from PACKAGE PROGRAM',
-        data: { server: name },
-      });
+      throw noProgram(name, spec, command, 'uvx --from PACKAGE PROGRAM');
     }
   }
   return [program];
@@ -129,7 +136,7 @@ async function install(argv: readonly string[], { name, spec, place, environment
 }
 
 // npm writes the package as the only dependency of the directory that it was installed into.
-function findBin(name: string, place: string): string {
+function findBin(name: string, place: string, command: string | undefined): string {
   const { dependencies } = readManifest(place);
   const [packageName = ''] = isRecord(dependencies) ? Object.keys(dependencies) : [];
   const directory = join(place, 'node_modules', packageName);
@@ -137,14 +144,23 @@ function findBin(name: string, place: string): string {
   const short = packageName.replace(/^@[^/]+\//, '');
   const bins = typeof bin === 'string' ? { [short]: bin } : isRecord(bin) ? bin : {};
   const [only] = Object.values(bins);
-  const chosen = bins[short] ?? (Object.keys(bins).length === 1 ? only : undefined);
+  const single = bins[short] ?? (Object.keys(bins).length === 1 ? only : undefined);
+  const chosen = command === undefined ? single : Object.hasOwn(bins, command) ? bins[command] : undefined;
   if (typeof chosen === 'string') return resolve(directory, chosen);
-  throw cannotInstall(name, 'npx');
+  throw noProgram(name, packageName, command, `npx -p ${packageName} ${Object.keys(bins)[0] ?? 'PROGRAM'}`);
 }
 
 function readManifest(directory: string): Readonly<Record<string, unknown>> {
   const manifest: unknown = JSON.parse(readFileSync(join(directory, 'package.json'), 'utf8'));
   return isRecord(manifest) ? manifest : {};
+}
+
+function noProgram(name: string, spec: string, command: string | undefined, example: string): ToolError {
+  const what = command === undefined ? 'no program, or several' : `no program ${quoteOutside(command, 60)}`;
+  return new ToolError('unavailable', `${quoteOutside(spec)} of the server ${name} has ${what}`, {
+    hint: `name the package and its program: ${quoteOutside(example, 200)}`,
+    data: { server: name },
+  });
 }
 
 function cannotInstall(name: string, runner: string): ToolError {

@@ -9,7 +9,7 @@ import type { StdioServer } from '../../core/upstream.js';
 import type { World } from '../../core/world.js';
 import { digestParts } from '../../files/digest.js';
 import { baseEnvironment } from '../../process/environment.js';
-import { assertWholeServer, serverProfiles } from '../entries/sandbox.js';
+import { assertWholeServer, keepsSandbox, serverProfiles } from '../entries/sandbox.js';
 import type { RemoteRunOptions } from './run.js';
 
 let running: typeof import('./run.js') | undefined;
@@ -42,7 +42,7 @@ export function createRemoteExecutor(options: RemoteExecutorOptions): Executor<'
       const named = otherName === undefined ? tool.name : uri!;
       return digestParts([...parts, named, canonicalJson(tool.input.json)]);
     },
-    plan: (tool, input, { timeoutMs, snapshot }) => {
+    plan: (tool, input, { timeoutMs, snapshot, withoutSandbox }) => {
       const { server, tool: name, target, method, uri } = actionOf(tool, 'remote');
       const request = method === undefined ? {} : { method };
       const remoteTool = uri ?? name;
@@ -51,7 +51,9 @@ export function createRemoteExecutor(options: RemoteExecutorOptions): Executor<'
       if (entry?.kind !== 'stdio') return plan;
       const profiles = serverProfiles(entry, snapshot.settings.sandbox);
       assertWholeServer(tool, entry, snapshot.settings.sandbox);
-      return profiles.applied.length === 0 ? plan : addSandbox(plan, entry, profiles, snapshot);
+      if (profiles.applied.length === 0) return plan;
+      if (withoutSandbox) throw keepsSandbox(entry);
+      return addSandbox(plan, entry, profiles, snapshot);
     },
     async run(plan, context) {
       running ??= await import('./run.js');
@@ -59,7 +61,7 @@ export function createRemoteExecutor(options: RemoteExecutorOptions): Executor<'
       if (plan.sandbox === undefined) return output;
       const { reportSandbox } = await import('../../process/sandbox/report.js');
       const stderr = [output.error?.message ?? '', textOf(output)].join('\n');
-      return reportSandbox(output, { ...plan, cwd: context.workdir }, { stderr }, options.world);
+      return reportSandbox(output, { ...plan, cwd: context.workdir }, { stderr, isServer: true }, options.world);
     },
     close: () => options.close(),
   };
