@@ -75,7 +75,7 @@ describe('the refusal in an output', () => {
     "OSError: [Errno 18] Invalid cross-device link: 'a' -> '/nowhere/home/a'",
   ]) {
     spec('EXE-13', `is an operation that no profile allows: ${output}`, () => {
-      expect(read(output)).toBe(`${output} | no profile allows it, or run it with --sandbox none`);
+      expect(read(output)).toBe(`${output} | no profile allows it; run it with --sandbox none`);
     });
   }
 

@@ -193,8 +193,8 @@ export function refusedError(refusal: Refusal, refused: RefusedProcess): ToolErr
 }
 
 function toHint({ what, path, allow = path }: Refusal, refused: RefusedProcess): string {
+  if (what === 'operation') return `no profile allows it${refused.isServer ? '' : '; run it with --sandbox none'}`;
   const orWithout = refused.isServer ? '' : ', or run it with --sandbox none';
-  if (what === 'operation') return `no profile allows it${orWithout}`;
   const { name, sandbox } = refused;
   const { tables, denied } = sandbox;
   const headers = tables.map(toHeader);
