@@ -84,11 +84,14 @@ export interface AppliedProfile extends SandboxRequest {
   readonly by: 'tool' | 'user' | 'project';
 }
 
-/** Parses `PROFILE` or `PROFILE preferred`, as in `@sandbox workdir preferred`. Returns undefined for `none`. */
+/**
+ * Parses `PROFILE` or `PROFILE preferred`, as in `@sandbox workdir preferred`. Returns undefined for `none`. Other words are
+ * part of the name, which is unknown then.
+ */
 export function parseSandboxRequest(text: string): SandboxRequest | undefined {
-  const [profile = '', mode] = text.trim().split(/\s+/);
+  const [, profile = ''] = /^\s*(.*?)(?:\s+(?:preferred|required))?\s*$/s.exec(text) ?? [];
   if (profile === 'none') return undefined;
-  return { profile: profile === '' ? 'workdir' : profile, required: mode !== 'preferred' };
+  return { profile: profile === '' ? 'workdir' : profile, required: !/\spreferred\s*$/.test(text) };
 }
 
 /** Returns the profiles of a tool: what it asks for, or the user's table of its name, and those of matching rules. */

@@ -56,6 +56,7 @@ export function parseSkillFile(text: string, directoryName: string): SkillReadin
 
 /** Returns the sandbox that `metadata.sandbox` of a skill asks for. */
 export function readSkillSandbox({ sandbox }: Readonly<Record<string, Json>>): SandboxRequest | undefined {
+  if (sandbox === true) return parseSandboxRequest('');
   return typeof sandbox === 'string' ? parseSandboxRequest(sandbox) : undefined;
 }
 

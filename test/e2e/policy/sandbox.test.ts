@@ -272,6 +272,13 @@ describe('profiles of the configuration', () => {
     expect(run.status).toBe(8);
     expect(run.stderr).toContain('unknown sandbox profile "workdr"');
     expect(run.stderr).toContain('did you mean workdir?');
+    workspace.script('odd', script('# @sandbox workdir prefered', 'echo hi'));
+    expect((await workspace.toolbox().call('odd', {})).error).toMatchObject({
+      code: 'unavailable',
+      message: 'unknown sandbox profile "workdir prefered"',
+    });
+    const { stdout } = await wield(workspace, ['doctor']);
+    expect(stdout).toContain('hello asks for an unknown sandbox profile "workdr"; did you mean workdir?');
   });
 });
 

@@ -1,6 +1,7 @@
 // Finds tables and rules of sandboxes that have no effect (EXE-10).
 
 import { dirname } from 'node:path';
+import { fileURLToPath } from 'node:url';
 import type { Problem } from '../../../core/problem.js';
 import { BUILTIN_PROFILES, type SandboxRule, type SandboxTable } from '../../../core/sandbox.js';
 import { matchSelectorTool } from '../../../core/selector.js';
@@ -29,11 +30,13 @@ export function sandboxProblems(toolbox: NodeToolbox, { entries, settings }: Con
     ...settings.sandbox.rules.map((one) => one.profile),
   ];
 
+  const isKnown = (profile: string): boolean =>
+    profiles.has(profile) || BUILTIN_PROFILES.some((one) => one === profile);
   const findInRule = ({ profile, selectors }: SandboxRule): [string, string] | undefined => {
-    const known = [...BUILTIN_PROFILES, ...profiles.keys()];
     if (profile === 'none')
       return ['has the profile none, which changes nothing', 'a table [sandbox.TOOL] replaces what a tool asks for'];
-    if (!known.includes(profile)) return [`names an unknown profile "${profile}"`, suggest(profile, known)];
+    if (!isKnown(profile))
+      return [`names an unknown profile "${profile}"`, suggest(profile, [...BUILTIN_PROFILES, ...profiles.keys()])];
     const unmatched = selectors.find(
       (selector) =>
         !tools.some(({ name, traits, origin }) =>
@@ -59,13 +62,22 @@ export function sandboxProblems(toolbox: NodeToolbox, { entries, settings }: Con
     return used.includes(name) ? undefined : ['is not used', suggest(name, names)];
   };
 
-  return entries.flatMap((entry) => {
+  const ofTools = tools.flatMap(({ name, origin, traits: { sandbox } }): Problem[] => {
+    if (sandbox === undefined || isKnown(sandbox.profile) || profiles.has(name)) return [];
+    const message = `${name} asks for an unknown sandbox profile "${sandbox.profile}"`;
+    const hint = suggest(sandbox.profile, [...BUILTIN_PROFILES, ...profiles.keys()]);
+    return [
+      { severity: 'warning', path: origin.uri?.startsWith('file:') ? fileURLToPath(origin.uri) : '', message, hint },
+    ];
+  });
+  const ofConfiguration = entries.flatMap((entry) => {
     const [, name] = /^sandbox\.(.+)$/s.exec(entry.key) ?? [];
     if (name === undefined) return [];
     const isRule = /^rules(?:\.\d+)?$/.test(name);
     const found = isRule ? findInRule(entry.value as SandboxRule) : findInTable(name, entry.value as SandboxTable);
     return found === undefined ? [] : [toProblem(entry, isRule ? '[[sandbox]]' : `[sandbox.${name}]`, ...found)];
   });
+  return [...ofConfiguration, ...ofTools];
 }
 
 function suggest(name: string, known: readonly string[]): string {
