@@ -47,7 +47,8 @@ export function createRecorder(options: RecorderOptions): AuditRecorder {
   const directory = join(options.wieldHome, 'audit');
   const { log = createAuditLog(directory) } = options;
   let warned = false;
-  const calls = new Map<string, StartedCall>();
+  // An array: a Map that each call enters and leaves makes its objects old (decision 0189).
+  const calls: StartedCall[] = [];
   let timer: NodeJS.Timeout | undefined;
   // One timer for all calls, which runs only while there are some: a call that ends sooner costs nothing.
   const watch = (): void => {
@@ -58,8 +59,8 @@ export function createRecorder(options: RecorderOptions): AuditRecorder {
     }, VISIBLE_MS).unref();
   };
   const end = (call: string): void => {
-    calls.get(call)?.remove?.();
-    calls.delete(call);
+    const at = calls.findIndex(({ event }) => event.call === call);
+    if (at !== -1) calls.splice(at, 1)[0]!.remove?.();
   };
 
   const findFault = (settings: Settings['audit']): string | undefined => {
@@ -83,7 +84,7 @@ export function createRecorder(options: RecorderOptions): AuditRecorder {
       });
     },
     begin(event, snapshot) {
-      calls.set(event.call, { event, snapshot, at: world.monotonic() });
+      calls.push({ event, snapshot, at: world.monotonic() });
       watch();
     },
     record(event, { workdir, settings: { audit }, secrets }) {
@@ -102,7 +103,7 @@ export function createRecorder(options: RecorderOptions): AuditRecorder {
     },
     close() {
       clearTimeout(timer);
-      for (const call of calls.keys()) end(call);
+      for (const { event } of [...calls]) end(event.call);
       log.close();
     },
   };

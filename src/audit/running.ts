@@ -58,13 +58,9 @@ const MIN_AGE_MS = 250;
 const MAX_NAME = 200;
 
 /** Makes calls that run for a while visible to other processes. Returns whether there are others. */
-export function showRunning(
-  directory: string,
-  calls: ReadonlyMap<string, StartedCall>,
-  { pid, world }: ShowOptions,
-): boolean {
+export function showRunning(directory: string, calls: readonly StartedCall[], { pid, world }: ShowOptions): boolean {
   let isLeft = false;
-  for (const started of calls.values()) {
+  for (const started of calls) {
     if (started.remove !== undefined) continue;
     const ageMs = world.monotonic() - started.at;
     if (ageMs < MIN_AGE_MS) {

@@ -39,8 +39,7 @@ export function createContext(run: CallPart, environment: FunctionEnvironment): 
       hint: 'call it from a terminal, or pass the answer as a parameter',
     });
   };
-  const context: object = {
-    store: null,
+  const context: Record<string, unknown> = {
     toolbox: new NestedToolbox(call, environment),
     withStore: <T>(use: (store: ContextStore) => Promise<T>) => environment.scope().withStore(use),
     mcp: mcp === undefined ? toUpstreams(run) : mcp,
@@ -57,8 +56,10 @@ export function createContext(run: CallPart, environment: FunctionEnvironment): 
     },
   };
   Object.defineProperty(context, 'signal', SIGNAL);
+  // Not replaced by a getter: the engine would make a hidden class for each context.
   if (environment.hasStore) Object.defineProperty(context, 'store', STORE);
-  return Object.freeze(context) as ToolContext;
+  else context.store = null;
+  return Object.freeze(context) as object as ToolContext;
 }
 
 /** The toolbox of a context. Its private field holds the environment for the getters of the context. */
