@@ -109,7 +109,8 @@ export function convertServer(client: Client, name: string, entry: unknown, opti
     ...(url === undefined ? {} : { url: url.replace(/\$\{file:[^}]*\}/g, HIDDEN) }),
     env: Object.keys(allEnv),
     headers: Object.keys(allHeaders),
-    variables: findVariables(JSON.stringify(written).replace(/\$\{\w+:-[^}]*\}/g, '')),
+    // Paths of a sandbox have placeholders of their own.
+    variables: findVariables(JSON.stringify({ ...written, sandbox: null }).replace(/\$\{\w+:-[^}]*\}/g, '')),
     secrets: usable ? secrets : [],
     notes: [...(draft.unusable === undefined ? [] : [draft.unusable]), ...draft.notes],
   };

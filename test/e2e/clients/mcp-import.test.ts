@@ -54,11 +54,12 @@ describe('clients', () => {
   spec('UPS-7 EXE-10', 'a sandbox for all servers of a file is imported with those that enable it', async () => {
     for (const client of ['vscode', 'cursor'] as const) {
       const workspace = createWorkspace();
-      const sandbox = { filesystem: { denyRead: ['~/private'] } };
+      const sandbox = { filesystem: { denyRead: ['$' + '{userHome}/private'] } };
       const servers = { boxed: { command: 'a', sandboxEnabled: true }, open: { command: 'b' } };
       const document = { [client === 'vscode' ? 'servers' : 'mcpServers']: servers, sandbox };
       workspace.write(`.${client}/mcp.json`, JSON.stringify(document));
-      await wield(workspace, ['mcp', 'import', client, '--yes']);
+      const run = json(await wield(workspace, ['mcp', 'import', client, '--yes', '--json']));
+      expect(run.servers.flatMap((one: { variables: string[] }) => one.variables)).toEqual([]);
       expect(readWritten(workspace)).toEqual({
         boxed: { command: 'a', args: [], sandboxEnabled: true, sandbox },
         open: { command: 'b', args: [] },
