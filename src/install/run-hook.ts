@@ -47,7 +47,10 @@ export async function runHook(hook: Hook, directory: string, environment: Instal
   helper.start();
   report({ kind: 'progress', text: `running ${name}` });
   const output = showOutput(environment);
-  const { launcher, filter, variables } = await sandboxHook(directory, environment);
+  const { sandbox, variables } = await sandboxHook(directory, environment);
+  const { launcher = [], filter } = sandbox ?? {};
+  // EXE-12: never silently.
+  if (sandbox?.backend === 'none') report({ kind: 'warning', text: `${name} has no sandbox: ${sandbox.reason}` });
   const outcome = await runProcess(
     {
       // HOOK-5: the command is one argument; nothing is interpolated.
@@ -74,10 +77,14 @@ export async function runHook(hook: Hook, directory: string, environment: Instal
         ? 'exceeded the output limit'
         : `failed with ${outcome.signal ?? `status ${outcome.exitCode}`}`;
   const printed = sanitize(`${outcome.stdout}${outcome.stderr}`).trim().slice(-SHOWN_OUTPUT);
-  throw new ToolError('tool_failed', `${name} ${failure}${printed === '' ? '' : `:\n${printed}`}`, {
+  const error = new ToolError('tool_failed', `${name} ${failure}${printed === '' ? '' : `:\n${printed}`}`, {
     hint: 'nothing was changed; report it to the author of the source',
     data: { item, source, event, run, exitCode: outcome.exitCode },
   });
+  if (sandbox === undefined || sandbox.backend === 'none' || outcome.ending !== 'exit') throw error;
+  const { explainFailure } = await import('../process/sandbox/report.js');
+  const refused = { name, sandbox, cwd: directory, home: world.home, isPermanent: true };
+  throw await explainFailure(error, refused, { stderr: `${outcome.stderr}`, stdout: `${outcome.stdout}` }, world);
 }
 
 // The profile `hooks` of the user's configuration, or rules that match that name, apply to every hook.
@@ -86,12 +93,11 @@ async function sandboxHook(directory: string, { world, sandbox, paths }: Install
   const applied = appliedProfiles('hooks', undefined, sandbox, ({ selectors }) =>
     selectors.some((selector) => matchSelectorTool(selector, { name: 'hooks' })),
   );
-  if (applied.length === 0) return { launcher: [], filter: undefined, variables };
+  if (applied.length === 0) return { variables };
   const { planSandbox } = await import('../process/sandbox/index.js');
   const { prepareSandbox } = await import('../process/sandbox/prepare.js');
   const target = { name: 'a hook', workdir: directory, code: [], environment: variables, state: [directory] };
   const planned = await planSandbox(applied, sandbox, target, { world, wieldHome: dirname(paths.lock) });
   prepareSandbox(planned.sandbox);
-  const { launcher, filter } = planned.sandbox;
-  return { launcher, filter, variables: planned.environment };
+  return { sandbox: planned.sandbox, variables: planned.environment };
 }

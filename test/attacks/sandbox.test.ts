@@ -327,6 +327,12 @@ describe('a hook', () => {
     await workspace.json('add', source, '--yes', '--run-hooks');
     expect((await workspace.run('call', 'made')).stdout).toBe('made\n');
     expect(existsSync(join(home, 'planted'))).toBe(false);
+    const failing = workspace.source('failing', {
+      'tools/other/TOOL.md': `---\ndescription: D.\nbin: out.sh\nbuild: touch ${home}/planted\n---\n`,
+    });
+    const { stderr } = await workspace.run('add', failing, '--yes', '--run-hooks');
+    expect(stderr).toContain('the build hook of other was stopped by its sandbox (hooks): write to ~/planted');
+    expect(stderr).toMatch(/\[sandbox\.hooks\] write = \[".", "~\/planted"\]$/m);
   });
 });
 

@@ -22,8 +22,8 @@ export interface RefusedProcess {
   readonly sandbox: SandboxPlan;
   readonly cwd: string;
   readonly home: string | undefined;
-  /** Whether it is a server, which has its sandbox in every call. */
-  readonly isServer?: boolean | undefined;
+  /** Whether `--sandbox none` is not for it: a server, which other calls use, or a hook. */
+  readonly isPermanent?: boolean | undefined;
 }
 
 // Texts of the C library, of Node and of common programs for the errors that a sandbox causes.
@@ -193,8 +193,8 @@ export function refusedError(refusal: Refusal, refused: RefusedProcess): ToolErr
 }
 
 function toHint({ what, path, allow = path }: Refusal, refused: RefusedProcess): string {
-  if (what === 'operation') return `no profile allows it${refused.isServer ? '' : '; run it with --sandbox none'}`;
-  const orWithout = refused.isServer ? '' : ', or run it with --sandbox none';
+  if (what === 'operation') return `no profile allows it${refused.isPermanent ? '' : '; run it with --sandbox none'}`;
+  const orWithout = refused.isPermanent ? '' : ', or run it with --sandbox none';
   const { name, sandbox } = refused;
   const { tables, denied } = sandbox;
   const headers = tables.map(toHeader);

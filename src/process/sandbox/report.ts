@@ -10,7 +10,7 @@ import { tryLauncher } from './try-launcher.js';
 
 type SandboxedPlan = Pick<ProcessPlan, 'sandbox' | 'tool' | 'cwd'>;
 
-interface SandboxedOutput extends Pick<RefusedProcess, 'isServer'> {
+interface SandboxedOutput extends Pick<RefusedProcess, 'isPermanent'> {
   readonly stderr: string;
   readonly stdout?: string;
 }
@@ -19,18 +19,27 @@ interface SandboxedOutput extends Pick<RefusedProcess, 'isServer'> {
 export async function reportSandbox(
   output: Output,
   { sandbox, tool, cwd }: SandboxedPlan,
-  { stderr, stdout = '', isServer }: SandboxedOutput,
+  { stderr, stdout = '', isPermanent }: SandboxedOutput,
   world: World,
 ): Promise<Output> {
   if (sandbox === undefined) return output;
   const meta = { ...output.meta, sandbox: sandbox.backend, sandboxProfile: sandbox.profile };
   if (sandbox.backend === 'none' || output.error?.code !== 'tool_failed') return { ...output, meta };
-  const refused = { name: tool.name, sandbox, cwd, home: world.home, isServer };
+  const refused = { name: tool.name, sandbox, cwd, home: world.home, isPermanent };
+  return { ...output, meta, error: await explainFailure(output.error, refused, { stderr, stdout }, world) };
+}
+
+/** Returns the error of a failed process: what its sandbox refused, if that is why. */
+export async function explainFailure(
+  error: ToolError,
+  refused: RefusedProcess,
+  { stderr, stdout }: { readonly stderr: string; readonly stdout: string },
+  world: World,
+): Promise<ToolError> {
   const fault = findLauncherFault(stderr, refused);
-  if (fault !== undefined && !(await works(sandbox, world))) return { ...output, meta, error: fault };
+  if (fault !== undefined && !(await works(refused.sandbox, world))) return fault;
   const refusal = findRefusal(stderr, refused) ?? findRefusal(stdout, refused);
-  const error = refusal === undefined ? withSandboxHint(output.error, refused) : refusedError(refusal, refused);
-  return { ...output, meta, error };
+  return refusal === undefined ? withSandboxHint(error, refused) : refusedError(refusal, refused);
 }
 
 // A process that starts a sandbox itself prints the same text as a launcher that fails.
@@ -39,7 +48,10 @@ async function works({ launcher, filter }: SandboxPlan, world: World): Promise<b
 }
 
 // Programs may fail without saying what they lack.
-function withSandboxHint({ code, message, hint, data }: ToolError, { sandbox, isServer }: RefusedProcess): ToolError {
-  const more = `it ran in its sandbox (${sandbox.profile})${isServer ? '' : ': --sandbox none shows whether that is why'}`;
+function withSandboxHint(
+  { code, message, hint, data }: ToolError,
+  { sandbox, isPermanent }: RefusedProcess,
+): ToolError {
+  const more = `it ran in its sandbox (${sandbox.profile})${isPermanent ? '' : ': --sandbox none shows whether that is why'}`;
   return new ToolError(code, message, { hint: hint === undefined ? more : `${hint}; ${more}`, data });
 }

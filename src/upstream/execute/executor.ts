@@ -61,7 +61,7 @@ export function createRemoteExecutor(options: RemoteExecutorOptions): Executor<'
       if (plan.sandbox === undefined) return output;
       const { reportSandbox } = await import('../../process/sandbox/report.js');
       const stderr = [output.error?.message ?? '', textOf(output)].join('\n');
-      return reportSandbox(output, { ...plan, cwd: context.workdir }, { stderr, isServer: true }, options.world);
+      return reportSandbox(output, { ...plan, cwd: context.workdir }, { stderr, isPermanent: true }, options.world);
     },
     close: () => options.close(),
   };

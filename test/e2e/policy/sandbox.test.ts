@@ -5,6 +5,7 @@ import { describe, expect, onTestFinished } from 'vitest';
 import { textOf } from '../../../src/index.js';
 import { logRecords } from '../../support/audit.js';
 import { BINARY, json, wield } from '../../support/cli.js';
+import { createInstallWorkspace } from '../../support/install.js';
 import { createModuleWorkspace, moduleText } from '../../support/modules.js';
 import { hasBubblewrap, NO_BUBBLEWRAP } from '../../support/sandbox-attempts.js';
 import { spec, specIf } from '../../support/spec.js';
@@ -21,7 +22,7 @@ const script = (tags: string, body: string): string => `#!/bin/bash\n# @descript
 function hideBackends(workspace: Workspace): Record<string, string> {
   const bin = join(workspace.home, 'bin');
   mkdirSync(bin);
-  for (const name of ['bash', 'cat', 'touch', 'env']) {
+  for (const name of ['bash', 'cat', 'touch', 'env', 'git']) {
     writeFileSync(join(bin, name), `#!/bin/sh\nexec /bin/${name} "$@"\n`, { mode: 0o755 });
   }
   return { ...workspace.env, PATH: bin };
@@ -52,6 +53,20 @@ describe('a machine without a backend', () => {
     const shown = json(await wield(workspace, ['show', 'soft', '--json'], { env }));
     expect(shown.sandbox).toEqual({ profile: 'workdir', backend: 'none' });
     expect(logRecords(workspace).at(-1)).toMatchObject({ tool: 'soft', sandbox: 'none' });
+  });
+});
+
+describe('a hook without a backend', () => {
+  spec('EXE-12 HOOK-1', 'runs with a warning if its sandbox is only preferred', async () => {
+    const workspace = createInstallWorkspace();
+    const build = 'echo "#!/bin/sh" > out.sh; /bin/chmod +x out.sh';
+    const source = workspace.source('built', {
+      'tools/made/TOOL.md': `---\ndescription: D.\nbin: out.sh\nbuild: ${build}\n---\n`,
+    });
+    workspace.config('[[sandbox]]\nmatch = "hooks"\nprofile = "workdir"\nrequired = false\n');
+    Object.assign(workspace.env, hideBackends(workspace));
+    const { stderr } = await workspace.run('add', source, '--yes', '--run-hooks');
+    expect(stderr).toContain('the build hook of made has no sandbox: bubblewrap is not installed');
   });
 });
 

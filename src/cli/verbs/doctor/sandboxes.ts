@@ -41,7 +41,9 @@ export function sandboxProblems(toolbox: NodeToolbox, { entries, settings }: Con
       (selector) =>
         !tools.some(({ name, traits, origin }) =>
           matchSelectorTool(selector, { name, tags: traits.tags, builtin: origin.builtin }),
-        ) && !servers.some(({ name }) => [name, `${name}_*`].some((one) => matchSelectorTool(selector, { name: one }))),
+        ) &&
+        !matchSelectorTool(selector, { name: 'hooks' }) &&
+        !servers.some(({ name }) => [name, `${name}_*`].some((one) => matchSelectorTool(selector, { name: one }))),
     );
     return unmatched && [`matches no tool or server: ${unmatched.text}`, suggest(unmatched.text, names)];
   };
