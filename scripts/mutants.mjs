@@ -145,12 +145,17 @@ async function runTests(copy, { tests, ...names }) {
   const { testResults } = JSON.parse(readFileSync(report, 'utf8'));
   const results = testResults.flatMap(({ assertionResults }) => assertionResults);
   const ran = results.filter(({ status }) => status === 'passed' || status === 'failed');
-  const failed = ran.find(({ status }) => status === 'failed')?.title;
+  const failed = ran.filter(({ status }) => status === 'failed').map(toDetail)[0];
   const broken = testResults.find(({ status, message }) => status === 'failed' && message);
   return {
     ran: ran.length,
     failed: failed ?? (code !== 0 && broken ? broken.message.split('\n')[0] : undefined),
   };
+}
+
+// With the reason: a test that ran out of time on a busy machine has not noticed the mutation.
+function toDetail({ title, failureMessages = [] }) {
+  return `${title}\n        ${failureMessages[0]?.split('\n')[0].slice(0, 160)}`;
 }
 
 function run(cwd, args) {

@@ -42,11 +42,15 @@ test('the environment is the given one and the mark of the call', async () => {
 test('a process has its own group, which ends with it', async () => {
   // Without the inherited descriptor and the mark in its environment only the group identifies the process.
   const script =
-    '/usr/bin/env -i /bin/sleep 60 >/dev/null 2>&1 </dev/null 3>&- & echo "$$ $!"; cut -d" " -f5 /proc/self/stat';
+    '/usr/bin/env -i /bin/sleep 600 >/dev/null 2>&1 </dev/null 3>&- & echo "$$ $!"; cut -d" " -f5 /proc/self/stat';
   const [ids, group] = (await outputOf(['/bin/sh', '-c', script], { PATH: '/usr/bin:/bin' })).split('\n');
   const [leader, child] = ids!.split(' ');
   expect(group).toBe(leader);
-  await expect.poll(() => isRunning(Number(child))).toBe(false);
+  try {
+    await expect.poll(() => isRunning(Number(child))).toBe(false);
+  } finally {
+    if (isRunning(Number(child))) process.kill(Number(child), 'SIGKILL');
+  }
 });
 
 function isRunning(pid: number): boolean {

@@ -3,6 +3,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect } from 'vitest';
+import { createToolRoutes } from '../../src/ui/server/tools.js';
 import { json, wield } from '../support/cli.js';
 import { rounds } from '../support/effort.js';
 import { exchange } from '../support/exchange.js';
@@ -67,6 +68,24 @@ describe('the page', () => {
       const [last] = response.status === 200 ? eventsOf(response).slice(-1) : [];
       expect([response.status, last?.result?.content?.[0]?.text ?? '']).not.toEqual([200, 'other\n']);
     }
+  });
+
+  spec('UI-7', 'runs nothing if the file is exchanged between its check and the call', async () => {
+    const workspace = createWorkspace();
+    workspace.script('hello', HELLO);
+    const toolbox = workspace.toolbox();
+    const call: typeof toolbox.call = (...given) => {
+      workspace.script('hello', HELLO.replace('shown', 'other'));
+      return toolbox.call(...given);
+    };
+    const routes = createToolRoutes({ toolbox: { ...toolbox, call } } as never);
+    const sent: unknown[] = [];
+    const request = { params: {}, signal: new AbortController().signal, send: (event: unknown) => sent.push(event) };
+    const body = { tool: 'hello', input: {} };
+    const { digest } = (await routes['POST /api/plan']({ ...request, body } as never)) as { digest: string };
+    const run = routes['POST /api/run']({ ...request, body: { ...body, digest } } as never);
+    await expect(run).rejects.toMatchObject({ code: 'conflict' });
+    expect(sent).toEqual([]);
   });
 });
 

@@ -222,7 +222,7 @@ describe('bombs', () => {
 
   spec('COD-3 COD-9', 'memory, calls and time are limited, and the error names the key', async () => {
     const workspace = createProgramWorkspace();
-    workspace.script('wait', '#!/bin/sh\n# @description Wait.\nsleep 100\n');
+    workspace.script('wait', '#!/bin/sh\n# @description Wait.\nsleep 600\n');
     workspace.config('[code]\nmemory = "8M"\ncalls = 4\nparallel = 2\n');
     const toolbox = workspace.toolbox({ trust: true });
     const endOf = async (code: string) => (await runAsModel(toolbox, code)).error;

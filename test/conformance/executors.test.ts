@@ -10,8 +10,8 @@ import { describeExecutor, type Subject } from './executor.js';
 
 const BODIES: Readonly<Record<Subject['behaviour'], string>> = {
   echo: 'touch ran; printf %s "$WIELD_PARAM_TEXT"',
-  wait: 'sleep 60',
-  deaf: 'trap "" TERM INT; sleep 60; sleep 60',
+  wait: 'sleep 600',
+  deaf: 'trap "" TERM INT; sleep 600; sleep 600',
   fail: 'printf half; exit 7',
 };
 

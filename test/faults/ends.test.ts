@@ -52,7 +52,7 @@ spec('EXE-5 EXE-6', 'F26 SIGTERM ignored', async () => {
 
 spec.thorough('EXE-5', 'the time limit of the caller, the configuration and the tool', async () => {
   const workspace = createWorkspace();
-  workspace.script('sleeps', shellScript('sleep 60'));
+  workspace.script('sleeps', shellScript('sleep 600'));
   const byCaller = await workspace.toolbox().call('sleeps', {}, { timeoutMs: 300 });
   expect(byCaller.error).toMatchObject({
     code: 'timeout',
@@ -92,7 +92,7 @@ spec('EXE-5', 'gives the whole group the grace period, even if the leader has ex
 
 spec('EXE-5 EXE-6', 'F27 a grandchild in the group holds the pipe', async () => {
   const workspace = createWorkspace();
-  workspace.script('parent', shellScript('(trap "" TERM; sleep 100; touch late) & echo begun; wait'));
+  workspace.script('parent', shellScript('(trap "" TERM; sleep 600; touch late) & echo begun; wait'));
   const result = await callTooLong(workspace.toolbox(), 'parent');
   expect(result.error?.code).toBe('timeout');
   expect(textOf(result)).toContain('begun');
@@ -120,7 +120,7 @@ spec('EXE-5', 'F27 does not wait for a process that holds the pipes of an ended 
     shellScript(
       `rm -f left; setsid sh -c 'touch left; ${command}' & while [ ! -e left ]; do sleep 0.01; done; echo done`,
     );
-  workspace.script('leaves', leave('sleep 100'));
+  workspace.script('leaves', leave('sleep 600'));
   workspace.script('leaves-a-talker', leave('while echo x; do sleep 0.02; done'));
   workspace.script('leaves-a-flood', leave('exec yes'));
   const toolbox = workspace.toolbox();
@@ -140,7 +140,7 @@ spec('EXE-6', 'leaves no process of the group after a normal end', async () => {
   const workspace = createWorkspace();
   workspace.script(
     'leaves',
-    shellScript('(sleep 100; touch late) >/dev/null 2>&1 & (trap "" HUP TERM; sleep 100) & echo done'),
+    shellScript('(sleep 600; touch late) >/dev/null 2>&1 & (trap "" HUP TERM; sleep 600) & echo done'),
   );
   const result = await workspace.toolbox().call('leaves', {});
   expect(textOf(result)).toBe('done\n');
@@ -168,7 +168,7 @@ for (const [how, body] of Object.entries(LEAVERS)) {
 
 finding('B17', 'A57 nor one with an empty environment a call that timed out', async () => {
   const workspace = createWorkspace();
-  const body = `env -i /usr/bin/setsid /bin/sh -c '${WRITE_LATE}' & sleep 60`;
+  const body = `env -i /usr/bin/setsid /bin/sh -c '${WRITE_LATE}' & sleep 600`;
   workspace.script('leaves', shellScript(body, '@timeout 500ms'));
   expect((await workspace.toolbox().call('leaves', {})).error?.code).toBe('timeout');
   expect(await isAnyLeft(workspace)).toBe(false);
@@ -178,7 +178,7 @@ const FORKS = `i=0; while [ $i -lt 20 ]; do setsid sh -c '${WRITE_LATE}' & i=$((
 
 spec('EXE-6', 'A57 ends a small fork bomb outside the group at the time limit', async () => {
   const workspace = createWorkspace();
-  workspace.script('forks', shellScript(`${FORKS} sleep 60`));
+  workspace.script('forks', shellScript(`${FORKS} sleep 600`));
   const result = await callTooLong(workspace.toolbox(), 'forks', 'forked');
   expect(result.error?.code).toBe('timeout');
   expect(textOf(result)).toContain('forked');
@@ -197,7 +197,7 @@ spec('EXE-6 EXE-4', 'A57 ends it at the output cap', async () => {
 
 spec('RUN-6 EXE-6', 'A57 ends it when cancelled', async () => {
   const workspace = createWorkspace();
-  workspace.script('forks', shellScript(`while :; do setsid sh -c 'sleep 60' & sleep 0.02; done`));
+  workspace.script('forks', shellScript(`while :; do setsid sh -c 'sleep 600' & sleep 0.02; done`));
   const controller = new AbortController();
   const calling = workspace.toolbox().call('forks', {}, { signal: controller.signal });
   await sleep(700);
@@ -208,7 +208,7 @@ spec('RUN-6 EXE-6', 'A57 ends it when cancelled', async () => {
 
 spec('RUN-6', 'answers a cancelled call soon and kills its processes, even if they ignore SIGTERM', async () => {
   const workspace = createWorkspace();
-  workspace.script('sleeps', shellScript('echo begun; sleep 60'));
+  workspace.script('sleeps', shellScript('echo begun; sleep 600'));
   workspace.script('stubborn', shellScript(`trap '' TERM; echo begun; while :; do sleep 0.05; done`));
   const toolbox = workspace.toolbox();
   for (const name of ['sleeps', 'stubborn']) {
@@ -246,7 +246,7 @@ spec('RUN-6', 'runs nothing for a call that is cancelled before it starts', asyn
 
 spec('RUN-6 EXE-6', 'ends all processes when the toolbox is closed, also outside their group', async () => {
   const workspace = createWorkspace();
-  workspace.script('forks', shellScript(`${FORKS} sleep 60`));
+  workspace.script('forks', shellScript(`${FORKS} sleep 600`));
   const toolbox = workspace.toolbox();
   const begun = new Promise<void>((resolve) => {
     void toolbox.call('forks', {}, { onOutput: () => resolve() });

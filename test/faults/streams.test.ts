@@ -52,7 +52,7 @@ spec('EXE-3 SCR-10', 'runs a tool that closes stdin early', async () => {
 
 spec('SCR-14', 'applies the time limit to the write to stdin', async () => {
   const workspace = createWorkspace();
-  workspace.script('deaf', shellScript('sleep 60', '@param text string', '@timeout 500ms'));
+  workspace.script('deaf', shellScript('sleep 600', '@param text string', '@timeout 500ms'));
   const result = await workspace.toolbox().call('deaf', { text: LARGE });
   expect(result.error?.code).toBe('timeout');
   expect(result.meta.durationMs).toBeLessThan(50_000);
@@ -73,7 +73,7 @@ spec('EXE-4', 'A58 stops a gigabyte of output at the cap with a notice', async (
 spec('EXE-4', 'counts both streams for the configured cap', async () => {
   const workspace = createWorkspace();
   workspace.config('[limits]\noutput = "64K"\n');
-  workspace.script('both', shellScript('head -c 40000 /dev/zero; head -c 1000000 /dev/zero >&2; sleep 60'));
+  workspace.script('both', shellScript('head -c 40000 /dev/zero; head -c 1000000 /dev/zero >&2; sleep 600'));
   const result = await workspace.toolbox().call('both', {});
   expect(result.meta.truncation).toEqual({ keptBytes: 65_536, limitBytes: 65_536 });
 });

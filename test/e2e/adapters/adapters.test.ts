@@ -186,7 +186,7 @@ describe('with its SDK', () => {
   spec('SDK-4 SDK-6', 'AI SDK: its signal cancels a running call', async () => {
     const workspace = createWorkspace();
     const started = join(workspace.dir, 'started');
-    workspace.script('slow', shellScript(`touch ${started}; sleep 60`));
+    workspace.script('slow', shellScript(`touch ${started}; sleep 600`));
     const server = await serveModel([() => ({ calls: [{ name: 'slow', args: {} }] })]);
     const controller = new AbortController();
     const toolbox = workspace.toolbox({ trust: true });

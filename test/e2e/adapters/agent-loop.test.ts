@@ -146,7 +146,7 @@ describe.each(VENDORS)('$name', (vendor) => {
   spec('SDK-4', 'answers every call when cancelled', async () => {
     const workspace = createOffice();
     const started = join(workspace.dir, 'started');
-    workspace.script('slow', shellScript(`touch ${started}; sleep 60`));
+    workspace.script('slow', shellScript(`touch ${started}; sleep 600`));
     const controller = new AbortController();
     const running = drive(
       vendor,

@@ -176,7 +176,7 @@ describe('own flags', () => {
 
   spec.thorough('CLI-8 EXE-5', '--timeout ends a tool, exit status 6', async () => {
     const workspace = createWorkspace();
-    workspace.script('slow', '#!/bin/sh\n# @description D\necho begun\nsleep 60\n');
+    workspace.script('slow', '#!/bin/sh\n# @description D\necho begun\nsleep 600\n');
     const run = await wield(workspace, ['call', 'slow', '--timeout', '3s', '--json']);
     expect(run.status).toBe(6);
     expect(json(run)).toMatchObject({ ok: false, schema: 1, error: { code: 'timeout' } });

@@ -76,7 +76,7 @@ describe('exit statuses', () => {
     ['a missing interpreter', '#!/no/such/thing\n# @description D\n', [], 1, 'exec_failed'],
     ['output that breaks its word', `${header('# @returns integer N\n')}echo many\n`, [], 1, 'invalid_output'],
     ['input that does not fit', `${header('# @param *a int\n')}`, [], 2, 'invalid_input'],
-    ['a time limit', `${header('# @timeout 300ms\n')}sleep 60\n`, [], 6, 'timeout'],
+    ['a time limit', `${header('# @timeout 300ms\n')}sleep 600\n`, [], 6, 'timeout'],
     ['a variable that is not granted', header('# @env SOME_TOKEN\n'), [], 8, 'unavailable'],
     ['a sandbox that is not defined', header('# @sandbox unknown\n'), [], 8, 'unavailable'],
   ];

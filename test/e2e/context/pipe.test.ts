@@ -257,7 +257,7 @@ describe('rejects', () => {
 
   spec('CTX-20 RUN-6', 'cancelling stops the tool and stores nothing', async () => {
     const workspace = createWorkspace();
-    workspace.script('slow', '#!/bin/sh\n# @description S\necho begun\nexec sleep 60\n');
+    workspace.script('slow', '#!/bin/sh\n# @description S\necho begun\nexec sleep 600\n');
     const toolbox = workspace.toolbox();
     const controller = new AbortController();
     const running = toolbox.call('context_pipe', { tool_name: 'slow', path: 'out' }, { signal: controller.signal });

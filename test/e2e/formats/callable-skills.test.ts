@@ -276,7 +276,7 @@ describe('a delegate', () => {
     const failed = await failing.toolbox().call('trip', { city: 'x' });
     expect(failed).toMatchObject({ ok: false, error: { code: 'tool_failed', data: { exitCode: 3 } } });
     expect(textOf(failed)).toContain('half');
-    const slow = withDelegate('metadata:\n  delegate: book\n  timeout: 300ms', 'sleep 60');
+    const slow = withDelegate('metadata:\n  delegate: book\n  timeout: 300ms', 'sleep 600');
     expect((await slow.toolbox().call('trip', { city: 'x' })).error).toMatchObject({
       code: 'timeout',
       message: expect.stringContaining('trip'),

@@ -215,7 +215,7 @@ describe('programs', () => {
 
   spec.thorough('TJS-20 TJS-18', 'are stopped at their time limit, and the value is kept', async () => {
     const workspace = withResolver({ binary: 'look-up' });
-    workspace.program('look-up', '#!/bin/sh\necho late\nsleep 60\n');
+    workspace.program('look-up', '#!/bin/sh\necho late\nsleep 600\n');
     workspace.program('args', '#!/bin/sh\necho "$1"\n');
     const began = Date.now();
     const result = await workspace.toolbox().call('run', { a: 'x' }, { timeoutMs: 3000 });
@@ -232,7 +232,7 @@ describe('programs', () => {
     });
     const workspace = withResolver({ binary: 'look-up' });
     const started = join(workspace.home, 'started');
-    workspace.program('look-up', `#!/bin/sh\ntouch '${started}'\nexec sleep 60\n`);
+    workspace.program('look-up', `#!/bin/sh\ntouch '${started}'\nexec sleep 600\n`);
     let isOver = false;
     const running = workspace.toolbox().call('run', { a: 'x' }, { timeoutMs: 300_000 });
     void running.then(() => {

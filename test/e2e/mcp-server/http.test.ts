@@ -137,7 +137,7 @@ describe('sessions of the older protocol version', () => {
 
   spec('SRV-16 RUN-6', 'cancels a request before and after it arrives, and ends its response', async () => {
     const workspace = createTools();
-    workspace.script('hang', '#!/bin/sh\n# @description Hang.\ntouch started\nsleep 60\n');
+    workspace.script('hang', '#!/bin/sh\n# @description Hang.\ntouch started\nsleep 600\n');
     const { url } = await serveHttp(workspace);
     const headers = { 'mcp-session-id': await openSession(url), 'mcp-protocol-version': OLDER };
     const cancel = (requestId: number) =>

@@ -35,7 +35,7 @@ function createWaiting(): Waiting {
 # @description Wait, also in a child process, and ignore signals.
 # @param *n integer Which
 trap '' TERM
-wait_and_write='while [ -d "$1" ] && [ ! -e "$1/go" ]; do sleep 0.2; done; touch "$1/late/$2"; sleep 60'
+wait_and_write='while [ -d "$1" ] && [ ! -e "$1/go" ]; do sleep 0.2; done; touch "$1/late/$2"; sleep 600'
 setsid sh -c "trap '' TERM HUP; touch \\"\\$1/started/\\$2\\"; $wait_and_write" ${mark} "$PWD" "$WIELD_PARAM_N" &
 sh -c "$wait_and_write" ${mark} "$PWD" "direct-$WIELD_PARAM_N"
 `,

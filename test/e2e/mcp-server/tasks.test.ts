@@ -107,14 +107,15 @@ const start = (client: Client, name: string, more: object = {}) => send(client, 
 const get = (client: Client, { taskId }: TaskFields) => send(client, 'tasks/get', { taskId });
 
 describe.concurrent('a task of the older protocol version', () => {
-  const task = { task: { ttl: 60_000 } };
+  // Longer than a test waits: a task ends at the end of its ttl too.
+  const task = { task: { ttl: 600_000 } };
 
   spec('SRV-70', 'is created, looked up, listed, and its result fetched', async () => {
     const workspace = createSlow();
     const client = await connect(workspace, 'older');
     expect(client.getServerCapabilities()).toMatchObject({ tasks: { requests: { tools: { call: {} } }, list: {} } });
     const { task: created } = await start(client, 'slow', task);
-    expect(created).toMatchObject({ status: 'working', ttl: 60_000, pollInterval: 1000 });
+    expect(created).toMatchObject({ status: 'working', ttl: 600_000, pollInterval: 1000 });
     expect(await get(client, created)).toMatchObject({ taskId: created.taskId, status: 'working' });
     const result = send(client, 'tasks/result', { taskId: created.taskId });
     writeFileSync(join(workspace.home, 'go'), '');

@@ -88,7 +88,7 @@ spec('RUN-7', 'a nested call carries the caller, the signal and a depth', async 
 
 spec('RUN-7 RUN-6', 'cancelling the outer call cancels the inner one, and its process', async () => {
   const workspace = createWorkspace();
-  workspace.script('sleeps', shellScript('sleep 60'));
+  workspace.script('sleeps', shellScript('sleep 600'));
   const inner: string[] = [];
   const toolbox = workspace.toolbox({
     tools: [tool('outer', (_input, context) => context.toolbox.call('sleeps', {}).then(() => 'done'))],

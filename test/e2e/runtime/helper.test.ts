@@ -66,9 +66,9 @@ onLinux('EXE-11 EXE-1 EXE-2', 'the helper starts tools in their own session, wit
 onLinux('EXE-11 EXE-4 EXE-5 EXE-6', 'the helper ends tools at their limits, with all their processes', async () => {
   const { workspace, toolbox } = await createHelped();
   const left = `(sleep 5; touch left) & setsid sh -c 'sleep 5; touch left' & `;
-  workspace.script('late', shellScript(`${left} echo begun; sleep 60`, '@timeout 1500ms'));
+  workspace.script('late', shellScript(`${left} echo begun; sleep 600`, '@timeout 1500ms'));
   workspace.script('flood', shellScript(`${left} yes`));
-  workspace.script('waits', shellScript(`${left} touch waiting; sleep 60`));
+  workspace.script('waits', shellScript(`${left} touch waiting; sleep 600`));
   workspace.script('leaves', shellScript(`${left} env -i setsid sleep 59 & echo done`));
   workspace.config('[limits]\noutput = 100000\n');
   const late = await toolbox.call('late', {});
@@ -144,7 +144,7 @@ onLinux(
 
 onLinux('EXE-11', 'a helper that is killed fails its calls by name, leaves nothing, and is replaced', async () => {
   const { workspace, toolbox, helper } = await createHelped();
-  workspace.script('waits', shellScript(`touch waiting; sleep 60; touch left`));
+  workspace.script('waits', shellScript(`touch waiting; sleep 600; touch left`));
   const first = await helper();
   const waiting = toolbox.call('waits', {});
   await until(() => existsSync(join(workspace.dir, 'waiting')), 'it runs');
