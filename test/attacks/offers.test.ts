@@ -1,6 +1,6 @@
 // Reading resources around rules and filters: by other spellings of a URI, and through the door of another tool.
 
-import { writeFileSync } from 'node:fs';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { describe, expect } from 'vitest';
@@ -138,18 +138,27 @@ describe('a server that lists what others have', () => {
       git_hub: { offers: { tools: [{ ...TOOL, name: 'close' }], prompts: [{ name: 'ask' }] } },
       kept: { entry: { prefix: false }, offers: { tools: [{ ...TOOL, name: 'git_hub_other' }] } },
     });
-    const toolbox = workspace.toolbox();
+    // A server of the checkout with the prefix of one of the user.
+    const { mcpServers } = JSON.parse(readFileSync(join(workspace.home, '.agents', 'mcp.json'), 'utf8'));
+    writeFileSync(
+      join(workspace.dir, '.mcp.json'),
+      JSON.stringify({ mcpServers: { 'git-hub': mcpServers.git, 'git:hub': mcpServers.git } }),
+    );
+    const toolbox = workspace.toolbox({ trust: true });
     const tools = (await toolbox.list(MODEL)).filter(({ origin }) => origin.server);
     expect(tools.map(({ name, origin }) => [name, origin.server])).toEqual([
+      ['git-hub_hub_close', 'git-hub'],
+      ['git-hub_hub_new', 'git-hub'],
+      ['git-hub_log', 'git-hub'],
       ['git_hub_close', 'git_hub'],
       ['git_log', 'git'],
       ['kept_git_hub_other', 'kept'],
     ]);
     expect((await toolbox.find('git_hub_close')).origin.server).toBe('git_hub');
-    for (const name of ['git_hub_new', 'git_hub_other', 'mcp://git/hub_new'])
+    for (const name of ['git_hub_new', 'git_hub_log', 'git_hub_other', 'mcp://git/hub_new'])
       expect([name, (await toolbox.call(name, {}, MODEL)).error?.code]).toEqual([name, 'not_found']);
     const prompts = await toolbox.catalog.prompts.list(MODEL);
-    expect(prompts.filter(({ name }) => name.startsWith('git')).map(({ tool }) => tool.origin.server)).toEqual([
+    expect(prompts.filter(({ name }) => name.startsWith('git_')).map(({ tool }) => tool.origin.server)).toEqual([
       'git_hub',
     ]);
   });

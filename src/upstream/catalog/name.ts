@@ -54,9 +54,12 @@ export function createNameCheck(server: ServerEntry, servers: readonly ServerEnt
     .filter((other) => other !== server && RANK[other.owner] <= RANK[server.owner])
     .map(cut)
     .filter((other) => server.prefix === false || (other !== own && other.startsWith(own)));
+  // `plug:in` has the prefix of a server `plug_in` that someone with more rights configured.
+  const isSecond = servers.some((other) => RANK[other.owner] < RANK[server.owner] && cut(other) === own);
   return (name) => {
-    const length = name.startsWith(own) ? own.length : 0;
-    return others.some((other) => other.length > length && name.startsWith(other));
+    const isPrefixed = name.startsWith(own);
+    if (isPrefixed && isSecond) return true;
+    return others.some((other) => other.length > (isPrefixed ? own.length : 0) && name.startsWith(other));
   };
 }
 
