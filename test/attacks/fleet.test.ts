@@ -26,6 +26,7 @@ import { specIf } from '../support/spec.js';
 
 const TOOLS = {
   erase: '#!/bin/sh\n# @description Erase.\n# @destructive\necho erased\n',
+  long: '#!/bin/sh\n# @description Long.\nhead -c 20000 /dev/zero | tr "\\0" x\n',
   count: '#!/bin/sh\n# @description Count.\n# @param text string A text.\necho "$WIELD_PARAM_TEXT" >> runs\n',
 };
 const KEY = createFleetKey(FLEET_KEY);
@@ -104,6 +105,25 @@ describe.runIf(hasRedis)('who can write to the Redis of a fleet', () => {
       expect(existsSync(join(machine.dir, 'runs')) && readFileSync(join(machine.dir, 'runs'), 'utf8')).toBe('twice\n');
     },
   );
+
+  test('FLT-78', 'sees no id of a session or a stored result', async () => {
+    const { url, client } = fleet();
+    const headers = { 'content-type': 'application/json', accept: 'application/json, text/event-stream' };
+    const post = (method: string, params: object, more = {}) =>
+      fetch(url, {
+        method: 'POST',
+        headers: { ...headers, ...more },
+        body: JSON.stringify({ jsonrpc: '2.0', id: 1, method, params }),
+      });
+    const clientInfo = { name: 'c', version: '1' };
+    const opened = await post('initialize', { protocolVersion: '2025-11-25', capabilities: {}, clientInfo });
+    const session = opened.headers.get('mcp-session-id')!;
+    const called = await post('tools/call', { name: 'long', arguments: {} }, { 'mcp-session-id': session });
+    const [handle] = /r_[\w-]{22}/.exec(await called.text())!;
+    await until(async () => (await client.keys('*:state:result:*')).length > 0);
+    expect((await client.keys('*:state:session:*')).length).toBeGreaterThan(0);
+    expect((await client.keys('*')).filter((key) => key.includes(session) || key.includes(handle))).toEqual([]);
+  });
 
   test('FLT-73', 'cannot break a front or a terminal with values that no member writes', async () => {
     const { client, redis, member, url } = fleet();

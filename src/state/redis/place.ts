@@ -13,6 +13,8 @@ export interface RedisPlace {
   readonly redis: Redis;
   /** Returns a key of the state of this fleet. */
   keyOf(...parts: readonly string[]): string;
+  /** Likewise for an id that gives access, which Redis must not see (FLT-78). */
+  hiddenKeyOf(kind: string, id: string): string;
   /** Seals a value for the key and field that it is stored in: it counts nowhere else. */
   seal(key: string, field: string, value: Json): string;
   /** Throws `integrity`. */
@@ -36,9 +38,11 @@ export interface RedisPlaceOptions {
 export function createPlace({ redis, key, warn }: RedisPlaceOptions): RedisPlace {
   let warned = '';
   const pending = new Set<Promise<unknown>>();
+  const keyOf: RedisPlace['keyOf'] = (...parts) => ['wield', key.fleet, 'state', ...parts].join(':');
   return {
     redis,
-    keyOf: (...parts) => ['wield', key.fleet, 'state', ...parts].join(':'),
+    keyOf,
+    hiddenKeyOf: (kind, id) => keyOf(kind, key.name('state', kind, id).slice(0, 32)),
     seal: (name, field, value) => key.seal(`${name} ${field}`, value),
     open: (name, field, sealed) => key.open(`${name} ${field}`, sealed),
     secret: (purpose) => key.name('state', purpose),

@@ -13,7 +13,7 @@ export function createSharedResults(place: RedisPlace, files: ResultFiles): Resu
   const sending = new Set<Promise<void>>();
 
   const upload = async (stored: StoredResult, owner: string, { keepMs }: ResultLimits): Promise<void> => {
-    const key = place.keyOf('result', stored.handle.id);
+    const key = place.hiddenKeyOf('result', stored.handle.id);
     try {
       for (let offset = 0; offset < stored.size; offset += PIECE) {
         const field = String(offset / PIECE);
@@ -29,7 +29,7 @@ export function createSharedResults(place: RedisPlace, files: ResultFiles): Resu
     }
   };
   const download = async (id: string, session: string): Promise<StoredResult | undefined> => {
-    const key = place.keyOf('result', id);
+    const key = place.hiddenKeyOf('result', id);
     const head = await place.redis.hget(key, HEAD);
     const { owner, size } = head === null ? {} : toHead(place.open(key, HEAD, head));
     if (owner === undefined || owner !== ownerOf(session)) return undefined;
@@ -94,7 +94,7 @@ async function adopt(place: RedisPlace, files: ResultFiles, id: string, session:
   if (!isResultId(id)) return;
   files.adopt(id, session);
   const owner = ownerOf(session);
-  const key = place.keyOf('result', id);
+  const key = place.hiddenKeyOf('result', id);
   const head = await place.redis.hget(key, HEAD);
   const { size } = head === null ? {} : toHead(place.open(key, HEAD, head));
   if (size !== undefined) await place.redis.hset(key, HEAD, place.seal(key, HEAD, { owner, size }));

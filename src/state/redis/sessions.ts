@@ -35,7 +35,9 @@ export async function createSharedSessions(place: RedisPlace, subscriber: Redis)
       'a message of a session',
       redis.publish(channel, place.seal(channel, FIELD, { from: own, id, message })),
     );
-  const keyOf = (id: string): string => place.keyOf('session', id);
+  const keyOf = (id: string): string => place.hiddenKeyOf('session', id);
+  // Someone may remove the key of an answer that was used (FLT-78).
+  const taken = new Set<string>();
 
   return {
     async save(id, session) {
@@ -54,10 +56,14 @@ export async function createSharedSessions(place: RedisPlace, subscriber: Redis)
     forward,
     onForward: (listener) => void listeners.push(listener),
     stateKey: place.secret('questions'),
-    takeOnce: async (nonce) =>
-      (await reach(
-        'the answer cannot be checked',
-        redis.set(place.keyOf('answer', nonce), '1', 'PX', NONCE_MS, 'NX'),
-      )) === 'OK',
+    async takeOnce(nonce) {
+      if (taken.has(nonce)) return false;
+      const answer = redis.set(place.hiddenKeyOf('answer', nonce), '1', 'PX', NONCE_MS, 'NX');
+      const isFirst = (await reach('the answer cannot be checked', answer)) === 'OK';
+      if (taken.has(nonce)) return false;
+      taken.add(nonce);
+      setTimeout(() => taken.delete(nonce), NONCE_MS).unref();
+      return isFirst;
+    },
   };
 }

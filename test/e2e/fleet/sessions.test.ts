@@ -1,5 +1,6 @@
 // Sessions of a fleet: a client may talk to any front, in both protocol versions.
 
+import { Redis } from 'ioredis';
 import { expect } from 'vitest';
 import { connect, parseFleetAddress } from '../../../src/fleet/connection.js';
 import { createFleetKey } from '../../../src/fleet/key.js';
@@ -149,7 +150,7 @@ specIf(hasRedis, NO_REDIS, 'FLT-65 FLT-76', SESSION_TITLE, async () => {
 specIf(
   hasRedis,
   NO_REDIS,
-  'FLT-66 FLT-76',
+  'FLT-66 FLT-76 FLT-78',
   'in the newer version a question of one front is answered once, at any, and no call is a task',
   async () => {
     const redis = await startRedis();
@@ -180,6 +181,14 @@ specIf(
     const texts: string[] = results.map(({ result }) => result.content[0].text).sort();
     expect(texts[0]).toContain('[needs_approval]');
     expect(texts[1]).toBe('wiped\n');
+    const client = new Redis(redis.port);
+    const used = await client.keys('*:state:answer:*');
+    expect([used.length, await client.del(used)]).toEqual([1, 1]);
+    client.disconnect();
+    for (const front of [one, two]) {
+      const { result } = await lastOf(await front.post(answered, headers));
+      expect(result.content[0].text).toContain('[needs_approval]');
+    }
   },
 );
 
