@@ -1,7 +1,7 @@
 // Known secrets, which no sandboxed process can see, and files that it cannot change, unless the configuration names them.
 
 import { readdirSync } from 'node:fs';
-import { join, resolve } from 'node:path';
+import { basename, dirname, join, resolve } from 'node:path';
 import { statOrNothing } from '../../files/read.js';
 import { isWithin, realPath } from '../../files/within.js';
 import { createDirectoryCache } from './directory-cache.js';
@@ -256,21 +256,41 @@ export interface SecretPlaces {
 
 /** Returns the canonical paths of known secrets that exist. */
 export function findSecrets({ home, wieldHome, workdir, now }: SecretPlaces): readonly string[] {
-  const inHome = home === undefined ? [] : listHome(home, now);
-  const paths = realPaths([wieldHome, ...(inHome ?? []), ...OF_SYSTEM]);
+  const paths = realPaths([wieldHome, ...(home === undefined ? [] : findInHome(home, now)), ...OF_SYSTEM]);
   return [...new Set([...paths, ...findDotenv(realPath(workdir) ?? workdir, now, paths)])];
 }
 
-// What may exist in a home, by the first part of each path. The case of names may not count.
+// By directory, each of which is listed again only if it changed: a stat of each path takes longer than the rest of a plan.
+const NESTED = new Map<string, string[]>();
+for (const path of IN_HOME) NESTED.set(dirname(path), [...(NESTED.get(dirname(path)) ?? []), basename(path)]);
+
+function findInHome(home: string, now: number): readonly string[] {
+  return (listHome(home, now) ?? []).flatMap(({ directory, secrets }) => {
+    const names = directory === undefined ? null : listNames(directory, now);
+    return names === undefined ? [] : secrets.filter(({ name }) => names?.has(name) !== false).map(({ path }) => path);
+  });
+}
+
+// What may be in a home: its own entries, and directories that have to be listed.
 const listHome = createDirectoryCache((home) => {
   const entries = readNames(home);
   const names = entries && new Set(entries.map((name) => name.toLowerCase()));
   const exists = (path: string): boolean => names?.has(path.split('/', 1)[0]!.toLowerCase()) !== false;
-  const vaults = [...(entries ?? [])].filter((name) => PASSWORD_FILE.test(name));
-  return [...IN_HOME.filter(exists), ...vaults].map((path) => join(home, path));
+  const vaults = (entries ?? []).filter((name) => PASSWORD_FILE.test(name));
+  const toSecret = (parent: string) => (name: string) => ({ name: name.toLowerCase(), path: join(home, parent, name) });
+  return [...NESTED].flatMap(([parent, children]) => {
+    if (parent === '.')
+      return { directory: undefined, secrets: [...children.filter(exists), ...vaults].map(toSecret('.')) };
+    return exists(parent) ? { directory: join(home, parent), secrets: children.map(toSecret(parent)) } : [];
+  });
 });
 
-// Undefined: it cannot be listed, but may be entered.
+// The case of names may not count. Null: it cannot be listed, but may be entered.
+const listNames = createDirectoryCache((directory): ReadonlySet<string> | null => {
+  const names = readNames(directory);
+  return names === undefined ? null : new Set(names.map((name) => name.toLowerCase()));
+});
+
 function readNames(directory: string): readonly string[] | undefined {
   try {
     return readdirSync(directory);
