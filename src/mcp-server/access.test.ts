@@ -23,6 +23,10 @@ test('a loopback server answers only to loopback hosts', () => {
     '127.0.0.1.example.com',
     '10.0.0.1',
     '0.0.0.0',
+    'example.com@127.0.0.1',
+    '127.0.0.1/.example.com',
+    'localhost?example.com',
+    'localhost, example.com',
   ])
     expect([host, statusOf({ host })]).toEqual([host, 403]);
   expect(statusOf({ host: '10.0.0.5:1' }, { host: '10.0.0.5' })).toBe(200);

@@ -55,7 +55,9 @@ let lastHost: { readonly text: string; readonly url: URL | undefined } | undefin
 
 // Parsing takes 5 µs, and requests of one client have the same header.
 function parseHost(text: string): URL | undefined {
-  if (lastHost?.text !== text) lastHost = { text, url: parseUrl(`http://${text}`) };
+  // A name and a port: a proxy may read anything else differently.
+  if (lastHost?.text !== text)
+    lastHost = { text, url: /^[\w.:[\]-]+$/.test(text) ? parseUrl(`http://${text}`) : undefined };
   return lastHost.url;
 }
 
