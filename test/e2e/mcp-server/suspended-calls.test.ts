@@ -70,6 +70,11 @@ spec('SRV-15', 'ends without an answer if tool, input or caller differ', async (
   expect(workspace.begun()).toEqual(['name', 'name', 'name']);
 });
 
+spec('SRV-15', 'loses no question whose key is that of another one', async () => {
+  const result = await send(serveHere(createQuestionWorkspace()), 'keyed');
+  expect(Object.keys(result.inputRequests).sort()).toEqual(['question1', 'question2', 'question3']);
+});
+
 spec('SRV-15', 'asks an unanswered question again', async () => {
   const server = serveHere(createQuestionWorkspace());
   const again = await send(server, 'name', { requestState: await ask(server) });
