@@ -7,8 +7,6 @@ import { nodeScript, READ_STDIN, shellScript } from '../support/shell-script.js'
 import { spec } from '../support/spec.js';
 import { createWorkspace } from '../support/workspace.js';
 
-// A toolbox keeps its audit log open from the first call on.
-
 const MIB = 1024 * 1024;
 const LARGE = 'x'.repeat(5 * MIB);
 
