@@ -18,9 +18,14 @@ function describeRules({ read, write, network }: Pick<SandboxPlan, 'read' | 'wri
 }
 
 /** Reported if a required profile cannot be enforced. */
-export function noSandbox(name: string, profile: string, reason: string): ToolError {
+export function noSandbox(
+  { name, isPermanent }: { readonly name: string; readonly isPermanent?: boolean },
+  profile: string,
+  reason: string,
+): ToolError {
+  const orWithout = isPermanent ? '' : '; a person can run it without: wield call --sandbox none';
   return new ToolError('unavailable', `${name} requires the sandbox "${profile}": ${reason}`, {
-    hint: 'run: wield doctor  (it shows how to get one); a person can run it without: wield call --sandbox none',
+    hint: `run: wield doctor  (it shows how to get one)${orWithout}`,
     data: { sandbox: { profile, backend: 'none' } },
   });
 }

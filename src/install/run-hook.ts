@@ -96,7 +96,14 @@ async function sandboxHook(directory: string, { world, sandbox, paths }: Install
   if (applied.length === 0) return { variables };
   const { planSandbox } = await import('../process/sandbox/index.js');
   const { prepareSandbox } = await import('../process/sandbox/prepare.js');
-  const target = { name: 'a hook', workdir: directory, code: [], environment: variables, state: [directory] };
+  const target = {
+    name: 'a hook',
+    isPermanent: true,
+    workdir: directory,
+    code: [],
+    environment: variables,
+    state: [directory],
+  };
   const planned = await planSandbox(applied, sandbox, target, { world, wieldHome: dirname(paths.lock) });
   prepareSandbox(planned.sandbox);
   return { sandbox: planned.sandbox, variables: planned.environment };

@@ -32,6 +32,8 @@ export interface SandboxedProcess {
   /** Used in messages. */
   readonly name: string;
   readonly workdir: string;
+  /** Whether `--sandbox none` is not for it: a server, which other calls use, or a hook. */
+  readonly isPermanent?: boolean;
   /** Programs and directories of its code, which must be readable. */
   readonly code: readonly string[];
   /** Directories of its own that it may write. */
@@ -92,7 +94,7 @@ export async function planSandbox(
     };
   }
   const reason = explain(states);
-  if (applied.some(({ required }) => required)) throw noSandbox(target.name, name, reason);
+  if (applied.some(({ required }) => required)) throw noSandbox(target, name, reason);
   const none = { backend: 'none', version: null, reason, launcher: [], prepare: [] } as const;
   return { sandbox: { ...rules, ...none }, environment: target.environment };
 }

@@ -38,7 +38,7 @@ export async function sandboxServer(
     XDG_DATA_HOME: state,
     npm_config_cache: join(state, 'npm'),
   };
-  const target = { name, workdir: request.cwd, state: [state], environment };
+  const target = { name, isPermanent: true, workdir: request.cwd, state: [state], environment };
   for (const directory of [places.wieldHome, join(places.wieldHome, 'servers'), own, state])
     createStateDirectory(directory);
   const plan = (argv: readonly string[], installed: readonly string[]) => {

@@ -28,7 +28,7 @@ export function createRemoteExecutor(options: RemoteExecutorOptions): Executor<'
   ): Promise<RemotePlan> => {
     const { planSandbox } = await import('../../process/sandbox/index.js');
     const environment = { ...baseEnvironment(options.world, settings.env.pass), ...entry.env };
-    const target = { name: plan.server, workdir, code: [], environment };
+    const target = { name: plan.server, isPermanent: true, workdir, code: [], environment };
     return { ...plan, sandbox: (await planSandbox(applied, sandboxes, target, options)).sandbox };
   };
   return {

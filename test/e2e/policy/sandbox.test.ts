@@ -57,17 +57,30 @@ describe('a machine without a backend', () => {
 });
 
 describe('a hook without a backend', () => {
-  spec('EXE-12 HOOK-1', 'runs with a warning if its sandbox is only preferred', async () => {
-    const workspace = createInstallWorkspace();
-    const build = 'echo "#!/bin/sh" > out.sh; /bin/chmod +x out.sh';
-    const source = workspace.source('built', {
-      'tools/made/TOOL.md': `---\ndescription: D.\nbin: out.sh\nbuild: ${build}\n---\n`,
-    });
-    workspace.config('[[sandbox]]\nmatch = "hooks"\nprofile = "workdir"\nrequired = false\n');
-    Object.assign(workspace.env, hideBackends(workspace));
-    const { stderr } = await workspace.run('add', source, '--yes', '--run-hooks');
-    expect(stderr).toContain('the build hook of made has no sandbox: bubblewrap is not installed');
-  });
+  spec(
+    'EXE-12 HOOK-1',
+    'runs with a warning if its sandbox is only preferred, and not at all if it is required',
+    async () => {
+      const workspace = createInstallWorkspace();
+      const build = 'echo "#!/bin/sh" > out.sh; /bin/chmod +x out.sh';
+      const text = `---\ndescription: D.\nbin: out.sh\nbuild: ${build}\n---\n`;
+      const source = workspace.source('built', { 'tools/made/TOOL.md': text });
+      workspace.config('[[sandbox]]\nmatch = "hooks"\nprofile = "workdir"\nrequired = false\n');
+      Object.assign(workspace.env, hideBackends(workspace));
+      const { stderr } = await workspace.run('add', source, '--yes', '--run-hooks');
+      expect(stderr).toContain('the build hook of made has no sandbox: bubblewrap is not installed');
+      // A call can be made without its sandbox, a hook cannot.
+      workspace.config('[[sandbox]]\nmatch = "hooks"\nprofile = "workdir"\n');
+      const other = await workspace.run(
+        'add',
+        workspace.source('other', { 'tools/other/TOOL.md': text }),
+        '--yes',
+        '--run-hooks',
+      );
+      expect(other.stderr).toContain('a hook requires the sandbox "workdir"');
+      expect(other.stderr).not.toContain('--sandbox none');
+    },
+  );
 });
 
 describe('a machine where AppArmor restricts user namespaces', () => {
