@@ -26,8 +26,11 @@ import { finding, spec } from '../support/spec.js';
 const FORGE = `const forge = async (frame) => {
   const { writeSync } = await import('node:fs');
   for (let id = 0; id < 200; id++) {
-    try { writeSync(3, JSON.stringify({ id, question: 9000 + id, ...frame }) + '\\n'); } catch {}
-    if (id % 20 === 0) await new Promise((resolve) => setTimeout(resolve, 5));
+    for (let full = true; full; ) {
+      try { writeSync(3, JSON.stringify({ id, question: 9000 + id, ...frame }) + '\\n'); full = false; }
+      catch (error) { full = error.code === 'EAGAIN'; }
+      if (full || id % 20 === 0) await new Promise((resolve) => setTimeout(resolve, 5));
+    }
   }
 };`;
 const CALL_HARM = `await forge({ type: 'call', ref: 'harm', input: {} })`;

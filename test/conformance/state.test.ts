@@ -125,7 +125,7 @@ specIf(hasRedis, NO_REDIS, 'FLT-63', 'Redis sees neither inputs nor results, and
   // So is a line, and a result of another session.
   redis.command('xadd', one.shared.place.keyOf('audit'), '*', 'line', 'forged');
   expect(await readSharedAudit(two.shared.place, () => {})).toBe(1);
-  const result = one.shared.place.keyOf('result', handle.id);
+  const result = one.shared.place.hiddenKeyOf('result', handle.id);
   redis.command('hset', result, '0', redis.command('--raw', 'hget', result, 'head'));
   await expect((async () => two.state.results.open(handle.id, 'mine'))()).rejects.toMatchObject({ code: 'integrity' });
   // Another key is another fleet.
