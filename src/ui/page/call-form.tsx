@@ -22,10 +22,10 @@ export function CallForm({ details }: { details: ToolDetails }) {
   const running = useSignal<{ readonly plan: PlannedCall; readonly input: Json } | undefined>(undefined);
   const plan = useTask<PlannedCall & { readonly input: Json }>();
   const { input: given } = view.value;
-  // A link or an edited call fills in the form; nothing runs.
+  // A link or an edited call fills in the form, and nothing runs; a change of the catalog keeps what was typed.
   useEffect(() => {
     if (given !== undefined) state.value = createForm(schema, given);
-  }, [given, schema, state]);
+  }, [given]);
   // A plan belongs to the input that it was made for.
   const current = useComputed(() =>
     plan.value.value !== undefined && plan.value.value.input === state.value.value ? plan.value.value : undefined,

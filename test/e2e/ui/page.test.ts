@@ -1,6 +1,6 @@
 // The page in a real Chromium: what it shows, what its keys do, and what hostile text cannot do.
 
-import { existsSync, readFileSync } from 'node:fs';
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Page as Tab } from 'playwright-core';
 import { describe, expect } from 'vitest';
@@ -106,6 +106,21 @@ describe('the page in a browser', () => {
     await tab.getByText('Run this plan').waitFor();
     await tab.keyboard.press('r');
     await tab.getByLabel('Result').getByText('Hello, Grace!').waitFor();
+  });
+
+  browserSpec('UI-51 UI-56', 'keeps what was typed over the input of a link when the catalog changes', async () => {
+    const { workspace, visit } = opened();
+    const tab = await visit(`/tools/hello?input=${encodeURIComponent(JSON.stringify({ name: 'Ada' }))}`);
+    const field = tab.locator('[data-path="/name"] textarea');
+    await poll(() => field.inputValue()).toBe('Ada');
+    await field.fill('Grace');
+    const file = join(workspace.dir, '.agents/tools/hello');
+    const text = readFileSync(file, 'utf8');
+    writeFileSync(file, text.replace('Say hello.', 'Greet someone.'));
+    await tab.locator('.description').getByText('Greet someone.').waitFor();
+    expect(await field.inputValue()).toBe('Grace');
+    writeFileSync(file, text);
+    await tab.locator('.description').getByText('Say hello.').waitFor();
   });
 
   browserSpec(
