@@ -39,8 +39,8 @@ export default defineConfig({
     globalSetup: ['test/support/temporary.ts'],
     setupFiles: ['test/support/seed.ts'],
     server: { deps: { external: [/\/dist\//] } },
-    // Tests mostly wait for their own child processes: six workers keep two cores busy.
-    maxWorkers: 6,
+    // Tests mostly wait for their own child processes: five workers keep two cores busy.
+    maxWorkers: 5,
     sequence: { sequencer: LongestFirst },
     testTimeout: 120_000,
     hookTimeout: 120_000,

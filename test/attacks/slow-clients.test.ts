@@ -113,7 +113,7 @@ describe.concurrent('slow clients', () => {
     }
   });
 
-  spec('SRV-5', 'a body that arrives slowly but without pauses is read', async () => {
+  spec.thorough('SRV-5', 'a body that arrives slowly but without pauses is read', async () => {
     const server = await startServer();
     const body = JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'tools/list' });
     const answer = await new Promise<string>((resolve, reject) => {

@@ -76,20 +76,27 @@ async function watchLooks({ port }: RedisServer): Promise<() => number> {
   return () => looks;
 }
 
-fault('FLT-16 FLT-18 FLT-2', 'fronts and workers end although Redis is gone', async () => {
-  const redis = await startRedis();
-  const members = await Promise.all([
-    startProcess(createMember(TOOLS), frontArgs(redis.url)),
-    startProcess(createMember(TOOLS), workerArgs(redis.url)),
-  ]);
-  await until(() => members.every((member) => member.stderr().includes(` of the fleet ${KEY.fleet} at redis:`)));
-  await redis.kill();
-  let refused = await callFront(members[0]!.name, 'change', { name: 'gone' });
-  // One that was sent while the connection broke may have arrived.
-  while (refused.error.data.fleet.ran !== 'no') refused = await callFront(members[0]!.name, 'change', { name: 'gone' });
-  expect(refused.error.message).toBe('change could not be queued: no connection to Redis');
-  expect(await Promise.all(members.map((member) => member.stop()))).toEqual([0, 0]);
-});
+specIf.thorough(
+  hasRedis,
+  NO_REDIS,
+  'FLT-16 FLT-18 FLT-2',
+  'fronts and workers end although Redis is gone',
+  async () => {
+    const redis = await startRedis();
+    const members = await Promise.all([
+      startProcess(createMember(TOOLS), frontArgs(redis.url)),
+      startProcess(createMember(TOOLS), workerArgs(redis.url)),
+    ]);
+    await until(() => members.every((member) => member.stderr().includes(` of the fleet ${KEY.fleet} at redis:`)));
+    await redis.kill();
+    let refused = await callFront(members[0]!.name, 'change', { name: 'gone' });
+    // One that was sent while the connection broke may have arrived.
+    while (refused.error.data.fleet.ran !== 'no')
+      refused = await callFront(members[0]!.name, 'change', { name: 'gone' });
+    expect(refused.error.message).toBe('change could not be queued: no connection to Redis');
+    expect(await Promise.all(members.map((member) => member.stop()))).toEqual([0, 0]);
+  },
+);
 
 describe.runIf(hasRedis)('killed', () => {
   const fleet = share(async () => {

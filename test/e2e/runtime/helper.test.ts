@@ -16,6 +16,8 @@ import { createWorkspace, type Workspace } from '../../support/workspace.js';
 
 const onLinux = (ids: string, title: string, body: () => Promise<void>): void =>
   specIf(process.platform === 'linux', 'the helper needs /proc', ids, title, body, 60_000);
+onLinux.thorough = (ids: string, title: string, body: () => Promise<void>): void =>
+  specIf.thorough(process.platform === 'linux', 'the helper needs /proc', ids, title, body, 60_000);
 const PARENT = shellScript(`tr '\\0' '\\n' </proc/$PPID/cmdline; echo "$PPID"`);
 
 interface Helped {
@@ -63,28 +65,32 @@ onLinux('EXE-11 EXE-1 EXE-2', 'the helper starts tools in their own session, wit
   expect(descriptors(lines)).toEqual(descriptors(other.split('\n')));
 });
 
-onLinux('EXE-11 EXE-4 EXE-5 EXE-6', 'the helper ends tools at their limits, with all their processes', async () => {
-  const { workspace, toolbox } = await createHelped();
-  const left = `(sleep 5; touch left) & setsid sh -c 'sleep 5; touch left' & `;
-  workspace.script('late', shellScript(`${left} echo begun; sleep 600`, '@timeout 1500ms'));
-  workspace.script('flood', shellScript(`${left} yes`));
-  workspace.script('waits', shellScript(`${left} touch waiting; sleep 600`));
-  workspace.script('leaves', shellScript(`${left} env -i setsid sleep 59 & echo done`));
-  workspace.config('[limits]\noutput = 100000\n');
-  const late = await toolbox.call('late', {});
-  expect(late.error?.code).toBe('timeout');
-  expect(textOf(late)).toContain('begun');
-  expect((await toolbox.call('flood', {}, { full: true })).meta.truncation).toMatchObject({ limitBytes: 100_000 });
-  const stop = new AbortController();
-  const waiting = toolbox.call('waits', {}, { signal: stop.signal });
-  await until(() => existsSync(join(workspace.dir, 'waiting')), 'it runs');
-  stop.abort();
-  expect((await waiting).error?.code).toBe('cancelled');
-  expect(textOf(await toolbox.call('leaves', {}))).toBe('done\n');
-  await expect.poll(() => processesWith(workspace.dir)).toEqual([]);
-  await sleep(5500);
-  expect(existsSync(join(workspace.dir, 'left'))).toBe(false);
-});
+onLinux.thorough(
+  'EXE-11 EXE-4 EXE-5 EXE-6',
+  'the helper ends tools at their limits, with all their processes',
+  async () => {
+    const { workspace, toolbox } = await createHelped();
+    const left = `(sleep 5; touch left) & setsid sh -c 'sleep 5; touch left' & `;
+    workspace.script('late', shellScript(`${left} echo begun; sleep 600`, '@timeout 1500ms'));
+    workspace.script('flood', shellScript(`${left} yes`));
+    workspace.script('waits', shellScript(`${left} touch waiting; sleep 600`));
+    workspace.script('leaves', shellScript(`${left} env -i setsid sleep 59 & echo done`));
+    workspace.config('[limits]\noutput = 100000\n');
+    const late = await toolbox.call('late', {});
+    expect(late.error?.code).toBe('timeout');
+    expect(textOf(late)).toContain('begun');
+    expect((await toolbox.call('flood', {}, { full: true })).meta.truncation).toMatchObject({ limitBytes: 100_000 });
+    const stop = new AbortController();
+    const waiting = toolbox.call('waits', {}, { signal: stop.signal });
+    await until(() => existsSync(join(workspace.dir, 'waiting')), 'it runs');
+    stop.abort();
+    expect((await waiting).error?.code).toBe('cancelled');
+    expect(textOf(await toolbox.call('leaves', {}))).toBe('done\n');
+    await expect.poll(() => processesWith(workspace.dir)).toEqual([]);
+    await sleep(5500);
+    expect(existsSync(join(workspace.dir, 'left'))).toBe(false);
+  },
+);
 
 onLinux(
   'EXE-11 EXE-3',

@@ -40,7 +40,7 @@ describe.concurrent('a server that is slow to answer the version probe', () => {
       ['ignores', 'never answers it', 'older'],
       ['refuses', 'answers it late with an error', 'older'],
     ] as const,
-    2,
+    1,
   ))
     finding('C2', `is used in its first process if it ${what}`, async () => {
       const { workspace, upstream } = slowServer(mode, 4_400);
