@@ -58,10 +58,6 @@ export function createQuestionWorkspace(): QuestionWorkspace {
      return { who, order: await context.elicit({ message: 'What shall it be?', schema: ${form} }) };`,
   );
   add('several', `return Promise.all(['one', 'two', 'three'].map((which) => context.ask('Which is ' + which + '?')));`);
-  add(
-    'keyed',
-    `return Promise.all([context.elicit({ message: 'One?', id: 'question2' }), context.ask('Two?'), context.ask('Three?')]);`,
-  );
   add('page', `return context.elicit({ message: 'Sign in.', url: 'https://example.org/in?a=1', id: 'e1' });`);
   add('outer', `return (await context.toolbox.call('name', {})).content[0].text;`);
   workspace.module('questions.tool.mjs', BEGIN + tools.join('\n'));

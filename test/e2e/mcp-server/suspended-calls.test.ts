@@ -2,6 +2,7 @@
 
 import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
 import { expect, onTestFinished, vi } from 'vitest';
+import type { ToolDefinition } from '../../../src/formats/module/define.js';
 import { createMcpHttp } from '../../../src/mcp-server/index.js';
 import { createTestToolbox } from '../../../src/testing.js';
 import { untilNoHost } from '../../support/modules.js';
@@ -71,8 +72,18 @@ spec('SRV-15', 'ends without an answer if tool, input or caller differ', async (
 });
 
 spec('SRV-15', 'loses no question whose key is that of another one', async () => {
-  const result = await send(serveHere(createQuestionWorkspace()), 'keyed');
-  expect(Object.keys(result.inputRequests).sort()).toEqual(['question1', 'question2', 'question3']);
+  // In this process all three are asked in one turn of the event loop, so all are sent at once.
+  const client = await connectHere([
+    {
+      name: 'keyed',
+      description: 'Asks three questions.',
+      inputSchema: { type: 'object', properties: {} },
+      execute: (_input, { elicit, ask }) =>
+        Promise.all([elicit({ message: 'One?', id: 'question2' }), ask('Two?'), ask('Three?')]),
+    },
+  ]);
+  const { inputRequests } = await callHeld(client, 'keyed');
+  expect(Object.keys(inputRequests).sort()).toEqual(['question1', 'question2', 'question3']);
 });
 
 spec('SRV-15', 'asks an unanswered question again', async () => {
@@ -113,7 +124,7 @@ spec.thorough('SRV-15', 'ends with the server', async () => {
   await untilNoHost(workspace);
   const http = await serveHttp(workspace);
   const client = await connectHeld(http.url);
-  await client.request({ method: 'tools/call', params: call('name') }, { allowInputRequired: true });
+  await callHeld(client, 'name');
   http.child.kill('SIGTERM');
   await http.exited;
   await untilNoHost(workspace);
@@ -121,22 +132,10 @@ spec.thorough('SRV-15', 'ends with the server', async () => {
 
 spec('SRV-15', 'ends after ten minutes and then rejects the answer', async () => {
   const events: string[] = [];
-  const toolbox = createTestToolbox(TYPED);
-  toolbox.on((event) => void (event.type === 'end' && events.push(textOf(event.result))));
-  const handler = createMcpHttp(toolbox, { version: '1', access: { host: '127.0.0.1' } });
-  onTestFinished(() => handler.close());
-  const fetchHere = (to: string | URL, init?: RequestInit): Promise<Response> => {
-    const headers = new Headers(init?.headers);
-    headers.set('host', '127.0.0.1');
-    return handler.fetch(new Request(to, { ...init, headers }));
-  };
-  const client = await connectHeld('http://127.0.0.1/mcp', fetchHere);
+  const client = await connectHere(TYPED, (text) => events.push(text));
   vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'Date', 'performance'] });
   try {
-    const held = (await client.request(
-      { method: 'tools/call', params: call('name') },
-      { allowInputRequired: true },
-    )) as Message;
+    const held = await callHeld(client, 'name');
     expect(held.resultType).toBe('input_required');
     expect(events).toHaveLength(0);
     await vi.advanceTimersByTimeAsync(10 * 60_000 + 1000);
@@ -165,6 +164,25 @@ export const tool = {
   },
 };
 `;
+
+// A client of a server in this process. `onEnd` gets the text of each result.
+async function connectHere(
+  definitions: readonly ToolDefinition[],
+  onEnd: (text: string) => void = () => {},
+): Promise<Client> {
+  const toolbox = createTestToolbox(definitions);
+  toolbox.on((event) => void (event.type === 'end' && onEnd(textOf(event.result))));
+  const handler = createMcpHttp(toolbox, { version: '1', access: { host: '127.0.0.1' } });
+  onTestFinished(() => handler.close());
+  return connectHeld('http://127.0.0.1/mcp', (to, init) => {
+    const headers = new Headers(init?.headers);
+    headers.set('host', '127.0.0.1');
+    return handler.fetch(new Request(to, { ...init, headers }));
+  });
+}
+
+const callHeld = async (client: Client, name: string): Promise<Message> =>
+  client.request({ method: 'tools/call', params: call(name) }, { allowInputRequired: true });
 
 // A client without automatic elicitation, which returns the result unchanged.
 async function connectHeld(
