@@ -12,6 +12,7 @@ import {
   rmSync,
   statSync,
   truncateSync,
+  watch,
   writeFileSync,
 } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -205,15 +206,22 @@ spec(
     onTestFinished(() => void holder.kill('SIGKILL'));
     mkdirSync(lock, { recursive: true });
     writeFileSync(join(lock, `held-${holder.pid}-0-aa`), '');
-    const ended: number[] = [];
+    // All that ever held the lock, in this order; the process above is the first one.
+    const held = new Set<string>();
+    const watcher = watch(lock, (_event, name) => void (name?.startsWith('held-') === true && held.add(name.slice(5))));
+    onTestFinished(() => watcher.close());
     const runs: Promise<unknown>[] = [];
+    const queue = [`${holder.pid}-0-aa`];
     for (let at = 0; at < 4; at++) {
-      runs.push(wieldProcess(workspace, ['install', 'scan', '--yes']).then(() => ended.push(at)));
-      await expect.poll(() => readdirSync(lock).filter((name) => name.startsWith('wait-')).length, SOON).toBe(at + 1);
+      runs.push(wieldProcess(workspace, ['install', 'scan', '--yes']));
+      const waiting = () => readdirSync(lock).filter((name) => name.startsWith('wait-'));
+      await expect.poll(() => waiting().length, SOON).toBe(at + 1);
+      const last = waiting().sort().at(-1)!;
+      queue.push(last.replace(/^wait-\d+-/, ''));
     }
     holder.kill('SIGKILL');
     await Promise.all(runs);
-    expect(ended).toEqual([0, 1, 2, 3]);
+    await expect.poll(() => [...held], SOON).toEqual(queue);
     expect(existsSync(lock)).toBe(false);
   },
   60_000,
