@@ -15,8 +15,8 @@ export class Pending {
   isCancelled = false;
   /** The worker that started it, as far as known. */
   worker: string | undefined;
-  /** Since when something seems to be wrong, by the clock of this machine. */
-  suspectSince: number | undefined;
+  /** Since when something seems to be wrong, by the clock of this machine, and how often that was seen. */
+  suspicion: { readonly since: number; times: number } | undefined;
   /** Since when no worker could take it. */
   idleSince: number | undefined;
   /** When the attempts began that were refused. */
@@ -66,7 +66,7 @@ export class Pending {
     this.job = { ...this.job, attempt: this.job.attempt + 1 };
     this.isQueued = false;
     this.worker = undefined;
-    this.suspectSince = undefined;
+    this.suspicion = undefined;
     this.idleSince = undefined;
   }
 }

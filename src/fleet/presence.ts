@@ -41,7 +41,7 @@ const BEAT_MS = 300;
 /** A peer whose last sign of life is older is not alive. */
 const ALIVE_MS = 1200;
 /** How long a front finds the messages that arrived while it was cut off. */
-const REPLIES_MS = 60_000;
+export const REPLIES_MS = 60_000;
 
 // Allowed if Redis is full, because the workers are alive all the same.
 const BEAT = `#!lua flags=allow-oom

@@ -26,6 +26,8 @@ export interface WatchOptions {
 const POLL_MS = 250;
 /** How long something must seem wrong while Redis answers. A worker reconnects in less. */
 const CONFIRM_MS = 900;
+/** How often it must be seen: time also passes while this process does not run and replies wait to be read. */
+const CONFIRM_TIMES = 4;
 const UNLISTED_MS = 2500;
 const NO_WORKER_MS = 30_000;
 
@@ -76,7 +78,7 @@ export class Watch {
       await this.#poll();
     } catch (error) {
       // Nothing is known while Redis does not answer.
-      for (const call of this.#options.pending.values()) call.suspectSince = undefined;
+      for (const call of this.#options.pending.values()) call.suspicion = undefined;
       this.#options.debug(`fleet: ${(error as Error).message}`);
     }
     if (!this.#isClosed) this.#timer = setTimeout(() => void this.#loop(), POLL_MS);
@@ -98,7 +100,7 @@ export class Watch {
     tags.forEach((tag, at) => {
       this.waiting.set(tag, lengths[at]!);
     });
-    for (const call of calls) if (!unsure.includes(call)) call.suspectSince = undefined;
+    for (const call of calls) if (!unsure.includes(call)) call.suspicion = undefined;
     await Promise.all(unsure.map((call, at) => (call.isSettled ? undefined : this.#judge(call, seen[at]!, workers))));
   }
 
@@ -112,7 +114,7 @@ export class Watch {
     if (seen.claim !== null) call.worker = seen.claim;
     const { worker } = call;
     if (worker === undefined) return this.#judgeWaiting(call, seen, workers);
-    if (runs(workers, worker, call)) call.suspectSince = undefined;
+    if (runs(workers, worker, call)) call.suspicion = undefined;
     else if (!(await this.fetch(call)) && this.#isConfirmed(call, workers.has(worker))) {
       onLost(worker);
       if (call.mayRepeat) repeat(call);
@@ -131,7 +133,7 @@ export class Watch {
       else if (isWithdrawn) call.reject(lostCall(tool));
       return;
     }
-    call.suspectSince = undefined;
+    call.suspicion = undefined;
     const canRun = [...workers.values()].some(({ tags = [] }) => call.tag === '' || tags.includes(call.tag));
     call.idleSince = canRun ? undefined : (call.idleSince ?? monotonic());
     if (call.idleSince === undefined || monotonic() - call.idleSince < NO_WORKER_MS) return;
@@ -143,8 +145,9 @@ export class Watch {
   /** Whether something has been wrong for long enough; a worker that lives tells soon which jobs it runs. */
   #isConfirmed(call: Pending, isAlive: boolean): boolean {
     const now = this.#options.monotonic();
-    call.suspectSince ??= now;
-    return now - call.suspectSince >= (isAlive ? UNLISTED_MS : CONFIRM_MS);
+    call.suspicion ??= { since: now, times: 0 };
+    call.suspicion.times++;
+    return call.suspicion.times >= CONFIRM_TIMES && now - call.suspicion.since >= (isAlive ? UNLISTED_MS : CONFIRM_MS);
   }
 }
 

@@ -20,6 +20,7 @@ import {
   FLEET_KEY,
   frontArgs,
   startHere,
+  startProcess,
   until,
   workerArgs,
 } from '../../support/fleet.js';
@@ -35,6 +36,7 @@ const TOOLS = {
   wait: '#!/bin/sh\n# @description Waits until the file go exists.\n# @param *name string A name.\necho run >> "started-$WIELD_PARAM_NAME"\nwhile [ ! -e "go-$WIELD_PARAM_NAME" ]; do sleep 0.02; done\necho went\n',
   steps:
     "#!/bin/sh\n# @description Reports progress.\necho '::progress 1/2 half' >&2\necho '::progress 2/2 all' >&2\necho done\n",
+  late: "#!/bin/sh\n# @description Reports progress once the file go-late exists.\ntouch started-late\nwhile [ ! -e go-late ]; do sleep 0.02; done\necho '::progress 1/1 all' >&2\necho done\n",
   talk: '#!/bin/sh\n# @description Talks.\necho first\necho aside >&2\nwhile [ ! -e heard ]; do sleep 0.02; done\nseq 3000\n',
   render: '#!/bin/sh\n# @description Needs a graphics card.\n# @run-on gpu\necho "rendered in $PWD"\n',
   erase: '#!/bin/sh\n# @description Erases things.\n# @destructive\necho erased >> erased\necho gone\n',
@@ -283,6 +285,26 @@ describe.runIf(hasRedis)('a fleet', () => {
       error: { message: expect.stringContaining(untrusted.name), data: { fleet: { ran: 'no' } } },
     });
     expect(await untrusted.stop()).toBe(0);
+  });
+
+  test('FLT-4', 'a front that stood still gets the messages of that time', async () => {
+    const { redis, machine, client } = fleet();
+    const fronts = () => client.zrange(NAMES.peers('front'), '0', '-1');
+    const before = await fronts();
+    const front = await startProcess(createMember(TOOLS), frontArgs(redis.url));
+    const [id = ''] = (await fronts()).filter((one) => !before.includes(one));
+    const answer = callFront(front.name, 'late', {}, { meta: { progressToken: 'p' } });
+    await until(() => existsSync(join(machine.dir, 'started-late')));
+    front.signal('SIGSTOP');
+    await until(async () => (await client.exists(NAMES.peer(id))) === 0);
+    const results = async () => (await client.keys(NAMES.result('*'))).length;
+    const known = await results();
+    writeFileSync(join(machine.dir, 'go-late'), '');
+    await until(async () => (await results()) > known);
+    front.signal('SIGCONT');
+    const { before: messages, text } = await answer;
+    expect([messages.map(({ params }) => params.message), text]).toEqual([['all'], 'done\n']);
+    await front.stop();
   });
 
   test('FLT-16', 'a worker and a front that are stopped answer what they run, and take nothing else', async () => {
