@@ -46,6 +46,8 @@ const SOON_MS = 60_000;
 
 const fault = (ids: string, title: string, body: () => Promise<void>): void =>
   specIf(hasRedis, NO_REDIS, ids, title, body);
+const thoroughFault = (ids: string, title: string, body: () => Promise<void>): void =>
+  specIf.thorough(hasRedis, NO_REDIS, ids, title, body);
 
 type Machine = ReturnType<typeof createMember>;
 const hasStarted = ({ dir }: Machine, name: string): boolean => existsSync(join(dir, `started-${name}`));
@@ -162,7 +164,7 @@ describe.runIf(hasRedis)('killed', () => {
     await other.stop();
   });
 
-  fault('FLT-10', 'a worker that took a call and has not started it: another one runs it, once', async () => {
+  thoroughFault('FLT-10', 'a worker that took a call and has not started it: another one runs it, once', async () => {
     const { redis, front, url } = fleet();
     // A worker loads a module before it starts a call of it; this one can be made to load forever.
     const before = `import { appendFileSync, existsSync } from 'node:fs';
@@ -300,7 +302,7 @@ describe.concurrent('without', () => {
     }
   });
 
-  fault('FLT-10 FLT-18', 'a partition: a worker behind it is lost, and works again after it', async () => {
+  thoroughFault('FLT-10 FLT-18', 'a partition: a worker behind it is lost, and works again after it', async () => {
     const redis = await startRedis();
     const proxy = await startProxy(redis.port);
     const machine = createMember(TOOLS);
