@@ -1,6 +1,7 @@
 // Attacks that exchange a script while it is called: only the bytes that were hashed run.
 
 import {
+  existsSync,
   mkdirSync,
   mkdtempSync,
   readFileSync,
@@ -19,6 +20,7 @@ import { createSkillWorkspace, declare } from '../support/commands.js';
 import { rounds } from '../support/effort.js';
 import { exchange } from '../support/exchange.js';
 import { createInstallWorkspace } from '../support/install.js';
+import { until } from '../support/server.js';
 import { finding } from '../support/spec.js';
 import { createWorkspace, type Workspace } from '../support/workspace.js';
 
@@ -70,6 +72,22 @@ for (const [language, body] of Object.entries(LANGUAGES)) {
     60_000,
   );
 }
+
+finding('B3', 'the bytes that were hashed run if the file is replaced before its interpreter reads it', async () => {
+  const workspace = createWorkspace();
+  const path = workspace.script('which', LANGUAGES['bash by env']!('good'));
+  // A bash that is slow to start.
+  const bin = join(workspace.home, 'bin');
+  mkdirSync(bin);
+  const waits = `touch "${bin}/started"; while [ ! -e "${bin}/go" ]; do sleep 0.02; done; exec /bin/bash "$@"`;
+  writeFileSync(join(bin, 'bash'), `#!/bin/sh\n${waits}\n`, { mode: 0o755 });
+  const env = { ...workspace.env, PATH: `${bin}:${workspace.env.PATH}` };
+  const result = workspace.toolbox({ env, trust: true }).call('which', {}, { caller: MODEL });
+  await until(() => existsSync(join(bin, 'started')), 'bash is started');
+  writeFileSync(path, LANGUAGES['bash by env']!('evil'));
+  writeFileSync(join(bin, 'go'), '');
+  expect(textOf(await result)).toBe('good\n');
+});
 
 finding('B3', 'a script keeps its own path, its directory, its options and its input', async () => {
   const workspace = createWorkspace();

@@ -324,14 +324,16 @@ describe('secrets', () => {
 describe('responses', () => {
   spec('UPS-20', 'limits the size of a body and applies backpressure (A54)', async () => {
     const MiB = Buffer.alloc(1024 * 1024, 97);
+    const END = 64 * MiB.length;
     let written = 0;
     const flood = await listen((_, response) => {
       response.writeHead(200, { 'content-type': 'application/json' });
       const more = (): void => {
-        while (!response.destroyed) {
+        while (!response.destroyed && written < END) {
           written += MiB.length;
-          if (!response.write(MiB)) break;
+          if (!response.write(MiB)) return;
         }
+        response.end();
       };
       response.on('drain', more);
       more();
