@@ -11,6 +11,7 @@ import { minifySync } from 'rolldown/utils';
 import { chooseFiles, findUsed, isOwn } from './files-of-binary.mjs';
 import { synchronousJsonata } from './jsonata.mjs';
 import { packModules, toModules } from './lazy-modules.mjs';
+import { licenses, writeLicenses } from './licenses.mjs';
 
 const root = fileURLToPath(new URL('..', import.meta.url));
 // Function and class names are preserved for stack traces.
@@ -38,6 +39,7 @@ if (!onlyBundles) {
   const flags = process.argv.includes('--checked') ? ['--noCheck'] : [];
   const compiler = `${root}node_modules/typescript/bin/tsc`;
   execFileSync(process.execPath, [compiler, '-p', `${root}tsconfig.build.json`, ...flags], { stdio: 'inherit' });
+  await bundleSdk(['upstream/sdk', 'mcp-server/sdk']);
 }
 
 // The tool host, and the two packages that a standalone module may import. A few files load three times faster than a
@@ -46,6 +48,7 @@ const host = await rolldown({
   input: { main: `${root}src/executors/module/host/main.ts`, wield: `${root}src/index.ts`, zod: 'zod' },
   platform: 'node',
   external: ['@swc/wasm-typescript'],
+  plugins: [licenses],
 });
 await host.write({
   dir: `${root}dist/host`,
@@ -59,7 +62,7 @@ await host.close();
 const query = await rolldown({
   input: `${root}src/context/query/main.ts`,
   platform: 'node',
-  plugins: [synchronousJsonata],
+  plugins: [synchronousJsonata, licenses],
 });
 await query.write({
   dir: `${root}dist/query`,
@@ -70,22 +73,26 @@ await query.write({
 await query.close();
 
 // The engine of programs.
-const engine = await rolldown({ input: `${root}src/code/engine/main.ts`, platform: 'node' });
+const engine = await rolldown({ input: `${root}src/code/engine/main.ts`, platform: 'node', plugins: [licenses] });
 await engine.write({ dir: `${root}dist/code`, format: 'cjs', entryFileNames: 'engine.cjs', minify: READABLE });
 await engine.close();
 
 // The helper process of a server.
-const helper = await rolldown({ input: `${root}src/process/helper-main.ts`, platform: 'node' });
+const helper = await rolldown({ input: `${root}src/process/helper-main.ts`, platform: 'node', plugins: [licenses] });
 await helper.write({ dir: `${root}dist/helper`, format: 'cjs', entryFileNames: 'main.cjs', minify: READABLE });
 await helper.close();
 
 // The thread that reads large documents.
-const thread = await rolldown({ input: `${root}src/formats/openapi/thread-main.ts`, platform: 'node' });
+const thread = await rolldown({
+  input: `${root}src/formats/openapi/thread-main.ts`,
+  platform: 'node',
+  plugins: [licenses],
+});
 await thread.write({ dir: `${root}dist/openapi`, format: 'cjs', entryFileNames: 'thread.cjs', minify: READABLE });
 await thread.close();
 
 // The page: static files, without anything inline, because its content security policy allows none.
-const page = await rolldown({ input: `${root}src/ui/page/main.tsx`, platform: 'browser' });
+const page = await rolldown({ input: `${root}src/ui/page/main.tsx`, platform: 'browser', plugins: [licenses] });
 await page.write({ dir: `${root}dist/ui`, format: 'esm', entryFileNames: 'page.js', minify: true });
 await page.close();
 for (const name of ['index.html', 'page.css']) copyFileSync(`${root}src/ui/page/${name}`, `${root}dist/ui/${name}`);
@@ -100,6 +107,7 @@ const bundle = await rolldown({
   },
   platform: 'node',
   external: ['@swc/wasm-typescript'],
+  plugins: [licenses],
   preserveEntrySignatures: 'allow-extension',
   transform: { define: { WIELD_VERSION: JSON.stringify(version) } },
   experimental: { chunkOptimization: { mergeCommonChunks: false } },
@@ -122,6 +130,30 @@ const entries = chunks
   .map(({ fileName }) => fileName);
 await writeBinary(() => 'all', { isTraced: true });
 await writeBinary(chooseFiles(onlyBundles ? [] : findUsed(`${root}dist/cli/wield.cjs`)));
+writeLicenses(`${root}dist/licenses.txt`);
+
+/** Replaces modules that export parts of the SDK by a bundle. Nothing that the package exports has its types. */
+async function bundleSdk(names) {
+  const sdk = await rolldown({
+    input: Object.fromEntries(names.map((name) => [name, `${root}src/${name}.ts`])),
+    platform: 'node',
+    external: ['zod', /^zod\//, '@cfworker/json-schema'],
+    plugins: [licenses],
+  });
+  await sdk.write({ dir: `${root}dist`, format: 'esm', chunkFileNames: 'sdk/[name].js', minify: READABLE });
+  await sdk.close();
+  for (const name of names) {
+    const file = `${root}dist/${name}.d.ts`;
+    const exported = [...readFileSync(file, 'utf8').matchAll(/^export (type )?\{([^}]+)\}/gm)];
+    const lines = exported.flatMap(([, onlyType, list]) =>
+      list.match(/\w+/g).map((one) => {
+        const type = `export type ${one} = any;`;
+        return onlyType === undefined ? `${type} export declare const ${one}: any;` : type;
+      }),
+    );
+    writeFileSync(file, `${lines.join('\n')}\n`);
+  }
+}
 
 /** Names the chunk of a module of src/ by its path, and that of any other one by its package. */
 function nameChunk(id) {
@@ -169,7 +201,7 @@ async function writeBinary(fileOf, { isTraced = false } = {}) {
 
 /** Bundles a source and everything that it imports into one text. */
 async function bundleFile(file, define = {}) {
-  const one = await rolldown({ input: `${root}${file}`, platform: 'node', transform: { define } });
+  const one = await rolldown({ input: `${root}${file}`, platform: 'node', transform: { define }, plugins: [licenses] });
   const { output } = await one.generate({ format: 'cjs', generatedCode: { symbols: false } });
   await one.close();
   return output[0].code;

@@ -1,6 +1,5 @@
 // Resources, prompts and completions of a toolbox over the protocol.
 
-import type { Server, ServerContext } from '@modelcontextprotocol/server';
 import type { Json, JsonObject } from '../core/json.js';
 import { formatError } from '../core/model-text.js';
 import type { ToolResult } from '../core/result.js';
@@ -10,6 +9,7 @@ import { resolveAppUri } from './apps.js';
 import { MODEL } from './listing.js';
 import { ERROR } from './message.js';
 import { pageAt } from './pages.js';
+import type { Server, ServerContext } from './sdk.js';
 import type { CallOutcome } from './suspended-calls.js';
 
 // Clients may cache lists and contents for this long.

@@ -1,17 +1,17 @@
 // The SDK server over HTTP. Loaded by the first request that the lane does not answer.
 
+import type { Toolbox } from '../core/toolbox.js';
+import type { Lane } from './lane.js';
+import { listensToResources, oncePerTurn, startListening } from './listening.js';
+import { type Message, toMessage } from './message.js';
+import type { OfferKind } from './offer-watch.js';
 import {
   createMcpHandler,
   isLegacyRequest,
   type JSONRPCMessage,
   type MessageExtraInfo,
   type Transport,
-} from '@modelcontextprotocol/server';
-import type { Toolbox } from '../core/toolbox.js';
-import type { Lane } from './lane.js';
-import { listensToResources, oncePerTurn, startListening } from './listening.js';
-import { type Message, toMessage } from './message.js';
-import type { OfferKind } from './offer-watch.js';
+} from './sdk.js';
 import { createMcpServers, type McpServerOptions } from './server.js';
 import type { SdkSession, SendMessage } from './session.js';
 

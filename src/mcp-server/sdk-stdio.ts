@@ -1,7 +1,5 @@
 // The SDK server of a stdio connection. Loaded by the first message that the lane does not answer.
 
-import type { JSONRPCMessage, Server, Transport } from '@modelcontextprotocol/server';
-import { serveStdio } from '@modelcontextprotocol/server/stdio';
 import type { Toolbox } from '../core/toolbox.js';
 import { type ConnectionState, NEW_CONNECTION } from './connection-state.js';
 import type { Lane } from './lane.js';
@@ -9,6 +7,7 @@ import type { LineTransport } from './line-transport.js';
 import { createListening, listensToResources, oncePerTurn, startListening } from './listening.js';
 import type { Message } from './message.js';
 import type { OfferKind } from './offer-watch.js';
+import { type JSONRPCMessage, type Server, serveStdio, type Transport } from './sdk.js';
 import { createMcpServers, type McpServerOptions } from './server.js';
 
 export interface SdkConnection {

@@ -1,7 +1,5 @@
 // The SDK server: answers what the lane does not, for both protocol versions, with the same listing and calls.
 
-import { Server, type ServerContext } from '@modelcontextprotocol/server';
-import { CfWorkerJsonSchemaValidator } from '@modelcontextprotocol/server/validators/cf-worker';
 import { Cancellation } from '../core/cancellation.js';
 import { isRecord } from '../core/json.js';
 import type { Toolbox } from '../core/toolbox.js';
@@ -14,6 +12,7 @@ import { META } from './message.js';
 import { CACHE_HINTS, type OfferHandlers, registerOffers } from './offers.js';
 import { CACHE_HINT, pageAt } from './pages.js';
 import type { RequestContext, RequestState } from './request-context.js';
+import { CfWorkerJsonSchemaValidator, Server, type ServerContext } from './sdk.js';
 import { registerSubscriptions } from './subscriptions.js';
 import { registerTaskRequests } from './task-requests.js';
 

@@ -1,12 +1,12 @@
 // The requests about tasks, in both protocol versions.
 
-import type { Server, ServerContext } from '@modelcontextprotocol/server';
 import { RpcError } from '../core/rpc-error.js';
 import type { InputAnswer } from './input-request.js';
 import { ANSWER_TIMEOUT_MS } from './interactive-calls.js';
 import { ERROR, META } from './message.js';
 import { pageAt } from './pages.js';
 import type { RequestContext } from './request-context.js';
+import type { Server, ServerContext } from './sdk.js';
 import type { Task } from './task.js';
 import type { Tasks } from './tasks.js';
 import { hasTasks, needsTasks } from './wants-task.js';

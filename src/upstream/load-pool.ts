@@ -83,7 +83,7 @@ async function openTransport(
       world,
     );
   }
-  const { StreamableHTTPClientTransport } = await import('@modelcontextprotocol/client');
+  const { StreamableHTTPClientTransport } = await import('./sdk.js');
   const directory = join(wieldHome, 'oauth');
   const fetch = createGuardedFetch({ url: server.url, headers: server.headers, limitsEvents: true });
   return new StreamableHTTPClientTransport(new URL(server.url), {

@@ -77,6 +77,7 @@ describe('the package', () => {
     const outside = contents.filter((path) => !/^(?:dist|docs|examples|spec)\/|^[A-Z]+\.md$/.test(path)).sort();
     expect(outside).toEqual(['LICENSE', 'package.json']);
     expect(contents).toContain('dist/cli/wield.cjs');
+    expect(contents).toContain('dist/licenses.txt');
     expect(contents.filter((path) => path.startsWith('dist/') && path.includes('.test.'))).toEqual([]);
   });
 
@@ -137,6 +138,43 @@ export const double = defineTool({
     const { stdout } = await run(process.execPath, flags, { cwd: project, env });
     expect(names.length).toBeGreaterThan(10);
     expect(JSON.parse(stdout)).toEqual([]);
+  });
+
+  test('is a server and a client of servers with what it declares only', async () => {
+    const home = join(root, 'other-home');
+    mkdirSync(join(home, '.agents'), { recursive: true });
+    const start = `exec ${join(project, 'node_modules', '.bin', 'wield')} serve`;
+    const server = { command: 'sh', args: ['-c', start], env: { HOME: env.HOME } };
+    writeFileSync(join(home, '.agents', 'mcp.json'), JSON.stringify({ mcpServers: { other: server } }));
+    const program = `import { createMcpHttp } from 'wield/mcp-server';
+      import { createNodeToolbox } from 'wield/node';
+      const toolbox = createNodeToolbox({ workdir: process.cwd(), trust: true });
+      const names = (await toolbox.list()).map(({ name }) => name).filter((name) => name.includes('hello'));
+      const { text } = (await toolbox.call('other_hello', { name: 'Ada' })).content[0];
+      const handler = createMcpHttp(toolbox, { version: '1', access: { host: '127.0.0.1' } });
+      // A message that the SDK answers.
+      const body = JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'ping', params: { later: true } });
+      const headers = { 'content-type': 'application/json', accept: 'application/json, text/event-stream', host: '127.0.0.1' };
+      const response = await handler.fetch(new Request('http://127.0.0.1/mcp', { method: 'POST', headers, body }));
+      console.log(JSON.stringify([names, text, response.status]));
+      await handler.close();
+      await toolbox.close();`;
+    const flags = ['--input-type=module', '--eval', program];
+    const { stdout } = await run(process.execPath, flags, { cwd: project, env: { ...env, HOME: home } });
+    expect(JSON.parse(stdout)).toEqual([['other_hello', 'hello'], 'Hello, Ada!\n', 400]);
+  });
+
+  test.runIf(ALL_TESTS)('has types that need no others, but those of Node', async () => {
+    const types = join(project, 'node_modules', '@types');
+    mkdirSync(types, { recursive: true });
+    for (const name of ['@types/node', 'undici-types'])
+      symlinkSync(join(ROOT, 'node_modules', name), join(project, 'node_modules', name));
+    const imports = entries.map((entry, at) => `export * as e${at} from '${entry.replace(/^\./, 'wield')}';`);
+    writeFileSync(join(project, 'all.ts'), imports.join('\n'));
+    const compiler = join(ROOT, 'node_modules/typescript/bin/tsc');
+    const flags = '--strict --module nodenext --target es2023 --types node --noEmit'.split(' ');
+    const { stdout } = await run(process.execPath, [compiler, ...flags, 'all.ts'], { cwd: project, env });
+    expect(stdout).toBe('');
   });
 
   test('passes publint', async () => {

@@ -1,6 +1,5 @@
 // Calls a tool of a server, answering its requests in both protocol versions.
 
-import type { Client } from '@modelcontextprotocol/client';
 import type { RequestClient } from '../../core/client-request.js';
 import type { LogListener, Progress } from '../../core/context.js';
 import type { Elicit } from '../../core/elicit.js';
@@ -10,6 +9,7 @@ import type { Output } from '../../core/result.js';
 import { RpcError } from '../../core/rpc-error.js';
 import type { TraceParent } from '../../core/toolbox.js';
 import type { RemoteTool } from '../../core/upstream.js';
+import type { Client } from '../sdk.js';
 import { answerInputs, visitPages } from './elicitation.js';
 import type { Lane } from './lane.js';
 import { type OfferMethod, toOfferOutput } from './offer-result.js';
@@ -37,7 +37,7 @@ export interface RemoteCall {
 }
 
 export interface CallSession {
-  readonly sdk: typeof import('@modelcontextprotocol/client');
+  readonly sdk: typeof import('../sdk.js');
   readonly client: Client;
   readonly lane: Lane;
   readonly isModern: boolean;

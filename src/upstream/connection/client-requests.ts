@@ -1,10 +1,10 @@
 // Requests that a server of the older protocol version sends during its calls: elicitation, sampling and roots.
 
-import type { Client } from '@modelcontextprotocol/client';
 import { CLIENT_METHODS, type ClientCapability, lacksCapability } from '../../core/client-request.js';
 import { toToolError } from '../../core/error.js';
 import type { JsonObject } from '../../core/json.js';
 import { createSemaphore, type Semaphore } from '../../core/semaphore.js';
+import type { Client } from '../sdk.js';
 import type { RemoteCall } from './call.js';
 import { toElicitation } from './elicitation.js';
 
@@ -26,7 +26,7 @@ const METHOD_NOT_FOUND = -32601;
 const REFUSED = -1;
 
 export function serveClientRequests(
-  sdk: typeof import('@modelcontextprotocol/client'),
+  sdk: typeof import('../sdk.js'),
   client: Client,
   { name, announces, calls, turns }: ClientRequestsOptions,
 ): void {

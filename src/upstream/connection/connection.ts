@@ -1,6 +1,5 @@
 // A connection to one upstream server.
 
-import type { Client } from '@modelcontextprotocol/client';
 import type { ClientCapability } from '../../core/client-request.js';
 import type { Json } from '../../core/json.js';
 import type { Output } from '../../core/result.js';
@@ -8,6 +7,7 @@ import { RpcError } from '../../core/rpc-error.js';
 import { TASKS } from '../../core/task-extension.js';
 import { quoteOutside } from '../../core/text.js';
 import type { ProtocolVersion, RemoteTool } from '../../core/upstream.js';
+import type { Client } from '../sdk.js';
 import { callTool, type OfferRequest, type RemoteCall, requestOffer } from './call.js';
 import { serveClientRequests, type Turns } from './client-requests.js';
 import { limitRequests } from './elicitation.js';
@@ -63,7 +63,7 @@ const CAPABILITIES = { ...ELICITATION, extensions: { [TASKS]: {} } } as const;
 /** Opens a connection and lists the tools. */
 export async function connect(transport: UpstreamTransport, options: ConnectOptions): Promise<Connection> {
   const { redact } = options;
-  const sdk = await import('@modelcontextprotocol/client');
+  const sdk = await import('../sdk.js');
   const clientInfo = { name: 'wield', version: options.version };
   const calls = new Set<RemoteCall>();
   // Set when a question could have come from calls of different persons: from then on calls run one at a time.
@@ -192,7 +192,7 @@ function redactRequests(call: RemoteCall, redact: ConnectOptions['redact']): Rem
 }
 
 function createClient(
-  sdk: typeof import('@modelcontextprotocol/client'),
+  sdk: typeof import('../sdk.js'),
   clientInfo: { readonly name: string; readonly version: string },
   { name, debug, protocol, startTimeoutMs, isHttp, redact, announces }: ConnectOptions & { readonly isHttp: boolean },
   calls: ReadonlySet<RemoteCall>,

@@ -1,11 +1,11 @@
 // The stdio transport: a child process, one message per line, with limits on its output.
 
 import type { Readable } from 'node:stream';
-import type { JSONRPCMessage } from '@modelcontextprotocol/client';
 import { settlesWithin } from '../../core/time-limit.js';
 import type { World } from '../../core/world.js';
 import { type PipedCompanion, startPiped } from '../../process/companion.js';
 import type { StartRequest } from '../../process/spawn.js';
+import type { JSONRPCMessage } from '../sdk.js';
 import { createTail, type Tail } from './tail.js';
 import type { ServerExit, UpstreamTransport } from './transport.js';
 

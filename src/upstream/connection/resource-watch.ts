@@ -1,9 +1,9 @@
 // Subscriptions of one connection to resources of its server, in both protocol versions.
 
-import type { Client, McpSubscription } from '@modelcontextprotocol/client';
 import { ToolError } from '../../core/error.js';
 import { isRecord, type JsonObject } from '../../core/json.js';
 import { quoteOutside } from '../../core/text.js';
+import type { Client, McpSubscription } from '../sdk.js';
 import type { Lane } from './lane.js';
 
 export interface ResourceWatch {

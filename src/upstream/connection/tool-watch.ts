@@ -1,8 +1,8 @@
 // Keeps the tool list of a connection current.
 
-import type { Client } from '@modelcontextprotocol/client';
 import { isRecord, type JsonObject, toJson } from '../../core/json.js';
 import { quoteOutside } from '../../core/text.js';
+import type { Client } from '../sdk.js';
 import type { Lane } from './lane.js';
 import { fetchListing, type ToolListing } from './tool-list.js';
 import { assertModernResult, type NegotiatedVersion } from './version.js';

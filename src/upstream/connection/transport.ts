@@ -1,6 +1,6 @@
 // The transport to an upstream server, with what is known about a process behind it.
 
-import type { Transport } from '@modelcontextprotocol/client';
+import type { Transport } from '../sdk.js';
 
 /** How a server process ended. */
 export interface ServerExit {

@@ -1,7 +1,7 @@
 // The protocol version of a server: negotiated once, then reused for later connections.
 
-import type { Client } from '@modelcontextprotocol/client';
 import { isRecord, type Json } from '../../core/json.js';
+import type { Client } from '../sdk.js';
 
 /** The result of version negotiation, in the form that the SDK accepts as `prior`. */
 export type NegotiatedVersion = { readonly kind: 'legacy' } | { readonly kind: 'modern'; readonly discover: Json };

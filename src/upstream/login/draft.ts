@@ -1,11 +1,7 @@
 // The state of a login in progress, and the SDK's access to it.
 
-import type {
-  OAuthClientInformationMixed,
-  OAuthClientProvider,
-  OAuthDiscoveryState,
-} from '@modelcontextprotocol/client';
 import type { HttpServer } from '../../core/upstream.js';
+import type { OAuthClientInformationMixed, OAuthClientProvider, OAuthDiscoveryState } from '../sdk.js';
 import { endOf, readLogin, resourceOf, type StoredLogin, type Tokens } from './file.js';
 
 /** The results of a login so far; stored when it is complete. */

@@ -1,11 +1,11 @@
 // Logins without a person: by the credentials of a client, or by an identity that something else signs (UPS-98).
 
 import { createPrivateKey, type KeyObject } from 'node:crypto';
-import type { AuthorizationServerMetadata, FetchLike, OAuthClientProvider } from '@modelcontextprotocol/client';
 import { ToolError } from '../../core/error.js';
 import { quoteOutside } from '../../core/text.js';
 import type { HttpServer, OAuthSettings } from '../../core/upstream.js';
 import { classifyHost } from '../../net/address.js';
+import type { AuthorizationServerMetadata, FetchLike, OAuthClientProvider } from '../sdk.js';
 import { toStored } from './draft.js';
 import { checkEntry, isSameIssuer, readScope, toLoginFailure } from './fault.js';
 import type { StoredLogin } from './file.js';
@@ -26,7 +26,7 @@ export async function requestByGrant({ server, refused, fetch, now }: GrantReque
   const oauth = server.oauth!;
   const issuer = oauth.issuer ?? '';
   if (!isSecure(issuer)) throw fault(server, 'oauth.issuer is not an https:// URL');
-  const sdk = await import('@modelcontextprotocol/client');
+  const sdk = await import('../sdk.js');
   try {
     const challenge = refused === undefined ? {} : sdk.extractWWWAuthenticateParams(refused);
     const { resourceMetadataUrl } = challenge;
@@ -49,7 +49,7 @@ export async function requestByGrant({ server, refused, fetch, now }: GrantReque
   }
 }
 
-type CreateAuthentication = typeof import('@modelcontextprotocol/client').createPrivateKeyJwtAuth;
+type CreateAuthentication = typeof import('../sdk.js').createPrivateKeyJwtAuth;
 
 function createProvider(
   server: HttpServer,

@@ -112,7 +112,7 @@ interface Attempt {
 
 async function obtain(attempt: Attempt): Promise<StoredLogin> {
   const { server, options, callback, draft } = attempt;
-  const { auth, exchangeAuthorization, extractWWWAuthenticateParams } = await import('@modelcontextprotocol/client');
+  const { auth, exchangeAuthorization, extractWWWAuthenticateParams } = await import('../sdk.js');
   const challenge = extractWWWAuthenticateParams(await probe(server, options));
   const scope = options.scope ?? server.oauth?.scope ?? readScope(challenge.scope);
   const provider = createProvider(draft, {

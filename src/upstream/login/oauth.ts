@@ -1,12 +1,12 @@
 // Provides the token of a stored login to the SDK and renews it.
 
-import type { AuthProvider } from '@modelcontextprotocol/client';
 import { isToolError, ToolError } from '../../core/error.js';
 import type { HttpServer } from '../../core/upstream.js';
 import type { World } from '../../core/world.js';
 import { withLock } from '../../files/lock.js';
 import type { Lookup } from '../../net/exchange.js';
 import { createGuardedFetch, type Fetch, sentAuthorization } from '../../net/fetch.js';
+import type { AuthProvider } from '../sdk.js';
 import { hasGrant, isSameIssuer, lacksScope, loginCommand, needsLogin, oauthCode } from './fault.js';
 import { endOf, findLoginFile, readLogin, type StoredLogin, type Tokens, writeLogin } from './file.js';
 
@@ -103,7 +103,7 @@ export function withScopeErrors(
   return async (url, init) => {
     const response = await fetch(url, init);
     if (response.status !== 403) return response;
-    const { extractWWWAuthenticateParams } = await import('@modelcontextprotocol/client');
+    const { extractWWWAuthenticateParams } = await import('../sdk.js');
     const { error, scope } = extractWWWAuthenticateParams(response);
     if (error !== 'insufficient_scope') return response;
     await response.body?.cancel();
@@ -163,7 +163,7 @@ export async function logInByGrant(options: OAuthOptions, refused: Response | un
 
 async function requestTokens(login: StoredLogin, refreshToken: string, options: OAuthOptions): Promise<Tokens> {
   const { server } = options;
-  const { refreshAuthorization } = await import('@modelcontextprotocol/client');
+  const { refreshAuthorization } = await import('../sdk.js');
   const secret = server.oauth?.clientSecret ?? login.client.secret;
   return refreshAuthorization(login.issuer, {
     metadata: {
