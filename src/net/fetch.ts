@@ -69,7 +69,7 @@ export function createGuardedFetch(options: GuardedFetchOptions): Fetch {
 
   const send = (url: URL, request: Request): Promise<IncomingMessage> => {
     if (!options.anyOrigin && url.origin !== configured.origin) throw otherOrigin(configured, url);
-    assertConfidential(url, request, options.anyOrigin === true ? undefined : own, options.confidential === true);
+    assertConfidential(url, request, own, options);
     return exchange({
       url,
       method: request.method,
@@ -200,23 +200,24 @@ function reachOf(configured: URL): Reach {
   return found === 'forbidden' ? 'public' : found;
 }
 
-// Without TLS, headers are readable on the network. The body of a login request is secret as a whole.
+// Without TLS, headers are readable on the network. Requests of a login are secret, and metadata that can be changed on
+// its way decides where the secrets go.
 function assertConfidential(
   url: URL,
-  { headers, body }: Request,
-  own: Readonly<Record<string, string>> | undefined,
-  isConfidential: boolean,
+  { headers }: Request,
+  own: Readonly<Record<string, string>>,
+  { anyOrigin, isDownload, confidential }: GuardedFetchOptions,
 ): void {
   if (url.protocol === 'https:' || classifyHost(url.hostname).class === 'loopback') return;
-  if (isConfidential)
+  if (confidential)
     throw unreachable(
       `not sent: the credentials would go to ${showUrl(url)} unencrypted`,
       'use an https:// URL; http:// with credentials is allowed on this machine only',
       { url: showUrl(url) },
     );
-  const name = Object.keys(own ?? {})[0] ?? (headers.authorization === undefined ? undefined : 'authorization');
-  const posted = own === undefined && body !== undefined;
-  if (name === undefined && !posted) return;
+  const name = Object.keys(own)[0] ?? (headers.authorization === undefined ? undefined : 'authorization');
+  const isLogin = anyOrigin === true && isDownload !== true;
+  if (name === undefined && !isLogin) return;
   throw unreachable(
     `not sent: ${name === undefined ? 'the login' : `the header ${name}`} would go to ${showUrl(url)} unencrypted`,
     'use an https:// URL; http:// with headers or a login is allowed on this machine only',

@@ -1,7 +1,7 @@
 // The connection pool of a toolbox with everything it needs to start servers; loaded when the first one is needed.
 
 import { join } from 'node:path';
-import { addSecrets } from '../core/add-secrets.js';
+import { addSecrets, createLatestSecrets } from '../core/add-secrets.js';
 import type { Json } from '../core/json.js';
 import { type KnownSecrets, redactError, redactValue } from '../core/redact.js';
 import type { HttpServer, ResolvedServer, ServerEntry } from '../core/upstream.js';
@@ -33,8 +33,17 @@ export interface LoadPoolOptions {
   readonly world: World;
 }
 
+// A server that issues a token for each request must not make the list of secrets grow.
+const MAX_TOKENS = 16;
+
 export function loadPool(options: LoadPoolOptions): Pool {
   const { workdir, configurationOf, secrets, listings, onChange, world } = options;
+  const tokens = new Map<string, (values: readonly string[]) => void>();
+  const remember = (server: string, values: readonly string[]): void => {
+    const add = tokens.get(server) ?? createLatestSecrets(secrets, MAX_TOKENS);
+    tokens.set(server, add);
+    add(values);
+  };
   return new Pool({
     world,
     version: readVersion(),
@@ -48,7 +57,7 @@ export function loadPool(options: LoadPoolOptions): Pool {
         addSecrets(secrets, found);
         return server;
       };
-      return openTransport(expand, settings, options);
+      return openTransport(expand, settings, { ...options, remember });
     },
     knownVersionOf: (server) => listings.knownVersionOf(server) as NegotiatedVersion | undefined,
     onListing: (server, listing, { version, instructions, capabilities }) => {
@@ -61,10 +70,15 @@ export function loadPool(options: LoadPoolOptions): Pool {
   });
 }
 
+interface OpenTransportOptions extends LoadPoolOptions {
+  /** Remembers tokens of a server as secrets, which it may repeat. */
+  readonly remember: (server: string, values: readonly string[]) => void;
+}
+
 async function openTransport(
   expand: () => ResolvedServer,
   { env, sandbox }: StartSettings,
-  { world, wieldHome, beforeRun }: LoadPoolOptions,
+  { world, wieldHome, beforeRun, remember }: OpenTransportOptions,
 ): Promise<UpstreamTransport> {
   const server = expand();
   if (server.kind === 'stdio') {
@@ -88,6 +102,12 @@ async function openTransport(
   const fetch = createGuardedFetch({ url: server.url, headers: server.headers, limitsEvents: true });
   return new StreamableHTTPClientTransport(new URL(server.url), {
     fetch: withScopeErrors(fetch, { server, directory }),
-    authProvider: createOAuthProvider({ server, directory, world, reread: () => expand() as HttpServer }),
+    authProvider: createOAuthProvider({
+      server,
+      directory,
+      world,
+      reread: () => expand() as HttpServer,
+      remember: (values) => remember(server.name, values),
+    }),
   });
 }

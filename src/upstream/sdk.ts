@@ -22,6 +22,7 @@ export {
   exchangeAuthorization,
   extractWWWAuthenticateParams,
   fetchToken,
+  IssuerMismatchError,
   LOG_LEVEL_META_KEY,
   PROTOCOL_VERSION_META_KEY,
   ProtocolError,

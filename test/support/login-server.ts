@@ -22,6 +22,10 @@ export interface LoginServerOptions {
   readonly authorizationEndpoint?: string;
   /** A wrong issuer in the authorization response. */
   readonly wrongIssuer?: string;
+  /** Replaces fields of every token response. */
+  readonly tokens?: Readonly<Record<string, unknown>>;
+  /** A path whose requests are never answered, of either server. */
+  readonly silent?: string;
   /** A scope that requests need besides the one of the challenge; token responses do not name scopes then. */
   readonly requiredScope?: string;
 }
@@ -34,6 +38,8 @@ export interface LoginServer {
   readonly registrations: Record<string, unknown>[];
   readonly refreshes: { readonly token: string; readonly ok: boolean }[];
   readonly revoked: string[];
+  /** Parameters of the requests to revoke a token. */
+  readonly revocations: Readonly<Record<string, string>>[];
   /** Token requests without a person: their parameters. */
   readonly grants: Readonly<Record<string, string>>[];
   /** Requests to the MCP server with their response status. */
@@ -66,6 +72,7 @@ export async function startLoginServer(options: LoginServerOptions = {}): Promis
   const registrations: Record<string, unknown>[] = [];
   const refreshes: { token: string; ok: boolean }[] = [];
   const revoked: string[] = [];
+  const revocations: Record<string, string>[] = [];
   const grants: Record<string, string>[] = [];
   const calls: { authorization: string | undefined; status: number }[] = [];
 
@@ -81,6 +88,7 @@ export async function startLoginServer(options: LoginServerOptions = {}): Promis
       expires_in: expiresIn,
       ...(renewable ? { refresh_token: renewal } : {}),
       ...(options.requiredScope === undefined ? { scope } : {}),
+      ...options.tokens,
     });
   };
   const refuse = (response: ServerResponse, error: string): void =>
@@ -170,12 +178,15 @@ export async function startLoginServer(options: LoginServerOptions = {}): Promis
 
   const issuer: LocalServer = await listen((request, response) => {
     const url = new URL(request.url!, issuer.origin);
+    if (url.pathname === options.silent) return;
     if (url.pathname === '/authorize') return onAuthorize(url, response);
     if (url.pathname === '/token') return void onToken(request, response);
     if (url.pathname === '/register') return void onRegister(request, response);
     if (url.pathname === '/revoke') {
       return void readBody(request).then((body) => {
-        revoked.push(new URLSearchParams(body).get('token') ?? '');
+        const form = Object.fromEntries(new URLSearchParams(body));
+        revoked.push(form.token ?? '');
+        revocations.push(form);
         response.end();
       });
     }
@@ -203,6 +214,7 @@ export async function startLoginServer(options: LoginServerOptions = {}): Promis
   let refusals = 0;
   const serve = getRequestListener((request) => handler.fetch(request), { overrideGlobalObjects: false });
   const resource: LocalServer = await listen((request, response) => {
+    if (request.url === options.silent) return;
     if (request.url === '/.well-known/oauth-protected-resource/mcp') {
       return sendJson(response, {
         resource: `${resource.origin}/mcp`,
@@ -237,6 +249,7 @@ export async function startLoginServer(options: LoginServerOptions = {}): Promis
     registrations,
     refreshes,
     revoked,
+    revocations,
     grants,
     calls,
     seen: issuer.requests,

@@ -1,6 +1,6 @@
 // Stored logins: one private file per server with its tokens and what is needed to renew them.
 
-import { rmSync } from 'node:fs';
+import { existsSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { isToolError, ToolError } from '../../core/error.js';
 import type { HttpServer } from '../../core/upstream.js';
@@ -38,9 +38,15 @@ export interface StoredLogin {
 
 const MAX_BYTES = 256 * 1024;
 
-/** Returns when tokens issued now expire; null if unknown. */
+/** Returns when tokens issued now expire; null if unknown or not a date. */
 export function endOf({ expires_in: seconds }: Tokens, now: number): number | null {
-  return seconds === undefined ? null : now + seconds * 1000;
+  const end = seconds === undefined ? Number.NaN : now + seconds * 1000;
+  return Number.isNaN(new Date(end).getTime()) ? null : end;
+}
+
+/** Whether a token can be sent: visible ASCII. The SDK repeats others in its errors. */
+export function isToken(token: unknown): boolean {
+  return typeof token === 'string' && /^[!-~]+$/.test(token);
 }
 
 /** Returns the file of a login, by name and URL, so that a changed URL does not receive the tokens. */
@@ -70,9 +76,13 @@ export function readLogin(directory: string, server: HttpServer): StoredLogin | 
     if (isToolError(error)) throw error;
     // Reported below without the cause, which may quote the file.
   }
-  if (login?.version !== 1 || login.url !== resourceOf(server) || typeof login.tokenEndpoint !== 'string')
-    throw needsLogin(server, 'the stored login is not readable');
+  if (login === undefined || !isReadable(login, server)) throw needsLogin(server, 'the stored login is not readable');
   return login;
+}
+
+function isReadable({ version, url, tokenEndpoint, tokens }: StoredLogin, server: HttpServer): boolean {
+  if (version !== 1 || url !== resourceOf(server) || typeof tokenEndpoint !== 'string') return false;
+  return tokens === null || isToken(tokens?.access_token);
 }
 
 /** Replaces the stored login. */
@@ -93,6 +103,17 @@ export function writeLogin(directory: string, server: HttpServer, login: StoredL
   }
 }
 
-export function removeLogin(directory: string, server: HttpServer): void {
-  rmSync(findLoginFile(directory, server), { force: true });
+/** Returns whether there was one. */
+export function removeLogin(directory: string, server: HttpServer): boolean {
+  const file = findLoginFile(directory, server);
+  const existed = existsSync(file);
+  try {
+    rmSync(file, { force: true });
+  } catch (error) {
+    throw new ToolError('io', `cannot remove ${file}: ${(error as Error).message}`, {
+      hint: 'remove it by hand',
+      cause: error,
+    });
+  }
+  return existed;
 }

@@ -10,12 +10,20 @@ import { classifyHost } from '../../net/address.js';
 import { createGuardedFetch } from '../../net/fetch.js';
 import { type Callback, listenForAnswer } from './callback.js';
 import { createProvider, type Draft, toStored } from './draft.js';
-import { hasGrant, loginCommand, readScope, toLoginFailure } from './fault.js';
+import { hasGrant, isSameIssuer, loginCommand, readScope, toLoginFailure } from './fault.js';
 import { findLoginFile, readLogin, removeLogin, type StoredLogin, writeLogin } from './file.js';
-import { createLoginFetch, hasOwnAuthorization, logInByGrant, type OAuthOptions } from './oauth.js';
+import {
+  assertTokens,
+  createLoginFetch,
+  hasOwnAuthorization,
+  logInByGrant,
+  type OAuthOptions,
+  secretFor,
+} from './oauth.js';
 
 export interface LoginOptions extends Omit<OAuthOptions, 'server' | 'world'> {
   readonly world: World;
+  /** Limits the whole login. */
   readonly timeoutMs: number;
   readonly signal: AbortSignal;
   /** The redirect port, for a client that was registered with one. */
@@ -27,6 +35,8 @@ export interface LoginOptions extends Omit<OAuthOptions, 'server' | 'world'> {
   /** Lets the user paste the redirect URL until the signal is aborted. */
   readonly paste?: (accept: (address: string) => boolean, signal: AbortSignal) => void;
 }
+
+const MAX_PAGE_URL = 16 * 1024;
 
 /** A stored login without its tokens. */
 export interface LoginFacts {
@@ -42,8 +52,17 @@ export interface LoginFacts {
 /** Logs in. A stored login is replaced only when the new one is complete. */
 export async function login(server: HttpServer, options: LoginOptions): Promise<LoginFacts> {
   assertCanLogIn(server);
+  const limit = limitTime(server, options);
+  const limited = { ...options, signal: limit.signal };
+  try {
+    return await (hasGrant(server) ? loginByGrant(server, limited) : loginByPerson(server, limited));
+  } finally {
+    limit.clear();
+  }
+}
+
+async function loginByPerson(server: HttpServer, options: LoginOptions): Promise<LoginFacts> {
   const { directory, world } = options;
-  if (hasGrant(server)) return loginByGrant(server, options);
   const state = loadCrypto().randomBytes(32).toString('base64url');
   const callback = await listenForAnswer(state, options.port);
   const draft: Draft = {};
@@ -95,8 +114,7 @@ export async function logout(
     } catch {
       // An unreadable login is removed too.
     }
-    const existed = stored !== undefined;
-    removeLogin(directory, server);
+    const existed = removeLogin(directory, server);
     if (stored !== undefined) await revoke(stored, server, options);
     return existed;
   });
@@ -112,7 +130,7 @@ interface Attempt {
 
 async function obtain(attempt: Attempt): Promise<StoredLogin> {
   const { server, options, callback, draft } = attempt;
-  const { auth, exchangeAuthorization, extractWWWAuthenticateParams } = await import('../sdk.js');
+  const { auth, exchangeAuthorization, extractWWWAuthenticateParams, IssuerMismatchError } = await import('../sdk.js');
   const challenge = extractWWWAuthenticateParams(await probe(server, options));
   const scope = options.scope ?? server.oauth?.scope ?? readScope(challenge.scope);
   const provider = createProvider(draft, {
@@ -143,7 +161,11 @@ async function obtain(attempt: Attempt): Promise<StoredLogin> {
   const metadata = draft.discovery?.authorizationServerMetadata;
   const client = await provider.clientInformation();
   const iss = answer.get('iss');
-  draft.tokens = await exchangeAuthorization(draft.discovery?.authorizationServerUrl ?? server.url, {
+  const address = draft.discovery?.authorizationServerUrl ?? server.url;
+  // With metadata the SDK compares the issuers.
+  if (metadata === undefined && iss !== null && !isSameIssuer(iss, address))
+    throw new IssuerMismatchError('authorization_response', address, iss);
+  draft.tokens = await exchangeAuthorization(address, {
     metadata,
     clientInformation: client ?? { client_id: '' },
     authorizationCode: code,
@@ -153,6 +175,7 @@ async function obtain(attempt: Attempt): Promise<StoredLogin> {
     resource: draft.resource,
     fetchFn: common.fetchFn,
   });
+  assertTokens(draft.tokens, server);
   return toStored(draft, server, options.world.now());
 }
 
@@ -177,25 +200,36 @@ function probe(server: HttpServer, options: LoginOptions): Promise<Response> {
   });
 }
 
-async function waitForAnswer({ server, options, callback }: Attempt, url: URL): Promise<URLSearchParams> {
-  const { timeoutMs, signal } = options;
-  const over = new AbortController();
-  const stopped = new Promise<never>((_, reject) => {
-    const timer = setTimeout(() => {
-      reject(
-        new ToolError('timeout', `login to ${server.name} timed out after ${formatDuration(timeoutMs)}`, {
-          hint: `to wait longer: ${loginCommand(server)} --timeout 15m`,
-        }),
-      );
-    }, timeoutMs);
-    const cancel = (): void =>
-      reject(new ToolError('cancelled', 'the login was cancelled', { hint: loginCommand(server) }));
-    over.signal.addEventListener('abort', () => {
+// A signal that is aborted with the error of the login.
+function limitTime(server: HttpServer, { timeoutMs, signal }: LoginOptions) {
+  const limit = new AbortController();
+  const timer = setTimeout(() => {
+    limit.abort(
+      new ToolError('timeout', `login to ${server.name} timed out after ${formatDuration(timeoutMs)}`, {
+        hint: `to wait longer: ${loginCommand(server)} --timeout 15m`,
+      }),
+    );
+  }, timeoutMs);
+  const cancel = (): void =>
+    limit.abort(new ToolError('cancelled', 'the login was cancelled', { hint: loginCommand(server) }));
+  if (signal.aborted) cancel();
+  else signal.addEventListener('abort', cancel, { once: true });
+  return {
+    signal: limit.signal,
+    clear: () => {
       clearTimeout(timer);
       signal.removeEventListener('abort', cancel);
-    });
-    if (signal.aborted) cancel();
-    else signal.addEventListener('abort', cancel, { once: true });
+    },
+  };
+}
+
+async function waitForAnswer({ options, callback }: Attempt, url: URL): Promise<URLSearchParams> {
+  const { signal } = options;
+  const over = new AbortController();
+  const stopped = new Promise<never>((_, reject) => {
+    const stop = (): void => reject(signal.reason);
+    if (signal.aborted) stop();
+    else signal.addEventListener('abort', stop, { once: true, signal: over.signal });
   });
   try {
     await options.show(url);
@@ -207,12 +241,14 @@ async function waitForAnswer({ server, options, callback }: Attempt, url: URL): 
   }
 }
 
-// The page is opened in the user's browser, so it must be an HTTPS URL.
+// The page is opened in the user's browser, so it must be an HTTPS URL; it is printed too, so it must not be long.
 function assertShowable(url: URL | undefined, server: HttpServer): URL {
   const local = url?.protocol === 'http:' && classifyHost(url.hostname).class === 'loopback';
-  if (url !== undefined && (url.protocol === 'https:' || local) && url.username === '' && url.password === '')
-    return url;
-  throw new ToolError('unavailable', `cannot log in to ${server.name}: its login page is not an https:// URL`, {
+  const isPage =
+    url !== undefined && (url.protocol === 'https:' || local) && url.username === '' && url.password === '';
+  if (isPage && url.href.length <= MAX_PAGE_URL) return url;
+  const fault = isPage ? `has a URL of more than ${MAX_PAGE_URL} characters` : 'is not an https:// URL';
+  throw new ToolError('unavailable', `cannot log in to ${server.name}: its login page ${fault}`, {
     hint: 'report this to the operator of the server',
   });
 }
@@ -232,15 +268,15 @@ function toFacts({ server, url, issuer, tokens, expiresAt }: StoredLogin, hasGra
 async function revoke(
   stored: StoredLogin,
   server: HttpServer,
-  options: Pick<LoginOptions, 'world' | 'allowPrivate' | 'lookup'>,
+  options: Pick<LoginOptions, 'world' | 'allowPrivate' | 'lookup' | 'signal'>,
 ): Promise<void> {
   const token = stored.tokens?.refresh_token ?? stored.tokens?.access_token;
   if (stored.revocationEndpoint === null || token === undefined) return;
-  const secret = server.oauth?.clientSecret ?? stored.client.secret;
+  const secret = secretFor(stored, server);
   try {
     const ask = createLoginFetch({ ...options, server });
     const body = new URLSearchParams({ token, client_id: stored.client.id });
-    if (secret !== null) body.set('client_secret', secret);
+    if (secret !== undefined) body.set('client_secret', secret);
     const response = await ask(stored.revocationEndpoint, { method: 'POST', body });
     await response.body?.cancel();
     options.world.debug(`revoking the login of ${server.name}: ${response.status}`);

@@ -8,7 +8,7 @@ import type { Lookup } from '../../net/exchange.js';
 import { createGuardedFetch, type Fetch, sentAuthorization } from '../../net/fetch.js';
 import type { AuthProvider } from '../sdk.js';
 import { hasGrant, isSameIssuer, lacksScope, loginCommand, needsLogin, oauthCode } from './fault.js';
-import { endOf, findLoginFile, readLogin, type StoredLogin, type Tokens, writeLogin } from './file.js';
+import { endOf, findLoginFile, isToken, readLogin, type StoredLogin, type Tokens, writeLogin } from './file.js';
 
 export interface OAuthOptions {
   /** With references expanded. */
@@ -20,6 +20,10 @@ export interface OAuthOptions {
   readonly lookup?: Lookup;
   /** Expands the references of the entry again: secrets of logins without a person may be replaced meanwhile. */
   readonly reread?: () => HttpServer;
+  /** Called with tokens before they are used, so that they are redacted where the server repeats them. */
+  readonly remember?: (tokens: readonly string[]) => void;
+  /** Ends requests to the login server. */
+  readonly signal?: AbortSignal;
 }
 
 // OAuth errors after which the user has to log in again.
@@ -35,15 +39,38 @@ export function hasOwnAuthorization(server: HttpServer): boolean {
 }
 
 /** Creates the fetch for metadata, registration and tokens: any origin, no configured headers. */
-export function createLoginFetch(options: Pick<OAuthOptions, 'server' | 'allowPrivate' | 'lookup'>): Fetch {
-  const { allowPrivate = false, lookup } = options;
-  return createGuardedFetch({
+export function createLoginFetch(options: Pick<OAuthOptions, 'server' | 'allowPrivate' | 'lookup' | 'signal'>): Fetch {
+  const { allowPrivate = false, lookup, signal } = options;
+  const ask = createGuardedFetch({
     url: options.server.url,
     anyOrigin: true,
     timeoutMs: TIMEOUT_MS,
     maxBytes: MAX_BYTES,
     allowPrivate,
     lookup,
+  });
+  return (url, init) => ask(url, { signal, ...init });
+}
+
+/** Whether a login was made by the client and at the login server of the entry. */
+function isOfEntry(login: StoredLogin | undefined, { oauth }: HttpServer): boolean {
+  const { clientId, issuer } = oauth ?? {};
+  if (clientId !== undefined && login?.client.id !== clientId) return false;
+  return issuer === undefined || isSameIssuer(login?.issuer, issuer);
+}
+
+/** Returns the secret for the login server of a login: that of the entry is for its own client and issuer only. */
+export function secretFor(login: StoredLogin, server: HttpServer): string | undefined {
+  const own = isOfEntry(login, server) ? server.oauth?.clientSecret : undefined;
+  return own ?? login.client.secret ?? undefined;
+}
+
+/** Throws for tokens that cannot be sent. */
+export function assertTokens(tokens: Tokens, server: HttpServer): void {
+  if (isToken(tokens.access_token)) return;
+  throw new ToolError('unavailable', `cannot log in to ${server.name}: its login server sent an invalid access token`, {
+    hint: 'report this to the operator of the server',
+    data: { server: server.name },
   });
 }
 
@@ -54,12 +81,14 @@ export function createLoginFetch(options: Pick<OAuthOptions, 'server' | 'allowPr
 export function createOAuthProvider(options: OAuthOptions): AuthProvider {
   const { server, directory, world } = options;
   const renewals = new Map<string | undefined, Promise<Tokens>>();
+  const remember = ({ access_token: token, refresh_token: renewal }: Tokens): void =>
+    options.remember?.([token, ...(renewal === undefined ? [] : [renewal])]);
   const load = (): StoredLogin | undefined => {
     const login = readLogin(directory, server);
-    const { clientId, issuer } = server.oauth ?? {};
     // Tokens of another client or login server are not valid for this one.
-    const isOther = clientId !== undefined && login?.client.id !== clientId;
-    return isOther || (issuer !== undefined && !isSameIssuer(login?.issuer, issuer)) ? undefined : login;
+    if (login === undefined || !isOfEntry(login, server)) return undefined;
+    if (login.tokens !== null) remember(login.tokens);
+    return login;
   };
 
   // Calls with the same token share one renewal; other processes wait for the lock.
@@ -67,9 +96,11 @@ export function createOAuthProvider(options: OAuthOptions): AuthProvider {
     const running = renewals.get(stale);
     if (running !== undefined) return running;
     const context = { world, signal: new AbortController().signal, doing: 'renewing a login' };
-    const renewal = withLock(`${findLoginFile(directory, server)}.lock`, context, () =>
-      renewNow({ stale, refused, load }, options),
-    );
+    const renewal = withLock(`${findLoginFile(directory, server)}.lock`, context, async () => {
+      const tokens = await renewNow({ stale, refused, load }, options);
+      remember(tokens);
+      return tokens;
+    });
     renewals.set(stale, renewal);
     const forget = (): unknown => renewals.delete(stale);
     renewal.then(forget, forget);
@@ -131,6 +162,7 @@ async function renewNow({ stale, refused, load }: Renewal, options: OAuthOptions
   world.debug(`renewing the login of ${server.name}`);
   try {
     const given = await requestTokens(login, login.tokens.refresh_token, options);
+    assertTokens(given, server);
     const tokens = { ...given, scope: given.scope ?? login.tokens.scope };
     writeLogin(directory, server, { ...login, tokens, expiresAt: endOf(tokens, world.now()) });
     return tokens;
@@ -157,6 +189,7 @@ export async function logInByGrant(options: OAuthOptions, refused: Response | un
   world.debug(`logging in to ${options.server.name} by its grant`);
   const server = reread?.() ?? options.server;
   const login = await requestByGrant({ server, refused, fetch: createLoginFetch(options), now: world.now() });
+  assertTokens(login.tokens!, server);
   writeLogin(directory, server, login);
   return login;
 }
@@ -164,7 +197,6 @@ export async function logInByGrant(options: OAuthOptions, refused: Response | un
 async function requestTokens(login: StoredLogin, refreshToken: string, options: OAuthOptions): Promise<Tokens> {
   const { server } = options;
   const { refreshAuthorization } = await import('../sdk.js');
-  const secret = server.oauth?.clientSecret ?? login.client.secret;
   return refreshAuthorization(login.issuer, {
     metadata: {
       issuer: login.issuer,
@@ -175,7 +207,7 @@ async function requestTokens(login: StoredLogin, refreshToken: string, options: 
     },
     clientInformation: {
       client_id: login.client.id,
-      client_secret: secret ?? undefined,
+      client_secret: secretFor(login, server),
     },
     refreshToken,
     resource: login.resource ?? undefined,

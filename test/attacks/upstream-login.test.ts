@@ -1,0 +1,280 @@
+// Hostile servers and login servers: what they do with a login.
+
+import { mkdirSync, readdirSync, readFileSync, statSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect } from 'vitest';
+import { isToolError, type ToolError } from '../../src/core/error.js';
+import type { HttpServer } from '../../src/core/upstream.js';
+import type { World } from '../../src/core/world.js';
+import { findLoginFile, readLogin, type StoredLogin, writeLogin } from '../../src/upstream/login/file.js';
+import { findLogin, type LoginOptions, login, logout } from '../../src/upstream/login/index.js';
+import { createLoginFetch, createOAuthProvider } from '../../src/upstream/login/oauth.js';
+import { wield } from '../support/cli.js';
+import { listen, readBody, sendJson } from '../support/http.js';
+import { startLoginServer } from '../support/login-server.js';
+import { spec } from '../support/spec.js';
+import { configureServers } from '../support/upstream-servers.js';
+import { createWorkspace } from '../support/workspace.js';
+
+const toServer = (url: string, more: Partial<HttpServer> = {}): HttpServer => ({
+  kind: 'http',
+  name: 'notes',
+  owner: 'user',
+  place: { file: '/dev/null', pointer: null, line: null },
+  url,
+  headers: {},
+  ...more,
+});
+
+function createSetting() {
+  const workspace = createWorkspace();
+  const world: World = {
+    env: workspace.env,
+    home: workspace.home,
+    platform: process.platform,
+    now: Date.now,
+    monotonic: () => performance.now(),
+    debug: () => {},
+    debugging: false,
+  };
+  const directory = join(workspace.env.WIELD_HOME!, 'oauth');
+  return { workspace, directory, world };
+}
+type Setting = ReturnType<typeof createSetting>;
+
+/** Loads the page as a browser does, and follows its redirect. */
+const browse = async (url: URL): Promise<void> => {
+  const sent = await fetch(url, { redirect: 'manual' });
+  await fetch(sent.headers.get('location')!);
+};
+
+const logIn = (server: HttpServer, { directory, world }: Setting, more: Partial<LoginOptions> = {}) =>
+  login(server, { directory, world, timeoutMs: 30_000, signal: new AbortController().signal, show: browse, ...more });
+
+async function failure(work: () => Promise<unknown>): Promise<ToolError> {
+  const thrown: unknown = await work().then(
+    () => 'it did not fail',
+    (error: unknown) => error,
+  );
+  expect(isToolError(thrown), String(thrown)).toBe(true);
+  return thrown as ToolError;
+}
+
+const stored = (url: string, more: Partial<StoredLogin> = {}): StoredLogin => ({
+  version: 1,
+  server: 'notes',
+  url,
+  issuer: new URL(url).origin,
+  tokenEndpoint: new URL('/token', url).href,
+  authMethods: null,
+  revocationEndpoint: null,
+  resource: null,
+  client: { id: 'client', secret: null },
+  tokens: { access_token: 'access-of-the-login', refresh_token: 'refresh-of-the-login' },
+  expiresAt: null,
+  ...more,
+});
+
+describe('tokens', () => {
+  // Answers with the token of each request, in every text that it sends.
+  const startEcho = () =>
+    listen(async (request, response) => {
+      const body = await readBody(request);
+      if (request.url === '/token')
+        return sendJson(response, { access_token: 'access-renewed', token_type: 'Bearer', expires_in: 3600 });
+      if (request.method !== 'POST') return void response.writeHead(405).end();
+      const { id, method } = JSON.parse(body) as { id?: unknown; method: string };
+      const token = request.headers.authorization;
+      const results: Record<string, object> = {
+        initialize: {
+          protocolVersion: '2025-11-25',
+          capabilities: { tools: {} },
+          serverInfo: { name: 'echo', version: '1' },
+          instructions: `use ${token}`,
+        },
+        'tools/list': {
+          tools: ['tell', 'fail', 'break'].map((name) => ({
+            name,
+            description: `${name} ${token}`,
+            inputSchema: { type: 'object', description: token },
+          })),
+        },
+      };
+      if (method === 'tools/call') {
+        if (body.includes('"fail"'))
+          return sendJson(response, { jsonrpc: '2.0', id, error: { code: -32000, message: `no: ${token}` } });
+        if (body.includes('"break"')) return void response.writeHead(500).end(`broken: ${token}`);
+        const content = [{ type: 'text', text: `you sent ${token}` }];
+        return sendJson(response, { jsonrpc: '2.0', id, result: { content, structuredContent: { token } } });
+      }
+      if (id === undefined) return void response.writeHead(202).end();
+      if (results[method] !== undefined) return sendJson(response, { jsonrpc: '2.0', id, result: results[method] });
+      sendJson(response, { jsonrpc: '2.0', id, error: { code: -32601, message: `unknown method, ${token}` } });
+    });
+
+  spec('UPS-100', 'redacts tokens that a server repeats, also renewed ones, in output and in files', async () => {
+    const server = await startEcho();
+    const { workspace, directory } = createSetting();
+    const url = `${server.origin}/mcp`;
+    configureServers(workspace, { notes: { url } });
+    for (const [token, expiresAt] of [
+      ['access-of-the-login', null],
+      ['access-renewed', 1],
+    ] as const) {
+      writeLogin(directory, toServer(url), stored(url, { expiresAt }));
+      let output = '';
+      for (const args of [
+        ['mcp', 'refresh', 'notes', '--verbose'],
+        ['list', '--json'],
+        ...['tell', 'fail', 'break'].map((name) => ['call', '--verbose', `notes_${name}`]),
+        ['audit', '--json'],
+      ]) {
+        const run = await wield(workspace, args);
+        output += run.stdout + run.stderr;
+      }
+      expect(output).toContain('you sent Bearer [redacted]');
+      expect(server.requests.at(-1)!.headers.authorization).toBe(`Bearer ${token}`);
+      expect(output).not.toContain(token);
+      expect(filesWith(workspace.env.WIELD_HOME!, token)).toEqual([findLoginFile(directory, toServer(url))]);
+    }
+  });
+
+  spec('UPS-100', 'remembers a renewed token before it is sent', async () => {
+    const { origin } = await startEcho();
+    const [setting, server, remembered] = [createSetting(), toServer(`${origin}/mcp`), [] as string[]];
+    writeLogin(setting.directory, server, stored(server.url, { expiresAt: 1 }));
+    const remember = (tokens: readonly string[]): void => void remembered.push(...tokens);
+    expect(await createOAuthProvider({ server, ...setting, remember }).token()).toBe('access-renewed');
+    expect(remembered).toContain('access-renewed');
+  });
+
+  spec('UPS-100', 'refuses tokens that cannot be sent, and keeps the login', async () => {
+    const setting = createSetting();
+    const [secret, ...ends] = ['part-of-a-token', '\r\nX-Injected: 1', '\u0000', '€', ' x'];
+    for (const end of [...ends, undefined]) {
+      const token = end === undefined ? '' : `${secret}${end}`;
+      const upstream = await startLoginServer({ tokens: { access_token: token } });
+      const server = toServer(upstream.url);
+      const refused = await failure(() => logIn(server, setting));
+      expect(refused.message).toBe('cannot log in to notes: its login server sent an invalid access token');
+      expect(JSON.stringify(refused)).not.toContain(secret);
+      expect(findLogin(server, setting.directory)).toBeUndefined();
+      // The same for a renewal, and for a login that an earlier version stored.
+      const tokenEndpoint = `${upstream.issuer}/token`;
+      const old = stored(upstream.url, { issuer: upstream.issuer, tokenEndpoint, expiresAt: 1 });
+      writeLogin(setting.directory, server, { ...old, tokens: { ...old.tokens!, access_token: token } });
+      expect((await failure(async () => findLogin(server, setting.directory))).hint).toBe('wield mcp login notes');
+    }
+    const renewing = await listen((_, response) =>
+      sendJson(response, { access_token: `${secret}\n`, token_type: 'Bearer' }),
+    );
+    const server = toServer(`${renewing.origin}/mcp`);
+    const before = stored(server.url, { expiresAt: 1 });
+    writeLogin(setting.directory, server, before);
+    const provider = createOAuthProvider({ server, ...setting });
+    const renewed = await failure(async () => provider.token());
+    expect(JSON.stringify(renewed)).not.toContain(secret);
+    expect(readLogin(setting.directory, server)).toEqual(before);
+  });
+
+  spec('UPS-100', 'a lifetime that is no date is an unknown one', async () => {
+    const setting = createSetting();
+    const upstream = await startLoginServer({ tokens: { expires_in: 1e20 } });
+    expect((await logIn(toServer(upstream.url), setting)).expiresAt).toBeNull();
+  });
+});
+
+describe('a login', () => {
+  spec('UPS-101', 'has one time limit, and ends when it is cancelled, at every step', async () => {
+    const steps = ['/mcp', '/.well-known/oauth-protected-resource/mcp', '/.well-known/oauth-authorization-server'];
+    const attempts = [...steps, '/register', '/token'].map(async (silent) => {
+      const [upstream, setting] = [await startLoginServer({ silent }), createSetting()];
+      const server = toServer(upstream.url);
+      expect([silent, (await failure(() => logIn(server, setting, { timeoutMs: 300 }))).code]).toEqual([
+        silent,
+        'timeout',
+      ]);
+      const signal = AbortSignal.timeout(300);
+      expect([silent, (await failure(() => logIn(server, setting, { signal }))).code]).toEqual([silent, 'cancelled']);
+    });
+    await Promise.all(attempts);
+  });
+
+  spec('UPS-101', 'a logout does not wait for a silent login server when it is cancelled', async () => {
+    const [upstream, setting] = [await startLoginServer({ silent: '/revoke' }), createSetting()];
+    const server = toServer(upstream.url);
+    await logIn(server, setting);
+    const began = performance.now();
+    expect(await logout(server, { ...setting, signal: AbortSignal.timeout(100) })).toBe(true);
+    expect(performance.now() - began).toBeLessThan(10_000);
+    expect(readdirSync(setting.directory)).toEqual([]);
+  });
+
+  spec('UPS-101', 'asks for metadata over TLS only', async () => {
+    let lookups = 0;
+    const lookup: LoginOptions['lookup'] = (_name, _options, callback) => {
+      lookups++;
+      callback(Object.assign(new Error('no'), { code: 'ENOTFOUND' }), '', 0);
+    };
+    const ask = createLoginFetch({ server: toServer('https://mcp.example.com/mcp'), lookup });
+    const url = 'http://login.example.com/.well-known/oauth-authorization-server';
+    expect((await failure(() => ask(url))).message).toContain('unencrypted');
+    expect(lookups).toBe(0);
+  });
+
+  spec('UPS-101', 'stops if the redirect names another login server, also one without metadata', async () => {
+    const asked: string[] = [];
+    const server = await listen(async (request, response) => {
+      const { pathname, searchParams } = new URL(request.url!, server.origin);
+      asked.push(pathname);
+      if (pathname === '/register')
+        return sendJson(response, { ...JSON.parse(await readBody(request)), client_id: 'client' }, 201);
+      if (pathname !== '/authorize') return sendJson(response, 'no', 404);
+      const back = new URL(searchParams.get('redirect_uri')!);
+      back.search = String(
+        new URLSearchParams({ code: 'x', state: searchParams.get('state')!, iss: 'https://login.example.com' }),
+      );
+      response.writeHead(302, { location: back.href }).end();
+    });
+    const refused = await failure(() => logIn(toServer(`${server.origin}/mcp`), createSetting()));
+    expect(refused.message).toContain('name different issuers');
+    expect(asked).toContain('/authorize');
+    expect(asked).not.toContain('/token');
+  });
+
+  spec('UPS-101', 'does not show a page with a very long URL', async () => {
+    const authorizationEndpoint = `https://login.example.com/?x=${'y'.repeat(20_000)}`;
+    const upstream = await startLoginServer({ authorizationEndpoint });
+    let shown = 0;
+    const show = (): void => void shown++;
+    const refused = await failure(() => logIn(toServer(upstream.url), createSetting(), { show, timeoutMs: 1000 }));
+    expect(refused.message).toContain('more than 16384 characters');
+    expect(shown).toBe(0);
+  });
+});
+
+describe('logout', () => {
+  spec('UPS-101', 'sends the secret of the entry to no other login server', async () => {
+    const [upstream, setting] = [await startLoginServer(), createSetting()];
+    await logIn(toServer(upstream.url), setting);
+    const oauth = { clientId: 'mine', clientSecret: 'secret-of-the-entry', issuer: 'https://login.example.com' };
+    const signal = new AbortController().signal;
+    expect(await logout(toServer(upstream.url, { oauth }), { ...setting, signal })).toBe(true);
+    expect(upstream.revocations.map(({ client_secret }) => client_secret)).toEqual([undefined]);
+  });
+
+  spec('UPS-21', 'removes a login that is not readable, and says so if it cannot', async () => {
+    const [setting, server] = [createSetting(), toServer('https://mcp.example.com/mcp')];
+    const options = { ...setting, signal: new AbortController().signal };
+    writeLogin(setting.directory, server, { ...stored(server.url), url: 'https://other.example.com' });
+    expect(await logout(server, options)).toBe(true);
+    mkdirSync(findLoginFile(setting.directory, server), { recursive: true });
+    expect((await failure(() => logout(server, options))).code).toBe('io');
+  });
+});
+
+function filesWith(directory: string, text: string): string[] {
+  return readdirSync(directory, { recursive: true, encoding: 'utf8' })
+    .map((name) => join(directory, name))
+    .filter((path) => statSync(path).isFile() && readFileSync(path, 'latin1').includes(text));
+}
