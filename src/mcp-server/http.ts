@@ -3,6 +3,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { isToolError } from '../core/error.js';
 import { type Json, parseJson } from '../core/json.js';
+import { OpenMap } from '../core/open-map.js';
 import { findHeaderMismatch } from '../core/param-headers.js';
 import { PROMETHEUS_TYPE } from '../core/prometheus.js';
 import { count } from '../core/text.js';
@@ -20,10 +21,10 @@ import {
   type Message,
   metaOf,
   NEWER_VERSION,
+  type RequestId,
   type RequestMessage,
   toMessage,
 } from './message.js';
-import { RequestMap } from './request-map.js';
 import { Responder, type ResponderOptions } from './responder.js';
 import { isHot } from './routes.js';
 import type { SdkHttp } from './sdk-http.js';
@@ -187,7 +188,7 @@ function isHotRequest(exchange: Exchange, message: Message): message is RequestM
 const INDEPENDENT: ResponderOptions = { headers: {}, requests: 1, isPrimed: false };
 
 async function answerNewer(lane: Lane, exchange: Exchange, message: RequestMessage): Promise<void> {
-  const running = new RequestMap<LaneRequest>();
+  const running = new OpenMap<RequestId, LaneRequest>();
   const responder = new Responder(exchange, INDEPENDENT);
   const peer = new RequestPeer(responder);
   // A client cancels its request by closing the response.

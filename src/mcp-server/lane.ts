@@ -2,6 +2,7 @@
 
 import { Cancellation } from '../core/cancellation.js';
 import { isRecord } from '../core/json.js';
+import type { OpenMap } from '../core/open-map.js';
 import { RpcError } from '../core/rpc-error.js';
 import type { SharedSessions } from '../core/sessions.js';
 import type { CallOptions, Toolbox } from '../core/toolbox.js';
@@ -25,7 +26,6 @@ import { type OfferKind, watchOffers } from './offer-watch.js';
 import { toNotification } from './outgoing.js';
 import { CACHE_HINT, createListingPages } from './pages.js';
 import type { RequestContext, RequestState } from './request-context.js';
-import type { RequestMap } from './request-map.js';
 
 export interface LaneOptions {
   readonly version: string;
@@ -153,7 +153,7 @@ export function createLane(toolbox: Toolbox, options: LaneOptions): Lane {
 }
 
 /** Running calls by the id of their request, so that they can be cancelled. */
-export type Running = RequestMap<LaneRequest>;
+export type Running = OpenMap<RequestId, LaneRequest>;
 
 /** The context of a call that the lane received. */
 export class LaneRequest implements RequestContext {

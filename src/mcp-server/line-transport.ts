@@ -5,10 +5,10 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { Cancellation } from '../core/cancellation.js';
 import { toToolError } from '../core/error.js';
 import { isRecord, type Json, parseJson } from '../core/json.js';
+import { OpenMap } from '../core/open-map.js';
 import { formatBytes } from '../core/text.js';
 import { createLineReader } from './line-reader.js';
 import { ERROR, isRequestId, type Message, type RequestId, toMessage } from './message.js';
-import { RequestMap } from './request-map.js';
 
 export interface LineTransportOptions {
   readonly input: Readable;
@@ -37,7 +37,7 @@ export class LineTransport {
   readonly #input: Readable;
   readonly #write: LineTransportOptions['write'];
   readonly #listeners: LineTransportListeners;
-  readonly #pending = new RequestMap<true>();
+  readonly #pending = new OpenMap<RequestId, true>();
   readonly #onData = createLineReader({
     maxBytes: MAX_LINE_BYTES,
     onLine: (text) => {

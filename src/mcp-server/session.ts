@@ -1,6 +1,7 @@
 // One HTTP session of the older protocol version: its requests, its streams, and the SDK server that it may have.
 
 import { isRecord, type Json } from '../core/json.js';
+import { OpenMap } from '../core/open-map.js';
 import type { SharedSessions } from '../core/sessions.js';
 import { createCancellations } from './cancellations.js';
 import { EventLog, EventStream } from './event-stream.js';
@@ -17,7 +18,6 @@ import {
   type RequestMessage,
 } from './message.js';
 import { createOutgoing } from './outgoing.js';
-import { RequestMap } from './request-map.js';
 import { Responder } from './responder.js';
 import { isHot } from './routes.js';
 
@@ -63,8 +63,8 @@ export class Session {
   readonly #outgoing = createOutgoing();
   readonly #cancellations = createCancellations();
   /** Running calls of the lane, and the responses to all open requests. */
-  readonly #running = new RequestMap<LaneRequest>();
-  readonly #responders = new RequestMap<Responder>();
+  readonly #running = new OpenMap<RequestId, LaneRequest>();
+  readonly #responders = new OpenMap<RequestId, Responder>();
   readonly #events = new EventLog();
   /** For messages that belong to no request. */
   readonly #stream: EventStream;

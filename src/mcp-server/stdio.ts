@@ -1,12 +1,12 @@
 // Serves a toolbox over stdio: by the lane, and by the SDK server for what the lane does not answer.
 
+import { OpenMap } from '../core/open-map.js';
 import type { Toolbox } from '../core/toolbox.js';
 import { advance, type ConnectionState, isAnswered, NEW_CONNECTION } from './connection-state.js';
 import { createLane, type LaneOptions, type LaneRequest } from './lane.js';
 import { LineTransport, type LineTransportOptions } from './line-transport.js';
 import { isCancelParams, type Message, type RequestId, type RequestMessage } from './message.js';
 import { createOutgoing, toNotification } from './outgoing.js';
-import { RequestMap } from './request-map.js';
 import type { SdkConnection } from './sdk-stdio.js';
 import { createPeer, createSession } from './stdio-peer.js';
 
@@ -20,7 +20,7 @@ export interface StdioServing {
 
 export function serveMcpStdio(toolbox: Toolbox, options: StdioOptions): StdioServing {
   const session = createSession();
-  const running = new RequestMap<LaneRequest>();
+  const running = new OpenMap<RequestId, LaneRequest>();
   const outgoing = createOutgoing();
   let state = NEW_CONNECTION;
   let sdk: Promise<SdkConnection> | undefined;

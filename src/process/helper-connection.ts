@@ -5,6 +5,7 @@ import { basename } from 'node:path';
 import type { Duplex } from 'node:stream';
 import { type ErrorCode, ToolError } from '../core/error.js';
 import type { JsonObject } from '../core/json.js';
+import { OpenMap } from '../core/open-map.js';
 import type { World } from '../core/world.js';
 import { createFrameReader, FRAME, type Frame, type FrameType, formatFrame } from './frames.js';
 import { killMarked, MARK, ownMark, signalGroup } from './group.js';
@@ -44,18 +45,16 @@ export function connect(entry: string, world: World, { onReady, onEnd }: Connect
     queueMicrotask(onEnd);
     return UNUSABLE;
   }
-  const runs = new Map<number, HelperRun>();
+  const runs = new OpenMap<number, HelperRun>();
   let isOver = false;
   let ids = 0;
 
   const send = (type: FrameType, run: number, content?: string): void => {
     if (!isOver) channel.write(formatFrame(type, run, content));
   };
-  const remove = (id: number): HelperRun | undefined => {
-    const run = runs.get(id);
+  const remove = (id: number): void => {
     runs.delete(id);
     if (runs.size === 0) channel.unref();
-    return run;
   };
   const end = (why: string): void => {
     if (isOver) return;
@@ -64,10 +63,7 @@ export function connect(entry: string, world: World, { onReady, onEnd }: Connect
     world.debug(`the process helper ended: ${why}`);
     child.kill('SIGKILL');
     channel.destroy();
-    for (const [id, run] of [...runs]) {
-      remove(id);
-      run.lose(why);
-    }
+    for (const run of runs.values()) run.lose(why);
   };
   const read = createFrameReader((frame) => {
     if (frame.type === FRAME.ready) onReady();

@@ -1,12 +1,13 @@
-// Tests of the map of open requests.
+// Tests of the map of what is open.
 
 import { expect, test } from 'vitest';
-import type { RequestId } from './message.js';
-import { RequestMap } from './request-map.js';
+import { OpenMap } from './open-map.js';
+
+type Id = number | string;
 
 test('finds, replaces and deletes like a Map', () => {
-  const [own, map] = [new RequestMap<number>(), new Map<RequestId, number>()];
-  const ids: RequestId[] = [1, '1', 2, 'a', 3];
+  const [own, map] = [new OpenMap<Id, number>(), new Map<Id, number>()];
+  const ids: Id[] = [1, '1', 2, 'a', 3];
   // Two sets for each deletion, in changing order.
   for (let step = 0; step < 200; step++) {
     const id = ids[(step * 7) % ids.length]!;
