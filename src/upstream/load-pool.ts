@@ -20,7 +20,7 @@ import type { NegotiatedVersion } from './connection/version.js';
 import { expandServer } from './entries/expand.js';
 import { assertAccepted } from './entries/installed-files.js';
 import { serverProfiles } from './entries/sandbox.js';
-import { createOAuthProvider, withScopeErrors } from './login/oauth.js';
+import { createOAuthProvider, withOwnChallenges } from './login/oauth.js';
 
 export interface LoadPoolOptions {
   readonly wieldHome: string;
@@ -35,6 +35,8 @@ export interface LoadPoolOptions {
 
 // A server that issues a token for each request must not make the list of secrets grow.
 const MAX_TOKENS = 16;
+const MIN_RECONNECT_MS = 1000;
+const MAX_RECONNECT_MS = 600_000;
 
 export function loadPool(options: LoadPoolOptions): Pool {
   const { workdir, configurationOf, secrets, listings, onChange, world } = options;
@@ -101,7 +103,12 @@ async function openTransport(
   const directory = join(wieldHome, 'oauth');
   const fetch = createGuardedFetch({ url: server.url, headers: server.headers, limitsEvents: true });
   return new StreamableHTTPClientTransport(new URL(server.url), {
-    fetch: withScopeErrors(fetch, { server, directory }),
+    fetch: withOwnChallenges(fetch, { server, directory }),
+    // The server names the delay.
+    reconnectionScheduler: (reconnect, delayMs) => {
+      const timer = setTimeout(reconnect, Math.min(Math.max(delayMs, MIN_RECONNECT_MS), MAX_RECONNECT_MS));
+      return () => clearTimeout(timer);
+    },
     authProvider: createOAuthProvider({
       server,
       directory,

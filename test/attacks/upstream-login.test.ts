@@ -6,12 +6,20 @@ import { describe, expect } from 'vitest';
 import { isToolError, type ToolError } from '../../src/core/error.js';
 import type { HttpServer } from '../../src/core/upstream.js';
 import type { World } from '../../src/core/world.js';
+import { createGuardedFetch } from '../../src/net/fetch.js';
 import { findLoginFile, readLogin, type StoredLogin, writeLogin } from '../../src/upstream/login/file.js';
 import { findLogin, type LoginOptions, login, logout } from '../../src/upstream/login/index.js';
-import { createLoginFetch, createOAuthProvider } from '../../src/upstream/login/oauth.js';
+import {
+  challengeOf,
+  createLoginFetch,
+  createOAuthProvider,
+  withOwnChallenges,
+} from '../../src/upstream/login/oauth.js';
 import { wield } from '../support/cli.js';
 import { listen, readBody, sendJson } from '../support/http.js';
 import { startLoginServer } from '../support/login-server.js';
+import { sleep } from '../support/processes.js';
+import { until } from '../support/server.js';
 import { spec } from '../support/spec.js';
 import { configureServers } from '../support/upstream-servers.js';
 import { createWorkspace } from '../support/workspace.js';
@@ -105,7 +113,13 @@ describe('tokens', () => {
           return sendJson(response, { jsonrpc: '2.0', id, error: { code: -32000, message: `no: ${token}` } });
         if (body.includes('"break"')) return void response.writeHead(500).end(`broken: ${token}`);
         const content = [{ type: 'text', text: `you sent ${token}` }];
-        return sendJson(response, { jsonrpc: '2.0', id, result: { content, structuredContent: { token } } });
+        response.writeHead(200, { 'content-type': 'text/event-stream' });
+        for (const message of [
+          { method: 'notifications/message', params: { level: 'error', logger: token, data: token } },
+          { id, result: { content, structuredContent: { token } } },
+        ])
+          response.write(`data: ${JSON.stringify({ jsonrpc: '2.0', ...message })}\n\n`);
+        return void response.end();
       }
       if (id === undefined) return void response.writeHead(202).end();
       if (results[method] !== undefined) return sendJson(response, { jsonrpc: '2.0', id, result: results[method] });
@@ -132,6 +146,13 @@ describe('tokens', () => {
         const run = await wield(workspace, args);
         output += run.stdout + run.stderr;
       }
+      const onLog = (message: object): void => {
+        output += JSON.stringify(message);
+      };
+      const toolbox = workspace.toolbox();
+      await toolbox.call('notes_tell', {}, { onLog, logLevel: 'debug' });
+      await toolbox.close();
+      expect(output).toContain('"logger":"notes.Bearer [redacted]"');
       expect(output).toContain('you sent Bearer [redacted]');
       expect(server.requests.at(-1)!.headers.authorization).toBe(`Bearer ${token}`);
       expect(output).not.toContain(token);
@@ -222,6 +243,29 @@ describe('a login', () => {
     expect(lookups).toBe(0);
   });
 
+  spec('UPS-101', 'limits the size and the number of values of what a login server sends', async () => {
+    const scopes = (count: number, scope: string) => ({ scopes_supported: Array(count).fill(scope) });
+    const answers: Record<string, object> = { '/few': scopes(900, 'x'), '/many': scopes(1000, 'x') };
+    const server = await listen(({ url }, response) =>
+      sendJson(response, answers[url!] ?? scopes(100, 'x'.repeat(1000)), 203),
+    );
+    const ask = createLoginFetch({ server: toServer(`${server.origin}/mcp`) });
+    const few = await ask(`${server.origin}/few`);
+    expect([few.status, await few.json()]).toEqual([203, answers['/few']]);
+    expect((await failure(() => ask(`${server.origin}/many`))).message).toContain('more than 1000 values');
+    expect((await failure(() => ask(`${server.origin}/long`))).message).toContain('more than 64 KiB');
+  });
+
+  spec('UPS-80', 'the scopes that a server requires are not collected while it is connected', async () => {
+    const header = 'Bearer scope="more"';
+    const server = await listen((_, response) => response.writeHead(401, { 'www-authenticate': header }).end());
+    const url = `${server.origin}/mcp`;
+    const options = { server: toServer(url), directory: createSetting().directory };
+    const refused = await withOwnChallenges(createGuardedFetch({ url }), options)(url);
+    expect([refused.status, refused.headers.get('www-authenticate')]).toEqual([401, null]);
+    expect(challengeOf(refused).headers.get('www-authenticate')).toBe(header);
+  });
+
   spec('UPS-101', 'stops if the redirect names another login server, also one without metadata', async () => {
     const asked: string[] = [];
     const server = await listen(async (request, response) => {
@@ -270,6 +314,40 @@ describe('logout', () => {
     expect(await logout(server, options)).toBe(true);
     mkdirSync(findLoginFile(setting.directory, server), { recursive: true });
     expect((await failure(() => logout(server, options))).code).toBe('io');
+  });
+});
+
+describe('a server without a login', () => {
+  spec('UPS-102', 'fails at once if it answers with HTTP 404 only', async () => {
+    const server = await listen((_, response) => sendJson(response, 'no', 404));
+    const { workspace } = createSetting();
+    configureServers(workspace, { notes: { url: `${server.origin}/mcp`, startTimeout: '5s' } });
+    const { stderr } = await wield(workspace, ['mcp', 'refresh', 'notes']);
+    expect(stderr).toContain('could not start the server notes: HTTP 404');
+  });
+
+  spec('UPS-102', 'cannot make wield open its stream all the time', async () => {
+    const server = await listen(async (request, response) => {
+      if (request.method === 'GET')
+        return void response.writeHead(200, { 'content-type': 'text/event-stream' }).end('retry: 0\ndata:\n\n');
+      const { id, method } = JSON.parse(await readBody(request)) as { id?: unknown; method: string };
+      const serverInfo = { name: 'streams', version: '1' };
+      const opened = { protocolVersion: '2025-11-25', capabilities: { tools: {} }, serverInfo };
+      const tools = [{ name: 'look', inputSchema: { type: 'object' } }];
+      const result = { initialize: opened, 'tools/list': { tools }, 'tools/call': { content: [] } }[method];
+      if (id === undefined) return void response.writeHead(202).end();
+      if (result !== undefined) return sendJson(response, { jsonrpc: '2.0', id, result });
+      sendJson(response, { jsonrpc: '2.0', id, error: { code: -32601, message: 'unknown method' } });
+    });
+    const { workspace } = createSetting();
+    configureServers(workspace, { notes: { url: `${server.origin}/mcp` } });
+    const toolbox = workspace.toolbox();
+    expect((await toolbox.call('notes_look', {})).ok).toBe(true);
+    const streams = (): number => server.requests.filter(({ method }) => method === 'GET').length;
+    await until(() => streams() > 0, 'the stream is opened');
+    await sleep(300);
+    expect(streams()).toBeLessThan(5);
+    await toolbox.close();
   });
 });
 

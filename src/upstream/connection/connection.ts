@@ -217,7 +217,8 @@ function createClient(
     const [first] = listening;
     if (first === undefined || listening.some(({ person }) => person !== first.person)) return;
     const { level, data, logger } = params as { level: string; data: Json; logger?: string };
-    first.onLog?.({ level, data: redact(data ?? null), logger: logger === undefined ? name : `${name}.${logger}` });
+    const from = logger === undefined ? name : `${name}.${redact(logger)}`;
+    first.onLog?.({ level, data: redact(data ?? null), logger: from });
   });
   serveClientRequests(sdk, client, { name, announces, calls, turns });
   return client;

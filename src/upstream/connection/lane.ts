@@ -93,7 +93,7 @@ export class Lane {
     };
   }
 
-  /** Whether the version probe was sent and not answered yet. */
+  /** Whether the version probe was sent on a shared stream and not answered yet. */
   get isProbeOpen(): boolean {
     return this.#openProbe !== undefined;
   }
@@ -103,7 +103,8 @@ export class Lane {
     return {
       start: async () => (isStarted ? undefined : upstream.start()),
       send: (message, options) => {
-        if ('id' in message && isProbe(message.id)) this.#openProbe = message.id;
+        // Without a shared stream its response is the answer, or there is none.
+        if ('id' in message && isProbe(message.id) && upstream.write !== undefined) this.#openProbe = message.id;
         if ('method' in message && message.method === 'initialize') {
           this.#isInitializing = true;
           this.keepsOpen = this.isProbeOpen;

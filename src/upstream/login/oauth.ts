@@ -5,6 +5,7 @@ import type { HttpServer } from '../../core/upstream.js';
 import type { World } from '../../core/world.js';
 import { withLock } from '../../files/lock.js';
 import type { Lookup } from '../../net/exchange.js';
+import { showUrl, unreachable } from '../../net/fault.js';
 import { createGuardedFetch, type Fetch, sentAuthorization } from '../../net/fetch.js';
 import type { AuthProvider } from '../sdk.js';
 import { hasGrant, isSameIssuer, lacksScope, loginCommand, needsLogin, oauthCode } from './fault.js';
@@ -29,7 +30,9 @@ export interface OAuthOptions {
 // OAuth errors after which the user has to log in again.
 const FINAL_ERRORS = new Set(['invalid_grant', 'invalid_client', 'unauthorized_client', 'invalid_token']);
 const TIMEOUT_MS = 30_000;
-const MAX_BYTES = 1024 * 1024;
+const MAX_BYTES = 64 * 1024;
+// The SDK takes long to report many wrong values.
+const MAX_VALUES = 1000;
 // A token is renewed this long before it expires, or a tenth of its lifetime if that is less.
 const EARLY_MS = 30_000;
 
@@ -49,7 +52,32 @@ export function createLoginFetch(options: Pick<OAuthOptions, 'server' | 'allowPr
     allowPrivate,
     lookup,
   });
-  return (url, init) => ask(url, { signal, ...init });
+  return async (url, init) => {
+    const response = await ask(url, { signal, ...init });
+    const text = await response.text();
+    assertFew(text, new URL(url));
+    const { status, headers } = response;
+    return new Response(text === '' ? null : text, { status, headers });
+  };
+}
+
+// A text that is not JSON is left to the SDK.
+function assertFew(text: string, url: URL): void {
+  let value: unknown;
+  try {
+    value = JSON.parse(text);
+  } catch {
+    return;
+  }
+  let left = MAX_VALUES;
+  const count = (one: unknown): boolean =>
+    left-- > 0 && (typeof one !== 'object' || one === null || Object.values(one).every(count));
+  if (count(value)) return;
+  throw unreachable(
+    `${showUrl(url)} sent more than ${MAX_VALUES} values`,
+    'report this to the operator of the login server',
+    { url: showUrl(url) },
+  );
 }
 
 /** Whether a login was made by the client and at the login server of the entry. */
@@ -126,13 +154,28 @@ export function createOAuthProvider(options: OAuthOptions): AuthProvider {
   };
 }
 
-/** Wraps the fetch of a server: a response that requires more scopes becomes an error with the login command. */
-export function withScopeErrors(
+// What a response required, where the SDK does not see it.
+const challenges = new WeakMap<Response, Response>();
+
+/** Returns the response with the challenge of a response of `withOwnChallenges`. */
+export function challengeOf(response: Response): Response {
+  return challenges.get(response) ?? response;
+}
+
+/**
+ * Wraps the fetch of a server: a response that requires more scopes becomes an error with the login command, and the
+ * scopes of one that requires a login are not shown to the SDK, which collects them for as long as it is connected.
+ */
+export function withOwnChallenges(
   fetch: Fetch,
   { server, directory }: Pick<OAuthOptions, 'server' | 'directory'>,
 ): Fetch {
   return async (url, init) => {
     const response = await fetch(url, init);
+    if (response.status === 401) {
+      challenges.set(response, new Response(null, { status: 401, headers: response.headers }));
+      response.headers.delete('www-authenticate');
+    }
     if (response.status !== 403) return response;
     const { extractWWWAuthenticateParams } = await import('../sdk.js');
     const { error, scope } = extractWWWAuthenticateParams(response);
@@ -188,7 +231,12 @@ export async function logInByGrant(options: OAuthOptions, refused: Response | un
   const { requestByGrant } = await import('./grant.js');
   world.debug(`logging in to ${options.server.name} by its grant`);
   const server = reread?.() ?? options.server;
-  const login = await requestByGrant({ server, refused, fetch: createLoginFetch(options), now: world.now() });
+  const login = await requestByGrant({
+    server,
+    refused: refused && challengeOf(refused),
+    fetch: createLoginFetch(options),
+    now: world.now(),
+  });
   assertTokens(login.tokens!, server);
   writeLogin(directory, server, login);
   return login;
