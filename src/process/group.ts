@@ -161,8 +161,7 @@ const PAUSE_MS = 5;
 /** Watches the socket that a process has as this descriptor. */
 export function watchLifeline(socket: Readable, pid: number, descriptor: number, platform: string): Lifeline {
   let held = true;
-  // The name of the other end, such as `socket:[123]`.
-  const name = platform === 'linux' ? readLink(`/proc/${pid}/fd/${descriptor}`) : undefined;
+  const name = platform === 'linux' ? nameOtherEnd(socket, pid, descriptor) : undefined;
   socket.once('close', () => {
     held = false;
   });
@@ -178,6 +177,16 @@ export function watchLifeline(socket: Readable, pid: number, descriptor: number,
       }
     },
   };
+}
+
+// Returns the name of the other end, such as `socket:[123]`. A process that has ended shows no descriptors, although others may
+// have inherited them; but the system creates both ends together and numbers them in order.
+function nameOtherEnd(socket: Readable, pid: number, descriptor: number): string | undefined {
+  const shown = readLink(`/proc/${pid}/fd/${descriptor}`);
+  if (shown !== undefined) return shown;
+  const { _handle: handle } = socket as Readable & { readonly _handle?: { readonly fd?: number } | null };
+  const own = /^socket:\[(\d+)\]$/.exec(readLink(`/proc/self/fd/${handle?.fd}`) ?? '');
+  return own === null ? undefined : `socket:[${Number(own[1]) + 1}]`;
 }
 
 function findHolders(name: string): number[] {

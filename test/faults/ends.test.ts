@@ -1,13 +1,17 @@
 // Faults at the end of a process: time limits, cancellation and caps for tools that do not stop.
 
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
+import type { Readable } from 'node:stream';
 import { expect } from 'vitest';
 import { type ToolResult, textOf } from '../../src/core/result.js';
 import type { NodeToolbox } from '../../src/node.js';
+import { watchLifeline } from '../../src/process/group.js';
 import { openDescriptors, processesWith, sleep } from '../support/processes.js';
 import { shellScript } from '../support/shell-script.js';
-import { finding, spec } from '../support/spec.js';
+import { finding, findingIf, spec } from '../support/spec.js';
 import { createWorkspace, type Workspace } from '../support/workspace.js';
 
 // A toolbox keeps its audit log open from the first call on.
@@ -165,6 +169,22 @@ for (const [how, body] of Object.entries(LEAVERS)) {
     expect(await isAnyLeft(workspace)).toBe(false);
   });
 }
+
+findingIf(
+  process.platform === 'linux',
+  'needs /proc of Linux',
+  'B17',
+  'A57 ends what a process left behind that had ended before anyone looked at it',
+  async () => {
+    const command = 'env -i /usr/bin/setsid /bin/sleep 600 </dev/null >/dev/null 2>&1 &';
+    const child = spawn('/bin/sh', ['-c', command], { stdio: ['ignore', 'ignore', 'ignore', 'pipe'] });
+    await once(child, 'exit');
+    const lifeline = watchLifeline(child.stdio[3] as Readable, child.pid!, 3, 'linux');
+    expect(lifeline.isHeld()).toBe(true);
+    await lifeline.killHolders();
+    expect(lifeline.isHeld()).toBe(false);
+  },
+);
 
 finding('B17', 'A57 nor one with an empty environment a call that timed out', async () => {
   const workspace = createWorkspace();
