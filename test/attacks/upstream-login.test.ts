@@ -1,12 +1,14 @@
 // Hostile servers and login servers: what they do with a login.
 
+import { execFile } from 'node:child_process';
 import { mkdirSync, readdirSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
-import { describe, expect } from 'vitest';
+import { describe, expect, onTestFinished } from 'vitest';
 import { isToolError, type ToolError } from '../../src/core/error.js';
 import type { HttpServer } from '../../src/core/upstream.js';
 import type { World } from '../../src/core/world.js';
 import { createGuardedFetch } from '../../src/net/fetch.js';
+import { listenForAnswer } from '../../src/upstream/login/callback.js';
 import { findLoginFile, readLogin, type StoredLogin, writeLogin } from '../../src/upstream/login/file.js';
 import { findLogin, type LoginOptions, login, logout } from '../../src/upstream/login/index.js';
 import {
@@ -20,7 +22,7 @@ import { listen, readBody, sendJson } from '../support/http.js';
 import { startLoginServer } from '../support/login-server.js';
 import { sleep } from '../support/processes.js';
 import { until } from '../support/server.js';
-import { spec } from '../support/spec.js';
+import { spec, specIf } from '../support/spec.js';
 import { configureServers } from '../support/upstream-servers.js';
 import { createWorkspace } from '../support/workspace.js';
 
@@ -285,6 +287,26 @@ describe('a login', () => {
     expect(asked).toContain('/authorize');
     expect(asked).not.toContain('/token');
   });
+
+  specIf(
+    process.getuid?.() === 0,
+    'this user cannot start processes of others',
+    'UPS-101',
+    'is not completed by another user of the machine, who knows the state',
+    async () => {
+      const callback = await listenForAnswer('known');
+      onTestFinished(callback.close);
+      const program = `fetch('${callback.redirectUrl}?code=x&state=known').then(({ status }) => console.log(status))`;
+      const ask = (uid: number): Promise<string> =>
+        new Promise((resolve, reject) => {
+          const options = { uid, gid: uid, cwd: '/', env: {} };
+          execFile(process.execPath, ['-e', program], options, (error, stdout) =>
+            error === null ? resolve(stdout.trim()) : reject(error),
+          );
+        });
+      expect([await ask(65534), await ask(0)]).toEqual(['403', '200']);
+    },
+  );
 
   spec('UPS-101', 'does not show a page with a very long URL', async () => {
     const authorizationEndpoint = `https://login.example.com/?x=${'y'.repeat(20_000)}`;

@@ -4,6 +4,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { ToolError } from '../../core/error.js';
 import { loadCrypto } from '../../files/digest.js';
+import { isOwnPeer } from '../../net/peer.js';
 
 export interface Callback {
   readonly redirectUrl: string;
@@ -36,6 +37,8 @@ export async function listenForAnswer(state: string, port = 0): Promise<Callback
     const url = parse(request, host);
     // Another Host header means DNS rebinding from a web page.
     if (url === undefined || request.headers.host !== host) return answerWith(response, 404, 'Not found.');
+    // Other users can read the state in the arguments of the browser, and would log in to their own account here.
+    if (!isOwnPeer(request.socket)) return answerWith(response, 403, 'This login belongs to another user.');
     if (take(url.searchParams))
       return answerWith(response, 200, 'Login received. You can close this window and return to the terminal.');
     answerWith(response, 400, 'Unexpected login response. Start the login again.');
