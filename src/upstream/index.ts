@@ -26,8 +26,9 @@ import type { ServerList } from './entries/servers.js';
 import { toStartSettings } from './execute/announce.js';
 import { createRemoteExecutor } from './execute/executor.js';
 import type { LoadPoolOptions } from './load-pool.js';
+import { createServerSecrets } from './server-secrets.js';
 
-export interface UpstreamsOptions extends Omit<LoadPoolOptions, 'configurationOf' | 'listings'> {
+export interface UpstreamsOptions extends Omit<LoadPoolOptions, 'configurationOf' | 'listings' | 'serverSecrets'> {
   readonly servers: ServerList;
   readonly pins: PinStore;
   readonly listingFiles: ListingFiles;
@@ -91,22 +92,25 @@ export interface ChangedTool {
 export function createUpstreams(options: UpstreamsOptions): Upstreams {
   const { wieldHome, workdir, pins, secrets, onChange, world } = options;
   const configurationOf = createConfigurationHash(workdir);
+  const serverSecrets = createServerSecrets(secrets);
   let loaded: Promise<Pool> | undefined;
   const load = (): Promise<Pool> => {
     loaded ??= import('./load-pool.js').then(({ loadPool }) =>
-      loadPool({ ...options, configurationOf, listings: format.listings }),
+      loadPool({ ...options, serverSecrets, configurationOf, listings: format.listings }),
     );
     return loaded;
   };
-  const refresh: Upstreams['refresh'] = async (server, snapshot, how = 'refresh') => {
+  const withPool = async <T>(server: ServerEntry, use: (pool: Pool) => Promise<T>): Promise<T> => {
     try {
-      await (await load())[how](server, toStartSettings(server, snapshot));
+      return await use(await load());
     } catch (error) {
-      throw redactError(toToolError(error), secrets.all);
+      throw redactError(toToolError(error), serverSecrets.of(server.name));
     }
   };
-  const acquire: Acquire = async (server, snapshot, signal) =>
-    (await load()).acquire(server, toStartSettings(server, snapshot), signal);
+  const refresh: Upstreams['refresh'] = (server, snapshot, how = 'refresh') =>
+    withPool<unknown>(server, (pool) => pool[how](server, toStartSettings(server, snapshot))).then(() => {});
+  const acquire: Acquire = (server, snapshot, signal) =>
+    withPool(server, (pool) => pool.acquire(server, toStartSettings(server, snapshot), signal));
   const executor = createRemoteExecutor({
     world,
     wieldHome,
@@ -119,8 +123,8 @@ export function createUpstreams(options: UpstreamsOptions): Upstreams {
       offering.close();
       await (await loaded)?.close();
     },
-    redact: (output) => redactOutput(output, secrets.all),
-    redactProgress: (progress) => redactValue(progress, secrets.all),
+    redact: (output, server) => redactOutput(output, serverSecrets.of(server)),
+    redactProgress: (progress, server) => redactValue(progress, serverSecrets.of(server)),
   });
   const withDigest = (tool: Tool): Tool => ({
     ...tool,

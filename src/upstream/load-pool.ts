@@ -1,7 +1,7 @@
 // The connection pool of a toolbox with everything it needs to start servers; loaded when the first one is needed.
 
 import { join } from 'node:path';
-import { addSecrets, createLatestSecrets } from '../core/add-secrets.js';
+import { addSecrets } from '../core/add-secrets.js';
 import type { Json } from '../core/json.js';
 import { type KnownSecrets, redactError, redactValue } from '../core/redact.js';
 import type { HttpServer, ResolvedServer, ServerEntry } from '../core/upstream.js';
@@ -21,35 +21,29 @@ import { expandServer } from './entries/expand.js';
 import { assertAccepted } from './entries/installed-files.js';
 import { serverProfiles } from './entries/sandbox.js';
 import { createOAuthProvider, withOwnChallenges } from './login/oauth.js';
+import type { ServerSecrets } from './server-secrets.js';
 
 export interface LoadPoolOptions {
   readonly wieldHome: string;
   readonly workdir: string;
   readonly configurationOf: (server: ServerEntry) => string;
   readonly secrets: KnownSecrets;
+  readonly serverSecrets: ServerSecrets;
   readonly listings: ServerListings;
   readonly onChange: () => void;
   readonly beforeRun?: () => void;
   readonly world: World;
 }
 
-// A server that issues a token for each request must not make the list of secrets grow.
-const MAX_TOKENS = 16;
 const MIN_RECONNECT_MS = 1000;
 const MAX_RECONNECT_MS = 600_000;
 
 export function loadPool(options: LoadPoolOptions): Pool {
-  const { workdir, configurationOf, secrets, listings, onChange, world } = options;
-  const tokens = new Map<string, (values: readonly string[]) => void>();
-  const remember = (server: string, values: readonly string[]): void => {
-    const add = tokens.get(server) ?? createLatestSecrets(secrets, MAX_TOKENS);
-    tokens.set(server, add);
-    add(values);
-  };
+  const { workdir, configurationOf, secrets, serverSecrets, listings, onChange, world } = options;
   return new Pool({
     world,
     version: readVersion(),
-    redact: (value) => redactValue(value, secrets.all),
+    redact: (value, server) => redactValue(value, serverSecrets.of(server)),
     keyOf: configurationOf,
     open: async (entry, settings) => {
       // Trust was checked before: by the policy, or by the listing.
@@ -59,7 +53,7 @@ export function loadPool(options: LoadPoolOptions): Pool {
         addSecrets(secrets, found);
         return server;
       };
-      return openTransport(expand, settings, { ...options, remember });
+      return openTransport(expand, settings, options);
     },
     knownVersionOf: (server) => listings.knownVersionOf(server) as NegotiatedVersion | undefined,
     onListing: (server, listing, { version, instructions, capabilities }) => {
@@ -68,19 +62,14 @@ export function loadPool(options: LoadPoolOptions): Pool {
       listings.store(server, { tools, faults, version: version as unknown as Json, capabilities });
       onChange();
     },
-    onFailure: (server, error) => listings.storeFailure(server, redactError(error, secrets.all)),
+    onFailure: (server, error) => listings.storeFailure(server, redactError(error, serverSecrets.of(server.name))),
   });
-}
-
-interface OpenTransportOptions extends LoadPoolOptions {
-  /** Remembers tokens of a server as secrets, which it may repeat. */
-  readonly remember: (server: string, values: readonly string[]) => void;
 }
 
 async function openTransport(
   expand: () => ResolvedServer,
   { env, sandbox }: StartSettings,
-  { world, wieldHome, beforeRun, remember }: OpenTransportOptions,
+  { world, wieldHome, beforeRun, serverSecrets }: LoadPoolOptions,
 ): Promise<UpstreamTransport> {
   const server = expand();
   if (server.kind === 'stdio') {
@@ -114,7 +103,7 @@ async function openTransport(
       directory,
       world,
       reread: () => expand() as HttpServer,
-      remember: (values) => remember(server.name, values),
+      remember: (tokens) => serverSecrets.remember(server.name, tokens),
     }),
   });
 }

@@ -5,6 +5,7 @@ import { mkdirSync, readdirSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, onTestFinished } from 'vitest';
 import { isToolError, type ToolError } from '../../src/core/error.js';
+import { textOf } from '../../src/core/result.js';
 import type { HttpServer } from '../../src/core/upstream.js';
 import type { World } from '../../src/core/world.js';
 import { createGuardedFetch } from '../../src/net/fetch.js';
@@ -160,6 +161,21 @@ describe('tokens', () => {
       expect(output).not.toContain(token);
       expect(filesWith(workspace.env.WIELD_HOME!, token)).toEqual([findLoginFile(directory, toServer(url))]);
     }
+  });
+
+  spec('UPS-100', 'a token that is a word is redacted in text of its own server only', async () => {
+    const server = await startEcho();
+    const { workspace, directory } = createSetting();
+    const url = `${server.origin}/mcp`;
+    configureServers(workspace, { notes: { url }, other: { url: `${server.origin}/other` } });
+    // Chosen by a login server to change what others answer, and to hide calls in the audit log.
+    const tokens = { access_token: 'undefined', refresh_token: 'notes_tell' };
+    writeLogin(directory, toServer(url), stored(url, { tokens }));
+    const toolbox = workspace.toolbox();
+    expect(textOf(await toolbox.call('notes_tell', {}))).toBe('you sent Bearer [redacted]');
+    expect(textOf(await toolbox.call('other_tell', {}))).toBe('you sent undefined');
+    await toolbox.close();
+    expect((await wield(workspace, ['audit', '--json'])).stdout).toContain('"notes_tell"');
   });
 
   spec('UPS-100', 'remembers a renewed token before it is sent', async () => {

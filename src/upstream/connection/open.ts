@@ -22,8 +22,8 @@ export interface OpenOptions {
   readonly version: string;
   /** Expands the references of a server and creates its transport, not started. */
   readonly open: (server: ServerEntry, settings: StartSettings) => Promise<UpstreamTransport>;
-  /** Removes secrets from what a server sends. */
-  readonly redact: <T>(value: T) => T;
+  /** Removes secrets from what a server sends, by its name. */
+  readonly redact: <T>(value: T, server: string) => T;
   /** Returns the protocol version of an earlier connection. */
   readonly knownVersionOf: (server: ServerEntry) => NegotiatedVersion | undefined;
 }
@@ -51,7 +51,8 @@ export async function openConnection(
   // Some servers exit on requests before `initialize`, and a known version may be outdated.
   const isPinned = server.protocol !== undefined && known?.kind !== 'modern';
   if (!first.mayBeVersion || isPinned) throw first.failure;
-  options.world.debug(`${server.name}: ${first.failure.message}; trying another protocol version`);
+  const why = options.redact(first.failure.message, server.name);
+  options.world.debug(`${server.name}: ${why}; trying another protocol version`);
   const other: NegotiatedVersion | undefined = known === undefined ? { kind: 'legacy' } : undefined;
   const second = await attempt(server, other, { ...options, settings, deadline, signal });
   if ('failure' in second) throw first.failure;
@@ -92,9 +93,10 @@ async function attempt(
   signal.addEventListener('abort', giveUp, { once: true });
   if (signal.aborted) giveUp();
   try {
-    const { debug } = world;
+    const redactOwn = <T>(value: T): T => redact(value, name);
+    const debug = (message: string): void => world.debug(redactOwn(message));
     const own = { name, version, protocol, startTimeoutMs, knownVersion, announces: settings.announces };
-    const connecting = { ...own, signal: stop.signal, debug, redact };
+    const connecting = { ...own, signal: stop.signal, debug, redact: redactOwn };
     return { connection: await connect(transport, connecting), transport };
   } catch (error) {
     const isLate = stop.signal.aborted;

@@ -97,7 +97,8 @@ export class Pool {
     if (last === undefined) return undefined;
     const { connection, transport } = last;
     const isOpen = this.#slotsOf(server).some(({ opened }) => opened === last);
-    return this.#options.redact({ isOpen, protocol: connection.protocol, lastLines: transport.lastLines ?? [] });
+    const state = { isOpen, protocol: connection.protocol, lastLines: transport.lastLines ?? [] };
+    return this.#options.redact(state, server.name);
   }
 
   async close(): Promise<void> {

@@ -29,16 +29,16 @@ export interface RemoteRunOptions extends Pick<Pool, 'close'> {
     server: string,
     snapshot: Snapshot,
   ) => { readonly server: ServerEntry; readonly configuration: string } | undefined;
-  /** Removes the secrets of servers from output. */
-  readonly redact: (output: Output) => Output;
-  readonly redactProgress: (progress: Progress) => Progress;
+  /** Removes secrets from the output of a server, by its name. */
+  readonly redact: (output: Output, server: string) => Output;
+  readonly redactProgress: (progress: Progress, server: string) => Progress;
 }
 
 /** Runs a plan. A tool that failed is an Output with an error. */
 export async function runRemote(plan: RemotePlan, context: RunContext, options: RemoteRunOptions): Promise<Output> {
   const server = findServer(plan, context, options);
   const output = await runWithinLimit(plan, context, (within) => callServer(plan, server, within, options));
-  return options.redact(rewriteOutput(output, server, plan.method === 'prompts/get'));
+  return options.redact(rewriteOutput(output, server, plan.method === 'prompts/get'), server.name);
 }
 
 async function callServer(
@@ -49,7 +49,7 @@ async function callServer(
   attempt = 1,
 ): Promise<Output> {
   const lease = await options.acquire(server, context.snapshot, context.cancellation.signal);
-  const onProgress = (progress: Progress): void => context.progress(options.redactProgress(progress));
+  const onProgress = (progress: Progress): void => context.progress(options.redactProgress(progress, server.name));
   let outcome: Parameters<Lease['release']>[0] = 'unknown';
   try {
     const remote = findRemote(plan, lease);
