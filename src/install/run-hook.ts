@@ -61,7 +61,7 @@ export async function runHook(hook: Hook, directory: string, environment: Instal
       stdin: '',
       timeoutMs: TIMEOUT_MS,
       outputBytes: limits.outputBytes,
-      signal: AbortSignal.any([signal, output.exceeded]),
+      cancellation: AbortSignal.any([signal, output.exceeded]),
       onOutput: output.add,
     },
     world,

@@ -130,7 +130,7 @@ export function createOutput(request: ProcessRequest, onExceeded: () => void) {
         stderr: stderr.bytes(),
         keptBytes: stdout.length() + stderr.length(),
         exceeded: budget.exceeded,
-        ...(budget.fault === undefined ? {} : { fault: budget.fault }),
+        fault: budget.fault,
       };
     },
   };

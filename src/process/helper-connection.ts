@@ -23,10 +23,10 @@ export interface ConnectionEvents {
 
 // It only passes bytes on, so it needs little memory.
 const FLAGS = ['--max-old-space-size=64', '--max-semi-space-size=1'];
-// How long a run may exceed its time limit before the helper counts as stuck.
+// How long a run may exceed its time limit before the helper counts as stuck, and how often that is checked.
 const STUCK_MS = 10_000;
+const CHECK_MS = 1000;
 const END_MS = 5000;
-const MAX_TIMER_MS = 2 ** 31 - 1;
 
 export function connect(entry: string, world: World, { onReady, onEnd }: ConnectionEvents): Connection {
   // Loaded lazily: most commands start no helper.
@@ -52,13 +52,29 @@ export function connect(entry: string, world: World, { onReady, onEnd }: Connect
   const send = (type: FrameType, run: number, content?: string): void => {
     if (!isOver) channel.write(formatFrame(type, run, content));
   };
+  // One timer for all runs: a timer of a run makes all objects of its call old, 4 KB (decision 0189).
+  let checking: NodeJS.Timeout | undefined;
+  const check = (): void => {
+    const now = world.monotonic();
+    const stuck = runs.values().find((run) => run.isStuck(now));
+    if (stuck !== undefined) end(`it did not end a process within ${stuck.timeoutMs} ms`);
+  };
+  const add = (id: number, run: HelperRun): void => {
+    runs.set(id, run);
+    if (runs.size > 1) return;
+    channel.ref();
+    checking = setInterval(check, CHECK_MS).unref();
+  };
   const remove = (id: number): void => {
     runs.delete(id);
-    if (runs.size === 0) channel.unref();
+    if (runs.size > 0) return;
+    channel.unref();
+    clearInterval(checking);
   };
   const end = (why: string): void => {
     if (isOver) return;
     isOver = true;
+    clearInterval(checking);
     onEnd();
     world.debug(`the process helper ended: ${why}`);
     child.kill('SIGKILL');
@@ -82,13 +98,8 @@ export function connect(entry: string, world: World, { onReady, onEnd }: Connect
   return {
     run(request, options) {
       const id = ++ids;
-      const { timeoutMs } = request;
-      const run = createRun(request, options, {
-        send: (type, content) => send(type, id, content),
-        onStuck: () => end(`it did not end a process within ${timeoutMs} ms`),
-      });
-      runs.set(id, run);
-      if (runs.size === 1) channel.ref();
+      const run = createRun(request, options, (type, content) => send(type, id, content));
+      add(id, run);
       const { descriptor } = options;
       const source = descriptor === undefined ? undefined : `/proc/${process.pid}/fd/${descriptor}`;
       send(FRAME.start, id, JSON.stringify({ request, source, debugging: world.debugging }));
@@ -111,19 +122,19 @@ const UNUSABLE: Connection = {
 
 /** A process that the helper runs. */
 interface HelperRun extends Run {
+  readonly timeoutMs: number;
+  /** Whether it should have ended long ago. */
+  isStuck(now: number): boolean;
   /** Handles a message about it. */
   accept(frame: Frame): 'over' | undefined;
   /** The helper has ended. */
   lose(why: string): void;
 }
 
-interface RunChannel {
-  readonly send: (type: FrameType, content?: string) => void;
-  /** The process should have ended long ago. */
-  readonly onStuck: () => void;
-}
+type Send = (type: FrameType, content?: string) => void;
 
-function createRun(request: RunRequest, { receive, world }: SuperviseOptions, channel: RunChannel): HelperRun {
+function createRun(request: RunRequest, { receive, world }: SuperviseOptions, send: Send): HelperRun {
+  const { timeoutMs } = request;
   const pending = new Set<Promise<void>>();
   let settle: { resolve(end: ProcessEnd): void; reject(error: ToolError): void };
   const ended = new Promise<ProcessEnd>((resolve, reject) => {
@@ -132,19 +143,14 @@ function createRun(request: RunRequest, { receive, world }: SuperviseOptions, ch
   let isCancelled = false;
   let onCancelled = (): void => {};
   let pid: number | undefined;
-  // While the listener is slow, the helper waits for us.
-  const onLate = (): void => {
-    if (pending.size === 0) channel.onStuck();
-    else timer.refresh();
-  };
-  const timer = setTimeout(onLate, Math.min(request.timeoutMs + STUCK_MS, MAX_TIMER_MS)).unref();
+  let deadline = world.monotonic() + timeoutMs + STUCK_MS;
 
   const hold = (wait: Promise<void>): void => {
-    if (pending.size === 0) channel.send(FRAME.hold);
+    if (pending.size === 0) send(FRAME.hold);
     pending.add(wait);
     void wait.then(() => {
       pending.delete(wait);
-      if (pending.size === 0) channel.send(FRAME.release);
+      if (pending.size === 0) send(FRAME.release);
     });
   };
   // Output of a process that ended by itself is passed on to its end, unless the call is cancelled.
@@ -160,10 +166,16 @@ function createRun(request: RunRequest, { receive, world }: SuperviseOptions, ch
 
   return {
     ended,
+    timeoutMs,
+    isStuck(now) {
+      // While the listener is slow, the helper waits for us.
+      if (pending.size > 0) deadline = now + timeoutMs + STUCK_MS;
+      return now > deadline;
+    },
     stop(why) {
       if (why === 'cancelled') isCancelled = true;
       onCancelled();
-      channel.send(FRAME.stop, why);
+      send(FRAME.stop, why);
     },
     accept({ type, bytes }) {
       if (type === FRAME.stdout || type === FRAME.stderr) {
@@ -175,14 +187,12 @@ function createRun(request: RunRequest, { receive, world }: SuperviseOptions, ch
         pid = Number(bytes);
         return undefined;
       }
-      clearTimeout(timer);
       const told = JSON.parse(bytes.toString('utf8')) as unknown;
       if (type === FRAME.ended) void finish(told as ProcessEnd);
       else settle.reject(toError(told as Failure));
       return 'over';
     },
     lose(why) {
-      clearTimeout(timer);
       if (pid !== undefined) signalGroup(pid, 'SIGKILL');
       killMarked(request.mark, world.platform);
       settle.reject(helperEnded(request, why));

@@ -1,5 +1,6 @@
 // The request to run a process, and its outcome.
 
+import type { Cancellation } from '../core/cancellation.js';
 import type { Spill } from '../core/executor.js';
 import type { ResultWriter } from '../core/store.js';
 import type { World } from '../core/world.js';
@@ -20,7 +21,7 @@ export interface ProcessRequest {
   /** The cap: bytes of both streams together that are kept. */
   readonly outputBytes: number;
   /** Ends the process early. */
-  readonly signal?: AbortSignal;
+  readonly cancellation?: Cancellation | AbortSignal;
   /** Returns the part of a stderr chunk that is output. */
   readonly filterStderr?: (chunk: Buffer) => Buffer;
   /** Called once, before the first output is passed on. */

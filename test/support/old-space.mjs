@@ -1,13 +1,17 @@
-// Prints how many bytes of the old space of the engine a call over a transport takes: `node --expose-gc old-space.mjs stdio|HTTP`.
+// Prints how many bytes of the old space of the engine a call takes: over a transport, or of a script by the helper process.
+// `node --expose-gc old-space.mjs stdio|HTTP|script`
 
 import { once } from 'node:events';
-import { writeSync } from 'node:fs';
+import { chmodSync, mkdirSync, mkdtempSync, rmSync, writeFileSync, writeSync } from 'node:fs';
 import { createServer } from 'node:http';
 import { connect } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { Readable } from 'node:stream';
 import { getHeapSpaceStatistics, setFlagsFromString } from 'node:v8';
 import { createToolbox } from '../../dist/index.js';
 import { createMcpHttp, serveMcpStdio } from '../../dist/mcp-server/index.js';
+import { createNodeToolbox } from '../../dist/node.js';
 
 const WARM_UP = 3000;
 const CALLS = 3000;
@@ -21,8 +25,8 @@ const inputSchema = { type: 'object', properties: { text: { type: 'string' } } }
 const execute = ({ text }) => text;
 const toolbox = createToolbox({ tools: [{ name: 'echo', description: 'Returns a text.', inputSchema, execute }] });
 
-// Small, so that objects which live too long become old at once.
-setFlagsFromString('--semi-space-growth-factor=1');
+// Small, so that objects which live too long become old at once. A script takes longer than that, so it needs more.
+if (process.argv[2] !== 'script') setFlagsFromString('--semi-space-growth-factor=1');
 
 let answered = () => {};
 
@@ -49,7 +53,19 @@ async function openHttp() {
   return (message) => socket.write(`${head}\r\ncontent-length: ${message.length}\r\n\r\n${message}`);
 }
 
-const send = process.argv[2] === 'HTTP' ? await openHttp() : openStdio();
+function openScript() {
+  const workdir = mkdtempSync(join(tmpdir(), 'wield-old-space-'));
+  process.once('exit', () => rmSync(workdir, { recursive: true }));
+  const tools = join(workdir, '.agents', 'tools');
+  mkdirSync(tools, { recursive: true });
+  writeFileSync(join(tools, 'echo'), '#!/bin/sh\n# @description Returns a text.\n# @param text string\necho hello\n');
+  chmodSync(join(tools, 'echo'), 0o755);
+  const own = createNodeToolbox({ workdir, guard: true, env: { PATH: process.env.PATH, HOME: workdir } });
+  return () => void own.call('echo', { text: 'hello' }).then(({ ok }) => (ok ? answered() : process.exit(1)));
+}
+
+const OPEN = { stdio: openStdio, HTTP: openHttp, script: openScript };
+const send = await OPEN[process.argv[2]]();
 let id = 0;
 
 async function callMany(count) {

@@ -139,7 +139,7 @@ async function runStep(
         stdin,
         timeoutMs: Math.min(RESOLVER_TIMEOUT_MS, plan.timeoutMs),
         outputBytes: plan.limits.outputBytes,
-        signal: context.cancellation.signal,
+        cancellation: context.cancellation,
       },
       world,
     );

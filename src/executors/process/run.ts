@@ -1,6 +1,7 @@
 // Runs the process of a plan: progress, a pinned script, and what its output means; imported on the first run.
 
 import { StringDecoder } from 'node:string_decoder';
+import { Cancellation } from '../../core/cancellation.js';
 import type { Progress, ProgressListener } from '../../core/context.js';
 import { ToolError } from '../../core/error.js';
 import type { RunContext } from '../../core/executor.js';
@@ -97,7 +98,7 @@ export async function runPlan(
     ? setInterval(() => context.progress({ message: `${plan.tool.name} is still running` }), HEARTBEAT_MS)
     : undefined;
   const { stream, spill } = context;
-  const watch = watchPinned(pinned, context.cancellation.signal);
+  const watch = watchPinned(pinned, context.cancellation);
   try {
     const outcome = await runProcess(
       {
@@ -110,7 +111,7 @@ export async function runPlan(
         stdin: plan.stdin,
         timeoutMs: context.timeoutMs ?? plan.timeoutMs,
         outputBytes: plan.limits.outputBytes,
-        signal: watch.signal,
+        cancellation: watch.cancellation,
         onFirstOutput: watch.verify,
         filterStderr: (chunk) => filter.pass(chunk),
         onOutput: stream && ((chunk, from) => (watch.isFailed() ? undefined : stream(chunk, from))),
@@ -124,6 +125,7 @@ export async function runPlan(
     if (rest.length > 0) await stream?.(rest, 'stderr');
     return { ...outcome, stderr: Buffer.concat([outcome.stderr, rest]) };
   } finally {
+    watch.release();
     clearInterval(heartbeat);
   }
 }
@@ -147,12 +149,13 @@ export function launcherOf({ launcher, sandbox }: ProcessPlan, pinned: Pinned | 
 const SOURCE_RULE = ['--landlock-rule', 'path-beneath:execute,read-file:/proc/self/fd/3'];
 
 // Verifies a pinned script once: at its first output, when it has been read, or at its end.
-function watchPinned(pinned: Pinned | undefined, outer: AbortSignal) {
+function watchPinned(pinned: Pinned | undefined, outer: Cancellation) {
   let verified = pinned?.verify === undefined;
   let failure: unknown;
-  const failed = new AbortController();
+  const cancellation = new Cancellation();
   return {
-    signal: verified ? outer : AbortSignal.any([outer, failed.signal]),
+    cancellation,
+    release: cancellation.follow(outer),
     isFailed: (): boolean => failure !== undefined,
     verify(): void {
       if (verified) return;
@@ -161,7 +164,7 @@ function watchPinned(pinned: Pinned | undefined, outer: AbortSignal) {
         pinned!.verify!();
       } catch (error) {
         failure = error;
-        failed.abort();
+        cancellation.cancel();
       }
     },
     assert(): void {

@@ -65,6 +65,17 @@ onLinux('EXE-11 EXE-1 EXE-2', 'the helper starts tools in their own session, wit
   expect(descriptors(lines)).toEqual(descriptors(other.split('\n')));
 });
 
+onLinux.thorough('EXE-11', 'a helper that stands still is replaced ten seconds after a time limit', async () => {
+  const { workspace, toolbox, helper } = await createHelped();
+  workspace.script('late', shellScript('echo begun; sleep 600', '@timeout 2s'));
+  const stopped = await helper();
+  const onOutput = (): void => void process.kill(stopped, 'SIGSTOP');
+  const { error } = await toolbox.call('late', {}, { onOutput });
+  expect(error).toMatchObject({ code: 'exec_failed', message: expect.stringContaining('within 2000 ms') });
+  expect(await helper()).not.toBe(stopped);
+  expect(await processesWith(workspace.dir)).toEqual([]);
+});
+
 onLinux.thorough(
   'EXE-11 EXE-4 EXE-5 EXE-6',
   'the helper ends tools at their limits, with all their processes',
