@@ -14,10 +14,10 @@ process.once('exit', () => {
   for (const child of running) child.kill('SIGKILL');
 });
 
-/** Starts a server that prints its port. */
-export async function startHttpServer(argv, { probed = false } = {}) {
+/** Starts a server that prints its port or URL. */
+export async function startHttpServer(argv, { probed = false, cwd, env = ENVIRONMENT } = {}) {
   const stdio = ['ignore', 'pipe', 'inherit', ...(probed ? ['ipc'] : [])];
-  const child = spawn(argv[0], argv.slice(1), { env: ENVIRONMENT, stdio });
+  const child = spawn(argv[0], argv.slice(1), { cwd, env, stdio });
   running.add(child);
   const port = await readPort(child.stdout);
   await untilListening(port);
@@ -38,7 +38,7 @@ async function readPort(stdout) {
   let text = '';
   for await (const chunk of stdout.iterator({ destroyOnReturn: false })) {
     text += chunk;
-    const found = /^(\d+)$/m.exec(text);
+    const found = /^(?:http:\S+:)?(\d+)(?:\/mcp)?$/m.exec(text);
     if (found !== null && text.indexOf('\n', found.index) !== -1) {
       stdout.resume();
       return Number(found[1]);
