@@ -29,15 +29,7 @@ const CHECK_MS = 1000;
 const END_MS = 5000;
 
 export function connect(entry: string, world: World, { onReady, onEnd }: ConnectionEvents): Connection {
-  // Loaded lazily: most commands start no helper.
-  const { spawn } = process.getBuiltinModule('node:child_process');
-  const child: ChildProcess = spawn(process.execPath, [...FLAGS, entry, ownMark(), world.env[MARK] ?? ''], {
-    // Its own group, so that a signal to ours does not reach it.
-    detached: true,
-    stdio: ['ignore', 'ignore', 'ignore', 'pipe'],
-    env: { PATH: '/usr/bin:/bin' },
-    cwd: '/',
-  });
+  const child = startHelper(entry, world);
   child.once('error', (error) => world.debug(`no process helper: ${error.message}`));
   // If no descriptors are left there are no pipes.
   const channel = child.stdio?.[3] as (Duplex & { ref(): void; unref(): void }) | null | undefined;
@@ -110,6 +102,18 @@ export function connect(entry: string, world: World, { onReady, onEnd }: Connect
       channel.end();
     },
   };
+}
+
+function startHelper(entry: string, world: World): ChildProcess {
+  // Loaded lazily: most commands start no helper.
+  const { spawn } = process.getBuiltinModule('node:child_process');
+  return spawn(process.execPath, [...FLAGS, entry, ownMark(), world.env[MARK] ?? ''], {
+    // Its own group, so that a signal to ours does not reach it.
+    detached: true,
+    stdio: ['ignore', 'ignore', 'ignore', 'pipe'],
+    env: { PATH: '/usr/bin:/bin' },
+    cwd: '/',
+  });
 }
 
 // Never becomes ready.
