@@ -93,9 +93,12 @@ function guardKernel(write: Profile['write']): string[] {
   ];
 }
 
-// The home and the workdir may be below /tmp.
+// The home and the workdir may be below /tmp. What can be written to is mounted later.
 function privateTemporary({ profile, workdir, home }: LauncherOptions): string[] {
-  const again = [home, workdir].filter((path) => path !== undefined && TEMPORARY.some((one) => isWithin(one, path)));
+  const again = [home, workdir].filter(
+    (path) =>
+      path !== undefined && !profile.write.includes(path) && TEMPORARY.some((temporary) => isWithin(temporary, path)),
+  );
   return [
     ...TEMPORARY.flatMap((path) => ['--perms', '1777', '--size', TMP_BYTES, '--tmpfs', path]),
     ...(profile.read === 'all' ? bind('--ro-bind-try', again as string[]) : []),
