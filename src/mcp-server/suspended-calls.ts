@@ -102,6 +102,8 @@ export function createSuspendedCalls(ttlMs: number, sign: (state: RequestState) 
         cancellation: new Cancellation(),
         unsent: [],
         sent: new Map(),
+        // It may report progress before it returns for the first time.
+        current: request,
         abandoned: false,
         wake: () => {},
       };

@@ -86,6 +86,25 @@ spec('SRV-15', 'loses no question whose key is that of another one', async () =>
   expect(Object.keys(inputRequests).sort()).toEqual(['question1', 'question2', 'question3']);
 });
 
+spec('SRV-15 SRV-3', 'passes on progress that is reported before anything is awaited', async () => {
+  const client = await connectHere([
+    {
+      name: 'hasty',
+      description: 'Reports progress at once.',
+      inputSchema: { type: 'object', properties: {} },
+      execute: (_input, { progress }) => {
+        progress(1, 2);
+        return 'done';
+      },
+    },
+  ]);
+  const seen: number[] = [];
+  // The first call loads modules, and so awaits them.
+  for (let at = 0; at < 3; at++)
+    await client.callTool(call('hasty'), { onprogress: ({ progress }) => void seen.push(progress) });
+  expect(seen).toEqual([1, 1, 1]);
+});
+
 spec('SRV-15', 'asks an unanswered question again', async () => {
   const server = serveHere(createQuestionWorkspace());
   const again = await send(server, 'name', { requestState: await ask(server) });
