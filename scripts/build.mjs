@@ -130,7 +130,7 @@ const entries = chunks
   .map(({ fileName }) => fileName);
 await writeBinary(() => 'all', { isTraced: true });
 await writeBinary(chooseFiles(onlyBundles ? [] : findUsed(`${root}dist/cli/wield.cjs`)));
-writeLicenses(`${root}dist/licenses.txt`);
+if (!onlyBundles) writeLicenses(`${root}dist/licenses.txt`);
 
 /** Replaces modules that export parts of the SDK by a bundle. Nothing that the package exports has its types. */
 async function bundleSdk(names) {

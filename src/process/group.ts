@@ -161,7 +161,8 @@ const PAUSE_MS = 5;
 /** Watches the socket that a process has as this descriptor. */
 export function watchLifeline(socket: Readable, pid: number, descriptor: number, platform: string): Lifeline {
   let held = true;
-  const name = platform === 'linux' ? nameOtherEnd(socket, pid, descriptor) : undefined;
+  const shown = platform === 'linux' ? readLink(`/proc/${pid}/fd/${descriptor}`) : undefined;
+  const name = shown ?? (platform === 'linux' ? guessOtherEnd(socket) : undefined);
   socket.once('close', () => {
     held = false;
   });
@@ -172,7 +173,9 @@ export function watchLifeline(socket: Readable, pid: number, descriptor: number,
     async killHolders() {
       // Repeated: a process can fork before it is killed.
       for (let round = 0; held && name !== undefined && round < MAX_ROUNDS; round++) {
-        for (const holder of findHolders(name)) kill(holder);
+        // A guessed name could be that of another process's socket; only one that was started later can be meant.
+        const suspects = shown === undefined ? assignedSince(pid) : readdirSync('/proc').map(Number);
+        for (const holder of findHolders(name, suspects)) kill(holder);
         await new Promise((resolve) => setTimeout(resolve, PAUSE_MS));
       }
     },
@@ -181,18 +184,14 @@ export function watchLifeline(socket: Readable, pid: number, descriptor: number,
 
 // Returns the name of the other end, such as `socket:[123]`. A process that has ended shows no descriptors, although others may
 // have inherited them; but the system creates both ends together and numbers them in order.
-function nameOtherEnd(socket: Readable, pid: number, descriptor: number): string | undefined {
-  const shown = readLink(`/proc/${pid}/fd/${descriptor}`);
-  if (shown !== undefined) return shown;
+function guessOtherEnd(socket: Readable): string | undefined {
   const { _handle: handle } = socket as Readable & { readonly _handle?: { readonly fd?: number } | null };
   const own = /^socket:\[(\d+)\]$/.exec(readLink(`/proc/self/fd/${handle?.fd}`) ?? '');
   return own === null ? undefined : `socket:[${Number(own[1]) + 1}]`;
 }
 
-function findHolders(name: string): number[] {
-  return readdirSync('/proc')
-    .map(Number)
-    .filter((pid) => Number.isInteger(pid) && pid !== process.pid && holds(pid, name));
+function findHolders(name: string, suspects: readonly number[]): number[] {
+  return suspects.filter((pid) => Number.isInteger(pid) && pid !== process.pid && holds(pid, name));
 }
 
 function holds(pid: number, name: string): boolean {
