@@ -7,7 +7,6 @@ import { describe, expect, onTestFinished } from 'vitest';
 import { isToolError, type ToolError } from '../../src/core/error.js';
 import { textOf } from '../../src/core/result.js';
 import type { HttpServer } from '../../src/core/upstream.js';
-import type { World } from '../../src/core/world.js';
 import { createGuardedFetch } from '../../src/net/fetch.js';
 import { listenForAnswer } from '../../src/upstream/login/callback.js';
 import { findLoginFile, readLogin, type StoredLogin, writeLogin } from '../../src/upstream/login/file.js';
@@ -21,37 +20,11 @@ import {
 import { wield } from '../support/cli.js';
 import { listen, readBody, sendJson } from '../support/http.js';
 import { startLoginServer } from '../support/login-server.js';
+import { createSetting, type Setting, toServer } from '../support/login-setting.js';
 import { sleep } from '../support/processes.js';
 import { until } from '../support/server.js';
 import { spec, specIf } from '../support/spec.js';
 import { configureServers } from '../support/upstream-servers.js';
-import { createWorkspace } from '../support/workspace.js';
-
-const toServer = (url: string, more: Partial<HttpServer> = {}): HttpServer => ({
-  kind: 'http',
-  name: 'notes',
-  owner: 'user',
-  place: { file: '/dev/null', pointer: null, line: null },
-  url,
-  headers: {},
-  ...more,
-});
-
-function createSetting() {
-  const workspace = createWorkspace();
-  const world: World = {
-    env: workspace.env,
-    home: workspace.home,
-    platform: process.platform,
-    now: Date.now,
-    monotonic: () => performance.now(),
-    debug: () => {},
-    debugging: false,
-  };
-  const directory = join(workspace.env.WIELD_HOME!, 'oauth');
-  return { workspace, directory, world };
-}
-type Setting = ReturnType<typeof createSetting>;
 
 /** Loads the page as a browser does, and follows its redirect. */
 const browse = async (url: URL): Promise<void> => {

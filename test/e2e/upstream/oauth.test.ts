@@ -12,7 +12,6 @@ import type { VerbCall } from '../../../src/cli/verb.js';
 import { loginTo, logoutOf } from '../../../src/cli/verbs/mcp/login.js';
 import { isToolError, type ToolError } from '../../../src/core/error.js';
 import type { HttpServer } from '../../../src/core/upstream.js';
-import type { World } from '../../../src/core/world.js';
 import { createGuardedFetch } from '../../../src/net/fetch.js';
 import { toLoginError } from '../../../src/upstream/login/fault.js';
 import { findLogin, type LoginOptions, login, logout } from '../../../src/upstream/login/index.js';
@@ -20,47 +19,12 @@ import { createOAuthProvider } from '../../../src/upstream/login/oauth.js';
 import { createIo } from '../../support/cli.js';
 import { listen, sendJson } from '../../support/http.js';
 import { startLoginServer } from '../../support/login-server.js';
+import { createSetting, type Setting, toServer } from '../../support/login-setting.js';
 import { sleep } from '../../support/processes.js';
 import { until } from '../../support/server.js';
 import { spec } from '../../support/spec.js';
-import { createWorkspace, type Workspace } from '../../support/workspace.js';
 
 const CALLS = fileURLToPath(new URL('../../support/login-calls.mjs', import.meta.url));
-
-function toServer(url: string, more: Partial<HttpServer> = {}): HttpServer {
-  return {
-    kind: 'http',
-    name: 'notes',
-    owner: 'user',
-    place: { file: '/dev/null', pointer: null, line: null },
-    url,
-    headers: {},
-    ...more,
-  };
-}
-
-interface Setting {
-  readonly workspace: Workspace;
-  readonly directory: string;
-  readonly world: World;
-  /** Debug messages. */
-  readonly said: string[];
-}
-
-function createSetting(): Setting {
-  const workspace = createWorkspace();
-  const said: string[] = [];
-  const world: World = {
-    env: workspace.env,
-    home: workspace.home,
-    platform: process.platform,
-    now: Date.now,
-    monotonic: () => performance.now(),
-    debug: (message) => said.push(message),
-    debugging: true,
-  };
-  return { workspace, directory: join(workspace.env.WIELD_HOME!, 'oauth'), world, said };
-}
 
 /** Acts as a browser: loads the page and follows the redirect. */
 async function browse(url: URL, change: (url: URL) => void = () => {}): Promise<Response> {
