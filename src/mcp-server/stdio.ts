@@ -6,6 +6,7 @@ import { advance, type ConnectionState, isAnswered, NEW_CONNECTION } from './con
 import { createLane, type LaneOptions, type LaneRequest } from './lane.js';
 import { LineTransport, type LineTransportOptions } from './line-transport.js';
 import { isCancelParams, type Message, type RequestId, type RequestMessage } from './message.js';
+import { createNewSpaceLimit } from './new-space.js';
 import { createOutgoing, toNotification } from './outgoing.js';
 import type { SdkConnection } from './sdk-stdio.js';
 import { createPeer, createSession } from './stdio-peer.js';
@@ -22,6 +23,7 @@ export function serveMcpStdio(toolbox: Toolbox, options: StdioOptions): StdioSer
   const session = createSession();
   const running = new OpenMap<RequestId, LaneRequest>();
   const outgoing = createOutgoing();
+  const limitNewSpace = createNewSpaceLimit();
   let state = NEW_CONNECTION;
   let sdk: Promise<SdkConnection> | undefined;
   let end = (): void => {};
@@ -51,6 +53,7 @@ export function serveMcpStdio(toolbox: Toolbox, options: StdioOptions): StdioSer
     void sdk.then((connection) => connection.deliver(message, before, after));
   };
   const answer = (message: RequestMessage): void => {
+    limitNewSpace();
     void lane.answer(message, peer, running).then((parts) => {
       if (parts !== undefined) transport.answer(message.id, parts);
     });

@@ -12,6 +12,7 @@ import { readTextFile } from '../../files/read.js';
 import type { Front, FrontOptions } from '../../fleet/front.js';
 import { limitConnections } from '../../mcp-server/connections.js';
 import { createMcpHttp, isLoopback, MCP_PATH, serveMcpStdio } from '../../mcp-server/index.js';
+import { createNewSpaceLimit } from '../../mcp-server/new-space.js';
 import type { NodeToolbox } from '../../node.js';
 import { FLEET } from '../fleet-flag.js';
 import { resolvePath } from '../io.js';
@@ -174,6 +175,7 @@ async function serveOverHttp(
   );
   server.maxConnections = 1024;
   limitConnections(server);
+  server.on('request', createNewSpaceLimit());
   const { port } = await listen(server, access);
   await announce(terminal, toolbox, access.host, port);
   const page = call.flags.has('ui') ? await (await import('../page.js')).openPage(call, toolbox, 0) : undefined;

@@ -1,4 +1,5 @@
-// Gate: what a call allocates is collected soon after it, so that the memory of a server does not grow with its calls.
+// Gate: the memory of a server does not grow with its calls. What a call allocates is collected soon after it, and the space
+// for new objects keeps its size.
 
 import { execFileSync } from 'node:child_process';
 import { join } from 'node:path';
@@ -14,6 +15,12 @@ const MAX_BYTES = 150;
 test.each(ALL_TESTS ? ['stdio', 'HTTP'] : ['stdio'])('a call over %s leaves few old objects', (transport) => {
   const stdout = execFileSync(process.execPath, ['--expose-gc', SCRIPT, transport], { encoding: 'utf8' });
   expect(Number(stdout)).toBeLessThan(MAX_BYTES);
+});
+
+// The engine would enlarge it to 32 MB.
+test('the space for new objects stays at 16 MB', () => {
+  const stdout = execFileSync(process.execPath, [join(ROOT, 'test/support/new-space.mjs')], { encoding: 'utf8' });
+  expect(Number(stdout)).toBe(16 * 1024 * 1024);
 });
 
 // Usually 950. With a timer and a Map of the runs, objects made by spreading and an AbortSignal it was 14,000.
