@@ -1,6 +1,6 @@
 // Reads a directory with one format; cached, and compared with the files on every use.
 
-import { type Dirent, readdirSync, type Stats } from 'node:fs';
+import type { Dirent, Stats } from 'node:fs';
 import { join, sep } from 'node:path';
 import type { FileState, Format, FormatSnapshot, Place } from '../core/format.js';
 import { compileGlob } from '../core/glob.js';
@@ -11,6 +11,7 @@ import { compareText } from '../core/text.js';
 import type { FileIdentity, Tool } from '../core/tool.js';
 import type { World } from '../core/world.js';
 import { admittedPath, readWithin, toDeparture, traceBoundary } from '../files/boundary.js';
+import { entriesOf } from '../files/entries.js';
 import { hasIdentity, isSettled, lstatOrNothing, sameIdentity, statOrNothing, toIdentity } from '../files/read.js';
 import type { Directory, DirectoryListing, DirectoryState, Entry } from './entry.js';
 import type { IndexFile } from './index-file.js';
@@ -56,7 +57,7 @@ export function createDirectory(options: DirectoryOptions): Directory {
         reading?.problems.find((candidate) => candidate.severity === 'error')
       );
     },
-    names: reader.names,
+    names: () => reader.names(),
     at: (entry, snapshot) => (reader.claims(entry) ? cache.findEntry(entry, snapshot)?.reading : undefined),
     forget(tool) {
       if (tool === undefined || cache.contains(tool)) cache.clear();
@@ -175,7 +176,7 @@ interface DirectoryReader {
   /** Whether an entry of this name can belong to the format; reads nothing. */
   claims(entry: string): boolean;
   /** Returns the names of claimed entries, sorted. */
-  names(): readonly string[];
+  names(snapshot?: FormatSnapshot): readonly string[];
   /** Returns an entry as it is now: `known` if it did not change, undefined if it does not exist. */
   readEntry(name: string, known: Entry | undefined, snapshot?: FormatSnapshot): Entry | undefined;
   /** Returns the directory as it is now: `previous` if nothing changed. */
@@ -213,11 +214,11 @@ function createDirectoryReader(place: Place, format: Format, world: World): Dire
     return leaves ? { ...entry, settled: false, leaves } : entry;
   };
 
-  const names = (): string[] => {
-    let all: Dirent[];
+  const names = (snapshot?: FormatSnapshot): string[] => {
+    let all: readonly Dirent[];
     try {
       // Empty if it may not be read.
-      all = readdirSync(admittedPath(place.directory, place.boundary) ?? '', { withFileTypes: true });
+      all = entriesOf(admittedPath(place.directory, place.boundary) ?? '', snapshot);
     } catch (error) {
       world.debug(`${place.directory}: cannot be listed: ${(error as Error).message}`);
       return [];
@@ -244,7 +245,7 @@ function createDirectoryReader(place: Place, format: Format, world: World): Dire
       if (admittedPath(place.directory, trace?.boundary) === undefined) return toRefused(place, identity);
       const entries = new Map<string, Entry>();
       let isSame = unchanged !== undefined;
-      for (const name of unchanged ? unchanged.entries.keys() : names()) {
+      for (const name of unchanged ? unchanged.entries.keys() : names(snapshot)) {
         const known = previous?.entries.get(name);
         const entry = readEntry(name, known, snapshot);
         if (entry === undefined || entry !== known) isSame = false;

@@ -17,7 +17,7 @@ export interface Watch {
 }
 
 // Editors write a file in several steps; they cause one notification.
-const DEBOUNCE_MS = 2;
+const DEBOUNCE_MS = 1;
 
 /** Watches only while there are listeners. */
 export function createWatch(directories: () => readonly string[], world: World): Watch {
@@ -30,22 +30,26 @@ export function createWatch(directories: () => readonly string[], world: World):
     isWaking = true;
     setTimeout(() => {
       isWaking = false;
-      refresh();
       for (const listener of listeners) listener();
+      // After the listeners, which need not wait for it. What changed in a directory before it was watched is reported now.
+      if (refresh()) wake();
     }, DEBOUNCE_MS);
   };
 
-  const open = (directory: string): void => {
+  // Returns whether it was not watched before.
+  const open = (directory: string): boolean => {
     // A directory that was removed and recreated needs a new watcher.
     const inode = statOrNothing(directory)?.ino ?? 0;
-    if (watchers.get(directory)?.inode === inode) return;
+    if (watchers.get(directory)?.inode === inode) return false;
     drop(directory);
     try {
       const watcher = watch(directory, { persistent: false }, wake);
       watcher.on('error', () => drop(directory));
       watchers.set(directory, { watcher, inode });
+      return true;
     } catch (error) {
       world.debug(`${directory}: not watched: ${(error as Error).message}`);
+      return false;
     }
   };
   const drop = (directory: string): void => {
@@ -53,11 +57,11 @@ export function createWatch(directories: () => readonly string[], world: World):
     watchers.delete(directory);
   };
 
-  // For a missing directory, the nearest existing parent is watched.
-  const refresh = (): void => {
+  // For a missing directory, the nearest existing parent is watched. Returns whether any directory is new.
+  const refresh = (): boolean => {
     const wanted = new Set(listeners.size === 0 ? [] : directories().flatMap(chain));
     for (const directory of [...watchers.keys()]) if (!wanted.has(directory)) drop(directory);
-    for (const directory of wanted) open(directory);
+    return [...wanted].filter(open).length > 0;
   };
 
   return {

@@ -1,18 +1,18 @@
 // Groups: directories below `.agents/tools`, which hold modules (MOD-32).
 
-import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Place } from '../core/format.js';
 import { DEFAULT_IGNORE } from '../core/search-path.js';
 import { compareText } from '../core/text.js';
 import type { FileIdentity } from '../core/tool.js';
 import { admittedPath } from '../files/boundary.js';
+import { entriesOf } from '../files/entries.js';
 import { hasIdentity, isSettled, statOrNothing, toIdentity } from '../files/read.js';
 
 /** Returns a function that lists the groups of a place; they are listed again when the directory changed. */
-export function createGroups(now: () => number): (place: Place) => readonly Place[] {
+export function createGroups(now: () => number): (place: Place, snapshot: object) => readonly Place[] {
   const known = new Map<string, { readonly identity: FileIdentity; readonly groups: readonly Place[] }>();
-  return (place) => {
+  return (place, snapshot) => {
     const { directory } = place;
     const stats = statOrNothing(directory);
     if (!stats?.isDirectory()) return [];
@@ -20,8 +20,9 @@ export function createGroups(now: () => number): (place: Place) => readonly Plac
     if (before !== undefined && hasIdentity(stats, before.identity)) return before.groups;
     const identity = toIdentity(stats);
     // RES-46: a directory behind a link out is not listed.
-    if (admittedPath(directory, place.boundary) === undefined) return [];
-    const groups = listDirectories(directory).map(
+    const path = admittedPath(directory, place.boundary);
+    if (path === undefined) return [];
+    const groups = listDirectories(path, snapshot).map(
       (name): Place => ({ ...place, directory: join(directory, name), kind: 'groups' }),
     );
     if (isSettled(identity, now())) known.set(directory, { identity, groups });
@@ -30,9 +31,9 @@ export function createGroups(now: () => number): (place: Place) => readonly Plac
 }
 
 // Links are not followed: a checkout could name any directory.
-function listDirectories(directory: string): string[] {
+function listDirectories(directory: string, snapshot: object): string[] {
   try {
-    return readdirSync(directory, { withFileTypes: true })
+    return entriesOf(directory, snapshot)
       .filter((entry) => entry.isDirectory() && !entry.name.startsWith('.') && !DEFAULT_IGNORE.includes(entry.name))
       .map(({ name }) => name)
       .sort(compareText);

@@ -212,7 +212,7 @@ export function createPlaces({ firstWorkdir, home, paths, store, ...options }: P
         ...path.slice(before),
         ...findScriptPlaces(at.workdir, home)
           .map((place) => withBoundary(place, at))
-          .flatMap((place) => [place, ...groupsIn(place)]),
+          .flatMap((place) => [place, ...groupsIn(place, at)]),
         ...findDocuments(at, home, workspacesOf(at)).map((place) => withBoundary(place, at)),
       ];
     },
