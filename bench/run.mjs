@@ -25,6 +25,7 @@ if (unknown.length > 0) {
 }
 
 const results = [];
+let page;
 for (const row of rows) {
   if (wanted.length > 0 && !wanted.includes(row.id)) continue;
   if (row.missing !== undefined) {
@@ -34,15 +35,18 @@ for (const row of rows) {
   console.error(`row ${row.id}: ${row.title}`);
   const measured = describeTime();
   results.push({ row: row.id, title: row.title, cases: await row.run(), measured });
+  // After every row: a later one may fail.
+  if (!QUICK) {
+    page = updatePage(
+      results,
+      rows.map(({ id }) => id),
+    );
+  }
 }
 if (QUICK) console.log(JSON.stringify(results));
 else {
   const { node, cores, cpu, clock } = describeMachine();
   console.log(formatTable(results));
   console.log(`\nNode ${node}, ${cores} cores (${cpu}); processes by ${clock}`);
-  const page = updatePage(
-    results,
-    rows.map((row) => row.id),
-  );
   console.error(`written to ${saveResults(results)} and ${page}`);
 }
