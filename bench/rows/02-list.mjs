@@ -17,10 +17,13 @@ export const row = {
   title: 'wield list, warm, against node empty.cjs',
   async run() {
     const workspaces = Object.keys(TARGETS).map((count) => ({ count, ...createWorkspace(Number(count)) }));
-    await settle();
-    for (const { dir, env, count } of workspaces) {
-      const { stdout } = spawnSync(process.execPath, [BINARY, 'list'], { cwd: dir, env, encoding: 'utf8' });
-      if (stdout.split('\n').length < Number(count)) throw new Error(`not all tools are listed:\n${stdout}`);
+    // The first listings write the index and compiled code; once these have settled, the answer is kept.
+    for (let time = 0; time < 3; time++) {
+      await settle();
+      for (const { dir, env, count } of workspaces) {
+        const { stdout } = spawnSync(process.execPath, [BINARY, 'list'], { cwd: dir, env, encoding: 'utf8' });
+        if (stdout.split('\n').length < Number(count)) throw new Error(`not all tools are listed:\n${stdout}`);
+      }
     }
     const cases = { floor: () => timeCommand([process.execPath, EMPTY]) };
     for (const { count, dir, env } of workspaces) {
@@ -28,8 +31,11 @@ export const row = {
     }
     const { dir, env } = workspaces.find(({ count }) => Number(count) === COMPLETED);
     const complete = [process.execPath, BINARY, '__complete', 'fish', '--', PREFIX];
-    const { stdout } = spawnSync(complete[0], complete.slice(1), { cwd: dir, env, encoding: 'utf8' });
-    if (stdout.split('\n').length < OFFERED) throw new Error(`not all tools are offered:\n${stdout}`);
+    for (let time = 0; time < 2; time++) {
+      const { stdout } = spawnSync(complete[0], complete.slice(1), { cwd: dir, env, encoding: 'utf8' });
+      if (stdout.split('\n').length < OFFERED) throw new Error(`not all tools are offered:\n${stdout}`);
+      await settle();
+    }
     cases.complete = () => timeCommand(complete, { cwd: dir, env });
     const samples = await measureRounds(cases, ROUNDS);
     return [

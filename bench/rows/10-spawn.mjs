@@ -1,6 +1,7 @@
 // Row 10: how long the main thread of a server is busy with starting a process, by the memory that it has.
 
 import { spawn } from 'node:child_process';
+import { fileURLToPath } from 'node:url';
 import { createNodeToolbox } from '../../dist/node.js';
 import { runProcess } from '../../dist/process/spawn.js';
 import { measureRounds, ratios, sized, spread } from '../support/measure.mjs';
@@ -12,6 +13,7 @@ const ROUNDS = 15;
 const CALLS = sized(20, 2);
 const WARM_UP = sized(600, 2);
 const CHUNK_MB = 50;
+const ANSWER = fileURLToPath(new URL('../servers/answer.cjs', import.meta.url));
 
 export const row = {
   id: '10',
@@ -23,8 +25,10 @@ export const row = {
     const toolbox = createNodeToolbox({ workdir: dir, env, guard: true });
     const { world } = toolbox.machine;
     const request = { argv: ['/bin/true'], cwd: '/', environment: {}, stdin: '', timeoutMs: 10_000, outputBytes: 1000 };
+    const messenger = openMessenger();
     const starts = {
       'child_process.spawn': spawnBare,
+      'a message to a process and its answer': messenger.exchange,
       'by the helper of a server': () => runProcess(request, world),
       'a whole call of a script in a server': () => toolbox.call(toolName(0), { name: 'Ada' }),
     };
@@ -40,6 +44,7 @@ export const row = {
       );
       results.push(...toCases(samples, `${Math.round(process.memoryUsage().rss / 1e6)} MB`));
     }
+    messenger.close();
     await toolbox.close();
     return results;
   },
@@ -73,6 +78,22 @@ async function untilHelped(toolbox, world, request) {
     await new Promise((resolve) => setTimeout(resolve, 50));
   }
   throw new Error('the helper does not start processes');
+}
+
+// The least that a helper can cost: one message, of the size that starts a process, and one answer.
+function openMessenger() {
+  const child = spawn(process.execPath, [ANSWER], { stdio: ['pipe', 'pipe', 'ignore'] });
+  const message = `${'x'.repeat(300)}\n`;
+  let answered = () => {};
+  child.stdout.on('data', () => answered());
+  return {
+    exchange: () =>
+      new Promise((resolve) => {
+        answered = resolve;
+        child.stdin.write(message);
+      }),
+    close: () => child.stdin.end(),
+  };
 }
 
 function spawnBare() {
