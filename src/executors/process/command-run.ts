@@ -17,9 +17,8 @@ import { runProcess } from '../../process/spawn.js';
 import { assertArguments, settleArguments } from './command-plan.js';
 import { containSlots } from './contain-slots.js';
 import type { SkillScripts } from './integrity.js';
-import { toError, toOutput } from './output.js';
 import { pinSkillScript } from './pinned.js';
-import { launcherOf, runPlan, withSandboxReport } from './run.js';
+import { launcherOf, runPlan, toError, toOutput, withSandboxReport } from './run.js';
 import { appendSideRead, type SeenFiles } from './side-read.js';
 import { createTemporaryFiles } from './temporary.js';
 
