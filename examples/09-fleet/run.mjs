@@ -56,7 +56,13 @@ try {
   const published = await two.callTool({ name: 'publish', arguments: {} });
   assert.equal(published.content[0].text, 'published\n');
 
-  const status = run('person', ['fleet', 'status', ...fleet]);
+  // A worker announces once a second what it runs.
+  const readStatus = () => run('person', ['fleet', 'status', ...fleet]);
+  let status = readStatus();
+  for (let wait = 0; wait < 10 && !status.includes('running 0'); wait++) {
+    await sleep(1000);
+    status = readStatus();
+  }
   assert.match(status, /fronts 2 {3}workers 2 {3}running 0 {3}waiting 0/);
   process.stdout.write(status);
   await Promise.all([one.close(), two.close()]);
