@@ -56,11 +56,11 @@ try {
   const published = await two.callTool({ name: 'publish', arguments: {} });
   assert.equal(published.content[0].text, 'published\n');
 
-  // A worker announces once a second what it runs.
+  // Workers announce a few times a second what they run.
   const readStatus = () => run('person', ['fleet', 'status', ...fleet]);
   let status = readStatus();
-  for (let wait = 0; wait < 10 && !status.includes('running 0'); wait++) {
-    await sleep(1000);
+  for (let wait = 0; wait < 30 && !status.includes('running 0'); wait++) {
+    await sleep(300);
     status = readStatus();
   }
   assert.match(status, /fronts 2 {3}workers 2 {3}running 0 {3}waiting 0/);
