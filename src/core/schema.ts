@@ -149,3 +149,24 @@ export function fillDefaults(value: Json, schema: JsonSchema): Json {
   };
   return walk(value, schema, 0);
 }
+
+/** Whether a value has one of the types of a schema. */
+export function hasSomeType(value: Json, types: readonly unknown[]): boolean {
+  return types.some((type) => hasType(value, type));
+}
+
+/** Whether a value has a type of JSON Schema. */
+export function hasType(value: Json, type: unknown): boolean {
+  switch (type) {
+    case 'integer':
+      return typeof value === 'number' && Number.isInteger(value);
+    case 'null':
+      return value === null;
+    case 'array':
+      return Array.isArray(value);
+    case 'object':
+      return typeof value === 'object' && value !== null && !Array.isArray(value);
+    default:
+      return typeof value === type;
+  }
+}

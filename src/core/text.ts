@@ -100,10 +100,10 @@ export function compareText(a: string, b: string): number {
 
 const MAX_LISTED = 100;
 
-/** Joins words; of more than 100, the first 100 and the number of the others. */
-export function listSome(words: readonly string[]): string {
-  if (words.length <= MAX_LISTED) return words.join(', ');
-  return `${words.slice(0, MAX_LISTED).join(', ')} and ${words.length - MAX_LISTED} more`;
+/** Joins what `toWord` returns for each; of more than 100, the first 100 and the number of the others. */
+export function listSome<T>(all: readonly T[], toWord: (one: T) => string = String): string {
+  const words = all.slice(0, MAX_LISTED).map(toWord).join(', ');
+  return all.length <= MAX_LISTED ? words : `${words} and ${all.length - MAX_LISTED} more`;
 }
 
 /** Formats a count with its noun: `1 problem`, `2 problems`. */

@@ -23,7 +23,7 @@ export function describeExpectation(keyword: string, limit: unknown): string {
     case 'type':
       return Array.isArray(limit) ? limit.join(' or ') : String(limit);
     case 'enum':
-      return `one of ${Array.isArray(limit) ? listSome(limit.slice(0, 100).map((choice) => JSON.stringify(choice))) : JSON.stringify(limit)}`;
+      return `one of ${Array.isArray(limit) ? listSome(limit, (choice) => JSON.stringify(choice)) : JSON.stringify(limit)}`;
     case 'pattern':
       return `text that matches ${String(limit)}`;
     case 'format':

@@ -116,6 +116,66 @@ describe('faults', () => {
     ]);
   });
 
+  test('says how many of many choices it does not list', async () => {
+    const choices = Array.from({ length: 120 }, (_, at) => at);
+    const [fault] = await faultsOf({ type: 'object', properties: { a: { enum: choices } } }, { a: -1 });
+    expect(fault!.expected).toMatch(/^one of 0, 1, .*, 99 and 20 more$/);
+  });
+
+  describe('a value that has the type of an alternative', () => {
+    const of = (anyOf: readonly JsonSchema[]): JsonSchema => ({ type: 'object', properties: { a: { anyOf } } });
+    const kind = (name: string, more: JsonSchema = {}): JsonSchema => ({
+      type: 'object',
+      properties: { kind: { const: name }, ...more },
+      required: ['kind', ...Object.keys(more)],
+    });
+    const shapes = of([kind('circle', { radius: { type: 'number' } }), kind('point')]);
+
+    test.each<[string, JsonSchema, Json, object]>([
+      [
+        'names the choices of the property that tells them apart',
+        shapes,
+        { kind: 'square' },
+        { kind: 'value', path: '/a/kind', expected: 'one of "circle", "point"', got: 'text "square"' },
+      ],
+      [
+        'misses that property',
+        shapes,
+        {},
+        { kind: 'missing', path: '/a/kind', expected: 'one of "circle", "point"', got: 'nothing' },
+      ],
+      [
+        'has the faults of the one that is meant',
+        shapes,
+        { kind: 'circle' },
+        { kind: 'missing', path: '/a/radius', expected: 'a value, since it is required', got: 'nothing' },
+      ],
+      [
+        'has the faults of the only one of its type',
+        of([{ type: 'string', maxLength: 2 }, { type: 'null' }]),
+        'long',
+        { kind: 'value', path: '/a', expected: 'text of at most 2 characters', got: 'text "long"' },
+      ],
+      [
+        'names the values that are listed',
+        of([{ const: 'a' }, { enum: ['b', 1] }]),
+        'c',
+        { kind: 'value', path: '/a', expected: 'one of "a", "b", 1', got: 'text "c"' },
+      ],
+      [
+        'fits none of several',
+        of([
+          { type: 'string', maxLength: 2 },
+          { type: 'string', pattern: '^x' },
+        ]),
+        'long',
+        { kind: 'value', path: '/a', expected: 'one of the alternatives in the schema', got: 'text "long"' },
+      ],
+    ])('%s', async (_, schema, a, fault) => {
+      expect(await faultsOf(schema, { a })).toEqual([fault]);
+    });
+  });
+
   test('accepts properties declared by allOf and $ref', async () => {
     const composed: JsonSchema = {
       type: 'object',

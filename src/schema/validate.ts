@@ -1,7 +1,7 @@
 // Validates values against JSON Schema 2020-12. A schema is compiled into functions, each keyword into one.
 
 import { isRecord, type Json } from '../core/json.js';
-import { type Check, followRef, type JsonSchema, lookUp, type SchemaNode } from '../core/schema.js';
+import { type Check, hasSomeType, hasType, type JsonSchema, lookUp, type SchemaNode } from '../core/schema.js';
 import { compileArray } from './arrays.js';
 import { describeExpectation } from './expectation.js';
 import { compileObject } from './objects.js';
@@ -9,7 +9,6 @@ import {
   CompiledEnough,
   type Compiler,
   countSteps,
-  type Evaluated,
   endTurn,
   isValid,
   MAX_STEPS,
@@ -23,6 +22,7 @@ import {
 } from './run.js';
 import { compileNumber, toMembership } from './scalars.js';
 import { compileString } from './strings.js';
+import { compileUnion } from './union.js';
 
 /** Compiles a schema; `closed` rejects properties that the root does not declare. */
 export function createCheck(json: JsonSchema, closed: boolean): (value: Json) => Check | Promise<Check> {
@@ -173,17 +173,7 @@ function compileInPlace(node: SchemaNode, root: JsonSchema, { visit }: Compiler)
     return (value, run) => !isValid(inner, value, run) || run.fail('value', expected('not'), value);
   });
   for (const keyword of ['anyOf', 'oneOf'])
-    add(keyword, (schemas) => {
-      const branches = Array.isArray(schemas) ? schemas.map((schema) => toBranch(schema, root, visit)) : [];
-      const most = keyword === 'oneOf' ? 1 : Number.POSITIVE_INFINITY;
-      return (value, run, evaluated) => {
-        run.spend(2 * branches.length);
-        const [first, ...others] = branches.filter(({ mayFit }) => mayFit(value));
-        // Only one can be meant, so its faults are those of the union.
-        if (first && others.length === 0 && typeof value === 'object') return first.visit(value, run, evaluated);
-        return matchesBranches(branches, most, value, run, evaluated) || run.fail('value', expected(keyword), value);
-      };
-    });
+    add(keyword, (schemas) => compileUnion(keyword, schemas, { root, visit, expected: expected(keyword) }));
   add('allOf', (schemas) => {
     const branches = Array.isArray(schemas) ? schemas.map(visit) : [];
     return (value, run, evaluated) => visitAll(branches, value, run, evaluated);
@@ -198,70 +188,4 @@ function compileInPlace(node: SchemaNode, root: JsonSchema, { visit }: Compiler)
     };
   });
   return checks;
-}
-
-interface Branch {
-  readonly visit: Visit;
-  /** Whether a value can be valid, judged by what is cheap to look at. */
-  readonly mayFit: (value: Json) => boolean;
-}
-
-function toBranch(schema: unknown, root: JsonSchema, visit: Compiler['visit']): Branch {
-  const { type, required, properties } = followRef(schema, root);
-  const types = type === undefined ? undefined : [type].flat();
-  const names = Array.isArray(required) ? required.slice(0, 20) : [];
-  const marks = Object.entries(isRecord(properties) ? properties : {})
-    .slice(0, 20)
-    .flatMap(([name, property]) =>
-      isRecord(property) && typeof property.const === 'string' ? [[name, property.const] as const] : [],
-    );
-  return {
-    visit: visit(schema),
-    mayFit(value) {
-      if (types !== undefined && !hasSomeType(value, types)) return false;
-      if (!isRecord(value)) return true;
-      return (
-        names.every((name) => Object.hasOwn(value, name)) &&
-        marks.every(([name, mark]) => !Object.hasOwn(value, name) || value[name] === mark)
-      );
-    },
-  };
-}
-
-function hasSomeType(value: Json, types: readonly unknown[]): boolean {
-  return types.some((type) => hasType(value, type));
-}
-
-function hasType(value: Json, type: unknown): boolean {
-  switch (type) {
-    case 'integer':
-      return typeof value === 'number' && Number.isInteger(value);
-    case 'null':
-      return value === null;
-    case 'array':
-      return Array.isArray(value);
-    case 'object':
-      return typeof value === 'object' && value !== null && !Array.isArray(value);
-    default:
-      return typeof value === type;
-  }
-}
-
-// Whether at least one branch is valid, and at most `most`.
-function matchesBranches(
-  branches: readonly Branch[],
-  most: number,
-  value: Json,
-  run: Run,
-  evaluated: Evaluated | undefined,
-): boolean {
-  let matches = 0;
-  for (const { visit } of branches) {
-    const covered = evaluated && new Set<string | number>();
-    if (!isValid(visit, value, run, covered)) continue;
-    matches++;
-    for (const name of covered ?? []) evaluated!.add(name);
-    if (matches > most || (evaluated === undefined && most > 1)) break;
-  }
-  return matches > 0 && matches <= most;
 }

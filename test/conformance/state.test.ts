@@ -133,6 +133,30 @@ specIf(hasRedis, NO_REDIS, 'FLT-63', 'Redis sees neither inputs nor results, and
   expect(await (await stranger.state.approvals()).list()).toEqual([]);
 });
 
+specIf(hasRedis, NO_REDIS, 'FLT-60', 'a result expires, also if it does so while it changes its session', async () => {
+  const redis = await startRedis();
+  const { state, shared } = await openFront(redis);
+  const writer = state.results.create('mine', { keepMs: 60_000, totalBytes: 1e7 });
+  writer.write(Buffer.alloc(2_500_000, 7));
+  const { handle } = writer.finish();
+  await state.results.share?.();
+  const key = shared.place.hiddenKeyOf('result', handle.id);
+  const keptMs = (): number => Number(redis.command('pttl', key));
+  expect(keptMs()).toBeGreaterThan(0);
+  await state.results.adopt?.(handle.id, 'yours');
+  expect(keptMs()).toBeGreaterThan(0);
+  // As if its time were over between two commands.
+  const { redis: connection } = shared.place;
+  const read = connection.hget.bind(connection);
+  connection.hget = (async (...of: Parameters<typeof read>) => {
+    const value = await read(...of);
+    redis.command('del', key);
+    return value;
+  }) as typeof connection.hget;
+  await state.results.adopt?.(handle.id, 'mine');
+  expect(redis.command('exists', key)).toBe('0');
+});
+
 specIf(hasRedis, NO_REDIS, 'FLT-64', 'a lost Redis is named, and state is shared again when it is back', async () => {
   const redis = await startRedis({ appendOnly: true });
   const [one, two] = [await openFront(redis), await openFront(redis)];

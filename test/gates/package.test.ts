@@ -184,3 +184,10 @@ export const double = defineTool({
     expect(faults.map((message) => formatMessage(message, pkg as Record<string, unknown>))).toEqual([]);
   });
 });
+
+test('a script that runs some test files runs all of their tests', () => {
+  const sampled = Object.entries<string>(manifest.scripts).filter(
+    ([, command]) => /vitest run test\//.test(command) && !/WIELD_(ALL_TESTS|THOROUGH)=1/.test(command),
+  );
+  expect(sampled).toEqual([]);
+});

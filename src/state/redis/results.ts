@@ -2,28 +2,34 @@
 
 import { copyResult, isResultId } from '../../context/store/result-copy.js';
 import { ownerOf, type ResultFiles } from '../../context/store/results.js';
-import { isRecord } from '../../core/json.js';
+import { isRecord, type Json } from '../../core/json.js';
 import type { ResultLimits, ResultStore, ResultWriter, StoredResult } from '../../core/store.js';
 import { type RedisPlace, reach } from './place.js';
 
 const PIECE = 1024 * 1024;
 const HEAD = 'head';
 
+// In one step: a process that ends in between must not leave a result that never expires.
+const PUT = `
+redis.call('HSET', KEYS[1], ARGV[1], ARGV[2])
+redis.call('PEXPIRE', KEYS[1], ARGV[3])
+`;
+// Nor may a result that expires meanwhile be created again.
+const REPLACE = `
+if redis.call('HEXISTS', KEYS[1], ARGV[1]) == 1 then redis.call('HSET', KEYS[1], ARGV[1], ARGV[2]) end
+`;
+
 export function createSharedResults(place: RedisPlace, files: ResultFiles): ResultStore {
   const sending = new Set<Promise<void>>();
 
   const upload = async (stored: StoredResult, owner: string, { keepMs }: ResultLimits): Promise<void> => {
     const key = place.hiddenKeyOf('result', stored.handle.id);
+    const put = (field: string, value: Json) =>
+      place.redis.eval(PUT, 1, key, field, place.seal(key, field, value), keepMs);
     try {
-      for (let offset = 0; offset < stored.size; offset += PIECE) {
-        const field = String(offset / PIECE);
-        const piece = Buffer.from(stored.read(offset, PIECE)).toString('base64');
-        await place.redis.hset(key, field, place.seal(key, field, piece));
-        // Also if the rest cannot be sent.
-        if (offset === 0) await place.redis.pexpire(key, keepMs);
-      }
-      await place.redis.hset(key, HEAD, place.seal(key, HEAD, { owner, size: stored.size }));
-      await place.redis.pexpire(key, keepMs);
+      for (let offset = 0; offset < stored.size; offset += PIECE)
+        await put(String(offset / PIECE), Buffer.from(stored.read(offset, PIECE)).toString('base64'));
+      await put(HEAD, { owner, size: stored.size });
     } finally {
       stored.close();
     }
@@ -97,7 +103,7 @@ async function adopt(place: RedisPlace, files: ResultFiles, id: string, session:
   const key = place.hiddenKeyOf('result', id);
   const head = await place.redis.hget(key, HEAD);
   const { size } = head === null ? {} : toHead(place.open(key, HEAD, head));
-  if (size !== undefined) await place.redis.hset(key, HEAD, place.seal(key, HEAD, { owner, size }));
+  if (size !== undefined) await place.redis.eval(REPLACE, 1, key, HEAD, place.seal(key, HEAD, { owner, size }));
 }
 
 function toHead(value: unknown): { readonly owner?: string; readonly size?: number } {
