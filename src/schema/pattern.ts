@@ -20,14 +20,14 @@ export function compilePattern(source: string): Pattern {
   const ways = branches && waysOf(branches);
   const anchored = branches !== undefined && isAnchored(branches);
   const size = branches === undefined ? 0 : sizeOf(branches);
-  const hasBoundary = /\\b/i.test(source);
+  const mayBeInPair = /\\b|\(\?!/i.test(source);
   let automaton: Automaton | null | undefined;
   return {
     matches(value, budget) {
       const native = ways === undefined ? Number.POSITIVE_INFINITY : nativeSteps(size, ways, anchored, value);
       const isCheap = native <= Math.min(MAX_NATIVE_STEPS, budget.left * NATIVE_STEPS);
-      // V8 finds \B and (?!\b) between the halves of a surrogate pair, where there is no position.
-      if (!isCheap || (hasBoundary && PAIR.test(value))) {
+      // V8 finds \B and (?!…) between the halves of a surrogate pair, where there is no position.
+      if (!isCheap || (mayBeInPair && PAIR.test(value))) {
         automaton ??= branches === undefined ? null : toAutomaton(branches);
         if (automaton !== null) return search(automaton, value, { from: 0, anchored }, budget);
         if (!isCheap) throw new OverBudget();

@@ -134,6 +134,13 @@ function mutate(random: Random, message: Node): Node {
   return copy;
 }
 
+function asksForTask({ params }: Node): boolean {
+  const { task } = (params ?? {}) as Node;
+  if (typeof task !== 'object' || task === null || Array.isArray(task)) return false;
+  const { ttl } = task as Node;
+  return ttl === undefined || typeof ttl === 'number';
+}
+
 function toText(random: Random, message: Node): string {
   const text = JSON.stringify(message);
   if (random.chance(0.97)) return text;
@@ -157,6 +164,7 @@ export interface GeneratedMessage {
 export function nextMessage(random: Random, id: unknown, isNewer: boolean): GeneratedMessage {
   const other = random.chance(0.1) ? !isNewer : isNewer;
   const valid = validMessage(random, id, other);
-  const message = random.chance(0.3) ? mutate(random, valid) : valid;
+  const mutated = random.chance(0.3) ? mutate(random, valid) : valid;
+  const message = asksForTask(mutated) ? valid : mutated;
   return { message, text: toText(random, message).replaceAll('\n', ' ') };
 }

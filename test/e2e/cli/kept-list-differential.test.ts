@@ -1,6 +1,15 @@
 // Property test: after random changes, a kept listing shows what a listing without any state shows.
 
-import { mkdirSync, mkdtempSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import {
+  copyFileSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import fc from 'fast-check';
@@ -29,7 +38,6 @@ async function live(workspace: Workspace, root: string, changes: readonly Change
   const home = join(root, 'home');
   const kept = { ...workspace.env, HOME: home, WIELD_HOME: join(root, 'kept') };
   const cold = { ...workspace.env, HOME: home, WIELD_HOME: join(root, 'cold') };
-  const trusted = new Set<string>();
   let dir = join(root, ROOTS[0]!);
   let config = '';
   let rules = '';
@@ -39,17 +47,16 @@ async function live(workspace: Workspace, root: string, changes: readonly Change
     if (one.do === 'workdir') dir = join(root, one.root);
     else if (one.do === 'config') config = CONFIGS[one.config]!;
     else if (one.do === 'rules') rules = one.rules;
-    else if (one.do === 'trust') {
-      if (one.flags.length === 0) trusted.add(dir);
-      else trusted.delete(dir);
-      await wield({ dir, env: kept }, ['trust', ...one.flags]);
-    } else act(root, dir, one);
+    else if (one.do === 'trust') await wield({ dir, env: kept }, ['trust', ...one.flags]);
+    else act(root, dir, one);
     const text = config + rules;
     if (one.do === 'config' || one.do === 'rules') writeFileSync(join(kept.WIELD_HOME, 'config.toml'), text);
     rmSync(cold.WIELD_HOME, { recursive: true, force: true });
     mkdirSync(cold.WIELD_HOME);
     writeFileSync(join(cold.WIELD_HOME, 'config.toml'), text);
-    if (trusted.has(dir)) await wield({ dir, env: cold }, ['trust']);
+    // The same record: a new one would also be about directories that appeared since.
+    const record = join(kept.WIELD_HOME, 'trust.json');
+    if (existsSync(record)) copyFileSync(record, join(cold.WIELD_HOME, 'trust.json'));
     const expected = await wield({ dir, env: cold }, ['list', '--all', '--json']);
     const show = () => wieldProcess({ dir, env: kept }, ['list', '--all', '--json'], { env: { NODE_OPTIONS: LATER } });
     const first = await show();

@@ -242,5 +242,5 @@ specIf.thorough(
       /^(?:ok|invalid_input)$/,
     );
   },
-  120_000,
+  300_000,
 );
