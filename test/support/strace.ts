@@ -7,6 +7,7 @@ import { dirname, join, resolve } from 'node:path';
 import { BINARY, type CliRun } from './cli.js';
 
 const STRACE = '/usr/bin/strace';
+const HUNG_MS = 60_000;
 
 export const hasStrace = existsSync(STRACE);
 
@@ -188,11 +189,21 @@ function run({ dir, env }: Environment, options: readonly string[], args: readon
     child[name].setEncoding('utf8').on('data', (text: string) => {
       texts[name] += text;
     });
+  // The numbers of calls differ between runs, and a failed write to the pipe with which Node guards its signals stops it.
+  const hung = setTimeout(() => killChildren(child.pid!), HUNG_MS);
   return new Promise((done, reject) => {
     child.once('error', reject);
-    const end = (status: number | null) => done({ status, ...texts });
+    const end = (status: number | null) => {
+      clearTimeout(hung);
+      done({ status, ...texts });
+    };
     child.once('close', end);
     // A process that the killed one started may keep the pipes open.
     child.once('exit', (status) => setTimeout(end, 5000, status).unref());
   });
+}
+
+function killChildren(pid: number): void {
+  const children = readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').split(' ').filter(Boolean);
+  for (const child of children) process.kill(Number(child), 'SIGKILL');
 }
