@@ -37,7 +37,8 @@ test('matches what the native engine matches', () => {
         return;
       }
       // V8 finds \B and (?!…) inside a surrogate pair, so a pattern is compared with its padded form only.
-      if (/\\b|\(\?!/i.test(source) && text.includes('😀')) expected = compilePattern(source).matches(text, new Budget());
+      if (/\\b|\(\?!/i.test(source) && text.includes('😀'))
+        expected = compilePattern(source).matches(text, new Budget());
       if (expected) matched++;
       // Padded, so that the native engine may not be used.
       for (const source_ of [source, `(?:${source})(?:(?:){0,9}){0,9}`])

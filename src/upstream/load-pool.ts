@@ -35,6 +35,9 @@ export interface LoadPoolOptions {
   readonly world: World;
 }
 
+// The server names the delay after which an ended stream is opened again (UPS-102): so often a minute it may be short.
+const QUICK_RECONNECTS = 5;
+const QUICK_MS = 100;
 const MIN_RECONNECT_MS = 1000;
 const MAX_RECONNECT_MS = 600_000;
 
@@ -93,11 +96,7 @@ async function openTransport(
   const fetch = createGuardedFetch({ url: server.url, headers: server.headers, limitsEvents: true });
   return new StreamableHTTPClientTransport(new URL(server.url), {
     fetch: withOwnChallenges(fetch, { server, directory }),
-    // The server names the delay.
-    reconnectionScheduler: (reconnect, delayMs) => {
-      const timer = setTimeout(reconnect, Math.min(Math.max(delayMs, MIN_RECONNECT_MS), MAX_RECONNECT_MS));
-      return () => clearTimeout(timer);
-    },
+    reconnectionScheduler: createReconnections(world),
     authProvider: createOAuthProvider({
       server,
       directory,
@@ -106,4 +105,17 @@ async function openTransport(
       remember: (tokens) => serverSecrets.remember(server.name, tokens),
     }),
   });
+}
+
+function createReconnections({ monotonic }: World) {
+  const quick: number[] = [];
+  return (reconnect: () => void, delayMs: number) => {
+    const now = monotonic();
+    while (quick.length > 0 && now - quick[0]! > 60_000) quick.shift();
+    const isQuick = quick.length < QUICK_RECONNECTS;
+    if (isQuick && delayMs < MIN_RECONNECT_MS) quick.push(now);
+    const least = isQuick ? QUICK_MS : MIN_RECONNECT_MS;
+    const timer = setTimeout(reconnect, Math.min(Math.max(delayMs, least), MAX_RECONNECT_MS));
+    return () => clearTimeout(timer);
+  };
 }
