@@ -18,12 +18,15 @@ export interface Watch {
 
 // Editors write a file in several steps; they cause one notification.
 const DEBOUNCE_MS = 1;
+// How often newly watched directories are reported without an event: a watcher may fail again and again.
+const MAX_REPEATED = 3;
 
 /** Watches only while there are listeners. */
 export function createWatch(directories: () => readonly string[], world: World): Watch {
   const listeners = new Set<() => void>();
   const watchers = new Map<string, { readonly watcher: FSWatcher; readonly inode: number }>();
   let isWaking = false;
+  let repeated = 0;
 
   const wake = (): void => {
     if (isWaking) return;
@@ -32,8 +35,13 @@ export function createWatch(directories: () => readonly string[], world: World):
       isWaking = false;
       for (const listener of listeners) listener();
       // After the listeners, which need not wait for it. What changed in a directory before it was watched is reported now.
-      if (refresh()) wake();
+      if (refresh() && ++repeated <= MAX_REPEATED) wake();
     }, DEBOUNCE_MS);
+  };
+
+  const onEvent = (): void => {
+    repeated = 0;
+    wake();
   };
 
   // Returns whether it was not watched before.
@@ -43,7 +51,7 @@ export function createWatch(directories: () => readonly string[], world: World):
     if (watchers.get(directory)?.inode === inode) return false;
     drop(directory);
     try {
-      const watcher = watch(directory, { persistent: false }, wake);
+      const watcher = watch(directory, { persistent: false }, onEvent);
       watcher.on('error', () => drop(directory));
       watchers.set(directory, { watcher, inode });
       return true;
