@@ -31,7 +31,7 @@ export type EngineRequest =
 export type EngineReply =
   | { readonly type: 'ready'; readonly engine: string }
   | Turn
-  | { readonly type: 'snapshot'; readonly snapshot: string }
+  | { readonly type: 'snapshot'; readonly snapshot?: string }
   | { readonly type: 'limit'; readonly limit: 'cpu' | 'calls' };
 
 export interface Turn {

@@ -14,7 +14,16 @@ import type { Answer, KeptAnswer } from './host/answers.js';
 import { createCalls, type FoundTool } from './host/calls.js';
 import { type Engine, startEngine } from './host/engine.js';
 import { failedCallOf, toProgramError } from './host/errors.js';
-import { describeCalls, givenAgain, NOTHING, suspendedError, toAnswer, toOutput, toText } from './host/output.js';
+import {
+  describeCalls,
+  describeRemoved,
+  givenAgain,
+  NOTHING,
+  suspendedError,
+  toAnswer,
+  toOutput,
+  toText,
+} from './host/output.js';
 import { createProgram, type FinishedProgram, type WaitingProgram } from './host/program.js';
 import { createRun, type Run, type RunOptions } from './host/run.js';
 import { toProgramLine, toSource } from './host/strip.js';
@@ -41,11 +50,13 @@ export function createRunCode(options: RunCodeOptions) {
   const { world } = options;
   return async (asked: Asked, context: ToolContext, internals?: CallInternals): Promise<Output> => {
     const { caller, snapshot, codeLimits } = internals!;
-    const limits = { ...snapshot.settings.code, ...codeLimits };
+    const own = { ...snapshot.settings.code, ...codeLimits };
     const owner = { principal: `${caller.kind} ${formatCaller(caller)}`, workdir: snapshot.workdir };
     const suspended = await options.suspended?.();
     const begun = await begin(asked, owner, suspended, world);
     if ('answer' in begun) return deliver(begun.answer, internals!, begun.ended);
+    // What the program did before is computed again, which counts as its time.
+    const limits = begun.from?.program.snapshot === '' ? { ...own, cpuMs: 2 * own.cpuMs } : own;
     const run = createRun({ ...begun, limits, suspended, now: world.now });
     let engine: Engine | undefined;
     let answer: Answer;
@@ -56,7 +67,7 @@ export function createRunCode(options: RunCodeOptions) {
       if ('waiting' in ended) {
         run.release();
         const error = run.isDurable() ? suspendedError(run.state, ended.waiting) : ended.waiting[0]!.error!;
-        return toOutput(toAnswer(run.state, { error: error.toJSON() }));
+        return toOutput(toAnswer(run.state, { error: error.toJSON(), notes: describeRemoved(run.removed()) }));
       }
       answer = toEnd(ended, run, limits, internals!);
     } catch (error) {

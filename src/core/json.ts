@@ -210,6 +210,30 @@ function isBeforeColon(text: string, from: number): boolean {
   return text[at] === ':';
 }
 
+/** Whether the text of a JSON value is longer than a limit; visits no more of it than that. */
+export function isLonger(value: unknown, limit: number): boolean {
+  const left: unknown[] = [value];
+  let length = 0;
+  // Without recursion: the value may be nested very deeply.
+  while (left.length > 0) {
+    const node = left.pop();
+    length += typeof node === 'string' ? node.length + 3 : 2;
+    if (length > limit) return true;
+    if (typeof node !== 'object' || node === null) continue;
+    if (Array.isArray(node)) {
+      if (length + 2 * node.length > limit) return true;
+      for (const child of node) left.push(child);
+      continue;
+    }
+    for (const key in node) {
+      length += key.length + 3;
+      if (length > limit) return true;
+      left.push((node as Record<string, unknown>)[key]);
+    }
+  }
+  return false;
+}
+
 /** Escapes a key for a JSON Pointer (RFC 6901). */
 export function escapePointer(key: string): string {
   return /[~/]/.test(key) ? key.replace(/~/g, '~0').replace(/\//g, '~1') : key;

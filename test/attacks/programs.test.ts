@@ -253,6 +253,18 @@ describe('bombs', () => {
     expect((await runAsModel(toolbox, 'return (')).error).toMatchObject({ code: 'invalid_input' });
   });
 
+  spec('COD-17', 'many programs at once are all compiled, beside some that the compiler cannot read', async () => {
+    const toolbox = createProgramWorkspace().toolbox({ trust: true });
+    const hostile = [60, 61].map((depth) => `return ${'<T>('.repeat(depth)}1${')'.repeat(depth)}`);
+    const refused = hostile.map((code) => runAsModel(toolbox, code));
+    // They are compiled, and then need no engine.
+    const sent = Array.from({ length: 90 }, (_, at) => runAsModel(toolbox, `const n: number = ${at}; return (`));
+    const counted = runAsModel(toolbox, 'const n: number = 1; return n');
+    for (const { error } of await Promise.all(sent)) expect(error).toMatchObject({ code: 'invalid_input' });
+    expect(returned(await counted)).toBe(1);
+    for (const { error } of await Promise.all(refused)) expect(error).toMatchObject({ code: 'too_large' });
+  });
+
   spec(
     'COD-3',
     'at most so many calls run at the same time, and time in calls is not that of the program',

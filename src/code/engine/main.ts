@@ -21,6 +21,8 @@ const MAX_LINE_BYTES = 256 * 1024 * 1024;
 const OWN_BYTES = 16 * 1024 * 1024;
 // Less than the process has, so that a program can catch an overflow.
 const STACK_BYTES = 192 * 1024;
+// Written and read by the process that serves everybody.
+const MAX_SNAPSHOT_BYTES = 3 * 1024 * 1024;
 const TICKS_PER_CHECK = 16;
 const CUT = '[more output was cut]';
 // Property of the global object with the functions of the world; found there again after a restore.
@@ -77,8 +79,10 @@ class Program {
     this.#run(() => this.#callHost('settle', this.#vm.newString(JSON.stringify({ id, outcome }))));
   }
 
-  snapshot(): string {
-    return deflateRawSync(QuickJS.serializeSnapshot(this.#vm.snapshot()), { level: 1 }).toString('base64');
+  /** Returns undefined if it is too large: the program is then repeated from its journal. */
+  snapshot(): string | undefined {
+    const bytes = deflateRawSync(QuickJS.serializeSnapshot(this.#vm.snapshot()), { level: 1 });
+    return bytes.length > MAX_SNAPSHOT_BYTES ? undefined : bytes.toString('base64');
   }
 
   /** Returns what happened since the last turn. */
@@ -189,7 +193,8 @@ let program: Program | undefined;
 
 async function handle(request: EngineRequest): Promise<void> {
   if (request.type === 'snapshot') {
-    send({ type: 'snapshot', snapshot: program!.snapshot() });
+    const snapshot = program!.snapshot();
+    send(snapshot === undefined ? { type: 'snapshot' } : { type: 'snapshot', snapshot });
     return;
   }
   if (request.type === 'start') program = await Program.start(request);

@@ -6,6 +6,7 @@ import type { ErrorValue } from '../../core/error.js';
 import type { Json } from '../../core/json.js';
 import { checkStateDirectory } from '../../files/state.js';
 import { holderOf } from './claim.js';
+import { findSurplus, type Kept } from './room.js';
 import type { Sealed } from './sealed.js';
 
 export interface ProgramOwner {
@@ -51,47 +52,40 @@ export interface AnswersOptions {
 
 type Owner = Pick<ProgramOwner, 'principal' | 'workdir'>;
 
-interface Entry {
+interface Entry extends Omit<Kept, 'bytes'> {
   readonly id: string;
   readonly code: string;
-  readonly ended: number;
   readonly path: string;
 }
 
-const NAME = /^(p_[0-9a-f]{16})-([0-9a-f]{16})\.(\d{1,16})\.answer$/;
-const MAX_ANSWERS = 64;
-const MAX_BYTES = 256 * 1024 * 1024;
+// Answers of older versions do not name their caller.
+const NAME = /^(p_[0-9a-f]{16})(?:-([0-9a-f]{16}))?-([0-9a-f]{16})\.(\d{1,16})\.answer$/;
 const HOUR_MS = 3_600_000;
 const LIFETIME_MS = 24 * HOUR_MS;
 // Later, the same code is meant as a new program, even if nobody got the answer of the first one.
 const REPEATED_MS = HOUR_MS;
 
 export function createAnswers({ directory, sealed, now, claimOf }: AnswersOptions) {
-  const isKept = ({ ended }: Pick<Entry, 'ended'>, lifetime = LIFETIME_MS): boolean =>
-    Math.abs(now() - ended) <= lifetime;
+  const isKept = (saved: number, lifetime = LIFETIME_MS): boolean => Math.abs(now() - saved) <= lifetime;
   const entries = (): Entry[] => {
     if (!checkStateDirectory(directory)) return [];
     return readdirSync(directory).flatMap((name) => {
-      const [, id, code, ended] = NAME.exec(name) ?? [];
-      return id === undefined ? [] : [{ id, code: code!, ended: Number(ended), path: join(directory, name) }];
+      const [, id, owner = '', code, ended] = NAME.exec(name) ?? [];
+      return id === undefined ? [] : [{ id, owner, code: code!, saved: Number(ended), path: join(directory, name) }];
     });
   };
-  // Expired answers, and all but the newest up to a number and a size.
   const removeOld = (): void => {
-    let bytes = 0;
-    for (const [at, entry] of entries()
-      .sort((a, b) => b.ended - a.ended)
-      .entries()) {
-      bytes += statSync(entry.path, { throwIfNoEntry: false })?.size ?? 0;
-      if (at < MAX_ANSWERS && bytes <= MAX_BYTES && isKept(entry)) continue;
-      for (const path of [entry.path, claimOf(entry.id)]) rmSync(path, { force: true });
-    }
+    const all = entries().map((one) => ({ ...one, bytes: statSync(one.path, { throwIfNoEntry: false })?.size ?? 0 }));
+    const expired = all.filter(({ saved }) => !isKept(saved));
+    for (const { id, path } of [...expired, ...findSurplus(all.filter((one) => !expired.includes(one)))])
+      for (const file of [path, claimOf(id)]) rmSync(file, { force: true });
   };
 
   return {
-    save({ id, code, principal, workdir }: Owner & Pick<Entry, 'id' | 'code'>, answer: Answer): void {
+    save({ id, code, owner, principal, workdir }: Owner & Pick<Entry, 'id' | 'code' | 'owner'>, answer: Answer): void {
       const ended = Math.round(now());
-      sealed.write(join(directory, `${id}-${code}.${ended}.answer`), { principal, workdir, ended, answer });
+      const text = JSON.stringify({ principal, workdir, ended, answer });
+      sealed.write(join(directory, `${id}-${owner}-${code}.${ended}.answer`), text);
       removeOld();
     },
     ids: () => new Set(entries().map(({ id }) => id)),
@@ -99,11 +93,12 @@ export function createAnswers({ directory, sealed, now, claimOf }: AnswersOption
     find(id: string, { principal, workdir }: Owner): KeptAnswer | undefined {
       const entry = entries().find((one) => one.id === id);
       const kept = entry && sealed.read<KeptAnswer & Owner>(entry.path);
-      return kept?.principal === principal && kept.workdir === workdir && isKept(kept) ? kept : undefined;
+      return kept?.principal === principal && kept.workdir === workdir && isKept(kept.ended) ? kept : undefined;
     },
     /** Returns the id of the program with this code whose process was killed and may not have delivered the answer. */
     findLost: (code: string): string | undefined =>
-      entries().find((one) => one.code === code && isKept(one, REPEATED_MS) && holderOf(claimOf(one.id)) === 'dead')
-        ?.id,
+      entries().find(
+        (one) => one.code === code && isKept(one.saved, REPEATED_MS) && holderOf(claimOf(one.id)) === 'dead',
+      )?.id,
   };
 }

@@ -33,6 +33,12 @@ export function claim(path: string): boolean {
   return true;
 }
 
+/** Gives up a claim so that others see an answer that was not delivered. */
+export function giveUp(path: string): void {
+  rmSync(path, { force: true });
+  writeFileSync(path, '0 0 cancelled', { flag: 'wx', mode: 0o600 });
+}
+
 let held: Set<string> | undefined;
 
 /** Gives up a claim when this process exits. If it is killed, the claim remains, and others know. */

@@ -2,6 +2,7 @@
 
 import { createRequire } from 'node:module';
 import type { Worker } from 'node:worker_threads';
+import { createSemaphore } from '../../core/semaphore.js';
 
 export type Compiled =
   /** `lines`: the line of the text for each line of the code, if they differ. */
@@ -11,9 +12,12 @@ export type Compiled =
   /** Why there is no answer. */
   | { readonly failure: 'slow' | 'deep' };
 
-// To load the compiler; a program of the largest size then takes less than a tenth of a second.
+// Processor time to load the compiler; a program of the largest size then takes less than a tenth of a second.
 const START_MS = 60_000;
-const COMPILE_MS = 4000;
+const COMPILE_MS = 3000;
+const CHECK_MS = 100;
+// Further programs wait: a thread for each takes longer for all of them.
+const THREADS = 4;
 
 // Keeps lines and columns if it can; enums, for example, are not types and need the other mode. The compiler throws
 // objects; an Error is one of its WebAssembly, whose memory cannot be used after it.
@@ -40,24 +44,33 @@ parentPort.on('message', (text) => {
 });
 parentPort.postMessage({});`;
 
+const threads = createSemaphore(THREADS);
+let running = 0;
 // One that waits for the next program; programs at the same time have threads of their own.
 let idle: Worker | undefined;
 
 /** Compiles a text. The thread is used again unless it failed. */
 export async function compile(text: string): Promise<Compiled> {
-  const known = idle;
-  idle = undefined;
-  const worker = known ?? start();
-  worker.ref();
-  if (known === undefined) await answerOf(worker, START_MS);
-  worker.postMessage(text);
-  const compiled = await answerOf(worker, COMPILE_MS);
-  if ('failure' in compiled || idle !== undefined) void worker.terminate();
-  else {
-    idle = worker;
-    worker.unref();
+  const release = await threads.acquire();
+  running++;
+  try {
+    const known = idle;
+    idle = undefined;
+    const worker = known ?? start();
+    worker.ref();
+    if (known === undefined) await answerOf(worker, START_MS);
+    worker.postMessage(text);
+    const compiled = await answerOf(worker, COMPILE_MS);
+    if ('failure' in compiled || idle !== undefined) void worker.terminate();
+    else {
+      idle = worker;
+      worker.unref();
+    }
+    return compiled;
+  } finally {
+    running--;
+    release();
   }
-  return compiled;
 }
 
 function start(): Worker {
@@ -67,15 +80,26 @@ function start(): Worker {
   return new Worker(THREAD, { eval: true, workerData, env: {}, execArgv: [], argv: [] }).on('error', () => {});
 }
 
+// Node does not say how much processor time a thread has used, so it is the share of the threads that compile in that of
+// the process. On a slow or busy machine a program takes longer, and does not fail (COD-9).
 function answerOf(worker: Worker, patienceMs: number): Promise<Compiled> {
   return new Promise((resolve) => {
+    let used = 0;
+    let last = process.cpuUsage();
+    let at = performance.now();
     const settle = (compiled: Compiled): void => {
-      clearTimeout(timer);
+      clearInterval(timer);
       worker.off('message', settle).off('exit', onEnd);
       resolve(compiled);
     };
     const onEnd = (): void => settle({ failure: 'deep' });
-    const timer = setTimeout(() => settle({ failure: 'slow' }), patienceMs);
+    const timer = setInterval(() => {
+      const { user, system } = process.cpuUsage(last);
+      used += Math.min(performance.now() - at, (user + system) / 1000 / running);
+      last = process.cpuUsage();
+      at = performance.now();
+      if (used > patienceMs) settle({ failure: 'slow' });
+    }, CHECK_MS);
     worker.on('message', settle).on('exit', onEnd);
   });
 }

@@ -3,6 +3,7 @@
 import { createRequire } from 'node:module';
 import { dirname } from 'node:path';
 import { ToolError } from '../../core/error.js';
+import { createSemaphore } from '../../core/semaphore.js';
 import type { CodeLimits } from '../../core/settings.js';
 import type { World } from '../../core/world.js';
 import { realPath } from '../../files/within.js';
@@ -25,17 +26,21 @@ export interface Engine {
   readonly version: string;
   /** Runs the program until it can only wait for calls. Throws if the engine ended or a limit was exceeded. */
   turn(request: Exclude<EngineRequest, { type: 'snapshot' }>): Promise<Turn>;
-  snapshot(): Promise<string>;
+  /** Returns undefined if the state of the program is too large to be stored. */
+  snapshot(): Promise<string | undefined>;
   kill(): void;
 }
 
 const ENTRY = 'code/engine.cjs';
 const MAX_LINE_BYTES = 256 * 1024 * 1024;
 // To start the process and compile the interpreter.
-const START_MS = 20_000;
+const START_MS = 120_000;
 const START_CPU_SECONDS = 2;
-const SNAPSHOT_MS = 20_000;
-// The engine measures its own processor time. On a busy machine it takes longer; inside native code it cannot check.
+const SNAPSHOT_MS = 120_000;
+// Further engines wait to be started: all at once would take longer than each may take.
+const STARTING = 4;
+// The engine measures its own processor time, and inside native code, where it cannot check, the operating system does.
+// On a busy machine that takes longer, so this applies only where the operating system has no such limit.
 const WALL_PER_CPU = 4;
 const WALL_MS = 2000;
 const HEAP_MEGABYTES = 512;
@@ -49,14 +54,25 @@ interface Waiting {
   readonly timer: NodeJS.Timeout;
 }
 
-export async function startEngine({ world, limits, beforeRun }: EngineOptions): Promise<Engine> {
+const starting = createSemaphore(STARTING);
+
+export async function startEngine(options: EngineOptions): Promise<Engine> {
+  const release = await starting.acquire();
+  try {
+    return await start(options);
+  } finally {
+    release();
+  }
+}
+
+async function start({ world, limits, beforeRun }: EngineOptions): Promise<Engine> {
   beforeRun?.();
   const entry = realPath(findEntry(ENTRY)) ?? findEntry(ENTRY);
   const wasm = createRequire(import.meta.url).resolve('quickjs-wasi/quickjs.wasm');
-  const { launcher, filter } = await findLauncher([entry, wasm], limits, world);
+  const { launcher, filter, isLimited } = await findLauncher([entry, wasm], limits, world);
   const argv = [...launcher, ...nodeArguments(entry, wasm)];
   const companion = await startCompanion({ argv, filter, cwd: '/', environment: {} }, world);
-  return connect(companion, limits, world);
+  return connect(companion, limits, { world, isLimited });
 }
 
 // COD-2: what the operating system and Node can take away from the process.
@@ -82,7 +98,8 @@ async function findLauncher(files: readonly string[], { cpuMs }: CodeLimits, wor
   const limiter = (): string | undefined => findLimiter(world.platform, searchPath(world));
   const limited = limitLauncher({ outputBytes: 0, cpuSeconds, openFiles: 64 }, limiter);
   // Without a home there is no state that says which sandboxes work here.
-  if (world.home === undefined) return { launcher: limited, filter: undefined };
+  const isLimited = limited.length > 0;
+  if (world.home === undefined) return { launcher: limited, filter: undefined, isLimited };
   const { planSandbox } = await import('../../process/sandbox/index.js');
   const { prepareSandbox } = await import('../../process/sandbox/prepare.js');
   const table = { read: files, write: [], network: false, byProject: false };
@@ -93,10 +110,19 @@ async function findLauncher(files: readonly string[], { cpuMs }: CodeLimits, wor
     { world },
   );
   prepareSandbox(sandbox);
-  return { launcher: [...limited, ...sandbox.launcher], filter: sandbox.filter };
+  return { launcher: [...limited, ...sandbox.launcher], filter: sandbox.filter, isLimited };
 }
 
-async function connect(companion: ChannelCompanion, limits: CodeLimits, world: World): Promise<Engine> {
+interface Connecting extends Pick<EngineOptions, 'world'> {
+  /** Whether the operating system limits its processor time. */
+  readonly isLimited: boolean;
+}
+
+async function connect(
+  companion: ChannelCompanion,
+  limits: CodeLimits,
+  { world, isLimited }: Connecting,
+): Promise<Engine> {
   const { channel, ended, kill } = companion;
   let waiting: Waiting | undefined;
   let failure: ToolError | undefined;
@@ -151,7 +177,7 @@ async function connect(companion: ChannelCompanion, limits: CodeLimits, world: W
       kill();
     },
     async turn(request) {
-      const patienceMs = (limits.cpuMs - cpuMs) * WALL_PER_CPU + WALL_MS;
+      const patienceMs = isLimited ? limits.timeoutMs : (limits.cpuMs - cpuMs) * WALL_PER_CPU + WALL_MS;
       const reply = await ask(request, patienceMs, () => exceeded('cpu', limits));
       if (reply.type !== 'turn') throw engineEnded('unexpected message');
       cpuMs = reply.cpuMs;

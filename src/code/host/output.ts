@@ -50,6 +50,11 @@ export function givenAgain(ended: number): string {
   return `(the program ended at ${new Date(ended).toISOString()}; this is its answer, and nothing was run again)`;
 }
 
+/** Says which older programs no longer wait. */
+export function describeRemoved(ids: readonly string[]): string[] {
+  return ids.length === 0 ? [] : [`(too many programs were waiting: ${ids.join(', ')} cannot be resumed any more)`];
+}
+
 /** Returns a value as a person or model reads it. */
 export function toText(value: Json): string {
   return typeof value === 'string' ? value : JSON.stringify(value);

@@ -29,17 +29,27 @@ export function createRun({ program, from, limits, suspended, now }: RunOptions)
   let isDurable = from !== undefined;
   let isReplaying = false;
   let isRunning = false;
+  const removed: string[] = [];
   let last: { readonly snapshot: string; readonly events: number } | undefined;
 
   const save = async (engine: Engine, waiting: readonly WaitingForApproval[]): Promise<void> => {
     if (suspended === undefined) return;
     // Asking changes nothing in the engine.
-    if (last?.events !== events.length) last = { snapshot: await engine.snapshot(), events: events.length };
+    if (last?.events !== events.length) last = { snapshot: (await engine.snapshot()) ?? '', events: events.length };
     const tools = waiting.map((one) => ({ tool: one.call.name, approval: approvalOf(one) }));
     const { snapshot } = last;
     const { id, principal, workdir, source, seed, started } = program;
     const known = { id, principal, workdir, source, seed, started };
-    suspended.save({ ...known, engine: engine.version, snapshot, events, logs, waiting: tools, saved: now() });
+    const surplus = suspended.save({
+      ...known,
+      engine: engine.version,
+      snapshot,
+      events,
+      logs,
+      waiting: tools,
+      saved: now(),
+    });
+    removed.push(...surplus);
     isDurable = true;
   };
 
@@ -47,11 +57,14 @@ export function createRun({ program, from, limits, suspended, now }: RunOptions)
     state,
     /** Whether the program can be resumed. */
     isDurable: () => isDurable,
+    /** Older programs of the caller that were removed to make room for this one. */
+    removed: (): readonly string[] => removed,
     log: (line: string) => logs.push(line),
     hooks: (engine: Engine) => ({
       record(event: JournalEvent): void {
-        if (isDurable && !isReplaying) suspended!.append(program.id, event);
+        // Known to this process even if it cannot be written: a call that ran is named as such.
         if (!('started' in event)) events.push(event);
+        if (isDurable && !isReplaying) suspended!.append(program.id, event);
       },
       suspend: (waiting: readonly WaitingForApproval[]) => save(engine, waiting),
     }),
@@ -98,7 +111,7 @@ async function load(running: Program, engine: Engine, { program, from, limits, n
   };
   if (from === undefined) return start();
   const { program: saved, later } = from;
-  if (saved.engine !== engine.version) {
+  if (saved.engine !== engine.version || saved.snapshot === '') {
     await start();
     return running.replay([...saved.events, ...later]);
   }

@@ -14,8 +14,8 @@ const MAX_BYTES = 256 * 1024 * 1024;
 export function createSealed(key: () => string) {
   const seal = (...parts: readonly string[]): string => digestKeyed(key(), ['program', ...parts]);
   return {
-    write(path: string, value: unknown): void {
-      const text = JSON.stringify(value);
+    /** Writes a file with the text of a JSON value. */
+    write(path: string, text: string): void {
       writeFileAtomic(path, `${seal(basename(path), text)}\n${text}`);
     },
     /** Returns undefined if there is no file. Throws `integrity`. */
@@ -26,9 +26,8 @@ export function createSealed(key: () => string) {
       if (text.slice(0, at) !== seal(basename(path), text.slice(at + 1))) throw damaged(path);
       return JSON.parse(text.slice(at + 1)) as T;
     },
-    /** Appends a line that belongs to `id`; it is on the disk when this returns. */
-    append(path: string, id: string, value: unknown): void {
-      const text = JSON.stringify(value);
+    /** Appends a line with the text of a JSON value that belongs to `id`; it is on the disk when this returns. */
+    append(path: string, id: string, text: string): void {
       appendDurably(path, Buffer.from(`${seal(id, text)} ${text}\n`));
     },
     /** Returns the lines of `id`. Removes one that was being written when its process ended: nothing had happened yet. */

@@ -1,16 +1,18 @@
 // Suspended programs in files: sealed with the key of the state, claimed by one process at a time (COD-10).
 
-import { readdirSync, rmSync } from 'node:fs';
+import { readdirSync, rmSync, statSync, utimesSync } from 'node:fs';
 import { join } from 'node:path';
 import { ToolError } from '../../core/error.js';
-import { quoteOutside } from '../../core/text.js';
+import { isLonger } from '../../core/json.js';
+import { formatBytes, quoteOutside } from '../../core/text.js';
 import type { World } from '../../core/world.js';
 import { digestParts, loadCrypto } from '../../files/digest.js';
 import { withLock } from '../../files/lock.js';
 import { checkStateDirectory } from '../../files/state.js';
 import { type Answer, createAnswers, type KeptAnswer, type ProgramOwner } from './answers.js';
-import { claim, holderOf, releaseOnExit } from './claim.js';
+import { claim, giveUp, holderOf, releaseOnExit } from './claim.js';
 import type { JournalEvent } from './journal.js';
+import { findSurplus, type Kept } from './room.js';
 import { createSealed } from './sealed.js';
 
 /** Everything that another process needs to go on. */
@@ -25,7 +27,7 @@ export interface SuspendedProgram {
   readonly started: number;
   readonly saved: number;
   readonly engine: string;
-  /** State of the engine after the events. */
+  /** State of the engine after the events; empty if it is too large, and the program is repeated from the events. */
   readonly snapshot: string;
   readonly events: readonly JournalEvent[];
   readonly logs: readonly string[];
@@ -40,14 +42,15 @@ export interface WaitingCall {
 }
 
 export interface SuspendedPrograms {
-  save(program: SuspendedProgram): void;
-  /** Appends an event; it is on the disk when this returns. */
+  /** Returns the ids of older programs that were removed to make room. Throws `too_large`. */
+  save(program: SuspendedProgram): readonly string[];
+  /** Appends an event; it is on the disk when this returns. Throws `too_large`. */
   append(id: string, event: JournalEvent): void;
-  /** Keeps the answer of a program instead of the program. */
+  /** Keeps the answer of a program instead of the program. One that was cancelled is not delivered. */
   end(program: ProgramOwner & { readonly id: string }, answer: Answer): void;
   /** Returns a program and the events since it was saved, or its answer. Throws `not_found`, `busy` or `integrity`. */
   claim(id: string, owner: Omit<ProgramOwner, 'source'>): Promise<ClaimedProgram | KeptAnswer>;
-  /** Returns the id of the program with this code that is suspended, or whose answer may have been lost. */
+  /** Returns the id of the program with this code that is suspended, or whose answer may have been lost. Throws `busy`. */
   find(owner: ProgramOwner): string | undefined;
   release(id: string): void;
   remove(id: string): void;
@@ -60,15 +63,17 @@ export interface ClaimedProgram {
   readonly later: readonly JournalEvent[];
 }
 
-interface Entry {
+interface Entry extends Kept {
   readonly id: string;
   /** Identifies owner and code. */
   readonly code: string;
   readonly path: string;
 }
 
-const NAME = /^(p_[0-9a-f]{16})-([0-9a-f]{16})\.json$/;
-const MAX_PROGRAMS = 64;
+// Programs of older versions do not name their caller.
+const NAME = /^(p_[0-9a-f]{16})(?:-([0-9a-f]{16}))?-([0-9a-f]{16})\.json$/;
+/** What is kept of one program: its code, its calls and their results. */
+const MAX_BYTES = 8 * 1024 * 1024;
 // An approval can be given for a week, and used for a day.
 const LIFETIME_MS = 8 * 24 * 3_600_000;
 
@@ -87,13 +92,15 @@ export function createSuspendedPrograms(
   const { journalOf, claimOf, removeFiles, release, remove } = filesOf(directory);
   const answers = createAnswers({ directory, sealed, now, claimOf });
   const read = ({ path }: Entry) => sealed.read<SuspendedProgram>(path);
-  const isFresh = ({ saved }: SuspendedProgram): boolean => Math.abs(now() - saved) <= LIFETIME_MS;
+  const isFresh = ({ saved }: Pick<Entry, 'saved'>): boolean => Math.abs(now() - saved) <= LIFETIME_MS;
   const runs = (id: string): boolean => holderOf(claimOf(id)) === 'alive';
-  const removeExpired = (): void => {
-    for (const entry of readEntries(directory)) {
-      const program = readOrNothing(() => read(entry));
-      if ((program === undefined || !isFresh(program)) && !runs(entry.id)) remove(entry.id);
-    }
+  // Goes by names, sizes and times of files: reading all programs would take seconds.
+  const makeRoom = (): readonly string[] => {
+    const idle = readEntries(directory).filter(({ id }) => !runs(id));
+    const fresh = idle.filter(isFresh);
+    const surplus = findSurplus(fresh);
+    for (const { id } of [...idle.filter((entry) => !isFresh(entry)), ...surplus]) remove(id);
+    return surplus.map(({ id }) => id);
   };
   // A process may have been killed after it wrote the answer, before it removed the program.
   const suspended = (): Entry[] => {
@@ -105,20 +112,33 @@ export function createSuspendedPrograms(
     remove,
     release,
     save(program) {
-      removeExpired();
-      const known = suspended();
-      if (known.length >= MAX_PROGRAMS && !known.some(({ id }) => id === program.id)) throw tooMany();
+      const path = join(directory, `${program.id}-${ownerOf(program)}-${codeOf(program)}.json`);
+      if (isLonger(program.events, MAX_BYTES)) throw tooLarge();
+      const text = JSON.stringify(program);
+      if (text.length - program.snapshot.length > MAX_BYTES) throw tooLarge();
       // Before others can see it. This process has it already if it was saved before.
       if (!claim(claimOf(program.id)) && !runs(program.id)) throw busy(program.id);
-      sealed.write(join(directory, `${program.id}-${codeOf(program)}.json`), program);
-      // Its events are in the file now.
+      const removed = makeRoom();
+      sealed.write(path, text);
+      // The clock of the system may be another one.
+      utimesSync(path, program.saved / 1000, program.saved / 1000);
+      // Its events are in the file now, also in one that an older version wrote.
+      for (const entry of readEntries(directory))
+        if (entry.id === program.id && entry.path !== path) rmSync(entry.path, { force: true });
       rmSync(journalOf(program.id), { force: true });
+      return removed;
     },
-    append: (id, event) => sealed.append(journalOf(id), id, event),
+    append(id, event) {
+      const text = JSON.stringify(event);
+      const path = journalOf(id);
+      if (sizeOf(path) + text.length > MAX_BYTES && !('started' in event)) throw tooLarge();
+      sealed.append(path, id, text);
+    },
     end(program, answer) {
-      answers.save({ ...program, code: codeOf(program) }, answer);
+      answers.save({ ...program, owner: ownerOf(program), code: codeOf(program) }, answer);
       // The claim remains if this process is killed, so that others know that it may not have delivered the answer.
-      releaseOnExit(claimOf(program.id));
+      if (answer.error?.code === 'cancelled') giveUp(claimOf(program.id));
+      else releaseOnExit(claimOf(program.id));
       removeFiles(program.id);
     },
     async claim(id, { principal, workdir }) {
@@ -136,6 +156,8 @@ export function createSuspendedPrograms(
         const entry = suspended().find((one) => one.id === id);
         const program = entry && read(entry);
         const isOwn = program?.principal === principal && program.workdir === workdir;
+        // The time of its file may be that of a copy.
+        if (program !== undefined && !isFresh(program) && !isRunning) remove(id);
         if (program === undefined || !isOwn || !isFresh(program)) throw notFound(id);
         if (isRunning || !claim(claimOf(id))) throw busy(id);
         return { program, later: sealed.readLines<JournalEvent>(journalOf(id), id) };
@@ -143,11 +165,11 @@ export function createSuspendedPrograms(
     },
     find(owner) {
       const code = codeOf(owner);
-      const isResumable = (entry: Entry): boolean => {
-        const program = entry.code !== code || runs(entry.id) ? undefined : read(entry);
-        return program !== undefined && isFresh(program);
-      };
-      return suspended().find(isResumable)?.id ?? answers.findLost(code);
+      const same = suspended().filter((entry) => entry.code === code && isFresh(entry));
+      const idle = same.find(({ id }) => !runs(id));
+      // COD-16: the same code is not a second program while the first one runs.
+      if (idle === undefined && same.length > 0) throw busy(same[0]!.id);
+      return idle?.id ?? answers.findLost(code);
     },
     list: () =>
       suspended()
@@ -175,9 +197,21 @@ function filesOf(directory: string) {
 function readEntries(directory: string): Entry[] {
   if (!checkStateDirectory(directory)) return [];
   return readdirSync(directory).flatMap((name) => {
-    const [, id, code] = NAME.exec(name) ?? [];
-    return id === undefined ? [] : [{ id, code: code!, path: join(directory, name) }];
+    const [, id, owner = '', code] = NAME.exec(name) ?? [];
+    const path = join(directory, name);
+    const stats = id === undefined ? undefined : statSync(path, { throwIfNoEntry: false });
+    if (id === undefined || stats === undefined) return [];
+    const bytes = stats.size + sizeOf(join(directory, `${id}.journal`));
+    return [{ id, owner, code: code!, path, saved: stats.mtimeMs, bytes }];
   });
+}
+
+function sizeOf(path: string): number {
+  return statSync(path, { throwIfNoEntry: false })?.size ?? 0;
+}
+
+function ownerOf({ principal }: Pick<ProgramOwner, 'principal'>): string {
+  return digestParts(['caller of programs', principal]).slice(0, 16);
 }
 
 function codeOf({ principal, workdir, source }: ProgramOwner): string {
@@ -194,16 +228,21 @@ function readOrNothing<T>(act: () => T): T | undefined {
 
 function notFound(id: string): ToolError {
   return new ToolError('not_found', `no suspended program ${quoteOutside(id, 40)}: unknown or expired`, {
-    hint: 'wield audit shows which of its calls ran; programs wait for 8 days, answers are kept for a day, and both belong to their caller and workdir',
+    hint: 'wield audit shows which of its calls ran; programs wait for 8 days (the 64 newest of a caller), answers are kept for a day, and both belong to their caller and workdir',
   });
 }
 
 function busy(id: string): ToolError {
-  return new ToolError('busy', `${id} is already running`, { hint: 'wait for its result, or for its next question' });
+  return new ToolError('busy', `the program is already running, as ${id}`, {
+    hint: `wait for its result, or for its next question; {"resume":"${id}"} gives its answer when it has ended`,
+    data: { resume: id },
+  });
 }
 
-function tooMany(): ToolError {
-  return new ToolError('needs_approval', `${MAX_PROGRAMS} programs are already waiting for approvals`, {
-    hint: 'a person must answer them first: wield approvals list',
-  });
+function tooLarge(): ToolError {
+  return new ToolError(
+    'too_large',
+    `the program cannot wait for approval: its calls and their results have more than ${formatBytes(MAX_BYTES)}`,
+    { hint: 'keep large results as handles, and read parts of them with query() or page()' },
+  );
 }
