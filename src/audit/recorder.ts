@@ -13,6 +13,7 @@ import {
   writeSync,
 } from 'node:fs';
 import { join } from 'node:path';
+import { inBackground } from '../core/background.js';
 import { ToolError } from '../core/error.js';
 import type { Recorder } from '../core/event.js';
 import type { Settings } from '../core/settings.js';
@@ -52,11 +53,12 @@ export function createRecorder(options: RecorderOptions): AuditRecorder {
   let timer: NodeJS.Timeout | undefined;
   // One timer for all calls, which runs only while there are some: a call that ends sooner costs nothing.
   const watch = (): void => {
-    timer ??= setTimeout(async () => {
-      const { showRunning } = await import('./running.js');
-      timer = undefined;
-      if (showRunning(join(options.wieldHome, 'running'), calls, options)) watch();
-    }, VISIBLE_MS).unref();
+    timer ??= setTimeout(() => inBackground(show(), world.debug), VISIBLE_MS).unref();
+  };
+  const show = async (): Promise<void> => {
+    const { showRunning } = await import('./running.js');
+    timer = undefined;
+    if (showRunning(join(options.wieldHome, 'running'), calls, options)) watch();
   };
   const end = (call: string): void => {
     const at = calls.findIndex(({ event }) => event.call === call);
@@ -88,8 +90,8 @@ export function createRecorder(options: RecorderOptions): AuditRecorder {
       watch();
     },
     record(event, { workdir, settings: { audit }, secrets }) {
-      end(event.call);
       try {
+        end(event.call);
         const line = toLine(
           toRecord(event, { now: world.now(), pid, workdir, contents: audit.contents, secrets, hash: hashTexts }),
         );

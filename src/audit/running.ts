@@ -67,14 +67,14 @@ export function showRunning(directory: string, calls: readonly StartedCall[], { 
       isLeft = true;
       continue;
     }
-    const running = toRunning(started, pid, new Date(world.now() - ageMs).toISOString());
-    const path = pathOf(directory, running);
+    const path = pathOf(directory, { pid, call: started.event.call });
+    started.remove = () => rmSync(path, { force: true });
     try {
+      const running = toRunning(started, pid, new Date(world.now() - ageMs).toISOString());
       writeFileAtomic(path, JSON.stringify(running), { durable: false });
     } catch (error) {
       world.debug(`a running call is not visible to others: ${(error as Error).message}`);
     }
-    started.remove = () => rmSync(path, { force: true });
   }
   return isLeft;
 }

@@ -1,5 +1,6 @@
 // Follows skills and documents: compared every second, because any process can change them.
 
+import { guardListener, inBackground } from '../core/background.js';
 import type { Snapshot } from '../core/snapshot.js';
 
 export interface Follower {
@@ -16,7 +17,10 @@ interface Followed {
 const INTERVAL_MS = 1000;
 
 /** `read` returns a text that differs when the resource does. */
-export function createFollower(read: (uri: string, snapshot: Snapshot) => Promise<string>): Follower {
+export function createFollower(
+  read: (uri: string, snapshot: Snapshot) => Promise<string>,
+  debug: (message: string) => void,
+): Follower {
   const followed = new Map<string, Followed>();
   let timer: NodeJS.Timeout | undefined;
   // What cannot be read any more has changed too.
@@ -33,17 +37,18 @@ export function createFollower(read: (uri: string, snapshot: Snapshot) => Promis
   };
   const schedule = (): void => {
     if (timer !== undefined || followed.size === 0) return;
-    timer = setTimeout(async () => {
+    const next = async (): Promise<void> => {
       await compare();
       timer = undefined;
       schedule();
-    }, INTERVAL_MS).unref();
+    };
+    timer = setTimeout(() => inBackground(next(), debug), INTERVAL_MS).unref();
   };
   return {
     follow(uri, snapshot, onUpdate) {
       const one = followed.get(uri) ?? { snapshot, listeners: new Set(), last: readNow(uri, snapshot) };
       followed.set(uri, one);
-      const listener = (): void => onUpdate();
+      const listener = guardListener(() => onUpdate(), debug);
       one.listeners.add(listener);
       schedule();
       return () => {

@@ -87,7 +87,7 @@ export function createOwnOffers(options: OwnOffersOptions): OfferSource {
     if (skill !== undefined) return readSkill(skill, snapshot);
     const [newest] = await stores.documents.versions(toPath(uri));
     return String(newest?.version);
-  });
+  }, options.world.debug);
 
   return {
     follow: follower.follow,

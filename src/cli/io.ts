@@ -35,6 +35,8 @@ export interface Io {
   /** The file of the `wield` binary. */
   readonly binary: string;
   onSignal(listener: (signal: Signal) => void): void;
+  /** Calls the listener with errors that nobody handled; the process ends unless it returns true. */
+  readonly onFault?: ((listener: (error: unknown) => boolean) => void) | undefined;
   /** Keeps what `wield list` shows for the next run; undefined if its files are not observed. */
   readonly keepListed?: ((listed: Listed) => void) | undefined;
   /** Keeps a completion for the next run; undefined if its files are not observed. */

@@ -2,6 +2,7 @@
 
 import { fstatSync, type Stats, statSync, write, writeSync } from 'node:fs';
 import { constants } from 'node:os';
+import { exitStatus } from '../core/error.js';
 import type { Io, Output, Signal } from './io.js';
 
 const SIGNALS: readonly Signal[] = ['SIGINT', 'SIGTERM', 'SIGHUP'];
@@ -21,6 +22,7 @@ export function createProcessIo(): Io {
     now: () => Date.now(),
     binary: process.argv[1]!,
     onSignal,
+    onFault,
     reserveStdout() {
       process.stdout.write = process.stderr.write.bind(process.stderr) as typeof process.stdout.write;
     },
@@ -119,6 +121,13 @@ function writeInThread(descriptor: number, bytes: Uint8Array): Promise<void> {
       });
     };
     next(0);
+  });
+}
+
+// Rejections that nobody handled arrive here too.
+function onFault(listener: (error: unknown) => boolean): void {
+  process.on('uncaughtException', (error) => {
+    if (!listener(error)) process.exit(exitStatus('internal'));
   });
 }
 

@@ -25,8 +25,9 @@ export async function run(argv: readonly string[], io: Io): Promise<number> {
   const terminal = createTerminal(io, { plain: argv.includes('--plain') });
   const interrupt = watchSignals(io);
   const own = createOwnFlags(argv, terminal);
+  const faults = watchFaults(terminal, own);
   try {
-    return await runCommand(findCommandWord(argv), { terminal, interrupt, own });
+    return await runCommand(findCommandWord(argv), { terminal, interrupt, own, faults });
   } catch (thrown) {
     if (thrown instanceof ClosedOutput) return 0;
     const error = toToolError(thrown);
@@ -44,6 +45,7 @@ interface Setup {
   readonly terminal: Terminal;
   readonly interrupt: Interrupt;
   readonly own: OwnFlags;
+  readonly faults: Faults;
 }
 
 async function runCommand({ word, before, rest }: CommandWord, setup: Setup): Promise<number> {
@@ -59,6 +61,7 @@ async function runCommand({ word, before, rest }: CommandWord, setup: Setup): Pr
   const { verb, parsed } = await loadVerb(found, before, rest);
   const json = parsed.flags.has('json');
   if (!verb.readsRest) setup.own.settle(parsed.flags);
+  if (verb.runsUntilStopped) setup.faults.goOn = true;
   if (parsed.flags.has('help') && (!verb.readsRest || parsed.positionals.length === 0)) {
     printHelp(terminal, formatVerbHelp(verb), json);
     return 0;
@@ -166,6 +169,25 @@ function noCommand(before: readonly Argument[]): ToolError {
   const odd = before.find((argument) => argument.kind === 'unknown' || argument.kind === 'incomplete');
   if (odd !== undefined && 'raw' in odd) return unknownFlag(undefined, odd.name, odd.kind);
   return usageError('missing command', 'wield --help shows the commands');
+}
+
+interface Faults {
+  /** Whether the command goes on after one. */
+  goOn: boolean;
+}
+
+// CLI-30: an error that nobody handled is a line on stderr. A server goes on, for its other clients and calls.
+function watchFaults(terminal: Terminal, own: OwnFlags): Faults {
+  const faults: Faults = { goOn: false };
+  terminal.io.onFault?.((thrown) => {
+    if (thrown instanceof ClosedOutput) return faults.goOn;
+    const [message = ''] = toToolError(thrown).message.split('\n', 1);
+    const label = faults.goOn ? terminal.paint('yellow', 'warning', 'err') : terminal.paint('red', 'error', 'err');
+    terminal.err(`${label}  ${sanitize(message)}${faults.goOn ? '; wield goes on, please report it' : ''}\n`);
+    own.debug?.(String((thrown as Error)?.stack ?? thrown));
+    return faults.goOn;
+  });
+  return faults;
 }
 
 interface Interrupt {

@@ -1,6 +1,7 @@
 // A front: queues the calls of a toolbox for the workers of a fleet, and waits for their results (FLT-3).
 
 import type { Redis } from 'ioredis';
+import { inBackground } from '../core/background.js';
 import { ToolError } from '../core/error.js';
 import type { Dispatcher, RunContext, Variables } from '../core/executor.js';
 import type { Plan } from '../core/plan.js';
@@ -208,7 +209,7 @@ export class Front implements Dispatcher {
   }
 
   #repeat(call: Pending): void {
-    void this.#queues.remove(call);
+    inBackground(this.#queues.remove(call), this.#options.debug);
     call.next();
     this.#enqueue(call);
   }
@@ -243,7 +244,7 @@ export class Front implements Dispatcher {
     const call = this.#pending.get(jobId.slice(0, jobId.lastIndexOf('-')));
     if (call === undefined || call.jobId !== jobId) return;
     const { progress, stream, log } = call.context;
-    if (reply.type === 'refused') void this.#offerAgain(call, reply.refusal);
+    if (reply.type === 'refused') inBackground(this.#offerAgain(call, reply.refusal), this.#options.debug);
     else if (reply.type === 'output') void stream?.(Buffer.from(reply.base64, 'base64'), reply.from);
     // The watch looks again if this fails.
     else if (reply.type === 'done') this.#watch.fetch(call).catch(() => {});

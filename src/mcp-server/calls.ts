@@ -107,10 +107,10 @@ export function createToolCalls({ toolbox, listing, ready, shared }: ToolCallsOp
     tasks: shared === undefined ? tasks : undefined,
     close() {
       interactive.close();
-      void loading?.then((all) => all.close());
+      loading?.then((all) => all.close()).catch(() => {});
     },
     runsTask: (session) => loaded?.list(session).some(({ status }) => status === 'working') === true,
-    endSession: (session) => void loading?.then((all) => all.end(session)),
+    endSession: (session) => void loading?.then((all) => all.end(session)).catch(() => {}),
     serve,
     callNow,
     call: (session, params, context) =>

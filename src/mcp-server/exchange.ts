@@ -73,6 +73,7 @@ export class NodeExchange implements Exchange {
   }
 
   respond(status: number, headers: Headers, body: Body = []): void {
+    if (this.hasBegun) return;
     this.onBegin();
     const chunk = joinBody(body);
     // A list: an object made by spreading takes 230 bytes of old space per response, a hidden class of its own.
@@ -85,13 +86,15 @@ export class NodeExchange implements Exchange {
   }
 
   begin(headers: Headers): void {
+    if (this.hasBegun) return;
     this.onBegin();
     this.#response.writeHead(200, headers);
     this.#response.flushHeaders();
   }
 
+  // A timer or an event may come after the end, and writing then would be an error that nobody handles (SRV-84).
   write(text: string): void {
-    this.#response.write(text);
+    if (!this.#response.writableEnded && !this.#response.destroyed) this.#response.write(text);
   }
 
   end(): void {

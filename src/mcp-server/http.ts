@@ -67,6 +67,7 @@ export function createMcpHttp(toolbox: Toolbox, options: HttpOptions): HttpHandl
   const sessions = createSessions({
     lane,
     shared: options.shared,
+    onError: options.onError,
     connectSdk: async (session, initialize, send) => (await sdk.load()).connect(session, initialize, send),
   });
   lane.onChange(() => {

@@ -232,7 +232,8 @@ function answered(id: RequestId, result: Result): Answer {
   return typeof result === 'string' ? [`${head}${result}}`] : [head, result, '}'];
 }
 
-function failed(id: RequestId, thrown: unknown): Answer {
+/** Returns the answer to a request that could not be handled. */
+export function failed(id: RequestId, thrown: unknown): Answer {
   return [`{"jsonrpc":"2.0","id":${JSON.stringify(id)},"error":${JSON.stringify(toError(thrown))}}`];
 }
 

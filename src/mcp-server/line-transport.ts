@@ -76,6 +76,13 @@ export class LineTransport {
     else this.#begin(this.#flushSoon);
   }
 
+  /** Answers a request that could not be handled with an internal error; without an id, only reports it. */
+  fail(id: RequestId | undefined, thrown: unknown): void {
+    const error = toToolError(thrown);
+    this.#listeners.onError(error);
+    if (id !== undefined && this.#pending.delete(id)) this.#reject(ERROR.internal, error.message, id);
+  }
+
   /** Sends a message. */
   send(text: string): void {
     this.#enqueue(text);
@@ -163,21 +170,30 @@ export class LineTransport {
     if (this.#whenFlushed.length > 0) for (const resolve of this.#whenFlushed.splice(0)) resolve();
   }
 
+  // Whatever a line leads to, the process goes on and the request gets an answer (SRV-84).
   #receive(text: string): void {
-    const message = this.#parse(text);
-    if (message === undefined) return;
-    const { id, method } = message;
+    let message: Message | undefined;
+    try {
+      message = this.#parse(text);
+      if (message !== undefined && this.#admit(message)) this.#listeners.onMessage(message);
+    } catch (thrown) {
+      this.fail(message?.id, thrown);
+    }
+  }
+
+  // Notes a request until it is answered; returns false for one whose id is in use.
+  #admit({ id, method, params }: Message): boolean {
     if (method !== undefined && id !== undefined) {
       if (this.#pending.has(id)) {
         this.#reject(ERROR.invalidRequest, 'a request with this id is already running', id);
-        return;
+        return false;
       }
       this.#pending.set(id, true);
     } else if (method === 'notifications/cancelled') {
       // A cancelled request gets no response.
-      this.#pending.delete(message.params?.requestId as RequestId);
+      this.#pending.delete(params?.requestId as RequestId);
     }
-    this.#listeners.onMessage(message);
+    return true;
   }
 
   // Returns undefined after sending an error response.
@@ -228,13 +244,16 @@ function idOf(value: unknown): RequestId | null {
   return isRequestId(id) || typeof id === 'number' ? id : null;
 }
 
-const ID_AT_START = /^\{"jsonrpc":"2\.0","id":(-?\d{1,15}|"[^"\\]{1,100}"),/;
-const ID_AT_END = /,"jsonrpc":"2\.0","id":(-?\d{1,15}|"[^"\\]{1,100}")\}$/;
+// Whole numbers as JSON writes them, and strings without escapes: nothing is parsed that may be malformed (SRV-84).
+const ID_AT_START = /^\{"jsonrpc":"2\.0","id":(?:(0|-?[1-9]\d{0,14})|"([^"\\]{1,100})"),/;
+const ID_AT_END = /,"jsonrpc":"2\.0","id":(?:(0|-?[1-9]\d{0,14})|"([^"\\]{1,100})")\}$/;
 
 // Finds the id of an unparsed message in the two positions where clients usually write it.
 function guessId(text: string): RequestId | null {
   const found = ID_AT_START.exec(text.slice(0, 200)) ?? ID_AT_END.exec(text.slice(-200));
-  return found ? (JSON.parse(found[1]!) as RequestId) : null;
+  if (found === null) return null;
+  const [, number, string] = found;
+  return string ?? Number(number);
 }
 
 // Text is counted in characters, unless it may be too long in bytes.

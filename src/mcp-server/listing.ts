@@ -202,12 +202,14 @@ export function createLiveListing(toolbox: Toolbox, onError?: (error: Error) => 
       newest = undefined;
       return;
     }
-    void readListing().then((listing) => {
-      newest = listing;
-      if (listing === announced) return;
-      announced = listing;
-      for (const listener of listeners) listener();
-    }, onError);
+    readListing()
+      .then((listing) => {
+        newest = listing;
+        if (listing === announced) return;
+        announced = listing;
+        for (const listener of listeners) listener();
+      })
+      .catch((error: Error) => onError?.(error));
   };
   let unwatch: (() => void) | undefined;
   const watch = (): void => {

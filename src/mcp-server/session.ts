@@ -7,7 +7,7 @@ import { createCancellations } from './cancellations.js';
 import { EventLog, EventStream } from './event-stream.js';
 import { type Exchange, type Headers, respondError, SERVER_ERROR } from './exchange.js';
 import { SessionPeer } from './http-peer.js';
-import type { Lane, LaneRequest } from './lane.js';
+import { failed, type Lane, type LaneOptions, type LaneRequest } from './lane.js';
 import {
   isCancelParams,
   isRequest,
@@ -21,7 +21,7 @@ import { createOutgoing } from './outgoing.js';
 import { Responder } from './responder.js';
 import { isHot } from './routes.js';
 
-export interface SessionsOptions {
+export interface SessionsOptions extends Pick<LaneOptions, 'onError'> {
   readonly lane: Lane;
   /** Creates the SDK server of a session, which knows the `initialize` request. */
   readonly connectSdk: (session: string, initialize: Message, send: SendMessage) => Promise<SdkSession>;
@@ -56,6 +56,7 @@ export class Session {
   lastUsed = performance.now();
   readonly #lane: Lane;
   readonly #connectSdk: SessionsOptions['connectSdk'];
+  readonly #reportError: SessionsOptions['onError'];
   readonly #shared: SharedSessions | undefined;
   readonly #initialize: RequestMessage;
   readonly #owner: string;
@@ -72,10 +73,14 @@ export class Session {
   #logLevel: string | undefined;
   #savedAt = performance.now();
 
-  constructor({ lane, connectSdk, shared }: SessionsOptions, { id, owner, initialize, logLevel }: StoredSession) {
+  constructor(
+    { lane, connectSdk, shared, onError }: SessionsOptions,
+    { id, owner, initialize, logLevel }: StoredSession,
+  ) {
     this.id = id;
     this.#lane = lane;
     this.#connectSdk = connectSdk;
+    this.#reportError = onError;
     this.#shared = shared;
     this.#initialize = initialize;
     this.#owner = owner;
@@ -139,7 +144,7 @@ export class Session {
     for (const responder of this.#responders.values()) responder.end();
     this.#outgoing.close();
     this.#stream.end();
-    void this.#sdk?.then((sdk) => sdk.close());
+    this.#sdk?.then((sdk) => sdk.close()).catch(this.#onError);
     this.#lane.calls.endSession(this.#owner);
   }
 
@@ -167,7 +172,7 @@ export class Session {
       this.#responders.get(requestId)?.end();
       this.#responders.delete(requestId);
     }
-    void this.#sdk?.then((sdk) => sdk.deliver(message));
+    this.#sdk?.then((sdk) => sdk.deliver(message)).catch(this.#onError);
   }
 
   #isExpected({ method, params }: Message): boolean {
@@ -182,11 +187,14 @@ export class Session {
       this.#logLevel = message.params!.level as string;
       this.#shared?.save(this.id, this.stored).catch(() => {});
     }
-    if (isHot(message, false)) void this.#answerByLane(message, responder, exchange);
-    else {
-      this.#sdk ??= this.#connectSdk(this.#owner, this.#initialize, (sent, related) => this.#send(sent, related));
-      void this.#sdk.then((sdk) => sdk.deliver(message, exchange));
-    }
+    const answering = isHot(message, false)
+      ? this.#answerByLane(message, responder, exchange)
+      : this.#answerBySdk(message, exchange);
+    // SRV-84: also what should not happen is answered.
+    answering.catch((error: unknown) => {
+      this.#onError(error);
+      this.#respond(message.id, responder, failed(message.id, error));
+    });
     if (isCancelled)
       this.take({ jsonrpc: '2.0', method: 'notifications/cancelled', params: { requestId: message.id } });
   }
@@ -203,6 +211,13 @@ export class Session {
     const parts = await this.#lane.answer(message, peer, this.#running);
     if (parts !== undefined) this.#respond(message.id, responder, parts);
   }
+
+  async #answerBySdk(message: RequestMessage, exchange: Exchange): Promise<void> {
+    this.#sdk ??= this.#connectSdk(this.#owner, this.#initialize, (sent, related) => this.#send(sent, related));
+    (await this.#sdk).deliver(message, exchange);
+  }
+
+  readonly #onError = (error: unknown): void => this.#reportError?.(error as Error);
 
   #respond(id: RequestId, responder: Responder, parts: readonly (string | Buffer)[]): void {
     if (this.#responders.get(id) === responder) this.#responders.delete(id);

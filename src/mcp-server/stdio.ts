@@ -38,7 +38,7 @@ export function serveMcpStdio(toolbox: Toolbox, options: StdioOptions): StdioSer
       lane.close();
       outgoing.close();
       for (const request of running.values()) request.cancel();
-      void sdk?.then((connection) => connection.closed());
+      withSdk((connection) => connection.closed());
       end();
     },
   });
@@ -46,17 +46,25 @@ export function serveMcpStdio(toolbox: Toolbox, options: StdioOptions): StdioSer
   let peer = createPeer(state, session, transport, outgoing);
 
   // Messages of the SDK server keep their order; loading takes a moment.
+  const withSdk = (act: (connection: SdkConnection) => void): void => {
+    sdk?.then(act).catch((error: unknown) => transport.fail(undefined, error));
+  };
   const toSdk = (message: Message, before: ConnectionState, after: ConnectionState): void => {
     sdk ??= import('./sdk-stdio.js').then(({ connectSdk }) =>
       connectSdk(toolbox, { session: session(), lane, transport, version: options.version, onError: options.onError }),
     );
-    void sdk.then((connection) => connection.deliver(message, before, after));
+    sdk
+      .then((connection) => connection.deliver(message, before, after))
+      .catch((error: unknown) => transport.fail(message.id, error));
   };
   const answer = (message: RequestMessage): void => {
     limitNewSpace();
-    void lane.answer(message, peer, running).then((parts) => {
-      if (parts !== undefined) transport.answer(message.id, parts);
-    });
+    lane
+      .answer(message, peer, running)
+      .then((parts) => {
+        if (parts !== undefined) transport.answer(message.id, parts);
+      })
+      .catch((error: unknown) => transport.fail(message.id, error));
   };
   const receive = (message: Message): void => {
     if (message.method === undefined) {
@@ -81,11 +89,11 @@ export function serveMcpStdio(toolbox: Toolbox, options: StdioOptions): StdioSer
 
   lane.onChange(() => {
     if (state.phase === 'older') transport.send(toNotification('notifications/tools/list_changed'));
-    else void sdk?.then((connection) => connection.announceTools());
+    else withSdk((connection) => connection.announceTools());
   });
   lane.onOffersChange((kind) => {
     if (state.phase === 'older') transport.send(toNotification(`notifications/${kind}/list_changed`));
-    else void sdk?.then((connection) => connection.announceOffers(kind));
+    else withSdk((connection) => connection.announceOffers(kind));
   });
   transport.start();
   return {

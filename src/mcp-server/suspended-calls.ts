@@ -60,6 +60,8 @@ interface RunningCall {
   sent: Map<string, PendingInput>;
   current?: CallRequest | undefined;
   result?: ToolResult;
+  /** Why there is none; calls return their failures. */
+  failure?: { readonly error: unknown };
   /** The client will not resume the call. */
   abandoned: boolean;
   wake: () => void;
@@ -112,10 +114,17 @@ export function createSuspendedCalls(ttlMs: number, sign: (state: RequestState) 
         onProgress: (progress) => call.current?.onProgress?.(progress),
         requestInput: (input, signal, key) => requestInput(call, { request: input, key, signal }),
       };
-      void run(suspendable).then((result) => {
-        call.result = result;
-        call.wake();
-      });
+      const end = (): void => call.wake();
+      run(suspendable)
+        .then(
+          (result) => {
+            call.result = result;
+          },
+          (error: unknown) => {
+            call.failure = { error };
+          },
+        )
+        .then(end, end);
       return proceed(call, request);
     },
     resume(request, nonce) {
@@ -154,6 +163,7 @@ async function untilEndOrInput(
   call.current = request;
   try {
     while (call.result === undefined) {
+      if (call.failure !== undefined) throw call.failure.error;
       if (call.unsent.length === 0)
         await new Promise<void>((resolve) => {
           call.wake = resolve;

@@ -1,6 +1,7 @@
 // Long-running processes: started like any other, connected by pipes, ended with their group.
 
 import type { Duplex, Readable, Writable } from 'node:stream';
+import { inBackground } from '../core/background.js';
 import type { World } from '../core/world.js';
 import { killMarked, signalGroup } from './group.js';
 import { type Descriptors, nextMark, type StartRequest, start } from './spawn.js';
@@ -30,7 +31,10 @@ export interface PipedCompanion extends Companion {
 export async function startCompanion(request: StartRequest, world: World): Promise<ChannelCompanion> {
   const { pipes, ...companion } = await startCompanionProcess(request, world, ['ignore', 2, 2, 'pipe']);
   const channel = pipes[3] as Duplex;
-  void companion.ended.then(() => channel.destroy());
+  inBackground(
+    companion.ended.then(() => channel.destroy()),
+    world.debug,
+  );
   return { ...companion, channel };
 }
 

@@ -78,7 +78,14 @@ export function connect(entry: string, world: World, { onReady, onEnd }: Connect
     else if (frame.type === FRAME.debug) world.debug(frame.bytes.toString('utf8'));
     else if (runs.get(frame.run)?.accept(frame) === 'over') remove(frame.run);
   });
-  channel.on('data', read);
+  // Programs that it starts cannot write to it, but one frame that is wrong must not end this process (EXE-77).
+  channel.on('data', (chunk: Buffer) => {
+    try {
+      read(chunk);
+    } catch (error) {
+      end(`invalid message: ${(error as Error).message}`);
+    }
+  });
   channel.on('error', () => {});
   // It ends by itself, after it killed what it ran.
   channel.once('close', () => setTimeout(() => child.kill('SIGKILL'), END_MS).unref());
@@ -152,10 +159,11 @@ function createRun(request: RunRequest, { receive, world }: SuperviseOptions, se
   const hold = (wait: Promise<void>): void => {
     if (pending.size === 0) send(FRAME.hold);
     pending.add(wait);
-    void wait.then(() => {
+    const release = (): void => {
       pending.delete(wait);
       if (pending.size === 0) send(FRAME.release);
-    });
+    };
+    wait.then(release, release);
   };
   // Output of a process that ended by itself is passed on to its end, unless the call is cancelled.
   const finish = async (end: ProcessEnd): Promise<void> => {

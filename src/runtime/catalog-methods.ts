@@ -2,13 +2,13 @@
 
 import { readSettled } from '../catalog/catalog.js';
 import type { References } from '../catalog/skill-references.js';
+import { guardListener } from '../core/background.js';
 import { CODE } from '../core/caller.js';
 import type { Snapshot } from '../core/snapshot.js';
 import type { Tool } from '../core/tool.js';
 import type { Caller, Survey, ToolboxCatalog } from '../core/toolbox.js';
 import { findTool } from './find.js';
 import { surveyCatalog } from './list.js';
-import { guardListener } from './observers.js';
 import type { CallParts } from './parts.js';
 
 export function createCatalogMethods(
@@ -20,7 +20,7 @@ export function createCatalogMethods(
   const listeners = new Set<() => void>();
   // Changes of files are watched; changes by code are reported here.
   const notify = (): void => {
-    for (const listener of listeners) guardListener(listener, workspace.world.debug)();
+    for (const listener of listeners) listener();
   };
   const survey = async (caller: Caller): Promise<Survey> => {
     const snapshot = workspace.snapshot();
@@ -32,7 +32,8 @@ export function createCatalogMethods(
   return {
     survey: ({ caller = CODE } = {}) => survey(caller),
     problems: async () => (await survey(CODE)).problems,
-    watch(listener) {
+    watch(given) {
+      const listener = guardListener(given, workspace.world.debug);
       listeners.add(listener);
       const stop = watch(listener);
       return () => {

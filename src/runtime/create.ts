@@ -1,6 +1,7 @@
 // Creates a toolbox from its parts.
 
 import type { References } from '../catalog/skill-references.js';
+import { guardListener } from '../core/background.js';
 import { CODE } from '../core/caller.js';
 import { Cancellation } from '../core/cancellation.js';
 import type { Snapshot } from '../core/snapshot.js';
@@ -15,10 +16,10 @@ import type {
 } from '../core/toolbox.js';
 import { decide, findUnmatched } from '../policy/decide.js';
 import { call } from './call.js';
+import { checkCaller, checkCallOptions, findOptionFault, withFault } from './call-options.js';
 import { createCatalogMethods } from './catalog-methods.js';
 import { findTool, rulesFor } from './find.js';
 import { listTools } from './list.js';
-import { guardListener } from './observers.js';
 import { createOfferMethods } from './offer-methods.js';
 import { type CallParts, OUTERMOST } from './parts.js';
 import { checkInput, prepare, readGiven } from './prepare.js';
@@ -46,17 +47,20 @@ export function assembleToolbox(options: AssembleOptions): Toolbox {
   // An array: adding to and deleting from a Set takes three times as long.
   const running: Cancellation[] = [];
   let isClosed = false;
-  const callAs: Toolbox['call'] = async (ref, raw, options = NO_OPTIONS) => {
+  const callAs: Toolbox['call'] = async (ref, raw, given = NO_OPTIONS) => {
+    // RUN-14: a call with wrong options fails like any other, and is recorded.
+    const fault = findOptionFault(given);
+    const options = fault === undefined ? given : withFault(given, fault);
     const cancellation = new Cancellation();
     const release = follow(cancellation, options);
     running.push(cancellation);
     if (isClosed) cancellation.cancel();
     try {
       const guarded = guardOptions(options, parts);
-      const given = { ref, raw, options: guarded, cancellation, nesting: OUTERMOST };
-      const result = await call(parts, given);
+      const made = { ref, raw, options: guarded, cancellation, nesting: OUTERMOST };
+      const result = await call(parts, made);
       if (options.onPending === undefined || result.error?.code !== 'needs_approval') return result;
-      return await (await import('./resume.js')).resumeWhenDecided(parts, given, result);
+      return await (await import('./resume.js')).resumeWhenDecided(parts, made, result);
     } finally {
       remove(running, cancellation);
       release?.();
@@ -64,11 +68,15 @@ export function assembleToolbox(options: AssembleOptions): Toolbox {
   };
   return {
     async list(asked = {}) {
+      checkCaller(asked.caller);
       const snapshot = workspace.snapshot();
       const tools = await listTools(parts, snapshot, asked);
       return asked.caller?.kind === 'model' && show !== undefined ? show(tools, snapshot, asked) : tools;
     },
-    search: async (query, limit, { caller = CODE } = {}) => search(query, limit, caller, workspace.snapshot()),
+    async search(query, limit, { caller = CODE } = {}) {
+      checkCaller(caller);
+      return search(query, limit, caller, workspace.snapshot());
+    },
     find: async (ref) => findTool(parts, ref, { snapshot: workspace.snapshot(), options: {} }),
     call: callAs,
     plan: (ref, input, options = {}) => planOnly(parts, ref, input, options),
@@ -97,6 +105,7 @@ export function assembleToolbox(options: AssembleOptions): Toolbox {
 }
 
 async function planOnly(parts: CallParts, ref: string, raw: unknown, options: PlanOptions) {
+  checkCallOptions(options);
   const scope = { snapshot: parts.workspace.snapshot(), options };
   const tool = await findTool(parts, ref, scope);
   const { plan, verdict } = await prepare(parts, tool, raw, scope, rulesFor(parts, tool, scope));
@@ -104,6 +113,7 @@ async function planOnly(parts: CallParts, ref: string, raw: unknown, options: Pl
 }
 
 async function explain(parts: CallParts, ref: string, raw: unknown, options: PlanOptions): Promise<Explanation> {
+  checkCallOptions(options);
   const { caller = CODE } = options;
   const scope = { snapshot: parts.workspace.snapshot(), options };
   const tool = await findTool(parts, ref, scope);
@@ -130,13 +140,16 @@ async function explain(parts: CallParts, ref: string, raw: unknown, options: Pla
 
 // Listed explicitly only if given, to keep the common case free of wrappers.
 function guardOptions(options: CallOptions, { workspace }: CallParts): CallOptions {
-  const { onProgress, onOutput } = options;
-  if (onProgress === undefined && onOutput === undefined) return options;
+  const { onProgress, onOutput, onLog, onPending } = options;
+  if (onProgress === undefined && onOutput === undefined && onLog === undefined && onPending === undefined)
+    return options;
   const { debug } = workspace.world;
   return {
     ...options,
     onProgress: onProgress && guardListener(onProgress, debug),
     onOutput: onOutput && guardListener(onOutput, debug),
+    onLog: onLog && guardListener(onLog, debug),
+    onPending: onPending && guardListener(onPending, debug),
   };
 }
 

@@ -1,5 +1,6 @@
 // Notifies observers and the tracer of calls.
 
+import { guardListener } from '../core/background.js';
 import type { CallEvent, EndEvent, Observer, Recorder } from '../core/event.js';
 import { copyJson, deepFreeze, type Json } from '../core/json.js';
 import type { ToolResult } from '../core/result.js';
@@ -63,21 +64,6 @@ function withMeter(recorder: Recorder, meter: NonNullable<ObserversOptions['mete
 function isTracing(): boolean {
   const registry = (globalThis as Record<symbol, unknown>)[REGISTRY] as { trace?: unknown } | undefined;
   return registry?.trace !== undefined;
-}
-
-/** Wraps a listener so that an exception in it ends neither the call nor the process. */
-export function guardListener<Arguments extends unknown[], Result>(
-  listener: (...args: Arguments) => Result,
-  debug: (message: string) => void,
-): (...args: Arguments) => Result | undefined {
-  return (...args) => {
-    try {
-      return listener(...args);
-    } catch (error) {
-      debug(`a listener failed: ${String(error)}`);
-      return undefined;
-    }
-  };
 }
 
 // OBS-4: observers get frozen copies, so that they cannot change what the caller gave or gets.

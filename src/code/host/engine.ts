@@ -2,6 +2,7 @@
 
 import { createRequire } from 'node:module';
 import { dirname } from 'node:path';
+import { inBackground } from '../../core/background.js';
 import { ToolError } from '../../core/error.js';
 import { createSemaphore } from '../../core/semaphore.js';
 import type { CodeLimits } from '../../core/settings.js';
@@ -161,12 +162,13 @@ async function connect(
     }
   });
   channel.on('error', () => {});
-  void ended.then(({ code, signal }) => {
+  const onEnded = ({ code, signal }: Awaited<typeof ended>): void => {
     // Ended by the limit of the operating system, also behind a launcher, which reports it as a status.
     const isKilled = signal !== null || (code ?? 0) > 128;
     const tookAll = waiting !== undefined && world.monotonic() - waiting.since >= limits.cpuMs - cpuMs;
     fail(isKilled && tookAll ? exceeded('cpu', limits) : engineEnded(signal ?? `status ${code}`));
-  });
+  };
+  inBackground(ended.then(onEnded), world.debug);
 
   const ready = await ask(undefined, START_MS, () => engineEnded('it did not start'));
   if (ready.type !== 'ready') throw engineEnded('unexpected message');

@@ -70,7 +70,8 @@ export function createConnections(prepareFile: () => string): Connections {
       reader = undefined;
       const closing = writer;
       writer = undefined;
-      void lastChange.then(() => closing?.close());
+      // Everything that was changed is committed.
+      lastChange.then(() => closing?.close()).catch(() => {});
     },
   };
 }

@@ -23,9 +23,11 @@ export function createLazyDocuments(load: () => Promise<DocumentStore>): Documen
     close() {
       closed = true;
       // Also closes a store that is still loading.
-      void loading?.then((opened) => {
+      const close = (opened: DocumentStore): void => {
         if (closed) opened.close();
-      });
+      };
+      // A store that cannot be opened failed the call that needed it.
+      loading?.then(close).catch(() => {});
     },
   };
 }

@@ -1,7 +1,7 @@
 // The function executor: runs code of this process with a time limit.
 
 import type { ToolUpstreams } from '../../core/context.js';
-import type { ToolError } from '../../core/error.js';
+import { type ToolError, toToolError } from '../../core/error.js';
 import type { Executor, RunContext } from '../../core/executor.js';
 import { canonicalJson } from '../../core/json.js';
 import type { Plan } from '../../core/plan.js';
@@ -80,7 +80,7 @@ async function untilStopped(
   const limit = startTimeLimit(leftMs, () => stop(timedOut(name, timeoutMs)));
   context.whileAsked?.(limit.pause);
   context.cancellation.onCancel(onCancel);
-  void output.then(settle);
+  output.then(settle, (error: unknown) => settle(toFailure(toToolError(error))));
   try {
     return await ended;
   } finally {

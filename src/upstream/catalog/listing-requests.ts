@@ -62,7 +62,9 @@ async function reportWait(
 ): Promise<void> {
   const names = new Set(waits.map(({ name }) => name));
   onWait([...names]);
-  for (const { name, done } of waits) void done.then(() => names.delete(name) && onWait([...names]));
+  const onDone = (name: string) => () => names.delete(name) && onWait([...names]);
+  // Who waits is told why one failed.
+  for (const { name, done } of waits) done.then(onDone(name)).catch(() => {});
   await wait;
   if (names.size === 0) return;
   names.clear();

@@ -1,5 +1,6 @@
 // Opens the connection to a server within its start timeout, trying the other protocol version on failure.
 
+import { inBackground } from '../../core/background.js';
 import type { ClientCapability } from '../../core/client-request.js';
 import { ToolError } from '../../core/error.js';
 import type { Settings } from '../../core/settings.js';
@@ -87,7 +88,7 @@ async function attempt(
   const stop = new AbortController();
   const giveUp = (): void => {
     stop.abort();
-    void transport.close();
+    inBackground(transport.close(), world.debug);
   };
   const timer = setTimeout(giveUp, Math.max(1, deadline() - world.monotonic()));
   signal.addEventListener('abort', giveUp, { once: true });

@@ -187,12 +187,13 @@ export class Pool {
     };
     onListing(connection.listing());
     connection.onListing(onListing);
-    void connection.closed.then(() => {
+    const onClosed = (): void => {
       clearTimeout(slot.idleTimer);
       if (!this.#isCurrent(slot)) return;
       this.#slots.delete(slot.key);
       if (slot.users > 0) this.#recordLoss(slot, transport);
-    });
+    };
+    connection.closed.then(onClosed, onClosed);
     if (this.#isClosed) this.#drop(slot);
     else this.#startIdleTimer(slot);
   }

@@ -1,6 +1,7 @@
 // The stdio transport: a child process, one message per line, with limits on its output.
 
 import type { Readable } from 'node:stream';
+import { inBackground } from '../../core/background.js';
 import { settlesWithin } from '../../core/time-limit.js';
 import type { World } from '../../core/world.js';
 import { type PipedCompanion, startPiped } from '../../process/companion.js';
@@ -68,14 +69,18 @@ export class ProcessTransport implements UpstreamTransport {
     companion.stdout.on('data', (chunk: Buffer) => this.#onData(chunk, companion.stdout));
     // A server without stdout is useless; one that exits closes stdout first.
     companion.stdout.once('end', () => {
-      void settlesWithin(companion.ended, DRAIN_MS).then((hasEnded) => hasEnded || this.fail('closed its stdout'));
+      inBackground(
+        settlesWithin(companion.ended, DRAIN_MS).then((hasEnded) => hasEnded || this.fail('closed its stdout')),
+        this.#world.debug,
+      );
     });
     companion.stderr.on('data', (chunk: Buffer) => this.#tail.add(chunk));
-    void companion.ended.then(async ({ code, signal }) => {
+    const onEnded = async ({ code, signal }: Awaited<typeof companion.ended>): Promise<void> => {
       await drained([companion.stdout, companion.stderr]);
       const how = signal === null ? `exited with status ${code}` : `was killed by ${signal}`;
       this.#end(this.#failure ?? how);
-    });
+    };
+    inBackground(companion.ended.then(onEnded), this.#world.debug);
   }
 
   async send(message: JSONRPCMessage): Promise<void> {

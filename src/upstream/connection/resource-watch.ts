@@ -84,9 +84,10 @@ function createStreams(client: Client, { name, debug, isOpen }: ResourceWatchOpt
         ? undefined
         : await client.listen({ resourceSubscriptions: [...wanted] }, { timeout: TIMEOUT_MS });
     stream = next;
-    void next?.closed.then(() => {
+    const onClosed = (): void => {
       if (stream === next) reopen();
-    });
+    };
+    next?.closed.then(onClosed, onClosed);
     await before?.close();
   };
   const reopen = (): void => {

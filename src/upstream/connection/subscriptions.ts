@@ -1,5 +1,6 @@
 // Follows resources of servers: keeps the connection open, and subscribes again after the server was restarted.
 
+import { guardListener, inBackground } from '../../core/background.js';
 import type { Snapshot } from '../../core/snapshot.js';
 import type { ServerEntry } from '../../core/upstream.js';
 import type { Acquire, Lease } from './pool.js';
@@ -59,15 +60,15 @@ class FollowedServer {
     this.#snapshot = snapshot;
     this.#options = options;
     this.#onEnd = onEnd;
-    void this.#run();
+    inBackground(this.#run(), options.debug);
   }
 
   add(uri: string, onUpdate: () => void): () => void {
     const listeners = this.#listeners.get(uri) ?? new Set();
-    const listener = (): void => onUpdate();
+    const listener = guardListener(() => onUpdate(), this.#options.debug);
     listeners.add(listener);
     this.#listeners.set(uri, listeners);
-    if (this.#lease !== undefined) void this.#subscribe(this.#lease, uri);
+    if (this.#lease !== undefined) inBackground(this.#subscribe(this.#lease, uri), this.#options.debug);
     return () => {
       if (!listeners.delete(listener) || listeners.size > 0) return;
       this.#listeners.delete(uri);
@@ -117,15 +118,16 @@ class FollowedServer {
     let isLost = false;
     const stopped = new Promise<void>((resolve) => {
       this.#stop = resolve;
-      void connection.closed.then(resolve);
+      connection.closed.then(resolve, resolve);
     });
+    const check = async (): Promise<void> => {
+      isLost ||= !(await connection.isAlive());
+      if (isLost) this.#stop();
+      else this.#updateAll();
+    };
     const unlisten = connection.resources.listen({
       onUpdate: (uri) => this.#onUpdate(uri),
-      onDoubt: async () => {
-        isLost ||= !(await connection.isAlive());
-        if (isLost) this.#stop();
-        else this.#updateAll();
-      },
+      onDoubt: () => inBackground(check(), this.#options.debug),
     });
     await Promise.all([...this.#listeners.keys()].map((uri) => this.#subscribe(lease, uri)));
     // What changed meanwhile was not announced.
