@@ -56,7 +56,7 @@ export function findUsed(binary) {
     const env = {
       PATH: process.env.PATH,
       HOME: home,
-      NODE_OPTIONS: `--require ${join(base, 'hook.cjs')}`,
+      NODE_OPTIONS: `--require "${join(base, 'hook.cjs')}"`,
       EVALUATED: evaluated,
     };
     const used = [];

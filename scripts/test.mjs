@@ -1,38 +1,166 @@
 // What `npm test` does: builds, then checks format and types beside the tests, which leave a core idle now and then.
-// The first fault ends the tests. Arguments are passed to the test runner.
+// The first fault ends the tests. `--without NAME,…` or `--without all` hides optional programs, and runs the test files
+// that depend on them unless others are given. Other arguments are passed to the test runner.
 
 import { spawn } from 'node:child_process';
+import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { constants, tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { createPath, findAffected, OPTIONAL } from './bare-path.mjs';
+
+const VITEST = fileURLToPath(new URL('../node_modules/vitest/vitest.mjs', import.meta.url));
+const PROGRESS_MS = 10_000;
+const GRACE_MS = 3000;
 
 const running = new Set();
+const started = Date.now();
+const bin = mkdtempSync(join(tmpdir(), 'wield-path-'));
+let doing = 'starting';
+let stopped = false;
 
-function run(command, args, stdio) {
-  const child = spawn(command, args, { stdio });
+const args = process.argv.slice(2);
+const env = { ...process.env };
+const at = args.indexOf('--without');
+if (at !== -1) {
+  const [, names = 'all'] = args.splice(at, 2);
+  const without = names === 'all' ? OPTIONAL : names.split(',');
+  const unknown = without.filter((name) => !OPTIONAL.includes(name));
+  if (unknown.length > 0) fail(`not an optional program: ${unknown.join(', ')}; known are ${OPTIONAL.join(', ')}`);
+  env.PATH = createPath(bin, without);
+  if (args.every((argument) => argument.startsWith('-'))) args.push(...findAffected());
+}
+
+for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.once(signal, () => stop(128 + constants.signals[signal]));
+const npm = findNpm();
+const watching = setInterval(() => {
+  if (npm !== undefined && startOf(npm.pid) !== npm.start) stop(1);
+}, 1000);
+const showing = setInterval(() => console.log(`${doing}, ${Math.round((Date.now() - started) / 1000)} s`), PROGRESS_MS);
+
+try {
+  begin('building dist/');
+  // The types are checked below.
+  await run('npm', ['run', '--silent', 'build', '--', '--checked'], 'inherit');
+  begin(at === -1 ? 'running tests, lint and types' : 'running tests without optional programs, lint and types');
+  clearInterval(showing);
+  await Promise.all([
+    run(process.execPath, [VITEST, 'run', ...args], 'inherit'),
+    silent('lint').then(() => silent('types')),
+  ]);
+  end(0);
+} catch (error) {
+  if (!stopped) {
+    console.error(error.message);
+    await stop(1);
+  }
+}
+
+function begin(what) {
+  doing = what;
+  console.log(what);
+}
+
+/** Runs a command in a process group of its own, without input. */
+function run(command, args, output) {
+  const child = spawn(command, args, { stdio: ['ignore', output, output], env, detached: true });
   running.add(child);
-  let output = '';
-  child.stdout?.on('data', (chunk) => (output += chunk));
-  child.stderr?.on('data', (chunk) => (output += chunk));
+  let printed = '';
+  child.stdout?.on('data', (chunk) => (printed += chunk));
+  child.stderr?.on('data', (chunk) => (printed += chunk));
   return new Promise((resolve, reject) => {
     child.on('error', reject);
     child.on('close', (status) => {
       running.delete(child);
       if (status === 0) resolve();
-      else reject(new Error(`${output}${[command, ...args].join(' ')} failed`));
+      else reject(new Error(`${printed}${[command, ...args].join(' ')} failed`));
     });
   });
 }
 
-const shown = (...args) => run('npm', ['run', ...args], 'inherit');
-const silent = (name) => run('npm', ['run', '--silent', name], ['ignore', 'pipe', 'pipe']);
+function silent(name) {
+  return run('npm', ['run', '--silent', name], 'pipe');
+}
 
-try {
-  // The types are checked below.
-  await shown('build', '--', '--checked');
-  await Promise.all([
-    run('vitest', ['run', ...process.argv.slice(2)], 'inherit'),
-    silent('lint').then(() => silent('types')),
-  ]);
-} catch (error) {
-  for (const child of running) child.kill();
-  console.error(error.message);
-  process.exitCode = 1;
+/** Ends what runs, with everything that it started, removes its files and exits. */
+async function stop(status) {
+  if (stopped) return;
+  stopped = true;
+  const children = [...running];
+  // Tools run in groups of their own.
+  const all = descendants();
+  for (const { pid } of children) signal(-pid, 'SIGTERM');
+  const deadline = Date.now() + GRACE_MS;
+  while (Date.now() < deadline && children.some(({ pid }) => isAlive(-pid)))
+    await new Promise((resolve) => setTimeout(resolve, 50));
+  for (const { pid } of children) signal(-pid, 'SIGKILL');
+  for (const [pid, start] of [...all, ...descendants()]) if (startOf(pid) === start) signal(pid, 'SIGKILL');
+  for (const { pid } of children)
+    for (const directory of ['/dev/shm', tmpdir()])
+      rmSync(join(directory, `wield-${pid}`), { recursive: true, force: true, maxRetries: 10, retryDelay: 100 });
+  end(status);
+}
+
+function end(status) {
+  clearInterval(watching);
+  clearInterval(showing);
+  rmSync(bin, { recursive: true, force: true });
+  process.exit(status);
+}
+
+function fail(message) {
+  console.error(message);
+  end(2);
+}
+
+/** Returns the processes that this one started, directly or not, by the time of their start; none without /proc. */
+function descendants() {
+  const found = new Map();
+  const parents = new Map();
+  try {
+    for (const name of readdirSync('/proc').filter((one) => /^\d+$/.test(one))) parents.set(Number(name), statOf(name));
+  } catch {}
+  let size = -1;
+  while (size !== found.size) {
+    size = found.size;
+    for (const [pid, stat] of parents)
+      if (stat !== undefined && (stat.parent === process.pid || found.has(stat.parent))) found.set(pid, stat.start);
+  }
+  return found;
+}
+
+/** Returns the npm that runs this script, with or without a shell between; if it is killed, this process would go on. */
+function findNpm() {
+  if (process.env.npm_lifecycle_event === undefined) return undefined;
+  const shell = statOf(process.ppid);
+  const pid = shell?.name === 'sh' ? shell.parent : process.ppid;
+  return shell === undefined ? undefined : { pid, start: startOf(pid) };
+}
+
+function startOf(pid) {
+  return statOf(pid)?.start;
+}
+
+function statOf(pid) {
+  try {
+    // The name of a program may contain spaces and parentheses.
+    const [, name, rest] = /^\d+ \((.*)\) (.*)$/s.exec(readFileSync(`/proc/${pid}/stat`, 'utf8'));
+    const fields = rest.split(' ');
+    return { name, parent: Number(fields[1]), start: fields[19] };
+  } catch {
+    return undefined;
+  }
+}
+
+function isAlive(pid) {
+  return signal(pid, 0);
+}
+
+function signal(pid, name) {
+  try {
+    process.kill(pid, name);
+    return true;
+  } catch {
+    return false;
+  }
 }

@@ -5,6 +5,7 @@ import { resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
+import { NO_CORPORA } from '../../test/support/corpora.js';
 import { rounds } from '../../test/support/effort.js';
 import { awkwardText, valuesOf } from '../../test/support/schema-values.js';
 import { spec, specIf } from '../../test/support/spec.js';
@@ -145,7 +146,7 @@ describe('a command line for every input', () => {
     120_000,
   );
 
-  specIf.thorough(found.length > 0, `no corpus at ${CORPORA}`, 'MOD-22', 'real schemas, the same', async () => {
+  specIf.thorough(found.length > 0, NO_CORPORA, 'MOD-22', 'real schemas, the same', async () => {
     let tried = 0;
     for (const { inputSchema, name: called } of found) {
       const tool = toolOf(inputSchema, 'tool', called);
@@ -281,7 +282,7 @@ describe('help', () => {
     expect(exampleArguments(tool).length > 0 || parameters.every((one) => !one.required)).toBe(true);
   };
 
-  specIf(found.length > 0, `no corpus at ${CORPORA}`, 'MOD-24', 'of real tools reads well', () => {
+  specIf(found.length > 0, NO_CORPORA, 'MOD-24', 'of real tools reads well', () => {
     for (const { inputSchema, name: called, description } of found)
       assertReadsWell(toolOf(inputSchema, 'tool', description?.trim() || called));
   });

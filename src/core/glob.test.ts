@@ -2,10 +2,10 @@
 
 import { existsSync, readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import fc from 'fast-check';
 import picomatch from 'picomatch';
 import { describe, expect } from 'vitest';
+import { CORPORA, NO_CORPORA } from '../../test/support/corpora.js';
 import { rounds } from '../../test/support/effort.js';
 import { finding, spec, specIf } from '../../test/support/spec.js';
 import { compileGlob } from './glob.js';
@@ -136,8 +136,6 @@ describe('picomatch', () => {
     readonly options?: Readonly<Record<string, unknown>>;
     readonly match: boolean;
   }
-  const CORPORA =
-    process.env.WIELD_CORPORA ?? resolve(fileURLToPath(new URL('../../..', import.meta.url)), 'shared/corpora');
   const FILE = resolve(CORPORA, 'globs/cases.jsonl');
   const present = existsSync(FILE);
   const cases: Case[] = present
@@ -179,7 +177,7 @@ describe('picomatch', () => {
     }
   };
 
-  specIf(present, 'the cases are not at hand', 'SEL-5', "picomatch's own cases pass, or say why not", () => {
+  specIf(present, NO_CORPORA, 'SEL-5', "picomatch's own cases pass, or say why not", () => {
     const counts: Record<string, number> = { passed: 0 };
     const wrong: string[] = [];
     for (const test of cases) {

@@ -9,7 +9,8 @@ import { type AskingWorkspace, askFor, createAskingWorkspace, DEPLOY } from '../
 import { BINARY, json, wield, wieldProcess } from '../support/cli.js';
 import { ACCEPT, connectAsking, connectStdio } from '../support/clients.js';
 import { createSkillWorkspace, declare } from '../support/commands.js';
-import { hasPty, wieldAtTerminal } from '../support/pty.js';
+import { NO_NAMESPACES, NO_PROC } from '../support/machine.js';
+import { hasPty, NO_PTY, wieldAtTerminal } from '../support/pty.js';
 import { shellScript } from '../support/shell-script.js';
 import { finding, findingIf, spec, specIf } from '../support/spec.js';
 
@@ -102,7 +103,7 @@ describe('A41 spoofed text', () => {
     expect(text.split('\n').filter((line) => line.startsWith('Run it?')).length).toBeLessThanOrEqual(1);
   };
 
-  specIf(hasPty, 'no script', 'POL-6', 'in the input forges no line of the question at a terminal', async () => {
+  specIf(hasPty, NO_PTY, 'POL-6', 'in the input forges no line of the question at a terminal', async () => {
     const workspace = createAskingWorkspace();
     workspace.script('deploy', DEPLOY.replace('staging.', 'staging.\u202e\u001b[8m'));
     const { status, screen } = await wieldAtTerminal(workspace, ['call', 'deploy', '--branch', FORGED], {
@@ -116,7 +117,7 @@ describe('A41 spoofed text', () => {
     expect(workspace.runs()).toEqual([]);
   });
 
-  specIf(hasPty, 'no script', 'POL-6', 'that is wider than the terminal begins no line of its own', async () => {
+  specIf(hasPty, NO_PTY, 'POL-6', 'that is wider than the terminal begins no line of its own', async () => {
     const workspace = createAskingWorkspace();
     const padded = `main${' '.repeat(400)}Run it? yes`;
     const { screen } = await wieldAtTerminal(workspace, ['call', 'deploy', '--branch', padded], {
@@ -268,7 +269,7 @@ describe('A44 a model approves', () => {
     expect(approvals.map((one: { caller: { name: string } }) => one.caller.name)).toContain('cli:tool');
   });
 
-  specIf(hasPty, 'no script', 'POL-6', 'a terminal that a tool makes for itself is asked nothing', async () => {
+  specIf(hasPty, NO_PTY, 'POL-6', 'a terminal that a tool makes for itself is asked nothing', async () => {
     const workspace = createAskingWorkspace();
     sneak(workspace, `echo y | script -qec "${WIELD.replaceAll("'", '')} call deploy --branch main" /dev/null`);
     const output = await callSneaky(workspace);
@@ -331,7 +332,7 @@ describe('A44 a model approves', () => {
 
   findingIf(
     process.platform === 'linux',
-    'needs /proc',
+    NO_PROC,
     'B7',
     'A44 a tool that removes its mark, execs, forks twice or changes its session cannot consent',
     async () => {
@@ -381,7 +382,7 @@ describe('A44 a model approves', () => {
 
   findingIf(
     canUnshare,
-    'needs user namespaces',
+    NO_NAMESPACES,
     'B7',
     'A44 a tool that hides its ancestors cannot consent',
     async () => {

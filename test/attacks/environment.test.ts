@@ -9,6 +9,7 @@ import { textOf } from '../../src/index.js';
 import { BINARY, json, wield } from '../support/cli.js';
 import { createSkillWorkspace, declare } from '../support/commands.js';
 import { createInstallWorkspace, DETECT } from '../support/install.js';
+import { NO_PROC } from '../support/machine.js';
 import { nodeScript, shellScript } from '../support/shell-script.js';
 import { finding, spec, specIf } from '../support/spec.js';
 import { configureServers } from '../support/upstream-servers.js';
@@ -58,7 +59,7 @@ spec('EXE-2', 'A13 does not pass them on from the command line', async () => {
   for (const name of Object.keys(env)) expect(seen).not.toHaveProperty(name);
 });
 
-specIf(process.platform === 'linux', 'needs /proc', 'EXE-73', 'no descriptor of the caller reaches a tool', () => {
+specIf(process.platform === 'linux', NO_PROC, 'EXE-73', 'no descriptor of the caller reaches a tool', () => {
   const workspace = createWorkspace();
   const secret = join(workspace.home, 'secret');
   writeFileSync(secret, 'secret');

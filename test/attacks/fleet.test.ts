@@ -35,7 +35,7 @@ const APPROVALS = `wield:${KEY.fleet}:state:approvals`;
 const test = (ids: string, title: string, body: () => Promise<void>): void =>
   specIf(hasRedis, NO_REDIS, ids, title, body, 120_000);
 
-describe.runIf(hasRedis)('who can write to the Redis of a fleet', () => {
+describe('who can write to the Redis of a fleet', () => {
   const fleet = share(async () => {
     const redis = await startRedis();
     const [member, machine] = [createMember(TOOLS), createMember(TOOLS)];

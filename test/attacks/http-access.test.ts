@@ -163,7 +163,7 @@ describe('tokens', () => {
     .find(({ internal, family }) => !internal && family === 'IPv4')?.address;
   specIf(
     outside !== undefined,
-    'this machine has only loopback',
+    'no network interface but loopback; to run: npm test with a network',
     'SRV-5',
     'listens only on loopback by default',
     async () => {

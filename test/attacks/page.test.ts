@@ -7,19 +7,18 @@ import { createToolRoutes } from '../../src/ui/server/tools.js';
 import { json, wield } from '../support/cli.js';
 import { rounds } from '../support/effort.js';
 import { exchange } from '../support/exchange.js';
+import { isRoot, NOT_ROOT } from '../support/machine.js';
 import { createModuleWorkspace, moduleText } from '../support/modules.js';
 import { eventsOf, openPage } from '../support/page.js';
-import { hasPty, wieldAtTerminal } from '../support/pty.js';
+import { hasPty, NO_PTY, wieldAtTerminal } from '../support/pty.js';
 import { spec, specIf } from '../support/spec.js';
 import { createWorkspace, type Workspace } from '../support/workspace.js';
 
 const HELLO = '#!/bin/sh\n# @description Say hello.\necho shown\n';
-const isRoot = process.getuid?.() === 0;
-
 describe('the page', () => {
   specIf(
     isRoot && process.platform === 'linux',
-    'needs root, to be another user',
+    NOT_ROOT,
     'UI-23',
     'refuses other users of the machine, although they know the token',
     async () => {
@@ -137,7 +136,7 @@ describe('a recording', () => {
     }
   });
 
-  specIf(hasPty, 'needs script(1)', 'UI-24 CLI-4', 'does not control the terminal that it is exported to', async () => {
+  specIf(hasPty, NO_PTY, 'UI-24 CLI-4', 'does not control the terminal that it is exported to', async () => {
     const workspace = createWorkspace();
     const evil = '\u001b]0;owned\u0007\u009b2J\u202ehello';
     const file = write(workspace, 'a.ndjson', call({}, { tool: evil, input: { a: evil } }));

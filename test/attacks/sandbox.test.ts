@@ -7,6 +7,7 @@ import { describe, expect } from 'vitest';
 import { type ToolResult, textOf } from '../../src/index.js';
 import { BINARY, json, wield } from '../support/cli.js';
 import { createInstallWorkspace } from '../support/install.js';
+import { hasProgram, succeeds } from '../support/machine.js';
 import { createModuleWorkspace, moduleText } from '../support/modules.js';
 import { ownProcessesWith } from '../support/processes.js';
 import { createProgramWorkspace, returned, runAsModel } from '../support/programs.js';
@@ -24,7 +25,7 @@ import {
   type SandboxProfileName,
   withoutBubblewrap,
 } from '../support/sandbox-attempts.js';
-import { spec, specIf } from '../support/spec.js';
+import { specIf } from '../support/spec.js';
 import { useDisk } from '../support/temporary.js';
 import { configureServers } from '../support/upstream-servers.js';
 import { createWorkspace, type Workspace } from '../support/workspace.js';
@@ -33,7 +34,8 @@ useDisk();
 
 const WORKS = hasBubblewrap();
 const REASON = NO_BUBBLEWRAP;
-const thorough = WORKS ? spec.thorough : () => {};
+const thorough = (ids: string, title: string, body: () => Promise<void>): void =>
+  specIf.thorough(WORKS, REASON, ids, title, body);
 
 const PROFILES: readonly SandboxProfileName[] = ['read-only', 'workdir', 'no-network'];
 
@@ -389,8 +391,8 @@ describe('a package runner', () => {
     expect(textOf(await workspace.toolbox({ trust: true, env }).call('box_remember', {}))).toBe('remembered');
   });
 
-  const canInstall = WORKS && hasPrograms('uv', 'python3');
-  specIf(canInstall, 'needs bubblewrap, python3 and uv: pip install uv', 'EXE-13', 'may be uvx', async () => {
+  const canInstall = WORKS && hasProgram('uv') && succeeds('python3', '--version');
+  specIf(canInstall, 'no bubblewrap, python3 or uv; to run: pip install uv', 'EXE-13', 'may be uvx', async () => {
     const workspace = createWorkspace();
     const wheel = buildWheel(workspace);
     configureServers(workspace, {
@@ -452,10 +454,6 @@ function buildWheel({ home }: Workspace): string {
   ];
   execFileSync('python3', ['-c', code.join('\n'), file, JSON.stringify(parts)]);
   return file;
-}
-
-function hasPrograms(...names: readonly string[]): boolean {
-  return names.every((name) => spawnSync(name, ['--version']).status === 0);
 }
 
 // The smallest server: two tools, one message per line.

@@ -15,19 +15,18 @@ import {
   writeFileSync,
 } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { expect, test } from 'vitest';
+import { expect } from 'vitest';
 import { startTime } from '../../src/files/process-identity.js';
 import { textOf } from '../../src/index.js';
 import { BINARY, type CliRun, json, wield, wieldProcess } from '../support/cli.js';
 import { ALL_TESTS, SAMPLED, sample, some } from '../support/effort.js';
-import { hasBubblewrap } from '../support/sandbox-attempts.js';
+import { isRoot } from '../support/machine.js';
+import { hasBubblewrap, NO_BUBBLEWRAP } from '../support/sandbox-attempts.js';
 import { shellScript } from '../support/shell-script.js';
 import { finding, findingIf } from '../support/spec.js';
-import { hasStrace, underStrace } from '../support/strace.js';
+import { hasStrace, NO_STRACE, underStrace } from '../support/strace.js';
 import { createUpstreamWorkspace } from '../support/upstream-workspace.js';
 import { createWorkspace, type Workspace } from '../support/workspace.js';
-
-const isRoot = process.getuid?.() === 0;
 
 const writeState = (workspace: Workspace, name: string, text: string): string => {
   const path = join(workspace.env.WIELD_HOME!, name);
@@ -201,7 +200,7 @@ finding('B8 STA-2', 'servers of the user, their lists and pins are not used if o
 
 findingIf(
   hasBubblewrap(),
-  'bubblewrap does not work here',
+  NO_BUBBLEWRAP,
   'B8 EXE-76',
   'a filter of a sandbox that was changed is replaced before it is used',
   async () => {
@@ -375,8 +374,11 @@ finding('B21 STA-5', 'F07 F11 a home that cannot be written is named', async () 
   expect([run.status, run.stderr]).toEqual([8, expect.stringContaining(workspace.env.WIELD_HOME!)]);
 });
 
-test.skipIf(!hasStrace)(
-  'B21 F06 F07 F11: a failed system call while trusting is an error with a code',
+findingIf(
+  hasStrace,
+  NO_STRACE,
+  'B21',
+  'F06 F07 F11 a failed system call while trusting is an error with a code',
   async () => {
     for (const fault of [
       'fsync:error=EIO',

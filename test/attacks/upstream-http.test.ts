@@ -12,6 +12,7 @@ import { classifyAddress } from '../../src/net/address.js';
 import type { Lookup } from '../../src/net/exchange.js';
 import { createGuardedFetch, type GuardedFetchOptions } from '../../src/net/fetch.js';
 import { type LocalServer, listen, readBody, sendJson } from '../support/http.js';
+import { hasProgram, notInstalled } from '../support/machine.js';
 import { spec, specIf } from '../support/spec.js';
 
 const SECRET = 'sk-never-to-be-seen';
@@ -442,8 +443,8 @@ describe('faults', () => {
   });
 
   specIf(
-    hasOpenssl(),
-    'there is no openssl',
+    hasProgram('openssl'),
+    notInstalled('openssl'),
     'UPS-20',
     'rejects an untrusted certificate, whatever the environment says (A54)',
     async () => {
@@ -469,12 +470,3 @@ describe('faults', () => {
     },
   );
 });
-
-function hasOpenssl(): boolean {
-  try {
-    execFileSync('openssl', ['version'], { stdio: 'ignore' });
-    return true;
-  } catch {
-    return false;
-  }
-}

@@ -21,6 +21,7 @@ import { wield } from '../support/cli.js';
 import { listen, readBody, sendJson } from '../support/http.js';
 import { startLoginServer } from '../support/login-server.js';
 import { createSetting, type Setting, toServer } from '../support/login-setting.js';
+import { NOT_ROOT } from '../support/machine.js';
 import { sleep } from '../support/processes.js';
 import { until } from '../support/server.js';
 import { spec, specIf } from '../support/spec.js';
@@ -279,7 +280,7 @@ describe('a login', () => {
 
   specIf(
     process.getuid?.() === 0,
-    'this user cannot start processes of others',
+    NOT_ROOT,
     'UPS-101',
     'is not completed by another user of the machine, who knows the state',
     async () => {

@@ -4,7 +4,7 @@ import { describe, expect } from 'vitest';
 import { textOf } from '../../src/index.js';
 import { json, wield } from '../support/cli.js';
 import { connectAsking } from '../support/clients.js';
-import { hasPty, wieldAtTerminal } from '../support/pty.js';
+import { hasPty, NO_PTY, wieldAtTerminal } from '../support/pty.js';
 import type { Message } from '../support/server.js';
 import { spec, specIf } from '../support/spec.js';
 import { createUpstreamWorkspace, remoteTool, type UpstreamWorkspace } from '../support/upstream-workspace.js';
@@ -218,7 +218,7 @@ describe('texts', () => {
     expect(doctor.stdout).toMatch(/"described" has invisible characters in its schemas/);
   });
 
-  specIf(hasPty, 'no script(1)', 'UPS-4 ERR-5', 'A55: escape sequences do not reach a real terminal', async () => {
+  specIf(hasPty, NO_PTY, 'UPS-4 ERR-5', 'A55: escape sequences do not reach a real terminal', async () => {
     const workspace = workspaceOf();
     for (const command of [['list'], ['doctor'], ['show', 'odd_described']]) {
       const { screen } = await wieldAtTerminal(workspace, command, { env: { NO_COLOR: '1' } });

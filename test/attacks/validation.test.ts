@@ -114,7 +114,7 @@ interface Measured {
 
 async function serveMeasured(workspace: Workspace): Promise<Measured> {
   const file = join(workspace.home, 'loop-delay');
-  const env = { NODE_OPTIONS: `--import ${LOOP_DELAY}`, LOOP_DELAY_FILE: file };
+  const env = { NODE_OPTIONS: `--import "${LOOP_DELAY}"`, LOOP_DELAY_FILE: file };
   const server = serveStdio(workspace, { env });
   await server.initialize();
   let resets = 0;

@@ -18,10 +18,11 @@ import { textOf } from '../../src/index.js';
 import { askFor, createAskingWorkspace } from '../support/approvals.js';
 import { logRecords } from '../support/audit.js';
 import { BINARY, json, wieldProcess as wield, wield as wieldHere } from '../support/cli.js';
+import { NOT_ROOT } from '../support/machine.js';
 import { sleep } from '../support/processes.js';
 import { shellScript } from '../support/shell-script.js';
 import { spec, specIf } from '../support/spec.js';
-import { hasStrace, underStrace } from '../support/strace.js';
+import { hasStrace, NO_STRACE, underStrace } from '../support/strace.js';
 import { createWorkspace } from '../support/workspace.js';
 
 const DAY = 24 * 3_600_000;
@@ -149,7 +150,7 @@ describe('a state directory that cannot be written', () => {
 
   specIf(
     hasStrace,
-    'no strace',
+    NO_STRACE,
     'POL-7',
     'F06 F11 full or read-only: refuses the call, and damages nothing',
     async () => {
@@ -164,24 +165,18 @@ describe('a state directory that cannot be written', () => {
     },
   );
 
-  specIf(
-    process.getuid?.() === 0,
-    'only root can change the owner of a directory',
-    'POL-7',
-    'that belongs to another user is not used',
-    async () => {
-      const workspace = createAskingWorkspace();
-      const id = await askFor(workspace);
-      await wield(workspace, ['approvals', 'approve', id]);
-      const directory = join(workspace.env.WIELD_HOME!, 'approvals');
-      chownSync(directory, 12_345, 12_345);
-      const { error } = json(await wield(workspace, ['call', 'deploy', '--branch', 'main', '--json']));
-      expect(error).toMatchObject({ code: 'unavailable', hint: expect.stringContaining('chown') });
-      expect(workspace.runs()).toEqual([]);
-      chownSync(directory, 0, 0);
-      expect((await workspace.deploy()).status).toBe(0);
-    },
-  );
+  specIf(process.getuid?.() === 0, NOT_ROOT, 'POL-7', 'that belongs to another user is not used', async () => {
+    const workspace = createAskingWorkspace();
+    const id = await askFor(workspace);
+    await wield(workspace, ['approvals', 'approve', id]);
+    const directory = join(workspace.env.WIELD_HOME!, 'approvals');
+    chownSync(directory, 12_345, 12_345);
+    const { error } = json(await wield(workspace, ['call', 'deploy', '--branch', 'main', '--json']));
+    expect(error).toMatchObject({ code: 'unavailable', hint: expect.stringContaining('chown') });
+    expect(workspace.runs()).toEqual([]);
+    chownSync(directory, 0, 0);
+    expect((await workspace.deploy()).status).toBe(0);
+  });
 
   spec('POL-7', 'that others can write to is not used', async () => {
     const workspace = createAskingWorkspace();

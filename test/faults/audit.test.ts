@@ -23,10 +23,12 @@ import { type LogRecord, logDirectory, logFiles, logRecords, logText } from '../
 import { BINARY, json, wield } from '../support/cli.js';
 import { connectProcess } from '../support/clients.js';
 import { ALL_TESTS, rounds } from '../support/effort.js';
+import { NO_MOUNT } from '../support/machine.js';
 import { canMount } from '../support/mounts.js';
 import { sleep } from '../support/processes.js';
 import { shellScript } from '../support/shell-script.js';
 import { spec, specIf } from '../support/spec.js';
+import { hasStrace, NO_STRACE } from '../support/strace.js';
 import { createWorkspace, type Workspace } from '../support/workspace.js';
 
 const WRITERS = rounds(4, 16);
@@ -124,8 +126,7 @@ describe('many writers', () => {
     120_000,
   );
 
-  const strace = spawnSync('strace', ['-o', '/dev/null', 'true']).status === 0;
-  specIf(strace, 'no strace, or it may not trace', 'OBS-2', 'F03 killed at the write itself', async () => {
+  specIf(hasStrace, NO_STRACE, 'OBS-2', 'F03 killed at the write itself', async () => {
     const workspace = createWorkspace();
     workspace.script('hello', shellScript('echo hello'));
     await wield(workspace, ['call', 'hello']);
@@ -347,7 +348,7 @@ describe('a log that cannot be written', () => {
     });
     return true;
   }
-  specIf(canMount(), 'no right to mount', 'OBS-7', 'F06 a full disk: every call that ran is recorded', async () => {
+  specIf(canMount(), NO_MOUNT, 'OBS-7', 'F06 a full disk: every call that ran is recorded', async () => {
     const workspace = createWorkspace();
     expect(mountSmall(workspace, '512k')).toBe(true);
     workspace.config('[audit]\nrequired = true\ncontents = true\n');
@@ -380,20 +381,14 @@ describe('a log that cannot be written', () => {
     expect(after.records.filter(({ code }: LogRecord) => code === null)).toHaveLength(runs);
   });
 
-  specIf(
-    canMount(),
-    'no right to mount',
-    'OBS-7',
-    'F06 a full disk does not stop calls that need no record',
-    async () => {
-      const workspace = createWorkspace();
-      expect(mountSmall(workspace, '64k')).toBe(true);
-      workspace.script('hello', shellScript('echo hello'));
-      spawnSync('dd', ['if=/dev/zero', `of=${join(workspace.env.WIELD_HOME!, 'filler')}`, 'bs=1k']);
-      const run = await wield(workspace, ['call', 'hello']);
-      expect(run).toMatchObject({ status: 0, stdout: 'hello\n' });
-      expect(run.stderr).toMatch(/^warning {2}a call of hello was not recorded/);
-      expect(readdirSync(workspace.env.WIELD_HOME!)).toContain('filler');
-    },
-  );
+  specIf(canMount(), NO_MOUNT, 'OBS-7', 'F06 a full disk does not stop calls that need no record', async () => {
+    const workspace = createWorkspace();
+    expect(mountSmall(workspace, '64k')).toBe(true);
+    workspace.script('hello', shellScript('echo hello'));
+    spawnSync('dd', ['if=/dev/zero', `of=${join(workspace.env.WIELD_HOME!, 'filler')}`, 'bs=1k']);
+    const run = await wield(workspace, ['call', 'hello']);
+    expect(run).toMatchObject({ status: 0, stdout: 'hello\n' });
+    expect(run.stderr).toMatch(/^warning {2}a call of hello was not recorded/);
+    expect(readdirSync(workspace.env.WIELD_HOME!)).toContain('filler');
+  });
 });

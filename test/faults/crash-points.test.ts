@@ -6,7 +6,7 @@ import { compareTrees, createCrashPlace } from '../support/crash-place.js';
 import { type Prepared, prepareOperation, tryPoint } from '../support/crash-points.js';
 import { ALL_TESTS, rounds, SEED } from '../support/effort.js';
 import { specIf } from '../support/spec.js';
-import { FAULTS, type Fault, hasStrace, type Step } from '../support/strace.js';
+import { FAULTS, type Fault, hasStrace, NO_STRACE, type Step } from '../support/strace.js';
 
 const POINTS = rounds(ALL_TESTS ? 2 : 1, 60);
 const REGRESSIONS = rounds(ALL_TESTS ? 4 : 2, 10);
@@ -36,7 +36,7 @@ for (const [title, ids, operations] of [
   const operation = pick(operations);
   specIf(
     hasStrace,
-    'no strace',
+    NO_STRACE,
     ids,
     `${title} leaves the old or the new state (${operation.name}; WIELD_SEED=${SEED})`,
     async () => {
@@ -93,7 +93,7 @@ for (let number = 0; number < REGRESSIONS; number++) {
   const [ids, name, fault, what] = POINTS_ONCE_WRONG[(first + number) % POINTS_ONCE_WRONG.length]!;
   specIf(
     hasStrace,
-    'no strace',
+    NO_STRACE,
     ids,
     `${name}, ${fault} at ${what.source} (WIELD_SEED=${SEED})`,
     async () => {

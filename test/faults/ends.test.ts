@@ -9,6 +9,7 @@ import { expect } from 'vitest';
 import { type ToolResult, textOf } from '../../src/core/result.js';
 import type { NodeToolbox } from '../../src/node.js';
 import { watchLifeline } from '../../src/process/group.js';
+import { NO_PROC } from '../support/machine.js';
 import { openDescriptors, processesWith, sleep } from '../support/processes.js';
 import { shellScript } from '../support/shell-script.js';
 import { finding, findingIf, spec } from '../support/spec.js';
@@ -172,7 +173,7 @@ for (const [how, body] of Object.entries(LEAVERS)) {
 
 findingIf(
   process.platform === 'linux',
-  'needs /proc of Linux',
+  NO_PROC,
   'B17',
   'A57 ends what a process left behind that had ended before anyone looked at it',
   async () => {

@@ -100,7 +100,7 @@ specIf.thorough(
   },
 );
 
-describe.runIf(hasRedis)('killed', () => {
+describe('killed', () => {
   const fleet = share(async () => {
     const redis = await startRedis();
     const front = createMember(TOOLS);
@@ -207,12 +207,12 @@ if (existsSync('never-load')) {
     const { redis, url } = fleet();
     const machine = createMember(TOOLS);
     const skew = machine.write('skew.cjs', 'const now = Date.now; Date.now = () => now() + 3600000;\n');
-    const worker = await startProcess(machine, workerArgs(redis.url), { NODE_OPTIONS: `--require ${skew}` });
+    const worker = await startProcess(machine, workerArgs(redis.url), { NODE_OPTIONS: `--require "${skew}"` });
     letGo(machine, 'skewed');
     expect((await callFront(url, 'change', { name: 'skewed' })).text).toContain('went');
     const behind = machine.write('behind.cjs', 'const now = Date.now; Date.now = () => now() - 3600000;\n');
     const front = await startProcess(createMember(TOOLS), frontArgs(redis.url), {
-      NODE_OPTIONS: `--require ${behind}`,
+      NODE_OPTIONS: `--require "${behind}"`,
     });
     letGo(machine, 'both');
     expect((await callFront(front.name, 'change', { name: 'both' })).text).toContain('went');

@@ -21,6 +21,7 @@ import { expect, onTestFinished } from 'vitest';
 import { BINARY, json, wieldProcess } from '../support/cli.js';
 import { ALL_TESTS, rounds } from '../support/effort.js';
 import { createInstallWorkspace, type InstallWorkspace, WORKED, wrapGit } from '../support/install.js';
+import { NO_MOUNT } from '../support/machine.js';
 import { canMount } from '../support/mounts.js';
 import { spec, specIf } from '../support/spec.js';
 import { diskDirectory } from '../support/temporary.js';
@@ -326,7 +327,7 @@ spec(
 
 specIf(
   canMount(),
-  'no right to mount',
+  NO_MOUNT,
   'INS-23 INS-31',
   'F11: a read-only store is used as it is, and every change of it is an error that changes nothing',
   async () => {
@@ -384,7 +385,7 @@ const OTHER_FILE_SYSTEM = ['/dev/shm', diskDirectory()].find(
 
 specIf(
   OTHER_FILE_SYSTEM !== undefined,
-  'no second file system',
+  'TMPDIR and /dev/shm are one file system; to run: TMPDIR=DIRECTORY npm test',
   'INS-31',
   'F12: installs and upgrades with the store on another file system than source, agent home and TMPDIR',
   async () => {

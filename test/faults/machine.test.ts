@@ -1,20 +1,22 @@
 // Faults of the machine: full tables, system limits, a deleted directory, no home, an open umask.
 
 import { spawnSync } from 'node:child_process';
-import { existsSync, mkdirSync, readdirSync, rmSync, statSync } from 'node:fs';
+import { mkdirSync, readdirSync, rmSync, statSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { expect, test } from 'vitest';
 import { textOf } from '../../src/core/result.js';
 import { BINARY, json, wieldProcess as wield } from '../support/cli.js';
+import { hasProgram, notInstalled } from '../support/machine.js';
 import { shellScript } from '../support/shell-script.js';
 import { spec, specIf } from '../support/spec.js';
 import { createWorkspace } from '../support/workspace.js';
 
-const hasPrlimit = existsSync('/usr/bin/prlimit');
+const hasPrlimit = hasProgram('prlimit');
+const NO_PRLIMIT = notInstalled('prlimit');
 
-specIf(hasPrlimit, 'no prlimit', 'EXE-9', 'configured limits are in force, and doctor says which', async () => {
+specIf(hasPrlimit, NO_PRLIMIT, 'EXE-9', 'configured limits are in force, and doctor says which', async () => {
   const workspace = createWorkspace();
   workspace.config('[limits]\nmemory = "512M"\ncpu = "7s"\nfiles = 50\nprocesses = 4000\n');
   workspace.script('limits', '#!/bin/bash\n# @description x\nulimit -n; ulimit -t; ulimit -v; ulimit -u\n');
@@ -25,7 +27,7 @@ specIf(hasPrlimit, 'no prlimit', 'EXE-9', 'configured limits are in force, and d
   for (const name of ['memory', 'cpu', 'openFiles', 'processes']) expect(limits.message).toContain(name);
 });
 
-specIf(hasPrlimit, 'no prlimit', 'EXE-9', 'F09 a tool that wants more memory than its limit fails alone', async () => {
+specIf(hasPrlimit, NO_PRLIMIT, 'EXE-9', 'F09 a tool that wants more memory than its limit fails alone', async () => {
   const workspace = createWorkspace();
   workspace.config('[limits]\nmemory = "100M"\n');
   workspace.script('greedy', shellScript('x=$(head -c 400000000 /dev/zero | tr "\\0" x); echo "got it"'));
@@ -34,7 +36,7 @@ specIf(hasPrlimit, 'no prlimit', 'EXE-9', 'F09 a tool that wants more memory tha
   expect(textOf(result)).not.toContain('got it');
 });
 
-specIf(hasPrlimit, 'no prlimit', 'EXE-9', 'a limit on processor time ends a tool that spins', async () => {
+specIf(hasPrlimit, NO_PRLIMIT, 'EXE-9', 'a limit on processor time ends a tool that spins', async () => {
   const workspace = createWorkspace();
   workspace.config('[limits]\ncpu = "1s"\n');
   workspace.script('spins', shellScript('while :; do :; done', '@timeout 50s'));
@@ -50,7 +52,7 @@ spec('EXE-9', 'shows in doctor that no limit is configured', async () => {
   );
 });
 
-specIf(hasPrlimit, 'no prlimit', 'EXE-8', 'F08 a full table of descriptors is an answer and no crash', () => {
+specIf(hasPrlimit, NO_PRLIMIT, 'EXE-8', 'F08 a full table of descriptors is an answer and no crash', () => {
   const workspace = createWorkspace();
   workspace.script('hello', shellScript('echo hello'));
   const library = pathToFileURL(join(import.meta.dirname, '../../dist/node.js')).href;
@@ -73,11 +75,10 @@ specIf(hasPrlimit, 'no prlimit', 'EXE-8', 'F08 a full table of descriptors is an
     for (const descriptor of open) closeSync(descriptor);
     await call();
     console.log(codes.join());`;
-  const run = spawnSync(
-    '/usr/bin/prlimit',
-    ['--nofile=256', '--', process.execPath, '--input-type=module', '-e', program],
-    { env: workspace.env, encoding: 'utf8' },
-  );
+  const run = spawnSync('prlimit', ['--nofile=256', '--', process.execPath, '--input-type=module', '-e', program], {
+    env: workspace.env,
+    encoding: 'utf8',
+  });
   expect(run.stderr).toBe('');
   const codes = run.stdout.trim().split(',');
   expect([codes.at(0), codes.at(-1)]).toEqual(['ok', 'ok']);

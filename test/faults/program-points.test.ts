@@ -10,8 +10,8 @@ import { type CrashPlace, createCrashPlace } from '../support/crash-place.js';
 import { ALL_TESTS, sample, THOROUGH } from '../support/effort.js';
 import { processesWith, sleep } from '../support/processes.js';
 import { shellScript } from '../support/shell-script.js';
-import { specIf } from '../support/spec.js';
-import { hasStrace, killAtCall, type Step, traceSteps } from '../support/strace.js';
+import { specIf, TAKES_LONG } from '../support/spec.js';
+import { hasStrace, killAtCall, NO_STRACE, type Step, traceSteps } from '../support/strace.js';
 
 const PROGRAM = `const tried = (call) => call.catch((error) => error.message);
 const one = await tools.note({ text: 'one' });
@@ -202,7 +202,7 @@ async function inLanes(killIn: (place: CrashPlace, lane: number) => Promise<Kill
 
 specIf(
   hasStrace && ALL_TESTS,
-  'no strace, or npm run thorough',
+  hasStrace ? TAKES_LONG : NO_STRACE,
   'COD-11 COD-14',
   'a program that is suspended continues, or starts over if it was not stored yet',
   async () => {
@@ -213,7 +213,7 @@ specIf(
 
 specIf.thorough(
   hasStrace,
-  'no strace',
+  NO_STRACE,
   'COD-11 COD-14',
   'a program that is resumed continues, or gives its answer, by id and by the same code',
   async () => {
@@ -240,7 +240,7 @@ specIf.thorough(
 /** Runs a command whose engine is killed before a message; 0: not at all. Returns the number of messages too. */
 async function runKilling(place: CrashPlace, args: readonly string[], at: number) {
   const counted = join(place.env.TMPDIR!, 'messages');
-  const env = { NODE_OPTIONS: `--require ${HOOK}`, KILL_ENGINE_AT: `${at}`, KILL_ENGINE_COUNT: counted };
+  const env = { NODE_OPTIONS: `--require "${HOOK}"`, KILL_ENGINE_AT: `${at}`, KILL_ENGINE_COUNT: counted };
   const result = json(await wieldProcess(place, args, { env })) as Result;
   return { result, messages: Number(readFileSync(counted, 'utf8')) };
 }
@@ -258,7 +258,7 @@ function compareCalls({ structured }: Result, ran: readonly string[]): string[] 
 
 specIf(
   ALL_TESTS,
-  'npm run thorough',
+  TAKES_LONG,
   'COD-3 COD-11 COD-14',
   'a program whose engine is killed fails and names the calls that ran, or can be resumed if nothing had happened',
   async () => {

@@ -9,7 +9,7 @@ import { createSkillWorkspace, declare } from '../support/commands.js';
 import { openDescriptors, sleep } from '../support/processes.js';
 import { nodeScript, READ_STDIN, shellScript } from '../support/shell-script.js';
 import { spec, specIf } from '../support/spec.js';
-import { hasStrace, underStrace } from '../support/strace.js';
+import { hasStrace, NO_STRACE, underStrace } from '../support/strace.js';
 import { createWorkspace } from '../support/workspace.js';
 
 const KIB = 1024;
@@ -214,7 +214,7 @@ spec('EXE-6', 'F28 ends normally if a tool is deleted or edited during a call', 
   expect(textOf(await toolbox.call('replaced', {}))).toBe('new\n');
 });
 
-specIf(hasStrace, 'no strace', 'EXE-8', 'F10 no process can be forked', async () => {
+specIf(hasStrace, NO_STRACE, 'EXE-8', 'F10 no process can be forked', async () => {
   const workspace = createWorkspace();
   workspace.script('hello', shellScript(': > ran'));
   // Threads are started by clone3.

@@ -5,7 +5,8 @@ import { existsSync, mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { wieldProcess } from '../support/cli.js';
-import { hasStrace, traceSteps, underStrace } from '../support/strace.js';
+import { specIf } from '../support/spec.js';
+import { hasStrace, NO_STRACE, traceSteps, underStrace } from '../support/strace.js';
 import { createWorkspace } from '../support/workspace.js';
 
 test('A23: a FIFO in place of a configuration file does not block', async () => {
@@ -19,7 +20,10 @@ test('A23: a FIFO in place of a configuration file does not block', async () => 
   }
 }, 100_000);
 
-test.runIf(hasStrace)(
+specIf(
+  hasStrace,
+  NO_STRACE,
+  'INS-31',
   'state files are synced before and after they are renamed',
   async () => {
     const workspace = createWorkspace();
@@ -33,8 +37,11 @@ test.runIf(hasStrace)(
   60_000,
 );
 
-test.runIf(hasStrace)(
-  'F07: a write whose sync fails does not count',
+specIf(
+  hasStrace,
+  NO_STRACE,
+  'INS-31',
+  'F07 a write whose sync fails does not count',
   async () => {
     const workspace = createWorkspace();
     expect(await underStrace(workspace, 'fsync:error=EIO:when=1', ['trust'])).not.toBe(0);

@@ -19,7 +19,7 @@ import { formatMessage } from 'publint/utils';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { ROOT } from '../support/documents.js';
 import { ALL_TESTS } from '../support/effort.js';
-import { finding } from '../support/spec.js';
+import { finding, testThorough } from '../support/spec.js';
 
 const run = promisify(execFile);
 const manifest = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8'));
@@ -164,7 +164,7 @@ export const double = defineTool({
     expect(JSON.parse(stdout)).toEqual([['other_hello', 'hello'], 'Hello, Ada!\n', 400]);
   });
 
-  test.runIf(ALL_TESTS)('has types that need no others, but those of Node', async () => {
+  testThorough('has types that need no others, but those of Node', async () => {
     const types = join(project, 'node_modules', '@types');
     mkdirSync(types, { recursive: true });
     for (const name of ['@types/node', 'undici-types'])

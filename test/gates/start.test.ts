@@ -33,7 +33,7 @@ test.each([
   const workspace = createWorkspace();
   workspace.script('hello', HELLO);
   const loaded = join(workspace.home, 'loaded');
-  const env = { NODE_OPTIONS: `--require ${HOOK} --require ${LATER}`, LOADED_CHUNKS: loaded };
+  const env = { NODE_OPTIONS: `--require "${HOOK}" --require "${LATER}"`, LOADED_CHUNKS: loaded };
   for (let run = 0; run < runs; run++)
     expect(await wield(workspace, args, { env })).toMatchObject({ status: 0, stderr: '' });
   const names = readFileSync(loaded, 'utf8').split('\n');
@@ -56,7 +56,7 @@ spec('SRV-60', 'wield serve loads what lists and calls tools, and nothing else',
     { id: 4, method: 'ping' },
   ];
   const stdin = messages.map((message) => `${JSON.stringify({ jsonrpc: '2.0', ...message })}\n`).join('');
-  const env = { NODE_OPTIONS: `--require ${HOOK}`, LOADED_CHUNKS: loaded };
+  const env = { NODE_OPTIONS: `--require "${HOOK}"`, LOADED_CHUNKS: loaded };
   const { stdout } = await wield(workspace, ['serve', '--trust'], { env, stdin });
   expect(stdout).toContain('hello Ada');
   const names = readFileSync(loaded, 'utf8').split('\n');

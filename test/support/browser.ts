@@ -1,15 +1,14 @@
 // A real Chromium for tests of pages.
 
-import { accessSync, constants } from 'node:fs';
-import { delimiter, join } from 'node:path';
 import { type BrowserContext, chromium, type Page } from 'playwright-core';
+import { findProgram, notInstalled } from './machine.js';
 import { onEnd } from './share.js';
 import { specIf } from './spec.js';
 
 const NAMES = ['chromium', 'chromium-browser', 'google-chrome'];
-const PROGRAM = findBrowser();
+const PROGRAM = NAMES.map(findProgram).find((file) => file !== undefined);
 export const HAS_BROWSER = PROGRAM !== undefined;
-const REASON = 'Chromium is not installed: apt-get install chromium';
+const REASON = notInstalled('chromium');
 // A page may need seconds on a busy machine.
 const TIMEOUT_MS = 60_000;
 
@@ -38,17 +37,4 @@ export async function openPage(url: string): Promise<{ readonly page: Page; read
   const page = await context.newPage();
   await page.goto(url);
   return { page, messages };
-}
-
-function findBrowser(): string | undefined {
-  const directories = (process.env.PATH ?? '').split(delimiter).filter((directory) => directory !== '');
-  const files = NAMES.flatMap((name) => directories.map((directory) => join(directory, name)));
-  return files.find((file) => {
-    try {
-      accessSync(file, constants.X_OK);
-      return true;
-    } catch {
-      return false;
-    }
-  });
 }

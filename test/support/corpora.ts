@@ -5,3 +5,5 @@ import { fileURLToPath } from 'node:url';
 
 export const CORPORA =
   process.env.WIELD_CORPORA ?? resolve(fileURLToPath(new URL('../../..', import.meta.url)), 'shared/corpora');
+
+export const NO_CORPORA = 'no files of real projects; to run: WIELD_CORPORA=DIRECTORY npm test';

@@ -1,13 +1,14 @@
 // The built binary at a real terminal, through `script` of util-linux: what a person sees, and what they type.
 
 import { spawn } from 'node:child_process';
-import { existsSync } from 'node:fs';
 import { BINARY } from './cli.js';
 import { linkCompiledCode } from './compiled-code.js';
+import { hasProgram, notInstalled } from './machine.js';
 import type { Workspace } from './workspace.js';
 
-/** Whether script(1) is installed. */
-export const hasPty = process.platform === 'linux' && existsSync('/usr/bin/script');
+/** Whether script(1) of util-linux is installed. */
+export const hasPty = process.platform === 'linux' && hasProgram('script');
+export const NO_PTY = notInstalled('script');
 
 export interface PtyRun {
   readonly status: number | null;
@@ -32,7 +33,7 @@ export function wieldAtTerminal(
   const command = [process.execPath, BINARY, ...args].map((word) => `'${word.replaceAll("'", `'\\''`)}'`);
   linkCompiledCode(workspace.env.WIELD_HOME);
   return new Promise((resolve, reject) => {
-    const child = spawn('/usr/bin/script', ['-qefc', command.join(' '), '/dev/null'], {
+    const child = spawn('script', ['-qefc', command.join(' '), '/dev/null'], {
       cwd: workspace.dir,
       env: { ...workspace.env, TERM: 'xterm', SHELL: '/bin/sh', ...env },
     });

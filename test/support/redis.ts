@@ -5,6 +5,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { connect, createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { hasProgram, notInstalled } from './machine.js';
 import { sleep } from './processes.js';
 import { onEnd } from './share.js';
 
@@ -29,8 +30,8 @@ export interface RedisOptions {
   readonly options?: readonly string[];
 }
 
-export const hasRedis = isInstalled();
-export const NO_REDIS = 'redis-server is not installed; to run this test: sudo apt-get install redis-server';
+export const hasRedis = hasProgram('redis-server');
+export const NO_REDIS = notInstalled('redis-server');
 
 /** Starts a server on a free port of 127.0.0.1; it is ended after the test, or after those that share it. */
 export async function startRedis({ appendOnly = false, options = [] }: RedisOptions = {}): Promise<RedisServer> {
@@ -70,15 +71,6 @@ export async function startRedis({ appendOnly = false, options = [] }: RedisOpti
   const command = (...words: readonly string[]): string =>
     execFileSync('redis-cli', ['-p', `${port}`, ...words], { encoding: 'utf8' }).trimEnd();
   return { port, url: `redis://127.0.0.1:${port}`, directory, kill, start, command };
-}
-
-function isInstalled(): boolean {
-  try {
-    execFileSync('redis-server', ['--version'], { stdio: 'ignore' });
-    return true;
-  } catch {
-    return false;
-  }
 }
 
 /** Returns a port that was free a moment ago. */

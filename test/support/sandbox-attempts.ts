@@ -1,10 +1,10 @@
 // What a sandboxed process attempts, and which profile lets it succeed.
 
-import { execFileSync } from 'node:child_process';
 import { existsSync, linkSync, lstatSync, mkdirSync, readdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { createServer, type Server } from 'node:net';
 import { delimiter, dirname, join } from 'node:path';
 import { onTestFinished } from 'vitest';
+import { hasProgram, NO_NAMESPACES, notInstalled, succeeds } from './machine.js';
 import type { Workspace } from './workspace.js';
 
 export type SandboxProfileName = 'none' | 'read-only' | 'workdir' | 'no-network';
@@ -425,18 +425,15 @@ export function expectedOf(
   return ATTEMPTS.filter(allows).map(({ name }) => name);
 }
 
-export const NO_LANDLOCK = 'Landlock does not work here: it needs Linux 6.2 and setpriv of util-linux 2.41';
+export const NO_LANDLOCK = 'no Landlock; to run: npm test as root, with Linux 6.2 and setpriv of util-linux 2.41';
 
 export function hasLandlock(): boolean {
-  try {
-    const flags = '--no-new-privs --landlock-access fs --landlock-rule path-beneath:execute,read-file,read-dir:/';
-    execFileSync('setpriv', [...flags.split(' '), '--', 'unshare', '--version'], { stdio: 'ignore' });
-    execFileSync('bash', ['-c', 'setpriv --help | grep -q seccomp-filter']);
-    execFileSync('unshare', ['--net', 'true'], { stdio: 'ignore' });
-    return true;
-  } catch {
-    return false;
-  }
+  const flags = '--no-new-privs --landlock-access fs --landlock-rule path-beneath:execute,read-file,read-dir:/';
+  return (
+    succeeds('setpriv', ...flags.split(' '), '--', 'unshare', '--version') &&
+    succeeds('bash', '-c', 'setpriv --help | grep -q seccomp-filter') &&
+    succeeds('unshare', '--net', 'true')
+  );
 }
 
 /** Makes Landlock the first backend that works. Programs of the system come first, so PATH has links to all but bwrap. */
@@ -453,14 +450,9 @@ export function withoutBubblewrap(workspace: Workspace): void {
   workspace.env.PATH = bin;
 }
 
-export const NO_BUBBLEWRAP = 'bubblewrap does not work here: apt install bubblewrap';
+export const NO_BUBBLEWRAP = hasProgram('bwrap') ? `bubblewrap: ${NO_NAMESPACES}` : notInstalled('bwrap');
 
 export function hasBubblewrap(): boolean {
-  try {
-    const flags = '--unshare-all --unshare-user --disable-userns --cap-drop ALL --ro-bind / / --dev /dev --proc /proc';
-    execFileSync('bwrap', [...flags.split(' '), '--tmpfs', '/run', '--', 'true'], { stdio: 'ignore' });
-    return true;
-  } catch {
-    return false;
-  }
+  const flags = '--unshare-all --unshare-user --disable-userns --cap-drop ALL --ro-bind / / --dev /dev --proc /proc';
+  return succeeds('bwrap', ...flags.split(' '), '--tmpfs', '/run', '--', 'true');
 }

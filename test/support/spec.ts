@@ -10,8 +10,10 @@ declare module 'vitest' {
     statements?: readonly string[];
     /** Ids of the review findings that the test closes. */
     findings?: readonly string[];
-    /** Why the test is skipped on this machine. */
+    /** Why the test is skipped on this machine, and after `; to run: ` what to do about it. */
     skipReason?: string;
+    /** Whether the test is for `npm run thorough`. */
+    thorough?: boolean;
   }
 }
 
@@ -25,6 +27,9 @@ export function spec(ids: string, title: string, body: Body, timeoutMs?: number)
 /** A further proof of statements that other tests prove in `npm test`, which takes long: for `npm run thorough`. */
 spec.thorough = (ids: string, title: string, body: Body, timeoutMs?: number): void =>
   defineThorough(ids, title, body, { timeout: timeoutMs, meta: toStatements(ids) });
+
+/** The reason to skip a test that is the only one of a statement, in `npm test`. */
+export const TAKES_LONG = 'takes long; to run: npm run thorough';
 
 /** Like `spec()`, but skipped with a reason on a machine that lacks what the test needs. */
 export function specIf(
@@ -86,7 +91,15 @@ function define(ids: string, title: string, body: Body, options: TestOptions): v
 // Skipped without a reason of the machine: the ids are not proven by that.
 function defineThorough(ids: string, title: string, body: Body, options: TestOptions): void {
   if (ALL_TESTS) define(ids, title, body, options);
-  else test.skip(`${ids}: ${title} (npm run thorough)`, options, body);
+  else test.skip(`${ids}: ${title} (npm run thorough)`, toSkipped(options), body);
+}
+
+const toSkipped = (options: TestOptions): TestOptions => ({ ...options, meta: { ...options.meta, thorough: true } });
+
+/** A test of no statement, for `npm run thorough`. */
+export function testThorough(title: string, body: Body): void {
+  if (ALL_TESTS) test(title, (context) => runInTest(context, body));
+  else test.skip(`${title} (npm run thorough)`, toSkipped({}), body);
 }
 
 const toStatements = (ids: string): { statements: readonly string[] } => ({ statements: ids.split(/\s+/) });

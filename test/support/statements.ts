@@ -25,8 +25,8 @@ export interface Citation {
 export interface Coverage {
   /** Number of statements that a passed test proves. */
   readonly proven: number;
-  /** Built statements whose only tests were skipped for a reason. */
-  readonly skipped: readonly string[];
+  /** Built statements whose only tests were skipped, with the reason. */
+  readonly skipped: ReadonlyMap<string, string>;
   readonly errors: readonly string[];
 }
 
@@ -68,7 +68,7 @@ export function checkCoverage(
     for (const { id, file } of unproven) if (!reasons.has(id)) errors.push(`spec/${file}: no passed test proves ${id}`);
   return {
     proven: passed.size,
-    skipped: unproven.filter(({ id }) => reasons.has(id)).map(({ id }) => `${id} (${reasons.get(id)})`),
+    skipped: new Map([...reasons].filter(([id]) => !passed.has(id))),
     errors: [...new Set(errors)],
   };
 }

@@ -1,15 +1,18 @@
 // Runs the binary under strace, which kills it or fails a system call at a given step.
 
 import { spawn } from 'node:child_process';
-import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join, resolve } from 'node:path';
 import { BINARY, type CliRun } from './cli.js';
+import { hasProgram, notInstalled, succeeds } from './machine.js';
 
-const STRACE = '/usr/bin/strace';
 const HUNG_MS = 60_000;
 
-export const hasStrace = existsSync(STRACE);
+export const hasStrace = succeeds('strace', '-o', '/dev/null', 'true');
+export const NO_STRACE = hasProgram('strace')
+  ? 'strace may not trace here; to run: npm test in a container with --cap-add SYS_PTRACE'
+  : notInstalled('strace');
 
 interface Environment {
   readonly dir: string;
@@ -179,7 +182,7 @@ export function withoutRandom(text: string): string {
 }
 
 function run({ dir, env }: Environment, options: readonly string[], args: readonly string[]): Promise<CliRun> {
-  const child = spawn(STRACE, [...options, process.execPath, BINARY, ...args], {
+  const child = spawn('strace', [...options, process.execPath, BINARY, ...args], {
     cwd: dir,
     env,
     stdio: ['ignore', 'pipe', 'pipe'],

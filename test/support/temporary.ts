@@ -17,15 +17,24 @@ const DISK_VARIABLE = 'WIELD_TEST_DISK';
 
 /** Vitest's global setup: lets tests create files in memory, and returns the teardown. */
 export function setup(): () => void {
-  if (process.env[DISK_VARIABLE] !== undefined || !isUsable()) return () => {};
-  removeAbandoned();
-  const directory = join(MEMORY, `${PREFIX}${process.pid}`);
+  if (process.env[DISK_VARIABLE] !== undefined) return () => {};
+  // `scripts/test.mjs` removes both if a run is interrupted.
+  const disk = create(tmpdir());
+  const directory = isUsable() ? create(MEMORY) : disk;
+  process.env[DISK_VARIABLE] = disk;
+  process.env.TMPDIR = directory;
+  return () => {
+    for (const one of [directory, disk]) rmSync(one, { recursive: true, force: true, maxRetries: 10, retryDelay: 100 });
+  };
+}
+
+function create(parent: string): string {
+  removeAbandoned(parent);
+  const directory = join(parent, `${PREFIX}${process.pid}`);
   mkdirSync(directory);
   // Like /tmp.
   chmodSync(directory, 0o1777);
-  process.env[DISK_VARIABLE] = tmpdir();
-  process.env.TMPDIR = directory;
-  return () => rmSync(directory, { recursive: true, force: true, maxRetries: 10, retryDelay: 100 });
+  return directory;
 }
 
 /** Returns the temporary directory on disk. */
@@ -56,13 +65,18 @@ function isUsable(): boolean {
 }
 
 /** Removes the directories of test runs that were killed, once no test run in another container can use them. */
-function removeAbandoned(): void {
-  for (const name of readdirSync(MEMORY)) {
+function removeAbandoned(parent: string): void {
+  for (const name of readdirSync(parent)) {
     const pid = name.startsWith(PREFIX) ? Number(name.slice(PREFIX.length)) : Number.NaN;
     if (!Number.isInteger(pid) || isAlive(pid)) continue;
-    const directory = join(MEMORY, name);
+    const directory = join(parent, name);
     const { mtimeMs = 0 } = statSync(directory, { throwIfNoEntry: false }) ?? {};
-    if (Date.now() - mtimeMs > ABANDONED_MS) rmSync(directory, { recursive: true, force: true });
+    if (Date.now() - mtimeMs <= ABANDONED_MS) continue;
+    try {
+      rmSync(directory, { recursive: true, force: true });
+    } catch {
+      // It belongs to another user.
+    }
   }
 }
 

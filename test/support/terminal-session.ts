@@ -28,7 +28,7 @@ export function followAtTerminal(
   writeFileSync(script, steps.map(({ command }) => `${command}\necho '${mark}'\n`).join(''));
   const { CI: _, ...rest } = env;
   return new Promise((resolve, reject) => {
-    const child = spawn('/usr/bin/script', ['-qefc', `stty cols ${columns} rows 50; bash '${script}'`, '/dev/null'], {
+    const child = spawn('script', ['-qefc', `stty cols ${columns} rows 50; bash '${script}'`, '/dev/null'], {
       cwd: project,
       env: { ...rest, TERM: 'xterm', SHELL: '/bin/sh' },
     });

@@ -184,7 +184,7 @@ describe('spans', () => {
        trace.setGlobalTracerProvider(new BasicTracerProvider({ spanProcessors: [new SimpleSpanProcessor(exporter)] }));
        propagation.setGlobalPropagator(new W3CTraceContextPropagator());`,
     );
-    const server = serveStdio(workspace, { env: { NODE_OPTIONS: `--require ${setup}` } });
+    const server = serveStdio(workspace, { env: { NODE_OPTIONS: `--require "${setup}"` } });
     await server.initialize();
     await server.request(1, 'tools/call', {
       name: 'hello',

@@ -4,7 +4,7 @@ import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect } from 'vitest';
 import { json, wield } from '../../support/cli.js';
-import { hasPty, wieldAtTerminal } from '../../support/pty.js';
+import { hasPty, NO_PTY, wieldAtTerminal } from '../../support/pty.js';
 import { finding, findingIf, spec } from '../../support/spec.js';
 import { createWorkspace, type Workspace } from '../../support/workspace.js';
 
@@ -151,21 +151,15 @@ describe('own flags', () => {
     expect(trusting.stderr).toContain('--trust is a flag of wield and a parameter of odd');
   });
 
-  findingIf(
-    hasPty,
-    'no script(1)',
-    'N20 CLI-13 CLI-4',
-    '--plain as a parameter leaves the colours of wield',
-    async () => {
-      const workspace = createOdd('boolean');
-      const hasColour = async (...args: string[]): Promise<boolean> =>
-        (await wieldAtTerminal(workspace, args)).screen.includes('\u001b[31merror');
-      expect(await hasColour('call', 'odd', '--plain', '--nope')).toBe(true);
-      expect(await hasColour('odd', '--nope')).toBe(true);
-      expect(await hasColour('--plain', 'call', 'odd', '--plain', '--nope')).toBe(false);
-      expect(await hasColour('call', 'nothing', '--plain')).toBe(false);
-    },
-  );
+  findingIf(hasPty, NO_PTY, 'N20 CLI-13 CLI-4', '--plain as a parameter leaves the colours of wield', async () => {
+    const workspace = createOdd('boolean');
+    const hasColour = async (...args: string[]): Promise<boolean> =>
+      (await wieldAtTerminal(workspace, args)).screen.includes('\u001b[31merror');
+    expect(await hasColour('call', 'odd', '--plain', '--nope')).toBe(true);
+    expect(await hasColour('odd', '--nope')).toBe(true);
+    expect(await hasColour('--plain', 'call', 'odd', '--plain', '--nope')).toBe(false);
+    expect(await hasColour('call', 'nothing', '--plain')).toBe(false);
+  });
 
   spec('CLI-13', 'the binary is a JavaScript file', async () => {
     const { BINARY } = await import('../../support/cli.js');

@@ -1,10 +1,10 @@
 // Output streams: JSON documents, colour, exit statuses, debug output.
 
 import { execFileSync } from 'node:child_process';
-import { existsSync } from 'node:fs';
 import { describe, expect } from 'vitest';
 import { BINARY, json, wield } from '../../support/cli.js';
 import { SAMPLED, sample } from '../../support/effort.js';
+import { hasPty, NO_PTY } from '../../support/pty.js';
 import { spec, specIf } from '../../support/spec.js';
 import { createWorkspace, type Workspace } from '../../support/workspace.js';
 
@@ -141,11 +141,10 @@ describe('debug', () => {
 });
 
 describe('colour', () => {
-  const hasScript = existsSync('/usr/bin/script');
   // A pseudo-terminal around the binary; its output has what a person would see.
   const onTerminal = (workspace: Workspace, command: string, env: Record<string, string> = {}): string => {
     const line = `'${process.execPath}' '${BINARY}' ${command}`;
-    return execFileSync('/usr/bin/script', ['-qec', line, '/dev/null'], {
+    return execFileSync('script', ['-qec', line, '/dev/null'], {
       cwd: workspace.dir,
       env: { ...workspace.env, TERM: 'xterm-256color', ...env },
       encoding: 'utf8',
@@ -171,7 +170,7 @@ describe('colour', () => {
     }
   });
 
-  specIf(hasScript, 'no script(1)', 'CLI-4', 'colour on a terminal', () => {
+  specIf(hasPty, NO_PTY, 'CLI-4', 'colour on a terminal', () => {
     const workspace = create();
     for (const command of ['list', 'show hello', 'doctor || true', 'call nobody || true']) {
       expect(onTerminal(workspace, command)).toContain(ESCAPE);
@@ -184,7 +183,7 @@ describe('colour', () => {
     ['--plain', '--plain', {}],
     ['TERM=dumb', '', { TERM: 'dumb' }],
   ] as const) {
-    specIf(hasScript, 'no script(1)', 'CLI-4', `no colour on a terminal under ${how}${SAMPLED}`, () => {
+    specIf(hasPty, NO_PTY, 'CLI-4', `no colour on a terminal under ${how}${SAMPLED}`, () => {
       const workspace = create();
       for (const command of sample(['list', 'show hello', 'doctor', 'call nobody', 'call hello --name x'], 2)) {
         const seen = onTerminal(workspace, `${command} ${flag} || true`, env);

@@ -14,6 +14,7 @@ import { join } from 'node:path';
 import { describe, expect } from 'vitest';
 import { VERBS as VERB_TABLE } from '../../../src/cli/verbs.js';
 import { json, wield, wieldProcess } from '../../support/cli.js';
+import { isRoot, NOT_ROOT } from '../../support/machine.js';
 import { finding, spec, specIf } from '../../support/spec.js';
 import { createWorkspace } from '../../support/workspace.js';
 
@@ -22,8 +23,6 @@ const VERBS = [
   ...['add', 'install', 'uninstall', 'remove-source', 'sync', 'upgrade', 'verify', 'connect', 'completions', 'version'],
 ];
 const HELLO = '#!/bin/sh\n# @description Say hello.\necho hello\n';
-const isRoot = process.getuid?.() === 0;
-
 describe('help', () => {
   spec('CLI-1', 'wield alone shows five commands for newcomers and how to start', async () => {
     const workspace = createWorkspace();
@@ -288,18 +287,12 @@ describe('the workdir', () => {
     }
   });
 
-  specIf(
-    isRoot,
-    'needs root to change the owner of a directory',
-    'RES-40',
-    'passes over a directory of someone else',
-    async () => {
-      const workspace = createWorkspace();
-      workspace.script('mine', HELLO);
-      workspace.write('theirs/.agents/tools/trap', HELLO, 0o755);
-      for (const path of ['theirs', 'theirs/.agents']) chownSync(join(workspace.dir, path), 12345, 12345);
-      const { tools } = json(await wield(workspace, ['list', '--json'], { cwd: join(workspace.dir, 'theirs') }));
-      expect(tools.map((tool: { name: string }) => tool.name)).toEqual(['mine']);
-    },
-  );
+  specIf(isRoot, NOT_ROOT, 'RES-40', 'passes over a directory of someone else', async () => {
+    const workspace = createWorkspace();
+    workspace.script('mine', HELLO);
+    workspace.write('theirs/.agents/tools/trap', HELLO, 0o755);
+    for (const path of ['theirs', 'theirs/.agents']) chownSync(join(workspace.dir, path), 12345, 12345);
+    const { tools } = json(await wield(workspace, ['list', '--json'], { cwd: join(workspace.dir, 'theirs') }));
+    expect(tools.map((tool: { name: string }) => tool.name)).toEqual(['mine']);
+  });
 });

@@ -1,6 +1,6 @@
 // Shell completion in real shells: candidates, quoting, and no side effects.
 
-import { execFileSync, spawn, spawnSync } from 'node:child_process';
+import { execFileSync, spawn } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, onTestFinished } from 'vitest';
@@ -8,9 +8,10 @@ import { BINARY, json, wield } from '../../support/cli.js';
 import { createProgram, createSkillWorkspace, declare, type SkillWorkspace } from '../../support/commands.js';
 import { linkCompiledCode } from '../../support/compiled-code.js';
 import { ALL_TESTS, SAMPLED, sample, some } from '../../support/effort.js';
+import { hasProgram, notInstalled } from '../../support/machine.js';
+import { hasPty } from '../../support/pty.js';
 import { spec, specIf } from '../../support/spec.js';
 
-const has = (program: string): boolean => spawnSync(program, ['--version']).error === undefined;
 const ENVIRONMENTS = ['my east', "it's", '$(touch pwned)', 'a;b', 'p:q', 'plain', 'two\nlines'];
 
 const GREET =
@@ -234,10 +235,9 @@ describe('at a prompt', () => {
     ['wield ops:pub\tm\t\r', '["my east"]'],
   ] as const;
   for (const shell of SHELLS) {
-    const there = has('script') && has(shell.name);
     specIf(
-      there,
-      `no ${shell.name} or no script here`,
+      hasPty && hasProgram(shell.name),
+      notInstalled('script', shell.name),
       'CLI-9',
       `${shell.name} completes tools, flags and values`,
       async () => {

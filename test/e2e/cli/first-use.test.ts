@@ -6,7 +6,7 @@ import { PassThrough } from 'node:stream';
 import { describe, expect } from 'vitest';
 import { VERBS } from '../../../src/cli/verbs.js';
 import { json, wield, wieldProcess } from '../../support/cli.js';
-import { hasPty, wieldAtTerminal } from '../../support/pty.js';
+import { hasPty, NO_PTY, wieldAtTerminal } from '../../support/pty.js';
 import { finding, findingIf } from '../../support/spec.js';
 import { countedServer } from '../../support/upstream-servers.js';
 import { createWorkspace } from '../../support/workspace.js';
@@ -177,7 +177,7 @@ describe('standard input', () => {
 
 describe('wield list', () => {
   for (const columns of [80, 110]) {
-    findingIf(hasPty, 'no script(1)', 'N1 CLI-6', `keeps names and marks at ${columns} columns`, async () => {
+    findingIf(hasPty, NO_PTY, 'N1 CLI-6', `keeps names and marks at ${columns} columns`, async () => {
       const workspace = createWorkspace();
       const long = 'Publish the site to staging, after building it and running every test that there is.';
       workspace.script('deploy', `#!/bin/sh\n# @description ${long}\n# @destructive\ntrue\n`);
@@ -194,7 +194,7 @@ describe('wield list', () => {
     });
   }
 
-  findingIf(hasPty, 'no script(1)', 'N1 CLI-6', 'cuts nothing but the description if names are long', async () => {
+  findingIf(hasPty, NO_PTY, 'N1 CLI-6', 'cuts nothing but the description if names are long', async () => {
     const workspace = createWorkspace();
     const name = 'a'.repeat(60);
     workspace.script(name, '#!/bin/sh\n# @description A description of some length.\n# @destructive\ntrue\n');

@@ -15,7 +15,7 @@ import { spec } from '../../support/spec.js';
 import { createWorkspace, type Workspace } from '../../support/workspace.js';
 
 // Files that were just written count as settled.
-const LATER = `--require ${fileURLToPath(new URL('../../support/later.cjs', import.meta.url))}`;
+const LATER = `--require "${fileURLToPath(new URL('../../support/later.cjs', import.meta.url))}"`;
 const script = (description: string): string => `#!/bin/sh\n# @description ${description}\necho done\n`;
 
 const request = (id: number | string, method: string, params?: object) => ({ id, method, params });

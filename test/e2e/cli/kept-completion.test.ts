@@ -9,7 +9,7 @@ import { spec } from '../../support/spec.js';
 import { createWorkspace, type Workspace } from '../../support/workspace.js';
 
 // New files count as settled.
-const NODE_OPTIONS = `--require ${fileURLToPath(new URL('../../support/later.cjs', import.meta.url))}`;
+const NODE_OPTIONS = `--require "${fileURLToPath(new URL('../../support/later.cjs', import.meta.url))}"`;
 const script = (description: string): string => `#!/bin/sh\n# @description ${description}\necho done\n`;
 
 async function complete(workspace: Workspace, ...words: string[]): Promise<string[]> {

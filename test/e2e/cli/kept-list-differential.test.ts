@@ -20,7 +20,7 @@ import { act, CONFIGS, ROOTS, type Step, step } from '../../support/histories.js
 import { spec } from '../../support/spec.js';
 import { createWorkspace, type Workspace } from '../../support/workspace.js';
 
-const LATER = `--require ${fileURLToPath(new URL('../../support/later.cjs', import.meta.url))}`;
+const LATER = `--require "${fileURLToPath(new URL('../../support/later.cjs', import.meta.url))}"`;
 const RULES = ['', '[trust]\nrules = ["a($deny)"]\n', '[trust]\nrules = ["#x($deny) b($deny)"]\n'];
 
 type Change = Step | { do: 'rules'; rules: string } | { do: 'trust'; flags: readonly string[] };

@@ -6,7 +6,7 @@ import { mkdirSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { describe, expect } from 'vitest';
 import { THOROUGH } from '../../support/effort.js';
-import { hasPty } from '../../support/pty.js';
+import { hasPty, NO_PTY } from '../../support/pty.js';
 import { createStage, inWordsOf, type Stage } from '../../support/session.js';
 import { specIf } from '../../support/spec.js';
 import { followAtTerminal, type TerminalStep } from '../../support/terminal-session.js';
@@ -27,7 +27,7 @@ type SceneStep = TerminalStep & {
 function scene(ids: string, title: string, prepare: (stage: Stage) => void, steps: readonly SceneStep[]): void {
   const at = scenes++;
   for (const first of THOROUGH ? WIDTHS : [WIDTHS[at % WIDTHS.length]!])
-    specIf(hasPty, 'no script(1)', ids, `${title}, at ${first} columns and the other width`, async () => {
+    specIf(hasPty, NO_PTY, ids, `${title}, at ${first} columns and the other width`, async () => {
       const stage = createStage();
       prepare(stage);
       const other = WIDTHS.find((width) => width !== first)!;

@@ -23,7 +23,7 @@ import { CLIENTS } from '../../../src/clients/table.js';
 import { json, wield } from '../../support/cli.js';
 import { CLIENT_FILES, type ClientFixture, fixtureOf, writeClientFile } from '../../support/client-files.js';
 import { some } from '../../support/effort.js';
-import { hasPty, wieldAtTerminal } from '../../support/pty.js';
+import { hasPty, NO_PTY, wieldAtTerminal } from '../../support/pty.js';
 import { finding, spec, specIf } from '../../support/spec.js';
 import { createWorkspace, type Workspace } from '../../support/workspace.js';
 
@@ -188,7 +188,7 @@ describe('consent', () => {
     expect(existsSync(join(workspace.dir, '.cursor'))).toBe(false);
   });
 
-  specIf(hasPty, 'no script(1)', 'SRV-11', 'at a terminal, shows the change and asks', async () => {
+  specIf(hasPty, NO_PTY, 'SRV-11', 'at a terminal, shows the change and asks', async () => {
     const workspace = createServed();
     const no = await wieldAtTerminal(workspace, ['connect', 'cursor'], { answers: [['[y/N]', 'n\n']] });
     expect(no.screen.indexOf('"wield"')).toBeGreaterThan(-1);

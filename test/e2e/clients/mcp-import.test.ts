@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { describe, expect } from 'vitest';
 import { json, wield } from '../../support/cli.js';
 import { CLIENT_FILES, fixtureOf, SEEDED, writeClientFile } from '../../support/client-files.js';
-import { hasPty, wieldAtTerminal } from '../../support/pty.js';
+import { hasPty, NO_PTY, wieldAtTerminal } from '../../support/pty.js';
 import { spec, specIf } from '../../support/spec.js';
 import { createWorkspace, type Workspace } from '../../support/workspace.js';
 
@@ -280,7 +280,7 @@ describe('consent', () => {
     expect(existsSync(secretsOf(workspace))).toBe(false);
   });
 
-  specIf(hasPty, 'no script(1)', 'UPS-7', 'asks at a terminal', async () => {
+  specIf(hasPty, NO_PTY, 'UPS-7', 'asks at a terminal', async () => {
     const workspace = createWorkspace();
     writeClientFile(workspace, fixtureOf('codex', 'user'));
     await wieldAtTerminal(workspace, ['mcp', 'import', 'codex'], { answers: [['[y/N]', 'n\n']] });

@@ -9,7 +9,7 @@ import fc from 'fast-check';
 import jsonata from 'jsonata';
 import { describe, expect } from 'vitest';
 import type { NodeToolbox } from '../../../src/node.js';
-import { CORPORA } from '../../support/corpora.js';
+import { CORPORA, NO_CORPORA } from '../../support/corpora.js';
 import { rounds, SEED, THOROUGH } from '../../support/effort.js';
 import { spec, specIf } from '../../support/spec.js';
 import { createWorkspace } from '../../support/workspace.js';
@@ -77,7 +77,7 @@ function findFault(one: Case, answer: Loose): readonly unknown[] | undefined {
 
 specIf(
   cases.length > 0,
-  `no corpus at ${CORPORA}`,
+  NO_CORPORA,
   'CTX-30',
   `passes the published JSONata test cases through context_query (WIELD_SEED=${SEED})`,
   async () => {

@@ -48,7 +48,7 @@ const test = (ids: string, title: string, body: () => Promise<void>): void =>
 const linesOf = (file: string): number =>
   existsSync(file) ? readFileSync(file, 'utf8').split('\n').filter(Boolean).length : 0;
 
-describe.runIf(hasRedis)('a fleet', () => {
+describe('a fleet', () => {
   const fleet = share(async () => {
     const redis = await startRedis({ appendOnly: true });
     const front = createMember(TOOLS);

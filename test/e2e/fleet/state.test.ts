@@ -33,7 +33,7 @@ function createTwin(of: Workspace, config: string): Workspace {
   return { ...of, env: { ...env, HOME: of.home } };
 }
 
-describe.runIf(hasRedis)('members of a fleet', () => {
+describe('members of a fleet', () => {
   const fleet = share(async () => {
     const redis = await startRedis();
     const limits = '[limits]\nconcurrent-per-tool = 1\n';

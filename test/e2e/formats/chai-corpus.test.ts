@@ -4,7 +4,7 @@ import { execFileSync } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { basename, dirname, resolve } from 'node:path';
 import { expect } from 'vitest';
-import { CORPORA } from '../../support/corpora.js';
+import { CORPORA, NO_CORPORA } from '../../support/corpora.js';
 import { findingIf } from '../../support/spec.js';
 import { createWorkspace } from '../../support/workspace.js';
 
@@ -36,7 +36,7 @@ function readHistory(): Map<string, { readonly path: string; readonly objects: R
 
 findingIf(
   existsSync(REPOSITORY),
-  `no clone of chai at ${REPOSITORY}`,
+  NO_CORPORA,
   '002-56',
   'each loads, but for one of its own tests',
   async () => {

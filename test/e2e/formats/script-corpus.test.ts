@@ -4,7 +4,8 @@ import { existsSync, readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { describe, expect } from 'vitest';
 import { textOf } from '../../../src/index.js';
-import { CORPORA } from '../../support/corpora.js';
+import { CORPORA, NO_CORPORA } from '../../support/corpora.js';
+import { isRoot, NOT_USER } from '../../support/machine.js';
 import { spec, specIf } from '../../support/spec.js';
 import { createWorkspace } from '../../support/workspace.js';
 
@@ -55,10 +56,8 @@ const REASONS: Readonly<Record<string, RegExp>> = {
 };
 // Names with a dot and hidden names are skipped (SCR-1), with a hint for the one with a header.
 const QUIET = new Set(['bad-name:.hidden']);
-const isRoot = process.getuid?.() === 0;
-
 describe('contract cases', () => {
-  specIf(existsSync(FILE), `no corpus at ${CORPORA}`, 'SCR-1', 'the corpus has its cases', () => {
+  specIf(existsSync(FILE), NO_CORPORA, 'SCR-1', 'the corpus has its cases', () => {
     expect(cases.length).toBeGreaterThan(20);
     for (const id of Object.keys(DIFFERENT)) expect(cases.map((one) => one.id)).toContain(id);
   });
@@ -100,7 +99,7 @@ describe('contract cases', () => {
         for (const text of expected.call.contains) expect(textOf(result)).toContain(text);
       }
     };
-    if (one.id === 'unreadable') specIf(!isRoot, 'root reads everything', 'SCR-19', title, body);
+    if (one.id === 'unreadable') specIf(!isRoot, NOT_USER, 'SCR-19', title, body);
     else spec('SCR-1 SCR-2 SCR-3 SCR-4 SCR-6 SCR-7 SCR-10 SCR-12 SCR-13', title, body);
   }
 });

@@ -6,12 +6,11 @@ import { join } from 'node:path';
 import { describe, expect } from 'vitest';
 import { json, wield } from '../../support/cli.js';
 import { rounds } from '../../support/effort.js';
+import { isRoot, NOT_USER } from '../../support/machine.js';
 import { spec, specIf } from '../../support/spec.js';
 import { createWorkspace, LATER } from '../../support/workspace.js';
 
 const GOOD = '#!/bin/sh\n# @description Fine.\necho fine\n';
-const isRoot = process.getuid?.() === 0;
-
 describe('odd files', () => {
   spec('SCR-19 SCR-1', 'lists valid tools and reports the rest with hints', async () => {
     const workspace = createWorkspace();
@@ -79,7 +78,7 @@ describe('odd files', () => {
     expect((await toolbox.call('mem', {})).error?.code).toBe('not_found');
   });
 
-  specIf(!isRoot, 'root reads everything', 'SCR-19', 'a file without read permission is a problem', async () => {
+  specIf(!isRoot, NOT_USER, 'SCR-19', 'a file without read permission is a problem', async () => {
     const workspace = createWorkspace();
     workspace.script('noread', GOOD, 0o111);
     const toolbox = workspace.toolbox();

@@ -5,11 +5,9 @@ import { join } from 'node:path';
 import { describe, expect } from 'vitest';
 import { textOf } from '../../../src/index.js';
 import { wield } from '../../support/cli.js';
+import { hasProgram, notInstalled } from '../../support/machine.js';
 import { spec, specIf } from '../../support/spec.js';
 import { createWorkspace } from '../../support/workspace.js';
-
-const has = (program: string): boolean =>
-  (process.env.PATH ?? '').split(':').some((directory) => existsSync(join(directory, program)));
 
 describe('four languages', () => {
   spec('SCR-10 SCR-11', 'sh: echo with a flag for capitals', async () => {
@@ -54,21 +52,27 @@ echo "$greeting"
     expect((await wield(workspace, ['call', 'greet', 'Ada', '--shout'])).stdout).toBe('HELLO, ADA!\n');
   });
 
-  specIf(has('python3'), 'no python3', 'SCR-10 SCR-12', 'python: sum of an array from standard input', async () => {
-    const workspace = createWorkspace();
-    workspace.script(
-      'sum',
-      `#!/usr/bin/env python3
+  specIf(
+    hasProgram('python3'),
+    notInstalled('python3'),
+    'SCR-10 SCR-12',
+    'python: sum of an array from standard input',
+    async () => {
+      const workspace = createWorkspace();
+      workspace.script(
+        'sum',
+        `#!/usr/bin/env python3
 # @description Sum numbers.
 # @param *values array The numbers
 import json, sys
 values = json.load(sys.stdin)["values"]
 print(json.dumps({"sum": sum(values), "count": len(values)}))
 `,
-    );
-    const result = await workspace.toolbox().call('sum', { values: [1, 2, 3.5] });
-    expect(result.structured).toEqual({ sum: 6.5, count: 3 });
-  });
+      );
+      const result = await workspace.toolbox().call('sum', { values: [1, 2, 3.5] });
+      expect(result.structured).toEqual({ sum: 6.5, count: 3 });
+    },
+  );
 
   spec('SCR-10', 'node: capitals of a text from stdin', async () => {
     const workspace = createWorkspace();

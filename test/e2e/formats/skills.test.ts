@@ -7,6 +7,7 @@ import { textOf } from '../../../src/index.js';
 import { json, wield } from '../../support/cli.js';
 import { connectStdio } from '../../support/clients.js';
 import { createSkillWorkspace, declare } from '../../support/commands.js';
+import { NOT_USER } from '../../support/machine.js';
 import { serveHere } from '../../support/serve.js';
 import { finding, spec, specIf } from '../../support/spec.js';
 import { createWorkspace, type Workspace } from '../../support/workspace.js';
@@ -114,7 +115,7 @@ describe('SKILL.md', () => {
     }
   });
 
-  specIf(process.getuid?.() !== 0, 'root reads everything', 'SKL-1', 'that cannot be read is a problem', async () => {
+  specIf(process.getuid?.() !== 0, NOT_USER, 'SKL-1', 'that cannot be read is a problem', async () => {
     const workspace = withSkill('---\nname: notes\ndescription: x\n---\n');
     const file = join(workspace.dir, '.agents/skills/notes/SKILL.md');
     chmodSync(file, 0o000);

@@ -15,6 +15,7 @@ import { BINARY, wield } from '../../support/cli.js';
 import { connectProcess } from '../../support/clients.js';
 import { BLOCK, createModuleWorkspace, hostsOf, moduleText, PID, SLOW, untilNoHost } from '../../support/modules.js';
 import { sleep } from '../../support/processes.js';
+import { hasPty, NO_PTY } from '../../support/pty.js';
 import { spec, specIf } from '../../support/spec.js';
 
 describe('lifetime', () => {
@@ -212,9 +213,7 @@ spec('MOD-15 RUN-2', 'never runs bytes that changed after the plan', async () =>
   expect(existsSync(join(workspace.dir, 'ran'))).toBe(true);
 });
 
-const SCRIPT = '/usr/bin/script';
-
-specIf(existsSync(SCRIPT), 'there is no script(1)', 'MOD-5', 'asks a person at a terminal', async () => {
+specIf(hasPty, NO_PTY, 'MOD-5', 'asks a person at a terminal', async () => {
   const workspace = createModuleWorkspace();
   workspace.module(
     'asks.tool.mjs',
@@ -222,7 +221,7 @@ specIf(existsSync(SCRIPT), 'there is no script(1)', 'MOD-5', 'asks a person at a
   );
   const said = await new Promise<string>((resolve) => {
     const command = `'${process.execPath}' '${BINARY}' call asks`;
-    const child = spawn(SCRIPT, ['-qec', command, '/dev/null'], { cwd: workspace.dir, env: workspace.env });
+    const child = spawn('script', ['-qec', command, '/dev/null'], { cwd: workspace.dir, env: workspace.env });
     let all = '';
     child.stdout.on('data', (chunk: Buffer) => {
       if (!all.includes('colour?') && `${all}${chunk}`.includes('colour?')) child.stdin.write('blue\n');

@@ -8,7 +8,7 @@ import { json, wield } from '../../support/cli.js';
 import { listen } from '../../support/http.js';
 import { createInstallWorkspace, type InstallWorkspace } from '../../support/install.js';
 import { SERVER } from '../../support/plugins.js';
-import { hasPty, wieldAtTerminal } from '../../support/pty.js';
+import { hasPty, NO_PTY, wieldAtTerminal } from '../../support/pty.js';
 import { spec, specIf } from '../../support/spec.js';
 import { makeZip, type ZipFile } from '../../support/zip.js';
 
@@ -288,7 +288,7 @@ describe('bundles', () => {
     expect(readdirSync(join(workspace.wieldHome, 'secrets'))).toEqual([]);
   });
 
-  specIf(hasPty, 'script(1) is not installed', 'INS-69', 'asks at the terminal, without showing a secret', async () => {
+  specIf(hasPty, NO_PTY, 'INS-69', 'asks at the terminal, without showing a secret', async () => {
     const workspace = createInstallWorkspace();
     await workspace.json('add', write(workspace, bundle(CONFIGURED)), '--yes');
     const { screen, status } = await wieldAtTerminal(workspace, ['mcp', 'accept', 'notes'], {

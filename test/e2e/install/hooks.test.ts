@@ -4,7 +4,7 @@ import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect } from 'vitest';
 import { createInstallWorkspace, DETECT, type Files } from '../../support/install.js';
-import { hasPty, wieldAtTerminal } from '../../support/pty.js';
+import { hasPty, NO_PTY, wieldAtTerminal } from '../../support/pty.js';
 import { finding, spec, specIf } from '../../support/spec.js';
 
 const TOOL = (build: string): Files => ({
@@ -82,7 +82,7 @@ spec(
 
 specIf(
   hasPty,
-  'no pseudo-terminal available',
+  NO_PTY,
   'HOOK-2',
   'shows source, command and directory of a hook with hidden characters escaped, and remembers approval by digest',
   async () => {
@@ -114,7 +114,7 @@ specIf(
 
 specIf(
   hasPty,
-  'no pseudo-terminal available',
+  NO_PTY,
   'HOOK-2',
   'asks one question about items and their hooks, and no changes nothing',
   async () => {

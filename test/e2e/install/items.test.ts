@@ -16,7 +16,7 @@ import {
 import { join } from 'node:path';
 import { describe, expect } from 'vitest';
 import { createInstallWorkspace, DETECT, type InstallWorkspace, WORKED } from '../../support/install.js';
-import { hasPty, wieldAtTerminal } from '../../support/pty.js';
+import { hasPty, NO_PTY, wieldAtTerminal } from '../../support/pty.js';
 import { spec, specIf } from '../../support/spec.js';
 
 const skill = (name: string, text = 'Text.'): string =>
@@ -440,7 +440,7 @@ spec(
   60_000,
 );
 
-specIf(hasPty, 'no pseudo-terminal available', 'INS-28', 'names dependents and asks at a terminal', async () => {
+specIf(hasPty, NO_PTY, 'INS-28', 'names dependents and asks at a terminal', async () => {
   const workspace = createInstallWorkspace();
   await installWorked(workspace);
   const remove = (answer: string) =>

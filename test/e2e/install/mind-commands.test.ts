@@ -14,7 +14,7 @@ import { dirname, join } from 'node:path';
 import { describe, expect } from 'vitest';
 import { COMPATIBLE } from '../../../src/cli/compatibility.js';
 import { createInstallWorkspace, type InstallWorkspace, WORKED } from '../../support/install.js';
-import { hasPty, wieldAtTerminal } from '../../support/pty.js';
+import { hasPty, NO_PTY, wieldAtTerminal } from '../../support/pty.js';
 import { finding, findingIf } from '../../support/spec.js';
 
 const skill = (name: string): string => `---\nname: ${name}\ndescription: About ${name}.\n---\nText.\n`;
@@ -236,7 +236,7 @@ describe('doctor --fix', () => {
   });
 });
 
-findingIf(hasPty, 'needs a pseudo-terminal', 'N2', 'a progress line is cleared before other output', async () => {
+findingIf(hasPty, NO_PTY, 'N2', 'a progress line is cleared before other output', async () => {
   const workspace = createInstallWorkspace();
   const url = workspace.repository('repo', STARTER);
   const { screen } = await wieldAtTerminal(workspace, ['add', url, '--register-only']);

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { describe, expect } from 'vitest';
 import { json } from '../../support/cli.js';
 import { createInstallWorkspace, DETECT, type Files, WORKED, writeFiles } from '../../support/install.js';
-import { hasPty, wieldAtTerminal } from '../../support/pty.js';
+import { hasPty, NO_PTY, wieldAtTerminal } from '../../support/pty.js';
 import { spec, specIf } from '../../support/spec.js';
 
 const skill = (name: string): string => `---\nname: ${name}\ndescription: About ${name}.\n---\nText.\n`;
@@ -64,7 +64,7 @@ describe('adding', () => {
     60_000,
   );
 
-  specIf(hasPty, 'no pseudo-terminal available', 'INS-1', 'asks at a terminal whether to install', async () => {
+  specIf(hasPty, NO_PTY, 'INS-1', 'asks at a terminal whether to install', async () => {
     const workspace = createInstallWorkspace();
     const source = workspace.source('tooling', WORKED);
     const run = await wieldAtTerminal(workspace, ['add', source], {

@@ -4,14 +4,14 @@ import { spawn } from 'node:child_process';
 import { rmSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import type { Progress } from '@modelcontextprotocol/client';
-import { describe, expect, test } from 'vitest';
+import { describe, expect } from 'vitest';
 import { BINARY, type CliRun } from '../../support/cli.js';
 import { connectHttp, connectProcess, connectUrl, type ProtocolVersion } from '../../support/clients.js';
 import { ALL_TESTS } from '../../support/effort.js';
 import { sleep } from '../../support/processes.js';
 import { serveHttp, until } from '../../support/server.js';
 import { share } from '../../support/share.js';
-import { spec } from '../../support/spec.js';
+import { spec, testThorough } from '../../support/spec.js';
 import { createWorkspace, type Workspace } from '../../support/workspace.js';
 
 const GREET = `#!/bin/sh
@@ -182,7 +182,7 @@ describe('mcporter', () => {
     expect(called.stdout.trim()).toBe('Hello, Ada');
   });
 
-  test.skipIf(!ALL_TESTS)('shows the error of a failed tool', async () => {
+  testThorough('shows the error of a failed tool', async () => {
     const workspace = createTools();
     const failed = await runProgram(workspace, 'mcporter', [
       ...['call', '--stdio', command, 'fail', '--output', 'json'],

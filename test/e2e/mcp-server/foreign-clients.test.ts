@@ -10,10 +10,11 @@ import { createWorkspace, type Workspace } from '../../support/workspace.js';
 
 const { WIELD_TEST_PYTHON: PYTHON, WIELD_TEST_GO_CLIENT: GO_CLIENT } = process.env;
 const WITHOUT_PYTHON =
-  'set WIELD_TEST_PYTHON to a Python with both packages: ' +
-  'python3 -m venv /tmp/clients && /tmp/clients/bin/pip install mcp fastmcp';
+  'no Python clients; to run: python3 -m venv /tmp/clients && /tmp/clients/bin/pip install mcp fastmcp, ' +
+  'then WIELD_TEST_PYTHON=/tmp/clients/bin/python npm test';
 const WITHOUT_GO =
-  'set WIELD_TEST_GO_CLIENT to the built client: (cd test/support/go-client && go build -o /tmp/go-client .)';
+  'no Go client; to run: (cd test/support/go-client && go build -o /tmp/go-client .), ' +
+  'then WIELD_TEST_GO_CLIENT=/tmp/go-client npm test';
 const pathOf = (name: string): string => fileURLToPath(new URL(`../../../${name}`, import.meta.url));
 const SERVE = [process.execPath, BINARY, 'serve', '--trust'];
 const SKILL = '---\nname: notes\ndescription: How to take notes.\n---\nWrite short notes.\n';

@@ -1,7 +1,7 @@
 // What the server lists: order, pages, cache hints, and which built-in tools.
 
 import { spawn } from 'node:child_process';
-import { existsSync, readFileSync } from 'node:fs';
+import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, onTestFinished } from 'vitest';
 import { BINARY, json, wield } from '../../support/cli.js';
@@ -9,6 +9,7 @@ import { connectStdio } from '../../support/clients.js';
 import { serveHere } from '../../support/serve.js';
 import { serveStdio, until } from '../../support/server.js';
 import { spec, specIf } from '../../support/spec.js';
+import { hasStrace, NO_STRACE } from '../../support/strace.js';
 import { createWorkspace, type Workspace } from '../../support/workspace.js';
 
 const tool = (text: string): string => `#!/bin/sh\n# @description ${text}\necho ${text}\n`;
@@ -84,12 +85,12 @@ describe('tools/list', () => {
     expect(cacheScope).toBe('private');
   });
 
-  specIf(existsSync('/usr/bin/strace'), 'strace is not installed', 'SRV-2', 'starts no process', async () => {
+  specIf(hasStrace, NO_STRACE, 'SRV-2', 'starts no process', async () => {
     const workspace = createWorkspace();
     workspace.script('one', tool('One.'));
     const trace = join(workspace.home, 'trace');
     const child = spawn(
-      '/usr/bin/strace',
+      'strace',
       ['-f', '-qq', '-e', 'trace=execve', '-o', trace, process.execPath, BINARY, 'serve', '--trust'],
       { cwd: workspace.dir, env: workspace.env },
     );

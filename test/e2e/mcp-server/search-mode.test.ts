@@ -9,6 +9,7 @@ import { estimateTokens } from '../../../src/core/tokens.js';
 import { defineTool } from '../../../src/index.js';
 import { json, wield } from '../../support/cli.js';
 import { ACCEPT, connectAsking, connectStdio, type ProtocolVersion } from '../../support/clients.js';
+import { NO_CORPORA } from '../../support/corpora.js';
 import { rounds, some } from '../../support/effort.js';
 import { shellScript } from '../../support/shell-script.js';
 import { spec, specIf } from '../../support/spec.js';
@@ -209,7 +210,7 @@ const FOUND = FILES.map((file) => join(CORPORA, `${file}.jsonl`)).filter(existsS
 
 specIf.thorough(
   FOUND.length === FILES.length,
-  `no corpus at ${CORPORA}`,
+  NO_CORPORA,
   'SRV-9 TOOL-3',
   'thousands of real tools cost at most 600 tokens, and are found by their names and called',
   async () => {

@@ -11,7 +11,7 @@ import { json, wield } from '../../support/cli.js';
 import { connectAsking } from '../../support/clients.js';
 import { createSkillWorkspace, declare } from '../../support/commands.js';
 import { sleep } from '../../support/processes.js';
-import { hasPty, wieldAtTerminal } from '../../support/pty.js';
+import { hasPty, NO_PTY, wieldAtTerminal } from '../../support/pty.js';
 import { shellScript } from '../../support/shell-script.js';
 import { finding, spec, specIf } from '../../support/spec.js';
 
@@ -100,7 +100,7 @@ describe('without a terminal', () => {
     expect((await workspace.deploy('main', [], { env: { CI: '1' } })).status).toBe(5);
   });
 
-  specIf(hasPty, 'script(1) is not installed', 'POL-6', 'does not ask at a terminal in CI', async () => {
+  specIf(hasPty, NO_PTY, 'POL-6', 'does not ask at a terminal in CI', async () => {
     const workspace = createAskingWorkspace();
     const run = await wieldAtTerminal(workspace, ['call', 'deploy', '--branch', 'main'], {
       env: { CI: '1' },
@@ -244,25 +244,19 @@ describe('at a terminal', () => {
       env,
     });
 
-  specIf(
-    hasPty,
-    'no script',
-    'POL-6',
-    'y runs it, and what is asked shows tool, origin, command and input',
-    async () => {
-      const workspace = createAskingWorkspace();
-      const { status, screen } = await ask(workspace, 'y\n');
-      expect(status).toBe(0);
-      const file = join(workspace.dir, '.agents/tools/deploy');
-      for (const text of [`from      file://${file}`, `runs      ${file}`, 'through   /bin/sh', '{"branch":"main"}'])
-        expect(screen.replaceAll(/\n {12}/g, '')).toContain(text);
-      expect(screen).toContain('deployed');
-      expect(workspace.runs()).toEqual(['main']);
-      expect(workspace.records()).toEqual([]);
-    },
-  );
+  specIf(hasPty, NO_PTY, 'POL-6', 'y runs it, and what is asked shows tool, origin, command and input', async () => {
+    const workspace = createAskingWorkspace();
+    const { status, screen } = await ask(workspace, 'y\n');
+    expect(status).toBe(0);
+    const file = join(workspace.dir, '.agents/tools/deploy');
+    for (const text of [`from      file://${file}`, `runs      ${file}`, 'through   /bin/sh', '{"branch":"main"}'])
+      expect(screen.replaceAll(/\n {12}/g, '')).toContain(text);
+    expect(screen).toContain('deployed');
+    expect(workspace.runs()).toEqual(['main']);
+    expect(workspace.records()).toEqual([]);
+  });
 
-  specIf(hasPty, 'no script', 'POL-6', 'n, an empty line, other text and end of input refuse', async () => {
+  specIf(hasPty, NO_PTY, 'POL-6', 'n, an empty line, other text and end of input refuse', async () => {
     const workspace = createAskingWorkspace();
     for (const typed of ['n\n', '\n', 'yeah\n', 'ja\n', '\u0004']) {
       const { status, screen } = await ask(workspace, typed);
@@ -272,13 +266,13 @@ describe('at a terminal', () => {
     expect(workspace.runs()).toEqual([]);
   });
 
-  specIf(hasPty, 'no script', 'POL-6', 'Ctrl-C runs nothing and exits 130', async () => {
+  specIf(hasPty, NO_PTY, 'POL-6', 'Ctrl-C runs nothing and exits 130', async () => {
     const workspace = createAskingWorkspace();
     expect((await ask(workspace, '\u0003')).status).toBe(130);
     expect(workspace.runs()).toEqual([]);
   });
 
-  specIf(hasPty, 'no script', 'POL-6', 'the question about a changed tool shows what changed', async () => {
+  specIf(hasPty, NO_PTY, 'POL-6', 'the question about a changed tool shows what changed', async () => {
     const workspace = createAskingWorkspace();
     await ask(workspace, 'y\n');
     workspace.script('deploy', DEPLOY.replace('echo deployed', 'rm -rf site; echo deployed'));
@@ -289,7 +283,7 @@ describe('at a terminal', () => {
     expect(screen).toContain('+   "branch": "prod"');
   });
 
-  specIf(hasPty, 'no script', 'POL-6', 'always is recorded, says what it means, and asks no more', async () => {
+  specIf(hasPty, NO_PTY, 'POL-6', 'always is recorded, says what it means, and asks no more', async () => {
     const workspace = createAskingWorkspace();
     const { screen } = await ask(workspace, 'always\n');
     expect(screen).toContain('always: approves this version of the tool with any input');
@@ -298,7 +292,7 @@ describe('at a terminal', () => {
     expect(workspace.runs()).toEqual(['main', 'prod']);
   });
 
-  specIf(hasPty, 'no script', 'POL-6', 'NO_COLOR removes the colour only', async () => {
+  specIf(hasPty, NO_PTY, 'POL-6', 'NO_COLOR removes the colour only', async () => {
     const workspace = createAskingWorkspace();
     const { status, screen } = await ask(workspace, 'y\n', 'main', { NO_COLOR: '1' });
     expect(status).toBe(0);

@@ -6,6 +6,7 @@ import { textOf } from '../../../src/index.js';
 import { logRecords } from '../../support/audit.js';
 import { BINARY, json, wield } from '../../support/cli.js';
 import { createInstallWorkspace } from '../../support/install.js';
+import { NO_NAMESPACES } from '../../support/machine.js';
 import { createModuleWorkspace, moduleText } from '../../support/modules.js';
 import { hasBubblewrap, NO_BUBBLEWRAP } from '../../support/sandbox-attempts.js';
 import { spec, specIf } from '../../support/spec.js';
@@ -85,7 +86,7 @@ describe('a hook without a backend', () => {
 
 describe('a machine where AppArmor restricts user namespaces', () => {
   const canMount = spawnSync('unshare', ['--map-root-user', '--mount', 'true']).status === 0;
-  specIf(canMount, 'needs user namespaces', 'EXE-12', 'is told the remedy of its distribution', () => {
+  specIf(canMount, NO_NAMESPACES, 'EXE-12', 'is told the remedy of its distribution', () => {
     const workspace = createWorkspace();
     const bin = join(workspace.home, 'bin');
     const failure = 'echo "bwrap: setting up uid map: Permission denied" >&2; exit 1';

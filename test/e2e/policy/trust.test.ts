@@ -10,6 +10,7 @@ import { some } from '../../support/effort.js';
 import { serveHere } from '../../support/serve.js';
 import { serveHttp } from '../../support/server.js';
 import { spec, specIf } from '../../support/spec.js';
+import { hasStrace, NO_STRACE } from '../../support/strace.js';
 import { createWorkspace, type Workspace } from '../../support/workspace.js';
 
 interface Guarded extends Workspace {
@@ -72,30 +73,23 @@ describe('an untrusted workspace', () => {
     expect(refused.result).toMatchObject(isRefused);
   });
 
-  specIf(
-    existsSync('/usr/bin/strace'),
-    'strace is not here',
-    'POL-20',
-    'starts nothing for list, show and doctor',
-    async () => {
-      const workspace = createGuarded();
-      const trace = join(workspace.home, 'trace');
-      for (const args of [['list'], ['show', 'touch-it'], ['doctor'], ['trust']]) {
-        spawnSync(
-          '/usr/bin/strace',
-          ['-f', '-qq', '-e', 'trace=execve', '-o', trace, process.execPath, BINARY, ...args],
-          { cwd: workspace.dir, env: workspace.env },
-        );
-        const started = readFileSync(trace, 'utf8').match(/execve\("[^"]+"/g) ?? [];
-        expect(started.length, args.join(' ')).toBeGreaterThan(0);
-        expect(
-          started.filter((line) => line.includes(workspace.dir)),
-          args.join(' '),
-        ).toEqual([]);
-      }
-      expect(workspace.ran()).toBe(false);
-    },
-  );
+  specIf(hasStrace, NO_STRACE, 'POL-20', 'starts nothing for list, show and doctor', async () => {
+    const workspace = createGuarded();
+    const trace = join(workspace.home, 'trace');
+    for (const args of [['list'], ['show', 'touch-it'], ['doctor'], ['trust']]) {
+      spawnSync('strace', ['-f', '-qq', '-e', 'trace=execve', '-o', trace, process.execPath, BINARY, ...args], {
+        cwd: workspace.dir,
+        env: workspace.env,
+      });
+      const started = readFileSync(trace, 'utf8').match(/execve\("[^"]+"/g) ?? [];
+      expect(started.length, args.join(' ')).toBeGreaterThan(0);
+      expect(
+        started.filter((line) => line.includes(workspace.dir)),
+        args.join(' '),
+      ).toEqual([]);
+    }
+    expect(workspace.ran()).toBe(false);
+  });
 
   spec('POL-20', 'runs nothing for list, show and doctor', async () => {
     const workspace = createGuarded();

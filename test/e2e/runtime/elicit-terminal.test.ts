@@ -3,13 +3,11 @@
 import { expect } from 'vitest';
 import { json, wield } from '../../support/cli.js';
 import { moduleText } from '../../support/modules.js';
-import { hasPty, wieldAtTerminal } from '../../support/pty.js';
+import { hasPty, NO_PTY, wieldAtTerminal } from '../../support/pty.js';
 import { createQuestionWorkspace } from '../../support/questions.js';
 import { spec, specIf } from '../../support/spec.js';
 
-const without = 'there is no script(1)';
-
-specIf(hasPty, without, 'MOD-18', 'each field is asked for with what fits, and again until it does', async () => {
+specIf(hasPty, NO_PTY, 'MOD-18', 'each field is asked for with what fits, and again until it does', async () => {
   const workspace = createQuestionWorkspace();
   const { screen, status } = await wieldAtTerminal(workspace, ['call', 'order'], {
     answers: [
@@ -29,7 +27,7 @@ specIf(hasPty, without, 'MOD-18', 'each field is asked for with what fits, and a
   expect(screen).toContain(JSON.stringify({ action: 'accept', content }));
 });
 
-specIf(hasPty, without, 'MOD-18', 'the end of input and Ctrl-C cancel; an empty line is an answer', async () => {
+specIf(hasPty, NO_PTY, 'MOD-18', 'the end of input and Ctrl-C cancel; an empty line is an answer', async () => {
   const workspace = createQuestionWorkspace();
   const answer = (typed: string) =>
     wieldAtTerminal(workspace, ['call', 'name'], { answers: [['Your answer: ', typed]] });
@@ -40,7 +38,7 @@ specIf(hasPty, without, 'MOD-18', 'the end of input and Ctrl-C cancel; an empty 
   expect(status).not.toBe(0);
 });
 
-specIf(hasPty, without, 'MOD-18', 'questions come one at a time, and a page is shown to visit', async () => {
+specIf(hasPty, NO_PTY, 'MOD-18', 'questions come one at a time, and a page is shown to visit', async () => {
   const workspace = createQuestionWorkspace();
   const three = await wieldAtTerminal(workspace, ['call', 'several'], {
     answers: [
@@ -58,7 +56,7 @@ specIf(hasPty, without, 'MOD-18', 'questions come one at a time, and a page is s
   expect((await visit('n\n')).screen).toContain('{"action":"decline"}');
 });
 
-specIf(hasPty, without, 'MOD-18', 'no text of a tool can pass for a line of ours', async () => {
+specIf(hasPty, NO_PTY, 'MOD-18', 'no text of a tool can pass for a line of ours', async () => {
   const workspace = createQuestionWorkspace();
   const forged = `x${' '.repeat(300)}Your answer: \\u001b[2K\\ndeploy needs your approval`;
   workspace.module('forges.tool.mjs', moduleText('forges', `async (_, { ask }) => ask("${forged}")`));
@@ -76,7 +74,7 @@ spec('MOD-18', 'without a terminal, no question is asked', async () => {
   expect(error.code).toBe('unavailable');
 });
 
-specIf(hasPty, without, 'MOD-18', 'in CI, a question at a terminal is not asked', async () => {
+specIf(hasPty, NO_PTY, 'MOD-18', 'in CI, a question at a terminal is not asked', async () => {
   const workspace = createQuestionWorkspace();
   const { screen } = await wieldAtTerminal(workspace, ['call', 'name'], { env: { CI: '1' } });
   expect(screen).toContain('asks a question that cannot be answered here');

@@ -8,6 +8,7 @@ import { textOf } from '../../../src/core/result.js';
 import type { NodeToolbox } from '../../../src/node.js';
 import { runProcess } from '../../../src/process/spawn.js';
 import { ALL_TESTS } from '../../support/effort.js';
+import { NO_PROC } from '../../support/machine.js';
 import { processesWith, sleep } from '../../support/processes.js';
 import { until } from '../../support/server.js';
 import { nodeScript, READ_STDIN, shellScript } from '../../support/shell-script.js';
@@ -15,9 +16,9 @@ import { specIf } from '../../support/spec.js';
 import { createWorkspace, type Workspace } from '../../support/workspace.js';
 
 const onLinux = (ids: string, title: string, body: () => Promise<void>): void =>
-  specIf(process.platform === 'linux', 'the helper needs /proc', ids, title, body, 60_000);
+  specIf(process.platform === 'linux', NO_PROC, ids, title, body, 60_000);
 onLinux.thorough = (ids: string, title: string, body: () => Promise<void>): void =>
-  specIf.thorough(process.platform === 'linux', 'the helper needs /proc', ids, title, body, 60_000);
+  specIf.thorough(process.platform === 'linux', NO_PROC, ids, title, body, 60_000);
 const PARENT = shellScript(`tr '\\0' '\\n' </proc/$PPID/cmdline; echo "$PPID"`);
 
 interface Helped {

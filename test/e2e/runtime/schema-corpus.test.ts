@@ -9,7 +9,7 @@ import { lower } from '../../../src/adapters/lowering/lower.js';
 import { ANTHROPIC, ANY_PROVIDER, OLLAMA, OPENAI } from '../../../src/adapters/lowering/profile.js';
 import type { JsonSchema } from '../../../src/core/schema.js';
 import { createJsonSchema } from '../../../src/schema/json.js';
-import { CORPORA } from '../../support/corpora.js';
+import { CORPORA, NO_CORPORA } from '../../support/corpora.js';
 import { SAMPLED, some } from '../../support/effort.js';
 import { refusals } from '../../support/provider-rules.js';
 import { specIf } from '../../support/spec.js';
@@ -36,7 +36,7 @@ const cases = some(found, 240);
 
 specIf(
   found.length > 0,
-  `no corpus at ${CORPORA}`,
+  NO_CORPORA,
   'SDK-2',
   `every schema is lowered to what each provider takes, and no valid value is lost${SAMPLED}`,
   async () => {

@@ -7,7 +7,7 @@ import type { Json } from '../../../src/core/json.js';
 import type { JsonSchema } from '../../../src/core/schema.js';
 import { createJsonSchema } from '../../../src/schema/json.js';
 import { createForm } from '../../../src/ui/form/state.js';
-import { CORPORA } from '../../support/corpora.js';
+import { CORPORA, NO_CORPORA } from '../../support/corpora.js';
 import { fillForm } from '../../support/fill-form.js';
 import { ODD_SCHEMAS } from '../../support/odd-schemas.js';
 import { findUnshown } from '../../support/shown-values.js';
@@ -25,7 +25,7 @@ const found: { name: string; schema: JsonSchema }[] = FILES.map((file) => resolv
 describe('forms', () => {
   specIf(
     found.length > 0,
-    `no corpus at ${CORPORA}`,
+    NO_CORPORA,
     'UI-50 UI-52',
     'every schema of the corpora has a form that gives a valid value',
     async () => {

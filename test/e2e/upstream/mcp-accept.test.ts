@@ -2,12 +2,10 @@
 
 import { describe, expect } from 'vitest';
 import { json, wield } from '../../support/cli.js';
-import { hasPty, wieldAtTerminal } from '../../support/pty.js';
+import { hasPty, NO_PTY, wieldAtTerminal } from '../../support/pty.js';
 import { spec, specIf } from '../../support/spec.js';
 import { createDocs } from '../../support/upstream-servers.js';
 import type { Workspace } from '../../support/workspace.js';
-
-const without = 'there is no script(1)';
 
 describe('accept', () => {
   const CHANGED = {
@@ -78,7 +76,7 @@ describe('accept', () => {
     expect((await wield(workspace, ['mcp', 'accept', 'docs', 'serch'])).stderr).toContain('did you mean search?');
   });
 
-  specIf(hasPty, without, 'UPS-13', 'a person at a terminal answers, and no is no', async () => {
+  specIf(hasPty, NO_PTY, 'UPS-13', 'a person at a terminal answers, and no is no', async () => {
     const { workspace } = await createChanged();
     const answer = (typed: string) =>
       wieldAtTerminal(workspace, ['mcp', 'accept', 'docs'], { answers: [['[y/N] ', typed]] });

@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { describe, expect, onTestFinished } from 'vitest';
 import { BINARY, json, wield } from '../../support/cli.js';
 import { startLoginServer } from '../../support/login-server.js';
-import { hasPty, wieldAtTerminal } from '../../support/pty.js';
+import { hasPty, NO_PTY, wieldAtTerminal } from '../../support/pty.js';
 import { until } from '../../support/server.js';
 import { finding, spec, specIf } from '../../support/spec.js';
 import { configureServers, countedServer } from '../../support/upstream-servers.js';
@@ -102,7 +102,7 @@ describe('login', () => {
     expect(existsSync(kept) ? readdirSync(kept).filter((name) => name.endsWith('.json')) : []).toEqual([]);
   });
 
-  specIf(hasPty, 'there is no script(1)', 'UPS-22', 'the redirect URL can be pasted at a terminal', async () => {
+  specIf(hasPty, NO_PTY, 'UPS-22', 'the redirect URL can be pasted at a terminal', async () => {
     const upstream = await startLoginServer();
     const workspace = createWorkspace();
     configureServers(workspace, { notes: { url: upstream.url } });

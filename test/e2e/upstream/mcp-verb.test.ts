@@ -5,13 +5,12 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect } from 'vitest';
 import { BINARY, json, wield } from '../../support/cli.js';
-import { hasPty, wieldAtTerminal } from '../../support/pty.js';
+import { hasPty, NO_PTY, wieldAtTerminal } from '../../support/pty.js';
 import { until } from '../../support/server.js';
 import { spec, specIf } from '../../support/spec.js';
 import { configureServers, countedServer, createDocs } from '../../support/upstream-servers.js';
 import { createWorkspace } from '../../support/workspace.js';
 
-const without = 'there is no script(1)';
 describe('list', () => {
   spec('UPS-8', 'shows the state and entry of every server, and starts none', async () => {
     const workspace = createWorkspace();
@@ -140,7 +139,7 @@ describe('refresh', () => {
 });
 
 describe('waiting', () => {
-  specIf(hasPty, without, 'UPS-15 CLI-4', 'shows which servers a listing waits for, at a terminal only', async () => {
+  specIf(hasPty, NO_PTY, 'UPS-15 CLI-4', 'shows which servers a listing waits for, at a terminal only', async () => {
     const { workspace } = createDocs();
     const { screen } = await wieldAtTerminal(workspace, ['list']);
     expect(screen).toContain('waiting for docs\r\r\u001b[2K');

@@ -1,0 +1,3 @@
+export const OPTIONAL: readonly string[];
+export function createPath(directory: string, without: readonly string[]): string;
+export function findAffected(): string[];
