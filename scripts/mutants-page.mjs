@@ -44,6 +44,13 @@ A mutation is a deliberate defect in a security-relevant line, which its tests m
 \`npm run mutants\` tries all. With \`--rest\` it tries those that were not killed, with \`--only approvals\` those of one area,
 file or description, with \`--changed HEAD~5\` those whose code or tests changed.
 
+\`npm run mutants -- --random 100 --seed 7\` draws 100 mutations from the syntax trees of security-relevant folders instead:
+a check or an \`await\` is dropped, a condition negated, a bound shifted, an operand swapped, a call that redacts or escapes
+dropped, a verdict flipped. The same seed draws the same mutations from the same sources. For each, the tests beside the file
+run first, then those listed for it, then those of its area (\`scripts/random-mutants.mjs\`). It prints each result with the
+place and the text before and after; \`--out FILE\` writes it too, \`--from 40\` goes on with the 40th, and \`--only src/policy\`
+tries some of them. A survivor is a missing test, or equal in effect: read it. Results are not stored.
+
 ${mutations.length - others.length} of ${mutations.length} mutations are killed.
 
 | area | killed |
