@@ -207,6 +207,14 @@ describe('strict mode of OpenAI', () => {
 
   test.each<[string, JsonSchema]>([
     ['open', { type: 'object', properties: { a: {} }, additionalProperties: true }],
+    [
+      'open in an alternative',
+      {
+        type: 'object',
+        properties: { a: { type: 'string' } },
+        anyOf: [{ type: 'object', additionalProperties: { type: 'string' } }],
+      },
+    ],
     ['open in a nested object', { type: 'object', properties: { a: { type: 'object', properties: {} } } }],
     ['without a type', { type: 'object', properties: { a: {} } }],
     ['recursive', { type: 'object', properties: { a: { $ref: '#' } } }],

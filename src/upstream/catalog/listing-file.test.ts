@@ -1,0 +1,57 @@
+// Tests of stored tool lists: every part of a definition that was approved is checked before it is used.
+
+import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { expect, onTestFinished } from 'vitest';
+import { spec } from '../../../test/support/spec.js';
+import type { World } from '../../core/world.js';
+import { createListingFiles, type Listing } from './listing-file.js';
+import type { StoredTool } from './to-tool.js';
+
+const WORLD = { now: Date.now, debug: () => {} } as unknown as World;
+const TRAITS = { tags: [], examples: [] };
+const APPROVED = { description: 'Before.', traits: TRAITS, input: { type: 'object' }, output: { type: 'object' } };
+const TOOL = {
+  name: 'far_one',
+  remoteName: 'one',
+  description: 'Now.',
+  traits: TRAITS,
+  definition: 'd',
+  input: { type: 'object' },
+  approved: APPROVED,
+} as unknown as StoredTool;
+
+/** Stores a tool, changes its approved definition in the file, and loads it. */
+function load(approved: unknown): () => StoredTool {
+  const directory = mkdtempSync(join(tmpdir(), 'wield-listings-'));
+  onTestFinished(() => rmSync(directory, { recursive: true, force: true }));
+  const files = createListingFiles(directory, WORLD);
+  files.save('server', { at: 1, version: {}, faults: [] }, [TOOL]);
+  const [name] = readdirSync(directory);
+  const path = join(directory, name!);
+  writeFileSync(path, readFileSync(path, 'utf8').replace(JSON.stringify(APPROVED), () => JSON.stringify(approved)));
+  const { tools } = files.load('server') as Listing;
+  return () => tools[0]!.whole();
+}
+
+spec('UPS-3 POL-21', 'a stored definition whose approved part is damaged is not used', () => {
+  expect(load(APPROVED)()).toMatchObject({ name: 'far_one', approved: APPROVED });
+  expect(load({ ...APPROVED, output: undefined })()).toMatchObject({ approved: { description: 'Before.' } });
+  const damaged: readonly unknown[] = [
+    null,
+    [],
+    'text',
+    {},
+    { ...APPROVED, description: 1 },
+    { ...APPROVED, traits: {} },
+    { ...APPROVED, traits: { tags: 'a', examples: [] } },
+    { ...APPROVED, traits: { tags: [] } },
+    { ...APPROVED, input: 'object' },
+    { ...APPROVED, input: undefined },
+    { ...APPROVED, output: [] },
+    { ...APPROVED, output: 'object' },
+  ];
+  for (const approved of damaged)
+    expect(load(approved), JSON.stringify(approved)).toThrow('the stored definition of far_one is invalid');
+});
