@@ -34,12 +34,13 @@ export function changeLines({ lines }: ApprovalChanges, limit = MAX_CHANGES): st
 
 /** Returns a record as lines to compare. */
 export function describeForDiff(record: ApprovalRecord): string {
-  const { command, others, workdir, input, toolDigest, definition } = record;
+  const { command, others, workdir, programs, input, toolDigest, definition } = record;
   return [
     `digest ${toolDigest.slice(0, 16)}`,
     ...(command === null ? [] : [`runs ${showCommand(command)}`]),
     ...others.map((other) => `and ${showCommand(other)}`),
     `in ${workdir}`,
+    ...programs,
     `input ${JSON.stringify(input, null, 2)}`,
     definition,
   ].join('\n');

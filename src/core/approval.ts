@@ -29,6 +29,8 @@ export interface ApprovalChanges {
   readonly since: string | null;
   /** A line diff. */
   readonly lines: readonly string[];
+  /** Lines of `programs` that were removed or added, with `-` or `+`. */
+  readonly programs: readonly string[];
 }
 
 /**
@@ -76,6 +78,8 @@ export interface ApprovalRecord {
   readonly toolDigest: string;
   readonly planDigest: string;
   readonly workdir: string;
+  /** Lines that identify what it starts or loads besides the tool: programs, interpreters, packages (POL-25). */
+  readonly programs: readonly string[];
   /** Hash of the input as canonical JSON, keyed like that of the plan: both may contain secrets. */
   readonly inputDigest: string;
   /** Without secrets and values of sensitive names. */

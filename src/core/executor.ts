@@ -1,6 +1,6 @@
 // The Executor interface: plans actions and runs plans.
 
-import type { Consent } from './approval.js';
+import type { Awaitable, Consent } from './approval.js';
 import type { Cancellation } from './cancellation.js';
 import type { RequestClient } from './client-request.js';
 import type { LogListener, NestedOptions, ProgressListener, ToolUpstreams } from './context.js';
@@ -107,6 +107,11 @@ export interface Executor<Kind extends Action['kind'] = Action['kind']> {
   keepsDigest?(tool: Tool): boolean;
   /** Returns what exactly will run; runs nothing. Throws if it could not run. */
   plan(tool: Tool, input: Json, context: PlanContext): PlanOf[Kind] | Promise<PlanOf[Kind]>;
+  /**
+   * Identifies what a plan starts or loads besides the tool, whatever the input: programs, interpreters, packages. Only
+   * called if the call needs approval (POL-25).
+   */
+  programs?(plan: PlanOf[Kind], snapshot: PlanSnapshot): Awaitable<readonly string[]>;
   /** Runs a plan. A tool that fails returns an Output with an error; throws only if it could not be started. */
   run(plan: PlanOf[Kind], context: RunContext): Output | Promise<Output>;
   /** Releases resources after all runs have ended. */

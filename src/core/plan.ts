@@ -23,7 +23,7 @@ export interface ProcessPlan extends PlanBase {
   readonly launcher: readonly string[];
   /** The whole command line, starting with the binary. */
   readonly argv: readonly string[];
-  /** Of a program from the search path: its state when it was planned. */
+  /** State of the interpreter of a script, or of the program of a command, when it was planned. */
   readonly identity?: FileIdentity | undefined;
   /** Absolute path of the interpreter of a script. */
   readonly interpreter?: string;

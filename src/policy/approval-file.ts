@@ -113,7 +113,7 @@ const TEXTS = [
 function isApprovalRecord(value: unknown): value is ApprovalRecord {
   if (!isRecord(value)) return false;
   if (!Array.isArray(value.others)) return false;
-  const lists = [value.variables, value.command ?? [], ...(value.others as unknown[])];
+  const lists = [value.variables, value.programs, value.command ?? [], ...(value.others as unknown[])];
   return (
     TEXTS.every((key) => typeof value[key] === 'string') &&
     ['uri', 'interpreter', 'rule'].every((key) => value[key] === null || typeof value[key] === 'string') &&

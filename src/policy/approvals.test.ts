@@ -23,10 +23,19 @@ interface Call {
   readonly argv?: readonly string[];
   readonly value?: string;
   readonly workdir?: string;
+  readonly programs?: readonly string[];
 }
 
 function recordOf(call: Call = {}): ApprovalRecord {
-  const { input = {}, digest = 'd1', caller = MODEL, argv = ['x'], value = '1', workdir = '/w' } = call;
+  const {
+    input = {},
+    digest = 'd1',
+    caller = MODEL,
+    argv = ['x'],
+    value = '1',
+    workdir = '/w',
+    programs = ['program /bin/x 1'],
+  } = call;
   const tool = {
     name: 'deploy',
     description: 'Deploy.',
@@ -44,7 +53,8 @@ function recordOf(call: Call = {}): ApprovalRecord {
     environment: { A: value },
   };
   const verdict = { verdict: 'ask' as const, rule: null, reason: 'a rule asks first' };
-  return toRecord({ plan: plan as unknown as Plan, caller, verdict, workdir, key: 'k', secrets: [], now: START });
+  const given = { caller, verdict, workdir, programs, key: 'k', secrets: [], now: START };
+  return toRecord({ plan: plan as unknown as Plan, ...given });
 }
 
 function createStore() {
@@ -72,6 +82,7 @@ test('an approval is bound to input, command line, environment, tool, caller and
     { caller: { ...MODEL, name: 'eve' } },
     { caller: { ...MODEL, kind: 'person' } },
     { workdir: '/other' },
+    { programs: ['program /bin/x 2'] },
   ];
   for (const other of others) {
     const { store } = createStore();
@@ -86,8 +97,14 @@ test('a standing approval is valid for one version of the tool, one caller and o
   const { store } = createStore();
   store.always(recordOf());
   expect(store.take(recordOf({ input: { a: 2 } }))?.by).toBe('standing');
-  for (const other of [{ digest: 'd2' }, { caller: { ...MODEL, name: 'eve' } }, { workdir: '/other' }])
-    expect([other, store.take(recordOf(other))]).toEqual([other, undefined]);
+  const others: Call[] = [
+    { digest: 'd2' },
+    { caller: { ...MODEL, name: 'eve' } },
+    { workdir: '/other' },
+    { programs: ['program /bin/x 2'] },
+    { programs: [] },
+  ];
+  for (const other of others) expect([other, store.take(recordOf(other))]).toEqual([other, undefined]);
 });
 
 // Several calls of a tool may be pending, and two processes may answer at the same time.

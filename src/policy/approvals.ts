@@ -107,7 +107,8 @@ export function createApprovals(place: ApprovalPlace, key: () => string): Approv
       const [last] = place.find(['last'], toolIdOf(record));
       if (last === undefined) return undefined;
       const lines = lineDiff(describeForDiff(last.record), describeForDiff(record));
-      return lines.length === 0 ? undefined : { since: new Date(last.since).toISOString(), lines };
+      const programs = comparePrograms(last.record.programs, record.programs);
+      return lines.length === 0 ? undefined : { since: new Date(last.since).toISOString(), lines, programs };
     },
     list: () => place.find(SHOWN).sort((a, b) => a.since - b.since),
     find,
@@ -159,6 +160,13 @@ function recordQuestion(place: ApprovalPlace, record: ApprovalRecord): void {
   for (const { path, reason } of place.stale()) if (reason === 'expired') place.drop(path);
   if (place.find(['pending', 'denied']).length >= MAX_WAITING) throw tooMany(record.tool);
   if (!place.write(id, 'pending', record)) throw tooLong(record.tool);
+}
+
+function comparePrograms(before: readonly string[], now: readonly string[]): string[] {
+  return [
+    ...before.filter((line) => !now.includes(line)).map((line) => `- ${line}`),
+    ...now.filter((line) => !before.includes(line)).map((line) => `+ ${line}`),
+  ];
 }
 
 // Beside the directory, which contains approvals only.

@@ -15,6 +15,8 @@ export interface BindOptions {
   readonly caller: Caller;
   readonly verdict: Verdict;
   readonly workdir: string;
+  /** What it starts or loads besides the tool (POL-25). */
+  readonly programs: readonly string[];
   /** The key of digests over values that are not stored. */
   readonly key: string;
   /** Known secrets, which are not stored. */
@@ -27,7 +29,8 @@ const ID_LENGTH = 16;
 const MAX_SOURCE_BYTES = 64 * 1024;
 
 /** Returns the record of a planned call (POL-7). */
-export function toRecord({ plan, caller, verdict, workdir, key, secrets: known, now }: BindOptions): ApprovalRecord {
+export function toRecord(options: BindOptions): ApprovalRecord {
+  const { plan, caller, verdict, workdir, programs, key, secrets: known, now } = options;
   const { tool } = plan;
   const { source } = verdict;
   const isProcess = plan.kind === 'process';
@@ -39,6 +42,7 @@ export function toRecord({ plan, caller, verdict, workdir, key, secrets: known, 
     toolDigest: tool.origin.digest!,
     planDigest: digestPlan(plan, key),
     workdir,
+    programs: programs.map((line) => redactKnown(line, known)),
     inputDigest: digestKeyed(key, [canonicalJson(plan.input)]),
     // Bound as well, so that nobody approves a call by what another one shows.
     input: redactJson(plan.input, secrets, Number.POSITIVE_INFINITY),
@@ -71,10 +75,10 @@ export function idOf({ binding }: ApprovalRecord): string {
   return binding.slice(0, ID_LENGTH);
 }
 
-/** Returns the id of a standing approval: this version of the tool, this caller, this directory. */
+/** Returns the id of a standing approval: this version of the tool and its programs, this caller, this directory. */
 export function standingIdOf(record: ApprovalRecord): string {
-  const { principal, tool, uri, toolDigest, workdir } = record;
-  return digestParts(['standing', principal, tool, uri ?? '', toolDigest, workdir]).slice(0, ID_LENGTH);
+  const { principal, tool, uri, toolDigest, workdir, programs } = record;
+  return digestParts(['standing', principal, tool, uri ?? '', toolDigest, workdir, ...programs]).slice(0, ID_LENGTH);
 }
 
 /** Returns the id of the `last` record of a tool, the same for all its versions. */
@@ -89,13 +93,13 @@ export function isIntact(record: ApprovalRecord): boolean {
 
 type Bound = Pick<
   ApprovalRecord,
-  'principal' | 'tool' | 'uri' | 'toolDigest' | 'planDigest' | 'workdir' | 'inputDigest' | 'input'
+  'principal' | 'tool' | 'uri' | 'toolDigest' | 'planDigest' | 'workdir' | 'programs' | 'inputDigest' | 'input'
 >;
 
 function digestBound({ principal, tool, uri, toolDigest, planDigest, workdir, ...given }: Bound): string {
-  const { inputDigest, input } = given;
-  const shown = canonicalJson(input);
-  return digestParts(['call', principal, tool, uri ?? '', toolDigest, planDigest, workdir, inputDigest, shown]);
+  const { programs, inputDigest, input } = given;
+  const shown = [canonicalJson(input), ...programs];
+  return digestParts(['call', principal, tool, uri ?? '', toolDigest, planDigest, workdir, inputDigest, ...shown]);
 }
 
 // Includes the values of variables; the digest of the tool includes its bytes.

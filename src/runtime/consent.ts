@@ -2,6 +2,7 @@
 
 import type {
   ApprovalAnswer,
+  ApprovalChanges,
   ApprovalRecord,
   ApprovalRequest,
   Approvals,
@@ -40,7 +41,7 @@ type Debug = (message: string) => void;
 
 /** Returns how consent to a call was given. Throws `denied`, `needs_approval` or `cancelled` if it was not. */
 export async function requestConsent(
-  { consents, workspace: { world } }: Pick<CallParts, 'consents' | 'workspace'>,
+  { consents, executors, workspace: { world } }: Pick<CallParts, 'consents' | 'executors' | 'workspace'>,
   options: ConsentOptions,
 ): Promise<Consent> {
   const { plan, verdict, caller, snapshot, depth, signal, approve } = options;
@@ -48,18 +49,25 @@ export async function requestConsent(
   // Checked first, so that a stored approval is not used up for nothing.
   if (signal.aborted) throw cancelled(plan.tool.name, ' before it ran');
   const { workdir, secrets } = snapshot;
-  const record = toRecord({ plan, caller, verdict, workdir, key: approvals?.key() ?? '', secrets, now: world.now() });
+  const programs = (await executors.of(plan.tool).programs?.(plan as never, snapshot)) ?? [];
+  const key = approvals?.key() ?? '';
+  const bound = toRecord({ plan, caller, verdict, workdir, programs, key, secrets, now: world.now() });
   const decided = (how: ConsentWay, at = new Date(world.now()).toISOString()): void =>
     options.onDecision({ by: how === 'code' ? 'code' : 'person', how, at });
-  const id = idOf(record);
-  const given = await approvals?.take(record);
+  const id = idOf(bound);
+  const given = await approvals?.take(bound);
   if (given !== undefined) {
     decided(given.by, given.at);
     return { id: given.id, by: given.by };
   }
   options.onDecision({ by: 'nobody', how: null, at: null });
+  const changes = verdict.changes
+    ? { since: null, lines: verdict.changes, programs: [] }
+    : await approvals?.changes(bound);
+  const reason = explain(verdict.reason, changes);
+  const record = { ...bound, reason: explain(bound.reason, changes) };
   const needsApproval = (hint: string): ToolError =>
-    new ToolError('needs_approval', `${plan.tool.name} needs approval: ${verdict.reason}`, {
+    new ToolError('needs_approval', `${plan.tool.name} needs approval: ${reason}`, {
       hint,
       data: { id, rule: verdict.rule, ...(verdict.changes ? { changes: verdict.changes } : {}) },
     });
@@ -68,7 +76,6 @@ export async function requestConsent(
   if (approve !== undefined) {
     const { planDigest } = record;
     const { tool } = plan;
-    const changes = verdict.changes ? { since: null, lines: verdict.changes } : await approvals?.changes(record);
     const request = { id, tool, plan, caller, verdict, planDigest, depth, record, signal };
     const answer = await ask(approve, { ...request, changes }, world.debug);
     const how = wayOf(approve);
@@ -99,6 +106,17 @@ export async function requestConsent(
   throw needsApproval(
     `a person can approve it with: wield approvals approve ${id}${approvals.flag ?? ''}; then repeat the same call`,
   );
+}
+
+const MAX_PROGRAMS = 6;
+
+// POL-25: an approval of the same tool may not be valid because of what it would run.
+function explain(reason: string, changes: ApprovalChanges | undefined): string {
+  const { programs = [] } = changes ?? {};
+  if (programs.length === 0) return reason;
+  const shown = programs.slice(0, MAX_PROGRAMS).map((line) => line.replace(/ sha256 ([0-9a-f]{12})[0-9a-f]*$/, ' $1'));
+  const more = programs.length > MAX_PROGRAMS ? [`${programs.length - MAX_PROGRAMS} more`] : [];
+  return `${reason}; what it runs changed since it was approved: ${[...shown, ...more].join(', ')}`;
 }
 
 const POLL_MS = 500;

@@ -45,7 +45,16 @@ export function recordOf(input: Json, key: string, now: number): ApprovalRecord 
   const plan = { kind: 'process', tool, input, launcher: [], binary: '/bin/x', argv: ['x'], environment: {} };
   const verdict = { verdict: 'ask' as const, rule: null, reason: 'a rule asks first' };
   const caller = { kind: 'model' as const, door: 'mcp', name: 'ada' };
-  return toRecord({ plan: plan as unknown as Plan, caller, verdict, workdir: '/w', key, secrets: [], now });
+  return toRecord({
+    plan: plan as unknown as Plan,
+    caller,
+    verdict,
+    workdir: '/w',
+    programs: [],
+    key,
+    secrets: [],
+    now,
+  });
 }
 
 export function describeState({ name, condition, reason, open }: StateSuite): void {

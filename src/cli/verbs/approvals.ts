@@ -147,6 +147,7 @@ function printApproval(
     ),
     ...(approval.state === 'standing' ? [['input', 'any'] as const] : []),
     ['digest', record.toolDigest],
+    ...record.programs.map((line) => ['using', spellOut(line)] as const),
     ...(record.variables.length === 0 ? [] : [['with', record.variables.join(' ')] as const]),
     ['until', untilText(store, approval)],
   ];
@@ -172,6 +173,7 @@ function toJson(store: ApprovalAdmin, approval: Approval): Record<string, unknow
     workdir: record.workdir,
     ...(state === 'standing' ? {} : { input, command, others }),
     variables: record.variables,
+    programs: record.programs,
     toolDigest: record.toolDigest,
     planDigest: record.planDigest,
     rule: record.rule,

@@ -26,6 +26,8 @@ export interface ModuleExecutor extends Executor<'module'> {
 
 export function createModuleExecutor(options: ModuleExecutorOptions): ModuleExecutor {
   const { world, wieldHome, entry, cacheDirectory } = options;
+  // What a plan that needed approval imports. Another host may have loaded other packages.
+  const approved = new WeakMap<ModulePlan, string>();
   let pool: HostPool | undefined;
   // Imported on first use: most commands need no tool host.
   const openPool = async (): Promise<HostPool> => {
@@ -63,7 +65,13 @@ export function createModuleExecutor(options: ModuleExecutorOptions): ModuleExec
       const isSandboxed = !context.withoutSandbox && mayBeSandboxed(tool, settings);
       return isSandboxed ? addSandbox(plan, context) : plan;
     },
-    run: async (plan, context) => (await openPool()).run(plan, context),
+    async programs(plan) {
+      const { identifyModule } = await import('./programs.js');
+      const lines = identifyModule(plan, { world, wieldHome });
+      approved.set(plan, digestParts(lines));
+      return lines;
+    },
+    run: async (plan, context) => (await openPool()).run(plan, context, approved.get(plan)),
     async describe(source, { workdir, settings: { env, limits, sandbox } }) {
       const environment = baseEnvironment(world, env.pass);
       const plain: HostSettings = { cwd: workdir, environment, limits };

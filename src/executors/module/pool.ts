@@ -11,7 +11,8 @@ import { runOnHost } from './run.js';
 
 export interface HostPool {
   describe(source: ModuleFiles, settings: HostSettings): Promise<Json>;
-  run(plan: ModulePlan, context: RunContext): Promise<Output>;
+  /** `packages` identifies those that were approved; the host must not have loaded others. */
+  run(plan: ModulePlan, context: RunContext, packages?: string): Promise<Output>;
   close(): Promise<void>;
 }
 
@@ -43,10 +44,11 @@ export function createHostPool(options: HostPoolOptions): HostPool {
     settings: HostSettings,
     source: ModuleFiles | InlineModule,
     rights: string | null,
+    packages: string | undefined,
     act: (host: HostConnection, onStuck: () => void) => Promise<T>,
   ): Promise<T> => {
-    const key = keyOf(settings, source, rights);
-    let current = slots.find(keyOf(settings, source, null), key);
+    const key = keyOf(settings, source, rights, packages);
+    let current = slots.find(keyOf(settings, source, null, packages), key);
     if (current !== undefined && isOutdated(current, source)) {
       options.world.debug(`${source.file}: changed, starting a new tool host`);
       slots.retire(current);
@@ -63,9 +65,9 @@ export function createHostPool(options: HostPoolOptions): HostPool {
   };
 
   return {
-    describe: (source, settings) => use(settings, source, null, (host) => describeOnHost(host, source)),
-    run: (plan, context) =>
-      use(plan, plan.source, context.rights(), async (host, onStuck) => {
+    describe: (source, settings) => use(settings, source, null, undefined, (host) => describeOnHost(host, source)),
+    run: (plan, context, packages) =>
+      use(plan, plan.source, context.rights(), packages, async (host, onStuck) => {
         const output = await runOnHost(host, plan, context, onStuck);
         if (plan.sandbox === undefined) return output;
         const { reportSandbox } = await import('../../process/sandbox/report.js');
@@ -156,11 +158,16 @@ function createSlots({ beforeRun, ...options }: HostPoolOptions) {
 
 // MOD-29: code can write any message to the channel of its process, so a process runs the calls of one module with one
 // set of rights and nothing else.
-function keyOf(settings: HostSettings, source: ModuleFiles | InlineModule, rights: string | null): string {
+function keyOf(
+  settings: HostSettings,
+  source: ModuleFiles | InlineModule,
+  rights: string | null,
+  packages = '',
+): string {
   const { cwd, environment, sandbox } = settings;
   const code = 'inline' in source ? source.inline : null;
   const launcher = sandbox?.launcher ?? null;
-  return JSON.stringify([cwd, Object.entries(environment).sort(), launcher, source.file, code, rights]);
+  return JSON.stringify([cwd, Object.entries(environment).sort(), launcher, source.file, code, rights, packages]);
 }
 
 async function close({ host, idle }: Slot): Promise<void> {

@@ -7,6 +7,7 @@ import type { ProcessPlan } from '../../core/plan.js';
 import { fillDefaults } from '../../core/schema.js';
 import type { ProcessAction, ScriptAction, Tool } from '../../core/tool.js';
 import type { World } from '../../core/world.js';
+import { statIdentity } from '../../files/read.js';
 import {
   assertDirectory,
   baseEnvironment,
@@ -62,6 +63,10 @@ export function createProcessExecutor({ world, wieldHome, beforeRun }: ProcessEx
       if (!isGuarded && !isSandboxed && !call && !needs?.length) return plan;
       return checkPlan(plan, context, { isGuarded, isSandboxed, places });
     },
+    async programs(plan, { workdir }) {
+      const { identifyPlan } = await import('./programs.js');
+      return identifyPlan(plan, workdir, places);
+    },
     async run(plan, context) {
       const action = actionOf(plan.tool);
       // Imported on first use: a listing starts no process.
@@ -91,6 +96,8 @@ function planScript({ tool, action, input, context, world }: PlanScriptOptions):
   const pass = grantsOf(tool, settings);
   const path = searchPath(world);
   const parameters = toParameters(tool, input, context.nulls ?? []);
+  // An installed binary has no shebang.
+  const interpreter = action.shebang === '' ? undefined : findInterpreter(action.shebang, action.file, path);
   return {
     kind: 'process',
     tool,
@@ -98,8 +105,8 @@ function planScript({ tool, action, input, context, world }: PlanScriptOptions):
     binary: action.file,
     launcher: limitLauncher(settings.limits, () => findLimiter(world.platform, pathOutside(workdir, world))),
     argv: [action.file],
-    // An installed binary has no shebang.
-    interpreter: action.shebang === '' ? undefined : findInterpreter(action.shebang, action.file, path),
+    interpreter,
+    identity: interpreter === undefined ? undefined : statIdentity(interpreter),
     cwd: workdir,
     // Without a prototype it is a table: with one, its names make the engine keep 2 KB per call (decision 0189).
     environment: Object.assign(

@@ -1,5 +1,6 @@
 // Digests of scripts and commands, and the check that they have not changed since planning.
 
+import type { Resolver } from '../../core/command.js';
 import { ToolError } from '../../core/error.js';
 import { canonicalJson } from '../../core/json.js';
 import type { ProcessPlan } from '../../core/plan.js';
@@ -26,10 +27,16 @@ export function digestCommand(tool: Tool, action: CommandAction): string {
 /** The scripts of a skill by their path, with the bytes that were hashed. */
 export type SkillScripts = ReadonlyMap<string, Buffer>;
 
+/** Throws `integrity` if the program or interpreter of a plan changed since planning. */
+export function assertSameProgram({ tool, binary, interpreter = binary, identity }: ProcessPlan): void {
+  if (identity !== undefined && !sameIdentity(statIdentity(interpreter), identity))
+    throw changed(tool, `runs ${interpreter}, which changed after it was planned`);
+}
+
 /** Returns the scripts that a command may run. Throws `integrity` if they or its program changed since planning. */
-export function readPlannedScripts({ tool, binary, identity }: ProcessPlan, action: CommandAction): SkillScripts {
-  if (identity !== undefined && !sameIdentity(statIdentity(binary), identity))
-    throw changed(tool, `runs ${binary}, which changed after it was planned`);
+export function readPlannedScripts(plan: ProcessPlan, action: CommandAction): SkillScripts {
+  const { tool } = plan;
+  assertSameProgram(plan);
   const scripts = readScripts(action);
   if (scripts.length > 0 && digestDeclaration(tool, action, scripts) !== tool.origin.digest)
     throw changed(tool, 'changed after it was planned');
@@ -64,12 +71,17 @@ function digestDeclaration(tool: Tool, action: CommandAction, scripts: readonly 
 }
 
 /** Returns the names of the skill's scripts that a command may run. */
-export function scriptNames({ executions }: CommandAction): string[] {
+export function scriptNames(action: CommandAction): string[] {
+  return [...new Set(resolversOf(action).flatMap(({ script }) => script ?? []))].sort();
+}
+
+/** Returns the commands that a declaration runs besides its program. */
+export function resolversOf({ executions }: CommandAction): Resolver[] {
   const resolvers = executions.flatMap(({ args, postProcess }) => [
     ...args.flatMap(({ resolve, deny }) => [resolve, deny?.resolve]),
     postProcess,
   ]);
-  return [...new Set(resolvers.flatMap((resolver) => resolver?.script ?? []))].sort();
+  return resolvers.filter((resolver) => resolver !== undefined);
 }
 
 /** The error for a tool whose bytes are not those that were planned. */

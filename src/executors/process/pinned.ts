@@ -10,7 +10,7 @@ import type { World } from '../../core/world.js';
 import { digestAsFile, digestFile } from '../../files/digest.js';
 import { readHead, sameIdentity, statIdentity, statOrNothing, toIdentity } from '../../files/read.js';
 import { watchDirectories } from './directories.js';
-import { changed, type SkillScripts } from './integrity.js';
+import { assertSameProgram, changed, type SkillScripts } from './integrity.js';
 
 /** A start that is bound to bytes. */
 export interface Pinned {
@@ -34,6 +34,7 @@ const ATTEMPTS = 3;
 export async function pinScript(plan: ProcessPlan, action: ScriptAction, world: World): Promise<Pinned> {
   const { file, shebang } = action;
   const args = plan.argv.slice(1);
+  assertSameProgram(plan);
   const loader =
     plan.interpreter === undefined || !hasDescriptors() ? undefined : findLoader(shebang, plan.interpreter, file);
   if (loader !== undefined) {

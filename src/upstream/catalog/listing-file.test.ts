@@ -30,7 +30,10 @@ function load(approved: unknown): () => StoredTool {
   files.save('server', { at: 1, version: {}, faults: [] }, [TOOL]);
   const [name] = readdirSync(directory);
   const path = join(directory, name!);
-  writeFileSync(path, readFileSync(path, 'utf8').replace(JSON.stringify(APPROVED), () => JSON.stringify(approved)));
+  writeFileSync(
+    path,
+    readFileSync(path, 'utf8').replace(JSON.stringify(APPROVED), () => JSON.stringify(approved)),
+  );
   const { tools } = files.load('server') as Listing;
   return () => tools[0]!.whole();
 }

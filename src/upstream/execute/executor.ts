@@ -55,6 +55,12 @@ export function createRemoteExecutor(options: RemoteExecutorOptions): Executor<'
       if (withoutSandbox) throw keepsSandbox(entry);
       return addSandbox(plan, entry, profiles, snapshot);
     },
+    async programs({ server, sandbox }, snapshot) {
+      const entry = snapshot.servers.servers.find((one) => one.name === server);
+      if (entry?.kind !== 'stdio') return [];
+      const { identifyServer } = await import('./programs.js');
+      return identifyServer(entry, sandbox, snapshot, options);
+    },
     async run(plan, context) {
       running ??= await import('./run.js');
       const output = await running.runRemote(plan, context, options);
