@@ -3,6 +3,7 @@ import { join, sep } from 'node:path';
 import type { Plugin } from 'vitest/config';
 import { defineConfig } from 'vitest/config';
 import { LongestFirst } from './test/support/longest-first.js';
+import { patience } from './test/support/patience.js';
 import { createSpecReporter } from './test/support/spec-reporter.js';
 
 // Tests that measure or change their own process: memory, TLS settings, global tracing providers.
@@ -42,9 +43,9 @@ export default defineConfig({
     // Tests mostly wait for their own child processes: five workers keep two cores busy.
     maxWorkers: 5,
     sequence: { sequencer: LongestFirst },
-    testTimeout: 120_000,
-    hookTimeout: 120_000,
-    expect: { poll: { timeout: 60_000 } },
+    testTimeout: patience(120_000),
+    hookTimeout: patience(120_000),
+    expect: { poll: { timeout: patience(60_000) } },
     // Reading extra certificates adds 77 ms to every start of Node 20.
     env: { NODE_EXTRA_CA_CERTS: '' },
     projects: [

@@ -7,6 +7,7 @@ import { rounds, SAMPLED, SEED } from '../support/effort.js';
 import { createModuleWorkspace, moduleText } from '../support/modules.js';
 import { createRandom, mutate } from '../support/mutate.mjs';
 import { openPage } from '../support/page.js';
+import { patience } from '../support/patience.js';
 import { type HttpServer, OLDER, serveHttp, serveStdio } from '../support/server.js';
 import { ROOT } from '../support/sources.js';
 import { spec } from '../support/spec.js';
@@ -107,7 +108,7 @@ describe.concurrent('a server', () => {
     const idOf = async (line: string): Promise<unknown> => {
       const before = server.lines.length;
       server.send(line);
-      await expect.poll(() => server.lines.length, { timeout: 60_000 }).toBe(before + 1);
+      await expect.poll(() => server.lines.length, { timeout: patience(60_000) }).toBe(before + 1);
       const { id, error } = JSON.parse(server.lines.at(-1)!);
       expect(error.code).toBe(-32700);
       return id;

@@ -15,6 +15,7 @@ import {
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { createInstallWorkspace, DETECT, WORKED } from '../support/install.js';
+import { patience } from '../support/patience.js';
 import { spec } from '../support/spec.js';
 
 const SKILL = '---\nname: x\ndescription: X.\n---\n';
@@ -342,24 +343,28 @@ describe('content', () => {
   );
 });
 
-test('A44: a process started by a tool cannot install, add, upgrade or remove', async () => {
-  const workspace = createInstallWorkspace();
-  const source = workspace.source('tooling', WORKED);
-  await workspace.json('add', source);
-  for (const args of [
-    ['add', source, '--yes'],
-    ['install', 'scan'],
-    ['upgrade', '--yes'],
-    ['uninstall', 'scan', '--yes'],
-    ['remove-source', 'tooling', '--yes'],
-    ['sync'],
-  ]) {
-    const run = await workspace.runWith({ env: { WIELD_CALL: '1-1' } }, ...args, '--json');
-    expect([args, run.status]).toEqual([args, 5]);
-    expect(run.stdout).toContain('from inside a tool call');
-  }
-  expect(existsSync(join(workspace.wieldHome, 'store'))).toBe(false);
-}, 30_000);
+test(
+  'A44: a process started by a tool cannot install, add, upgrade or remove',
+  async () => {
+    const workspace = createInstallWorkspace();
+    const source = workspace.source('tooling', WORKED);
+    await workspace.json('add', source);
+    for (const args of [
+      ['add', source, '--yes'],
+      ['install', 'scan'],
+      ['upgrade', '--yes'],
+      ['uninstall', 'scan', '--yes'],
+      ['remove-source', 'tooling', '--yes'],
+      ['sync'],
+    ]) {
+      const run = await workspace.runWith({ env: { WIELD_CALL: '1-1' } }, ...args, '--json');
+      expect([args, run.status]).toEqual([args, 5]);
+      expect(run.stdout).toContain('from inside a tool call');
+    }
+    expect(existsSync(join(workspace.wieldHome, 'store'))).toBe(false);
+  },
+  patience(30_000),
+);
 
 spec('INS-23', 'A33: blocks a model if any file of an installed tool was modified', async () => {
   const workspace = createInstallWorkspace();

@@ -6,6 +6,7 @@ import { describe, expect } from 'vitest';
 import { json, wield } from '../support/cli.js';
 import { callTool, connectStdio } from '../support/clients.js';
 import { createModuleWorkspace, type ModuleWorkspace, moduleText } from '../support/modules.js';
+import { patience } from '../support/patience.js';
 import { spec } from '../support/spec.js';
 
 function createHostile(): { workspace: ModuleWorkspace; ran: () => boolean } {
@@ -129,7 +130,7 @@ spec.thorough('POL-20 MOD-8', 'scans imports of adversarial text quickly', async
     workspace.module(`${name}.tool.mjs`, piece.repeat(size / piece.length));
   const began = performance.now();
   expect(await workspace.toolbox().list()).toHaveLength(5);
-  expect(performance.now() - began).toBeLessThan(90_000);
+  expect(performance.now() - began).toBeLessThan(patience(90_000));
 });
 
 spec('MOD-8', 'reports a module that imports too many files', async () => {

@@ -15,6 +15,7 @@ import { join } from 'node:path';
 import { describe, expect } from 'vitest';
 import { textOf } from '../../src/index.js';
 import { connectProcess } from '../support/clients.js';
+import { patience } from '../support/patience.js';
 import { createProgramWorkspace, MODEL, returned, runAsModel, say } from '../support/programs.js';
 import { shellScript } from '../support/shell-script.js';
 import { spec } from '../support/spec.js';
@@ -153,7 +154,7 @@ describe('the same code again', () => {
     const id = String(error!.data!.resume);
     await approveAll(workspace);
     const running = runAsModel(toolbox, '', { resume: id });
-    await expect.poll(() => linesOf(workspace, 'slow'), { timeout: 60_000 }).toEqual(['start']);
+    await expect.poll(() => linesOf(workspace, 'slow'), { timeout: patience(60_000) }).toEqual(['start']);
     const again = await Promise.all([1, 2, 3].map(() => runAsModel(toolbox, code)));
     for (const one of again)
       expect(one.error).toMatchObject({ code: 'busy', message: expect.stringContaining(id), data: { resume: id } });
@@ -176,7 +177,7 @@ describe('the same code again', () => {
     await approveAll(workspace);
     const cancelling = new AbortController();
     const running = runAsModel(toolbox, code, { signal: cancelling.signal });
-    await expect.poll(() => linesOf(workspace, 'slow'), { timeout: 60_000 }).toEqual(['start']);
+    await expect.poll(() => linesOf(workspace, 'slow'), { timeout: patience(60_000) }).toEqual(['start']);
     cancelling.abort();
     expect((await running).error).toMatchObject({ code: 'cancelled' });
     // Its call takes a moment to end.

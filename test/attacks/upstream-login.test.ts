@@ -22,6 +22,7 @@ import { listen, readBody, sendJson } from '../support/http.js';
 import { startLoginServer } from '../support/login-server.js';
 import { createSetting, type Setting, toServer } from '../support/login-setting.js';
 import { NOT_ROOT } from '../support/machine.js';
+import { patience } from '../support/patience.js';
 import { sleep } from '../support/processes.js';
 import { until } from '../support/server.js';
 import { spec, specIf } from '../support/spec.js';
@@ -219,7 +220,7 @@ describe('a login', () => {
     await logIn(server, setting);
     const began = performance.now();
     expect(await logout(server, { ...setting, signal: AbortSignal.timeout(100) })).toBe(true);
-    expect(performance.now() - began).toBeLessThan(10_000);
+    expect(performance.now() - began).toBeLessThan(patience(10_000));
     expect(readdirSync(setting.directory)).toEqual([]);
   });
 
@@ -374,9 +375,9 @@ describe('a server without a login', () => {
 
   spec('UPS-102', 'can say when its stream is opened again', async () => {
     const { times, toolbox } = await openStreams(400);
-    await until(() => times.length > 2, 'the stream is opened again');
-    // Not the second that would be waited for otherwise; the fastest of two, since a machine can be busy.
-    const waited = times.slice(1, 3).map((time, at) => time - times[at]!);
+    await until(() => times.length > 6, 'the stream is opened again');
+    // Not the second that would be waited for otherwise; the fastest of some, since a machine can be busy.
+    const waited = times.slice(1, 7).map((time, at) => time - times[at]!);
     expect(Math.min(...waited)).toBeGreaterThan(390);
     expect(Math.min(...waited)).toBeLessThan(1000);
     await toolbox.close();

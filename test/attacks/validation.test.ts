@@ -6,6 +6,7 @@ import { fileURLToPath } from 'node:url';
 import { describe, expect } from 'vitest';
 import { createToolbox } from '../../src/index.js';
 import { wield } from '../support/cli.js';
+import { patience } from '../support/patience.js';
 import { type Message, type StdioServer, serveStdio } from '../support/server.js';
 import { finding } from '../support/spec.js';
 import { countTurns } from '../support/turns.js';
@@ -127,7 +128,7 @@ async function serveMeasured(workspace: Workspace): Promise<Measured> {
       await server.request(`turn ${++resets}`, 'ping');
       const [, longest = 0] = read();
       server.child.kill('SIGUSR2');
-      await expect.poll(() => read()[0], { timeout: 60_000 }).toBe(resets);
+      await expect.poll(() => read()[0], { timeout: patience(60_000) }).toBe(resets);
       return longest;
     },
   };

@@ -10,6 +10,7 @@ import { createNodeToolbox } from '../../src/node.js';
 import { createFileState, type FileState } from '../../src/state/files.js';
 import { readSharedAudit } from '../../src/state/redis/audit.js';
 import { openRedisState, type RedisState } from '../../src/state/redis/state.js';
+import { patience } from '../support/patience.js';
 import { hasRedis, NO_REDIS, type RedisServer, startRedis } from '../support/redis.js';
 import { onEnd, share } from '../support/share.js';
 import { specIf } from '../support/spec.js';
@@ -97,7 +98,7 @@ specIf(hasRedis, NO_REDIS, 'FLT-63', 'Redis sees neither inputs nor results, and
     await readSharedAudit(two.shared.place, (line) => lines.push(line));
     return lines.length;
   };
-  await expect.poll(countLines, { timeout: 30_000 }).toBe(1);
+  await expect.poll(countLines, { timeout: patience(30_000) }).toBe(1);
   expect(lines).toEqual(['{"time":"hunter2-line"}\n']);
 
   const stored = redis
@@ -175,6 +176,6 @@ specIf(hasRedis, NO_REDIS, 'FLT-64', 'a lost Redis is named, and state is shared
     await others.approve(pending!.id, false);
     return true;
   };
-  await expect.poll(() => isBack().catch(() => false), { timeout: 30_000 }).toBe(true);
+  await expect.poll(() => isBack().catch(() => false), { timeout: patience(30_000) }).toBe(true);
   expect(await approvals.take(record)).toMatchObject({ by: 'record' });
 });

@@ -9,6 +9,7 @@ import { DEFAULT_SETTINGS } from '../../src/core/settings.js';
 import type { Tool } from '../../src/core/tool.js';
 import { idOf, toRecord } from '../../src/policy/binding.js';
 import type { State } from '../../src/state/state.js';
+import { patience } from '../support/patience.js';
 import { specIf } from '../support/spec.js';
 
 export interface StateSuite {
@@ -20,7 +21,7 @@ export interface StateSuite {
   readonly open: () => Promise<readonly [State, State]>;
 }
 
-const PATIENCE = { timeout: 30_000 };
+const PATIENCE = { timeout: patience(30_000) };
 const LIMITS = { keepMs: 3_600_000, totalBytes: 64 * 1024 * 1024 };
 
 function toolOf(description: string, name = 'fetch'): Tool {

@@ -7,6 +7,7 @@ import { join } from 'node:path';
 import { expect } from 'vitest';
 import { BINARY } from '../support/cli.js';
 import { ALL_TESTS, some } from '../support/effort.js';
+import { patience } from '../support/patience.js';
 import { processesWith, sleep } from '../support/processes.js';
 import { until } from '../support/server.js';
 import { nodeScript, shellScript } from '../support/shell-script.js';
@@ -31,7 +32,7 @@ function firstOutput(child: ChildProcess): Promise<void> {
 async function shell(workspace: Workspace, command: string): Promise<{ stdout: string; stderr: string }> {
   const child = spawn('/bin/bash', ['-c', command], {
     cwd: workspace.dir,
-    env: { ...workspace.env, WIELD: `${process.execPath} ${BINARY}` },
+    env: { ...workspace.env, NODE: process.execPath, BINARY },
   });
   const read = { stdout: '', stderr: '' };
   child.stdout.on('data', (chunk) => {
@@ -100,10 +101,10 @@ spec('CLI-10 EXE-6', 'F24 ends the tool silently and successfully if the reader 
   workspace.script('talks', shellScript('while echo x; do sleep 0.05; done'));
   for (const name of ['flood', 'talks']) {
     const began = performance.now();
-    const run = await shell(workspace, `$WIELD call ${name} | head -c 4; echo "status \${PIPESTATUS[0]}"`);
+    const run = await shell(workspace, `"$NODE" "$BINARY" call ${name} | head -c 4; echo "status \${PIPESTATUS[0]}"`);
     expect(run.stdout.endsWith('status 0\n')).toBe(true);
     expect(run.stderr).toBe('');
-    expect(performance.now() - began).toBeLessThan(60_000);
+    expect(performance.now() - began).toBeLessThan(patience(60_000));
     expect(processesWith(`WIELD_TOOL_NAME=${name}`).filter(isOf(workspace))).toEqual([]);
   }
 });
@@ -131,15 +132,15 @@ spec('RUN-10', `streams ${SIZE} MB unchanged, also to a slow reader`, async () =
     hash.update(block);
   }
   const expected = `${hash.digest('hex')}  -\n`;
-  expect(await shell(workspace, '$WIELD call bytes | sha256sum')).toEqual({ stdout: expected, stderr: '' });
-  const slowly = '$WIELD call bytes | (sleep 1; head -c 20000000; sleep 1; cat) | sha256sum';
+  expect(await shell(workspace, '"$NODE" "$BINARY" call bytes | sha256sum')).toEqual({ stdout: expected, stderr: '' });
+  const slowly = '"$NODE" "$BINARY" call bytes | (sleep 1; head -c 20000000; sleep 1; cat) | sha256sum';
   expect(await shell(workspace, slowly)).toEqual({ stdout: expected, stderr: '' });
 });
 
 spec('RUN-10', 'F24 loses no output of a tool that ends while its reader sleeps', async () => {
   const workspace = createWorkspace();
   workspace.script('numbers', shellScript('seq 1 40000'));
-  const run = await shell(workspace, '$WIELD call numbers | (sleep 2; cat)');
+  const run = await shell(workspace, '"$NODE" "$BINARY" call numbers | (sleep 2; cat)');
   expect(run.stdout).toBe(Array.from({ length: 40_000 }, (_, index) => `${index + 1}\n`).join(''));
 });
 

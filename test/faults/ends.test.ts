@@ -10,6 +10,7 @@ import { type ToolResult, textOf } from '../../src/core/result.js';
 import type { NodeToolbox } from '../../src/node.js';
 import { watchLifeline } from '../../src/process/group.js';
 import { NO_PROC } from '../support/machine.js';
+import { patience } from '../support/patience.js';
 import { openDescriptors, processesWith, sleep } from '../support/processes.js';
 import { shellScript } from '../support/shell-script.js';
 import { finding, findingIf, spec } from '../support/spec.js';
@@ -41,7 +42,7 @@ async function callTooLong(toolbox: NodeToolbox, name: string, begun = 'begun'):
 
 /** A process that was killed is gone a moment later. */
 async function expectNoProcess(workspace: Workspace): Promise<void> {
-  await expect.poll(() => processesWith(workspace.dir), { timeout: 20_000 }).toEqual([]);
+  await expect.poll(() => processesWith(workspace.dir), { timeout: patience(20_000) }).toEqual([]);
 }
 
 spec('EXE-5 EXE-6', 'F26 SIGTERM ignored', async () => {
@@ -51,7 +52,7 @@ spec('EXE-5 EXE-6', 'F26 SIGTERM ignored', async () => {
   expect(result.error?.code).toBe('timeout');
   expect(textOf(result)).toContain('begun\n');
   expect(result.meta.durationMs).toBeGreaterThan(2400);
-  expect(result.meta.durationMs).toBeLessThan(2500 + SLACK_MS);
+  expect(result.meta.durationMs).toBeLessThan(patience(2500 + SLACK_MS));
   await expectNoProcess(workspace);
 });
 
@@ -101,7 +102,7 @@ spec('EXE-5 EXE-6', 'F27 a grandchild in the group holds the pipe', async () => 
   const result = await callTooLong(workspace.toolbox(), 'parent');
   expect(result.error?.code).toBe('timeout');
   expect(textOf(result)).toContain('begun');
-  expect(result.meta.durationMs).toBeLessThan(2500 + SLACK_MS);
+  expect(result.meta.durationMs).toBeLessThan(patience(2500 + SLACK_MS));
   await expectNoProcess(workspace);
 });
 
@@ -112,7 +113,7 @@ spec('EXE-5 EXE-6', 'F27 a grandchild that left the group holds the pipe', async
   const result = await callTooLong(workspace.toolbox(), 'parent');
   expect(result.error?.code).toBe('timeout');
   expect(textOf(result)).toContain('begun');
-  expect(result.meta.durationMs).toBeLessThan(2500 + SLACK_MS);
+  expect(result.meta.durationMs).toBeLessThan(patience(2500 + SLACK_MS));
   await expectNoProcess(workspace);
   expect(openDescriptors()).toBeLessThanOrEqual(before + AUDIT_LOG);
   expect(await isAnyLeft(workspace)).toBe(false);
@@ -135,7 +136,7 @@ spec('EXE-5', 'F27 does not wait for a process that holds the pipes of an ended 
     expect(result.ok, name).toBe(true);
     // A flood may reach the cap before the tool has said its word.
     if (name !== 'leaves-a-flood') expect(textOf(result)).toContain('done\n');
-    expect(result.meta.durationMs).toBeLessThan(SLACK_MS);
+    expect(result.meta.durationMs).toBeLessThan(patience(SLACK_MS));
   }
   expect(openDescriptors()).toBeLessThanOrEqual(before + AUDIT_LOG);
   await expectNoProcess(workspace);

@@ -26,6 +26,7 @@ import {
   workerArgs,
 } from '../support/fleet.js';
 import { moduleText } from '../support/modules.js';
+import { patience } from '../support/patience.js';
 import { sleep } from '../support/processes.js';
 import { hasRedis, NO_REDIS, type RedisServer, startRedis } from '../support/redis.js';
 import { onEnd, share } from '../support/share.js';
@@ -221,7 +222,7 @@ if (existsSync('never-load')) {
     worker.signal('SIGSTOP');
     const stoppedAt = performance.now();
     expect(await hanging).toMatchObject({ code: 'unavailable', error: { data: { fleet: { worker: worker.name } } } });
-    expect(performance.now() - stoppedAt).toBeLessThan(SOON_MS);
+    expect(performance.now() - stoppedAt).toBeLessThan(patience(SOON_MS));
     expect(runsOf(machine, 'hangs')).toBe(1);
   });
 });
@@ -244,7 +245,7 @@ describe.concurrent('without', () => {
       const beganAt = performance.now();
       const refused = await callFront(url, 'change', { name: 'refused' });
       expect(refused.code).toBe('unavailable');
-      expect(performance.now() - beganAt).toBeLessThan(SOON_MS);
+      expect(performance.now() - beganAt).toBeLessThan(patience(SOON_MS));
       letGo(machine, 'runs');
       letGo(machine, 'waits');
       await redis.start();

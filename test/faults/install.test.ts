@@ -23,11 +23,12 @@ import { ALL_TESTS, rounds } from '../support/effort.js';
 import { createInstallWorkspace, type InstallWorkspace, WORKED, wrapGit } from '../support/install.js';
 import { NO_MOUNT } from '../support/machine.js';
 import { canMount } from '../support/mounts.js';
+import { patience } from '../support/patience.js';
 import { spec, specIf } from '../support/spec.js';
 import { diskDirectory } from '../support/temporary.js';
 
 const INSTALLS = rounds(ALL_TESTS ? 12 : 6, 50);
-const SOON = { timeout: 60_000 };
+const SOON = { timeout: patience(60_000) };
 const skill = (name: string, text: string): string => `---\nname: ${name}\ndescription: About ${name}.\n---\n${text}\n`;
 const MANY = (text: string) => ({
   ...WORKED,

@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import type { Client } from '@modelcontextprotocol/client';
 import { describe, expect } from 'vitest';
 import { ACCEPT, connectPerson, connectProcess } from '../support/clients.js';
+import { patience } from '../support/patience.js';
 import { ownEngines } from '../support/processes.js';
 import { createProgramWorkspace, returned, runAsModel, say } from '../support/programs.js';
 import { shellScript } from '../support/shell-script.js';
@@ -46,7 +47,7 @@ describe('killed', () => {
     // Those of tests before this one may still be ending.
     const others = new Set(ownEngines());
     const running = runAsModel(toolbox, `await tools.note({ text: 'one' }); await tools.slow(); return 1`);
-    await expect.poll(() => linesOf(workspace, 'slow'), { timeout: 60_000 }).toEqual(['start']);
+    await expect.poll(() => linesOf(workspace, 'slow'), { timeout: patience(60_000) }).toEqual(['start']);
     const started = ownEngines().filter((pid) => !others.has(pid));
     expect(started).toHaveLength(1);
     process.kill(started[0]!, 'SIGKILL');
@@ -81,7 +82,7 @@ describe('killed', () => {
         questions.push(message);
         return ACCEPT;
       });
-      await expect.poll(() => asked, { timeout: 30_000 }).toBe(1);
+      await expect.poll(() => asked, { timeout: patience(30_000) }).toBe(1);
       // Also the first program of a machine belongs to its process as soon as others can see it.
       const [resume] = readdirSync(join(workspace.env.WIELD_HOME!, 'programs')).flatMap(
         (name) => name.match(/^p_\w+/) ?? [],
@@ -109,7 +110,7 @@ describe('killed', () => {
       await approveAll(workspace);
       const lost = say(first, 'run_code', { resume: error!.data!.resume }).catch((failure: Error) => failure);
       await expect
-        .poll(() => [...linesOf(workspace, 'slow'), ...linesOf(workspace, 'ran')], { timeout: 30_000 })
+        .poll(() => [...linesOf(workspace, 'slow'), ...linesOf(workspace, 'ran')], { timeout: patience(30_000) })
         .toEqual(['start', 'a']);
       // The result of deploy is in the journal.
       const journal = join(workspace.env.WIELD_HOME!, 'programs', `${error!.data!.resume}.journal`);
@@ -136,7 +137,9 @@ describe('killed', () => {
       await approveAll(workspace);
       const lost = say(first, 'run_code', { resume: error!.data!.resume }).catch(() => undefined);
       const files = (): string[] => readdirSync(join(workspace.env.WIELD_HOME!, 'programs'));
-      await expect.poll(files, { timeout: 60_000, interval: 2 }).toContainEqual(expect.stringMatching(/\.answer$/));
+      await expect
+        .poll(files, { timeout: patience(60_000), interval: 2 })
+        .toContainEqual(expect.stringMatching(/\.answer$/));
       kill(first);
       await lost;
       const second = await connectProcess(workspace, 'newer', CODE);

@@ -5,20 +5,25 @@ import { existsSync, mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { wieldProcess } from '../support/cli.js';
+import { patience } from '../support/patience.js';
 import { specIf } from '../support/spec.js';
 import { hasStrace, NO_STRACE, traceSteps, underStrace } from '../support/strace.js';
 import { createWorkspace } from '../support/workspace.js';
 
-test('A23: a FIFO in place of a configuration file does not block', async () => {
-  for (const name of ['.agents/config.toml', '.agents/mcp.json', '.mcp.json']) {
-    const workspace = createWorkspace();
-    mkdirSync(join(workspace.dir, '.agents'), { recursive: true });
-    execFileSync('mkfifo', [join(workspace.dir, name)]);
-    const run = wieldProcess(workspace, ['list']);
-    const late = new Promise((resolve) => setTimeout(resolve, 30_000, 'blocked').unref());
-    expect([name, await Promise.race([run.then(() => 'ended'), late])]).toEqual([name, 'ended']);
-  }
-}, 100_000);
+test(
+  'A23: a FIFO in place of a configuration file does not block',
+  async () => {
+    for (const name of ['.agents/config.toml', '.agents/mcp.json', '.mcp.json']) {
+      const workspace = createWorkspace();
+      mkdirSync(join(workspace.dir, '.agents'), { recursive: true });
+      execFileSync('mkfifo', [join(workspace.dir, name)]);
+      const run = wieldProcess(workspace, ['list']);
+      const late = new Promise((resolve) => setTimeout(resolve, 30_000, 'blocked').unref());
+      expect([name, await Promise.race([run.then(() => 'ended'), late])]).toEqual([name, 'ended']);
+    }
+  },
+  patience(100_000),
+);
 
 specIf(
   hasStrace,

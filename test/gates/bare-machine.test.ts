@@ -7,19 +7,24 @@ import { expect, test } from 'vitest';
 import { createPath, findAffected } from '../../scripts/bare-path.mjs';
 import { hasProgram } from '../support/machine.js';
 import optional from '../support/optional-programs.json' with { type: 'json' };
+import { patience } from '../support/patience.js';
 import { createWorkspace } from '../support/workspace.js';
 
 const ROOT = join(import.meta.dirname, '../..');
 const VITEST = join(ROOT, 'node_modules/vitest/vitest.mjs');
 
-test('without optional programs, every suite still has tests', async () => {
-  const PATH = createPath(join(createWorkspace().home, 'bin'), Object.keys(optional));
-  // No test has this name, so that files are only loaded.
-  const args = [VITEST, 'run', '--testNamePattern', '^no such test$', '--maxWorkers', '2', ...findAffected()];
-  const env = { ...process.env, PATH, WIELD_TEST_CODE: '' };
-  const { stdout } = await promisify(execFile)(process.execPath, args, { cwd: ROOT, env, maxBuffer: 1 << 26 });
-  expect(stdout).toMatch(/^0 passed, 0 failed, \d+ skipped$/m);
-}, 600_000);
+test(
+  'without optional programs, every suite still has tests',
+  async () => {
+    const PATH = createPath(join(createWorkspace().home, 'bin'), Object.keys(optional));
+    // No test has this name, so that files are only loaded.
+    const args = [VITEST, 'run', '--testNamePattern', '^no such test$', '--maxWorkers', '2', ...findAffected()];
+    const env = { ...process.env, PATH, WIELD_TEST_CODE: '' };
+    const { stdout } = await promisify(execFile)(process.execPath, args, { cwd: ROOT, env, maxBuffer: 1 << 26 });
+    expect(stdout).toMatch(/^0 passed, 0 failed, \d+ skipped$/m);
+  },
+  patience(600_000),
+);
 
 test('a program is found on PATH only', () => {
   const before = process.env.PATH;

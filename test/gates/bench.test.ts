@@ -6,6 +6,7 @@ import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { ROOT } from '../support/documents.js';
 import { ALL_TESTS, SAMPLED, sample } from '../support/effort.js';
+import { patience } from '../support/patience.js';
 import { hasRedis } from '../support/redis.js';
 
 interface Row {
@@ -18,7 +19,7 @@ const ids = readdirSync(join(ROOT, 'bench/rows'))
   .map((file) => file.replace(/^0?(\d+)-.*|\.mjs$/g, '$1'))
   .filter((id) => hasRedis || id !== 'fleet');
 
-test(`each row of bench/ measures something${SAMPLED}`, { timeout: 300_000 }, () => {
+test(`each row of bench/ measures something${SAMPLED}`, { timeout: patience(300_000) }, () => {
   const wanted = sample(ids, ALL_TESTS ? 8 : 5);
   const printed = execFileSync(process.execPath, ['bench/run.mjs', '--quick', ...wanted], {
     cwd: ROOT,

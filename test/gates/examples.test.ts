@@ -8,6 +8,7 @@ import { promisify } from 'node:util';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { linkCompiledCode } from '../support/compiled-code.js';
 import { ROOT, readDocument } from '../support/documents.js';
+import { patience } from '../support/patience.js';
 
 const run = promisify(execFile);
 const examples = readdirSync(join(ROOT, 'examples'), { withFileTypes: true })
@@ -30,10 +31,14 @@ async function runNode(file: string): Promise<string> {
 
 describe('examples', () => {
   for (const name of examples) {
-    test(`${name} ends with 0`, async () => {
-      expect(existsSync(join(ROOT, 'examples', name, 'run.mjs'))).toBe(true);
-      expect(await runNode(`examples/${name}/run.mjs`)).not.toBe('');
-    }, 180_000);
+    test(
+      `${name} ends with 0`,
+      async () => {
+        expect(existsSync(join(ROOT, 'examples', name, 'run.mjs'))).toBe(true);
+        expect(await runNode(`examples/${name}/run.mjs`)).not.toBe('');
+      },
+      patience(180_000),
+    );
   }
 
   test('there is at least one, and the list names each', () => {

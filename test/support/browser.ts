@@ -2,6 +2,7 @@
 
 import { type BrowserContext, chromium, type Page } from 'playwright-core';
 import { findProgram, notInstalled } from './machine.js';
+import { patience } from './patience.js';
 import { onEnd } from './share.js';
 import { specIf } from './spec.js';
 
@@ -10,11 +11,11 @@ const PROGRAM = NAMES.map(findProgram).find((file) => file !== undefined);
 export const HAS_BROWSER = PROGRAM !== undefined;
 const REASON = notInstalled('chromium');
 // A page may need seconds on a busy machine.
-const TIMEOUT_MS = 60_000;
+const TIMEOUT_MS = patience(60_000);
 
 /** A test that needs a browser; skipped with a reason where there is none. */
 export function browserSpec(ids: string, title: string, body: () => Promise<void>): void {
-  specIf(HAS_BROWSER, REASON, ids, title, body, 3 * TIMEOUT_MS);
+  specIf(HAS_BROWSER, REASON, ids, title, body, 180_000);
 }
 
 /** Starts a browser with its own profile, closed after the test. Errors and messages of its pages are collected. */

@@ -2,6 +2,7 @@
 
 import type { CliRun } from './cli.js';
 import { type CrashPlace, compareTrees, createCrashPlace, type Tree } from './crash-place.js';
+import { patience } from './patience.js';
 import { type Fault, injectAt, type Step, traceSteps, withoutRandom } from './strace.js';
 
 /** A command that changes state. */
@@ -46,7 +47,7 @@ export type Outcome = { readonly missed: boolean; readonly failures: readonly st
 
 const INTERNAL_ERROR = 70;
 // How long a point is tried whose number differs between runs.
-const REACH_MS = 90_000;
+const REACH_MS = patience(90_000);
 const NAMED: Readonly<Record<Exclude<Fault, 'KILL'>, RegExp>> = {
   ENOSPC: /ENOSPC|no space left|disk is full/i,
   EIO: /\bEIO\b|i\/o error/i,

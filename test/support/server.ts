@@ -4,6 +4,7 @@ import { type ChildProcessWithoutNullStreams, spawn } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { BINARY } from './cli.js';
 import { linkCompiledCode } from './compiled-code.js';
+import { patience } from './patience.js';
 import { sleep } from './processes.js';
 import { onEnd } from './share.js';
 import type { Workspace } from './workspace.js';
@@ -117,7 +118,7 @@ export function createSession(write: (line: string) => void): {
       const timer = setTimeout(() => {
         waiting.delete(look);
         reject(new Error(`no such message came; ${lines.length} lines did: ${lines.join('\n').slice(-2000)}`));
-      }, timeoutMs);
+      }, patience(timeoutMs));
       waiting.add(look);
       look();
     });
@@ -170,7 +171,7 @@ export async function until(
   what: string,
   timeoutMs = 90_000,
 ): Promise<void> {
-  const deadline = performance.now() + timeoutMs;
+  const deadline = performance.now() + patience(timeoutMs);
   // Rarely after a while: some conditions read all processes of the machine, and others wait for a core.
   for (let pause = 10; !(await condition()); pause = Math.min(pause * 1.5, 100)) {
     if (performance.now() > deadline) throw new Error(`timed out waiting: ${what}`);

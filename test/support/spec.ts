@@ -2,6 +2,7 @@
 
 import { type TestOptions, test } from 'vitest';
 import { ALL_TESTS } from './effort.js';
+import { patience } from './patience.js';
 import { runInTest } from './share.js';
 
 declare module 'vitest' {
@@ -85,7 +86,9 @@ export function findingIf(
 }
 
 function define(ids: string, title: string, body: Body, options: TestOptions): void {
-  test(`${ids}: ${title}`, options, (context) => runInTest(context, body));
+  const { timeout } = options;
+  const scaled = timeout === undefined ? options : { ...options, timeout: patience(timeout) };
+  test(`${ids}: ${title}`, scaled, (context) => runInTest(context, body));
 }
 
 // Skipped without a reason of the machine: the ids are not proven by that.

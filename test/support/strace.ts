@@ -6,8 +6,9 @@ import { tmpdir } from 'node:os';
 import { dirname, join, resolve } from 'node:path';
 import { BINARY, type CliRun } from './cli.js';
 import { hasProgram, notInstalled, succeeds } from './machine.js';
+import { patience } from './patience.js';
 
-const HUNG_MS = 60_000;
+const HUNG_MS = patience(60_000);
 
 export const hasStrace = succeeds('strace', '-o', '/dev/null', 'true');
 export const NO_STRACE = hasProgram('strace')

@@ -26,7 +26,7 @@ export function parseLocation(text: string, cwd: string, home: string | undefine
     new ToolError('usage', `"${quoteOutside(hideUser(text), 120)}" ${why}`, {
       hint: 'use owner/repo, an https://, ssh:// or file:// URL, a directory, or a bundle (.mcpb)',
     });
-  if (text === '' || text.startsWith('-') || /[\0-\x20\x7f]/.test(text.trim())) throw refuse('is not a valid source');
+  if (text === '' || text.startsWith('-') || /[\0-\x1f\x7f]/.test(text.trim())) throw refuse('is not a valid source');
   const path = home !== undefined && /^~(?=\/|$)/.test(text) ? home + text.slice(1) : text;
   const directory = resolve(cwd, path);
   const bundle = toBundle(path, directory);
@@ -34,8 +34,10 @@ export function parseLocation(text: string, cwd: string, home: string | undefine
   const isPath = isAbsolute(path) || /^\.{1,2}(?:\/|$)/.test(path);
   if (isPath || (!path.includes('::') && !/^[\w+.-]+:/.test(path) && isDirectory(directory))) {
     if (!isDirectory(directory)) throw refuse('is not a directory');
-    return { kind: 'local', location: realPath(directory) ?? directory, name: basename(directory) };
+    const name = basename(directory).replaceAll(' ', '-');
+    return { kind: 'local', location: realPath(directory) ?? directory, name };
   }
+  if (text.trim().includes(' ')) throw refuse('is not a valid source');
   const repository = text.replace(/^github:/, '');
   if (GITHUB_SHORTHAND.test(repository))
     return {

@@ -9,6 +9,7 @@ import { createProgram, createSkillWorkspace, declare, type SkillWorkspace } fro
 import { linkCompiledCode } from '../../support/compiled-code.js';
 import { ALL_TESTS, SAMPLED, sample, some } from '../../support/effort.js';
 import { hasProgram, notInstalled } from '../../support/machine.js';
+import { patience } from '../../support/patience.js';
 import { hasPty } from '../../support/pty.js';
 import { spec, specIf } from '../../support/spec.js';
 
@@ -215,10 +216,10 @@ async function type(workspace: SkillWorkspace, { name, start }: Shell, keys: str
     shown += chunk.toString('utf8');
   });
   const wait = (text: string, from: number) =>
-    expect.poll(() => shown.slice(from), { timeout: 30_000, interval: 50 }).toContain(text);
+    expect.poll(() => shown.slice(from), { timeout: patience(30_000), interval: 50 }).toContain(text);
   child.stdin.write(`${SETUP[name]}\r`);
   // The prompt, and not the line that sets it.
-  await expect.poll(() => /READY> $/.test(shown.replace(ESCAPES, '')), { timeout: 30_000 }).toBe(true);
+  await expect.poll(() => /READY> $/.test(shown.replace(ESCAPES, '')), { timeout: patience(30_000) }).toBe(true);
   const from = shown.length;
   child.stdin.write(keys);
   await wait(until, from);

@@ -7,6 +7,7 @@ import { createFleetKey } from '../../../src/fleet/key.js';
 import { createMcpHttp, type HttpHandler } from '../../../src/mcp-server/index.js';
 import { openRedisState } from '../../../src/state/redis/state.js';
 import { wield } from '../../support/cli.js';
+import { patience } from '../../support/patience.js';
 import { hasRedis, NO_REDIS, type RedisServer, startRedis } from '../../support/redis.js';
 import { OLDER } from '../../support/server.js';
 import { onEnd } from '../../support/share.js';
@@ -143,7 +144,9 @@ specIf(hasRedis, NO_REDIS, 'FLT-65 FLT-76', SESSION_TITLE, async () => {
   expect((await asking.next()).value).toMatchObject({ id: 7, result: { content: [{ text: 'wiped\n' }] } });
 
   expect((await two.handler.fetch(toRequest('DELETE', session))).status).toBe(200);
-  await expect.poll(async () => (await one.post(callOf('rows'), session)).status, { timeout: 30_000 }).toBe(404);
+  await expect
+    .poll(async () => (await one.post(callOf('rows'), session)).status, { timeout: patience(30_000) })
+    .toBe(404);
   expect((await two.post(callOf('rows'), session)).status).toBe(404);
 });
 

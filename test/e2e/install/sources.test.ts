@@ -24,6 +24,22 @@ describe('adding', () => {
     expect((await workspace.json('list', '--available')).items).toHaveLength(3);
   });
 
+  spec('INS-79', 'a directory may have spaces and other letters in its path; a location of git may not', async () => {
+    const workspace = createInstallWorkspace();
+    const directory = workspace.source('wörk place/my tooling', WORKED);
+    expect((await workspace.json('add', directory, '--yes')).source.items).toHaveLength(2);
+    expect((await workspace.run('call', 'detect', '--path', '.')).stdout).toBe('unknown\n');
+    expect((await workspace.run('verify')).status).toBe(0);
+    await workspace.json('remove-source', 'my-tooling', '--yes');
+    for (const location of [
+      'https://example.com/a b',
+      'git@example.com:a b',
+      'no such place',
+      `${directory}\n`.replace('my', 'm\ny'),
+    ])
+      expect([location, (await workspace.fail('add', location)).code]).toEqual([location, 'usage']);
+  });
+
   spec('INS-75', 'counts the scripts of a source without items, and says what becomes of them', async () => {
     const workspace = createInstallWorkspace();
     const files = { 'tools/fs_cat.sh': '#!/bin/sh\n# @describe Read.\n', 'README.md': 'R', 'bin/get.py': 'x' };

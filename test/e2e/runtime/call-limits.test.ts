@@ -4,6 +4,7 @@ import { expect, vi } from 'vitest';
 import type { CallEvent } from '../../../src/core/event.js';
 import type { ToolResult } from '../../../src/core/result.js';
 import { createToolbox, defineTool, type ToolContext, type ToolDefinition } from '../../../src/index.js';
+import { patience } from '../../support/patience.js';
 import { sleep } from '../../support/processes.js';
 import { shellScript } from '../../support/shell-script.js';
 import { spec } from '../../support/spec.js';
@@ -106,7 +107,7 @@ spec('RUN-7 RUN-6', 'cancelling the outer call cancels the inner one, and its pr
   await started;
   controller.abort();
   expect((await calling).error?.code).toBe('cancelled');
-  await vi.waitFor(() => expect(inner).toEqual(['cancelled']), { timeout: 30_000 });
+  await vi.waitFor(() => expect(inner).toEqual(['cancelled']), { timeout: patience(30_000) });
 });
 
 spec('RUN-7', 'tools that call each other endlessly stop at depth 16', async () => {
@@ -230,9 +231,9 @@ spec('RUN-8', 'the queue is fair: first come, first served, past calls that wait
   const end = async (call: string): Promise<void> => {
     const next = Math.min(started.length + 1, order.length);
     releases.get(call)!();
-    await expect.poll(() => started.length, { timeout: 60_000 }).toBe(next);
+    await expect.poll(() => started.length, { timeout: patience(60_000) }).toBe(next);
   };
-  await expect.poll(() => started.length, { timeout: 60_000 }).toBe(2);
+  await expect.poll(() => started.length, { timeout: patience(60_000) }).toBe(2);
   expect(started).toEqual(['a1', 'c1']);
   // a2 and a3 wait for their own tool, so b1 is next, although it came later.
   await end('c1');

@@ -10,6 +10,7 @@ import { logFiles } from '../../support/audit.js';
 import { json, wield, wieldProcess } from '../../support/cli.js';
 import { connectUrl } from '../../support/clients.js';
 import { eventsOf, followPage, openPage } from '../../support/page.js';
+import { patience } from '../../support/patience.js';
 import { share } from '../../support/share.js';
 import { ROOT } from '../../support/sources.js';
 import { spec } from '../../support/spec.js';
@@ -45,7 +46,7 @@ describe('live calls', () => {
       const event = last('running');
       return event?.type === 'running' ? event.running.map(({ tool }) => tool).sort() : [];
     };
-    await expect.poll(names, { timeout: 120_000 }).toEqual(['outer', 'wait']);
+    await expect.poll(names, { timeout: patience(120_000) }).toEqual(['outer', 'wait']);
     const { running } = (await page.get('/api/calls')).json;
     const [outer, inner] = ['outer', 'wait'].map((tool) => running.find((one: { tool: string }) => one.tool === tool));
     expect(inner.parent).toBe(outer.id);
@@ -54,8 +55,10 @@ describe('live calls', () => {
     expect(JSON.stringify(running)).not.toContain('input');
     workspace.write('go', '');
     expect((await done).stdout).toContain('went');
-    await expect.poll(names, { timeout: 120_000 }).toEqual([]);
-    await expect.poll(() => events.filter(({ type }) => type === 'call').length, { timeout: 120_000 }).toBe(2);
+    await expect.poll(names, { timeout: patience(120_000) }).toEqual([]);
+    await expect
+      .poll(() => events.filter(({ type }) => type === 'call').length, { timeout: patience(120_000) })
+      .toBe(2);
     const { calls } = (await page.get('/api/calls')).json;
     expect(calls.map(({ tool, id, parent }: Record<string, string>) => [tool, id, parent])).toEqual([
       ['wait', inner.id, outer.id],
@@ -63,7 +66,9 @@ describe('live calls', () => {
     ]);
     expect(readdirSync(join(workspace.env.WIELD_HOME!, 'running'))).toEqual([]);
     await askFor(workspace, 'seen');
-    await expect.poll(() => last('approvals'), { timeout: 120_000 }).toEqual({ type: 'approvals', pending: 1 });
+    await expect
+      .poll(() => last('approvals'), { timeout: patience(120_000) })
+      .toEqual({ type: 'approvals', pending: 1 });
     end();
   });
 

@@ -8,6 +8,7 @@ import { browserSpec } from '../../support/browser.js';
 import { json, wield } from '../../support/cli.js';
 import { findUnnamed, findWeakText, readDescription, readFocus, readTexts } from '../../support/in-page.mjs';
 import { HOSTILE, REVEALED, sharePageInBrowser, UNION } from '../../support/page-browser.js';
+import { patience } from '../../support/patience.js';
 import { remoteTool } from '../../support/upstream-workspace.js';
 
 const opened = sharePageInBrowser();
@@ -19,7 +20,7 @@ async function ask(branch: string): Promise<string> {
 }
 
 // A page may need seconds on a busy machine.
-const poll = <T>(read: () => T) => expect.poll(read, { timeout: 60_000 });
+const poll = <T>(read: () => T) => expect.poll(read, { timeout: patience(60_000) });
 
 const main = (tab: Tab) => tab.locator('main');
 

@@ -7,6 +7,7 @@ import type { RunEvent } from '../../../src/ui/api.js';
 import { logRecords } from '../../support/audit.js';
 import { json, wield } from '../../support/cli.js';
 import { eventsOf, followPage, openPage } from '../../support/page.js';
+import { patience } from '../../support/patience.js';
 import { share } from '../../support/share.js';
 import { spec } from '../../support/spec.js';
 import { createUpstreamWorkspace } from '../../support/upstream-workspace.js';
@@ -105,7 +106,7 @@ describe('a run', () => {
     const ask = async () => {
       const { events, end } = await followPage<RunEvent>(page, { ...call, digest });
       const find = () => events.flatMap((event) => (event.type === 'question' ? [event.question] : []))[0];
-      await expect.poll(find, { timeout: 60_000 }).toBeDefined();
+      await expect.poll(find, { timeout: patience(60_000) }).toBeDefined();
       const question = find();
       expect(question).toMatchObject({ tool: 'up_ask', message: 'Which colour?', schema });
       const answer = (body: object) => page.post('/api/answers', { question: question!.id, ...body });
@@ -116,12 +117,14 @@ describe('a run', () => {
     expect([wrong.status, wrong.json.error.data.faults[0].path]).toEqual([400, '/colour']);
     expect((await first.answer({ action: 'accept', content: { colour: 'red' }, command: 'x' })).status).toBe(400);
     expect((await first.answer({ action: 'accept', content: { colour: 'red' } })).status).toBe(200);
-    await expect.poll(() => first.events.at(-1)?.type, { timeout: 60_000 }).toBe('result');
+    await expect.poll(() => first.events.at(-1)?.type, { timeout: patience(60_000) }).toBe('result');
     expect(JSON.stringify(first.events.at(-1))).toContain('red');
     expect((await first.answer({ action: 'decline' })).status).toBe(404);
     const second = await ask();
     second.end();
-    await expect.poll(async () => (await second.answer({ action: 'accept' })).status, { timeout: 60_000 }).toBe(404);
+    await expect
+      .poll(async () => (await second.answer({ action: 'accept' })).status, { timeout: patience(60_000) })
+      .toBe(404);
   });
 
   spec('UI-7', 'runs nothing if the tool changed since the plan was shown', async () => {
@@ -183,12 +186,12 @@ describe('a run', () => {
       signal: stop.signal,
     });
     await expect
-      .poll(async () => (await page.get('/api/calls')).json.running, { timeout: 60_000 })
+      .poll(async () => (await page.get('/api/calls')).json.running, { timeout: patience(60_000) })
       .toMatchObject([{ tool: 'endless', kind: 'person', parent: null }]);
     stop.abort();
     await expect(request).rejects.toThrow();
     await expect
-      .poll(() => logRecords(workspace).at(-1), { timeout: 60_000 })
+      .poll(() => logRecords(workspace).at(-1), { timeout: patience(60_000) })
       .toMatchObject({ tool: 'endless', code: 'cancelled' });
     expect((await page.get('/api/calls')).json.running).toEqual([]);
   });

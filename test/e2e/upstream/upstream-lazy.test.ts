@@ -5,6 +5,7 @@ import { describe, expect, onTestFinished, vi } from 'vitest';
 import { wield } from '../../support/cli.js';
 import { connectHttp, connectStdio } from '../../support/clients.js';
 import { rounds, some } from '../../support/effort.js';
+import { patience } from '../../support/patience.js';
 import { processesWith } from '../../support/processes.js';
 import { type Message, serveHttp, serveStdio, until } from '../../support/server.js';
 import { spec } from '../../support/spec.js';
@@ -66,7 +67,7 @@ describe('servers that were never listed', () => {
       const { result } = await stdio.request(id++, 'tools/list', {});
       return result.tools.filter(({ name }: Message) => name.startsWith('far')).length;
     };
-    await expect.poll(list, { timeout: 60_000 }).toBe(3 * 9);
+    await expect.poll(list, { timeout: patience(60_000) }).toBe(3 * 9);
     expect(starts()).toEqual([1, 1, 1]);
   });
 });
