@@ -47,7 +47,7 @@ import { createScriptFormat } from './formats/script/index.js';
 import { createFlatSkillFormat, createSkillFormat } from './formats/skill/index.js';
 import { createToolsJsonFormat } from './formats/tools-json/index.js';
 import { createPackageFormat, findAlteration } from './install/format.js';
-import type { ApprovalAdmin, ApprovalStore } from './policy/approvals.js';
+import type { ApprovalAdmin, LocalApprovals } from './policy/approvals.js';
 import { createConsents, type PinStore } from './policy/pins.js';
 import { createTrustStore, type TrustStore } from './policy/trust.js';
 import { findEntry } from './process/entry.js';
@@ -70,7 +70,7 @@ import { findWorkdir } from './workspace/workdir.js';
 import { createBoundaries, createPlaces, createWorkspace, findOwner, findTops } from './workspace/workspace.js';
 
 export type { SuspendedProgram } from './code/host/suspended.js';
-export type { Approval, ApprovalAdmin, ApprovalStore } from './policy/approvals.js';
+export type { Approval, ApprovalAdmin, LocalApprovals as ApprovalStore } from './policy/approvals.js';
 
 export interface NodeToolboxOptions {
   /** The workdir; by default the nearest one from `cwd` upwards. */
@@ -133,7 +133,7 @@ export interface ToolboxState {
   snapshot(): Snapshot;
   configuration(): Configuration;
   /** The approvals of this machine. */
-  approvals(): Promise<ApprovalStore>;
+  approvals(): Promise<LocalApprovals>;
   /** Those that calls use: of this machine, or of the fleet. */
   sharedApprovals(): Promise<Approvals & ApprovalAdmin>;
   /** Programs that wait for approvals (COD-10). */

@@ -8,6 +8,7 @@ import { ToolError } from '../core/error.js';
 import { isToolName } from '../core/name.js';
 import { count, sanitize } from '../core/text.js';
 import type { Tool } from '../core/tool.js';
+import { withFileLock } from '../files/change.js';
 import { makeDirectory } from '../files/make-directory.js';
 import { readHead, statOrNothing } from '../files/read.js';
 import { writeFileAtomic } from '../files/write.js';
@@ -45,11 +46,14 @@ export async function addDocument(call: VerbCall, source: string): Promise<numbe
     throw usageError(`"${sanitize(name)}" cannot be the name of a group`, 'choose one: --namespace NAME');
   const file = join(home, '.agents', 'tools', `${name}.openapi${extname(path)}`);
   const found = await inspectDocument(bytes, name, file, isRemote ? new URL(source) : resolve(cwd, source));
-  const known = readHead(file, MAX_BYTES);
-  if (!('fault' in known) && !known.bytes.equals(bytes) && !flags.has('force'))
-    throw new ToolError('conflict', `${file} exists and is different`, { hint: 'pass --force, or --namespace NAME' });
-  makeDirectory(join(home, '.agents', 'tools'), 0o755);
-  writeFileAtomic(file, bytes, { mode: 0o644 });
+  const { wieldHome, world } = machine;
+  await withFileLock(file, { wieldHome, world, signal: call.signal, doing: `writing ${file}` }, async () => {
+    const known = readHead(file, MAX_BYTES);
+    if (!('fault' in known) && !known.bytes.equals(bytes) && !flags.has('force'))
+      throw new ToolError('conflict', `${file} exists and is different`, { hint: 'pass --force, or --namespace NAME' });
+    makeDirectory(join(home, '.agents', 'tools'), 0o755);
+    writeFileAtomic(file, bytes, { mode: 0o644 });
+  });
   if (json)
     printJson(terminal, { ok: true, document: { name, file, ...summarize(found.tools), problems: found.findings } });
   else print(call, name, found);

@@ -1,6 +1,8 @@
 // Shared by the verbs that edit client configurations.
 
+import { isDeepStrictEqual } from 'node:util';
 import type { ClientEnvironment, Scope } from '../clients/client.js';
+import { withConfigLock } from '../clients/config-file.js';
 import { ToolError } from '../core/error.js';
 import { quoteOutside } from '../core/text.js';
 import type { NodeToolbox } from '../node.js';
@@ -28,14 +30,25 @@ export function checkServerName(name: string): string {
   );
 }
 
-/** Returns a function that renews the trust in a trusted workspace after the user confirmed a change of its files. */
-export function renewTrust({
-  state: { trust: trustStore },
-  workspace: { workdir },
-  machine: { world },
-}: NodeToolbox): () => void {
-  if (!trustStore.isTrusted(workdir)) return () => {};
-  return () => {
-    trustStore.trust(workdir, new Date(world.now()));
-  };
+/** Runs a change of files that the user confirmed; a trusted workspace stays trusted with the changed files. */
+export function renewTrust<T>(
+  { state: { trust }, workspace: { workdir }, machine: { world } }: NodeToolbox,
+  change: () => Promise<T>,
+): Promise<T> {
+  return trust.keep(workdir, new Date(world.now()), change);
+}
+
+/** Changes a configuration file while no other process does: `change` reads, checks and writes it (STA-6). */
+export function changeConfig<T>(call: VerbCall, path: string, change: () => T | Promise<T>): Promise<T> {
+  const toolbox = call.toolbox();
+  const { wieldHome, world } = toolbox.machine;
+  return renewTrust(toolbox, () =>
+    withConfigLock(path, { wieldHome, world, signal: call.signal }, async () => change()),
+  );
+}
+
+/** Throws `conflict` if an entry is not the one that was shown before the user confirmed. */
+export function assertUnchanged(shown: unknown, current: unknown, path: string): void {
+  if (isDeepStrictEqual(shown, current)) return;
+  throw new ToolError('conflict', `${path} changed meanwhile and was not written`, { hint: 'run the command again' });
 }

@@ -5,6 +5,7 @@ import { basename, dirname, join } from 'node:path';
 import { ToolError } from '../core/error.js';
 import { isRecord } from '../core/json.js';
 import { compareText, quoteOutside } from '../core/text.js';
+import { withLock } from '../files/lock.js';
 import { makeDirectory } from '../files/make-directory.js';
 import { readStateFile } from '../files/read.js';
 import { createStateDirectory } from '../files/state.js';
@@ -21,9 +22,28 @@ const RECORD = 'record.json';
 const MAX_KEPT = 50;
 
 /** Copies first, then removes: an interrupted removal loses nothing. */
-export function moveToRemoved(wieldHome: string, name: string, paths: readonly string[], now: number): void {
+export function moveToRemoved(wieldHome: string, name: string, paths: readonly string[], now: number): Promise<void> {
+  return locked(wieldHome, (root) => move(root, name, paths, now));
+}
+
+/** Brings back the files that were removed last. Throws `not_found`, and `conflict` if a file is in the way. */
+export function restoreLast(wieldHome: string, name: string | undefined): Promise<RemovedFiles> {
+  return locked(wieldHome, (root) => restore(root, name));
+}
+
+// One process at a time: names are in order of time, and a file that two removed would be copied by one.
+function locked<T>(wieldHome: string, work: (root: string) => T): Promise<T> {
   const root = join(wieldHome, 'removed');
-  for (const directory of [wieldHome, root]) createStateDirectory(directory);
+  return withLock(`${root}.lock`, { doing: 'removing a tool' }, async () => work(root));
+}
+
+function move(root: string, name: string, paths: readonly string[], now: number): void {
+  for (const directory of [dirname(root), root]) createStateDirectory(directory);
+  const gone = paths.find((path) => !existsSync(path));
+  if (gone !== undefined)
+    throw new ToolError('not_found', `file not found: ${quoteOutside(gone, 200)}`, {
+      hint: 'it was removed meanwhile',
+    });
   const own = join(root, `${String(now).padStart(15, '0')}-${namesIn(root).length}`);
   makeDirectory(own);
   for (const [at, path] of paths.entries())
@@ -33,9 +53,7 @@ export function moveToRemoved(wieldHome: string, name: string, paths: readonly s
   for (const old of namesIn(root).slice(0, -MAX_KEPT)) rmSync(join(root, old), { recursive: true, force: true });
 }
 
-/** Brings back the files that were removed last. Throws `not_found`, and `conflict` if a file is in the way. */
-export function restoreLast(wieldHome: string, name: string | undefined): RemovedFiles {
-  const root = join(wieldHome, 'removed');
+function restore(root: string, name: string | undefined): RemovedFiles {
   for (const entry of namesIn(root).reverse()) {
     const record = readRecord(join(root, entry, RECORD));
     if (record === undefined || (name !== undefined && record.name !== name)) continue;

@@ -5,6 +5,8 @@ import { dirname } from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
 import { ToolError } from '../core/error.js';
 import { isRecord, type JsonObject } from '../core/json.js';
+import { withFileLock } from '../files/change.js';
+import type { LockContext } from '../files/lock.js';
 import { makeDirectory } from '../files/make-directory.js';
 import { lstatOrNothing, readHead, statOrNothing } from '../files/read.js';
 import { writeFileAtomic } from '../files/write.js';
@@ -27,6 +29,15 @@ export function readConfig(path: string, form: Form): ConfigFile {
   const real = findReal(path);
   const text = readWhole(real, path);
   return { path, real, text, document: parse(text ?? '', form, path) };
+}
+
+/** Runs work while no other wield changes a file. */
+export function withConfigLock<T>(
+  path: string,
+  context: Omit<LockContext, 'doing'> & { readonly wieldHome: string },
+  work: () => Promise<T>,
+): Promise<T> {
+  return withFileLock(findReal(path), { ...context, doing: `changing ${path}` }, work);
 }
 
 /** Sets or removes an entry and verifies the result by parsing it. */

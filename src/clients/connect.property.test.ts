@@ -102,22 +102,22 @@ const PRINTERS: Record<string, (document: Record<string, object>, style: Style) 
 const WAYS = ['claude-code', 'opencode', 'codex', 'goose'];
 
 for (const client of CLIENTS.filter(({ id }) => WAYS.includes(id))) {
-  spec('SRV-11', `${client.id}: connecting adds one entry, and undo restores the bytes`, () => {
+  spec('SRV-11', `${client.id}: connecting adds one entry, and undo restores the bytes`, async () => {
     const home = join(root, client.id);
     const environment = { workdir: join(home, 'project'), home, platform: 'linux', env: {} };
     const file = findFile(client, 'user', environment)!;
     mkdirSync(dirname(file.path), { recursive: true });
     const store = createRecordStore(join(home, '.wield'));
     const server = { name: 'wield', command: '/usr/bin/node', args: ['/opt/wield.cjs', 'serve', '--cwd', '/a "b"'] };
-    fc.assert(
-      fc.property(servers, others, style, fc.boolean(), (tables, rest, look, twice) => {
+    await fc.assert(
+      fc.asyncProperty(servers, others, style, fc.boolean(), async (tables, rest, look, twice) => {
         const table = file.tables({})[0]!;
         const document = { ...rest, [table[0]!]: tables } as Record<string, object>;
         const text = (PRINTERS[client.id] ?? printJson)(document, look);
         writeFileSync(file.path, text);
         const before = client.form.parse(text.replace(/^\ufeff/, ''));
-        applyPlan(planConnect(client, file, server, store), store);
-        if (twice) applyPlan(planConnect(client, file, { ...server, args: ['serve'] }, store), store);
+        await applyPlan(planConnect(client, file, server, store), store);
+        if (twice) await applyPlan(planConnect(client, file, { ...server, args: ['serve'] }, store), store);
         const between = readFileSync(file.path, 'utf8');
         const after = client.form.parse(between.replace(/^\ufeff/, '')) as object;
         expect(valueAt(after, [...table, 'wield'])).toBeDefined();
@@ -126,7 +126,7 @@ for (const client of CLIENTS.filter(({ id }) => WAYS.includes(id))) {
         for (const name of Object.keys(rest)) expect(valueAt(after, [name])).toEqual(valueAt(before, [name]));
         if (look.eol === '\r\n' && text.includes('\r\n')) expect(between).not.toMatch(/[^\r]\n/);
 
-        applyPlan(planUndo(client, file, 'wield', store), store);
+        await applyPlan(planUndo(client, file, 'wield', store), store);
         expect(existsSync(file.path)).toBe(true);
         expect(readFileSync(file.path, 'utf8')).toBe(text);
         expect(store.find(file.path, [...table, 'wield'])).toEqual([]);
@@ -135,22 +135,22 @@ for (const client of CLIENTS.filter(({ id }) => WAYS.includes(id))) {
     );
   });
 
-  spec('SRV-11', `${client.id}: without a record only the entry is removed`, () => {
+  spec('SRV-11', `${client.id}: without a record only the entry is removed`, async () => {
     const home = join(root, `${client.id}-bare`);
     const environment = { workdir: join(home, 'project'), home, platform: 'linux', env: {} };
     const file = findFile(client, 'user', environment)!;
     mkdirSync(dirname(file.path), { recursive: true });
     const server = { name: 'wield', command: 'wield', args: ['serve'] };
     let turn = 0;
-    fc.assert(
-      fc.property(servers, style, (tables, look) => {
+    await fc.assert(
+      fc.asyncProperty(servers, style, async (tables, look) => {
         const table = file.tables({})[0]!;
         const text = (PRINTERS[client.id] ?? printJson)({ [table[0]!]: tables }, look);
         writeFileSync(file.path, text);
         const store = createRecordStore(join(home, String(turn++)));
-        applyPlan(planConnect(client, file, server, store), store);
+        await applyPlan(planConnect(client, file, server, store), store);
         const forgotten = createRecordStore(join(home, String(turn++)));
-        applyPlan(planUndo(client, file, 'wield', forgotten), forgotten);
+        await applyPlan(planUndo(client, file, 'wield', forgotten), forgotten);
         const left = readFileSync(file.path, 'utf8').replace(/^\ufeff/, '');
         expect(valueAt(client.form.parse(left), table) ?? {}).toEqual(tables);
       }),

@@ -21,6 +21,8 @@ export interface ConnectPlan {
   readonly path: KeyPath;
   readonly after: string | null;
   readonly changed: boolean;
+  /** The entry in the file; null if it has none. */
+  readonly current: unknown;
   /** Whether an entry of another server is replaced. */
   readonly replaces: boolean;
   /** Whether the entry was edited since it was written; undoing loses the edits. */
@@ -55,8 +57,8 @@ export function planConnect(
   const path = [...tables(file.document)[0]!, server.name];
   const current = valueAt(file.document, path);
   const entry = client.toEntry(server);
-  const base = { file, scope, path, replaces: false, altered: false };
-  if (isDeepStrictEqual(toPlain(current ?? null), toPlain(entry)))
+  const base = { file, scope, path, current: toPlain(current ?? null), replaces: false, altered: false };
+  if (isDeepStrictEqual(base.current, toPlain(entry)))
     return { ...base, after: file.text, changed: false, records: store.find(file.real, path) };
   const after = editConfig(file, client.form, path, entry);
   const earlier = store.find(file.real, path);
@@ -91,7 +93,7 @@ export function planUndo(
   const path = [...tables(file.document)[0]!, name];
   const current = valueAt(file.document, path);
   const earlier = store.find(file.real, path);
-  const base = { file, scope, path, replaces: false, altered: false, records: [] };
+  const base = { file, scope, path, current: toPlain(current ?? null), replaces: false, altered: false, records: [] };
   if (current === undefined) return { ...base, after: file.text, changed: false };
   const last = earlier.at(-1);
   if (last === undefined) {
@@ -110,15 +112,15 @@ export function planUndo(
 }
 
 /** Applies a plan, storing the records for undo first. */
-export function applyPlan(plan: ConnectPlan, store: RecordStore): void {
+export async function applyPlan(plan: ConnectPlan, store: RecordStore): Promise<void> {
   const { file, scope, path, after, records, directories = [] } = plan;
   const undoing = records.length === 0;
-  if (!undoing) store.put(file.real, path, records);
+  if (!undoing) await store.put(file.real, path, records);
   if (after === null) {
     unlinkSync(file.real);
     removeEmpty(directories);
   } else writeConfig(file, after, scope === 'user');
-  if (undoing) store.put(file.real, path, []);
+  if (undoing) await store.put(file.real, path, []);
 }
 
 // The parent directories of a file that do not exist, innermost first.

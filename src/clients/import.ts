@@ -148,8 +148,10 @@ export function applyImport({ destination, scope, after, written }: ImportPlan):
   try {
     for (const { path, value } of written.flatMap(({ secrets }) => secrets)) {
       if (readSecret(path) === value) continue;
+      writeFileAtomic(path, value, { mode: 0o600, keepExisting: true });
+      if (readSecret(path) !== value)
+        throw new ToolError('conflict', `another process wrote ${path} meanwhile`, { hint: 'run the command again' });
       made.push(path);
-      writeFileAtomic(path, value, { mode: 0o600 });
     }
     writeConfig(destination, after, scope === 'user');
   } catch (error) {

@@ -13,8 +13,8 @@ export interface ServerEdit {
   readonly file: ConfigFile;
   readonly scope: Scope;
   readonly after: string;
-  /** Whether the file has a server with that name. */
-  readonly exists: boolean;
+  /** The entry in the file; undefined if it has no server with that name. */
+  readonly current: unknown;
   readonly changed: boolean;
 }
 
@@ -32,9 +32,9 @@ export function editServer(
 ): ServerEdit {
   const file = readConfig(wieldFile(scope, environment), jsonForm);
   const path = ['mcpServers', name];
-  const current = valueAt(file.document, path);
-  const exists = current !== undefined;
-  const isSame = isDeepStrictEqual(exists ? toPlain(current) : undefined, entry);
+  const found = valueAt(file.document, path);
+  const current = found === undefined ? undefined : toPlain(found);
+  const isSame = isDeepStrictEqual(current, entry);
   const after = isSame ? (file.text ?? '') : editConfig(file, jsonForm, path, entry);
-  return { file, scope, after, exists, changed: !isSame };
+  return { file, scope, after, current, changed: !isSame };
 }

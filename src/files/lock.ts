@@ -10,14 +10,15 @@ import { isAlive, startTime } from './process-identity.js';
 
 // How long one process may hold the lock while others wait.
 const WAIT_MS = 120_000;
+const CLOCK = { monotonic: () => performance.now() };
 const POLL_MS = 20;
 const MAX_POLL_MS = 400;
 // In alphabetical order, the holder comes first, then those that try to become it, then the queue by time of arrival.
 const NAME = /^(held|try|wait-\d{15})-(\d+)-(\d+)-[0-9a-f]+$/;
 
 export interface LockContext {
-  readonly world: Pick<World, 'monotonic'>;
-  readonly signal: AbortSignal;
+  readonly world?: Pick<World, 'monotonic'>;
+  readonly signal?: AbortSignal;
   /** What the holder does, for the timeout message: `installing`. */
   readonly doing: string;
   /** Called once if the wait is long. */
@@ -51,7 +52,7 @@ export function isLocked(directory: string): boolean {
 }
 
 async function acquire(directory: string, context: LockContext): Promise<string> {
-  const { world, signal } = context;
+  const { world = CLOCK, signal } = context;
   const own = `${process.pid}-${startTime(process.pid) ?? 0}-${loadCrypto().randomBytes(6).toString('hex')}`;
   // Microseconds since boot, which processes can compare.
   const queued = `wait-${String(process.hrtime.bigint() / 1000n).padStart(15, '0')}-${own}`;
@@ -65,7 +66,7 @@ async function acquire(directory: string, context: LockContext): Promise<string>
         const won = await tryHold(directory, own);
         if (won !== undefined) return won;
       } else if (!all.some(({ name }) => name === queued)) create(directory, queued);
-      if (signal.aborted)
+      if (signal?.aborted)
         throw new ToolError('cancelled', 'cancelled while waiting for the lock', {
           hint: 'run the command again',
         });
@@ -85,7 +86,7 @@ interface Contender {
 }
 
 // Reports a long wait once, and throws `busy` if one process holds the lock for too long.
-function createPatience({ world, doing, report }: LockContext) {
+function createPatience({ world = CLOCK, doing, report }: LockContext) {
   const began = world.monotonic();
   let reported = false;
   let known: { readonly name: string | undefined; readonly since: number } = { name: undefined, since: began };

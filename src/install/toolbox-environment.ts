@@ -74,6 +74,6 @@ async function pinTools(toolbox: InstallingToolbox, items: readonly PinnedItem[]
   for (const { kind, effective, bin } of items) {
     if (kind !== 'tool' || bin === null) continue;
     const tool = await toolbox.find(effective).catch(() => undefined);
-    if (tool?.origin.owner === 'package') toolbox.state.pins.pin([tool], new Date(toolbox.machine.world.now()));
+    if (tool?.origin.owner === 'package') await toolbox.state.pins.pin([tool], new Date(toolbox.machine.world.now()));
   }
 }

@@ -29,7 +29,7 @@ export interface ApprovalPlace {
   find(states: readonly ApprovalState[], id?: string): Approval[];
   /** Stores a record; returns false if it is too long. */
   write(id: string, state: ApprovalState, record: ApprovalRecord): boolean;
-  /** Changes id and state at once, after adding a note if there is one; returns false if another process was faster. */
+  /** Changes id and state at once, then adds a note if there is one; returns false if another process was faster. */
   move(from: Approval, id: string, state: ApprovalState, note?: string): boolean;
   /** Removes an approval, if it exists. */
   remove(id: string, state: ApprovalState): void;
@@ -68,8 +68,11 @@ export function createApprovalDirectory({ directory, now }: ApprovalDirectoryOpt
         .filter(isFresh),
     write: (id, state, record) => writeApproval(pathOf(id, state), record),
     move(from, id, state, note) {
-      if (note) writeApproval(from.path, from.record, note);
-      return moveDurably(from.path, pathOf(id, state));
+      const to = pathOf(id, state);
+      if (!moveDurably(from.path, to)) return false;
+      // Last: an approval that a caller used meanwhile must not come back.
+      if (note) writeApproval(to, from.record, note);
+      return true;
     },
     remove: (id, state) => rmSync(pathOf(id, state), { force: true }),
     drop: (path) => rmSync(path, { force: true }),

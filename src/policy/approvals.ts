@@ -58,13 +58,26 @@ const KEY = /^[0-9a-f]{64}$/;
 // Several approvals can have one id: the first of these states counts.
 const SHOWN: readonly ApprovalState[] = ['standing', 'approved', 'pending', 'denied'];
 
+/** Approvals on this machine, of which answers wait for each other (STA-6). */
+export type LocalApprovals = Omit<ApprovalStore, 'approve' | 'deny'> & ApprovalAdmin;
+
 /** Creates the store of a directory. */
-export function createApprovalStore(options: ApprovalDirectoryOptions): ApprovalStore {
+export function createApprovalStore(options: ApprovalDirectoryOptions): LocalApprovals {
+  const { directory } = options;
   let key: string | undefined;
-  return createApprovals(createApprovalDirectory(options), () => {
-    key ??= withIoError('the key of approvals could not be stored, so nothing ran', () => loadKey(options.directory));
+  const store = createApprovals(createApprovalDirectory(options), () => {
+    key ??= withIoError('the key of approvals could not be stored, so nothing ran', () => loadKey(directory));
     return key;
   });
+  const locked = async (answer: () => Approval): Promise<Approval> => {
+    const { withLock } = await import('../files/lock.js');
+    return withLock(`${directory}.lock`, { doing: 'answering an approval' }, async () => answer());
+  };
+  return {
+    ...store,
+    approve: (id, always) => locked(() => store.approve(id, always)),
+    deny: (id, reason) => locked(() => store.deny(id, reason)),
+  };
 }
 
 export function createApprovals(place: ApprovalPlace, key: () => string): ApprovalStore {
@@ -73,10 +86,10 @@ export function createApprovals(place: ApprovalPlace, key: () => string): Approv
     if (found === undefined) throw notFound(id);
     return found;
   };
-  // If two processes move the same file, the second returns what the first made of it.
   const move = (from: Approval, state: ApprovalState, note?: string): Approval => {
-    place.move(from, from.id, state, note);
-    return find(from.id);
+    if (!place.move(from, from.id, state, note)) throw notFound(from.id);
+    // A caller may have used the approval already.
+    return place.find([state], from.id)[0] ?? { ...from, state };
   };
   const remember = (record: ApprovalRecord): void => {
     place.write(toolIdOf(record), 'last', record);

@@ -100,7 +100,7 @@ describe('a pin', () => {
     const before = offering(upstreamTool('Read a page.', owner), store);
     const found = await before.find('remote');
     expect(store.check(found)).toBe('new');
-    store.pin([found], new Date());
+    await store.pin([found], new Date());
     expect(store.check(found)).toBe('same');
     expect((await before.call('remote', {}, model)).ok).toBe(true);
     expect(statSync(pinFile(home)).mode & 0o777).toBe(0o600);
@@ -114,7 +114,7 @@ describe('a pin', () => {
     const { verdict } = await after.explain('remote', {}, model);
     expect(verdict).toMatchObject({ verdict: 'ask', rule: null });
 
-    store.pin([await after.find('remote')], new Date());
+    await store.pin([await after.find('remote')], new Date());
     expect((await after.call('remote', {}, model)).ok).toBe(true);
     expect((await before.call('remote', {}, model)).error!.code).toBe('needs_approval');
   });
@@ -122,7 +122,10 @@ describe('a pin', () => {
   test('shows a changed schema, and spells out what cannot be seen', async () => {
     const { store } = createStore();
     const schema = (type: string): JsonSchema => ({ type: 'object', properties: { page: { type } } });
-    store.pin([await offering(upstreamTool('Read.', 'upstream', schema('string')), store).find('remote')], new Date());
+    await store.pin(
+      [await offering(upstreamTool('Read.', 'upstream', schema('string')), store).find('remote')],
+      new Date(),
+    );
     const hidden = 'Read.\u{e0053}\u{e0065}\u202e\u200b\u001b[2J';
     const changed = await offering(upstreamTool(hidden, 'upstream', schema('integer')), store).find('remote');
     const { diff } = store.check(changed) as { diff: string[] };
@@ -133,7 +136,7 @@ describe('a pin', () => {
 
   test('of code that changed under the same words says so', async () => {
     const { store } = createStore();
-    store.pin([await offering(upstreamTool('Read.'), store).find('remote')], new Date());
+    await store.pin([await offering(upstreamTool('Read.'), store).find('remote')], new Date());
     const other = upstreamTool('Read.');
     const changed = { ...other, action: { kind: 'function', run: () => 'another' } } as Tool;
     const found = await offering(changed, store).find('remote');
@@ -144,7 +147,7 @@ describe('a pin', () => {
     const { store, home } = createStore();
     for (const owner of ['program', 'user', 'workspace'] as const) {
       const found = await offering(upstreamTool('Read.', owner), store).find('remote');
-      store.pin([found], new Date());
+      await store.pin([found], new Date());
       expect(store.check(found)).toBe('same');
     }
     expect(() => pinFile(home)).toThrow('ENOENT');
@@ -153,7 +156,7 @@ describe('a pin', () => {
   test('is kept apart by source and name; a record that cannot be read refuses', async () => {
     const { store, home } = createStore();
     const one = await offering(upstreamTool('Read.'), store).find('remote');
-    store.pin([one], new Date());
+    await store.pin([one], new Date());
     expect(store.check({ ...one, origin: { ...one.origin, source: 'other' } })).toBe('new');
     expect(store.check({ ...one, name: 'remote2' })).toBe('new');
     writeFileSync(pinFile(home), '{ "pins": [1] }');

@@ -14,7 +14,6 @@ import type { World } from '../core/world.js';
 import { digestParts } from '../files/digest.js';
 import { createStatCache, readStateFile } from '../files/read.js';
 import { checkStateDirectory } from '../files/state.js';
-import { writeFileAtomic } from '../files/write.js';
 import type { Rules } from './decide.js';
 
 export interface PinStore {
@@ -23,8 +22,8 @@ export interface PinStore {
    * workspaces have no pins and are always the same.
    */
   check(tool: Tool): 'new' | 'same' | { readonly diff: readonly string[] };
-  /** Pins the present definitions of tools. */
-  pin(tools: readonly Tool[], now: Date): void;
+  /** Pins the present definitions of tools; with `ifNew` only of tools that have no pin. */
+  pin(tools: readonly Tool[], now: Date, how?: { readonly ifNew: boolean }): Promise<void>;
   /** Returns the approved definition of a tool. */
   approved(tool: Tool): ApprovedTool | undefined;
 }
@@ -49,7 +48,8 @@ export type Pins = ReadonlyMap<string, Pin>;
 /** Where pins are stored, by source: each package and each server has its own. */
 export interface PinPlace {
   read(source: string): Pins;
-  write(source: string, pins: Pins): void;
+  /** Replaces the pins of a source by what `change` returns; nothing else changes them meanwhile. */
+  change(source: string, change: (pins: Pins) => Pins): Promise<void>;
 }
 
 const MAX_BYTES = 64 * 1024 * 1024;
@@ -71,14 +71,18 @@ function createPinFiles(wieldHome: string, now: () => number): PinPlace {
         return parsePins(typeof text === 'string' ? text : (readStateFile(file, MAX_BYTES) ?? ''), file);
       });
     },
-    write(source, pins) {
-      const document = { version: 1, pins: [...pins.values()] };
-      writeFileAtomic(fileOf(source), `${JSON.stringify(document, null, 2)}\n`);
+    async change(source, change) {
+      const { changeFile } = await import('../files/change.js');
+      const file = fileOf(source);
+      await changeFile(file, { doing: 'pinning tools' }, (text) => {
+        const pins = change(text === undefined ? new Map() : parsePins(text, file));
+        return `${JSON.stringify({ version: 1, pins: [...pins.values()] }, null, 2)}\n`;
+      });
     },
   };
 }
 
-export function createPins({ read, write }: PinPlace): PinStore {
+export function createPins({ read, change }: PinPlace): PinStore {
   const find = (tool: Tool): Pin | undefined => {
     const source = sourceOf(tool);
     return source === undefined ? undefined : read(source).get(keyOf(tool));
@@ -93,18 +97,21 @@ export function createPins({ read, write }: PinPlace): PinStore {
       const diff = lineDiff(pin.definition, describeTool(tool)).map(revealHidden);
       return { diff: diff.length > 0 ? diff : [unseenChange(tool)] };
     },
-    pin(tools, at) {
-      const changed = new Map<string, Map<string, Pin>>();
+    async pin(tools, at, { ifNew } = { ifNew: false }) {
+      const added = new Map<string, Pin[]>();
       for (const tool of tools) {
         const source = sourceOf(tool);
         const { digest } = tool.origin;
         if (source === undefined || digest === null) continue;
-        const pins = changed.get(source) ?? new Map(read(source));
-        const key = keyOf(tool);
-        pins.set(key, { key, digest, definition: describeTool(tool), since: at.toISOString() });
-        changed.set(source, pins);
+        const pin = { key: keyOf(tool), digest, definition: describeTool(tool), since: at.toISOString() };
+        added.set(source, [...(added.get(source) ?? []), pin]);
       }
-      for (const [source, pins] of changed) write(source, pins);
+      for (const [source, pins] of added)
+        await change(source, (known) => {
+          const after = new Map(known);
+          for (const pin of pins) if (!ifNew || !after.has(pin.key)) after.set(pin.key, pin);
+          return after;
+        });
     },
     approved(tool) {
       const pin = find(tool);
@@ -203,7 +210,7 @@ export interface ConsentsOptions {
   /** Returns how an installed tool differs from what was installed (INS-23). */
   readonly findAlteration: (tool: Tool) => Rules['altered'];
   /** Pins a tool of an upstream server. */
-  readonly acceptRemote: (tool: Tool, snapshot: Snapshot) => void;
+  readonly acceptRemote: (tool: Tool, snapshot: Snapshot) => Promise<void>;
   readonly warn: (message: string) => void;
   readonly world: World;
 }
@@ -221,9 +228,9 @@ export function createConsents(options: ConsentsOptions) {
       const pin = pins.check(tool);
       return typeof pin === 'string' ? {} : { changes: pin.diff };
     },
-    accept(tool: Tool, snapshot: Snapshot): void {
-      if (tool.action.kind === 'remote') acceptRemote(tool, snapshot);
-      else pins.pin([tool], new Date(world.now()));
+    async accept(tool: Tool, snapshot: Snapshot): Promise<void> {
+      if (tool.action.kind === 'remote') await acceptRemote(tool, snapshot);
+      else await pins.pin([tool], new Date(world.now()));
     },
     approvals: options.approvals,
   };

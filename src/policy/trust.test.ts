@@ -8,29 +8,29 @@ import { createTrustStore } from './trust.js';
 
 const LATER = (): number => Date.now() + 60_000;
 
-function createTrusted() {
+async function createTrusted() {
   const root = realpathSync(mkdtempSync(join(tmpdir(), 'wield-trust-')));
   onTestFinished(() => rmSync(root, { recursive: true, force: true }));
   const home = join(root, 'home');
   const work = join(root, 'work');
   mkdirSync(join(work, '.agents'), { recursive: true });
   const store = createTrustStore(home, LATER);
-  store.trust(work, new Date());
+  await store.trust(work, new Date());
   return { root, home, work, isTrusted: (path = work) => createTrustStore(home, LATER).isTrusted(path) };
 }
 
-test('a change of any deciding file ends the trust', () => {
+test('a change of any deciding file ends the trust', async () => {
   for (const name of ['.mcp.json', '.agents/mcp.json', '.agents/config.toml']) {
-    const { work, isTrusted } = createTrusted();
+    const { work, isTrusted } = await createTrusted();
     expect(isTrusted()).toBe(true);
     writeFileSync(join(work, name), '# new');
     expect([name, isTrusted()]).toEqual([name, false]);
   }
 });
 
-test('a directory of tools that appears or leads elsewhere ends the trust; one that is gone does not', () => {
+test('a directory of tools that appears or leads elsewhere ends the trust; one that is gone does not', async () => {
   for (const name of ['skills', 'tools']) {
-    const { root, work, isTrusted } = createTrusted();
+    const { root, work, isTrusted } = await createTrusted();
     mkdirSync(join(work, name));
     expect([name, isTrusted()]).toEqual([name, false]);
     rmSync(join(work, name), { recursive: true });
@@ -43,22 +43,22 @@ test('a directory of tools that appears or leads elsewhere ends the trust; one t
   }
 });
 
-test('a deciding file that cannot be read ends the trust', () => {
-  const { work, isTrusted } = createTrusted();
+test('a deciding file that cannot be read ends the trust', async () => {
+  const { work, isTrusted } = await createTrusted();
   mkdirSync(join(work, '.mcp.json'));
   expect(isTrusted()).toBe(false);
 });
 
-test('a damaged trust file trusts nothing', () => {
-  const { home, isTrusted } = createTrusted();
+test('a damaged trust file trusts nothing', async () => {
+  const { home, isTrusted } = await createTrusted();
   for (const text of ['', '{', '[]', '{"workspaces":{}}', '{"workspaces":[null]}']) {
     writeFileSync(join(home, 'trust.json'), text);
     expect([text, isTrusted()]).toEqual([text, false]);
   }
 });
 
-test('trust belongs to the real path, not to a link to it', () => {
-  const { root, work, isTrusted } = createTrusted();
+test('trust belongs to the real path, not to a link to it', async () => {
+  const { root, work, isTrusted } = await createTrusted();
   const link = join(root, 'link');
   symlinkSync(work, link);
   expect(isTrusted(link)).toBe(true);

@@ -5,7 +5,6 @@ import { ToolError } from '../core/error.js';
 import { isRecord } from '../core/json.js';
 import { createStatCache, type FileText, readStateFile, readTextFile, statOrNothing } from '../files/read.js';
 import { realPath } from '../files/within.js';
-import { writeFileAtomic } from '../files/write.js';
 
 export interface TrustedWorkspace {
   readonly directory: string;
@@ -27,9 +26,11 @@ export interface TrustStore {
   isTrusted(directory: string): boolean;
   /** Returns what changed since a workspace was trusted; empty if it never was. */
   changes(directory: string): readonly TrustChange[];
-  trust(directory: string, now: Date): TrustedWorkspace;
+  trust(directory: string, now: Date): Promise<TrustedWorkspace>;
   /** Returns whether the workspace was trusted. */
-  revoke(directory: string): boolean;
+  revoke(directory: string): Promise<boolean>;
+  /** Runs a confirmed change of the files of a workspace; if it was trusted, it is trusted with the changed files. */
+  keep<T>(directory: string, now: Date, change: () => Promise<T>): Promise<T>;
 }
 
 const DECIDING_FILES = ['.mcp.json', '.agents/mcp.json', '.agents/config.toml'];
@@ -46,13 +47,31 @@ export function createTrustStore(wieldHome: string, now: () => number): TrustSto
     const text = readStateFile(file);
     return text === undefined ? new Map() : parseRecord(text, file);
   };
-  const write = (workspaces: ReadonlyMap<string, TrustedWorkspace>): void => {
-    const document = { version: 1, workspaces: [...workspaces.values()] };
-    writeFileAtomic(file, `${JSON.stringify(document, null, 2)}\n`);
+  // Returns what `change` returns; false leaves the file as it is.
+  const update = async <T>(
+    change: (workspaces: Map<string, TrustedWorkspace>) => T | false | Promise<T | false>,
+  ): Promise<T | false> => {
+    const { changeFile } = await import('../files/change.js');
+    let result: T | false = false;
+    await changeFile(file, { doing: 'changing the trusted workspaces' }, async (text) => {
+      const workspaces = text === undefined ? new Map<string, TrustedWorkspace>() : parseRecord(text, file);
+      result = await change(workspaces);
+      if (result === false) return undefined;
+      return `${JSON.stringify({ version: 1, workspaces: [...workspaces.values()] }, null, 2)}\n`;
+    });
+    return result;
   };
   const find = (directory: string): TrustedWorkspace | undefined => {
     const real = realPath(directory);
     return real === undefined ? undefined : read().get(real);
+  };
+  const isRecorded = (directory: string): boolean => {
+    try {
+      return find(directory) !== undefined;
+    } catch {
+      // An unreadable record trusts nothing.
+      return false;
+    }
   };
   const changes = (directory: string): TrustChange[] => {
     const workspace = find(directory);
@@ -70,51 +89,66 @@ export function createTrustStore(wieldHome: string, now: () => number): TrustSto
     return [...files, ...places];
   };
 
+  const isTrusted = (named: string): boolean => {
+    // Resolved on every call, because links can change.
+    const directory = realPath(named);
+    if (directory === undefined) return false;
+    const files = [file, ...DECIDING_FILES.map((name) => join(directory, name))];
+    const isUnchanged = cache.get(directory, files, ([record, ...texts]) => {
+      // Throws, so that the reason is shown.
+      if (typeof record === 'object' && record.fault === 'unsafe') readStateFile(file);
+      if (typeof record !== 'string') return false;
+      try {
+        const workspace = parseRecord(record, file).get(directory);
+        if (workspace !== undefined) known.set(directory, workspace);
+        return workspace !== undefined && DECIDING_FILES.every((name, at) => isSame(workspace.files[name], texts[at]));
+      } catch {
+        // An unreadable record trusts nothing.
+        return false;
+      }
+    });
+    return isUnchanged && newPlaces(known.get(directory)!).length === 0;
+  };
+
   return {
     list: () => [...read().values()],
     changes,
-    isTrusted(named) {
-      // Resolved on every call, because links can change.
-      const directory = realPath(named);
-      if (directory === undefined) return false;
-      const files = [file, ...DECIDING_FILES.map((name) => join(directory, name))];
-      const isUnchanged = cache.get(directory, files, ([record, ...texts]) => {
-        // Throws, so that the reason is shown.
-        if (typeof record === 'object' && record.fault === 'unsafe') readStateFile(file);
-        if (typeof record !== 'string') return false;
-        try {
-          const workspace = parseRecord(record, file).get(directory);
-          if (workspace !== undefined) known.set(directory, workspace);
-          return (
-            workspace !== undefined && DECIDING_FILES.every((name, at) => isSame(workspace.files[name], texts[at]))
-          );
-        } catch {
-          // An unreadable record trusts nothing.
-          return false;
-        }
-      });
-      return isUnchanged && newPlaces(known.get(directory)!).length === 0;
-    },
-    trust(directory, at) {
-      const real = realPath(directory);
-      if (real === undefined) {
-        throw new ToolError('not_found', `directory not found: ${directory}`, {
-          hint: 'pass an existing directory',
-        });
-      }
-      const files = Object.fromEntries(DECIDING_FILES.map((name) => [name, readDeciding(real, name)]));
-      const places = Object.fromEntries(PLACES.map((name) => [name, realPath(join(real, name)) ?? null]));
-      const workspace: TrustedWorkspace = { directory: real, since: at.toISOString(), files, places };
-      write(read().set(real, workspace));
+    isTrusted,
+    async trust(directory, at) {
+      const workspace = describeWorkspace(directory, at);
+      await update((workspaces) => workspaces.set(workspace.directory, workspace));
       return workspace;
     },
-    revoke(directory) {
-      const workspaces = read();
-      if (!workspaces.delete(realPath(directory) ?? directory)) return false;
-      write(workspaces);
-      return true;
+    async revoke(directory) {
+      return update((workspaces) => workspaces.delete(realPath(directory) ?? directory));
+    },
+    async keep(directory, at, change) {
+      if (!isRecorded(directory)) return change();
+      let result: Awaited<ReturnType<typeof change>>;
+      // Before and after under one lock: another process may revoke the trust, or change the same files.
+      await update(async (workspaces) => {
+        const wasTrusted = isTrusted(directory);
+        result = await change();
+        if (!wasTrusted) return false;
+        const workspace = describeWorkspace(directory, at);
+        return workspaces.set(workspace.directory, workspace);
+      });
+      return result!;
     },
   };
+}
+
+/** Describes a workspace as it is now. Throws `not_found`. */
+export function describeWorkspace(directory: string, at: Date): TrustedWorkspace {
+  const real = realPath(directory);
+  if (real === undefined) {
+    throw new ToolError('not_found', `directory not found: ${directory}`, {
+      hint: 'pass an existing directory',
+    });
+  }
+  const files = Object.fromEntries(DECIDING_FILES.map((name) => [name, readDeciding(real, name)]));
+  const places = Object.fromEntries(PLACES.map((name) => [name, realPath(join(real, name)) ?? null]));
+  return { directory: real, since: at.toISOString(), files, places };
 }
 
 function parseRecord(text: string, file: string): Map<string, TrustedWorkspace> {

@@ -150,7 +150,7 @@ async function run(parts: CallParts, running: RunningCall): Promise<Output> {
       defer: nesting.deferApproval,
     });
     // POL-21: consent to a changed tool approves its new definition.
-    if (verdict.changes !== undefined) parts.consents.accept(tool, snapshot);
+    if (verdict.changes !== undefined) await parts.consents.accept(tool, snapshot);
   } else if (verdict.verdict !== 'allow') throw (await loadRefusals()).refusal(tool, verdict);
   assertNotCancelled(tool, cancellation);
   const { callsPerMinute } = snapshot.settings.limits;

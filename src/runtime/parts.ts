@@ -45,7 +45,7 @@ export interface Consents {
   /** Compares a tool with its pinned definition and, if it is installed, with the installed files. */
   check(tool: Tool, caller: Caller): Pick<Rules, 'changes' | 'altered'>;
   /** Pins the new definition of a tool that was approved after a change (POL-21). */
-  accept(tool: Tool, snapshot: Snapshot): void;
+  accept(tool: Tool, snapshot: Snapshot): Promise<void>;
   /** Opens the stored approvals; undefined if there is no store. */
   approvals(): Promise<Approvals> | undefined;
 }
@@ -85,6 +85,6 @@ export const OUTERMOST: Nesting = { depth: 0, placed: false, named: 'by-caller',
 /** The consents of a toolbox that stores none. */
 export const NO_CONSENTS: Consents = {
   check: () => ({}),
-  accept: () => {},
+  accept: async () => {},
   approvals: () => undefined,
 };

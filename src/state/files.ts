@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { createAuditLog } from '../audit/recorder.js';
 import { createResultFiles, type ResultFiles } from '../context/store/results.js';
 import type { World } from '../core/world.js';
-import type { ApprovalStore } from '../policy/approvals.js';
+import type { LocalApprovals } from '../policy/approvals.js';
 import { createPinStore } from '../policy/pins.js';
 import { createLimiter } from '../runtime/limiter.js';
 import { createListingFiles } from '../upstream/catalog/listing-file.js';
@@ -22,7 +22,7 @@ export interface FileStateOptions {
 /** State of which nothing has to be waited for. */
 export interface FileState extends State {
   readonly results: ResultFiles;
-  approvals(): Promise<ApprovalStore>;
+  approvals(): Promise<LocalApprovals>;
 }
 
 /** State that several machines share. */
@@ -34,7 +34,7 @@ export interface SharedState {
 }
 
 export function createFileState({ wieldHome, results, world, onListing }: FileStateOptions): FileState {
-  let approvals: ApprovalStore | undefined;
+  let approvals: LocalApprovals | undefined;
   return {
     pins: createPinStore(wieldHome, world.now),
     results: createResultFiles({ directory: results, now: world.now }),

@@ -56,7 +56,7 @@ export interface Upstreams {
   /** Returns the changed tools of a server with a diff to their approved definitions. */
   changes(state: ServerState): readonly ChangedTool[];
   /** Approves the current definitions of tools. */
-  approve(tools: readonly Tool[], snapshot: Snapshot): void;
+  approve(tools: readonly Tool[], snapshot: Snapshot): Promise<void>;
   /** Forgets that a server could not be started. */
   forgetFailure(server: ServerEntry): void;
 }
@@ -68,7 +68,7 @@ export interface ServerAdmin extends Pick<Upstreams, 'files' | 'changes' | 'forg
   /** Returns the state of each server, disabled ones last; starts nothing. */
   states(): readonly ServerState[];
   /** Pins tools as they are now. */
-  approve(tools: readonly Tool[]): void;
+  approve(tools: readonly Tool[]): Promise<void>;
 }
 
 export function toServerAdmin(upstreams: Upstreams, snapshot: () => Snapshot): ServerAdmin {
@@ -136,7 +136,9 @@ export function createUpstreams(options: UpstreamsOptions): Upstreams {
     mayStart,
     refresh,
     files: options.listingFiles,
-    review: (tools) => review(tools.map(withDigest), pins, world),
+    approved: (tools) =>
+      tools.map(withDigest).map((tool) => (typeof pins.check(tool) === 'string' ? undefined : pins.approved(tool))),
+    pinNew: (tools) => pinNew(tools.map(withDigest), pins, world),
     patienceMs: options.patienceMs,
     onWait: options.onWait,
     world,
@@ -160,8 +162,8 @@ export function createUpstreams(options: UpstreamsOptions): Upstreams {
     changes: ({ tools, all = tools, changed }) =>
       findChanges(all.filter(({ name }) => changed.includes(name)).map(withDigest), pins),
     forgetFailure: format.listings.forgetFailure,
-    approve(tools, { servers }) {
-      pins.pin(tools, new Date(world.now()));
+    async approve(tools, { servers }) {
+      await pins.pin(tools, new Date(world.now()));
       for (const server of servers.servers) format.listings.reviewAgain(server);
       onChange();
     },
@@ -218,12 +220,10 @@ function findChanges(tools: readonly Tool[], pins: PinStore): readonly ChangedTo
   });
 }
 
-// Pins new tools, and returns the approved definitions of changed ones.
-function review(tools: readonly Tool[], pins: PinStore, world: World) {
-  const states = tools.map(pins.check);
-  const added = tools.filter((_, at) => states[at] === 'new');
-  if (added.length > 0) pins.pin(added, new Date(world.now()));
-  return tools.map((tool, at) => (typeof states[at] === 'string' ? undefined : pins.approved(tool)));
+// Of several processes, the first one that sees a tool pins it.
+async function pinNew(tools: readonly Tool[], pins: PinStore, world: World): Promise<void> {
+  const added = tools.filter((tool) => pins.check(tool) === 'new');
+  if (added.length > 0) await pins.pin(added, new Date(world.now()), { ifNew: true });
 }
 
 // The tool that reads a resource which its server does not list; it has no definition.

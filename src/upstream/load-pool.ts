@@ -59,10 +59,10 @@ export function loadPool(options: LoadPoolOptions): Pool {
       return openTransport(expand, settings, options);
     },
     knownVersionOf: (server) => listings.knownVersionOf(server) as NegotiatedVersion | undefined,
-    onListing: (server, listing, { version, instructions, capabilities }) => {
+    onListing: async (server, listing, { version, instructions, capabilities }) => {
       const extra = instructions === undefined || instructions.trim() === '' ? [] : [toInstructions(instructions)];
       const { tools, faults } = parseListing({ ...listing, tools: [...listing.tools, ...extra] }, server);
-      listings.store(server, { tools, faults, version: version as unknown as Json, capabilities });
+      await listings.store(server, { tools, faults, version: version as unknown as Json, capabilities });
       onChange();
     },
     onFailure: (server, error) => listings.storeFailure(server, redactError(error, serverSecrets.of(server.name))),

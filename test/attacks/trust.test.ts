@@ -132,7 +132,7 @@ describe('what a checkout ships', () => {
     const link = join(trusted.home, 'link');
     symlinkSync(trusted.dir, link);
     const toolbox = trusted.toolbox({ workdir: link });
-    toolbox.state.trust.trust(link, new Date());
+    await toolbox.state.trust.trust(link, new Date());
     const call = () => toolbox.call('attack', {}, { caller: { kind: 'model', door: 'test' } });
     expect((await call()).ok).toBe(true);
     rmSync(link);

@@ -1,11 +1,11 @@
 // Runs the shared format suite for module files, in TypeScript and JavaScript.
 
-import { createTrustStore } from '../../src/policy/trust.js';
+import { trustNow } from '../support/trusted.js';
 import type { Workspace } from '../support/workspace.js';
 import { describeFormat, GREET } from './format.js';
 
 function trust(workspace: Workspace): undefined {
-  createTrustStore(workspace.env.WIELD_HOME!, Date.now).trust(workspace.dir, new Date());
+  trustNow(workspace);
   return undefined;
 }
 

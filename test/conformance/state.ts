@@ -94,13 +94,13 @@ export function describeState({ name, condition, reason, open }: StateSuite): vo
     test('FLT-60', 'a definition that one toolbox pins is compared at another', async () => {
       const [one, two] = await open();
       expect(one.pins.check(toolOf('Read.'))).toBe('new');
-      one.pins.pin([toolOf('Read.')], new Date());
+      await one.pins.pin([toolOf('Read.')], new Date());
       expect(one.pins.check(toolOf('Read.'))).toBe('same');
       await expect.poll(() => two.pins.check(toolOf('Read.')) === 'same', PATIENCE).toBe(true);
       expect(two.pins.check(toolOf('Read, and send it on.'))).toMatchObject({
         diff: expect.arrayContaining([expect.stringContaining('send it on')]),
       });
-      two.pins.pin([toolOf('Read, and send it on.')], new Date());
+      await two.pins.pin([toolOf('Read, and send it on.')], new Date());
       await expect.poll(() => one.pins.check(toolOf('Read, and send it on.')) === 'same', PATIENCE).toBe(true);
       expect(one.pins.approved(toolOf('Read.'))).toMatchObject({ description: 'Read, and send it on.' });
     });

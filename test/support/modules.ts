@@ -3,8 +3,8 @@
 import { mkdirSync, rmdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect } from 'vitest';
-import { createTrustStore } from '../../src/policy/trust.js';
 import { processesWith, sleep } from './processes.js';
+import { trustNow } from './trusted.js';
 import { createWorkspace, type Workspace } from './workspace.js';
 
 export interface ModuleWorkspace extends Workspace {
@@ -15,9 +15,7 @@ export interface ModuleWorkspace extends Workspace {
 
 export function createModuleWorkspace({ trusted = true } = {}): ModuleWorkspace {
   const workspace = createWorkspace();
-  const trust = (): void => {
-    createTrustStore(workspace.env.WIELD_HOME!, Date.now).trust(workspace.dir, new Date());
-  };
+  const trust = (): void => trustNow(workspace);
   // Directories of tools that appear later would end the trust.
   const places = ['.agents', 'skills', 'tools'].map((name) => join(workspace.dir, name));
   if (trusted) {

@@ -14,7 +14,7 @@ import {
   planUndo,
 } from '../../clients/connect.js';
 import { valueAt } from '../../clients/forms/form.js';
-import { createRecordStore } from '../../clients/records.js';
+import { createRecordStore, type RecordStore } from '../../clients/records.js';
 import { CLIENTS, findClient } from '../../clients/table.js';
 import { assertPerson } from '../../core/caller.js';
 import { ToolError } from '../../core/error.js';
@@ -22,7 +22,14 @@ import { isRecord } from '../../core/json.js';
 import { shortenPath } from '../../core/text.js';
 import { statOrNothing } from '../../files/read.js';
 import type { NodeToolbox } from '../../node.js';
-import { checkServerName, findClientEnvironment, readScope, renewTrust, SCOPES } from '../clients.js';
+import {
+  assertUnchanged,
+  changeConfig,
+  checkServerName,
+  findClientEnvironment,
+  readScope,
+  SCOPES,
+} from '../clients.js';
 import { consent, DRY_RUN, printDiff, toShownDiff, YES } from '../consent.js';
 import { findOwnCommand, OWN_NAME } from '../own-command.js';
 import { printJson } from '../print.js';
@@ -70,18 +77,27 @@ export const connect: Verb = {
     if (!call.flags.has('dry-run')) assertPerson(toolbox.machine.insideCall, 'connecting a client');
     const store = createRecordStore(toolbox.machine.wieldHome);
     const undo = call.flags.has('undo');
-    const plan = undo ? planUndo(client, file, name, store) : planConnect(client, file, server, store);
-    return carryOut(call, client, plan, { toolbox, undo, server });
+    const plan = (): ConnectPlan =>
+      undo ? planUndo(client, file, name, store) : planConnect(client, file, server, store);
+    return carryOut(call, client, plan, { toolbox, undo, server, store });
   },
 };
+
+interface ConnectTask {
+  readonly toolbox: NodeToolbox;
+  readonly undo: boolean;
+  readonly server: ReturnType<typeof findServer>;
+  readonly store: RecordStore;
+}
 
 async function carryOut(
   call: VerbCall,
   client: Client,
-  plan: ConnectPlan,
-  { toolbox, undo, server }: { toolbox: NodeToolbox; undo: boolean; server: ReturnType<typeof findServer> },
+  toPlan: () => ConnectPlan,
+  { toolbox, undo, server, store }: ConnectTask,
 ): Promise<number> {
   const { terminal, json, flags } = call;
+  const plan = toPlan();
   const { name } = server;
   const { file, scope, changed } = plan;
   const shown = shortenPath(file.path, toolbox.workspace.workdir, toolbox.machine.world.home);
@@ -99,9 +115,11 @@ async function carryOut(
       terminal.out('  nothing was written\n');
       return 0;
     }
-    const keepTrust = renewTrust(toolbox);
-    applyPlan(plan, createRecordStore(toolbox.machine.wieldHome));
-    keepTrust();
+    await changeConfig(call, file.path, async () => {
+      const now = toPlan();
+      if (now.changed) assertUnchanged(plan.current, now.current, shown);
+      if (now.changed) await applyPlan(now, store);
+    });
   }
   if (json) return printJson(terminal, { ok: true, ...document, written: write });
   if (!changed) {

@@ -73,7 +73,7 @@ export const init: Verb = {
       machine: { insideCall, world },
     } = open({ workdir: cwd });
     if (isNew && !insideCall) {
-      trust.trust(cwd, new Date(world.now()));
+      await trust.trust(cwd, new Date(world.now()));
       lines.push(['trusted', 'this workspace', 'wield trust --revoke undoes it']);
     }
     if (json) return printJson(terminal, { ok: true, workdir: cwd, created, trusted: trust.isTrusted(cwd) });

@@ -38,11 +38,11 @@ export const newTool: Verb = {
     const isNew = !existsSync(join(cwd, '.agents'));
     const toolbox = call.toolbox({ workdir: cwd });
     const { insideCall, world } = toolbox.machine;
-    const keepTrust = insideCall ? () => {} : renewTrust(toolbox);
-    writeAll(cwd, files);
     const { trust } = toolbox.state;
-    if (isNew && !insideCall) trust.trust(cwd, new Date(world.now()));
-    else keepTrust();
+    const write = async (): Promise<void> => writeAll(cwd, files);
+    if (insideCall) await write();
+    else await renewTrust(toolbox, write);
+    if (isNew && !insideCall) await trust.trust(cwd, new Date(world.now()));
     const isTrusted = trust.isTrusted(cwd);
     const created = files.map(({ path }) => path);
     if (json) return printJson(terminal, { ok: true, name, workdir: cwd, created, trusted: isTrusted });

@@ -36,9 +36,7 @@ export const remove: Verb = {
     if (!isDry) assertPerson(insideCall, 'removing a tool');
     const shorten = (path: string): string => spellOut(shortenPath(path, cwd, world.home));
     if (flags.has('undo')) {
-      const keepTrust = renewTrust(toolbox);
-      const restored = restoreLast(wieldHome, name);
-      keepTrust();
+      const restored = await renewTrust(toolbox, () => restoreLast(wieldHome, name));
       if (json) return printJson(terminal, { ok: true, name: restored.name, restored: restored.paths });
       for (const path of restored.paths) terminal.out(`  restored  ${shorten(path)}\n`);
       return 0;
@@ -46,9 +44,7 @@ export const remove: Verb = {
     if (name === undefined) throw usageError('missing name; usage: wield remove NAME', 'wield list shows the tools');
     const found = await findFiles(toolbox, name);
     if (found === undefined) return removeOther(call, name);
-    const keepTrust = renewTrust(toolbox);
-    if (!isDry) moveToRemoved(wieldHome, name, found.paths, world.now());
-    keepTrust();
+    if (!isDry) await renewTrust(toolbox, () => moveToRemoved(wieldHome, name, found.paths, world.now()));
     if (json) return printJson(terminal, { ok: true, name, dryRun: isDry, tools: found.tools, removed: found.paths });
     for (const path of found.paths) terminal.out(`  ${isDry ? 'would remove' : 'removed'}  ${shorten(path)}\n`);
     if (!isDry) terminal.out('  Undo     wield remove --undo\n');

@@ -54,7 +54,7 @@ async function grant({ terminal, json, toolbox: open }: VerbCall, workdir: strin
   const changes = trustStore
     .changes(workdir)
     .map(({ file, before, after }) => ({ file, diff: toShownDiff(lineDiff(before, after)) }));
-  trustStore.trust(workdir, new Date(terminal.io.now()));
+  await trustStore.trust(workdir, new Date(terminal.io.now()));
   const tools = (await toolbox.list()).filter(needsTrust);
   if (json)
     return printJson(terminal, {
@@ -74,7 +74,7 @@ async function grant({ terminal, json, toolbox: open }: VerbCall, workdir: strin
 }
 
 async function revoke({ terminal, json, toolbox }: VerbCall, workdir: string): Promise<number> {
-  const revoked = toolbox().state.trust.revoke(workdir);
+  const revoked = await toolbox().state.trust.revoke(workdir);
   if (json) printJson(terminal, { ok: true, directory: workdir, trusted: false, revoked });
   else terminal.out(revoked ? `  revoked  ${workdir}\n` : `  ${workdir} was not trusted\n`);
   return 0;

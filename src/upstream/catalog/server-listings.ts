@@ -15,8 +15,10 @@ export interface ServerListingsOptions {
   /** Returns a server as one line for display. */
   readonly describe: (server: ServerEntry) => string;
   readonly files: ListingFiles;
-  /** Compares tools with their pins and pins new ones; returns the approved definitions of changed tools. */
-  readonly review: (tools: readonly Tool[]) => readonly (ApprovedDefinition | undefined)[];
+  /** Compares tools with their pins; returns the approved definitions of changed ones. */
+  readonly approved: (tools: readonly Tool[]) => readonly (ApprovedDefinition | undefined)[];
+  /** Pins the tools that have no pin yet. */
+  readonly pinNew: (tools: readonly Tool[]) => Promise<void>;
   readonly world: World;
 }
 
@@ -73,7 +75,9 @@ export function createServerListings(options: ServerListingsOptions) {
       return world.now() < listing.at + VERSION_LIFETIME_MS ? listing.version : undefined;
     },
 
-    store(server: ServerEntry, { tools, ...header }: ListingUpdate): void {
+    async store(server: ServerEntry, { tools, ...header }: ListingUpdate): Promise<void> {
+      const place = placeOf(server, options);
+      await options.pinNew(tools.map((tool) => toTool(() => tool, tool, place)));
       save(server, { at: world.now(), ...header }, tools, options);
     },
 
@@ -113,7 +117,7 @@ function withoutStaleMarks(server: ServerEntry, listing: Listing, options: Serve
   const { tools, ...header } = listing;
   const place = placeOf(server, options);
   const marked = tools.filter(({ head }) => head.changed === true).map((tool) => tool.whole());
-  const approved = options.review(marked.map((tool) => toTool(() => tool, tool, place)));
+  const approved = options.approved(marked.map((tool) => toTool(() => tool, tool, place)));
   if (approved.every((one) => one !== undefined)) return listing;
   const whole = tools.map((tool) => tool.whole());
   save(server, header, whole, options);
@@ -132,7 +136,7 @@ function save(
   options: ServerListingsOptions,
 ): void {
   const place = placeOf(server, options);
-  const approved = options.review(tools.map((tool) => toTool(() => tool, tool, place)));
+  const approved = options.approved(tools.map((tool) => toTool(() => tool, tool, place)));
   const stored = tools.map((tool, at) => withApproved(tool, approved[at]));
   options.files.save(place.configuration, header, stored);
 }

@@ -14,7 +14,7 @@ export interface PoolOptions extends OpenOptions {
   /** Returns the key of a server's configuration; a changed configuration gets its own connection. */
   readonly keyOf: (server: ServerEntry) => string;
   /** Called with each tool list of a server. */
-  readonly onListing: (server: ServerEntry, listing: ToolListing, connection: Connection) => void;
+  readonly onListing: (server: ServerEntry, listing: ToolListing, connection: Connection) => Promise<void>;
   /** Called when a server could not be started. */
   readonly onFailure: (server: ServerEntry, error: ToolError) => void;
 }
@@ -156,37 +156,39 @@ export class Pool {
 
   #start(key: string, server: ServerEntry, settings: StartSettings): Slot {
     const stop = new AbortController();
-    const opening = openConnection(server, settings, this.#options, stop.signal);
+    const opening = openConnection(server, settings, this.#options, stop.signal).then(async (opened) => {
+      await this.#onOpen(slot, opened);
+      return opened;
+    });
     const slot: Slot = { key, server, opening, stop, users: 0, wasCalled: false };
     this.#slots.set(key, slot);
-    opening.then(
-      (opened) => this.#onOpen(slot, opened),
-      (error: ToolError) => {
-        if (this.#isCurrent(slot)) this.#slots.delete(key);
-        // An aborted start is not a failure of the server.
-        if (stop.signal.aborted) return;
-        this.#backoff.record(key, error, false);
-        this.#options.onFailure(server, error);
-      },
-    );
+    opening.catch((error: ToolError) => {
+      if (this.#isCurrent(slot)) this.#slots.delete(key);
+      // An aborted start is not a failure of the server.
+      if (stop.signal.aborted) return;
+      this.#backoff.record(key, error, false);
+      this.#options.onFailure(server, error);
+    });
     return slot;
   }
 
-  #onOpen(slot: Slot, opened: Opened): void {
+  // Resolves when the first listing is stored.
+  async #onOpen(slot: Slot, opened: Opened): Promise<void> {
     const { connection, transport } = opened;
     const { server } = slot;
     slot.opened = opened;
     this.#last.set(this.#options.keyOf(server), opened);
-    const onListing = (listing: ToolListing): void => {
-      try {
-        this.#options.onListing(server, listing, connection);
-      } catch (error) {
+    const store = (listing: ToolListing): Promise<void> =>
+      this.#options.onListing(server, listing, connection).catch((error: unknown) => {
         // The connection stays usable if its listing cannot be stored.
         this.#options.onFailure(server, startFailure(error, { server: server.name }));
-      }
-    };
-    onListing(connection.listing());
-    connection.onListing(onListing);
+      });
+    const stored = store(connection.listing());
+    // One after the other, so that the last one stays.
+    let last = stored;
+    connection.onListing((listing) => {
+      last = last.then(() => store(listing));
+    });
     const onClosed = (): void => {
       clearTimeout(slot.idleTimer);
       if (!this.#isCurrent(slot)) return;
@@ -196,6 +198,7 @@ export class Pool {
     connection.closed.then(onClosed, onClosed);
     if (this.#isClosed) this.#drop(slot);
     else this.#startIdleTimer(slot);
+    await stored;
   }
 
   #isCurrent(slot: Slot): boolean {

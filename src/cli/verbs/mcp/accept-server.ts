@@ -40,9 +40,11 @@ export async function acceptInstalled(call: VerbCall, server: ServerEntry, dry: 
   });
   const isAccepted = !dry && (await confirmDestructive(call, 'Start it when its tools are needed?', refusal));
   if (isAccepted) {
-    for (const { path, value } of secrets) writeFileAtomic(path, value, { mode: 0o600 });
     const digest = digestServer(entry, files);
-    await withInstalling(call, (environment) => acceptServer(name, { digest, config }, environment));
+    await withInstalling(call, (environment) => {
+      for (const { path, value } of secrets) writeFileAtomic(path, value, { mode: 0o600 });
+      return acceptServer(name, { digest, config }, environment);
+    });
   }
   const runs = facts.map(([label, text]) => ({ label, text }));
   if (json) printJson(terminal, { ok: true, server: name, runs, accepted: isAccepted });

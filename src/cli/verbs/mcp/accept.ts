@@ -37,7 +37,7 @@ export const accept: McpAction = {
     if (!call.json) show(call, changed);
     const question = changed.length === 1 ? 'Approve this change?' : 'Approve these changes?';
     const isAccepted = changed.length > 0 && !dry && (await mayApprove(call, question));
-    if (isAccepted) toolbox.state.upstreams.approve(changed.map(({ tool }) => tool));
+    if (isAccepted) await toolbox.state.upstreams.approve(changed.map(({ tool }) => tool));
     if (call.json) {
       printJson(call.terminal, {
         ok: true,

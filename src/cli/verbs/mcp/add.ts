@@ -2,7 +2,7 @@
 
 import { writeConfig } from '../../../clients/config-file.js';
 import { diffOf } from '../../../clients/connect.js';
-import { editServer } from '../../../clients/wield-file.js';
+import { editServer, type ServerEdit, wieldFile } from '../../../clients/wield-file.js';
 import { assertPerson } from '../../../core/caller.js';
 import { ToolError } from '../../../core/error.js';
 import type { JsonObject } from '../../../core/json.js';
@@ -12,7 +12,7 @@ import { findProgram, searchPath } from '../../../process/environment.js';
 import { isOwnServer, readServer } from '../../../upstream/entries/entry.js';
 import { type RegistryServer, toServerEntry } from '../../../upstream/registry/entry.js';
 import { isRegistryEntry, isRegistryPlace, REGISTRY, readRegistryEntry } from '../../../upstream/registry/read.js';
-import { checkServerName, findClientEnvironment, readScope, renewTrust } from '../../clients.js';
+import { changeConfig, checkServerName, findClientEnvironment, readScope } from '../../clients.js';
 import { DRY_RUN, printDiff, toShownDiff } from '../../consent.js';
 import { printJson } from '../../print.js';
 import type { Terminal } from '../../terminal.js';
@@ -45,24 +45,27 @@ export const add: McpAction = {
     if (bundle !== undefined) return (await import('./add-bundle.js')).addBundle(call, bundle);
     if (isOwnServer(command[0] ?? '', command.slice(1))) throw ownServer();
     const environment = findClientEnvironment(toolbox);
-    const edit = editServer(scope, environment, name, entry);
-    const file = shortenPath(edit.file.path, toolbox.workspace.workdir, toolbox.machine.world.home);
-    assertEntry(name, entry, edit.file.path);
-    if (edit.exists && edit.changed && !call.flags.has('force')) {
+    const target = wieldFile(scope, environment);
+    const file = shortenPath(target, toolbox.workspace.workdir, toolbox.machine.world.home);
+    assertEntry(name, entry, target);
+    const plan = (): ServerEdit => {
+      const planned = editServer(scope, environment, name, entry);
+      if (planned.current === undefined || !planned.changed || call.flags.has('force')) return planned;
       throw new ToolError('conflict', `${file} already has a server "${quoteOutside(name, 60)}"`, {
         hint: 'choose another name, or pass --force to replace it',
       });
-    }
+    };
+    const write = (): ServerEdit => {
+      const planned = plan();
+      if (planned.changed) writeConfig(planned.file, planned.after, scope === 'user');
+      return planned;
+    };
+    const edit = isDry ? plan() : await changeConfig(call, target, write);
     // The new entry contains no secrets (checked above); the old one may.
     const diff = (edit.changed ? diffOf(edit) : []).map((line) =>
       line.startsWith('+') ? spellOut(line) : toShownDiff([line])[0]!,
     );
     const isWritten = edit.changed && !isDry;
-    if (isWritten) {
-      const keepTrust = renewTrust(toolbox);
-      writeConfig(edit.file, edit.after, scope === 'user');
-      keepTrust();
-    }
     if (call.json) {
       const { path } = edit.file;
       printJson(call.terminal, { ok: true, server: name, scope, file: path, diff, variables, written: isWritten });

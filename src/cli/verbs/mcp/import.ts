@@ -17,7 +17,7 @@ import { assertPerson } from '../../../core/caller.js';
 import { ToolError } from '../../../core/error.js';
 import { count, quoteOutside, shortenPath, spellOut } from '../../../core/text.js';
 import { statOrNothing } from '../../../files/read.js';
-import { findClientEnvironment, readScope, renewTrust } from '../../clients.js';
+import { assertUnchanged, changeConfig, findClientEnvironment, readScope } from '../../clients.js';
 import { consent, DRY_RUN, YES } from '../../consent.js';
 import { printJson } from '../../print.js';
 import { printTable } from '../../table.js';
@@ -41,13 +41,15 @@ export const importServers: McpAction = {
     if (from === undefined) return listSources(call, environment);
     const sources = findNamedSources(from, call, environment);
     if (!call.flags.has('dry-run')) assertPerson(toolbox.machine.insideCall, 'importing servers');
-    const plan = planImport(sources, {
-      environment,
-      wieldHome: toolbox.machine.wieldHome,
-      scope: readScope(call) ?? 'user',
-      names: call.repeated('server'),
-      force: call.flags.has('force'),
-    });
+    const toPlan = (): ImportPlan =>
+      planImport(sources, {
+        environment,
+        wieldHome: toolbox.machine.wieldHome,
+        scope: readScope(call) ?? 'user',
+        names: call.repeated('server'),
+        force: call.flags.has('force'),
+      });
+    const plan = toPlan();
     if (!call.json) show(call, plan, environment);
     const write = plan.written.length > 0 && !call.flags.has('dry-run');
     const file = shortenPath(plan.destination.path, environment.workdir, environment.home);
@@ -56,9 +58,11 @@ export const importServers: McpAction = {
         call.terminal.out('  nothing was written\n');
         return 0;
       }
-      const keepTrust = renewTrust(toolbox);
-      applyImport(plan);
-      keepTrust();
+      await changeConfig(call, plan.destination.path, () => {
+        const now = toPlan();
+        assertUnchanged(plan.written, now.written, file);
+        applyImport(now);
+      });
     }
     if (call.json) printJson(call.terminal, { ok: true, ...toDocument(from, plan), written: write });
     else if (write) call.terminal.out(`  imported  ${count(plan.written.length, 'server')} into ${file}\n`);

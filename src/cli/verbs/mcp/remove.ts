@@ -8,7 +8,7 @@ import { assertPerson } from '../../../core/caller.js';
 import { ToolError } from '../../../core/error.js';
 import { quoteOutside, shortenPath, spellOut } from '../../../core/text.js';
 import type { NodeToolbox } from '../../../node.js';
-import { findClientEnvironment, readScope, renewTrust } from '../../clients.js';
+import { assertUnchanged, changeConfig, findClientEnvironment, readScope } from '../../clients.js';
 import { consent, DRY_RUN, printDiff, toShownDiff, YES } from '../../consent.js';
 import { printJson } from '../../print.js';
 import { usageError } from '../../verb.js';
@@ -28,7 +28,7 @@ export const remove: McpAction = {
     const scope = readScope(call) ?? findScope(toolbox, name);
     const edit = editServer(scope, findClientEnvironment(toolbox), name, undefined);
     const file = shortenPath(edit.file.path, toolbox.workspace.workdir, toolbox.machine.world.home);
-    if (!edit.exists) {
+    if (edit.current === undefined) {
       throw new ToolError('not_found', `${file} has no server "${quoteOutside(name, 60)}"`, {
         hint: 'wield mcp shows where each server is configured',
       });
@@ -42,12 +42,13 @@ export const remove: McpAction = {
     const environment = findClientEnvironment(toolbox);
     const secrets = findUnusedSecrets(edit, environment, toolbox.machine.wieldHome);
     const isWritten = !isDry && (await consent(call, 'Remove it?', file));
-    if (isWritten) {
-      const keepTrust = renewTrust(toolbox);
-      writeConfig(edit.file, edit.after, scope === 'user');
-      keepTrust();
-    }
     const { path } = edit.file;
+    if (isWritten)
+      await changeConfig(call, path, () => {
+        const now = editServer(scope, environment, name, undefined);
+        assertUnchanged(edit.current, now.current, file);
+        writeConfig(now.file, now.after, scope === 'user');
+      });
     if (json) printJson(terminal, { ok: true, server: name, scope, file: path, diff, secrets, written: isWritten });
     else if (isWritten) {
       terminal.out(`  removed   ${spellOut(name)}\n`);
