@@ -64,16 +64,16 @@ function createStore() {
   return { directory, clock, store: createApprovalStore({ directory, now: () => clock.now }) };
 }
 
-test('an approval is used once', () => {
+test('an approval is used once', async () => {
   const { store } = createStore();
   const record = recordOf();
   store.ask(record);
-  store.approve(idOf(record), false);
+  await store.approve(idOf(record), false);
   expect(store.take(record)).toEqual({ id: idOf(record), by: 'record', at: expect.any(String) });
   expect(store.take(record)).toBeUndefined();
 });
 
-test('an approval is bound to input, command line, environment, tool, caller and directory', () => {
+test('an approval is bound to input, command line, environment, tool, caller and directory', async () => {
   const others: Call[] = [
     { input: { a: 1 } },
     { argv: ['x', 'y'] },
@@ -87,13 +87,13 @@ test('an approval is bound to input, command line, environment, tool, caller and
   for (const other of others) {
     const { store } = createStore();
     store.ask(recordOf());
-    store.approve(idOf(recordOf()), false);
+    await store.approve(idOf(recordOf()), false);
     expect([other, store.take(recordOf(other))]).toEqual([other, undefined]);
     expect(store.take(recordOf())).toBeDefined();
   }
 });
 
-test('a standing approval is valid for one version of the tool, one caller and one directory', () => {
+test('a standing approval is valid for one version of the tool, one caller and one directory', async () => {
   const { store } = createStore();
   store.always(recordOf());
   expect(store.take(recordOf({ input: { a: 2 } }))?.by).toBe('standing');
@@ -108,33 +108,33 @@ test('a standing approval is valid for one version of the tool, one caller and o
 });
 
 // Several calls of a tool may be pending, and two processes may answer at the same time.
-test('a revoked standing approval is revoked, however often it was given', () => {
+test('a revoked standing approval is revoked, however often it was given', async () => {
   const { store, clock, directory } = createStore();
   const calls = [1, 2].map((a) => recordOf({ input: { a } }));
   for (const call of calls) store.ask(call);
   for (const call of calls) {
     clock.now += 1000;
-    store.approve(idOf(call), true);
+    await store.approve(idOf(call), true);
   }
   expect(store.list().map(({ state, since }) => [state, since])).toEqual([['standing', START + 1000]]);
   const [name] = readdirSync(directory).filter((one) => one.includes('.standing'));
   cpSync(join(directory, name!), join(directory, name!.replace(`${START + 1000}`, `${START + 1500}`)));
-  store.deny(standingIdOf(calls[0]!));
+  await store.deny(standingIdOf(calls[0]!));
   expect(store.list()).toEqual([]);
   expect(store.take(calls[1]!)).toBeUndefined();
 });
 
-test('a refused call is not asked again, and at most 64 wait', () => {
+test('a refused call is not asked again, and at most 64 wait', async () => {
   const { store } = createStore();
   const record = recordOf();
   store.ask(record);
-  store.deny(idOf(record));
+  await store.deny(idOf(record));
   expect(() => store.ask(record)).toThrow('a person refused this call');
   for (let at = 1; at < 64; at++) store.ask(recordOf({ input: at }));
   expect(() => store.ask(recordOf({ input: 'more' }))).toThrow('64 calls are already pending');
 });
 
-test('an approval expires, also if the clock was set back', () => {
+test('an approval expires, also if the clock was set back', async () => {
   for (const [now, isValid] of [
     [START + DAY - 1000, true],
     [START + DAY + 1000, false],
@@ -144,17 +144,17 @@ test('an approval expires, also if the clock was set back', () => {
     const { store, clock } = createStore();
     const record = recordOf();
     store.ask(record);
-    store.approve(idOf(record), false);
+    await store.approve(idOf(record), false);
     clock.now = now;
     expect([now, store.take(record) !== undefined]).toEqual([now, isValid]);
   }
 });
 
-test('an edited or renamed file is not an approval', () => {
+test('an edited or renamed file is not an approval', async () => {
   const { store, directory } = createStore();
   const record = recordOf();
   store.ask(record);
-  store.approve(idOf(record), false);
+  await store.approve(idOf(record), false);
   const file = join(directory, readdirSync(directory).find((name) => name.includes('.approved'))!);
   writeFileSync(file, readFileSync(file, 'utf8').replace('"workdir": "/w"', '"workdir": "/other"'));
   expect(store.list()).toEqual([]);

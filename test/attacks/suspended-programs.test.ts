@@ -33,7 +33,7 @@ const linesOf = ({ dir }: Workspace, name: string): string[] =>
 
 async function approveAll(workspace: Workspace): Promise<void> {
   const approvals = await workspace.toolbox().state.approvals();
-  for (const { id, state } of approvals.list()) if (state === 'pending') approvals.approve(id, false);
+  for (const { id, state } of approvals.list()) if (state === 'pending') await approvals.approve(id, false);
 }
 
 function createNotingWorkspace(): Workspace {

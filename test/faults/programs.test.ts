@@ -31,7 +31,7 @@ function createSlowWorkspace(): Workspace {
 async function approveAll(workspace: Workspace): Promise<void> {
   const toolbox = workspace.toolbox();
   const approvals = await toolbox.state.approvals();
-  for (const { id, state } of approvals.list()) if (state === 'pending') approvals.approve(id, false);
+  for (const { id, state } of approvals.list()) if (state === 'pending') await approvals.approve(id, false);
 }
 
 /** Kills the server of a client. */

@@ -28,6 +28,7 @@ const WITHOUT_LOCK: Readonly<Record<string, string>> = {
   'policy/approval-file.ts': 'each record has its own file; answers hold the lock: createApprovalStore',
   'process/sandbox/filter.ts': 'the name is the hash of the contents',
   'process/sandbox/probe.ts': 'what it finds does not depend on the file before',
+  'process/programs.ts': 'a hash of a program, which does not depend on the file before',
   'code/host/sealed.ts': 'its callers claimed the program',
   'extras/shipped-index/write.ts': 'writes what it computed, without reading the file',
   'builtin/refresh-capabilities.ts': 'a generated page; the last one counts',

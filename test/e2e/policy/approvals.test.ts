@@ -386,7 +386,7 @@ describe('in code', () => {
       toolbox.call('deploy', { branch: 'main' }, approve === undefined ? {} : { approve });
     const refused = await call();
     const id = String(refused.error?.data?.id);
-    (await toolbox.state.approvals()).approve(id, false);
+    await (await toolbox.state.approvals()).approve(id, false);
     await call();
     await call(answer('once'));
     await call(answer('always'));
