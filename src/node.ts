@@ -400,6 +400,7 @@ function createParts(parts: PartsOptions): CallParts {
     cascade,
     consents: createConsents({
       approvals: state.approvals,
+      isInsideCall: () => machine.insideCall,
       pins,
       findAlteration: (tool) => findAlteration(tool, packages),
       acceptRemote: (tool, snapshot) => upstreams.approve([tool], snapshot),

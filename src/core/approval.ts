@@ -34,10 +34,10 @@ export interface ApprovalChanges {
 }
 
 /**
- * `once` and `always` consent, `deny` refuses. `unable`: this door cannot ask, so the call is stored to be approved
+ * `once` and `always` consent, `deny` refuses, `cancel` decides nothing. `unable`: this door cannot ask, so the call is stored to be approved
  * elsewhere. `later`: the question was sent, and the client will repeat the call.
  */
-export type ApprovalAnswer = 'once' | 'always' | 'deny' | 'unable' | 'later';
+export type ApprovalAnswer = 'once' | 'always' | 'deny' | 'cancel' | 'unable' | 'later';
 
 /** How consent was given. */
 export type ConsentWay = 'terminal' | 'page' | 'mcp' | 'yes' | 'code' | 'record' | 'standing';

@@ -30,6 +30,9 @@ export interface ElicitAnswer {
   readonly content?: Readonly<Record<string, Json>>;
 }
 
+/** The choice that consents to a call. No form of a tool has it, nor a label that begins with `wield` (POL-34). */
+export const CONSENT_CHOICE = 'run it once';
+
 /** Asks the user. Throws `unavailable` if the door cannot ask this. */
 export type Elicit<Asked extends Elicitation = Elicitation> = (
   request: Asked,

@@ -3,9 +3,9 @@
 import type { ApprovalAnswer, ApprovalRequest } from '../core/approval.js';
 import { approvalRows, changeLines } from '../core/approval-text.js';
 import { CLIENT_CAPABILITIES, CLIENT_METHODS, type RequestClient } from '../core/client-request.js';
-import { cannotAsk, type Elicit, type ElicitAnswer, type Question } from '../core/elicit.js';
+import { CONSENT_CHOICE, cannotAsk, type Elicit, type ElicitAnswer, type Question } from '../core/elicit.js';
 import { ToolError } from '../core/error.js';
-import { isRecord, type JsonObject } from '../core/json.js';
+import { isRecord, type Json, type JsonObject } from '../core/json.js';
 import { spellOut } from '../core/text.js';
 import type { InputAnswer, InputRequest } from './input-request.js';
 
@@ -167,15 +167,26 @@ export function toElicitParams({ tool, message, schema, url }: Question) {
   return url === undefined ? { message: text, requestedSchema: schema } : { message: text, url };
 }
 
-const RUN = 'run it once';
-
 export function toApprovalAnswer({ action, content }: ElicitAnswer): ApprovalAnswer {
-  return action === 'accept' && content?.decision === RUN ? 'once' : 'deny';
+  if (action === 'cancel') return 'cancel';
+  return action === 'accept' && content?.decision === CONSENT_CHOICE ? 'once' : 'deny';
+}
+
+/** Whether a message, or one of several, answers a question of `toApprovalForm` with consent. */
+export function carriesConsent(body: Json): boolean {
+  return [body].flat().some((message) => {
+    if (!isRecord(message)) return false;
+    const { result, params } = message;
+    const responses = isRecord(params) && isRecord(params.inputResponses) ? Object.values(params.inputResponses) : [];
+    return [result, ...responses].some(
+      (answer) => isRecord(answer) && isRecord(answer.content) && answer.content.decision === CONSENT_CHOICE,
+    );
+  });
 }
 
 export function toApprovalForm({ record, changes }: ApprovalRequest) {
   const lines = [
-    `${spellOut(record.tool)} asks for your consent.`,
+    `wield needs your approval to run ${spellOut(record.tool)}.`,
     ...approvalRows(record).map(([label, value]) => `${label}: ${value}`),
     ...(changes === undefined ? [] : ['changed since last time:', ...changeLines(changes)]),
   ];
@@ -184,7 +195,11 @@ export function toApprovalForm({ record, changes }: ApprovalRequest) {
     requestedSchema: {
       type: 'object' as const,
       properties: {
-        decision: { type: 'string' as const, title: 'Your decision', enum: ['do not run it', RUN] },
+        decision: {
+          type: 'string' as const,
+          title: 'wield: your decision',
+          enum: ['do not run it', CONSENT_CHOICE],
+        },
       },
       required: ['decision'],
     },

@@ -1,6 +1,7 @@
 // One HTTP request and its response, of Node's server or of the Fetch API.
 
 import type { IncomingMessage, ServerResponse } from 'node:http';
+import { isPersonsPeer } from '../net/peer.js';
 import type { BodyReader } from './body.js';
 import { ERROR, type RequestId } from './message.js';
 
@@ -27,6 +28,8 @@ export interface Exchange {
   end(): void;
   /** Calls the listener if the client disconnects before the end of the response. */
   onDisconnect(listener: () => void): void;
+  /** Whether consent can be taken from the client; reads /proc. */
+  mayConsent(): boolean;
   /** The request without its body, for the SDK. */
   toRequest(): Request;
   forward(response: Response): void;
@@ -106,6 +109,10 @@ export class NodeExchange implements Exchange {
     response.once('close', () => {
       if (!response.writableFinished) listener();
     });
+  }
+
+  mayConsent(): boolean {
+    return isPersonsPeer(this.#request.socket);
   }
 
   toRequest(): Request {
@@ -207,6 +214,11 @@ export class FetchExchange implements Exchange {
 
   onDisconnect(listener: () => void): void {
     this.#disconnected.push(listener);
+  }
+
+  // The program that serves it knows its connections.
+  mayConsent(): boolean {
+    return true;
   }
 
   toRequest(): Request {

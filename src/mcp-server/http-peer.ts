@@ -13,9 +13,15 @@ export class RequestPeer implements Peer {
   readonly isNewer = true;
   readonly initialized = undefined;
   readonly #responder: Responder;
+  readonly #exchange: Exchange;
 
-  constructor(responder: Responder) {
+  constructor(responder: Responder, exchange: Exchange) {
     this.#responder = responder;
+    this.#exchange = exchange;
+  }
+
+  mayConsent(): boolean {
+    return this.#exchange.mayConsent();
   }
 
   notify(text: string): void {
@@ -57,6 +63,10 @@ export class SessionPeer implements Peer {
       this.#options.exchange.onDisconnect(() => controller.abort());
     }
     return this.#connection.signal;
+  }
+
+  mayConsent(): boolean {
+    return this.#options.exchange.mayConsent();
   }
 
   notify(text: string): void {

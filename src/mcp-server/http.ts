@@ -10,6 +10,7 @@ import { count } from '../core/text.js';
 import type { Toolbox } from '../core/toolbox.js';
 import { type AccessOptions, checkAccess, type Refusal } from './access.js';
 import { createBodyReader } from './body.js';
+import { carriesConsent } from './client-prompts.js';
 import { type Exchange, FetchExchange, NodeExchange, respondError } from './exchange.js';
 import { RequestPeer } from './http-peer.js';
 import { createLane, type Lane, type LaneOptions, type LaneRequest } from './lane.js';
@@ -57,6 +58,7 @@ const MAX_REQUESTS = 256;
 // The protocol's code for headers that differ from the body.
 const HEADER_MISMATCH = -32020;
 const METHODS = ['POST', 'GET', 'DELETE'];
+const NO_CONSENT = 'consent is not taken from a process that a tool started, or that cannot be found';
 
 export function createMcpHttp(toolbox: Toolbox, options: HttpOptions): HttpHandler {
   const lane = createLane(toolbox, options);
@@ -84,6 +86,8 @@ export function createMcpHttp(toolbox: Toolbox, options: HttpOptions): HttpHandl
     if (running >= MAX_REQUESTS) return respondError(exchange, 503, 'too many concurrent requests');
     running++;
     exchange.onBegin = () => void running--;
+    // SRV-88: an answer can come on another connection than the call.
+    if (carriesConsent(body) && !exchange.mayConsent()) return respondError(exchange, 403, NO_CONSENT);
     const message = toMessage(body);
     if (message !== undefined && isOlder(exchange, message)) return sessions.handle(exchange, body);
     const isHot = message !== undefined && isHotRequest(exchange, message);
@@ -191,7 +195,7 @@ const INDEPENDENT: ResponderOptions = { headers: {}, requests: 1, isPrimed: fals
 async function answerNewer(lane: Lane, exchange: Exchange, message: RequestMessage): Promise<void> {
   const running = new OpenMap<RequestId, LaneRequest>();
   const responder = new Responder(exchange, INDEPENDENT);
-  const peer = new RequestPeer(responder);
+  const peer = new RequestPeer(responder, exchange);
   // A client cancels its request by closing the response.
   exchange.onDisconnect(() => {
     for (const request of running.values()) request.cancel();

@@ -52,6 +52,7 @@ export function createInputRequiredCalls({ sign, prompts, suspended, shared }: I
     const createApprove =
       ({ requestInput }: SuspendableCall) =>
       async (approval: ApprovalRequest): Promise<ApprovalAnswer> => {
+        if (context.mayConsent?.() === false) return 'unable';
         // A nested call suspends the outer one. The outer call needs approval before it starts, so it starts over.
         if (approval.depth > 0)
           return prompts.approve(

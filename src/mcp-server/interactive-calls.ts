@@ -75,9 +75,12 @@ function serveByRequests(request: CallRequest, modes: ElicitationModes, prompts:
     cancellation: context.cancellation,
     onProgress,
     approve: modes.form
-      ? approveBy('mcp', (asked) =>
-          prompts.approve(client, asked.signal, (until) => elicit({ mode: 'form', ...toApprovalForm(asked) }, until)),
-        )
+      ? approveBy('mcp', async (asked) => {
+          if (context.mayConsent?.() === false) return 'unable';
+          return prompts.approve(client, asked.signal, (until) =>
+            elicit({ mode: 'form', ...toApprovalForm(asked) }, until),
+          );
+        })
       : undefined,
     elicit: prompts.createElicit(client, modes, (question, signal) => {
       const mode =

@@ -50,6 +50,7 @@ export interface Peer {
   readonly connection?: AbortSignal | undefined;
   notify(text: string): void;
   request(request: InputRequest, signal: AbortSignal): Promise<InputAnswer>;
+  mayConsent?(): boolean;
 }
 
 /** JSON of a result. */
@@ -207,6 +208,10 @@ export class LaneRequest implements RequestContext {
 
   request(request: InputRequest, signal: AbortSignal): Promise<InputAnswer> {
     return this.#peer.request(request, signal);
+  }
+
+  mayConsent(): boolean {
+    return this.#peer.mayConsent?.() ?? true;
   }
 
   cancel(reason?: unknown): void {

@@ -36,6 +36,8 @@ export interface RequestContext {
   readonly asksInTask?: boolean;
   /** Called with the id of the approval that the call waits for, if it can wait. */
   readonly onPending?: CallOptions['onPending'];
+  /** Whether consent can be taken from the client; unknown if its answers alone are checked. */
+  mayConsent?(): boolean;
   /** Sends a request to the client; only in the older protocol version, and in tasks. */
   request(request: InputRequest, signal: AbortSignal): Promise<InputAnswer>;
 }

@@ -125,7 +125,7 @@ function isWithin(bytes: readonly number[], network: string, bits: number): bool
 }
 
 /** Returns the 4 or 16 bytes of an IP address, or undefined. */
-function parseAddress(text: string): readonly number[] | undefined {
+export function parseAddress(text: string): readonly number[] | undefined {
   if (!text.includes(':')) return parse4(text);
   // The zone of a link-local address only names the interface.
   const [head = '', tail, ...more] = text.replace(/%.*$/, '').split('::');

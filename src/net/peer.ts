@@ -1,8 +1,10 @@
-// Whose process is connected to a port of this machine, which other users can reach too.
+// The process at the other end of a connection: whose it is, on a port that other users and tools can reach too.
 
 import { readFileSync } from 'node:fs';
 import type { Socket } from 'node:net';
 import { endianness } from 'node:os';
+import { isHeldByTool } from '../process/socket-holder.js';
+import { classifyAddress, parseAddress } from './address.js';
 
 // Of the client's end: its address, ours, state, queues, timers, the user and the inode.
 const ROW = /^ *\d+: ([0-9A-F]+:[0-9A-F]{4}) ([0-9A-F]+:[0-9A-F]{4}) \S+ \S+ \S+ \S+ +(\d+) +\d+ (\d+) /gm;
@@ -11,24 +13,46 @@ const ROW = /^ *\d+: ([0-9A-F]+:[0-9A-F]{4}) ([0-9A-F]+:[0-9A-F]{4}) \S+ \S+ \S+
 const ATTEMPTS = 3;
 
 /** Whether a connection is that of a process of our user, or of root. Not known on other systems than Linux. */
-export function isOwnPeer({ remoteAddress, remotePort = 0, localAddress, localPort = 0 }: Socket): boolean {
+export function isOwnPeer(socket: Socket): boolean {
   if (process.platform !== 'linux') return true;
-  // Gone already.
-  if (remoteAddress === undefined || localAddress === undefined) return false;
+  const peer = findPeer(socket);
+  return typeof peer === 'object' ? isAllowed(peer) : peer === 'hidden';
+}
+
+/**
+ * Whether consent can be taken from a connection (A44). Not from a process of this machine that a tool started, or that
+ * cannot be found; other machines are judged by their token. Not known on other systems than Linux.
+ */
+export function isPersonsPeer(socket: Socket): boolean {
+  if (process.platform !== 'linux') return true;
+  const peer = findPeer(socket);
+  if (typeof peer === 'object') return peer.inode !== '0' && !isHeldByTool(peer.inode, peer.uid);
+  const { remoteAddress = '', localAddress } = socket;
+  return peer !== 'gone' && remoteAddress !== localAddress && classifyAddress(remoteAddress).class !== 'loopback';
+}
+
+interface PeerSocket {
+  readonly uid: number;
+  readonly inode: string;
+}
+
+// `hidden`: a table without our own port, as in some containers, says nothing. `absent`: the socket is not of this machine.
+function findPeer(socket: Socket): PeerSocket | 'gone' | 'hidden' | 'absent' {
+  const { remoteAddress, remotePort = 0, localAddress, localPort = 0 } = socket;
+  if (remoteAddress === undefined || localAddress === undefined) return 'gone';
   const [from, to] = [toHex(remoteAddress, remotePort), toHex(localAddress, localPort)];
   for (let attempt = 0; attempt < ATTEMPTS; attempt++) {
     const rows = ['/proc/net/tcp', '/proc/net/tcp6'].flatMap((path) => [...readTable(path).matchAll(ROW)]);
-    // A table without our own port, as in some containers, says nothing.
-    if (!rows.some(([, local]) => local!.endsWith(to))) return true;
+    if (!rows.some(([, local]) => local!.endsWith(to))) return 'hidden';
     // Of an IPv4 address, an IPv6 socket has the same end.
     const row = rows.find(([, local, remote]) => local!.endsWith(from) && remote!.endsWith(to));
-    if (row !== undefined) return isAllowed(Number(row[3]), row[4]!);
+    if (row !== undefined) return { uid: Number(row[3]), inode: row[4]! };
   }
-  return false;
+  return 'absent';
 }
 
 // Root may do anything here, and forwards ports for some systems. A socket that was closed has no inode and seems to be its.
-function isAllowed(uid: number, inode: string): boolean {
+function isAllowed({ uid, inode }: PeerSocket): boolean {
   return (uid === process.getuid?.() || uid === 0) && inode !== '0';
 }
 
@@ -40,12 +64,11 @@ function readTable(path: string): string {
   }
 }
 
+// In words of four bytes, each in the order of the machine.
 function toHex(address: string, port: number): string {
-  const bytes = address
-    .replace(/^::ffff:/, '')
-    .split('.')
-    .map(Number);
-  const ordered = endianness() === 'LE' ? bytes.reverse() : bytes;
+  const bytes = parseAddress(address.replace(/^::ffff:(?=\d+\.)/, '')) ?? [];
+  const words = Array.from({ length: bytes.length / 4 }, (_, at) => bytes.slice(at * 4, at * 4 + 4));
+  const ordered = words.flatMap((word) => (endianness() === 'LE' ? word.reverse() : word));
   const hex = (number: number, digits: number): string => number.toString(16).toUpperCase().padStart(digits, '0');
   return `${ordered.map((byte) => hex(byte, 2)).join('')}:${hex(port, 4)}`;
 }

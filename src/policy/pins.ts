@@ -206,6 +206,8 @@ export function isPin(value: unknown): value is Pin {
 
 export interface ConsentsOptions {
   readonly approvals: () => Promise<Approvals>;
+  /** Whether this process was started by a tool. */
+  readonly isInsideCall: () => boolean;
   readonly pins: PinStore;
   /** Returns how an installed tool differs from what was installed (INS-23). */
   readonly findAlteration: (tool: Tool) => Rules['altered'];
@@ -233,5 +235,6 @@ export function createConsents(options: ConsentsOptions) {
       else await pins.pin([tool], new Date(world.now()));
     },
     approvals: options.approvals,
+    isInsideCall: options.isInsideCall,
   };
 }

@@ -1,10 +1,11 @@
 // Trusted workspaces: recorded in the wield home by real path, never in the checkout (POL-20).
 
+import { lstatSync } from 'node:fs';
 import { join } from 'node:path';
 import { ToolError } from '../core/error.js';
 import { isRecord } from '../core/json.js';
 import { createStatCache, type FileText, readStateFile, readTextFile, statOrNothing } from '../files/read.js';
-import { realPath } from '../files/within.js';
+import { isWithin, realPath } from '../files/within.js';
 
 export interface TrustedWorkspace {
   readonly directory: string;
@@ -27,6 +28,8 @@ export interface TrustStore {
   /** Returns what changed since a workspace was trusted; empty if it never was. */
   changes(directory: string): readonly TrustChange[];
   trust(directory: string, now: Date): Promise<TrustedWorkspace>;
+  /** Whether a directory has no file or directory that trust is about. */
+  isEmpty(directory: string): boolean;
   /** Returns whether the workspace was trusted. */
   revoke(directory: string): Promise<boolean>;
   /** Runs a confirmed change of the files of a workspace; if it was trusted, it is trusted with the changed files. */
@@ -36,6 +39,8 @@ export interface TrustStore {
 const DECIDING_FILES = ['.mcp.json', '.agents/mcp.json', '.agents/config.toml'];
 // Directories of tools: one that appears, or leads elsewhere, was not there to be read when the workspace was trusted.
 const PLACES = ['.agents', 'skills', 'tools'];
+// Directories below them may appear, but not lead out of the workspace.
+const INNER_PLACES = ['.agents/tools', '.agents/skills'];
 
 export function createTrustStore(wieldHome: string, now: () => number): TrustStore {
   const file = join(wieldHome, 'trust.json');
@@ -119,6 +124,7 @@ export function createTrustStore(wieldHome: string, now: () => number): TrustSto
       await update((workspaces) => workspaces.set(workspace.directory, workspace));
       return workspace;
     },
+    isEmpty: (directory) => [...DECIDING_FILES, ...PLACES].every((name) => !isThere(join(directory, name))),
     async revoke(directory) {
       return update((workspaces) => workspaces.delete(realPath(directory) ?? directory));
     },
@@ -147,7 +153,9 @@ export function describeWorkspace(directory: string, at: Date): TrustedWorkspace
     });
   }
   const files = Object.fromEntries(DECIDING_FILES.map((name) => [name, readDeciding(real, name)]));
-  const places = Object.fromEntries(PLACES.map((name) => [name, realPath(join(real, name)) ?? null]));
+  const places = Object.fromEntries(
+    [...PLACES, ...INNER_PLACES].map((name) => [name, realPath(join(real, name)) ?? null]),
+  );
   return { directory: real, since: at.toISOString(), files, places };
 }
 
@@ -176,10 +184,19 @@ function parseRecord(text: string, file: string): Map<string, TrustedWorkspace> 
 
 // What is gone offers nothing. Most do not exist, and an exception takes four times as long as a stat.
 function newPlaces({ directory, places = {} }: TrustedWorkspace): [string, string | null][] {
-  return Object.entries(places).filter(([name, before]) => {
+  const changed = (name: string): boolean => {
     const path = join(directory, name);
-    return statOrNothing(path) !== undefined && realPath(path) !== before;
-  });
+    if (statOrNothing(path) === undefined) return false;
+    const real = realPath(path);
+    return real !== places[name] && !(INNER_PLACES.includes(name) && real !== undefined && isWithin(directory, real));
+  };
+  const names = new Set([...Object.keys(places), ...INNER_PLACES]);
+  return [...names].filter(changed).map((name) => [name, places[name] ?? null]);
+}
+
+// Also of a link that leads nowhere yet.
+function isThere(path: string): boolean {
+  return lstatSync(path, { throwIfNoEntry: false }) !== undefined;
 }
 
 function isSame(before: string | null | undefined, text: FileText): boolean {

@@ -4,7 +4,7 @@ import type { Duplex, Readable, Writable } from 'node:stream';
 import { inBackground } from '../core/background.js';
 import type { World } from '../core/world.js';
 import { killMarked, signalGroup } from './group.js';
-import { type Descriptors, nextMark, type StartRequest, start } from './spawn.js';
+import { type Descriptors, nextMark, onceEnded, type StartRequest, start } from './spawn.js';
 
 export interface Companion {
   readonly pid: number;
@@ -70,7 +70,7 @@ async function startCompanionProcess(
   };
   killOnExit(pid);
   const ended = new Promise<{ code: number | null; signal: string | null }>((resolve) => {
-    child.once('exit', (code, signal) => {
+    onceEnded(child, (code, signal) => {
       // Kills what it left behind, in its group or outside.
       signalGroup(pid, 'SIGKILL');
       if (!killed) killMarked(mark, world.platform);

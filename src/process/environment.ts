@@ -55,7 +55,7 @@ export function isGranted(name: string, pass: readonly string[]): boolean {
 }
 
 /** Returns the absolute directories of PATH; relative ones could lead into a checkout. */
-export function searchPath(world: World): string[] {
+export function searchPath(world: Pick<World, 'env'>): string[] {
   const absolute = (world.env.PATH ?? '').split(delimiter).filter((directory) => isAbsolute(directory));
   // Many programs take an empty PATH as the current directory.
   return absolute.length > 0 ? absolute : FALLBACK_PATH.split(delimiter);

@@ -10,6 +10,7 @@ import type { World } from '../core/world.js';
 import { createFrameReader, FRAME, type Frame, type FrameType, formatFrame } from './frames.js';
 import { killMarked, MARK, ownMark, signalGroup } from './group.js';
 import type { ProcessEnd, Run, RunRequest, SuperviseOptions } from './request.js';
+import { markLauncher } from './tool-mark.js';
 
 export interface Connection {
   run(request: RunRequest, options: SuperviseOptions): Run;
@@ -28,8 +29,14 @@ const STUCK_MS = 10_000;
 const CHECK_MS = 1000;
 const END_MS = 5000;
 
-export function connect(entry: string, world: World, { onReady, onEnd }: ConnectionEvents): Connection {
-  const child = startHelper(entry, world);
+/** Starts a helper. One that is not marked marks each process that it starts, which takes longer. */
+export function connect(
+  entry: string,
+  world: World,
+  { onReady, onEnd }: ConnectionEvents,
+  isMarking = true,
+): Connection {
+  const child = startHelper(entry, world, isMarking);
   child.once('error', (error) => world.debug(`no process helper: ${error.message}`));
   // If no descriptors are left there are no pipes.
   const channel = child.stdio?.[3] as (Duplex & { ref(): void; unref(): void }) | null | undefined;
@@ -111,10 +118,13 @@ export function connect(entry: string, world: World, { onReady, onEnd }: Connect
   };
 }
 
-function startHelper(entry: string, world: World): ChildProcess {
+function startHelper(entry: string, world: World, isMarking: boolean): ChildProcess {
   // Loaded lazily: most commands start no helper.
   const { spawn } = process.getBuiltinModule('node:child_process');
-  return spawn(process.execPath, [...FLAGS, entry, ownMark(), world.env[MARK] ?? ''], {
+  // What it starts inherits the mark.
+  const marker = isMarking ? (markLauncher(world)?.argv ?? []) : [];
+  const [program, ...args] = [...marker, process.execPath, ...FLAGS, entry, ownMark(), world.env[MARK] ?? ''];
+  return spawn(program!, args, {
     // Its own group, so that a signal to ours does not reach it.
     detached: true,
     stdio: ['ignore', 'ignore', 'ignore', 'pipe'],

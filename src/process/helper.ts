@@ -41,12 +41,17 @@ export function createHelper({ world, entry }: HelperOptions): ProcessHelper {
     const { connect } = await import('./helper-connection.js');
     isStarting = false;
     if (isClosed) return;
-    const connection: Connection = connect(entry(), world, {
-      onReady: () => void onReady(connection),
-      onEnd: () => {
-        if (current === connection) forget();
+    const connection: Connection = connect(
+      entry(),
+      world,
+      {
+        onReady: () => void onReady(connection),
+        onEnd: () => {
+          if (current === connection) forget();
+        },
       },
-    });
+      failed === 1,
+    );
     current = connection;
   };
   return {

@@ -18,8 +18,10 @@ import {
   signalGroup,
   watchLifeline,
 } from './group.js';
+import { CANNOT_MARK, hasEnded, launched } from './launch.js';
 import type { ProcessEnd, ProcessOutcome, ProcessRequest, Run, RunRequest, SuperviseOptions } from './request.js';
 import { toStartError } from './start-error.js';
+import { giveUpMarking, type MarkLauncher, markLauncher } from './tool-mark.js';
 
 const BUSY_RETRIES = 5;
 
@@ -117,10 +119,19 @@ export async function start(
 ): Promise<ChildProcess> {
   markHost(world.platform);
   for (let attempt = 0; ; attempt++) {
+    const launcher = mark === null ? undefined : markLauncher(world);
     try {
-      return await startOnce(request, mark === null ? {} : { [MARK]: markValue(mark, world) }, stdio, onSpawned);
+      const marked: Readonly<Record<string, string>> = mark === null ? {} : { [MARK]: markValue(mark, world) };
+      const child = await startOnce(request, marked, stdio, launcher, onSpawned);
+      if (launcher !== undefined) await launched(child, launcher.name);
+      return child;
     } catch (error) {
       const { code } = error as NodeJS.ErrnoException;
+      if (code === CANNOT_MARK) {
+        world.debug(`processes of tools cannot be marked: ${(error as Error).message}`);
+        giveUpMarking();
+        continue;
+      }
       // Temporary: a file that is being written, or full process and file tables.
       const temporary = code === 'ETXTBSY' || code === 'EAGAIN' || code === 'EMFILE' || code === 'ENFILE';
       if (!temporary || attempt >= BUSY_RETRIES) throw toStartError(request, error as NodeJS.ErrnoException);
@@ -134,13 +145,14 @@ function startOnce(
   request: StartRequest,
   mark: Readonly<Record<string, string>>,
   stdio: Descriptors,
+  launcher: MarkLauncher | undefined,
   onSpawned: ((child: ChildProcess) => void) | undefined,
 ): Promise<ChildProcess> {
   return new Promise((resolve, reject) => {
-    const [binary, ...args] = request.argv;
+    const [binary, ...args] = [...(launcher?.argv ?? []), ...request.argv];
     const child = withoutInherited(stdio, request.filter, (passed) =>
       spawn(binary!, args, {
-        argv0: request.argv0,
+        argv0: launcher?.name ?? request.argv0,
         cwd: request.cwd,
         env: { ...request.environment, ...mark },
         stdio: passed,
@@ -158,6 +170,12 @@ function startOnce(
       resolve(child);
     });
   });
+}
+
+/** Calls the listener when a process has ended, or in the next turn if it already has. */
+export function onceEnded(child: ChildProcess, listener: (code: number | null, signal: string | null) => void): void {
+  if (hasEnded(child)) setImmediate(() => listener(child.exitCode, child.signalCode));
+  else child.once('exit', listener);
 }
 
 let calls = 0;
@@ -224,7 +242,7 @@ function watchEnd(child: ChildProcess, timeoutMs: number, world: World) {
     if (isGroupAlive(pid)) after(GROUP_POLL_MS, () => settleWithGroup(end));
     else settle(end);
   };
-  child.once('exit', (code, signal) => {
+  onceEnded(child, (code, signal) => {
     if (reason === 'exit') settle({ code, signal });
     else settleWithGroup({ code, signal });
   });

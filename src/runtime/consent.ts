@@ -44,7 +44,8 @@ export async function requestConsent(
   { consents, executors, workspace: { world } }: Pick<CallParts, 'consents' | 'executors' | 'workspace'>,
   options: ConsentOptions,
 ): Promise<Consent> {
-  const { plan, verdict, caller, snapshot, depth, signal, approve } = options;
+  const { plan, verdict, snapshot, depth, signal } = options;
+  const { caller, approve } = consents.isInsideCall() ? insideCall(options) : options;
   const approvals = await consents.approvals();
   // Checked first, so that a stored approval is not used up for nothing.
   if (signal.aborted) throw cancelled(plan.tool.name, ' before it ran');
@@ -80,7 +81,8 @@ export async function requestConsent(
     const answer = await ask(approve, { ...request, changes }, world.debug);
     const how = wayOf(approve);
     if (['deny', 'once', 'always'].includes(answer)) decided(how);
-    if (answer === 'deny') throw refusal(tool.name);
+    if (answer === 'deny') throw refusal(tool.name, 'the user declined');
+    if (answer === 'cancel') throw refusal(tool.name, 'the question was closed without an answer');
     if (answer === 'later') throw needsApproval('answer the question, then repeat the call');
     if (answer === 'once' || answer === 'always') {
       if (answer === 'always') await approvals?.always(record);
@@ -117,6 +119,13 @@ function explain(reason: string, changes: ApprovalChanges | undefined): string {
   const shown = programs.slice(0, MAX_PROGRAMS).map((line) => line.replace(/ sha256 ([0-9a-f]{12})[0-9a-f]*$/, ' $1'));
   const more = programs.length > MAX_PROGRAMS ? [`${programs.length - MAX_PROGRAMS} more`] : [];
   return `${reason}; what it runs changed since it was approved: ${[...shown, ...more].join(', ')}`;
+}
+
+// A client, a terminal or a function of a program that a tool started is no person, and its calls are not those of one:
+// approvals of others are not for it. `--yes` explains itself (POL-23).
+function insideCall({ caller, approve }: ConsentOptions): Pick<ConsentOptions, 'caller' | 'approve'> {
+  const isFlag = approve !== undefined && wayOf(approve) === 'yes';
+  return { caller: { ...caller, name: 'tool' }, approve: isFlag ? approve : undefined };
 }
 
 const POLL_MS = 500;
@@ -165,8 +174,8 @@ async function remember(approvals: Approvals | undefined, record: ApprovalRecord
   }
 }
 
-function refusal(tool: string): ToolError {
-  return new ToolError('denied', `${tool} was not run: the user declined`, {
+function refusal(tool: string, why: string): ToolError {
+  return new ToolError('denied', `${tool} was not run: ${why}`, {
     hint: 'do not repeat the call; ask the user what to do instead',
   });
 }

@@ -1,5 +1,6 @@
 // Reduces the form of a question to the fields that every MCP client can show.
 
+import { CONSENT_CHOICE } from '../core/elicit.js';
 import { ToolError } from '../core/error.js';
 import { isRecord, type Json, type JsonObject } from '../core/json.js';
 import type { JsonSchema } from '../core/schema.js';
@@ -37,6 +38,8 @@ export function toForm(schema: unknown, tool: string): JsonSchema {
   for (const [name, field] of entries) {
     if (name === '__proto__' || !isPrintable(name))
       throw refused(tool, `has a field whose name cannot be shown: ${quoteOutside(name)}`);
+    if (isReserved(name))
+      throw refused(tool, `has a field with a reserved name: ${quoteOutside(name)}`, 'rename the field');
     properties[name] = toField(field, name, tool);
   }
   const required = Array.isArray(root.required) ? root.required.filter((name) => name in properties) : [];
@@ -48,7 +51,7 @@ function toField(field: unknown, name: string, tool: string): JsonObject {
   if (!isRecord(field)) throw bad();
   const { type } = field;
   const texts = pick(field, ['title', 'description'], (value) =>
-    typeof value === 'string' ? quoteOutside(value, MAX_TEXT) : undefined,
+    typeof value === 'string' && !isReserved(value) ? quoteOutside(value, MAX_TEXT) : undefined,
   );
   const standard = pick(field, ['default'], asJson);
   if (type === 'boolean') return { type, ...texts, ...standard };
@@ -81,14 +84,23 @@ function toChoices(field: Record<string, unknown>, bad: () => ToolError): JsonOb
   if (listed === undefined) return undefined;
   if (!Array.isArray(listed) || listed.length === 0 || listed.length > MAX_CHOICES) throw bad();
   const values = listed.map((entry) => (field.enum === undefined && isRecord(entry) ? entry.const : entry));
-  if (!values.every((value) => typeof value === 'string' && isPrintable(value))) throw bad();
+  if (!values.every((value) => typeof value === 'string' && isPrintable(value) && !isReserved(value))) throw bad();
   const named = field.enum === undefined ? listed.map((entry) => entry.title) : field.enumNames;
   if (!Array.isArray(named)) return { enum: values };
   const titles = values.map((value, at) =>
-    typeof named[at] === 'string' ? quoteOutside(named[at], MAX_TEXT) : (value as string),
+    typeof named[at] === 'string' && !isReserved(named[at]) ? quoteOutside(named[at], MAX_TEXT) : (value as string),
   );
   if (field.enum !== undefined) return { enum: values, enumNames: titles };
   return { oneOf: values.map((value, at) => ({ const: value, title: titles[at]! })) };
+}
+
+// What wield's own questions have, in any spelling (POL-34).
+function isReserved(text: string): boolean {
+  const letters = text
+    .normalize('NFKC')
+    .toLowerCase()
+    .replace(/[^\p{L}\p{N}]/gu, '');
+  return letters.startsWith('wield') || letters === CONSENT_CHOICE.replaceAll(' ', '');
 }
 
 // Names and choices are sent back unchanged, so they must look like what they are.

@@ -48,6 +48,8 @@ export interface Consents {
   accept(tool: Tool, snapshot: Snapshot): Promise<void>;
   /** Opens the stored approvals; undefined if there is no store. */
   approvals(): Promise<Approvals> | undefined;
+  /** Whether this process was started by a tool, and so nobody can consent in it (A44). */
+  isInsideCall(): boolean;
 }
 
 /** Position of a call among nested calls. */
@@ -87,4 +89,5 @@ export const NO_CONSENTS: Consents = {
   check: () => ({}),
   accept: async () => {},
   approvals: () => undefined,
+  isInsideCall: () => false,
 };

@@ -6,6 +6,7 @@ import { ToolError } from '../../core/error.js';
 import { count, sanitize } from '../../core/text.js';
 import { makeDirectory } from '../../files/make-directory.js';
 import { printJson } from '../print.js';
+import { findOthers, mayTrust } from '../runnable.js';
 import { toggle, usageError, type Verb, type VerbCall } from '../verb.js';
 
 const HELLO = `#!/bin/sh
@@ -49,7 +50,12 @@ export const init: Verb = {
     if (positionals[0] !== undefined)
       throw usageError(`unexpected argument "${sanitize(positionals[0])}"`, 'wield init --help');
     const agents = join(cwd, '.agents');
-    const isNew = !existsSync(agents);
+    const toolbox = open({ workdir: cwd });
+    const {
+      state: { trust },
+      machine: { insideCall, world },
+    } = toolbox;
+    const found = await findOthers(toolbox);
     const files = [
       {
         name: '.agents/tools/hello',
@@ -67,12 +73,8 @@ export const init: Verb = {
       if (made) created.push(name);
       lines.push([made ? 'created' : 'exists', name, made ? about : 'not changed']);
     }
-    // Trusted only if this command created the whole directory (CLI-5).
-    const {
-      state: { trust },
-      machine: { insideCall, world },
-    } = open({ workdir: cwd });
-    if (isNew && !insideCall) {
+    // Trusted only if nothing else becomes runnable by it, or the user agrees to that (CLI-5).
+    if (!insideCall && !trust.isTrusted(cwd) && (await mayTrust(call, found))) {
       await trust.trust(cwd, new Date(world.now()));
       lines.push(['trusted', 'this workspace', 'wield trust --revoke undoes it']);
     }
@@ -80,9 +82,9 @@ export const init: Verb = {
     for (const [what, thing, about] of lines) terminal.out(`  ${what.padEnd(8)} ${thing.padEnd(22)} ${about}\n`);
     if (!trust.isTrusted(cwd)) {
       terminal.out(
-        isNew
+        found === undefined
           ? '\n  Created from inside a tool call, so not trusted: run wield trust to let models call it.\n'
-          : '\n  .agents existed before: review its tools, then run wield trust to let models call them.\n',
+          : '\n  Not trusted, because there was something here before. Review it, then run wield trust.\n',
       );
     }
     terminal.out(

@@ -8,6 +8,7 @@ import { quoteOutside } from '../../core/text.js';
 import { makeDirectory } from '../../files/make-directory.js';
 import { renewTrust } from '../clients.js';
 import { printJson } from '../print.js';
+import { findOthers, mayTrust } from '../runnable.js';
 import { type NewFile, TEMPLATES, testFile, toFiles } from '../templates.js';
 import { option, toggle, usageError, type Verb, type VerbCall } from '../verb.js';
 
@@ -35,19 +36,22 @@ export const newTool: Verb = {
     if (kinds.length > 1) throw usageError(`--${kinds[0]} and --${kinds[1]} exclude each other`, 'choose one');
     const [kind = 'bash'] = kinds;
     const files = kind === 'openapi' ? await documentFiles(call, name) : toFiles(name, kind);
-    const isNew = !existsSync(join(cwd, '.agents'));
     const toolbox = call.toolbox({ workdir: cwd });
     const { insideCall, world } = toolbox.machine;
     const { trust } = toolbox.state;
+    const wasTrusted = trust.isTrusted(cwd);
+    const found = await findOthers(toolbox);
     const write = async (): Promise<void> => writeAll(cwd, files);
     if (insideCall) await write();
     else await renewTrust(toolbox, write);
-    if (isNew && !insideCall) await trust.trust(cwd, new Date(world.now()));
+    // Like wield init (CLI-5).
+    if (!insideCall && !wasTrusted && (await mayTrust(call, found))) await trust.trust(cwd, new Date(world.now()));
     const isTrusted = trust.isTrusted(cwd);
     const created = files.map(({ path }) => path);
     if (json) return printJson(terminal, { ok: true, name, workdir: cwd, created, trusted: isTrusted });
     for (const path of created) terminal.out(`  created  ${path}\n`);
     if (!isTrusted) terminal.out('  note     models may call it after: wield trust\n');
+    else if (!wasTrusted) terminal.out('  trusted  this workspace; wield trust --revoke undoes it\n');
     terminal.out(kind === 'openapi' ? `  Try      wield ${name}\n` : `  Try      wield call ${name} --name Ada\n`);
     terminal.out(`  Test     sh .agents/tests/${name}.sh\n  Undo     wield remove ${name}\n`);
     return 0;

@@ -5,6 +5,7 @@ import { addNested } from '../../install/sources/add-nested.js';
 import { syncSource } from '../../install/sources/fetch.js';
 import { findSource } from '../../install/sources/load.js';
 import { loadSources } from '../../install/state.js';
+import { toReadOnlyEnvironment } from '../../install/toolbox-environment.js';
 import { RUN_HOOKS } from '../consent.js';
 import { summarizeItems, withInstalling } from '../installing.js';
 import { printJson } from '../print.js';
@@ -19,6 +20,8 @@ export const sync: Verb = {
   positionals: Number.POSITIVE_INFINITY,
   async run(call) {
     const { flags, positionals, terminal, json, cwd } = call;
+    const known = loadSources(toReadOnlyEnvironment(call.toolbox()).paths);
+    for (const name of positionals) findSource(name, known, cwd);
     return withInstalling(call, async (environment) => {
       const all = loadSources(environment.paths);
       const chosen = positionals.length === 0 ? all : positionals.map((name) => findSource(name, all, cwd));

@@ -4,18 +4,23 @@ import { resolve } from 'node:path';
 import { assertPerson } from '../../core/caller.js';
 import { lineDiff } from '../../core/diff.js';
 import { count } from '../../core/text.js';
-import { needsTrust } from '../../core/tool.js';
-import { printDiff, toShownDiff } from '../consent.js';
+import { ask, DRY_RUN, printDiff, toShownDiff, YES } from '../consent.js';
 import { printJson } from '../print.js';
+import { findRunnable, printRunnable, type Runnable } from '../runnable.js';
 import { printTable } from '../table.js';
 import { toggle, type Verb, type VerbCall } from '../verb.js';
 
 export const trust: Verb = {
   name: 'trust',
-  usage: 'trust [DIR] [--list | --revoke]',
+  usage: 'trust [DIR] [--dry-run] [--yes] [--list | --revoke]',
   summary: 'Trust a workspace, so that models can call its tools. Your own calls need no trust.',
-  examples: ['wield trust', 'wield trust --list', 'wield trust --revoke'],
-  flags: { list: toggle('List the trusted workspaces'), revoke: toggle('Revoke trust') },
+  examples: ['wield trust', 'wield trust --dry-run', 'wield trust --list', 'wield trust --revoke'],
+  flags: {
+    'dry-run': DRY_RUN,
+    yes: YES,
+    list: toggle('List the trusted workspaces'),
+    revoke: toggle('Revoke trust'),
+  },
   positionals: 1,
   completes: 'files',
   async run(call) {
@@ -23,7 +28,7 @@ export const trust: Verb = {
     const [named] = call.positionals;
     const toolbox = call.toolbox(named === undefined ? {} : { workdir: resolve(call.cwd, named) });
     if (call.flags.has('revoke')) return revoke(call, toolbox.workspace.workdir);
-    assertPerson(toolbox.machine.insideCall, 'trusting');
+    if (!call.flags.has('dry-run')) assertPerson(toolbox.machine.insideCall, 'trusting');
     return grant(call, toolbox.workspace.workdir);
   },
 };
@@ -48,29 +53,45 @@ async function listTrusted({ terminal, json, toolbox }: VerbCall): Promise<numbe
   return 0;
 }
 
-async function grant({ terminal, json, toolbox: open }: VerbCall, workdir: string): Promise<number> {
+// Shows what will be runnable before it asks or writes anything (POL-33).
+async function grant(call: VerbCall, workdir: string): Promise<number> {
+  const { terminal, json, flags, toolbox: open } = call;
   const toolbox = open();
   const trustStore = toolbox.state.trust;
+  const isDry = flags.has('dry-run');
   const changes = trustStore
     .changes(workdir)
     .map(({ file, before, after }) => ({ file, diff: toShownDiff(lineDiff(before, after)) }));
-  await trustStore.trust(workdir, new Date(terminal.io.now()));
-  const tools = (await toolbox.list()).filter(needsTrust);
-  if (json)
-    return printJson(terminal, {
-      ok: true,
-      directory: workdir,
-      trusted: true,
-      changes,
-      tools: tools.map((tool) => tool.name),
-    });
-  for (const { file, diff } of changes) {
-    terminal.out(`  ${terminal.paint('bold', file)} changed since you trusted it\n`);
-    printDiff(terminal, diff);
+  const found = await findRunnable(toolbox);
+  if (!json) {
+    for (const { file, diff } of changes) {
+      terminal.out(`  ${terminal.paint('bold', file)} changed since you trusted it\n`);
+      printDiff(terminal, diff);
+    }
+    printRunnable(terminal, found);
+    if (!isDry && !flags.has('yes') && terminal.canAsk && !(await ask(call, `Trust ${workdir}?`))) {
+      terminal.out('  not trusted\n');
+      return 0;
+    }
   }
-  terminal.out(`  trusted  ${workdir}\n`);
-  terminal.out(`  Models can now call its ${count(tools.length, 'tool')}. wield trust --revoke undoes it.\n`);
+  if (!isDry) await trustStore.trust(workdir, new Date(terminal.io.now()));
+  if (json) {
+    const { tools, ...rest } = found;
+    const names = tools.map(({ name }) => name);
+    const trusted = isDry ? trustStore.isTrusted(workdir) : true;
+    return printJson(terminal, { ok: true, directory: workdir, trusted, changes, tools: names, files: tools, ...rest });
+  }
+  if (isDry) terminal.out(`  ${describe(found)} would be callable by models. wield trust does it.\n`);
+  else {
+    terminal.out(`  trusted  ${workdir}\n`);
+    terminal.out(`  Models can now call its ${describe(found)}. wield trust --revoke undoes it.\n`);
+  }
   return 0;
+}
+
+function describe({ tools, servers }: Runnable): string {
+  const counted = count(tools.length, 'tool');
+  return servers.length === 0 ? counted : `${counted} and ${count(servers.length, 'server')}`;
 }
 
 async function revoke({ terminal, json, toolbox }: VerbCall, workdir: string): Promise<number> {

@@ -6,7 +6,7 @@ import { type ErrorCode, ToolError, toToolError } from '../../core/error.js';
 import { INPUT_BOUNDS } from '../../core/json.js';
 import { type AccessOptions, checkApi, checkHost, HEADERS } from './access.js';
 import type { PageFile } from './files.js';
-import { checkPeer } from './peer.js';
+import { checkPeer, checkPerson } from './peer.js';
 import { type Asked, findRoute, type Handlers, type RouteName, readRequest, STREAMS } from './route.js';
 
 export interface ListenerOptions {
@@ -37,7 +37,9 @@ export function createListener({ access, files, handlers, debug }: ListenerOptio
     const { method = '', url = '' } = request;
     const [path = ''] = url.split('?', 1);
     if (!path.startsWith('/api/')) return sendFile(response, method === 'GET' ? files.get(path) : undefined);
-    const forbidden = checkApi(request.headers, method !== 'GET', access);
+    const forbidden =
+      checkApi(request.headers, method !== 'GET', access) ??
+      (method === 'GET' ? undefined : checkPerson(request.socket));
     if (forbidden !== undefined) return sendText(response, forbidden.status, forbidden.message);
     const route = findRoute(names, method, path);
     if (route === undefined) return sendText(response, 404, 'no such route');

@@ -1,7 +1,7 @@
 // Whose process is connected: the page is for the user who started it (UI-23).
 
 import type { Socket } from 'node:net';
-import { isOwnPeer } from '../../net/peer.js';
+import { isOwnPeer, isPersonsPeer } from '../../net/peer.js';
 import type { Refusal } from './access.js';
 
 const known = new WeakMap<Socket, Refusal | 'own'>();
@@ -14,4 +14,11 @@ export function checkPeer(socket: Socket): Refusal | undefined {
     known.set(socket, found);
   }
   return found === 'own' ? undefined : found;
+}
+
+/** Returns why a connection may change nothing: a tool started its process, so no person is behind it (A44). */
+export function checkPerson(socket: Socket): Refusal | undefined {
+  return isPersonsPeer(socket)
+    ? undefined
+    : { status: 403, message: 'a process that a tool started, or that cannot be found, can only read this page' };
 }

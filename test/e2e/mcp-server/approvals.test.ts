@@ -30,7 +30,12 @@ for (const protocol of ['older', 'newer'] as const satisfies readonly ProtocolVe
         const result = await client.callTool(CALL);
         expect(result.content).toEqual([{ type: 'text', text: 'deployed\n' }]);
         expect(messages).toHaveLength(1);
-        for (const text of ['deploy asks for your consent', '{"branch":"main"}', '.agents/tools/deploy', 'mcp:test'])
+        for (const text of [
+          'wield needs your approval to run deploy',
+          '{"branch":"main"}',
+          '.agents/tools/deploy',
+          'mcp:test',
+        ])
           expect(messages[0]).toContain(text);
         await client.callTool(CALL);
         expect(messages).toHaveLength(2);

@@ -132,7 +132,7 @@ spec.thorough('SRV-15 SRV-6', 'asks for approval first, then the questions, in b
       return message.includes('your consent') ? ACCEPT : answerAll(message, params, signal);
     });
     expect(JSON.parse(textOf(await client.callTool(call('both')))).order.content).toEqual(FILLED);
-    expect(asked).toEqual(['both asks for your consent.', 'both asks:', 'both asks:']);
+    expect(asked).toEqual(['wield needs your approval to run both.', 'both asks:', 'both asks:']);
     expect(workspace.begun()).toEqual(['both']);
   }
 });

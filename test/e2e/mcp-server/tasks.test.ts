@@ -368,7 +368,7 @@ describe('a call that asks within two seconds', () => {
     expect(asked).toMatchObject({ resultType: 'input_required' });
     expect(asked).not.toHaveProperty('taskId');
     const [[key, request]] = Object.entries(asked.inputRequests!) as [[string, { params: { message: string } }]];
-    expect(request.params.message).toContain('patient asks for your consent.');
+    expect(request.params.message).toContain('wield needs your approval to run patient.');
     expect(existsSync(join(workspace.home, 'ran'))).toBe(false);
     const { requestState } = asked as { requestState?: string };
     const task = await start(client, 'patient', { requestState, inputResponses: { [key]: ACCEPT } });

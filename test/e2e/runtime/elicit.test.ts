@@ -147,6 +147,28 @@ describe('what is asked', () => {
     expect(asked[0]).toMatchObject({ tool: 'asks', url: 'https://example.org/in' });
   });
 
+  spec('POL-34', 'cannot look like a question of wield', async () => {
+    const flat = (name: string, field: object) => ({
+      message: 'm',
+      schema: { type: 'object', properties: { [name]: field } },
+    });
+    const text = { type: 'string' };
+    for (const request of [
+      ...['wield', 'Wield_decision', ' wield: x', 'ｗｉｅｌｄ', 'w-i.e l d'].map((name) => flat(name, text)),
+      ...['run it once', 'Run it once!', 'wield: yes'].map((choice) => flat('decision', { ...text, enum: [choice] })),
+      flat('decision', { ...text, oneOf: [{ const: 'run it once', title: 'x' }] }),
+      flat('decision', { type: 'array', items: { ...text, enum: ['run it once'] } }),
+    ]) {
+      const asked: Question[] = [];
+      expectError(await askWith(request, asked), 'invalid_definition');
+      expect(asked).toEqual([]);
+    }
+    const asked: Question[] = [];
+    const titled = { oneOf: [{ const: 'a', title: 'Run it once' }] };
+    await askWith(flat('decision', { ...text, title: 'wield: your decision', ...titled }), asked);
+    expect(asked[0]!.schema!.properties).toEqual({ decision: { type: 'string', oneOf: [{ const: 'a', title: 'a' }] } });
+  });
+
   spec('MOD-18', 'stays open ten minutes, which are not of the tool’s time', async () => {
     vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'performance'] });
     try {

@@ -9,6 +9,7 @@ import type { NodeToolbox } from '../../../node.js';
 import { findInterpreter, findLimiter, findProgram, SYSTEM_LIMITS, searchPath } from '../../../process/environment.js';
 import { probeBackends } from '../../../process/sandbox/probe.js';
 import { runProcess } from '../../../process/spawn.js';
+import { findMarker } from '../../../process/tool-mark.js';
 
 export interface Check {
   /** `absent`: an optional program that is not installed. */
@@ -107,6 +108,13 @@ async function checkMachine({
           message: set.length === 0 ? 'time and output only' : `enforced: ${set.join(', ')}`,
         },
   );
+  if (findMarker(world) === undefined)
+    checks.push({
+      level: 'absent',
+      about: 'consent',
+      message: 'processes of tools are recognised by their environment and ancestors only: prlimit not found',
+      hint: world.platform === 'linux' ? 'install util-linux' : undefined,
+    });
   checks.push({
     level: 'ok',
     about: 'trust',

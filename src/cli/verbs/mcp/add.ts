@@ -39,9 +39,9 @@ export const add: McpAction = {
   async run(call, positionals) {
     const toolbox = call.toolbox();
     const isDry = call.flags.has('dry-run');
-    if (!isDry) assertPerson(toolbox.machine.insideCall, 'adding a server');
     const scope = readScope(call) ?? 'user';
     const { name, entry, command, bundle, variables = [] } = await readWanted(call, positionals, toolbox);
+    if (!isDry) assertPerson(toolbox.machine.insideCall, 'adding a server');
     if (bundle !== undefined) return (await import('./add-bundle.js')).addBundle(call, bundle);
     if (isOwnServer(command[0] ?? '', command.slice(1))) throw ownServer();
     const environment = findClientEnvironment(toolbox);

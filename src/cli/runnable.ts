@@ -1,0 +1,70 @@
+// What trust in a workspace lets models run: its tools and servers. Starts nothing.
+
+import { fileURLToPath } from 'node:url';
+import { quoteOutside, shortenPath, spellOut } from '../core/text.js';
+import { needsTrust, type Tool } from '../core/tool.js';
+import type { NodeToolbox } from '../node.js';
+import { describeServer } from '../upstream/entries/mask.js';
+import { ask } from './consent.js';
+import { printTable } from './table.js';
+import type { Terminal } from './terminal.js';
+import type { VerbCall } from './verb.js';
+
+export interface Runnable {
+  readonly tools: readonly { readonly name: string; readonly format: string; readonly file: string }[];
+  readonly servers: readonly { readonly name: string; readonly target: string; readonly file: string }[];
+}
+
+const MAX_SHOWN = 2000;
+
+/** Lists what models may run once the workspace is trusted. */
+export async function findRunnable({ state, workspace, machine, list }: NodeToolbox): Promise<Runnable> {
+  const short = (path: string): string => shortenPath(path, workspace.workdir, machine.world.home);
+  const listed = (await list({ knownOnly: true, hidden: true })).filter(needsTrust);
+  const servers = state.upstreams
+    .states()
+    .filter(({ server, state: now }) => server.owner === 'workspace' && now !== 'off')
+    .map(({ server }) => ({ name: server.name, target: describeServer(server), file: short(server.place.file) }));
+  const isOfServer = ({ origin }: Tool): boolean => servers.some(({ name }) => name === origin.server);
+  const tools = listed
+    .filter((tool) => !isOfServer(tool))
+    .map(({ name, origin }) => ({
+      name,
+      format: origin.format,
+      file: origin.uri === null ? '' : short(toFile(origin.uri)),
+    }));
+  return { tools, servers };
+}
+
+/** Returns what a workspace has before something is created in it; undefined if there is nothing to trust yet. */
+export async function findOthers(toolbox: NodeToolbox): Promise<Runnable | undefined> {
+  const found = await findRunnable(toolbox);
+  const isEmpty = found.tools.length === 0 && found.servers.length === 0;
+  return isEmpty && toolbox.state.trust.isEmpty(toolbox.workspace.workdir) ? undefined : found;
+}
+
+/** Whether a workspace may be trusted with what it has: nothing, or the user agrees at a terminal. */
+export async function mayTrust(call: VerbCall, found: Runnable | undefined): Promise<boolean> {
+  if (found === undefined) return true;
+  if (call.json || !call.terminal.canAsk) return false;
+  call.terminal.out('  This directory has more that models could run once it is trusted:\n');
+  printRunnable(call.terminal, found);
+  return ask(call, 'Trust all of it?');
+}
+
+export function printRunnable(terminal: Terminal, { tools, servers }: Runnable): void {
+  const rows = [
+    ...servers.map(({ name, target, file }) => [spellOut(name), 'server', quoteOutside(target, MAX_SHOWN), file]),
+    ...tools.map(({ name, format, file }) => [spellOut(name), format, '', file]),
+  ];
+  if (rows.length > 0)
+    printTable(
+      terminal,
+      ['NAME', 'FORMAT', 'RUNS', 'FILE'],
+      rows.map(([name, format, runs, file]) => [name!, format!, runs!, quoteOutside(file!, MAX_SHOWN)]),
+    );
+}
+
+function toFile(uri: string): string {
+  return uri.startsWith('file:') ? fileURLToPath(uri) : uri;
+}
