@@ -82,6 +82,8 @@ export interface ResultMeta {
   /** What enforced the sandbox of the tool, `none` if nothing could; absent without a sandbox (EXE-10). */
   readonly sandbox?: string;
   readonly sandboxProfile?: string;
+  /** Files that appeared during the call and make other programs run code (EXE-75). */
+  readonly sandboxLeft?: readonly string[];
   readonly repaired?: readonly Repair[];
   /** Resolvers that failed, so that the given value was used (TJS-18). */
   readonly resolvers?: readonly { readonly param: string; readonly outcome: 'kept'; readonly reason: string }[];

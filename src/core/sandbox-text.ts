@@ -2,6 +2,9 @@
 
 import { ToolError } from './error.js';
 import type { SandboxPlan } from './sandbox.js';
+import { quoteOutside } from './text.js';
+
+const MAX_SHOWN = 20;
 
 /** Describes a sandbox for people: `workdir by bubblewrap 0.8.0: reads …`. */
 export function describeSandbox({ profile, backend, version, reason, ...rules }: SandboxPlan): string {
@@ -11,10 +14,19 @@ export function describeSandbox({ profile, backend, version, reason, ...rules }:
 }
 
 function describeRules({ read, write, network }: Pick<SandboxPlan, 'read' | 'write' | 'network'>): string {
-  const reads = read === 'all' ? 'reads all but secrets' : `reads the system and ${read.join(', ')}`;
+  const reads = read === 'all' ? 'reads all but homes and secrets' : `reads the system and ${read.join(', ')}`;
   const writes =
-    write === 'all' ? 'writes all but secrets' : `writes ${write.length === 0 ? 'nothing' : write.join(', ')}`;
+    write === 'all'
+      ? 'writes all but homes and secrets'
+      : `writes ${write.length === 0 ? 'nothing' : write.join(', ')}`;
   return `${reads}; ${writes}; ${network ? 'has the network' : 'no network'}`;
+}
+
+/** The warning for files that appeared during a sandboxed call and make other programs run code (EXE-75). */
+export function describeLeft(paths: readonly string[]): string {
+  const shown = paths.slice(0, MAX_SHOWN).map((path) => quoteOutside(path));
+  const more = paths.length > MAX_SHOWN ? [`${paths.length - MAX_SHOWN} more`] : [];
+  return `warning: created while the tool ran, and used by other programs outside its sandbox; review: ${[...shown, ...more].join(', ')}`;
 }
 
 /** Reported if a required profile cannot be enforced. */

@@ -42,6 +42,36 @@ export const NO_SANDBOXES: SandboxSettings = Object.freeze({ profiles: new Map()
 
 export type SandboxBackend = 'bubblewrap' | 'landlock' | 'seatbelt' | 'none';
 
+/** `private`: an empty directory of its own that can be written. */
+export type SandboxAccess = 'hidden' | 'read' | 'write' | 'private';
+
+/** By canonical path. Of all rules for the directories around a path, the closest one applies. */
+export type SandboxRules = ReadonlyMap<string, SandboxAccess>;
+
+/** Returns what a sandboxed process may do with a path; undefined if the path does not exist for it. */
+export function accessTo(rules: SandboxRules, path: string): SandboxAccess | undefined {
+  for (let at = path; ; at = at.slice(0, Math.max(at.lastIndexOf('/'), 1))) {
+    const access = rules.get(at);
+    if (access !== undefined || at === '/' || !at.startsWith('/')) return access;
+  }
+}
+
+/** Whether a sandboxed process can read a path that exists. */
+export function isVisible(rules: SandboxRules, path: string): boolean {
+  const access = accessTo(rules, path);
+  return access === 'read' || access === 'write';
+}
+
+export interface SandboxSearch {
+  readonly root: string;
+  /** Not walked, since nothing of it is visible. */
+  readonly skipped: readonly string[];
+  /** Directories of the search path, as written. */
+  readonly places: readonly string[];
+  /** What was found before the call. */
+  readonly found: readonly string[];
+}
+
 /** The sandbox of a planned process. */
 export interface SandboxPlan {
   /** The profile, or several that apply together: `workdir + tests`. */
@@ -55,6 +85,7 @@ export interface SandboxPlan {
   readonly read: 'all' | readonly string[];
   readonly write: 'all' | readonly string[];
   readonly hidden: readonly string[];
+  readonly rules: SandboxRules;
   /** Those of them that a table denies. */
   readonly denied: readonly string[];
   /** Read-only, although in a directory that can be written. */
@@ -75,6 +106,10 @@ export interface SandboxPlan {
   readonly filter?: string | undefined;
   /** Files that the launcher needs, and paths that can only be written if they exist. */
   readonly prepare: readonly string[];
+  /** Where files that make other programs run code are looked for again after the call. */
+  readonly searched: SandboxSearch;
+  /** Files of the state that are written before the process starts: what links to secrets lead to. */
+  readonly remember?: readonly (readonly [file: string, text: string])[];
   /** A private directory for temporary files, if the backend cannot hide that of the system. */
   readonly temporary?: string;
 }

@@ -201,7 +201,7 @@ specIf(WORKS, NO_BUBBLEWRAP, 'EXE-74', 'a directory around a secret does not nam
   for (const table of ['read = ["~"]', 'read = ["/"]', 'read = ["."]\nwrite = ["~"]', 'write = ["~", "/"]']) {
     expect(await output(table), table).not.toContain(CANARY);
   }
-  const named = await output('read = ["/", "~/.ssh/config"]');
+  const named = await output('read = ["/", "~", "~/.ssh/config"]');
   expect(named).toMatch(/^Hostnotes/);
   expect(named).not.toContain(CANARY);
 });

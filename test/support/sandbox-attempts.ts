@@ -34,6 +34,9 @@ const systemCall = ([x64, arm64]: readonly [number, number], args: string, done 
 const openSocket = (family: number, type: number, protocol = 0): string =>
   systemCall([41, 198], `${family}, ${type}, ${protocol}`);
 
+/** Exchanges two directories, by `renameat2`. */
+const EXCHANGE = `mkdir -p other && ${systemCall([316, 276], '-100, (my $f = "very"), -100, (my $t = "other"), 2', '$r == 0')} && ${systemCall([316, 276], '-100, (my $f = "very"), -100, (my $t = "other"), 2', '$r == 0')}`;
+
 /** The smallest program that asks for its process id by the 32-bit interface of x64. */
 const SYSTEM_CALL_32 = Buffer.from(
   [
@@ -76,6 +79,21 @@ export const ATTEMPTS: readonly Attempt[] = [
   { name: 'reads the history of a shell', command: 'cat ~/.local/share/fish/fish_history', allowed: NEVER },
   { name: 'reads tokens of Maven', command: 'cat ~/.m2/settings.xml', allowed: NEVER },
   { name: 'reads messages', command: 'cat ~/.config/Signal/sql/db.sqlite', allowed: NEVER },
+  { name: 'reads a token that no list names', command: 'cat ~/.config/pypoetry/auth.toml', allowed: NEVER },
+  { name: 'reads credentials beside programs', command: 'cat ~/.local/share/uv/credentials/a', allowed: NEVER },
+  { name: 'lists the home', command: 'ls ~', allowed: NEVER },
+  { name: 'lists the homes of others', command: 'ls /root || ls /home', allowed: NEVER, works: false },
+  { name: 'runs a program of the home', command: '~/.local/bin/own', allowed: ALL },
+  {
+    name: 'writes a cache',
+    command: 'mkdir -p ~/.cache/own && echo x > ~/.cache/own/file',
+    allowed: ALL,
+    landlock: NEVER,
+  },
+  { name: 'reads .env far down', command: 'cat very/deep/down/in/the/tree/.env', allowed: NEVER },
+  { name: 'reads .env of a package', command: 'cat node_modules/own/.env', allowed: NEVER },
+  { name: 'moves a directory with a far secret away', command: 'mv very away && mv away very', allowed: NEVER },
+  { name: 'exchanges a directory with a secret', command: EXCHANGE, allowed: NEVER },
   { name: 'reads the state of wield', command: 'cat "$STATE/config.toml"', allowed: NEVER },
   { name: 'lists the state of wield', command: 'ls "$STATE"', allowed: NEVER },
   { name: 'reads a secret through a link', command: 'cat link-to-key', allowed: NEVER },
@@ -93,37 +111,30 @@ export const ATTEMPTS: readonly Attempt[] = [
   { name: 'reads the password file of the system', command: 'cat /etc/shadow', allowed: NEVER },
   // Reads
   { name: 'reads the workdir', command: 'cat notes.txt', allowed: ALL },
-  { name: 'reads the home', command: 'cat ~/notes.txt', allowed: ALL },
+  { name: 'reads the home', command: 'cat ~/notes.txt', allowed: NEVER },
   { name: 'reads the system', command: 'cat /etc/passwd', allowed: ALL },
   // Writes
   { name: 'writes the workdir', command: 'echo x > new.txt', allowed: WRITES, landlock: NEVER },
   { name: 'makes a directory in the workdir', command: 'mkdir made', allowed: WRITES, landlock: NEVER },
   { name: 'writes a temporary file', command: 'f=$(mktemp) && echo x > "$f"', allowed: ALL },
-  { name: 'writes the home', command: 'echo x > ~/written', allowed: ['no-network'], landlock: NEVER },
-  { name: 'appends to a start-up file', command: 'echo x >> ~/.bashrc', allowed: ['no-network'] },
+  { name: 'writes the home', command: 'echo x > ~/written', allowed: NEVER },
+  { name: 'appends to a start-up file', command: 'echo x >> ~/.bashrc', allowed: NEVER },
   // Into its private /tmp, where the workspaces of tests are; outside nothing changes.
   { name: 'writes beside the workdir', command: 'echo x > ../beside', allowed: ALL, landlock: NEVER },
-  { name: 'writes through a link out', command: 'echo x > link-out/through', allowed: ['no-network'], landlock: NEVER },
+  { name: 'writes through a link out', command: 'echo x > link-out/through', allowed: NEVER },
   {
     name: 'writes after swapping a link',
     command: 'ln -sfn "$HOME" swap && echo x > swap/swapped',
-    allowed: ['no-network'],
-    landlock: NEVER,
+    allowed: NEVER,
   },
   {
     name: 'links a foreign file into the workdir',
     command: 'ln ~/notes.txt hard && echo x >> hard',
-    allowed: ['no-network'],
-    landlock: NEVER,
+    allowed: NEVER,
   },
-  {
-    name: 'moves a file out',
-    command: 'cp notes.txt moving && mv moving ~/moved',
-    allowed: ['no-network'],
-    landlock: NEVER,
-  },
-  { name: 'changes a mode outside', command: 'chmod 600 ~/notes.txt', allowed: ['no-network'], landlock: ALL },
-  { name: 'touches a file outside', command: 'touch ~/notes.txt', allowed: ['no-network'], landlock: ALL },
+  { name: 'moves a file out', command: 'cp notes.txt moving && mv moving ~/moved', allowed: NEVER },
+  { name: 'changes a mode outside', command: 'chmod 600 ~/notes.txt', allowed: NEVER, landlock: ALL },
+  { name: 'touches a file outside', command: 'touch ~/notes.txt', allowed: NEVER, landlock: ALL },
   { name: 'plants a tool', command: 'cp notes.txt .agents/tools/planted', allowed: NEVER },
   { name: 'plants a git hook', command: 'cp notes.txt .git/hooks/pre-commit', allowed: NEVER },
   { name: 'changes the git configuration', command: 'echo x >> .git/config', allowed: NEVER },
@@ -190,7 +201,12 @@ export const ATTEMPTS: readonly Attempt[] = [
   },
   { name: 'finds the shared memory of System V', command: 'ipcs -m | grep -q ^0x', allowed: NEVER, works: false },
   // Sockets and network
-  { name: 'connects to a socket in the home', command: connect('{path:process.env.SOCKET}'), allowed: ALL },
+  {
+    name: 'connects to a socket in the home',
+    command: connect('{path:process.env.SOCKET}'),
+    allowed: NEVER,
+    landlock: ALL,
+  },
   {
     name: 'connects to an agent in the home',
     command: connect('{path:process.env.AGENT}'),
@@ -217,6 +233,11 @@ export const ATTEMPTS: readonly Attempt[] = [
     command: 'test $(grep -c : /proc/net/dev) -gt 1',
     allowed: NEVER,
     works: false,
+  },
+  {
+    name: 'sees network devices of the system',
+    command: 'ls /sys/class/net/* || ls /sys/devices/virtual/net/*',
+    allowed: NEVER,
   },
   { name: 'sees sockets of the system', command: 'find /run -type s | grep -q .', allowed: NEVER, works: false },
   // Namespaces and rights
@@ -335,6 +356,8 @@ const SECRETS = [
   '.local/share/fish/fish_history',
   '.m2/settings.xml',
   '.config/Signal/sql/db.sqlite',
+  '.config/pypoetry/auth.toml',
+  '.local/share/uv/credentials/a',
 ];
 
 /** Text of every secret; it must not appear in any output. */
@@ -352,7 +375,11 @@ export async function prepareAttempts(workspace: Workspace): Promise<Record<stri
   writeFileSync(join(home, 'notes.txt'), 'notes');
   writeFileSync(join(home, '.bashrc'), '');
   for (const name of ['notes.txt', '.git/hooks/sample', '.git/config']) workspace.write(name, 'text');
-  for (const name of ['.env', '.env.local', '.envrc', 'sub/.ENV', 'deep/er/.env']) workspace.write(name, CANARY);
+  const dotenv = ['.env', '.env.local', '.envrc', 'sub/.ENV', 'deep/er/.env', 'node_modules/own/.env'];
+  for (const name of [...dotenv, 'very/deep/down/in/the/tree/.env']) workspace.write(name, CANARY);
+  const program = join(home, '.local/bin/own');
+  mkdirSync(dirname(program), { recursive: true });
+  writeFileSync(program, '#!/bin/sh\n', { mode: 0o755 });
   workspace.write('.env.example', 'NAME=');
   linkSync(join(dir, '.env'), join(dir, 'sub/linked'));
   linkSync(join(home, '.netrc'), join(dir, 'linked'));

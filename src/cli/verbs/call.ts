@@ -9,6 +9,7 @@ import { assertPerson } from '../../core/caller.js';
 import { exitStatus, isToolError, ToolError } from '../../core/error.js';
 import { type JsonObject, parseJson } from '../../core/json.js';
 import type { ToolResult } from '../../core/result.js';
+import { describeLeft } from '../../core/sandbox-text.js';
 import { quoteOutside, shortenPath } from '../../core/text.js';
 import type { Tool } from '../../core/tool.js';
 import type { Caller, CallOptions, Toolbox } from '../../core/toolbox.js';
@@ -247,6 +248,8 @@ export async function callForPerson({ terminal, toolbox, ref, input, options }: 
   if (!streamed) terminal.out(visible.stdout ? toVisible(contentText(result)) : contentText(result));
   terminal.out(visible.stdout?.end() ?? '');
   terminal.err(visible.stderr?.end() ?? '');
+  const { sandboxLeft = [] } = result.meta;
+  if (sandboxLeft.length > 0 && streamed) terminal.err(`${describeLeft(sandboxLeft)}\n`);
   if (result.error) printError(terminal, result.error);
   return statusOf(result);
 }

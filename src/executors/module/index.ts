@@ -1,6 +1,6 @@
 // The module executor: runs module files and inline code in a tool host, never in this process.
 
-import { dirname, relative } from 'node:path';
+import { dirname, join, relative } from 'node:path';
 import { ToolError } from '../../core/error.js';
 import type { Executor, PlanContext } from '../../core/executor.js';
 import { canonicalJson, type Json } from '../../core/json.js';
@@ -35,7 +35,10 @@ export function createModuleExecutor(options: ModuleExecutorOptions): ModuleExec
     pool ??= createHostPool(options);
     return pool;
   };
-  const codeOf = (file: string): string[] => [process.execPath, packageOf(entry()), cacheDirectory, dirname(file)];
+  const codeOf = (file: string): string[] => [
+    ...[process.execPath, packageOf(entry()), cacheDirectory, file, dirname(file)],
+    ...modulesAbove(file),
+  ];
   const addSandbox = async (plan: ModulePlan, context: PlanContext): Promise<ModulePlan> => {
     const { withSandbox } = await import('../shared/sandbox.js');
     return withSandbox(plan, context, { world, wieldHome }, codeOf(plan.source.file));
@@ -76,9 +79,7 @@ export function createModuleExecutor(options: ModuleExecutorOptions): ModuleExec
       const environment = baseEnvironment(world, env.pass);
       const plain: HostSettings = { cwd: workdir, environment, limits };
       const isSandboxed = sandbox.profiles.size > 0 || sandbox.rules.length > 0;
-      const host = isSandboxed
-        ? await sandboxLoading(plain, sandbox, codeOf(source.file), { world, wieldHome })
-        : plain;
+      const host = isSandboxed ? await sandboxLoading(plain, sandbox, codeOf(source.file), { world, wieldHome }) : plain;
       return (await openPool()).describe(source, host);
     },
     async close() {
@@ -100,6 +101,12 @@ async function sandboxLoading(
   const target = { name: 'loading a module', workdir: settings.cwd, code, environment: settings.environment };
   const applied = [{ profile: 'read-only', required, by: 'tool' }] as const;
   return { ...settings, ...(await planSandbox(applied, sandboxes, target, places)) };
+}
+
+// Where Node looks for packages.
+function modulesAbove(file: string): string[] {
+  const directory = dirname(file);
+  return directory === dirname(directory) ? [] : [join(directory, 'node_modules'), ...modulesAbove(directory)];
 }
 
 // The directory that contains a package and those that it uses.

@@ -39,8 +39,8 @@ export async function checkPlan(
   }
   if (!isSandboxed) return plan;
   sandboxing ??= await import('../shared/sandbox.js');
-  const own = action.runs === 'script' ? dirname(action.file) : action.directory;
-  return sandboxing.withSandbox(plan, context, places, [plan.interpreter ?? plan.binary, own]);
+  const own = action.runs === 'script' ? [action.file, dirname(action.file)] : [action.directory];
+  return sandboxing.withSandbox(plan, context, places, [plan.interpreter ?? plan.binary, ...own]);
 }
 
 /** The error for a value that cannot be a variable. */

@@ -6,11 +6,10 @@ import type { RunContext } from '../../core/executor.js';
 import { isRecord, type Json, type JsonObject } from '../../core/json.js';
 import type { CommandPlan, ProcessPlan, ResolverStep, Slot } from '../../core/plan.js';
 import { type Output, textOf, textPart } from '../../core/result.js';
-import type { SandboxPlan } from '../../core/sandbox.js';
+import { isVisible as isVisibleIn } from '../../core/sandbox.js';
 import { quoteOutside } from '../../core/text.js';
 import { cancelled } from '../../core/time-limit.js';
 import type { World } from '../../core/world.js';
-import { isWithin } from '../../files/within.js';
 import { assertAllowlisted } from '../../policy/commands.js';
 import type { ProcessOutcome } from '../../process/request.js';
 import { runProcess } from '../../process/spawn.js';
@@ -196,7 +195,8 @@ async function shape(
   const lines = hints.map(({ hint }) => `hint: ${fillHint(hint, command, input)}`);
   const hinted = [limited, ...lines].join(lines.length > 0 ? '\n' : '');
   const { sideRead } = command.execution;
-  const isVisible = (path: string): boolean => plan.sandbox === undefined || isVisibleIn(plan.sandbox, path);
+  // EXE-70: nothing is read for a process that it could not read itself.
+  const isVisible = (path: string): boolean => plan.sandbox === undefined || isVisibleIn(plan.sandbox.rules, path);
   const session = context.caller.session;
   const whole =
     sideRead === undefined
@@ -207,12 +207,6 @@ async function shape(
   // Changed text no longer matches the bytes of the process.
   const { structured: _, streams: __, ...rest } = output;
   return { ...rest, content, structured: changed ? undefined : output.structured };
-}
-
-// EXE-70: nothing is read for a process that it could not read itself.
-function isVisibleIn({ hidden, read, write }: SandboxPlan, path: string): boolean {
-  const isBelow = (roots: readonly string[]): boolean => roots.some((root) => isWithin(root, path));
-  return !isBelow(hidden) && (read === 'all' || isBelow(read) || (write !== 'all' && isBelow(write)));
 }
 
 function effectiveValue(name: string, command: CommandPlan, input: JsonObject): Json | undefined {

@@ -1,20 +1,18 @@
 // Bubblewrap: the arguments that start a process in its own namespaces with only what its profile allows.
 
 import { dirname } from 'node:path';
+import { ToolError } from '../../core/error.js';
+import { accessTo, type SandboxAccess, type SandboxRules } from '../../core/sandbox.js';
 import { statOrNothing } from '../../files/read.js';
 import { isWithin } from '../../files/within.js';
 import { FILTER_DESCRIPTOR } from '../spawn.js';
-import { type Profile, RUN, TEMPORARY, visibleSecrets } from './profile.js';
+import { TEMPORARY } from './places.js';
+import type { Profile } from './profile.js';
 
 export interface LauncherOptions {
   readonly program: string;
   readonly profile: Profile;
-  readonly workdir: string;
-  readonly home?: string | undefined;
-  /** Paths that the process needs besides, read-only, even inside hidden ones. */
-  readonly expose: readonly string[];
-  /** Like `expose`, and writable. */
-  readonly state?: readonly string[];
+  readonly rules: SandboxRules;
   /** The seccomp filter. */
   readonly filter?: string | undefined;
   /** A file that nobody can read, shown in place of hidden files. */
@@ -30,10 +28,6 @@ const NAMESPACES = [
   '--die-with-parent',
   '--new-session',
 ];
-/** Needed by nearly every program; readable also if a profile lists what it reads. */
-export const SYSTEM = ['/usr', '/bin', '/sbin', '/lib', '/lib32', '/lib64', '/etc', '/opt', '/nix', '/sys'];
-// What name resolution needs in /run, which is hidden because of the sockets in it.
-const RESOLVERS = ['/run/systemd/resolve', '/run/resolvconf', '/run/NetworkManager'];
 // Settings of the kernel, which root may change without capabilities, such as the program that gets core dumps. Bubblewrap
 // covers `sysrq-trigger`, `irq` and `bus` itself. A bind takes ten times as long as a tmpfs.
 const KERNEL_SETTINGS = ['/proc/sys', '/proc/mtrr'];
@@ -41,40 +35,24 @@ const KERNEL_DRIVERS = ['/proc/fs', '/proc/acpi', '/proc/asound', '/proc/scsi', 
 // Names of keys, which belong to a user, not to a namespace.
 const KERNEL_KEYS = '/proc/keys';
 const TMP_BYTES = String(1024 ** 3);
+// Bubblewrap reads the table of mounts for each one.
+const MAX_MOUNTS = 500;
 
-export function bubblewrapLauncher(options: LauncherOptions): string[] {
-  const { program, profile, expose, state = [], filter, hiddenFile } = options;
-  const { read, write, network } = profile;
-  const listed = [...(read === 'all' ? [] : read), ...(write === 'all' ? [] : write)];
-  const isVisible = (path: string): boolean =>
-    read === 'all' || [...SYSTEM, ...listed].some((root) => isWithin(root, path));
-  const secrets = profile.secrets.filter(isVisible);
-  const again = visibleSecrets(profile);
-  const isWritable = (path: string): boolean => write === 'all' || write.some((root) => isWithin(root, path));
-  const mask = (path: string): string[] => hide(path, hiddenFile, [...again, ...expose, ...state]);
+export function bubblewrapLauncher({ program, profile, rules, filter, hiddenFile }: LauncherOptions): string[] {
+  const { write, network } = profile;
   return [
     program,
     ...NAMESPACES,
     ...(filter === undefined ? [] : ['--seccomp', String(FILTER_DESCRIPTOR)]),
     ...(network ? ['--share-net'] : []),
-    ...(read === 'all' ? [write === 'all' ? '--bind' : '--ro-bind', '/', '/'] : bind('--ro-bind-try', SYSTEM)),
+    ...(rules.has('/') ? [rules.get('/') === 'write' ? '--bind' : '--ro-bind', '/', '/'] : []),
     '--dev',
     '/dev',
     '--proc',
     '/proc',
     ...(statOrNothing(KERNEL_KEYS) === undefined ? [] : ['--ro-bind', hiddenFile, KERNEL_KEYS]),
-    ...guardKernel(write),
-    ...['--tmpfs', RUN],
-    ...(network ? bind('--ro-bind-try', RESOLVERS) : []),
-    ...(write === 'all' ? [] : privateTemporary(options)),
-    ...bind('--ro-bind-try', read === 'all' ? profile.shown : read),
-    ...(write === 'all' ? [] : bind('--bind-try', write)),
-    ...guard(profile),
-    ...secrets.flatMap(mask),
-    ...again.flatMap((path) => bind(isWritable(path) ? '--bind-try' : '--ro-bind-try', [path])),
-    ...bind('--ro-bind', expose),
-    ...bind('--bind', state),
-    ...profile.deny.filter((path) => statOrNothing(path) !== undefined).flatMap(mask),
+    ...guardKernel(),
+    ...toMounts(rules, profile, hiddenFile),
     ...(write === 'all' ? [] : ['--setenv', 'TMPDIR', '/tmp']),
     '--',
   ];
@@ -84,44 +62,65 @@ function bind(flag: string, paths: readonly string[]): string[] {
   return paths.flatMap((path) => [flag, path, path]);
 }
 
-function guardKernel(write: Profile['write']): string[] {
+function guardKernel(): string[] {
   if (process.getuid?.() !== 0) return [];
   const exists = (path: string): boolean => statOrNothing(path) !== undefined;
   return [
-    ...bind('--ro-bind', [...KERNEL_SETTINGS, ...(write === 'all' ? ['/sys'] : [])].filter(exists)),
+    ...bind('--ro-bind', KERNEL_SETTINGS.filter(exists)),
     ...KERNEL_DRIVERS.filter(exists).flatMap((path) => ['--perms', '0555', '--size', '4096', '--tmpfs', path]),
   ];
 }
 
-// The home and the workdir may be below /tmp. What can be written to is mounted later.
-function privateTemporary({ profile, workdir, home }: LauncherOptions): string[] {
-  const again = [home, workdir].filter(
-    (path) =>
-      path !== undefined && !profile.write.includes(path) && TEMPORARY.some((temporary) => isWithin(temporary, path)),
-  );
-  return [
-    ...TEMPORARY.flatMap((path) => ['--perms', '1777', '--size', TMP_BYTES, '--tmpfs', path]),
-    ...(profile.read === 'all' ? bind('--ro-bind-try', again as string[]) : []),
-  ];
-}
+const depth = (path: string): number => path.split('/').length;
 
-// A directory on the way to a protected one becomes a mount point too, which cannot be renamed.
-function guard({ guarded, write }: Profile): string[] {
-  return guarded.flatMap((path) => {
-    const root = write === 'all' ? '/' : write.find((one) => isWithin(one, path));
-    if (root === undefined) return [];
-    return [...bind('--bind', write === 'all' ? [] : between(root, path)), ...bind('--ro-bind', [path])];
+// Outer paths first, since a mount covers what was mounted below it before.
+function toMounts(rules: SandboxRules, { homes }: Profile, hiddenFile: string): string[] {
+  const made = new Set<string>();
+  const visible = [...rules].filter(([, access]) => access !== 'hidden').map(([path]) => path);
+  const outerFirst = [...rules].filter(([path]) => path !== '/').sort(([a], [b]) => depth(a) - depth(b));
+  const mounts = outerFirst.flatMap(([path, access]) => {
+    const around = accessTo(rules, dirname(path));
+    const isHome = access === 'hidden' && homes.includes(path);
+    // A home is a mount of its own, so that nothing can be written beside what is open in it.
+    const isOnTheWay = visible.some((one) => one !== path && isWithin(path, one));
+    if (around === access && !isHome && !(access === 'hidden' && isOnTheWay)) return [];
+    if (access === 'hidden' && (around === undefined || (around === 'private' && !isHome))) return [];
+    const mount = toMount(path, access, isOnTheWay, hiddenFile);
+    if (mount.length === 0) return [];
+    const parents = between(made, path);
+    for (const one of [...parents, path]) made.add(one);
+    // EXE-80: a mount cannot be renamed or removed, so no directory around a hidden or protected path can be moved.
+    if (around === 'write') return [...bind('--bind-try', parents), ...mount];
+    return [...(around === 'hidden' ? parents.flatMap((one) => ['--perms', '0111', '--dir', one]) : []), ...mount];
   });
+  if (made.size > MAX_MOUNTS) throw tooMany(made.size);
+  return mounts;
 }
 
-function between(root: string, path: string): string[] {
+// The directories between a path and the closest mount around it.
+function between(made: ReadonlySet<string>, path: string): string[] {
   const parent = dirname(path);
-  return path === root || parent === root ? [] : [...between(root, parent), parent];
+  return parent === '/' || made.has(parent) ? [] : [...between(made, parent), parent];
 }
 
 // A hidden directory that contains something visible can be passed through but not listed.
-function hide(path: string, hiddenFile: string, visible: readonly string[]): string[] {
-  if (statOrNothing(path)?.isDirectory() !== true) return ['--ro-bind', hiddenFile, path];
-  const isOnTheWay = visible.some((one) => one !== path && isWithin(path, one));
+function toMount(path: string, access: SandboxAccess, isOnTheWay: boolean, hiddenFile: string): string[] {
+  switch (access) {
+    case 'write':
+      return bind('--bind-try', [path]);
+    case 'read':
+      return bind('--ro-bind-try', [path]);
+    case 'private':
+      return ['--perms', TEMPORARY.includes(path) ? '1777' : '0755', '--size', TMP_BYTES, '--tmpfs', path];
+  }
+  const stats = statOrNothing(path);
+  if (stats === undefined) return [];
+  if (!stats.isDirectory()) return ['--ro-bind', hiddenFile, path];
   return ['--perms', isOnTheWay ? '0111' : '0000', '--tmpfs', path];
+}
+
+function tooMany(count: number): ToolError {
+  return new ToolError('unavailable', `the sandbox would hide or protect ${count} paths; the limit is ${MAX_MOUNTS}`, {
+    hint: 'use a smaller workdir, or list the directories that the tool may write: [sandbox.NAME] write = [...]',
+  });
 }

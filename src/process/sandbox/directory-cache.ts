@@ -4,9 +4,9 @@ import type { FileIdentity } from '../../core/tool.js';
 import { isSettled, sameIdentity, statIdentity } from '../../files/read.js';
 
 // A server may work in many workdirs.
-const MAX_KEPT = 2000;
+const MAX_KEPT = 100_000;
 // Some file systems of other machines do not change the time of a directory with its entries.
-const KEPT_MS = 10_000;
+const KEPT_MS = 60_000;
 
 /** Returns a function that reads a directory, again only if it changed; undefined if it does not exist. */
 export function createDirectoryCache<T>(read: (directory: string) => T) {

@@ -1,26 +1,41 @@
 // Turns the profiles of a process into a launcher, by the first backend that can enforce them.
 
-import { basename, dirname, join } from 'node:path';
+import { join } from 'node:path';
 import {
   type AppliedProfile,
   BUILTIN_PROFILES,
+  isVisible,
   type SandboxBackend,
   type SandboxPlan,
+  type SandboxRules,
+  type SandboxSearch,
   type SandboxSettings,
 } from '../../core/sandbox.js';
 import { noSandbox } from '../../core/sandbox-text.js';
 import type { World } from '../../core/world.js';
 import { digestParts } from '../../files/digest.js';
 import { findWieldHome } from '../../files/home.js';
-import { statOrNothing } from '../../files/read.js';
 import { isWithin, realPath } from '../../files/within.js';
-import { isGranted, launcherSearch } from '../environment.js';
-import { bubblewrapLauncher, SYSTEM } from './bubblewrap.js';
+import { isGranted } from '../environment.js';
+import { bubblewrapLauncher } from './bubblewrap.js';
+import {
+  findCaches,
+  findGitDirectories,
+  findHomes,
+  findPrograms,
+  findProject,
+  type HomePlaces,
+  listSettings,
+  toInstallations,
+} from './homes.js';
 import { type LandlockOptions, landlockLauncher } from './landlock.js';
+import { RUN, TEMPORARY } from './places.js';
 import { type BackendState, probeBackends } from './probe.js';
-import { type Profile, resolveProfiles } from './profile.js';
+import { resolveProfiles, toPath } from './profile.js';
+import { toRules } from './rules.js';
 import { seatbeltLauncher } from './seatbelt.js';
-import { findGuarded, findSecrets } from './secrets.js';
+import { findGuarded, findSecrets, readLinks, toLinkFiles } from './secrets.js';
+import { walk } from './walk.js';
 
 export interface SandboxPlaces {
   readonly world: World;
@@ -54,24 +69,39 @@ export async function planSandbox(
   { world, wieldHome = findWieldHome(world.env, world.home) }: SandboxPlaces,
 ): Promise<PlannedSandbox> {
   const workdir = realPath(target.workdir) ?? target.workdir;
-  const secrets = findSecrets({ home: world.home, wieldHome, workdir, now: world.now() });
-  const places = { workdir, home: world.home, secrets, guarded: findGuarded(workdir, settings.places) };
-  const profile = resolveProfiles(applied, settings, places);
+  const now = world.now();
+  const home = world.home === undefined ? undefined : (realPath(world.home) ?? world.home);
+  const homes = findHomes(home);
+  const search = toSearch(applied, settings, { workdir, home, homes, now });
+  const found = await walk(search, now);
+  const remembered = readLinks(wieldHome, now);
+  const ofHome = home === undefined ? [] : (listSettings(home, now) ?? []);
+  const secrets = findSecrets({ wieldHome, found, ofHome, remembered, now });
+  const guarded = findGuarded(workdir, found, settings.places);
+  const profile = resolveProfiles(applied, settings, { workdir, home, homes, secrets, guarded, remembered, now });
   const name = [...new Set(applied.map((one) => one.profile))].join(' + ');
   const states = await probeBackends(world, wieldHome, workdir);
+  const project = findProject(workdir, homes);
+  const places = { home, homes: profile.homes, workdir, path: target.environment.PATH, now };
+  const open = {
+    project: [project, workdir],
+    programs: [...findPrograms(places), ...findGitDirectories(project)],
+    caches: findCaches(home, profile.homes),
+  };
+  const expose = findExposed(target, toRules({ profile, open }), homes);
   const options = {
     profile,
-    workdir,
-    home: world.home === undefined ? undefined : (realPath(world.home) ?? world.home),
-    expose: findExposed(target, profile, wieldHome),
-    state: target.state,
+    rules: toRules({ profile, open, expose, state: target.state }),
     hiddenFile: join(wieldHome, 'cache', 'hidden'),
   };
-  const rules = {
+  const links = found.secrets.filter(({ path, real }) => path !== real);
+  const shown = {
     profile: name,
     read: profile.read,
     write: profile.write,
-    hidden: [...profile.secrets, ...profile.deny],
+    hidden: [...options.rules].filter(([, access]) => access === 'hidden').map(([path]) => path),
+    rules: options.rules,
+    searched: { ...search, found: guarded.map(({ real }) => real) },
     denied: profile.deny,
     guarded: profile.guarded,
     network: profile.network,
@@ -84,19 +114,23 @@ export async function planSandbox(
   for (const state of states) {
     const { backend, version } = state;
     const temporary = findTemporary(backend, target, wieldHome);
-    const launcher = state.fault === null ? toLauncher(state, { ...options, temporary }, world) : undefined;
+    const launcher = state.fault === null ? toLauncher(state, { ...options, temporary }) : undefined;
     if (launcher === undefined) continue;
+    const remember = toLinkFiles(
+      [...links.map((one) => ({ kind: 'secret', ...one }) as const), ...profile.links],
+      wieldHome,
+    );
     const prepare = [options.hiddenFile, ...(profile.write === 'all' ? [] : profile.write)];
     const passed = filterEnvironment(target.environment, profile.env);
     return {
-      sandbox: { ...rules, backend, version, launcher, filter: state.filter, prepare, temporary },
+      sandbox: { ...shown, backend, version, launcher, filter: state.filter, prepare, remember, temporary },
       environment: temporary === undefined ? passed : { ...passed, TMPDIR: temporary },
     };
   }
   const reason = explain(states);
   if (applied.some(({ required }) => required)) throw noSandbox(target, name, reason);
   const none = { backend: 'none', version: null, reason, launcher: [], prepare: [] } as const;
-  return { sandbox: { ...rules, ...none }, environment: target.environment };
+  return { sandbox: { ...shown, ...none }, environment: target.environment };
 }
 
 // Bubblewrap has a /tmp of its own. The path is the same for every process of a tool, since hosts of modules are shared.
@@ -131,7 +165,6 @@ function explain(states: readonly BackendState[]): string {
 function toLauncher(
   { backend, program, network, filter }: BackendState,
   options: Omit<LandlockOptions, 'program' | 'unshare'>,
-  world: World,
 ): readonly string[] | undefined {
   const whole = { ...options, program: program!, filter };
   switch (backend) {
@@ -140,28 +173,30 @@ function toLauncher(
     case 'seatbelt':
       return seatbeltLauncher(whole);
     case 'landlock':
-      if (!options.profile.network && !network) return undefined;
-      return landlockLauncher({ ...whole, unshare: launcherSearch(whole.workdir, world)('unshare') ?? '' });
+      if (!options.profile.network && network === null) return undefined;
+      return landlockLauncher({ ...whole, unshare: network ?? [] });
   }
 }
 
-// Code that lies in a hidden place, or outside of what a profile lists.
-function findExposed({ code }: SandboxedProcess, { read, secrets }: Profile, wieldHome: string): string[] {
-  const isHidden = (path: string): boolean => isWithin(realPath(wieldHome) ?? wieldHome, path);
-  const isListed = (path: string): boolean =>
-    read === 'all' || [...SYSTEM, ...read].some((root) => isWithin(root, path));
-  const paths = code.flatMap((path) => realPath(path) ?? []).flatMap((path) => toInstallation(path, secrets));
-  return [...new Set(paths.filter((path) => isHidden(path) || !isListed(path)))];
+// EXE-82: what runs can be read wherever it is.
+function findExposed({ code }: SandboxedProcess, rules: SandboxRules, homes: readonly string[]): string[] {
+  const paths = code.flatMap((path) => toInstallations(path, homes));
+  const isHome = (path: string): boolean => [...homes, ...TEMPORARY, RUN].some((home) => isWithin(path, home));
+  return [...new Set(paths)].filter((path) => !isVisible(rules, path) && !isHome(path));
 }
 
-// A program in `PREFIX/bin` needs the libraries beside it. A prefix such as the home may have secrets, too.
-function toInstallation(path: string, secrets: readonly string[]): string[] {
-  const directory = dirname(path);
-  const prefix = dirname(directory);
-  const libraries = join(prefix, 'lib');
-  const isPrefix = basename(directory) === 'bin' && statOrNothing(libraries)?.isDirectory() === true;
-  if (!isPrefix || statOrNothing(path)?.isFile() !== true) return [path];
-  return secrets.some((secret) => isWithin(prefix, secret)) ? [path, libraries] : [prefix];
+// Where a project is searched for secrets. What tables deny is skipped: nothing of it is visible.
+function toSearch(
+  applied: readonly AppliedProfile[],
+  { profiles, places = [] }: SandboxSettings,
+  { workdir, home, homes, now }: Omit<HomePlaces, 'path'>,
+): Omit<SandboxSearch, 'found'> {
+  const tables = applied.flatMap(({ profile }) => profiles.get(profile) ?? []);
+  const isListed = tables.some(({ read }) => read !== undefined && !read.includes('/'));
+  const denied = tables.flatMap(({ deny = [] }) => deny.map((path) => toPath(path, { workdir, home })));
+  const closed = homes.includes(workdir) ? (listSettings(workdir, now) ?? []) : [];
+  const skipped = [...denied, ...homes, ...closed].filter((path) => path !== workdir);
+  return { root: isListed ? workdir : findProject(workdir, homes), skipped, places };
 }
 
 const ALWAYS = /^(?:PATH|HOME|USER|LANG|TERM|TZ|TMPDIR|LC_.*|WIELD_.*|OCTOMIND_.*)$/;

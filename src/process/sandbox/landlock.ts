@@ -2,10 +2,12 @@
 
 import { accessSync, constants, readdirSync } from 'node:fs';
 import { dirname, join } from 'node:path';
+import type { SandboxAccess } from '../../core/sandbox.js';
 import { statOrNothing } from '../../files/read.js';
 import { isWithin } from '../../files/within.js';
-import { type LauncherOptions, SYSTEM } from './bubblewrap.js';
-import { visibleSecrets } from './profile.js';
+import type { LauncherOptions } from './bubblewrap.js';
+import { TEMPORARY } from './places.js';
+import type { Profile } from './profile.js';
 
 // Rights of directories are invalid for files.
 const READ = { file: 'execute,read-file', directory: 'execute,read-file,read-dir' };
@@ -25,8 +27,8 @@ const NO_CAPABILITIES = ['--bounding-set=-all', '--inh-caps=-all', '--ambient-ca
 const MAX_RULES = 4000;
 
 export interface LandlockOptions extends LauncherOptions {
-  /** The path of `unshare`, which separates the network. */
-  readonly unshare: string;
+  /** The command that separates the network. */
+  readonly unshare: readonly string[];
   /** A directory of its own for temporary files. */
   readonly temporary?: string;
 }
@@ -36,62 +38,60 @@ export interface LandlockOptions extends LauncherOptions {
  * beside a hidden path is listed one by one. Next to one that must not be written, nothing new can be created.
  */
 export function landlockLauncher(options: LandlockOptions): string[] | undefined {
-  const { program, unshare, profile, expose, state = [], filter, temporary } = options;
-  const { read, write, network, secrets, deny, guarded } = profile;
-  const hidden = [...secrets, ...deny];
-  const reads = (read === 'all' ? ['/'] : [...SYSTEM, '/proc', ...read]).flatMap((root) =>
-    except(root, [...hidden, ...ALWAYS_HIDDEN]),
+  const { program, unshare, profile, rules, filter, temporary } = options;
+  // Landlock has no private directories: those for temporary files stay as they are.
+  const own = [...rules].map(([path, access]): readonly [string, SandboxAccess] =>
+    access === 'private' ? [path, TEMPORARY.includes(path) && rules.has('/') ? 'read' : 'hidden'] : [path, access],
   );
-  reads.push(...profile.shown.flatMap((root) => except(root, hidden)));
-  const kept = [...hidden, ...ALWAYS_HIDDEN, ...NEVER_WRITTEN, ...guarded];
-  const writes = (write === 'all' ? ['/'] : write).flatMap((root) => except(root, kept));
-  const again = visibleSecrets(profile);
-  reads.push(...again);
-  writes.push(...again.filter((path) => write !== 'all' && write.some((root) => isWithin(root, path))));
+  const pathsOf = (...accesses: readonly SandboxAccess[]): string[] =>
+    own.filter(([, access]) => accesses.includes(access)).map(([path]) => path);
+  const hidden = [...pathsOf('hidden'), ...ALWAYS_HIDDEN];
+  const kept = [...hidden, ...pathsOf('read'), ...NEVER_WRITTEN];
+  const reads = [...pathsOf('read'), '/proc'].flatMap((root) => except(root, hidden));
+  const writes = pathsOf('write').flatMap((root) => except(root, kept));
   if (reads.length + writes.length > MAX_RULES) return undefined;
   const rule = (rights: typeof READ, path: string): string[] => {
-    const isDirectory =
-      statOrNothing(path)?.isDirectory() ?? (canCreate(path, writes) ? path.endsWith('/') : undefined);
+    const isDirectory = statOrNothing(path)?.isDirectory() ?? willBeDirectory(path, profile);
     if (isDirectory === undefined) return [];
     return ['--landlock-rule', `path-beneath:${isDirectory ? rights.directory : rights.file}:${path}`];
   };
   return [
-    ...(network ? [] : [unshare, '--net', '--']),
+    ...(profile.network ? [] : [...unshare, '--']),
     program,
     '--no-new-privs',
     ...(filter === undefined ? [] : ['--seccomp-filter', filter]),
     ...(process.getuid?.() === 0 ? NO_CAPABILITIES : []),
     '--landlock-access',
     'fs',
-    ...[...reads, ...expose.filter((path) => !deny.some((one) => isWithin(one, path)))].flatMap((path) =>
-      rule(READ, path),
-    ),
-    ...[...writes, ...state, ...ALWAYS_WRITABLE].flatMap((path) => rule(WRITE, path)),
+    ...reads.flatMap((path) => rule(READ, path)),
+    ...[...writes, ...ALWAYS_WRITABLE].flatMap((path) => rule(WRITE, path)),
     // It is created before the process starts.
     ...(temporary === undefined ? [] : ['--landlock-rule', `path-beneath:${WRITE.directory}:${temporary}`]),
     '--',
   ];
 }
 
-// A path to write that is missing is created before the process starts.
-function canCreate(path: string, writes: readonly string[]): boolean {
-  if (!writes.includes(path)) return false;
+// A path to write that is missing is created before the process starts, as a directory if it ends in a slash.
+function willBeDirectory(path: string, { write }: Profile): boolean | undefined {
+  const named = write === 'all' ? undefined : write.find((one) => one === path || one === `${path}/`);
+  if (named === undefined) return undefined;
   try {
     accessSync(dirname(path), constants.W_OK);
-    return true;
+    return named.endsWith('/');
   } catch {
-    return false;
+    return undefined;
   }
 }
 
 // Returns the largest paths below a root that contain nothing hidden. A rule for a link would allow what it leads to.
 function except(root: string, hidden: readonly string[]): string[] {
-  if (hidden.some((path) => isWithin(path, root))) return [];
-  if (!hidden.some((path) => isWithin(root, path))) return [root];
+  const inside = hidden.filter((path) => path !== root && isWithin(root, path));
+  if (inside.length === 0) return [root];
   try {
-    return readdirSync(root, { withFileTypes: true }).flatMap((entry) =>
-      entry.isSymbolicLink() ? [] : except(join(root, entry.name), hidden),
-    );
+    return readdirSync(root, { withFileTypes: true }).flatMap((entry) => {
+      const path = join(root, entry.name);
+      return entry.isSymbolicLink() || inside.includes(path) ? [] : except(path, inside);
+    });
   } catch {
     return [];
   }

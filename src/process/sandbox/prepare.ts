@@ -7,6 +7,7 @@ import type { SandboxPlan } from '../../core/sandbox.js';
 import { lstatOrNothing, statOrNothing } from '../../files/read.js';
 import { createStateDirectory } from '../../files/state.js';
 import { realPath } from '../../files/within.js';
+import { writeFileAtomic } from '../../files/write.js';
 import { createFilter } from './filter.js';
 
 const KEPT_MS = 24 * 60 * 60 * 1000;
@@ -15,10 +16,15 @@ const KEPT_MS = 24 * 60 * 60 * 1000;
  * Creates the files that a launcher needs: only what exists can be made writable. Throws `integrity` if a planned path
  * leads elsewhere by now.
  */
-export function prepareSandbox({ prepare, filter, temporary, read, write }: SandboxPlan): void {
+export function prepareSandbox({ prepare, remember = [], filter, temporary, read, write }: SandboxPlan): void {
   for (const path of [read, write].flatMap((paths) => (paths === 'all' ? [] : paths))) assertPlanned(path);
   if (temporary !== undefined) createTemporary(temporary);
   if (filter !== undefined) createFilter(filter);
+  for (const [file, text] of remember) {
+    if (statOrNothing(file) !== undefined) continue;
+    createStateDirectory(dirname(file));
+    writeFileAtomic(file, text, { mode: 0o600 });
+  }
   const [hiddenFile, ...writable] = prepare;
   if (hiddenFile !== undefined && lstatOrNothing(hiddenFile) === undefined) {
     createStateDirectory(dirname(hiddenFile));

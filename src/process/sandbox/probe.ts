@@ -1,6 +1,6 @@
 // Finds out which backends work on this machine, by running something in each. The answer is kept until the next boot.
 
-import { readFileSync } from 'node:fs';
+import { readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { isRecord } from '../../core/json.js';
 import type { SandboxBackend } from '../../core/sandbox.js';
@@ -13,8 +13,9 @@ import { bubblewrapLauncher } from './bubblewrap.js';
 import { createFilter, filterFile } from './filter.js';
 import { landlockLauncher } from './landlock.js';
 import type { Profile } from './profile.js';
+import { NOTHING_OPEN, toRules } from './rules.js';
 import { seatbeltLauncher } from './seatbelt.js';
-import { readVersion, tryLauncher } from './try-launcher.js';
+import { proveLauncher, readVersion, type Trial, UNPROVEN } from './try-launcher.js';
 
 /** A backend on this machine. */
 export interface BackendState {
@@ -25,29 +26,26 @@ export interface BackendState {
   readonly fault: string | null;
   /** What a person can do about it. */
   readonly remedy: string | null;
-  /** Whether it can separate the network. */
-  readonly network: boolean;
+  /** What separates the network, before its own arguments; null if nothing can. */
+  readonly network: readonly string[] | null;
   /** The seccomp filter that it installs. */
   readonly filter?: string | undefined;
   /** A program could not be started or did not answer, which can change. */
   readonly isUncertain?: boolean;
 }
 
+// The version of what is tried.
+const PROBE = 2;
 // How long an uncertain answer is kept.
 const UNCERTAIN_MS = 60_000;
 
 const NOTHING: Profile = {
-  read: 'all',
-  write: [],
-  secrets: [],
-  named: [],
-  shown: [],
-  deny: [],
-  guarded: [],
+  ...{ read: 'all', write: [], homes: [], secrets: [], named: [], shown: [], deny: [], guarded: [], links: [] },
   network: false,
 };
 const AGAIN = 'the machine may be too busy; it is tried again after a minute';
 const INSTALL = 'install it: apt install bubblewrap, dnf install bubblewrap, or pacman -S bubblewrap';
+const REINSTALL = 'check which program that is, and install the one of your distribution';
 // Ubuntu 24.04 and newer allow user namespaces to programs with a profile only.
 const APPARMOR =
   'give it the AppArmor profile of your distribution: apt install apparmor-profiles, then ' +
@@ -58,25 +56,27 @@ export async function probeBackends(
   world: World,
   wieldHome: string,
   workdir: string,
+  { isFresh = false } = {},
 ): Promise<readonly BackendState[]> {
   const isMac = world.platform === 'darwin';
   const names = isMac ? ['sandbox-exec'] : ['bwrap', 'setpriv', 'unshare'];
   const programs = names.map(launcherSearch(workdir, world)).map((program) => program ?? null);
   const filter = isMac ? undefined : filterFile(wieldHome);
   const identities = programs.map((program) => program && [program, statIdentity(program)]);
-  const key = JSON.stringify([bootId(), filter, identities]);
+  const key = JSON.stringify([PROBE, bootId(), process.getuid?.(), filter, identities]);
   const file = join(wieldHome, 'cache', 'sandbox.json');
-  if (known?.file === file && known.key === key) return known.states;
-  const kept = readKept(file, key, world.now());
-  if (kept !== undefined) return remember(file, key, kept);
-  const [first, setpriv, unshare] = programs as [string | null, string | null, string | null];
+  if (!isFresh) {
+    if (known?.file === file && known.key === key) return known.states;
+    const kept = readKept(file, key, world.now());
+    if (kept !== undefined) return remember(file, key, kept);
+  }
   if (filter !== undefined) createFilter(filter);
-  const states = isMac
-    ? [await probeSeatbelt(first, world)]
-    : [await probeBubblewrap(first, filter, world), await probeLandlock(setpriv, unshare, filter, world)];
+  createStateDirectory(wieldHome);
+  createStateDirectory(join(wieldHome, 'cache'));
+  const canary = join(wieldHome, 'cache', `canary-${process.pid}`);
+  writeFileSync(canary, 'canary\n', { mode: 0o600 });
+  const states = await probeAll(programs, { canary, filter, world }).finally(() => rmSync(canary, { force: true }));
   try {
-    createStateDirectory(wieldHome);
-    createStateDirectory(join(wieldHome, 'cache'));
     const until = states.some(({ isUncertain }) => isUncertain) ? { until: world.now() + UNCERTAIN_MS } : {};
     writeFileAtomic(file, JSON.stringify({ key, states, ...until }), { mode: 0o600 });
   } catch (error) {
@@ -116,18 +116,34 @@ function bootId(): string {
   return boot;
 }
 
-async function probeBubblewrap(
-  program: string | null,
-  filter: string | undefined,
-  world: World,
-): Promise<BackendState> {
-  const base = { backend: 'bubblewrap' as const, program, network: true, filter };
+interface ProbeOptions {
+  /** A file that must not be readable. */
+  readonly canary: string;
+  readonly filter: string | undefined;
+  readonly world: World;
+}
+
+type Programs = readonly (string | null)[];
+
+async function probeAll([first = null, setpriv = null, unshare = null]: Programs, options: ProbeOptions) {
+  if (options.world.platform === 'darwin') return [await probeSeatbelt(first, options)];
+  return [await probeBubblewrap(first, options), await probeLandlock(setpriv, unshare, options)];
+}
+
+function toOptions(program: string, canary: string, network = false) {
+  const profile = { ...NOTHING, secrets: [canary], network };
+  return { program, profile, rules: toRules({ profile, open: NOTHING_OPEN }), hiddenFile: '/dev/null' };
+}
+
+async function probeBubblewrap(program: string | null, options: ProbeOptions): Promise<BackendState> {
+  const { canary, filter, world } = options;
+  const base = { backend: 'bubblewrap' as const, program, network: [], filter };
   if (program === null) return { ...base, version: null, fault: 'bubblewrap is not installed', remedy: INSTALL };
   const version = await readVersion(program, world);
-  const options = { program, profile: NOTHING, filter, workdir: '/', expose: [], hiddenFile: '/dev/null' };
-  const { fault, isUncertain } = await tryLauncher(bubblewrapLauncher(options), world, filter);
+  const launcher = bubblewrapLauncher({ ...toOptions(program, canary), filter });
+  const { fault, isUncertain } = await proveLauncher(launcher, canary, world, { filter, isOffline: true });
   const limit = hasAppArmorLimit() ? APPARMOR : 'allow user namespaces for bubblewrap';
-  const remedy = fault === null ? null : isUncertain ? AGAIN : limit;
+  const remedy = fault === null ? null : isUncertain ? AGAIN : fault.startsWith(UNPROVEN) ? REINSTALL : limit;
   return { ...base, version, fault: fault && `bubblewrap does not work here: ${fault}`, remedy, isUncertain };
 }
 
@@ -142,39 +158,46 @@ function hasAppArmorLimit(): boolean {
 async function probeLandlock(
   setpriv: string | null,
   unshare: string | null,
-  filter: string | undefined,
-  world: World,
+  { canary, filter, world }: ProbeOptions,
 ): Promise<BackendState> {
-  const base = { backend: 'landlock' as const, program: setpriv, network: false };
+  const base = { backend: 'landlock' as const, program: setpriv, network: null };
   const remedy = 'it needs Linux 5.13 with Landlock, and setpriv of util-linux 2.40 or newer';
   if (setpriv === null) return { ...base, version: null, fault: 'setpriv is not installed', remedy };
   const version = await readVersion(setpriv, world);
-  const options = { program: setpriv, workdir: '/', expose: [], hiddenFile: '/dev/null', unshare: unshare ?? '' };
-  const profile = { ...NOTHING, network: true };
-  const filtered = await tryLauncher(landlockLauncher({ ...options, profile, filter })!, world);
+  const prove = (network: readonly string[] | undefined, own: string | undefined): Promise<Trial> => {
+    const options = { ...toOptions(setpriv, canary, network === undefined), unshare: network ?? [], filter: own };
+    return proveLauncher(landlockLauncher(options)!, canary, world, { isOffline: network !== undefined });
+  };
+  const filtered = await prove(undefined, filter);
   // Setpriv has filters since util-linux 2.41.
-  const hasFilter = filtered.fault === null;
-  const { fault, isUncertain } = hasFilter
-    ? filtered
-    : await tryLauncher(landlockLauncher({ ...options, profile })!, world);
+  const own = filtered.fault === null ? filter : undefined;
+  const { fault, isUncertain } = filtered.fault === null ? filtered : await prove(undefined, undefined);
   if (fault !== null)
     return {
       ...{ ...base, version, fault: `Landlock does not work here: ${fault}` },
       ...{ remedy: isUncertain ? AGAIN : remedy, isUncertain },
     };
-  const closed = landlockLauncher({ ...options, profile: NOTHING })!;
-  const separated = unshare === null ? undefined : await tryLauncher(closed, world);
-  const network = separated?.fault === null;
-  return {
-    ...{ ...base, version, fault: null, remedy: null, network, filter: hasFilter ? filter : undefined },
-    isUncertain: filtered.isUncertain || separated?.isUncertain === true,
-  };
+  // Users other than root need a user namespace for a network namespace.
+  const commands =
+    unshare === null
+      ? []
+      : [
+          [unshare, '--net'],
+          [unshare, '--user', '--map-current-user', '--net'],
+        ];
+  let isUnsure = filtered.isUncertain;
+  for (const network of commands) {
+    const separated = await prove(network, own);
+    if (separated.fault === null) return { ...base, version, fault: null, remedy: null, network, filter: own };
+    isUnsure ||= separated.isUncertain;
+  }
+  return { ...base, version, fault: null, remedy: null, filter: own, isUncertain: isUnsure };
 }
 
-async function probeSeatbelt(program: string | null, world: World): Promise<BackendState> {
-  const base = { backend: 'seatbelt' as const, program, version: null, network: true };
+async function probeSeatbelt(program: string | null, { canary, world }: ProbeOptions): Promise<BackendState> {
+  const base = { backend: 'seatbelt' as const, program, version: null, network: [] };
   if (program === null) return { ...base, fault: 'sandbox-exec is not there', remedy: 'it is part of macOS' };
-  const options = { program, profile: NOTHING, workdir: '/', expose: [], hiddenFile: '/dev/null' };
-  const { fault, isUncertain } = await tryLauncher(seatbeltLauncher(options), world);
+  const launcher = seatbeltLauncher(toOptions(program, canary));
+  const { fault, isUncertain } = await proveLauncher(launcher, canary, world);
   return { ...base, fault: fault && `sandbox-exec does not work here: ${fault}`, remedy: null, isUncertain };
 }

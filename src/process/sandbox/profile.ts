@@ -6,6 +6,10 @@ import { type AppliedProfile, BUILTIN_PROFILES, type SandboxSettings, type Sandb
 import { nearest, quoteOutside } from '../../core/text.js';
 import { isWithin, realPath } from '../../files/within.js';
 import { isGranted } from '../environment.js';
+import { listSettings } from './homes.js';
+import { RUN, TEMPORARY } from './places.js';
+import type { RememberedLink } from './secrets.js';
+import type { FoundPath } from './walk.js';
 
 type Paths = 'all' | readonly string[];
 
@@ -13,9 +17,11 @@ type Paths = 'all' | readonly string[];
 export interface Profile {
   readonly read: Paths;
   readonly write: Paths;
+  /** Home directories, hidden but for what is open in them (EXE-81). */
+  readonly homes: readonly string[];
   /** Hidden unless a path in them is named. */
   readonly secrets: readonly string[];
-  /** Paths in secrets that are named, and visible therefore. */
+  /** Paths in homes and secrets that are named, and visible therefore. */
   readonly named: readonly string[];
   /** Paths to read that are named in places of which a process has its own, such as `/run`. */
   readonly shown: readonly string[];
@@ -23,22 +29,24 @@ export interface Profile {
   readonly deny: readonly string[];
   /** Read-only although they are in what can be written. */
   readonly guarded: readonly string[];
+  /** Denied paths that are links. */
+  readonly links: readonly RememberedLink[];
   readonly network: boolean;
   /** Names of variables that are passed on, as in `env.pass`; undefined: all. */
   readonly env?: readonly string[];
 }
 
-/** Private directories take the place of these, unless a path in them is named. */
-export const RUN = '/run';
-export const TEMPORARY = ['/tmp', '/var/tmp'];
-
 export interface ProfilePlaces {
   readonly workdir: string;
   readonly home: string | undefined;
+  readonly homes: readonly string[];
   /** Known secrets on this machine. */
   readonly secrets: readonly string[];
   /** Files of the workdir that make other programs run code later. */
-  readonly guarded: readonly string[];
+  readonly guarded: readonly FoundPath[];
+  /** Links that were hidden before. */
+  readonly remembered: readonly RememberedLink[];
+  readonly now: number;
 }
 
 /** Returns what profiles allow together. Throws `unavailable` for an unknown one. */
@@ -60,17 +68,31 @@ function resolveProfile({ profile: name, by }: AppliedProfile, { profiles }: San
   return [...(builtin === undefined ? [] : [builtin]), ...own].reduce(combine);
 }
 
-function toBuiltin(name: string, { workdir, secrets, guarded }: ProfilePlaces): Profile | undefined {
-  const base: Profile = { read: 'all', write: [], secrets, named: [], shown: [], deny: [], guarded, network: false };
+function toBuiltin(name: string, places: ProfilePlaces): Profile | undefined {
+  const workdir = canonical(places.workdir);
+  const base: Profile = {
+    ...{ read: 'all', write: [], ...toHidden(places, []), named: [], shown: [], deny: [], links: [] },
+    ...{ guarded: places.guarded.map(({ real }) => real), network: false },
+  };
   switch (name) {
     case 'read-only':
       return base;
     case 'workdir':
-      return { ...base, write: [canonical(workdir)] };
+      return { ...base, write: [workdir] };
     case 'no-network':
       return { ...base, write: 'all' };
   }
   return undefined;
+}
+
+// EXE-74: a directory around a secret does not name it. In a home that is open, settings are secrets.
+function toHidden({ workdir, homes, secrets, now }: ProfilePlaces, named: readonly string[]) {
+  const open = homes.filter((home) => home === workdir || named.includes(home));
+  const settings = open.flatMap((home) => listSettings(home, now) ?? []);
+  return {
+    homes: homes.filter((home) => !open.includes(home)),
+    secrets: [...new Set([...secrets, ...settings])].filter((secret) => !named.includes(secret)),
+  };
 }
 
 function toProfile(
@@ -84,16 +106,26 @@ function toProfile(
     paths.map((path) => assertInside(name, path, toPath(path, places), workdir));
   const readable = toPaths(read ?? ['/']);
   const writes = write === undefined ? [canonical(workdir)] : toPaths(write);
-  const named = [...readable, ...writes];
+  const named = [...readable, ...writes].map((path) => path.replace(/(?<=.)\/$/, ''));
+  const hidden = toHidden(places, named);
+  const denied = deny.map((path) => ({ path: toLexical(path, places), real: toPath(path, places) }));
+  const known = places.remembered.filter(
+    ({ kind, path }) => kind === 'deny' && denied.some((one) => one.path === path),
+  );
   return {
     read: readable.includes('/') ? 'all' : [canonical(workdir), ...readable],
     write: writes.includes('/') ? 'all' : writes,
-    // EXE-74: a directory around a secret does not name it.
-    secrets: places.secrets.filter((secret) => !named.includes(secret)),
-    named: named.filter((path) => places.secrets.some((secret) => isWithin(secret, path))),
+    ...hidden,
+    named: named.filter((path) =>
+      [...places.homes, ...hidden.secrets, ...places.secrets].some((one) => isWithin(one, path)),
+    ),
     shown: readable.filter((path) => [RUN, ...TEMPORARY].some((place) => path !== place && isWithin(place, path))),
-    deny: deny.map((path) => toPath(path, places)),
-    guarded: places.guarded.filter((path) => !writes.includes(path)),
+    deny: [...new Set([...denied, ...known].map(({ real }) => real))],
+    links: denied.filter(({ path, real }) => path !== real).map((one) => ({ kind: 'deny', ...one })),
+    // A directory around one does not name it, but for that of packages.
+    guarded: places.guarded
+      .filter((one) => ![one.real, one.unit].some((path) => path !== undefined && named.includes(path)))
+      .map(({ real }) => real),
     network,
     env,
   };
@@ -111,7 +143,7 @@ function assertPaths(profile: string, paths: readonly string[], places: ProfileP
 }
 
 /** Returns what a path is that would be the name of a file that does not exist, and hide nothing. */
-export function findPathFault(path: string, places: Pick<ProfilePlaces, 'workdir' | 'home'>): string | undefined {
+export function findPathFault(path: string, places: Starts): string | undefined {
   const isVariable = path.includes('$');
   const isUser = /^~[^/]/.test(path);
   if (!isVariable && !isUser && !/[*?]|\[.*\]|\{.*\}/.test(path)) return undefined;
@@ -119,10 +151,15 @@ export function findPathFault(path: string, places: Pick<ProfilePlaces, 'workdir
   return isVariable ? 'a variable' : isUser ? 'the home of another user' : 'a pattern';
 }
 
+type Starts = Pick<ProfilePlaces, 'workdir' | 'home'>;
+
+function toLexical(path: string, { workdir, home }: Starts): string {
+  return resolve(workdir, /^~(?=$|\/)/.test(path) && home !== undefined ? join(home, path.slice(1)) : path);
+}
+
 /** Returns the canonical path of one in a table. */
-export function toPath(path: string, { workdir, home }: Pick<ProfilePlaces, 'workdir' | 'home'>): string {
-  const whole = /^~(?=$|\/)/.test(path) && home !== undefined ? join(home, path.slice(1)) : path;
-  const absolute = canonical(isAbsolute(whole) ? whole : resolve(workdir, whole));
+export function toPath(path: string, places: Starts): string {
+  const absolute = canonical(toLexical(path, places));
   // The slash says that a missing path becomes a directory.
   return path.endsWith('/') && realPath(absolute) === undefined ? `${absolute}/` : absolute;
 }
@@ -147,21 +184,18 @@ function canonical(path: string): string {
   return parent === undefined ? plain : join(parent, basename(plain));
 }
 
-/** Returns the paths that are visible although they are in a secret. */
-export function visibleSecrets({ named, secrets, deny }: Profile): readonly string[] {
-  return named.filter((path) => secrets.some((one) => isWithin(one, path)) && !deny.some((one) => isWithin(one, path)));
-}
-
 /** What two profiles both allow. */
 function combine(a: Profile, b: Profile): Profile {
   return {
     read: meet(a.read, b.read),
     write: meet(a.write, b.write),
+    homes: [...new Set([...a.homes, ...b.homes])],
     secrets: [...new Set([...a.secrets, ...b.secrets])],
     named: meetLists(a.named, b.named),
     shown: meetLists(a.shown, b.shown),
     deny: [...new Set([...a.deny, ...b.deny])],
     guarded: [...new Set([...a.guarded, ...b.guarded])],
+    links: [...a.links, ...b.links],
     network: a.network && b.network,
     env: a.env === undefined ? b.env : b.env === undefined ? a.env : meetNames(a.env, b.env),
   };

@@ -14,6 +14,14 @@ const SANDBOX: SandboxPlan = {
   hidden: ['/nowhere/home/.ssh'],
   denied: [],
   guarded: ['/nowhere/work/.git'],
+  rules: new Map([
+    ['/', 'read'],
+    ['/nowhere/work', 'write'],
+    ['/nowhere/file', 'write'],
+    ['/nowhere/made', 'write'],
+    ['/nowhere/home/.ssh', 'hidden'],
+    ['/nowhere/work/.git', 'read'],
+  ]),
   network: false,
   dropped: [],
   workdir: '/nowhere/work',
@@ -21,6 +29,7 @@ const SANDBOX: SandboxPlan = {
   byProject: false,
   launcher: [],
   prepare: [],
+  searched: { root: '/nowhere/work', skipped: [], places: [], found: [] },
 };
 const PROCESS = { name: 'tool', sandbox: SANDBOX, cwd: '/nowhere/work', home: '/nowhere/home' };
 

@@ -2,11 +2,9 @@
 
 import { dirname, isAbsolute, resolve } from 'node:path';
 import { ToolError } from '../../core/error.js';
-import type { SandboxPlan } from '../../core/sandbox.js';
+import { accessTo, isVisible, type SandboxPlan } from '../../core/sandbox.js';
 import { quoteOutside } from '../../core/text.js';
 import { isWithin, realPath } from '../../files/within.js';
-import { SYSTEM } from './bubblewrap.js';
-import { RUN, TEMPORARY } from './profile.js';
 
 export interface Refusal {
   /** `operation`: what no profile allows. */
@@ -46,6 +44,7 @@ const MAKES_DIRECTORY = /create (?:work tree )?dir|mkdir/i;
 // Python names the function in a line of its own.
 const PYTHON_MKDIR = /\b(?:mkdir|makedirs)\b/;
 const BUSY = /resource busy|EBUSY|\bErrno 16\b/i;
+const ALWAYS_THERE = /^\/(?:dev|proc)(?:\/|$)/;
 const ERROR_NAME = /^E[A-Z]+$/;
 const MAX_SEARCHED = 64 * 1024;
 
@@ -69,12 +68,12 @@ function findInLine(line: string, sandbox: SandboxPlan, cwd: string, whole: stri
   const isReadOnly = READ_ONLY.test(line);
   if (isReadOnly || NOT_PERMITTED.test(line)) {
     const paths = pathsIn(line, cwd);
-    const found = paths.find((one) => isHidden(one, sandbox) || !isWritable(one, sandbox));
+    const found = paths.find((one) => accessTo(sandbox.rules, one) !== 'write');
     // Only as a whole can it be allowed.
     const guarded = sandbox.guarded.find((one) => found !== undefined && isWithin(one, found));
     const path = guarded ?? found;
     if (path !== undefined) {
-      if (isHidden(path, sandbox) || !isReadable(path, sandbox)) return { what: 'read', path };
+      if (isUnreadable(path, sandbox)) return { what: 'read', path };
       return { what: 'write', path, allow: guarded ?? toAllow(line, path, whole) };
     }
     const mount = paths.find((one) => isMount(one, sandbox));
@@ -90,7 +89,7 @@ function findInLine(line: string, sandbox: SandboxPlan, cwd: string, whole: stri
   }
   if (!NOT_FOUND.test(line)) return undefined;
   // What a profile does not list does not exist in the sandbox.
-  const isMissing = (one: string): boolean => !isReadable(one, sandbox) || isReplaced(one, sandbox);
+  const isMissing = (one: string): boolean => !isVisible(sandbox.rules, one) && !ALWAYS_THERE.test(one);
   const path = pathsIn(line, cwd).find((one) => isMissing(one) && realPath(one) !== undefined);
   return path === undefined ? undefined : { what: 'read', path };
 }
@@ -117,24 +116,13 @@ function isMount(path: string, { write, workdir }: SandboxPlan): boolean {
   return write !== 'all' && path !== workdir && write.some((one) => one === path || one === `${path}/`);
 }
 
-// Bubblewrap has directories of its own in these places.
-function isReplaced(path: string, { backend, write, workdir }: SandboxPlan): boolean {
-  const places = backend !== 'bubblewrap' ? [] : write === 'all' ? [RUN] : [RUN, ...TEMPORARY];
-  return places.some((one) => isWithin(one, path)) && !isWithin(workdir, path);
-}
-
-function isHidden(path: string, { hidden }: SandboxPlan): boolean {
-  return hidden.some((one) => isWithin(one, path));
-}
-
-function isWritable(path: string, { write, guarded }: SandboxPlan): boolean {
-  if (guarded.some((one) => isWithin(one, path))) return false;
-  return write === 'all' || write.some((one) => isWithin(one, path));
-}
-
-function isReadable(path: string, { read, write }: SandboxPlan): boolean {
-  const lists = [SYSTEM, ['/dev', '/proc'], read, write];
-  return read === 'all' || lists.some((list) => list !== 'all' && list.some((one) => isWithin(one, path)));
+// What is hidden in a directory that can be passed through does not exist there, so that only writing is refused.
+function isUnreadable(path: string, { rules, backend }: SandboxPlan): boolean {
+  const access = accessTo(rules, path);
+  if (access !== 'hidden') return access === undefined && !ALWAYS_THERE.test(path);
+  const around = [...rules.keys()].filter((one) => isWithin(one, path)).reduce((a, b) => (a.length > b.length ? a : b));
+  const isPassed = [...rules].some(([one, access]) => access !== 'hidden' && isWithin(around, one));
+  return path === around || backend !== 'bubblewrap' || !isPassed;
 }
 
 // Landlock adds nothing to a directory that contains something hidden or protected.

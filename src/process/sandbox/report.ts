@@ -2,9 +2,11 @@
 
 import { ToolError } from '../../core/error.js';
 import type { ProcessPlan } from '../../core/plan.js';
-import type { Output } from '../../core/result.js';
-import type { SandboxPlan } from '../../core/sandbox.js';
+import { type Output, textPart } from '../../core/result.js';
+import { accessTo, type SandboxPlan } from '../../core/sandbox.js';
+import { describeLeft } from '../../core/sandbox-text.js';
 import type { World } from '../../core/world.js';
+import { isWithin } from '../../files/within.js';
 import { findLauncherFault, findRefusal, type RefusedProcess, refusedError } from './refusal.js';
 import { tryLauncher } from './try-launcher.js';
 
@@ -23,10 +25,31 @@ export async function reportSandbox(
   world: World,
 ): Promise<Output> {
   if (sandbox === undefined) return output;
-  const meta = { ...output.meta, sandbox: sandbox.backend, sandboxProfile: sandbox.profile };
-  if (sandbox.backend === 'none' || output.error?.code !== 'tool_failed') return { ...output, meta };
+  const left = sandbox.backend === 'none' ? [] : await findLeft(sandbox, world);
+  const meta = {
+    ...{ ...output.meta, sandbox: sandbox.backend, sandboxProfile: sandbox.profile },
+    ...(left.length === 0 ? {} : { sandboxLeft: left }),
+  };
+  const content = left.length === 0 ? output.content : [...output.content, textPart(`\n[${describeLeft(left)}]`)];
+  if (sandbox.backend === 'none' || output.error?.code !== 'tool_failed') return { ...output, content, meta };
   const refused = { name: tool.name, sandbox, cwd, home: world.home, isPermanent };
-  return { ...output, meta, error: await explainFailure(output.error, refused, { stderr, stdout }, world) };
+  return { ...output, content, meta, error: await explainFailure(output.error, refused, { stderr, stdout }, world) };
+}
+
+// EXE-75: what did not exist could be created. Found at the end of a call, whichever process of that time made it.
+async function findLeft({ searched, workdir, rules }: SandboxPlan, world: World): Promise<readonly string[]> {
+  const isWritable = [...rules].some(([path, access]) => access === 'write' && mayContain(path, workdir));
+  if (!isWritable) return [];
+  const { walk } = await import('./walk.js');
+  const { findGuarded } = await import('./secrets.js');
+  const now = world.now();
+  const all = findGuarded(workdir, await walk(searched, now), searched.places);
+  const isNew = (real: string): boolean => !searched.found.includes(real) && accessTo(rules, real) === 'write';
+  return all.filter(({ path, real }) => isNew(real) && !rules.has(path)).map(({ path }) => path);
+}
+
+function mayContain(path: string, workdir: string): boolean {
+  return isWithin(path, workdir) || isWithin(workdir, path);
 }
 
 /** Returns the error of a failed process: what its sandbox refused, if that is why. */

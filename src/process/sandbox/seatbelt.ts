@@ -1,27 +1,32 @@
 // Seatbelt, the sandbox of macOS, by sandbox-exec. Untested: no machine of its kind was at hand.
 
-import { type LauncherOptions, SYSTEM } from './bubblewrap.js';
-import { visibleSecrets } from './profile.js';
+import type { SandboxAccess } from '../../core/sandbox.js';
+import type { LauncherOptions } from './bubblewrap.js';
 
 const SYSTEM_OF_MACOS = ['/System', '/Library', '/private/etc', '/private/var/db', '/dev'];
 const TEMPORARY = ['/private/tmp', '/private/var/folders', '/dev'];
 
-export function seatbeltLauncher({ program, profile, expose, state = [] }: LauncherOptions): string[] {
-  const { read, write, secrets, deny, guarded, network } = profile;
-  const paths = (list: readonly string[]): string => list.map((path) => `(subpath ${JSON.stringify(path)})`).join(' ');
-  const rules = [
+const RULES: Readonly<Record<SandboxAccess, readonly string[]>> = {
+  hidden: ['(deny file-read* file-write* PATH)'],
+  read: ['(allow file-read* PATH)', '(deny file-write* PATH)'],
+  write: ['(allow file-read* file-write* PATH)'],
+  // It has no private directories.
+  private: ['(allow file-read* file-write* PATH)'],
+};
+
+export function seatbeltLauncher({ program, profile, rules }: LauncherOptions): string[] {
+  const toRule = (path: string, access: SandboxAccess): string[] =>
+    RULES[access].map((rule) => rule.replace('PATH', () => `(subpath ${JSON.stringify(path)})`));
+  // The last rule that matches applies, so a longer path comes later.
+  const own = [...rules].sort(([a], [b]) => a.length - b.length);
+  const text = [
     '(version 1)',
     '(deny default)',
     '(allow process-exec process-fork signal sysctl-read mach-lookup file-read-metadata)',
-    read === 'all' ? '(allow file-read*)' : `(allow file-read* ${paths([...SYSTEM, ...SYSTEM_OF_MACOS, ...read])})`,
-    write === 'all' ? '(allow file-write*)' : `(allow file-write* ${paths([...TEMPORARY, ...write, ...state])})`,
-    ...(guarded.length === 0 ? [] : [`(deny file-write* ${paths(guarded)})`]),
-    ...(secrets.length === 0 ? [] : [`(deny file-read* file-write* ${paths(secrets)})`]),
-    ...(expose.length + state.length === 0 ? [] : [`(allow file-read* ${paths([...expose, ...state])})`]),
-    ...(deny.length === 0 ? [] : [`(deny file-read* file-write* ${paths(deny)})`]),
-    ...(network ? ['(allow network*)'] : []),
+    ...SYSTEM_OF_MACOS.flatMap((path) => toRule(path, 'read')),
+    ...TEMPORARY.flatMap((path) => toRule(path, 'write')),
+    ...own.flatMap(([path, access]) => toRule(path, access)),
+    ...(profile.network ? ['(allow network*)'] : []),
   ];
-  // The last rule that matches applies, so a path that is named inside a secret is allowed again.
-  const again = visibleSecrets(profile);
-  return [program, '-p', [...rules, ...(again.length === 0 ? [] : [`(allow file-read* ${paths(again)})`])].join('\n')];
+  return [program, '-p', text.join('\n')];
 }

@@ -1,10 +1,11 @@
 // Tries programs out: whether a launcher works, and which version one has.
 
+import { readFileSync, rmSync } from 'node:fs';
 import type { World } from '../../core/world.js';
 import { searchPath } from '../environment.js';
 import { runProcess } from '../spawn.js';
 
-const PROBE_MS = 5000;
+const PROBE_MS = 15_000;
 
 export interface Trial {
   /** Why the program cannot be started with these arguments; null if it can. */
@@ -15,7 +16,58 @@ export interface Trial {
 
 /** Starts something with a launcher. */
 export async function tryLauncher(launcher: readonly string[], world: World, filter?: string): Promise<Trial> {
-  const outcome = await run([...launcher, '/bin/sh', '-c', ':'], world, filter);
+  return toTrial(await run([...launcher, '/bin/sh', '-c', ':'], world, filter));
+}
+
+/** How the fault of a launcher begins that starts programs without restricting them. */
+export const UNPROVEN = 'it does not';
+
+// With builtins only. Redirections that fail end a shell, so each has its own.
+const ATTEMPTS = `
+(read -r line < "$1") 2>/dev/null && echo read
+(: > "$1.new") 2>/dev/null && echo write
+(while read -r line; do case "$line" in *"|"*) ;; *) echo "network \${line%%:*}"; esac; done < /proc/net/dev) 2>/dev/null
+:`;
+// The kernel may create these in every network namespace.
+const IN_EVERY_NETWORK = /^(?:lo|sit0|tunl0|ip6tnl0|gre0|gretap0|erspan0|ip_vti0|ip6_vti0|ip6gre0|teql0)$/;
+
+/** Starts a shell that tries what a sandbox must prevent: reads a hidden file, writes beside it, lists networks. */
+export async function proveLauncher(
+  launcher: readonly string[],
+  canary: string,
+  world: World,
+  { filter, isOffline = false }: { readonly filter?: string | undefined; readonly isOffline?: boolean } = {},
+): Promise<Trial> {
+  const outcome = await run([...launcher, '/bin/sh', '-c', ATTEMPTS, 'sh', canary], world, filter);
+  rmSync(`${canary}.new`, { force: true });
+  const trial = toTrial(outcome);
+  if (trial.fault !== null) return trial;
+  const done = outcome!.stdout.toString('utf8').trim().split('\n');
+  const isOnline = readDevices().some((name) => done.includes(`network ${name}`));
+  const fault = done.includes('read')
+    ? 'hide files'
+    : done.includes('write')
+      ? 'prevent writing'
+      : isOffline && isOnline
+        ? 'separate the network'
+        : undefined;
+  return fault === undefined ? trial : { fault: `${UNPROVEN} ${fault}`, isUncertain: false };
+}
+
+function readDevices(): string[] {
+  const names = [...readSmallFile('/proc/net/dev').matchAll(/^\s*([^\s|:]+):/gm)].map(([, name]) => name!);
+  return names.filter((name) => !IN_EVERY_NETWORK.test(name));
+}
+
+function readSmallFile(path: string): string {
+  try {
+    return readFileSync(path, 'utf8');
+  } catch {
+    return '';
+  }
+}
+
+function toTrial(outcome: Awaited<ReturnType<typeof run>>): Trial {
   if (outcome === undefined) return { fault: 'it could not be started', isUncertain: true };
   if (outcome.ending !== 'exit') return { fault: `no answer within ${PROBE_MS / 1000} s`, isUncertain: true };
   if (outcome.exitCode === null) return { fault: 'it was killed', isUncertain: true };

@@ -1,10 +1,11 @@
 // Starts a server in its sandbox: with a state directory of its own, and packages that were installed before.
 
 import { existsSync } from 'node:fs';
-import { join } from 'node:path';
+import { dirname, isAbsolute, join } from 'node:path';
 import type { AppliedProfile, SandboxSettings } from '../../core/sandbox.js';
 import type { World } from '../../core/world.js';
 import { digestParts } from '../../files/digest.js';
+import { statOrNothing } from '../../files/read.js';
 import { createStateDirectory } from '../../files/state.js';
 import { findProgram, searchPath } from '../../process/environment.js';
 import { planSandbox } from '../../process/sandbox/index.js';
@@ -23,6 +24,8 @@ interface Places {
   readonly world: World;
   readonly wieldHome: string;
 }
+
+const PACKAGE_FILES = ['package.json', 'pyproject.toml', 'setup.py'];
 
 /** Returns how to start the server in its sandbox. Throws if it cannot be enforced or its package not be installed. */
 export async function sandboxServer(
@@ -43,7 +46,7 @@ export async function sandboxServer(
     createStateDirectory(directory);
   const plan = (argv: readonly string[], installed: readonly string[]) => {
     const program = findProgram(argv[0]!, searchPath(places.world)) ?? argv[0]!;
-    const code = [program, ...installed].filter((path) => existsSync(path));
+    const code = [program, ...installed, ...argv.slice(1).flatMap(toPackage)].filter((path) => existsSync(path));
     return planSandbox(applied, sandboxes, { ...target, code }, places);
   };
   const first = await plan(request.argv, []);
@@ -58,6 +61,17 @@ export async function sandboxServer(
     filter: planned.sandbox.filter,
     environment: planned.environment,
   };
+}
+
+// EXE-82: a file or directory that the entry names is open, with the package around it.
+function toPackage(argument: string): string[] {
+  if (!isAbsolute(argument)) return [];
+  const stats = statOrNothing(argument);
+  if (stats?.isFile() !== true) return stats === undefined ? [] : [argument];
+  for (let at = dirname(argument); at !== dirname(at); at = dirname(at)) {
+    if (PACKAGE_FILES.some((name) => existsSync(join(at, name)))) return [argument, at];
+  }
+  return [argument, dirname(argument)];
 }
 
 // A name may contain any printable character.

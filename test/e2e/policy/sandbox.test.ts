@@ -128,6 +128,42 @@ describe('a probe', () => {
   });
 });
 
+describe('a launcher that restricts nothing', () => {
+  const ONLINE = existsSync('/proc/net/dev') && /^\s*(?:eth|en|wl)\w*:/m.test(readFileSync('/proc/net/dev', 'utf8'));
+
+  for (const [what, fault, launch] of [
+    ['starts its command', 'hide files', 'while [ "$1" != -- ]; do shift; done; shift; exec "$@"'],
+    ['hides files only', 'separate the network', 'exec /usr/bin/env bwrap "${@/--unshare-all/--unshare-pid}"'],
+  ] as const) {
+    specIf(
+      WORKS && (fault === 'hide files' || ONLINE),
+      NO_BUBBLEWRAP,
+      'EXE-12',
+      `does not count: it ${what}`,
+      async () => {
+        const workspace = createWorkspace();
+        workspace.script('strict', script('# @sandbox workdir', 'cat .env'));
+        workspace.write('.env', 'secret');
+        const env = hideBackends(workspace);
+        const real = launch.replace('/usr/bin/env bwrap', 'env PATH=/usr/local/bin:/usr/bin:/bin bwrap');
+        const text = `#!/bin/bash\nif [ "$1" = --version ]; then echo 9.9.9; exit; fi\n${real}\n`;
+        writeFileSync(join(workspace.home, 'bin', 'bwrap'), text, { mode: 0o755 });
+        const { stdout } = await wield(workspace, ['doctor'], { env });
+        expect(stdout).toContain(`bubblewrap does not work here: it does not ${fault}`);
+        expect(stdout).not.toContain('enforced');
+        expect((await workspace.toolbox({ env }).call('strict', {})).error?.code).toBe('unavailable');
+      },
+    );
+  }
+
+  specIf(WORKS, NO_BUBBLEWRAP, 'EXE-12', 'is told from one that works', async () => {
+    const workspace = createWorkspace();
+    expect((await wield(workspace, ['doctor'])).stdout).toMatch(
+      /bubblewrap +[\d.]+: all sandbox profiles are enforced/,
+    );
+  });
+});
+
 describe('secrets', () => {
   specIf(WORKS, NO_BUBBLEWRAP, 'EXE-71', 'are hidden also if they were created after earlier calls', async () => {
     const workspace = createWorkspace();
@@ -141,7 +177,7 @@ describe('secrets', () => {
     const result = await toolbox.call('reader', {});
     expect(result.ok).toBe(true);
     expect(textOf(result)).toContain('deep/er/.env: Permission denied');
-    expect(textOf(result)).toContain('.netrc: Permission denied');
+    expect(textOf(result)).toContain('.netrc: No such file or directory');
   });
 });
 
@@ -316,7 +352,7 @@ describe('what was refused', () => {
     ['write', 'read-only', '', 'echo x > new', 'write = ["new"]'],
     ['write', 'workdir', '', `node -e 'fs.writeFileSync(process.env.HOME + "/n", "")'`, 'write = [".", "~/n"]'],
     ['write', 'workdir', '', 'echo x > .agents/new', 'write = [".", ".agents"]'],
-    ['read', 'no-network', '', 'cat .env && echo x > ~/n', 'read = ["/", ".env"], write = ["/"]'],
+    ['read', 'no-network', '', 'cat .env && echo x > ../n', 'read = ["/", ".env"], write = ["/"]'],
     ['read', 'few', '[sandbox.few]\nread = ["~/a"]', 'cat ~/data', 'read = [".", "~/a", "~/data"]'],
     ['env', 'few', '[env]\npass = ["KEY"]\n[sandbox.few]\nenv = []', 'set -u; echo $KEY', 'env = ["KEY"]'],
   ];

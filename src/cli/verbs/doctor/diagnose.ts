@@ -71,6 +71,10 @@ export async function diagnose(toolbox: NodeToolbox, more: readonly Problem[] = 
   };
 }
 
+// The built-in profiles have no network.
+const ONLINE_ONLY =
+  'only profiles with network = true are enforced; read-only, workdir and no-network need bubblewrap, since it cannot separate the network';
+
 async function checkMachine({
   machine: { world, wieldHome },
   state: { configuration },
@@ -87,8 +91,11 @@ async function checkMachine({
         : { level: 'ok', about: name, message: version },
     );
   }
-  for (const { backend, version, fault, remedy } of await probeBackends(world, wieldHome, workdir)) {
-    const message = fault ?? `${version ?? 'works'}: sandboxes are enforced`;
+  for (const { backend, version, fault, remedy, network } of await probeBackends(world, wieldHome, workdir, {
+    isFresh: true,
+  })) {
+    const message =
+      fault ?? `${version ?? 'works'}: ${network === null ? ONLINE_ONLY : 'all sandbox profiles are enforced'}`;
     checks.push({ level: fault === null ? 'ok' : 'absent', about: backend, message, hint: remedy ?? undefined });
   }
   const { limits } = configuration().settings;

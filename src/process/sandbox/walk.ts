@@ -1,0 +1,204 @@
+// Walks the directories of a project: finds secrets in it, and files that make other programs run code.
+
+import { existsSync, readdirSync } from 'node:fs';
+import { join } from 'node:path';
+import { ToolError } from '../../core/error.js';
+import type { SandboxSearch } from '../../core/sandbox.js';
+import { quoteOutside } from '../../core/text.js';
+import { lstatOrNothing } from '../../files/read.js';
+import { realPath } from '../../files/within.js';
+import { createDirectoryCache } from './directory-cache.js';
+
+// The case of names may not count.
+const SECRET =
+  /^\.(?:env|dev\.vars)(?:\..+)?$|^\.envrc$|^\.(?:netrc|pgpass|pypirc|git-credentials)$|^id_(?:rsa|dsa|ecdsa|ed25519)(?:_sk)?$|\.kdbx?$/i;
+// Templates without values.
+const EXAMPLE = /^\.(?:env|dev\.vars)\.(?:example|sample|template|dist)$/i;
+
+// Settings of programs that run code by themselves, or tell agents what to do.
+const RUNS_CODE = new Set([
+  // Git and what its hooks start
+  ...['.git', '.gitmodules', '.githooks', '.husky', '.pre-commit-config.yaml', '.overcommit.yml', '.lintstagedrc'],
+  // Agents, and servers that they start
+  ...[
+    '.agents',
+    '.mcp.json',
+    '.claude',
+    '.codex',
+    '.cursor',
+    '.gemini',
+    '.windsurf',
+    '.continue',
+    '.clinerules',
+    '.roo',
+  ],
+  ...[
+    '.kiro',
+    '.amazonq',
+    '.junie',
+    '.opencode',
+    'opencode.json',
+    '.goosehints',
+    '.augment',
+    '.trae',
+    '.qwen',
+    '.aider.conf.yml',
+  ],
+  ...[
+    'agents.md',
+    'agents.override.md',
+    'claude.md',
+    'claude.local.md',
+    'gemini.md',
+    'qwen.md',
+    '.cursorrules',
+    '.windsurfrules',
+    '.roorules',
+    '.rules',
+  ],
+  // Editors and debuggers
+  ...['.vscode', '.idea', '.zed', '.fleet', '.nova', '.run', '.theia', '.devcontainer', '.devcontainer.json'],
+  ...['.exrc', '.vimrc', '.nvimrc', '.nvim.lua', '.dir-locals.el', '.gdbinit', '.lldbinit'],
+  // Shells that enter a directory, and managers of versions and packages
+  ...['.envrc', '.direnv', 'mise.toml', '.mise.toml', 'mise.local.toml', '.mise', '.tool-versions'],
+  ...['.npmrc', '.yarnrc', '.yarnrc.yml', '.pnpmfile.cjs', '.cargo', '.bazelrc'],
+  // Services that build what is pushed
+  ...['.github', '.gitlab-ci.yml', '.circleci', '.buildkite', '.gitpod.yml', '.travis.yml', 'bitbucket-pipelines.yml'],
+]);
+const RUNS_CODE_TOO = /\.code-workspace$|^\.?lefthook(?:-local)?\.(?:ya?ml|toml|json)$|^\.lintstagedrc\./;
+const MODULES = 'node_modules';
+const PROGRAMS = ['bin', 'scripts'];
+// Reading more takes longer than a call may be delayed.
+const MAX_DIRECTORIES = 50_000;
+// Other calls of a server go on.
+const DIRECTORIES_PER_TURN = 200;
+
+interface Listing {
+  readonly directories: readonly string[];
+  readonly secrets: readonly string[];
+  readonly guarded: readonly string[];
+  readonly links: readonly string[];
+  readonly kind: 'plain' | 'repository' | 'environment';
+}
+
+const list = createDirectoryCache((directory): Listing => {
+  const entries = listEntries(directory);
+  const names = new Set(entries.map(({ name }) => name));
+  const isVirtual = (name: string): boolean => existsSync(join(directory, name, 'pyvenv.cfg'));
+  const namesOf = (wanted: (entry: (typeof entries)[number]) => boolean): string[] =>
+    entries.filter(wanted).map(({ name }) => name);
+  return {
+    directories: namesOf((entry) => entry.isDirectory()),
+    secrets: namesOf(
+      (entry) =>
+        SECRET.test(entry.name) && !EXAMPLE.test(entry.name) && !(entry.isDirectory() && isVirtual(entry.name)),
+    ),
+    guarded: namesOf(({ name }) => RUNS_CODE.has(name.toLowerCase()) || RUNS_CODE_TOO.test(name.toLowerCase())),
+    links: namesOf((entry) => entry.isSymbolicLink()),
+    kind: ['HEAD', 'objects', 'refs'].every((name) => names.has(name))
+      ? 'repository'
+      : names.has('pyvenv.cfg')
+        ? 'environment'
+        : 'plain',
+  };
+});
+
+export interface Found {
+  /** As named, and what a link leads to. */
+  readonly secrets: readonly FoundPath[];
+  readonly guarded: readonly FoundPath[];
+  readonly directories: readonly string[];
+}
+
+export interface FoundPath {
+  readonly path: string;
+  /** Canonical. */
+  readonly real: string;
+  /** The directory of packages that it belongs to: naming that names it. */
+  readonly unit?: string;
+}
+
+/**
+ * Finds secrets and files that make other programs run code in all directories below a root, but not in skipped ones,
+ * and not behind links. Throws `unavailable` if there are too many.
+ */
+export async function walk({ root, skipped }: Pick<SandboxSearch, 'root' | 'skipped'>, now: number): Promise<Found> {
+  const found = { secrets: [] as FoundPath[], guarded: [] as FoundPath[], directories: [] as string[] };
+  // Packages contain settings of their authors, which nobody uses: only their programs count.
+  const queue: { readonly path: string; readonly name: string; readonly isPackage: boolean }[] = [
+    { path: root, name: '', isPackage: false },
+  ];
+  for (let at = 0; at < queue.length; at++) {
+    if (at >= MAX_DIRECTORIES) throw tooLarge(root);
+    if (at % DIRECTORIES_PER_TURN === DIRECTORIES_PER_TURN - 1) await new Promise(setImmediate);
+    const { path, name, isPackage } = queue[at]!;
+    const listing = list(path, now);
+    if (listing === undefined) continue;
+    const { directories, secrets, guarded, links, kind } = listing;
+    const add = (to: FoundPath[], one: string, unit?: string): void => {
+      const whole = join(path, one);
+      // A link may lead elsewhere by now.
+      const real = links.includes(one) ? realPath(whole) : whole;
+      if (real !== undefined) to.push({ path: whole, real, ...(unit === undefined ? {} : { unit }) });
+    };
+    found.directories.push(path);
+    for (const one of secrets) add(found.secrets, one);
+    if (kind === 'repository' && path !== root) {
+      if (!isPackage) found.guarded.push({ path, real: path });
+      continue;
+    }
+    const isModules = name === MODULES;
+    if (!isPackage) {
+      for (const one of guarded) add(found.guarded, one);
+      const programs = [...directories, ...links].filter((one) =>
+        isModules ? one === '.bin' : kind === 'environment' && PROGRAMS.includes(one.toLowerCase()),
+      );
+      for (const one of programs) add(found.guarded, one, path);
+    }
+    for (const one of directories) {
+      const below = join(path, one);
+      if (one === '.git' || secrets.includes(one) || skipped.includes(below)) continue;
+      queue.push({ path: below, name: one, isPackage: isPackage || isModules || kind === 'environment' });
+    }
+  }
+  return found;
+}
+
+/** Returns other names of files, in directories that were walked. */
+export function findLinked(files: readonly string[], directories: readonly string[], now: number): string[] {
+  const linked = new Set<string>();
+  for (const path of files) {
+    const stats = lstatOrNothing(path);
+    if (stats?.isFile() && stats.nlink > 1) linked.add(`${stats.dev} ${stats.ino}`);
+  }
+  // Other files are looked at only if a secret has several names, which is rare.
+  if (linked.size === 0) return [];
+  return directories.flatMap((directory) =>
+    (listFiles(directory, now) ?? []).filter(([, inode]) => linked.has(inode)).map(([path]) => path),
+  );
+}
+
+const listFiles = createDirectoryCache((directory): readonly (readonly [path: string, inode: string])[] =>
+  listEntries(directory).flatMap((entry) => {
+    const path = join(directory, entry.name);
+    const stats = entry.isFile() ? lstatOrNothing(path) : undefined;
+    return stats === undefined ? [] : [[path, `${stats.dev} ${stats.ino}`] as const];
+  }),
+);
+
+function listEntries(directory: string) {
+  try {
+    return readdirSync(directory, { withFileTypes: true });
+  } catch {
+    return [];
+  }
+}
+
+function tooLarge(root: string): ToolError {
+  const count = MAX_DIRECTORIES.toLocaleString('en');
+  const message = `${quoteOutside(root)} has more than ${count} directories, too many to find the secrets in them`;
+  return new ToolError('unavailable', message, {
+    hint: 'use a smaller workdir, or hide directories that the tool does not need: [sandbox.NAME] deny = [...]',
+    data: { path: root },
+  });
+}
