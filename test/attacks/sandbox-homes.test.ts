@@ -77,7 +77,7 @@ describe('a home', () => {
       const { home, env } = workspace;
       const repository = join(home, 'src/app');
       const git = (cwd: string, ...args: string[]): string => execFileSync('git', args, { cwd, env, encoding: 'utf8' });
-        for (const name of ['.env', 'packages/b/.env']) writeIn(repository, name, CANARY);
+      for (const name of ['.env', 'packages/b/.env']) writeIn(repository, name, CANARY);
       writeIn(repository, 'tsconfig.json', 'shared');
       writeIn(home, 'src/beside', CANARY);
       git(repository, 'init', '-q');

@@ -79,7 +79,9 @@ export function createModuleExecutor(options: ModuleExecutorOptions): ModuleExec
       const environment = baseEnvironment(world, env.pass);
       const plain: HostSettings = { cwd: workdir, environment, limits };
       const isSandboxed = sandbox.profiles.size > 0 || sandbox.rules.length > 0;
-      const host = isSandboxed ? await sandboxLoading(plain, sandbox, codeOf(source.file), { world, wieldHome }) : plain;
+      const host = isSandboxed
+        ? await sandboxLoading(plain, sandbox, codeOf(source.file), { world, wieldHome })
+        : plain;
       return (await openPool()).describe(source, host);
     },
     async close() {

@@ -1,6 +1,6 @@
 // Tries programs out: whether a launcher works, and which version one has.
 
-import { readFileSync, rmSync } from 'node:fs';
+import { existsSync, readFileSync, rmSync } from 'node:fs';
 import type { World } from '../../core/world.js';
 import { searchPath } from '../environment.js';
 import { runProcess } from '../spawn.js';
@@ -25,7 +25,7 @@ export const UNPROVEN = 'it does not';
 // With builtins only. Redirections that fail end a shell, so each has its own.
 const ATTEMPTS = `
 (read -r line < "$1") 2>/dev/null && echo read
-(: > "$1.new") 2>/dev/null && echo write
+(: > "$1.new") 2>/dev/null
 (while read -r line; do case "$line" in *"|"*) ;; *) echo "network \${line%%:*}"; esac; done < /proc/net/dev) 2>/dev/null
 :`;
 // The kernel may create these in every network namespace.
@@ -39,6 +39,8 @@ export async function proveLauncher(
   { filter, isOffline = false }: { readonly filter?: string | undefined; readonly isOffline?: boolean } = {},
 ): Promise<Trial> {
   const outcome = await run([...launcher, '/bin/sh', '-c', ATTEMPTS, 'sh', canary], world, filter);
+  // It may have written into a private directory.
+  const isWritten = existsSync(`${canary}.new`);
   rmSync(`${canary}.new`, { force: true });
   const trial = toTrial(outcome);
   if (trial.fault !== null) return trial;
@@ -46,7 +48,7 @@ export async function proveLauncher(
   const isOnline = readDevices().some((name) => done.includes(`network ${name}`));
   const fault = done.includes('read')
     ? 'hide files'
-    : done.includes('write')
+    : isWritten
       ? 'prevent writing'
       : isOffline && isOnline
         ? 'separate the network'
