@@ -1,6 +1,6 @@
 // Calls that run, as files for other processes: one per call, removed when it ends or its process is gone (UI-12).
 
-import { readdirSync, rmSync } from 'node:fs';
+import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import type { EventBase } from '../core/event.js';
 import { isRecord } from '../core/json.js';
@@ -11,6 +11,7 @@ import type { CallerKind } from '../core/tool.js';
 import type { World } from '../core/world.js';
 import { isAlive, startTime } from '../files/process-identity.js';
 import { readStateFile } from '../files/read.js';
+import { removeFile } from '../files/remove.js';
 import { checkStateDirectory } from '../files/state.js';
 import { writeFileAtomic } from '../files/write.js';
 
@@ -68,7 +69,7 @@ export function showRunning(directory: string, calls: readonly StartedCall[], { 
       continue;
     }
     const path = pathOf(directory, { pid, call: started.event.call });
-    started.remove = () => rmSync(path, { force: true });
+    started.remove = () => removeFile(path);
     try {
       const running = toRunning(started, pid, new Date(world.now() - ageMs).toISOString());
       writeFileAtomic(path, JSON.stringify(running), { durable: false });
@@ -95,7 +96,7 @@ export function readRunning(directory: string): RunningCall[] {
     if (match === null) return [];
     const path = join(directory, name);
     if (isAlive(Number(match[1]), Number(match[2]))) return parse(path);
-    rmSync(path, { force: true });
+    removeFile(path);
     return [];
   });
 }

@@ -1,11 +1,11 @@
 // Index files: one per directory and format, so that listing a thousand tools parses no schema.
 
-import { rmSync } from 'node:fs';
 import { join, sep } from 'node:path';
 import type { Format, Place } from '../core/format.js';
 import type { World } from '../core/world.js';
 import { checksum, hashName } from '../files/checksum.js';
 import { readHead } from '../files/read.js';
+import { removeFile } from '../files/remove.js';
 import { writeFileAtomic } from '../files/write.js';
 import type { DirectoryState } from './entry.js';
 import { escapeField, formatIndex, parseIndex, type ToSchema } from './index-format.js';
@@ -77,7 +77,7 @@ export function createIndexFile({ directory, version, toSchema, loadShipped, wor
       const file = fileOf(place, format);
       written.delete(file);
       try {
-        rmSync(file, { force: true });
+        removeFile(file);
       } catch (error) {
         world.debug(`index not removed: ${(error as Error).message}`);
       }

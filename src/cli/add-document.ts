@@ -1,6 +1,6 @@
 // `wield add FILE` of an OpenAPI document: copies it into your tools directory and shows what it offers.
 
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { basename, extname, join, resolve } from 'node:path';
 import { assertPerson } from '../core/caller.js';
@@ -11,6 +11,7 @@ import type { Tool } from '../core/tool.js';
 import { withFileLock } from '../files/change.js';
 import { makeDirectory } from '../files/make-directory.js';
 import { readHead, statOrNothing } from '../files/read.js';
+import { removeTree } from '../files/remove.js';
 import { writeFileAtomic } from '../files/write.js';
 import { DocumentFault } from '../formats/openapi/document.js';
 import type { Prepared } from '../formats/openapi/packed.js';
@@ -111,7 +112,7 @@ export async function inspectDocument(
       hint: error.hint,
     });
   } finally {
-    if (directory !== undefined) rmSync(directory, { recursive: true, force: true });
+    if (directory !== undefined) removeTree(directory);
   }
 }
 

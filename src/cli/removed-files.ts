@@ -1,6 +1,6 @@
 // Files that `wield remove` took away, in the state of wield, so that they can be brought back.
 
-import { cpSync, existsSync, readdirSync, rmSync } from 'node:fs';
+import { cpSync, existsSync, readdirSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import { ToolError } from '../core/error.js';
 import { isRecord } from '../core/json.js';
@@ -8,6 +8,7 @@ import { compareText, quoteOutside } from '../core/text.js';
 import { withLock } from '../files/lock.js';
 import { makeDirectory } from '../files/make-directory.js';
 import { readStateFile } from '../files/read.js';
+import { removeTree } from '../files/remove.js';
 import { createStateDirectory } from '../files/state.js';
 import { writeFileAtomic } from '../files/write.js';
 
@@ -49,8 +50,8 @@ function move(root: string, name: string, paths: readonly string[], now: number)
   for (const [at, path] of paths.entries())
     cpSync(path, join(own, `${at}-${basename(path)}`), { recursive: true, verbatimSymlinks: true });
   writeFileAtomic(join(own, RECORD), `${JSON.stringify({ name, paths })}\n`);
-  for (const path of paths) rmSync(path, { recursive: true, force: true });
-  for (const old of namesIn(root).slice(0, -MAX_KEPT)) rmSync(join(root, old), { recursive: true, force: true });
+  for (const path of paths) removeTree(path);
+  for (const old of namesIn(root).slice(0, -MAX_KEPT)) removeTree(join(root, old));
 }
 
 function restore(root: string, name: string | undefined): RemovedFiles {
@@ -64,7 +65,7 @@ function restore(root: string, name: string | undefined): RemovedFiles {
       makeDirectory(dirname(path), 0o777);
       cpSync(join(root, entry, `${at}-${basename(path)}`), path, { recursive: true, verbatimSymlinks: true });
     }
-    rmSync(join(root, entry), { recursive: true, force: true });
+    removeTree(join(root, entry));
     return record;
   }
   const what = name === undefined ? 'nothing was removed' : `"${quoteOutside(name, 60)}" was not removed`;

@@ -1,7 +1,8 @@
 // Saves compiled code for later runs: compiling takes half of a short run.
 
-import { readdirSync, rmSync, statSync } from 'node:fs';
+import { readdirSync, statSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
+import { removeFile } from '../files/remove.js';
 import { writeFileAtomic } from '../files/write.js';
 import { type Chunks, isOwn } from './chunks.js';
 import { findCommandEntry } from './verbs.js';
@@ -29,5 +30,5 @@ export function saveCompileCache(file: string, { cached, scripts }: Chunks, word
 function removeOthers(directory: string, written: string): void {
   const kind = written.slice(0, written.lastIndexOf('-') + 1);
   for (const name of readdirSync(directory))
-    if (name.startsWith(kind) && name !== written) rmSync(join(directory, name), { force: true });
+    if (name.startsWith(kind) && name !== written) removeFile(join(directory, name));
 }

@@ -1,11 +1,11 @@
 // Imports servers from other clients: plans what to write, then writes it.
 
-import { rmSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { ToolError } from '../core/error.js';
 import { isRecord, type JsonObject } from '../core/json.js';
 import { nearest, quoteOutside } from '../core/text.js';
 import { readTextFile, statOrNothing } from '../files/read.js';
+import { removeFile } from '../files/remove.js';
 import { writeFileAtomic } from '../files/write.js';
 import { withSandbox } from '../upstream/entries/sandbox.js';
 import type { Client, ClientEnvironment, ClientFile, Scope } from './client.js';
@@ -155,7 +155,7 @@ export function applyImport({ destination, scope, after, written }: ImportPlan):
     }
     writeConfig(destination, after, scope === 'user');
   } catch (error) {
-    for (const path of made) rmSync(path, { force: true });
+    for (const path of made) removeFile(path);
     throw error;
   }
 }

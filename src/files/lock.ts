@@ -1,12 +1,13 @@
 // Lock between processes: a directory with a file per contender, named after its process (INS-31).
 
-import { readdirSync, renameSync, rmdirSync, rmSync, writeFileSync } from 'node:fs';
+import { readdirSync, renameSync, rmdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { ToolError } from '../core/error.js';
 import type { World } from '../core/world.js';
 import { loadCrypto } from './digest.js';
 import { makeDirectory } from './make-directory.js';
 import { isAlive, startTime } from './process-identity.js';
+import { removeFile } from './remove.js';
 
 // How long one process may hold the lock while others wait.
 const WAIT_MS = 120_000;
@@ -35,7 +36,7 @@ export async function withLock<T>(directory: string, context: LockContext, work:
   try {
     return await work();
   } finally {
-    rmSync(mine, { force: true });
+    removeFile(mine);
     firstAlive(directory, contenders(directory));
     try {
       rmdirSync(directory);
@@ -75,7 +76,7 @@ async function acquire(directory: string, context: LockContext): Promise<string>
       await pause(Math.min(POLL_MS * Math.max(1, ahead), MAX_POLL_MS) * (0.5 + Math.random()));
     }
   } finally {
-    rmSync(join(directory, queued), { force: true });
+    removeFile(join(directory, queued));
   }
 }
 
@@ -136,7 +137,7 @@ async function tryHold(directory: string, own: string): Promise<string | undefin
       return held;
     }
     if (other.name < `try-${own}`) {
-      rmSync(mine, { force: true });
+      removeFile(mine);
       return undefined;
     }
     await pause(1);
@@ -154,7 +155,7 @@ function contenders(directory: string): Contender[] {
   return names.flatMap((name) => {
     const match = NAME.exec(name);
     if (match !== null) return [{ name, pid: Number(match[2]), started: Number(match[3]) }];
-    rmSync(join(directory, name), { force: true });
+    removeFile(join(directory, name));
     return [];
   });
 }
@@ -163,7 +164,7 @@ function contenders(directory: string): Contender[] {
 function firstAlive(directory: string, all: readonly Contender[]): Contender | undefined {
   for (const contender of all) {
     if (isAlive(contender.pid, contender.started)) return contender;
-    rmSync(join(directory, contender.name), { force: true });
+    removeFile(join(directory, contender.name));
   }
   return undefined;
 }

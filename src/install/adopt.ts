@@ -1,9 +1,10 @@
 // Moves an item that is in an agent home, and not installed, into a source.
 
-import { lstatSync, rmSync } from 'node:fs';
+import { lstatSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import { ToolError } from '../core/error.js';
 import { quoteOutside } from '../core/text.js';
+import { removeTree } from '../files/remove.js';
 import { copyTree, listTree, readTreeFile, writeTreeFile } from '../files/tree.js';
 import { isForeign } from './apply/changes.js';
 import { isDirectory, isOccupied, namesIn } from './directory.js';
@@ -58,7 +59,7 @@ export function copyToSource({ kind, name, paths: [from] }: UnmanagedItem, sourc
   const to = join(source, `${kind}s`, isDirectoryKind(kind) ? name : `${name}.md`);
   if (isOccupied(to) && !force)
     throw new ToolError('conflict', `${to} already exists`, { hint: 'pass --force to overwrite it' });
-  rmSync(to, { recursive: true, force: true });
+  removeTree(to);
   if (isDirectoryKind(kind)) copyTree(from!, listTree(from!), to);
   else {
     copyTree(dirname(from!), [], dirname(to));

@@ -1,10 +1,11 @@
 // Directories, of which a missing one counts as empty, and symbolic links.
 
-import { lstatSync, readdirSync, readlinkSync, renameSync, rmdirSync, rmSync, symlinkSync, unlinkSync } from 'node:fs';
+import { lstatSync, readdirSync, readlinkSync, renameSync, rmdirSync, symlinkSync, unlinkSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { compareText } from '../core/text.js';
 import { loadCrypto } from '../files/digest.js';
 import { statOrNothing } from '../files/read.js';
+import { removeFile } from '../files/remove.js';
 
 /** Returns the names in a directory, sorted. */
 export function namesIn(directory: string): string[] {
@@ -64,7 +65,7 @@ export function putLink({ path, target }: Link): void {
   try {
     renameSync(temporary, path);
   } catch (error) {
-    rmSync(temporary, { force: true });
+    removeFile(temporary);
     throw error;
   }
 }

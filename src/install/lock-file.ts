@@ -1,11 +1,12 @@
 // `wield.lock`: the sources and hashes of everything that is installed, in a form that another machine can reproduce.
 
-import { existsSync, rmSync } from 'node:fs';
+import { existsSync } from 'node:fs';
 import { dirname, join, relative, resolve } from 'node:path';
 import { ToolError } from '../core/error.js';
 import { compareText } from '../core/text.js';
 import { directoriesInHome } from '../files/home.js';
 import { readTextFile } from '../files/read.js';
+import { removeFile } from '../files/remove.js';
 import { isWithin, realPath } from '../files/within.js';
 import { writeFileAtomic } from '../files/write.js';
 import type { InstallPaths } from './environment.js';
@@ -57,7 +58,7 @@ export const LOCK_NAME = 'wield.lock';
 export function writeLock(paths: InstallPaths, file: string): void {
   const sources = toLocked(file, loadInstalled(paths).items, loadSources(paths));
   if (sources.every(({ items }) => items.length === 0)) {
-    rmSync(file, { force: true });
+    removeFile(file);
     return;
   }
   const text = format(sources);

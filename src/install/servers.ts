@@ -1,6 +1,6 @@
 // The servers of installed plugins, as the list of upstream servers reads them: `servers.json`.
 
-import { existsSync, rmSync } from 'node:fs';
+import { existsSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { ToolError } from '../core/error.js';
 import { isRecord, type JsonObject, mapValues } from '../core/json.js';
@@ -8,6 +8,7 @@ import { quoteOutside } from '../core/text.js';
 import { digestParts } from '../files/digest.js';
 import { makeDirectory } from '../files/make-directory.js';
 import { readStateFile, readTextFile } from '../files/read.js';
+import { removeFile } from '../files/remove.js';
 import { writeFileAtomic } from '../files/write.js';
 import type { InstallPaths } from './environment.js';
 import { type InstalledItem, parseState } from './manifest/installed.js';
@@ -62,7 +63,7 @@ function removeSecrets(before: Servers, after: Servers, paths: InstallPaths): vo
   const filesIn = (servers: Servers): string[] =>
     Object.values(servers).flatMap(({ config = {} }) => secretFiles(config, paths));
   const used = filesIn(after);
-  for (const path of filesIn(before)) if (!used.includes(path)) rmSync(path, { force: true });
+  for (const path of filesIn(before)) if (!used.includes(path)) removeFile(path);
 }
 
 /** Returns the digest that a person accepts: of everything that decides what runs. */
@@ -101,7 +102,7 @@ export function saveServer(name: string, server: InstalledServer, paths: Install
 }
 
 function save(servers: Servers, { serversFile }: InstallPaths): void {
-  if (Object.keys(servers).length === 0) rmSync(serversFile, { force: true });
+  if (Object.keys(servers).length === 0) removeFile(serversFile);
   else writeFileAtomic(serversFile, `${JSON.stringify({ version: VERSION, servers }, null, 1)}\n`);
 }
 

@@ -1,8 +1,8 @@
 // The directory of approvals: finds approvals that are in force, and files that can be removed.
 
-import { rmSync } from 'node:fs';
 import { join } from 'node:path';
 import type { ApprovalRecord } from '../core/approval.js';
+import { removeFile } from '../files/remove.js';
 import { findAbandoned, moveDurably } from '../files/write.js';
 import {
   type Approval,
@@ -74,8 +74,8 @@ export function createApprovalDirectory({ directory, now }: ApprovalDirectoryOpt
       if (note) writeApproval(to, from.record, note);
       return true;
     },
-    remove: (id, state) => rmSync(pathOf(id, state), { force: true }),
-    drop: (path) => rmSync(path, { force: true }),
+    remove: (id, state) => removeFile(pathOf(id, state)),
+    drop: (path) => removeFile(path),
     stale: () => [
       ...listEntries(directory).flatMap((entry): StaleFile[] => {
         const approval = readApproval(entry);

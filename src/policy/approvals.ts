@@ -1,6 +1,5 @@
 // The store of approvals: pending calls, calls that may run once, refused calls and standing approvals (POL-7).
 
-import { rmSync } from 'node:fs';
 import type { ApprovalChanges, ApprovalRecord, Approvals, Awaitable, StoredConsent } from '../core/approval.js';
 import { describeForDiff } from '../core/approval-text.js';
 import { lineDiff } from '../core/diff.js';
@@ -8,6 +7,7 @@ import { isToolError, ToolError } from '../core/error.js';
 import { quoteOutside } from '../core/text.js';
 import { loadCrypto } from '../files/digest.js';
 import { readStateFile } from '../files/read.js';
+import { removeFile } from '../files/remove.js';
 import { writeFileAtomic } from '../files/write.js';
 import {
   type ApprovalDirectoryOptions,
@@ -187,7 +187,7 @@ function loadKey(directory: string): string {
   const file = `${directory}.key`;
   const known = readStateFile(file, 1024);
   if (known !== undefined && KEY.test(known)) return known;
-  if (known !== undefined) rmSync(file, { force: true });
+  if (known !== undefined) removeFile(file);
   writeFileAtomic(file, loadCrypto().randomBytes(32).toString('hex'), { keepExisting: true });
   return readStateFile(file, 1024)!;
 }

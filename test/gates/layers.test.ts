@@ -75,6 +75,10 @@ describe('edges', () => {
     expect(uses(/\bshell:|execSync|(?<!\.)\bexec\(['"`]/, /^$/)).toEqual([]);
   });
 
+  test('rmSync, which hides the code of an error in Node 24, is not used', () => {
+    expect(uses(/\brmSync\b/, /^files\/remove\.ts$/)).toEqual([]);
+  });
+
   test('the library of formats has one importer', () => {
     const importers = sources.filter(({ packages }) => packages.includes('@cfworker/json-schema'));
     expect(importers.map(({ file }) => file)).toEqual(['schema/strings.ts']);

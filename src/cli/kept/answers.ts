@@ -1,9 +1,9 @@
 // Answers the first messages of `wield serve` as last time, before anything is loaded (decision 0138).
 
-import { rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { Readable } from 'node:stream';
 import { hashName } from '../../files/checksum.js';
+import { removeFile } from '../../files/remove.js';
 import type { Io } from '../io.js';
 import { type Kept, type KeptHead, readKept } from './file.js';
 import { answerHead, type FirstRequest, readFirstMessages } from './first-messages.js';
@@ -98,7 +98,7 @@ function withoutAnswered(bytes: Uint8Array, answered: Answered[], file: string):
     if (at === -1) return [line];
     const [request] = answered.splice(at, 1);
     if (line === request!.line) return [];
-    rmSync(file, { force: true });
+    removeFile(file);
     return request!.key.startsWith('list older') ? [LIST_CHANGED] : [];
   });
   return Buffer.from(rest.join('\n'));

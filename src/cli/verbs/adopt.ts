@@ -1,9 +1,9 @@
 // `wield adopt`: moves an item of an agent home into a source, and installs it from there.
 
-import { rmSync } from 'node:fs';
 import { basename, dirname, join, resolve } from 'node:path';
 import { ToolError } from '../../core/error.js';
 import { sanitize } from '../../core/text.js';
+import { removeTree } from '../../files/remove.js';
 import { copyToSource, findUnmanagedItem, type UnmanagedItem } from '../../install/adopt.js';
 import { applyPlan } from '../../install/apply/apply.js';
 import { isDirectory, namesIn } from '../../install/directory.js';
@@ -61,5 +61,5 @@ export const adopt: Verb = {
 function removeAsides(original: UnmanagedItem['paths'][number]): void {
   const directory = dirname(original);
   for (const name of namesIn(directory))
-    if (name.startsWith(`.${basename(original)}.before-wield-`)) rmSync(join(directory, name), { recursive: true });
+    if (name.startsWith(`.${basename(original)}.before-wield-`)) removeTree(join(directory, name));
 }

@@ -1,8 +1,9 @@
 // `wield clean`: removes caches, expired data and unreferenced objects.
 
-import { readdirSync, rmSync, statSync } from 'node:fs';
+import { readdirSync, statSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { count, formatBytes } from '../../core/text.js';
+import { removeFile } from '../../files/remove.js';
 import { toFileError } from '../../files/state.js';
 import { isWithin } from '../../files/within.js';
 import { findAbandoned, isAbandoned } from '../../files/write.js';
@@ -79,7 +80,7 @@ function findFiles(directory: string): string[] {
 
 function remove(path: string): void {
   try {
-    rmSync(path, { force: true });
+    removeFile(path);
   } catch (error) {
     throw toFileError(error, 'write', path);
   }

@@ -1,11 +1,12 @@
 // `wield new`: creates a tool that works, and its test.
 
-import { chmodSync, existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { chmodSync, existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, extname, join, resolve } from 'node:path';
 import { ToolError } from '../../core/error.js';
 import { isToolName } from '../../core/name.js';
 import { quoteOutside } from '../../core/text.js';
 import { makeDirectory } from '../../files/make-directory.js';
+import { removeFile } from '../../files/remove.js';
 import { renewTrust } from '../clients.js';
 import { printJson } from '../print.js';
 import { findOthers, mayTrust } from '../runnable.js';
@@ -88,7 +89,7 @@ function writeAll(cwd: string, files: readonly NewFile[]): void {
       chmodSync(file, mode);
     }
   } catch (error) {
-    for (const file of made) rmSync(file, { force: true });
+    for (const file of made) removeFile(file);
     throw new ToolError('io', `cannot write ${cwd}/.agents: ${(error as Error).message}`, {
       hint: 'check the permissions of the directory',
     });

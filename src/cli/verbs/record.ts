@@ -1,8 +1,9 @@
 // `wield record`: runs a command, and writes its calls with input and result to a file.
 
-import { closeSync, openSync, rmSync, writeSync } from 'node:fs';
+import { closeSync, openSync, writeSync } from 'node:fs';
 import { ToolError } from '../../core/error.js';
 import { count, quoteOutside } from '../../core/text.js';
+import { removeFile } from '../../files/remove.js';
 import { runInner } from '../inner-command.js';
 import { resolvePath } from '../io.js';
 import { usageError, type Verb } from '../verb.js';
@@ -48,7 +49,7 @@ export const record: Verb = {
       stop?.();
       closeSync(descriptor);
       if (hasBegun) terminal.err(`  recorded ${count(calls, 'call')} in ${quoteOutside(file, 200)}\n`);
-      else rmSync(path, { force: true });
+      else removeFile(path);
     }
   },
 };

@@ -1,9 +1,10 @@
 // Answers of ended programs, kept in case that they could not be delivered (COD-14).
 
-import { readdirSync, rmSync, statSync } from 'node:fs';
+import { readdirSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import type { ErrorValue } from '../../core/error.js';
 import type { Json } from '../../core/json.js';
+import { removeFile } from '../../files/remove.js';
 import { checkStateDirectory } from '../../files/state.js';
 import { holderOf } from './claim.js';
 import { findSurplus, type Kept } from './room.js';
@@ -78,7 +79,7 @@ export function createAnswers({ directory, sealed, now, claimOf }: AnswersOption
     const all = entries().map((one) => ({ ...one, bytes: statSync(one.path, { throwIfNoEntry: false })?.size ?? 0 }));
     const expired = all.filter(({ saved }) => !isKept(saved));
     for (const { id, path } of [...expired, ...findSurplus(all.filter((one) => !expired.includes(one)))])
-      for (const file of [path, claimOf(id)]) rmSync(file, { force: true });
+      for (const file of [path, claimOf(id)]) removeFile(file);
   };
 
   return {

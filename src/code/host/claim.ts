@@ -1,11 +1,12 @@
 // Claims of programs: a file that names the process that runs a program, or that has its answer to deliver.
 
-import { rmSync, writeFileSync } from 'node:fs';
+import { writeFileSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { loadCrypto } from '../../files/digest.js';
 import { makeDirectory } from '../../files/make-directory.js';
 import { isAlive, startTime } from '../../files/process-identity.js';
 import { readStateFile } from '../../files/read.js';
+import { removeFile } from '../../files/remove.js';
 import { toFileError } from '../../files/state.js';
 
 type Holder = 'none' | 'alive' | 'dead';
@@ -24,7 +25,7 @@ export function claim(path: string): boolean {
   if (holderOf(path) === 'alive') return false;
   try {
     makeDirectory(dirname(path));
-    rmSync(path, { force: true });
+    removeFile(path);
     writeFileSync(path, own, { flag: 'wx', mode: 0o600 });
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === 'EEXIST') return false;
@@ -35,7 +36,7 @@ export function claim(path: string): boolean {
 
 /** Gives up a claim so that others see an answer that was not delivered. */
 export function giveUp(path: string): void {
-  rmSync(path, { force: true });
+  removeFile(path);
   writeFileSync(path, '0 0 cancelled', { flag: 'wx', mode: 0o600 });
 }
 
@@ -46,7 +47,7 @@ export function releaseOnExit(path: string): void {
   if (held === undefined) {
     const all = new Set<string>();
     process.once('exit', () => {
-      for (const one of all) rmSync(one, { force: true });
+      for (const one of all) removeFile(one);
     });
     held = all;
   }

@@ -1,6 +1,6 @@
 // Suspended programs in files: sealed with the key of the state, claimed by one process at a time (COD-10).
 
-import { readdirSync, rmSync, statSync, utimesSync } from 'node:fs';
+import { readdirSync, statSync, utimesSync } from 'node:fs';
 import { join } from 'node:path';
 import { ToolError } from '../../core/error.js';
 import { isLonger } from '../../core/json.js';
@@ -8,6 +8,7 @@ import { formatBytes, quoteOutside } from '../../core/text.js';
 import type { World } from '../../core/world.js';
 import { digestParts, loadCrypto } from '../../files/digest.js';
 import { withLock } from '../../files/lock.js';
+import { removeFile } from '../../files/remove.js';
 import { checkStateDirectory } from '../../files/state.js';
 import { type Answer, createAnswers, type KeptAnswer, type ProgramOwner } from './answers.js';
 import { claim, giveUp, holderOf, releaseOnExit } from './claim.js';
@@ -124,8 +125,8 @@ export function createSuspendedPrograms(
       utimesSync(path, program.saved / 1000, program.saved / 1000);
       // Its events are in the file now, also in one that an older version wrote.
       for (const entry of readEntries(directory))
-        if (entry.id === program.id && entry.path !== path) rmSync(entry.path, { force: true });
-      rmSync(journalOf(program.id), { force: true });
+        if (entry.id === program.id && entry.path !== path) removeFile(entry.path);
+      removeFile(journalOf(program.id));
       return removed;
     },
     append(id, event) {
@@ -182,10 +183,10 @@ export function createSuspendedPrograms(
 function filesOf(directory: string) {
   const journalOf = (id: string): string => join(directory, `${id}.journal`);
   const claimOf = (id: string): string => join(directory, `${id}.claim`);
-  const release = (id: string): void => rmSync(claimOf(id), { force: true });
+  const release = (id: string): void => removeFile(claimOf(id));
   const removeFiles = (id: string): void => {
-    for (const entry of readEntries(directory)) if (entry.id === id) rmSync(entry.path, { force: true });
-    rmSync(journalOf(id), { force: true });
+    for (const entry of readEntries(directory)) if (entry.id === id) removeFile(entry.path);
+    removeFile(journalOf(id));
   };
   const remove = (id: string): void => {
     removeFiles(id);

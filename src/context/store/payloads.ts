@@ -1,10 +1,11 @@
 // The contents of documents, as files named by their hash.
 
-import { closeSync, readdirSync, readSync, rmSync } from 'node:fs';
+import { closeSync, readdirSync, readSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Readable } from '../../core/store.js';
 import { loadCrypto } from '../../files/digest.js';
 import { openState, readHead, statOrNothing, withFile } from '../../files/read.js';
+import { removeFile } from '../../files/remove.js';
 import { writeFileAtomic } from '../../files/write.js';
 
 export const MAX_DOCUMENT_BYTES = 1024 * 1024 * 1024;
@@ -58,7 +59,7 @@ export function createPayloads(directory: string): Payloads {
           const file = join(directory, folder, name);
           bytes += statOrNothing(file)?.size ?? 0;
           files++;
-          if (!dryRun) rmSync(file, { force: true });
+          if (!dryRun) removeFile(file);
         }
       }
       return { files, bytes };

@@ -1,6 +1,6 @@
 // Starts a script so that the bytes that were hashed run, even if the file is replaced meanwhile.
 
-import { closeSync, constants, fstatSync, mkdtempSync, openSync, rmSync, writeSync } from 'node:fs';
+import { closeSync, constants, fstatSync, mkdtempSync, openSync, writeSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { basename, join } from 'node:path';
 import { ToolError } from '../../core/error.js';
@@ -9,6 +9,7 @@ import type { FileIdentity, ScriptAction, Tool } from '../../core/tool.js';
 import type { World } from '../../core/world.js';
 import { digestAsFile, digestFile } from '../../files/digest.js';
 import { readHead, sameIdentity, statIdentity, statOrNothing, toIdentity } from '../../files/read.js';
+import { removeTree } from '../../files/remove.js';
 import { watchDirectories } from './directories.js';
 import { assertSameProgram, changed, type SkillScripts } from './integrity.js';
 
@@ -254,7 +255,7 @@ function openPrivateCopy(bytes: Uint8Array, platform: string): number {
     const path = join(directory, 'copy');
     return writeAndReopen(openSync(path, 'wx', 0o400), bytes, () => path);
   } finally {
-    rmSync(directory, { recursive: true, force: true });
+    removeTree(directory);
   }
 }
 

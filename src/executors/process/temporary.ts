@@ -1,8 +1,9 @@
 // Temporary files for values that a command expects as files; removed after the call.
 
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
+import { removeTree } from '../../files/remove.js';
 
 export interface TemporaryFiles {
   /** Writes a value and returns the path of its file. */
@@ -25,7 +26,7 @@ export function createTemporaryFiles(): TemporaryFiles {
       return path;
     },
     remove() {
-      if (directory !== undefined) rmSync(directory, { recursive: true, force: true });
+      if (directory !== undefined) removeTree(directory);
     },
   };
 }

@@ -1,6 +1,5 @@
 // Writes and removes the index that a library ships (RES-22).
 
-import { rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { createDirectory } from '../../catalog/directory.js';
 import type { Entry } from '../../catalog/entry.js';
@@ -8,6 +7,7 @@ import type { Format, Place } from '../../core/format.js';
 import { DEFAULT_IGNORE } from '../../core/search-path.js';
 import type { World } from '../../core/world.js';
 import { statOrNothing } from '../../files/read.js';
+import { removeFile } from '../../files/remove.js';
 import { writeFileAtomic } from '../../files/write.js';
 import { filesOf, firstLine, SHIPPED_INDEX, type ShippedEntry, stateOf } from './load.js';
 
@@ -49,7 +49,7 @@ export function writeShippedIndex(options: WriteShippedIndexOptions) {
 export function removeShippedIndex(directory: string) {
   const file = join(directory, SHIPPED_INDEX);
   const removed = statOrNothing(file) !== undefined;
-  rmSync(file, { force: true });
+  removeFile(file);
   return { file, removed };
 }
 

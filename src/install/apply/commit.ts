@@ -1,9 +1,10 @@
 // Commits a change of the installed items. If the process is killed, the old or the new state remains.
 
-import { renameSync, rmSync } from 'node:fs';
+import { renameSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { isToolError, ToolError } from '../../core/error.js';
 import { makeDirectory } from '../../files/make-directory.js';
+import { removeFile } from '../../files/remove.js';
 import { missingAbove, putLink, readLink, removeLink } from '../directory.js';
 import type { InstallEnvironment, InstallPaths } from '../environment.js';
 import type { Installed } from '../manifest/installed.js';
@@ -73,7 +74,7 @@ export async function commit(options: CommitOptions): Promise<void> {
 function applyChange({ store, after, linksBefore, linksAfter, aside }: StoreChange, { objects }: InstallPaths): void {
   makeDirectory(dirname(store));
   for (const { path, to } of aside) renameSync(path, to);
-  if (after === null) rmSync(store, { force: true });
+  if (after === null) removeFile(store);
   else putLink({ path: store, target: join(objects, after) });
   for (const link of linksAfter) {
     makeDirectory(dirname(link.path), 0o777);

@@ -1,12 +1,13 @@
 // The journal of a change in progress: written before the first change, used to undo an interrupted one.
 
-import { existsSync, renameSync, rmSync } from 'node:fs';
+import { existsSync, renameSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { ToolError } from '../../core/error.js';
 import { isRecord } from '../../core/json.js';
 import { isLocked } from '../../files/lock.js';
 import { makeDirectory } from '../../files/make-directory.js';
 import { readStateFile } from '../../files/read.js';
+import { removeFile, removeTree } from '../../files/remove.js';
 import { toFileError } from '../../files/state.js';
 import { writeFileAtomic } from '../../files/write.js';
 import { isOccupied, type Link, namesIn, putLink, removeEmpty, removeLink, TEMPORARY_LINK } from '../directory.js';
@@ -63,20 +64,19 @@ export function rollBack({ changes, objects, made }: Journal, paths: InstallPath
         putLink(link);
       }
   }
-  for (const object of objects) rmSync(join(paths.objects, object), { recursive: true, force: true });
+  for (const object of objects) removeTree(join(paths.objects, object));
   const links = changes.flatMap(({ linksBefore, linksAfter }) => [...linksBefore, ...linksAfter]);
   removeTemporaryLinks(links.map(({ path }) => dirname(path)));
   removeEmpty(made);
 }
 
 export function removeJournal({ journal }: InstallPaths): void {
-  rmSync(journal, { force: true });
+  removeFile(journal);
 }
 
 function removeTemporaryLinks(directories: readonly string[]): void {
   for (const directory of new Set(directories))
-    for (const name of namesIn(directory))
-      if (name.startsWith(TEMPORARY_LINK)) rmSync(join(directory, name), { force: true });
+    for (const name of namesIn(directory)) if (name.startsWith(TEMPORARY_LINK)) removeFile(join(directory, name));
 }
 
 /** Writes what follows from a change whose items are recorded: servers, the lock, pins of its tools. Can be repeated. */

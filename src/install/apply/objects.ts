@@ -1,9 +1,10 @@
 // Objects: directories of installed items, one per item and content.
 
-import { readFileSync, rmSync } from 'node:fs';
+import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { digestParts, loadCrypto } from '../../files/digest.js';
 import { makeDirectory } from '../../files/make-directory.js';
+import { removeTree } from '../../files/remove.js';
 import { hashTree } from '../../files/tree.js';
 import { isOccupied, namesIn, removeEmpty } from '../directory.js';
 import type { InstallPaths } from '../environment.js';
@@ -30,14 +31,13 @@ export function beginTransaction({ objects }: InstallPaths): Transaction {
 }
 
 export function endTransaction({ staging }: Transaction, { objects }: InstallPaths): void {
-  rmSync(staging, { recursive: true, force: true });
+  removeTree(staging);
   removeEmpty([objects]);
 }
 
 /** Removes the staging directories of killed processes. */
 export function removeStaging({ objects }: InstallPaths): void {
-  for (const name of namesIn(objects))
-    if (name.startsWith(STAGING)) rmSync(join(objects, name), { recursive: true, force: true });
+  for (const name of namesIn(objects)) if (name.startsWith(STAGING)) removeTree(join(objects, name));
 }
 
 /** Returns an unused name made of the item's identity and the hash of its content. */
@@ -66,7 +66,7 @@ export function collectGarbage(paths: InstallPaths): void {
     const lines = runningCommandLines();
     for (const name of unused) {
       const path = join(paths.objects, name);
-      if (!lines.includes(path)) rmSync(path, { recursive: true, force: true });
+      if (!lines.includes(path)) removeTree(path);
     }
   }
   removeEmpty(namesIn(paths.store).map((kind) => join(paths.store, kind)));

@@ -1,10 +1,11 @@
 // Directories of cloned sources: a bare repository and one directory per exported commit.
 
-import { readFileSync, rmSync } from 'node:fs';
+import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { ToolError } from '../../core/error.js';
 import { digestParts } from '../../files/digest.js';
 import { makeDirectory } from '../../files/make-directory.js';
+import { removeFile, removeTree } from '../../files/remove.js';
 import { copyTree, createTreeBounds, type TreeFile } from '../../files/tree.js';
 import { writeFileAtomic } from '../../files/write.js';
 import { namesIn, removeEmpty } from '../directory.js';
@@ -51,11 +52,11 @@ export function removeUnusedClones({ sources }: InstallPaths, records: readonly 
   for (const name of namesIn(sources)) {
     const versions = used.get(name) ?? [];
     // A git that was just killed may still write files.
-    if (!used.has(name)) rmSync(join(sources, name), { recursive: true, force: true, maxRetries: 10, retryDelay: 20 });
+    if (!used.has(name)) removeTree(join(sources, name));
     else
       for (const tree of namesIn(join(sources, name, 'trees')))
         if (!versions.some((version) => tree === version || tree === `${version}.files`))
-          rmSync(join(sources, name, 'trees', tree), { recursive: true, force: true });
+          removeTree(join(sources, name, 'trees', tree));
   }
   removeEmpty([sources]);
 }
@@ -68,7 +69,7 @@ export async function exportTree(
   tree: string,
 ): Promise<void> {
   const paths = await listCommit(environment, gitDirectory, commit);
-  rmSync(tree, { recursive: true, force: true });
+  removeTree(tree);
   makeDirectory(tree);
   const index = `${tree}.index`;
   const options = { gitDirectory, workTree: tree, variables: { GIT_INDEX_FILE: index } };
@@ -81,7 +82,7 @@ export async function exportTree(
       if (!ok) throw gitError(tree, 'could not check out', stderr);
     }
   } finally {
-    rmSync(index, { force: true });
+    removeFile(index);
   }
   writeFileAtomic(`${tree}.files`, paths.join('\0'), { durable: false });
 }
@@ -112,7 +113,7 @@ async function listCommit(environment: InstallEnvironment, gitDirectory: string,
 
 /** Copies a local directory for its hooks; what they create is not in the list of its files. */
 export function copySource(from: string, files: readonly TreeFile[], tree: string): void {
-  rmSync(tree, { recursive: true, force: true });
+  removeTree(tree);
   copyTree(from, files, tree);
   writeFileAtomic(`${tree}.files`, files.map(({ path }) => path).join('\0'), { durable: false });
 }

@@ -1,12 +1,13 @@
 // Fetches a bundle (`.mcpb`), an archive with an MCP server, and unpacks it. Its hash is its commit.
 
-import { existsSync, rmSync } from 'node:fs';
+import { existsSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { ToolError } from '../../core/error.js';
 import { formatBytes, quoteOutside } from '../../core/text.js';
 import { digestBytes } from '../../files/digest.js';
 import { makeDirectory } from '../../files/make-directory.js';
 import { readHead } from '../../files/read.js';
+import { removeTree } from '../../files/remove.js';
 import { writeTreeFile } from '../../files/tree.js';
 import { writeFileAtomic } from '../../files/write.js';
 import { readZip } from '../../files/zip.js';
@@ -44,7 +45,7 @@ export async function fetchBundle(
 // Writes `<tree>.files` last: a tree without it is incomplete.
 function unpackAll(bytes: Buffer, location: string, tree: string): void {
   const entries = readZip(bytes, location);
-  rmSync(tree, { recursive: true, force: true });
+  removeTree(tree);
   makeDirectory(tree);
   for (const { path, executable, read } of entries) {
     const file = join(tree, path);

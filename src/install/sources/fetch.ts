@@ -1,8 +1,9 @@
 // Fetches, syncs and removes sources. Their items are upgraded and removed separately.
 
-import { existsSync, rmSync } from 'node:fs';
+import { existsSync } from 'node:fs';
 import { ToolError } from '../../core/error.js';
 import { quoteOutside } from '../../core/text.js';
+import { removeFile } from '../../files/remove.js';
 import { hashTree, listTree } from '../../files/tree.js';
 import type { InstallEnvironment } from '../environment.js';
 import { approveHooks, changedError, toHook } from '../hooks.js';
@@ -132,7 +133,7 @@ export function saveAll(
   also: readonly { readonly record: SourceRecord }[] = [],
 ): void {
   if (records.length > 0) saveSources(paths, records);
-  else rmSync(paths.sourcesFile, { force: true });
+  else removeFile(paths.sourcesFile);
   removeUnusedClones(paths, [...records, ...also.map(({ record }) => record)]);
 }
 

@@ -1,10 +1,11 @@
 // What a sandbox needs right before its process starts.
 
-import { mkdirSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readdirSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { ToolError } from '../../core/error.js';
 import type { SandboxPlan } from '../../core/sandbox.js';
 import { lstatOrNothing, statOrNothing } from '../../files/read.js';
+import { removeTree } from '../../files/remove.js';
 import { createStateDirectory } from '../../files/state.js';
 import { realPath } from '../../files/within.js';
 import { writeFileAtomic } from '../../files/write.js';
@@ -44,7 +45,7 @@ function createTemporary(path: string): void {
     const other = join(all, name);
     const changed = lstatOrNothing(other)?.mtimeMs;
     if (other !== path && changed !== undefined && Date.now() - changed > KEPT_MS) {
-      rmSync(other, { recursive: true, force: true });
+      removeTree(other);
     }
   }
 }

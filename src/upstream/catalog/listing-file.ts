@@ -1,11 +1,11 @@
 // Stored tool lists, by configuration hash: one line per tool, so that a listing parses no schemas.
 
-import { rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { ToolError } from '../../core/error.js';
 import { isRecord, type Json, type JsonObject } from '../../core/json.js';
 import type { World } from '../../core/world.js';
 import { createStatCache } from '../../files/read.js';
+import { removeFile } from '../../files/remove.js';
 import { checkStateDirectory } from '../../files/state.js';
 import { writeFileAtomic } from '../../files/write.js';
 import type { StoredHead, StoredTool } from './to-tool.js';
@@ -73,7 +73,7 @@ export function createListingFiles(
     }
   };
   const remove = (configuration: string): void => {
-    rmSync(fileOf(configuration), { force: true });
+    removeFile(fileOf(configuration));
   };
   return {
     load(configuration) {

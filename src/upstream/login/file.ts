@@ -1,11 +1,12 @@
 // Stored logins: one private file per server with its tokens and what is needed to renew them.
 
-import { existsSync, rmSync } from 'node:fs';
+import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { isToolError, ToolError } from '../../core/error.js';
 import type { HttpServer } from '../../core/upstream.js';
 import { loadCrypto } from '../../files/digest.js';
 import { readStateFile } from '../../files/read.js';
+import { removeFile } from '../../files/remove.js';
 import { writeFileAtomic } from '../../files/write.js';
 import { needsLogin } from './fault.js';
 
@@ -108,7 +109,7 @@ export function removeLogin(directory: string, server: HttpServer): boolean {
   const file = findLoginFile(directory, server);
   const existed = existsSync(file);
   try {
-    rmSync(file, { force: true });
+    removeFile(file);
   } catch (error) {
     throw new ToolError('io', `cannot remove ${file}: ${(error as Error).message}`, {
       hint: 'remove it by hand',
