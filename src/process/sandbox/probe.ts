@@ -1,11 +1,12 @@
 // Finds out which backends work on this machine, by running something in each. The answer is kept until the next boot.
 
-import { readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { isRecord } from '../../core/json.js';
 import type { SandboxBackend } from '../../core/sandbox.js';
 import type { World } from '../../core/world.js';
 import { readStateFile, statIdentity } from '../../files/read.js';
+import { removeFile } from '../../files/remove.js';
 import { createStateDirectory } from '../../files/state.js';
 import { writeFileAtomic } from '../../files/write.js';
 import { launcherSearch } from '../environment.js';
@@ -75,7 +76,7 @@ export async function probeBackends(
   createStateDirectory(join(wieldHome, 'cache'));
   const canary = join(wieldHome, 'cache', `canary-${process.pid}`);
   writeFileSync(canary, 'canary\n', { mode: 0o600 });
-  const states = await probeAll(programs, { canary, filter, world }).finally(() => rmSync(canary, { force: true }));
+  const states = await probeAll(programs, { canary, filter, world }).finally(() => removeFile(canary));
   try {
     const until = states.some(({ isUncertain }) => isUncertain) ? { until: world.now() + UNCERTAIN_MS } : {};
     writeFileAtomic(file, JSON.stringify({ key, states, ...until }), { mode: 0o600 });

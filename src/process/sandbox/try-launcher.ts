@@ -2,6 +2,7 @@
 
 import { existsSync, readFileSync, rmSync } from 'node:fs';
 import type { World } from '../../core/world.js';
+import {} from '../../files/remove.js';
 import { searchPath } from '../environment.js';
 import { runProcess } from '../spawn.js';
 
