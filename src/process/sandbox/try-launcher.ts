@@ -1,8 +1,8 @@
 // Tries programs out: whether a launcher works, and which version one has.
 
-import { existsSync, readFileSync, rmSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import type { World } from '../../core/world.js';
-import {} from '../../files/remove.js';
+import { removeFile } from '../../files/remove.js';
 import { searchPath } from '../environment.js';
 import { runProcess } from '../spawn.js';
 
@@ -42,7 +42,7 @@ export async function proveLauncher(
   const outcome = await run([...launcher, '/bin/sh', '-c', ATTEMPTS, 'sh', canary], world, filter);
   // It may have written into a private directory.
   const isWritten = existsSync(`${canary}.new`);
-  rmSync(`${canary}.new`, { force: true });
+  removeFile(`${canary}.new`);
   const trial = toTrial(outcome);
   if (trial.fault !== null) return trial;
   const done = outcome!.stdout.toString('utf8').trim().split('\n');
