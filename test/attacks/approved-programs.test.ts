@@ -1,11 +1,22 @@
 // Attacks on standing approvals by what a tool runs: other programs, interpreters and packages than those approved.
 
-import { chmodSync, existsSync, mkdirSync, renameSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import {
+  chmodSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import { dirname, join } from 'node:path';
 import { describe, expect } from 'vitest';
 import { textOf } from '../../src/core/result.js';
 import { askFor, createAskingWorkspace } from '../support/approvals.js';
-import { json, wield } from '../support/cli.js';
+import { json, wield, wieldProcess } from '../support/cli.js';
 import { createSkillWorkspace, declare } from '../support/commands.js';
 import { createModuleWorkspace, moduleText } from '../support/modules.js';
 import { spec } from '../support/spec.js';
@@ -223,6 +234,27 @@ spec('POL-25', 'an approval of one call is not valid for another interpreter, an
   expect((await workspace.deploy()).status).toBe(5);
   rmSync(other);
   expect(await workspace.deploy()).toMatchObject({ status: 0, stdout: 'own\n' });
+});
+
+spec('POL-25', 'the hash of a large interpreter is kept, and not believed if it is damaged', async () => {
+  const workspace = createAskingWorkspace();
+  workspace.script('deploy', `#!${process.execPath}\n// @description Speaks.\n// @param branch string Branch\n`);
+  await wield(workspace, ['approvals', 'approve', await askFor(workspace), '--always']);
+  const call = async () => (await wieldProcess(workspace, ['call', 'deploy', '--branch', 'main'])).status;
+  expect(await call()).toBe(0);
+  const directory = join(workspace.env.WIELD_HOME!, 'cache/programs');
+  const [name, ...others] = readdirSync(directory);
+  expect(others).toEqual([]);
+  const kept = join(directory, name!);
+  expect(statSync(kept).mode & 0o777).toBe(0o600);
+  const hash = readFileSync(kept, 'utf8');
+  for (const damaged of ['', 'sha256', hash.slice(1), `${hash}0`]) {
+    writeFileSync(kept, damaged);
+    expect([damaged, await call()]).toEqual([damaged, 0]);
+  }
+  // It is used: another hash is another program.
+  writeFileSync(kept, '0'.repeat(64));
+  expect(await call()).toBe(5);
 });
 
 spec('POL-7', 'an approval shows the names of variables, and no values', async () => {

@@ -11,9 +11,8 @@ import type { RunContext } from '../../core/executor.js';
 import type { ProcessPlan } from '../../core/plan.js';
 import { createProcessExecutor } from './index.js';
 
-async function planned() {
-  const workspace = createWorkspace();
-  const path = workspace.script('touch', shellScript('touch ran'));
+async function planned(workspace = createWorkspace(), text = shellScript('touch ran')) {
+  const path = workspace.script('touch', text);
   const toolbox = workspace.toolbox();
   const executor = createProcessExecutor({ world: toolbox.machine.world });
   const { plan } = await toolbox.plan('touch', {});
@@ -70,4 +69,20 @@ spec('EXE-8', 'suggests chmod +x for a script that lost its execute bit between 
     hint: expect.stringContaining('chmod +x'),
   });
   expect(ran()).toBe(false);
+});
+
+spec('RUN-2 POL-25', 'does not run a script whose interpreter was replaced between plan and run', async () => {
+  const workspace = createWorkspace();
+  const interpreter = join(workspace.home, 'speak');
+  const write = (): void => writeFileSync(interpreter, '#!/bin/sh\nexec /bin/sh "$@"\n', { mode: 0o755 });
+  write();
+  const script = `#!${interpreter}\n# @description Made by a test.\ntouch ran\n`;
+  const { run, ran } = await planned(workspace, script);
+  rmSync(interpreter);
+  write();
+  await expect(run()).rejects.toMatchObject({ code: 'integrity', message: expect.stringContaining(interpreter) });
+  expect(ran()).toBe(false);
+  const again = await planned(workspace, script);
+  await again.run();
+  expect(again.ran()).toBe(true);
 });

@@ -121,6 +121,17 @@ describe('skill-list and skill-describe', () => {
     expect(hidden.structured).toMatchObject({ hidden: true });
   });
 
+  spec('RES-21 POL-8', 'know nothing of a tool that is denied to the caller', async () => {
+    const workspace = withHidden();
+    workspace.script('other', shellScript('true'));
+    workspace.config('[trust]\nrules = "other($policy=deny)"\n');
+    for (const caller of ['model', 'code'] as const) {
+      const described = await call(workspace, 'skill-describe', { name: 'other' }, caller);
+      expect([caller, described.error?.code]).toEqual([caller, 'not_found']);
+      expect(textOf(await call(workspace, 'skill-list', {}, caller))).not.toContain('other');
+    }
+  });
+
   spec('RES-21', 'are offered to a model only if configured, and have the tag meta-internal', async () => {
     const workspace = withHidden();
     const toolbox = workspace.toolbox({ trust: true });
