@@ -131,9 +131,15 @@ async function takeScreenshots(url) {
   });
   const input = { version: '2.4.0', target: { registry: 'npm' }, notes: null };
   const views = { light: `/tools/release?input=${encodeURIComponent(JSON.stringify(input))}`, dark: '/inbox' };
+  // One context: the address works once, and logs its browser in.
+  const context = await browser.newContext();
+  let address = url;
   for (const [colorScheme, view] of Object.entries(views)) {
-    const page = await browser.newPage({ viewport: { width: 1280, height: HEIGHTS[colorScheme] }, colorScheme });
-    await page.goto(url + view);
+    const page = await context.newPage();
+    await page.setViewportSize({ width: 1280, height: HEIGHTS[colorScheme] });
+    await page.emulateMedia({ colorScheme });
+    await page.goto(address + view);
+    address = `${new URL(url).origin}/#`;
     await page.getByLabel('Catalog').getByText('release', { exact: true }).waitFor();
     await page.getByLabel('Live calls').getByText('deploy').first().waitFor();
     if (view.startsWith('/tools')) {

@@ -17,7 +17,8 @@ export async function openPage(call: VerbCall, toolbox: NodeToolbox, port: numbe
   const login = (name: string, signal: AbortSignal) => logIn(toolbox, name, signal);
   const installedChanges = async () => (await import('./installed-changes.js')).findInstalledChanges(call, toolbox);
   const version = WIELD_VERSION;
-  return servePage({ toolbox, version, doctor, providers: SENT, login, installedChanges }, port);
+  const onAddress = (url: string) => call.terminal.err(`  that address is no longer valid; a new one: ${url}\n`);
+  return servePage({ toolbox, version, doctor, providers: SENT, login, installedChanges, onAddress }, port);
 }
 
 const LOGIN_MS = 5 * 60_000;

@@ -42,6 +42,9 @@ function joinBody(parts: Body): string | Buffer {
   return Buffer.concat(parts.map((part) => (typeof part === 'string' ? Buffer.from(part) : part)));
 }
 
+// SRV-85: a client that leaves more unread is disconnected. It can resume the streams of a session.
+const MAX_UNREAD_BYTES = 16 * 1024 * 1024;
+
 /** An exchange of Node's server. A `Request` and a `Response` would take three times as long as a call. */
 export class NodeExchange implements Exchange {
   onBegin = (): void => {};
@@ -97,7 +100,10 @@ export class NodeExchange implements Exchange {
 
   // A timer or an event may come after the end, and writing then would be an error that nobody handles (SRV-84).
   write(text: string): void {
-    if (!this.#response.writableEnded && !this.#response.destroyed) this.#response.write(text);
+    const response = this.#response;
+    if (response.writableEnded || response.destroyed) return;
+    if (response.writableLength > MAX_UNREAD_BYTES) response.destroy();
+    else response.write(text);
   }
 
   end(): void {
@@ -193,17 +199,21 @@ export class FetchExchange implements Exchange {
   }
 
   begin(headers: Headers): void {
-    const body = new ReadableStream<Uint8Array>({
-      start: (controller) => {
-        this.#stream = controller;
-      },
-      cancel: () => this.#onDisconnect(),
-    });
+    const start = (controller: ReadableStreamDefaultController<Uint8Array>): void => {
+      this.#stream = controller;
+    };
+    const size = (chunk?: Uint8Array): number => chunk?.length ?? 0;
+    const body = new ReadableStream<Uint8Array>({ start, cancel: () => this.#onDisconnect() }, { size });
     this.#begin(new Response(body, { headers }));
   }
 
   write(text: string): void {
-    this.#stream?.enqueue(Buffer.from(text));
+    const stream = this.#stream;
+    if ((stream?.desiredSize ?? 0) >= -MAX_UNREAD_BYTES) stream?.enqueue(Buffer.from(text));
+    else {
+      stream!.error(new Error('the client does not read its response'));
+      this.#onDisconnect();
+    }
   }
 
   end(): void {

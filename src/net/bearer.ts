@@ -4,7 +4,12 @@ import { timingSafeEqual } from 'node:crypto';
 
 /** Whether an `Authorization` header has a token. Takes constant time for tokens of equal length; the length is not secret. */
 export function hasToken(authorization: string | undefined, token: string): boolean {
-  const sent = Buffer.from(/^Bearer (.+)$/i.exec(authorization ?? '')?.[1] ?? '');
-  const expected = Buffer.from(token);
+  return isSecret(/^Bearer (.+)$/i.exec(authorization ?? '')?.[1] ?? '', token);
+}
+
+/** Compares a text that was sent with a secret, in constant time for equal lengths. */
+export function isSecret(given: string, secret: string): boolean {
+  const sent = Buffer.from(given);
+  const expected = Buffer.from(secret);
   return sent.length === expected.length && timingSafeEqual(sent, expected);
 }

@@ -14,8 +14,18 @@ const ATTEMPTS = 3;
 
 /** Whether a connection is that of a process of our user, or of root. Not known on other systems than Linux. */
 export function isOwnPeer(socket: Socket): boolean {
+  for (let attempt = 0; attempt < ATTEMPTS; attempt++) {
+    const owned = isOwn(socket, readConnections());
+    if (owned !== undefined) return owned;
+  }
+  return false;
+}
+
+/** Like `isOwnPeer`, for several connections; undefined if it is not among those that were read. */
+export function isOwn(socket: Socket, connections: Connections): boolean | undefined {
   if (process.platform !== 'linux') return true;
-  const peer = findPeer(socket);
+  const peer = findAmong(socket, connections);
+  if (peer === 'absent') return undefined;
   return typeof peer === 'object' ? isAllowed(peer) : peer === 'hidden';
 }
 
@@ -36,19 +46,32 @@ interface PeerSocket {
   readonly inode: string;
 }
 
+/** The connections of the machine at one moment. */
+export type Connections = readonly RegExpExecArray[];
+
+/** Reads the connections of the machine; none on other systems than Linux. */
+export function readConnections(): Connections {
+  return ['/proc/net/tcp', '/proc/net/tcp6'].flatMap((path) => [...readTable(path).matchAll(ROW)]);
+}
+
+function findPeer(socket: Socket): Peer {
+  for (let attempt = 1; ; attempt++) {
+    const peer = findAmong(socket, readConnections());
+    if (peer !== 'absent' || attempt === ATTEMPTS) return peer;
+  }
+}
+
 // `hidden`: a table without our own port, as in some containers, says nothing. `absent`: the socket is not of this machine.
-function findPeer(socket: Socket): PeerSocket | 'gone' | 'hidden' | 'absent' {
+type Peer = PeerSocket | 'gone' | 'hidden' | 'absent';
+
+function findAmong(socket: Socket, rows: Connections): Peer {
   const { remoteAddress, remotePort = 0, localAddress, localPort = 0 } = socket;
   if (remoteAddress === undefined || localAddress === undefined) return 'gone';
   const [from, to] = [toHex(remoteAddress, remotePort), toHex(localAddress, localPort)];
-  for (let attempt = 0; attempt < ATTEMPTS; attempt++) {
-    const rows = ['/proc/net/tcp', '/proc/net/tcp6'].flatMap((path) => [...readTable(path).matchAll(ROW)]);
-    if (!rows.some(([, local]) => local!.endsWith(to))) return 'hidden';
-    // Of an IPv4 address, an IPv6 socket has the same end.
-    const row = rows.find(([, local, remote]) => local!.endsWith(from) && remote!.endsWith(to));
-    if (row !== undefined) return { uid: Number(row[3]), inode: row[4]! };
-  }
-  return 'absent';
+  if (!rows.some(([, local]) => local!.endsWith(to))) return 'hidden';
+  // Of an IPv4 address, an IPv6 socket has the same end.
+  const row = rows.find(([, local, remote]) => local!.endsWith(from) && remote!.endsWith(to));
+  return row === undefined ? 'absent' : { uid: Number(row[3]), inode: row[4]! };
 }
 
 // Root may do anything here, and forwards ports for some systems. A socket that was closed has no inode and seems to be its.

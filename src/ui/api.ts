@@ -10,11 +10,13 @@ import type { CallerKind } from '../core/tool.js';
 import type { RuleText, Verdict } from '../core/toolbox.js';
 
 /**
- * Every route, by method and path. `:name` is one segment, encoded with `encodeURIComponent`. All need the header
- * `authorization: Bearer TOKEN`; a POST also `content-type: application/json`. An error has a status of 400 or more and
- * the body `{ error: ErrorValue }`.
+ * Every route, by method and path. `:name` is one segment, encoded with `encodeURIComponent`. All but the first need the
+ * cookie of a browser and its key in the header `x-wield-key`, or `authorization: Bearer TOKEN`; a POST also
+ * `content-type: application/json`. An error has a status of 400 or more and the body `{ error: ErrorValue }`.
  */
 export interface Routes {
+  /** Exchanges the code of an address, once, for a cookie and its key. */
+  'POST /api/login': { request: { readonly code: string }; response: { readonly key: string } };
   /** The page itself, for the header. */
   'GET /api/session': { response: Session };
   /** 1. Catalog, as one kind of caller sees it. */
@@ -391,6 +393,8 @@ export interface SettingsList {
 /** `catalog`, `approvals`, `servers`: changed, and should be fetched again. `servers` also when one writes to stderr. */
 export type PageEvent =
   | { readonly type: 'ready' }
+  /** Events were left out, because the page did not read them: everything has to be fetched again. */
+  | { readonly type: 'reset' }
   | { readonly type: 'catalog' }
   | { readonly type: 'servers' }
   | { readonly type: 'approvals'; readonly pending: number }

@@ -1,16 +1,19 @@
 // The page and recordings: other users of the machine, files exchanged while a call starts, and files of others.
 
-import { readFileSync } from 'node:fs';
+import { appendFileSync, readFileSync } from 'node:fs';
+import { connect } from 'node:net';
 import { join } from 'node:path';
 import { describe, expect } from 'vitest';
 import { createToolRoutes } from '../../src/ui/server/tools.js';
+import { logFiles } from '../support/audit.js';
 import { json, wield } from '../support/cli.js';
-import { rounds } from '../support/effort.js';
+import { rounds, THOROUGH } from '../support/effort.js';
 import { exchange } from '../support/exchange.js';
 import { isRoot, NOT_ROOT } from '../support/machine.js';
 import { createModuleWorkspace, moduleText } from '../support/modules.js';
 import { eventsOf, openPage } from '../support/page.js';
 import { hasPty, NO_PTY, wieldAtTerminal } from '../support/pty.js';
+import { onEnd } from '../support/share.js';
 import { spec, specIf } from '../support/spec.js';
 import { createWorkspace, type Workspace } from '../support/workspace.js';
 
@@ -55,6 +58,74 @@ describe('the page', () => {
       expect(await ask(65_534)).toEqual(Array(4).fill('HTTP/1.1 403 Forbidden'));
     },
   );
+
+  specIf(
+    isRoot && process.platform === 'linux',
+    'needs root, to be another user',
+    'UI-29',
+    'is open for its user, however many silent connections others have',
+    async () => {
+      const workspace = createWorkspace();
+      const page = await openPage(workspace);
+      const { port } = new URL(page.url);
+      // Opens them again whenever they are closed, and reports how many were.
+      const program = `
+        const { connect } = require('node:net');
+        let closed = 0;
+        const open = () => connect(${port}, '127.0.0.1').on('error', () => {}).on('data', () => {}).on('close', () => { closed++; setTimeout(open, 5); });
+        for (let at = 0; at < 300; at++) open();
+        setInterval(() => process.stdout.write(closed + '\\n'), 100);`;
+      const { spawn } = process.getBuiltinModule('node:child_process');
+      for (const uid of [65_534, 0]) {
+        const child = spawn(process.execPath, ['-e', program], { uid, gid: uid, cwd: '/', env: {} });
+        onEnd(() => void child.kill('SIGKILL'));
+        let closed = 0;
+        child.stdout.on('data', (text: Buffer) => {
+          closed = Number(String(text).trim().split('\n').at(-1));
+        });
+        await expect.poll(() => closed, { timeout: 60_000 }).toBeGreaterThan(100);
+        for (let at = 0; at < 10; at++) expect((await page.get('/api/session')).status).toBe(200);
+        child.kill('SIGKILL');
+      }
+    },
+  );
+
+  spec('UI-28', 'keeps no events for a client that does not read, which is told to fetch everything', async () => {
+    const workspace = createWorkspace();
+    workspace.script('hello', HELLO);
+    await wield(workspace, ['call', 'hello']);
+    const page = await openPage(workspace);
+    const { host, port } = new URL(page.url);
+    const socket = connect(Number(port), '127.0.0.1');
+    onEnd(() => void socket.destroy());
+    const { token } = page;
+    socket.write(`GET /api/events HTTP/1.1\r\nHost: ${host}\r\nAuthorization: Bearer ${token}\r\n\r\n`);
+    let received = '';
+    const read = (chunk: Buffer): void => {
+      received += chunk.toString('utf8');
+    };
+    socket.on('data', read);
+    await expect.poll(() => received, { timeout: 60_000 }).toContain('"ready"');
+    socket.off('data', read).pause();
+    const [file] = logFiles(workspace);
+    const record = readFileSync(file!, 'utf8');
+    const before = process.memoryUsage().rss;
+    // The events of 300,000 calls have 100 MB.
+    const calls = rounds(30_000, 300_000);
+    for (let at = 0; at < calls; at += 10_000) {
+      appendFileSync(file!, record.repeat(10_000));
+      await page.get('/api/calls');
+    }
+    if (THOROUGH) expect(process.memoryUsage().rss - before).toBeLessThan(100 * 1024 * 1024);
+    received = '';
+    socket.on('data', read).resume();
+    await expect.poll(() => received.includes('{"type":"reset"}'), { timeout: 60_000 }).toBe(true);
+    // What was in the buffers of both ends, and nothing like all of them.
+    expect(received.split('"type":"call"').length).toBeLessThan(calls / 2);
+    received = '';
+    appendFileSync(file!, record);
+    await expect.poll(() => received, { timeout: 60_000 }).toContain('"type":"call"');
+  });
 
   spec('UI-7', 'runs the plan that was shown, also if the file is exchanged while the call starts', async () => {
     const workspace = createWorkspace();

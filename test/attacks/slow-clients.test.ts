@@ -1,7 +1,10 @@
 // Clients that send slowly or nothing: they are disconnected, and others are served meanwhile.
 
-import { connect, type Socket } from 'node:net';
+import { createServer, type ServerResponse } from 'node:http';
+import { type AddressInfo, connect, type Socket } from 'node:net';
 import { describe, expect } from 'vitest';
+import { createBodyReader } from '../../src/mcp-server/body.js';
+import { FetchExchange, NodeExchange } from '../../src/mcp-server/exchange.js';
 import { connectUrl } from '../support/clients.js';
 import { some } from '../support/effort.js';
 import { patience } from '../support/patience.js';
@@ -134,6 +137,52 @@ describe.concurrent('slow clients', () => {
     // No session: a response of the protocol, not a timeout.
     expect(answer).toContain('HTTP/1.1 400');
     expect(answer).toContain('missing Mcp-Session-Id');
+  });
+});
+
+describe('clients that do not read', () => {
+  const MESSAGE = 'x'.repeat(1024 * 1024);
+  const LIMIT = 24 * MESSAGE.length;
+
+  spec('SRV-85', 'are disconnected, and little is kept for them, with the server of Node', async () => {
+    let kept = 0;
+    const over = new Promise<ServerResponse>((resolve) => {
+      const server = createServer((request, response) => {
+        const exchange = new NodeExchange(request, response, createBodyReader(1));
+        exchange.begin({});
+        for (let at = 0; at < 64; at++) {
+          exchange.write(MESSAGE);
+          kept = Math.max(kept, response.writableLength);
+        }
+        // What comes later is ignored.
+        response.once('close', () => {
+          exchange.write(MESSAGE);
+          exchange.end();
+          resolve(response);
+        });
+      });
+      onEnd(() => void server.close());
+      server.listen(0, '127.0.0.1', () => {
+        const { port } = server.address() as AddressInfo;
+        const socket = connect(port, '127.0.0.1', () => socket.pause().write('GET / HTTP/1.1\r\nHost: x\r\n\r\n'));
+        socket.on('error', () => {});
+        onEnd(() => void socket.destroy());
+      });
+    });
+    expect((await over).destroyed).toBe(true);
+    expect(kept).toBeLessThan(LIMIT);
+  });
+
+  spec('SRV-85', 'are disconnected, and little is kept for them, with a server of the Fetch API', async () => {
+    const exchange = new FetchExchange(new Request('http://127.0.0.1/mcp'));
+    let isDisconnected = false;
+    exchange.onDisconnect(() => {
+      isDisconnected = true;
+    });
+    exchange.begin({});
+    for (let at = 0; at < 64; at++) exchange.write(MESSAGE);
+    expect(isDisconnected).toBe(true);
+    await expect((await exchange.response).arrayBuffer()).rejects.toThrow('does not read');
   });
 });
 

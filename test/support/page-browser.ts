@@ -79,6 +79,8 @@ export function sharePageInBrowser(): () => PageInBrowser {
     const env = { ...workspace.env, PATH: `${join(workspace.dir, 'bin')}:${workspace.env.PATH}`, DISPLAY: ':0' };
     const server = await openPage({ dir: workspace.dir, env });
     const { context, messages } = await openBrowser();
+    // The browser is logged in after the first visit.
+    let address = server.url;
     return {
       workspace,
       notes,
@@ -89,7 +91,8 @@ export function sharePageInBrowser(): () => PageInBrowser {
         onEnd(() => tab.close());
         await tab.setViewportSize({ width, height: 900 });
         await tab.emulateMedia({ colorScheme: dark ? 'dark' : 'light' });
-        await tab.goto(server.url + route);
+        await tab.goto(address + route);
+        address = `${server.origin}/#`;
         return tab;
       },
     };

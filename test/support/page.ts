@@ -22,9 +22,15 @@ export interface PageRequest {
 }
 
 export interface Page {
+  /** Works once in a browser, unless `credentials` are those of its login. */
   readonly url: string;
   readonly origin: string;
+  /** Of `wield ui --json`; empty for other commands. */
   readonly token: string;
+  /** Headers: the token, or the cookie and key of a login. */
+  readonly credentials: Readonly<Record<string, string>>;
+  /** Exchanges a code as a browser does. */
+  logIn(code: string, headers?: PageRequest['headers']): Promise<PageResponse>;
   /** Sends exactly the headers of the page, changed as asked. */
   request(path: string, options?: PageRequest): Promise<PageResponse>;
   get(path: string): Promise<PageResponse>;
@@ -41,13 +47,14 @@ export async function openPage(
 ): Promise<Page> {
   const { url, stderr, printed } = await start(workspace, args);
   const { origin, port, hash } = new URL(url);
-  const token = hash.slice(1);
+  const token = /"token": ?"([\w-]+)"/.exec(printed())?.[1] ?? '';
+  let credentials: Record<string, string> = token === '' ? {} : { authorization: `Bearer ${token}` };
   const request: Page['request'] = (path, { method = 'GET', headers = {}, body } = {}) => {
     const own: Record<string, string | undefined> = {
       host: `127.0.0.1:${port}`,
       origin: method === 'GET' ? undefined : origin,
       'sec-fetch-site': 'same-origin',
-      authorization: `Bearer ${token}`,
+      ...credentials,
       'content-type': body === undefined ? undefined : 'application/json',
       'content-length': body === undefined ? undefined : String(Buffer.byteLength(body)),
       ...headers,
@@ -55,16 +62,31 @@ export async function openPage(
     const sent = Object.fromEntries(Object.entries(own).filter(([, value]) => value !== undefined));
     return exchange(Number(port), { path, method, headers: sent as Record<string, string> }, body);
   };
+  const logIn: Page['logIn'] = (code, headers = {}) =>
+    request('/api/login', {
+      method: 'POST',
+      body: JSON.stringify({ code }),
+      headers: { authorization: undefined, ...headers },
+    });
+  if (token === '') credentials = toCredentials(await logIn(hash.slice(1)));
   return {
     url,
     origin,
     token,
+    credentials,
     request,
+    logIn,
     get: (path) => request(path),
     post: (path, body) => request(path, { method: 'POST', body: JSON.stringify(body) }),
     stderr,
     printed,
   };
+}
+
+/** Returns the headers that a browser sends after it logged in. */
+export function toCredentials({ headers, json }: PageResponse): Record<string, string> {
+  const [cookie = ''] = headers['set-cookie']![0]!.split(';');
+  return { cookie, 'x-wield-key': json.key };
 }
 
 function start(workspace: Pick<Workspace, 'dir' | 'env'>, args: readonly string[]) {
@@ -123,12 +145,12 @@ export function eventsOf({ text }: PageResponse): any[] {
 
 /** Follows the event stream, or that of a run; events arrive in the array until `end`. */
 export async function followPage<Event = PageEvent>(
-  { origin, token }: Page,
+  { origin, credentials }: Page,
   run?: object,
 ): Promise<{ events: Event[]; end(): void }> {
   const stop = new AbortController();
   const { signal } = stop;
-  const headers = { authorization: `Bearer ${token}`, origin, 'sec-fetch-site': 'same-origin' };
+  const headers = { ...credentials, origin, 'sec-fetch-site': 'same-origin' };
   const asJson = { ...headers, 'content-type': 'application/json' };
   const response = await (run === undefined
     ? fetch(`${origin}/api/events`, { headers, signal })

@@ -23,7 +23,7 @@ export const ui: Verb = {
     const toolbox = call.toolbox({ guard: true, upstreamPatienceMs: 2000 });
     assertPerson(toolbox.machine.insideCall, 'opening the page');
     const page = await openPage(call, toolbox, port);
-    if (json) printJson(terminal, { ok: true, url: page.url });
+    if (json) printJson(terminal, { ok: true, url: page.url, token: page.token });
     else terminal.out(`${page.url}\n`);
     if (flags.has('open')) {
       const { openBrowser } = await import('../../upstream/login/open-browser.js');

@@ -1,4 +1,4 @@
-// Requests to the API of the page, typed by its routes. The token is kept in memory only.
+// Requests to the API of the page, typed by its routes. The browser keeps the login: a cookie, and its key for this origin.
 
 import type { ErrorValue } from '../../core/error.js';
 import type { Routes } from '../api.js';
@@ -23,16 +23,29 @@ export class ApiError extends Error {
   }
 }
 
-const NO_TOKEN: ErrorValue = {
+const NO_LOGIN: ErrorValue = {
   code: 'denied',
-  message: 'this address has no valid token',
-  hint: 'the token is not kept when a page is loaded again: open the whole address that wield ui printed',
+  message: 'this browser is not logged in',
+  hint: 'open the whole address that wield ui printed; it works once, and wield ui prints another',
 };
 
-let token = '';
+const KEY = 'wield-key';
 
-export function setToken(value: string): void {
-  token = value;
+let loggingIn: Promise<unknown> = Promise.resolve();
+
+/** Exchanges the code of an address for a login. A code that was used before leaves the login that there may be. */
+export function logIn(code: string): Promise<unknown> {
+  loggingIn = post('/api/login', { code })
+    .then(async (response) => {
+      if (response.ok) localStorage.setItem(KEY, (await response.json()).key);
+    })
+    .catch(() => {});
+  return loggingIn;
+}
+
+function post(path: string, body: unknown, init: RequestInit = {}): Promise<Response> {
+  const headers = { 'content-type': 'application/json', ...init.headers };
+  return fetch(path, { ...init, method: 'POST', headers, body: JSON.stringify(body) });
 }
 
 /** Sends a request and returns the response; throws an `ApiError`. */
@@ -76,15 +89,14 @@ async function send<R extends Route>(route: R, { params = [], body, signal }: Re
   const [method, pattern] = route.split(' ') as [string, string];
   const values = [...params];
   const path = pattern.replace(/:\w+/g, () => encodeURIComponent(values.shift() ?? ''));
-  const response = await fetch(path, {
-    method,
-    headers: { authorization: `Bearer ${token}`, ...(method === 'POST' ? { 'content-type': 'application/json' } : {}) },
-    ...(method === 'POST' ? { body: JSON.stringify(body ?? {}) } : {}),
-    ...(signal === undefined ? {} : { signal }),
-  });
+  await loggingIn;
+  // Another tab may have logged in again.
+  const headers = { 'x-wield-key': localStorage.getItem(KEY) ?? '' };
+  const init = { headers, ...(signal === undefined ? {} : { signal }) };
+  const response = await (method === 'POST' ? post(path, body ?? {}, init) : fetch(path, init));
   if (response.ok) return response;
   const text = await response.text();
-  throw new ApiError(response.status === 401 ? NO_TOKEN : parseError(text));
+  throw new ApiError(response.status === 401 ? NO_LOGIN : parseError(text));
 }
 
 // A request that is refused before it is routed is answered with a text.

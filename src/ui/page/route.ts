@@ -2,7 +2,7 @@
 
 import { signal } from '@preact/signals';
 import type { Json } from '../../core/json.js';
-import { setToken } from './client.js';
+import { logIn } from './client.js';
 
 export type Panel = 'tools' | 'inbox' | 'calls' | 'changes' | 'tokens' | 'servers' | 'health';
 
@@ -18,20 +18,26 @@ export const PANELS: readonly Panel[] = ['tools', 'inbox', 'calls', 'changes', '
 
 export const view = signal<View>({ panel: 'tools' });
 
-/** Takes the token out of the address, and follows the fragment from then on. */
+/** Takes the code out of the address, and follows the fragment from then on. */
 export function startRouting(): void {
-  const { hash } = location;
-  const slash = hash.indexOf('/');
-  const token = hash.slice(1, slash < 0 ? undefined : slash);
-  if (token !== '') {
-    setToken(token);
-    history.replaceState(null, '', slash < 0 ? '#/tools' : `#${hash.slice(slash)}`);
-  }
+  takeCode();
   const follow = (): void => {
+    // The whole address, pasted into a tab that shows the page.
+    takeCode()?.then(() => location.reload());
     view.value = parseRoute(location.hash);
   };
   addEventListener('hashchange', follow);
   follow();
+}
+
+// UI-54: at once, so that it is not in the history for longer than it is valid.
+function takeCode(): Promise<unknown> | undefined {
+  const { hash } = location;
+  const slash = hash.indexOf('/');
+  const code = hash.slice(1, slash < 0 ? undefined : slash);
+  if (code === '') return undefined;
+  history.replaceState(null, '', slash < 0 ? '#/tools' : `#${hash.slice(slash)}`);
+  return logIn(code);
 }
 
 /** Shows something else; the back button returns. */

@@ -3,7 +3,7 @@
 import { batch, computed, signal } from '@preact/signals';
 import type { ErrorValue } from '../../core/error.js';
 import type { ApprovalItem, CallRow, Catalog, ChangedItem, PageEvent, RunningRow, Session } from '../api.js';
-import { ApiError, request, stream, toErrorValue } from './client.js';
+import { request, stream, toErrorValue } from './client.js';
 import { notifyPending } from './notify.js';
 
 const MAX_CALLS = 1000;
@@ -28,18 +28,61 @@ export const isLoaded = signal(false);
 
 export const pending = computed(() => approvals.value.filter(({ state }) => state === 'pending'));
 
-/** Fetches everything and follows the events until the page is closed. */
+const LOCK = 'wield-events';
+let retry: ReturnType<typeof setTimeout> | undefined;
+
+// What the tab that follows the events tells the others.
+type Told = PageEvent | { readonly type: 'offline'; readonly error: ErrorValue };
+
+/**
+ * Fetches everything and follows the events until the page is closed. A browser opens six connections to a server, so one
+ * tab follows them and tells the others; when it is closed, the next one does (UI-75).
+ */
 export async function start(): Promise<void> {
+  const others = new BroadcastChannel('wield');
+  others.onmessage = ({ data }: MessageEvent<Told>) => take(data);
+  // Also if another tab follows the events, which may be about to end.
+  await take({ type: 'reset' });
+  // Of the first tab everything is current; one that takes over may have missed something.
+  await navigator.locks.request(LOCK, { ifAvailable: true }, (lock) => lock && follow(others, false));
+  await navigator.locks.request(LOCK, () => follow(others, true));
+}
+
+// Holds the lock until the page is closed.
+async function follow(others: BroadcastChannel, hasMissed: boolean): Promise<void> {
+  let isDue = hasMissed;
+  const tell = (told: Told): Promise<void> => {
+    others.postMessage(told);
+    return take(told);
+  };
   for (;;) {
     try {
-      await loadAll();
-      for await (const event of stream('GET /api/events')) await apply(event);
+      for await (const event of stream('GET /api/events')) {
+        if (event.type !== 'ready') await tell(event);
+        else if (isDue) await tell({ type: 'reset' });
+      }
       throw new Error('the stream ended');
     } catch (error) {
-      offline.value = toErrorValue(error);
-      if (error instanceof ApiError && error.value.code === 'denied') return;
+      isDue = true;
+      await tell({ type: 'offline', error: toErrorValue(error) });
     }
     await new Promise((resolve) => setTimeout(resolve, RETRY_MS));
+  }
+}
+
+async function take(told: Told): Promise<void> {
+  if (told.type === 'offline') {
+    offline.value = told.error;
+    return;
+  }
+  try {
+    await apply(told);
+  } catch (error) {
+    offline.value = toErrorValue(error);
+    // A tab that is not logged in hears when another one is.
+    if (offline.value.code === 'denied') return;
+    clearTimeout(retry);
+    retry = setTimeout(() => take({ type: 'reset' }), RETRY_MS);
   }
 }
 
@@ -87,6 +130,9 @@ async function loadCalls(): Promise<void> {
 
 async function apply(event: PageEvent): Promise<void> {
   switch (event.type) {
+    case 'reset':
+      await loadAll();
+      break;
     case 'catalog':
       await Promise.all([loadCatalog(), loadChanges()]);
       break;

@@ -1,12 +1,17 @@
-// Who may use the page: Host, token, Origin and type are checked before a request is routed or its body is read.
+// Who may use the page: Host, Origin, login or token, and type are checked before a request is routed or its body is read.
 
 import type { IncomingHttpHeaders } from 'node:http';
+import type { Duplex } from 'node:stream';
 import { hasToken } from '../../net/bearer.js';
+import type { Logins } from './logins.js';
 
 export interface AccessOptions {
   /** `127.0.0.1:PORT`. */
   readonly host: string;
+  /** For programs. */
   readonly token: string;
+  /** For browsers. */
+  readonly logins: Pick<Logins, 'has'>;
 }
 
 export interface Refusal {
@@ -28,16 +33,35 @@ export function checkHost(given: readonly string[] | undefined, { host }: Access
   return isOwn ? undefined : { status: 403, message: 'Host header not allowed' };
 }
 
+export interface ApiRequest {
+  readonly headers: IncomingHttpHeaders;
+  readonly isWrite: boolean;
+  /** Whether it is the request that logs in. */
+  readonly isLogin: boolean;
+}
+
 /** Returns why a request to the API is refused, if it is (UI-3, UI-4). */
-export function checkApi(headers: IncomingHttpHeaders, isWrite: boolean, options: AccessOptions): Refusal | undefined {
+export function checkApi({ headers, isWrite, isLogin }: ApiRequest, options: AccessOptions): Refusal | undefined {
   const { origin, 'sec-fetch-site': site, 'content-type': type = '' } = headers;
   const own = `http://${options.host}`;
   if (isWrite ? origin !== own : origin !== undefined && origin !== own)
     return { status: 403, message: 'Origin header not allowed' };
   if (isWrite ? site !== 'same-origin' : site !== undefined && site !== 'same-origin')
     return { status: 403, message: 'Sec-Fetch-Site header not allowed' };
-  if (!hasToken(headers.authorization, options.token)) return { status: 401, message: 'missing or wrong token' };
+  // A browser says where a request comes from; a page of another port is `same-site`, and has our cookie.
+  const isLoggedIn = site === 'same-origin' && options.logins.has(headers);
+  if (!isLogin && !isLoggedIn && !hasToken(headers.authorization, options.token))
+    return { status: 401, message: 'missing or wrong token' };
   if (isWrite && !/^application\/json(?:; ?charset=utf-8)?$/i.test(type))
     return { status: 415, message: 'the content type must be application/json' };
   return undefined;
+}
+
+/** Answers a connection before or instead of its request, and closes it. */
+export function refuse(socket: Duplex, status: string): void {
+  if (!socket.writable) return void socket.destroy();
+  const headers = Object.entries({ ...HEADERS, connection: 'close', 'content-length': '0' });
+  socket.end(`HTTP/1.1 ${status}\r\n${headers.map((pair) => `${pair.join(': ')}\r\n`).join('')}\r\n`);
+  // Later: what was not read would reset the connection, and with it the answer.
+  setTimeout(() => socket.destroy(), 1000).unref();
 }

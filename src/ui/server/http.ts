@@ -4,7 +4,7 @@ import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http
 import type { Duplex } from 'node:stream';
 import { type ErrorCode, ToolError, toToolError } from '../../core/error.js';
 import { INPUT_BOUNDS } from '../../core/json.js';
-import { type AccessOptions, checkApi, checkHost, HEADERS } from './access.js';
+import { type AccessOptions, checkApi, checkHost, HEADERS, refuse } from './access.js';
 import type { PageFile } from './files.js';
 import { checkPeer, checkPerson } from './peer.js';
 import { type Asked, findRoute, type Handlers, type RouteName, readRequest, STREAMS } from './route.js';
@@ -37,9 +37,10 @@ export function createListener({ access, files, handlers, debug }: ListenerOptio
     const { method = '', url = '' } = request;
     const [path = ''] = url.split('?', 1);
     if (!path.startsWith('/api/')) return sendFile(response, method === 'GET' ? files.get(path) : undefined);
+    const [isRead, isLogin] = [method === 'GET', method === 'POST' && path === '/api/login'];
     const forbidden =
-      checkApi(request.headers, method !== 'GET', access) ??
-      (method === 'GET' ? undefined : checkPerson(request.socket));
+      checkApi({ headers: request.headers, isWrite: !isRead, isLogin }, access) ??
+      (isRead ? undefined : checkPerson(request.socket));
     if (forbidden !== undefined) return sendText(response, forbidden.status, forbidden.message);
     const route = findRoute(names, method, path);
     if (route === undefined) return sendText(response, 404, 'no such route');
@@ -47,13 +48,17 @@ export function createListener({ access, files, handlers, debug }: ListenerOptio
     const stop = new AbortController();
     response.once('close', () => stop.abort());
     const isStream = STREAMS.has(route.name);
-    const send = (event: unknown): void => {
-      if (!response.headersSent) response.writeHead(200, { ...HEADERS, 'content-type': 'application/x-ndjson' });
-      if (!response.writableEnded) response.write(`${JSON.stringify(event)}\n`);
-    };
+    const send = createSender(response);
+    const setCookie = (cookie: string): void => void response.setHeader('set-cookie', cookie);
+    const { cookie: cookies } = request.headers;
     // The schema of the route was checked, so the types fit.
     const handle = handlers[route.name as RouteName] as (asked: unknown) => Promise<unknown>;
-    const asked: Omit<Asked<RouteName>, 'send' | 'body'> = { params: route.params, signal: stop.signal };
+    const asked: Omit<Asked<RouteName>, 'send' | 'body'> = {
+      params: route.params,
+      signal: stop.signal,
+      cookies,
+      setCookie,
+    };
     const document = await handle({ ...asked, body, send });
     if (isStream) response.end();
     else sendJson(response, 200, document);
@@ -68,14 +73,33 @@ export function createListener({ access, files, handlers, debug }: ListenerOptio
   };
 }
 
+// What a client may leave unread before events are left out.
+const MAX_UNREAD_BYTES = 256 * 1024;
+// These are told by the next ones, or by `reset`; others are sent however slow the client is.
+const DROPPABLE = new Set(['progress', 'catalog', 'servers', 'approvals', 'running', 'call']);
+
+// UI-28: a client that does not read gets `reset` when it reads again, instead of everything that happened meanwhile.
+function createSender(response: ServerResponse): (event: { readonly type: string }) => void {
+  let hasMissed = false;
+  const write = (event: object): void => {
+    if (!response.headersSent) response.writeHead(200, { ...HEADERS, 'content-type': 'application/x-ndjson' });
+    if (!response.writableEnded && !response.destroyed) response.write(`${JSON.stringify(event)}\n`);
+  };
+  return (event) => {
+    if (DROPPABLE.has(event.type) && (hasMissed || response.writableLength > MAX_UNREAD_BYTES)) {
+      if (hasMissed) return;
+      hasMissed = true;
+      response.once('drain', () => {
+        hasMissed = false;
+        if (event.type !== 'progress') write({ type: 'reset' });
+      });
+    } else write(event);
+  };
+}
+
 /** Answers what cannot be read as a request, with the same headers as everything else (UI-5). */
 export function refuseMalformed(error: NodeJS.ErrnoException, socket: Duplex): void {
-  if (!socket.writable) return void socket.destroy();
-  const status = error.code === 'HPE_HEADER_OVERFLOW' ? '431 Request Header Fields Too Large' : '400 Bad Request';
-  const headers = Object.entries({ ...HEADERS, connection: 'close', 'content-length': '0' });
-  socket.end(`HTTP/1.1 ${status}\r\n${headers.map((pair) => `${pair.join(': ')}\r\n`).join('')}\r\n`);
-  // Later: what was not read would reset the connection, and with it the answer.
-  setTimeout(() => socket.destroy(), 1000).unref();
+  refuse(socket, error.code === 'HPE_HEADER_OVERFLOW' ? '431 Request Header Fields Too Large' : '400 Bad Request');
 }
 
 async function readBody(request: IncomingMessage): Promise<string> {

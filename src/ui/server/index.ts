@@ -1,16 +1,19 @@
-// The server of the page: on 127.0.0.1 only, with a token of its own.
+// The server of the page: on 127.0.0.1 only, with logins and a token of its own.
 
 import { randomBytes } from 'node:crypto';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { ToolError } from '../../core/error.js';
+import { limitConnections } from '../../net/connections.js';
 import { createApprovalRoutes } from './approvals.js';
 import { callerOf, readCatalog } from './catalog.js';
 import { createChangeRoutes } from './changes.js';
 import { loadPageFiles } from './files.js';
 import { createListener, refuseMalformed } from './http.js';
 import { createLiveRoutes } from './live-routes.js';
+import { createLogins } from './logins.js';
 import type { PageOptions } from './parts.js';
+import { refuseOthers } from './peer.js';
 import { createRecordingRoutes, createSessionRecording } from './recording.js';
 import type { Handlers } from './route.js';
 import { createServerRoutes } from './servers.js';
@@ -18,13 +21,18 @@ import { createSessionRoutes } from './session.js';
 import { createToolRoutes } from './tools.js';
 
 export interface PageServer {
-  /** With the token in the fragment, which browsers do not send (UI-3). */
+  /** With a code in the fragment that works once (UI-3). */
   readonly url: string;
+  /** For programs: the API takes it as a bearer token. */
+  readonly token: string;
   close(): void;
 }
 
 // UI-1: not configurable, so that no other machine can reach it.
 const ADDRESS = '127.0.0.1';
+
+// Few browsers have more than one; a new connection takes the place of one that is silent or idle (UI-29).
+const CONNECTIONS = { connections: 256, receiving: 128, receivingPerPeer: 128 };
 
 /** Starts the server of the page; port 0 is any free one. */
 export async function servePage(options: PageOptions, port: number): Promise<PageServer> {
@@ -33,7 +41,7 @@ export async function servePage(options: PageOptions, port: number): Promise<Pag
   const { toolbox } = options;
   const recording = createSessionRecording(toolbox);
   const parts = { ...options, recording };
-  const handlers: Handlers = {
+  const routes: Omit<Handlers, 'POST /api/login'> = {
     ...createSessionRoutes(parts),
     ...createToolRoutes(parts),
     ...createApprovalRoutes(parts),
@@ -45,15 +53,21 @@ export async function servePage(options: PageOptions, port: number): Promise<Pag
   const limits = { headersTimeout: 10_000, requestTimeout: 60_000, maxHeaderSize: 16 * 1024 };
   // A request without a Host is refused like one with another.
   const server = createServer({ ...limits, requireHostHeader: false });
-  server.maxConnections = 64;
-  const host = `${ADDRESS}:${await listen(server, port)}`;
-  const { debug } = toolbox.machine.world;
+  limitConnections(server, CONNECTIONS);
+  refuseOthers(server);
+  const actual = await listen(server, port);
+  const host = `${ADDRESS}:${actual}`;
+  const { debug, monotonic } = toolbox.machine.world;
+  const toUrl = (): string => `http://${host}/#${logins.issue()}`;
+  const logins = createLogins({ port: actual, monotonic, onRefused: () => options.onAddress(toUrl()) });
+  const handlers: Handlers = { ...routes, ...logins.routes };
   // Read while the browser starts, so that the page need not wait for it.
   readCatalog(parts, callerOf('model')).catch((error: unknown) => debug(`page: ${String(error)}`));
-  const listener = createListener({ access: { host, token }, files, handlers, debug });
+  const listener = createListener({ access: { host, token, logins }, files, handlers, debug });
   server.on('request', listener).on('checkExpectation', listener).on('clientError', refuseMalformed);
   return {
-    url: `http://${host}/#${token}`,
+    url: toUrl(),
+    token,
     close() {
       recording.close();
       server.closeAllConnections();

@@ -125,13 +125,17 @@ function createLog(
 
 /** Ids of calls. Processes number their calls from 1 and process ids are reused, so each has a generation. */
 function createIds() {
+  // Only of calls that the page may still show.
   const finished = new Map<string, number>();
   const of = (pid: number, call: string): string => `${pid}-${call}-${finished.get(`${pid}-${call}`) ?? 0}`;
   return {
     of,
     finish({ pid, call }: AuditRecord): void {
       const key = `${pid}-${call}`;
-      finished.set(key, (finished.get(key) ?? 0) + 1);
+      const generation = (finished.get(key) ?? 0) + 1;
+      finished.delete(key);
+      finished.set(key, generation);
+      if (finished.size > 10 * MAX_ROWS) finished.delete(finished.keys().next().value!);
     },
   };
 }

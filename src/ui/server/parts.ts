@@ -40,6 +40,8 @@ export interface PageOptions {
   readonly providers: Readonly<Record<string, ListSent>>;
   /** Returns installed tools whose files were modified. */
   readonly installedChanges: () => Promise<readonly Change[]>;
+  /** Receives a new address of the page, after someone used one that is no longer valid. */
+  readonly onAddress: (url: string) => void;
   /** Logs in to a configured server in the browser of this machine. Throws. */
   readonly login: (server: string, signal: AbortSignal) => Promise<void>;
 }

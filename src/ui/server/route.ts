@@ -20,6 +20,9 @@ export interface Asked<Name extends RouteName> {
   readonly signal: AbortSignal;
   /** Of a stream: sends an event. */
   readonly send: (event: Routes[Name]['response']) => void;
+  /** The cookies that were sent. */
+  readonly cookies: string | undefined;
+  readonly setCookie: (cookie: string) => void;
 }
 
 /** A route that answers with one document, or with a stream of them. */
@@ -43,6 +46,7 @@ const plan = named({ id: text, digest: text });
 
 // UI-6: nothing that could be started is among them: no command, path or address.
 const REQUESTS: { readonly [Name in RouteName & `POST ${string}`]: JsonSchema } = {
+  'POST /api/login': named({ code: text }),
   'POST /api/plan': named({ tool: text, input: true }),
   'POST /api/run': named({ tool: text, input: true, digest: text }),
   'POST /api/answers': named({ question: text, action: { enum: ['accept', 'decline', 'cancel'] }, content: object }, [

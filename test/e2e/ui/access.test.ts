@@ -5,7 +5,7 @@ import { connect } from 'node:net';
 import { join } from 'node:path';
 import { describe, expect } from 'vitest';
 import { json, wield } from '../../support/cli.js';
-import { openPage, type PageRequest } from '../../support/page.js';
+import { openPage, type PageRequest, toCredentials } from '../../support/page.js';
 import { share } from '../../support/share.js';
 import { spec } from '../../support/spec.js';
 import { createWorkspace } from '../../support/workspace.js';
@@ -35,7 +35,7 @@ function exchange(host: string, sent: string): Promise<string> {
 }
 
 describe('the page', () => {
-  spec('UI-1', 'is served on 127.0.0.1 only, with the token in the fragment', async () => {
+  spec('UI-1', 'is served on 127.0.0.1 only, with a code in the fragment', async () => {
     const { page, workspace } = opened();
     expect(page.url).toMatch(/^http:\/\/127\.0\.0\.1:\d+\/#[\w-]{43}$/);
     for (const port of ['0.0.0.0:8080', '[::]:8080', '*', '-1', '65536']) {
@@ -69,6 +69,54 @@ describe('the page', () => {
       }
     }
     expect((await page.get('/api/session')).status).toBe(200);
+  });
+
+  spec('UI-3', 'gives a browser a cookie and a key for the code of its address, once', async () => {
+    const workspace = createWorkspace();
+    const page = await openPage(workspace);
+    const { port, hash } = new URL(page.url);
+    const code = hash.slice(1);
+    for (const wrong of ['', 'x', page.token, `${code}x`, code.slice(1)])
+      expect((await page.logIn(wrong)).status).toBe(403);
+    // Also the code is for the page itself only.
+    for (const headers of [{ origin: 'http://127.0.0.1:1' }, { 'sec-fetch-site': 'same-site' }, { origin: undefined }])
+      expect((await page.logIn(code, headers)).status).toBe(403);
+    expect((await page.logIn(code, { host: `localhost:${port}` })).status).toBe(403);
+    const [first, second] = await Promise.all([page.logIn(code), page.logIn(code)]);
+    expect([first.status, second.status].sort()).toEqual([200, 403]);
+    const login = first.status === 200 ? first : second;
+    expect(login.headers['set-cookie']).toEqual([
+      expect.stringMatching(new RegExp(`^wield-${port}=[\\w-]{43}; Path=/api; HttpOnly; SameSite=Strict$`)),
+    ]);
+    expect(login.headers['cache-control']).toBe('no-store');
+    // A new address was printed, and is the only one that works.
+    const printed = /a new one: (http:\S+)/.exec(page.stderr())?.[1] ?? '';
+    expect((await page.logIn(code)).status).toBe(403);
+    expect(page.stderr().match(/a new one/g)).toHaveLength(1);
+    const credentials = toCredentials(login);
+    const ask = async (headers: PageRequest['headers']) =>
+      (await page.request('/api/session', { headers: { authorization: undefined, ...headers } })).status;
+    expect(await ask(credentials)).toBe(200);
+    const { cookie, 'x-wield-key': key } = credentials as { cookie: string; 'x-wield-key': string };
+    // Both are needed, and only the page itself can send both.
+    expect(await ask({ cookie })).toBe(401);
+    expect(await ask({ 'x-wield-key': key })).toBe(401);
+    expect(await ask({ cookie, 'x-wield-key': `${key}x` })).toBe(401);
+    expect(await ask({ cookie: cookie.replace(port, '1'), 'x-wield-key': key })).toBe(401);
+    expect(await ask({ authorization: `Bearer ${key}` })).toBe(401);
+    expect(await ask({ ...credentials, 'sec-fetch-site': undefined })).toBe(401);
+    expect(await ask({ ...credentials, 'sec-fetch-site': 'same-site' })).toBe(403);
+    // Another server of this address can set cookies, but not take ours away.
+    expect(await ask({ ...credentials, cookie: `wield-${port}=x; a=b; ${cookie}; wield-${port}=` })).toBe(200);
+    // Another tab that opens a new address has the same login.
+    const again = await page.logIn(new URL(printed).hash.slice(1), { cookie });
+    expect([again.status, again.json.key, again.headers['set-cookie']]).toEqual([200, key, undefined]);
+    const plan = { method: 'POST', body: JSON.stringify({ tool: 'x', input: {} }) };
+    const write = async (headers: PageRequest['headers']) =>
+      (await page.request('/api/plan', { ...plan, headers: { authorization: undefined, ...headers } })).status;
+    expect(await write(credentials)).toBe(404);
+    expect(await write({ cookie })).toBe(401);
+    expect(await write({ ...credentials, origin: 'http://127.0.0.1:1', 'sec-fetch-site': 'same-site' })).toBe(403);
   });
 
   spec('UI-3', 'needs the token in the header, and nowhere else', async () => {

@@ -102,6 +102,8 @@ describe('a run', () => {
     const page = await openPage(createUpstreamWorkspace({ up: {} }));
     const schema = { type: 'object', properties: { colour: { type: 'string' } }, required: ['colour'] };
     const call = { tool: 'up_ask', input: {} };
+    // The server is listed once it has started.
+    await expect.poll(async () => (await planOf(page, 'up_ask', {})).digest, { timeout: 60_000 }).toBeDefined();
     const { digest } = await planOf(page, 'up_ask', {});
     const ask = async () => {
       const { events, end } = await followPage<RunEvent>(page, { ...call, digest });

@@ -15,9 +15,14 @@ interface Connection {
   silentChecks: number;
 }
 
-const MAX_CONNECTIONS = 1000;
-const MAX_RECEIVING = 768;
-const MAX_RECEIVING_PER_PEER = 512;
+export interface ConnectionLimits {
+  readonly connections: number;
+  /** Of which so many have not sent their request. */
+  readonly receiving: number;
+  readonly receivingPerPeer: number;
+}
+
+const LIMITS: ConnectionLimits = { connections: 1000, receiving: 768, receivingPerPeer: 512 };
 // Five seconds, counted in checks: while this process is too busy to read, none takes place.
 const CHECK_MS = 500;
 const MAX_SILENT_CHECKS = 10;
@@ -31,7 +36,7 @@ const TIMED_OUT = 'HTTP/1.1 408 Request Timeout\r\nConnection: close\r\nContent-
  * Cuts connections that send no byte of an unfinished request for five seconds. Too many unfinished requests, of a peer or
  * in total, cut the oldest: a client that sends its request at once is served, however many others do not.
  */
-export function limitConnections(server: Server): void {
+export function limitConnections(server: Server, limits = LIMITS): void {
   // The longest in its state first.
   const connections = new Map<Socket, Connection>();
   const enter = (connection: Connection, state: Connection['state']): void => {
@@ -47,9 +52,9 @@ export function limitConnections(server: Server): void {
   const makeRoom = (latest: Connection): void => {
     const receiving = [...connections.values()].filter(({ state }) => state === 'receiving');
     const ofPeer = receiving.filter(({ peer }) => peer === latest.peer);
-    if (ofPeer.length > MAX_RECEIVING_PER_PEER) cut(ofPeer[0]!);
-    else if (receiving.length > MAX_RECEIVING) cut(receiving[0]!);
-    else if (connections.size > MAX_CONNECTIONS)
+    if (ofPeer.length > limits.receivingPerPeer) cut(ofPeer[0]!);
+    else if (receiving.length > limits.receiving) cut(receiving[0]!);
+    else if (connections.size > limits.connections)
       cut([...connections.values()].find(({ state }) => state !== 'serving')!);
   };
   const checkSilence = (): void => {

@@ -1,0 +1,115 @@
+// Many tabs of one browser, reloads and logins, in a real Chromium.
+
+import type { BrowserContext, Page as Tab } from 'playwright-core';
+import { describe, expect } from 'vitest';
+import { type AskingWorkspace, askFor, createAskingWorkspace } from '../../support/approvals.js';
+import { browserSpec, openBrowser } from '../../support/browser.js';
+import { openPage, type Page } from '../../support/page.js';
+
+const TABS = 10;
+
+async function open(): Promise<{ workspace: AskingWorkspace; server: Page; context: BrowserContext }> {
+  const workspace = createAskingWorkspace();
+  const server = await openPage(workspace);
+  const { context } = await openBrowser();
+  return { workspace, server, context };
+}
+
+const poll = <T>(read: () => T) => expect.poll(read, { timeout: 60_000 });
+const waitsFor = (tab: Tab, count: number) => poll(() => tab.title()).toBe(count === 0 ? 'wield' : `(${count}) wield`);
+
+describe('tabs', () => {
+  browserSpec('UI-75', 'are live in any number: ten load, and approve, and another follows the events', async () => {
+    const { workspace, server, context } = await open();
+    const tabs: Tab[] = [];
+    for (let at = 0; at < TABS; at++) {
+      const tab = await context.newPage();
+      await tab.goto(at === 0 ? server.url : `${server.origin}/#/inbox`);
+      await tab.getByLabel('Catalog').getByText('deploy').first().waitFor();
+      tabs.push(tab);
+    }
+    await askFor(workspace, 'one');
+    for (const tab of tabs) await waitsFor(tab, 1);
+    const last = tabs.at(-1)!;
+    await last.keyboard.press('j');
+    await last.getByRole('button', { name: 'Approve once' }).click();
+    for (const tab of tabs) await waitsFor(tab, 0);
+    // The first one followed the events.
+    await tabs.shift()!.close();
+    await askFor(workspace, 'two');
+    for (const tab of tabs) await waitsFor(tab, 1);
+    await tabs.shift()!.close();
+    await tabs.shift()!.reload();
+    await askFor(workspace, 'three');
+    for (const tab of tabs) await waitsFor(tab, 2);
+  });
+
+  browserSpec('UI-54 UI-3', 'keep their login when they are reloaded, and leave nothing that can be used', async () => {
+    const { server, context } = await open();
+    const code = new URL(server.url).hash.slice(1);
+    const tab = await context.newPage();
+    await tab.goto(`${server.url}/tools/deploy`);
+    await tab.getByText('Show plan').waitFor();
+    expect(tab.url()).toBe(`${server.origin}/#/tools/deploy`);
+    await tab.reload();
+    await tab.getByText('Show plan').waitFor();
+    expect(await tab.evaluate('document.cookie')).toBe('');
+    const [cookie, ...others] = await context.cookies(`${server.origin}/api/`);
+    expect(others).toEqual([]);
+    expect(cookie).toMatchObject({
+      httpOnly: true,
+      sameSite: 'Strict',
+      path: '/api',
+      domain: '127.0.0.1',
+      expires: -1,
+    });
+    // What is in the history of the browser, in a browser that is not logged in.
+    expect((await server.logIn(code)).status).toBe(403);
+    const { context: other } = await openBrowser();
+    const stranger = await other.newPage();
+    await stranger.goto(server.url);
+    await stranger.getByText('open the whole address that wield ui printed').waitFor();
+    expect(await stranger.getByText('deploy').count()).toBe(0);
+    // The new address, pasted into the same tab, logs in.
+    const printed = /a new one: (http:\S+)/.exec(server.stderr())![1]!;
+    await stranger.goto(printed);
+    await stranger.getByLabel('Catalog').getByText('deploy').first().waitFor();
+    expect(stranger.url()).toBe(`${server.origin}/#/tools`);
+  });
+
+  browserSpec('UI-3 UI-4', 'of another port get the cookie, and can do nothing with it', async () => {
+    const { server, context } = await open();
+    const tab = await context.newPage();
+    await tab.goto(server.url);
+    await tab.getByLabel('Catalog').getByText('deploy').first().waitFor();
+    // Served by another server of 127.0.0.1, which is the same site.
+    const { createServer } = process.getBuiltinModule('node:http');
+    const seen: string[] = [];
+    const evil = createServer((request, response) => {
+      seen.push(request.headers.cookie ?? '');
+      response.writeHead(200, {
+        'content-type': 'text/html',
+        'set-cookie': `wield-${new URL(server.url).port}=x; Path=/api`,
+      });
+      response.end('<p>evil</p>');
+    });
+    await new Promise<void>((resolve) => evil.listen(0, '127.0.0.1', resolve));
+    const { port } = evil.address() as { port: number };
+    const page = await context.newPage();
+    await page.goto(`http://127.0.0.1:${port}/api/`);
+    expect(seen[0]).toContain('wield-');
+    const statuses = await page.evaluate(
+      `Promise.all(['GET', 'POST'].flatMap((method) => ['cors', 'no-cors'].map((mode) => fetch('${server.origin}/api/' + (method === 'GET' ? 'session' : 'plan'), {
+        method, mode, credentials: 'include', ...(method === 'POST' ? { body: '{}' } : {}),
+      }).then(({ type, status }) => type + status, () => 'failed'))))`,
+    );
+    // A response that cannot be read is opaque.
+    expect(statuses).toEqual(['failed', 'opaque0', 'failed', 'opaque0']);
+    evil.close();
+    evil.closeAllConnections();
+    // The page still works: the cookie of the other server is ignored, or replaced ours and the login is lost.
+    const { cookie } = { cookie: seen[0]!.split('; ').find((pair) => pair.startsWith('wield-'))! };
+    const refused = await server.request('/api/session', { headers: { authorization: undefined, cookie } });
+    expect(refused.status).toBe(401);
+  });
+});
