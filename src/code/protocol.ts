@@ -54,11 +54,15 @@ export interface EngineCall {
   /** The name of the tool as written, or the id of a result. */
   readonly name: string;
   readonly input: Json;
+  /** Set instead of an input that is too large to be read by wield (TOOL-24). */
+  readonly isLarge?: true;
 }
 
 /** What a call ends with, as delivered to the program. */
 export type Outcome =
   | { readonly value: Json | null }
+  /** JSON text that is too large to be read by wield. */
+  | { readonly json: string }
   | { readonly handle: Handle }
   | {
       /** `output`: what the tool printed, shortened. */
@@ -67,7 +71,10 @@ export type Outcome =
 
 export type ProgramEnd =
   /** Absent if the program returned nothing. */
-  { readonly value?: Json } | { readonly error: ProgramError };
+  | { readonly value?: Json }
+  /** The value as JSON text, if it is too large to be read by wield. */
+  | { readonly text: string }
+  | { readonly error: ProgramError };
 
 export interface ProgramError {
   readonly name: string;

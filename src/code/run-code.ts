@@ -120,7 +120,7 @@ function toEnd({ end }: FinishedProgram, run: Run, limits: CodeLimits, { stream 
     return toFailure(error, run, failedCallOf(thrown, state.events)?.output);
   }
   // A person sees that nothing was printed.
-  const isSilent = end.value === undefined && state.logs.length === 0 && stream === undefined;
+  const isSilent = toText(end) === undefined && state.logs.length === 0 && stream === undefined;
   return toAnswer(state, { ...end, notes: isSilent ? [NOTHING] : [] });
 }
 
@@ -132,10 +132,11 @@ function toFailure(error: ToolError, { state }: Run, printed?: string): Answer {
 
 // `ended` is set if the answer is given again. Logs were streamed while the program ran.
 async function deliver(answer: Answer, { stream }: CallInternals, ended?: number): Promise<Output> {
-  const { value, logs } = answer;
+  const { logs } = answer;
+  const value = toText(answer);
   const notes = ended === undefined ? answer.notes : [...answer.notes, givenAgain(ended)];
   const shown = ended === undefined ? notes : [...logs, ...notes];
-  if (value !== undefined) await stream?.(Buffer.from(`${toText(value)}\n`), 'stdout');
+  if (value !== undefined) await stream?.(Buffer.from(`${value}\n`), 'stdout');
   if (shown.length > 0) await stream?.(Buffer.from(`${shown.join('\n\n')}\n`), 'stderr');
   return toOutput({ ...answer, notes }, ended);
 }

@@ -1,6 +1,7 @@
 // JSON values: types, a strict parser with limits, canonical text.
 
 import { isToolError, ToolError } from './error.js';
+import { isLargeJson, MOST_READ, MOST_READ_TEXT } from './json-size.js';
 import { findSyntaxFault, positionOf, type SyntaxFault } from './json-syntax.js';
 import type { Finding } from './problem.js';
 import { formatBytes, quoteOutside } from './text.js';
@@ -11,10 +12,15 @@ export type JsonObject = { readonly [key: string]: Json };
 export interface JsonBounds {
   readonly maxDepth: number;
   readonly maxBytes: number;
+  /** Whether the value may have no more than is read as one value (TOOL-24). */
+  readonly isReadAtOnce?: boolean;
 }
 
-/** Limits of an input: 64 levels, 10 MiB. */
-export const INPUT_BOUNDS: JsonBounds = { maxDepth: 64, maxBytes: 10 * 1024 * 1024 };
+/** Limits of an input: 64 levels, 10 MiB, 100,000 values of which 25,000 are properties. */
+export const INPUT_BOUNDS: JsonBounds = { maxDepth: 64, maxBytes: 10 * 1024 * 1024, isReadAtOnce: true };
+const ANY_SIZE = { values: Number.POSITIVE_INFINITY, properties: Number.POSITIVE_INFINITY };
+// Levels have a limit of their own.
+const MOST_OF_INPUT = { ...MOST_READ, depth: Number.POSITIVE_INFINITY };
 
 /** Whether a value is an object, not null and not an array. */
 export function isRecord(value: unknown): value is Record<string, unknown> {
@@ -28,6 +34,8 @@ export function isRecord(value: unknown): value is Record<string, unknown> {
  */
 export function toJson(value: unknown, bounds: JsonBounds = INPUT_BOUNDS): Json {
   let bytes = 0;
+  let values = 0;
+  let properties = 0;
   const path: (string | number)[] = [];
   const fault = (problem: string, hint: string): ToolError => {
     const pointer = path.map((step) => `/${escapePointer(String(step))}`).join('');
@@ -45,10 +53,12 @@ export function toJson(value: unknown, bounds: JsonBounds = INPUT_BOUNDS): Json 
   };
   const walk = (node: unknown): Json => {
     if (path.length > bounds.maxDepth) {
-      throw fault(`is nested deeper than ${bounds.maxDepth} levels`, 'flatten it, or pass it as a string of JSON');
+      throw fault(`is nested deeper than ${bounds.maxDepth} levels`, FLATTEN);
     }
     bytes += typeof node === 'string' ? node.length + 2 : 5;
     if (bytes > bounds.maxBytes) throw inputTooLarge(bounds);
+    if (bounds.isReadAtOnce && (++values > MOST_READ.values || properties > MOST_READ.properties))
+      throw tooManyValues();
     if (node === null || typeof node === 'string' || typeof node === 'boolean') return node;
     if (typeof node === 'number') {
       if (!Number.isFinite(node)) throw fault(`is ${node}`, 'JSON has no such number; leave it out or send a string');
@@ -62,6 +72,7 @@ export function toJson(value: unknown, bounds: JsonBounds = INPUT_BOUNDS): Json 
     }
     const copy: Record<string, Json> = {};
     for (const key of Object.keys(node)) {
+      properties++;
       if (key === '__proto__') throw fault('has the key "__proto__"', 'rename the key');
       bytes += key.length + 4;
       const child = node[key];
@@ -77,12 +88,24 @@ export function toJson(value: unknown, bounds: JsonBounds = INPUT_BOUNDS): Json 
   }
 }
 
+const FLATTEN = 'flatten it, or pass it as a string of JSON';
 const PLAIN_JSON = 'send plain JSON: objects, arrays, text, numbers, true, false, null';
 
 function isPlainObject(node: unknown): node is Record<string, unknown> {
   if (typeof node !== 'object' || node === null) return false;
   const prototype: unknown = Object.getPrototypeOf(node);
   return prototype === Object.prototype || prototype === null;
+}
+
+function tooDeep(what: string, { maxDepth }: JsonBounds): ToolError {
+  return new ToolError('invalid_input', `${what} is nested deeper than ${maxDepth} levels`, { hint: FLATTEN });
+}
+
+function tooManyValues(): ToolError {
+  return new ToolError('too_large', `input has more than ${MOST_READ_TEXT}`, {
+    hint: 'write it to a file and pass the path instead, or pass a string of JSON',
+    data: { limitValues: MOST_READ.values, limitProperties: MOST_READ.properties },
+  });
 }
 
 function inputTooLarge(bounds: JsonBounds): ToolError {
@@ -98,6 +121,10 @@ function inputTooLarge(bounds: JsonBounds): ToolError {
  */
 export function parseJson(text: string, what: string, bounds: JsonBounds = INPUT_BOUNDS): Json {
   if (text.length > bounds.maxBytes) throw inputTooLarge(bounds);
+  if (bounds.isReadAtOnce && isLargeJson(text, MOST_OF_INPUT)) {
+    const isDeep = isLargeJson(text, { ...ANY_SIZE, depth: bounds.maxDepth });
+    throw isDeep ? tooDeep(what, bounds) : tooManyValues();
+  }
   let value: Json;
   try {
     value = JSON.parse(text) as Json;
@@ -126,6 +153,12 @@ export function toJsonFault(error: unknown): Pick<Finding, 'line' | 'column' | '
   const { fault, line, column, problem } = (error.data ?? {}) as Partial<Record<string, string>> & SyntaxFault;
   if (problem === undefined) return { message: error.message };
   return { line, column, message: fault === 'syntax' ? `is not valid JSON: ${problem}` : `has ${problem}` };
+}
+
+/** Returns a key that an object of a text has twice; undefined if there is none. */
+export function findRepeatedKey(text: string, value: Json): string | undefined {
+  const keys = countKeys(value, { maxDepth: MOST_READ.depth, maxBytes: Number.POSITIVE_INFINITY });
+  return keys === countColons(text) ? undefined : findDuplicateKey(text)?.key;
 }
 
 // Returns how many keys a parsed value has, at all depths; undefined if `toJson` rejects the value.

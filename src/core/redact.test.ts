@@ -14,6 +14,32 @@ describe('text', () => {
     for (const form of forms) expect(redactKnown(`<${form}>`, [secret])).toMatch(/^<"?\[redacted\]"?>$/);
   });
 
+  spec(
+    'ERR-5',
+    'redacts secrets as bytes: in Base64 behind and before anything, in hexadecimal and percent-encoded',
+    () => {
+      const secret = 'tök/en+4711?x';
+      const bytes = Buffer.from(secret);
+      for (const before of ['', 'u', 'me', 'Bearer ', 'user:', 'a longer name:'])
+        for (const after of ['', ':', '@host', '=1']) {
+          const whole = Buffer.from(before + secret + after);
+          for (const text of [whole.toString('base64'), whole.toString('base64url')]) {
+            const redacted = redactKnown(`<${text}>`, [secret]);
+            expect([before, after, redacted]).toEqual([before, after, expect.stringContaining('[redacted]')]);
+            expect(Buffer.from(redacted.replace(/\[redacted\].*/, '').slice(1), 'base64').toString()).not.toContain(
+              'tö',
+            );
+          }
+        }
+      const percent = [...bytes].map((byte) => `%${byte.toString(16)}`).join('');
+      const encoded = [bytes.toString('hex'), bytes.toString('hex').toUpperCase(), percent, percent.toUpperCase()];
+      const inUrl = encodeURIComponent(secret);
+      const written = [inUrl, inUrl.toLowerCase(), 't\\u00f6k/en+4711?x', 'tök\\/en+4711?x'];
+      for (const form of [...encoded, ...written]) expect(redactKnown(`<${form}>`, [secret])).toBe('<[redacted]>');
+      expect(redactKnown('dGVzdA and 74657374', ['test-value'])).toBe('dGVzdA and 74657374');
+    },
+  );
+
   test('redacts overlapping secrets completely, and not the marker itself', () => {
     expect(redactKnown('xabcdefghx', ['abcde', 'cdefgh'])).toBe('x[redacted]x');
     expect(redactKnown('xabcdefghx', ['abcdefgh', 'cdef'])).toBe('x[redacted]x');

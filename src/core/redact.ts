@@ -17,22 +17,71 @@ export interface KnownSecrets {
 }
 
 // Cached, because the secrets of a call are one array that is used many times.
-const known = new WeakMap<readonly string[], readonly string[]>();
+const known = new WeakMap<readonly string[], Matcher>();
 
-/** Removes secrets from text, as they are written in messages, JSON and URLs. */
+/** Removes secrets from text, as they are written in messages, JSON and URLs, and encoded. */
 export function redactKnown(text: string, secrets: readonly string[]): string {
   if (secrets.length === 0 || text.length < SHORTEST_SECRET) return text;
   const found = findForms(text, secrets);
   return found.length === 0 ? text : cutOut(text, found);
 }
 
+/** The forms of secrets by their first four characters. */
+interface Matcher {
+  readonly forms: ReadonlyMap<number, readonly string[]>;
+  /** Which beginnings there may be, by `toSlot`. */
+  readonly slots: Uint8Array;
+}
+
+// Reads a text once, however many forms there are. Returns where they are, in order; overlapping ones are one.
 function findForms(text: string, secrets: readonly string[]): [number, number][] {
+  const { forms, slots } = matcherOf(secrets);
   const found: [number, number][] = [];
-  for (const form of formsOf(secrets)) {
-    for (let at = text.indexOf(form); at !== -1; at = text.indexOf(form, at + form.length))
-      found.push([at, at + form.length]);
+  let last: [number, number] | undefined;
+  let key = 0;
+  for (let at = 0; at < text.length; at++) {
+    key = addToKey(key, text.charCodeAt(at));
+    if (slots[toSlot(key)] === 0 || at < SHORTEST_SECRET - 1) continue;
+    const from = at - SHORTEST_SECRET + 1;
+    for (const form of forms.get(key) ?? []) {
+      if (!text.startsWith(form, from)) continue;
+      if (last !== undefined && from < last[1]) last[1] = Math.max(last[1], from + form.length);
+      else {
+        last = [from, from + form.length];
+        found.push(last);
+      }
+    }
   }
   return found;
+}
+
+const SLOTS = 2 ** 16;
+
+// The last four characters, as far as they are distinguished.
+function addToKey(key: number, code: number): number {
+  return (key << 8) | (code & 0xff);
+}
+
+function toSlot(key: number): number {
+  return (key ^ (key >>> 16)) & (SLOTS - 1);
+}
+
+function matcherOf(secrets: readonly string[]): Matcher {
+  let matcher = known.get(secrets);
+  if (matcher === undefined) {
+    const forms = new Map<number, string[]>();
+    const slots = new Uint8Array(SLOTS);
+    for (const form of new Set(secrets.flatMap(toForms))) {
+      if (form.length < SHORTEST_SECRET) continue;
+      let key = 0;
+      for (let at = 0; at < SHORTEST_SECRET; at++) key = addToKey(key, form.charCodeAt(at));
+      forms.set(key, [...(forms.get(key) ?? []), form]);
+      slots[toSlot(key)] = 1;
+    }
+    matcher = { forms, slots };
+    known.set(secrets, matcher);
+  }
+  return matcher;
 }
 
 // Overlapping secrets are removed together.
@@ -47,21 +96,40 @@ function cutOut(text: string, found: [number, number][]): string {
   return rest + text.slice(end);
 }
 
-function formsOf(secrets: readonly string[]): readonly string[] {
-  let forms = known.get(secrets);
-  if (forms === undefined) {
-    forms = [...new Set(secrets.flatMap(toForms))].filter((form) => form.length >= SHORTEST_SECRET);
-    known.set(secrets, forms);
-  }
-  return forms;
-}
-
 function toForms(secret: string): string[] {
   const inJson = JSON.stringify(secret).slice(1, -1);
+  const asciiJson = inJson.replace(
+    /[\u0080-\uffff]/g,
+    (one) => `\\u${one.charCodeAt(0).toString(16).padStart(4, '0')}`,
+  );
   // encodeURIComponent rejects lone surrogates.
   const inUrl = encodeURIComponent(secret.replace(/\p{Cs}/gu, '\ufffd'));
   const inMessage = [sanitize(secret), quoteOutside(secret, secret.length)];
-  return [secret, inJson, escapePointer(secret), ...inMessage, inUrl];
+  const written = [secret, inJson, asciiJson, inJson.replaceAll('/', '\\/'), escapePointer(secret), ...inMessage];
+  const inUrls = [inUrl, inUrl.replace(/%../g, (byte) => byte.toLowerCase()), inUrl.replaceAll('%20', '+')];
+  return [...written, ...inUrls, ...toEncoded(secret)];
+}
+
+// Shorter encoded texts occur by chance.
+const SHORTEST_ENCODED = 6;
+
+// As bytes: in hexadecimal, percent-encoded, and in Base64, also behind other text such as `Bearer ` or `user:`.
+function toEncoded(secret: string): string[] {
+  const bytes = [...new TextEncoder().encode(secret)];
+  const hex = bytes.map((byte) => byte.toString(16).padStart(2, '0'));
+  const percent = hex.map((byte) => `%${byte}`).join('');
+  const encoded = [0, 1, 2].flatMap((before) => toBase64(bytes, before));
+  const all = [hex.join(''), hex.join('').toUpperCase(), percent, percent.toUpperCase(), ...encoded];
+  return all.filter((form) => form.length >= SHORTEST_ENCODED);
+}
+
+// The part of the Base64 text that depends on nothing but the secret, if so many bytes are before it in its group.
+function toBase64(bytes: readonly number[], before: number): string[] {
+  const text = btoa(String.fromCharCode(...Array<number>(before).fill(0), ...bytes)).replace(/=+$/, '');
+  const isWhole = (before + bytes.length) % 3 === 0;
+  const own = text.slice([0, 2, 3][before], isWhole ? undefined : -1);
+  const inUrl = own.replaceAll('+', '%2B').replaceAll('/', '%2F');
+  return [own, own.replaceAll('+', '-').replaceAll('/', '_'), inUrl, own.replaceAll('/', '\\/')];
 }
 
 // A number can be a secret too.
@@ -125,14 +193,26 @@ function walk(value: unknown, secrets: readonly string[], skips: (key: string, v
     const copy = value.map((child: unknown) => walk(child, secrets, skips));
     return copy.some((child, at) => child !== value[at]) ? copy : value;
   }
-  let changed = false;
-  const entries = Object.entries(value as Record<string, Json>).map(([key, child]): [string, unknown] => {
+  return walkObject(value as Record<string, unknown>, secrets, skips);
+}
+
+// Copied from the first change on; most have none.
+function walkObject(
+  value: Readonly<Record<string, unknown>>,
+  secrets: readonly string[],
+  skips: (key: string, value: unknown) => boolean,
+): unknown {
+  let entries: [string, unknown][] | undefined;
+  const keys = Object.keys(value);
+  for (const [at, key] of keys.entries()) {
+    const child = value[key];
     const name = redactKnown(key, secrets);
     const rest = skips(key, child) ? child : walk(child, secrets, skips);
-    changed ||= name !== key || rest !== child;
-    return [name, rest];
-  });
-  return changed ? Object.fromEntries(entries) : value;
+    if (entries === undefined && (name !== key || rest !== child))
+      entries = keys.slice(0, at).map((before) => [before, value[before]]);
+    entries?.push([name, rest]);
+  }
+  return entries === undefined ? value : Object.fromEntries(entries);
 }
 
 // Finds `API_KEY=…`, `"password": "…"`, `Authorization: Bearer …` in text. Every repetition is bounded, because the text

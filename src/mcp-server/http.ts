@@ -52,7 +52,7 @@ const METRICS_PATH = '/metrics';
 const MAX_BODY_BYTES = 12 * 1024 * 1024;
 // All bodies of this process that have not arrived completely take 256 MiB.
 const readBody = createBodyReader(256 * 1024 * 1024);
-const BOUNDS = { maxDepth: 64, maxBytes: MAX_BODY_BYTES };
+const BOUNDS = { maxDepth: 64, maxBytes: MAX_BODY_BYTES, isReadAtOnce: true };
 // Requests whose body has been read. Slow bodies and open event streams are limited elsewhere.
 const MAX_REQUESTS = 256;
 // The protocol's code for headers that differ from the body.

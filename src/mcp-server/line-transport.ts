@@ -23,7 +23,7 @@ export interface LineTransportListeners {
 }
 
 const MAX_LINE_BYTES = 16 * 1024 * 1024;
-const BOUNDS = { maxDepth: 64, maxBytes: MAX_LINE_BYTES };
+const BOUNDS = { maxDepth: 64, maxBytes: MAX_LINE_BYTES, isReadAtOnce: true };
 // Clients of the SDK end the connection if they have more than 10 MiB to read, other messages included.
 const MAX_ANSWER_BYTES = 9.5 * 1024 * 1024;
 // Input is paused while more output than this is unwritten.

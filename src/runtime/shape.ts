@@ -4,6 +4,7 @@ import { type ErrorValue, ToolError, toToolError } from '../core/error.js';
 import type { Spill } from '../core/executor.js';
 import { describeOutputFaults } from '../core/faults.js';
 import type { Json } from '../core/json.js';
+import { isLargeJson, MOST_READ_TEXT, parseOutput } from '../core/json-size.js';
 import { redactKnown, redactValue } from '../core/redact.js';
 import { type Output, type Repair, type ResultMeta, type ToolResult, textOf, textPart } from '../core/result.js';
 import type { Snapshot } from '../core/snapshot.js';
@@ -58,6 +59,11 @@ async function findOutputFault(tool: Tool, output: Output): Promise<ToolError | 
   if (output.structured === undefined && handle?.kind === 'json') {
     return new ToolError('too_large', `${tool.name} returned ${formatBytes(handle.size)}, too much to validate`, {
       hint: `it is stored as ${handle.id}; for the author: return less, or remove the output schema`,
+    });
+  }
+  if (output.structured === undefined && isLargeJson(textOf(output))) {
+    return new ToolError('too_large', `${tool.name} returned more than ${MOST_READ_TEXT}, too much to validate`, {
+      hint: 'for the author of the tool: return less, or remove the output schema',
     });
   }
   if (output.structured === undefined) {
@@ -202,7 +208,7 @@ function readStructured(tool: Tool, output: Output, handle: Handle, large: Large
   // It was created here, so it need not be waited for.
   const stored = large.store.open(handle.id, large.session) as StoredResult;
   try {
-    return JSON.parse(Buffer.from(stored.read(0, handle.size)).toString('utf8')) as Json;
+    return parseOutput(Buffer.from(stored.read(0, handle.size)).toString('utf8'));
   } finally {
     stored.close();
   }

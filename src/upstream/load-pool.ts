@@ -15,6 +15,7 @@ import { toInstructions } from './connection/offer-list.js';
 import type { StartSettings } from './connection/open.js';
 import { Pool } from './connection/pool.js';
 import { ProcessTransport } from './connection/process-transport.js';
+import { withReadMessages } from './connection/read-message.js';
 import type { UpstreamTransport } from './connection/transport.js';
 import type { NegotiatedVersion } from './connection/version.js';
 import { expandServer } from './entries/expand.js';
@@ -95,7 +96,7 @@ async function openTransport(
   const directory = join(wieldHome, 'oauth');
   const fetch = createGuardedFetch({ url: server.url, headers: server.headers, limitsEvents: true });
   return new StreamableHTTPClientTransport(new URL(server.url), {
-    fetch: withOwnChallenges(fetch, { server, directory }),
+    fetch: withReadMessages(withOwnChallenges(fetch, { server, directory })),
     reconnectionScheduler: createReconnections(world),
     authProvider: createOAuthProvider({
       server,

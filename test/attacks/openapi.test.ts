@@ -102,6 +102,65 @@ describe('a request', () => {
     }
   });
 
+  spec('OAS-8 ERR-5', 'credentials are redacted as they are sent, in every encoding', async () => {
+    const server = await listen((request, response) => {
+      const { authorization = '' } = request.headers;
+      const bytes = Buffer.from(authorization);
+      const shown = [
+        bytes.toString('base64'),
+        bytes.toString('base64url'),
+        bytes.toString('hex'),
+        encodeURIComponent(authorization),
+      ];
+      response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify({ shown }));
+    });
+    const workspace = createWorkspace();
+    const securitySchemes = { bearer: { type: 'http', scheme: 'bearer' }, basic: { type: 'http', scheme: 'basic' } };
+    const paths = {
+      '/a': { get: { operationId: 'a', security: [{ bearer: [] }] } },
+      '/b': { get: { operationId: 'b', security: [{ basic: [] }] } },
+    };
+    put(workspace, server.origin, paths, { components: { securitySchemes } });
+    Object.assign(workspace.env, { TOKEN: 'tok-4711-abcdef', PASS: 'pass-4711-abcdef' });
+    workspace.config(
+      `[openapi.api]\nserver = "${server.origin}"\nauth = { bearer = "\${TOKEN}", basic = "ada:\${PASS}" }\n`,
+    );
+    for (const name of ['a', 'b']) {
+      const { structured } = await workspace.toolbox().call(name, {});
+      const { shown } = structured as { shown: string[] };
+      for (const text of shown) {
+        expect([name, text]).toEqual([name, expect.stringContaining('[redacted]')]);
+        const [base64, hex] = [Buffer.from(text, 'base64').toString(), Buffer.from(text, 'hex').toString()];
+        expect(`${text} ${base64} ${hex}`).not.toMatch(/4711|abcdef/);
+      }
+    }
+  });
+
+  spec('TOOL-24 OAS-5', 'an answer of any depth is text, also with credentials', async () => {
+    const server = await listen((_, response) => {
+      response.writeHead(200, { 'content-type': 'application/json' }).end('['.repeat(2_000_000));
+    });
+    const workspace = createWorkspace();
+    const securitySchemes = { key: { type: 'apiKey', in: 'header', name: 'x-key' } };
+    const responses = { 200: { content: { 'application/json': { schema: { type: 'array' } } } } };
+    const operations = {
+      '/a': { get: { operationId: 'op', security: [{ key: [] }] } },
+      '/b': { get: { operationId: 'typed', security: [{ key: [] }], responses } },
+    };
+    put(workspace, server.origin, operations, { components: { securitySchemes } });
+    workspace.env.SHOP = 'canary-4711';
+    workspace.config(`[openapi.api]\nserver = "${server.origin}"\nauth = "\${SHOP}"\n`);
+    const toolbox = workspace.toolbox();
+    expect(await toolbox.call('op', {}, { full: true })).toMatchObject({
+      ok: true,
+      content: [{ text: expect.stringMatching(/^\[{2000000}$/) }],
+    });
+    expect(['too_large', 'invalid_output', undefined]).toContain(
+      (await toolbox.call('typed', {}, { full: true })).error?.code,
+    );
+    expect((await wield(workspace, ['call', 'op'])).status).toBe(0);
+  });
+
   spec('OAS-5', 'A58: a response of any type is limited as a whole', async () => {
     const server = await listen((_, response) => {
       response.writeHead(200, { 'content-type': 'text/event-stream' });

@@ -1,19 +1,15 @@
 // Schemas and values that take long to validate: a server answers other calls meanwhile.
 
-import { existsSync, readFileSync } from 'node:fs';
-import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import { describe, expect } from 'vitest';
 import { createToolbox } from '../../src/index.js';
 import { wield } from '../support/cli.js';
-import { patience } from '../support/patience.js';
+import { leastBusy, serveMeasured } from '../support/measured.js';
 import { type Message, type StdioServer, serveStdio } from '../support/server.js';
 import { finding } from '../support/spec.js';
 import { countTurns } from '../support/turns.js';
 import { createUpstreamWorkspace } from '../support/upstream-workspace.js';
 import { createWorkspace, type Workspace } from '../support/workspace.js';
 
-const LOOP_DELAY = fileURLToPath(new URL('../support/loop-delay.mjs', import.meta.url));
 // In units of loop-delay.mjs, each a few milliseconds of work.
 const MAX_BUSY = 80;
 
@@ -107,44 +103,6 @@ const HOSTILE: Readonly<Record<string, readonly [schema: object, value: unknown]
   ],
 };
 
-interface Measured {
-  readonly server: StdioServer;
-  /** The longest turn of the event loop since the last call. */
-  busy(): Promise<number>;
-}
-
-async function serveMeasured(workspace: Workspace): Promise<Measured> {
-  const file = join(workspace.home, 'loop-delay');
-  const env = { NODE_OPTIONS: `--import "${LOOP_DELAY}"`, LOOP_DELAY_FILE: file };
-  const server = serveStdio(workspace, { env });
-  await server.initialize();
-  let resets = 0;
-  const read = (): readonly number[] =>
-    existsSync(file) ? (/^(\d+) (.+)\n$/.exec(readFileSync(file, 'utf8')) ?? []).slice(1).map(Number) : [];
-  return {
-    server,
-    async busy() {
-      // Answered in a later turn than that of the call, so that one has been measured.
-      await server.request(`turn ${++resets}`, 'ping');
-      const [, longest = 0] = read();
-      server.child.kill('SIGUSR2');
-      await expect.poll(() => read()[0], { timeout: patience(60_000) }).toBe(resets);
-      return longest;
-    },
-  };
-}
-
-/** The smallest of some measurements: the machine may be busy, but what blocks blocks every time. */
-async function leastBusy(busy: Measured['busy'], attempt: (id: string) => Promise<void>): Promise<number> {
-  let least = Number.POSITIVE_INFINITY;
-  for (let index = 0; index < 4 && least >= MAX_BUSY; index++) {
-    await busy();
-    await attempt(`${index}`);
-    least = Math.min(least, await busy());
-  }
-  return least;
-}
-
 const call = (server: StdioServer, id: string, name: string, args: unknown): Promise<Message> =>
   server.request(id, 'tools/call', { name, arguments: args });
 
@@ -184,7 +142,7 @@ describe('validation', () => {
       await call(server, 'warm', 't_cheap', { v: 'x' });
       const measured: [string, number][] = [];
       for (const [name, [, value]] of Object.entries(HOSTILE)) {
-        const least = await leastBusy(busy, async (id) => {
+        const least = await leastBusy(busy, MAX_BUSY, async (id) => {
           const hostile = call(server, `${name} ${id}`, `t_${name}`, value);
           const cheap = await call(server, `cheap ${name} ${id}`, 't_cheap', { v: 'x' });
           expect(cheap.result.isError ?? false).toBe(false);
@@ -299,7 +257,7 @@ describe('upstream', () => {
       for (const name of Object.keys(HOSTILE)) await call(server, `warm ${name}`, `theirs_${name}`, {});
       const measured: [string, number][] = [];
       for (const [name, [, value]] of Object.entries(HOSTILE)) {
-        const least = await leastBusy(busy, async (id) => {
+        const least = await leastBusy(busy, MAX_BUSY, async (id) => {
           const answer = await call(server, `${name} ${id}`, `theirs_${name}`, value);
           expect(answer.result ?? answer.error).toBeDefined();
         });

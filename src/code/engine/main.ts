@@ -7,6 +7,7 @@ import { setFlagsFromString } from 'node:v8';
 import { deflateRawSync, inflateRawSync } from 'node:zlib';
 import { JSException, type JSValueHandle, QuickJS, type QuickJSOptions } from 'quickjs-wasi';
 import type { Json } from '../../core/json.js';
+import { isLargeJson, MOST_READ, measureJson } from '../../core/json-size.js';
 import { CHANNEL, createLineReader, sendLine } from '../../process/lines.js';
 import type { CallKind, EngineCall, EngineLimits, EngineReply, EngineRequest, ProgramEnd } from '../protocol.js';
 import { withMaximum } from './wasm.js';
@@ -23,6 +24,10 @@ const OWN_BYTES = 16 * 1024 * 1024;
 const STACK_BYTES = 192 * 1024;
 // Written and read by the process that serves everybody.
 const MAX_SNAPSHOT_BYTES = 3 * 1024 * 1024;
+// What the parent reads in one turn of its event loop (TOOL-24).
+const MAX_TURN_CHARACTERS = 16 * 1024 * 1024;
+const TOO_LONG = 'the value of return has more than 16 MiB; return less of it, or write it with a tool';
+const MAX_ERROR = 10_000;
 const TICKS_PER_CHECK = 16;
 const CUT = '[more output was cut]';
 // Property of the global object with the functions of the world; found there again after a restore.
@@ -45,6 +50,9 @@ class Program {
   #calls: EngineCall[] = [];
   #logs: string[] = [];
   #end: ProgramEnd | undefined;
+  // What the inputs of further calls may have in this turn.
+  #room = MOST_READ;
+  #characters = MAX_TURN_CHARACTERS;
 
   private constructor(now: number, limits: EngineLimits) {
     this.#now = now;
@@ -90,6 +98,8 @@ class Program {
     const turn = { type: 'turn' as const, calls: this.#calls, logs: this.#logs, cpuMs: this.#cpuMs() };
     const end = this.#end;
     this.#calls = [];
+    this.#room = MOST_READ;
+    this.#characters = MAX_TURN_CHARACTERS;
     this.#logs = [];
     this.#end = undefined;
     return end === undefined ? turn : { ...turn, end };
@@ -129,7 +139,12 @@ class Program {
       call: (...args) => {
         const [id = '', kind = '', name = '', input = ''] = texts(args);
         if (this.#calls.length >= this.#limits.calls || Number(id) > this.#limits.calls) exceed('calls');
-        this.#calls.push({ id: Number(id), kind: kind as CallKind, name, input: JSON.parse(input) as Json });
+        const call = { id: Number(id), kind: kind as CallKind, name };
+        // What the parent reads at once has the size of one value, also if there are many calls.
+        const size = this.#roomFor(input);
+        this.#calls.push(
+          size ? { ...call, input: JSON.parse(input) as Json } : { ...call, input: null, isLarge: true },
+        );
         return this.#vm.undefined;
       },
       log: (...args) => {
@@ -137,10 +152,20 @@ class Program {
         return this.#vm.undefined;
       },
       end: (...args) => {
-        this.#end ??= readEnd(JSON.parse(texts(args)[0] ?? '') as RawEnd);
+        this.#end ??= toEnd(texts(args)[0] ?? '');
         return this.#vm.undefined;
       },
     };
+  }
+
+  // Takes what an input needs of what the calls of a turn may have together; false if there is not enough left.
+  #roomFor(input: string): boolean {
+    const { values, properties, depth } = this.#room;
+    const size = input.length > this.#characters ? undefined : measureJson(input, this.#room);
+    if (size === undefined) return false;
+    this.#characters -= input.length;
+    this.#room = { values: values - size.values, properties: properties - size.properties, depth };
+    return true;
   }
 
   #log(text: string): void {
@@ -177,9 +202,18 @@ type RawEnd =
   | { readonly value?: Json }
   | { readonly error: Record<'name' | 'message' | 'stack', string> & { call?: number } };
 
+const VALUE = '{"value":';
+
+function toEnd(text: string): ProgramEnd {
+  if (!text.startsWith(VALUE)) return readEnd(JSON.parse(text) as RawEnd);
+  if (text.length > MAX_TURN_CHARACTERS) return { error: { name: 'RangeError', message: TOO_LONG } };
+  return isLargeJson(text) ? { text: text.slice(VALUE.length, -1) } : readEnd(JSON.parse(text) as RawEnd);
+}
+
 function readEnd(raw: RawEnd): ProgramEnd {
   if (!('error' in raw)) return raw;
-  const { stack, ...error } = raw.error;
+  const { stack, ...thrown } = raw.error;
+  const error = { ...thrown, name: thrown.name.slice(0, MAX_ERROR), message: thrown.message.slice(0, MAX_ERROR) };
   const line = /\bprogram:(\d+)/.exec(stack)?.[1];
   return { error: line === undefined ? error : { ...error, line: Number(line) } };
 }

@@ -106,11 +106,11 @@ export const WORLD = `((call, log, end, seed) => {
       apply(then, apply(then, main(), [succeed]), [undefined, fail]);
     },
     settle: (text) => {
-      const { id, outcome: { value, handle, error } } = parse(text);
+      const { id, outcome: { value, json, handle, error } } = parse(text);
       const { resolve, reject, stack } = waiting[id];
       delete waiting[id];
       if (error !== undefined) reject(new ToolError(error, { id, stack }));
-      else resolve(handle === undefined ? value : toHandle(handle));
+      else resolve(handle !== undefined ? toHandle(handle) : json === undefined ? value : parse(json));
     },
   });
 })`;

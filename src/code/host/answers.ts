@@ -20,6 +20,8 @@ export interface ProgramOwner {
 export interface Answer {
   /** Absent if the program returned nothing. */
   readonly value?: Json;
+  /** Instead of a value that is too large to be read here: its JSON text. */
+  readonly text?: string;
   readonly error?: ErrorValue;
   /** Texts about its end. */
   readonly notes: readonly string[];

@@ -3,7 +3,9 @@
 import type { NestedOptions } from '../../core/context.js';
 import { type ErrorValue, isToolError, ToolError, toToolError } from '../../core/error.js';
 import { isRecord, type Json, type JsonObject } from '../../core/json.js';
+import { MOST_READ_TEXT } from '../../core/json-size.js';
 import { type ToolResult, textOf } from '../../core/result.js';
+import { quoteOutside } from '../../core/text.js';
 import type { Tool } from '../../core/tool.js';
 import { RUN_CODE } from '../../core/view.js';
 import type { EngineCall, Outcome } from '../protocol.js';
@@ -62,11 +64,12 @@ function createFind({ list }: CallsOptions): FindTools {
 type Calling = CallsOptions & { readonly find: FindTools };
 
 async function makeCall(
-  { kind, name, input }: EngineCall,
+  { kind, name, input, isLarge }: EngineCall,
   { ask, signal, onStart }: PerformOptions,
   options: Calling,
 ): Promise<Outcome | Deferred> {
   if (kind === 'search') return { value: await search(input, options) };
+  if (isLarge === true) throw inputTooLarge(name);
   let hasStarted = false;
   const nested: NestedOptions = {
     signal,
@@ -87,6 +90,11 @@ async function makeCall(
   const isUnknown = error.code === 'not_found' && kind === 'call' && target.tool === undefined;
   if (!isUnknown) return toError(target.ref, error, textOf(result));
   return toError(target.ref, { ...error, hint: suggestName(name, await options.list(true)) });
+}
+
+function inputTooLarge(name: string): ToolError {
+  const message = `the input of ${quoteOutside(name, 80)} and of calls at the same time has more than ${MOST_READ_TEXT}`;
+  return new ToolError('too_large', message, { hint: 'make several calls with less, one after the other' });
 }
 
 // The output of a script that happens to be JSON is text, unless it has an output schema.
@@ -121,6 +129,8 @@ async function search(input: Json, options: CallsOptions): Promise<Json> {
 
 // COD-6: a handle if the result is large, what the tool declares as structured, otherwise text.
 function toOutcome({ content, structured, meta }: ToolResult, kind: EngineCall['kind'], isDeclared: boolean): Outcome {
+  // Too large to be read here; the engine parses it.
+  if (kind === 'json' && structured === undefined) return { json: textOf({ content }) };
   if (kind === 'json' || (kind === 'query' && meta.handle === undefined))
     return { value: (isRecord(structured) ? (structured.result as Json) : undefined) ?? null };
   if (meta.handle !== undefined) return { handle: meta.handle };

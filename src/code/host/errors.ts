@@ -63,7 +63,8 @@ export function toProgramError(error: ProgramError, events: readonly JournalEven
     const { code, message: why, hint, data } = failed;
     return new ToolError(code, `${why}${at}`, { hint, data });
   }
-  if (/^(?:InternalError: )?out of memory$/.test(message)) return exceeded('memory', limits);
+  // An engine without memory for an error says "[uninitialized]".
+  if (/^(?:(?:InternalError: )?out of memory|\[uninitialized\])$/.test(message)) return exceeded('memory', limits);
   const fix = isMissing(name, message) ? MISSING : 'fix the program';
   const hasCalls = events.some((event) => 'call' in event);
   return new ToolError('tool_failed', `the program failed: ${quoteOutside(`${name}: ${message}`, 400)}${at}`, {

@@ -1,7 +1,6 @@
 // The result of a program: its value, its logs, and which of its calls ran.
 
 import { type ErrorValue, ToolError } from '../../core/error.js';
-import type { Json } from '../../core/json.js';
 import { type Output, textPart } from '../../core/result.js';
 import { count, quoteOutside } from '../../core/text.js';
 import type { EngineCall } from '../protocol.js';
@@ -20,15 +19,17 @@ export const NOTHING = '(the program returned nothing)';
 
 export function toAnswer(
   { events, logs, seed, started }: ProgramState,
-  { notes = [], ...end }: Partial<Pick<Answer, 'value' | 'error' | 'notes'>>,
+  { notes = [], ...end }: Partial<Pick<Answer, 'value' | 'text' | 'error' | 'notes'>>,
 ): Answer {
   return { ...end, notes, calls: toRan(events), logs: [...logs], seed, started };
 }
 
 /** Returns the output of a program; `ended` is set if its answer is given again. */
-export function toOutput({ value, error, notes, calls, logs, seed, started }: Answer, ended?: number): Output {
+export function toOutput(answer: Answer, ended?: number): Output {
+  const { value, error, notes, calls, logs, seed, started } = answer;
+  const shown = toText(answer);
   const text = [
-    ...(value === undefined ? [] : [toText(value)]),
+    ...(shown === undefined ? [] : [shown]),
     ...(logs.length === 0 ? [] : [`console:\n${logs.join('\n')}`]),
     ...notes,
   ].join('\n\n');
@@ -55,8 +56,9 @@ export function describeRemoved(ids: readonly string[]): string[] {
   return ids.length === 0 ? [] : [`(too many programs were waiting: ${ids.join(', ')} cannot be resumed any more)`];
 }
 
-/** Returns a value as a person or model reads it. */
-export function toText(value: Json): string {
+/** Returns the value of a program as a person or model reads it. */
+export function toText({ value, text }: Pick<Answer, 'value' | 'text'>): string | undefined {
+  if (value === undefined) return text;
   return typeof value === 'string' ? value : JSON.stringify(value);
 }
 

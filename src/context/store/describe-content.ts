@@ -2,8 +2,10 @@
 
 import { StringDecoder } from 'node:string_decoder';
 import type { Json } from '../../core/json.js';
+import { isLargeJson, parseOutput } from '../../core/json-size.js';
 import type { ContentKind } from '../../core/store.js';
 import { formatBytes, sanitize } from '../../core/text.js';
+import { sampleJson } from '../json-sample.js';
 import { inferShape } from '../json-shape.js';
 
 const PREVIEW_CHARACTERS = 500;
@@ -69,19 +71,17 @@ export function describeParts(parts: {
   readonly text: () => string | undefined;
 }): Description {
   const { isText, head, size, text } = parts;
-  const json = isText ? parseStructure(head, text) : undefined;
+  const json = isText ? findStructure(head, text) : undefined;
   const kind = !isText ? 'binary' : json === undefined ? 'text' : 'json';
   return { kind, shape: json === undefined ? undefined : inferShape(json), preview: toPreview(head, kind, size) };
 }
 
-// Only objects and arrays count as JSON; a single word or number is more likely text.
-function parseStructure(head: Uint8Array, text: () => string | undefined): Json | undefined {
+// Only objects and arrays count as JSON; a single word or number is more likely text. What is too large to be parsed
+// here goes by its brackets and the beginnings of its arrays and objects.
+function findStructure(head: Uint8Array, text: () => string | undefined): Json | undefined {
   if (!/^\s*[[{]/.test(Buffer.from(head).toString('latin1'))) return undefined;
-  try {
-    return JSON.parse(text() ?? '') as Json;
-  } catch {
-    return undefined;
-  }
+  const whole = text() ?? '';
+  return isLargeJson(whole) ? sampleJson(whole) : parseOutput(whole);
 }
 
 // Returns the start of the content without control characters, cut between characters.

@@ -3,6 +3,7 @@
 import type { ToolContext } from '../../core/context.js';
 import { ToolError } from '../../core/error.js';
 import type { Json } from '../../core/json.js';
+import { isLargeJson } from '../../core/json-size.js';
 import { textPart } from '../../core/result.js';
 import type { ContextStore, Readable } from '../../core/store.js';
 import { formatBytes, quoteOutside } from '../../core/text.js';
@@ -83,6 +84,8 @@ async function assertFree({ documents }: ContextStore, target: string): Promise<
 function show(json: Buffer | undefined, facts: { readonly [key: string]: Json }) {
   if (json === undefined) return answer('no result: nothing in the document matches', { result: null, ...facts });
   const text = json.toString('utf8');
+  // Too large to be read here: only text.
+  if (isLargeJson(text)) return { content: [textPart(text)] };
   const result = JSON.parse(text) as Json;
   return {
     content: [textPart(text.length <= PRETTY_BYTES ? JSON.stringify(result, null, 2) : text)],

@@ -3,7 +3,7 @@
 import { addSecrets } from '../../core/add-secrets.js';
 import { ToolError } from '../../core/error.js';
 import type { RunContext } from '../../core/executor.js';
-import type { Json } from '../../core/json.js';
+import { parseOutput } from '../../core/json-size.js';
 import type { HttpPlan } from '../../core/plan.js';
 import { type KnownSecrets, redactOutput } from '../../core/redact.js';
 import { type Output, type Part, textPart } from '../../core/result.js';
@@ -43,7 +43,7 @@ export async function runRequest(
   const { values, secrets } = plan.credentials.length === 0 ? NO_CREDENTIALS : await options.expand(plan, context);
   // A server that repeats the header of a request repeats its encoded form.
   const encoded = values.map((value) => Buffer.from(value).toString('base64'));
-  addSecrets(options.secrets, [...secrets, ...encoded]);
+  addSecrets(options.secrets, [...secrets, ...values, ...encoded]);
   const { url, headers } = withCredentials(plan, values);
   const send = options.fetchFor(plan);
   const output = await runWithinLimit(plan, context, ({ cancellation }) =>
@@ -98,20 +98,12 @@ function toOutput(bytes: Buffer, contentType: string, { url }: HttpPlan): Output
     return { content: [{ type: 'resource', resource }] };
   }
   const text = bytes.toString('utf8');
-  const structured = /json/.test(type) || type === '' ? parseJson(text) : undefined;
+  const structured = /json/.test(type) || type === '' ? parseOutput(text) : undefined;
   return { content: [textPart(text)], ...(structured === undefined ? {} : { structured }) };
 }
 
 function media(type: 'image' | 'audio', bytes: Buffer, mimeType: string): Part {
   return { type, data: bytes.toString('base64'), mimeType };
-}
-
-function parseJson(text: string): Json | undefined {
-  try {
-    return JSON.parse(text) as Json;
-  } catch {
-    return undefined;
-  }
 }
 
 function failed({ tool, method, url, credentials }: HttpPlan, { status, statusText, headers }: Response): ToolError {

@@ -1,6 +1,7 @@
 // The connection to a tool host process: starts it, sends requests, and passes replies to those who wait for them.
 
 import { ToolError } from '../../core/error.js';
+import { findMembers, isLargeJson, MOST_READ_TEXT, parseOutput } from '../../core/json-size.js';
 import type { ModulePlan } from '../../core/plan.js';
 import { settlesWithin } from '../../core/time-limit.js';
 import type { World } from '../../core/world.js';
@@ -71,7 +72,7 @@ export async function connectHost(settings: HostSettings, options: HostOptions):
     killProcess();
   };
   const read = createLineReader((line) => {
-    const reply = readReply(JSON.parse(line));
+    const reply = isLargeJson(line) ? readLarge(line) : readReply(JSON.parse(line));
     const waiter = reply && waiters.get(reply.id);
     if (waiter === undefined) world.debug('tool host: ignored a message that belongs to no call in it');
     else if (reply!.type === 'log') world.debug(`${waiter.tool}: ${reply!.message}`);
@@ -109,6 +110,21 @@ export async function connectHost(settings: HostSettings, options: HostOptions):
       killProcess();
     },
   };
+}
+
+// A result with large structured output is text only (TOOL-24). Anything else ends its call; the host goes on.
+function readLarge(line: string): CheckedReply | undefined {
+  const members = findMembers(line, 0);
+  const part = (name: string) => {
+    const [from, to] = members.get(name) ?? [0, 0];
+    return parseOutput(line.slice(from, to));
+  };
+  const [id, content, error] = [part('id'), part('content'), part('error')];
+  if (part('type') === 'result' && content !== undefined) return readReply({ type: 'result', id, content, error });
+  const refused = new ToolError('too_large', `the tool sent more than ${MOST_READ_TEXT} at once`, {
+    hint: 'return less, or return text; call other tools with less',
+  });
+  return readReply({ type: 'result', id, content: [], error: refused.toJSON() });
 }
 
 // Another tool may have ended the host, so the hint is to try again.

@@ -34,13 +34,52 @@ export function selectExecution(executions: readonly Execution[], input: JsonObj
   });
 }
 
-/** Returns the values of an execution's mappings, in order. */
+/** Returns the values of an execution's mappings, in order. Throws `too_large` for more than a command line has. */
 export function toSlots(execution: Execution, input: JsonObject): Slot[] {
   return execution.args.map((mapping) => {
     const given = mapping.kind === 'literal' ? undefined : input[mapping.param];
     const value = given === null || given === undefined ? mapping.absentDefault : given;
+    if (Array.isArray(value) && mapping.kind !== 'stdin' && value.length > mostOf(mapping)) throw tooMany(mapping);
     return { mapping, value: mapping.normalizeNewlines ? normalizeNewlines(value) : value };
   });
+}
+
+// TJS-29: arguments of one parameter. Each path is resolved on the disk, for the plan and again for the run.
+const MAX_ARGUMENTS = 10_000;
+const MAX_PATHS = 250;
+
+function mostOf({ contained }: Mapping): number {
+  return contained ? MAX_PATHS : MAX_ARGUMENTS;
+}
+
+function tooMany(mapping: Mapping): ToolError {
+  const what = mapping.contained ? 'paths' : 'arguments';
+  return new ToolError('too_large', `${mapping.param} has more than ${mostOf(mapping)} ${what}`, {
+    hint: 'call the tool several times with less',
+    data: {
+      faults: [
+        {
+          kind: 'value',
+          path: `/${escapePointer(mapping.param)}`,
+          expected: `at most ${mostOf(mapping)} ${what}`,
+          got: 'more',
+        },
+      ],
+    },
+  });
+}
+
+/** Splits a value into the arguments of its mapping. Throws `too_large`. */
+export function splitValue(mapping: Mapping, value: Json | undefined, split = mapping.split): string[] {
+  const most = mostOf(mapping);
+  const texts: string[] = [];
+  for (const text of textsOf(value)) {
+    // White space at both ends makes an empty word.
+    const words = split ? text.split(/\s+/, most + 3).filter((word) => word !== '') : [text];
+    if (texts.length + words.length > most && mapping.kind !== 'stdin') throw tooMany(mapping);
+    for (const word of words) texts.push(word);
+  }
+  return texts;
 }
 
 /** Returns the subcommand to run; a boolean parameter may override it. */
@@ -100,7 +139,7 @@ export function toArguments(execution: Execution, slots: readonly Slot[], option
         for (const text of textsOf(value)) variables[mapping.variable!] = assertVariable(mapping, text);
         break;
       case 'positional': {
-        const values = textsOf(value).flatMap((text) => (mapping.split ? splitWords(text) : [text]));
+        const values = splitValue(mapping, value);
         if (values.length === 0) {
           skipped ||= mapping.optional;
           if (!mapping.optional && !execution.when?.absent.includes(mapping.param)) missing ??= mapping.param;

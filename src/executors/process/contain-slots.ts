@@ -4,7 +4,7 @@ import { ToolError } from '../../core/error.js';
 import type { Json } from '../../core/json.js';
 import type { Slot } from '../../core/plan.js';
 import { containedPath } from '../../files/contained-path.js';
-import { splitWords, textsOf } from './arguments.js';
+import { splitValue, textsOf } from './arguments.js';
 
 export interface ContainOptions {
   readonly workdir: string;
@@ -48,7 +48,7 @@ export function containSlots(slots: readonly Slot[], options: ContainOptions): C
     const { mapping, value } = slot;
     if (!mapping.contained || mapping.kind === 'workingdir' || !isFinal(slot, index)) return slot;
     const split = mapping.split && slot.given === undefined;
-    const paths = textsOf(value).flatMap((text) => (split ? splitWords(text) : [text]));
+    const paths = splitValue(mapping, value, split);
     if (paths.length === 0) return slot;
     const values: Json[] = paths.map((path) => contain(slot, path, base));
     return {

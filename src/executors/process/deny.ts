@@ -4,17 +4,19 @@ import { ToolError } from '../../core/error.js';
 import { escapePointer, type Json, type JsonObject } from '../../core/json.js';
 import type { Slot } from '../../core/plan.js';
 import { quoteOutside, sanitize } from '../../core/text.js';
-import { compilePattern } from '../../schema/pattern.js';
+import { compilePattern, type Pattern } from '../../schema/pattern.js';
 import { Budget, OverBudget } from '../../schema/run.js';
 import { splitWords, textsOf } from './arguments.js';
 
 /** Throws `invalid_input` if the given or the resulting value of a slot matches its deny pattern. */
 export function assertNotDenied(input: JsonObject, slots: readonly Slot[]): void {
+  // One for all values, so that many take no longer than one.
+  const budget = new Budget();
   for (const { mapping, value, given } of slots) {
     const { deny, param } = mapping;
     if (deny === undefined || deny.always) continue;
-    const texts = [input[param], given, value].flatMap((one) => textsOf(one as Json | undefined));
-    for (const text of texts) assertText(deny.pattern, param, text);
+    const texts = new Set([input[param], given, value].flatMap((one) => textsOf(one as Json | undefined)));
+    for (const text of texts) assertText(deny.pattern, param, text, budget);
   }
 }
 
@@ -25,15 +27,20 @@ export function needsDenyCommand({ mapping, value }: Slot): boolean {
   return deny.always || textsOf(value).every((text) => text.trim() === '');
 }
 
-/** Throws `invalid_input` if a text matches, in any of the forms in which a program may read it. */
-export function assertText(pattern: string, param: string, text: string): void {
-  const { matches } = compilePattern(pattern);
-  const budget = new Budget();
+// Steps of a budget for the forms of a text, and of each character of it.
+const STEPS_OF_TEXT = 50;
+const STEPS_OF_CHARACTER = 1 / 4;
+
+/** Throws `invalid_input` if a text matches, in any of the forms in which a program may read it; `too_large` if it takes too long. */
+export function assertText(pattern: string, param: string, text: string, budget = new Budget()): void {
   try {
+    budget.spend(STEPS_OF_TEXT + text.length * STEPS_OF_CHARACTER);
+    const { matches } = compiled(pattern);
     if (![...formsOf(text)].some((form) => matches(form, budget))) return;
   } catch (error) {
     // Fails closed.
-    if (!(error instanceof OverBudget)) throw error;
+    if (error instanceof OverBudget) throw tooMuch(param);
+    throw error;
   }
   throw new ToolError('invalid_input', `${param} must not be "${quoteOutside(text, 60)}": the tool denies it`, {
     hint: 'use another value; tools.json lists the denied ones in denyPattern',
@@ -42,6 +49,21 @@ export function assertText(pattern: string, param: string, text: string): void {
         { kind: 'value', path: `/${escapePointer(param)}`, expected: `not ${pattern}`, got: quoteOutside(text) },
       ],
     },
+  });
+}
+
+// The last pattern: the values of a parameter are checked one after the other.
+let last: { readonly pattern: string; readonly compiled: Pattern } | undefined;
+
+function compiled(pattern: string): Pattern {
+  if (last?.pattern !== pattern) last = { pattern, compiled: compilePattern(pattern) };
+  return last.compiled;
+}
+
+function tooMuch(param: string): ToolError {
+  return new ToolError('too_large', `${param} is too large to be checked against the values that the tool denies`, {
+    hint: 'pass fewer and shorter values',
+    data: { param },
   });
 }
 

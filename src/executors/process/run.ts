@@ -5,6 +5,7 @@ import { Cancellation } from '../../core/cancellation.js';
 import { ToolError } from '../../core/error.js';
 import type { RunContext } from '../../core/executor.js';
 import type { Json } from '../../core/json.js';
+import { parseOutput } from '../../core/json-size.js';
 import type { ProcessPlan } from '../../core/plan.js';
 import { type Output, textPart } from '../../core/result.js';
 import { toStoreError } from '../../core/store.js';
@@ -271,10 +272,5 @@ function toStructured(plan: ProcessPlan, stdout: string): Json | undefined {
 
 function parseValue(stdout: string): Json | undefined {
   const text = stdout.trim();
-  if (!/^[[{"\-0-9tfn]/.test(text)) return undefined;
-  try {
-    return JSON.parse(text) as Json;
-  } catch {
-    return undefined;
-  }
+  return /^[[{"\-0-9tfn]/.test(text) ? parseOutput(text) : undefined;
 }

@@ -4,10 +4,11 @@ import type { RequestClient } from '../../core/client-request.js';
 import type { LogListener, Progress } from '../../core/context.js';
 import type { Elicit } from '../../core/elicit.js';
 import { ToolError } from '../../core/error.js';
-import { isRecord, type Json } from '../../core/json.js';
+import { isLonger, isRecord, type Json } from '../../core/json.js';
 import type { Output } from '../../core/result.js';
 import { RpcError } from '../../core/rpc-error.js';
 import type { TraceParent } from '../../core/toolbox.js';
+import { nextTurn } from '../../core/turns.js';
 import type { RemoteTool } from '../../core/upstream.js';
 import type { Client } from '../sdk.js';
 import { answerInputs, visitPages } from './elicitation.js';
@@ -45,6 +46,8 @@ export interface CallSession {
 }
 
 const MAX_ROUNDS = 8;
+// Characters of a result that takes more than a moment to read.
+const LARGE = 64 * 1024;
 const MAX_TIMER_MS = 2 ** 31 - 1;
 
 /** Calls a tool by its own name. A tool that failed is an Output with an error. */
@@ -54,6 +57,7 @@ export async function callTool(session: CallSession, tool: RemoteTool, input: Js
   const params = { name: tool.name, arguments: input, ...(asTask ? { task: {} } : {}) };
   const send = (given: Params): Promise<unknown> => request(session, tool, given, call);
   const result = await inRounds(session, params, send, call);
+  if (isLonger(result, LARGE)) await nextTurn();
   return toOutput(call.name, isModern || asTask ? await untilTaskEnds(lane, isModern, result, call) : result);
 }
 

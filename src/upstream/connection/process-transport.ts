@@ -7,6 +7,7 @@ import type { World } from '../../core/world.js';
 import { type PipedCompanion, startPiped } from '../../process/companion.js';
 import type { StartRequest } from '../../process/spawn.js';
 import type { JSONRPCMessage } from '../sdk.js';
+import { readMessage } from './read-message.js';
 import { createTail, type Tail } from './tail.js';
 import type { ServerExit, UpstreamTransport } from './transport.js';
 
@@ -186,7 +187,7 @@ export class ProcessTransport implements UpstreamTransport {
     if (this.#failure !== undefined) return;
     let expected: unknown = false;
     try {
-      const message = JSON.parse(line.toString('utf8')) as JSONRPCMessage;
+      const message = readMessage(line.toString('utf8')) as JSONRPCMessage;
       if (typeof message !== 'object' || message === null) throw new SyntaxError('not a message');
       expected = this.onmessage?.(message);
     } catch (error) {

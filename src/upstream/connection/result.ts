@@ -24,7 +24,10 @@ export function toOutput(tool: string, result: unknown): Output {
 function readResult(tool: string, value: unknown): Readonly<Record<string, Json | undefined>> {
   let result: Json;
   try {
-    result = toJson(value, BOUNDS);
+    // What else a server sends is not read.
+    const { content, structuredContent, isError, _meta, resultType } = isRecord(value) ? value : {};
+    const fields = { content, structuredContent, isError, _meta, resultType };
+    result = toJson(isRecord(value) ? fields : value, BOUNDS);
   } catch (error) {
     throw invalidResult(tool, `it ${describeJsonFault(error, BOUNDS.maxBytes)}`);
   }

@@ -4,7 +4,7 @@ import { CLIENT_CAPABILITIES } from '../../core/client-request.js';
 import type { Progress } from '../../core/context.js';
 import { ToolError } from '../../core/error.js';
 import type { RunContext } from '../../core/executor.js';
-import { copyJson, isRecord } from '../../core/json.js';
+import { copyJson, isLonger, isRecord } from '../../core/json.js';
 import type { RemotePlan } from '../../core/plan.js';
 import type { Output } from '../../core/result.js';
 import { RpcError } from '../../core/rpc-error.js';
@@ -12,6 +12,7 @@ import type { Snapshot } from '../../core/snapshot.js';
 import { quoteOutside } from '../../core/text.js';
 import { runWithinLimit } from '../../core/time-limit.js';
 import { actionOf, type RemoteAction, type Tool } from '../../core/tool.js';
+import { nextTurn } from '../../core/turns.js';
 import type { RemoteTool, ServerEntry } from '../../core/upstream.js';
 import { digestDefinition } from '../catalog/to-tool.js';
 import type { RemoteCall } from '../connection/call.js';
@@ -34,10 +35,15 @@ export interface RemoteRunOptions extends Pick<Pool, 'close'> {
   readonly redactProgress: (progress: Progress, server: string) => Progress;
 }
 
+// Characters of a result that takes more than a moment.
+const LARGE = 64 * 1024;
+
 /** Runs a plan. A tool that failed is an Output with an error. */
 export async function runRemote(plan: RemotePlan, context: RunContext, options: RemoteRunOptions): Promise<Output> {
   const server = findServer(plan, context, options);
   const output = await runWithinLimit(plan, context, (within) => callServer(plan, server, within, options));
+  // It took a while to read.
+  if (isLonger(output, LARGE)) await nextTurn();
   return options.redact(rewriteOutput(output, server, plan.method === 'prompts/get'), server.name);
 }
 

@@ -1,0 +1,121 @@
+// Reads messages of servers: without repeated keys, and no more of one than others can wait for (UPS-104).
+
+import { findRepeatedKey, isRecord, type Json } from '../../core/json.js';
+import { findMembers, isLargeJson, MOST_READ_TEXT, parseOutput } from '../../core/json-size.js';
+import { quoteOutside } from '../../core/text.js';
+
+// The code for an invalid message in JSON-RPC.
+const INVALID = -32600;
+
+const LISTS = ['tools', 'resources', 'resourceTemplates', 'prompts'];
+
+/** Parses a message. One that is not read becomes an error for the request that it answers. Throws SyntaxError. */
+export function readMessage(text: string): unknown {
+  if (isLargeJson(text)) return readLarge(text);
+  const message = JSON.parse(text) as Json;
+  const repeated = findRepeatedKey(text, message);
+  if (repeated === undefined) return message;
+  const id = isRecord(message) ? message.id : undefined;
+  return refused(id, `it has the key "${quoteOutside(repeated, 60)}" twice in one object`);
+}
+
+// The result of a tool with large structured content is that content as text, which can be stored without being read.
+function readLarge(text: string): unknown {
+  const message = findMembers(text, text.indexOf('{'));
+  const partOf = (members: ReturnType<typeof findMembers>, name: string): Json | undefined => {
+    const [from, to] = members.get(name) ?? [0, 0];
+    return parseOutput(text.slice(from, to));
+  };
+  const id = partOf(message, 'id');
+  const [start, end] = message.get('result') ?? [0, 0];
+  const result = findMembers(text.slice(0, end), text.indexOf('{', start));
+  // Listings have limits of their own (UPS-4).
+  if (LISTS.some((name) => result.has(name)) && !result.has('content')) return JSON.parse(text);
+  const [from, to] = result.get('structuredContent') ?? [0, 0];
+  const rest = [...result.keys()].filter((name) => name !== 'structuredContent' && name !== '__proto__');
+  const read = rest.map((name) => [name, partOf(result, name)] as const);
+  if (start === end || from === to || read.some(([, value]) => value === undefined))
+    return refused(id, `it has more than ${MOST_READ_TEXT}`);
+  const fields = Object.fromEntries(read);
+  const hasContent = Array.isArray(fields.content) && fields.content.length > 0;
+  const content = hasContent ? fields.content : [{ type: 'text', text: text.slice(from, to).trim() }];
+  return { jsonrpc: '2.0', id, result: { ...fields, content } };
+}
+
+// Without an id it belongs to no request, and is dropped.
+function refused(id: unknown, why: string): unknown {
+  return { jsonrpc: '2.0', id: id ?? null, error: { code: INVALID, message: `the answer is not read: ${why}` } };
+}
+
+type Fetch = (url: string | URL, init?: RequestInit) => Promise<Response>;
+
+/** Applies `readMessage` to the responses of a server, which the SDK parses. */
+export function withReadMessages(fetch: Fetch): Fetch {
+  return async (url, init) => {
+    const response = await fetch(url, init);
+    const type = response.headers.get('content-type') ?? '';
+    if (!response.ok || response.body === null) return response;
+    if (/^application\/json\b/i.test(type)) return withBody(response, toReadText(await response.text()));
+    if (/^text\/event-stream\b/i.test(type)) return withBody(response, toReadEvents(response.body));
+    return response;
+  };
+}
+
+function withBody({ status, statusText, headers }: Response, body: string | ReadableStream<Uint8Array>): Response {
+  const kept = new Headers(headers);
+  kept.delete('content-length');
+  return new Response(body, { status, statusText, headers: kept });
+}
+
+// Text that is not JSON is left to the SDK.
+function toReadText(text: string): string {
+  try {
+    const isLarge = isLargeJson(text);
+    const message = readMessage(text);
+    return isLarge || (isRecord(message) && isRecord(message.error)) ? JSON.stringify(message) : text;
+  } catch {
+    return text;
+  }
+}
+
+// Passes each event on when it has ended, so that data in several lines is one message.
+function toReadEvents(body: ReadableStream<Uint8Array>): ReadableStream<Uint8Array> {
+  const decoder = new TextDecoder();
+  const encoder = new TextEncoder();
+  let lines: string[] = [];
+  let line = '';
+  let afterReturn = false;
+  const endEvent = (): string => {
+    const data = lines.filter((one) => one.startsWith('data:')).map((one) => one.slice(one[5] === ' ' ? 6 : 5));
+    const others = lines.filter((one) => !one.startsWith('data:'));
+    const shown =
+      data.length === 0
+        ? []
+        : toReadText(data.join('\n'))
+            .split('\n')
+            .map((one) => `data: ${one}`);
+    lines = [];
+    return `${[...others, ...shown].join('\n')}\n\n`;
+  };
+  const read = (chunk: string): string => {
+    let events = '';
+    const text = afterReturn && chunk.startsWith('\n') ? chunk.slice(1) : chunk;
+    afterReturn = text.endsWith('\r');
+    const [first = '', ...more] = text.split(/\r\n|\n|\r/);
+    line += first;
+    for (const next of more) {
+      if (line !== '') lines.push(line);
+      else if (lines.length > 0) events += endEvent();
+      line = next;
+    }
+    return events;
+  };
+  return body.pipeThrough(
+    new TransformStream<Uint8Array, Uint8Array>({
+      transform(chunk, controller) {
+        const events = read(decoder.decode(chunk, { stream: true }));
+        if (events !== '') controller.enqueue(encoder.encode(events));
+      },
+    }),
+  );
+}
