@@ -5,7 +5,7 @@ import type { MiddlewareSettings } from '../core/middleware.js';
 import { findMiddlewareFault, isNarrowing, parseMiddleware } from '../core/middleware-settings.js';
 import { isToolName } from '../core/name.js';
 import { readPaths } from '../core/search-path.js';
-import { formatBytes, formatDuration, nearest, parseBytes, parseDuration } from '../core/text.js';
+import { formatBytes, formatDuration, parseBytes, parseDuration } from '../core/text.js';
 import { MODES } from '../core/view.js';
 import { maskAddress } from '../upstream/entries/mask.js';
 import { findOpenApiFault, parseOpenApiTable } from './openapi.js';
@@ -27,7 +27,7 @@ export interface Key {
   /** It decides what may run: an invalid value denies everything (POL-9). */
   readonly rules?: true;
   /** It restricts calls: an invalid value, or a misspelled name, denies everything (POL-9). */
-  readonly restricts?: true;
+  readonly restricts?: true | undefined;
   /** It is an upstream server with its own parser. */
   readonly server?: true;
   /** Masks secrets in the value (CLI-18). */
@@ -69,9 +69,21 @@ const webAddress = (value: unknown): string | undefined =>
 const variable = (value: unknown): string | undefined =>
   typeof value === 'string' && /^[A-Za-z_][A-Za-z0-9_]*$/.test(value) ? value : undefined;
 
-const A_COUNT = { expected: 'a whole number above 0', parse: integer, project: 'lowers' } as const;
-const A_SIZE = { expected: 'a size such as "16M"', parse: bytes, project: 'lowers' } as const;
-const A_DURATION = { expected: 'a duration such as "30s"', parse: duration, project: 'lowers' } as const;
+const A_COUNT = {
+  expected: 'a whole number above 0',
+  parse: integer,
+  project: 'lowers',
+  restricts: true,
+} as const;
+const A_SIZE = { expected: 'a size such as "16M"', parse: bytes, project: 'lowers', restricts: true } as const;
+const A_DURATION = {
+  expected: 'a duration such as "30s"',
+  parse: duration,
+  project: 'lowers',
+  restricts: true,
+} as const;
+// Of results, and of files of the audit log.
+const FREE = { restricts: undefined } as const;
 const SELECTORS = {
   expected: 'selectors, as text or an array of text',
   parse: texts,
@@ -101,7 +113,7 @@ export const KEYS: Readonly<Record<string, Key>> = {
   'limits.timeout': A_DURATION,
   'limits.output': A_SIZE,
   'limits.memory': A_SIZE,
-  'limits.cpu': { expected: 'a duration such as "60s"', parse: seconds, project: 'lowers' },
+  'limits.cpu': { expected: 'a duration such as "60s"', parse: seconds, project: 'lowers', restricts: true },
   'limits.files': A_COUNT,
   'limits.processes': A_COUNT,
   'limits.concurrent': A_COUNT,
@@ -109,9 +121,9 @@ export const KEYS: Readonly<Record<string, Key>> = {
   'limits.concurrent-per-group': A_COUNT,
   'limits.queue': A_COUNT,
   'limits.calls-per-minute': A_COUNT,
-  'results.inline': A_COUNT,
-  'results.keep': A_DURATION,
-  'results.total': A_SIZE,
+  'results.inline': { ...A_COUNT, ...FREE },
+  'results.keep': { ...A_DURATION, ...FREE },
+  'results.total': { ...A_SIZE, ...FREE },
   'results.schemas': { expected: 'true or false', parse: boolean, project: 'replaces' },
   'code.calls': A_COUNT,
   'code.parallel': A_COUNT,
@@ -138,18 +150,20 @@ export const KEYS: Readonly<Record<string, Key>> = {
     expected: 'an array of directories, { external = "…" } and { ignore = "…" }',
     parse: readPaths,
     project: 'extends',
+    restricts: true,
   },
   'workdir.roots': { expected: 'an array of directories', parse: strings, project: 'ignored' },
   'install.homes': { expected: 'an array of directories', parse: strings, project: 'ignored' },
   'audit.contents': { expected: 'true or false', parse: boolean, project: 'ignored' },
   'audit.required': { expected: 'true or false', parse: boolean, project: 'ignored', restricts: true },
-  'audit.rotate': { ...A_SIZE, project: 'ignored' },
-  'audit.keep': { ...A_COUNT, project: 'ignored' },
+  'audit.rotate': { ...A_SIZE, ...FREE, project: 'ignored' },
+  'audit.keep': { ...A_COUNT, ...FREE, project: 'ignored' },
   middleware: {
     expected: 'an array of tables: [[middleware]]',
     parse: parseMiddleware,
     findFault: findMiddlewareFault,
     project: 'joins',
+    restricts: true,
     narrows: (parsed) => isNarrowing(parsed as MiddlewareSettings),
   },
   'sandbox.*': {
@@ -196,32 +210,13 @@ const ALIASES: Readonly<Record<string, string>> = {
   'skills.contextMode': 'skills.context-mode',
 };
 
-// Names of tables and keys that restrict calls, here or elsewhere.
-const RESTRICTING = [
-  'allowedtools',
-  'deny',
-  'trust',
-  'rules',
-  'policy',
-  'permissions',
-  'approvals',
-  'sandbox',
-  'security',
-  'block',
-  'blocked',
-  'forbidden',
-  'deniedtools',
-  'env',
-  'audit',
-  'profiles',
-];
+// Tables of which no key restricts calls.
+const FREE_TABLES = ['results', 'model', 'install', 'skills'];
 
-/** Whether an unknown key may have been meant to restrict calls; `close` is the known key with the nearest name. */
+/** Whether an unknown key may have been meant to restrict calls: each one outside of tables that restrict nothing (POL-9). */
 export function mayRestrict(path: readonly string[], close: string | undefined): boolean {
-  if (close !== undefined && KEYS[close]!.restricts) return true;
-  return keyName(path)
-    .split('.')
-    .some((step) => nearest(step.replace(/[-_]/g, ''), RESTRICTING).length > 0);
+  if (path.length < 2 || !FREE_TABLES.includes(path[0]!)) return true;
+  return close !== undefined && KEYS[close]!.restricts === true;
 }
 
 /** Returns the canonical spelling of a path. */

@@ -180,6 +180,7 @@ function parseSelector(context: PatternContext, start: number): [Selector, numbe
   }
   if (pattern === '') throw emptyPattern(context, start);
   rejectMisplaced(context, start, mark, pattern);
+  rejectUnmatchable(context, begin, mark, pattern);
   const glob = compileGlob(pattern, { ...context, offset: begin });
   const specifier = text[end] === '(' ? parseSpecifier(context, end) : undefined;
   const stop = specifier?.end ?? end;
@@ -208,6 +209,33 @@ function rejectMisplaced(context: PatternContext, start: number, mark: string, p
     const hint = 'write #tag for a tag, or $name for a built-in tool';
     throw selectorError(context, start, `"${mark}${pattern[0]}"`, hint);
   }
+}
+
+// Characters that no name of a tool begins with, and that no name contains. The others are glob syntax.
+const NEVER_FIRST = /["-)+-/:->@^`|~]/;
+const NEVER = /["#$&';<=>^`|]/;
+// Punctuation, symbols and invisible characters that look like those of a selector or like nothing: （ “ − and others.
+const LOOKALIKE = /[\p{P}\p{S}\p{Cc}\p{Cf}\p{Z}]/u;
+
+// Rejects what would silently match nothing: `x（$deny）`, `/x/($deny)`, `-x`, `x=deny`, `#Slow` (SEL-3).
+function rejectUnmatchable(context: PatternContext, begin: number, mark: string, pattern: string): void {
+  for (let at = 0; at < pattern.length; at++) {
+    const character = pattern[at]!;
+    if (character === '\\') at++;
+    else if (character === '[') at = endOfClass(pattern, at);
+    else if ((at === 0 && NEVER_FIRST.test(character)) || NEVER.test(character) || isLookalike(character)) {
+      const hint = `tools have names such as read_file; directives are in parentheses: name($deny); write \\${character} for the character itself`;
+      throw selectorError(context, begin + at, `an unexpected "${character}"`, hint);
+    } else if (mark === '#' && /[A-Z_]/.test(character)) {
+      const hint = `tags are lower case, with dashes: #${pattern.toLowerCase().replaceAll('_', '-')}`;
+      throw selectorError(context, begin + at, `an unexpected "${character}" in a tag`, hint);
+    }
+  }
+}
+
+// Also letters and digits in another width.
+function isLookalike(character: string): boolean {
+  return character > '\x7f' && (LOOKALIKE.test(character) || /^[\x00-\x7f]+$/.test(character.normalize('NFKC')));
 }
 
 interface Specifier {
@@ -256,6 +284,10 @@ function parseArgument(context: PatternContext, start: number, part: string): Ar
       'a specifier without "key=value"',
       'name the argument, as in command=git*, or write $deny',
     );
+  }
+  if (key.normalize('NFKC').startsWith('$') || /(?<!\\)[$＄](?:deny|policy)/i.test(part.slice(equals + 1))) {
+    const hint = 'separate a directive by an ASCII comma, as in path=/etc/*,$deny, or write \\$ for the character';
+    throw selectorError(context, start, 'a directive inside "key=value"', hint);
   }
   const value = skipSpace(part, equals + 1);
   const glob = compileGlob(part.slice(value), { ...context, offset: start + value });

@@ -1,6 +1,7 @@
 // Tests of which variables a process gets.
 
 import { expect, test } from 'vitest';
+import { spec } from '../../test/support/spec.js';
 import type { World } from '../core/world.js';
 import { baseEnvironment, isGranted, searchPath } from './environment.js';
 
@@ -23,6 +24,26 @@ const LOADERS = [
   'BASH_ENV',
   'ENV',
   'RUBYOPT',
+  'NODE_PATH',
+  'RUBYLIB',
+  'JAVA_TOOL_OPTIONS',
+  '_JAVA_OPTIONS',
+  'JDK_JAVA_OPTIONS',
+  'SHELLOPTS',
+  'BASHOPTS',
+  'BASH_FUNC_ls%%',
+  'PS4',
+  'GCONV_PATH',
+  'DOTNET_STARTUP_HOOKS',
+  'OPENSSL_CONF',
+  'SSL_CERT_FILE',
+  'npm_config_script_shell',
+  'NPM_CONFIG_SCRIPT_SHELL',
+  'PERLLIB',
+  'CLASSPATH',
+  'GOFLAGS',
+  'RUSTC_WRAPPER',
+  'LESSOPEN',
 ];
 const OWN = ['WIELD_HOME', 'WIELD_PARAM_X', 'OCTOMIND_X'];
 const NEVER = ['WIELD_TOKEN', 'WIELD_CALL', 'WIELD_FLEET', 'WIELD_FLEET_KEY', 'WIELD_FLEET_PASSWORD'];
@@ -36,13 +57,19 @@ test('a process gets the base variables, the locale and nothing else', () => {
   expect(Object.keys(baseEnvironment(worldOf({ LANG: 'a\0b' }), []))).not.toContain('LANG');
 });
 
-test('a wildcard passes on neither loader variables nor our own', () => {
+spec('EXE-2', 'a wildcard passes on neither loader variables nor our own', () => {
   for (const name of [...LOADERS, ...OWN, ...NEVER])
-    for (const pass of [['*'], [`${name.slice(0, 3)}*`]])
+    for (const pass of [['*'], ['**'], [`${name.slice(0, 3)}*`], [`${name}*`]])
       expect([name, pass, isGranted(name, pass)]).toEqual([name, pass, false]);
   for (const name of [...LOADERS, ...OWN]) expect([name, isGranted(name, [name])]).toEqual([name, true]);
   for (const name of NEVER) expect([name, isGranted(name, [name])]).toEqual([name, false]);
-  expect(isGranted('AWS_REGION', ['AWS_*'])).toBe(true);
+  for (const [name, pass] of [
+    ['AWS_REGION', 'AWS_*'],
+    ['SSH_AUTH_SOCK', 'SSH_*'],
+    ['http_proxy', '*'],
+    ['API_KEY', '*'],
+  ])
+    expect([name, isGranted(name!, [pass!])]).toEqual([name, true]);
 });
 
 test('relative directories of PATH are dropped', () => {

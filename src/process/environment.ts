@@ -15,8 +15,26 @@ import { isWithin, realPath } from '../files/within.js';
 /** Every process gets these. */
 export const BASE = ['PATH', 'USER', 'LANG', 'TERM', 'TMPDIR', 'TZ'];
 const FALLBACK_PATH = '/usr/local/bin:/usr/bin:/bin';
-// Variables that make a loader or interpreter run other code. A wildcard never matches them (EXE-2).
-export const LOADERS = /^(?:LD_|DYLD_|PYTHON|PERL5|GIT_)|^(?:NODE_OPTIONS|BASH_ENV|ENV|RUBYOPT)$/;
+// Families of variables that make a loader, an interpreter, a shell or a build tool run or load other code, or trust other
+// certificates: whole families, because each has members that few know. A wildcard never matches them (EXE-2).
+const FAMILIES = [
+  // Loaders and the C library.
+  ...['LD_', 'DYLD_', '_RLD', 'GCONV_PATH', 'LOCPATH', 'NLSPATH', 'GLIBC_', 'MALLOC_', 'HOSTALIASES', 'RES_OPTIONS'],
+  // Shells, and what they start.
+  ...['BASH', 'SHELLOPTS', 'PS0', 'PS1', 'PS2', 'PS3', 'PS4', 'PROMPT_COMMAND', 'IFS', 'CDPATH', 'ZDOTDIR', 'FPATH'],
+  ...['PAGER', 'MANPAGER', 'LESSOPEN', 'LESSCLOSE', 'EDITOR', 'VISUAL', 'BROWSER', 'SSH_ASKPASS', 'SUDO_', 'GIT_'],
+  // Interpreters and their package managers.
+  ...['NODE_', 'NPM_', 'YARN_', 'PNPM_', 'BUN_', 'DENO_', 'ELECTRON_', 'TS_NODE_', 'PYTHON', 'PIP_', 'UV_', 'CONDA_'],
+  ...['PERL', 'RUBY', 'GEM_', 'BUNDLE_', 'PHP', 'LUA_', 'TCL', 'GUILE_', 'ERL_', 'ELIXIR_', 'R_', 'JULIA_', 'OCAML'],
+  ...['JAVA_', '_JAVA_', 'JDK_', 'JRE_', 'JVM_', 'CLASSPATH', 'MAVEN_', 'MVN_', 'GRADLE_', 'SBT_', 'KOTLIN_', 'SCALA_'],
+  ...['DOTNET_', 'CORECLR_', 'COR_', 'COMPLUS_', 'NUGET_', 'MONO_', 'PSMODULE'],
+  // Build tools and compilers.
+  ...['GOFLAGS', 'GOROOT', 'GOPATH', 'GOENV', 'GOTOOL', 'GOPROXY', 'CGO_', 'CARGO_', 'RUST', 'CMAKE_', 'MAKE', 'GCC_'],
+  ...['COMPILER_PATH', 'LIBRARY_PATH', 'CPATH', 'C_INCLUDE_', 'CPLUS_', 'GTK_', 'GIO_', 'GDK_', 'QT_', 'GST_', 'VIM'],
+  // Certificates and keys of connections.
+  ...['OPENSSL_', 'SSL', 'CURL_', 'REQUESTS_CA', 'KRB5', 'P11_'],
+];
+export const LOADERS = new RegExp(`^(?:${FAMILIES.join('|')})|^(?:ENV|CC|CXX|LUA|SHELL)$`, 'i');
 // Our own settings and what an outer call was given. A wildcard never matches them either.
 export const OWN = /^(?:WIELD|OCTOMIND)_/;
 // Secrets of our server and fleet and the mark of an outer call: not passed on, whatever the configuration says.

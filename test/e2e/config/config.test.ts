@@ -67,18 +67,18 @@ describe('wield config', () => {
 describe('what is wrong', () => {
   test('an unknown key or a value of the wrong kind is a problem, and tools still run', async () => {
     const workspace = createTools();
-    workspace.config('[limits]\ntimeuot = "1m"\noutput = "many"\n');
+    workspace.config('[results]\nkep = "1m"\ntotal = "many"\n');
     const { problems, fault } = json(await wield(workspace, ['config', '--json']));
     expect(fault).toBeNull();
     expect(problems).toMatchObject([
-      { message: expect.stringContaining('line 2: unknown key "limits.timeuot"') },
-      { message: expect.stringContaining('line 3: limits.output must be') },
+      { message: expect.stringContaining('line 2: unknown key "results.kep"') },
+      { message: expect.stringContaining('line 3: results.total must be') },
     ]);
-    expect(problems[0].hint).toContain('limits.timeout');
+    expect(problems[0].hint).toContain('results.keep');
     expect((await wield(workspace, ['call', 'greet'])).status).toBe(0);
     const doctor = await wield(workspace, ['doctor']);
     expect(doctor.status).toBe(1);
-    expect(doctor.stdout).toContain('limits.timeuot');
+    expect(doctor.stdout).toContain('results.kep');
   });
 
   for (const layer of ['user', 'project'] as const) {

@@ -110,7 +110,7 @@ commnd = "y"
 servrs = 1
 `);
     const { problems, fault, values } = json(await wield(workspace, ['config', '--json']));
-    expect(fault).toBeNull();
+    expect(fault).toContain('mcp.servrs');
     expect(problems.map(({ severity, message }: { severity: string; message: string }) => [severity, message])).toEqual(
       expect.arrayContaining([
         ['error', 'line 5: server "bad", env.PORT: must be a string'],
@@ -123,7 +123,8 @@ servrs = 1
     expect(values.map(({ key }: { key: string }) => key).filter((key: string) => key.startsWith('mcpServers'))).toEqual(
       ['mcpServers.good'],
     );
-    expect((await wield(workspace, ['call', 'greet'])).status).toBe(0);
+    // The unknown key may have been meant to disable a server.
+    expect((await wield(workspace, ['call', 'greet'])).status).not.toBe(0);
   });
 });
 
