@@ -1,8 +1,9 @@
 // The state that fronts and workers of a fleet share, for the verbs that use it.
 
 import { findHome, findWieldHome } from '../files/home.js';
-import { connect, parseFleetAddress } from '../fleet/connection.js';
+import { assertHasFleet, connect, parseFleetAddress } from '../fleet/connection.js';
 import { loadFleetKey } from '../fleet/key.js';
+import { toNames } from '../fleet/names.js';
 import type { SharedState } from '../state/files.js';
 import { createSharedApprovals } from '../state/redis/approvals.js';
 import { readSharedAudit } from '../state/redis/audit.js';
@@ -56,7 +57,7 @@ async function openPlace(call: VerbCall): Promise<Opened<RedisPlace>> {
 }
 
 async function open({ flags, env, terminal }: VerbCall, names: readonly string[]) {
-  const address = parseFleetAddress(assertFleet({ flags, env }), env);
+  const fleetAddress = parseFleetAddress(assertFleet({ flags, env }), env);
   const key = loadFleetKey(
     env,
     findWieldHome(
@@ -64,10 +65,13 @@ async function open({ flags, env, terminal }: VerbCall, names: readonly string[]
       findHome(env, () => ''),
     ),
   );
-  const connections = await Promise.all(names.map((name) => connect(address, { name, failsFast: name === 'state' })));
+  const connections = await Promise.all(
+    names.map((name) => connect(fleetAddress, { name, failsFast: name === 'state' })),
+  );
+  await assertHasFleet(connections[0]!, fleetAddress, toNames(key.fleet));
   const warn = (message: string): void => terminal.err(`warning  ${message}\n`);
   return {
-    options: { key, warn, connections },
+    options: { key, warn, connections, address: fleetAddress.command },
     close: async (place: RedisPlace) => {
       await place.flush();
       for (const connection of connections) connection.disconnect();

@@ -5,9 +5,8 @@ import { parseFleetAddress } from '../fleet/connection.js';
 import { loadFleetKey } from '../fleet/key.js';
 import type { FleetOptions } from '../fleet/peer.js';
 import type { NodeToolbox } from '../node.js';
+import { FLEET_VARIABLE, fleetOf } from './fleet-flag.js';
 import { usageError, type VerbCall } from './verb.js';
-
-const VARIABLE = 'WIELD_FLEET';
 
 /** Reads the address and the key of the fleet. Throws `usage` or `unavailable`. */
 export function readFleet({ flags, env }: VerbCall, { world, wieldHome }: NodeToolbox['machine']): FleetOptions {
@@ -22,8 +21,8 @@ export function readFleet({ flags, env }: VerbCall, { world, wieldHome }: NodeTo
 }
 
 /** Returns the address of the fleet. Throws `usage` if there is none. */
-export function assertFleet({ flags, env }: Pick<VerbCall, 'flags' | 'env'>): string {
-  const url = flags.get('fleet') ?? env[VARIABLE];
-  if (url !== undefined) return String(url);
-  throw usageError('missing --fleet', `name the server: --fleet redis://HOST:PORT, or set ${VARIABLE}`);
+export function assertFleet(call: Pick<VerbCall, 'flags' | 'env'>): string {
+  const url = fleetOf(call);
+  if (url !== undefined) return url;
+  throw usageError('missing --fleet', `name the server: --fleet redis://HOST:PORT, or set ${FLEET_VARIABLE}`);
 }

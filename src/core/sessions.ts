@@ -13,8 +13,8 @@ export interface SharedSessions {
   forward(id: string, message: Json): void;
   /** Calls the listener with messages of other servers; null: the session was removed. */
   onForward(listener: (id: string, message: Json) => void): void;
-  /** Signs the state of questions, so that the answer can be given to any server. */
-  readonly stateKey: string;
+  /** Sign the state of questions, so that the answer can be given to any server: the first one signs, all are accepted. */
+  stateKeys(): readonly string[];
   /** Returns true for the first server that takes this answer. */
   takeOnce(nonce: string): Promise<boolean>;
 }

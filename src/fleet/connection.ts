@@ -1,14 +1,19 @@
 // Opens connections to the Redis or Valkey server of a fleet; the client libraries are optional and loaded here (FLT-1).
 
+import { existsSync } from 'node:fs';
+import { basename, dirname, join } from 'node:path';
 import type { Redis, RedisOptions } from 'ioredis';
 import { ToolError } from '../core/error.js';
 import { redactKnown } from '../core/redact.js';
 import { sanitize } from '../core/text.js';
+import type { FleetNames } from './names.js';
 
 /** Where the server of a fleet is, and how to log in. */
 export interface FleetAddress {
   /** The address without credentials, for messages. */
   readonly shown: string;
+  /** Likewise with the user, for commands; the password comes from the environment. */
+  readonly command: string;
   readonly options: RedisOptions;
   /** Values that must not appear in messages. */
   readonly secrets: readonly string[];
@@ -48,8 +53,10 @@ export function parseFleetAddress(text: string, env: Readonly<Record<string, str
   const place: RedisOptions = isSocket
     ? { path: decodeURIComponent(url.pathname) }
     : { host: url.hostname.replace(/^\[|\]$/g, ''), port: Number(url.port || 6379), db: Number(database || 0) };
+  const shown = isSocket ? `redis+unix://${url.pathname}` : `${url.protocol}//${url.host}${url.pathname}`;
   return {
-    shown: isSocket ? `redis+unix://${url.pathname}` : `${url.protocol}//${url.host}${url.pathname}`,
+    shown,
+    command: username === undefined ? shown : shown.replace('//', `//${url.username}@`),
     options: { ...place, username, password, ...(url.protocol === 'rediss:' ? { tls: {} } : {}) },
     secrets: password === undefined ? [] : [password],
   };
@@ -96,15 +103,30 @@ export async function connect(address: FleetAddress, settings: ConnectOptions): 
   }
 }
 
-/** Whether a command failed before it was sent. */
-export function isUnsent(error: unknown): boolean {
-  return /^Stream isn't writeable/.test((error as Error).message);
+/**
+ * Checks that this server has the keys of a fleet. Throws `unavailable` if it is a node of a cluster that does not, with the
+ * address of the one that does (FLT-84).
+ */
+export async function assertHasFleet(redis: Redis, { shown }: FleetAddress, names: FleetNames): Promise<void> {
+  try {
+    await redis.exists(names.tags);
+  } catch (error) {
+    const { message } = error as Error;
+    const [, node] = /^(?:MOVED|ASK) \d+ (\S+)$/.exec(message) ?? [];
+    throw new ToolError('unavailable', `cannot use ${shown}: ${explainFailure(error)}`, {
+      hint:
+        node === undefined
+          ? 'check the state of this Redis, and what its user may do'
+          : `a fleet uses one node of a cluster; connect to the one that has its keys: --fleet ${shown.replace(/\/\/.*$/, `//${node}`)}`,
+      cause: error,
+    });
+  }
 }
 
 /** Returns why a command failed, for messages; those of the client library name its options. */
 export function explainFailure(error: unknown): string {
   const { message } = error as Error;
-  const isLost = isUnsent(error) || /^(?:Connection is closed|Reached the max retries)/.test(message);
+  const isLost = /^(?:Stream isn't writeable|Connection is closed|Reached the max retries)/.test(message);
   return isLost ? 'no connection to Redis' : `Redis: ${message}`;
 }
 
@@ -115,14 +137,36 @@ export function loadBullmq(): typeof import('bullmq') {
 
 function loadLibrary<T>(name: 'ioredis' | 'bullmq'): T {
   const { createRequire } = process.getBuiltinModule('node:module');
+  const load = createRequire(import.meta.url);
   try {
-    return createRequire(import.meta.url)(name) as T;
+    return load(name) as T;
   } catch (error) {
-    throw new ToolError('unavailable', `--fleet needs the package ${name}, which could not be loaded`, {
-      hint: 'install both next to wield: npm install bullmq@6 ioredis@6',
+    const root = dirname(load.resolve('../../package.json'));
+    throw new ToolError('unavailable', `--fleet needs the package ${name}, which could not be loaded from ${root}`, {
+      hint: `install both where wield is: ${toInstallCommand(root)}`,
       cause: error,
     });
   }
+}
+
+const PACKAGES = 'bullmq@6 ioredis@6';
+
+/** Returns the command that installs the packages where a wield in this directory finds them. */
+export function toInstallCommand(root: string): string {
+  const modules = dirname(root);
+  const place = dirname(modules);
+  // A checkout.
+  if (basename(modules) !== 'node_modules') return `npm install --no-save --prefix ${quote(root)} ${PACKAGES}`;
+  if (/[/\\]_npx[/\\]/.test(modules))
+    return `npx --package wield ${PACKAGES.replace(/^| /g, ' --package ').trim()} wield`;
+  // npm keeps global packages in PREFIX/lib/node_modules.
+  if (basename(place) === 'lib' && !existsSync(join(place, 'package.json')))
+    return `npm install --global --prefix ${quote(dirname(place))} ${PACKAGES}`;
+  return `npm install --prefix ${quote(place)} ${PACKAGES}`;
+}
+
+function quote(path: string): string {
+  return /^[\w./@+-]+$/.test(path) ? path : `'${path.replaceAll("'", "'\\''")}'`;
 }
 
 // ioredis repeats no password, but a server or a proxy might.

@@ -7,14 +7,15 @@ import type { Dispatcher, RunContext, Variables } from '../core/executor.js';
 import type { Plan } from '../core/plan.js';
 import type { Output } from '../core/result.js';
 import type { Settings } from '../core/settings.js';
-import { cancelled, runWithinLimit } from '../core/time-limit.js';
-import { connect, explainFailure } from './connection.js';
-import { type Job, openResult, type Refusal, type Reply, toBinding, toCallId } from './job.js';
+import { cancelled, runWithinLimit, settlesWithin } from '../core/time-limit.js';
+import { assertHasFleet, connect, explainFailure } from './connection.js';
+import { type Job, type Order, type Refusal, type Reply, sealOrder, toBinding, toCallId } from './job.js';
+import { KEYED_MS, KeyedCalls } from './keyed-calls.js';
 import { type FleetNames, toNames } from './names.js';
-import { busyFleet, busyIfFull, noQueue, otherCall, refused, toOutput } from './outcome.js';
+import { busyFleet, busyIfFull, notRun, refused, toOutput, unknownKey } from './outcome.js';
 import { type FleetOptions, newId, newPeerId, sleep } from './peer.js';
-import { Pending } from './pending.js';
-import { createPresence, type Presence } from './presence.js';
+import { type Grant, Pending } from './pending.js';
+import { createPresence, type PeerInfo, type Presence } from './presence.js';
 import { createQueues, type Queues } from './queues.js';
 import { readReplies } from './replies.js';
 import { createStats, type Stats } from './stats.js';
@@ -22,7 +23,7 @@ import { tagOf } from './tag.js';
 import { Watch } from './watch.js';
 
 const KEPT_MS = 60_000;
-const KEYED_MS = 3_600_000;
+const READY_MS = 1000;
 // How often a worker is told that a call was cancelled, and how long its answer is awaited.
 const CANCEL_EVERY_MS = 100;
 const CANCEL_MS = 1500;
@@ -48,10 +49,14 @@ export interface FrontLoad {
   readonly lost: number;
 }
 
-interface Connections {
+interface FrontParts {
+  readonly names: FleetNames;
   readonly redis: Redis;
   /** For commands that wait. */
   readonly reading: Redis;
+  readonly presence: Presence;
+  /** The calls that are not answered. */
+  readonly pending: Set<Pending>;
 }
 
 /** Connects a front. Throws `unavailable` if Redis cannot be used. */
@@ -63,43 +68,50 @@ export async function openFront(options: FrontOptions): Promise<Front> {
     connect(address, { name: 'front', failsFast: true, silenceMs: 1500, onError: debug }),
     connect(address, { name: 'front-replies', silenceMs: 3000, onError: debug }),
   ]);
-  const presence = await createPresence({ redis, names, kind: 'front', id, host, monotonic, onError: debug });
-  return new Front(id, options, names, { redis, reading }, presence);
+  await assertHasFleet(redis, address, names);
+  const pending = new Set<Pending>();
+  const describe = (): Partial<PeerInfo> => ({
+    running: [...pending].flatMap(({ job, isFollower }) => (job.binding === undefined || isFollower ? [] : [job.id])),
+  });
+  const presence = await createPresence({ redis, names, kind: 'front', id, host, monotonic, describe, onError: debug });
+  return new Front(id, options, { names, redis, reading, presence, pending });
 }
 
 export class Front implements Dispatcher {
   readonly id: string;
   readonly #options: FrontOptions;
-  readonly #names: FleetNames;
-  readonly #connections: Connections;
-  readonly #presence: Presence;
-  readonly #pending = new Map<string, Pending>();
+  readonly #parts: FrontParts;
+  /** Calls by the id of their present attempt: only those can be given to a worker. */
+  readonly #jobs = new Map<string, Pending>();
   readonly #queues: Queues;
+  readonly #keyed: KeyedCalls;
   readonly #stats: Stats;
   readonly #watch: Watch;
   readonly #stopReading: () => void;
   #lost = 0;
 
-  constructor(id: string, options: FrontOptions, names: FleetNames, connections: Connections, presence: Presence) {
-    const { redis, reading } = connections;
-    const shared = { redis, names, key: options.key, debug: options.debug };
+  constructor(id: string, options: FrontOptions, parts: FrontParts) {
+    const { redis, reading, names, presence, pending } = parts;
+    const shared = { redis, names, key: options.key, debug: options.debug, front: id };
     this.id = id;
     this.#options = options;
-    this.#names = names;
-    this.#connections = connections;
-    this.#presence = presence;
+    this.#parts = parts;
     this.#stats = createStats(redis, names, presence.now);
     this.#queues = createQueues(shared);
+    this.#keyed = new KeyedCalls(shared);
     this.#watch = new Watch({
       ...shared,
-      pending: this.#pending,
+      pending,
+      keyed: this.#keyed,
       monotonic: options.monotonic,
+      address: options.address.command,
       remove: this.#queues.remove,
+      enqueue: (call) => this.#enqueue(call),
       repeat: (call) => this.#repeat(call),
       onLost: (worker) => this.#onLost(worker),
     });
     const onReply = (jobId: string, reply: Reply): void => this.#onReply(jobId, reply);
-    this.#stopReading = readReplies({ ...shared, redis: reading, front: id, onReply });
+    this.#stopReading = readReplies({ ...shared, redis: reading, onReply });
   }
 
   takes({ kind }: Plan): boolean {
@@ -108,9 +120,18 @@ export class Front implements Dispatcher {
 
   /** What /metrics shows. */
   describe(): FrontLoad {
-    const calls = [...this.#pending.values()];
-    const running = calls.filter(({ worker }) => worker !== undefined).length;
+    const calls = [...this.#parts.pending];
+    const running = calls.filter(({ grant }) => grant !== undefined).length;
     return { running, waiting: calls.length - running, workers: this.#watch.workers, lost: this.#lost };
+  }
+
+  /** Whether Redis answers. */
+  async isReady(): Promise<boolean> {
+    try {
+      return await settlesWithin(this.#parts.redis.ping(), READY_MS);
+    } catch {
+      return false;
+    }
   }
 
   run(plan: Plan, context: RunContext): Promise<Output> {
@@ -121,31 +142,33 @@ export class Front implements Dispatcher {
     this.#stopReading();
     this.#watch.close();
     await this.#stats.flush();
-    await this.#presence.close();
+    await this.#parts.presence.close();
     await this.#queues.close();
-    this.#connections.redis.disconnect();
-    this.#connections.reading.disconnect();
+    this.#parts.redis.disconnect();
+    this.#parts.reading.disconnect();
   }
 
   async #call(plan: Plan, context: RunContext): Promise<Output> {
     const { tool } = plan;
     const call = new Pending(plan, context, tagOf(tool, context.snapshot), this.#toJob(plan, context));
     this.#checkLoad(call);
-    const { id } = call.job;
-    const place = this.#pending.has(id) ? `${id} ${newId()}` : id;
-    this.#pending.set(place, call);
+    const { pending } = this.#parts;
+    pending.add(call);
     const onCancel = (): void => void this.#cancel(call);
     const startedAt = this.#options.monotonic();
     try {
       if (context.key !== undefined) await this.#reserve(call);
-      if (!call.isSettled) this.#enqueue(call);
+      if (!call.isSettled && !call.isFollower) this.#enqueue(call);
       context.cancellation.onCancel(onCancel);
       const { result } = await call.settled;
       this.#stats.observe(this.#options.monotonic() - startedAt, result.ok);
       return toOutput(result);
     } finally {
       context.cancellation.offCancel(onCancel);
-      this.#pending.delete(place);
+      // From here on no worker is allowed to run it.
+      this.#jobs.delete(call.jobId);
+      pending.delete(call);
+      if (call.job.binding !== undefined && !call.isFollower && call.grant === undefined) this.#release(call);
     }
   }
 
@@ -161,8 +184,9 @@ export class Front implements Dispatcher {
       caller,
       approval,
       timeoutMs: context.timeoutMs ?? plan.timeoutMs,
-      queued: Math.floor(this.#presence.now()),
+      queued: Math.floor(this.#parts.presence.now()),
       keepMs: key === undefined ? KEPT_MS : KEYED_MS,
+      binding: key === undefined ? undefined : toBinding(this.#options.key, plan.tool.name, plan.input),
       trace,
       variables: this.#options.variablesOf(plan, snapshot.settings),
       wants: { progress: wantsProgress, output: stream !== undefined, log: log !== undefined },
@@ -172,44 +196,47 @@ export class Front implements Dispatcher {
   // FLT-15
   #checkLoad({ plan, tag, context }: Pending): void {
     let own = 0;
-    for (const other of this.#pending.values()) if (other.tag === tag && other.worker === undefined) own++;
+    for (const other of this.#parts.pending) if (other.tag === tag && other.grant === undefined) own++;
     const waiting = Math.max(own, this.#watch.waiting.get(tag) ?? 0);
     if (waiting < context.snapshot.settings.limits.queue) return;
     this.#stats.count('busy');
-    throw busyFleet(plan.tool.name, waiting, this.#stats.estimate(waiting));
+    throw busyFleet(plan.tool.name, waiting, this.#stats.estimate(waiting), context.key !== undefined);
   }
 
-  // FLT-12: finds the result of an earlier call with the same key, or the attempt to make.
+  // FLT-12
   async #reserve(call: Pending): Promise<void> {
-    const { job } = call;
-    const { redis } = this.#connections;
-    const { key } = this.#options;
-    const binding = toBinding(key, job.tool, job.input);
     try {
-      const known = await redis.set(this.#names.call(job.id), binding, 'PX', KEYED_MS + job.timeoutMs, 'NX', 'GET');
-      if (known !== null && known !== binding) throw otherCall(job.tool);
-      const sealed = known === null ? null : await redis.get(this.#names.result(job.id));
-      if (sealed === null) return;
-      const found = openResult(key, job.id, sealed);
-      if (found.started) call.resolve(found);
-      else call.job = { ...job, attempt: found.attempt + 1 };
+      await this.#keyed.reserve(call);
     } catch (error) {
       if (error instanceof ToolError) throw error;
-      throw busyIfFull(`${job.tool} was not run`, error) ?? noQueue(job.tool, explainFailure(error), 'maybe');
+      const { tool } = call.job;
+      throw busyIfFull(notRun(tool, true), error, true) ?? unknownKey(tool, explainFailure(error));
     }
   }
 
+  #release(call: Pending): void {
+    this.#keyed.release(call).catch((error: Error) => this.#options.debug(`fleet: ${error.message}`));
+  }
+
   #enqueue(call: Pending): void {
+    const { jobId } = call;
+    this.#jobs.set(jobId, call);
     this.#queues.add(call).then(
       () => {
         call.isQueued = true;
       },
-      (error: unknown) => call.reject(error),
+      (error: unknown) => {
+        if (call.jobId !== jobId) return;
+        // The answer of Redis may have been lost: what a worker took is waited for (FLT-15).
+        if (call.withdraw()) call.reject(error);
+        else call.isQueued = true;
+      },
     );
   }
 
   #repeat(call: Pending): void {
     inBackground(this.#queues.remove(call), this.#options.debug);
+    this.#jobs.delete(call.jobId);
     call.next();
     this.#enqueue(call);
   }
@@ -217,15 +244,14 @@ export class Front implements Dispatcher {
   // FLT-13
   async #cancel(call: Pending): Promise<void> {
     call.isCancelled = true;
-    const { redis } = this.#connections;
     const { monotonic, debug } = this.#options;
     const until = monotonic() + CANCEL_MS;
     try {
-      if (await this.#watch.withdraw(call)) await this.#queues.remove(call);
-      else
+      if (call.withdraw()) {
+        if (!call.isFollower) await this.#queues.remove(call);
+      } else
         while (!call.isSettled && monotonic() < until) {
-          const worker = call.worker ?? (await redis.get(this.#names.claim(call.jobId)));
-          if (worker !== null) await redis.publish(this.#names.channel(worker), call.jobId);
+          await this.#order(call.grant!.worker, { type: 'cancel', jobId: call.jobId });
           await sleep(CANCEL_EVERY_MS);
         }
     } catch (error) {
@@ -237,36 +263,74 @@ export class Front implements Dispatcher {
   #onLost(worker: string): void {
     this.#lost++;
     this.#stats.count('lost');
-    this.#connections.redis.zadd(this.#names.lost, Math.floor(this.#presence.now()), worker).catch(() => {});
+    const { redis, names, presence } = this.#parts;
+    redis.zadd(names.lost, Math.floor(presence.now()), worker).catch(() => {});
   }
 
   #onReply(jobId: string, reply: Reply): void {
-    const call = this.#pending.get(jobId.slice(0, jobId.lastIndexOf('-')));
-    if (call === undefined || call.jobId !== jobId) return;
+    const call = this.#jobs.get(jobId);
+    if (reply.type === 'offer') {
+      inBackground(this.#onOffer(call, jobId, reply), this.#options.debug);
+      return;
+    }
+    if (call === undefined) return;
     const { progress, stream, log } = call.context;
     if (reply.type === 'refused') inBackground(this.#offerAgain(call, reply.refusal), this.#options.debug);
     else if (reply.type === 'output') void stream?.(Buffer.from(reply.base64, 'base64'), reply.from);
     // The watch looks again if this fails.
     else if (reply.type === 'done') this.#watch.fetch(call).catch(() => {});
     else if (reply.type === 'progress') progress(reply.value as object);
-    else log?.(reply.value as never);
+    else if (reply.type !== 'declined') log?.(reply.value as never);
+    // That worker got no answer in time, and did not run it.
+    else if (call.grant?.nonce === reply.nonce && !call.isCancelled) {
+      call.takeBack();
+      this.#repeat(call);
+    }
+  }
+
+  // FLT-10: one worker may run a call, and only if it is still waited for.
+  async #onOffer(call: Pending | undefined, jobId: string, { worker, nonce }: Grant): Promise<void> {
+    const { debug } = this.#options;
+    try {
+      let mayRun = call?.give({ worker, nonce }) === true && (await this.#record(call));
+      // It may have ended while that was recorded.
+      mayRun &&= call!.give({ worker, nonce });
+      await this.#order(worker, { type: mayRun ? 'run' : 'leave', jobId, nonce });
+    } catch (error) {
+      // The worker asks again.
+      debug(`fleet: ${(error as Error).message}`);
+    }
+  }
+
+  // FLT-12: another front may have taken over a call with a key, because this one seemed to be gone.
+  async #record(call: Pending): Promise<boolean> {
+    const { jobId, job } = call;
+    if (job.binding === undefined || call.isRecorded) return true;
+    const isOurs = await this.#keyed.grant(call);
+    if (isOurs) call.isRecorded = true;
+    else {
+      this.#jobs.delete(jobId);
+      call.follow();
+    }
+    return isOurs;
+  }
+
+  async #order(worker: string, order: Order): Promise<void> {
+    const { redis, names } = this.#parts;
+    await redis.publish(names.channel(worker), sealOrder(this.#options.key, worker, order));
   }
 
   // FLT-5: the worker did not start the call; another one may have the tool.
   async #offerAgain(call: Pending, refusal: Refusal): Promise<void> {
-    const { monotonic, debug } = this.#options;
+    if (!call.withdraw()) return;
+    const { monotonic } = this.#options;
     call.refusedSince ??= monotonic();
     call.refusals++;
     const { jobId } = call;
-    try {
-      if (!(await this.#watch.withdraw(call))) return;
-      await sleep(OFFER_EVERY_MS);
-      if (call.isSettled || call.isCancelled || call.jobId !== jobId) return;
-      const isOver = monotonic() - call.refusedSince >= OFFER_MS && call.refusals >= MIN_OFFERS;
-      if (!isOver) this.#repeat(call);
-      else call.reject(refused(call.plan.tool.name, refusal));
-    } catch (error) {
-      debug(`fleet: ${(error as Error).message}`);
-    }
+    await sleep(OFFER_EVERY_MS);
+    if (call.isSettled || call.isCancelled || call.jobId !== jobId) return;
+    const isOver = monotonic() - call.refusedSince >= OFFER_MS && call.refusals >= MIN_OFFERS;
+    if (!isOver) this.#repeat(call);
+    else call.reject(refused(call.plan.tool.name, refusal));
   }
 }

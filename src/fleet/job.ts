@@ -25,6 +25,8 @@ export interface Job {
   readonly queued: number;
   /** How long the result is kept. */
   readonly keepMs: number;
+  /** What the call does, if it has a key. */
+  readonly binding?: string | undefined;
   readonly trace?: TraceParent | undefined;
   /** What the front granted the tool (FLT-70). */
   readonly variables?: Variables | undefined;
@@ -38,22 +40,34 @@ export interface JobResult {
   readonly attempt: number;
   /** Whether the tool was started; a call that was refused before can be repeated with its key. */
   readonly started: boolean;
+  /** Of the job. */
+  readonly binding?: string | undefined;
   readonly result: ToolResult;
 }
 
-/** Why a worker did not run a job. Others may. */
+/** Why a worker did not run a job. Others may answer it. */
 export interface Refusal {
   readonly worker: string;
-  readonly code: 'not_found' | 'integrity' | 'needs_trust';
+  /** `unavailable`: a worker ran it before, with the same key. */
+  readonly code: 'not_found' | 'integrity' | 'needs_trust' | 'denied' | 'conflict' | 'unavailable';
   readonly message: string;
 }
 
 /** A message to a front, about a job. */
 export type Reply =
+  /** The worker would run the job, if the front lets it; the nonce is of this question only. */
+  | { readonly type: 'offer'; readonly worker: string; readonly nonce: string }
+  /** The worker got no answer in time, and will not run the job for this nonce. */
+  | { readonly type: 'declined'; readonly nonce: string }
   | { readonly type: 'done' }
   | { readonly type: 'refused'; readonly refusal: Refusal }
   | { readonly type: 'progress' | 'log'; readonly value: Json }
   | { readonly type: 'output'; readonly from: 'stdout' | 'stderr'; readonly base64: string };
+
+/** A message to a worker, about a job: whether to run it, or to stop it. */
+export type Order =
+  | { readonly type: 'run' | 'leave'; readonly jobId: string; readonly nonce: string }
+  | { readonly type: 'cancel'; readonly jobId: string };
 
 /** BullMQ's id of an attempt. */
 export function toJobId({ id, attempt }: Pick<Job, 'id' | 'attempt'>): string {
@@ -94,4 +108,12 @@ export function sealReply(key: FleetKey, jobId: string, reply: Reply): string {
 
 export function openReply(key: FleetKey, jobId: string, sealed: string): Reply {
   return key.open(`reply ${jobId}`, sealed) as unknown as Reply;
+}
+
+export function sealOrder(key: FleetKey, worker: string, order: Order): string {
+  return key.seal(`order ${worker}`, order as unknown as Json);
+}
+
+export function openOrder(key: FleetKey, worker: string, sealed: string): Order {
+  return key.open(`order ${worker}`, sealed) as unknown as Order;
 }

@@ -4,6 +4,7 @@ import { statSync } from 'node:fs';
 import { join } from 'node:path';
 import { ToolError } from '../core/error.js';
 import type { Json } from '../core/json.js';
+import { changeFile } from '../files/change.js';
 import { digestKeyed, loadCrypto } from '../files/digest.js';
 import { readStateFile } from '../files/read.js';
 import { writeFileAtomic } from '../files/write.js';
@@ -11,16 +12,39 @@ import { writeFileAtomic } from '../files/write.js';
 export interface FleetKey {
   /** Names the fleet in Redis: fronts and workers with other keys do not meet. */
   readonly fleet: string;
-  /** Returns a name that only holders of the key can compute. */
+  /** Returns a name that only holders of the key can compute. A rotated key has the names of the first one. */
   name(...parts: readonly string[]): string;
+  /** Returns secrets that only holders of the key can compute: the one to use, and others that are still accepted. */
+  secrets(purpose: string): readonly string[];
   /** Encrypts and authenticates a value. It can be opened for the same purpose only. */
   seal(purpose: string, value: Json): string;
   /** Returns a sealed value. Throws `integrity` if it was altered, or sealed with another key or for another purpose. */
   open(purpose: string, sealed: string): Json;
 }
 
+/** A key with the time in which it is used or accepted (FLT-86). */
+interface KeyPeriod {
+  readonly key: string;
+  /** From then on it seals; it opens before. */
+  readonly from: number;
+  /** From then on it opens nothing. */
+  readonly until: number;
+}
+
+/** The keys of a fleet, newest first, and what its names are derived from. */
+interface KeyRing {
+  readonly periods: readonly KeyPeriod[];
+  readonly names: string;
+}
+
 const VARIABLE = 'WIELD_FLEET_KEY';
 const KEY = /^[0-9a-f]{64}$/;
+const PERIOD = /^([0-9a-f]{64})(?: from (\S+))?(?: until (\S+))?$/;
+const NAMES = /^names ([0-9a-f]{64})$/;
+const MAX_BYTES = 4096;
+const HOUR_MS = 3_600_000;
+// A question waits for a week, and its approval for a day.
+const ACCEPTED_MS = 8 * 24 * HOUR_MS;
 const CIPHER = 'aes-256-gcm';
 const NONCE_BYTES = 12;
 const TAG_BYTES = 16;
@@ -28,9 +52,9 @@ const TAG_BYTES = 16;
 /** Reads the key from `WIELD_FLEET_KEY` or `fleet.key` in the wield home. Throws `unavailable` if there is none. */
 export function loadFleetKey(env: Readonly<Record<string, string | undefined>>, wieldHome: string): FleetKey {
   const given = env[VARIABLE];
-  if (given) return createFleetKey(checkKey(given, VARIABLE));
+  if (given) return toFleetKey(parseRing(given, VARIABLE));
   const file = fileOf(wieldHome);
-  const text = readStateFile(file, 1024);
+  const text = readStateFile(file, MAX_BYTES);
   if (text === undefined) {
     throw new ToolError('unavailable', `no key of the fleet: neither ${VARIABLE} nor ${file} exists`, {
       hint: 'create one with wield fleet key on one machine, then copy the file to the others',
@@ -41,44 +65,113 @@ export function loadFleetKey(env: Readonly<Record<string, string | undefined>>, 
       hint: `run: chmod 600 ${file}; if others may have read it, create another key`,
     });
   }
-  return createFleetKey(checkKey(text.trim(), file));
+  return toFleetKey(parseRing(text, file));
 }
 
 /** Creates `fleet.key` in the wield home unless it exists; returns its path and whether it is new. */
 export function createKeyFile(wieldHome: string): { readonly file: string; readonly isNew: boolean } {
   const file = fileOf(wieldHome);
-  const isNew = readStateFile(file, 1024) === undefined;
+  const isNew = readStateFile(file, MAX_BYTES) === undefined;
   const key = loadCrypto().randomBytes(32).toString('hex');
   if (isNew) writeFileAtomic(file, `${key}\n`, { keepExisting: true });
   return { file, isNew };
 }
 
+/**
+ * Adds a new key to `fleet.key`: opened at once, and used instead of the present one after some hours, in which the file is
+ * to be copied. Throws `unavailable` without a file, `conflict` while an earlier rotation is under way.
+ */
+export async function rotateKeyFile(
+  wieldHome: string,
+  now: number,
+  hours: number,
+): Promise<{ file: string; from: Date; until: Date }> {
+  const file = fileOf(wieldHome);
+  const from = now + hours * HOUR_MS;
+  const until = from + ACCEPTED_MS;
+  await changeFile(file, { doing: 'changing the key of the fleet' }, (text) => {
+    if (text === undefined) {
+      throw new ToolError('unavailable', `there is no ${file} to rotate`, {
+        hint: 'write the present key into it, readable by its user only, or create the first one: wield fleet key',
+      });
+    }
+    const { periods, names } = parseRing(text, file);
+    const [newest] = periods;
+    if (newest!.from > now) {
+      throw new ToolError('conflict', `a rotation is under way: the new key is used from ${toTime(newest!.from)}`, {
+        hint: `copy ${file} to every front and worker, and restart each before then`,
+      });
+    }
+    const old = periods.filter((period) => period.until > now);
+    const lines = [
+      `${loadCrypto().randomBytes(32).toString('hex')} from ${toTime(from)}`,
+      ...old.map((period) => `${period.key} until ${toTime(Math.min(period.until, until))}`),
+      `names ${names}`,
+    ];
+    return `${lines.join('\n')}\n`;
+  });
+  return { file, from: new Date(from), until: new Date(until) };
+}
+
 /** `key` is 32 bytes in hex. */
 export function createFleetKey(key: string): FleetKey {
+  return toFleetKey({ periods: [{ key, from: 0, until: Number.POSITIVE_INFINITY }], names: toNamesKey(key) });
+}
+
+function toNamesKey(key: string): string {
+  return digestKeyed(key, ['names']);
+}
+
+function toTime(milliseconds: number): string {
+  return new Date(milliseconds).toISOString();
+}
+
+function toFleetKey({ periods, names }: KeyRing): FleetKey {
   const { createCipheriv, createDecipheriv, randomBytes } = loadCrypto();
-  const name = (...parts: readonly string[]): string => digestKeyed(key, ['name', ...parts]);
+  const name = (...parts: readonly string[]): string => digestKeyed(names, ['name', ...parts]);
   // A key for every purpose, so that random nonces do not repeat.
-  const keyFor = (purpose: string): Buffer => Buffer.from(digestKeyed(key, ['seal', purpose]), 'hex');
+  const keyFor = (key: string, purpose: string): Buffer => Buffer.from(digestKeyed(key, ['seal', purpose]), 'hex');
+  // The one that seals is first.
+  const accepted = (): readonly string[] => {
+    const now = Date.now();
+    const valid = periods.filter(({ until }) => until > now);
+    const [begun, later] = [valid.filter(({ from }) => from <= now), valid.filter(({ from }) => from > now)];
+    return [...begun, ...later].map(({ key }) => key);
+  };
+  const current = (): string => {
+    const [key] = accepted();
+    if (key !== undefined) return key;
+    throw new ToolError('unavailable', 'no key of the fleet is valid any more', {
+      hint: 'copy fleet.key from another member, or create another key: wield fleet key',
+    });
+  };
+  const decrypt = (key: string, purpose: string, bytes: Buffer): Json => {
+    const decipher = createDecipheriv(CIPHER, keyFor(key, purpose), bytes.subarray(0, NONCE_BYTES));
+    decipher.setAuthTag(bytes.subarray(-TAG_BYTES));
+    const text = Buffer.concat([decipher.update(bytes.subarray(NONCE_BYTES, -TAG_BYTES)), decipher.final()]);
+    return JSON.parse(text.toString('utf8')) as Json;
+  };
   return {
     fleet: name('fleet').slice(0, 12),
     name,
+    secrets: (purpose) => accepted().map((key) => digestKeyed(key, ['secret', purpose])),
     seal(purpose, value) {
       const nonce = randomBytes(NONCE_BYTES);
-      const cipher = createCipheriv(CIPHER, keyFor(purpose), nonce);
+      const cipher = createCipheriv(CIPHER, keyFor(current(), purpose), nonce);
       const text = cipher.update(JSON.stringify(value), 'utf8');
       return Buffer.concat([nonce, text, cipher.final(), cipher.getAuthTag()]).toString('base64');
     },
     open(purpose, sealed) {
       const bytes = Buffer.from(sealed, 'base64');
       if (bytes.length < NONCE_BYTES + TAG_BYTES) throw notSealed(purpose);
-      const decipher = createDecipheriv(CIPHER, keyFor(purpose), bytes.subarray(0, NONCE_BYTES));
-      decipher.setAuthTag(bytes.subarray(-TAG_BYTES));
-      try {
-        const text = Buffer.concat([decipher.update(bytes.subarray(NONCE_BYTES, -TAG_BYTES)), decipher.final()]);
-        return JSON.parse(text.toString('utf8')) as Json;
-      } catch {
-        throw notSealed(purpose);
+      for (const key of accepted()) {
+        try {
+          return decrypt(key, purpose, bytes);
+        } catch {
+          // Perhaps with another one.
+        }
       }
+      throw notSealed(purpose);
     },
   };
 }
@@ -87,10 +180,34 @@ function fileOf(wieldHome: string): string {
   return join(wieldHome, 'fleet.key');
 }
 
-function checkKey(text: string, place: string): string {
-  if (KEY.test(text)) return text;
-  throw new ToolError('unavailable', `${place} is not a key of a fleet: it must be 64 hexadecimal digits`, {
-    hint: 'create one: wield fleet key, or openssl rand -hex 32',
+// A key, or what a rotation wrote: keys with their times, newest first, and what names are derived from.
+function parseRing(text: string, place: string): KeyRing {
+  const lines = text
+    .split(/[\n,]/)
+    .map((line) => line.trim())
+    .filter((line) => line !== '');
+  const [names] = lines.flatMap((line) => NAMES.exec(line)?.[1] ?? []);
+  const periods = lines
+    .filter((line) => !NAMES.test(line))
+    .map((line) => {
+      const [, key = '', from, until] = PERIOD.exec(line) ?? [];
+      const period = {
+        key,
+        from: from === undefined ? 0 : Date.parse(from),
+        until: until === undefined ? Number.POSITIVE_INFINITY : Date.parse(until),
+      };
+      if (!KEY.test(key) || Number.isNaN(period.from) || Number.isNaN(period.until)) throw notAKey(place);
+      return period;
+    })
+    .sort((a, b) => b.from - a.from);
+  const [newest] = periods;
+  if (newest === undefined || (names === undefined && periods.length > 1)) throw notAKey(place);
+  return { periods, names: names ?? toNamesKey(newest.key) };
+}
+
+function notAKey(place: string): ToolError {
+  return new ToolError('unavailable', `${place} is not a key of a fleet: it must be 64 hexadecimal digits`, {
+    hint: 'create one: wield fleet key, or openssl rand -hex 32; copy the whole file of a rotated one',
   });
 }
 

@@ -1,4 +1,4 @@
-// Names of queues, keys and channels of a fleet in Redis; all begin with `wield:` and the name of the fleet.
+// Names of queues, keys and channels of a fleet in Redis; all begin with `wield:{NAME}`, so that a cluster has them on one node (FLT-84).
 
 export interface FleetNames {
   /** Prefix of BullMQ's keys. */
@@ -11,9 +11,7 @@ export interface FleetNames {
   waiting(tag: string): string;
   /** BullMQ's list of running jobs. */
   active(tag: string): string;
-  /** Who may run a job: set once, by a worker that starts it or a front that withdraws it. */
-  claim(job: string): string;
-  /** What a keyed call does: its binding. */
+  /** What a keyed call does, and which front runs it. */
   call(id: string): string;
   result(id: string): string;
   /** Messages to a front. */
@@ -28,14 +26,21 @@ export interface FleetNames {
   stats(minute: number): string;
   /** Workers that were lost. */
   readonly lost: string;
-  /** Channel for messages to a worker. */
+  /** Channel on which workers announce the calls with a key that they run. */
+  readonly started: string;
+  /** Channel for orders to a worker. */
   channel(worker: string): string;
 }
 
 export type PeerKind = 'front' | 'worker';
 
+/** The beginning of all names of a fleet. */
+export function toPrefix(fleet: string): string {
+  return `wield:{${fleet}}`;
+}
+
 export function toNames(fleet: string): FleetNames {
-  const prefix = `wield:${fleet}`;
+  const prefix = toPrefix(fleet);
   const queue = (tag: string): string => (tag === '' ? 'calls' : `calls-${tag}`);
   const at =
     (kind: string) =>
@@ -47,7 +52,6 @@ export function toNames(fleet: string): FleetNames {
     job: (tag, job) => `${prefix}:${queue(tag)}:${job}`,
     waiting: (tag) => `${prefix}:${queue(tag)}:wait`,
     active: (tag) => `${prefix}:${queue(tag)}:active`,
-    claim: at('claim'),
     call: at('call'),
     result: at('result'),
     replies: at('replies'),
@@ -56,6 +60,7 @@ export function toNames(fleet: string): FleetNames {
     tags: `${prefix}:tags`,
     stats: (minute) => `${prefix}:stats:${minute}`,
     lost: `${prefix}:lost`,
+    started: `${prefix}:started`,
     channel: at('channel'),
   };
 }

@@ -1,11 +1,12 @@
 // Outcomes of calls in a fleet: the result of a worker as an output, and errors that say what is known (FLT-10).
 
-import { ToolError } from '../core/error.js';
+import { isToolError, ToolError } from '../core/error.js';
+import { isRecord } from '../core/json.js';
 import type { Output, ToolResult } from '../core/result.js';
-import { count } from '../core/text.js';
+import { count, formatDuration } from '../core/text.js';
 import type { Refusal } from './job.js';
 
-/** Whether a call ran: `no` is certain, because the front withdrew it before a worker could start it. */
+/** Whether a call ran: `no` is certain, because no worker was allowed to run it, and none will be. */
 export type Ran = 'no' | 'maybe';
 
 /** Turns the result of a worker into an output; the front shapes and records it like any other. */
@@ -21,6 +22,12 @@ export function toOutput({ content, structured, error, meta }: ToolResult): Outp
   };
 }
 
+/** Whether an error says that a call was not run. */
+export function saysNotRun(error: unknown): boolean {
+  const fleet = isToolError(error) && isRecord(error.data) ? error.data.fleet : undefined;
+  return isRecord(fleet) && fleet.ran === ('no' satisfies Ran);
+}
+
 export function lostWorker(tool: string, worker: string): ToolError {
   return new ToolError('unavailable', `worker ${worker} was lost while it ran ${tool}, which may have run in part`, {
     hint: 'check what it did before you call it again',
@@ -29,38 +36,64 @@ export function lostWorker(tool: string, worker: string): ToolError {
 }
 
 export function lostCall(tool: string): ToolError {
-  return new ToolError('unavailable', `the queue lost the call of ${tool}; it may have run`, {
-    hint: 'check what it did before you call it again; let Redis keep its data: appendonly yes',
+  return new ToolError('unavailable', `the front that ran the call of ${tool} with this key is gone; it may have run`, {
+    hint: 'check what it did before you call it again with another key',
     data: { fleet: { ran: 'maybe' satisfies Ran } },
   });
 }
 
-export function noWorker(tool: string, tag: string): ToolError {
+export interface NoWorker {
+  readonly tag: string;
+  readonly waitedMs: number;
+  /** For the command that starts one. */
+  readonly address: string;
+}
+
+export function noWorker(tool: string, { tag, waitedMs, address }: NoWorker): ToolError {
+  const which = tag === '' ? 'no worker' : `no worker with the tag ${tag}`;
+  return new ToolError('unavailable', `${tool} was not run: ${which} was connected for ${formatDuration(waitedMs)}`, {
+    hint: `start one with the same key: wield worker --fleet ${address}${tag === '' ? '' : ` --tags ${tag}`}`,
+    data: { fleet: { started: false, ran: 'no' satisfies Ran } },
+  });
+}
+
+export function noQueue(tool: string, why: string): ToolError {
+  return new ToolError('unavailable', `${tool} was not run, because it could not be queued: ${why}`, {
+    hint: 'call it again when Redis answers',
+    data: { fleet: { started: false, ran: 'no' satisfies Ran } },
+  });
+}
+
+/** A call with a key, of which nothing is known (FLT-12). */
+export function unknownKey(tool: string, why: string): ToolError {
   return new ToolError(
     'unavailable',
-    `no worker${tag === '' ? '' : ` with the tag ${tag}`} is connected; ${tool} was not run`,
+    `${tool} could not be queued, and an earlier call with the same key may have run: ${why}`,
     {
-      hint: `start one with the same key: wield worker --fleet URL${tag === '' ? '' : ` --tags ${tag}`}`,
-      data: { fleet: { started: false, ran: 'no' satisfies Ran } },
+      hint: 'call it again with the same key when Redis answers',
+      data: { fleet: { ran: 'maybe' satisfies Ran } },
     },
   );
 }
 
-export function noQueue(tool: string, why: string, ran: Ran): ToolError {
-  const once = '; it runs at most once if the call has a key (_meta wield/key)';
-  return new ToolError('unavailable', `${tool} could not be queued: ${why}`, {
-    hint: `call it again when Redis answers${ran === 'no' ? '' : once}`,
-    data: { fleet: { ran } },
-  });
-}
+const SAME_VERSION =
+  'install the same version of the tool on fronts and workers, for example with wield install --frozen';
+const REFUSAL_HINTS: Readonly<Partial<Record<Refusal['code'], string>>> = {
+  needs_trust: 'a person must review its tools and run there: wield trust, or start it with --trust',
+  conflict: 'use a new key for every call, and the same key only to repeat one',
+  denied: 'grant it in the configuration of the worker too: env.pass, or env.pass of the tool',
+};
 
-/** FLT-5 */
+/** FLT-5, FLT-70, FLT-83 */
 export function refused(tool: string, { worker, code, message }: Refusal): ToolError {
+  if (code === 'unavailable') {
+    return new ToolError(code, `${tool} was not run again: ${message}`, {
+      hint: 'check what it did before you call it with another key; let Redis keep its data: appendonly yes',
+      data: { fleet: { worker, ran: 'maybe' satisfies Ran } },
+    });
+  }
   return new ToolError(code, `${tool} was not run: ${message}`, {
-    hint:
-      code === 'needs_trust'
-        ? 'a person must review its tools and run there: wield trust, or start it with --trust'
-        : 'install the same version of the tool on fronts and workers, for example with wield install --frozen',
+    hint: REFUSAL_HINTS[code] ?? SAME_VERSION,
     data: { fleet: { worker, started: false, ran: 'no' satisfies Ran } },
   });
 }
@@ -68,20 +101,36 @@ export function refused(tool: string, { worker, code, message }: Refusal): ToolE
 const FULL_RETRY_MS = 5000;
 
 /** Returns `busy` if Redis refused a command because it is full (FLT-15), else undefined. */
-export function busyIfFull(what: string, error: unknown): ToolError | undefined {
+export function busyIfFull(what: string, error: unknown, hasKey = false): ToolError | undefined {
   if (!/^OOM /.test((error as Error).message)) return undefined;
-  return busy(`${what}: Redis is full`, FULL_RETRY_MS, 'raise maxmemory of Redis');
+  return busy(`${what}: Redis is full`, { retryAfterMs: FULL_RETRY_MS, remedy: 'raise maxmemory of Redis', hasKey });
 }
 
-export function busyFleet(tool: string, waiting: number, retryAfterMs: number): ToolError {
+export function busyFleet(tool: string, waiting: number, retryAfterMs: number, hasKey: boolean): ToolError {
   const why = `${count(waiting, 'call')} wait for workers`;
-  return busy(`${tool} was not run: ${why}`, retryAfterMs, 'start more workers');
+  return busy(`${notRun(tool, hasKey)}: ${why}`, { retryAfterMs, remedy: 'start more workers', hasKey });
 }
 
-function busy(message: string, retryAfterMs: number, remedy: string): ToolError {
+interface BusyOptions {
+  readonly retryAfterMs: number;
+  readonly remedy: string;
+  /** An earlier call with the same key may have run. */
+  readonly hasKey: boolean;
+}
+
+/** Says that this call was not run; an earlier one with the same key may have been. */
+export function notRun(tool: string, hasKey: boolean): string {
+  return `${tool} was not ${hasKey ? 'queued' : 'run'}`;
+}
+
+function busy(message: string, { retryAfterMs, remedy, hasKey }: BusyOptions): ToolError {
+  const again = `call again${hasKey ? ' with the same key' : ''} in ${Math.ceil(retryAfterMs / 1000)} s, or ${remedy}`;
   return new ToolError('busy', message, {
-    hint: `call again in ${Math.ceil(retryAfterMs / 1000)} s, or ${remedy}`,
-    data: { retryAfterMs, fleet: { started: false, ran: 'no' satisfies Ran } },
+    hint: hasKey ? `${again}; an earlier call with this key may have run` : again,
+    data: {
+      retryAfterMs,
+      fleet: hasKey ? { ran: 'maybe' satisfies Ran } : { started: false, ran: 'no' satisfies Ran },
+    },
   });
 }
 

@@ -3,6 +3,13 @@
 import type { RunContext } from '../core/executor.js';
 import type { Plan } from '../core/plan.js';
 import { type Job, type JobResult, toJobId } from './job.js';
+import { lostWorker, saysNotRun } from './outcome.js';
+import { mayRepeat } from './tag.js';
+
+export interface Grant {
+  readonly worker: string;
+  readonly nonce: string;
+}
 
 export class Pending {
   readonly plan: Plan;
@@ -13,8 +20,14 @@ export class Pending {
   /** Whether the queue confirmed the job. */
   isQueued = false;
   isCancelled = false;
-  /** The worker that started it, as far as known. */
-  worker: string | undefined;
+  /** The worker that may run the present attempt, and the nonce of its offer. */
+  grant: Grant | undefined;
+  /** The last worker that was allowed to run an earlier attempt. */
+  lostWorker: string | undefined;
+  /** That a worker may run it is recorded under its key. */
+  isRecorded = false;
+  /** Another call with the same key runs; this one waits for its result (FLT-12). */
+  isFollower = false;
   /** Since when something seems to be wrong, by the clock of this machine, and how often that was seen. */
   suspicion: { readonly since: number; times: number } | undefined;
   /** Since when no worker could take it. */
@@ -26,6 +39,7 @@ export class Pending {
   /** Resolved by a result, rejected by an error. */
   readonly settled: Promise<JobResult>;
   isSettled = false;
+  #isWithdrawn = false;
   #resolve!: (result: JobResult) => void;
   #reject!: (error: unknown) => void;
 
@@ -47,8 +61,33 @@ export class Pending {
 
   /** Whether it may run more than once (FLT-11). */
   get mayRepeat(): boolean {
-    const { readOnly, idempotent } = this.plan.tool.traits;
-    return readOnly === true || idempotent === true;
+    return mayRepeat(this.plan.tool);
+  }
+
+  /** Lets one worker run the present attempt; false if another one may, or none (FLT-10). */
+  give(grant: Grant): boolean {
+    if (this.#isWithdrawn || this.isSettled || this.isCancelled) return false;
+    this.grant ??= grant;
+    return this.grant.nonce === grant.nonce;
+  }
+
+  /** Withdraws the present attempt; true if no worker may run it, and none will. */
+  withdraw(): boolean {
+    if (this.grant !== undefined) return false;
+    this.#isWithdrawn = true;
+    return true;
+  }
+
+  /** Takes the present attempt back from a worker that says that it did not run it. */
+  takeBack(): void {
+    this.grant = undefined;
+    this.#isWithdrawn = true;
+  }
+
+  /** Waits for the result of another call with the same key. */
+  follow(): void {
+    this.grant = undefined;
+    this.isFollower = true;
   }
 
   resolve(result: JobResult): void {
@@ -58,14 +97,19 @@ export class Pending {
 
   reject(error: unknown): void {
     this.isSettled = true;
-    this.#reject(error);
+    // An earlier attempt may have run (FLT-80).
+    const isFalse = this.lostWorker !== undefined && saysNotRun(error);
+    this.#reject(isFalse ? lostWorker(this.plan.tool.name, this.lostWorker!) : error);
   }
 
   /** Begins the next attempt. */
   next(): void {
+    this.lostWorker = this.grant?.worker ?? this.lostWorker;
     this.job = { ...this.job, attempt: this.job.attempt + 1 };
     this.isQueued = false;
-    this.worker = undefined;
+    this.#isWithdrawn = false;
+    this.grant = undefined;
+    this.isRecorded = false;
     this.suspicion = undefined;
     this.idleSince = undefined;
   }

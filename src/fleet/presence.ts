@@ -48,6 +48,7 @@ const BEAT = `#!lua flags=allow-oom
 local t = redis.call('TIME')
 local now = t[1] * 1000 + math.floor(t[2] / 1000)
 redis.call('SET', KEYS[1], ARGV[2], 'PX', ARGV[3])
+if redis.call('TYPE', KEYS[2]).ok ~= 'zset' then redis.call('DEL', KEYS[2]) end
 redis.call('ZADD', KEYS[2], now, ARGV[1])
 redis.call('ZREMRANGEBYSCORE', KEYS[2], 0, now - 3600000)
 redis.call('PEXPIRE', KEYS[3], ARGV[4])
@@ -97,6 +98,16 @@ export async function createPresence(options: PresenceOptions): Promise<Presence
   };
 }
 
+/** Returns the fallback if someone replaced a value by one of another type, which no member does (FLT-81). */
+export async function unlessRetyped<T>(answer: Promise<T>, fallback: T): Promise<T> {
+  try {
+    return await answer;
+  } catch (error) {
+    if (/\bWRONGTYPE\b/.test((error as Error).message)) return fallback;
+    throw error;
+  }
+}
+
 /** Reads which of these peers are alive. */
 async function readPeers(
   redis: Redis,
@@ -132,6 +143,6 @@ function isTexts(value: unknown): value is string[] {
 
 /** Reads all peers of a kind that are alive. */
 export async function listPeers(redis: Redis, names: FleetNames, kind: PeerKind): Promise<readonly PeerInfo[]> {
-  const ids = await redis.zrange(names.peers(kind), '0', '-1');
+  const ids = await unlessRetyped(redis.zrange(names.peers(kind), '0', '-1'), []);
   return [...(await readPeers(redis, names, ids)).values()];
 }

@@ -2,15 +2,15 @@
 
 import type { Queue } from 'bullmq';
 import type { Redis } from 'ioredis';
-import { explainFailure, isUnsent, loadBullmq } from './connection.js';
+import { explainFailure, loadBullmq } from './connection.js';
 import { sealJob } from './job.js';
 import type { FleetKey } from './key.js';
 import type { FleetNames } from './names.js';
-import { busyIfFull, noQueue, type Ran } from './outcome.js';
+import { busyIfFull, noQueue, notRun } from './outcome.js';
 import type { Pending } from './pending.js';
 
 export interface Queues {
-  /** Adds the present attempt of a call. Throws `unavailable` or `busy` within three seconds. */
+  /** Adds the present attempt of a call. Throws `unavailable` or `busy` within three seconds; it may be in the queue even so. */
   add(call: Pending): Promise<void>;
   /** Removes the present attempt, if it is still waiting. */
   remove(call: Pending): Promise<void>;
@@ -46,32 +46,29 @@ export function createQueues({ redis, key, names, debug }: QueuesOptions): Queue
     // Adding the same id twice is adding it once, so that it can be tried again.
     const options = { jobId, removeOnComplete: true, removeOnFail: true, stackTraceLimit: 0 };
     const sealed = sealJob(key, call.job);
-    await Promise.all([queueOf(call.tag).add('call', sealed, options), redis.sadd(names.tags, call.tag)]);
+    await queueOf(call.tag).add('call', sealed, options);
+    // Only shown by the status.
+    redis.sadd(names.tags, call.tag).catch((error: Error) => debug(`fleet: ${error.message}`));
   };
   return {
     async add(call) {
       const tool = call.plan.tool.name;
       let last = 'Redis does not answer';
       let isOver = false;
-      // Whether Redis may have received it.
-      let ran: Ran = 'no';
       let timer: NodeJS.Timeout | undefined;
       const late = new Promise<never>((_, reject) => {
         timer = setTimeout(() => {
           isOver = true;
-          reject(noQueue(tool, last, ran));
+          reject(noQueue(tool, last));
         }, PATIENCE_MS);
       });
       const attempt = async (): Promise<void> => {
         while (!isOver && !call.isSettled) {
-          const before = ran;
-          ran = 'maybe';
           try {
             await add(call);
             return;
           } catch (error) {
-            if (isUnsent(error)) ran = before;
-            const busy = busyIfFull(`${tool} was not run`, error);
+            const busy = busyIfFull(notRun(tool, false), error);
             if (busy !== undefined) throw busy;
             last = explainFailure(error);
             debug(`fleet: ${last}`);

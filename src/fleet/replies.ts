@@ -44,6 +44,8 @@ export function readReplies({ redis, key, names, front, onReply, debug }: Replie
         await read();
       } catch (error) {
         if (!isClosed) debug(`fleet: ${(error as Error).message}`);
+        // Someone replaced it by something else.
+        if (/^WRONGTYPE/.test((error as Error).message)) await redis.del(stream).catch(() => {});
         await new Promise((resolve) => setTimeout(resolve, PAUSE_MS));
       }
     }

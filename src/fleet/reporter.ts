@@ -1,17 +1,15 @@
-// What a worker writes to Redis about a job: that it starts it, messages to the front, and the result.
+// What a worker writes to Redis about a job: messages to its front, and the result.
 
 import type { Redis } from 'ioredis';
-import { claimJob, WITHDRAWN } from './claim.js';
 import { type Job, type JobResult, type Reply, sealReply, sealResult, toJobId } from './job.js';
 import type { FleetKey } from './key.js';
 import type { FleetNames } from './names.js';
 import { REPLIES_MS } from './presence.js';
 
 export interface Reporter {
-  /** Claims a job for a worker; false if it was started or withdrawn before. */
-  claim(job: Job, worker: string, timeoutMs: number): Promise<boolean>;
-  send(job: Job, reply: Reply): Promise<void>;
-  /** Stores the result and tells the front, unless another worker claimed the job meanwhile. */
+  /** Sends a message to the front of a job; false if the front is gone. */
+  send(job: Job, reply: Reply): Promise<boolean>;
+  /** Stores the result and tells the front. */
   finish(job: Job, result: JobResult): Promise<void>;
 }
 
@@ -31,36 +29,34 @@ if not seen or seen + ${REPLIES_MS} < now then return 0 end
 redis.call('XADD', KEYS[2], 'MAXLEN', '~', ${KEPT_REPLIES}, '*', 'job', ARGV[2], 'sealed', ARGV[3])
 redis.call('PEXPIRE', KEYS[2], ${REPLIES_MS})
 return 1`;
-// Allowed if Redis is full: a call that ran is answered. If Redis lost the claim, it is set again, so that nobody else runs
-// the job; if another worker has it by now, the result of that one counts (FLT-77). What ran counts although a front, which
-// could not know, withdrew it.
+// Jobs of a front that is gone must not keep a worker waiting.
+const OFFER = `#!lua flags=allow-oom
+if redis.call('EXISTS', KEYS[3]) == 0 then return 0 end${SEND}`;
+// Allowed if Redis is full: a call that was queued is run, and one that ran is answered.
+const SEND_ALWAYS = `#!lua flags=allow-oom${SEND}`;
 const FINISH = `#!lua flags=allow-oom
-local by = redis.call('GET', KEYS[4])
-if by and by ~= ARGV[6] and (by ~= '${WITHDRAWN}' or ARGV[8] == 'no') then return 0 end
-redis.call('SET', KEYS[4], ARGV[6], 'PX', ARGV[7], 'NX')
-redis.call('SET', KEYS[3], ARGV[4], 'PX', ARGV[5])
-${SEND}`;
+redis.call('SET', KEYS[3], ARGV[4], 'PX', ARGV[5])${SEND}`;
+const OPTIONAL: readonly Reply['type'][] = ['progress', 'log', 'output'];
 
 export function createReporter({ redis, key, names, debug }: ReporterOptions): Reporter {
   const toFront = ({ front }: Job): [string, string] => [names.peers('front'), names.replies(front)];
   return {
-    // The claim outlives the job, whose deadline is in it, and the time in which a call is known by its key.
-    claim: (job, by, timeoutMs) => claimJob(redis, names, toJobId(job), { by, keepMs: timeoutMs + job.keepMs }),
     async send(job, reply) {
       const jobId = toJobId(job);
+      const script = reply.type === 'offer' ? OFFER : OPTIONAL.includes(reply.type) ? SEND : SEND_ALWAYS;
+      const keys = [...toFront(job), names.peer(job.front)];
       try {
-        await redis.eval(SEND, 2, ...toFront(job), job.front, jobId, sealReply(key, jobId, reply));
+        return (await redis.eval(script, 3, ...keys, job.front, jobId, sealReply(key, jobId, reply))) === 1;
       } catch (error) {
         debug(`fleet: a message was not sent: ${(error as Error).message}`);
+        return true;
       }
     },
     async finish(job, result) {
       const jobId = toJobId(job);
       const done = sealReply(key, jobId, { type: 'done' });
-      const keys = [...toFront(job), names.result(job.id), names.claim(jobId)];
-      const sealed = sealResult(key, job.id, result);
-      const claim = [result.worker, Math.ceil(job.timeoutMs + job.keepMs), result.started ? 'yes' : 'no'];
-      await redis.eval(FINISH, 4, ...keys, job.front, jobId, done, sealed, job.keepMs, ...claim);
+      const keys = [...toFront(job), names.result(job.id)];
+      await redis.eval(FINISH, 3, ...keys, job.front, jobId, done, sealResult(key, job.id, result), job.keepMs);
     },
   };
 }

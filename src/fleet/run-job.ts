@@ -18,14 +18,16 @@ export interface RunJobOptions {
   readonly timeoutMs: number;
   readonly cancellation: Cancellation;
   readonly reporter: Reporter;
+  /** Called before the tool starts; it does not start if this fails. */
+  readonly onStart: () => Promise<void>;
 }
 
 export async function runJob(options: RunJobOptions): Promise<{ result: ToolResult; started: boolean }> {
-  const { toolbox, secrets, job, timeoutMs, cancellation, reporter } = options;
+  const { toolbox, secrets, job, timeoutMs, cancellation, reporter, onStart } = options;
   const { tool, input, caller, digest, approval, trace, variables, wants } = job;
   addSecrets(secrets, Object.values(variables ?? {}));
   let started = false;
-  let sending: Promise<void> = Promise.resolve();
+  let sending: Promise<unknown> = Promise.resolve();
   const send = (type: 'progress' | 'log', value: unknown): void => {
     sending = reporter.send(job, { type, value: value as Json });
   };
@@ -36,16 +38,17 @@ export async function runJob(options: RunJobOptions): Promise<{ result: ToolResu
     cancellation,
     full: true,
     ...(trace === undefined ? {} : { trace }),
-    ready: () => {
+    ready: async () => {
+      await onStart();
       started = true;
-      return undefined;
     },
     ...(wants.progress ? { onProgress: (progress) => send('progress', progress) } : {}),
     ...(wants.log ? { onLog: (entry) => send('log', entry) } : {}),
     ...(wants.output
       ? {
-          onOutput: (chunk, from) =>
-            reporter.send(job, { type: 'output', from, base64: Buffer.from(chunk).toString('base64') }),
+          onOutput: async (chunk, from) => {
+            await reporter.send(job, { type: 'output', from, base64: Buffer.from(chunk).toString('base64') });
+          },
         }
       : {}),
   });

@@ -1,4 +1,4 @@
-// Tags of workers: where a tool may run (FLT-7).
+// Where and how often a tool may run: tags of workers (FLT-7), and what may be repeated.
 
 import { ToolError } from '../core/error.js';
 import type { Snapshot } from '../core/snapshot.js';
@@ -25,4 +25,9 @@ export function tagOf({ name, traits }: Tool, { settings }: Pick<Snapshot, 'sett
   throw new ToolError('invalid_definition', `${name} was not run: ${key} "${quoteOutside(tag, 40)}" is not a tag`, {
     hint: `write one ${TAG_FORM}, as in gpu`,
   });
+}
+
+/** Whether calls of a tool may run more than once (FLT-11). */
+export function mayRepeat({ traits }: Tool): boolean {
+  return traits.readOnly === true || traits.idempotent === true;
 }

@@ -4,17 +4,21 @@ import type { Job as BullJob, Worker as BullWorker } from 'bullmq';
 import type { Redis } from 'ioredis';
 import { Cancellation } from '../core/cancellation.js';
 import { isToolError } from '../core/error.js';
+import type { Variables } from '../core/executor.js';
 import type { KnownSecrets } from '../core/redact.js';
 import { settlesWithin } from '../core/time-limit.js';
-import { needsTrust } from '../core/tool.js';
+import { needsTrust, type Tool } from '../core/tool.js';
 import type { Toolbox } from '../core/toolbox.js';
-import { connect, loadBullmq } from './connection.js';
-import { type Job, openJob, type Refusal, toJobId } from './job.js';
+import { assertHasFleet, connect, loadBullmq } from './connection.js';
+import { type Job, type JobResult, openJob, openOrder, type Refusal } from './job.js';
 import { type FleetNames, toNames } from './names.js';
+import { createOffers, type Offers } from './offers.js';
 import { type FleetOptions, newPeerId } from './peer.js';
 import { createPresence, type Presence } from './presence.js';
 import { createReporter, type Reporter } from './reporter.js';
 import { runJob } from './run-job.js';
+import { createRunMemory, type Run, type RunMemory } from './run-memory.js';
+import { mayRepeat } from './tag.js';
 
 export interface WorkerOptions extends FleetOptions {
   readonly toolbox: Toolbox;
@@ -23,6 +27,11 @@ export interface WorkerOptions extends FleetOptions {
   readonly tags: readonly string[];
   /** Calls at the same time, per tag. */
   readonly concurrency: number;
+  /** Where calls with a key are remembered. */
+  readonly wieldHome: string;
+  readonly now: () => number;
+  /** Returns the names of variables that a front sent and this machine does not grant the tool. */
+  readonly findUngranted: (tool: Tool, variables: Variables) => readonly string[];
 }
 
 // The front finds lost workers by itself; this only cleans up the queue.
@@ -45,8 +54,7 @@ export async function openWorker(options: WorkerOptions): Promise<Worker> {
     connect(address, { name: 'worker-channel', onError: debug }),
   ]);
   const [redis, listening] = connections;
-  await listening.subscribe(names.channel(id));
-  listening.on('message', (_channel: string, jobId: string) => running.get(jobId)?.cancel());
+  await assertHasFleet(redis, address, names);
   const presence = await createPresence({
     redis,
     names,
@@ -58,6 +66,8 @@ export async function openWorker(options: WorkerOptions): Promise<Worker> {
     onError: debug,
   });
   const worker = new Worker(id, options, { names, redis, connections, presence, running });
+  listening.on('message', (channel: string, sealed: string) => worker.receive(channel, sealed));
+  await listening.subscribe(names.channel(id), names.started);
   await worker.start();
   return worker;
 }
@@ -77,8 +87,8 @@ export class Worker {
   readonly #options: WorkerOptions;
   readonly #parts: WorkerParts;
   readonly #reporter: Reporter;
-  /** Jobs that were started here, with the time until which they could be started again. */
-  readonly #started = new Map<string, number>();
+  readonly #offers: Offers;
+  readonly #memory: RunMemory;
   #takers: readonly BullWorker[] = [];
 
   constructor(id: string, options: WorkerOptions, parts: WorkerParts) {
@@ -86,6 +96,8 @@ export class Worker {
     this.#options = options;
     this.#parts = parts;
     this.#reporter = createReporter({ ...parts, key: options.key, debug: options.debug });
+    this.#offers = createOffers(id, this.#reporter);
+    this.#memory = createRunMemory(options.key, id, options.wieldHome);
   }
 
   async start(): Promise<void> {
@@ -113,6 +125,21 @@ export class Worker {
     );
   }
 
+  /** Takes an order of a front, or an announcement of another worker; anything else is ignored. */
+  receive(channel: string, sealed: string): void {
+    try {
+      if (channel === this.#parts.names.started) {
+        this.#memory.note(sealed);
+        return;
+      }
+      const order = openOrder(this.#options.key, this.id, sealed);
+      if (order.type === 'cancel') this.#parts.running.get(order.jobId)?.cancel();
+      else this.#offers.answer(order);
+    } catch (error) {
+      this.#options.debug(`fleet: a message was ignored: ${(error as Error).message}`);
+    }
+  }
+
   /** Takes no further call, and returns when those that run have ended (FLT-16). */
   async drain(): Promise<void> {
     const closed = Promise.all(this.#takers.map((taker) => taker.close().catch(() => {})));
@@ -130,6 +157,8 @@ export class Worker {
 
   async #take({ id: jobId = '', data }: BullJob): Promise<void> {
     const { running } = this.#parts;
+    // Someone added a job again that runs here.
+    if (running.has(jobId)) return;
     const cancellation = new Cancellation();
     running.set(jobId, cancellation);
     try {
@@ -143,45 +172,58 @@ export class Worker {
   }
 
   async #runOrRefuse(jobId: string, data: unknown, cancellation: Cancellation): Promise<void> {
-    const { key, toolbox, secrets } = this.#options;
+    const { key } = this.#options;
     const { presence } = this.#parts;
     const job = openJob(key, jobId, data);
-    const timeoutMs = Math.floor(job.timeoutMs - (presence.now() - job.queued));
-    if (timeoutMs <= 0) throw new Error('its time is over');
-    const refusal = await this.#findRefusal(job);
-    if (refusal !== undefined) return this.#reporter.send(job, { type: 'refused', refusal });
-    // FLT-6, FLT-10: a job runs once, even if it is added to the queue again, also without its claim (FLT-72).
-    const isNew = this.#remember(jobId, presence.now(), timeoutMs);
-    if (!isNew || !(await this.#reporter.claim(job, this.id, timeoutMs)))
-      throw new Error('its decision was used before');
-    const { result, started } = await runJob({
-      toolbox,
-      secrets,
-      job,
-      timeoutMs,
-      cancellation,
-      reporter: this.#reporter,
-    });
-    await this.#reporter.finish(job, { worker: this.id, attempt: job.attempt, started, result });
-    this.#options.debug(`fleet: ${toJobId(job)} ${job.tool} ${result.ok ? 'ok' : result.error?.code}`);
+    const timeLeft = (): number => Math.floor(job.timeoutMs - (presence.now() - job.queued));
+    if (timeLeft() <= 0) throw new Error('its time is over');
+    const known = job.binding === undefined ? undefined : this.#memory.find(job);
+    const refusal = await this.#findRefusal(job, known);
+    if (refusal !== undefined) {
+      await this.#reporter.send(job, { type: 'refused', refusal });
+      return;
+    }
+    // FLT-6, FLT-10: the front lets one worker run a job, once, whatever is in the queue.
+    if (!(await this.#offers.ask(job))) throw new Error('its front does not let this worker run it');
+    const timeoutMs = Math.max(1, timeLeft());
+    const finished = known?.result ?? (await this.#run(job, timeoutMs, cancellation));
+    await this.#reporter.finish(job, { ...finished, attempt: job.attempt });
+    this.#options.debug(`fleet: ${jobId} ${job.tool} ${finished.result.ok ? 'ok' : finished.result.error?.code}`);
   }
 
-  // Returns false if the job is known.
-  #remember(jobId: string, now: number, timeoutMs: number): boolean {
-    for (const [id, until] of this.#started) if (until < now) this.#started.delete(id);
-    if (this.#started.has(jobId)) return false;
-    this.#started.set(jobId, now + timeoutMs);
-    return true;
+  async #run(job: Job, timeoutMs: number, cancellation: Cancellation): Promise<JobResult> {
+    const { toolbox, secrets, now } = this.#options;
+    const { names, redis } = this.#parts;
+    const { attempt, binding } = job;
+    // FLT-83: before it runs, so that it is known even if this process is killed.
+    const onStart = async (): Promise<void> => {
+      if (binding === undefined) return;
+      this.#memory.start(job, now());
+      await redis.publish(names.started, this.#memory.announce(job));
+    };
+    const reporter = this.#reporter;
+    const { result, started } = await runJob({ toolbox, secrets, job, timeoutMs, cancellation, reporter, onStart });
+    const finished = { worker: this.id, attempt, started, binding, result };
+    if (binding !== undefined && started) this.#memory.finish(job, finished);
+    return finished;
   }
 
   // Checked again when the call is planned.
-  async #findRefusal({ tool: name, digest, caller }: Job): Promise<Refusal | undefined> {
-    const { toolbox } = this.#options;
+  async #findRefusal(job: Job, known: Run | undefined): Promise<Refusal | undefined> {
+    const { toolbox, findUngranted } = this.#options;
+    const { tool: name, digest, caller, variables = {} } = job;
     const worker = this.id;
     try {
       const tool = await toolbox.find(name);
+      if (known !== undefined && known.binding !== job.binding)
+        return { worker, code: 'conflict', message: 'another call with another input has the same key' };
+      if (known !== undefined && known.result === undefined && !mayRepeat(tool))
+        return { worker, code: 'unavailable', message: `worker ${known.worker} started it before, with the same key` };
       if (tool.origin.digest !== digest)
         return { worker, code: 'integrity', message: `worker ${worker} has another version of it` };
+      const ungranted = findUngranted(tool, variables);
+      if (ungranted.length > 0)
+        return { worker, code: 'denied', message: `worker ${worker} does not grant it ${ungranted.join(', ')}` };
       if (caller.kind !== 'model' || !needsTrust(tool) || toolbox.workspace.trusted) return undefined;
       return { worker, code: 'needs_trust', message: `the workspace of worker ${worker} is not trusted` };
     } catch (error) {

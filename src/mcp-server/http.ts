@@ -35,6 +35,8 @@ export interface HttpOptions extends Pick<LaneOptions, 'version' | 'onError' | '
   readonly access: AccessOptions;
   /** Returns the page `/metrics`, in the text format of Prometheus. */
   readonly metrics?: () => Promise<string>;
+  /** Whether calls can be served now, for `/readyz`; without it they always can. */
+  readonly isReady?: () => Promise<boolean>;
 }
 
 export interface HttpHandler {
@@ -48,6 +50,7 @@ export interface HttpHandler {
 /** Path of the MCP endpoint. */
 export const MCP_PATH = '/mcp';
 const METRICS_PATH = '/metrics';
+const HEALTH_PATHS = ['/healthz', '/readyz'];
 
 const MAX_BODY_BYTES = 12 * 1024 * 1024;
 // All bodies of this process that have not arrived completely take 256 MiB.
@@ -99,9 +102,15 @@ export function createMcpHttp(toolbox: Toolbox, options: HttpOptions): HttpHandl
     exchange.forward(await decided!.handle(request!, body));
   };
   const serve = async (exchange: Exchange): Promise<void> => {
+    const path = exchange.target.split('?', 1)[0]!;
+    // For probes, which have no token and use any name of this machine; the answer says nothing else (FLT-87).
+    if (HEALTH_PATHS.includes(path)) {
+      const isReady = path === '/healthz' || (await options.isReady?.()) !== false;
+      if (isReady) return respondPage(exchange, 'text/plain', async () => 'ok\n');
+      return respondError(exchange, 503, 'not ready');
+    }
     const refusal = checkAccess((name) => exchange.header(name), options.access);
     if (refusal !== undefined) return refuse(exchange, refusal);
-    const path = exchange.target.split('?', 1)[0];
     if (path === '/') return describeServer(exchange, toolbox);
     if (path === METRICS_PATH && options.metrics !== undefined)
       return respondPage(exchange, PROMETHEUS_TYPE, options.metrics);

@@ -37,7 +37,7 @@ export const ANSWER_TIMEOUT_MS = TTL_SECONDS * 1000;
 
 /** Creates the calls of one server process. Request state is signed with its key or that of its fleet, and accepted once. */
 export function createInteractiveCalls(shared?: SharedSessions): InteractiveCalls {
-  const states = createRequestStates(TTL_SECONDS, shared?.stateKey);
+  const states = createRequestStates(TTL_SECONDS, shared?.stateKeys);
   const prompts = createClientPrompts();
   const suspended = createSuspendedCalls(TTL_SECONDS * 1000, states.sign);
   const serveByResults = createInputRequiredCalls({ sign: states.sign, prompts, suspended, shared });

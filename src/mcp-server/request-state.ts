@@ -11,14 +11,19 @@ export interface RequestStates {
 
 const PREFIX = 'v1';
 
-/** `shared` is the key of all servers of a fleet; without it only this process accepts its states. */
-export function createRequestStates(ttlSeconds: number, shared?: string): RequestStates {
+/** `shared` returns the keys of all servers of a fleet; without it only this process accepts its states. */
+export function createRequestStates(ttlSeconds: number, shared?: () => readonly string[]): RequestStates {
   // Created on first use: loading node:crypto takes 5 ms.
-  let key: Buffer | string | undefined = shared;
-  const tagOf = (body: string): string => {
-    key ??= randomBytes(32);
-    return createHmac('sha256', key).update(`${PREFIX}.${body}`).digest('base64url');
+  let own: Buffer | undefined;
+  const createOwn = (): readonly Buffer[] => {
+    own ??= randomBytes(32);
+    return [own];
   };
+  const keys: () => readonly (string | Buffer)[] = shared ?? createOwn;
+  const tagOf = (body: string, key = keys()[0]!): string =>
+    createHmac('sha256', key).update(`${PREFIX}.${body}`).digest('base64url');
+  const isTag = (tag: Buffer, expected: Buffer): boolean =>
+    tag.length === expected.length && timingSafeEqual(tag, expected);
   const now = (): number => Math.floor(Date.now() / 1000);
   return {
     sign(state) {
@@ -27,8 +32,7 @@ export function createRequestStates(ttlSeconds: number, shared?: string): Reques
     },
     verify(text) {
       const [prefix, body = '', tag = '', ...rest] = text.split('.');
-      const [sent, expected] = [Buffer.from(tag), Buffer.from(tagOf(body))];
-      const isSigned = sent.length === expected.length && timingSafeEqual(sent, expected);
+      const isSigned = keys().some((key) => isTag(Buffer.from(tag), Buffer.from(tagOf(body, key))));
       if (prefix !== PREFIX || rest.length > 0 || !isSigned) throw new Error('not signed by this server');
       const { p: state, exp } = JSON.parse(Buffer.from(body, 'base64url').toString('utf8')) as Signed;
       if (exp < now()) throw new Error('expired');

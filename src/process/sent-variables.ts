@@ -1,8 +1,9 @@
-// Variables that a front sends with a call.
+// Variables that a front sends with a call, and what a worker grants of them.
 
 import type { Variables } from '../core/executor.js';
 import type { Plan } from '../core/plan.js';
 import type { Settings } from '../core/settings.js';
+import type { Tool } from '../core/tool.js';
 import type { World } from '../core/world.js';
 import { BASE, grantsOf, isGranted, LOADERS, OWN } from './environment.js';
 
@@ -26,4 +27,12 @@ export function findSentVariables(plan: Plan, settings: Settings, { env }: World
         entry[1] !== undefined && !isOfMachine(entry[0]) && isGranted(entry[0], granted),
     ),
   );
+}
+
+/** Returns the names of sent variables that this machine does not grant a tool, which would arrive without them (FLT-70). */
+export function findUngrantedVariables(tool: Tool, settings: Settings, variables: Variables): readonly string[] {
+  // Those of credentials are granted by the entry of the operation.
+  if (tool.action.kind === 'http') return [];
+  const granted = grantsOf(tool, settings);
+  return Object.keys(variables).filter((name) => !isGranted(name, granted));
 }

@@ -1,24 +1,11 @@
 // Someone who can write to the Redis server of a fleet, and has no key: what was used, withdrawn or written does not count.
 
-import { existsSync, readFileSync } from 'node:fs';
-import { join } from 'node:path';
-import { Queue } from 'bullmq';
 import { Redis } from 'ioredis';
 import { describe, expect } from 'vitest';
-import { sealJob } from '../../src/fleet/job.js';
 import { createFleetKey } from '../../src/fleet/key.js';
 import { toNames } from '../../src/fleet/names.js';
 import { json, wield } from '../support/cli.js';
-import {
-  callFront,
-  createJob,
-  createMember,
-  FLEET_KEY,
-  frontArgs,
-  startHere,
-  until,
-  workerArgs,
-} from '../support/fleet.js';
+import { callFront, createMember, FLEET_KEY, frontArgs, startHere, until, workerArgs } from '../support/fleet.js';
 import { openPage } from '../support/page.js';
 import { hasRedis, NO_REDIS, startRedis } from '../support/redis.js';
 import { onEnd, share } from '../support/share.js';
@@ -31,7 +18,7 @@ const TOOLS = {
 };
 const KEY = createFleetKey(FLEET_KEY);
 const NAMES = toNames(KEY.fleet);
-const APPROVALS = `wield:${KEY.fleet}:state:approvals`;
+const APPROVALS = `${NAMES.prefix}:state:approvals`;
 const test = (ids: string, title: string, body: () => Promise<void>): void =>
   specIf(hasRedis, NO_REDIS, ids, title, body, 120_000);
 
@@ -80,31 +67,6 @@ describe('who can write to the Redis of a fleet', () => {
     await restore(standing);
     expect((await callFront(url, 'erase')).code).toBe('needs_approval');
   });
-
-  test(
-    'FLT-72',
-    'cannot let a worker run a job twice by removing its claim, or one that another member claimed',
-    async () => {
-      const { client, machine, member, redis } = fleet();
-      const { origin } = await member.toolbox().find('count');
-      const queued = Number((await client.time())[0]) * 1000;
-      const sealed = (id: string): string => sealJob(KEY, createJob(id, { digest: origin.digest!, queued }));
-      const queue = new Queue(NAMES.queue(''), { connection: { port: redis.port }, prefix: NAMES.prefix });
-      onEnd(() => queue.close());
-      const add = async (id: string): Promise<void> => {
-        const jobId = `${id}-1`;
-        await queue.add('call', sealed(id), { jobId, removeOnComplete: true, removeOnFail: true });
-        await until(async () => (await client.exists(NAMES.job('', jobId))) === 0);
-      };
-      await client.set(NAMES.claim('claimed-1'), 'worker-other');
-      await add('claimed');
-      for (let turn = 0; turn < 2; turn++) {
-        await add('twice');
-        await client.del(NAMES.claim('twice-1'));
-      }
-      expect(existsSync(join(machine.dir, 'runs')) && readFileSync(join(machine.dir, 'runs'), 'utf8')).toBe('twice\n');
-    },
-  );
 
   test('FLT-78', 'sees no id of a session or a stored result', async () => {
     const { url, client } = fleet();

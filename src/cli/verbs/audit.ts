@@ -5,7 +5,7 @@ import type { AuditRecord } from '../../audit/record.js';
 import { ERROR_CODES } from '../../core/error.js';
 import { compileGlob } from '../../core/glob.js';
 import { count, formatDuration, quoteOutside } from '../../core/text.js';
-import { FLEET } from '../fleet-flag.js';
+import { FLEET, usesFleet } from '../fleet-flag.js';
 import { printJson, printJsonLine } from '../print.js';
 import { printTable } from '../table.js';
 import { option, toggle, usageError, type Verb, type VerbCall } from '../verb.js';
@@ -35,8 +35,12 @@ export const audit: Verb = {
   runsUntilStopped: true,
   async run(call) {
     const { flags, json, terminal } = call;
-    const fleet = flags.has('fleet');
-    if (fleet && flags.has('follow')) throw usageError('--follow and --fleet cannot be combined', 'leave out --follow');
+    const fleet = usesFleet(call);
+    if (fleet && flags.has('follow'))
+      throw usageError(
+        '--follow and --fleet cannot be combined',
+        'leave out --follow; the log of this machine: WIELD_FLEET= wield audit --follow',
+      );
     const reader = createAuditReader(call.toolbox().state.audit.directory);
     const matches = toFilter(flags, terminal.io.now());
     const limit = toLimit(flags.get('limit')) ?? (json ? Number.POSITIVE_INFINITY : DEFAULT_LIMIT);

@@ -6,29 +6,37 @@ import type { FleetStatus } from '../../fleet/status.js';
 import { readFleet } from '../fleet.js';
 import { FLEET } from '../fleet-flag.js';
 import { printJson } from '../print.js';
-import { usageError, type Verb, type VerbCall } from '../verb.js';
+import { option, toggle, usageError, type Verb, type VerbCall } from '../verb.js';
 
 const ACTIONS = ['status', 'key'];
+const ROTATE_HOURS = 1;
+const MAX_HOURS = 1000;
 
 export const fleet: Verb = {
   name: 'fleet',
-  usage: 'fleet status [--fleet URL] | fleet key',
+  usage: 'fleet status [--fleet URL] | fleet key [--rotate]',
   summary: 'Show who runs calls of a fleet, what waits and the last hour; or create its key.',
-  examples: ['wield fleet status --fleet rediss://queue:6379', 'wield fleet key'],
-  flags: { fleet: FLEET },
+  examples: ['wield fleet status --fleet rediss://queue:6379', 'wield fleet key', 'wield fleet key --rotate'],
+  flags: {
+    fleet: FLEET,
+    rotate: toggle('With key: replace the key, with time to copy the new one'),
+    hours: option('N', `With --rotate: when the new key is used (default ${ROTATE_HOURS})`),
+  },
   positionals: 1,
   completes: ACTIONS,
   async run(call) {
     const [action] = call.positionals;
-    if (action === 'key') return createKey(call);
+    if (action === 'key') return call.flags.has('rotate') ? rotateKey(call) : createKey(call);
     if (action !== 'status') throw usageError('wield fleet needs status or key', 'wield fleet status --fleet URL');
     const { address, key, debug } = readFleet(call, call.toolbox().machine);
-    const [{ connect }, { readStatus }] = await Promise.all([
+    const [{ assertHasFleet, connect }, { readStatus }, { toNames }] = await Promise.all([
       import('../../fleet/connection.js'),
       import('../../fleet/status.js'),
+      import('../../fleet/names.js'),
     ]);
     const redis = await connect(address, { name: 'status', onError: debug });
     try {
+      await assertHasFleet(redis, address, toNames(key.fleet));
       const status = await readStatus(redis, key);
       if (call.json) printJson(call.terminal, { ok: true, ...status });
       else call.terminal.out(formatStatus(status));
@@ -50,6 +58,29 @@ async function createKey({ terminal, json, toolbox }: VerbCall): Promise<number>
       `${isNew ? 'created' : 'exists'}  ${file}\n  copy it to every front and worker, readable by its user only\n`,
     );
   return 0;
+}
+
+// FLT-86
+async function rotateKey({ terminal, json, toolbox, flags, env }: VerbCall): Promise<number> {
+  const { rotateKeyFile } = await import('../../fleet/key.js');
+  const { wieldHome, insideCall, world } = toolbox().machine;
+  assertPerson(insideCall, 'changing the key of a fleet');
+  if (env.WIELD_FLEET_KEY)
+    throw usageError('the key is in WIELD_FLEET_KEY, not in a file', 'write it into fleet.key of the wield home first');
+  const text = String(flags.get('hours') ?? ROTATE_HOURS);
+  if (!/^\d{1,4}$/.test(text) || Number(text) > MAX_HOURS)
+    throw usageError(`--hours must be a number from 0 to ${MAX_HOURS}`, 'wield fleet key --rotate --hours 24');
+  const { file, from, until } = await rotateKeyFile(wieldHome, world.now(), Number(text));
+  if (json) printJson(terminal, { ok: true, file, from, until });
+  else
+    terminal.out(
+      `rotated  ${file}\n  copy it to every front and worker, and restart each before ${toMinute(from)}, when the new key is used\n  the old key is accepted until ${toMinute(until)}; remove its line on all of them to refuse it sooner\n`,
+    );
+  return 0;
+}
+
+function toMinute(time: Date): string {
+  return `${time.toISOString().slice(0, 16).replace('T', ' ')}Z`;
 }
 
 function formatStatus({ fronts, workers, running, waiting, oldestMs, lastHour }: FleetStatus): string {

@@ -14,7 +14,7 @@ import { createMcpHttp, isLoopback, MCP_PATH, serveMcpStdio } from '../../mcp-se
 import { createNewSpaceLimit } from '../../mcp-server/new-space.js';
 import { limitConnections } from '../../net/connections.js';
 import type { NodeToolbox } from '../../node.js';
-import { FLEET } from '../fleet-flag.js';
+import { FLEET, usesFleet } from '../fleet-flag.js';
 import { resolvePath } from '../io.js';
 import { MODE, openProfile, PROFILE } from '../profile.js';
 import type { Terminal } from '../terminal.js';
@@ -52,8 +52,9 @@ export const serve: Verb = {
     const metrics = http === undefined ? undefined : createCallMetrics();
     if (metrics === undefined && call.flags.has('fleet'))
       throw usageError('--fleet needs --http', 'wield serve --http 7070 --fleet URL');
+    const isFront = metrics !== undefined && usesFleet(call);
     let front: Front | undefined;
-    const fleet = call.flags.has('fleet') ? await openState(call) : undefined;
+    const fleet = isFront ? await openState(call) : undefined;
     const toolbox = openProfile(call, {
       guard: true,
       meter: metrics?.record,
@@ -161,6 +162,7 @@ async function serveOverHttp(
     access,
     shared: sessions,
     metrics: async () => (await import('../metrics.js')).describeMetrics(metrics, toolbox, front?.describe()),
+    ...(front === undefined ? {} : { isReady: () => front.isReady() }),
     onError: (error) => toolbox.machine.world.debug(`protocol: ${error.message}`),
   });
   const server = createServer(
@@ -180,7 +182,10 @@ async function serveOverHttp(
   await announce(terminal, toolbox, access.host, port);
   const page = call.flags.has('ui') ? await (await import('../page.js')).openPage(call, toolbox, 0) : undefined;
   if (page !== undefined) terminal.out(`${page.url}\n`);
-  await new Promise<void>((resolve) => signal.addEventListener('abort', () => resolve(), { once: true }));
+  await new Promise<void>((resolve) => {
+    if (signal.aborted) resolve();
+    else signal.addEventListener('abort', () => resolve(), { once: true });
+  });
   page?.close();
   if (sessions) await (await import('../drain.js')).drain(server, running);
   await handler.close();

@@ -3,6 +3,7 @@
 import { assertPerson } from '../../core/caller.js';
 import { quoteOutside } from '../../core/text.js';
 import { isWorkerTag, TAG_FORM } from '../../fleet/tag.js';
+import type { WorkerOptions } from '../../fleet/worker.js';
 import { assertFleet, readFleet } from '../fleet.js';
 import { FLEET } from '../fleet-flag.js';
 import { openProfile, PROFILE } from '../profile.js';
@@ -29,16 +30,21 @@ export const worker: Verb = {
     const tags = readTags(call);
     const concurrency = readConcurrency(call);
     assertFleet(call);
-    const [{ openWorker }, { openWorkerState }] = await Promise.all([
+    const [{ openWorker }, { openWorkerState }, { findUngrantedVariables }] = await Promise.all([
       import('../../fleet/worker.js'),
       import('../fleet-state.js'),
+      import('../../process/sent-variables.js'),
     ]);
     const shared = await openWorkerState(call);
     const toolbox = openProfile(call, { guard: true, trust: call.flags.has('trust'), shared: shared.state });
     if (call.flags.has('trust')) assertPerson(toolbox.machine.insideCall, 'trusting');
     const fleet = readFleet(call, toolbox.machine);
     const { terminal, signal } = call;
-    const opened = await openWorker({ ...fleet, toolbox, secrets: toolbox.machine.secrets, tags, concurrency });
+    const { secrets, wieldHome, world } = toolbox.machine;
+    const findUngranted: WorkerOptions['findUngranted'] = (tool, variables) =>
+      findUngrantedVariables(tool, toolbox.state.snapshot().settings, variables);
+    const own = { toolbox, secrets, tags, concurrency, wieldHome, now: world.now, findUngranted };
+    const opened = await openWorker({ ...fleet, ...own });
     terminal.out(`${opened.id}\n`);
     terminal.err(
       `  running calls of the fleet ${fleet.key.fleet} at ${fleet.address.shown} in ${toolbox.workspace.workdir}; press Ctrl-C to stop\n`,

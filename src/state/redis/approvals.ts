@@ -53,8 +53,7 @@ export function createSharedApprovals(place: RedisPlace): Approvals & ApprovalAd
   };
 
   return {
-    // Not the address: callers see it.
-    flag: ' --fleet URL',
+    flag: ` --fleet ${place.address}`,
     key,
     take: (record) => decide((store) => store.take(record)),
     ask: (record) => decide((store) => store.ask(record)),

@@ -6,11 +6,14 @@ import type { Json } from '../../core/json.js';
 import { settlesWithin } from '../../core/time-limit.js';
 import { explainFailure } from '../../fleet/connection.js';
 import type { FleetKey } from '../../fleet/key.js';
+import { toPrefix } from '../../fleet/names.js';
 import { busyIfFull } from '../../fleet/outcome.js';
 
 /** The Redis server of a fleet, as the stores use it. */
 export interface RedisPlace {
   readonly redis: Redis;
+  /** What a person writes after `--fleet`, without a password. */
+  readonly address: string;
   /** Returns a key of the state of this fleet. */
   keyOf(...parts: readonly string[]): string;
   /** Likewise for an id that gives access, which Redis must not see (FLT-78). */
@@ -21,6 +24,8 @@ export interface RedisPlace {
   open(key: string, field: string, sealed: string): Json;
   /** A secret that all fronts derive from the key of the fleet. */
   secret(purpose: string): string;
+  /** Likewise those that change with the key: the one to use, and others that are still accepted. */
+  secrets(purpose: string): readonly string[];
   /** Receives failures that end no call. */
   warn(message: string): void;
   /** Remembers a command that no call waits for until it is answered. */
@@ -33,19 +38,22 @@ export interface RedisPlaceOptions {
   readonly redis: Redis;
   readonly key: FleetKey;
   readonly warn: (message: string) => void;
+  readonly address?: string;
 }
 
-export function createPlace({ redis, key, warn }: RedisPlaceOptions): RedisPlace {
+export function createPlace({ redis, key, warn, address = 'URL' }: RedisPlaceOptions): RedisPlace {
   let warned = '';
   const pending = new Set<Promise<unknown>>();
-  const keyOf: RedisPlace['keyOf'] = (...parts) => ['wield', key.fleet, 'state', ...parts].join(':');
+  const keyOf: RedisPlace['keyOf'] = (...parts) => [toPrefix(key.fleet), 'state', ...parts].join(':');
   return {
     redis,
+    address,
     keyOf,
     hiddenKeyOf: (kind, id) => keyOf(kind, key.name('state', kind, id).slice(0, 32)),
     seal: (name, field, value) => key.seal(`${name} ${field}`, value),
     open: (name, field, sealed) => key.open(`${name} ${field}`, sealed),
     secret: (purpose) => key.name('state', purpose),
+    secrets: key.secrets,
     warn(message) {
       if (message !== warned) warn(message);
       warned = message;

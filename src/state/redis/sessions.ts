@@ -55,7 +55,7 @@ export async function createSharedSessions(place: RedisPlace, subscriber: Redis)
     },
     forward,
     onForward: (listener) => void listeners.push(listener),
-    stateKey: place.secret('questions'),
+    stateKeys: () => place.secrets('questions'),
     async takeOnce(nonce) {
       if (taken.has(nonce)) return false;
       const answer = redis.set(place.hiddenKeyOf('answer', nonce), '1', 'PX', NONCE_MS, 'NX');

@@ -20,6 +20,7 @@ export interface RedisStateOptions {
   readonly subscriber: Redis;
   readonly key: FleetKey;
   readonly warn: (message: string) => void;
+  readonly address?: string;
 }
 
 /** Loaded before a toolbox is created. */

@@ -1,0 +1,115 @@
+// Calls with a key: a sealed record in Redis says which front runs one, and what it does (FLT-12).
+
+import type { Redis } from 'ioredis';
+import type { Json } from '../core/json.js';
+import { type JobResult, openResult } from './job.js';
+import type { FleetKey } from './key.js';
+import type { FleetNames } from './names.js';
+import { otherCall } from './outcome.js';
+import type { Pending } from './pending.js';
+
+interface CallRecord {
+  /** What the call does. */
+  readonly binding: string;
+  /** Who may let a worker run it. */
+  readonly front: string;
+  readonly attempt: number;
+  /** A worker may run it, or have run it. */
+  readonly isGranted: boolean;
+}
+
+export interface ReadRecord {
+  readonly record: CallRecord | undefined;
+  /** As it is stored; empty without one. */
+  readonly sealed: string;
+}
+
+/** How long the result of a call with a key is kept. */
+export const KEYED_MS = 3_600_000;
+const ATTEMPTS = 5;
+
+// Changes a record only if it is the one that was read. Allowed if Redis is full: what was queued is run, and what was not is refused by the queue.
+const REPLACE = `#!lua flags=allow-oom
+if (redis.call('GET', KEYS[1]) or '') ~= ARGV[1] then return 0 end
+if ARGV[2] == '' then redis.call('DEL', KEYS[1]) else redis.call('SET', KEYS[1], ARGV[2], 'PX', ARGV[3]) end
+return 1`;
+
+export class KeyedCalls {
+  readonly #redis: Redis;
+  readonly #key: FleetKey;
+  readonly #names: FleetNames;
+  readonly #front: string;
+
+  constructor({ redis, key, names, front }: { redis: Redis; key: FleetKey; names: FleetNames; front: string }) {
+    this.#redis = redis;
+    this.#key = key;
+    this.#names = names;
+    this.#front = front;
+  }
+
+  /** Finds the result of an earlier call with the same key, or who runs it. Throws `conflict` if it did something else. */
+  async reserve(call: Pending): Promise<void> {
+    const { job } = call;
+    for (let attempt = 0; attempt < ATTEMPTS; attempt++) {
+      const [{ record, sealed }, found] = await Promise.all([this.read(job.id), this.#readResult(job.id)]);
+      if ((record ?? found ?? job).binding !== job.binding) throw otherCall(job.tool);
+      if (found?.started) return call.resolve(found);
+      const last = Math.max(record?.attempt ?? 0, found?.attempt ?? 0);
+      // Nobody has it, or nothing was started.
+      if (record === undefined || record.attempt === found?.attempt) {
+        if (await this.takeOver(call, sealed, last)) return;
+      } else {
+        call.isFollower = true;
+        return;
+      }
+    }
+    call.isFollower = true;
+  }
+
+  async read(id: string): Promise<ReadRecord> {
+    const sealed = (await this.#redis.get(this.#names.call(id))) ?? '';
+    const record = sealed === '' ? undefined : (this.#key.open(`call ${id}`, sealed) as unknown as CallRecord);
+    return { record, sealed };
+  }
+
+  /** Makes this front run the call, as the attempt after `last`; false if the record has changed. */
+  async takeOver(call: Pending, sealed: string, last: number): Promise<boolean> {
+    const attempt = last + 1;
+    if (!(await this.#replace(call, sealed, { attempt, isGranted: false }))) return false;
+    call.job = { ...call.job, attempt };
+    call.isFollower = false;
+    return true;
+  }
+
+  /** Records that a worker may run the call; false if another front runs it by now. */
+  async grant(call: Pending): Promise<boolean> {
+    for (let attempt = 0; attempt < ATTEMPTS; attempt++) {
+      const { record, sealed } = await this.read(call.job.id);
+      if (record !== undefined && record.front !== this.#front) return false;
+      if (await this.#replace(call, sealed, { attempt: call.job.attempt, isGranted: true })) return true;
+    }
+    return false;
+  }
+
+  /** Gives up a call that no worker may run. */
+  async release(call: Pending): Promise<void> {
+    const { record, sealed } = await this.read(call.job.id);
+    if (record?.front === this.#front && !record.isGranted) await this.#replace(call, sealed, undefined);
+  }
+
+  async #readResult(id: string): Promise<JobResult | undefined> {
+    const sealed = await this.#redis.get(this.#names.result(id));
+    return sealed === null ? undefined : openResult(this.#key, id, sealed);
+  }
+
+  async #replace(
+    { job }: Pending,
+    sealed: string,
+    next: Pick<CallRecord, 'attempt' | 'isGranted'> | undefined,
+  ): Promise<boolean> {
+    const record = { ...next, binding: job.binding!, front: this.#front } satisfies Partial<CallRecord>;
+    const value = next === undefined ? '' : this.#key.seal(`call ${job.id}`, record as unknown as Json);
+    const keepMs = KEYED_MS + Math.ceil(job.timeoutMs);
+    return (await this.#redis.eval(REPLACE, 1, this.#names.call(job.id), sealed, value, keepMs)) === 1;
+  }
+}

@@ -1,0 +1,167 @@
+// Running a fleet: a cluster, packages, rotation of the key, granted variables, probes and commands that can be pasted.
+
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect } from 'vitest';
+import { toInstallCommand } from '../../../src/fleet/connection.js';
+import { createFleetKey, createKeyFile, loadFleetKey, rotateKeyFile } from '../../../src/fleet/key.js';
+import { json, wield } from '../../support/cli.js';
+import { callFront, createMember, frontArgs, startHere, until, workerArgs } from '../../support/fleet.js';
+import { hasRedis, NO_REDIS, startRedis } from '../../support/redis.js';
+import { spec, specIf } from '../../support/spec.js';
+import { createWorkspace } from '../../support/workspace.js';
+
+const TOOLS = {
+  greet: '#!/bin/sh\n# @description Greet.\necho "hello $TOKEN"\n',
+  erase: '#!/bin/sh\n# @description Erase.\n# @destructive\necho gone\n',
+};
+const test = (ids: string, title: string, body: () => Promise<void>): void =>
+  specIf(hasRedis, NO_REDIS, ids, title, body, 120_000);
+const HOUR = 3_600_000;
+
+describe.concurrent('a fleet', () => {
+  test('FLT-84', 'runs on one node of a cluster; another one names the right address', async () => {
+    const [redis, other] = await Promise.all([
+      startRedis({ options: ['--cluster-enabled', 'yes'] }),
+      startRedis({ options: ['--cluster-enabled', 'yes'] }),
+    ]);
+    redis.command('CLUSTER', 'ADDSLOTSRANGE', '0', '16383');
+    redis.command('CLUSTER', 'MEET', '127.0.0.1', `${other.port}`);
+    await until(() => [redis, other].every((node) => node.command('CLUSTER', 'INFO').includes('cluster_state:ok')));
+    const member = createMember(TOOLS);
+    const { name: url } = await startHere(member, frontArgs(redis.url));
+    await startHere(member, workerArgs(redis.url));
+    expect((await callFront(url, 'greet', {}, { key: 'k' })).text).toBe('hello \n');
+    const asked = await callFront(url, 'erase');
+    expect(asked.code).toBe('needs_approval');
+    await wield(member, ['approvals', 'approve', asked.error.data.id, '--fleet', redis.url]);
+    expect((await callFront(url, 'erase')).text).toBe('gone\n');
+    for (const args of [frontArgs(other.url), workerArgs(other.url), ['fleet', 'status', '--fleet', other.url]]) {
+      const failed = await wield(member, args);
+      expect([args[0], failed.status]).toEqual([args[0], 8]);
+      expect(failed.stderr).toContain(`--fleet ${redis.url}`);
+    }
+  });
+
+  test('FLT-70 FLT-88 FLT-87 FLT-61', 'serves probes, and prints commands that work', async () => {
+    const redis = await startRedis();
+    const env = { TOKEN: 'front-token' };
+    const front = createMember(TOOLS, '[env]\npass = ["TOKEN"]\n');
+    Object.assign(front.env, env);
+    const { name: url } = await startHere(front, frontArgs(redis.url));
+    const probe = async (path: string) => (await fetch(new URL(path, url))).status;
+    expect([await probe('/healthz'), await probe('/readyz')]).toEqual([200, 200]);
+    // A worker that does not grant the variable refuses the call, instead of running it without.
+    const strict = createMember(TOOLS);
+    const worker = await startHere(strict, workerArgs(redis.url));
+    const refused = await callFront(url, 'greet');
+    expect(refused).toMatchObject({ code: 'denied', error: { data: { fleet: { ran: 'no' } } } });
+    expect(refused.error.message).toContain(`${worker.name} does not grant it TOKEN`);
+    await worker.stop();
+    await startHere(createMember(TOOLS, '[env]\npass = ["TOKEN"]\n'), workerArgs(redis.url));
+    expect((await callFront(url, 'greet')).text).toBe('hello front-token\n');
+    const asked = await callFront(url, 'erase');
+    const [, command = ''] = /wield (approvals approve \S+ --fleet [^\s;]+);/.exec(asked.error.hint)!;
+    expect((await wield(front, command.split(' '))).status).toBe(0);
+    expect((await callFront(url, 'erase')).text).toBe('gone\n');
+    // The variable serves every verb.
+    const again = await callFront(url, 'erase');
+    const set = { env: { WIELD_FLEET: redis.url } };
+    const { approvals } = json(await wield(front, ['approvals', '--json'], set));
+    expect(approvals.map(({ id }: { id: string }) => id)).toContain(again.error.data.id);
+    expect(json(await wield(front, ['audit', '--json'], set)).records.length).toBeGreaterThan(3);
+    const none = { env: { WIELD_FLEET: '' } };
+    expect(json(await wield(front, ['approvals', '--json'], none)).approvals).toEqual([]);
+    const second = await startHere({ ...front, env: { ...front.env, ...set.env } }, [
+      'serve',
+      '--http',
+      '0',
+      '--trust',
+    ]);
+    expect(second.stderr()).toContain('workers of the fleet');
+    await second.stop();
+    await redis.kill();
+    await until(async () => (await probe('/readyz')) === 503);
+    expect(await probe('/healthz')).toBe(200);
+  });
+
+  test('FLT-86', 'rotates its key without losing a call, a question or a session', async () => {
+    const redis = await startRedis();
+    const [front, machine] = [createMember(TOOLS), createMember(TOOLS)];
+    const [home, other] = [front, machine].map(({ env }) => env.WIELD_HOME!) as [string, string];
+    for (const member of [front, machine]) delete member.env.WIELD_FLEET_KEY;
+    expect((await wield(front, ['fleet', 'key', '--rotate'])).stderr).toContain('wield fleet key');
+    await wield(front, ['fleet', 'key']);
+    const share = (): void => {
+      mkdirSync(other, { recursive: true });
+      writeFileSync(join(other, 'fleet.key'), readFileSync(join(home, 'fleet.key')), { mode: 0o600 });
+    };
+    share();
+    const old = loadFleetKey({}, home);
+    let serving = await startHere(front, frontArgs(redis.url));
+    let working = await startHere(machine, workerArgs(redis.url));
+    const asked = await callFront(serving.name, 'erase');
+    expect((await callFront(serving.name, 'greet', {}, { key: 'k' })).text).toBe('hello \n');
+    // Restarted one after the other, some before the new key is used and some after.
+    const rotated = await wield(front, ['fleet', 'key', '--rotate', '--hours', '1']);
+    expect(rotated.stdout).toContain('restart each before');
+    expect((await wield(front, ['fleet', 'key', '--rotate'])).stderr).toContain('a rotation is under way');
+    await serving.stop();
+    serving = await startHere(front, frontArgs(redis.url));
+    expect((await callFront(serving.name, 'greet')).text).toBe('hello \n');
+    const text = readFileSync(join(home, 'fleet.key'), 'utf8').replace(/ from \S+/, ' from 2020-01-01T00:00:00Z');
+    writeFileSync(join(home, 'fleet.key'), text);
+    share();
+    await working.stop();
+    working = await startHere(machine, workerArgs(redis.url));
+    // The front still uses the old key, and the worker the new one.
+    expect((await callFront(serving.name, 'greet')).text).toBe('hello \n');
+    await serving.stop();
+    serving = await startHere(front, frontArgs(redis.url));
+    expect(await callFront(serving.name, 'greet', {}, { key: 'k' })).toMatchObject({ text: 'hello \n' });
+    await wield(front, ['approvals', 'approve', asked.error.data.id, '--fleet', redis.url]);
+    expect((await callFront(serving.name, 'erase')).text).toBe('gone\n');
+    const renewed = loadFleetKey({}, home);
+    expect(renewed.fleet).toBe(old.fleet);
+    const sealed = renewed.seal('p', 'new');
+    expect(() => old.open('p', sealed)).toThrow('not sealed');
+    // Without the line of the old key, nothing that it seals is accepted.
+    const [first, , names] = text.split('\n');
+    const only = loadFleetKey({ WIELD_FLEET_KEY: `${first},${names}` }, home);
+    expect(only.open('p', sealed)).toBe('new');
+    expect(() => only.open('p', old.seal('p', 'forged'))).toThrow('not sealed');
+    expect(only.secrets('q')).toEqual([renewed.secrets('q')[0]]);
+    for (const member of [serving, working]) await member.stop();
+  });
+});
+
+spec('FLT-86', 'a rotated key file has an order, times and an end', async () => {
+  const { WIELD_HOME: home } = createWorkspace().env as { WIELD_HOME: string };
+  createKeyFile(home);
+  const before = loadFleetKey({}, home);
+  const past = Date.now() - 10 * 24 * HOUR;
+  await rotateKeyFile(home, past, 1);
+  // The time of the first key is over.
+  const after = loadFleetKey({}, home);
+  expect(after.fleet).toBe(before.fleet);
+  expect(() => after.open('p', before.seal('p', 1))).toThrow('not sealed');
+  await rotateKeyFile(home, Date.now(), 2);
+  const next = loadFleetKey({}, home);
+  expect(next.open('p', after.seal('p', 1))).toBe(1);
+  expect(after.open('p', next.seal('p', 2))).toBe(2);
+  const key = 'ab'.repeat(32);
+  for (const text of [`${key} from tomorrow`, `${key}\n${key}`, `${key} ${key}`, `names ${key}`, ' '])
+    expect(() => loadFleetKey({ WIELD_FLEET_KEY: text }, home)).toThrow('64 hexadecimal digits');
+  expect(loadFleetKey({ WIELD_FLEET_KEY: `${key}\n` }, home).fleet).toBe(createFleetKey(key).fleet);
+});
+
+spec('FLT-1', 'the command for missing packages installs them where wield looks for them', async () => {
+  for (const [root, command] of [
+    ['/usr/local/lib/node_modules/wield', 'npm install --global --prefix /usr/local bullmq@6 ioredis@6'],
+    ['/home/ada/site/node_modules/wield', 'npm install --prefix /home/ada/site bullmq@6 ioredis@6'],
+    ['/home/ada/wield', 'npm install --no-save --prefix /home/ada/wield bullmq@6 ioredis@6'],
+    ['/home/ada/my site/node_modules/wield', "npm install --prefix '/home/ada/my site' bullmq@6 ioredis@6"],
+    ['/home/ada/.npm/_npx/1b2c/node_modules/wield', 'npx --package wield --package bullmq@6 --package ioredis@6 wield'],
+  ] as const)
+    expect(toInstallCommand(root)).toBe(command);
+});
