@@ -14,18 +14,18 @@ export const OPTIONAL = Object.keys(PACKAGES);
 // Other programs of the same kind, which would be used instead.
 const SAME = { chromium: ['chromium-browser', 'google-chrome'], python3: ['python'] };
 
-/** Creates a directory with links to all programs of PATH but some, which are in directories with others. */
+/** Returns a PATH with links to all programs but some, which are beside others in the directories of the system. */
 export function createPath(directory, without) {
   const missing = new Set(without.flatMap((name) => [name, ...(SAME[name] ?? [])]));
-  mkdirSync(directory, { recursive: true });
-  const seen = new Set(missing);
-  for (const place of process.env.PATH.split(delimiter).filter((one) => existsSync(one)))
-    for (const name of readdirSync(place)) {
-      if (seen.has(name)) continue;
-      seen.add(name);
-      symlinkSync(join(place, name), join(directory, name));
-    }
-  return directory;
+  const places = process.env.PATH.split(delimiter).filter((place) => existsSync(place));
+  return places
+    .map((place, at) => {
+      const links = join(directory, `${at}`);
+      mkdirSync(links, { recursive: true });
+      for (const name of readdirSync(place)) if (!missing.has(name)) symlinkSync(join(place, name), join(links, name));
+      return links;
+    })
+    .join(delimiter);
 }
 
 /**

@@ -20,6 +20,10 @@ const PLACES = {
   home: (_, home) => join(home, 'clone'),
   odd: (base) => join(base, 'a path', 'ünïcode 目录'),
 };
+// How this machine reaches the registry.
+const NETWORK = Object.fromEntries(
+  Object.entries(process.env).filter(([name]) => /^(?:https?_proxy|no_proxy|node_extra_ca_certs)$/i.test(name)),
+);
 const PARTS = { all: ['test'], quick: ['run', 'test:quick'] };
 
 const { values } = parseArgs({
@@ -90,7 +94,14 @@ async function tryMachine({ version, missing, user, place, path }) {
   const account = user === 'root' ? 'root' : ORDINARY;
   execFileSync('chown', ['-R', account, machine]);
   const ids = (flag) => Number(execFileSync('id', [flag, account], { encoding: 'utf8' }));
-  const env = { PATH: path, HOME: home, LANG: 'C.UTF-8', USER: account, npm_config_cache: join(machine, 'npm-cache') };
+  const env = {
+    ...NETWORK,
+    PATH: path,
+    HOME: home,
+    LANG: 'C.UTF-8',
+    USER: account,
+    npm_config_cache: join(machine, 'npm-cache'),
+  };
   const options = { cwd: clone, env, uid: ids('-u'), gid: ids('-g') };
   const part = PARTS[values.part] ?? ['test', '--', ...values.part.split(',')];
   let outcome = 'ok';
