@@ -4,8 +4,9 @@ import { closeSync, constants, fstatSync, openSync, readSync } from 'node:fs';
 import { join } from 'node:path';
 import { setImmediate } from 'node:timers/promises';
 import { isRecord } from '../core/json.js';
+import { isAlive } from '../files/process-identity.js';
 import { checkParents, findUnsafe, unsafeState } from '../files/state.js';
-import type { AuditRecord } from './record.js';
+import { type AuditRecord, type StartedRecord, toInterrupted } from './record.js';
 import { fileName, listFiles } from './recorder.js';
 
 export interface AuditReader {
@@ -32,11 +33,19 @@ const BEGINNING = '{"time":"';
 export function createAuditReader(directory: string): AuditReader {
   const positions = new Map<number, Position>();
   let skipped = 0;
+  // Calls of which no end was read yet.
+  const open = new Map<string, StartedRecord>();
 
   const takeLine = (line: string, take: (record: AuditRecord) => void): void => {
     if (line === '') return;
+    const started = parseStarted(line);
+    if (started !== undefined) {
+      open.set(keyOf(started), started);
+      return;
+    }
     const record = parseRecord(line);
     if (record !== undefined) {
+      open.delete(keyOf(record));
       take(record);
       return;
     }
@@ -85,12 +94,22 @@ export function createAuditReader(directory: string): AuditReader {
     for (const number of positions.keys()) if (!numbers.includes(number)) positions.delete(number);
   }
 
+  // Calls whose process is gone. What it wrote last is read first.
+  function* readEnded(take: (record: AuditRecord) => void): Generator<undefined> {
+    const ended = [...open].filter(([, { pid, since }]) => !isAlive(pid, since));
+    if (ended.length === 0) return;
+    yield* readAll(take);
+    for (const [key, started] of ended) if (open.get(key) === started && open.delete(key)) take(toInterrupted(started));
+  }
+
   return {
     read(take) {
       for (const _ of readAll(take));
+      for (const _ of readEnded(take));
     },
     async readInTurns(take) {
       for (const _ of readAll(take)) await setImmediate();
+      for (const _ of readEnded(take)) await setImmediate();
     },
     skipped: () => skipped + [...positions.values()].filter(({ rest }) => rest.length > 0).length,
   };
@@ -105,6 +124,21 @@ export function parseRecord(line: string): AuditRecord | undefined {
   } catch {
     return undefined;
   }
+}
+
+function parseStarted(line: string): StartedRecord | undefined {
+  if (!line.startsWith('{"started":"')) return undefined;
+  try {
+    const value: unknown = JSON.parse(line);
+    const isWhole = isRecord(value) && Number.isSafeInteger(value.pid) && typeof value.tool === 'string';
+    return isWhole ? (value as unknown as StartedRecord) : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+function keyOf({ pid, call }: Pick<AuditRecord, 'pid' | 'call'>): string {
+  return `${pid} ${call}`;
 }
 
 function tryOpen(path: string): number | undefined {

@@ -48,6 +48,38 @@ export interface AuditRecord {
   readonly message?: string;
   /** Set if the contents would have made the line too long. */
   readonly contentsLeftOut?: true;
+  /** Not written but found by a reader: the call started, and its process ended before it did. */
+  readonly interrupted?: true;
+}
+
+/** The line that is written before a tool runs: if no record of its end follows, its process was killed (OBS-8). */
+export interface StartedRecord
+  extends Pick<
+    AuditRecord,
+    | 'pid'
+    | 'call'
+    | 'parent'
+    | 'depth'
+    | 'caller'
+    | 'kind'
+    | 'door'
+    | 'tool'
+    | 'format'
+    | 'origin'
+    | 'digest'
+    | 'binary'
+    | 'workdir'
+    | 'verdict'
+    | 'rule'
+    | 'reason'
+    | 'approval'
+    | 'sandbox'
+    | 'inputBytes'
+    | 'inputHash'
+  > {
+  readonly started: string;
+  /** When the process started, by the clock of the system: ids of processes are used again. */
+  readonly since: number;
 }
 
 export interface RecordContext {
@@ -105,6 +137,37 @@ export function toRecord(event: EndEvent, context: RecordContext): AuditRecord {
     truncated: result.meta.truncated === true,
     handle: handle?.id ?? null,
     ...(context.contents ? contentsOrNone(input, result, context.secrets) : {}),
+  };
+}
+
+/** Returns what is known of a call before its tool runs. */
+export function toStarted(
+  event: Omit<EndEvent, 'type' | 'result'>,
+  context: RecordContext,
+  since: number,
+): StartedRecord {
+  const result = { ok: true, content: [], meta: { durationMs: 0 } } as unknown as ToolResult;
+  const record = toRecord({ ...event, type: 'end', result }, { ...context, contents: false });
+  const { time, pid, call, parent, depth, caller, kind, door, tool, format, origin, digest, binary, workdir } = record;
+  const { verdict, rule, reason, approval, sandbox, inputBytes, inputHash } = record;
+  const whose = { pid, call, parent, depth, caller, kind, door, tool, format, origin, digest, binary, workdir };
+  return { started: time, since, ...whose, verdict, rule, reason, approval, sandbox, inputBytes, inputHash };
+}
+
+/** Returns the record of a call whose process ended before it did. */
+export function toInterrupted({ started, since: _, ...known }: StartedRecord): AuditRecord {
+  return {
+    time: started,
+    ...known,
+    decision: null,
+    code: 'cancelled',
+    durationMs: 0,
+    exitCode: null,
+    outputBytes: 0,
+    outputHash: null,
+    truncated: false,
+    handle: null,
+    interrupted: true,
   };
 }
 

@@ -20,8 +20,9 @@ import type { Settings } from '../core/settings.js';
 import type { World } from '../core/world.js';
 import { hashTexts } from '../files/digest.js';
 import { makeDirectory } from '../files/make-directory.js';
+import { startTime } from '../files/process-identity.js';
 import { checkStateDirectory, findUnsafe, toFileError, unsafeState } from '../files/state.js';
-import { MAX_LINE, toLine, toRecord } from './record.js';
+import { MAX_LINE, toLine, toRecord, toStarted } from './record.js';
 import type { StartedCall } from './running.js';
 
 export interface AuditRecorder extends Recorder {
@@ -48,6 +49,7 @@ export function createRecorder(options: RecorderOptions): AuditRecorder {
   const directory = join(options.wieldHome, 'audit');
   const { log = createAuditLog(directory) } = options;
   let warned = false;
+  let since: number | undefined;
   // An array: a Map that each call enters and leaves makes its objects old (decision 0189).
   const calls: StartedCall[] = [];
   let timer: NodeJS.Timeout | undefined;
@@ -80,14 +82,24 @@ export function createRecorder(options: RecorderOptions): AuditRecorder {
     assertReady({ verdict }, { settings: { audit } }) {
       if (verdict === 'deny' || (verdict === 'allow' && !audit.required)) return;
       const fault = findFault(audit);
-      if (fault === undefined) return;
-      throw new ToolError('unavailable', `nothing was run: ${fault}`, {
-        hint: 'free space or make it writable, then call again; wield doctor checks it',
-      });
+      if (fault !== undefined) throw notRecorded(fault);
     },
     begin(event, snapshot) {
       calls.push({ event, snapshot, at: world.monotonic() });
       watch();
+    },
+    start(event, { workdir, settings: { audit }, secrets }) {
+      // Of functions of this process and of texts only if it is required: they start nothing, and are many.
+      if (!audit.required && !STARTING.has(event.plan?.kind ?? '')) return;
+      const context = { now: world.now(), pid, workdir, contents: false, secrets, hash: hashTexts };
+      since ??= startTime(pid) ?? 0;
+      try {
+        log.start(`${JSON.stringify(toStarted(event, context, since))}\n`, audit);
+      } catch (error) {
+        const fault = `the audit log in ${directory} cannot be written: ${(error as Error).message}`;
+        if (audit.required || event.verdict?.verdict === 'ask') throw notRecorded(fault);
+        world.debug(fault);
+      }
     },
     record(event, { workdir, settings: { audit }, secrets }) {
       try {
@@ -111,7 +123,18 @@ export function createRecorder(options: RecorderOptions): AuditRecorder {
   };
 }
 
+// Plans that start or reach something else.
+const STARTING = new Set<string>(['process', 'module', 'remote', 'http']);
+
+function notRecorded(fault: string): ToolError {
+  return new ToolError('unavailable', `nothing was run: ${fault}`, {
+    hint: 'free space or make it writable, then call again; wield doctor checks it',
+  });
+}
+
 export interface AuditLog {
+  /** Appends a line that says that a call starts, to the log of this machine only. Throws if that fails. */
+  start(line: string, sizes: LogSizes): void;
   /** Appends a line with one write. Throws if that fails. */
   append(line: string, sizes: LogSizes): void;
   /** Reserves disk space for one more line. Throws if there is none. */
@@ -179,27 +202,30 @@ export function createAuditLog(directory: string): AuditLog {
     throw new Error('its files are removed or filled as fast as they are created');
   };
 
-  return {
-    append(line, sizes) {
-      for (let attempt = 1; ; attempt++) {
-        try {
-          const { current, size } = openCurrent(sizes);
-          // A process that was killed while writing leaves a partial line; this one starts on its own line.
-          const isWhole = size === endOfOurs || endsWhole(current.descriptor, size);
-          const bytes = Buffer.from(isWhole ? line : `\n${line}`);
-          const written = writeSync(current.descriptor, bytes);
-          if (written < bytes.length) throw new Error(`only ${written} of ${bytes.length} bytes were written`);
-          const stats = fstatSync(current.descriptor);
-          endOfOurs = stats.size === size + written ? stats.size : -1;
-          // Removed while writing: the line is lost with the file.
-          if (stats.nlink > 0) return;
-          close();
-          if (attempt >= ATTEMPTS) throw new Error('its files are removed as fast as they are created');
-        } catch (error) {
-          if (attempt >= ATTEMPTS || !tryUnlink(reserved)) throw error;
-        }
+  const append = (line: string, sizes: LogSizes): void => {
+    for (let attempt = 1; ; attempt++) {
+      try {
+        const { current, size } = openCurrent(sizes);
+        // A process that was killed while writing leaves a partial line; this one starts on its own line.
+        const isWhole = size === endOfOurs || endsWhole(current.descriptor, size);
+        const bytes = Buffer.from(isWhole ? line : `\n${line}`);
+        const written = writeSync(current.descriptor, bytes);
+        if (written < bytes.length) throw new Error(`only ${written} of ${bytes.length} bytes were written`);
+        const stats = fstatSync(current.descriptor);
+        endOfOurs = stats.size === size + written ? stats.size : -1;
+        // Removed while writing: the line is lost with the file.
+        if (stats.nlink > 0) return;
+        close();
+        if (attempt >= ATTEMPTS) throw new Error('its files are removed as fast as they are created');
+      } catch (error) {
+        if (attempt >= ATTEMPTS || !tryUnlink(reserved)) throw error;
       }
-    },
+    }
+  };
+
+  return {
+    append,
+    start: append,
     reserve(sizes) {
       openCurrent(sizes);
       if (statSync(reserved, { throwIfNoEntry: false })?.size !== MAX_LINE) writeReserve(reserved);

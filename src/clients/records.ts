@@ -1,10 +1,11 @@
 // Records of changes by `wield connect`, for undo. Stored privately, because a replaced entry may contain a secret.
 
 import { join } from 'node:path';
-import { ToolError } from '../core/error.js';
+import { isToolError, ToolError } from '../core/error.js';
 import { isRecord, type JsonObject } from '../core/json.js';
 import { changeFile } from '../files/change.js';
 import { readStateFile } from '../files/read.js';
+import { parseStateJson } from '../files/state.js';
 import type { KeyPath } from './forms/form.js';
 
 /** A change of one file: the replaced text, and the entry before and after. */
@@ -53,12 +54,13 @@ export function createRecordStore(wieldHome: string): RecordStore {
 function parse(text: string | undefined, store: string): ConnectRecord[] {
   try {
     if (text === undefined) return [];
-    const document: unknown = JSON.parse(text);
+    const document = parseStateJson(text, store);
     if (isRecord(document) && document.version === 1 && Array.isArray(document.records)) {
       if (document.records.every(isConnectRecord)) return document.records;
     }
     throw new Error('invalid format');
   } catch (error) {
+    if (isToolError(error)) throw error;
     throw new ToolError('io', `cannot read ${store}: ${(error as Error).message}`, {
       hint: 'move it away; it is only needed to undo earlier connections',
     });

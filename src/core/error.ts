@@ -85,10 +85,33 @@ export function isToolError(value: unknown): value is ToolError {
   return typeof value === 'object' && value !== null && BRAND in value;
 }
 
-/** Converts anything thrown to a ToolError; other errors are bugs and become `internal` (ERR-6). */
+/** What to do about errors of the machine, by their code: they are no bugs. */
+export const MACHINE_HINTS: Readonly<Record<string, string>> = {
+  ENOSPC: 'free space on that disk, then run the command again',
+  EDQUOT: 'free space in your quota, then run the command again',
+  EFBIG: 'raise the limit of file sizes, then run the command again',
+  EROFS: 'the file system is read-only; set WIELD_HOME to a directory on another one',
+  EIO: 'the disk reports an error; check it, then run the command again',
+  EMFILE: 'too many files are open; raise the limit with ulimit -n, then run the command again',
+  ENFILE: 'too many files are open on this machine; run the command again later',
+  ELOOP: 'replace the symbolic link by a file or directory',
+};
+
+// Like the above, but with a better hint where the file is known.
+const OTHER_HINTS: Readonly<Record<string, string>> = {
+  EACCES: 'check that you may use that file or directory',
+  EPERM: 'check that you may use that file or directory',
+  ENOMEM: 'free memory, then run the command again',
+  EAGAIN: 'too many processes or too little memory; run the command again later',
+};
+
+/** Converts anything thrown to a ToolError: errors of the machine become `io`, others are bugs and `internal` (ERR-6). */
 export function toToolError(thrown: unknown): ToolError {
   if (isToolError(thrown)) return thrown;
   const message = thrown instanceof Error ? thrown.message : String(thrown);
+  const code = thrown instanceof Error && 'code' in thrown ? String(thrown.code) : '';
+  const hint = MACHINE_HINTS[code] ?? OTHER_HINTS[code];
+  if (hint !== undefined) return new ToolError('io', message, { hint, data: { errno: code }, cause: thrown });
   return new ToolError('internal', `unexpected: ${message}`, {
     hint: 'this is a bug in wield; run the command again with --verbose and report the output',
     cause: thrown,

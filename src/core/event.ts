@@ -51,6 +51,8 @@ export interface Recorder {
   assertReady(verdict: Verdict, snapshot: Snapshot): void;
   /** Called when a call starts; `record` ends it. Never throws. */
   begin(event: EventBase, snapshot: Snapshot): void;
+  /** Called when everything is decided, before the tool runs. Throws if the call must be recorded and cannot be. */
+  start(event: Omit<EndEvent, 'type' | 'result'>, snapshot: Snapshot): void;
   /** Never throws. */
   record(event: EndEvent, snapshot: Snapshot): void;
   close(): void;

@@ -2,7 +2,8 @@
 
 import { lstatSync, readdirSync, type Stats, statSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { ToolError } from '../core/error.js';
+import { isToolError, MACHINE_HINTS, ToolError } from '../core/error.js';
+import { parseJson } from '../core/json.js';
 import { directoriesInHome } from './home.js';
 import { makeDirectory } from './make-directory.js';
 
@@ -99,24 +100,15 @@ const LISTED_DEPTH = 6;
 // Directories of files from elsewhere, which may have any mode.
 const COPIES = new Set(['objects', 'sources', 'servers', 'plugin-data']);
 
-const HINTS: Readonly<Record<string, string>> = {
-  ENOSPC: 'free space on that disk, then run the command again',
-  EDQUOT: 'free space in your quota, then run the command again',
-  EFBIG: 'raise the limit of file sizes, then run the command again',
-  EROFS: 'the file system is read-only; set WIELD_HOME to a directory on another one',
-  EIO: 'the disk reports an error; check it, then run the command again',
-  EMFILE: 'too many files are open; raise the limit with ulimit -n, then run the command again',
-  ENFILE: 'too many files are open on this machine; run the command again later',
-  ELOOP: 'replace the symbolic link by a file or directory',
-};
-
 /** Converts a system error of reading or writing a file to a ToolError; a ToolError is returned unchanged. */
 export function toFileError(error: unknown, verb: 'read' | 'write', path: string): ToolError {
   if (error instanceof ToolError) return error;
   const { code = '', message } = error as NodeJS.ErrnoException;
   const place = verb === 'read' ? path : dirname(path);
   return new ToolError('io', `cannot ${verb} ${path}: ${shorten(message)}`, {
-    hint: HINTS[code] ?? `check that ${place} is yours and ${verb === 'read' ? 'readable' : 'a writable directory'}`,
+    hint:
+      MACHINE_HINTS[code] ??
+      `check that ${place} is yours and ${verb === 'read' ? 'readable' : 'a writable directory'}`,
     data: { path, ...(code === '' ? {} : { errno: code }) },
     cause: error,
   });
@@ -125,4 +117,22 @@ export function toFileError(error: unknown, verb: 'read' | 'write', path: string
 // `ENOSPC: no space left on device, write '/path'`: the path is named already.
 function shorten(message: string): string {
   return message.replace(/, \w+(?: '.*')?$/s, '');
+}
+
+const STATE_BOUNDS = { maxDepth: 64, maxBytes: Number.POSITIVE_INFINITY };
+
+/**
+ * Parses a JSON file that decides something. Throws `io` with the line if a key is there twice in one object: which one
+ * counts would depend on the reader (STA-7). Throws another error if it is not JSON.
+ */
+export function parseStateJson(text: string, file: string): unknown {
+  try {
+    return parseJson(text, file, STATE_BOUNDS);
+  } catch (error) {
+    if (!isToolError(error) || error.data?.fault !== 'duplicate') throw new SyntaxError((error as Error).message);
+    throw new ToolError('io', `${file}:${String(error.data.line)}: has ${String(error.data.problem)}`, {
+      hint: 'keep the right one, or restore the file',
+      data: { path: file, line: error.data.line },
+    });
+  }
 }

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import type { ApprovalRecord } from '../core/approval.js';
 import { isRecord } from '../core/json.js';
 import { readStateFile } from '../files/read.js';
-import { checkStateDirectory } from '../files/state.js';
+import { checkStateDirectory, parseStateJson } from '../files/state.js';
 import { writeFileAtomic } from '../files/write.js';
 import { idOf, isIntact, standingIdOf } from './binding.js';
 
@@ -89,7 +89,7 @@ export function formatApproval(record: ApprovalRecord, note?: string): string | 
 
 function parseRecord(text: string): { readonly record: ApprovalRecord; readonly note?: string } | undefined {
   try {
-    const file: unknown = JSON.parse(text);
+    const file = parseStateJson(text, 'an approval');
     if (!isRecord(file) || file.version !== 1 || !isApprovalRecord(file.call)) return undefined;
     return { record: file.call, ...(typeof file.note === 'string' ? { note: file.note } : {}) };
   } catch {

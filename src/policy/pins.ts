@@ -3,7 +3,7 @@
 import { dirname, join } from 'node:path';
 import type { Approvals } from '../core/approval.js';
 import { lineDiff } from '../core/diff.js';
-import { ToolError } from '../core/error.js';
+import { isToolError, ToolError } from '../core/error.js';
 import { isRecord } from '../core/json.js';
 import type { JsonSchema } from '../core/schema.js';
 import type { Snapshot } from '../core/snapshot.js';
@@ -13,7 +13,7 @@ import type { Caller } from '../core/toolbox.js';
 import type { World } from '../core/world.js';
 import { digestParts } from '../files/digest.js';
 import { createStatCache, readStateFile } from '../files/read.js';
-import { checkStateDirectory } from '../files/state.js';
+import { checkStateDirectory, parseStateJson } from '../files/state.js';
 import type { Rules } from './decide.js';
 
 export interface PinStore {
@@ -182,9 +182,10 @@ function readDefinition(definition: string): ApprovedTool {
 function parsePins(text: string, file: string): Pins {
   let pins: unknown;
   try {
-    const document = JSON.parse(text) as unknown;
+    const document = parseStateJson(text, file);
     pins = isRecord(document) ? document.pins : undefined;
-  } catch {
+  } catch (error) {
+    if (isToolError(error)) throw error;
     pins = undefined;
   }
   if (!Array.isArray(pins) || !pins.every(isPin)) {

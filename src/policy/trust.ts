@@ -2,9 +2,10 @@
 
 import { lstatSync } from 'node:fs';
 import { join } from 'node:path';
-import { ToolError } from '../core/error.js';
+import { isToolError, ToolError } from '../core/error.js';
 import { isRecord } from '../core/json.js';
 import { createStatCache, type FileText, readStateFile, readTextFile, statOrNothing } from '../files/read.js';
+import { parseStateJson } from '../files/state.js';
 import { isWithin, realPath } from '../files/within.js';
 
 export interface TrustedWorkspace {
@@ -162,9 +163,10 @@ export function describeWorkspace(directory: string, at: Date): TrustedWorkspace
 function parseRecord(text: string, file: string): Map<string, TrustedWorkspace> {
   let workspaces: unknown;
   try {
-    const document = JSON.parse(text) as unknown;
+    const document = parseStateJson(text, file);
     workspaces = isRecord(document) ? document.workspaces : undefined;
-  } catch {
+  } catch (error) {
+    if (isToolError(error)) throw error;
     workspaces = undefined;
   }
   if (!Array.isArray(workspaces)) {

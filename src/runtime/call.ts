@@ -160,6 +160,8 @@ async function run(parts: CallParts, running: RunningCall): Promise<Output> {
   const isNested = depth > 0 && nesting.handles !== true;
   const isWhole = options.full === true || options.onOutput !== undefined || isNested;
   const large = isWhole || parts.stores === undefined ? undefined : toLargeResults(parts.stores, caller, snapshot);
+  const { approval } = state;
+  parts.observers.recorder?.start({ ...base, tool, plan, verdict, approval, input: plan.input }, snapshot);
   const executing = execute(parts, {
     plan,
     snapshot,

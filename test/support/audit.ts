@@ -28,9 +28,10 @@ export function logText(workspace: Workspace): string {
     .join('');
 }
 
-/** Parses every record; throws if a line is invalid or the last one is incomplete. Empty lines are skipped. */
+/** Parses every record of an ended call; throws if a line is invalid or the last one is incomplete. */
 export function logRecords(workspace: Workspace): LogRecord[] {
   const lines = logText(workspace).split('\n');
   if (lines.pop() !== '') throw new Error('the last line has no end');
-  return lines.filter((line) => line !== '').map((line) => JSON.parse(line));
+  const parsed: LogRecord[] = lines.filter((line) => line !== '').map((line) => JSON.parse(line));
+  return parsed.filter(({ started }) => started === undefined);
 }

@@ -106,7 +106,11 @@ function toRow(record: AuditRecord, denied: boolean): string[] {
   const { time, caller, tool, code, rule, reason, verdict, sandbox } = record;
   const isStopped = verdict === 'allow' && code === 'denied' && sandbox !== null;
   const why = isStopped ? `stopped by its sandbox (${sandbox})` : `${rule ?? reason ?? code ?? ''}`;
-  const result = code === null ? `ok, ${formatDuration(Number(record.durationMs))}` : `${code}`;
+  const result = record.interrupted
+    ? 'interrupted'
+    : code === null
+      ? `ok, ${formatDuration(Number(record.durationMs))}`
+      : `${code}`;
   const shown = denied ? why : isDenied(record) && why !== '' ? `${result}: ${why}` : result;
   return [formatTime(`${time}`), `${caller}`, `${tool}`, shown].map((cell) => quoteOutside(cell, 80));
 }

@@ -8,7 +8,7 @@ import { isLocked } from '../../files/lock.js';
 import { makeDirectory } from '../../files/make-directory.js';
 import { readStateFile } from '../../files/read.js';
 import { removeFile, removeTree } from '../../files/remove.js';
-import { toFileError } from '../../files/state.js';
+import { parseStateJson, toFileError } from '../../files/state.js';
 import { writeFileAtomic } from '../../files/write.js';
 import { isOccupied, type Link, namesIn, putLink, removeEmpty, removeLink, TEMPORARY_LINK } from '../directory.js';
 import type { InstallEnvironment, InstallPaths } from '../environment.js';
@@ -147,7 +147,7 @@ function readJournal(paths: InstallPaths): Journal | undefined {
   const text = readStateFile(paths.journal, MAX_BYTES);
   if (text === undefined) return undefined;
   try {
-    const journal: unknown = JSON.parse(text);
+    const journal = parseStateJson(text, 'the journal');
     if (isRecord(journal) && Array.isArray(journal.changes) && Array.isArray(journal.objects))
       return journal as unknown as Journal;
   } catch {

@@ -1,7 +1,8 @@
 // The record of installed items, `installed.json`: types and parsing.
 
-import { ToolError } from '../../core/error.js';
+import { isToolError, ToolError } from '../../core/error.js';
 import { isRecord } from '../../core/json.js';
+import { parseStateJson } from '../../files/state.js';
 import { type ItemKind, isItemKind } from './item-name.js';
 
 /** A reference to another item, as it was resolved at install time. */
@@ -83,9 +84,9 @@ export function parseInstalled(text: string, file: string): Installed {
 export function parseState(text: string, file: string, version: number): Record<string, unknown> {
   let document: unknown;
   try {
-    document = JSON.parse(text);
-  } catch {
-    throw unreadable(file);
+    document = parseStateJson(text, file);
+  } catch (error) {
+    throw isToolError(error) ? error : unreadable(file);
   }
   if (!isRecord(document) || typeof document.version !== 'number') throw unreadable(file);
   if (document.version > version) {

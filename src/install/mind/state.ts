@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { ToolError } from '../../core/error.js';
 import { isRecord } from '../../core/json.js';
 import { readTextFile } from '../../files/read.js';
+import { parseStateJson } from '../../files/state.js';
 import { parseToml } from '../../files/toml.js';
 import { type ItemKind, isSourceKind } from '../manifest/item-name.js';
 import type { Pin } from '../manifest/source-manifest.js';
@@ -58,7 +59,7 @@ function readJson(file: string): Record<string, unknown> | undefined {
   const text = readTextFile(file);
   if (text === undefined) return undefined;
   try {
-    const document: unknown = JSON.parse(text);
+    const document = parseStateJson(text, 'the state');
     if (isRecord(document)) return document;
   } catch {
     // Reported below.

@@ -1,6 +1,7 @@
 // The list of upstream servers, merged from the configuration and the server files.
 
 import { join } from 'node:path';
+import { isToolError } from '../../core/error.js';
 import type { Boundary } from '../../core/format.js';
 import { escapePointer } from '../../core/json.js';
 import type { Problem } from '../../core/problem.js';
@@ -10,6 +11,7 @@ import { formatBytes, quoteOutside } from '../../core/text.js';
 import type { ServerEntry } from '../../core/upstream.js';
 import type { World } from '../../core/world.js';
 import { createStatCache, type FileText } from '../../files/read.js';
+import { parseStateJson } from '../../files/state.js';
 import { isOwnServer, readServer } from './entry.js';
 import { readServers, type ServersFile, type ServersReading, toShadowed } from './file.js';
 
@@ -85,7 +87,7 @@ function readText(text: FileText, source: ServersFile): ServersReading {
 function readInstalled(text: string, { file, owner }: ServersFile): ServersReading {
   const entries: ServerEntry[] = [];
   try {
-    const { servers } = JSON.parse(text) as { servers: Record<string, Record<string, unknown>> };
+    const { servers } = parseStateJson(text, file) as { servers: Record<string, Record<string, unknown>> };
     for (const [name, { entry: value, source, digest, accepted, files }] of Object.entries(servers)) {
       const place = { file, pointer: `/servers/${escapePointer(name)}/entry`, line: null };
       const { entry } = readServer(name, value, { owner, place });
@@ -94,9 +96,10 @@ function readInstalled(text: string, { file, owner }: ServersFile): ServersReadi
       if (entry !== undefined) entries.push({ ...entry, installed: installed as ServerEntry['installed'] });
     }
     return { entries, problems: [] };
-  } catch {
+  } catch (error) {
     const hint = 'remove it; wield doctor --fix writes it again';
-    return { entries: [], problems: [{ severity: 'error', path: file, message: 'is not valid', hint }] };
+    const message = isToolError(error) ? `is not valid: ${error.message}` : 'is not valid';
+    return { entries: [], problems: [{ severity: 'error', path: file, message, hint }] };
   }
 }
 

@@ -2,7 +2,7 @@
 
 import { existsSync } from 'node:fs';
 import { basename, join } from 'node:path';
-import { isToolError } from '../../../core/error.js';
+import { isToolError, toToolError } from '../../../core/error.js';
 import { formatPlace, type Problem } from '../../../core/problem.js';
 import { count, formatDuration, shortenPath } from '../../../core/text.js';
 import type { NodeToolbox } from '../../../node.js';
@@ -30,16 +30,31 @@ const SHIM = /\/(?:\.pyenv|\.rbenv|\.nodenv|\.asdf|\.local\/share\/mise|\.volta)
 
 /** Runs all checks; `more` are problems found by the caller. */
 export async function diagnose(toolbox: NodeToolbox, more: readonly Problem[] = []): Promise<Diagnosis> {
-  const all = [
-    ...(await toolbox.catalog.problems()),
-    ...auditProblems(toolbox),
-    ...(await interpreterProblems(toolbox)),
-    ...trustProblems(toolbox),
-    ...(await approvalProblems(toolbox)),
-    ...(await installProblems(toolbox)),
-    ...serverProblems(toolbox),
-    ...more,
+  const failed: Problem[] = [];
+  // A check that fails is a problem; the others are still made (CLI-14).
+  const attempt = async <T>(check: () => T[] | Promise<T[]>): Promise<T[]> => {
+    try {
+      return await check();
+    } catch (thrown) {
+      const { code, message, hint = '', data } = toToolError(thrown);
+      if (code === 'internal') throw thrown;
+      failed.push({ severity: 'error', path: String(data?.path ?? toolbox.machine.wieldHome), message, hint });
+      return [];
+    }
+  };
+  const machine = await attempt(() => checkMachine(toolbox));
+  const checks = [
+    async () => [...(await toolbox.catalog.problems())],
+    () => auditProblems(toolbox),
+    () => interpreterProblems(toolbox),
+    () => trustProblems(toolbox),
+    () => approvalProblems(toolbox),
+    () => installProblems(toolbox),
+    () => serverProblems(toolbox),
   ];
+  const found: Problem[] = [];
+  for (const check of checks) found.push(...(await attempt<Problem>(check)));
+  const all = [...found, ...failed, ...more];
   const problems = all.filter((problem) => problem.severity === 'error');
   const warnings = all.filter((problem) => problem.severity === 'warning');
   const show =
@@ -57,7 +72,7 @@ export async function diagnose(toolbox: NodeToolbox, more: readonly Problem[] = 
   } = toolbox;
   return {
     checks: [
-      ...(await checkMachine(toolbox)),
+      ...machine,
       {
         level: 'ok',
         about: 'tools',

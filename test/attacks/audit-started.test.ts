@@ -1,0 +1,69 @@
+// A tool that kills wield: what ran is recorded all the same (OBS-8).
+
+import { spawn } from 'node:child_process';
+import { chmodSync, existsSync, mkdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect } from 'vitest';
+import { logDirectory, logRecords, logText } from '../support/audit.js';
+import { BINARY, json, wield } from '../support/cli.js';
+import { shellScript } from '../support/shell-script.js';
+import { spec } from '../support/spec.js';
+import { createWorkspace, type Workspace } from '../support/workspace.js';
+
+// Waits for the id of the process, and kills it.
+const KILLER = shellScript(
+  'touch ran\nfor i in $(seq 200); do [ -s pid ] && break; sleep 0.05; done\nkill -9 "$(cat pid)"',
+);
+
+async function callKiller(workspace: Workspace): Promise<number> {
+  workspace.script('killer', KILLER);
+  const child = spawn(process.execPath, [BINARY, 'call', 'killer'], {
+    cwd: workspace.dir,
+    env: workspace.env,
+    stdio: 'ignore',
+  });
+  const ended = new Promise((resolve) => child.once('exit', resolve));
+  workspace.write('pid', String(child.pid));
+  await ended;
+  return child.pid!;
+}
+
+spec('OBS-8', 'a call whose process its tool kills is recorded as interrupted', async () => {
+  const workspace = createWorkspace();
+  workspace.config('[audit]\nrequired = true\n');
+  const pid = await callKiller(workspace);
+  expect(logRecords(workspace)).toEqual([]);
+  const { records, skipped } = json(await wield(workspace, ['audit', '--json']));
+  expect(skipped).toBe(0);
+  expect(records).toMatchObject([
+    { tool: 'killer', pid, interrupted: true, code: 'cancelled', verdict: 'allow', workdir: workspace.dir },
+  ]);
+  expect((await wield(workspace, ['audit'])).stdout).toMatch(/killer +interrupted/);
+});
+
+spec('OBS-8', 'a call that ended is one record, and its line of the start has no contents', async () => {
+  const workspace = createWorkspace();
+  workspace.config('[audit]\ncontents = true\n');
+  workspace.script('greet', shellScript('echo hi'));
+  await wield(workspace, ['call', 'greet']);
+  const [first, second] = logText(workspace)
+    .trim()
+    .split('\n')
+    .map((line) => JSON.parse(line));
+  expect(first).toMatchObject({ started: expect.any(String), tool: 'greet', call: second.call, pid: second.pid });
+  expect([first.input, second.input]).toEqual([undefined, {}]);
+  expect(json(await wield(workspace, ['audit', '--json'])).records).toMatchObject([{ tool: 'greet', code: null }]);
+});
+
+spec('OBS-8 OBS-7', 'nothing runs if the line of the start is required and cannot be written', async () => {
+  const workspace = createWorkspace();
+  workspace.config('[audit]\nrequired = true\n');
+  workspace.script('greet', shellScript('touch ran'));
+  const directory = logDirectory(workspace);
+  mkdirSync(directory, { recursive: true, mode: 0o700 });
+  writeFileSync(join(directory, '000001.jsonl'), '');
+  chmodSync(join(directory, '000001.jsonl'), 0o666);
+  const { status, stderr } = await wield(workspace, ['call', 'greet']);
+  expect([status, stderr]).toEqual([8, expect.stringContaining('nothing was run')]);
+  expect(existsSync(join(workspace.dir, 'ran'))).toBe(false);
+});
