@@ -37,6 +37,10 @@ describe('a secret of the workdir', () => {
     'by moving a directory far above it': ['mkdir x; mv a x; mv a/b/c x/c; mv a/b/c/d/e/f/g/h x/h', READ_ALL],
     'by replacing directories': ['rm -rf api a; mkdir api; cp -al a copied; cp -r a copied-too', READ_ALL],
     'by replacing links': ['rm .env linked-directory; ln -s nothing .env', READ_ALL],
+    'by disguising directories': [
+      'for d in api a a/b conf kept; do touch $d/HEAD $d/pyvenv.cfg; mkdir $d/objects $d/refs $d/.git; done',
+      READ_ALL,
+    ],
     'by other links': ['ln api/.env x; ln -s api y; ln -s ../api/.env a/z; mv y w', READ_ALL],
   };
   for (const [how, bodies] of Object.entries(attacks)) {
@@ -123,7 +127,9 @@ describe('what makes other programs run code', () => {
     const moves =
       'mv sub s2; mv sub/deep d2; mv packages p2; mv node_modules n2; mv .venv v2; mv bare.git b2; mv .github g2';
     workspace.write('notes', 'other');
-    await callAll(workspace, [`${attempts.join('\n')}\n${moves}`, attempts.join('\n')]);
+    const disguise =
+      'rm -f .venv/pyvenv.cfg; touch sub/pyvenv.cfg packages/pyvenv.cfg packages/a/HEAD; mkdir packages/a/objects packages/a/refs';
+    await callAll(workspace, [`${attempts.join('\n')}\n${moves}\n${disguise}`, attempts.join('\n')]);
     for (const name of RUNS_CODE) {
       if (name.endsWith('.envrc')) continue;
       expect([name, readFileSync(join(workspace.dir, name), 'utf8')]).toEqual([name, 'text']);
@@ -138,7 +144,7 @@ describe('what makes other programs run code', () => {
     const body = [...names, 'plain'].map((name) => `mkdir -p $(dirname ${name}); echo x > ${name}`);
     workspace.script('attack', shellScript(`${body.join('\n')}\nrm CLAUDE.md; echo x > CLAUDE.md`, '@sandbox workdir'));
     const result = await workspace.toolbox().call('attack', {});
-    const expected = ['.vscode', 'CLAUDE.md', 'v/bin', 'x/GEMINI.md', 'x/y/.git'].map((name) =>
+    const expected = ['.vscode', 'CLAUDE.md', 'v/bin', 'v/pyvenv.cfg', 'x/GEMINI.md', 'x/y/.git'].map((name) =>
       join(workspace.dir, name),
     );
     expect([...(result.meta.sandboxLeft ?? [])].sort()).toEqual(expected.sort());

@@ -67,6 +67,8 @@ const RUNS_CODE = new Set([
 ]);
 const RUNS_CODE_TOO = /\.code-workspace$|^\.?lefthook(?:-local)?\.(?:ya?ml|toml|json)$|^\.lintstagedrc\./;
 const MODULES = 'node_modules';
+// By name: a process could add a file that makes any directory look like one, but not rename what is protected.
+const PACKAGES = new Set([MODULES, 'site-packages', 'dist-packages']);
 const PROGRAMS = ['bin', 'scripts'];
 // Reading more takes longer than a call may be delayed.
 const MAX_DIRECTORIES = 50_000;
@@ -143,22 +145,20 @@ export async function walk({ root, skipped }: Pick<SandboxSearch, 'root' | 'skip
     };
     found.directories.push(path);
     for (const one of secrets) add(found.secrets, one);
-    if (kind === 'repository' && path !== root) {
-      if (!isPackage) found.guarded.push({ path, real: path });
-      continue;
-    }
     const isModules = name === MODULES;
     if (!isPackage) {
+      if (kind === 'repository' && path !== root) found.guarded.push({ path, real: path });
       for (const one of guarded) add(found.guarded, one);
       const programs = [...directories, ...links].filter((one) =>
         isModules ? one === '.bin' : kind === 'environment' && PROGRAMS.includes(one.toLowerCase()),
       );
-      for (const one of programs) add(found.guarded, one, path);
+      // Without its file it would not be recognised in the next call.
+      for (const one of kind === 'environment' ? [...programs, 'pyvenv.cfg'] : programs) add(found.guarded, one, path);
     }
     for (const one of directories) {
       const below = join(path, one);
       if (one === '.git' || secrets.includes(one) || skipped.includes(below)) continue;
-      queue.push({ path: below, name: one, isPackage: isPackage || isModules || kind === 'environment' });
+      queue.push({ path: below, name: one, isPackage: isPackage || PACKAGES.has(name) });
     }
   }
   return found;
