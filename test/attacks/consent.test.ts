@@ -114,8 +114,8 @@ describe('A44 a tool detaches', () => {
       can('unshare', root ? '-m' : '-Urm', 'true'),
     ],
     [
-      `env -u WIELD_CALL unshare ${root ? '-m' : '-Urm'} sh -c "mount --bind /dev/null /proc/\\$\\$/limits; exec $0"`,
-      can('unshare', root ? '-m' : '-Urm', 'true'),
+      `env -u WIELD_CALL unshare ${root ? '-mpf' : '-Urmpf'} --mount-proc sh -c "mount --bind fake /proc/\\$\\$/limits; exec $0"`,
+      can('unshare', root ? '-mpf' : '-Urmpf', '--mount-proc', 'true'),
     ],
     [
       '(env -i HOME="$HOME" WIELD_HOME="$WIELD_HOME" PATH="$PATH" bash -c "$0 & disown; sleep 12")',
@@ -131,8 +131,9 @@ describe('A44 a tool detaches', () => {
       async () => {
         const workspace = createAskingWorkspace();
         const id = await askFor(workspace);
-        workspace.write('line.sh', `${WIELD} approvals approve ${id}\n`);
+        workspace.write('line.sh', `exec ${WIELD} approvals approve ${id}\n`);
         workspace.write('escape.sh', trick);
+        workspace.write('fake', 'Max file locks            unlimited            unlimited            locks\n');
         const output = await runAsTool(workspace, 'sh -c "$(cat escape.sh)" "sh line.sh"');
         expect([trick, output]).toEqual([trick, expect.stringContaining('does not count')]);
         expect(workspace.records()).toEqual([`${id}.pending.json`]);
@@ -338,9 +339,12 @@ describe('A44 a tool is the client', () => {
     const answer = { jsonrpc: '2.0', id, result: ANSWER.consent };
     const init = { method: 'POST', headers: { ...headers, ...session }, body: JSON.stringify(answer) };
     const batch = { ...init, body: JSON.stringify([answer]) };
-    workspace.write('client.mjs', toFetch([url, init], [url, batch]));
+    const own = { name: 'deploy', arguments: { branch: 'own' } };
+    const body = JSON.stringify({ jsonrpc: '2.0', id: 3, method: 'tools/call', params: own });
+    workspace.write('client.mjs', toFetch([url, init], [url, batch], [url, { ...init, body }]));
     const output = await runAsTool(workspace, `env -u WIELD_CALL "${process.execPath}" client.mjs`);
     expect(output.match(/^403 /gm)).toHaveLength(2);
+    expect(output).toContain('needs_approval');
     expect(workspace.runs()).toEqual([]);
     expect((await fetch(url, init)).status).toBe(202);
     while (!text.includes('deployed')) text += Buffer.from((await reader.read()).value!).toString('utf8');
