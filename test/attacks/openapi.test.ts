@@ -137,8 +137,9 @@ describe('a request', () => {
   });
 
   spec('TOOL-24 OAS-5', 'an answer of any depth is text, also with credentials', async () => {
-    const server = await listen((_, response) => {
-      response.writeHead(200, { 'content-type': 'application/json' }).end('['.repeat(2_000_000));
+    const server = await listen(({ url }, response) => {
+      const text = url === '/b' ? '['.repeat(50_000) + ']'.repeat(50_000) : '['.repeat(2_000_000);
+      response.writeHead(200, { 'content-type': 'application/json' }).end(text);
     });
     const workspace = createWorkspace();
     const securitySchemes = { key: { type: 'apiKey', in: 'header', name: 'x-key' } };
