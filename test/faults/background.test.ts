@@ -3,6 +3,7 @@
 import { execFile } from 'node:child_process';
 import { readdirSync, readFileSync } from 'node:fs';
 import { describe, expect } from 'vitest';
+import { guardListener } from '../../src/core/background.js';
 import type { CallOptions } from '../../src/index.js';
 import { connect } from '../../src/process/helper-connection.js';
 import { wieldProcess } from '../support/cli.js';
@@ -78,6 +79,22 @@ describe.concurrent('a program', () => {
       '',
     ]);
     expect(run.status).toBe(0);
+  });
+});
+
+describe('a listener', () => {
+  spec('RUN-13', 'that fails later is reported, as one that fails at once', async () => {
+    const reported: string[] = [];
+    const report = (message: string): void => void reported.push(message);
+    const later = async (): Promise<void> => {
+      throw new Error('later');
+    };
+    const now = (): void => {
+      throw new Error('now');
+    };
+    await guardListener(later, report)();
+    guardListener(now, report)();
+    expect(reported).toEqual(['a listener failed: Error: later', 'a listener failed: Error: now']);
   });
 });
 
