@@ -7,6 +7,7 @@ import type { World } from '../core/world.js';
 import { loadCrypto } from './digest.js';
 import { makeDirectory } from './make-directory.js';
 import { isAlive, startTime } from './process-identity.js';
+import { toFileError } from './state.js';
 import { removeFile } from './remove.js';
 
 // How long one process may hold the lock while others wait.
@@ -133,7 +134,11 @@ async function tryHold(directory: string, own: string): Promise<string | undefin
     );
     if (other === undefined) {
       const held = join(directory, `held-${own}`);
-      renameSync(mine, held);
+      try {
+        renameSync(mine, held);
+      } catch (error) {
+        throw toFileError(error, 'write', held);
+      }
       return held;
     }
     if (other.name < `try-${own}`) {
