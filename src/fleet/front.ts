@@ -293,8 +293,8 @@ export class Front implements Dispatcher {
     const { debug } = this.#options;
     try {
       let mayRun = call?.give({ worker, nonce }) === true && (await this.#record(call));
-      // It may have ended while that was recorded.
-      mayRun &&= call!.give({ worker, nonce });
+      // It may have ended, or begun another attempt, while that was recorded.
+      mayRun &&= call!.jobId === jobId && call!.give({ worker, nonce });
       await this.#order(worker, { type: mayRun ? 'run' : 'leave', jobId, nonce });
     } catch (error) {
       // The worker asks again.
@@ -307,6 +307,7 @@ export class Front implements Dispatcher {
     const { jobId, job } = call;
     if (job.binding === undefined || call.isRecorded) return true;
     const isOurs = await this.#keyed.grant(call);
+    if (call.jobId !== jobId) return false;
     if (isOurs) call.isRecorded = true;
     else {
       this.#jobs.delete(jobId);
