@@ -1,5 +1,6 @@
 // Calls a fleet 10,000 times, 200 at a time, over two fronts and four workers, while one of each restarts every five
-// seconds, and checks that every call is answered once. Some restarts are orderly, every third one is a kill.
+// seconds, and checks that every call is answered once. Some restarts are orderly, every third one is a kill. Redis is full
+// for half a second from time to time, and someone without the key deletes its keys and puts old jobs back.
 // Environment: WIELD_FLEET_CALLS, WIELD_FLEET_IN_FLIGHT.
 
 import { spawn } from 'node:child_process';
@@ -8,12 +9,14 @@ import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { Redis } from 'ioredis';
 
 const BINARY = fileURLToPath(new URL('../dist/cli/wield.cjs', import.meta.url));
 const CALLS = Number(process.env.WIELD_FLEET_CALLS ?? 10_000);
 const IN_FLIGHT = Number(process.env.WIELD_FLEET_IN_FLIGHT ?? 200);
 const RESTART_MS = 5000;
 const KILL_EVERY = 3;
+const DISTURB_MS = 2000;
 const ATTEMPTS = 40;
 const VERSION = '2026-07-28';
 
@@ -135,6 +138,45 @@ function restartOften(members, kind, kinds) {
   };
 }
 
+/** Fills Redis, and writes to it without the key, until it is stopped. */
+function disturb(port, kinds) {
+  const client = new Redis(port);
+  client.on('error', () => {});
+  let isStopped = false;
+  const loop = async () => {
+    for (let turn = 0; !isStopped; turn++) {
+      await new Promise((resolve) => setTimeout(resolve, DISTURB_MS));
+      const kind = ['full', 'replayed', 'deleted'][turn % 3];
+      kinds[kind] = (kinds[kind] ?? 0) + 1;
+      try {
+        if (kind === 'full') {
+          await client.config('SET', 'maxmemory', '1');
+          await new Promise((resolve) => setTimeout(resolve, 500));
+          await client.config('SET', 'maxmemory', '0');
+        } else if (kind === 'replayed') {
+          const keys = (await client.keys('*')).filter((key) => /:calls(?::|$)/.test(key));
+          const values = await Promise.all(keys.map((key) => client.dumpBuffer(key)));
+          await new Promise((resolve) => setTimeout(resolve, 300));
+          for (const [at, key] of keys.entries())
+            if (values[at] !== null) await client.restore(key, 0, values[at], 'REPLACE');
+        } else {
+          const keys = await client.keys('*');
+          const some = keys.filter((key) => !/:(?:call|result):/.test(key) && Math.random() < 0.2);
+          if (some.length > 0) await client.del(...some);
+        }
+      } catch {
+        // Restored values may be in use.
+      }
+    }
+  };
+  const running = loop();
+  return async () => {
+    isStopped = true;
+    await running;
+    client.disconnect();
+  };
+}
+
 async function main() {
   const port = await freePort();
   const redis = spawn('redis-server', ['--port', `${port}`, '--save', '', '--dir', root], { stdio: 'ignore' });
@@ -149,7 +191,11 @@ async function main() {
   const fronts = await Promise.all([1, 2].map(() => member(['serve', '--http', '0', '--trust', '--fleet', url])));
   const workers = await Promise.all([1, 2, 3, 4].map(() => member(['worker', '--trust', '--fleet', url])));
   const restarts = {};
-  const stops = [restartOften(fronts, 'front', restarts), restartOften(workers, 'worker', restarts)];
+  const stops = [
+    restartOften(fronts, 'front', restarts),
+    restartOften(workers, 'worker', restarts),
+    disturb(port, restarts),
+  ];
   const counts = { busy: 0, repeated: {} };
   const answers = new Map();
   const begun = performance.now();
@@ -180,6 +226,7 @@ function report(answers, { seconds, restarts, counts }) {
     if (failure === undefined && text.trim() !== id) wrong.push(`${id}: answered ${text}`);
     if (failure === undefined && ran === 0) wrong.push(`${id}: answered, but did not run`);
     if (name === 'mark' && ran > 1) wrong.push(`${id}: ran ${ran} times`);
+    if (failure?.data?.fleet?.ran === 'no' && ran > 0) wrong.push(`${id}: said not to have run, but ran`);
     if (failure !== undefined && !['unavailable', 'busy', 'timeout', 'cancelled'].includes(failure.code))
       wrong.push(`${id}: ${failure.code} ${failure.message}`);
   }
