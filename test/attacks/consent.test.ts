@@ -292,7 +292,7 @@ describe('A44 a tool is the client', () => {
     }
   });
 
-  marked('SRV-88', 'of a running server, in both protocol versions, over IPv4 and IPv6', async () => {
+  marked('SRV-88', 'of a running server, which neither asks it nor takes its answer', async () => {
     const workspace = await createTrusted();
     const url = await serveUrl(workspace, []);
     const ask = JSON.parse(await (await fetch(url, toCall())).text());
