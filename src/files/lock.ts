@@ -7,8 +7,8 @@ import type { World } from '../core/world.js';
 import { loadCrypto } from './digest.js';
 import { makeDirectory } from './make-directory.js';
 import { isAlive, startTime } from './process-identity.js';
-import { toFileError } from './state.js';
 import { removeFile } from './remove.js';
+import { toFileError } from './state.js';
 
 // How long one process may hold the lock while others wait.
 const WAIT_MS = 120_000;

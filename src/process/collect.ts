@@ -62,6 +62,8 @@ function readStream(
       const wait = receive(chunk);
       if (wait !== undefined) hold(wait);
     });
+    // A stream without output may be closed before the launcher of its process is gone.
+    if (stream.closed) resolve();
     stream.once('close', () => {
       if (last === undefined) resolve();
       else last.then(resolve);
