@@ -46,8 +46,13 @@ export async function openPage(
   args: readonly string[] = ['ui', '--json'],
 ): Promise<Page> {
   const { url, stderr, printed } = await start(workspace, args);
-  const { origin, port, hash } = new URL(url);
   const token = /"token": ?"([\w-]+)"/.exec(printed())?.[1] ?? '';
+  return { ...(await connectToPage(url, token)), stderr, printed };
+}
+
+/** Logs in to a page that runs, or uses its token. */
+export async function connectToPage(url: string, token = ''): Promise<Omit<Page, 'stderr' | 'printed'>> {
+  const { origin, port, hash } = new URL(url);
   let credentials: Record<string, string> = token === '' ? {} : { authorization: `Bearer ${token}` };
   const request: Page['request'] = (path, { method = 'GET', headers = {}, body } = {}) => {
     const own: Record<string, string | undefined> = {
@@ -78,8 +83,6 @@ export async function openPage(
     logIn,
     get: (path) => request(path),
     post: (path, body) => request(path, { method: 'POST', body: JSON.stringify(body) }),
-    stderr,
-    printed,
   };
 }
 
