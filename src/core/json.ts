@@ -210,7 +210,7 @@ export function parseWithPosition(text: string): unknown {
 
 // Scans the strings and braces of valid JSON text. No regular expression spans a string: a long one would overflow the
 // engine's stack.
-function findDuplicateKey(text: string): { readonly key: string; readonly offset: number } | undefined {
+export function findDuplicateKey(text: string): { readonly key: string; readonly offset: number } | undefined {
   const token = /["{}]/g;
   const open: Set<string>[] = [];
   for (let match = token.exec(text); match !== null; match = token.exec(text)) {

@@ -2,8 +2,10 @@
 
 import { lstatSync, readdirSync, type Stats, statSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { isToolError, MACHINE_HINTS, ToolError } from '../core/error.js';
-import { parseJson } from '../core/json.js';
+import { MACHINE_HINTS, ToolError } from '../core/error.js';
+import { findDuplicateKey } from '../core/json.js';
+import { positionOf } from '../core/json-syntax.js';
+import { quoteOutside } from '../core/text.js';
 import { directoriesInHome } from './home.js';
 import { makeDirectory } from './make-directory.js';
 
@@ -119,20 +121,18 @@ function shorten(message: string): string {
   return message.replace(/, \w+(?: '.*')?$/s, '');
 }
 
-const STATE_BOUNDS = { maxDepth: 64, maxBytes: Number.POSITIVE_INFINITY };
-
 /**
  * Parses a JSON file that decides something. Throws `io` with the line if a key is there twice in one object: which one
  * counts would depend on the reader (STA-7). Throws another error if it is not JSON.
  */
 export function parseStateJson(text: string, file: string): unknown {
-  try {
-    return parseJson(text, file, STATE_BOUNDS);
-  } catch (error) {
-    if (!isToolError(error) || error.data?.fault !== 'duplicate') throw new SyntaxError((error as Error).message);
-    throw new ToolError('io', `${file}:${String(error.data.line)}: has ${String(error.data.problem)}`, {
-      hint: 'keep the right one, or restore the file',
-      data: { path: file, line: error.data.line },
-    });
-  }
+  // Not by parseJson(), which refuses names such as `__proto__`: a server may have one.
+  const value: unknown = JSON.parse(text);
+  const duplicate = findDuplicateKey(text);
+  if (duplicate === undefined) return value;
+  const { line } = positionOf(text, duplicate.offset);
+  throw new ToolError('io', `${file}:${line}: has the key "${quoteOutside(duplicate.key)}" twice in one object`, {
+    hint: 'keep the right one, or restore the file',
+    data: { path: file, line },
+  });
 }

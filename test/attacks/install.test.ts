@@ -353,7 +353,6 @@ test(
       ['add', source, '--yes'],
       ['install', 'scan'],
       ['upgrade', '--yes'],
-      ['uninstall', 'scan', '--yes'],
       ['remove-source', 'tooling', '--yes'],
       ['sync'],
     ]) {
@@ -362,6 +361,9 @@ test(
       expect(run.stdout).toContain('from inside a tool call');
     }
     expect(existsSync(join(workspace.wieldHome, 'store'))).toBe(false);
+    await workspace.json('install', 'scan', '--yes');
+    const run = await workspace.runWith({ env: { WIELD_CALL: '1-1' } }, 'uninstall', 'scan', '--yes', '--json');
+    expect([run.status, run.stdout]).toEqual([5, expect.stringContaining('from inside a tool call')]);
   },
   patience(30_000),
 );

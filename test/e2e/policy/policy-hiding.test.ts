@@ -176,6 +176,9 @@ describe('unreadable rules', () => {
       '[approvals]\nask = true',
       '[mcp]\ndisabled = "files"',
       '[mcp]\ndisable = ["files"]',
+      '[limits]\ntimeuot = "1s"',
+      '[ui]\nport = 1',
+      'colour = true',
     ];
     for (const text of misspelled) {
       for (const layer of ['user', 'project'] as const) {
@@ -188,7 +191,7 @@ describe('unreadable rules', () => {
         expect(await toolbox.list({ caller: MODEL })).toEqual([]);
       }
     }
-    for (const text of ['[limits]\ntimeuot = "1s"', '[ui]\nport = 1', 'colour = true'])
+    for (const text of ['[results]\nkep = "1h"', '[model]\nname = "x"', '[skills]\ncolour = true'])
       expect([text, await outcome(ruled({ user: `${text}\n` }, [tool('a')]), 'a')]).toEqual([text, 'allow']);
   });
 
