@@ -223,7 +223,7 @@ export const noteRead = defineTool({
 `,
       ),
     [
-      { command: 'wield trust >/dev/null; wield note read inbox.md --limit 5', shows: '5 lines of inbox.md' },
+      { command: 'wield trust --yes >/dev/null; wield note read inbox.md --limit 5', shows: '5 lines of inbox.md' },
       {
         command: 'wield note read --help',
         shows: `
