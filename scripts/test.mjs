@@ -45,7 +45,7 @@ try {
   begin(at === -1 ? 'running tests, lint and types' : 'running tests without optional programs, lint and types');
   clearInterval(showing);
   await Promise.all([
-    run(process.execPath, [VITEST, 'run', ...args], 'inherit'),
+    run(process.execPath, [VITEST, 'run', ...args], 'inherit', 'vitest run'),
     silent('lint').then(() => silent('types')),
   ]);
   end(0);
@@ -62,7 +62,7 @@ function begin(what) {
 }
 
 /** Runs a command in a process group of its own, without input. */
-function run(command, args, output) {
+function run(command, args, output, what = [command, ...args].join(' ')) {
   const child = spawn(command, args, { stdio: ['ignore', output, output], env, detached: true });
   running.add(child);
   let printed = '';
@@ -73,7 +73,7 @@ function run(command, args, output) {
     child.on('close', (status) => {
       running.delete(child);
       if (status === 0) resolve();
-      else reject(new Error(`${printed}${[command, ...args].join(' ')} failed`));
+      else reject(new Error(`${printed}${what} failed`));
     });
   });
 }

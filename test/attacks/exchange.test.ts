@@ -20,8 +20,9 @@ import { createSkillWorkspace, declare } from '../support/commands.js';
 import { rounds } from '../support/effort.js';
 import { exchange } from '../support/exchange.js';
 import { createInstallWorkspace } from '../support/install.js';
+import { hasProgram, notInstalled } from '../support/machine.js';
 import { until } from '../support/server.js';
-import { finding } from '../support/spec.js';
+import { finding, findingIf } from '../support/spec.js';
 import { createWorkspace, type Workspace } from '../support/workspace.js';
 
 const MODEL = { kind: 'model', door: 'test' } as const;
@@ -92,7 +93,6 @@ finding('B3', 'the bytes that were hashed run if the file is replaced before its
 finding('B3', 'a script keeps its own path, its directory, its options and its input', async () => {
   const workspace = createWorkspace();
   workspace.write('.agents/tools/lib/words.sh', 'word=sourced\n');
-  workspace.write('.agents/tools/helper.py', 'WORD = "imported"\n');
   workspace.write('.agents/tools/helper.cjs', 'module.exports = "required";\n');
   const tools = join(workspace.dir, '.agents/tools');
   workspace.script(
@@ -111,16 +111,6 @@ main() { echo "$0 \${BASH_SOURCE[0]} $BASH_SOURCE \${BASH_SOURCE##*/} $here $wor
   workspace.script('up', `${header('/bin/sh')}cd "$(dirname "$0")/../.." && pwd\n`);
   expect(textOf(await toolbox.call('up', {}))).toBe(`${workspace.dir}\n`);
   workspace.script(
-    'py',
-    `${header('/usr/bin/env python3')}"""Text."""
-from __future__ import annotations
-import helper, json, os, sys
-print(__file__, sys.argv, sys.path[0], __name__, __doc__, helper.WORD, json.load(sys.stdin), 'os' in dir())
-`,
-  );
-  const py = join(tools, 'py');
-  expect(textOf(await toolbox.call('py', {}))).toBe(`${py} ['${py}'] ${tools} __main__ Text. imported {} True\n`);
-  workspace.script(
     'js',
     `${header(process.execPath, '//')}console.log(__filename, require('./helper.cjs'), process.argv[1]);\n`,
   );
@@ -129,6 +119,29 @@ print(__file__, sys.argv, sys.path[0], __name__, __doc__, helper.WORD, json.load
   workspace.script('failing', `${header('/bin/sh')}exit 7\n`);
   expect((await toolbox.call('failing', {})).error?.data).toMatchObject({ exitCode: 7 });
 });
+
+findingIf(
+  hasProgram('python3'),
+  notInstalled('python3'),
+  'B3',
+  'a Python script keeps its own path and imports',
+  async () => {
+    const workspace = createWorkspace();
+    workspace.write('.agents/tools/helper.py', 'WORD = "imported"\n');
+    const tools = join(workspace.dir, '.agents/tools');
+    const toolbox = workspace.toolbox();
+    workspace.script(
+      'py',
+      `${header('/usr/bin/env python3')}"""Text."""
+from __future__ import annotations
+import helper, json, os, sys
+print(__file__, sys.argv, sys.path[0], __name__, __doc__, helper.WORD, json.load(sys.stdin), 'os' in dir())
+`,
+    );
+    const py = join(tools, 'py');
+    expect(textOf(await toolbox.call('py', {}))).toBe(`${py} ['${py}'] ${tools} __main__ Text. imported {} True\n`);
+  },
+);
 
 finding('B3', 'a link in the place of a script or its directory is no way to other bytes', async () => {
   const workspace = createWorkspace();
