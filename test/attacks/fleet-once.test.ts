@@ -88,6 +88,28 @@ describe.runIf(hasRedis)('who can write to the Redis of a fleet', () => {
     },
   );
 
+  test('FLT-10', 'cannot give a running call to a second worker', async () => {
+    const redis = await startRedis();
+    const client = openClient(redis);
+    const machines = [createMember(TOOLS), createMember(TOOLS)];
+    const { name: url } = await startHere(createMember(TOOLS), frontArgs(redis.url));
+    const answer = callFront(url, 'slow', { text: 'one' });
+    await until(async () => (await client.llen(NAMES.waiting(''))) === 1);
+    const [jobId = ''] = await client.lrange(NAMES.waiting(''), 0, -1);
+    const sealed = JSON.parse((await client.hget(NAMES.job('', jobId), 'data'))!);
+    const queue = new Queue(NAMES.queue(''), { connection: { port: redis.port }, prefix: NAMES.prefix });
+    onEnd(() => queue.close());
+    await startHere(machines[0]!, workerArgs(redis.url, '--concurrency', '1'));
+    await until(() => runsOf(machines, 'one') === 1);
+    await startHere(machines[1]!, workerArgs(redis.url));
+    // Queued a second time under the id that it is sealed for, for the worker that is idle.
+    await client.del(NAMES.job('', jobId));
+    await queue.add('call', sealed, { jobId, removeOnComplete: true, removeOnFail: true });
+    await until(async () => (await client.exists(NAMES.job('', jobId))) === 0);
+    await answer;
+    expect(runsOf(machines, 'one')).toBe(1);
+  });
+
   test('FLT-81', 'cannot make a front queue a running call again, and no error says that it was not run', async () => {
     const redis = await startRedis();
     const client = openClient(redis);
