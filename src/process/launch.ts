@@ -9,7 +9,10 @@ import { readProcText } from './tool-mark.js';
 export const CANNOT_MARK = 'CANNOT_MARK';
 
 const POLL_MS = 1;
-const REPORT_MS = 20;
+// Only if another process of the program keeps the pipe open.
+const REPORT_MS = 1000;
+// A process that is about to end shows nothing for a moment; a program may show nothing at all.
+const MOST_EMPTY = 200;
 // The messages of glibc and musl. Only those whose cause the user can remove, or that pass.
 const CODES: ReadonlyMap<string, string> = new Map([
   ['Permission denied', 'EACCES'],
@@ -29,7 +32,12 @@ export async function launched(child: ChildProcess, name: string): Promise<void>
   const outputs = [child.stdout, child.stderr].filter((stream) => stream !== null);
   for (const stream of outputs) stream.on('readable', ignore);
   try {
-    while (!hasEnded(child) && isLauncher(child.pid!, name)) await pause(POLL_MS);
+    for (let empty = 0; !hasEnded(child) && empty < MOST_EMPTY; ) {
+      const command = readCommand(child.pid!);
+      if (command !== '' && !command.startsWith(name)) break;
+      if (command === '') empty++;
+      await pause(POLL_MS);
+    }
     if (child.exitCode) await assertLaunched(child, name, child.exitCode);
   } finally {
     for (const stream of outputs) stream.off('readable', ignore);
@@ -50,9 +58,10 @@ async function assertLaunched({ stderr, stdio }: ChildProcess, name: string, sta
   throw Object.assign(new Error(reason), { code });
 }
 
-// What the process wrote is there, unless it wrote nothing and another one keeps the pipe open.
+// What the process wrote is there, or the end of its output, unless it wrote nothing and another one keeps the pipe open.
 async function peek(stream: Readable): Promise<string> {
-  if (stream.readableLength === 0) await Promise.race([once(stream, 'readable'), pause(REPORT_MS)]);
+  if (stream.readableLength === 0 && !stream.closed)
+    await Promise.race([once(stream, 'readable'), once(stream, 'close'), pause(REPORT_MS)]);
   await new Promise((resolve) => setImmediate(resolve));
   const chunk = stream.read() as Buffer | null;
   if (chunk === null) return '';
@@ -60,13 +69,12 @@ async function peek(stream: Readable): Promise<string> {
   return chunk.toString('utf8');
 }
 
-function isLauncher(pid: number, name: string): boolean {
+// Empty if the process has ended, which is reported next.
+function readCommand(pid: number): string {
   try {
-    const command = readProcText(`/proc/${pid}/cmdline`);
-    return command.startsWith(name) || (command === '' && /\) Z /.test(readProcText(`/proc/${pid}/stat`)));
+    return readProcText(`/proc/${pid}/cmdline`);
   } catch {
-    // It has ended, and is reported next.
-    return true;
+    return '';
   }
 }
 
