@@ -19,7 +19,7 @@ const MAX_BUSY = 45;
 const SHAPES: Readonly<Record<string, string>> = {
   keys: `JSON.stringify(Object.fromEntries(Array.from({ length: 150000 }, (_, at) => ['key' + at, at])))`,
   strings: `JSON.stringify(Array.from({ length: 600000 }, (_, at) => 's' + at))`,
-  numbers: `JSON.stringify(Array.from({ length: 1500000 }, (_, at) => at))`,
+  numbers: `JSON.stringify(Array.from({ length: 900000 }, (_, at) => at))`,
   records: `JSON.stringify(Array.from({ length: 60000 }, (_, id) => ({ id, name: 'n' + id, tags: [id, null] })))`,
   objects: `JSON.stringify(Array.from({ length: 200000 }, (_, at) => ({ ['k' + at]: at })))`,
   arrays: `'[' + '[],'.repeat(1000000) + '[]]'`,
