@@ -1,6 +1,6 @@
 // Creates a directory and its missing parents.
 
-import { mkdirSync, statSync } from 'node:fs';
+import { lstatSync, mkdirSync, statSync } from 'node:fs';
 import { dirname } from 'node:path';
 
 /** Unlike the recursive mode of Node, does not report an input/output error as a missing directory. */
@@ -21,6 +21,9 @@ function tryMake(directory: string, mode: number): Error | undefined {
     const { code } = error as NodeJS.ErrnoException;
     if (code === 'ENOENT' && dirname(directory) !== directory) return error as Error;
     if (code === 'EEXIST' && statSync(directory, { throwIfNoEntry: false })?.isDirectory()) return undefined;
+    // Another process removed it in between, as the last holder of a lock does.
+    if (code === 'EEXIST' && lstatSync(directory, { throwIfNoEntry: false }) === undefined)
+      return tryMake(directory, mode);
     throw error;
   }
 }

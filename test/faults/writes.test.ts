@@ -182,8 +182,7 @@ spec(
   TIMEOUT_MS,
 );
 
-// Failed once on a busy machine, for a reason that is not known yet.
-spec.thorough(
+spec(
   'STA-6',
   'all tools that are removed at the same time can be brought back',
   async () => {
