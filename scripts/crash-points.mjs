@@ -127,7 +127,7 @@ function toPage() {
     'a file, or starts a process: killed before that call, and with the call failing with `ENOSPC` and `EIO`. It needs',
     '`strace`. Calls of git, hooks and tools, which are processes of their own, are not interrupted.',
     '',
-    'After each interruption the next command finds the old or the new state, and no other. `wield clean` then leaves no',
+    'After each interruption the next command finds the old or the new state, and no other. `wield doctor --clean` then leaves no',
     'temporary files, the error names its cause and is not an internal one, the records of the audit log are whole, and',
     'the operation succeeds when it is run again. If the number of a call differs between runs, it is counted again for',
     'up to 90 seconds; a point that was not reached then makes the run fail too.',

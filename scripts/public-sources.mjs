@@ -228,7 +228,7 @@ function toPage(results) {
     'and installed at an older commit, verified, installed from the lock in another home and compared with the first byte for',
     'byte, upgraded to the newest commit, verified, installed from the new lock, and removed. Nothing was left in the home but',
     `an empty record and compiled code. Installed at the end: ${KINDS.map((kind) => `${total(kind)} ${kind}s`).join(', ')}.`,
-    'Numbers in parentheses are reasons of the second table; `outdated` is what `wield outdated` listed before the upgrade.',
+    'Numbers in parentheses are reasons of the second table; `outdated` is what `wield list --outdated` listed before the upgrade.',
     '',
     '| repository | commits | came | left out | outdated | seconds |',
     '|---|---|---|---|---|---|',

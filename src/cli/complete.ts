@@ -20,7 +20,7 @@ import { isPlain, parseAsked, printAnswer } from './asked.js';
 import { type Io, resolvePath } from './io.js';
 import { COMMON_FLAGS, type FlagHelp, kindOfFlag, type Verb } from './verb.js';
 import { SUMMARIES } from './verb-summaries.js';
-import { findCommandEntry, RESERVED } from './verbs.js';
+import { findCommandEntry, loadVerb, RESERVED } from './verbs.js';
 
 export { createProcessIo } from './process-io.js';
 
@@ -70,8 +70,11 @@ async function completeFrom(
   setup: Setup,
 ): Promise<Completion> {
   if (first === undefined) return completeWords(await firstLevel(setup), words, current);
-  const { entry, word } = findCommandEntry(first);
-  if (entry !== undefined) return completeVerb(await entry.load(), words, current, setup);
+  const { entry, word, toArguments } = findCommandEntry(first);
+  if (entry !== undefined) {
+    const { verb, argv } = await loadVerb(entry, [], toArguments(words));
+    return completeVerb(verb, argv, current, setup);
+  }
   return completeCommand(word, words, current, setup);
 }
 

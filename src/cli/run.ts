@@ -6,15 +6,15 @@ import { exitStatus, ToolError, toToolError } from '../core/error.js';
 import { quoteOutside, sanitize } from '../core/text.js';
 import { statOrNothing } from '../files/read.js';
 import { createNodeToolbox, type NodeToolbox } from '../node.js';
+import { findAlias } from './aliases.js';
 import { type CommandWord, findCommandWord, parseVerbArguments } from './command-line.js';
-import { findCompatible } from './compatibility.js';
 import { type Io, resolvePath } from './io.js';
 import { createOwnFlags, type OwnFlags } from './own-flags.js';
 import { printError, printHelp, printJson } from './print.js';
 import { showWait } from './status-line.js';
 import { ClosedOutput, createTerminal, type Terminal } from './terminal.js';
 import { formatVerbHelp, unknownFlag, usageError } from './verb.js';
-import { type FoundCommand, findCommandEntry, RESERVED, toolEntry } from './verbs.js';
+import { type FoundCommand, findCommandEntry, loadVerb, RESERVED, toolEntry } from './verbs.js';
 
 export { createProcessIo } from './process-io.js';
 
@@ -58,7 +58,7 @@ async function runCommand({ word, before, rest }: CommandWord, setup: Setup): Pr
   }
   const found = (await isTool(word, before, setup)) ? toolEntry(word) : findCommandEntry(word);
   // Any other word is the command of a tool (MOD-20).
-  const { verb, parsed } = await loadVerb(found, before, rest);
+  const { verb, parsed } = await parseCommand(found, before, rest);
   const json = parsed.flags.has('json');
   if (!verb.readsRest) setup.own.settle(parsed.flags);
   if (verb.runsUntilStopped) setup.faults.goOn = true;
@@ -80,7 +80,7 @@ async function runCommand({ word, before, rest }: CommandWord, setup: Setup): Pr
       cwd,
       env: io.env,
       reserved: RESERVED,
-      load: (inner, ...given) => loadVerb(findCommandEntry(inner), ...given),
+      load: (inner, ...given) => parseCommand(findCommandEntry(inner), ...given),
       settleFlags: setup.own.settle,
       get signal() {
         return interrupt.signal();
@@ -97,15 +97,22 @@ async function runCommand({ word, before, rest }: CommandWord, setup: Setup): Pr
   }
 }
 
-async function loadVerb(found: FoundCommand, before: readonly Argument[], rest: readonly string[]) {
-  const verb = found.entry ? await found.entry.load() : (await import('./tool-command.js')).toolCommand;
-  const argv = found.toArguments(rest);
-  return { verb, parsed: parseVerbArguments(verb, before, found.entry ? argv : [found.word, ...argv]) };
+async function parseCommand(
+  { entry, word, toArguments }: FoundCommand,
+  before: readonly Argument[],
+  rest: readonly string[],
+) {
+  if (entry === undefined) {
+    const { toolCommand } = await import('./tool-command.js');
+    return { verb: toolCommand, parsed: parseVerbArguments(toolCommand, before, [word, ...toArguments(rest)]) };
+  }
+  const { verb, ...given } = await loadVerb(entry, before, toArguments(rest));
+  return { verb, parsed: parseVerbArguments(verb, given.before, given.argv) };
 }
 
 // Whether a word of another system is the command of a tool here, which then comes first.
 async function isTool(word: string, before: readonly Argument[], setup: Setup): Promise<boolean> {
-  if (!findCompatible(word)?.yields) return false;
+  if (!findAlias(word)?.yields) return false;
   const named = before.find((argument) => argument.kind === 'flag' && argument.name === 'cwd');
   const cwd = findCwd(setup.terminal.io, named?.kind === 'flag' ? named.value : undefined);
   const toolbox = createNodeToolbox({

@@ -1,19 +1,23 @@
 // The verbs, each loaded on first use.
 
-import { COMPATIBLE, findCompatible, toOwnArguments } from './compatibility.js';
+import type { Argument } from '../commands/index.js';
+import { ALIASES, findAlias, toOwnArguments } from './aliases.js';
 import type { Verb } from './verb.js';
+
+type Load = () => Promise<Verb>;
 
 export interface VerbEntry {
   readonly name: string;
-  readonly load: () => Promise<Verb>;
+  readonly load: Load;
+  /** Other jobs of the verb, each with flags of its own, by the flag that chooses it: `wield list --outdated`. */
+  readonly modes: Readonly<Record<string, Load>>;
 }
 
-const LOADERS: Readonly<Record<string, VerbEntry['load']>> = {
+const LOADERS: Readonly<Record<string, Load>> = {
   init: async () => (await import('./verbs/init.js')).init,
   new: async () => (await import('./verbs/new.js')).newTool,
   remove: async () => (await import('./verbs/remove.js')).remove,
   check: async () => (await import('./verbs/check.js')).check,
-  index: async () => (await import('./verbs/write-index.js')).writeIndex,
   list: async () => (await import('./verbs/list.js')).list,
   show: async () => (await import('./verbs/show.js')).show,
   search: async () => (await import('./verbs/search.js')).search,
@@ -26,9 +30,7 @@ const LOADERS: Readonly<Record<string, VerbEntry['load']>> = {
   worker: async () => (await import('./verbs/worker.js')).worker,
   fleet: async () => (await import('./verbs/fleet.js')).fleet,
   connect: async () => (await import('./verbs/connect.js')).connect,
-  tokens: async () => (await import('./verbs/tokens.js')).tokens,
   mcp: async () => (await import('./verbs/mcp.js')).mcp,
-  capabilities: async () => (await import('./verbs/capabilities.js')).capabilities,
   completions: async () => (await import('./verbs/completions.js')).completions,
   ui: async () => (await import('./verbs/ui.js')).ui,
   trust: async () => (await import('./verbs/trust.js')).trust,
@@ -37,29 +39,60 @@ const LOADERS: Readonly<Record<string, VerbEntry['load']>> = {
   audit: async () => (await import('./verbs/audit.js')).audit,
   config: async () => (await import('./verbs/config.js')).config,
   doctor: async () => (await import('./verbs/doctor.js')).doctor,
-  clean: async () => (await import('./verbs/clean.js')).clean,
   version: async () => (await import('./verbs/version.js')).version,
   add: async () => (await import('./verbs/add.js')).add,
   install: async () => (await import('./verbs/install.js')).install,
-  'show-source': async () => (await import('./verbs/show-source.js')).showSource,
   uninstall: async () => (await import('./verbs/uninstall.js')).uninstall,
   upgrade: async () => (await import('./verbs/upgrade.js')).upgrade,
-  outdated: async () => (await import('./verbs/outdated.js')).outdated,
-  sync: async () => (await import('./verbs/sync.js')).sync,
-  adopt: async () => (await import('./verbs/adopt.js')).adopt,
-  export: async () => (await import('./verbs/export.js')).exportInstalled,
-  import: async () => (await import('./verbs/import.js')).importSystem,
   hooks: async () => (await import('./verbs/hooks.js')).hooks,
-  verify: async () => (await import('./verbs/verify.js')).verify,
-  'remove-source': async () => (await import('./verbs/uninstall.js')).removeSource,
 };
 
-export const VERBS: readonly VerbEntry[] = Object.entries(LOADERS).map(([name, load]) => ({ name, load }));
+const MODES: Readonly<Record<string, VerbEntry['modes']>> = {
+  init: {
+    index: async () => (await import('./verbs/write-index.js')).writeIndex,
+    capabilities: async () => (await import('./verbs/capabilities.js')).capabilities,
+  },
+  remove: { source: async () => (await import('./verbs/uninstall.js')).removeSource },
+  check: { installed: async () => (await import('./verbs/verify.js')).verify },
+  list: {
+    outdated: async () => (await import('./verbs/outdated.js')).outdated,
+    manifest: async () => (await import('./verbs/export.js')).exportInstalled,
+    tokens: async () => (await import('./verbs/tokens.js')).tokens,
+  },
+  show: { source: async () => (await import('./verbs/show-source.js')).showSource },
+  doctor: { clean: async () => (await import('./verbs/clean.js')).clean },
+  add: { import: async () => (await import('./verbs/import.js')).importSystem },
+  install: { adopt: async () => (await import('./verbs/adopt.js')).adopt },
+  upgrade: { 'fetch-only': async () => (await import('./verbs/sync.js')).sync },
+};
+
+export const VERBS: readonly VerbEntry[] = Object.entries(LOADERS).map(([name, load]) => ({
+  name,
+  load,
+  modes: MODES[name] ?? {},
+}));
+
+/** Loads a verb, or the mode that one of the arguments chooses; that argument is left out. */
+export async function loadVerb({ load, modes }: VerbEntry, before: readonly Argument[], argv: readonly string[]) {
+  const end = argv.indexOf('--');
+  const isMode = (raw: string, mode: string): boolean => raw === `--${mode}`;
+  const raws = [
+    ...before.flatMap((one) => ('raw' in one ? one.raw : [])),
+    ...argv.slice(0, end === -1 ? undefined : end),
+  ];
+  const mode = Object.keys(modes).find((name) => raws.some((raw) => isMode(raw, name)));
+  if (mode === undefined) return { verb: await load(), before, argv };
+  return {
+    verb: await modes[mode]!(),
+    before: before.filter((one) => !('raw' in one && isMode(one.raw, mode))),
+    argv: argv.filter((raw, at) => !isMode(raw, mode) || (end !== -1 && at > end)),
+  };
+}
 
 /** Names that no tool or group can have as a command (MOD-25). */
 export const RESERVED: ReadonlySet<string> = new Set([
   ...VERBS.map((verb) => verb.name),
-  ...COMPATIBLE.filter(({ yields }) => !yields).map(({ word }) => word),
+  ...ALIASES.filter(({ yields }) => !yields).map(({ word }) => word),
   'help',
   '__complete',
 ]);
@@ -76,13 +109,13 @@ export interface FoundCommand {
 /** The entry of a word that is the command of a tool. */
 export const toolEntry = (word: string): FoundCommand => ({ entry: undefined, word, toArguments: (argv) => argv });
 
-/** Finds a command by its name or by that of another system. */
+/** Finds a command by its name or an alias. */
 export function findCommandEntry(given: string): FoundCommand {
-  const compatible = findCompatible(given);
-  const word = compatible?.command ?? given;
+  const alias = findAlias(given);
+  const word = alias?.command ?? given;
   return {
     entry: VERBS.find((verb) => verb.name === word),
     word,
-    toArguments: (argv) => (compatible === undefined ? argv : toOwnArguments(compatible, argv)),
+    toArguments: (argv) => (alias === undefined ? argv : toOwnArguments(alias, argv)),
   };
 }

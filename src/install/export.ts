@@ -20,7 +20,7 @@ export function toExportedManifest({ sources, installed }: Inventory, whole: boo
     const lines = entries.flatMap(([key, value]) => (value === null ? [] : `${key} = ${JSON.stringify(value)}`));
     return ['[[discover.sources]]', ...lines, ''].join('\n');
   });
-  const head = '[source]\ndescription = "Written by wield export; adding it installs the same items."\n';
+  const head = '[source]\ndescription = "Written by wield list --manifest; adding it installs the same items."\n';
   return [head, ...tables].join('\n');
 }
 

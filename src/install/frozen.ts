@@ -81,7 +81,7 @@ function toRecord(source: LockedSource, known: readonly SourceRecord[], { world 
       'conflict',
       `the source ${source.id} is registered with a different location: ${same.location}`,
       {
-        hint: `remove it first: wield remove-source ${source.id}`,
+        hint: `remove it first: wield remove --source ${source.id}`,
       },
     );
   const { kind, location, id } = source;

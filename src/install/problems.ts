@@ -39,7 +39,7 @@ export function findInstallProblems(toolbox: ReadableToolbox): Problem[] {
     if (isInterrupted(paths))
       add(paths.journal, 'a change was interrupted', 'wield list --installed finishes or undoes it');
     const environment = toReadOnlyEnvironment(toolbox, {
-      report: ({ text }) => add(paths.sources, text, 'fix the source, or remove it with wield remove-source'),
+      report: ({ text }) => add(paths.sources, text, 'fix the source, or remove it with wield remove --source'),
     });
     for (const { item, states, renamedTo } of readStatus(loadInventory(environment))) {
       for (const state of states) {

@@ -6,7 +6,7 @@ import { dirname, join } from 'node:path';
 import { promisify } from 'node:util';
 import { parse } from 'smol-toml';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { COMPATIBLE } from '../../src/cli/compatibility.js';
+import { ALIASES } from '../../src/cli/aliases.js';
 import { VERBS } from '../../src/cli/verbs.js';
 import { KEYS, keyName, leaves } from '../../src/config/keys.js';
 import { wield } from '../support/cli.js';
@@ -116,7 +116,7 @@ describe('words', () => {
         (match) => match[1]!,
       ),
     );
-    const verbs = [...VERBS.map((verb) => verb.name), ...COMPATIBLE.map(({ word }) => word)];
+    const verbs = [...VERBS.map((verb) => verb.name), ...ALIASES.map(({ word }) => word)];
     const known = new Set([...verbs, 'help', 'hello', 'context', ...tools]);
     const unknown = present.flatMap((path) => {
       const text = readDocument(path);

@@ -41,9 +41,11 @@ describe('command line', () => {
   spec('CLI-1', 'every verb has a section, an example and help', async () => {
     const headings = [...page.matchAll(/^## (.*)$/gm)].map((match) => match[1]!);
     expect(headings.slice(-VERBS.length).sort()).toEqual(VERBS.map((verb) => verb.name).sort());
-    for (const { name, load } of VERBS) {
+    for (const { name, load, modes } of VERBS) {
       const verb = await load();
       expect(verb.name).toBe(name);
+      expect(Object.keys(verb.flags)).toEqual(expect.arrayContaining(Object.keys(modes)));
+      for (const [mode, loadMode] of Object.entries(modes)) expect((await loadMode()).name).toBe(`${name} --${mode}`);
       expect(verb.examples.length).toBeGreaterThan(0);
       expect(findSection(page, name)).toContain(`\`wield ${name}`);
       expect(findSection(page, name)).toContain('JSON');
@@ -52,14 +54,15 @@ describe('command line', () => {
 
   test('every section lists exactly the flags of its verb', async () => {
     const shared = flagsIn(findSection(page, 'Flags of several verbs'));
-    for (const { name, load } of VERBS) {
+    for (const { name, load, modes } of VERBS) {
       const section = findSection(page, name);
       // `Also `--yes`.` refers to the table of shared flags.
       const also = [...(/^Also (.*)\.$/m.exec(section)?.[1] ?? '').matchAll(/`--([a-z-]+)`/g)].map(
         (match) => match[1]!,
       );
       expect(shared).toEqual(expect.arrayContaining(also));
-      const own = Object.keys((await load()).flags);
+      const verbs = await Promise.all([load, ...Object.values(modes)].map((one) => one()));
+      const own = [...new Set(verbs.flatMap(({ flags }) => Object.keys(flags)))];
       expect([name, [...flagsIn(section), ...also].sort()]).toEqual([name, own.sort()]);
     }
     const common = Object.keys(COMMON_FLAGS).filter((name) => name !== 'h');

@@ -30,7 +30,7 @@ import { option, toggle, type Verb, type VerbCall } from '../verb.js';
 export const add: Verb = {
   name: 'add',
   usage:
-    'add [owner/repo | URL | DIR | BUNDLE | OPENAPI] [--namespace NAME] [--plugin NAME …] [--pin REF] [--register-only] [--yes]',
+    'add [owner/repo | URL | DIR | BUNDLE | OPENAPI] [--namespace NAME] [--plugin NAME …] [--pin REF] [--register-only] [--yes]\n  wield add --import mind',
   summary:
     'Add a source: a git repository, which is cloned, or a directory (by default this one), which is used in place, or a bundle (.mcpb). An OpenAPI document, a file or an address, is copied to your tools.',
   examples: [
@@ -51,6 +51,7 @@ export const add: Verb = {
     force: toggle('Move files aside that are in the way of a link', 'f'),
     yes: toggle('Install all its items without asking', 'y'),
     'run-hooks': RUN_HOOKS,
+    import: toggle('Take over what another system installed: mind'),
   },
   positionals: 1,
   async run(call) {
@@ -128,7 +129,7 @@ function printAdded({ terminal }: VerbCall, added: readonly AddedSource[]): void
     for (const { what, reason, paths } of scan.skipped)
       terminal.out(`  skipped  ${count(paths.length, what)}: ${sanitize(reason)}  (${showPaths(paths)})\n`);
     if (scan.skipped.some(({ what }) => what !== 'skill'))
-      terminal.out(`           wield show-source ${sanitize(id)} lists everything\n`);
+      terminal.out(`           wield show --source ${sanitize(id)} lists everything\n`);
     for (const { path, message } of scan.warnings.slice(0, 10))
       terminal.err(`  ${terminal.paint('yellow', 'warning', 'err')}  ${sanitize(path)}  ${sanitize(message)}\n`);
     if (scan.warnings.length > 10) terminal.err(`  and ${scan.warnings.length - 10} more; wield check shows them\n`);

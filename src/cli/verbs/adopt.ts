@@ -1,4 +1,4 @@
-// `wield adopt`: moves an item of an agent home into a source, and installs it from there.
+// `wield install --adopt`: moves an item of an agent home into a source, and installs it from there.
 
 import { basename, dirname, join, resolve } from 'node:path';
 import { ToolError } from '../../core/error.js';
@@ -17,10 +17,10 @@ import { printJson } from '../print.js';
 import { option, toggle, usageError, type Verb } from '../verb.js';
 
 export const adopt: Verb = {
-  name: 'adopt',
-  usage: 'adopt <[kind:]name> --to DIR [--force] [--yes]',
+  name: 'install --adopt',
+  usage: 'install --adopt <[kind:]name> --to DIR [--force] [--yes]',
   summary: 'Move a skill, agent or rule that is in an agent home into a source, and install it from there.',
-  examples: ['wield adopt skill:notes --to ~/my-tools'],
+  examples: ['wield install --adopt skill:notes --to ~/my-tools'],
   flags: {
     to: option('DIR', 'The directory of the source'),
     force: toggle('Overwrite an item of the same name in the source', 'f'),
@@ -32,7 +32,10 @@ export const adopt: Verb = {
     const [ref] = positionals;
     const to = flags.get('to')?.toString() ?? env.MIND_ABSORB_TO;
     if (ref === undefined || to === undefined)
-      throw usageError('missing item or directory; usage: wield adopt <item> --to DIR', 'wield adopt --help');
+      throw usageError(
+        'missing item or directory; usage: wield install --adopt <item> --to DIR',
+        'wield install --adopt --help',
+      );
     const source = resolve(cwd, to);
     if (!isDirectory(source)) throw new ToolError('not_found', `directory not found: ${source}`, { hint: 'create it' });
     return withInstalling(call, async (environment) => {

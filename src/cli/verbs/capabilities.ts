@@ -1,4 +1,4 @@
-// `wield capabilities`: writes a summary of the tools by theme, for agent loops.
+// `wield init --capabilities`: writes a summary of the tools by theme, for agent loops.
 
 import { exitStatus } from '../../core/error.js';
 import { sanitize } from '../../core/text.js';
@@ -10,10 +10,10 @@ import { toggle, type Verb } from '../verb.js';
 const PERSON: Caller = { kind: 'person', door: 'cli' };
 
 export const capabilities: Verb = {
-  name: 'capabilities',
-  usage: 'capabilities [--dry-run] [--json]',
+  name: 'init --capabilities',
+  usage: 'init --capabilities [--dry-run] [--json]',
   summary: 'Write a summary of what the tools can do, by theme, for the system prompt of an agent.',
-  examples: ['wield capabilities', 'wield capabilities --dry-run'],
+  examples: ['wield init --capabilities', 'wield init --capabilities --dry-run'],
   flags: { 'dry-run': toggle('Print the summary without writing it') },
   positionals: 0,
   async run({ terminal, flags, json, signal, toolbox: open }) {

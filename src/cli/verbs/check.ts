@@ -18,10 +18,13 @@ import { toggle, type Verb } from '../verb.js';
 
 export const check: Verb = {
   name: 'check',
-  usage: 'check [DIR] [--fix] [--json]',
+  usage: 'check [DIR] [--fix] [--json]\n  wield check --installed',
   summary: 'Lint a skill, a workspace or a source. Exits with 1 if there is an error.',
   examples: ['wield check .agents/skills/notes', 'wield check', 'wield check ./my-source --fix'],
-  flags: { fix: toggle('Fix what can be fixed automatically') },
+  flags: {
+    fix: toggle('Fix what can be fixed automatically'),
+    installed: toggle('Check installed files against their recorded hashes'),
+  },
   positionals: 1,
   completes: 'files',
   async run({ terminal, flags, positionals, json, cwd, toolbox: open }) {

@@ -1,4 +1,4 @@
-// `wield clean`: removes caches, expired data and unreferenced objects.
+// `wield doctor --clean`: removes caches, expired data and unreferenced objects.
 
 import { readdirSync, statSync } from 'node:fs';
 import { basename, join } from 'node:path';
@@ -18,10 +18,10 @@ interface Removable {
 }
 
 export const clean: Verb = {
-  name: 'clean',
-  usage: 'clean [--dry-run] [--json]',
+  name: 'doctor --clean',
+  usage: 'doctor --clean [--dry-run] [--json]',
   summary: 'Remove caches, expired approvals and results, unreferenced documents and temporary files.',
-  examples: ['wield clean --dry-run', 'wield clean'],
+  examples: ['wield doctor --clean --dry-run', 'wield doctor --clean'],
   flags: { 'dry-run': toggle('Show what would be removed without removing it') },
   positionals: 0,
   async run({ terminal, flags, json, toolbox, signal }) {

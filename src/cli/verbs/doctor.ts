@@ -17,12 +17,13 @@ const COLOURS = { ok: 'green', absent: 'dim', warning: 'yellow', problem: 'red' 
 
 export const doctor: Verb = {
   name: 'doctor',
-  usage: 'doctor [--fix] [--json]',
+  usage: 'doctor [--fix] [--json]\n  wield doctor --clean [--dry-run]',
   summary: 'Check the setup and suggest fixes. Exits with 1 if there is a problem.',
   examples: ['wield doctor', 'wield doctor --fix'],
   flags: {
     fix: toggle('Restore links, store paths and missing files of installed items'),
     'run-hooks': RUN_HOOKS,
+    clean: toggle('Remove caches and expired data'),
   },
   positionals: 0,
   async run(call) {

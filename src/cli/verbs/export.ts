@@ -1,4 +1,4 @@
-// `wield export`: writes what is installed as a source manifest.
+// `wield list --manifest`: writes what is installed as a source manifest.
 
 import { resolve } from 'node:path';
 import { writeFileAtomic } from '../../files/write.js';
@@ -9,10 +9,10 @@ import { printJson } from '../print.js';
 import { option, toggle, type Verb } from '../verb.js';
 
 export const exportInstalled: Verb = {
-  name: 'export',
-  usage: 'export [--output FILE] [--whole-sources]',
+  name: 'list --manifest',
+  usage: 'list --manifest [--output FILE] [--whole-sources]',
   summary: 'Write the sources and installed items as a source manifest, with commits.',
-  examples: ['wield export', 'wield export --output team/wield.toml'],
+  examples: ['wield list --manifest', 'wield list --manifest --output team/wield.toml'],
   flags: {
     output: option('FILE', 'Write to this file'),
     'whole-sources': toggle('All items of the sources, not only the installed ones'),

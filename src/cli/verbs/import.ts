@@ -1,4 +1,4 @@
-// `wield import mind`: takes over the sources, items and links of mind.
+// `wield add --import mind`: takes over the sources, items and links of mind.
 
 import { join, resolve } from 'node:path';
 import { ToolError } from '../../core/error.js';
@@ -14,10 +14,10 @@ import { printJson } from '../print.js';
 import { option, usageError, type Verb, type VerbCall } from '../verb.js';
 
 export const importSystem: Verb = {
-  name: 'import',
-  usage: 'import mind [--from DIR] [--dry-run] [--yes]',
+  name: 'add --import',
+  usage: 'add --import mind [--from DIR] [--dry-run] [--yes]',
   summary: 'Take over the sources, items and links of mind. Its own directory is not changed.',
-  examples: ['wield import mind --dry-run', 'wield import mind --yes'],
+  examples: ['wield add --import mind --dry-run', 'wield add --import mind --yes'],
   flags: {
     from: option('DIR', 'The directory of mind; MIND_HOME or ~/.mind by default'),
     'dry-run': DRY_RUN,
@@ -28,7 +28,7 @@ export const importSystem: Verb = {
   completes: ['mind'],
   async run(call) {
     const { flags, positionals, terminal, json } = call;
-    if (positionals[0] !== 'mind') throw usageError('import needs the name of a system', 'wield import mind');
+    if (positionals[0] !== 'mind') throw usageError('--import needs the name of a system', 'wield add --import mind');
     const state = readMindState(findMindHome(call));
     const dryRun = flags.has('dry-run');
     const what = `${count(state.sources.length, 'source')} and ${count(state.items.length, 'item')} of ${state.home}`;

@@ -39,10 +39,14 @@ const CONFIG = `# Settings of this workspace. They can only restrict what your ~
 
 export const init: Verb = {
   name: 'init',
-  usage: 'init [--source [DIR]] [--json]',
+  usage: 'init [--source [DIR]] [--json]\n  wield init --index [DIR]\n  wield init --capabilities',
   summary: 'Create a first tool in this directory, or the manifest of a source. Existing files are not changed.',
   examples: ['wield init', 'wield init --source'],
-  flags: { source: toggle('Create a commented wield.toml, to publish tools and skills') },
+  flags: {
+    source: toggle('Create a commented wield.toml, to publish tools and skills'),
+    index: toggle('Write the index of a skill library'),
+    capabilities: toggle('Write a summary of the tools for agents'),
+  },
   positionals: 1,
   async run(call) {
     const { terminal, json, cwd, flags, positionals, toolbox: open } = call;

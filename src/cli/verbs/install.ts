@@ -27,7 +27,8 @@ import { option, toggle, usageError, type Verb, type VerbCall } from '../verb.js
 
 export const install: Verb = {
   name: 'install',
-  usage: 'install <item…> [--all] [--source ID] [--accept] [--frozen] [--dry-run] [--yes]',
+  usage:
+    'install <item…> [--all] [--source ID] [--accept] [--frozen] [--dry-run] [--yes]\n  wield install --adopt <item> --to DIR',
   summary: 'Install items of the added sources with their dependencies.',
   examples: [
     'wield install acme:scan',
@@ -40,6 +41,7 @@ export const install: Verb = {
     accept: toggle('Accept local changes'),
     frozen: toggle('Install exactly what wield.lock describes, or nothing'),
     ...APPLY_FLAGS,
+    adopt: toggle('Move an item of an agent home into a source, and install it from there'),
   },
   positionals: Number.POSITIVE_INFINITY,
   async run(call) {

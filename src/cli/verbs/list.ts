@@ -18,7 +18,7 @@ const PERSON: Caller = { kind: 'person', door: 'cli' };
 export const list: Verb = {
   name: 'list',
   usage:
-    'list [--hidden] [--all] [--tag TAG] [--group GROUP] [--format FORMAT] [--installed [item…] | --available | --sources] [--profile NAME] [--json]',
+    'list [--hidden] [--all] [--tag TAG] [--group GROUP] [--format FORMAT] [--installed [item…] | --available | --sources] [--profile NAME] [--json]\n  wield list --outdated | --manifest | --tokens',
   summary: 'List the tools that can be called from this directory.',
   examples: ['wield list', 'wield list --all --json', 'wield list --tag api --tag slow', 'wield list --format skill'],
   flags: {
@@ -34,6 +34,9 @@ export const list: Verb = {
     installed: toggle('List installed items with their state'),
     available: toggle('List all items of the sources'),
     sources: toggle('List the sources'),
+    outdated: toggle('List installed items whose source has something newer'),
+    manifest: toggle('Print the sources and installed items as a source manifest'),
+    tokens: toggle('Count the tokens that the tools cost a model'),
   },
   positionals: Number.POSITIVE_INFINITY,
   async run(call) {

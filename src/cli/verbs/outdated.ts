@@ -1,4 +1,4 @@
-// `wield outdated`: lists installed items whose source has something newer.
+// `wield list --outdated`: lists installed items whose source has something newer.
 
 import { toInstalledJson } from '../../install/json.js';
 import { findOutdated } from '../../install/outdated.js';
@@ -8,10 +8,10 @@ import { printTable } from '../table.js';
 import type { Verb } from '../verb.js';
 
 export const outdated: Verb = {
-  name: 'outdated',
-  usage: 'outdated [--json]',
+  name: 'list --outdated',
+  usage: 'list --outdated [--json]',
   summary: 'List installed items whose source has something newer. Changes nothing.',
-  examples: ['wield outdated'],
+  examples: ['wield list --outdated'],
   flags: {},
   positionals: 0,
   async run(call) {

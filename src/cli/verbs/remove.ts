@@ -16,10 +16,11 @@ import { toggle, usageError, type Verb, type VerbCall } from '../verb.js';
 
 export const remove: Verb = {
   name: 'remove',
-  usage: 'remove NAME [--dry-run] | remove --undo [NAME]',
+  usage: 'remove NAME [--dry-run]\n  wield remove --undo [NAME]\n  wield remove --source <source>',
   summary: 'Remove a tool of this workspace, or your own, with its test. --undo brings back what was removed last.',
   examples: ['wield remove greet', 'wield remove --undo'],
   flags: {
+    source: toggle('Remove a source and everything installed from it'),
     undo: toggle('Bring back what was removed last, or NAME'),
     'dry-run': DRY_RUN,
     'run-hooks': RUN_HOOKS,

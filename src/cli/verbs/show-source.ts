@@ -1,4 +1,4 @@
-// `wield show-source`: shows what a source offers, and what it has that cannot be installed.
+// `wield show --source`: shows what a source offers, and what it has that cannot be installed.
 
 import { count, quoteOutside, sanitize } from '../../core/text.js';
 import { toSourceJson } from '../../install/json.js';
@@ -11,16 +11,16 @@ import { oneLine, printTable } from '../table.js';
 import { usageError, type Verb } from '../verb.js';
 
 export const showSource: Verb = {
-  name: 'show-source',
-  usage: 'show-source <source> [--json]',
+  name: 'show --source',
+  usage: 'show --source <source> [--json]',
   summary: 'Show the items of a source, and everything it has that is not installed, with the reason.',
-  examples: ['wield show-source acme/agent-tools'],
+  examples: ['wield show --source acme/agent-tools'],
   flags: {},
   positionals: 1,
   async run({ terminal, positionals, json, cwd, toolbox }) {
     const [named] = positionals;
     if (named === undefined)
-      throw usageError('missing source; usage: wield show-source <source>', 'wield list --sources shows them');
+      throw usageError('missing source; usage: wield show --source <source>', 'wield list --sources shows them');
     const { paths } = toReadOnlyEnvironment(toolbox());
     const record = findSource(named, loadSources(paths), cwd);
     const shown = toSourceJson({ record, scan: scanRecord(record, treeOf(record, paths)) });

@@ -11,7 +11,7 @@ import type { Caller, Toolbox, Verdict } from '../../core/toolbox.js';
 import { anchorRef } from '../../files/anchor.js';
 import { commandOf } from '../commands.js';
 import { printJson } from '../print.js';
-import { usageError, type Verb } from '../verb.js';
+import { toggle, usageError, type Verb } from '../verb.js';
 
 const CALLERS: readonly Caller[] = [
   { kind: 'person', door: 'cli' },
@@ -20,10 +20,10 @@ const CALLERS: readonly Caller[] = [
 
 export const show: Verb = {
   name: 'show',
-  usage: 'show <tool> [--json]',
+  usage: 'show <tool> [--json]\n  wield show --source <source>',
   summary: 'Show the details of a tool: parameters, origin, what it runs, who may call it.',
   examples: ['wield show hello', 'wield show hello --json'],
-  flags: {},
+  flags: { source: toggle('Show a source of tools and skills') },
   positionals: 1,
   completes: 'tools',
   async run({ terminal, positionals, json, cwd, reserved, toolbox: open }) {

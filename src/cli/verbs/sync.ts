@@ -1,4 +1,4 @@
-// `wield sync`: fetches updates of sources without changing installed items.
+// `wield upgrade --fetch-only`: fetches updates of sources without changing installed items.
 
 import { sanitize } from '../../core/text.js';
 import { addNested } from '../../install/sources/add-nested.js';
@@ -12,10 +12,10 @@ import { printJson } from '../print.js';
 import { toggle, type Verb } from '../verb.js';
 
 export const sync: Verb = {
-  name: 'sync',
-  usage: 'sync [source…] [--accept]',
+  name: 'upgrade --fetch-only',
+  usage: 'upgrade --fetch-only [source…] [--accept]',
   summary: 'Fetch updates of sources. Installed items are not changed; wield upgrade does that.',
-  examples: ['wield sync', 'wield sync acme/agent-tools'],
+  examples: ['wield upgrade --fetch-only', 'wield upgrade --fetch-only acme/agent-tools'],
   flags: { accept: toggle('Accept a tag that moved'), 'run-hooks': RUN_HOOKS },
   positionals: Number.POSITIVE_INFINITY,
   async run(call) {

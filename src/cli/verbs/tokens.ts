@@ -1,4 +1,4 @@
-// `wield tokens`: how many tokens the definitions of the tools cost a model, per tool.
+// `wield list --tokens`: how many tokens the definitions of the tools cost a model, per tool.
 
 import { compareText, count } from '../../core/text.js';
 import type { Toolbox } from '../../core/toolbox.js';
@@ -9,10 +9,14 @@ import { printTable } from '../table.js';
 import { option, usageError, type Verb } from '../verb.js';
 
 export const tokens: Verb = {
-  name: 'tokens',
-  usage: 'tokens [--profile NAME] [--mode MODE] [--adapter ADAPTER] [--max N] [--json]',
+  name: 'list --tokens',
+  usage: 'list --tokens [--profile NAME] [--mode MODE] [--adapter ADAPTER] [--max N] [--json]',
   summary: 'Show how many tokens the tools cost a model, biggest first.',
-  examples: ['wield tokens', 'wield tokens --profile review --max 4000', 'wield tokens --adapter anthropic --json'],
+  examples: [
+    'wield list --tokens',
+    'wield list --tokens --profile review --max 4000',
+    'wield list --tokens --adapter anthropic --json',
+  ],
   flags: {
     profile: PROFILE,
     mode: MODE,

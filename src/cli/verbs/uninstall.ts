@@ -1,4 +1,4 @@
-// `wield uninstall` and `wield remove-source`: remove items with their links.
+// `wield uninstall` and `wield remove --source`: remove items with their links.
 
 import { count } from '../../core/text.js';
 import { applyPlan } from '../../install/apply/apply.js';
@@ -70,16 +70,16 @@ export const uninstall: Verb = {
 };
 
 export const removeSource: Verb = {
-  name: 'remove-source',
-  usage: 'remove-source <source> [--dry-run] [--yes]',
+  name: 'remove --source',
+  usage: 'remove --source <source> [--dry-run] [--yes]',
   summary: 'Remove a source, the sources it added, and everything installed from them.',
-  examples: ['wield remove-source acme/agent-tools', 'wield remove-source ./my-tools --yes'],
+  examples: ['wield remove --source acme/agent-tools', 'wield remove --source ./my-tools --yes'],
   flags: REMOVE_FLAGS,
   positionals: 1,
   async run(call) {
     const { flags, positionals, terminal, json, cwd } = call;
     if (positionals[0] === undefined)
-      throw usageError('missing source; usage: wield remove-source <source>', 'wield list --sources shows them');
+      throw usageError('missing source; usage: wield remove --source <source>', 'wield list --sources shows them');
     findWithNested(positionals[0], loadSources(toReadOnlyEnvironment(call.toolbox()).paths), cwd);
     return withInstalling(call, async (environment) => {
       const records = findWithNested(positionals[0]!, loadSources(environment.paths), cwd);

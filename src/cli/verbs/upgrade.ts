@@ -28,13 +28,14 @@ import { toggle, type Verb } from '../verb.js';
 
 export const upgrade: Verb = {
   name: 'upgrade',
-  usage: 'upgrade [item…] [--offline] [--dry-run] [--force] [--yes]',
+  usage: 'upgrade [item…] [--offline] [--dry-run] [--force] [--yes]\n  wield upgrade --fetch-only [source…]',
   summary: 'Upgrade installed items to the current version of their sources. Shows every change first.',
   examples: ['wield upgrade --dry-run', 'wield upgrade acme:detect --yes'],
   flags: {
     offline: toggle('Do not fetch updates first'),
     accept: toggle('Accept a tag that moved'),
     ...APPLY_FLAGS,
+    'fetch-only': toggle('Fetch updates of sources, without changing installed items'),
   },
   positionals: Number.POSITIVE_INFINITY,
   async run(call) {

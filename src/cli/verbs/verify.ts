@@ -1,4 +1,4 @@
-// `wield verify`: checks installed files against their recorded hashes and the lock.
+// `wield check --installed`: checks installed files against their recorded hashes and the lock.
 
 import { ToolError } from '../../core/error.js';
 import { count, quoteOutside, spellOut } from '../../core/text.js';
@@ -12,10 +12,10 @@ import type { Verb } from '../verb.js';
 const INTEGRITY = 7;
 
 export const verify: Verb = {
-  name: 'verify',
-  usage: 'verify [--json]',
+  name: 'check --installed',
+  usage: 'check --installed [--json]',
   summary: 'Check installed files against their recorded hashes and wield.lock. Exits with 7 if one differs.',
-  examples: ['wield verify'],
+  examples: ['wield check --installed'],
   flags: {},
   positionals: 0,
   async run({ terminal, json, toolbox: open }) {

@@ -1,4 +1,4 @@
-// `wield index`: writes or removes the index of a skill library.
+// `wield init --index`: writes or removes the index of a skill library.
 
 import { resolve } from 'node:path';
 import { ToolError } from '../../core/error.js';
@@ -8,10 +8,10 @@ import { printJson } from '../print.js';
 import { toggle, type Verb } from '../verb.js';
 
 export const writeIndex: Verb = {
-  name: 'index',
-  usage: 'index [DIR] [--clean]',
+  name: 'init --index',
+  usage: 'init --index [DIR] [--clean]',
   summary: 'Write the index of a skill library, which is published with the skills.',
-  examples: ['wield index skills', 'wield index skills --clean'],
+  examples: ['wield init --index skills', 'wield init --index skills --clean'],
   flags: { clean: toggle('Remove the index') },
   positionals: 1,
   async run({ terminal, positionals, flags, json, cwd, toolbox }) {

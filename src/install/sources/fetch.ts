@@ -73,7 +73,7 @@ function assertUnmoved({ id, pin, commit }: SourceRecord, fetched: FetchedCommit
   throw new ToolError(
     'integrity',
     `the tag ${quoteOutside(pin.name, 80)} of ${id} moved from ${commit?.slice(0, 12)} to ${fetched.commit.slice(0, 12)}`,
-    { hint: `find out why; wield sync ${id} --accept accepts the new commit` },
+    { hint: `find out why; wield upgrade --fetch-only ${id} --accept accepts the new commit` },
   );
 }
 

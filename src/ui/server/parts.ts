@@ -36,7 +36,7 @@ export interface PageOptions {
   readonly version: string;
   /** Returns the checks of `wield doctor`. */
   readonly doctor: () => Promise<readonly HealthCheck[]>;
-  /** By the names of `wield tokens --adapter`. */
+  /** By the names of `wield list --tokens --adapter`. */
   readonly providers: Readonly<Record<string, ListSent>>;
   /** Returns installed tools whose files were modified. */
   readonly installedChanges: () => Promise<readonly Change[]>;

@@ -12,6 +12,7 @@ import {
 } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect } from 'vitest';
+import { ALIASES } from '../../../src/cli/aliases.js';
 import { VERBS as VERB_TABLE } from '../../../src/cli/verbs.js';
 import { json, wield, wieldProcess } from '../../support/cli.js';
 import { isRoot, NOT_ROOT } from '../../support/machine.js';
@@ -20,7 +21,7 @@ import { createWorkspace } from '../../support/workspace.js';
 
 const VERBS = [
   ...['init', 'list', 'show', 'call', 'search', 'serve', 'check', 'doctor', 'explain', 'trust', 'approvals', 'audit'],
-  ...['add', 'install', 'uninstall', 'remove-source', 'sync', 'upgrade', 'verify', 'connect', 'completions', 'version'],
+  ...['add', 'install', 'uninstall', 'remove', 'upgrade', 'connect', 'completions', 'version'],
 ];
 const HELLO = '#!/bin/sh\n# @description Say hello.\necho hello\n';
 describe('help', () => {
@@ -52,20 +53,31 @@ describe('help', () => {
     expect(Math.max(...lines.map((line) => line.length))).toBeLessThanOrEqual(80);
   });
 
+  spec('CLI-2', 'earlier words are aliases with the same help', async () => {
+    const workspace = createWorkspace();
+    for (const { word, command, arguments: first = [] } of ALIASES) {
+      if (!first.some((one) => Object.hasOwn(VERB_TABLE.find(({ name }) => name === command)!.modes, one.slice(2))))
+        continue;
+      const { status, stdout } = await wield(workspace, [word, '--help']);
+      expect([word, status, stdout]).toEqual([word, 0, (await wield(workspace, [command, ...first, '--help'])).stdout]);
+    }
+  });
+
   finding('N19', 'wield -v prints the version', async () => {
     const workspace = createWorkspace();
     expect(await wieldProcess(workspace, ['-v'])).toEqual(await wieldProcess(workspace, ['--version']));
   });
 
-  for (const verb of VERBS) {
+  const MODES = VERB_TABLE.flatMap(({ name, modes }) => Object.keys(modes).map((mode) => `${name} --${mode}`));
+  for (const verb of [...VERBS, ...MODES]) {
     spec('CLI-1 CLI-2', `wield ${verb} --help shows an example and does nothing`, async () => {
       const workspace = createWorkspace();
-      const { status, stdout, stderr } = await wield(workspace, [verb, '--help']);
+      const { status, stdout, stderr } = await wield(workspace, [...verb.split(' '), '--help']);
       expect([status, stderr]).toEqual([0, '']);
       expect(stdout).toMatch(/\nExamples?\n {2}\S/);
       expect(stdout).toContain(`wield ${verb}`);
-      expect((await wield(workspace, [verb, '-h'])).stdout).toBe(stdout);
-      expect(json(await wield(workspace, [verb, '--help', '--json']))).toEqual({
+      expect((await wield(workspace, [...verb.split(' '), '-h'])).stdout).toBe(stdout);
+      expect(json(await wield(workspace, [...verb.split(' '), '--help', '--json']))).toEqual({
         ok: true,
         schema: 1,
         help: stdout,

@@ -64,19 +64,22 @@ describe('values of flags', () => {
 
   finding.thorough('N4 CLI-26', 'every value flag with alternatives in its description declares them', async () => {
     const declared: string[] = [];
-    for (const { name, load } of VERBS)
-      for (const [flag, { choices }] of Object.entries((await load()).flags))
-        if (choices !== undefined) declared.push(`${name} --${flag}`);
+    for (const { load, modes } of VERBS)
+      for (const one of [load, ...Object.values(modes)]) {
+        const { name, flags } = await one();
+        for (const [flag, { choices }] of Object.entries(flags))
+          if (choices !== undefined) declared.push(`${name} --${flag}`);
+      }
     expect(declared.sort()).toEqual([
       'call --sandbox',
       'connect --mode',
       'connect --scope',
       'explain --as',
       'list --format',
+      'list --tokens --adapter',
+      'list --tokens --mode',
       'replay --export',
       'serve --mode',
-      'tokens --adapter',
-      'tokens --mode',
     ]);
   });
 

@@ -12,7 +12,7 @@ import {
 } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { describe, expect } from 'vitest';
-import { COMPATIBLE } from '../../../src/cli/compatibility.js';
+import { ALIASES } from '../../../src/cli/aliases.js';
 import { createInstallWorkspace, type InstallWorkspace, WORKED } from '../../support/install.js';
 import { hasPty, NO_PTY, wieldAtTerminal } from '../../support/pty.js';
 import { finding, findingIf } from '../../support/spec.js';
@@ -42,7 +42,7 @@ describe('words', () => {
     await workspace.json('rm', 'starter', '--yes');
     expect(await installed(workspace)).toEqual([]);
     const help = (await workspace.run('--help')).stdout;
-    for (const { word, command } of COMPATIBLE)
+    for (const { word, command } of ALIASES)
       if (word !== command) expect(help).not.toMatch(new RegExp(`^  ${word} `, 'm'));
   });
 

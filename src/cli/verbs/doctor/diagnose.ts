@@ -227,7 +227,9 @@ async function approvalProblems(toolbox: NodeToolbox): Promise<Problem[]> {
               'wield approvals shows them',
             ),
           ]),
-      ...unreadable.map(({ path }) => warn(path, 'damaged or modified, so it is ignored', 'wield clean removes it')),
+      ...unreadable.map(({ path }) =>
+        warn(path, 'damaged or modified, so it is ignored', 'wield doctor --clean removes it'),
+      ),
     ];
   } catch (error) {
     if (!isToolError(error)) throw error;

@@ -1,6 +1,6 @@
-// Commands of other systems, as commands of wield with fixed arguments. They are not in the main help.
+// Other words for commands: earlier ones of wield, and those of other systems. They are not in the main help.
 
-export interface CompatibleCommand {
+export interface Alias {
   readonly word: string;
   /** A verb, or a command of a tool. */
   readonly command: string;
@@ -20,17 +20,32 @@ const HOOK_FLAGS = {
 const MELD_FLAGS = { ...HOOK_FLAGS, as: 'namespace', 'link-only': 'register-only', 'flat-skills': '' };
 const UPGRADE_FLAGS = { ...HOOK_FLAGS, 'no-sync': 'offline' };
 
+const OWN: readonly Alias[] = [
+  { word: 'adopt', command: 'install', arguments: ['--adopt'] },
+  { word: 'capabilities', command: 'init', arguments: ['--capabilities'] },
+  { word: 'clean', command: 'doctor', arguments: ['--clean'] },
+  { word: 'export', command: 'list', arguments: ['--manifest'] },
+  { word: 'import', command: 'add', arguments: ['--import'] },
+  { word: 'index', command: 'init', arguments: ['--index'] },
+  { word: 'outdated', command: 'list', arguments: ['--outdated'] },
+  { word: 'remove-source', command: 'remove', arguments: ['--source'] },
+  { word: 'show-source', command: 'show', arguments: ['--source'] },
+  { word: 'sync', command: 'upgrade', arguments: ['--fetch-only'] },
+  { word: 'tokens', command: 'list', arguments: ['--tokens'] },
+  { word: 'verify', command: 'check', arguments: ['--installed'] },
+];
+
 // docs/coming-from/mind.md
-const MIND: readonly CompatibleCommand[] = [
+const MIND: readonly Alias[] = [
   { word: 'meld', command: 'add', flags: MELD_FLAGS },
-  { word: 'unmeld', command: 'remove-source', flags: HOOK_FLAGS },
+  { word: 'unmeld', command: 'remove', arguments: ['--source'], flags: HOOK_FLAGS },
   // A source is removed if no tool has its name.
   { word: 'remove', command: 'remove', flags: HOOK_FLAGS },
-  { word: 'rm', command: 'remove-source', yields: true, flags: HOOK_FLAGS },
+  { word: 'rm', command: 'remove', arguments: ['--source'], yields: true, flags: HOOK_FLAGS },
   { word: 'learn', command: 'install', flags: HOOK_FLAGS },
   { word: 'forget', command: 'uninstall', flags: HOOK_FLAGS },
   { word: 'unlearn', command: 'uninstall', flags: HOOK_FLAGS },
-  { word: 'update', command: 'sync', yields: true, flags: HOOK_FLAGS },
+  { word: 'update', command: 'upgrade', arguments: ['--fetch-only'], yields: true, flags: HOOK_FLAGS },
   { word: 'evolve', command: 'upgrade', flags: UPGRADE_FLAGS },
   { word: 'recall', command: 'list', arguments: ['--installed'] },
   { word: 'status', command: 'list', yields: true, arguments: ['--installed'] },
@@ -38,8 +53,8 @@ const MIND: readonly CompatibleCommand[] = [
   // The same words, with flags of mind.
   { word: 'upgrade', command: 'upgrade', flags: UPGRADE_FLAGS },
   { word: 'hooks', command: 'hooks', flags: { ...HOOK_FLAGS, force: '', rerun: '' } },
-  { word: 'absorb', command: 'adopt' },
-  { word: 'dump', command: 'export', yields: true },
+  { word: 'absorb', command: 'install', arguments: ['--adopt'] },
+  { word: 'dump', command: 'list', arguments: ['--manifest'], yields: true },
   { word: 'init-source', command: 'init', arguments: ['--source'] },
   { word: 'link-project', command: 'config', arguments: ['homes', 'add', '--preset', 'windsurf'] },
   { word: 'introspect', command: 'doctor' },
@@ -47,17 +62,17 @@ const MIND: readonly CompatibleCommand[] = [
 ];
 
 // docs/coming-from/botholomew.md
-const BOTHOLOMEW: readonly CompatibleCommand[] = [{ word: 'membot', command: 'context', yields: true }];
+const BOTHOLOMEW: readonly Alias[] = [{ word: 'membot', command: 'context', yields: true }];
 
-export const COMPATIBLE: readonly CompatibleCommand[] = [...MIND, ...BOTHOLOMEW];
+export const ALIASES: readonly Alias[] = [...OWN, ...MIND, ...BOTHOLOMEW];
 
 /** Returns the entry of a word; undefined for any other word. */
-export function findCompatible(word: string): CompatibleCommand | undefined {
-  return COMPATIBLE.find((one) => one.word === word);
+export function findAlias(word: string): Alias | undefined {
+  return ALIASES.find((one) => one.word === word);
 }
 
-/** Returns the arguments of a compatible command as arguments of the command of wield. */
-export function toOwnArguments({ arguments: first = [], flags = {} }: CompatibleCommand, argv: readonly string[]) {
+/** Returns the arguments of an alias as arguments of its command. */
+export function toOwnArguments({ arguments: first = [], flags = {} }: Alias, argv: readonly string[]) {
   const end = argv.indexOf('--');
   const rename = (raw: string, at: number): readonly string[] => {
     const name = /^--([^=]+)/.exec(raw)?.[1];
