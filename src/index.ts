@@ -3,7 +3,7 @@
 export { applyLinePatches } from './context/apply-patches.js';
 export { type LinePatch, LinePatchSchema } from './context/line-patch.js';
 export type { ApprovalAnswer, ApprovalRecord, ApprovalRequest, Approve, Consent } from './core/approval.js';
-export type { Cascade } from './core/cascade.js';
+export type { Caller, Verdict } from './core/caller.js';
 export type { NestedOptions, ToolContext, ToolUpstreams } from './core/context.js';
 export type { Ask, Elicit, ElicitAnswer, Elicitation, Question } from './core/elicit.js';
 export {
@@ -15,28 +15,17 @@ export {
 } from './core/error.js';
 export type { CallEvent, Observer } from './core/event.js';
 export type { Json, JsonObject } from './core/json.js';
-export type {
-  CacheOptions,
-  HookTrigger,
-  Middleware,
-  MiddlewareCall,
-  MiddlewareFunction,
-  Next,
-  RateLimitOptions,
-  RetryOptions,
-  ServedCall,
-} from './core/middleware.js';
+export type { CacheOptions, RateLimitOptions, RetryOptions } from './core/middleware-settings.js';
 export { decodeName, type EncodedNames, encodeName, encodeNames } from './core/name.js';
+export type { Origin } from './core/origin.js';
 export { describePlan, type Plan } from './core/plan.js';
-export type { Prompt } from './core/prompt.js';
-export type { Resource } from './core/resource.js';
+export type { Prompt, Resource } from './core/resource.js';
 export { type Output, type Part, type ToolResult, textOf } from './core/result.js';
 export type { Check, Fault, JsonSchema, Schema } from './core/schema.js';
 export type { ToolConfig } from './core/settings.js';
-export type { Skill } from './core/skill.js';
-export type { Action, Origin, ShadowedTool, Tool, Traits } from './core/tool.js';
+export type { Cascade, Skill } from './core/skill.js';
+export type { Action, ShadowedTool, Tool, Traits } from './core/tool.js';
 export type {
-  Caller,
   CallOptions,
   DeniedTool,
   Explanation,
@@ -45,7 +34,6 @@ export type {
   Toolbox,
   ToolboxCatalog,
   ToolboxWorkspace,
-  Verdict,
 } from './core/toolbox.js';
 export { cache, rateLimit, retry } from './extras/middleware/index.js';
 export {
@@ -62,5 +50,13 @@ export {
   type ResourceContent,
   type ResourceDefinition,
 } from './formats/module/offers.js';
+export type {
+  HookTrigger,
+  Middleware,
+  MiddlewareCall,
+  MiddlewareFunction,
+  Next,
+  ServedCall,
+} from './runtime/middleware.js';
 export type { StandardSchema } from './schema/standard.js';
 export { createToolbox, type ToolboxOptions } from './toolbox.js';

@@ -1,14 +1,13 @@
 // The audit record of a call, as one line of JSON without secrets. Pure.
 
 import type { Consent, Decision } from '../core/approval.js';
+import type { Caller, Verdict } from '../core/caller.js';
 import type { ErrorCode } from '../core/error.js';
 import type { EndEvent } from '../core/event.js';
 import { canonicalJson, type Json } from '../core/json.js';
 import { formatCaller } from '../core/name.js';
-
 import { cutText, findSensitiveValues, redactJson, redactKnown, redactText } from '../core/redact.js';
 import type { Part, ToolResult } from '../core/result.js';
-import type { Caller, Verdict } from '../core/toolbox.js';
 
 /** One line of the audit log (OBS-1); `docs/reference/audit.md` explains each field. */
 export interface AuditRecord {

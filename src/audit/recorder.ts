@@ -13,11 +13,11 @@ import {
   writeSync,
 } from 'node:fs';
 import { join } from 'node:path';
-import { inBackground } from '../core/background.js';
+import { inBackground } from '../core/async.js';
 import { ToolError } from '../core/error.js';
 import type { Recorder } from '../core/event.js';
 import type { Settings } from '../core/settings.js';
-import type { World } from '../core/world.js';
+import type { World } from '../core/snapshot.js';
 import { hashTexts } from '../files/digest.js';
 import { makeDirectory } from '../files/make-directory.js';
 import { startTime } from '../files/process-identity.js';

@@ -2,13 +2,12 @@
 
 import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
+import type { CallerKind } from '../core/caller.js';
 import type { EventBase } from '../core/event.js';
 import { isRecord } from '../core/json.js';
 import { formatCaller } from '../core/name.js';
 import { cutText, redactKnown } from '../core/redact.js';
-import type { Snapshot } from '../core/snapshot.js';
-import type { CallerKind } from '../core/tool.js';
-import type { World } from '../core/world.js';
+import type { Snapshot, World } from '../core/snapshot.js';
 import { isAlive, startTime } from '../files/process-identity.js';
 import { readStateFile } from '../files/read.js';
 import { removeFile } from '../files/remove.js';

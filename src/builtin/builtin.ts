@@ -1,6 +1,6 @@
 // Marks tools as built-in ones.
 
-import { BUILTIN_TAG } from '../core/tag.js';
+import { BUILTIN_TAG } from '../core/name.js';
 import type { CallInternals, Tool } from '../core/tool.js';
 
 /** Returns the tool as a built-in one, whose function gets the caller and the snapshot. */

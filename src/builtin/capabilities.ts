@@ -1,6 +1,6 @@
 // The built-in tool `capabilities_refresh`: writes an inventory of what the tools can do, by theme.
 
-import { BUILTIN_TAG } from '../core/tag.js';
+import { BUILTIN_TAG } from '../core/name.js';
 import type { Tool } from '../core/tool.js';
 import { toLazyTool } from '../formats/module/lazy.js';
 import type { CapabilitiesOptions } from './refresh-capabilities.js';

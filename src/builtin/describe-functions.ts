@@ -1,10 +1,10 @@
 // What the built-in tools `skill-list` and `skill-describe` do.
 
+import type { Caller } from '../core/caller.js';
 import { normalizeTags } from '../core/name.js';
 import type { Snapshot } from '../core/snapshot.js';
 import { quoteOutside } from '../core/text.js';
 import type { Tool } from '../core/tool.js';
-import type { Caller } from '../core/toolbox.js';
 import type { BuiltinFunction } from './builtin.js';
 
 export interface DescribeToolsOptions {

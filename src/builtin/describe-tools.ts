@@ -1,6 +1,6 @@
 // The built-in tools `skill-list` and `skill-describe` (RES-21).
 
-import { BUILTIN_TAG } from '../core/tag.js';
+import { BUILTIN_TAG } from '../core/name.js';
 import type { Tool } from '../core/tool.js';
 import { toLazyTool } from '../formats/module/lazy.js';
 import type { DescribeToolsOptions } from './describe-functions.js';

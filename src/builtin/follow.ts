@@ -1,6 +1,6 @@
 // Follows skills and documents: compared every second, because any process can change them.
 
-import { guardListener, inBackground } from '../core/background.js';
+import { guardListener, inBackground } from '../core/async.js';
 import type { Snapshot } from '../core/snapshot.js';
 
 export interface Follower {

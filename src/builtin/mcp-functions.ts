@@ -1,13 +1,13 @@
 // What the built-in tools `mcp_list_tools`, `mcp_search`, `mcp_info` and `mcp_exec` do (UPS-6).
 
+import type { Caller } from '../core/caller.js';
 import type { ToolContext } from '../core/context.js';
 import { ToolError } from '../core/error.js';
 import type { Json } from '../core/json.js';
+import { readRemote } from '../core/name.js';
 import type { Snapshot } from '../core/snapshot.js';
 import { nearest, quoteOutside } from '../core/text.js';
 import type { CallInternals, Tool } from '../core/tool.js';
-import type { Caller } from '../core/toolbox.js';
-import { readRemote } from '../core/upstream.js';
 import type { SearchTools } from '../runtime/search.js';
 import type { BuiltinFunction } from './builtin.js';
 

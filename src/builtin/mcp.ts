@@ -1,6 +1,6 @@
 // The built-in tools `mcp_list_tools`, `mcp_search`, `mcp_info` and `mcp_exec` (UPS-6).
 
-import { BUILTIN_TAG } from '../core/tag.js';
+import { BUILTIN_TAG } from '../core/name.js';
 import type { Tool } from '../core/tool.js';
 import { type LazyDefinition, toLazyTool } from '../formats/module/lazy.js';
 import type { McpFunctions, McpToolsOptions } from './mcp-functions.js';

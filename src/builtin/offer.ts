@@ -3,14 +3,13 @@
 import type { Catalog } from '../catalog/catalog.js';
 import type { Audience } from '../catalog/listing.js';
 import { isToolOf, type References } from '../catalog/skill-references.js';
-import type { CascadeResolver } from '../core/cascade.js';
+import type { CallerKind } from '../core/caller.js';
 import { ToolError } from '../core/error.js';
 import type { Settings } from '../core/settings.js';
-import type { Skill } from '../core/skill.js';
-import type { Snapshot } from '../core/snapshot.js';
+import type { CascadeResolver, Skill } from '../core/skill.js';
+import type { Snapshot, World } from '../core/snapshot.js';
 import { nearest, quoteOutside } from '../core/text.js';
-import type { CallerKind, Tool } from '../core/tool.js';
-import type { World } from '../core/world.js';
+import type { Tool } from '../core/tool.js';
 import { findDenial } from '../policy/decide.js';
 import { toRuleLists } from '../policy/nested.js';
 import { newNameOf } from '../policy/view.js';

@@ -1,7 +1,7 @@
 // The built-in tool `query_result`: reduces a stored result by an expression, words or lines (CTX-4).
 
 import type { QueryOptions } from '../context/query/run.js';
-import { BUILTIN_TAG } from '../core/tag.js';
+import { BUILTIN_TAG } from '../core/name.js';
 import type { Tool } from '../core/tool.js';
 import { toLazyTool } from '../formats/module/lazy.js';
 

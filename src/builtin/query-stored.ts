@@ -1,11 +1,11 @@
 // Reduces a stored result: evaluates an expression, searches for words, or reads lines.
 
+import { endOfPage } from '../context/paging.js';
 import { MAX_DOCUMENT_BYTES, type QueryOptions } from '../context/query/run.js';
 import { toChunks, toSnippet, toTerms } from '../context/store/search-terms.js';
 import { answer } from '../context/tools/answer.js';
 import type { ToolContext } from '../core/context.js';
 import { ToolError } from '../core/error.js';
-import { endOfPage } from '../core/paging.js';
 import type { StoredResult } from '../core/store.js';
 import { count, formatBytes } from '../core/text.js';
 import type { CallInternals } from '../core/tool.js';

@@ -1,6 +1,6 @@
 // The built-in tool `read_result`: reads a stored result by page, lines or bytes (CTX-2).
 
-import { BUILTIN_TAG } from '../core/tag.js';
+import { BUILTIN_TAG } from '../core/name.js';
 import type { Tool } from '../core/tool.js';
 import { toLazyTool } from '../formats/module/lazy.js';
 

@@ -1,9 +1,9 @@
 // Reads a stored result by page, lines or bytes (CTX-2).
 
+import { endOfPage, findLines, findPages, type Span, startOfCharacter } from '../context/paging.js';
 import type { ToolContext } from '../core/context.js';
 import { ToolError } from '../core/error.js';
 import type { JsonObject } from '../core/json.js';
-import { endOfPage, findLines, findPages, type Span, startOfCharacter } from '../core/paging.js';
 import type { Output, Part } from '../core/result.js';
 import type { StoredResult } from '../core/store.js';
 import { quoteOutside } from '../core/text.js';

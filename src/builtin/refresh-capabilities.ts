@@ -3,10 +3,9 @@
 import { basename, dirname, join } from 'node:path';
 import type { ToolContext } from '../core/context.js';
 import { ToolError } from '../core/error.js';
-import type { Snapshot } from '../core/snapshot.js';
+import type { Snapshot, World } from '../core/snapshot.js';
 import { sanitize } from '../core/text.js';
 import type { CallInternals, Tool } from '../core/tool.js';
-import type { World } from '../core/world.js';
 import { containedPath } from '../files/contained-path.js';
 import { writeFileAtomic } from '../files/write.js';
 import { describeThemes, namesTool } from './inventory.js';

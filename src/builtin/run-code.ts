@@ -1,12 +1,11 @@
 // The built-in tool `run_code`: runs a program that calls tools (COD-1).
 
 import type { RunCodeOptions } from '../code/run-code.js';
-import { toIdentifier } from '../core/name.js';
+import type { Caller } from '../core/caller.js';
+import { BUILTIN_TAG, toIdentifier } from '../core/name.js';
 import type { Snapshot } from '../core/snapshot.js';
-import { BUILTIN_TAG } from '../core/tag.js';
 import { quoteOutside } from '../core/text.js';
 import type { Tool } from '../core/tool.js';
-import type { Caller } from '../core/toolbox.js';
 import { RUN_CODE } from '../core/view.js';
 import { toLazyTool } from '../formats/module/lazy.js';
 import type { SearchTools } from '../runtime/search.js';

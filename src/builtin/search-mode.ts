@@ -1,7 +1,7 @@
 // Search and code mode: a few built-in tools instead of the whole catalog (SRV-9, COD-1), and when they are shown.
 
-import { BUILTIN_TAG } from '../core/tag.js';
-import { estimateTokens } from '../core/tokens.js';
+import { BUILTIN_TAG } from '../core/name.js';
+import { estimateTokens } from '../core/text.js';
 import type { Tool } from '../core/tool.js';
 import { CALL_TOOL, DESCRIBE_TOOL, type Mode, RUN_CODE, SEARCH_TOOLS, type View } from '../core/view.js';
 import { toLazyTool } from '../formats/module/lazy.js';

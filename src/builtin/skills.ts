@@ -1,15 +1,15 @@
 // Skills for a model: the built-in tool `read_skill` and the instructions about skills.
 
 import { ToolError } from '../core/error.js';
-import { type Referent, renderText } from '../core/render.js';
-import type { Skill, TextReference } from '../core/skill.js';
+import { BUILTIN_TAG } from '../core/name.js';
+import type { Referent, Skill, TextReference } from '../core/skill.js';
 import type { Snapshot } from '../core/snapshot.js';
-import { BUILTIN_TAG } from '../core/tag.js';
 import { nearest, quoteOutside } from '../core/text.js';
 import type { Tool } from '../core/tool.js';
 import { CALL_TOOL, type Mode } from '../core/view.js';
 import { readTextFile } from '../files/read.js';
 import { toLazyTool } from '../formats/module/lazy.js';
+import { renderText } from '../formats/shared/render.js';
 import type { BuiltinFunction } from './builtin.js';
 
 export const READ_SKILL = 'read_skill';

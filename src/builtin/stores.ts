@@ -2,8 +2,8 @@
 
 import { join } from 'node:path';
 import { createLazyDocuments } from '../context/store/lazy.js';
+import type { World } from '../core/snapshot.js';
 import type { ResultStore, Stores } from '../core/store.js';
-import type { World } from '../core/world.js';
 import { digestParts } from '../files/digest.js';
 import { realPath } from '../files/within.js';
 import { QUERY_RESULT } from './query-result.js';

@@ -1,6 +1,6 @@
 // The built-in tools that end a loop: the task is done, failed, or must wait.
 
-import { BUILTIN_TAG } from '../core/tag.js';
+import { BUILTIN_TAG } from '../core/name.js';
 import type { Tool } from '../core/tool.js';
 import { toLazyTool } from '../formats/module/lazy.js';
 

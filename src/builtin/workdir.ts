@@ -1,8 +1,8 @@
 // The built-in tool `workdir`: shows the directory that scripts run in, or changes it within the allowed roots.
 
 import { ToolError } from '../core/error.js';
+import { BUILTIN_TAG } from '../core/name.js';
 import type { Workspace } from '../core/snapshot.js';
-import { BUILTIN_TAG } from '../core/tag.js';
 import type { Tool } from '../core/tool.js';
 import { canonicalPath, containedPath } from '../files/contained-path.js';
 import { statOrNothing } from '../files/read.js';

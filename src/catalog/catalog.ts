@@ -1,14 +1,12 @@
 // The catalog: all tools in one order, each name once. What is listed is what is found.
 
 import { isToolError, ToolError } from '../core/error.js';
-import type { Format, Place } from '../core/format.js';
-import type { ModuleOffer, OfferSource } from '../core/offers.js';
+import type { Format, ModuleOffer, OfferSource, Upstream } from '../core/format.js';
+import { withoutReservedTags } from '../core/name.js';
+import type { Owner, Place } from '../core/origin.js';
 import type { Skill } from '../core/skill.js';
-import type { Snapshot } from '../core/snapshot.js';
-import { withoutReservedTags } from '../core/tag.js';
-import type { Owner, Tool } from '../core/tool.js';
-import type { Upstream } from '../core/upstream.js';
-import type { World } from '../core/world.js';
+import type { Snapshot, World } from '../core/snapshot.js';
+import type { Tool } from '../core/tool.js';
 import type { FindOptions } from './at-path.js';
 import { createDelegates } from './delegates.js';
 import { createDirectory } from './directory.js';

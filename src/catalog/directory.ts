@@ -2,14 +2,14 @@
 
 import type { Dirent, Stats } from 'node:fs';
 import { join, sep } from 'node:path';
-import type { FileState, Format, FormatSnapshot, Place } from '../core/format.js';
+import type { FileState, Format, FormatSnapshot, ModuleOffer } from '../core/format.js';
 import { compileGlob } from '../core/glob.js';
-import type { ModuleOffer } from '../core/offers.js';
+import type { FileIdentity, Place } from '../core/origin.js';
 import type { Problem } from '../core/problem.js';
 import type { Skill } from '../core/skill.js';
+import type { World } from '../core/snapshot.js';
 import { compareText } from '../core/text.js';
-import type { FileIdentity, Tool } from '../core/tool.js';
-import type { World } from '../core/world.js';
+import type { Tool } from '../core/tool.js';
 import { admittedPath, readWithin, toDeparture, traceBoundary } from '../files/boundary.js';
 import { entriesOf } from '../files/entries.js';
 import { hasIdentity, isSettled, lstatOrNothing, sameIdentity, statOrNothing, toIdentity } from '../files/read.js';

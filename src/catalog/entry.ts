@@ -1,10 +1,10 @@
 // What is known of a directory and its entries.
 
-import type { FileState, Format, FormatSnapshot, Place, Reading } from '../core/format.js';
-import type { ModuleOffer } from '../core/offers.js';
+import type { FileState, Format, FormatSnapshot, ModuleOffer, Reading } from '../core/format.js';
+import type { FileIdentity, Place } from '../core/origin.js';
 import type { Problem } from '../core/problem.js';
 import type { Skill } from '../core/skill.js';
-import type { FileIdentity, Tool } from '../core/tool.js';
+import type { Tool } from '../core/tool.js';
 
 /** One entry of a directory as a format read it. */
 export interface Entry {

@@ -1,11 +1,11 @@
 // Finds the tool of a reference: a name, a path or a URI (RES-1, RES-2), if the caller may find it.
 
+import type { Upstream } from '../core/format.js';
 import { isToolName, otherName, parseRef, type UriRef } from '../core/name.js';
 import type { Problem } from '../core/problem.js';
 import type { Skill } from '../core/skill.js';
 import type { Snapshot } from '../core/snapshot.js';
 import type { Tool } from '../core/tool.js';
-import type { Upstream } from '../core/upstream.js';
 import {
   createPathFinder,
   type FindOptions,

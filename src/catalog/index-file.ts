@@ -1,8 +1,9 @@
 // Index files: one per directory and format, so that listing a thousand tools parses no schema.
 
 import { join, sep } from 'node:path';
-import type { Format, Place } from '../core/format.js';
-import type { World } from '../core/world.js';
+import type { Format } from '../core/format.js';
+import type { Place } from '../core/origin.js';
+import type { World } from '../core/snapshot.js';
 import { checksum, hashName } from '../files/checksum.js';
 import { readHead } from '../files/read.js';
 import { removeFile } from '../files/remove.js';

@@ -1,12 +1,12 @@
 // Text format of an index file: one tab-separated line per entry, with a checksum at the end.
 
 import { join, sep } from 'node:path';
-import type { FileState, Place } from '../core/format.js';
-import type { ModuleOffer } from '../core/offers.js';
+import type { FileState, ModuleOffer } from '../core/format.js';
+import type { Origin, Place } from '../core/origin.js';
 import type { Problem } from '../core/problem.js';
 import type { JsonSchema, Schema } from '../core/schema.js';
 import type { Skill } from '../core/skill.js';
-import { type Action, NO_TRAITS, type Origin, type Tool, type Traits } from '../core/tool.js';
+import { type Action, NO_TRAITS, type Tool, type Traits } from '../core/tool.js';
 import { checksum } from '../files/checksum.js';
 import { toFileUri } from '../files/within.js';
 import type { DirectoryState, Entry } from './entry.js';

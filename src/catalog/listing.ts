@@ -1,12 +1,12 @@
 // Merges the tools of all origins into one listing in which each name occurs once.
 
 import { fileURLToPath } from 'node:url';
+import type { Upstream } from '../core/format.js';
+import type { withoutReservedTags } from '../core/name.js';
 import { type Problem, withoutRepeats } from '../core/problem.js';
 import type { Skill } from '../core/skill.js';
-import type { withoutReservedTags } from '../core/tag.js';
 import { compareText } from '../core/text.js';
 import type { ShadowedTool, Tool } from '../core/tool.js';
-import type { Upstream } from '../core/upstream.js';
 import type { DirectoryListing } from './entry.js';
 
 /** Who sees a built-in tool: everyone, models only, or nobody (callable by name). */

@@ -1,9 +1,8 @@
 // Resources and prompts of module files; they are read and made in the tool host (MOD-33).
 
+import type { ModuleOffer, OfferSource } from '../core/format.js';
 import type { JsonObject } from '../core/json.js';
-import type { ModuleOffer, OfferSource } from '../core/offers.js';
-import { toPromptName } from '../core/prompt.js';
-import { findByTemplate, isTemplate, toResourceName, toSpellings } from '../core/resource.js';
+import { findByTemplate, isTemplate, toPromptName, toResourceName, toSpellings } from '../core/resource.js';
 import type { Snapshot } from '../core/snapshot.js';
 import { NO_TRAITS, needsTrust, type OfferRequest, type Tool } from '../core/tool.js';
 import type { Catalog } from './catalog.js';

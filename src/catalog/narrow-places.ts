@@ -1,10 +1,10 @@
 // Narrows the search path of a snapshot to what skills allow the tools they govern to find (RES-44).
 
 import { resolve } from 'node:path';
-import type { Narrowing } from '../core/cascade.js';
-import type { Place } from '../core/format.js';
+import type { Place } from '../core/origin.js';
 import type { Problem } from '../core/problem.js';
 import { extractIgnore, iterPaths, REST } from '../core/search-path.js';
+import type { Narrowing } from '../core/skill.js';
 import type { FilesOf, Snapshot } from '../core/snapshot.js';
 import { isWithin } from '../files/within.js';
 

@@ -2,7 +2,7 @@
 
 import { basename, dirname } from 'node:path';
 import { ToolError } from '../core/error.js';
-import type { Place } from '../core/format.js';
+import type { Place } from '../core/origin.js';
 import { formatPlace, type Problem } from '../core/problem.js';
 import { count, nearest, quoteOutside, shortenPath } from '../core/text.js';
 import type { Tool } from '../core/tool.js';

@@ -3,8 +3,7 @@
 import { pathToFileURL } from 'node:url';
 import { isToolError } from '../core/error.js';
 import type { Problem } from '../core/problem.js';
-import type { Referent } from '../core/render.js';
-import type { Skill, TextReference } from '../core/skill.js';
+import type { Referent, Skill, TextReference } from '../core/skill.js';
 import type { Snapshot } from '../core/snapshot.js';
 import { quoteOutside } from '../core/text.js';
 import type { Tool } from '../core/tool.js';

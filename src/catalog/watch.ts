@@ -2,8 +2,8 @@
 
 import { existsSync, type FSWatcher, readdirSync, watch } from 'node:fs';
 import { dirname, join, sep } from 'node:path';
-import type { Place } from '../core/format.js';
-import type { World } from '../core/world.js';
+import type { Place } from '../core/origin.js';
+import type { World } from '../core/snapshot.js';
 import { admittedPath } from '../files/boundary.js';
 import { statOrNothing } from '../files/read.js';
 import { createIgnore } from './directory.js';

@@ -1,7 +1,7 @@
 // The approval and elicitation callbacks of the command line.
 
 import type { ApprovalAnswer, ApprovalRequest, Approve } from '../core/approval.js';
-import { approveBy } from '../core/approval-way.js';
+import { approveBy } from '../core/approval.js';
 import type { Elicit, Question } from '../core/elicit.js';
 import { ToolError } from '../core/error.js';
 import type { Terminal } from './terminal.js';

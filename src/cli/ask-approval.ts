@@ -1,9 +1,10 @@
 // Asks for approval of a call at the terminal.
 
 import type { ApprovalAnswer, ApprovalRequest } from '../core/approval.js';
-import { approvalRows, changeLines, wrap } from '../core/approval-text.js';
 import { spellOut } from '../core/text.js';
+import { approvalRows, changeLines } from '../policy/approval-text.js';
 import { readLine, type Terminal, widthOf } from './terminal.js';
+import { wrap } from './wrap.js';
 
 const INDENT = 12;
 

@@ -1,10 +1,10 @@
 // Asks the questions of a tool at the terminal, field by field.
 
-import { wrap } from '../core/approval-text.js';
 import type { ElicitAnswer, Question } from '../core/elicit.js';
 import { escapePointer, isRecord, type Json } from '../core/json.js';
 import { count, quoteOutside, spellOut } from '../core/text.js';
 import { readLine, type Terminal, widthOf } from './terminal.js';
+import { wrap } from './wrap.js';
 
 interface Field {
   readonly name: string;

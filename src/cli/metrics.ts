@@ -1,9 +1,9 @@
 // The metrics of `wield serve --http`: calls, load, approvals, upstream servers and memory.
 
-import type { CallMetrics } from '../core/call-metrics.js';
-import { type MetricFamily, toGauge, toGaugeBy, toPrometheus } from '../core/prometheus.js';
 import type { FrontLoad } from '../fleet/front.js';
+import { type MetricFamily, toGauge, toGaugeBy, toPrometheus } from '../mcp-server/prometheus.js';
 import type { NodeToolbox } from '../node.js';
+import type { CallMetrics } from './call-metrics.js';
 
 /** Returns the metrics of a server in the text format of Prometheus. */
 export async function describeMetrics(calls: CallMetrics, { state }: NodeToolbox, front?: FrontLoad): Promise<string> {

@@ -1,9 +1,9 @@
 // Prints a plan and its verdict: `wield call --dry-run`.
 
+import type { Verdict } from '../core/caller.js';
 import { describePlan, type Plan } from '../core/plan.js';
-import { planRows } from '../core/plan-text.js';
 import { sanitize } from '../core/text.js';
-import type { Verdict } from '../core/toolbox.js';
+import { planRows } from '../ui/plan-text.js';
 import { printJson } from './print.js';
 import type { Terminal } from './terminal.js';
 

@@ -4,7 +4,7 @@ import { toAnthropicTools } from '../adapters/anthropic/index.js';
 import { toOllamaTools } from '../adapters/ollama/index.js';
 import { toOpenAITools } from '../adapters/openai/index.js';
 import { encodeNames } from '../core/name.js';
-import { estimateTokens } from '../core/tokens.js';
+import { estimateTokens } from '../core/text.js';
 import type { Toolbox } from '../core/toolbox.js';
 import { listForClients, MAX_NAME_LENGTH, MODEL } from '../mcp-server/listing.js';
 import type { ListSent } from '../ui/server/parts.js';

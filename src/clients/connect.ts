@@ -3,9 +3,9 @@
 import { rmdirSync, unlinkSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
-import { lineDiff } from '../core/diff.js';
 import { ToolError } from '../core/error.js';
 import { isRecord, type JsonObject } from '../core/json.js';
+import { lineDiff } from '../files/diff.js';
 import { statOrNothing } from '../files/read.js';
 import { isOwnServer } from '../upstream/entries/entry.js';
 import type { Client, ClientEnvironment, ClientFile, OwnServer, Scope } from './client.js';

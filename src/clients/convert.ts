@@ -2,7 +2,7 @@
 
 import { isAbsolute, join } from 'node:path';
 import { isRecord, type JsonObject, mapValues } from '../core/json.js';
-import { isSensitiveName } from '../core/sensitive-name.js';
+import { isSensitiveName } from '../core/redact.js';
 import { quoteOutside } from '../core/text.js';
 import { isOwnServer } from '../upstream/entries/entry.js';
 import type { Client, ClientEnvironment, ClientFile } from './client.js';

@@ -1,6 +1,6 @@
 // Detects secrets in values of other clients, by name or by form, and replaces those in URLs.
 
-import { isSensitiveName } from '../core/sensitive-name.js';
+import { isSensitiveName } from '../core/redact.js';
 
 // Prefixes of keys of common services.
 const KNOWN =

@@ -1,14 +1,13 @@
 // What `run_code` does: runs a program, or resumes a suspended one (COD-1, COD-10).
 
+import type { Caller } from '../core/caller.js';
 import type { ToolContext } from '../core/context.js';
 import { isToolError, ToolError, toToolError } from '../core/error.js';
 import { formatCaller } from '../core/name.js';
 import type { Output } from '../core/result.js';
 import type { CodeLimits } from '../core/settings.js';
-import type { Snapshot } from '../core/snapshot.js';
+import type { Snapshot, World } from '../core/snapshot.js';
 import type { CallInternals, Tool } from '../core/tool.js';
-import type { Caller } from '../core/toolbox.js';
-import type { World } from '../core/world.js';
 import { loadCrypto } from '../files/digest.js';
 import type { Answer, KeptAnswer } from './host/answers.js';
 import { createCalls, type FoundTool } from './host/calls.js';

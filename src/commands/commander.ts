@@ -1,12 +1,13 @@
 // Adds tools to a commander program: one subcommand per tool, grouped where tools have a group (MOD-26).
 
+import type { Caller } from '../core/caller.js';
 import { exitStatus, toToolError } from '../core/error.js';
 import { parseJson } from '../core/json.js';
 import type { Problem } from '../core/problem.js';
 import type { ToolResult } from '../core/result.js';
 import { count, quoteOutside } from '../core/text.js';
 import type { Tool } from '../core/tool.js';
-import type { Caller, Toolbox } from '../core/toolbox.js';
+import type { Toolbox } from '../core/toolbox.js';
 import type { FlagKind } from './arguments.js';
 import { formatToolHelp } from './help.js';
 import { inputTwice, parseTimeout, parseToolArguments, type ToolArguments } from './input.js';

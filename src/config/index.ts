@@ -1,7 +1,7 @@
 // The configuration: three files in layers, cached until one changes.
 
 import { join } from 'node:path';
-import type { Boundary } from '../core/format.js';
+import type { Boundary } from '../core/origin.js';
 import type { Problem } from '../core/problem.js';
 import type { Policy, Rule } from '../core/rule.js';
 import type { Settings } from '../core/settings.js';

@@ -1,7 +1,7 @@
 // The keys of the configuration: their values, and how a lower layer may change them.
 
 import { isRecord } from '../core/json.js';
-import type { MiddlewareSettings } from '../core/middleware.js';
+import type { MiddlewareSettings } from '../core/middleware-settings.js';
 import { findMiddlewareFault, isNarrowing, parseMiddleware } from '../core/middleware-settings.js';
 import { isToolName } from '../core/name.js';
 import { readPaths } from '../core/search-path.js';

@@ -1,7 +1,7 @@
 // Merges the layers of the configuration into settings: a lower layer narrows and never widens (POL-11).
 
 import type { Json } from '../core/json.js';
-import type { MiddlewareSettings } from '../core/middleware.js';
+import type { MiddlewareSettings } from '../core/middleware-settings.js';
 import { fillRest, type PathEntry, REST } from '../core/search-path.js';
 import { DEFAULT_SETTINGS, type ModelSettings, type Settings, type ToolSettings } from '../core/settings.js';
 import type { Alias, View } from '../core/view.js';

@@ -1,9 +1,11 @@
-// Types of approvals: the request, the answer and the stored record.
+// Approvals: the request, the answer, the stored record, and how each door obtains consent.
 
+import type { Caller, Verdict } from './caller.js';
 import type { Json } from './json.js';
+import type { Owner } from './origin.js';
 import type { Plan } from './plan.js';
-import type { Owner, Tool } from './tool.js';
-import type { Caller, Verdict } from './toolbox.js';
+import type { Awaitable } from './store.js';
+import type { Tool } from './tool.js';
 
 /** A call that needs consent (POL-6). */
 export interface ApprovalRequest {
@@ -101,9 +103,6 @@ export interface ApprovalRecord {
   readonly created: number;
 }
 
-/** A value, or a promise of it if it comes from another machine. */
-export type Awaitable<T> = T | Promise<T>;
-
 /** Stored approvals. Consent is durable before a method returns, or before its promise resolves. */
 export interface Approvals {
   /** What commands about these approvals need besides an id. */
@@ -121,4 +120,18 @@ export interface Approvals {
   /** Stores an approved call, to show later what changed. */
   remember(record: ApprovalRecord): Awaitable<void>;
   changes(record: ApprovalRecord): Awaitable<ApprovalChanges | undefined>;
+}
+
+// Not a property: a function that code passes is an answer of code, whatever it says about itself (OBS-1).
+const ways = new WeakMap<Approve, ConsentWay>();
+
+/** Records how a function of a door obtains consent. */
+export function approveBy(way: ConsentWay, approve: Approve): Approve {
+  ways.set(approve, way);
+  return approve;
+}
+
+/** Returns how a function obtains consent; `code` if no door of wield made it. */
+export function wayOf(approve: Approve): ConsentWay {
+  return ways.get(approve) ?? 'code';
 }

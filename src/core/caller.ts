@@ -1,7 +1,6 @@
-// The default caller, and what only a person may do.
+// The caller of a tool and the verdict on its call; what only a person may do.
 
-import { ToolError } from './error.js';
-import type { Caller } from './toolbox.js';
+import { type ErrorCode, ToolError } from './error.js';
 
 /** Code that says nothing else about itself. */
 export const CODE: Caller = { kind: 'code', door: 'library' };
@@ -12,4 +11,41 @@ export function assertPerson(insideCall: boolean, what: string): void {
   throw new ToolError('denied', `${what} from inside a tool call does not count`, {
     hint: 'a person must do it, in a shell that no tool started',
   });
+}
+
+/** `person`: at a shell; the call itself is consent. `model`: untrusted. */
+export type CallerKind = 'person' | 'model' | 'code';
+
+/** Who calls, through which door. */
+export interface Caller {
+  readonly kind: CallerKind;
+  readonly door: string;
+  /** The name of the client, if it gave one. */
+  readonly name?: string;
+  /** The session whose large results it can read; by default that of the toolbox (CTX-3). */
+  readonly session?: string;
+  /** Whether the client shows MCP Apps, whose tools it may list and call (RSC-20). */
+  readonly apps?: boolean;
+}
+
+export interface Verdict {
+  readonly verdict: 'allow' | 'ask' | 'deny';
+  /** The rule that decided, as written; null if none matched. */
+  readonly rule: string | null;
+  readonly reason: string;
+  /** Position of the rule, or of the list that does not select the call. */
+  readonly source?: { readonly file: string; readonly line: number };
+  /** Diff of the definition since it was approved (POL-21). */
+  readonly changes?: readonly string[];
+  /** Error code of a refusal, if not `denied` or `needs_approval`. */
+  readonly code?: ErrorCode;
+  /** What the caller can do about a refusal. */
+  readonly hint?: string;
+}
+
+/** The caller's position in a trace (W3C Trace Context). */
+export interface TraceParent {
+  readonly traceparent: string;
+  readonly tracestate?: string | undefined;
+  readonly baggage?: string | undefined;
 }

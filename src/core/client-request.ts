@@ -1,13 +1,16 @@
 // Requests to the client behind a call: to sample its model, and to list its roots (RSC-7).
 
+import type { ClientCapability } from './context.js';
 import { ToolError } from './error.js';
 import { isRecord, type Json, type JsonObject } from './json.js';
 import { textPart } from './result.js';
 import { NO_TRAITS, type Tool } from './tool.js';
 
 /** The capabilities that a client can have, each with the one request that it answers. */
-export const CLIENT_METHODS = { sampling: 'sampling/createMessage', roots: 'roots/list' } as const;
-export type ClientCapability = keyof typeof CLIENT_METHODS;
+export const CLIENT_METHODS = {
+  sampling: 'sampling/createMessage',
+  roots: 'roots/list',
+} as const satisfies Record<ClientCapability, string>;
 export const CLIENT_CAPABILITIES = ['sampling', 'roots'] as const satisfies readonly ClientCapability[];
 
 export interface ClientRequest {

@@ -1,8 +1,6 @@
 // The ToolContext: everything a function tool can reach.
 
-import type { ClientCapability } from './client-request.js';
 import type { ElicitAnswer, Elicitation } from './elicit.js';
-import type { OutputStream } from './executor.js';
 import type { Json, JsonObject } from './json.js';
 import type { ToolResult } from './result.js';
 import type { ToolConfig } from './settings.js';
@@ -49,6 +47,9 @@ export interface NestedOptions {
   readonly deferApproval?: boolean;
 }
 
+/** What a client can support besides questions to the user, each one request (RSC-7). */
+export type ClientCapability = 'sampling' | 'roots';
+
 /** Everything a function tool can reach (MOD-5); null if not available. */
 export interface ToolContext {
   /** Calls another tool as part of this call: same caller, same signal, one level deeper (RUN-7). */
@@ -73,3 +74,6 @@ export interface ToolContext {
   /** Sends a request to the client: to sample its model, or for its roots (RSC-7). Throws `unavailable` if it cannot. */
   requestClient(capability: ClientCapability, params?: JsonObject): Promise<JsonObject>;
 }
+
+/** Receives output. A returned promise applies back-pressure. */
+export type OutputStream = (chunk: Uint8Array, from: 'stdout' | 'stderr') => void | Promise<void>;

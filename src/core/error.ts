@@ -122,3 +122,8 @@ export function toToolError(thrown: unknown): ToolError {
 export function exitStatus(code: ErrorCode): number {
   return ERROR_CODES[code].exit;
 }
+
+/** Formats an error as its code and message, with the hint on a second line. */
+export function formatError({ code, message, hint }: ErrorValue): string {
+  return `[${code}] ${message}${hint === undefined ? '' : `\nhint: ${hint}`}`;
+}

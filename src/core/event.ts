@@ -1,13 +1,13 @@
 // Events of calls for observers, which cannot change anything (OBS-4).
 
 import type { Consent, Decision } from './approval.js';
+import type { Caller, TraceParent, Verdict } from './caller.js';
 import type { Progress } from './context.js';
 import type { Json } from './json.js';
 import type { Plan } from './plan.js';
 import type { ToolResult } from './result.js';
 import type { Snapshot } from './snapshot.js';
 import type { Tool } from './tool.js';
-import type { Caller, TraceParent, Verdict } from './toolbox.js';
 
 export interface EventBase {
   /** Id of the call, unique in this process. */

@@ -1,18 +1,18 @@
 // The Executor interface: plans actions and runs plans.
 
-import type { Awaitable, Consent } from './approval.js';
+import type { Consent } from './approval.js';
+import type { Caller, TraceParent } from './caller.js';
 import type { Cancellation } from './cancellation.js';
 import type { RequestClient } from './client-request.js';
-import type { LogListener, NestedOptions, ProgressListener, ToolUpstreams } from './context.js';
+import type { LogListener, NestedOptions, OutputStream, ProgressListener, ToolUpstreams } from './context.js';
 import type { Elicit } from './elicit.js';
 import type { Json } from './json.js';
 import type { Plan } from './plan.js';
 import type { Output, ToolResult } from './result.js';
 import type { CodeLimits } from './settings.js';
 import type { Snapshot } from './snapshot.js';
-import type { ContextStore, ResultWriter } from './store.js';
+import type { Awaitable, ContextStore, ResultWriter } from './store.js';
 import type { Action, Tool } from './tool.js';
-import type { Caller, TraceParent } from './toolbox.js';
 
 /** The part of a snapshot that executors depend on. */
 export type PlanSnapshot = Pick<Snapshot, 'workdir' | 'settings' | 'servers'>;
@@ -85,9 +85,6 @@ export interface Spill {
   readonly afterBytes: number;
   open(): ResultWriter;
 }
-
-/** Receives output. A returned promise applies back-pressure. */
-export type OutputStream = (chunk: Uint8Array, from: 'stdout' | 'stderr') => void | Promise<void>;
 
 /** Runs plans on other machines. */
 export interface Dispatcher {

@@ -1,10 +1,14 @@
-// Format interface: turns an entry of a directory into tools, skills and problems, without executing anything.
+// Formats, which turn files into tools without executing anything, and the other sources of the catalog.
 
-import type { ModuleOffer } from './offers.js';
+import type { ToolError } from './error.js';
+import type { JsonObject } from './json.js';
+import type { FileIdentity, Origin, Place, PlaceKind } from './origin.js';
 import type { Problem } from './problem.js';
+import type { Prompt, Resource } from './resource.js';
+import type { JsonSchema } from './schema.js';
 import type { Skill } from './skill.js';
 import type { Snapshot } from './snapshot.js';
-import type { FileIdentity, Owner, Tool } from './tool.js';
+import type { ModuleAction, Tool } from './tool.js';
 
 /** The formats of tools in the toolbox of a workdir, with those that come from no file. */
 export const FORMATS = [
@@ -18,38 +22,6 @@ export const FORMATS = [
   'upstream',
   'builtin',
 ] as const;
-
-/**
- * Kind of a place: scripts, modules in a directory below them, skills of the search path, links to installed tools, or a
- * document that the configuration names.
- */
-export type PlaceKind = 'tools' | 'groups' | 'skills' | 'packages' | 'documents';
-
-/** A directory that is searched for tools. */
-export interface Place {
-  readonly directory: string;
-  readonly owner: Owner;
-  readonly kind: PlaceKind;
-  /** Globs of ignored entries: matched against names, or against absolute paths if they contain `/`. */
-  readonly ignore?: readonly string[];
-  /** Belongs to a library, which may ship its own index (RES-22). */
-  readonly external?: boolean;
-  /** Its entries are read because a path names them, so a file need not look like a tool. */
-  readonly named?: boolean;
-  /** The only entry that is read. */
-  readonly only?: string;
-  /** The name that the configuration gives to it. */
-  readonly label?: string;
-  /** The workspace that its files must be in; places of the user and of packages have none. */
-  readonly boundary?: Boundary;
-}
-
-/** A directory that links must not lead out of (RES-46). */
-export interface Boundary {
-  readonly directory: string;
-  /** Whether a file outside may be read all the same, because the workspace is trusted. Called for such files only. */
-  readonly admits: (path: string) => boolean;
-}
 
 /** The state of a file; undefined if it is missing or unreachable. */
 export type FileState = FileIdentity | undefined;
@@ -94,4 +66,52 @@ export interface Format {
   readonly pending?: { readonly size: number };
   /** Completes pending readings. Trusted code may run here, but never in `read`. */
   settle?(snapshot: FormatSnapshot): Promise<void>;
+}
+
+/** Tools of servers for the catalog: what is known without starting a server. */
+export interface Upstream {
+  /** `isTaken` says which names other tools have; a tool that keeps its own name gives way to them. */
+  list(
+    snapshot: Snapshot,
+    isTaken?: (name: string) => boolean,
+  ): { readonly tools: readonly Tool[]; readonly problems: readonly Problem[] };
+  /** Returns the tool that keeps its own name; undefined if no known server has it. */
+  findOriginal(name: string, snapshot: Snapshot): Tool | undefined;
+  /** Returns the tool of a name; undefined if no known server has it. */
+  find(name: string, snapshot: Snapshot): Tool | undefined;
+  /** Returns the tool of a URI. */
+  at(uri: string, snapshot: Snapshot): Tool | undefined;
+  /** Returns why the tools of the server of a reference are not known. */
+  why(ref: string, snapshot: Snapshot): ToolError | undefined;
+  /**
+   * Lists the tools of servers that are not known yet: all, or those that a reference may belong to. Undefined if there
+   * is nothing to wait for.
+   */
+  settle(snapshot: Snapshot, ref?: string): Promise<unknown> | undefined;
+}
+
+export interface OfferSource {
+  resources(snapshot: Snapshot): readonly Resource[] | Promise<readonly Resource[]>;
+  prompts(snapshot: Snapshot): readonly Prompt[];
+  /** Returns the tool that reads a resource, also one that is not listed; undefined if the URI is not of this source. */
+  findResource(uri: string, snapshot: Snapshot): Tool | undefined;
+  /** Returns the tool that starts a subscription to a resource; by default the one that reads it. */
+  findSubscription?(uri: string, snapshot: Snapshot): Tool | undefined;
+  /** Calls the listener when a resource changes. Returns a function that stops it; undefined if it never changes. */
+  follow?(uri: string, snapshot: () => Snapshot, onUpdate: () => void): (() => void) | undefined;
+  findPrompt(name: string, snapshot: Snapshot): Tool | undefined;
+  /** Returns the tool that completes arguments of a prompt, by name, or of a template. */
+  findCompletion?(ref: string, snapshot: Snapshot): Tool | undefined;
+}
+
+/** A resource or prompt that a module file exports, as data. */
+export interface ModuleOffer {
+  readonly kind: 'resource' | 'prompt';
+  /** The URI, the URI template or the name. */
+  readonly id: string;
+  readonly fields: JsonObject;
+  /** Schema of the arguments. */
+  readonly input: JsonSchema;
+  readonly action: ModuleAction;
+  readonly origin: Origin;
 }

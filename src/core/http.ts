@@ -1,6 +1,6 @@
 // HTTP operations as data: what a document declares, and what the configuration says about it.
 
-import type { FileIdentity } from './tool.js';
+import type { FileIdentity } from './origin.js';
 
 /** Where a parameter is sent. */
 export type HttpPlace = 'path' | 'query' | 'header' | 'cookie';

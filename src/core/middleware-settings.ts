@@ -1,8 +1,8 @@
-// Parses an entry of `[[middleware]]`, and of `metadata.middleware` in a skill.
+// Middleware in the configuration: the options of the built-in ones, and the parser of an entry.
 
-import { isToolError } from './error.js';
+import { isToolError, ToolError } from './error.js';
 import { isRecord } from './json.js';
-import { type MiddlewareSettings, parseFor } from './middleware.js';
+import { parseSelectors, type Selector } from './selector.js';
 import { nearest, parseBytes, parseDuration, quoteOutside } from './text.js';
 
 interface Option {
@@ -13,16 +13,20 @@ interface Option {
 }
 
 const isCount = (value: unknown): value is number => Number.isSafeInteger(value) && Number(value) > 0;
+
 const A_COUNT = { expected: 'a whole number above 0', parse: (value: unknown) => (isCount(value) ? value : undefined) };
+
 const A_SIZE = {
   expected: 'a size such as "16M"',
   parse: (value: unknown) => (typeof value === 'string' ? parseBytes(value) : isCount(value) ? value : undefined),
 };
+
 const A_DURATION = {
   expected: 'a duration such as "30s"',
   parse: (value: unknown) =>
     typeof value === 'string' || typeof value === 'number' ? parseDuration(String(value)) : undefined,
 };
+
 const SELECTORS = {
   expected: 'selectors such as "crm_* #slow"',
   parse: (value: unknown) =>
@@ -30,6 +34,7 @@ const SELECTORS = {
       ? (value as string | readonly string[])
       : undefined,
 };
+
 const WHOSE: readonly unknown[] = ['tool', 'group', 'caller', 'all'];
 
 const OPTIONS: Readonly<Record<string, Readonly<Record<string, Option>>>> = {
@@ -108,4 +113,57 @@ function findSelectorFault(source: string | readonly string[]): string | undefin
     if (!isToolError(error)) throw error;
     return `has for, which cannot be used: ${error.message}`;
   }
+}
+
+export interface RetryOptions {
+  readonly for?: string | readonly string[];
+  /** Maximum number of runs; 3 by default. */
+  readonly attempts?: number;
+  /** Delay before the second run, doubled for each further one, with jitter; 200 by default. */
+  readonly waitMs?: number;
+  /** Maximum delay; 10,000 by default. */
+  readonly maxWaitMs?: number;
+  /** Also repeats tools that are not marked read-only or idempotent. */
+  readonly assumeIdempotent?: boolean;
+}
+
+export interface CacheOptions {
+  readonly for?: string | readonly string[];
+  /** How long an output is reused; 60,000 by default. */
+  readonly maxAgeMs?: number;
+  /** 1,000 by default; the least recently used entry is removed first. */
+  readonly maxEntries?: number;
+  /** Total size; 16 MiB by default. */
+  readonly maxBytes?: number;
+}
+
+export interface RateLimitOptions {
+  readonly for?: string | readonly string[];
+  /** Number of calls that may start in each `everyMs`. */
+  readonly calls: number;
+  /** 60,000 by default. */
+  readonly everyMs?: number;
+  /** What has its own budget; `tool` by default. A tool without a group is its own group. */
+  readonly per?: 'tool' | 'group' | 'caller' | 'all';
+  /** How long a call may wait before it fails with `busy`; 0 by default. */
+  readonly maxWaitMs?: number;
+}
+
+/** An entry of the configuration. */
+export type MiddlewareSettings =
+  | { readonly use: 'retry'; readonly options: RetryOptions }
+  | { readonly use: 'cache'; readonly options: CacheOptions }
+  | { readonly use: 'rate-limit'; readonly options: RateLimitOptions };
+
+/** Parses the selectors of `for`. Throws `invalid_definition` if one never matches or is only valid in rules. */
+export function parseFor(source: string | readonly string[]): readonly Selector[] {
+  const selectors = parseSelectors(source);
+  const odd = selectors.find((selector) => selector.policy !== undefined || selector.builtin);
+  if (odd !== undefined || selectors.length === 0) {
+    const what = odd === undefined ? 'no selector' : `"${odd.text}"`;
+    throw new ToolError('invalid_definition', `"for" of middleware has ${what}`, {
+      hint: 'name tools or #tags, as in "crm_* #slow"; directives and $names belong to rules',
+    });
+  }
+  return selectors;
 }

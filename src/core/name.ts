@@ -1,10 +1,13 @@
 // Names of tools and callers, and references to tools (RES-1): grammar, encoding for providers, normalized tags.
 
+import type { Caller } from './caller.js';
 import { ToolError } from './error.js';
+import type { Problem } from './problem.js';
 import { quoteOutside } from './text.js';
-import type { Caller } from './toolbox.js';
+import type { Tool } from './tool.js';
 
 const NAME = /^(?:([A-Za-z0-9_][A-Za-z0-9_-]{0,63}):)?([A-Za-z0-9_][A-Za-z0-9_-]{0,63})$/;
+
 const RESERVED_NAMESPACES = new Set(['file', 'mcp', 'inline']);
 
 /** Whether text is a tool name: one part, or a namespace, a colon and one part (TOOL-2). */
@@ -109,6 +112,7 @@ export interface NameRef {
 }
 
 const MAX_LENGTH = 4096;
+
 const SCHEME = /^(file|mcp|inline):/;
 
 /** Parses a reference; a `#fragment` selects one tool of several. Throws `invalid_ref`. */
@@ -173,4 +177,46 @@ const OTHER_PREFIXES = [['membot_', 'context_']] as const;
 export function otherName(name: string): string | undefined {
   const found = OTHER_PREFIXES.find(([theirs]) => name.startsWith(theirs));
   return found && found[1] + name.slice(found[0].length);
+}
+
+/** Returns `mcp://server/tool`. */
+export function toRemoteUri(server: string, tool: string): string {
+  return `mcp://${encodeURIComponent(server)}/${encodeURIComponent(tool)}`;
+}
+
+/** Returns the server of a tool and its name there; undefined if it is not a tool of a server. */
+export function readRemote({ origin }: Tool): { readonly server: string; readonly name: string } | undefined {
+  const { uri, server } = origin;
+  if (origin.owner !== 'upstream' || uri === null || typeof server !== 'string') return undefined;
+  return { server, name: decodeURIComponent(uri.slice(uri.lastIndexOf('/') + 1)) };
+}
+
+/** The tag of every built-in tool. */
+export const BUILTIN_TAG = 'meta-internal';
+
+export function isReservedTag(tag: string): boolean {
+  return tag.startsWith('meta-');
+}
+
+/** Removes reserved tags from a tool and reports them; returns the tool itself if it has none. */
+export function withoutReservedTags(
+  tool: Tool,
+  path: () => string,
+): { readonly tool: Tool; readonly problem?: Problem } {
+  const claimed = tool.traits.tags.filter(isReservedTag);
+  if (claimed.length === 0) return { tool };
+  const tags = tool.traits.tags.filter((tag) => !isReservedTag(tag));
+  return {
+    // Copies descriptors, because tools from an index parse schema and action on first access.
+    tool: Object.defineProperties({} as Tool, {
+      ...Object.getOwnPropertyDescriptors(tool),
+      traits: { value: Object.freeze({ ...tool.traits, tags }), enumerable: true },
+    }),
+    problem: {
+      severity: 'warning',
+      path: path(),
+      message: `the tool "${tool.name}" has reserved tags: ${claimed.map((tag) => `#${tag}`).join(', ')}`,
+      hint: 'use tags that do not begin with meta-',
+    },
+  };
 }

@@ -3,8 +3,9 @@
 import type { Allowlist, Execution, Mapping } from './command.js';
 import type { HttpScheme } from './http.js';
 import type { Json } from './json.js';
+import type { FileIdentity } from './origin.js';
 import type { SandboxPlan } from './sandbox.js';
-import type { FileIdentity, InlineModule, ModuleFiles, OfferRequest, RemoteAction, Tool } from './tool.js';
+import type { InlineModule, ModuleFiles, OfferRequest, RemoteAction, Tool } from './tool.js';
 
 export type Plan = ProcessPlan | FunctionPlan | ModulePlan | TextPlan | DelegatePlan | RemotePlan | HttpPlan;
 

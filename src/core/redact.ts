@@ -3,11 +3,11 @@
 import { ToolError } from './error.js';
 import { escapePointer, type Json } from './json.js';
 import type { Output, Part } from './result.js';
-import { isSensitiveName } from './sensitive-name.js';
 import { quoteOutside, sanitize } from './text.js';
 
 /** Replacement of a secret. */
 export const REDACTED = '[redacted]';
+
 /** Shorter secrets are not redacted: they occur in ordinary text too often. */
 export const SHORTEST_SECRET = 4;
 
@@ -219,7 +219,9 @@ function walkObject(
 // can be long and hostile.
 const IN_TEXT =
   /((?:passw(?:or)?d|passphrase|secret|token|credential|authorization|cookie|api[_-]?key|access[_-]?key|private[_-]?key)[\w-]{0,40}"?\s{0,3}[=:]\s{0,3})("[^"\n]*"?|(?:(?:Bearer|Basic)\s)?[^\s",;]+)/gi;
+
 const MAX_VALUES = 200;
+
 // Longest secret that is still found where a text is cut.
 const MAX_SECRET = 4096;
 
@@ -264,4 +266,23 @@ export function redactJson(value: Json, secrets: readonly string[], limit: numbe
       isSensitiveName(key) ? REDACTED : redactJson(child, secrets, limit),
     ]),
   );
+}
+
+export function addSecrets(secrets: KnownSecrets, values: readonly string[]): void {
+  const added = values.filter((value) => !secrets.all.includes(value));
+  if (added.length > 0) secrets.all = [...secrets.all, ...new Set(added)];
+}
+
+const SECRET =
+  /passw(?:or)?d|passphrase|secret|token|credential|authorization|cookie|bearer|(?:api|access|private|signing|encryption|ssh)key/;
+
+const SECRET_WORDS = new Set(['auth', 'jwt', 'key', 'otp', 'pass', 'pin', 'pwd']);
+
+/** Whether a name is that of a secret: `apiKey`, `db_password`, `Authorization`. */
+export function isSensitiveName(name: string): boolean {
+  const words = name
+    .replace(/([a-z0-9])([A-Z])/g, '$1 $2')
+    .toLowerCase()
+    .split(/[^a-z0-9]+/);
+  return SECRET.test(words.join('')) || words.some((word) => SECRET_WORDS.has(word));
 }

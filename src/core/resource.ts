@@ -1,4 +1,4 @@
-// Resources: data that clients read by URI, and the URIs of resources of upstream servers.
+// Resources, data that clients read by URI, and prompts, messages for a conversation.
 
 import type { JsonObject } from './json.js';
 import type { Tool } from './tool.js';
@@ -28,6 +28,7 @@ export function isTemplate(uri: string): boolean {
 }
 
 const APP_SCHEME = 'ui://';
+
 const PUBLIC = /^(mcp|ui):\/\/([^/?#]+)\/(.+)$/s;
 
 /** Whether a URI is that of a page of an MCP App. */
@@ -98,6 +99,7 @@ function withoutDots(uri: string): string {
 }
 
 const MAX_URI = 4096;
+
 // Of all templates that one URI is compared with: a few milliseconds.
 const MAX_STEPS = 250_000;
 
@@ -178,4 +180,21 @@ function canExpandTo(states: readonly TemplateState[], uri: string, work: { left
     current = next;
   }
   return current.has(states.length);
+}
+
+/** A prompt. Its messages are made by calling its tool, so that takes the path of a call (RSC-1). */
+export interface Prompt {
+  readonly name: string;
+  /** As listed: title, description, arguments, icons and _meta. */
+  readonly fields: JsonObject;
+  /** Named `prompt:<name>`. */
+  readonly tool: Tool;
+}
+
+/** The names of the prompts of wield. */
+export const OWN_PROMPT_NAMES = ['tools', 'capabilities'] as const;
+
+/** The name of the tool that makes the messages of a prompt; selectors of rules match it. */
+export function toPromptName(name: string): string {
+  return `prompt:${name}`;
 }

@@ -1,7 +1,6 @@
 // Sandboxes: what a tool asks for, what the configuration sets, and what a plan enforces.
 
-import { matchSelectorTool, type Selector } from './selector.js';
-import type { Tool } from './tool.js';
+import type { Selector } from './selector.js';
 
 /** The profiles that need no configuration. */
 export const BUILTIN_PROFILES = ['none', 'read-only', 'workdir', 'no-network'] as const;
@@ -47,20 +46,6 @@ export type SandboxAccess = 'hidden' | 'read' | 'write' | 'private';
 
 /** By canonical path. Of all rules for the directories around a path, the closest one applies. */
 export type SandboxRules = ReadonlyMap<string, SandboxAccess>;
-
-/** Returns what a sandboxed process may do with a path; undefined if the path does not exist for it. */
-export function accessTo(rules: SandboxRules, path: string): SandboxAccess | undefined {
-  for (let at = path; ; at = at.slice(0, Math.max(at.lastIndexOf('/'), 1))) {
-    const access = rules.get(at);
-    if (access !== undefined || at === '/' || !at.startsWith('/')) return access;
-  }
-}
-
-/** Whether a sandboxed process can read a path that exists. */
-export function isVisible(rules: SandboxRules, path: string): boolean {
-  const access = accessTo(rules, path);
-  return access === 'read' || access === 'write';
-}
 
 export interface SandboxSearch {
   readonly root: string;
@@ -112,53 +97,4 @@ export interface SandboxPlan {
   readonly remember?: readonly (readonly [file: string, text: string])[];
   /** A private directory for temporary files, if the backend cannot hide that of the system. */
   readonly temporary?: string;
-}
-
-/** A profile that applies to a process, and who asks for it. */
-export interface AppliedProfile extends SandboxRequest {
-  readonly by: 'tool' | 'user' | 'project';
-}
-
-/**
- * Parses `PROFILE` or `PROFILE preferred`, as in `@sandbox workdir preferred`. Returns undefined for `none`. Other words are
- * part of the name, which is unknown then.
- */
-export function parseSandboxRequest(text: string): SandboxRequest | undefined {
-  const [, profile = ''] = /^\s*(.*?)(?:\s+(?:preferred|required))?\s*$/s.exec(text) ?? [];
-  if (profile === 'none') return undefined;
-  return { profile: profile === '' ? 'workdir' : profile, required: !/\spreferred\s*$/.test(text) };
-}
-
-/** Returns the profiles of a tool: what it asks for, or the user's table of its name, and those of matching rules. */
-export function profilesOf(tool: Tool, settings: SandboxSettings): readonly AppliedProfile[] {
-  const { name, origin, traits } = tool;
-  const named = { name, tags: traits.tags, builtin: origin.builtin };
-  return appliedProfiles(name, traits.sandbox, settings, ({ selectors }) =>
-    selectors.some((selector) => matchSelectorTool(selector, named)),
-  );
-}
-
-const NONE: readonly AppliedProfile[] = [];
-
-/** Returns the profiles of something with a name and a wish of its own. */
-export function appliedProfiles(
-  name: string,
-  request: SandboxRequest | undefined,
-  { profiles, rules }: SandboxSettings,
-  matches: (rule: SandboxRule) => boolean,
-): readonly AppliedProfile[] {
-  if (request === undefined && profiles.size === 0 && rules.length === 0) return NONE;
-  const own = profiles.get(name);
-  const applied: AppliedProfile[] = [];
-  // The user may replace what the author asks for; a project can only add to it.
-  if (own?.some(({ byProject }) => !byProject)) applied.push({ profile: name, required: true, by: 'user' });
-  else {
-    if (request !== undefined) applied.push({ ...request, by: 'tool' });
-    if (own !== undefined) applied.push({ profile: name, required: true, by: 'project' });
-  }
-  for (const rule of rules) {
-    if (rule.profile === 'none' || !matches(rule)) continue;
-    applied.push({ profile: rule.profile, required: rule.required, by: rule.byProject ? 'project' : 'user' });
-  }
-  return applied;
 }

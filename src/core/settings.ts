@@ -1,7 +1,7 @@
 // Settings from the configuration, with defaults.
 
 import type { HttpSettings } from './http.js';
-import type { MiddlewareSettings } from './middleware.js';
+import type { MiddlewareSettings } from './middleware-settings.js';
 import { NO_SANDBOXES, type SandboxSettings } from './sandbox.js';
 import { DEFAULT_PATHS, type PathEntry } from './search-path.js';
 import type { ServerEntry } from './upstream.js';

@@ -1,9 +1,12 @@
-// Skill: instructions for a model, in a directory or a file.
+// Skills, instructions for a model, and what tools inherit from the skills that govern them.
 
 import type { Json } from './json.js';
-import type { MiddlewareSettings } from './middleware.js';
+import type { MiddlewareSettings } from './middleware-settings.js';
+import type { Owner } from './origin.js';
+import type { Problem } from './problem.js';
 import type { PathEntry } from './search-path.js';
-import type { Owner } from './tool.js';
+import type { Snapshot } from './snapshot.js';
+import type { Tool } from './tool.js';
 
 export interface Skill {
   readonly name: string;
@@ -56,4 +59,59 @@ export interface SkillRules {
 export interface TextReference {
   readonly kind: 'tool' | 'skill';
   readonly ref: string;
+}
+
+/** What a skill declares to restrict the tools that it governs (RES-44). */
+export interface Narrowing {
+  /** Name of the skill, for messages. */
+  readonly name: string;
+  /** The `SKILL.md`. */
+  readonly file: string;
+  /** Relative paths are resolved against it. */
+  readonly directory: string;
+  readonly trust?: SkillRules;
+  readonly middleware?: readonly MiddlewareSettings[];
+  readonly paths?: readonly PathEntry[];
+}
+
+/** The effective settings of a tool (RES-17). */
+export interface Cascade {
+  /** The main skill that governs the tool, or null (RES-16). */
+  readonly authority: Skill | null;
+  /** Names of the levels, nearest first. */
+  readonly levels: readonly string[];
+  /** Selectors of each level that limits calls; every list must allow a call. */
+  readonly permissions: readonly (readonly string[])[];
+  /** The nearest time limit other than the tool's own. */
+  readonly timeout: { readonly ms: number; readonly from: string; readonly owner: Owner } | null;
+  /** `paths`, `trust` and `middleware`, each from the nearest level that has it. */
+  readonly settings: Readonly<Record<string, { readonly value: Json; readonly from: string }>>;
+  /** What the skills of all levels restrict; each applies (RES-44). */
+  readonly narrowing: readonly Narrowing[];
+}
+
+/** Resolves what tools inherit from the skills that govern them. */
+export interface CascadeResolver {
+  /** Throws `invalid_ref` if `$inherit` names a missing skill or forms a cycle (RES-15). */
+  of(tool: Tool, snapshot: Snapshot): Cascade;
+  /** Returns the main skill that governs a tool (RES-16). */
+  authorityOf(tool: Tool, snapshot: Snapshot): Skill | null;
+  /** Returns what the skills of all levels of a tool restrict (RES-44). */
+  narrowingOf(tool: Tool, snapshot: Snapshot): readonly Narrowing[];
+  /** Returns what the main skills above a tool restrict. `skills` are the listed ones, which are not read again. */
+  narrowingAbove(tool: Tool, skills: readonly Skill[], snapshot: Snapshot): readonly Narrowing[];
+  /** Returns the time limit of a tool that declares none. */
+  inheritedTimeout(tool: Tool, snapshot: Snapshot): number;
+  /** Returns problems in what these tools and skills inherit, and in the skills that govern them. */
+  problems(tools: readonly Tool[], skills: readonly Skill[], snapshot: Snapshot): readonly Problem[];
+}
+
+/** One array for all tools without any, so that what is derived from it can be cached. */
+export const NO_NARROWING: readonly Narrowing[] = Object.freeze([]);
+
+/** The replacement of a reference. */
+export interface Referent {
+  readonly name: string;
+  /** Description on one line. */
+  readonly line: string;
 }

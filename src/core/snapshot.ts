@@ -1,12 +1,10 @@
-// The Snapshot: settings, rules, places, trust and secrets as they were when a call started.
+// The Snapshot: settings, rules, places, trust and secrets as they were when a call started; and the World that it is read from.
 
-import type { Boundary, Place } from './format.js';
+import type { Boundary, Owner, Place } from './origin.js';
 import type { Problem } from './problem.js';
 import type { Policy } from './rule.js';
 import type { Settings } from './settings.js';
-import type { Owner } from './tool.js';
 import type { ServerEntry } from './upstream.js';
-import type { World } from './world.js';
 
 /** Read once per call (or listing, search, plan) and passed to every step. Frozen; members are read on first use. */
 export interface Snapshot {
@@ -51,4 +49,19 @@ export interface Workspace {
   snapshot(): Snapshot;
   /** Changes the workdir of later snapshots. */
   setWorkdir(directory: string): void;
+}
+
+export interface World {
+  readonly env: Readonly<Record<string, string | undefined>>;
+  /** The home directory, if there is one. */
+  readonly home: string | undefined;
+  readonly platform: string;
+  /** Wall clock in milliseconds, the same as the file system's. */
+  now(): number;
+  /** Monotonic clock in milliseconds. */
+  monotonic(): number;
+  /** Writes a debug message (CLI-12), without secrets. */
+  debug(message: string): void;
+  /** Whether debug messages are shown, for messages that are expensive to create. */
+  readonly debugging: boolean;
 }

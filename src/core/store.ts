@@ -1,6 +1,5 @@
 // Interfaces of the stores: large results by handle, and documents under logical paths.
 
-import type { Awaitable } from './approval.js';
 import { ToolError } from './error.js';
 import type { Snapshot } from './snapshot.js';
 
@@ -165,3 +164,6 @@ export function toStoreError(tool: string, cause: unknown): ToolError {
     cause,
   });
 }
+
+/** A value, or a promise of it if it comes from another machine. */
+export type Awaitable<T> = T | Promise<T>;

@@ -1,15 +1,15 @@
 // The Tool: one model for every format, executor and door.
 
+import type { Caller } from './caller.js';
 import type { Allowlist, Execution } from './command.js';
-import type { ToolContext } from './context.js';
-import type { OutputStream } from './executor.js';
+import type { OutputStream, ToolContext } from './context.js';
 import type { HttpAction } from './http.js';
 import type { Json } from './json.js';
+import type { FileIdentity, Origin } from './origin.js';
 import type { SandboxRequest } from './sandbox.js';
 import type { Schema } from './schema.js';
 import type { CodeLimits } from './settings.js';
 import type { Snapshot } from './snapshot.js';
-import type { Caller } from './toolbox.js';
 
 export interface Tool {
   /** Grammar in `name.ts`. */
@@ -186,45 +186,6 @@ export interface RemoteAction {
   readonly uri?: string;
 }
 
-/** `person`: at a shell; the call itself is consent. `model`: untrusted. */
-export type CallerKind = 'person' | 'model' | 'code';
-
-/** Where a tool comes from (TOOL-6). */
-export interface Origin {
-  readonly format: string;
-  /** `file://…`, `mcp://server/tool`, `inline://id`, or null for a tool defined in code. */
-  readonly uri: string | null;
-  readonly directory: string | null;
-  /** The installed package that the tool belongs to. */
-  readonly source: string | null;
-  /** SHA-256 of the definition and, for files, of the bytes that will run; null in listings. */
-  readonly digest: string | null;
-  /** Server name in listings; `local` for scripts (SCR-21). */
-  readonly server: string | null;
-  /** Owner of the files. Tools of a workspace run for a model only if it is trusted (POL-20). */
-  readonly owner: Owner;
-  /** The other name of an upstream tool that keeps its own; rules that restrict match both (UPS-24). */
-  readonly otherName?: string;
-  /** Names by other spellings of the URI that a resource is read by; rules that restrict match them too (RSC-1). */
-  readonly spellings?: readonly string[];
-  /** Set for a tool of a server that the workspace configured (POL-20). */
-  readonly configuredBy?: 'workspace';
-  /** Part of wield; matched by selectors that begin with `$` (SEL-4). */
-  readonly builtin?: true;
-}
-
-/** `library`: declared by the user or the program, and outside the workspace (RES-5). */
-export type Owner = 'program' | 'user' | 'library' | 'workspace' | 'package' | 'upstream';
-
-/** Identifies a state of a file without reading it; `changedMs` (ctime) changes with every write or chmod. */
-export interface FileIdentity {
-  readonly device: number;
-  readonly inode: number;
-  readonly size: number;
-  readonly changedMs: number;
-  readonly mode: number;
-}
-
 export interface Traits {
   /** Name for people. */
   readonly title?: string;
@@ -283,4 +244,11 @@ export function needsTrust({ origin, traits }: Tool): boolean {
 export interface ShadowedTool {
   readonly tool: Tool;
   readonly by: Tool;
+}
+
+const UNTRUSTED = '[Not callable yet: a person must review this workspace and run `wield trust`.] ';
+
+/** Returns the description for a model, marked if the tool cannot be called until the workspace is trusted. */
+export function describeForModel(tool: Tool, trusted: boolean): string {
+  return needsTrust(tool) && !trusted ? UNTRUSTED + tool.description : tool.description;
 }

@@ -1,58 +1,23 @@
 // The Toolbox interface, and the options and results of its methods.
 
 import type { Approve, Consent } from './approval.js';
+import type { Caller, TraceParent, Verdict } from './caller.js';
 import type { Cancellation } from './cancellation.js';
-import type { Cascade } from './cascade.js';
 import type { RequestClient } from './client-request.js';
-import type { LogListener, ProgressListener } from './context.js';
+import type { LogListener, OutputStream, ProgressListener } from './context.js';
 import type { Ask, Elicit, Question } from './elicit.js';
-import type { ErrorCode, ToolError } from './error.js';
+import type { ToolError } from './error.js';
 import type { Observer } from './event.js';
-import type { OutputStream, Variables } from './executor.js';
+import type { Variables } from './executor.js';
 import type { Json } from './json.js';
 import type { Plan } from './plan.js';
 import type { Problem } from './problem.js';
-import type { Prompt } from './prompt.js';
-import type { Resource } from './resource.js';
+import type { Prompt, Resource } from './resource.js';
 import type { ToolResult } from './result.js';
 import type { SandboxPlan } from './sandbox.js';
 import type { CodeLimits } from './settings.js';
-import type { Skill } from './skill.js';
-import type { CallerKind, ShadowedTool, Tool } from './tool.js';
-
-/** Who calls, through which door. */
-export interface Caller {
-  readonly kind: CallerKind;
-  readonly door: string;
-  /** The name of the client, if it gave one. */
-  readonly name?: string;
-  /** The session whose large results it can read; by default that of the toolbox (CTX-3). */
-  readonly session?: string;
-  /** Whether the client shows MCP Apps, whose tools it may list and call (RSC-20). */
-  readonly apps?: boolean;
-}
-
-export interface Verdict {
-  readonly verdict: 'allow' | 'ask' | 'deny';
-  /** The rule that decided, as written; null if none matched. */
-  readonly rule: string | null;
-  readonly reason: string;
-  /** Position of the rule, or of the list that does not select the call. */
-  readonly source?: { readonly file: string; readonly line: number };
-  /** Diff of the definition since it was approved (POL-21). */
-  readonly changes?: readonly string[];
-  /** Error code of a refusal, if not `denied` or `needs_approval`. */
-  readonly code?: ErrorCode;
-  /** What the caller can do about a refusal. */
-  readonly hint?: string;
-}
-
-/** The caller's position in a trace (W3C Trace Context). */
-export interface TraceParent {
-  readonly traceparent: string;
-  readonly tracestate?: string | undefined;
-  readonly baggage?: string | undefined;
-}
+import type { Cascade, Skill } from './skill.js';
+import type { ShadowedTool, Tool } from './tool.js';
 
 export interface CallOptions {
   readonly caller?: Caller;

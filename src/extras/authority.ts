@@ -3,11 +3,12 @@
 import { basename, dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { isToolOf } from '../catalog/skill-references.js';
-import type { Format, Place, Reading } from '../core/format.js';
+import type { Format, Reading } from '../core/format.js';
+import type { Owner, Place } from '../core/origin.js';
 import type { Problem } from '../core/problem.js';
 import { isSkillDirectory, type Skill } from '../core/skill.js';
 import type { Snapshot } from '../core/snapshot.js';
-import type { Owner, Tool } from '../core/tool.js';
+import type { Tool } from '../core/tool.js';
 import { readWithin } from '../files/boundary.js';
 import { createStatCache, type FileText } from '../files/read.js';
 import { isWithin } from '../files/within.js';

@@ -2,26 +2,23 @@
 
 import { dirname } from 'node:path';
 import { findForeignPaths } from '../catalog/narrow-places.js';
-import {
-  type Cascade,
-  type CascadeResolver,
-  INHERITED_SETTINGS,
-  type Level,
-  type Narrowing,
-  NO_NARROWING,
-  toCascade,
-  toNarrowing,
-  toOwnLevel,
-} from '../core/cascade.js';
 import { isToolError, ToolError } from '../core/error.js';
 import type { Json } from '../core/json.js';
 import { type Problem, toProblem } from '../core/problem.js';
-import { isSkillDirectory, type Skill } from '../core/skill.js';
+import {
+  type Cascade,
+  type CascadeResolver,
+  isSkillDirectory,
+  type Narrowing,
+  NO_NARROWING,
+  type Skill,
+} from '../core/skill.js';
 import type { Snapshot } from '../core/snapshot.js';
 import type { Tool } from '../core/tool.js';
 import { anchorRef } from '../files/anchor.js';
 import { readSkillMetadata } from '../formats/skill/metadata.js';
 import { type Authorities, type AuthorityOptions, createAuthorities, type MainSkill } from './authority.js';
+import { INHERITED_SETTINGS, type Level, toCascade, toNarrowing, toOwnLevel } from './levels.js';
 
 export interface CascadeOptions extends AuthorityOptions {
   /** Returns the tool of a reference; throws if there is none. */

@@ -2,7 +2,8 @@
 
 import { readlinkSync, type Stats, statSync } from 'node:fs';
 import { join, relative, sep } from 'node:path';
-import type { Boundary, Format, FormatSnapshot, Place, Reading } from '../core/format.js';
+import type { Format, FormatSnapshot, Reading } from '../core/format.js';
+import type { Boundary, Place } from '../core/origin.js';
 import { type Problem, toProblem } from '../core/problem.js';
 import { quoteOutside } from '../core/text.js';
 import { canonicalPath, containedPath } from './contained-path.js';

@@ -1,9 +1,9 @@
 // Reads a module and its relative imports, with hashes. Runs nothing.
 
 import { dirname, extname, relative, resolve } from 'node:path';
-import type { Boundary } from '../core/format.js';
+import type { Boundary, FileIdentity } from '../core/origin.js';
 import { formatBytes } from '../core/text.js';
-import type { FileIdentity, ModuleFile } from '../core/tool.js';
+import type { ModuleFile } from '../core/tool.js';
 import { digestBytes, digestParts } from './digest.js';
 import { type ReadFault, readHead, statOrNothing } from './read.js';
 

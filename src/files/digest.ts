@@ -1,7 +1,7 @@
 // SHA-256 of files and definitions. Parts are framed by their length, so that no two lists of parts hash alike.
 
 import { readSync } from 'node:fs';
-import type { FileIdentity } from '../core/tool.js';
+import type { FileIdentity } from '../core/origin.js';
 import { type ReadFault, withFile } from './read.js';
 
 // What a process hashes before it loads node:crypto: hashing more in JavaScript takes longer than loading it.

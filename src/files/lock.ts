@@ -3,7 +3,7 @@
 import { readdirSync, renameSync, rmdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { ToolError } from '../core/error.js';
-import type { World } from '../core/world.js';
+import type { World } from '../core/snapshot.js';
 import { loadCrypto } from './digest.js';
 import { makeDirectory } from './make-directory.js';
 import { isAlive, startTime } from './process-identity.js';

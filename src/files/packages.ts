@@ -3,7 +3,7 @@
 import { type Dirent, readdirSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { isRecord } from '../core/json.js';
-import type { FileIdentity } from '../core/tool.js';
+import type { FileIdentity } from '../core/origin.js';
 import { digestFile, digestParts } from './digest.js';
 import { isSettled, readHead, sameIdentity, statOrNothing, toIdentity } from './read.js';
 import { realPath } from './within.js';

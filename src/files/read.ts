@@ -2,8 +2,7 @@
 
 import { closeSync, constants, fstatSync, lstatSync, openSync, readSync, type Stats, statSync } from 'node:fs';
 import { ToolError } from '../core/error.js';
-import type { Boundary } from '../core/format.js';
-import type { FileIdentity } from '../core/tool.js';
+import type { Boundary, FileIdentity } from '../core/origin.js';
 import { isDescriptorAdmitted, toDeparture, traceBoundary } from './boundary.js';
 import { checkParents, explainUnsafe, findUnsafe, toFileError, unsafeState } from './state.js';
 

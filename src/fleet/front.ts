@@ -1,7 +1,7 @@
 // A front: queues the calls of a toolbox for the workers of a fleet, and waits for their results (FLT-3).
 
 import type { Redis } from 'ioredis';
-import { inBackground } from '../core/background.js';
+import { inBackground } from '../core/async.js';
 import { ToolError } from '../core/error.js';
 import type { Dispatcher, RunContext, Variables } from '../core/executor.js';
 import type { Plan } from '../core/plan.js';

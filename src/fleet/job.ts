@@ -1,10 +1,10 @@
 // A job: a call with the decision of a front, sealed with the key of the fleet. A result: what a worker answers.
 
 import type { Consent } from '../core/approval.js';
+import type { Caller, TraceParent } from '../core/caller.js';
 import type { Variables } from '../core/executor.js';
 import { canonicalJson, type Json } from '../core/json.js';
 import type { ToolResult } from '../core/result.js';
-import type { Caller, TraceParent } from '../core/toolbox.js';
 import type { FleetKey } from './key.js';
 
 export interface Job {

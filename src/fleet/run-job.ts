@@ -1,9 +1,9 @@
 // Runs a job with the toolbox of a worker: the one call path, with the decision of the front.
 
-import { addSecrets } from '../core/add-secrets.js';
 import type { Cancellation } from '../core/cancellation.js';
 import type { Json } from '../core/json.js';
 import type { KnownSecrets } from '../core/redact.js';
+import { addSecrets } from '../core/redact.js';
 import type { ToolResult } from '../core/result.js';
 import type { Toolbox } from '../core/toolbox.js';
 import type { Job } from './job.js';

@@ -3,13 +3,13 @@
 import { readdirSync } from 'node:fs';
 import { basename, dirname, join, relative, resolve } from 'node:path';
 import { ToolError } from '../core/error.js';
-import type { Boundary, Place } from '../core/format.js';
+import { withoutReservedTags } from '../core/name.js';
+import type { Boundary, Place } from '../core/origin.js';
 import { type Finding, type Problem, withoutRepeats } from '../core/problem.js';
 import type { Skill } from '../core/skill.js';
-import { withoutReservedTags } from '../core/tag.js';
+import type { World } from '../core/snapshot.js';
 import { compareText, quoteOutside } from '../core/text.js';
 import type { Tool } from '../core/tool.js';
-import type { World } from '../core/world.js';
 import { anchorRef } from '../files/anchor.js';
 import { admittedPath, readWithin, toDeparture, traceBoundary } from '../files/boundary.js';
 import { statOrNothing } from '../files/read.js';

@@ -2,7 +2,7 @@
 
 import { join, resolve } from 'node:path';
 import type { Settings } from '../core/settings.js';
-import type { World } from '../core/world.js';
+import type { World } from '../core/snapshot.js';
 import type { ProcessHelper } from '../process/helper.js';
 import type { ItemKind } from './manifest/item-name.js';
 

@@ -3,8 +3,9 @@
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { isToolError } from '../core/error.js';
-import type { Format, Place } from '../core/format.js';
+import type { Format } from '../core/format.js';
 import { isToolName } from '../core/name.js';
+import type { Place } from '../core/origin.js';
 import type { Problem } from '../core/problem.js';
 import { NO_PARAMETERS, type Schema } from '../core/schema.js';
 import { quoteOutside } from '../core/text.js';

@@ -2,10 +2,10 @@
 
 import { dirname } from 'node:path';
 import { ToolError } from '../core/error.js';
-import { appliedProfiles } from '../core/sandbox.js';
 import { matchSelectorTool } from '../core/selector.js';
 import { formatDuration, sanitize } from '../core/text.js';
 import { baseEnvironment, findLimiter, limitLauncher, searchPath } from '../process/environment.js';
+import { appliedProfiles } from '../process/sandbox/applied.js';
 import { runProcess } from '../process/spawn.js';
 import type { Hook, InstallEnvironment } from './environment.js';
 

@@ -1,9 +1,9 @@
 // MCP Apps: which clients show them, and what an app means by the names of its own server.
 
 import { isRecord } from '../core/json.js';
+import { readRemote } from '../core/name.js';
 import { isPage, parsePublicUri, toPublicUri } from '../core/resource.js';
 import type { Tool } from '../core/tool.js';
-import { readRemote } from '../core/upstream.js';
 import type { Params } from './message.js';
 import type { RequestContext } from './request-context.js';
 

@@ -1,15 +1,13 @@
 // Calls of tools for both dispatchers: the lane and the SDK server.
 
 import { createHash } from 'node:crypto';
-import { type ErrorValue, ToolError } from '../core/error.js';
+import { type ErrorValue, formatError, ToolError } from '../core/error.js';
 import { canonicalJson, type Json } from '../core/json.js';
-import { formatError } from '../core/model-text.js';
 import { decodeName } from '../core/name.js';
 import type { Plan } from '../core/plan.js';
 import { isFailedOutput, type ToolResult } from '../core/result.js';
-import { RpcError } from '../core/rpc-error.js';
-import type { SharedSessions } from '../core/sessions.js';
 import type { CallOptions, Toolbox } from '../core/toolbox.js';
+import { RpcError } from '../net/mcp.js';
 import { resolveAppTool, showsApps } from './apps.js';
 import type { InputRequiredResult } from './input-request.js';
 import { createInteractiveCalls, type InteractiveCalls } from './interactive-calls.js';
@@ -17,6 +15,7 @@ import { APP_HOST, type Listing, type LiveListing, MODEL } from './listing.js';
 import { ERROR, type Params } from './message.js';
 import { type RequestContext, readKey, readTraceParent, toLogListener, toProgressListener } from './request-context.js';
 import { type CallResult, projectResult, toCallResult } from './result.js';
+import type { SharedSessions } from './shared-sessions.js';
 import type { CallOutcome, CallRequest, InteractionOptions } from './suspended-calls.js';
 import type { Tasks } from './tasks.js';
 import { needsTasks, wantsTask } from './wants-task.js';

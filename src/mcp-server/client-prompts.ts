@@ -1,12 +1,12 @@
 // Prompts that clients show to their users: which modes they support, and how many may be open at once (SRV-15).
 
 import type { ApprovalAnswer, ApprovalRequest } from '../core/approval.js';
-import { approvalRows, changeLines } from '../core/approval-text.js';
 import { CLIENT_CAPABILITIES, CLIENT_METHODS, type RequestClient } from '../core/client-request.js';
 import { CONSENT_CHOICE, cannotAsk, type Elicit, type ElicitAnswer, type Question } from '../core/elicit.js';
 import { ToolError } from '../core/error.js';
 import { isRecord, type Json, type JsonObject } from '../core/json.js';
 import { spellOut } from '../core/text.js';
+import { approvalRows, changeLines } from '../policy/approval-text.js';
 import type { InputAnswer, InputRequest } from './input-request.js';
 
 export interface ElicitationModes {

@@ -4,10 +4,9 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { isToolError } from '../core/error.js';
 import { type Json, parseJson } from '../core/json.js';
 import { OpenMap } from '../core/open-map.js';
-import { findHeaderMismatch } from '../core/param-headers.js';
-import { PROMETHEUS_TYPE } from '../core/prometheus.js';
 import { count } from '../core/text.js';
 import type { Toolbox } from '../core/toolbox.js';
+import { findHeaderMismatch } from '../net/param-headers.js';
 import { type AccessOptions, checkAccess, type Refusal } from './access.js';
 import { createBodyReader } from './body.js';
 import { carriesConsent } from './client-prompts.js';
@@ -26,6 +25,7 @@ import {
   type RequestMessage,
   toMessage,
 } from './message.js';
+import { PROMETHEUS_TYPE } from './prometheus.js';
 import { Responder, type ResponderOptions } from './responder.js';
 import { isHot } from './routes.js';
 import type { SdkHttp } from './sdk-http.js';

@@ -1,7 +1,7 @@
 // What the server says about itself when a client connects.
 
-import { TASKS } from '../core/task-extension.js';
 import type { Toolbox } from '../core/toolbox.js';
+import { TASKS } from '../net/mcp.js';
 
 /** What every server announces. */
 const CAPABILITIES = {

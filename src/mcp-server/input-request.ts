@@ -1,6 +1,7 @@
 // Requests to the client in an `input_required` result, and the answers that a repeated request carries.
 
-import { type CLIENT_METHODS, type ClientCapability, capabilityOf, isClientResult } from '../core/client-request.js';
+import { type CLIENT_METHODS, capabilityOf, isClientResult } from '../core/client-request.js';
+import type { ClientCapability } from '../core/context.js';
 import type { ElicitAnswer } from '../core/elicit.js';
 import { isRecord, type JsonObject } from '../core/json.js';
 

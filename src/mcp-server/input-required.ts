@@ -2,10 +2,9 @@
 
 import { randomBytes } from 'node:crypto';
 import type { ApprovalAnswer, ApprovalRequest } from '../core/approval.js';
-import { approveBy } from '../core/approval-way.js';
+import { approveBy } from '../core/approval.js';
 import type { ElicitAnswer, Question } from '../core/elicit.js';
 import { ToolError } from '../core/error.js';
-import type { SharedSessions } from '../core/sessions.js';
 import {
   type ClientPrompts,
   type ElicitationModes,
@@ -15,6 +14,7 @@ import {
 } from './client-prompts.js';
 import { type InputRequest, type InputRequiredResult, readAnswer } from './input-request.js';
 import type { RequestState } from './request-context.js';
+import type { SharedSessions } from './shared-sessions.js';
 import type { CallOutcome, CallRequest, SuspendableCall, SuspendedCalls } from './suspended-calls.js';
 
 export interface InputRequiredOptions {

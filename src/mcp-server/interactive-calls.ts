@@ -1,10 +1,9 @@
 // Runs calls that may ask the client's user for approval or input, for both protocol versions.
 
 import { randomUUID } from 'node:crypto';
-import { approveBy } from '../core/approval-way.js';
+import { approveBy } from '../core/approval.js';
 import type { ElicitAnswer } from '../core/elicit.js';
 import { ToolError } from '../core/error.js';
-import type { SharedSessions } from '../core/sessions.js';
 import {
   type ClientPrompts,
   createClientPrompts,
@@ -18,6 +17,7 @@ import type { InputAnswer, InputRequest } from './input-request.js';
 import { createInputRequiredCalls } from './input-required.js';
 import type { RequestState } from './request-context.js';
 import { createRequestStates } from './request-state.js';
+import type { SharedSessions } from './shared-sessions.js';
 import type { CallOutcome, CallRequest } from './suspended-calls.js';
 import { createSuspendedCalls } from './suspended-calls.js';
 

@@ -3,9 +3,8 @@
 import { Cancellation } from '../core/cancellation.js';
 import { isRecord } from '../core/json.js';
 import type { OpenMap } from '../core/open-map.js';
-import { RpcError } from '../core/rpc-error.js';
-import type { SharedSessions } from '../core/sessions.js';
 import type { CallOptions, Toolbox } from '../core/toolbox.js';
+import { RpcError } from '../net/mcp.js';
 import { showsApps } from './apps.js';
 import { createToolCalls, type ToolCalls } from './calls.js';
 import { readIdentity, type ServerIdentity } from './identity.js';
@@ -26,6 +25,7 @@ import { type OfferKind, watchOffers } from './offer-watch.js';
 import { toNotification } from './outgoing.js';
 import { CACHE_HINT, createListingPages } from './pages.js';
 import type { RequestContext, RequestState } from './request-context.js';
+import type { SharedSessions } from './shared-sessions.js';
 
 export interface LaneOptions {
   readonly version: string;

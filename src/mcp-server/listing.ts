@@ -1,12 +1,12 @@
 // The tools of a toolbox as `tools/list` shows them, shared by all connections and rebuilt only when one of them changed.
 
-import { describeForModel } from '../core/model-text.js';
+import { createTurns } from '../core/async.js';
+import type { Caller } from '../core/caller.js';
 import { encodeNames } from '../core/name.js';
-import { type ParamHeader, readParamHeaders } from '../core/param-headers.js';
-import { needsTrust, type Tool } from '../core/tool.js';
-import type { Caller, Toolbox } from '../core/toolbox.js';
-import { createTurns } from '../core/turns.js';
+import { describeForModel, needsTrust, type Tool } from '../core/tool.js';
+import type { Toolbox } from '../core/toolbox.js';
 import { CALL_TOOL } from '../core/view.js';
+import { type ParamHeader, readParamHeaders } from '../net/param-headers.js';
 import { type AppTools, collectAppTools } from './apps.js';
 
 export interface ListedTool {

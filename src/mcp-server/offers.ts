@@ -1,10 +1,10 @@
 // Resources, prompts and completions of a toolbox over the protocol.
 
+import { formatError } from '../core/error.js';
 import type { Json, JsonObject } from '../core/json.js';
-import { formatError } from '../core/model-text.js';
 import type { ToolResult } from '../core/result.js';
-import { RpcError } from '../core/rpc-error.js';
 import type { CallOptions, Toolbox } from '../core/toolbox.js';
+import { RpcError } from '../net/mcp.js';
 import { resolveAppUri } from './apps.js';
 import { MODEL } from './listing.js';
 import { ERROR } from './message.js';

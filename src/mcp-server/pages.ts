@@ -1,7 +1,7 @@
 // The pages of `tools/list`: which tools are on one, and their bytes for each protocol version.
 
-import { RpcError } from '../core/rpc-error.js';
-import { createTurns } from '../core/turns.js';
+import { createTurns } from '../core/async.js';
+import { RpcError } from '../net/mcp.js';
 import type { Listing, LiveListing } from './listing.js';
 import { ERROR, META } from './message.js';
 import { projectOutputSchema } from './result.js';

@@ -1,8 +1,9 @@
 // What a call needs of its request, whichever dispatcher received it.
 
+import type { TraceParent } from '../core/caller.js';
 import type { Cancellation } from '../core/cancellation.js';
 import type { LogListener, ProgressListener } from '../core/context.js';
-import type { CallOptions, TraceParent } from '../core/toolbox.js';
+import type { CallOptions } from '../core/toolbox.js';
 import type { InputAnswer, InputRequest } from './input-request.js';
 import type { Params } from './message.js';
 

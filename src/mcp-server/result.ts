@@ -1,10 +1,10 @@
 // Converts a ToolResult to the protocol's CallToolResult, and a non-object output to the form of the older version.
 
 import type { ErrorValue } from '../core/error.js';
+import { formatError } from '../core/error.js';
 import { isRecord } from '../core/json.js';
-import { formatError } from '../core/model-text.js';
 import { isFailedOutput, type Part, type ToolResult, textPart } from '../core/result.js';
-import { RpcError } from '../core/rpc-error.js';
+import { RpcError } from '../net/mcp.js';
 import { ERROR, type Params } from './message.js';
 
 export interface CallResult {

@@ -2,7 +2,6 @@
 
 import { isRecord, type Json } from '../core/json.js';
 import { OpenMap } from '../core/open-map.js';
-import type { SharedSessions } from '../core/sessions.js';
 import { createCancellations } from './cancellations.js';
 import { EventLog, EventStream } from './event-stream.js';
 import { type Exchange, type Headers, respondError, SERVER_ERROR } from './exchange.js';
@@ -20,6 +19,7 @@ import {
 import { createOutgoing } from './outgoing.js';
 import { Responder } from './responder.js';
 import { isHot } from './routes.js';
+import type { SharedSessions } from './shared-sessions.js';
 
 export interface SessionsOptions extends Pick<LaneOptions, 'onError'> {
   readonly lane: Lane;

@@ -1,6 +1,6 @@
 // `resources/subscribe` and `resources/unsubscribe` of the older protocol version.
 
-import { RpcError } from '../core/rpc-error.js';
+import { RpcError } from '../net/mcp.js';
 import { Followed, MAX_SUBSCRIPTIONS } from './followed.js';
 import { ERROR } from './message.js';
 import { assertOk, type OfferHandlers } from './offers.js';

@@ -1,6 +1,6 @@
 // The requests about tasks, in both protocol versions.
 
-import { RpcError } from '../core/rpc-error.js';
+import { RpcError } from '../net/mcp.js';
 import type { InputAnswer } from './input-request.js';
 import { ANSWER_TIMEOUT_MS } from './interactive-calls.js';
 import { ERROR, META } from './message.js';

@@ -2,7 +2,7 @@
 
 import { randomUUID } from 'node:crypto';
 import { Cancellation } from '../core/cancellation.js';
-import { RpcError } from '../core/rpc-error.js';
+import { RpcError } from '../net/mcp.js';
 import { type InputAnswer, type InputRequest, type InputRequiredResult, readAnswer } from './input-request.js';
 import { ERROR } from './message.js';
 import type { RequestContext, RequestState } from './request-context.js';

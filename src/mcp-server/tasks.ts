@@ -1,7 +1,7 @@
 // The tasks of all clients: calls whose result the client fetches later (SRV-70).
 
 import { isRecord } from '../core/json.js';
-import { RpcError } from '../core/rpc-error.js';
+import { RpcError } from '../net/mcp.js';
 import { ERROR, type Params } from './message.js';
 import type { RequestContext, RequestState } from './request-context.js';
 import { Task } from './task.js';

@@ -1,8 +1,7 @@
 // Whether a call becomes a task; apart from the code of tasks, which most servers never load.
 
 import { isRecord } from '../core/json.js';
-import { RpcError } from '../core/rpc-error.js';
-import { TASKS } from '../core/task-extension.js';
+import { RpcError, TASKS } from '../net/mcp.js';
 import { ERROR, type Params } from './message.js';
 import type { RequestContext } from './request-context.js';
 

@@ -5,10 +5,10 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
 import type { ApprovalRecord } from '../core/approval.js';
+import type { Caller } from '../core/caller.js';
 import type { Json } from '../core/json.js';
 import type { Plan } from '../core/plan.js';
 import type { Tool } from '../core/tool.js';
-import type { Caller } from '../core/toolbox.js';
 import { createApprovalStore } from './approvals.js';
 import { idOf, standingIdOf, toRecord } from './binding.js';
 

@@ -1,10 +1,10 @@
 // The store of approvals: pending calls, calls that may run once, refused calls and standing approvals (POL-7).
 
-import type { ApprovalChanges, ApprovalRecord, Approvals, Awaitable, StoredConsent } from '../core/approval.js';
-import { describeForDiff } from '../core/approval-text.js';
-import { lineDiff } from '../core/diff.js';
+import type { ApprovalChanges, ApprovalRecord, Approvals, StoredConsent } from '../core/approval.js';
 import { isToolError, ToolError } from '../core/error.js';
+import type { Awaitable } from '../core/store.js';
 import { quoteOutside } from '../core/text.js';
+import { lineDiff } from '../files/diff.js';
 import { loadCrypto } from '../files/digest.js';
 import { readStateFile } from '../files/read.js';
 import { removeFile } from '../files/remove.js';
@@ -17,6 +17,7 @@ import {
   type StaleFile,
 } from './approval-directory.js';
 import type { Approval, ApprovalState } from './approval-file.js';
+import { describeForDiff } from './approval-text.js';
 import { idOf, standingIdOf, toolIdOf } from './binding.js';
 
 export type { Approval, ApprovalState } from './approval-file.js';

@@ -1,12 +1,12 @@
 // Binds an approval to a call: creates its record, and checks that a record matches its id.
 
 import type { ApprovalRecord } from '../core/approval.js';
+import type { Caller, Verdict } from '../core/caller.js';
 import { canonicalJson } from '../core/json.js';
 import { formatCaller } from '../core/name.js';
 import type { Plan, ProcessPlan } from '../core/plan.js';
 import { findSensitiveValues, redactJson, redactKnown, redactText } from '../core/redact.js';
 import type { Tool } from '../core/tool.js';
-import type { Caller, Verdict } from '../core/toolbox.js';
 import { digestKeyed, digestParts } from '../files/digest.js';
 import { readHead, sameIdentity } from '../files/read.js';
 

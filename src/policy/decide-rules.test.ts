@@ -1,11 +1,11 @@
 // Tests of single decisions: which rule, list, default or state of a tool decides.
 
 import { expect, test } from 'vitest';
+import type { Caller, Verdict } from '../core/caller.js';
 import type { Json } from '../core/json.js';
 import type { AllowList, Policy, Rule } from '../core/rule.js';
 import { parseSelectors } from '../core/selector.js';
 import type { Tool } from '../core/tool.js';
-import type { Caller, Verdict } from '../core/toolbox.js';
 import { decide, type Rules } from './decide.js';
 
 const MODEL: Caller = { kind: 'model', door: 'mcp' };

@@ -8,10 +8,11 @@ import { describe, expect, onTestFinished } from 'vitest';
 import { rounds } from '../../test/support/effort.js';
 import { spec } from '../../test/support/spec.js';
 import { createConfiguration, type Layer } from '../config/index.js';
+import type { Caller } from '../core/caller.js';
 import { deepFreeze, type Json, type JsonObject } from '../core/json.js';
+import type { Owner } from '../core/origin.js';
 import { NO_POLICY, type Policy } from '../core/rule.js';
-import type { Owner, Tool } from '../core/tool.js';
-import type { Caller } from '../core/toolbox.js';
+import type { Tool } from '../core/tool.js';
 import { toTool } from '../formats/module/define.js';
 import { decide, findDenial, type Rules } from './decide.js';
 

@@ -1,8 +1,8 @@
 // Decides whether a plan may run for a caller, and whether its tool may be named. Pure.
 
+import type { Caller, Verdict } from '../core/caller.js';
 import type { AllowList, Policy, Rule, RuleList } from '../core/rule.js';
 import { needsTrust, type Tool } from '../core/tool.js';
-import type { Caller, Verdict } from '../core/toolbox.js';
 import { CALL_TOOL, DESCRIBE_TOOL, RUN_CODE, SEARCH_TOOLS } from '../core/view.js';
 import { type Judged, type Matches, matchAnyCall, matchCall } from './match.js';
 

@@ -1,9 +1,9 @@
 // Rules of skills and of nested calls, each list parsed once: `allowed-tools` (SKL-4) and `trust.rules` (RES-44).
 
-import type { Narrowing } from '../core/cascade.js';
 import { isToolError } from '../core/error.js';
 import type { AllowList, RuleList } from '../core/rule.js';
 import { parseSelectors } from '../core/selector.js';
+import type { Narrowing } from '../core/skill.js';
 
 const known = new WeakMap<readonly string[], AllowList>();
 const knownRules = new WeakMap<Narrowing, RuleList>();

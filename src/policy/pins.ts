@@ -2,15 +2,14 @@
 
 import { dirname, join } from 'node:path';
 import type { Approvals } from '../core/approval.js';
-import { lineDiff } from '../core/diff.js';
+import type { Caller } from '../core/caller.js';
 import { isToolError, ToolError } from '../core/error.js';
 import { isRecord } from '../core/json.js';
 import type { JsonSchema } from '../core/schema.js';
-import type { Snapshot } from '../core/snapshot.js';
+import type { Snapshot, World } from '../core/snapshot.js';
 import { revealHidden } from '../core/text.js';
 import type { Tool, Traits } from '../core/tool.js';
-import type { Caller } from '../core/toolbox.js';
-import type { World } from '../core/world.js';
+import { lineDiff } from '../files/diff.js';
 import { digestParts } from '../files/digest.js';
 import { createStatCache, readStateFile } from '../files/read.js';
 import { checkStateDirectory, parseStateJson } from '../files/state.js';

@@ -3,8 +3,8 @@
 import type { ChildProcess } from 'node:child_process';
 import type { Readable } from 'node:stream';
 import type { Spill } from '../core/executor.js';
+import type { World } from '../core/snapshot.js';
 import type { ResultWriter } from '../core/store.js';
-import type { World } from '../core/world.js';
 import type { ProcessOutcome, ProcessRequest, Receive } from './request.js';
 
 // How long to wait for output after the process has ended: a process that left its group may hold the pipes.

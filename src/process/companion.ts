@@ -1,8 +1,8 @@
 // Long-running processes: started like any other, connected by pipes, ended with their group.
 
 import type { Duplex, Readable, Writable } from 'node:stream';
-import { inBackground } from '../core/background.js';
-import type { World } from '../core/world.js';
+import { inBackground } from '../core/async.js';
+import type { World } from '../core/snapshot.js';
 import { killMarked, signalGroup } from './group.js';
 import { type Descriptors, nextMark, onceEnded, type StartRequest, start } from './spawn.js';
 

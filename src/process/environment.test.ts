@@ -2,7 +2,7 @@
 
 import { expect, test } from 'vitest';
 import { spec } from '../../test/support/spec.js';
-import type { World } from '../core/world.js';
+import type { World } from '../core/snapshot.js';
 import { baseEnvironment, isGranted, searchPath } from './environment.js';
 
 const worldOf = (env: Record<string, string>): World => ({

@@ -6,9 +6,9 @@ import { ToolError } from '../core/error.js';
 import type { PlanContext } from '../core/executor.js';
 import type { ProcessLimits } from '../core/plan.js';
 import type { Settings } from '../core/settings.js';
+import type { World } from '../core/snapshot.js';
 import { quoteOutside } from '../core/text.js';
 import type { Tool } from '../core/tool.js';
-import type { World } from '../core/world.js';
 import { statOrNothing } from '../files/read.js';
 import { isWithin, realPath } from '../files/within.js';
 

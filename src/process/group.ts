@@ -2,7 +2,7 @@
 
 import { openSync, readdirSync, readFileSync, readlinkSync } from 'node:fs';
 import type { Readable } from 'node:stream';
-import type { World } from '../core/world.js';
+import type { World } from '../core/snapshot.js';
 
 /** The variable that marks every process of a call. */
 export const MARK = 'WIELD_CALL';

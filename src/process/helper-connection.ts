@@ -6,7 +6,7 @@ import type { Duplex } from 'node:stream';
 import { type ErrorCode, ToolError } from '../core/error.js';
 import type { JsonObject } from '../core/json.js';
 import { OpenMap } from '../core/open-map.js';
-import type { World } from '../core/world.js';
+import type { World } from '../core/snapshot.js';
 import { createFrameReader, FRAME, type Frame, type FrameType, formatFrame } from './frames.js';
 import { killMarked, MARK, ownMark, signalGroup } from './group.js';
 import type { ProcessEnd, Run, RunRequest, SuperviseOptions } from './request.js';

@@ -3,7 +3,7 @@
 import { closeSync, constants, openSync } from 'node:fs';
 import { Socket } from 'node:net';
 import { ToolError } from '../core/error.js';
-import type { World } from '../core/world.js';
+import type { World } from '../core/snapshot.js';
 import { createFrameReader, FRAME, type Frame, type FrameType, formatFrame } from './frames.js';
 import { killAllMarked, MARK, signalGroup } from './group.js';
 import type { Failure } from './helper-connection.js';

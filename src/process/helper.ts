@@ -1,6 +1,6 @@
 // The helper process of a server: starts its tools, because forking a large process blocks it, and ends them with it.
 
-import type { World } from '../core/world.js';
+import type { World } from '../core/snapshot.js';
 import { markHost } from './group.js';
 import type { Connection } from './helper-connection.js';
 

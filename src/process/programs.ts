@@ -2,8 +2,8 @@
 
 import { basename, dirname, join } from 'node:path';
 import { isToolError } from '../core/error.js';
-import type { FileIdentity } from '../core/tool.js';
-import type { World } from '../core/world.js';
+import type { FileIdentity } from '../core/origin.js';
+import type { World } from '../core/snapshot.js';
 import { digestFile, digestParts } from '../files/digest.js';
 import { isSettled, readHead, readStateFile, sameIdentity, statIdentity } from '../files/read.js';
 import { realPath } from '../files/within.js';

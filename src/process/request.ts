@@ -2,8 +2,8 @@
 
 import type { Cancellation } from '../core/cancellation.js';
 import type { Spill } from '../core/executor.js';
+import type { World } from '../core/snapshot.js';
 import type { ResultWriter } from '../core/store.js';
-import type { World } from '../core/world.js';
 
 export interface ProcessRequest {
   /** The command line; the first entry is an absolute path. */

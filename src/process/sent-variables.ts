@@ -3,8 +3,8 @@
 import type { Variables } from '../core/executor.js';
 import type { Plan } from '../core/plan.js';
 import type { Settings } from '../core/settings.js';
+import type { World } from '../core/snapshot.js';
 import type { Tool } from '../core/tool.js';
-import type { World } from '../core/world.js';
 import { BASE, grantsOf, isGranted, LOADERS, OWN } from './environment.js';
 
 // A reference in a credential: `${NAME}`, `${env:NAME}`.

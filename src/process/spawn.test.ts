@@ -2,7 +2,7 @@
 
 import { readFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
-import type { World } from '../core/world.js';
+import type { World } from '../core/snapshot.js';
 import { runProcess } from './spawn.js';
 
 const world: World = {

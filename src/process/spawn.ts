@@ -4,7 +4,7 @@ import { type ChildProcess, type StdioOptions, spawn } from 'node:child_process'
 import { closeSync, existsSync, openSync, readdirSync, readFileSync } from 'node:fs';
 import type { Readable } from 'node:stream';
 import { Cancellation } from '../core/cancellation.js';
-import type { World } from '../core/world.js';
+import type { World } from '../core/snapshot.js';
 import { createOutput, readOutput } from './collect.js';
 import {
   isAnyLeftSince,

@@ -1,7 +1,7 @@
 // The mark of every process that a tool started: a limit that it inherits, and cannot raise again (A44).
 
 import { closeSync, openSync, readSync, statfsSync } from 'node:fs';
-import type { World } from '../core/world.js';
+import type { World } from '../core/snapshot.js';
 import { findLimiter, searchPath } from './environment.js';
 
 // Linux ignores the number of file locks since 2.4.25, but keeps and inherits its limit. Only a process with

@@ -1,9 +1,10 @@
 // Checks the options of public methods: a program without types may pass anything (RUN-14).
 
+import type { Caller } from '../core/caller.js';
 import { ToolError } from '../core/error.js';
 import { isRecord } from '../core/json.js';
 import { nearest, quoteOutside } from '../core/text.js';
-import type { Caller, CallOptions, PlanOptions } from '../core/toolbox.js';
+import type { CallOptions, PlanOptions } from '../core/toolbox.js';
 
 type Kind = readonly [expected: string, isValid: (value: unknown) => boolean];
 

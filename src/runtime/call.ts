@@ -2,13 +2,14 @@
 
 import { narrowPlaces } from '../catalog/narrow-places.js';
 import type { Consent, Decision } from '../core/approval.js';
+import type { Verdict } from '../core/caller.js';
 import { CODE } from '../core/caller.js';
 import { Cancellation } from '../core/cancellation.js';
 import type { EndEvent } from '../core/event.js';
 import type { Output, ToolResult } from '../core/result.js';
 import type { Snapshot } from '../core/snapshot.js';
 import type { Tool } from '../core/tool.js';
-import type { CallOptions, Verdict } from '../core/toolbox.js';
+import type { CallOptions } from '../core/toolbox.js';
 import { CALL_TOOL } from '../core/view.js';
 import { findDenial } from '../policy/decide.js';
 import { nameFace } from '../policy/view.js';

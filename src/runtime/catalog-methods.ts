@@ -2,11 +2,12 @@
 
 import { readSettled } from '../catalog/catalog.js';
 import type { References } from '../catalog/skill-references.js';
-import { guardListener } from '../core/background.js';
+import { guardListener } from '../core/async.js';
+import type { Caller } from '../core/caller.js';
 import { CODE } from '../core/caller.js';
 import type { Snapshot } from '../core/snapshot.js';
 import type { Tool } from '../core/tool.js';
-import type { Caller, Survey, ToolboxCatalog } from '../core/toolbox.js';
+import type { Survey, ToolboxCatalog } from '../core/toolbox.js';
 import { findTool } from './find.js';
 import { surveyCatalog } from './list.js';
 import type { CallParts } from './parts.js';

@@ -12,12 +12,12 @@ import type {
   Decision,
   StoredConsent,
 } from '../core/approval.js';
-import { wayOf } from '../core/approval-way.js';
+import { wayOf } from '../core/approval.js';
+import type { Caller, Verdict } from '../core/caller.js';
 import { isToolError, ToolError } from '../core/error.js';
 import type { Plan } from '../core/plan.js';
 import type { Snapshot } from '../core/snapshot.js';
 import { cancelled } from '../core/time-limit.js';
-import type { Caller, Verdict } from '../core/toolbox.js';
 import { idOf, toRecord } from '../policy/binding.js';
 import type { CallParts } from './parts.js';
 

@@ -1,7 +1,7 @@
 // Creates a toolbox from its parts.
 
 import type { References } from '../catalog/skill-references.js';
-import { guardListener } from '../core/background.js';
+import { guardListener } from '../core/async.js';
 import { CODE } from '../core/caller.js';
 import { Cancellation } from '../core/cancellation.js';
 import type { Snapshot } from '../core/snapshot.js';

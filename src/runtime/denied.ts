@@ -1,9 +1,10 @@
 // Splits tools into those a caller may know of and those denied to it whatever the input (POL-8).
 
-import type { Narrowing } from '../core/cascade.js';
+import type { Caller } from '../core/caller.js';
 import type { Policy } from '../core/rule.js';
+import type { Narrowing } from '../core/skill.js';
 import type { Tool } from '../core/tool.js';
-import type { Caller, DeniedTool } from '../core/toolbox.js';
+import type { DeniedTool } from '../core/toolbox.js';
 import { findDenial, hasRules } from '../policy/decide.js';
 import { toRuleLists } from '../policy/nested.js';
 

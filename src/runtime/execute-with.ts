@@ -1,8 +1,8 @@
 // Executes a plan through its middleware.
 
 import { Cancellation } from '../core/cancellation.js';
-import type { Narrowing } from '../core/cascade.js';
 import type { Output } from '../core/result.js';
+import type { Narrowing } from '../core/skill.js';
 import type { Asking, ExecuteOptions, Run } from './execution.js';
 import type { CallParts } from './parts.js';
 

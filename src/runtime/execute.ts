@@ -1,5 +1,6 @@
 // Executes a plan: through its middleware, in a slot of the limiter, by its executor.
 
+import type { Caller } from '../core/caller.js';
 import type { Cancellation } from '../core/cancellation.js';
 import type { RequestClient } from '../core/client-request.js';
 import { type Elicit, elicitByText, type Question } from '../core/elicit.js';
@@ -9,7 +10,7 @@ import type { Output } from '../core/result.js';
 import type { Stores } from '../core/store.js';
 import { cancelled } from '../core/time-limit.js';
 import type { Action, Tool } from '../core/tool.js';
-import type { Caller, CallOptions } from '../core/toolbox.js';
+import type { CallOptions } from '../core/toolbox.js';
 import type { Asking, ExecuteOptions, Run } from './execution.js';
 import { withoutApps } from './find.js';
 import type { Slot } from './limiter.js';

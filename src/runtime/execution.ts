@@ -1,16 +1,17 @@
 // The types of an execution: what is executed, and what one run of it may use.
 
 import type { Consent } from '../core/approval.js';
+import type { Caller } from '../core/caller.js';
 import type { Cancellation } from '../core/cancellation.js';
 import type { RequestClient } from '../core/client-request.js';
 import type { ProgressListener } from '../core/context.js';
 import type { Elicit, Question } from '../core/elicit.js';
 import type { RunContext } from '../core/executor.js';
-import type { ChainRun } from '../core/middleware.js';
 import type { Plan } from '../core/plan.js';
 import type { ToolResult } from '../core/result.js';
 import type { Snapshot } from '../core/snapshot.js';
-import type { Caller, CallOptions } from '../core/toolbox.js';
+import type { CallOptions } from '../core/toolbox.js';
+import type { ChainRun } from './middleware.js';
 import type { NestedCallOptions } from './nested.js';
 import type { Nesting } from './parts.js';
 import type { LargeResults } from './shape.js';

@@ -1,13 +1,13 @@
 // Finds the tool of a call, and the rules that apply to it.
 
 import { readSettled } from '../catalog/catalog.js';
+import type { Caller } from '../core/caller.js';
 import { CODE } from '../core/caller.js';
-import type { Narrowing } from '../core/cascade.js';
 import { isToolError } from '../core/error.js';
-import type { Skill } from '../core/skill.js';
+import type { Narrowing, Skill } from '../core/skill.js';
 import type { Snapshot } from '../core/snapshot.js';
 import type { Tool } from '../core/tool.js';
-import type { Caller, CallOptions } from '../core/toolbox.js';
+import type { CallOptions } from '../core/toolbox.js';
 import { findDenial, type Rules } from '../policy/decide.js';
 import { toRuleLists } from '../policy/nested.js';
 import { newNameOf } from '../policy/view.js';

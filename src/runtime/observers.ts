@@ -1,10 +1,10 @@
 // Notifies observers and the tracer of calls.
 
-import { guardListener } from '../core/background.js';
+import { guardListener } from '../core/async.js';
+import type { TraceParent } from '../core/caller.js';
 import type { CallEvent, EndEvent, Observer, Recorder } from '../core/event.js';
 import { copyJson, deepFreeze, type Json } from '../core/json.js';
 import type { ToolResult } from '../core/result.js';
-import type { TraceParent } from '../core/toolbox.js';
 import { createTracer } from './telemetry.js';
 
 export interface Observers {

@@ -1,7 +1,6 @@
 // The methods of `toolbox.catalog.resources` and `toolbox.catalog.prompts`.
 
-import type { Prompt } from '../core/prompt.js';
-import type { Resource } from '../core/resource.js';
+import type { Prompt, Resource } from '../core/resource.js';
 import type { Toolbox, ToolboxCatalog } from '../core/toolbox.js';
 import type { CallParts } from './parts.js';
 

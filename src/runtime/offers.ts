@@ -1,14 +1,15 @@
 // Lists resources and prompts for a caller, and finds the tools that read and make them.
 
 import { readSettled } from '../catalog/catalog.js';
+import type { Caller } from '../core/caller.js';
 import { CODE } from '../core/caller.js';
 import { ToolError } from '../core/error.js';
-import type { OfferSource } from '../core/offers.js';
+import type { OfferSource } from '../core/format.js';
 import { parsePublicUri } from '../core/resource.js';
 import type { Snapshot } from '../core/snapshot.js';
 import { quoteOutside } from '../core/text.js';
 import type { Tool } from '../core/tool.js';
-import type { Caller, CallOptions, OfferListOptions } from '../core/toolbox.js';
+import type { CallOptions, OfferListOptions } from '../core/toolbox.js';
 import { findDenial } from '../policy/decide.js';
 import type { CallParts } from './parts.js';
 

@@ -2,17 +2,18 @@
 
 import type { Catalog } from '../catalog/catalog.js';
 import type { Approvals } from '../core/approval.js';
-import { type CascadeResolver, type Narrowing, NO_NARROWING } from '../core/cascade.js';
+import type { Caller, TraceParent } from '../core/caller.js';
 import type { NestedOptions } from '../core/context.js';
 import type { Dispatcher, Executor } from '../core/executor.js';
-import type { MiddlewareChain } from '../core/middleware.js';
 import type { AllowList } from '../core/rule.js';
+import { type CascadeResolver, type Narrowing, NO_NARROWING } from '../core/skill.js';
 import type { Snapshot, Workspace } from '../core/snapshot.js';
 import type { Stores } from '../core/store.js';
 import type { Tool } from '../core/tool.js';
-import type { Caller, CallOptions, TraceParent } from '../core/toolbox.js';
+import type { CallOptions } from '../core/toolbox.js';
 import type { Rules } from '../policy/decide.js';
 import type { Limiter } from './limiter.js';
+import type { MiddlewareChain } from './middleware.js';
 import type { Observers } from './observers.js';
 
 export interface CallParts {

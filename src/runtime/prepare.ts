@@ -1,9 +1,9 @@
 // Prepares a call: its input is repaired and validated, and what exactly will run is planned.
 
+import type { Caller, Verdict } from '../core/caller.js';
 import { CODE } from '../core/caller.js';
 import { ToolError } from '../core/error.js';
 import type { Variables } from '../core/executor.js';
-import { describeFaults } from '../core/faults.js';
 import { deepFreeze, escapePointer, isRecord, type Json, parseJson, toJson } from '../core/json.js';
 import type { Plan } from '../core/plan.js';
 import type { Repair } from '../core/result.js';
@@ -11,9 +11,10 @@ import { acceptedTypes, type Check, followRef, type JsonSchema, type SchemaNode 
 import type { Settings } from '../core/settings.js';
 import type { Snapshot } from '../core/snapshot.js';
 import type { Tool } from '../core/tool.js';
-import type { Caller, PlanOptions, Verdict } from '../core/toolbox.js';
+import type { PlanOptions } from '../core/toolbox.js';
 import { decide, type Rules } from '../policy/decide.js';
 import { findHidden, toFace, withFixed } from '../policy/view.js';
+import { describeFaults } from '../schema/faults.js';
 import { isOfModel } from './find.js';
 import type { CallParts, CallScope } from './parts.js';
 

@@ -1,10 +1,11 @@
 // Errors of calls that are refused before they run; loaded then.
 
+import type { Caller, Verdict } from '../core/caller.js';
 import { ToolError } from '../core/error.js';
 import { formatCaller } from '../core/name.js';
 import { formatDuration } from '../core/text.js';
 import type { Tool } from '../core/tool.js';
-import type { Caller, DispatchedCall, Verdict } from '../core/toolbox.js';
+import type { DispatchedCall } from '../core/toolbox.js';
 import type { CallParts } from './parts.js';
 import { admitHere } from './rates.js';
 

@@ -3,10 +3,10 @@
 import type { Catalog } from '../catalog/catalog.js';
 import { readSettled } from '../catalog/catalog.js';
 import type { ToolSearch } from '../catalog/search/tool-search.js';
-import type { CascadeResolver } from '../core/cascade.js';
+import type { Caller } from '../core/caller.js';
+import type { CascadeResolver } from '../core/skill.js';
 import type { Snapshot } from '../core/snapshot.js';
 import type { Tool } from '../core/tool.js';
-import type { Caller } from '../core/toolbox.js';
 import { toFaces } from '../policy/view.js';
 import { splitDenied } from './denied.js';
 

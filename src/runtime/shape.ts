@@ -1,8 +1,8 @@
 // Turns the output of an executor, or an error, into the result of a call: validated, redacted, stored if it is large.
 
+import type { Caller } from '../core/caller.js';
 import { type ErrorValue, ToolError, toToolError } from '../core/error.js';
 import type { Spill } from '../core/executor.js';
-import { describeOutputFaults } from '../core/faults.js';
 import type { Json } from '../core/json.js';
 import { isLargeJson, MOST_READ_TEXT, parseOutput } from '../core/json-size.js';
 import { redactKnown, redactValue } from '../core/redact.js';
@@ -18,7 +18,7 @@ import {
 } from '../core/store.js';
 import { formatBytes, sanitize } from '../core/text.js';
 import type { Tool } from '../core/tool.js';
-import type { Caller } from '../core/toolbox.js';
+import { describeOutputFaults } from '../schema/faults.js';
 
 export interface ShapeContext {
   readonly durationMs: number;

@@ -1,9 +1,9 @@
 // Creates an OpenTelemetry span for each call if a tracer provider is registered.
 
 import type * as OpenTelemetry from '@opentelemetry/api';
+import type { TraceParent } from '../core/caller.js';
 import type { CallEvent, EndEvent, Observer } from '../core/event.js';
 import { quoteOutside } from '../core/text.js';
-import type { TraceParent } from '../core/toolbox.js';
 
 type Api = typeof OpenTelemetry;
 

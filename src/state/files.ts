@@ -3,7 +3,7 @@
 import { join } from 'node:path';
 import { createAuditLog } from '../audit/recorder.js';
 import { createResultFiles, type ResultFiles } from '../context/store/results.js';
-import type { World } from '../core/world.js';
+import type { World } from '../core/snapshot.js';
 import type { LocalApprovals } from '../policy/approvals.js';
 import { createPinStore } from '../policy/pins.js';
 import { createLimiter } from '../runtime/limiter.js';

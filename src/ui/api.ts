@@ -1,13 +1,13 @@
 // The API of the page: every route with its request and response, and the event stream. Types only.
 
 import type { Consent } from '../core/approval.js';
+import type { CallerKind, Verdict } from '../core/caller.js';
 import type { Progress } from '../core/context.js';
 import type { ElicitAnswer } from '../core/elicit.js';
 import type { ErrorValue } from '../core/error.js';
 import type { Json, JsonObject } from '../core/json.js';
 import type { ToolResult } from '../core/result.js';
-import type { CallerKind } from '../core/tool.js';
-import type { RuleText, Verdict } from '../core/toolbox.js';
+import type { RuleText } from '../core/toolbox.js';
 
 /**
  * Every route, by method and path. `:name` is one segment, encoded with `encodeURIComponent`. All but the first need the

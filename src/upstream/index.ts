@@ -3,15 +3,14 @@
 import { join } from 'node:path';
 import { toToolError } from '../core/error.js';
 import type { Executor, RunContext } from '../core/executor.js';
+import type { OfferSource } from '../core/format.js';
 import { canonicalJson } from '../core/json.js';
-import type { OfferSource } from '../core/offers.js';
 import type { HttpPlan } from '../core/plan.js';
 import { redactError, redactOutput, redactValue } from '../core/redact.js';
 import { NO_PARAMETERS } from '../core/schema.js';
-import type { Snapshot } from '../core/snapshot.js';
+import type { Snapshot, World } from '../core/snapshot.js';
 import { NO_TRAITS, type Tool } from '../core/tool.js';
 import { mayStart, type ServerEntry } from '../core/upstream.js';
-import type { World } from '../core/world.js';
 import { digestParts } from '../files/digest.js';
 import type { PinStore } from '../policy/pins.js';
 import { worldOf } from '../process/environment.js';

@@ -1,11 +1,10 @@
 // The connection pool of a toolbox with everything it needs to start servers; loaded when the first one is needed.
 
 import { join } from 'node:path';
-import { addSecrets } from '../core/add-secrets.js';
 import type { Json } from '../core/json.js';
-import { type KnownSecrets, redactError, redactValue } from '../core/redact.js';
-import type { HttpServer, ResolvedServer, ServerEntry } from '../core/upstream.js';
-import type { World } from '../core/world.js';
+import { addSecrets, type KnownSecrets, redactError, redactValue } from '../core/redact.js';
+import type { World } from '../core/snapshot.js';
+import type { HttpServer, ServerEntry } from '../core/upstream.js';
 import { createGuardedFetch } from '../net/fetch.js';
 import { baseEnvironment } from '../process/environment.js';
 import { readVersion } from '../workspace/machine.js';
@@ -18,6 +17,7 @@ import { ProcessTransport } from './connection/process-transport.js';
 import { withReadMessages } from './connection/read-message.js';
 import type { UpstreamTransport } from './connection/transport.js';
 import type { NegotiatedVersion } from './connection/version.js';
+import type { ResolvedServer } from './entries/expand.js';
 import { expandServer } from './entries/expand.js';
 import { assertAccepted } from './entries/installed-files.js';
 import { serverProfiles } from './entries/sandbox.js';

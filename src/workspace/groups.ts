@@ -1,10 +1,9 @@
 // Groups: directories below `.agents/tools`, which hold modules (MOD-32).
 
 import { join } from 'node:path';
-import type { Place } from '../core/format.js';
+import type { FileIdentity, Place } from '../core/origin.js';
 import { DEFAULT_IGNORE } from '../core/search-path.js';
 import { compareText } from '../core/text.js';
-import type { FileIdentity } from '../core/tool.js';
 import { admittedPath } from '../files/boundary.js';
 import { entriesOf } from '../files/entries.js';
 import { hasIdentity, isSettled, statOrNothing, toIdentity } from '../files/read.js';

@@ -4,7 +4,7 @@ import { readFileSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { fileURLToPath } from 'node:url';
 import { type KnownSecrets, redactKnown } from '../core/redact.js';
-import type { World } from '../core/world.js';
+import type { World } from '../core/snapshot.js';
 import { findHome, findWieldHome } from '../files/home.js';
 import { checkStateDirectory } from '../files/state.js';
 import { isStartedByTool } from '../process/ancestry.js';

@@ -1,10 +1,9 @@
 // Resolves the search path: its entries become places with owners and ignore patterns.
 
 import { isAbsolute, join, resolve } from 'node:path';
-import type { Place } from '../core/format.js';
+import type { Owner, Place } from '../core/origin.js';
 import type { Problem } from '../core/problem.js';
 import { DEFAULT_IGNORE, extractIgnore, iterPaths, type PathEntry } from '../core/search-path.js';
-import type { Owner } from '../core/tool.js';
 import { statOrNothing } from '../files/read.js';
 import { isWithin, realPath } from '../files/within.js';
 

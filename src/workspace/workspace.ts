@@ -2,15 +2,13 @@
 
 import { basename, dirname, isAbsolute, join, resolve } from 'node:path';
 import { ToolError } from '../core/error.js';
-import type { Boundary, Place } from '../core/format.js';
+import type { Boundary, Owner, Place } from '../core/origin.js';
 import type { Problem } from '../core/problem.js';
 import type { KnownSecrets } from '../core/redact.js';
 import type { Policy } from '../core/rule.js';
 import { DEFAULT_PATHS, fillRest, type PathEntry, readPaths } from '../core/search-path.js';
 import type { Settings } from '../core/settings.js';
-import type { ConfiguredServers, FilesOf, Snapshot, Workspace } from '../core/snapshot.js';
-import type { Owner } from '../core/tool.js';
-import type { World } from '../core/world.js';
+import type { ConfiguredServers, FilesOf, Snapshot, Workspace, World } from '../core/snapshot.js';
 import { statOrNothing } from '../files/read.js';
 import { isWithin, realPath } from '../files/within.js';
 import { isGranted } from '../process/environment.js';

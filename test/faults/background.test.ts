@@ -3,7 +3,7 @@
 import { execFile } from 'node:child_process';
 import { readdirSync, readFileSync } from 'node:fs';
 import { describe, expect } from 'vitest';
-import { guardListener } from '../../src/core/background.js';
+import { guardListener } from '../../src/core/async.js';
 import type { CallOptions } from '../../src/index.js';
 import { connect } from '../../src/process/helper-connection.js';
 import { wieldProcess } from '../support/cli.js';

@@ -1,8 +1,8 @@
 // The entry of a server and the home of a login, for tests that log in without the command.
 
 import { join } from 'node:path';
+import type { World } from '../../src/core/snapshot.js';
 import type { HttpServer } from '../../src/core/upstream.js';
-import type { World } from '../../src/core/world.js';
 import { createWorkspace, type Workspace } from './workspace.js';
 
 /** The entry of a server over HTTP. */

@@ -1,13 +1,14 @@
 // The common part of all adapters: lists a toolbox with a provider's names and schemas, and runs the model's calls.
 
+import type { Caller } from '../../core/caller.js';
 import { isToolError, type ToolError } from '../../core/error.js';
 import { isRecord, type Json, parseJson } from '../../core/json.js';
-import { describeForModel } from '../../core/model-text.js';
 import { decodeName, encodeNames } from '../../core/name.js';
 import type { ToolResult } from '../../core/result.js';
 import type { JsonSchema } from '../../core/schema.js';
 import type { Tool } from '../../core/tool.js';
-import type { Caller, CallOptions, Toolbox } from '../../core/toolbox.js';
+import { describeForModel } from '../../core/tool.js';
+import type { CallOptions, Toolbox } from '../../core/toolbox.js';
 import { type Lowering, lower } from '../lowering/lower.js';
 import type { Profile } from '../lowering/profile.js';
 import { createStrictBudget } from '../lowering/strict-limits.js';

@@ -1,6 +1,6 @@
 // Converts a result to what models can be shown: text, common image formats, and a note for everything else.
 
-import { formatError } from '../../core/model-text.js';
+import { formatError } from '../../core/error.js';
 import type { Part, ToolResult } from '../../core/result.js';
 import { formatBytes } from '../../core/text.js';
 

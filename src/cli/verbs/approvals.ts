@@ -1,9 +1,9 @@
 // `wield approvals`: lists, approves and denies pending calls.
 
-import { approvalRows } from '../../core/approval-text.js';
 import { assertPerson } from '../../core/caller.js';
 import { count, quoteOutside, spellOut } from '../../core/text.js';
 import type { Approval, ApprovalAdmin, SuspendedProgram } from '../../node.js';
+import { approvalRows } from '../../policy/approval-text.js';
 import { unknownChoice } from '../choices.js';
 import { FLEET, usesFleet } from '../fleet-flag.js';
 import { printJson } from '../print.js';

@@ -1,8 +1,8 @@
 // `wield init --capabilities`: writes a summary of the tools by theme, for agent loops.
 
+import type { Caller } from '../../core/caller.js';
 import { exitStatus } from '../../core/error.js';
 import { sanitize } from '../../core/text.js';
-import type { Caller } from '../../core/toolbox.js';
 import { createApprove } from '../approve.js';
 import { printError, printJson } from '../print.js';
 import { toggle, type Verb } from '../verb.js';

@@ -1,10 +1,11 @@
 // `wield explain`: shows which rule decides a call, and which rules do not match it.
 
+import type { Caller } from '../../core/caller.js';
 import { explainCall } from '../../core/explain.js';
 import { parseJson } from '../../core/json.js';
-import { describeSandbox } from '../../core/sandbox-text.js';
 import { quoteOutside, revealHidden } from '../../core/text.js';
-import type { Caller, Explanation, RuleText } from '../../core/toolbox.js';
+import type { Explanation, RuleText } from '../../core/toolbox.js';
+import { describeSandbox } from '../../process/sandbox/text.js';
 import { inputName, readInput } from '../input.js';
 import { printJson } from '../print.js';
 import type { Terminal } from '../terminal.js';

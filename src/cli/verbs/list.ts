@@ -1,10 +1,10 @@
 // `wield list`: lists tools and skills.
 
+import type { Caller } from '../../core/caller.js';
 import { FORMATS } from '../../core/format.js';
 import { normalizeTags } from '../../core/name.js';
 import { quoteOutside } from '../../core/text.js';
 import { needsTrust, type Tool } from '../../core/tool.js';
-import type { Caller } from '../../core/toolbox.js';
 import { toFileUri } from '../../files/within.js';
 import type { NodeToolbox } from '../../node.js';
 import { commandProblems } from '../commands.js';

@@ -2,18 +2,18 @@
 
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { type CallMetrics, createCallMetrics } from '../../core/call-metrics.js';
 import { assertPerson } from '../../core/caller.js';
 import { ToolError } from '../../core/error.js';
-import type { SharedSessions } from '../../core/sessions.js';
 import { count, sanitize } from '../../core/text.js';
 import { needsTrust } from '../../core/tool.js';
 import { readTextFile } from '../../files/read.js';
 import type { Front, FrontOptions } from '../../fleet/front.js';
 import { createMcpHttp, isLoopback, MCP_PATH, serveMcpStdio } from '../../mcp-server/index.js';
 import { createNewSpaceLimit } from '../../mcp-server/new-space.js';
+import type { SharedSessions } from '../../mcp-server/shared-sessions.js';
 import { limitConnections } from '../../net/connections.js';
 import type { NodeToolbox } from '../../node.js';
+import { type CallMetrics, createCallMetrics } from '../call-metrics.js';
 import { FLEET, usesFleet } from '../fleet-flag.js';
 import { resolvePath } from '../io.js';
 import { MODE, openProfile, PROFILE } from '../profile.js';

@@ -1,14 +1,15 @@
 // `wield show`: shows the details of a tool.
 
 import { exampleArguments, parameterRows } from '../../commands/index.js';
+import type { Caller, Verdict } from '../../core/caller.js';
 import { isToolError } from '../../core/error.js';
 import type { Plan } from '../../core/plan.js';
 import type { SandboxPlan } from '../../core/sandbox.js';
-import { describeSandbox } from '../../core/sandbox-text.js';
 import { quoteOutside, sanitize } from '../../core/text.js';
 import type { Tool } from '../../core/tool.js';
-import type { Caller, Toolbox, Verdict } from '../../core/toolbox.js';
+import type { Toolbox } from '../../core/toolbox.js';
 import { anchorRef } from '../../files/anchor.js';
+import { describeSandbox } from '../../process/sandbox/text.js';
 import { commandOf } from '../commands.js';
 import { printJson } from '../print.js';
 import { toggle, usageError, type Verb } from '../verb.js';

@@ -2,8 +2,8 @@
 
 import { resolve } from 'node:path';
 import { assertPerson } from '../../core/caller.js';
-import { lineDiff } from '../../core/diff.js';
 import { count } from '../../core/text.js';
+import { lineDiff } from '../../files/diff.js';
 import { ask, DRY_RUN, printDiff, toShownDiff, YES } from '../consent.js';
 import { printJson } from '../print.js';
 import { findRunnable, printRunnable, type Runnable } from '../runnable.js';

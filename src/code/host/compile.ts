@@ -2,7 +2,7 @@
 
 import { createRequire } from 'node:module';
 import type { Worker } from 'node:worker_threads';
-import { createSemaphore } from '../../core/semaphore.js';
+import { createSemaphore } from '../../core/async.js';
 
 export type Compiled =
   /** `lines`: the line of the text for each line of the code, if they differ. */

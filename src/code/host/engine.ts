@@ -2,11 +2,10 @@
 
 import { createRequire } from 'node:module';
 import { dirname } from 'node:path';
-import { inBackground } from '../../core/background.js';
+import { createSemaphore, inBackground } from '../../core/async.js';
 import { ToolError } from '../../core/error.js';
-import { createSemaphore } from '../../core/semaphore.js';
 import type { CodeLimits } from '../../core/settings.js';
-import type { World } from '../../core/world.js';
+import type { World } from '../../core/snapshot.js';
 import { realPath } from '../../files/within.js';
 import { type ChannelCompanion, startCompanion } from '../../process/companion.js';
 import { findEntry } from '../../process/entry.js';

@@ -1,9 +1,9 @@
 // Runs a query in a child process with limits on time, memory and output.
 
+import { createSemaphore } from '../../core/async.js';
 import { ToolError } from '../../core/error.js';
-import { createSemaphore } from '../../core/semaphore.js';
+import type { World } from '../../core/snapshot.js';
 import { formatBytes, formatDuration, quoteOutside } from '../../core/text.js';
-import type { World } from '../../core/world.js';
 import { findLimiter, limitLauncher, searchPath } from '../../process/environment.js';
 import type { ProcessOutcome } from '../../process/request.js';
 import { QUERY_REFERENCE } from './reference.js';

@@ -1,6 +1,6 @@
 // Creates the context tools: documents of the workdir as ordinary tools.
 
-import { BUILTIN_TAG } from '../../core/tag.js';
+import { BUILTIN_TAG } from '../../core/name.js';
 import type { Tool } from '../../core/tool.js';
 import { toLazyTool } from '../../formats/module/lazy.js';
 import type { QueryOptions } from '../query/run.js';

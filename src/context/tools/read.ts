@@ -2,9 +2,9 @@
 
 import type { ToolContext } from '../../core/context.js';
 import { ToolError } from '../../core/error.js';
-import { findLines } from '../../core/paging.js';
 import type { OpenDocument } from '../../core/store.js';
 import { formatBytes, quoteOutside } from '../../core/text.js';
+import { findLines } from '../paging.js';
 import { answer, describeVersion, readText, storeOf } from './answer.js';
 
 export interface Target {

@@ -6,12 +6,12 @@ import type { Executor, RunContext } from '../../core/executor.js';
 import { canonicalJson } from '../../core/json.js';
 import type { Plan } from '../../core/plan.js';
 import { type Output, textPart } from '../../core/result.js';
-import { type ScopedStore, scopeStore } from '../../core/scoped-store.js';
 import { type ToolConfig, toToolConfig } from '../../core/settings.js';
 import type { ContextStore } from '../../core/store.js';
 import { cancelled, startTimeLimit, timedOut } from '../../core/time-limit.js';
 import { actionOf, type FunctionAction, type Tool } from '../../core/tool.js';
 import { invoke } from '../shared/invoke.js';
+import { type ScopedStore, scopeStore } from '../shared/scoped-store.js';
 import type { FunctionEnvironment } from '../shared/tool-context.js';
 
 export interface FunctionExecutorOptions {

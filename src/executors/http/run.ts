@@ -1,11 +1,10 @@
 // Sends the request of a plan and turns the response into output; imported on the first call.
 
-import { addSecrets } from '../../core/add-secrets.js';
 import { ToolError } from '../../core/error.js';
 import type { RunContext } from '../../core/executor.js';
 import { parseOutput } from '../../core/json-size.js';
 import type { HttpPlan } from '../../core/plan.js';
-import { type KnownSecrets, redactOutput } from '../../core/redact.js';
+import { addSecrets, type KnownSecrets, redactOutput } from '../../core/redact.js';
 import { type Output, type Part, textPart } from '../../core/result.js';
 import { runWithinLimit } from '../../core/time-limit.js';
 import { createGuardedFetch, type Fetch } from '../../net/fetch.js';

@@ -3,8 +3,8 @@
 import { ToolError } from '../../core/error.js';
 import { findMembers, isLargeJson, MOST_READ_TEXT, parseOutput } from '../../core/json-size.js';
 import type { ModulePlan } from '../../core/plan.js';
+import type { World } from '../../core/snapshot.js';
 import { settlesWithin } from '../../core/time-limit.js';
-import type { World } from '../../core/world.js';
 import { startCompanion } from '../../process/companion.js';
 import { createLineReader } from '../../process/lines.js';
 import type { Request } from './protocol.js';

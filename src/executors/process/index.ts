@@ -5,8 +5,8 @@ import { isRecord, type Json, type JsonObject } from '../../core/json.js';
 import { variableName } from '../../core/name.js';
 import type { ProcessPlan } from '../../core/plan.js';
 import { fillDefaults } from '../../core/schema.js';
+import type { World } from '../../core/snapshot.js';
 import type { ProcessAction, ScriptAction, Tool } from '../../core/tool.js';
-import type { World } from '../../core/world.js';
 import { statIdentity } from '../../files/read.js';
 import {
   assertDirectory,

@@ -2,8 +2,8 @@
 
 import { ToolError } from '../../core/error.js';
 import type { ProcessPlan } from '../../core/plan.js';
+import type { World } from '../../core/snapshot.js';
 import type { ScriptAction, Tool } from '../../core/tool.js';
-import type { World } from '../../core/world.js';
 import { readHead } from '../../files/read.js';
 import { isGranted } from '../../process/environment.js';
 

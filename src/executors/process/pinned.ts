@@ -4,9 +4,10 @@ import { closeSync, constants, fstatSync, mkdtempSync, openSync, writeSync } fro
 import { tmpdir } from 'node:os';
 import { basename, join } from 'node:path';
 import { ToolError } from '../../core/error.js';
+import type { FileIdentity } from '../../core/origin.js';
 import type { ProcessPlan } from '../../core/plan.js';
-import type { FileIdentity, ScriptAction, Tool } from '../../core/tool.js';
-import type { World } from '../../core/world.js';
+import type { World } from '../../core/snapshot.js';
+import type { ScriptAction, Tool } from '../../core/tool.js';
 import { digestAsFile, digestFile } from '../../files/digest.js';
 import { readHead, sameIdentity, statIdentity, statOrNothing, toIdentity } from '../../files/read.js';
 import { removeTree } from '../../files/remove.js';

@@ -2,7 +2,7 @@
 
 import type { PlanContext } from '../../core/executor.js';
 import type { ModulePlan, ProcessPlan } from '../../core/plan.js';
-import { profilesOf } from '../../core/sandbox.js';
+import { profilesOf } from '../../process/sandbox/applied.js';
 import { planSandbox, type SandboxPlaces } from '../../process/sandbox/index.js';
 
 /** Returns the plan with its sandbox, if it has one; `code` are the programs and directories that its process needs. */

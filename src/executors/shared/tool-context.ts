@@ -1,15 +1,15 @@
 // The ToolContext that a function receives.
 
-import { type ClientCapability, lacksCapability } from '../../core/client-request.js';
-import type { NestedOptions, ToolContext, ToolUpstreams } from '../../core/context.js';
+import { lacksCapability } from '../../core/client-request.js';
+import type { ClientCapability, NestedOptions, ToolContext, ToolUpstreams } from '../../core/context.js';
 import { askText, type Elicitation } from '../../core/elicit.js';
 import { ToolError } from '../../core/error.js';
 import type { RunContext } from '../../core/executor.js';
 import type { JsonObject } from '../../core/json.js';
-import type { ScopedStore } from '../../core/scoped-store.js';
+import { toRemoteUri } from '../../core/name.js';
 import type { ToolConfig } from '../../core/settings.js';
 import type { ContextStore } from '../../core/store.js';
-import { toRemoteUri } from '../../core/upstream.js';
+import type { ScopedStore } from './scoped-store.js';
 
 /** The parts of a call that a function can use. */
 export type CallPart = Pick<RunContext, 'call' | 'client' | 'elicit' | 'progress' | 'workdir' | 'remoteTools'>;

@@ -5,13 +5,13 @@ import { ToolError } from '../../core/error.js';
 import type { Executor } from '../../core/executor.js';
 import { isRecord, type Json } from '../../core/json.js';
 import type { Plan } from '../../core/plan.js';
-import { type Referent, renderText } from '../../core/render.js';
 import { type Output, textPart } from '../../core/result.js';
-import type { TextReference } from '../../core/skill.js';
+import type { Referent, TextReference } from '../../core/skill.js';
 import type { Snapshot } from '../../core/snapshot.js';
 import { actionOf, type Tool } from '../../core/tool.js';
 import { digestAsFile, digestFile } from '../../files/digest.js';
 import { readHead, sameIdentity } from '../../files/read.js';
+import { renderText } from '../../formats/shared/render.js';
 
 export interface TextExecutorOptions {
   /** Resolves a reference in a text of this directory. */

@@ -1,10 +1,10 @@
 // Accessors for middleware (HLP-7): the served call, its search path, what triggered a hook; and what governs a tool.
 
 import { ToolError } from '../../core/error.js';
-import { ENVELOPE, type Envelope, type HookTrigger, type ServedCall } from '../../core/middleware.js';
 import type { Skill } from '../../core/skill.js';
 import type { Tool } from '../../core/tool.js';
 import type { Toolbox } from '../../core/toolbox.js';
+import { ENVELOPE, type Envelope, type HookTrigger, type ServedCall } from '../../runtime/middleware.js';
 
 /** Returns the main skill that governs a tool, or null. For a name, throws what `find` throws. */
 export function findAuthority(toolbox: Pick<Toolbox, 'catalog'>, tool: Tool | string): Promise<Skill | null> {

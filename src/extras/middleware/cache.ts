@@ -1,8 +1,9 @@
 // Middleware `cache`: reuses recent outputs of read-only tools.
 
 import { canonicalJson } from '../../core/json.js';
-import type { CacheOptions, Middleware, ServedCall } from '../../core/middleware.js';
+import type { CacheOptions } from '../../core/middleware-settings.js';
 import type { Output } from '../../core/result.js';
+import type { Middleware, ServedCall } from '../../runtime/middleware.js';
 import { assertAtLeast } from './options.js';
 
 interface Entry {

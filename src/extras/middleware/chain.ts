@@ -4,11 +4,11 @@ import { setMaxListeners } from 'node:events';
 import { narrowPlaces } from '../../catalog/narrow-places.js';
 import { isToolError, ToolError, toToolError } from '../../core/error.js';
 import { isRecord } from '../../core/json.js';
-import { type ChainOptions, ENVELOPE, type MiddlewareCall, type ServedCall } from '../../core/middleware.js';
 import type { Plan } from '../../core/plan.js';
 import type { Output } from '../../core/result.js';
 import { formatDuration } from '../../core/text.js';
 import { cancelled } from '../../core/time-limit.js';
+import { type ChainOptions, ENVELOPE, type MiddlewareCall, type ServedCall } from '../../runtime/middleware.js';
 import type { Step, Steps } from './steps.js';
 
 // How long middleware may take to settle after its call ended, before the call answers without it.

@@ -1,8 +1,9 @@
 // The built-in middleware, and the middleware of a toolbox: from code and from the configuration.
 
-import type { Narrowing } from '../../core/cascade.js';
 import { canonicalJson } from '../../core/json.js';
-import type { Middleware, MiddlewareChain, MiddlewareFunction, MiddlewareSettings } from '../../core/middleware.js';
+import type { MiddlewareSettings } from '../../core/middleware-settings.js';
+import type { Narrowing } from '../../core/skill.js';
+import type { Middleware, MiddlewareChain, MiddlewareFunction } from '../../runtime/middleware.js';
 import { cache } from './cache.js';
 import { runChain } from './chain.js';
 import { rateLimit } from './rate-limit.js';

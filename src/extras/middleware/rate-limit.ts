@@ -1,8 +1,9 @@
 // Middleware `rateLimit`: limits calls per time for each tool, group or caller.
 
 import { ToolError } from '../../core/error.js';
-import type { Middleware, RateLimitOptions, ServedCall } from '../../core/middleware.js';
+import type { RateLimitOptions } from '../../core/middleware-settings.js';
 import { count, formatDuration } from '../../core/text.js';
+import type { Middleware, ServedCall } from '../../runtime/middleware.js';
 import { assertAtLeast } from './options.js';
 import { wait } from './wait.js';
 

@@ -1,8 +1,9 @@
 // Middleware `retry`: repeats runs that failed temporarily.
 
 import { ERROR_CODES, isToolError, type ToolError } from '../../core/error.js';
-import type { Middleware, RetryOptions, ServedCall } from '../../core/middleware.js';
+import type { RetryOptions } from '../../core/middleware-settings.js';
 import type { Output } from '../../core/result.js';
+import type { Middleware, ServedCall } from '../../runtime/middleware.js';
 import { assertAtLeast } from './options.js';
 import { wait } from './wait.js';
 

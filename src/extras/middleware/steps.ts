@@ -1,10 +1,11 @@
 // Selects the middleware of a call as a list of steps; hooks come before each entry that they wrap (RUN-9).
 
 import { ToolError } from '../../core/error.js';
-import { type HookTrigger, type Middleware, type MiddlewareFunction, parseFor } from '../../core/middleware.js';
+import { parseFor } from '../../core/middleware-settings.js';
 import type { Plan } from '../../core/plan.js';
 import { matchSelector, type Selector } from '../../core/selector.js';
 import type { Tool } from '../../core/tool.js';
+import type { HookTrigger, Middleware, MiddlewareFunction } from '../../runtime/middleware.js';
 
 /** One middleware function around a run. */
 export interface Step {

@@ -1,7 +1,7 @@
 // A delay that ends with its call.
 
 import { ToolError } from '../../core/error.js';
-import type { ServedCall } from '../../core/middleware.js';
+import type { ServedCall } from '../../runtime/middleware.js';
 
 /** Resolves after a delay. Throws `cancelled` if the call is cancelled. */
 export function wait(milliseconds: number, { signal, tool }: ServedCall): Promise<void> {

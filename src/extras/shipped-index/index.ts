@@ -2,8 +2,9 @@
 
 import type { DirectoryState } from '../../catalog/entry.js';
 import type { ToSchema } from '../../catalog/index-format.js';
-import type { Format, Place } from '../../core/format.js';
-import type { World } from '../../core/world.js';
+import type { Format } from '../../core/format.js';
+import type { Place } from '../../core/origin.js';
+import type { World } from '../../core/snapshot.js';
 import { loadShippedIndex } from './load.js';
 
 export interface ShippedIndex {

@@ -3,9 +3,10 @@
 import { join } from 'node:path';
 import { createDirectory } from '../../catalog/directory.js';
 import type { Entry } from '../../catalog/entry.js';
-import type { Format, Place } from '../../core/format.js';
+import type { Format } from '../../core/format.js';
+import type { Place } from '../../core/origin.js';
 import { DEFAULT_IGNORE } from '../../core/search-path.js';
-import type { World } from '../../core/world.js';
+import type { World } from '../../core/snapshot.js';
 import { statOrNothing } from '../../files/read.js';
 import { removeFile } from '../../files/remove.js';
 import { writeFileAtomic } from '../../files/write.js';

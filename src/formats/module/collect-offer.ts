@@ -1,11 +1,10 @@
 // Collects a resource or prompt that a module exports (MOD-33).
 
 import { ToolError } from '../../core/error.js';
+import type { ModuleOffer } from '../../core/format.js';
 import { isRecord, type JsonObject } from '../../core/json.js';
-import type { ModuleOffer } from '../../core/offers.js';
 import type { Finding } from '../../core/problem.js';
-import { OWN_PROMPT_NAMES } from '../../core/prompt.js';
-import { OWN_SCHEMES } from '../../core/resource.js';
+import { OWN_PROMPT_NAMES, OWN_SCHEMES } from '../../core/resource.js';
 import type { OfferRequest, Tool } from '../../core/tool.js';
 import { type PromptDefinition, type ResourceDefinition, toOfferSource } from './offers.js';
 

@@ -1,12 +1,12 @@
 // defineTool checks and freezes a definition; toTool turns it into a Tool.
 
-import { describeFaults, describeOutputFaults } from '../../core/faults.js';
 import { deepFreeze } from '../../core/json.js';
 import { normalizeTags } from '../../core/name.js';
 import { isFailedOutput } from '../../core/result.js';
-import { parseSandboxRequest } from '../../core/sandbox.js';
 import { fillDefaults, NO_PARAMETERS, type Schema } from '../../core/schema.js';
 import type { FunctionAction, Tool, Traits } from '../../core/tool.js';
+import { parseSandboxRequest } from '../../process/sandbox/applied.js';
+import { describeFaults, describeOutputFaults } from '../../schema/faults.js';
 import { createJsonSchema } from '../../schema/json.js';
 import { createStandardSchema, isStandardSchema, parseStandard, type StandardSchema } from '../../schema/standard.js';
 import {

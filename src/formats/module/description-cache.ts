@@ -2,7 +2,7 @@
 
 import { join } from 'node:path';
 import { canonicalJson, type Json } from '../../core/json.js';
-import type { World } from '../../core/world.js';
+import type { World } from '../../core/snapshot.js';
 import { digestParts } from '../../files/digest.js';
 import { readStateFile } from '../../files/read.js';
 import { writeFileAtomic } from '../../files/write.js';

@@ -1,11 +1,11 @@
 // Descriptions of modules, cached so that listing their tools does not load them again (MOD-8).
 
-import { cleanSchema } from '../../core/clean-schema.js';
+import type { ModuleOffer } from '../../core/format.js';
 import { isRecord, type JsonObject } from '../../core/json.js';
 import { isToolName } from '../../core/name.js';
-import type { ModuleOffer } from '../../core/offers.js';
 import type { Finding } from '../../core/problem.js';
 import type { JsonSchema } from '../../core/schema.js';
+import { cleanSchema } from '../../core/schema.js';
 import { sanitize } from '../../core/text.js';
 import type { Traits } from '../../core/tool.js';
 import type { Collected } from './collect.js';

@@ -2,13 +2,13 @@
 
 import { basename, join, relative } from 'node:path';
 import { pathToFileURL } from 'node:url';
-import type { Format, FormatSnapshot, Place, Reading } from '../../core/format.js';
+import type { Format, FormatSnapshot, ModuleOffer, Reading } from '../../core/format.js';
 import type { Json } from '../../core/json.js';
 import { isToolName } from '../../core/name.js';
-import type { ModuleOffer } from '../../core/offers.js';
+import type { Place } from '../../core/origin.js';
 import { toProblem } from '../../core/problem.js';
+import type { World } from '../../core/snapshot.js';
 import { type ModuleFiles, NO_TRAITS, type Tool } from '../../core/tool.js';
-import type { World } from '../../core/world.js';
 import { closureKey, readClosure, toModuleFile } from '../../files/closure.js';
 import { readHead } from '../../files/read.js';
 import { createJsonSchema } from '../../schema/json.js';

@@ -1,14 +1,8 @@
 // Tools whose schemas are created on first access, and whose code is loaded by their first call.
 
 import type { ToolContext } from '../../core/context.js';
-import {
-  type CallInternals,
-  type FunctionAction,
-  NO_TRAITS,
-  type Origin,
-  type Tool,
-  type Traits,
-} from '../../core/tool.js';
+import type { Origin } from '../../core/origin.js';
+import { type CallInternals, type FunctionAction, NO_TRAITS, type Tool, type Traits } from '../../core/tool.js';
 import { type ToolDefinition, toTool } from './define.js';
 
 export interface LazyDefinition extends Pick<ToolDefinition, 'name' | 'description' | 'inputSchema' | 'outputSchema'> {

@@ -2,10 +2,17 @@
 
 import type { ToolContext } from '../../core/context.js';
 import { ToolError } from '../../core/error.js';
+import type { OfferSource } from '../../core/format.js';
 import { deepFreeze, isRecord, type Json, type JsonObject } from '../../core/json.js';
-import type { OfferSource } from '../../core/offers.js';
-import { type Prompt, toPromptName } from '../../core/prompt.js';
-import { findByTemplate, isTemplate, type Resource, toResourceName, toSpellings } from '../../core/resource.js';
+import {
+  findByTemplate,
+  isTemplate,
+  type Prompt,
+  type Resource,
+  toPromptName,
+  toResourceName,
+  toSpellings,
+} from '../../core/resource.js';
 import type { Part } from '../../core/result.js';
 import type { Tool } from '../../core/tool.js';
 import { toTool } from './define.js';

@@ -1,9 +1,10 @@
 // Reads an OpenAPI document and the files beside it that it refers to; nothing is fetched.
 
 import { dirname, extname, relative, resolve } from 'node:path';
-import type { Boundary, FileState } from '../../core/format.js';
+import type { FileState } from '../../core/format.js';
 import { isRecord } from '../../core/json.js';
 import { findSyntaxFault } from '../../core/json-syntax.js';
+import type { Boundary } from '../../core/origin.js';
 import { type JsonSchema, lookUp } from '../../core/schema.js';
 import { quoteOutside } from '../../core/text.js';
 import { readHead, statIdentity, statOrNothing } from '../../files/read.js';

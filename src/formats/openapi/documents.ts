@@ -1,6 +1,6 @@
 // Keeps documents that were read, one per file and settings, and reads large ones in a thread.
 
-import type { FileIdentity } from '../../core/tool.js';
+import type { FileIdentity } from '../../core/origin.js';
 import { sameIdentity, statIdentity } from '../../files/read.js';
 import { DocumentFault } from './document.js';
 import type { KeptDocuments } from './kept.js';

@@ -1,9 +1,9 @@
 // Keeps large documents in the cache as they were read, while the bytes of their files are the same (OAS-11).
 
 import { join } from 'node:path';
+import { createTurns } from '../../core/async.js';
 import type { FileState } from '../../core/format.js';
-import { createTurns } from '../../core/turns.js';
-import type { World } from '../../core/world.js';
+import type { World } from '../../core/snapshot.js';
 import { checksum, hashName } from '../../files/checksum.js';
 import { loadCrypto } from '../../files/digest.js';
 import { readHead, statIdentity } from '../../files/read.js';

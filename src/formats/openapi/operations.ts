@@ -3,10 +3,10 @@
 import type { HttpAction, HttpSettings } from '../../core/http.js';
 import { isRecord } from '../../core/json.js';
 import { normalizeTags } from '../../core/name.js';
+import type { FileIdentity } from '../../core/origin.js';
 import type { Finding } from '../../core/problem.js';
 import type { JsonSchema } from '../../core/schema.js';
 import { count, quoteOutside, sanitize } from '../../core/text.js';
-import type { FileIdentity } from '../../core/tool.js';
 import { inspectSchema } from '../../schema/inspect.js';
 import { DocumentFault, type Located, type Node, type OpenDocument, type ReadLimits } from './document.js';
 import { createFilter } from './filter.js';

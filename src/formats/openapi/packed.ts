@@ -3,8 +3,8 @@
 import type { FileState } from '../../core/format.js';
 import type { HttpAction } from '../../core/http.js';
 import { isRecord, type Json } from '../../core/json.js';
+import type { FileIdentity } from '../../core/origin.js';
 import type { JsonSchema } from '../../core/schema.js';
-import type { FileIdentity } from '../../core/tool.js';
 import type { Draft, ReadOperations } from './operations.js';
 
 /** What a document offers. */

@@ -1,7 +1,7 @@
 // Reads a document whole: here if it is small, else in a thread, so that nothing else has to wait.
 
 import { dirname } from 'node:path';
-import type { Boundary } from '../../core/format.js';
+import type { Boundary } from '../../core/origin.js';
 import { isWithin, realPath } from '../../files/within.js';
 import { findEntry } from '../../process/entry.js';
 import { createLimits, DocumentFault, openDocument, type ReadLimits } from './document.js';

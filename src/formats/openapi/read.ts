@@ -2,10 +2,10 @@
 
 import { readdirSync } from 'node:fs';
 import { join, relative } from 'node:path';
-import type { FileState, FormatSnapshot, Place, Reading } from '../../core/format.js';
+import type { FileState, FormatSnapshot, Reading } from '../../core/format.js';
 import type { HttpSettings } from '../../core/http.js';
+import type { FileIdentity, Place } from '../../core/origin.js';
 import { toProblem } from '../../core/problem.js';
-import type { FileIdentity } from '../../core/tool.js';
 import { statIdentity } from '../../files/read.js';
 import type { DeferredReader } from '../shared/deferred.js';
 import { DocumentFault } from './document.js';

@@ -1,7 +1,7 @@
 // Turns operations into tools with names that are free.
 
 import { pathToFileURL } from 'node:url';
-import type { Place } from '../../core/format.js';
+import type { Place } from '../../core/origin.js';
 import type { Finding } from '../../core/problem.js';
 import type { Schema } from '../../core/schema.js';
 import type { Tool } from '../../core/tool.js';

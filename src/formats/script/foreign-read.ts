@@ -2,8 +2,9 @@
 
 import { isUtf8 } from 'node:buffer';
 import { extname, join } from 'node:path';
-import type { Place, Reading } from '../../core/format.js';
+import type { Reading } from '../../core/format.js';
 import { isToolName } from '../../core/name.js';
+import type { Place } from '../../core/origin.js';
 import { toProblem } from '../../core/problem.js';
 import { sanitize } from '../../core/text.js';
 import { readHead } from '../../files/read.js';

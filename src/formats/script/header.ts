@@ -2,9 +2,10 @@
 
 import type { Json } from '../../core/json.js';
 import type { Finding } from '../../core/problem.js';
-import { parseSandboxRequest, type SandboxRequest } from '../../core/sandbox.js';
+import type { SandboxRequest } from '../../core/sandbox.js';
 import { nearest, quoteOutside } from '../../core/text.js';
 import type { ScriptCall } from '../../core/tool.js';
+import { parseSandboxRequest } from '../../process/sandbox/applied.js';
 import {
   cleanDescription,
   type HeaderParameter,

@@ -2,12 +2,13 @@
 
 import { isUtf8 } from 'node:buffer';
 import { join } from 'node:path';
-import type { Format, Place, Reading } from '../../core/format.js';
+import type { Format, Reading } from '../../core/format.js';
 import { isToolName } from '../../core/name.js';
+import type { FileIdentity, Place } from '../../core/origin.js';
 import { type Problem, toProblem } from '../../core/problem.js';
+import type { World } from '../../core/snapshot.js';
 import { formatBytes } from '../../core/text.js';
-import type { FileIdentity, ScriptCall, Tool } from '../../core/tool.js';
-import type { World } from '../../core/world.js';
+import type { ScriptCall, Tool } from '../../core/tool.js';
 import { readHead } from '../../files/read.js';
 import { toFileUri } from '../../files/within.js';
 import { createJsonSchema } from '../../schema/json.js';

@@ -1,6 +1,7 @@
 // A format whose reader is loaded when there is something to read.
 
-import type { Format, Place } from '../../core/format.js';
+import type { Format } from '../../core/format.js';
+import type { Place } from '../../core/origin.js';
 
 /** A reader; `settle` completes what it added to `pending`. */
 export type DeferredReader = Pick<Format, 'read' | 'settle'>;

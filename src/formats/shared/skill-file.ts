@@ -2,8 +2,9 @@
 
 import { isRecord, type Json } from '../../core/json.js';
 import { type Finding, HIDDEN_CHARACTERS } from '../../core/problem.js';
-import { parseSandboxRequest, type SandboxRequest } from '../../core/sandbox.js';
+import type { SandboxRequest } from '../../core/sandbox.js';
 import { sanitize } from '../../core/text.js';
+import { parseSandboxRequest } from '../../process/sandbox/applied.js';
 import { findAllowedTools, readAllowedTools } from './allowed-tools.js';
 import { readFrontmatter } from './frontmatter.js';
 import { readName, readText } from './skill-name.js';

@@ -2,16 +2,17 @@
 
 import { readdirSync } from 'node:fs';
 import { basename, dirname, join, relative } from 'node:path';
-import type { Format, Place, Reading } from '../../core/format.js';
+import type { Format, Reading } from '../../core/format.js';
+import { isReservedTag } from '../../core/name.js';
+import type { Place } from '../../core/origin.js';
 import { type Finding, toProblem } from '../../core/problem.js';
-import { findReferences } from '../../core/render.js';
 import { isSkillDirectory, type Skill } from '../../core/skill.js';
-import { isReservedTag } from '../../core/tag.js';
 import { quoteOutside } from '../../core/text.js';
 import { admittedPath } from '../../files/boundary.js';
 import { readImports } from '../../files/closure.js';
 import { readHead } from '../../files/read.js';
 import { readFrontmatter } from '../shared/frontmatter.js';
+import { findReferences } from '../shared/render.js';
 import { parseSkillFile, type SkillHeader } from '../shared/skill-file.js';
 import { readSkillMetadata } from './metadata.js';
 import { findRulesLine, unreadableRules } from './narrowing.js';

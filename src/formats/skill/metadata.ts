@@ -1,10 +1,10 @@
 // Parses the `metadata` of a SKILL.md: tags, visibility, parameters, delegate, inheritance, timeout.
 
-import { cleanSchema } from '../../core/clean-schema.js';
 import { isRecord, type Json } from '../../core/json.js';
 import { normalizeTags } from '../../core/name.js';
 import type { Finding } from '../../core/problem.js';
 import type { JsonSchema } from '../../core/schema.js';
+import { cleanSchema } from '../../core/schema.js';
 import { parseDuration, quoteOutside } from '../../core/text.js';
 import { type Narrowings, readNarrowings } from './narrowing.js';
 

@@ -1,11 +1,12 @@
 // Turns a skill into a tool: its text, a delegate, or inline code.
 
 import { isToolName } from '../../core/name.js';
+import type { FileIdentity } from '../../core/origin.js';
 import { type Problem, toProblem } from '../../core/problem.js';
 import { fillDefaults, NO_PARAMETERS, type Schema } from '../../core/schema.js';
 import { isSkillDirectory, type Skill } from '../../core/skill.js';
 import { quoteOutside } from '../../core/text.js';
-import type { Action, FileIdentity, Tool } from '../../core/tool.js';
+import type { Action, Tool } from '../../core/tool.js';
 import { type ReadModuleFile, toModuleFile } from '../../files/closure.js';
 import { toFileUri } from '../../files/within.js';
 import { createJsonSchema } from '../../schema/json.js';

@@ -1,7 +1,8 @@
 // The tools.json format: a skill's directory declares tools over allowlisted command lines.
 
 import { join } from 'node:path';
-import type { Format, Place } from '../../core/format.js';
+import type { Format } from '../../core/format.js';
+import type { Place } from '../../core/origin.js';
 import { type Finding, type Problem, toProblem } from '../../core/problem.js';
 import type { Tool } from '../../core/tool.js';
 import { FILES, type LoadedDescriptor, loadDescriptor } from './load.js';

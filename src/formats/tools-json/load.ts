@@ -1,8 +1,9 @@
 // Loads the tools.json of a skill's directory, in one file or split into three.
 
 import { join } from 'node:path';
-import type { Boundary, FileState } from '../../core/format.js';
+import type { FileState } from '../../core/format.js';
 import { parseJson, toJsonFault } from '../../core/json.js';
+import type { Boundary } from '../../core/origin.js';
 import type { Finding } from '../../core/problem.js';
 import { readHead } from '../../files/read.js';
 import { isSplitLayout, readToolsDescriptor, type ToolsDescriptor } from './parse.js';

@@ -1,14 +1,14 @@
 // Parses tools.json in both layouts: tools, allowlist and executions, with a JSON Pointer for every problem.
 
-import { cleanSchema } from '../../core/clean-schema.js';
 import type { Allowlist, Execution } from '../../core/command.js';
 import { escapePointer, isRecord } from '../../core/json.js';
 import { isToolName } from '../../core/name.js';
 import type { Finding } from '../../core/problem.js';
-import { parseSandboxRequest, type SandboxRequest } from '../../core/sandbox.js';
-import { type JsonSchema, NO_PARAMETERS } from '../../core/schema.js';
+import type { SandboxRequest } from '../../core/sandbox.js';
+import { cleanSchema, type JsonSchema, NO_PARAMETERS } from '../../core/schema.js';
 import { type Report, readShape } from '../../core/strict-object.js';
 import { quoteOutside, sanitize } from '../../core/text.js';
+import { parseSandboxRequest } from '../../process/sandbox/applied.js';
 import { crossCheck, type PlacedExecution } from './cross-check.js';
 import { readExecution } from './execution.js';
 import { hasWholeSubcommands, isProgramName } from './generation.js';

@@ -1,8 +1,8 @@
 // Reads what the SKILL.md beside a tools.json says about its tools.
 
 import { basename, dirname } from 'node:path';
-import type { Boundary } from '../../core/format.js';
 import { isRecord } from '../../core/json.js';
+import type { Boundary } from '../../core/origin.js';
 import type { SandboxRequest } from '../../core/sandbox.js';
 import { readHead } from '../../files/read.js';
 import { parseSkillFile, readSkillSandbox } from '../shared/skill-file.js';

@@ -1,7 +1,7 @@
 // Turns a declared command into a tool.
 
 import { join } from 'node:path';
-import type { Place } from '../../core/format.js';
+import type { Place } from '../../core/origin.js';
 import { NO_TRAITS, type Tool } from '../../core/tool.js';
 import { toFileUri } from '../../files/within.js';
 import { createJsonSchema } from '../../schema/json.js';

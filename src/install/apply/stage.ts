@@ -3,9 +3,9 @@
 import { isUtf8 } from 'node:buffer';
 import { lstatSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { lineDiff } from '../../core/diff.js';
 import { ToolError } from '../../core/error.js';
 import { compareText, count, revealHidden } from '../../core/text.js';
+import { lineDiff } from '../../files/diff.js';
 import { makeDirectory } from '../../files/make-directory.js';
 import { createTreeHash, hashTree, listTree, readTreeFile, writeTreeFile } from '../../files/tree.js';
 import type { Hook } from '../environment.js';

@@ -3,7 +3,7 @@
 import { isAbsolute, join, resolve } from 'node:path';
 import { ToolError } from '../../core/error.js';
 import { isRecord, type Json, type JsonObject } from '../../core/json.js';
-import { isSensitiveName } from '../../core/sensitive-name.js';
+import { isSensitiveName } from '../../core/redact.js';
 import { quoteOutside } from '../../core/text.js';
 import { findReferences } from '../../upstream/entries/value.js';
 

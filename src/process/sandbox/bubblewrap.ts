@@ -2,12 +2,13 @@
 
 import { dirname } from 'node:path';
 import { ToolError } from '../../core/error.js';
-import { accessTo, type SandboxAccess, type SandboxRules } from '../../core/sandbox.js';
+import type { SandboxAccess, SandboxRules } from '../../core/sandbox.js';
 import { statOrNothing } from '../../files/read.js';
 import { isWithin } from '../../files/within.js';
 import { FILTER_DESCRIPTOR } from '../spawn.js';
 import { TEMPORARY } from './places.js';
 import type { Profile } from './profile.js';
+import { accessTo } from './rules.js';
 
 export interface LauncherOptions {
   readonly program: string;

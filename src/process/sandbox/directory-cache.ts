@@ -1,6 +1,6 @@
 // Keeps what was read in directories until they change.
 
-import type { FileIdentity } from '../../core/tool.js';
+import type { FileIdentity } from '../../core/origin.js';
 import { isSettled, sameIdentity, statIdentity } from '../../files/read.js';
 
 // A server may work in many workdirs.

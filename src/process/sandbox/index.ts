@@ -2,21 +2,19 @@
 
 import { join } from 'node:path';
 import {
-  type AppliedProfile,
   BUILTIN_PROFILES,
-  isVisible,
   type SandboxBackend,
   type SandboxPlan,
   type SandboxRules,
   type SandboxSearch,
   type SandboxSettings,
 } from '../../core/sandbox.js';
-import { noSandbox } from '../../core/sandbox-text.js';
-import type { World } from '../../core/world.js';
+import type { World } from '../../core/snapshot.js';
 import { digestParts } from '../../files/digest.js';
 import { findWieldHome } from '../../files/home.js';
 import { isWithin, realPath } from '../../files/within.js';
 import { isGranted } from '../environment.js';
+import type { AppliedProfile } from './applied.js';
 import { bubblewrapLauncher } from './bubblewrap.js';
 import {
   findCaches,
@@ -32,9 +30,10 @@ import { type LandlockOptions, landlockLauncher } from './landlock.js';
 import { RUN, TEMPORARY } from './places.js';
 import { type BackendState, probeBackends } from './probe.js';
 import { resolveProfiles, toPath } from './profile.js';
-import { toRules } from './rules.js';
+import { isVisible, toRules } from './rules.js';
 import { seatbeltLauncher } from './seatbelt.js';
 import { findGuarded, findSecrets, readLinks, toLinkFiles } from './secrets.js';
+import { noSandbox } from './text.js';
 import { walk } from './walk.js';
 
 export interface SandboxPlaces {

@@ -4,7 +4,7 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { isRecord } from '../../core/json.js';
 import type { SandboxBackend } from '../../core/sandbox.js';
-import type { World } from '../../core/world.js';
+import type { World } from '../../core/snapshot.js';
 import { readStateFile, statIdentity } from '../../files/read.js';
 import { removeFile } from '../../files/remove.js';
 import { createStateDirectory } from '../../files/state.js';

@@ -2,10 +2,11 @@
 
 import { basename, dirname, isAbsolute, join, resolve } from 'node:path';
 import { ToolError } from '../../core/error.js';
-import { type AppliedProfile, BUILTIN_PROFILES, type SandboxSettings, type SandboxTable } from '../../core/sandbox.js';
+import { BUILTIN_PROFILES, type SandboxSettings, type SandboxTable } from '../../core/sandbox.js';
 import { nearest, quoteOutside } from '../../core/text.js';
 import { isWithin, realPath } from '../../files/within.js';
 import { isGranted } from '../environment.js';
+import type { AppliedProfile } from './applied.js';
 import { listSettings } from './homes.js';
 import { RUN, TEMPORARY } from './places.js';
 import type { RememberedLink } from './secrets.js';

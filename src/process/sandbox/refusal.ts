@@ -2,9 +2,10 @@
 
 import { dirname, isAbsolute, resolve } from 'node:path';
 import { ToolError } from '../../core/error.js';
-import { accessTo, isVisible, type SandboxPlan } from '../../core/sandbox.js';
+import type { SandboxPlan } from '../../core/sandbox.js';
 import { quoteOutside } from '../../core/text.js';
 import { isWithin, realPath } from '../../files/within.js';
+import { accessTo, isVisible } from './rules.js';
 
 export interface Refusal {
   /** `operation`: what no profile allows. */

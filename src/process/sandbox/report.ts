@@ -3,11 +3,12 @@
 import { ToolError } from '../../core/error.js';
 import type { ProcessPlan } from '../../core/plan.js';
 import { type Output, textPart } from '../../core/result.js';
-import { accessTo, type SandboxPlan } from '../../core/sandbox.js';
-import { describeLeft } from '../../core/sandbox-text.js';
-import type { World } from '../../core/world.js';
+import type { SandboxPlan } from '../../core/sandbox.js';
+import type { World } from '../../core/snapshot.js';
 import { isWithin } from '../../files/within.js';
 import { findLauncherFault, findRefusal, type RefusedProcess, refusedError } from './refusal.js';
+import { accessTo } from './rules.js';
+import { describeLeft } from './text.js';
 import { tryLauncher } from './try-launcher.js';
 
 type SandboxedPlan = Pick<ProcessPlan, 'sandbox' | 'tool' | 'cwd'>;

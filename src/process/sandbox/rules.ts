@@ -2,7 +2,7 @@
 
 import { readdirSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { accessTo, type SandboxAccess, type SandboxRules } from '../../core/sandbox.js';
+import type { SandboxAccess, SandboxRules } from '../../core/sandbox.js';
 import { isWithin, realPath } from '../../files/within.js';
 import { RUN, SYSTEM, TEMPORARY } from './places.js';
 import type { Profile } from './profile.js';
@@ -31,6 +31,7 @@ export const NOTHING_OPEN: OpenPaths = { project: [], programs: [], caches: [] }
 
 // What name resolution needs in /run, which is private because of the sockets in it.
 const RESOLVERS = ['/run/systemd/resolve', '/run/resolvconf', '/run/NetworkManager'];
+
 const NETWORK_DEVICES = '/sys/class/net';
 
 /** Returns the rules of a profile. Nothing inside a denied path has a rule. */
@@ -84,4 +85,18 @@ function findNetworkDevices(): string[] {
   } catch {
     return [];
   }
+}
+
+/** Returns what a sandboxed process may do with a path; undefined if the path does not exist for it. */
+export function accessTo(rules: SandboxRules, path: string): SandboxAccess | undefined {
+  for (let at = path; ; at = at.slice(0, Math.max(at.lastIndexOf('/'), 1))) {
+    const access = rules.get(at);
+    if (access !== undefined || at === '/' || !at.startsWith('/')) return access;
+  }
+}
+
+/** Whether a sandboxed process can read a path that exists. */
+export function isVisible(rules: SandboxRules, path: string): boolean {
+  const access = accessTo(rules, path);
+  return access === 'read' || access === 'write';
 }

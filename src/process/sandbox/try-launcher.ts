@@ -1,7 +1,7 @@
 // Tries programs out: whether a launcher works, and which version one has.
 
 import { existsSync, readFileSync } from 'node:fs';
-import type { World } from '../../core/world.js';
+import type { World } from '../../core/snapshot.js';
 import { removeFile } from '../../files/remove.js';
 import { searchPath } from '../environment.js';
 import { runProcess } from '../spawn.js';

@@ -2,7 +2,7 @@
 
 import type { Redis } from 'ioredis';
 import { isRecord, type Json } from '../../core/json.js';
-import type { SharedSessions } from '../../core/sessions.js';
+import type { SharedSessions } from '../../mcp-server/shared-sessions.js';
 import { type RedisPlace, reach, send } from './place.js';
 
 const IDLE_MS = 60 * 60_000;

@@ -1,8 +1,8 @@
 // The state of a fleet in Redis: shared by all fronts, sealed with the key of the fleet.
 
 import type { Redis } from 'ioredis';
-import type { SharedSessions } from '../../core/sessions.js';
 import type { FleetKey } from '../../fleet/key.js';
+import type { SharedSessions } from '../../mcp-server/shared-sessions.js';
 import type { FileState, SharedState } from '../files.js';
 import type { State } from '../state.js';
 import { createSharedApprovals } from './approvals.js';

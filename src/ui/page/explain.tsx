@@ -1,8 +1,8 @@
 // Explain: which rule of which file decides, and what if another caller sent another input.
 
 import { useSignal } from '@preact/signals';
+import type { CallerKind } from '../../core/caller.js';
 import type { Json } from '../../core/json.js';
-import type { CallerKind } from '../../core/tool.js';
 import type { CallerName, Explained } from '../api.js';
 import { request } from './client.js';
 import { Choice, Empty, ErrorBox, PlaceText, TextInput } from './parts.js';

@@ -1,7 +1,7 @@
 // A plan and the verdict on it, before anything runs.
 
 import { useEffect, useRef } from 'preact/hooks';
-import type { Verdict } from '../../core/toolbox.js';
+import type { Verdict } from '../../core/caller.js';
 import type { PlannedCall } from '../api.js';
 import { Diff, Facts, PlaceText, VerdictChip } from './parts.js';
 

@@ -1,7 +1,7 @@
 // Compares two recordings call by call.
 
-import { lineDiff } from '../../core/diff.js';
 import { canonicalJson } from '../../core/json.js';
+import { lineDiff } from '../../files/diff.js';
 import type { RecordedCall } from '../api.js';
 import type { Recording } from './recording.js';
 

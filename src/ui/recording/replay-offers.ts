@@ -1,8 +1,7 @@
 // Prompts and resources of a recording, answered from it.
 
 import { isRecord, type JsonObject } from '../../core/json.js';
-import { toPromptName } from '../../core/prompt.js';
-import { toResourceName } from '../../core/resource.js';
+import { toPromptName, toResourceName } from '../../core/resource.js';
 import type { Output } from '../../core/result.js';
 import type { ToolboxOptions } from '../../toolbox.js';
 import type { RecordedTool } from './recording.js';

@@ -1,9 +1,9 @@
 // Routes of the approval inbox, over the stored approvals of all processes.
 
-import { approvalRows, changeLines } from '../../core/approval-text.js';
+import type { CallerKind } from '../../core/caller.js';
 import { ToolError } from '../../core/error.js';
-import type { CallerKind } from '../../core/tool.js';
 import type { Approval, NodeToolbox } from '../../node.js';
+import { approvalRows, changeLines } from '../../policy/approval-text.js';
 import type { ApprovalState } from '../../policy/approvals.js';
 import type { ApprovalItem } from '../api.js';
 import type { PageParts } from './parts.js';

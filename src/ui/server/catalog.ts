@@ -1,10 +1,11 @@
 // Routes of the catalog: everything in it, with the state of each item and why.
 
 import { fileURLToPath } from 'node:url';
+import type { Caller, Verdict } from '../../core/caller.js';
 import type { Skill } from '../../core/skill.js';
 import { compareText } from '../../core/text.js';
 import { needsTrust, type Tool } from '../../core/tool.js';
-import type { Caller, Survey, Verdict } from '../../core/toolbox.js';
+import type { Survey } from '../../core/toolbox.js';
 import { findDenial } from '../../policy/decide.js';
 import type { ServerState } from '../../upstream/catalog/format.js';
 import { describeServer } from '../../upstream/entries/mask.js';

@@ -1,6 +1,7 @@
 // What the routes of the page use: the toolbox, and functions of other doors.
 
-import type { Caller, Toolbox } from '../../core/toolbox.js';
+import type { Caller } from '../../core/caller.js';
+import type { Toolbox } from '../../core/toolbox.js';
 import type { NodeToolbox } from '../../node.js';
 import type { ChangedItem, HealthCheck, RecordedCall } from '../api.js';
 import type { RecordedTool } from '../recording/recording.js';

@@ -1,16 +1,16 @@
 // Routes of one tool: its details, plan and verdict, a run, and pages of a stored result.
 
 import type { Approve } from '../../core/approval.js';
-import { approveBy } from '../../core/approval-way.js';
+import { approveBy } from '../../core/approval.js';
 import { ToolError } from '../../core/error.js';
 import { explainCall } from '../../core/explain.js';
 import type { Json } from '../../core/json.js';
 import type { Plan } from '../../core/plan.js';
-import { planRows } from '../../core/plan-text.js';
 import { redactValue } from '../../core/redact.js';
-import { describeSandbox } from '../../core/sandbox-text.js';
 import { digestPlan } from '../../policy/binding.js';
+import { describeSandbox } from '../../process/sandbox/text.js';
 import type { PlannedCall, ToolDetails } from '../api.js';
+import { planRows } from '../plan-text.js';
 import { toItem, toToolItems } from './catalog.js';
 import { findNamed, type Named } from './named.js';
 import { type PageParts, PERSON } from './parts.js';

@@ -1,10 +1,12 @@
 // The upstream format: lists the tools of servers from their stored tool lists, without starting them.
 
+import type { Upstream } from '../../core/format.js';
+import { toRemoteUri } from '../../core/name.js';
 import type { Problem } from '../../core/problem.js';
 import type { Snapshot } from '../../core/snapshot.js';
 import { compareText } from '../../core/text.js';
 import type { Tool } from '../../core/tool.js';
-import { type ServerEntry, toRemoteUri, type Upstream } from '../../core/upstream.js';
+import type { ServerEntry } from '../../core/upstream.js';
 import { type FailedStart, isFailedStart } from './listing-file.js';
 import { createListingRequests, type ListingRequestsOptions } from './listing-requests.js';
 import { createNameCheck, mayBeOf } from './name.js';

@@ -1,8 +1,8 @@
 // Instructions of upstream servers, for a model that may use them.
 
+import type { Caller } from '../../core/caller.js';
 import type { Snapshot } from '../../core/snapshot.js';
 import type { Tool } from '../../core/tool.js';
-import type { Caller } from '../../core/toolbox.js';
 import type { ServerEntry } from '../../core/upstream.js';
 import { findDenial } from '../../policy/decide.js';
 import type { UpstreamFormat } from './format.js';

@@ -3,7 +3,8 @@
 import { isRecord, type Json, type JsonObject } from '../../core/json.js';
 import { OWN_SCHEMES, toPublicUri } from '../../core/resource.js';
 import { formatBytes, sanitize } from '../../core/text.js';
-import type { RemoteTool, ServerEntry } from '../../core/upstream.js';
+import type { ServerEntry } from '../../core/upstream.js';
+import type { RemoteTool } from '../remote-tool.js';
 
 // Of one field; icons may be embedded.
 const MAX_CHARACTERS = 16 * 1024;

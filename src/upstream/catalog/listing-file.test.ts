@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, onTestFinished } from 'vitest';
 import { spec } from '../../../test/support/spec.js';
-import type { World } from '../../core/world.js';
+import type { World } from '../../core/snapshot.js';
 import { createListingFiles, type Listing } from './listing-file.js';
 import type { StoredTool } from './to-tool.js';
 

@@ -3,7 +3,7 @@
 import { join } from 'node:path';
 import { ToolError } from '../../core/error.js';
 import { isRecord, type Json, type JsonObject } from '../../core/json.js';
-import type { World } from '../../core/world.js';
+import type { World } from '../../core/snapshot.js';
 import { createStatCache } from '../../files/read.js';
 import { removeFile } from '../../files/remove.js';
 import { checkStateDirectory } from '../../files/state.js';

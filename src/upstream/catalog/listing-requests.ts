@@ -1,9 +1,8 @@
 // Requests tool lists of servers: each server once for all callers, with a limit on the wait.
 
-import type { Snapshot } from '../../core/snapshot.js';
+import type { Snapshot, World } from '../../core/snapshot.js';
 import { settlesWithin } from '../../core/time-limit.js';
 import type { ServerEntry } from '../../core/upstream.js';
-import type { World } from '../../core/world.js';
 
 export interface ListingRequestsOptions {
   readonly configurationOf: (server: ServerEntry) => string;

@@ -1,10 +1,10 @@
 // Names of upstream tools in the catalog (UPS-2).
 
 import { isToolName } from '../../core/name.js';
-import { toPromptName } from '../../core/prompt.js';
-import { toResourceName } from '../../core/resource.js';
-import type { RemoteTool, ServerEntry } from '../../core/upstream.js';
+import { toPromptName, toResourceName } from '../../core/resource.js';
+import type { ServerEntry } from '../../core/upstream.js';
 import { hashTexts } from '../../files/digest.js';
+import type { RemoteTool } from '../remote-tool.js';
 import { toServerUri } from './listed-fields.js';
 
 const MAX_NAME = 64;

@@ -1,15 +1,16 @@
 // Resources and prompts of upstream servers, from their stored listings.
 
+import type { OfferSource } from '../../core/format.js';
 import type { JsonObject } from '../../core/json.js';
-import type { OfferSource } from '../../core/offers.js';
-import { type Prompt, toPromptName } from '../../core/prompt.js';
 import {
   findByTemplate,
   isPage,
   OWN_SCHEMES,
   otherSpellings,
+  type Prompt,
   parsePublicUri,
   type Resource,
+  toPromptName,
   toPublicUri,
   toResourceName,
 } from '../../core/resource.js';

@@ -1,14 +1,15 @@
 // Parses the tool list of a server: invalid tools are omitted, questionable ones reported.
 
-import { cleanSchema } from '../../core/clean-schema.js';
 import { isToolError, ToolError } from '../../core/error.js';
 import { isRecord, type Json } from '../../core/json.js';
-import { readParamHeaders } from '../../core/param-headers.js';
 import type { JsonSchema } from '../../core/schema.js';
+import { cleanSchema } from '../../core/schema.js';
 import { quoteOutside, sanitize } from '../../core/text.js';
 import type { Traits } from '../../core/tool.js';
-import type { RemoteTool, ServerEntry } from '../../core/upstream.js';
+import type { ServerEntry } from '../../core/upstream.js';
+import { readParamHeaders } from '../../net/param-headers.js';
 import { createJsonSchema } from '../../schema/json.js';
+import type { RemoteTool } from '../remote-tool.js';
 import { readListed } from './listed-fields.js';
 import type { Listing } from './listing-file.js';
 import { toOfferedName, toPrefix } from './name.js';

@@ -2,9 +2,9 @@
 
 import type { ToolError } from '../../core/error.js';
 import type { Json } from '../../core/json.js';
+import type { World } from '../../core/snapshot.js';
 import type { Tool } from '../../core/tool.js';
 import type { ServerEntry } from '../../core/upstream.js';
-import type { World } from '../../core/world.js';
 import { type FailedStart, isFailedStart, type Listing, type ListingFiles } from './listing-file.js';
 import { isOf, type ServerTools, toServerTools, withApproved } from './server-tools.js';
 import { type ApprovedDefinition, type StoredTool, type ToolPlace, toTool } from './to-tool.js';

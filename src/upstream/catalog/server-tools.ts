@@ -3,7 +3,8 @@
 import type { Problem } from '../../core/problem.js';
 import { matchSelectorTool, parseSelectors, type Selector } from '../../core/selector.js';
 import type { Tool } from '../../core/tool.js';
-import type { OfferKind, ServerEntry } from '../../core/upstream.js';
+import type { ServerEntry } from '../../core/upstream.js';
+import type { OfferKind } from '../remote-tool.js';
 import type { ListedTool, Listing } from './listing-file.js';
 import { toOfferedName } from './name.js';
 import { toProblems } from './problems.js';

@@ -1,11 +1,13 @@
 // Converts a stored upstream tool to a Tool; schemas are parsed on first use.
 
 import { canonicalJson, isRecord, type Json } from '../../core/json.js';
+import { toRemoteUri } from '../../core/name.js';
 import type { JsonSchema } from '../../core/schema.js';
 import type { RemoteAction, Tool, Traits } from '../../core/tool.js';
-import { type OfferKind, type RemoteTool, type ServerEntry, toRemoteUri } from '../../core/upstream.js';
+import type { ServerEntry } from '../../core/upstream.js';
 import { digestParts } from '../../files/digest.js';
 import { createJsonSchema } from '../../schema/json.js';
+import type { OfferKind, RemoteTool } from '../remote-tool.js';
 import { toOfferedName } from './name.js';
 
 /** A tool in the stored tool list of its server. */

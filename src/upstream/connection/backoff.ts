@@ -1,9 +1,9 @@
 // Delays between attempts to start a server that failed.
 
 import { ToolError } from '../../core/error.js';
+import type { World } from '../../core/snapshot.js';
 import { formatDuration } from '../../core/text.js';
 import type { ServerEntry } from '../../core/upstream.js';
-import type { World } from '../../core/world.js';
 
 interface FailureRecord {
   readonly count: number;

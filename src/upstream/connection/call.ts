@@ -1,15 +1,15 @@
 // Calls a tool of a server, answering its requests in both protocol versions.
 
+import { nextTurn } from '../../core/async.js';
+import type { TraceParent } from '../../core/caller.js';
 import type { RequestClient } from '../../core/client-request.js';
 import type { LogListener, Progress } from '../../core/context.js';
 import type { Elicit } from '../../core/elicit.js';
 import { ToolError } from '../../core/error.js';
 import { isLonger, isRecord, type Json } from '../../core/json.js';
 import type { Output } from '../../core/result.js';
-import { RpcError } from '../../core/rpc-error.js';
-import type { TraceParent } from '../../core/toolbox.js';
-import { nextTurn } from '../../core/turns.js';
-import type { RemoteTool } from '../../core/upstream.js';
+import { RpcError } from '../../net/mcp.js';
+import type { RemoteTool } from '../remote-tool.js';
 import type { Client } from '../sdk.js';
 import { answerInputs, visitPages } from './elicitation.js';
 import type { Lane } from './lane.js';

@@ -1,9 +1,10 @@
 // Requests that a server of the older protocol version sends during its calls: elicitation, sampling and roots.
 
-import { CLIENT_METHODS, type ClientCapability, lacksCapability } from '../../core/client-request.js';
+import { createSemaphore, type Semaphore } from '../../core/async.js';
+import { CLIENT_METHODS, lacksCapability } from '../../core/client-request.js';
+import type { ClientCapability } from '../../core/context.js';
 import { toToolError } from '../../core/error.js';
 import type { JsonObject } from '../../core/json.js';
-import { createSemaphore, type Semaphore } from '../../core/semaphore.js';
 import type { Client } from '../sdk.js';
 import type { RemoteCall } from './call.js';
 import { toElicitation } from './elicitation.js';

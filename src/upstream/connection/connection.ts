@@ -1,12 +1,12 @@
 // A connection to one upstream server.
 
-import type { ClientCapability } from '../../core/client-request.js';
+import type { ClientCapability } from '../../core/context.js';
 import type { Json } from '../../core/json.js';
 import type { Output } from '../../core/result.js';
-import { RpcError } from '../../core/rpc-error.js';
-import { TASKS } from '../../core/task-extension.js';
 import { quoteOutside } from '../../core/text.js';
-import type { ProtocolVersion, RemoteTool } from '../../core/upstream.js';
+import type { ProtocolVersion } from '../../core/upstream.js';
+import { RpcError, TASKS } from '../../net/mcp.js';
+import type { RemoteTool } from '../remote-tool.js';
 import type { Client } from '../sdk.js';
 import { callTool, type OfferRequest, type RemoteCall, requestOffer } from './call.js';
 import { serveClientRequests, type Turns } from './client-requests.js';

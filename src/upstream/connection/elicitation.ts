@@ -5,9 +5,9 @@ import { capabilityOf, lacksCapability, type RequestClient } from '../../core/cl
 import type { Elicit, Elicitation } from '../../core/elicit.js';
 import { ToolError } from '../../core/error.js';
 import { isRecord, type JsonObject } from '../../core/json.js';
-import { RpcError } from '../../core/rpc-error.js';
 import type { JsonSchema } from '../../core/schema.js';
 import { quoteOutside } from '../../core/text.js';
+import { RpcError } from '../../net/mcp.js';
 
 /** The error code of the older protocol version for "visit these pages first". */
 const URL_ELICITATION_REQUIRED = -32042;

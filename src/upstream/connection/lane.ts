@@ -1,9 +1,9 @@
 // Sends requests over the transport of an SDK client without the overhead of its validation.
 
+import type { TraceParent } from '../../core/caller.js';
 import type { Progress } from '../../core/context.js';
 import { isRecord, type Json } from '../../core/json.js';
-import { RpcError } from '../../core/rpc-error.js';
-import type { TraceParent } from '../../core/toolbox.js';
+import { RpcError } from '../../net/mcp.js';
 import type { JSONRPCMessage, Transport } from '../sdk.js';
 import { toTraceMeta } from './trace.js';
 import type { UpstreamTransport } from './transport.js';

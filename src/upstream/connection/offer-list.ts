@@ -1,7 +1,7 @@
 // Fetches the resources, resource templates and prompts of a server as definitions like those of tools.
 
 import { isRecord, type Json } from '../../core/json.js';
-import type { OfferKind, RemoteTool } from '../../core/upstream.js';
+import type { OfferKind, RemoteTool } from '../remote-tool.js';
 
 /** What a server lists besides tools, by its capabilities. */
 export const OFFERS: readonly {

@@ -1,11 +1,11 @@
 // Opens the connection to a server within its start timeout, trying the other protocol version on failure.
 
-import { inBackground } from '../../core/background.js';
-import type { ClientCapability } from '../../core/client-request.js';
+import { inBackground } from '../../core/async.js';
+import type { ClientCapability } from '../../core/context.js';
 import { ToolError } from '../../core/error.js';
 import type { Settings } from '../../core/settings.js';
+import type { World } from '../../core/snapshot.js';
 import type { ServerEntry } from '../../core/upstream.js';
-import type { World } from '../../core/world.js';
 import { type Connection, connect } from './connection.js';
 import { isFinal, startFailure, startTimeout } from './failure.js';
 import type { UpstreamTransport } from './transport.js';

@@ -1,9 +1,9 @@
 // The stdio transport: a child process, one message per line, with limits on its output.
 
 import type { Readable } from 'node:stream';
-import { inBackground } from '../../core/background.js';
+import { inBackground } from '../../core/async.js';
+import type { World } from '../../core/snapshot.js';
 import { settlesWithin } from '../../core/time-limit.js';
-import type { World } from '../../core/world.js';
 import { type PipedCompanion, startPiped } from '../../process/companion.js';
 import type { StartRequest } from '../../process/spawn.js';
 import type { JSONRPCMessage } from '../sdk.js';

@@ -2,12 +2,13 @@
 
 import { existsSync } from 'node:fs';
 import { dirname, isAbsolute, join } from 'node:path';
-import type { AppliedProfile, SandboxSettings } from '../../core/sandbox.js';
-import type { World } from '../../core/world.js';
+import type { SandboxSettings } from '../../core/sandbox.js';
+import type { World } from '../../core/snapshot.js';
 import { digestParts } from '../../files/digest.js';
 import { statOrNothing } from '../../files/read.js';
 import { createStateDirectory } from '../../files/state.js';
 import { findProgram, searchPath } from '../../process/environment.js';
+import type { AppliedProfile } from '../../process/sandbox/applied.js';
 import { planSandbox } from '../../process/sandbox/index.js';
 import { prepareSandbox } from '../../process/sandbox/prepare.js';
 import type { StartRequest } from '../../process/spawn.js';

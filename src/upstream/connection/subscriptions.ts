@@ -1,6 +1,6 @@
 // Follows resources of servers: keeps the connection open, and subscribes again after the server was restarted.
 
-import { guardListener, inBackground } from '../../core/background.js';
+import { guardListener, inBackground } from '../../core/async.js';
 import type { Snapshot } from '../../core/snapshot.js';
 import type { ServerEntry } from '../../core/upstream.js';
 import type { Acquire, Lease } from './pool.js';

@@ -3,9 +3,9 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { ToolError } from '../../core/error.js';
 import { isRecord } from '../../core/json.js';
-import { RpcError } from '../../core/rpc-error.js';
 import { quoteOutside } from '../../core/text.js';
-import type { RemoteTool } from '../../core/upstream.js';
+import { RpcError } from '../../net/mcp.js';
+import type { RemoteTool } from '../remote-tool.js';
 import { type AskingCall, answerInputs } from './elicitation.js';
 import type { Lane, LaneRequest } from './lane.js';
 

@@ -1,9 +1,9 @@
 // Fetches and validates the tool list of a server: all pages, within limits; invalid tools are reported and omitted.
 
 import { isRecord, type Json, type JsonObject, toJson } from '../../core/json.js';
-import { RpcError } from '../../core/rpc-error.js';
 import { formatBytes, quoteOutside, sanitize } from '../../core/text.js';
-import type { OfferKind, RemoteTool } from '../../core/upstream.js';
+import { RpcError } from '../../net/mcp.js';
+import type { OfferKind, RemoteTool } from '../remote-tool.js';
 import { OFFERS, toOffer } from './offer-list.js';
 import { describeJsonFault } from './result.js';
 

@@ -1,6 +1,6 @@
 // Trace context in `_meta` of requests to servers.
 
-import type { TraceParent } from '../../core/toolbox.js';
+import type { TraceParent } from '../../core/caller.js';
 
 const TRACEPARENT = /^[\da-f]{2}-[\da-f]{32}-[\da-f]{16}-[\da-f]{2}$/;
 // The limits of W3C Trace Context and Baggage.

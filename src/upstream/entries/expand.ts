@@ -8,7 +8,6 @@ import {
   mayStart,
   OAUTH_SECRETS,
   type OAuthSettings,
-  type ResolvedServer,
   type ServerEntry,
   type StdioServer,
 } from '../../core/upstream.js';
@@ -236,3 +235,13 @@ function unusable(entry: ServerEntry, where: string, message: string, hint: stri
     { hint, data: { server: entry.name, file: entry.place.file } },
   );
 }
+
+/** A server with all references expanded; kept only while connected, and never displayed. */
+export type ResolvedServer =
+  | (Omit<StdioServer, 'command' | 'args' | 'env' | 'cwd'> & {
+      readonly command: string;
+      readonly args: readonly string[];
+      readonly env: Readonly<Record<string, string>>;
+      readonly cwd: string;
+    })
+  | HttpServer;

@@ -2,17 +2,16 @@
 
 import { ToolError } from '../../core/error.js';
 import { isRecord, type Json } from '../../core/json.js';
+import type { SandboxRule, SandboxSettings } from '../../core/sandbox.js';
+import { matchSelectorTool } from '../../core/selector.js';
+import type { Tool } from '../../core/tool.js';
+import type { ServerEntry } from '../../core/upstream.js';
 import {
   type AppliedProfile,
   appliedProfiles,
   parseSandboxRequest,
   profilesOf,
-  type SandboxRule,
-  type SandboxSettings,
-} from '../../core/sandbox.js';
-import { matchSelectorTool } from '../../core/selector.js';
-import type { Tool } from '../../core/tool.js';
-import type { ServerEntry } from '../../core/upstream.js';
+} from '../../process/sandbox/applied.js';
 import type { FieldSource, Report } from './fields.js';
 
 /** Adds the `sandbox` of a document: VS Code has one for all servers of a file with `sandboxEnabled`. */

@@ -1,7 +1,6 @@
 // Collects the secrets of an expanded server.
 
-import { SHORTEST_SECRET } from '../../core/redact.js';
-import { isSensitiveName } from '../../core/sensitive-name.js';
+import { isSensitiveName, SHORTEST_SECRET } from '../../core/redact.js';
 import { isOpaque, isPlainValue } from './mask.js';
 import { isSecretName } from './value.js';
 

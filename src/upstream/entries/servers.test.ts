@@ -7,8 +7,8 @@ import { join } from 'node:path';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { spec } from '../../../test/support/spec.js';
 import { DEFAULT_SETTINGS, type Settings } from '../../core/settings.js';
+import type { World } from '../../core/snapshot.js';
 import type { ServerEntry } from '../../core/upstream.js';
-import type { World } from '../../core/world.js';
 import { createServerList } from './servers.js';
 
 const mcp = (...names: string[]): string =>

@@ -2,14 +2,13 @@
 
 import { join } from 'node:path';
 import { isToolError } from '../../core/error.js';
-import type { Boundary } from '../../core/format.js';
 import { escapePointer } from '../../core/json.js';
+import type { Boundary } from '../../core/origin.js';
 import type { Problem } from '../../core/problem.js';
 import type { Settings } from '../../core/settings.js';
-import type { ConfiguredServers } from '../../core/snapshot.js';
+import type { ConfiguredServers, World } from '../../core/snapshot.js';
 import { formatBytes, quoteOutside } from '../../core/text.js';
 import type { ServerEntry } from '../../core/upstream.js';
-import type { World } from '../../core/world.js';
 import { createStatCache, type FileText } from '../../files/read.js';
 import { parseStateJson } from '../../files/state.js';
 import { isOwnServer, readServer } from './entry.js';

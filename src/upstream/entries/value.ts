@@ -1,7 +1,7 @@
 // Parses values of server entries: text with references to variables, files and directories.
 
 import { isToolError, ToolError } from '../../core/error.js';
-import { isSensitiveName } from '../../core/sensitive-name.js';
+import { isSensitiveName } from '../../core/redact.js';
 
 /** A part of a value; `written` is its source text. */
 export type ValuePart =

@@ -1,9 +1,10 @@
 // What wield announces to a server that its clients support: what a rule allows the server to request (RSC-7).
 
-import { CLIENT_CAPABILITIES, type ClientCapability, toClientTool } from '../../core/client-request.js';
+import type { Caller } from '../../core/caller.js';
+import { CLIENT_CAPABILITIES, toClientTool } from '../../core/client-request.js';
+import type { ClientCapability } from '../../core/context.js';
 import type { Policy } from '../../core/rule.js';
 import type { Snapshot } from '../../core/snapshot.js';
-import type { Caller } from '../../core/toolbox.js';
 import type { ServerEntry } from '../../core/upstream.js';
 import { findDenial } from '../../policy/decide.js';
 import type { StartSettings } from '../connection/open.js';

@@ -1,5 +1,6 @@
 // Runs an upstream tool, if the server still has the definition that was planned.
 
+import { nextTurn } from '../../core/async.js';
 import { CLIENT_CAPABILITIES } from '../../core/client-request.js';
 import type { Progress } from '../../core/context.js';
 import { ToolError } from '../../core/error.js';
@@ -7,13 +8,12 @@ import type { RunContext } from '../../core/executor.js';
 import { copyJson, isLonger, isRecord } from '../../core/json.js';
 import type { RemotePlan } from '../../core/plan.js';
 import type { Output } from '../../core/result.js';
-import { RpcError } from '../../core/rpc-error.js';
 import type { Snapshot } from '../../core/snapshot.js';
 import { quoteOutside } from '../../core/text.js';
 import { runWithinLimit } from '../../core/time-limit.js';
 import { actionOf, type RemoteAction, type Tool } from '../../core/tool.js';
-import { nextTurn } from '../../core/turns.js';
-import type { RemoteTool, ServerEntry } from '../../core/upstream.js';
+import type { ServerEntry } from '../../core/upstream.js';
+import { RpcError } from '../../net/mcp.js';
 import { digestDefinition } from '../catalog/to-tool.js';
 import type { RemoteCall } from '../connection/call.js';
 import type { Connection } from '../connection/connection.js';
@@ -21,6 +21,7 @@ import { badResponse, CALL_AGAIN, callLost } from '../connection/failure.js';
 import { isBadResponse, isLostSession } from '../connection/lane.js';
 import type { Acquire, Lease, Pool } from '../connection/pool.js';
 import { toLoginError } from '../login/fault.js';
+import type { RemoteTool } from '../remote-tool.js';
 import { rewriteOutput } from './rewrite.js';
 
 export interface RemoteRunOptions extends Pick<Pool, 'close'> {

@@ -1,8 +1,8 @@
 // Login by a person: the page of the login server in the browser, and its answer on a port of this machine.
 
 import { ToolError } from '../../core/error.js';
+import type { World } from '../../core/snapshot.js';
 import type { HttpServer } from '../../core/upstream.js';
-import type { World } from '../../core/world.js';
 import { loadCrypto } from '../../files/digest.js';
 import { withLock } from '../../files/lock.js';
 import { classifyHost } from '../../net/address.js';

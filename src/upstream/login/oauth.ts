@@ -1,8 +1,8 @@
 // Provides the token of a stored login to the SDK and renews it.
 
 import { isToolError, ToolError } from '../../core/error.js';
+import type { World } from '../../core/snapshot.js';
 import type { HttpServer } from '../../core/upstream.js';
-import type { World } from '../../core/world.js';
 import { withLock } from '../../files/lock.js';
 import type { Lookup } from '../../net/exchange.js';
 import { showUrl, unreachable } from '../../net/fault.js';

@@ -1,6 +1,6 @@
 // Opens a URL in the browser with the opener of the platform.
 
-import type { World } from '../../core/world.js';
+import type { World } from '../../core/snapshot.js';
 import { baseEnvironment, findProgram, searchPath } from '../../process/environment.js';
 import { start } from '../../process/spawn.js';
 

@@ -2,7 +2,7 @@
 
 import { expect } from 'vitest';
 import { toAnthropicTools } from '../../../src/adapters/anthropic/index.js';
-import { estimateTokens } from '../../../src/core/tokens.js';
+import { estimateTokens } from '../../../src/core/text.js';
 import { json, wield } from '../../support/cli.js';
 import { connectStdio } from '../../support/clients.js';
 import { shellScript } from '../../support/shell-script.js';

@@ -2,7 +2,7 @@
 
 import { describe, expect } from 'vitest';
 import { runCode } from '../../../src/code.js';
-import { estimateTokens } from '../../../src/core/tokens.js';
+import { estimateTokens } from '../../../src/core/text.js';
 import { createToolbox, defineTool, textOf } from '../../../src/index.js';
 import { json, wield, wieldProcess } from '../../support/cli.js';
 import { connectStdio, type ProtocolVersion } from '../../support/clients.js';

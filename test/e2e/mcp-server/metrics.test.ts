@@ -2,9 +2,9 @@
 
 import { request } from 'node:http';
 import { expect } from 'vitest';
-import { createCallMetrics } from '../../../src/core/call-metrics.js';
+import { createCallMetrics } from '../../../src/cli/call-metrics.js';
 import type { EndEvent } from '../../../src/core/event.js';
-import { toPrometheus } from '../../../src/core/prometheus.js';
+import { toPrometheus } from '../../../src/mcp-server/prometheus.js';
 import { connectUrl } from '../../support/clients.js';
 import { serveUrl } from '../../support/serve.js';
 import { spec } from '../../support/spec.js';

@@ -1,6 +1,5 @@
 // `wield mcp accept`: accepts an installed server, or changes of the tools of a server since approval.
 
-import { wrap } from '../../../core/approval-text.js';
 import { assertPerson } from '../../../core/caller.js';
 import { ToolError } from '../../../core/error.js';
 import { count, nearest, quoteOutside, spellOut } from '../../../core/text.js';
@@ -10,6 +9,7 @@ import { confirmDestructive, DRY_RUN, printDiff, YES } from '../../consent.js';
 import { printJson } from '../../print.js';
 import { widthOf } from '../../terminal.js';
 import { option, usageError, type VerbCall } from '../../verb.js';
+import { wrap } from '../../wrap.js';
 import { acceptInstalled } from './accept-server.js';
 import { findState, type McpAction, type ServerState, someOf } from './server.js';
 

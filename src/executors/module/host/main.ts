@@ -3,13 +3,13 @@
 import { dirname } from 'node:path';
 import { type ErrorValue, ToolError, toToolError } from '../../../core/error.js';
 import { type Output, textPart } from '../../../core/result.js';
-import { scopeStore } from '../../../core/scoped-store.js';
 import { formatBytes } from '../../../core/text.js';
 import type { FunctionAction, InlineModule, ModuleFiles } from '../../../core/tool.js';
 import { acceptHome } from '../../../files/home.js';
 import { type Collected, collectExports } from '../../../formats/module/collect.js';
 import { type Description, describe } from '../../../formats/module/description.js';
 import { invoke } from '../../shared/invoke.js';
+import { scopeStore } from '../../shared/scoped-store.js';
 import type { Request } from '../protocol.js';
 import { createHostedCall, type HostedCall, type RunRequest } from './call-context.js';
 import { listen, parse, send, sendText, stringify } from './channel.js';

@@ -1,7 +1,7 @@
 // Formats a plan for people: what a call would run, line by line.
 
-import type { HttpPlan, ModulePlan, Plan, ProcessPlan, RemotePlan } from './plan.js';
-import { describeSandbox } from './sandbox-text.js';
+import type { HttpPlan, ModulePlan, Plan, ProcessPlan, RemotePlan } from '../core/plan.js';
+import { describeSandbox } from '../process/sandbox/text.js';
 
 type Row = readonly [label: string, value: string];
 

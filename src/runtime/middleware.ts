@@ -1,14 +1,12 @@
-// Middleware: the interface, the view of a call it gets, and the options of the built-in ones.
+// Middleware: the interface, and the view of a call that it gets.
 
-import type { Narrowing } from './cascade.js';
-import { ToolError } from './error.js';
-import type { Json } from './json.js';
-import type { Plan } from './plan.js';
-import type { Output, ToolResult } from './result.js';
-import { parseSelectors, type Selector } from './selector.js';
-import type { Snapshot } from './snapshot.js';
-import type { Tool } from './tool.js';
-import type { Caller } from './toolbox.js';
+import type { Caller } from '../core/caller.js';
+import type { Json } from '../core/json.js';
+import type { Plan } from '../core/plan.js';
+import type { Output, ToolResult } from '../core/result.js';
+import type { Narrowing } from '../core/skill.js';
+import type { Snapshot } from '../core/snapshot.js';
+import type { Tool } from '../core/tool.js';
 
 /** A frozen view of a call that may run, the same for all middleware (RUN-9). */
 export interface ServedCall {
@@ -99,57 +97,4 @@ export interface ChainRun {
   readonly begin: () => number;
   /** Whether all middleware passes output on unchanged. */
   readonly streams: boolean;
-}
-
-export interface RetryOptions {
-  readonly for?: string | readonly string[];
-  /** Maximum number of runs; 3 by default. */
-  readonly attempts?: number;
-  /** Delay before the second run, doubled for each further one, with jitter; 200 by default. */
-  readonly waitMs?: number;
-  /** Maximum delay; 10,000 by default. */
-  readonly maxWaitMs?: number;
-  /** Also repeats tools that are not marked read-only or idempotent. */
-  readonly assumeIdempotent?: boolean;
-}
-
-export interface CacheOptions {
-  readonly for?: string | readonly string[];
-  /** How long an output is reused; 60,000 by default. */
-  readonly maxAgeMs?: number;
-  /** 1,000 by default; the least recently used entry is removed first. */
-  readonly maxEntries?: number;
-  /** Total size; 16 MiB by default. */
-  readonly maxBytes?: number;
-}
-
-export interface RateLimitOptions {
-  readonly for?: string | readonly string[];
-  /** Number of calls that may start in each `everyMs`. */
-  readonly calls: number;
-  /** 60,000 by default. */
-  readonly everyMs?: number;
-  /** What has its own budget; `tool` by default. A tool without a group is its own group. */
-  readonly per?: 'tool' | 'group' | 'caller' | 'all';
-  /** How long a call may wait before it fails with `busy`; 0 by default. */
-  readonly maxWaitMs?: number;
-}
-
-/** An entry of the configuration. */
-export type MiddlewareSettings =
-  | { readonly use: 'retry'; readonly options: RetryOptions }
-  | { readonly use: 'cache'; readonly options: CacheOptions }
-  | { readonly use: 'rate-limit'; readonly options: RateLimitOptions };
-
-/** Parses the selectors of `for`. Throws `invalid_definition` if one never matches or is only valid in rules. */
-export function parseFor(source: string | readonly string[]): readonly Selector[] {
-  const selectors = parseSelectors(source);
-  const odd = selectors.find((selector) => selector.policy !== undefined || selector.builtin);
-  if (odd !== undefined || selectors.length === 0) {
-    const what = odd === undefined ? 'no selector' : `"${odd.text}"`;
-    throw new ToolError('invalid_definition', `"for" of middleware has ${what}`, {
-      hint: 'name tools or #tags, as in "crm_* #slow"; directives and $names belong to rules',
-    });
-  }
-  return selectors;
 }

@@ -1,14 +1,7 @@
 // Renders the text of a skill: replaces placeholders by arguments and references by names.
 
-import type { Json } from './json.js';
-import type { TextReference } from './skill.js';
-
-/** The replacement of a reference. */
-export interface Referent {
-  readonly name: string;
-  /** Description on one line. */
-  readonly line: string;
-}
+import type { Json } from '../../core/json.js';
+import type { Referent, TextReference } from '../../core/skill.js';
 
 export interface RenderOptions {
   /** Declared parameters with their values; undefined if not given. */
@@ -20,6 +13,7 @@ export interface RenderOptions {
 // Placeholder, inline reference, opening line of a block, closing line of a block.
 const MARKS =
   /\{\{[ \t]*args\.([^\s{}]{1,128})[ \t]*\}\}|(?<![\\\w:]):(tool|skill)\[([^[\]\r\n]{1,200})\]|^[ ]{0,3}:::([\w-]+)(?:\{([^{}\r\n]{0,300})\})?[^\r\n]*(?=\r?$)|^[ ]{0,3}:::[ \t]*\r?$\n?/gm;
+
 const ATTRIBUTE = /(?:^|\s)ref=(?:"([^"]*)"|'([^']*)'|([^\s"']+))/;
 
 interface Mark {

@@ -1,7 +1,7 @@
 // Parameters that are repeated in HTTP headers: `x-mcp-header` in an input schema, and their values in a request.
 
-import { isRecord, type Json } from './json.js';
-import type { JsonSchema } from './schema.js';
+import { isRecord, type Json } from '../core/json.js';
+import type { JsonSchema } from '../core/schema.js';
 
 /** A parameter that a request over HTTP repeats as `Mcp-Param-<name>`. */
 export interface ParamHeader {

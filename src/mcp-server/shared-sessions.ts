@@ -1,6 +1,6 @@
 // What the servers of a fleet share about their clients.
 
-import type { Json } from './json.js';
+import type { Json } from '../core/json.js';
 
 /** Sessions of the older protocol version, and what the newer one needs instead of them. */
 export interface SharedSessions {

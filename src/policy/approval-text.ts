@@ -1,12 +1,13 @@
 // Formats the approval prompt: one value per line, with invisible characters escaped (A41).
 
-import type { ApprovalChanges, ApprovalRecord } from './approval.js';
-import { count, spellOut } from './text.js';
+import type { ApprovalChanges, ApprovalRecord } from '../core/approval.js';
+import { count, spellOut } from '../core/text.js';
 
 /** A label and its value, on one line. */
 export type ApprovalRow = readonly [label: string, value: string];
 
 const MAX_VALUE = 4096;
+
 const MAX_CHANGES = 60;
 
 /** Returns the lines that describe the call. */
@@ -44,23 +45,6 @@ export function describeForDiff(record: ApprovalRecord): string {
     `input ${JSON.stringify(input, null, 2)}`,
     definition,
   ].join('\n');
-}
-
-/** Wraps lines to the terminal, so that a long value cannot forge a line. */
-export function wrap(text: string, width: number): string[] {
-  const lines: string[] = [''];
-  let used = 0;
-  for (const character of text) {
-    // Some characters may be two columns wide.
-    const columns = character.codePointAt(0)! > 0x7e ? 2 : 1;
-    if (used + columns > width) {
-      lines.push('');
-      used = 0;
-    }
-    lines[lines.length - 1] += character;
-    used += columns;
-  }
-  return lines;
 }
 
 function showCommand(command: readonly string[]): string {

@@ -1,8 +1,8 @@
 // Texts about sandboxes, for people.
 
-import { ToolError } from './error.js';
-import type { SandboxPlan } from './sandbox.js';
-import { quoteOutside } from './text.js';
+import { ToolError } from '../../core/error.js';
+import type { SandboxPlan } from '../../core/sandbox.js';
+import { quoteOutside } from '../../core/text.js';
 
 const MAX_SHOWN = 20;
 

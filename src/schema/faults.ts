@@ -1,10 +1,10 @@
 // Turns the faults of an input or output into one error (RUN-3, TOOL-22).
 
-import { ToolError } from './error.js';
-import { isRecord } from './json.js';
-import type { Fault } from './schema.js';
-import { listSome, nearest, quoteOutside } from './text.js';
-import type { Tool } from './tool.js';
+import { ToolError } from '../core/error.js';
+import { isRecord } from '../core/json.js';
+import type { Fault } from '../core/schema.js';
+import { listSome, nearest, quoteOutside } from '../core/text.js';
+import type { Tool } from '../core/tool.js';
 
 /** Creates the error for an input that does not match its schema. */
 export function describeFaults(tool: Pick<Tool, 'name' | 'input'>, faults: readonly Fault[]): ToolError {

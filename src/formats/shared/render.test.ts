@@ -2,8 +2,8 @@
 
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { patience } from '../../test/support/patience.js';
-import { spec } from '../../test/support/spec.js';
+import { patience } from '../../../test/support/patience.js';
+import { spec } from '../../../test/support/spec.js';
 import { findReferences, renderText } from './render.js';
 
 const refer = ({ kind, ref }: { kind: string; ref: string }) =>

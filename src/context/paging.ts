@@ -1,6 +1,6 @@
 // Splits stored bytes into pages at line or character boundaries.
 
-import type { Readable } from './store.js';
+import type { Readable } from '../core/store.js';
 
 const NEWLINE = 0x0a;
 const WINDOW = 64 * 1024;

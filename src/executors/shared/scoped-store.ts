@@ -1,7 +1,7 @@
 // Stores that can be used only during one call (MOD-6).
 
-import { ToolError } from './error.js';
-import type { ContextStore } from './store.js';
+import { ToolError } from '../../core/error.js';
+import type { ContextStore } from '../../core/store.js';
 
 export interface ScopedStore {
   readonly store: ContextStore | null;

@@ -1,7 +1,7 @@
 // Counts calls by tool, outcome and door, and their durations by tool.
 
-import type { EndEvent } from './event.js';
-import type { MetricFamily, MetricSample } from './prometheus.js';
+import type { EndEvent } from '../core/event.js';
+import type { MetricFamily, MetricSample } from '../mcp-server/prometheus.js';
 
 export interface CallMetrics {
   record(event: EndEvent): void;

@@ -1,0 +1,90 @@
+// Asynchronous work: in the background, in turns of the event loop, and limited to a number at the same time.
+
+type Report = (message: string) => void;
+
+/** Reports the failure of a promise that nobody waits for. */
+export function inBackground(work: Promise<unknown> | undefined, report: Report): void {
+  work?.catch((error: unknown) => report(`failed in the background: ${String(error)}`));
+}
+
+/** Wraps a listener so that a failure of it, also an asynchronous one, ends neither the call nor the process. */
+export function guardListener<Arguments extends unknown[], Result>(
+  listener: (...args: Arguments) => Result,
+  report: Report,
+): (...args: Arguments) => Result | undefined {
+  const fail = (error: unknown): undefined => report(`a listener failed: ${String(error)}`) as undefined;
+  return (...args) => {
+    try {
+      const result = listener(...args);
+      return result instanceof Promise ? (result.catch(fail) as Result) : result;
+    } catch (error) {
+      return fail(error);
+    }
+  };
+}
+
+// Much less than a person notices.
+const TURN_MS = 10;
+
+/** Waits for the next turn. */
+export function nextTurn(): Promise<void> {
+  return new Promise((resolve) => setImmediate(resolve));
+}
+
+/** Returns a function to await between steps: it waits for the next turn if this one has taken long. */
+export function createTurns(): () => Promise<void> | undefined {
+  let began = performance.now();
+  return () => {
+    if (performance.now() - began < TURN_MS) return undefined;
+    return new Promise((resolve) => {
+      setImmediate(() => {
+        began = performance.now();
+        resolve();
+      });
+    });
+  };
+}
+
+/** Frees the slot; further calls do nothing. */
+export type Release = () => void;
+
+export interface Semaphore {
+  /** Waits for a slot. Rejects with the signal's reason when the signal is aborted first. */
+  acquire(signal?: AbortSignal): Promise<Release>;
+}
+
+export function createSemaphore(slots: number): Semaphore {
+  let taken = 0;
+  const queue: (() => void)[] = [];
+  const toRelease = (): Release => {
+    let released = false;
+    return () => {
+      if (released) return;
+      released = true;
+      const next = queue.shift();
+      if (next === undefined) taken--;
+      else next();
+    };
+  };
+  return {
+    acquire(signal) {
+      if (taken < slots) {
+        taken++;
+        return Promise.resolve(toRelease());
+      }
+      return new Promise((resolve, reject) => {
+        const onAbort = (): void => {
+          queue.splice(queue.indexOf(enter), 1);
+          reject(signal!.reason);
+        };
+        const enter = (): void => {
+          signal?.removeEventListener('abort', onAbort);
+          resolve(toRelease());
+        };
+        if (signal?.aborted) return reject(signal.reason);
+        queue.push(enter);
+        signal?.addEventListener('abort', onAbort, { once: true });
+      });
+    },
+  };
+}

@@ -1,0 +1,16 @@
+// What clients and servers of MCP share: error responses, and the name of the tasks extension.
+
+/** An error response of JSON-RPC, sent to a client or received from a server. */
+export class RpcError extends Error {
+  readonly code: number;
+  readonly data: unknown;
+
+  constructor(code: number, message: string, data?: unknown) {
+    super(message);
+    this.code = code;
+    this.data = data;
+  }
+}
+
+/** The extension of the newer protocol version for calls whose result is fetched later. */
+export const TASKS = 'io.modelcontextprotocol/tasks';
