@@ -1,86 +1,275 @@
-// Parses one execution of a tools.json: the command, its conditions and its output hints.
+// The shape of an execution in a tools.json: the command, how parameters are passed to it, and hints for its output.
 
-import type { Execution } from '../../core/command.js';
-import { type Report, readShape, type Shape } from '../../core/strict-object.js';
+import type { Deny, Execution, Mapping, MappingKind, OutputHint, Resolver, SideRead } from '../../core/command.js';
+import type { Json } from '../../core/json.js';
+import { variableName } from '../../core/name.js';
+import {
+  anything,
+  boolean,
+  checked,
+  converted,
+  custom,
+  either,
+  type Fail,
+  integer,
+  list,
+  object,
+  oneOf,
+  optional,
+  type Shape,
+  string,
+  strings,
+  table,
+  text,
+} from '../../core/shape.js';
+import { quoteOutside } from '../../core/text.js';
 import { isProgramName } from './generation.js';
-import type { ReadAt } from './guards.js';
-import { POST_PROCESS, readMapping } from './mapping.js';
-import { optionalString, readResolver } from './resolver.js';
-import { readHint, readSideRead } from './side-read.js';
 
-const EXECUTION: Shape = {
-  tool: '!non-empty string',
-  binary: '!non-empty string',
-  subcommand: '!string',
-  args: 'array',
-  endOfOptions: 'boolean',
-  paramCondition: 'object',
-  condition: 'object',
-  successExitCodes: 'integers',
-  maxOutputLines: 'integer',
-  truncationHint: 'string',
-  hintConditions: 'array',
-  postProcess: 'object',
-  binaryWrapper: 'strings',
-  sideRead: 'object',
-};
-export function readExecution(
-  value: unknown,
-  at: ReadAt,
-): { readonly tool: string; readonly execution: Execution } | undefined {
-  const { pointer, report } = at;
-  const entry = readShape(value, pointer, EXECUTION, report);
-  if (entry === undefined) return undefined;
-  const args = ((entry.args as unknown[] | undefined) ?? []).flatMap(
-    (mapping, index) => readMapping(mapping, { ...at, pointer: `${pointer}/args/${index}` }) ?? [],
-  );
-  if (args.filter((mapping) => mapping.kind === 'stdin').length > 1)
-    report(`${pointer}/args`, 'two parameters go to stdin', 'keep one');
+const SCRIPT_NAME = /^[A-Za-z0-9_][A-Za-z0-9_.-]*$/;
+// Variables that change which code runs, or where programs find things.
+const POWERFUL =
+  /^(?:LD|DYLD|PYTHON|PERL|GIT|NODE|NPM|RUBY|GEM|BUNDLE|CARGO|RUST|JAVA|JDK|GO|BASH|ZSH|GCONV|MALLOC|GLIBC|XDG|SSH|LUA|TCL|R|CURL|OPENSSL|WIELD|OCTOMIND|CHAI_HOME|NIX)_|^(?:PATH|HOME|SHELL|SHELLOPTS|BASHOPTS|ENV|IFS|PS[0-9]|PROMPT_COMMAND|CDPATH|EDITOR|VISUAL|PAGER|BROWSER|TMPDIR|TERMINFO|RUBYOPT|RUBYLIB|GOFLAGS|MAKEFLAGS|CLASSPATH|PYTHON.*|PERL5.*|LESSOPEN|LESSCLOSE|MANPAGER|.*PROXY|.*_COMMAND|.*_EDITOR|.*_PAGER|.*_PRELOAD|.*_OPTIONS|.*_OPTS)$/;
+const KINDS: readonly MappingKind[] = [
+  ...(['positional', 'flag', 'flagifboolean', 'stdin', 'workingdir', 'tempfile', 'envvar', 'literal'] as const),
+];
+const NULLS = { nullIsMissing: true };
+
+const optionalText = optional(text());
+const optionalString = optional(string);
+const flag = optional(boolean);
+const integers = custom<readonly number[]>('an array of integers', (value) =>
+  Array.isArray(value) && value.every((one) => Number.isSafeInteger(one)) ? value : undefined,
+);
+
+const COMMAND = { script: optionalText, binary: optionalText, subcommand: optionalString, args: optional(strings) };
+
+interface Command {
+  readonly script?: string;
+  readonly binary?: string;
+  readonly subcommand?: string;
+  readonly args?: readonly string[];
+  readonly onFailure?: 'keep' | 'reject';
+  readonly emptyIsResult?: boolean;
+}
+
+function resolver(shape: Shape<Command>): Shape<Resolver> {
+  return converted(checked(shape, checkResolver), ({ script, binary, subcommand = '', args = [], ...more }) => ({
+    script,
+    binary,
+    subcommand,
+    args,
+    onFailure: more.onFailure ?? 'keep',
+    emptyIsResult: more.emptyIsResult === true,
+  }));
+}
+
+function checkResolver({ script, binary }: Command, fail: Fail): void {
+  if (script === undefined && binary === undefined) fail([], 'has neither a script nor a binary', 'add one of them');
+  // TJS-16: a file name, never a path.
+  if (script === undefined || (SCRIPT_NAME.test(script) && !script.includes('..'))) return;
+  const message = `"${quoteOutside(script, 60)}" is not the name of a file in scripts/`;
+  fail(['script'], message, 'use a plain name, without separators');
+}
+
+const MAPPING = object(
+  {
+    param: optionalText,
+    kind: optionalText,
+    flag: optionalText,
+    flagIfTrue: optionalText,
+    flagIfFalse: optionalText,
+    subcommandOverride: optionalString,
+    value: optionalString,
+    normalizeNewlines: flag,
+    allowDash: flag,
+    split: flag,
+    absentDefault: optional(anything),
+    optional: flag,
+    disambiguateAfterSkippedPositionals: flag,
+    readPath: flag,
+    writePath: flag,
+    unsafePath: flag,
+    resolveCommand: optional(resolver(object({ ...COMMAND, onFailure: optional(oneOf('keep', 'reject')) }, NULLS))),
+    envVar: optionalText,
+    denyPattern: optionalText,
+    denyResolveCommand: optional(resolver(object(COMMAND, NULLS))),
+    denyAlwaysResolve: flag,
+  },
+  NULLS,
+);
+type MappingEntry = NonNullable<ReturnType<typeof MAPPING.read>>;
+
+const mapping: Shape<Mapping> = converted(checked(MAPPING, checkMapping), toMapping);
+
+const kindOf = ({ kind = 'positional' }: MappingEntry): string => kind.toLowerCase();
+const variableOf = ({ envVar, param = '' }: MappingEntry): string => envVar ?? variableName(param);
+
+function checkMapping(entry: MappingEntry, fail: Fail): void {
+  const kind = kindOf(entry);
+  const needed = kind === 'literal' ? 'value' : 'param';
+  if (!KINDS.some((known) => known === kind))
+    fail(['kind'], `"${quoteOutside(String(entry.kind), 40)}" is not a kind`, `use one of ${KINDS.join(', ')}`);
+  else if (entry[needed] === undefined) fail([needed], `"${needed}" is missing`, `add it to the ${kind}`);
+  // TJS-25: a caller chooses the value, so the variable must not be one that programs obey.
+  const variable = variableOf(entry);
+  if (kind === 'envvar' && (!/^[A-Za-z_][A-Za-z0-9_]*$/.test(variable) || POWERFUL.test(variable.toUpperCase())))
+    fail(
+      ['envVar'],
+      `"${quoteOutside(variable, 60)}" cannot be set by a parameter`,
+      'use a name that only this program reads, such as NOTES_CONTENT',
+    );
+  checkDeny(entry, fail);
+}
+
+// TJS-26: a part of a deny check without the rest is a promise that cannot be kept.
+function checkDeny(entry: MappingEntry, fail: Fail): void {
+  const { denyPattern, denyResolveCommand, denyAlwaysResolve } = entry;
+  if (denyPattern === undefined) {
+    for (const key of ['denyResolveCommand', 'denyAlwaysResolve'] as const)
+      if (entry[key] !== undefined) fail([key], `"${key}" without "denyPattern"`, 'add a denyPattern');
+    return;
+  }
+  if (denyAlwaysResolve === true && denyResolveCommand === undefined)
+    fail(['denyAlwaysResolve'], 'there is no denyResolveCommand', 'add one, or remove denyAlwaysResolve');
+  if (!isPattern(denyPattern))
+    fail(
+      ['denyPattern'],
+      `"${quoteOutside(denyPattern, 60)}" is not a regular expression`,
+      'write one as for "pattern" of JSON Schema',
+    );
+}
+
+function isPattern(source: string): boolean {
+  try {
+    return new RegExp(source, 'u') instanceof RegExp;
+  } catch {
+    return false;
+  }
+}
+
+function toMapping(entry: MappingEntry): Mapping {
+  const kind = kindOf(entry) as MappingKind;
+  const { param = '', denyPattern: pattern } = entry;
+  const deny: Deny | undefined =
+    pattern === undefined
+      ? undefined
+      : { pattern, resolve: entry.denyResolveCommand, always: entry.denyAlwaysResolve === true };
   return {
-    tool: entry.tool as string,
-    execution: {
-      binary: entry.binary as string,
-      subcommand: entry.subcommand as string,
-      args,
-      endOfOptions: entry.endOfOptions === true,
-      when: readWhen(entry.paramCondition, `${pointer}/paramCondition`, report),
-      binGroup: readBinGroup(entry.condition, `${pointer}/condition`, report),
-      successExitCodes: (entry.successExitCodes as number[] | undefined) ?? [],
-      maxOutputLines: entry.maxOutputLines as number | undefined,
-      truncationHint: optionalString(entry.truncationHint),
-      hints: ((entry.hintConditions as unknown[] | undefined) ?? []).flatMap(
-        (hint, index) => readHint(hint, `${pointer}/hintConditions/${index}`, report) ?? [],
-      ),
-      postProcess: readResolver(entry.postProcess, `${pointer}/postProcess`, POST_PROCESS, report),
-      wrapper: readWrapper(entry.binaryWrapper, `${pointer}/binaryWrapper`, report),
-      sideRead: readSideRead(entry.sideRead, `${pointer}/sideRead`, report),
-    },
+    kind,
+    param,
+    flag: toFlag(entry.flag ?? param, entry.flag !== undefined),
+    flagIfTrue: entry.flagIfTrue,
+    flagIfFalse: entry.flagIfFalse,
+    subcommandOverride: entry.subcommandOverride,
+    literal: entry.value,
+    normalizeNewlines: entry.normalizeNewlines === true,
+    allowDash: entry.allowDash === true,
+    split: entry.split === true,
+    absentDefault: entry.absentDefault as Json | undefined,
+    optional: entry.optional === true,
+    separateIfSkipped: entry.disambiguateAfterSkippedPositionals === true,
+    contained: (entry.readPath === true || entry.writePath === true) && entry.unsafePath !== true,
+    resolve: entry.resolveCommand,
+    variable: kind === 'envvar' ? variableOf(entry) : undefined,
+    deny,
   };
 }
 
-function readWhen(value: unknown, pointer: string, report: Report): Execution['when'] {
-  if (value === undefined) return undefined;
-  const entry = readShape(value, pointer, { present: 'strings', absent: 'strings' }, report);
-  return (
-    entry && {
-      present: (entry.present as string[] | undefined) ?? [],
-      absent: (entry.absent as string[] | undefined) ?? [],
-    }
-  );
+// TJS-8: a flag with dashes is used as is, a single letter gets a single dash.
+function toFlag(name: string, shortLetters: boolean): string {
+  if (name.startsWith('-')) return name;
+  return shortLetters && name.length === 1 ? `-${name}` : `--${name}`;
 }
 
-function readBinGroup(value: unknown, pointer: string, report: Report): number | undefined {
-  if (value === undefined) return undefined;
-  return readShape(value, pointer, { binGroup: '!integer' }, report)?.binGroup as number | undefined;
-}
+const HINT = object(
+  {
+    hint: text(),
+    match: optionalString,
+    exitCode: optional(either([integer(Number.MIN_SAFE_INTEGER), oneOf('nonzero')], 'a number or "nonzero"')),
+    notEmpty: flag,
+    whenArg: optional(table),
+  },
+  NULLS,
+);
+const outputHint: Shape<OutputHint> = converted(
+  checked(HINT, ({ match, exitCode, notEmpty, whenArg }, fail) => {
+    if (match === undefined && exitCode === undefined && notEmpty !== true && whenArg === undefined)
+      fail([], 'a hint without a condition', 'add match, exitCode, notEmpty or whenArg');
+  }),
+  ({ hint, match, exitCode, notEmpty, whenArg = {} }) => ({
+    hint,
+    match,
+    exitCode,
+    notEmpty: notEmpty === true,
+    whenArg: whenArg as Record<string, Json>,
+  }),
+);
+
+const SIDE_READ = object({ pathParam: text(), filename: text(), label: optionalText, oncePerSession: flag }, NULLS);
+const sideRead: Shape<SideRead> = converted(
+  // TJS-28: a name, never a path.
+  checked(SIDE_READ, ({ filename }, fail) => {
+    if (/[/\\\0]/.test(filename) || filename.includes('..') || filename === '.')
+      fail(['filename'], `"${quoteOutside(filename, 60)}" is not a file name`, 'write a name without separators');
+  }),
+  ({ pathParam, filename, label = filename, oncePerSession }) => ({
+    param: pathParam,
+    file: filename,
+    label,
+    oncePerSession: oncePerSession === true,
+  }),
+);
 
 // TJS-27: a program of the PATH, never a path into the skill or the checkout.
-function readWrapper(value: unknown, pointer: string, report: Report): readonly string[] | undefined {
-  if (value === undefined) return undefined;
-  const words = value as readonly string[];
+const wrapper = checked(strings, (words, fail) => {
   if (!isProgramName(words[0] ?? ''))
-    report(`${pointer}/0`, 'is not a program name', 'write the name as found on PATH, without a directory');
+    fail([0], 'is not a program name', 'write the name as found on PATH, without a directory');
   if (words.some((word) => word === '' || word.includes('\0')))
-    report(pointer, 'an argument is empty or contains NUL', 'remove it');
-  return words;
-}
+    fail([], 'an argument is empty or contains NUL', 'remove it');
+});
+
+const EXECUTION = object(
+  {
+    tool: text(),
+    binary: text(),
+    subcommand: string,
+    args: optional(list(mapping)),
+    endOfOptions: flag,
+    paramCondition: optional(object({ present: optional(strings), absent: optional(strings) }, NULLS)),
+    condition: optional(object({ binGroup: integer() }, NULLS)),
+    successExitCodes: optional(integers),
+    maxOutputLines: optional(integer()),
+    truncationHint: optionalString,
+    hintConditions: optional(list(outputHint)),
+    postProcess: optional(resolver(object({ ...COMMAND, emptyIsResult: flag }, NULLS))),
+    binaryWrapper: optional(wrapper),
+    sideRead: optional(sideRead),
+  },
+  NULLS,
+);
+
+/** An execution, with the tool that it belongs to. */
+export const execution: Shape<{ readonly tool: string; readonly execution: Execution }> = converted(
+  checked(EXECUTION, ({ args = [] }, fail) => {
+    if (args.filter(({ kind }) => kind === 'stdin').length > 1)
+      fail(['args'], 'two parameters go to stdin', 'keep one');
+  }),
+  ({ args = [], endOfOptions, paramCondition: when, condition, successExitCodes = [], ...entry }) => ({
+    tool: entry.tool,
+    execution: {
+      binary: entry.binary,
+      subcommand: entry.subcommand,
+      args,
+      endOfOptions: endOfOptions === true,
+      when: when && { present: when.present ?? [], absent: when.absent ?? [] },
+      binGroup: condition?.binGroup,
+      successExitCodes,
+      maxOutputLines: entry.maxOutputLines,
+      truncationHint: entry.truncationHint,
+      hints: entry.hintConditions ?? [],
+      postProcess: entry.postProcess,
+      wrapper: entry.binaryWrapper,
+      sideRead: entry.sideRead,
+    },
+  }),
+);

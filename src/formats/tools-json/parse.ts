@@ -1,16 +1,31 @@
 // Parses tools.json in both layouts: tools, allowlist and executions, with a JSON Pointer for every problem.
 
 import type { Allowlist, Execution } from '../../core/command.js';
-import { escapePointer, isRecord } from '../../core/json.js';
 import { isToolName } from '../../core/name.js';
 import type { Finding } from '../../core/problem.js';
 import type { SandboxRequest } from '../../core/sandbox.js';
 import { cleanSchema, type JsonSchema, NO_PARAMETERS } from '../../core/schema.js';
-import { type Report, readShape } from '../../core/strict-object.js';
+import {
+  checked,
+  converted,
+  described,
+  list,
+  object,
+  optional,
+  readShape,
+  record,
+  type Shape,
+  type ShapeFault,
+  string,
+  strings,
+  table,
+  text,
+  toPointer,
+} from '../../core/shape.js';
 import { quoteOutside, sanitize } from '../../core/text.js';
 import { parseSandboxRequest } from '../../process/sandbox/applied.js';
-import { crossCheck, type PlacedExecution } from './cross-check.js';
-import { readExecution } from './execution.js';
+import { crossCheck } from './cross-check.js';
+import { execution } from './execution.js';
 import { hasWholeSubcommands, isProgramName } from './generation.js';
 
 export interface DeclaredTool {
@@ -48,10 +63,39 @@ export interface DescriptorReading {
   readonly warnings: readonly Finding[];
 }
 
-/** A part of the descriptor: where its pointers start, and how its problems are reported. */
-interface Part {
-  readonly base: string;
-  readonly report: Report;
+const NULLS = { nullIsMissing: true };
+
+const DESCRIPTOR = object(
+  {
+    tools: checked(list(tool()), (tools, fail) => {
+      for (const [index, { name }] of tools.entries())
+        if (tools.findIndex((one) => one.name === name) < index)
+          fail([index, 'name'], `"${name}" is declared twice`, 'rename one');
+    }),
+    allowlist: record(described(strings, 'an array of subcommands', 'write ["search", "list"]'), {
+      findFault: (name) => (isProgramName(name) ? undefined : `"${quoteOutside(name, 60)}" is not a program name`),
+      keyHint: 'write the name as found on PATH, without a directory',
+    }),
+    execution: list(execution),
+  },
+  NULLS,
+);
+
+function tool(): Shape<Omit<DeclaredTool, 'executions'>> {
+  const entry = object(
+    { name: text(), description: optional(string), parameters: optional(table), sandbox: optional(string) },
+    NULLS,
+  );
+  const named = checked(entry, ({ name }, fail) => {
+    const message = `"${quoteOutside(name, 60)}" is not a tool name`;
+    if (!isToolName(name)) fail(['name'], message, 'use at most 64 letters, digits, _ and -');
+  });
+  return converted(named, ({ name, description = '', parameters = NO_PARAMETERS, sandbox }) => ({
+    name,
+    description: sanitize(description),
+    parameters: cleanSchema(parameters as JsonSchema),
+    sandbox: sandbox === undefined ? undefined : parseSandboxRequest(sandbox),
+  }));
 }
 
 /** Whether the allowlist and executions of a parsed `tools.json` are in separate files. */
@@ -60,110 +104,28 @@ export function isSplitLayout(tools: unknown): boolean {
 }
 
 export function readToolsDescriptor(files: DescriptorFiles): DescriptorReading {
-  const findings: Finding[] = [];
-  const warnings: Finding[] = [];
   const split = isSplitLayout(files.tools);
-  const part = (name: 'tools' | 'allowlist' | 'execution'): Part => ({
-    base: split ? '' : `/${name}`,
-    report: (pointer, message, hint) =>
-      findings.push({ pointer, message, hint, path: split ? `${name}.json` : 'tools.json' }),
-  });
-  const parts = split
-    ? files
-    : (readShape(
-        files.tools,
-        '',
-        { tools: '!array', allowlist: '!object', execution: '!array' },
-        part('tools').report,
-      ) as DescriptorFiles | undefined);
-  if (parts === undefined) return { findings, warnings };
-
-  const tools = readTools(parts.tools, part('tools'));
-  const allowlist = readAllowlist(parts.allowlist, part('allowlist'));
-  const executions = readExecutions(parts.execution, part('execution'));
-  if (findings.length === 0) {
-    crossCheck({
-      tools,
-      toolsPointer: part('tools').base,
-      allowlist,
-      executions,
-      reportTool: part('tools').report,
-      report: part('execution').report,
-      warn: (pointer, message, hint) =>
-        warnings.push({ pointer, message, hint, path: split ? 'execution.json' : 'tools.json' }),
+  const { value, faults } = readShape(DESCRIPTOR, split ? files : files.tools);
+  const toFinding = ({ path, message, hint }: Pick<ShapeFault, 'path' | 'message' | 'hint'>): Finding => {
+    if (!split) return { pointer: toPointer(path), message, hint, path: 'tools.json' };
+    // Each part is a file of its own.
+    return { pointer: toPointer(path.slice(1)), message, hint, path: `${path[0]}.json` };
+  };
+  const findings: Finding[] = faults.map(toFinding);
+  const warnings: Finding[] = [];
+  if (value === undefined) return { findings, warnings };
+  if (findings.length === 0)
+    crossCheck(value, {
+      report: (path, message, hint) => findings.push(toFinding({ path, message, hint })),
+      warn: (path, message, hint) => warnings.push(toFinding({ path, message, hint })),
     });
-  }
   const draft: ToolsDescriptor = {
-    tools: tools.map((tool) => ({
-      ...tool,
-      executions: executions.filter((entry) => entry.tool === tool.name).map((entry) => entry.execution),
+    tools: value.tools.map((one) => ({
+      ...one,
+      executions: value.execution.filter((entry) => entry.tool === one.name).map((entry) => entry.execution),
     })),
-    allowlist,
+    allowlist: value.allowlist,
     wholeSubcommands: hasWholeSubcommands(files.tools),
   };
   return findings.length > 0 ? { draft, findings, warnings: [] } : { descriptor: draft, draft, findings, warnings };
-}
-
-function readTools(value: unknown, { base, report }: Part): Omit<DeclaredTool, 'executions'>[] {
-  const names = new Set<string>();
-  const shape = { name: '!non-empty string', description: 'string', parameters: 'object', sandbox: 'string' } as const;
-  return (value as unknown[]).flatMap((entry, index) => {
-    const pointer = `${base}/${index}`;
-    const tool = readShape(entry, pointer, shape, report);
-    if (tool === undefined) return [];
-    const name = tool.name as string;
-    if (!isToolName(name)) {
-      report(
-        `${pointer}/name`,
-        `"${quoteOutside(name, 60)}" is not a tool name`,
-        'use at most 64 letters, digits, _ and -',
-      );
-      return [];
-    }
-    if (names.has(name)) report(`${pointer}/name`, `"${name}" is declared twice`, 'rename one');
-    names.add(name);
-    return [
-      {
-        name,
-        description: sanitize((tool.description as string | undefined) ?? ''),
-        parameters: cleanSchema((tool.parameters as JsonSchema | undefined) ?? NO_PARAMETERS),
-        sandbox: typeof tool.sandbox === 'string' ? parseSandboxRequest(tool.sandbox) : undefined,
-      },
-    ];
-  });
-}
-
-function readAllowlist(value: unknown, { base, report }: Part): Allowlist {
-  if (!isRecord(value)) {
-    report(base, 'the allowlist is missing', 'write { "binary": ["subcommand"] }');
-    return {};
-  }
-  const allowlist: Record<string, readonly string[]> = {};
-  for (const [binary, subcommands] of Object.entries(value)) {
-    const pointer = `${base}/${escapePointer(binary)}`;
-    if (!isProgramName(binary)) {
-      report(
-        pointer,
-        `"${quoteOutside(binary, 60)}" is not a program name`,
-        'write the name as found on PATH, without a directory',
-      );
-    } else if (!Array.isArray(subcommands) || subcommands.some((entry) => typeof entry !== 'string')) {
-      report(pointer, 'must be an array of subcommands', 'write ["search", "list"]');
-    } else {
-      allowlist[binary] = subcommands;
-    }
-  }
-  return allowlist;
-}
-
-function readExecutions(value: unknown, { base, report }: Part): PlacedExecution[] {
-  if (!Array.isArray(value)) {
-    report(base, 'the executions are missing', 'write an array with an entry for each tool');
-    return [];
-  }
-  return value.flatMap((entry, index) => {
-    const pointer = `${base}/${index}`;
-    const read = readExecution(entry, { pointer, report });
-    return read === undefined ? [] : [{ ...read, pointer }];
-  });
 }

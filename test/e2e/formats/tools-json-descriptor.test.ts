@@ -172,10 +172,10 @@ describe('problems', () => {
     expect(await problemsOf(tools, split)).toMatchObject([{ file: 'execution.json', pointer: '/0/args/0/knd' }]);
     const good = declare([{ param: 'a' }]);
     expect(await problemsOf(good.tools, { 'execution.json': good.execution })).toMatchObject([
-      { file: 'allowlist.json', message: 'the allowlist is missing' },
+      { file: 'allowlist.json', message: '"allowlist" is missing' },
     ]);
     expect(await problemsOf(good.tools, { 'allowlist.json': good.allowlist })).toMatchObject([
-      { file: 'execution.json', message: 'the executions are missing' },
+      { file: 'execution.json', message: '"execution" is missing' },
     ]);
   });
 

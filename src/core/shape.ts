@@ -1,0 +1,342 @@
+// Shapes of values from outside: files, messages and entries. Reading one reports each fault with its path.
+
+import { describeValue, escapePointer, isRecord, type Json } from './json.js';
+import type { JsonSchema } from './schema.js';
+import { nearest, quoteOutside } from './text.js';
+
+/** Keys and indices from the whole value to a part of it. */
+export type Path = readonly (string | number)[];
+
+export interface ShapeFault {
+  readonly path: Path;
+  readonly kind: 'missing' | 'unknown' | 'invalid';
+  /** Follows the name of the part, `must be a string`; for a key: `"x" is missing`, `unknown key "x"`. */
+  readonly message: string;
+  readonly hint: string;
+  /** What the part is, without the contents of strings, which may be secret. */
+  readonly found: string;
+}
+
+/** Reports a fault at a path below the value that is checked. */
+export type Fail = (path: Path, message: string, hint?: string) => void;
+
+export interface Shape<T> {
+  /** Completes `must be …`. */
+  readonly expected: string;
+  /** What to do if the value does not match; `write` and what is expected by default. */
+  readonly hint?: string | undefined;
+  /** The same as JSON Schema, for editors; less strict where JSON Schema cannot say it. */
+  readonly schema: JsonSchema;
+  /** Of a key of an object that may be missing. */
+  readonly optional?: boolean;
+  /** Returns the value without its invalid parts, which are reported; undefined if nothing remains. */
+  readonly read: (value: unknown, path: Path, report: (fault: ShapeFault) => void) => T | undefined;
+}
+
+/** The type of the values of a shape. */
+export type Infer<S> = S extends Shape<infer T> ? T : never;
+
+export interface Reading<T> {
+  /** Without invalid parts; undefined if nothing remains. */
+  readonly value: T | undefined;
+  readonly faults: readonly ShapeFault[];
+}
+
+/** Reads a value. Callers that need all of it check that there are no faults. */
+export function readShape<T>(shape: Shape<T>, value: unknown, path: Path = []): Reading<T> {
+  const faults: ShapeFault[] = [];
+  const read = shape.read(value, path, (fault) => faults.push(fault));
+  return { value: read, faults };
+}
+
+/** Whether a value matches without any fault. Only for shapes that do not convert. */
+export function matches<T>(shape: Shape<T>, value: unknown): value is T {
+  return readShape(shape, value).faults.length === 0;
+}
+
+/** Formats a path: `servers.github.args[2]`. */
+export function formatPath(path: Path): string {
+  return path
+    .map((step, at) => (typeof step === 'number' ? `[${step}]` : `${at === 0 ? '' : '.'}${quoteOutside(step, 60)}`))
+    .join('');
+}
+
+/** Formats a fault: `servers.github.args[2] must be a string, got the number 3`. */
+export function formatFault({ path, kind, message, found }: ShapeFault): string {
+  if (kind === 'unknown') return `unknown key "${formatPath(path)}"`;
+  const part = path.length === 0 ? 'it' : formatPath(path);
+  return kind === 'missing' ? `${part} is missing` : `${part} ${message}, got ${found}`;
+}
+
+/** Formats a path as JSON Pointer. */
+export function toPointer(path: Path): string {
+  return path.map((step) => `/${escapePointer(String(step))}`).join('');
+}
+
+/** A value that `parse` accepts, converted; `parse` returns undefined for others. */
+export function custom<T>(
+  expected: string,
+  parse: (value: unknown) => T | undefined,
+  schema: JsonSchema = {},
+  hint?: string,
+): Shape<T> {
+  return {
+    expected,
+    hint,
+    schema,
+    read(value, path, report) {
+      const parsed = parse(value);
+      if (parsed === undefined) report(invalid(path, value, `must be ${expected}`, hint ?? `write ${expected}`));
+      return parsed;
+    },
+  };
+}
+
+function invalid(path: Path, value: unknown, message: string, hint: string): ShapeFault {
+  const found = typeof value === 'string' ? 'a string' : describeValue(value);
+  return { path, kind: 'invalid', message, hint, found };
+}
+
+export const string = custom('a string', (value) => (typeof value === 'string' ? value : undefined), {
+  type: 'string',
+});
+export const boolean = custom('true or false', (value) => (typeof value === 'boolean' ? value : undefined), {
+  type: 'boolean',
+});
+export const anything = custom<unknown>('a value', (value) => value);
+/** Any object, as it is. */
+export const table = custom('an object', (value) => (isRecord(value) ? value : undefined), { type: 'object' });
+
+/** A string that is not blank, or one that matches a pattern. */
+export function text(expected = 'a non-empty string', pattern = /\S/): Shape<string> {
+  const accepts = (value: unknown): value is string => typeof value === 'string' && pattern.test(value);
+  return custom(expected, (value) => (accepts(value) ? value : undefined), { type: 'string', pattern: pattern.source });
+}
+
+export function integer(min = 0, expected = `an integer of ${min} or more`): Shape<number> {
+  const accepts = (value: unknown): value is number => Number.isSafeInteger(value) && (value as number) >= min;
+  return custom(expected, (value) => (accepts(value) ? value : undefined), { type: 'integer', minimum: min });
+}
+
+/** One of some strings, numbers or booleans. */
+export function oneOf<const T extends string | number | boolean>(...values: readonly T[]): Shape<T> {
+  const words = values.map((value) => JSON.stringify(value));
+  const expected = words.length === 1 ? words[0]! : `${words.slice(0, -1).join(', ')} or ${words.at(-1)}`;
+  return custom(expected, (value) => values.find((known) => known === value), { enum: values as readonly Json[] });
+}
+
+/** Changes how a shape is described. */
+export function described<S extends Shape<unknown>>(shape: S, expected: string, hint = shape.hint): S {
+  const read: Shape<unknown>['read'] = (value, path, report) => {
+    // Faults of parts describe themselves.
+    return shape.read(value, path, (fault) => {
+      const isOwn = fault.path.length === path.length && fault.kind === 'invalid';
+      report(isOwn ? { ...fault, message: `must be ${expected}`, hint: hint ?? `write ${expected}` } : fault);
+    });
+  };
+  return { ...shape, expected, hint, read };
+}
+
+/** An array; invalid items are reported and omitted. */
+export function list<T>(item: Shape<T>, expected = 'an array'): Shape<readonly T[]> {
+  return {
+    expected,
+    schema: { type: 'array', items: item.schema },
+    read(value, path, report) {
+      if (Array.isArray(value)) {
+        const items = value.map((one, at) => item.read(one, [...path, at], report));
+        return items.filter((one) => one !== undefined) as T[];
+      }
+      report(invalid(path, value, `must be ${expected}`, `write ${expected}`));
+      return undefined;
+    },
+  };
+}
+
+/** An array of strings, with one fault for all of it. */
+export const strings = custom<readonly string[]>(
+  'an array of strings',
+  (value) => (Array.isArray(value) && value.every((one) => typeof one === 'string') ? value : undefined),
+  { type: 'array', items: { type: 'string' } },
+);
+
+export interface RecordOptions {
+  readonly expected?: string;
+  /** Returns what is wrong with a key. */
+  readonly findFault?: (key: string) => string | undefined;
+  readonly keyHint?: string;
+}
+
+/** An object with any keys; invalid entries are reported and omitted. */
+export function record<T>(
+  item: Shape<T>,
+  { expected = 'an object', findFault, keyHint = 'rename or remove it' }: RecordOptions = {},
+): Shape<Readonly<Record<string, T>>> {
+  return {
+    expected,
+    schema: { type: 'object', additionalProperties: item.schema },
+    read(value, path, report) {
+      if (!isRecord(value)) {
+        report(invalid(path, value, `must be ${expected}`, `write ${expected}`));
+        return undefined;
+      }
+      const entries = Object.entries(value).flatMap(([key, one]) => {
+        const fault = findFault?.(key);
+        if (fault !== undefined) report(invalid([...path, key], one, fault, keyHint));
+        const read = item.read(one, [...path, key], report);
+        return fault === undefined && read !== undefined ? [[key, read] as const] : [];
+      });
+      return Object.fromEntries(entries);
+    },
+  };
+}
+
+type Fields = Readonly<Record<string, Shape<unknown>>>;
+type OptionalKey<F extends Fields> = { [K in keyof F]: F[K] extends { readonly optional: true } ? K : never }[keyof F];
+type Flat<T> = { readonly [K in keyof T]: T[K] };
+export type ObjectOf<F extends Fields> = Flat<
+  { [K in Exclude<keyof F, OptionalKey<F>>]: Infer<F[K]> } & { [K in OptionalKey<F>]?: Infer<F[K]> }
+>;
+
+export interface ObjectOptions {
+  readonly expected?: string;
+  /** What happens with keys that are not listed: reported, dropped or kept. Reported by default. */
+  readonly unknown?: 'report' | 'drop' | 'keep';
+  /** Whether null is the same as a missing key. */
+  readonly nullIsMissing?: boolean;
+}
+
+/** An object; invalid optional keys are reported and omitted, without a valid required key nothing remains. */
+export function object<const F extends Fields>(
+  fields: F,
+  { expected = 'an object', unknown = 'report', nullIsMissing = false }: ObjectOptions = {},
+): Shape<ObjectOf<F>> & { readonly fields: F } {
+  const known = Object.keys(fields);
+  const hint = `write { ${known.join(', ')} }`;
+  return {
+    expected,
+    hint,
+    fields,
+    schema: {
+      type: 'object',
+      properties: Object.fromEntries(Object.entries(fields).map(([key, { schema }]) => [key, schema])),
+      required: known.filter((key) => !('optional' in fields[key]!)),
+      ...(unknown === 'report' ? { additionalProperties: false } : {}),
+    },
+    read(value, path, report) {
+      if (!isRecord(value)) {
+        report(invalid(path, value, `must be ${expected}`, hint));
+        return undefined;
+      }
+      const others = Object.keys(value).filter((key) => !Object.hasOwn(fields, key));
+      if (unknown === 'report') for (const key of others) report(unknownKey([...path, key], key, value[key], known));
+      const entries: [string, unknown][] = unknown === 'keep' ? others.map((key) => [key, value[key]]) : [];
+      let isComplete = true;
+      for (const [key, field] of Object.entries(fields)) {
+        const given = Object.hasOwn(value, key) ? value[key] : undefined;
+        const isMissing = given === undefined || (given === null && nullIsMissing);
+        if (isMissing && !field.optional) report(missing([...path, key], field));
+        const read = isMissing ? undefined : field.read(given, [...path, key], report);
+        if (read !== undefined) entries.push([key, read]);
+        else if (!field.optional) isComplete = false;
+      }
+      return isComplete ? (Object.fromEntries(entries) as ObjectOf<F>) : undefined;
+    },
+  };
+}
+
+function missing(path: Path, { expected }: Shape<unknown>): ShapeFault {
+  return {
+    path,
+    kind: 'missing',
+    message: `"${path.at(-1)}" is missing`,
+    hint: `add it: ${expected}`,
+    found: 'nothing',
+  };
+}
+
+/** The fault of an unknown key, with the known key that is most similar. */
+export function unknownKey(path: Path, key: string, value: unknown, known: readonly string[]): ShapeFault {
+  const [close] = nearest(key, known);
+  const hint = close === undefined ? `known keys: ${known.join(', ')}` : `did you mean "${close}"?`;
+  const message = `unknown key "${quoteOutside(key, 60)}"`;
+  return { ...invalid(path, value, message, hint), kind: 'unknown' };
+}
+
+/** A key of an object that may be missing. */
+export function optional<T>(shape: Shape<T>): Shape<T> & { readonly optional: true } {
+  return { ...shape, optional: true };
+}
+
+/** A value or null. */
+export function nullable<T>(shape: Shape<T>): Shape<T | null> {
+  return {
+    ...shape,
+    expected: `${shape.expected} or null`,
+    schema: { anyOf: [shape.schema, { type: 'null' }] },
+    read: (value, path, report) => (value === null ? null : shape.read(value, path, report)),
+  };
+}
+
+/** The first of some shapes that matches; one fault if none does. */
+export function either<const S extends readonly Shape<unknown>[]>(
+  shapes: S,
+  expected = shapes.map((shape) => shape.expected).join(' or '),
+): Shape<Infer<S[number]>> {
+  return {
+    expected,
+    schema: { anyOf: shapes.map(({ schema }) => schema) },
+    read(value, path, report) {
+      for (const shape of shapes) {
+        const { value: read, faults } = readShape(shape, value, path);
+        if (faults.length === 0) return read as Infer<S[number]>;
+      }
+      report(invalid(path, value, `must be ${expected}`, `write ${expected}`));
+      return undefined;
+    },
+  };
+}
+
+/** An object whose key `tag` says which shape it has. */
+export function tagged<const S extends Readonly<Record<string, Shape<unknown>>>>(
+  tag: string,
+  shapes: S,
+): Shape<Infer<S[keyof S]>> {
+  const kinds = oneOf(...Object.keys(shapes));
+  return {
+    expected: `an object with ${tag}`,
+    schema: { anyOf: Object.values(shapes).map(({ schema }) => schema) },
+    read(value, path, report) {
+      const head = object({ [tag]: kinds }, { unknown: 'drop' }).read(value, path, report);
+      return head && (shapes[head[tag]!]!.read(value, path, report) as Infer<S[keyof S]>);
+    },
+  };
+}
+
+/** Checks a value further: `find` reports what is wrong with it, and nothing remains of it then. */
+export function checked<T>(shape: Shape<T>, find: (value: T, fail: Fail) => void): Shape<T> {
+  return {
+    ...shape,
+    read(value, path, report) {
+      const read = shape.read(value, path, report);
+      if (read === undefined) return undefined;
+      let isValid = true;
+      find(read, (below, message, hint = shape.hint ?? `write ${shape.expected}`) => {
+        isValid = false;
+        report(invalid([...path, ...below], below.length === 0 ? value : undefined, message, hint));
+      });
+      return isValid ? read : undefined;
+    },
+  };
+}
+
+/** Converts a valid value. */
+export function converted<T, U>(shape: Shape<T>, convert: (value: T) => U): Shape<U> {
+  return {
+    ...shape,
+    read(value, path, report) {
+      const read = shape.read(value, path, report);
+      return read === undefined ? undefined : convert(read);
+    },
+  };
+}
