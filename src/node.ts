@@ -8,8 +8,7 @@ import { showInMode } from './builtin/search-mode.js';
 import { createStores, findProjectState } from './builtin/stores.js';
 import { createTaskTools } from './builtin/task.js';
 import { type Catalog, createCatalog } from './catalog/catalog.js';
-import { createIndexFile } from './catalog/index-file.js';
-import type { ToSchema } from './catalog/index-format.js';
+import { createIndexFile, type ToSchema } from './catalog/index-file.js';
 import { createReferences } from './catalog/skill-references.js';
 import { createWatch, watchedDirectories } from './catalog/watch.js';
 import type { SuspendedPrograms } from './code/host/suspended.js';
@@ -145,7 +144,7 @@ export interface ToolboxState {
 }
 
 // Incremented when the format of the index changes.
-const INDEX_VERSION = '17';
+const INDEX_VERSION = '18';
 // The default start timeout of a server.
 const LISTING_PATIENCE_MS = 30_000;
 const MANAGED_CONFIG = '/etc/wield/config.toml';

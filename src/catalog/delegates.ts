@@ -59,7 +59,7 @@ export function createDelegates(seek: (ref: string, snapshot: Snapshot) => Tool 
   return {
     complete,
     completeAll(tools, skills, snapshot) {
-      // By the names of skills, because reading an action may parse an index line.
+      // By the names of skills, because reading the action of a tool of a shipped index reads its file.
       const delegating = new Set(skills.filter(({ delegate }) => delegate !== null).map(({ name }) => name));
       const problems: Problem[] = [];
       if (delegating.size === 0) return { tools, problems };

@@ -1,15 +1,18 @@
-// Index files: one per directory and format, so that listing a thousand tools parses no schema.
+// Index files: one JSON document per directory and format, so that listing a thousand tools reads one file.
 
-import { join, sep } from 'node:path';
-import type { Format } from '../core/format.js';
-import type { Place } from '../core/origin.js';
+import { join } from 'node:path';
+import type { FileState, Format } from '../core/format.js';
+import type { FileIdentity, Place } from '../core/origin.js';
+import type { JsonSchema, Schema } from '../core/schema.js';
 import type { World } from '../core/snapshot.js';
-import { checksum, hashName } from '../files/checksum.js';
+import type { Tool } from '../core/tool.js';
+import { checksum, hashName, openChecked, sealChecked } from '../files/checksum.js';
 import { readHead } from '../files/read.js';
 import { removeFile } from '../files/remove.js';
 import { writeFileAtomic } from '../files/write.js';
-import type { DirectoryState } from './entry.js';
-import { escapeField, formatIndex, parseIndex, type ToSchema } from './index-format.js';
+import type { DirectoryState, Entry } from './entry.js';
+
+export type ToSchema = (json: JsonSchema, kind: 'input' | 'output') => Schema;
 
 export interface IndexFile {
   /** Returns the saved state of a place; undefined if there is none or it is not usable. */
@@ -21,7 +24,7 @@ export interface IndexFile {
 export interface IndexFileOptions {
   /** The directory of the index files. */
   readonly directory: string;
-  /** Changes with the meaning of a line. */
+  /** Changes with the meaning of a field. */
   readonly version: string;
   readonly toSchema: ToSchema;
   /** Loads the index that a library ships in its own directory (RES-22). */
@@ -33,41 +36,61 @@ export interface IndexFileOptions {
 const MIN_ENTRIES = 16;
 const MAX_BYTES = 256 * 1024 * 1024;
 
+interface IndexDocument {
+  /** What the index belongs to. */
+  readonly key: string;
+  readonly identity: FileIdentity;
+  readonly settled: boolean;
+  readonly entries: readonly IndexedEntry[];
+}
+
+interface IndexedEntry extends Omit<Entry, 'states' | 'reading' | 'indexed'> {
+  readonly states: readonly (FileIdentity | null)[];
+  readonly reading?: Omit<NonNullable<Entry['reading']>, 'tools'> & { readonly tools: readonly IndexedTool[] };
+}
+
+interface IndexedTool extends Omit<Tool, 'input' | 'output'> {
+  readonly input: JsonSchema;
+  readonly output?: JsonSchema;
+}
+
 export function createIndexFile({ directory, version, toSchema, loadShipped, world }: IndexFileOptions): IndexFile {
   // The ignored names determine the content, so they are part of the key.
-  const firstLine = (place: Place, format: Format): string =>
-    ['wield-index', version, format.name, ...[place.directory, ...(place.ignore ?? [])].map(escapeField)].join('\t');
-  const fileOf = (place: Place, format: Format): string =>
-    join(directory, `${hashName(firstLine(place, format))}.index`);
-  // Checksums of the files that were written.
+  const keyOf = (place: Place, format: Format): string =>
+    JSON.stringify([version, format.name, place.directory, ...(place.ignore ?? [])]);
+  const fileOf = (key: string): string => join(directory, `${hashName(key)}.index`);
+  // The checksum of what was written, by file: a directory that was just changed is read again at every listing, mostly with the
+  // same result.
   const written = new Map<string, string>();
+
   const loadOwn = (place: Place, format: Format): DirectoryState | undefined => {
-    const file = fileOf(place, format);
+    const key = keyOf(place, format);
+    const file = fileOf(key);
     try {
       const reading = readHead(file, MAX_BYTES, { isState: true });
       if ('fault' in reading) return undefined;
-      return parseIndex(reading.bytes, {
-        place,
-        format: format.name,
-        firstLine: firstLine(place, format),
-        prefix: join(place.directory, sep),
-        toSchema,
-      });
+      const document = JSON.parse(openChecked(reading.bytes, version)) as IndexDocument;
+      if (document.key !== key) throw new Error('written for another directory');
+      const { identity, settled } = document;
+      const entries = new Map(document.entries.map((entry) => [entry.name, toEntry(entry, place, toSchema)]));
+      return { identity, settled, entries, shipped: false };
     } catch (error) {
       world.debug(`${file}: index discarded: ${(error as Error).message}`);
       return undefined;
     }
   };
+
   return {
     load: (place, format) => loadOwn(place, format) ?? (place.external ? loadShipped(place, format) : undefined),
-    save(place, format, state) {
-      if (state.entries.size < MIN_ENTRIES) return;
-      const file = fileOf(place, format);
+    save(place, format, { identity, settled, entries }) {
+      if (entries.size < MIN_ENTRIES) return;
+      const key = keyOf(place, format);
+      const file = fileOf(key);
+      const document: IndexDocument = { key, identity, settled, entries: [...entries.values()].map(toIndexed) };
+      const bytes = sealChecked(JSON.stringify(document), version);
+      const sum = checksum(bytes);
+      if (written.get(file) === sum) return;
       try {
-        const bytes = formatIndex(state, firstLine(place, format), place);
-        const sum = checksum(bytes);
-        // A file that was just saved is read again at every listing, mostly with the same result.
-        if (written.get(file) === sum) return;
         writeFileAtomic(file, bytes, { durable: false });
         written.set(file, sum);
       } catch (error) {
@@ -75,7 +98,7 @@ export function createIndexFile({ directory, version, toSchema, loadShipped, wor
       }
     },
     remove(place, format) {
-      const file = fileOf(place, format);
+      const file = fileOf(keyOf(place, format));
       written.delete(file);
       try {
         removeFile(file);
@@ -84,4 +107,39 @@ export function createIndexFile({ directory, version, toSchema, loadShipped, wor
       }
     },
   };
+}
+
+function toIndexed({ name, states, files, settled, reading }: Entry): IndexedEntry {
+  const tools = reading?.tools.map(
+    ({ name, description, input, output, action, origin, traits }): IndexedTool => ({
+      name,
+      description,
+      input: input.json,
+      output: output?.json,
+      action,
+      origin,
+      traits,
+    }),
+  );
+  return {
+    name,
+    states: states.map((state) => state ?? null),
+    files,
+    settled,
+    reading: reading && { ...reading, tools: tools! },
+  };
+}
+
+// The owner follows from the place, which is not part of the key.
+function toEntry(entry: IndexedEntry, { owner }: Place, toSchema: ToSchema): Entry {
+  const tools = entry.reading?.tools.map(
+    ({ input, output, origin, ...tool }): Tool => ({
+      ...tool,
+      input: toSchema(input, 'input'),
+      output: output && toSchema(output, 'output'),
+      origin: { ...origin, owner },
+    }),
+  );
+  const states = entry.states.map((state): FileState => state ?? undefined);
+  return { ...entry, states, reading: entry.reading && { ...entry.reading, tools: tools! }, indexed: true };
 }

@@ -6,7 +6,7 @@ import { findByTemplate, isTemplate, toPromptName, toResourceName, toSpellings }
 import type { Snapshot } from '../core/snapshot.js';
 import { NO_TRAITS, needsTrust, type OfferRequest, type Tool } from '../core/tool.js';
 import type { Catalog } from './catalog.js';
-import type { ToSchema } from './index-format.js';
+import type { ToSchema } from './index-file.js';
 
 const OPEN: JsonObject = { type: 'object', additionalProperties: true };
 const TRAITS = { ...NO_TRAITS, readOnly: true };

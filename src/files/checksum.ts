@@ -1,4 +1,4 @@
-// Checksum that detects accidental damage, cheap enough for every start.
+// Checksum that detects accidental damage of a cache, cheap enough for every start.
 
 /** Returns eight hex digits. Not cryptographic: loading node:crypto takes longer than listing tools. */
 export function checksum(bytes: Buffer): string {
@@ -6,7 +6,6 @@ export function checksum(bytes: Buffer): string {
   const words = bytes.length >> 2;
   const aligned = bytes.byteOffset % 4 === 0 ? bytes : Uint8Array.prototype.slice.call(bytes);
   const view = new Uint32Array(aligned.buffer, aligned.byteOffset, words);
-  // A simple step, because this runs before the engine has compiled it.
   for (let at = 0; at < words; at++) sum = ((sum << 5) - sum + view[at]!) | 0;
   for (let at = words * 4; at < bytes.length; at++) sum = Math.imul(sum ^ bytes[at]!, 0x01000193);
   return (sum >>> 0).toString(16).padStart(8, '0');
@@ -16,4 +15,22 @@ export function checksum(bytes: Buffer): string {
 export function hashName(text: string): string {
   const bytes = Buffer.from(text);
   return checksum(bytes) + checksum(Buffer.from(bytes.toString('hex')));
+}
+
+/** Returns the bytes of a cache file: a line with version and checksum, then the text. */
+export function sealChecked(text: string, version: string): Buffer {
+  const body = Buffer.from(`${text}\n`);
+  return Buffer.concat([Buffer.from(firstLine(body, version)), body]);
+}
+
+/** Returns the text of a cache file. Throws if it is damaged, or belongs to another version. */
+export function openChecked(bytes: Buffer, version: string): string {
+  const body = bytes.subarray(bytes.indexOf(0x0a) + 1);
+  if (bytes.toString('utf8', 0, bytes.length - body.length) !== firstLine(body, version))
+    throw new Error('altered, or written by another version');
+  return body.toString('utf8');
+}
+
+function firstLine(body: Buffer, version: string): string {
+  return `wield-index\t${version}\t${checksum(body)}\n`;
 }

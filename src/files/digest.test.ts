@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { digestAsFile, digestBytes, digestFile, digestParts, hashTexts, sha256 } from './digest.js';
+import { digestAsFile, digestBytes, digestFile, digestParts, hashTexts } from './digest.js';
 
 const reference = (...parts: (string | Uint8Array)[]): string => {
   const hash = createHash('sha256');
@@ -46,16 +46,4 @@ test('digestBytes is plain SHA-256', () => {
 test('hashTexts is plain SHA-256 of the concatenated texts', () => {
   for (const texts of [[], [''], ['a'], ['é', 'b'], ['x'.repeat(5000), 'y']])
     expect(hashTexts(texts)).toBe(reference(...texts));
-});
-
-test('sha256 is that of node:crypto, for every length around the ends of blocks and for any bytes', () => {
-  for (let length = 0; length < 300; length++) {
-    const bytes = Buffer.from(Array.from({ length }, (_, at) => (at * 31 + length) % 256));
-    expect(sha256(bytes)).toBe(reference(bytes));
-  }
-  fc.assert(
-    fc.property(fc.uint8Array({ maxLength: 5000, size: 'max' }), (bytes) => {
-      expect(sha256(bytes)).toBe(reference(bytes));
-    }),
-  );
 });

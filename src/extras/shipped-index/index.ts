@@ -1,7 +1,7 @@
 // The index that a library ships in its directory of skills (RES-22).
 
 import type { DirectoryState } from '../../catalog/entry.js';
-import type { ToSchema } from '../../catalog/index-format.js';
+import type { ToSchema } from '../../catalog/index-file.js';
 import type { Format } from '../../core/format.js';
 import type { Place } from '../../core/origin.js';
 import type { World } from '../../core/snapshot.js';

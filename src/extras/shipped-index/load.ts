@@ -3,7 +3,7 @@
 import { basename, join, sep } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import type { DirectoryState, Entry } from '../../catalog/entry.js';
-import type { ToSchema } from '../../catalog/index-format.js';
+import type { ToSchema } from '../../catalog/index-file.js';
 import type { Format } from '../../core/format.js';
 import { isRecord, type Json, parseJson } from '../../core/json.js';
 import { isToolName, normalizeTags } from '../../core/name.js';
@@ -15,7 +15,7 @@ import type { World } from '../../core/snapshot.js';
 import { sanitize } from '../../core/text.js';
 import type { Action, Tool, Traits } from '../../core/tool.js';
 import { admittedPath, readWithin } from '../../files/boundary.js';
-import { checksum } from '../../files/checksum.js';
+import { openChecked } from '../../files/checksum.js';
 import { isSettled, readHead, statOrNothing, toIdentity } from '../../files/read.js';
 
 /** Name of the index file in the directory. */
@@ -74,15 +74,8 @@ export function loadShippedIndex(options: ShippedIndexOptions): DirectoryState |
   }
 }
 
-export function firstLine(version: string, body: Buffer): string {
-  return `wield-index\t${version}\t${checksum(body)}\n`;
-}
-
 function parseShipped(bytes: Buffer, version: string): Readonly<Record<string, Json>> {
-  const body = bytes.subarray(bytes.indexOf(0x0a) + 1);
-  const first = bytes.toString('utf8', 0, bytes.length - body.length);
-  if (first !== firstLine(version, body)) throw new Error('altered, or written by another version');
-  const document = parseJson(body.toString('utf8'), SHIPPED_INDEX, { maxDepth: 64, maxBytes: MAX_BYTES });
+  const document = parseJson(openChecked(bytes, version), SHIPPED_INDEX, { maxDepth: 64, maxBytes: MAX_BYTES });
   if (!isRecord(document)) throw new Error('not an object');
   return document as Readonly<Record<string, Json>>;
 }

@@ -7,10 +7,11 @@ import type { Format } from '../../core/format.js';
 import type { Place } from '../../core/origin.js';
 import { DEFAULT_IGNORE } from '../../core/search-path.js';
 import type { World } from '../../core/snapshot.js';
+import { sealChecked } from '../../files/checksum.js';
 import { statOrNothing } from '../../files/read.js';
 import { removeFile } from '../../files/remove.js';
 import { writeFileAtomic } from '../../files/write.js';
-import { filesOf, firstLine, SHIPPED_INDEX, type ShippedEntry, stateOf } from './load.js';
+import { filesOf, SHIPPED_INDEX, type ShippedEntry, stateOf } from './load.js';
 
 export interface WriteShippedIndexOptions {
   readonly directory: string;
@@ -40,10 +41,8 @@ export function writeShippedIndex(options: WriteShippedIndexOptions) {
     }
     document[format.name] = Object.fromEntries(own);
   }
-  const body = Buffer.from(`${JSON.stringify(document)}\n`);
-  const first = Buffer.from(firstLine(version, body));
   const file = join(directory, SHIPPED_INDEX);
-  writeFileAtomic(file, Buffer.concat([first, body]), { mode: 0o644 });
+  writeFileAtomic(file, sealChecked(JSON.stringify(document), version), { mode: 0o644 });
   return { file, entries: names.size, tools };
 }
 

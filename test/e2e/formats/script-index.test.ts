@@ -27,6 +27,10 @@ const indexFiles = (workspace: Workspace): string[] => {
 const listing = (run: CliRun): [string, string][] =>
   json(run).tools.map((tool: { name: string; description: string }) => [tool.name, tool.description]);
 
+const bodyOf = (text: string): string => text.slice(text.indexOf('\n') + 1);
+const withChecksum = (text: string, body: string): string =>
+  `${text.slice(0, text.indexOf('\n')).replace(/[^\t]*$/, checksum(Buffer.from(body)))}\n${body}`;
+
 /** Runs a command by a clock that says that all files are old enough to trust their times. */
 const wieldLater = (workspace: Workspace, args: readonly string[]): Promise<CliRun> =>
   wield(workspace, args, { now: LATER });
@@ -100,11 +104,11 @@ spec.thorough('RES-13', 'discards and rebuilds a corrupt, truncated, foreign or 
     ['empty', ''],
     ['garbage', Buffer.from([0xff, 0x00, 0xfe, 0x0a])],
     ['half', good.subarray(0, good.length / 2)],
-    ['without its last line', text.slice(0, text.lastIndexOf('end\t'))],
+    ['without its first line', text.slice(text.indexOf('\n') + 1)],
     ['another version', text.replace(/^wield-index\t[^\t]*/, 'wield-index\t999')],
     ['another directory', text.replace(workspace.dir, '/elsewhere')],
     ['a word changed', text.replace('Say w5.', 'Say w6.')],
-    ['a line lost', text.replace(/\nt15\t[^\n]*/, '')],
+    ['a name changed', text.replace('"name":"t15"', '"name":"t16"')],
     ...Array.from({ length: 12 }, (_, index): [string, Buffer] => [
       `a byte flipped at ${index}/12`,
       flipped(Math.floor((good.length * index) / 12)),
@@ -124,11 +128,10 @@ spec('RES-13', 'does not change calls with a forged index', async () => {
   const [file] = indexFiles(workspace);
   const evil = workspace.write('evil', '#!/bin/sh\n# @description E\necho evil\n', 0o755);
   const text = readFileSync(file!, 'utf8');
-  const body = text
-    .slice(0, text.lastIndexOf('end\t'))
+  const forged = bodyOf(text)
     .replaceAll(join(workspace.dir, '.agents/tools/t10'), evil)
     .replace('Say w0.', 'Say evil.');
-  writeFileSync(file!, `${body}end\t${checksum(Buffer.from(body))}\n`);
+  writeFileSync(file!, withChecksum(text, forged));
   // The forgery is good enough to be listed, which is what makes the rest worth something.
   expect(listing(await wieldLater(workspace, ['list', '--json']))).toContainEqual(['t10', 'Say evil.']);
   expect((await wieldLater(workspace, ['call', 't10', '--a', 'x'])).stdout).toBe('w0\n');
@@ -148,12 +151,11 @@ spec('RES-13 RES-4 RES-14', 'detects and rebuilds an index with the wrong skill'
   const forge = (): void => {
     for (const file of indexFiles(workspace)) {
       const text = readFileSync(file, 'utf8');
-      const body = text
-        .slice(0, text.lastIndexOf('end\t'))
-        .replace('\ttool_1\t', '\ttool_x\t')
-        .replace('\ttool_2\t', '\ttool_1\t')
+      const forged = bodyOf(text)
+        .replace('"name":"tool_1"', '"name":"tool_x"')
+        .replace('"name":"tool_2"', '"name":"tool_1"')
         .replace('Says w3.', 'Forged.');
-      writeFileSync(file, `${body}end\t${checksum(Buffer.from(body))}\n`);
+      writeFileSync(file, withChecksum(text, forged));
     }
   };
   forge();
