@@ -5,8 +5,9 @@ import { measureRounds, ratios, sized, spread } from '../support/measure.mjs';
 import { createMiniSearch, createPlainBm25, createTunedBm25 } from '../support/rankers.mjs';
 import { readSets, sampleQueries, scoreRanking, synthesizeTools, toListing } from '../support/retrieval.mjs';
 
-const BUILD_TARGET = { of: 'value', atMost: 25, unit: 'µs a tool' };
-const QUERY_TARGET = { of: 'value', atMost: 3, unit: 'ms' };
+const BUILD_TARGET = { of: 'value', atMost: 60, unit: 'µs a tool' };
+// For up to 10,000 tools.
+const QUERY_TARGET = { of: 'value', atMost: 2, unit: 'ms' };
 const COUNTS = sized([1000, 10_000, 100_000], [100]);
 const ROUNDS = 7;
 const DEPTH = 100;
@@ -99,7 +100,7 @@ async function measureSpeed(sets) {
         case: `95th percentile of a query, ${size} tools`,
         value: spread(query),
         unit: 'ms',
-        target: QUERY_TARGET,
+        target: count <= 10_000 ? QUERY_TARGET : undefined,
       },
     ];
   });

@@ -1,9 +1,8 @@
 // Full-text search index: BM25 over weighted fields, exact names first.
 
 import { compareText } from '../../core/text.js';
-import { B, type Counts, createCounts, K1, type Postings } from './postings.js';
 import { stem } from './stem.js';
-import { createVocabulary, toWords, type Vocabulary } from './words.js';
+import { toWords } from './words.js';
 
 /**
  * Adds a text of an entry with the weight of its words. In an ordered text, two adjacent words score more if they are
@@ -27,190 +26,106 @@ export interface SearchIndex {
   search(query: string, limit: number): SearchHit[];
 }
 
+/** The weight of a term in each entry that contains it. */
+type Postings = Map<number, number>;
+
+// BM25 parameters: saturation of repeated words, and strength of length normalisation.
+const K1 = 1.2;
+const B = 0.75;
 // Saturation of repeated words in a query.
 const K3 = 1;
 // Extra weight of an exact spelling and of adjacent words, relative to a matching stem.
 const EXACT_SPELLING = 0.5;
 const ADJACENT = 0.5;
-// Above any sum of words, and still a 32-bit float.
-const NAME_SCORE = 1e38;
+// Above any sum of words.
+const NAME_SCORE = Number.MAX_VALUE;
 
 export function createSearchIndex<Entry extends Named>(
   entries: readonly Entry[],
   addTexts: (entry: Entry, add: AddText) => void,
 ): SearchIndex {
-  const total = entries.length;
-  const { vocabulary, stems, byStem, byWord, byPair, pairs, lengths } = collect(entries, addTexts);
-  const average = lengths.reduce((sum, length) => sum + length, 0) / Math.max(1, total) || 1;
-  // Length normalisation of each entry.
-  const norms = lengths.map((length) => K1 * (1 - B + (B * length) / average));
-  const ofStem = byStem.sort(norms);
-  // A stem with a single word has the same postings as the word.
-  const isOnlyWord = (word: number): boolean => stems.count(stems.of(word)) === 1;
-  const ofWord = byWord.sort(norms, (word) => !isOnlyWord(word));
-  const ofPair = byPair.sort(norms);
+  const { words, stems, pairs, lengths } = collect(entries, addTexts);
   const names = groupNames(entries);
-  const scores = new Float32Array(total);
-  const rarity = (found: number): number => Math.log(1 + (total - found + 0.5) / (found + 0.5));
+  const average = lengths.reduce((sum, length) => sum + length, 0) / Math.max(1, entries.length) || 1;
 
-  const rarityOf = ({ starts }: Postings, key: number): number => rarity(starts[key + 1]! - starts[key]!);
-  const add = ({ starts, entries: found, weights }: Postings, key: number, factor: number): void => {
-    const end = starts[key + 1]!;
-    for (let index = starts[key]!; index < end; index++) scores[found[index]!]! += factor * weights[index]!;
+  const scoreWith = (scores: Map<number, number>, postings: Postings, factor: number): void => {
+    const rarity = Math.log(1 + (entries.length - postings.size + 0.5) / (postings.size + 0.5));
+    for (const [at, weight] of postings) {
+      const norm = K1 * (1 - B + (B * lengths[at]!) / average);
+      const term = (weight * (K1 + 1)) / (weight + norm);
+      scores.set(at, (scores.get(at) ?? 0) + factor * rarity * term);
+    }
   };
 
   return {
     search(query, limit) {
-      scores.fill(0);
-      const terms = readQuery(query, vocabulary, stems);
-      const factors = new Map<number, number>();
-      for (const [root, times] of terms.stems) factors.set(root, rarityOf(ofStem, root) * saturateRepeats(times));
-      for (const [word, times] of terms.words) {
-        const root = stems.of(word);
-        const factor = EXACT_SPELLING * saturateRepeats(times);
-        if (isOnlyWord(word)) factors.set(root, factors.get(root)! + factor * rarityOf(ofStem, root));
-        else add(ofWord, word, factor * rarityOf(ofWord, word));
+      const scores = new Map<number, number>();
+      const queried = toWords(query);
+      const roots = queried.map(stem);
+      for (const [root, times] of countOf(roots)) {
+        const found = (stems.get(root) ?? []).map((word) => words.get(word)!);
+        scoreWith(scores, mergePostings(found), saturateRepeats(times));
       }
-      for (const [root, factor] of factors) add(ofStem, root, factor);
-      for (const [first, second] of terms.pairs) {
-        const pair = pairs.find(first, second);
-        if (pair !== undefined) add(ofPair, pair, ADJACENT * rarityOf(ofPair, pair));
-      }
+      for (const [word, times] of countOf(queried))
+        scoreWith(scores, words.get(word) ?? new Map(), EXACT_SPELLING * saturateRepeats(times));
+      for (const pair of new Set(roots.slice(1).map((root, before) => `${roots[before]} ${root}`)))
+        scoreWith(scores, pairs.get(pair) ?? new Map(), ADJACENT);
       // An exact name comes first, then names that differ in case and punctuation only.
       for (const at of names.get(nameKey(query)) ?? [])
-        scores[at] = entries[at]!.name === query ? Number.POSITIVE_INFINITY : NAME_SCORE;
-      return topEntries(scores, entries, limit).map((at) => ({
-        at,
-        name: entries[at]!.name,
-        score: scores[at]!,
-      }));
+        scores.set(at, entries[at]!.name === query ? Number.POSITIVE_INFINITY : NAME_SCORE);
+      return bestOf(
+        [...scores].map(([at, score]) => ({ at, name: entries[at]!.name, score })),
+        limit,
+      );
     },
   };
 }
 
-interface Collected {
-  readonly vocabulary: Vocabulary;
-  readonly stems: Stems;
-  readonly byStem: Counts;
-  readonly byWord: Counts;
-  readonly byPair: Counts;
-  readonly pairs: Pairs;
-  /** Weighted number of words of each entry. */
-  readonly lengths: Float64Array;
-}
-
-function collect<Entry>(entries: readonly Entry[], addTexts: (entry: Entry, add: AddText) => void): Collected {
-  const byStem = createCounts(entries.length);
-  const byWord = createCounts(entries.length);
-  const byPair = createCounts(entries.length);
-  const pairs = createPairs();
-  const lengths = new Float64Array(entries.length);
-  let length = 0;
-  let weight = 0;
-  let ordered = false;
-  let before = -1;
-  const take = (word: number): void => {
-    const root = stems.of(word);
-    length += weight;
-    byStem.add(root, weight);
-    byWord.add(word, weight);
-    if (ordered && before >= 0) byPair.add(pairs.of(before, root), weight);
-    before = root;
-  };
-  const vocabulary = createVocabulary(take);
-  const stems = createStems(vocabulary.words);
-  const addText: AddText = (text, ofText, isOrdered = false) => {
-    weight = ofText;
-    ordered = isOrdered;
-    before = -1;
-    vocabulary.read(text);
+function collect<Entry>(entries: readonly Entry[], addTexts: (entry: Entry, add: AddText) => void) {
+  const words = new Map<string, Postings>();
+  // The words of each stem.
+  const stems = new Map<string, string[]>();
+  // Adjacent stems of ordered texts.
+  const pairs = new Map<string, Postings>();
+  // Weighted number of words of each entry.
+  const lengths: number[] = [];
+  const countIn = (counts: Map<string, Postings>, key: string, at: number, weight: number): boolean => {
+    const known = counts.get(key);
+    if (known === undefined) counts.set(key, new Map([[at, weight]]));
+    else known.set(at, (known.get(at) ?? 0) + weight);
+    return known === undefined;
   };
   entries.forEach((entry, at) => {
-    length = 0;
-    byStem.begin(at);
-    byWord.begin(at);
-    byPair.begin(at);
-    addTexts(entry, addText);
-    lengths[at] = length;
+    let length = 0;
+    addTexts(entry, (text, weight, ordered = false) => {
+      const found = toWords(text);
+      length += found.length * weight;
+      for (const word of found) {
+        if (!countIn(words, word, at, weight)) continue;
+        const root = stem(word);
+        stems.set(root, [...(stems.get(root) ?? []), word]);
+      }
+      if (!ordered) return;
+      const roots = found.map(stem);
+      for (let next = 1; next < roots.length; next++) countIn(pairs, `${roots[next - 1]} ${roots[next]}`, at, weight);
+    });
+    lengths.push(length);
   });
-  return { vocabulary, stems, byStem, byWord, byPair, pairs, lengths };
+  return { words, stems, pairs, lengths };
 }
 
-/** Assigns numbers to pairs of numbers. */
-interface Pairs {
-  of(first: number, second: number): number;
-  find(first: number, second: number): number | undefined;
+// Words with the same stem count as one term.
+function mergePostings(all: readonly Postings[]): Postings {
+  if (all.length === 1) return all[0]!;
+  const merged: Postings = new Map();
+  for (const postings of all) for (const [at, weight] of postings) merged.set(at, (merged.get(at) ?? 0) + weight);
+  return merged;
 }
 
-function createPairs(): Pairs {
-  const followers: (Map<number, number> | undefined)[] = [];
-  let size = 0;
-  return {
-    find: (first, second) => followers[first]?.get(second),
-    of(first, second) {
-      while (followers.length <= first) followers.push(undefined);
-      const known = followers[first] ?? new Map<number, number>();
-      followers[first] = known;
-      let pair = known.get(second);
-      if (pair === undefined) {
-        pair = size++;
-        known.set(second, pair);
-      }
-      return pair;
-    },
-  };
-}
-
-interface Stems {
-  /** Returns the number of the stem of a word number. */
-  of(word: number): number;
-  /** Returns the number of a stem, or undefined if no word has it. */
-  find(root: string): number | undefined;
-  /** Number of words with this stem. */
-  count(root: number): number;
-}
-
-function createStems(words: readonly string[]): Stems {
-  const numbers = new Map<string, number>();
-  const known: number[] = [];
-  const counts: number[] = [];
-  return {
-    find: (root) => numbers.get(root),
-    count: (root) => counts[root]!,
-    of(word) {
-      // Words are numbered consecutively, so stems are computed up to this word.
-      for (let next = known.length; next <= word; next++) {
-        const root = stem(words[next]!);
-        const number = numbers.get(root) ?? numbers.size;
-        numbers.set(root, number);
-        known.push(number);
-        counts[number] = (counts[number] ?? 0) + 1;
-      }
-      return known[word]!;
-    },
-  };
-}
-
-interface QueryTerms {
-  /** How often the query contains each known stem and word, by number. */
-  readonly stems: ReadonlyMap<number, number>;
-  readonly words: ReadonlyMap<number, number>;
-  readonly pairs: readonly (readonly [number, number])[];
-}
-
-function readQuery(query: string, vocabulary: Vocabulary, stems: Stems): QueryTerms {
-  const terms = { stems: new Map<number, number>(), words: new Map<number, number>() };
-  const pairs = new Map<string, readonly [number, number]>();
-  let before: number | undefined;
-  for (const text of toWords(query)) {
-    const word = vocabulary.find(text);
-    const root = word === undefined ? stems.find(stem(text)) : stems.of(word);
-    if (word !== undefined) terms.words.set(word, (terms.words.get(word) ?? 0) + 1);
-    if (root !== undefined) terms.stems.set(root, (terms.stems.get(root) ?? 0) + 1);
-    if (root !== undefined && before !== undefined) pairs.set(`${before} ${root}`, [before, root]);
-    before = root;
-  }
-  return { ...terms, pairs: [...pairs.values()] };
+function countOf(terms: readonly string[]): Map<string, number> {
+  const counts = new Map<string, number>();
+  for (const term of terms) counts.set(term, (counts.get(term) ?? 0) + 1);
+  return counts;
 }
 
 function saturateRepeats(times: number): number {
@@ -221,9 +136,7 @@ function groupNames(entries: readonly Named[]): Map<string, number[]> {
   const names = new Map<string, number[]>();
   entries.forEach(({ name }, at) => {
     const key = nameKey(name);
-    const same = names.get(key);
-    if (same === undefined) names.set(key, [at]);
-    else same.push(at);
+    names.set(key, [...(names.get(key) ?? []), at]);
   });
   return names;
 }
@@ -233,20 +146,18 @@ function nameKey(name: string): string {
   return name.toLowerCase().replace(/[^\p{L}\p{N}]+/gu, '');
 }
 
-// Returns the `limit` best entries by insertion into a short sorted list.
-function topEntries(scores: Float32Array, entries: readonly Named[], limit: number): number[] {
-  const isAhead = (a: number, b: number): boolean =>
-    scores[a] === scores[b] ? compareText(entries[a]!.name, entries[b]!.name) < 0 : scores[a]! > scores[b]!;
-  const top: number[] = [];
-  let least = Number.MIN_VALUE;
-  for (let at = 0; at < scores.length; at++) {
-    if (scores[at]! < least) continue;
-    if (top.length === limit && !isAhead(at, top[limit - 1]!)) continue;
-    let place = top.length;
-    while (place > 0 && isAhead(at, top[place - 1]!)) place--;
-    top.splice(place, 0, at);
-    if (top.length > limit) top.pop();
-    if (top.length === limit) least = scores[top[limit - 1]!]!;
+// By insertion into a short list: sorting all hits takes longer than finding them.
+function bestOf(hits: readonly SearchHit[], limit: number): SearchHit[] {
+  const best: SearchHit[] = [];
+  for (const hit of hits) {
+    let place = best.length;
+    while (place > 0 && isAhead(hit, best[place - 1]!)) place--;
+    if (place < limit) best.splice(place, 0, hit);
+    if (best.length > limit) best.pop();
   }
-  return top;
+  return best;
+}
+
+function isAhead(a: SearchHit, b: SearchHit): boolean {
+  return a.score === b.score ? compareText(a.name, b.name) < 0 : a.score > b.score;
 }
