@@ -137,7 +137,7 @@ async function bundleSdk(names) {
   const sdk = await rolldown({
     input: Object.fromEntries(names.map((name) => [name, `${root}src/${name}.ts`])),
     platform: 'node',
-    external: ['zod', /^zod\//, '@cfworker/json-schema'],
+    external: ['zod', /^zod\//],
     plugins: [licenses],
   });
   await sdk.write({ dir: `${root}dist`, format: 'esm', chunkFileNames: 'sdk/[name].js', minify: READABLE });

@@ -75,11 +75,6 @@ describe('edges', () => {
     expect(uses(/\brmSync\b/, /^files\/remove\.ts$/)).toEqual([]);
   });
 
-  test('the library of formats has one importer', () => {
-    const importers = sources.filter(({ packages }) => packages.includes('@cfworker/json-schema'));
-    expect(importers.map(({ file }) => file)).toEqual(['schema/strings.ts']);
-  });
-
   test('shared code never checks a format by name', () => {
     expect(uses(/\.format === '/, /^(formats|cli)\//)).toEqual([]);
   });
