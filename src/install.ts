@@ -15,7 +15,7 @@ export type {
   OfferedItem,
   RemovedItem,
 } from './install/program.js';
-export type { ItemState } from './install/status.js';
+export type { ItemState } from './install/compare.js';
 
 /** Creates an installer for a toolbox. Throws `denied` inside a tool call: only a person may install (A44). */
 export function createInstaller(toolbox: NodeToolbox, options: InstallerOptions = {}): Installer {

@@ -3,9 +3,8 @@
 import { join } from 'node:path';
 import { isToolError } from '../core/error.js';
 import { hashTree } from '../files/tree.js';
-import type { InstalledItem } from '../install/manifest/installed.js';
-import { loadInstalled } from '../install/state.js';
-import { checkFiles } from '../install/status.js';
+import { compareFiles } from '../install/compare.js';
+import { type InstalledItem, loadInstalled } from '../install/state.js';
 import { toReadOnlyEnvironment } from '../install/toolbox-environment.js';
 import type { NodeToolbox } from '../node.js';
 import { changedAgain } from '../ui/server/changes.js';
@@ -17,7 +16,7 @@ import type { VerbCall } from './verb.js';
 export async function findInstalledChanges(call: VerbCall, toolbox: NodeToolbox): Promise<readonly Change[]> {
   const { paths } = toReadOnlyEnvironment(toolbox);
   const isModified = (item: InstalledItem): boolean =>
-    item.kind === 'tool' && checkFiles(item, paths).includes('locally modified');
+    item.kind === 'tool' && compareFiles(item, paths).includes('locally modified');
   const digestOf = ({ object }: InstalledItem): string => hashTree(join(paths.objects, object));
   return Promise.all(
     loadInstalled(paths)

@@ -8,7 +8,7 @@ import { pendingHooks } from '../install/hooks.js';
 import type { Inventory } from '../install/inventory.js';
 import { withInstallLock } from '../install/lock.js';
 import { ITEM_KINDS } from '../install/manifest/item-name.js';
-import type { PlannedItem } from '../install/plan/change-of.js';
+import type { PlannedItem } from '../install/plan/plan-items.js';
 import type { InstallPlan } from '../install/plan/plans.js';
 import { toInstallEnvironment } from '../install/toolbox-environment.js';
 import { ask, DRY_RUN, RUN_HOOKS, YES } from './consent.js';

@@ -17,8 +17,8 @@ import { readScriptHeader, type ScriptHeader } from '../formats/script/header.js
 import { toInputSchema, toTraits } from '../formats/script/header-schemas.js';
 import { readSkillMetadata } from '../formats/skill/metadata.js';
 import { createJsonSchema } from '../schema/json.js';
-import { type Installed, type InstalledItem, parseInstalled } from './manifest/installed.js';
 import { type ItemFacts, parseItemFacts } from './manifest/tool-md.js';
+import { type Installed, type InstalledItem, parseInstalled } from './state.js';
 
 const HEAD_BYTES = 64 * 1024;
 const RECORD_BYTES = 256 * 1024 * 1024;

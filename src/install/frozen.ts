@@ -5,18 +5,17 @@ import { ToolError } from '../core/error.js';
 import { applyPlan } from './apply/apply.js';
 import type { AppliedItem } from './apply/stage.js';
 import type { InstallEnvironment } from './environment.js';
+import { portableHash } from './hashes.js';
 import type { Inventory } from './inventory.js';
 import { loadInventory } from './inventory.js';
 import { type LockedItem, type LockedSource, readLock } from './lock-file.js';
-import type { InstalledItem } from './manifest/installed.js';
 import { itemKey } from './manifest/item-name.js';
 import { planItems } from './plan/plan-items.js';
 import { type InstallPlan, toPlan } from './plan/plans.js';
-import { portableHash } from './portable-hash.js';
 import { cloneDirectory } from './sources/clones.js';
 import { fetchSource, saveAll } from './sources/fetch.js';
 import { type AvailableItem, type LoadedSource, loadSourceTrees } from './sources/load.js';
-import { loadSources, type SourceRecord } from './state.js';
+import { type InstalledItem, loadSources, type SourceRecord } from './state.js';
 
 export interface FrozenOutcome {
   readonly plan: InstallPlan;

@@ -1,12 +1,17 @@
 // Hooks: shell commands of a source or an item; approved by digest, and run as bounded processes.
 
+import { dirname } from 'node:path';
 import { ToolError } from '../core/error.js';
-import { quoteOutside } from '../core/text.js';
+import { matchSelectorTool } from '../core/selector.js';
+import { formatDuration, quoteOutside, sanitize } from '../core/text.js';
 import { digestParts } from '../files/digest.js';
 import { readStateFile } from '../files/read.js';
 import { writeFileAtomic } from '../files/write.js';
+import { baseEnvironment, findLimiter, limitLauncher, searchPath } from '../process/environment.js';
+import { appliedProfiles } from '../process/sandbox/applied.js';
+import { runProcess } from '../process/spawn.js';
 import type { Hook, InstallEnvironment, InstallPaths } from './environment.js';
-import { parseState } from './manifest/installed.js';
+import { parseState } from './state.js';
 
 /** Adds the digest that approvals are stored by; `bytes` is the hash of the files the command runs on (A31). */
 export function toHook(facts: Omit<Hook, 'digest'>, location: string, bytes: string): Hook {
@@ -50,4 +55,104 @@ function loadApproved({ hooksFile }: InstallPaths): Set<string> {
   if (text === undefined) return new Set();
   const { approved } = parseState(text, hooksFile, 1);
   return new Set(Array.isArray(approved) ? approved.filter((one) => typeof one === 'string') : []);
+}
+
+const TIMEOUT_MS = 15 * 60_000;
+const SHOWN_OUTPUT = 2000;
+const SHOWN_LINES = 500;
+
+// Reports the output of a hook line by line. A listener lifts the limit of a process, so the hook is stopped here.
+function showOutput({ limits, report }: InstallEnvironment) {
+  const stop = new AbortController();
+  let [rest, lines, bytes] = ['', 0, 0];
+  const show = (text: string): void => {
+    lines++;
+    if (lines <= SHOWN_LINES) report({ kind: 'output', text });
+    else if (lines === SHOWN_LINES + 1) report({ kind: 'output', text: '… more output is not shown' });
+  };
+  return {
+    exceeded: stop.signal,
+    add(chunk: Buffer): void {
+      bytes += chunk.length;
+      if (bytes > limits.outputBytes) stop.abort();
+      const parts = (rest + chunk.toString('utf8')).split(/\r?\n/);
+      rest = parts.pop()!.slice(-SHOWN_OUTPUT);
+      parts.forEach(show);
+    },
+    end(): void {
+      if (rest !== '') show(rest);
+    },
+  };
+}
+
+/** Throws `tool_failed` with the end of the output if the hook fails (HOOK-3). */
+export async function runHook(hook: Hook, directory: string, environment: InstallEnvironment): Promise<void> {
+  const { world, helper, limits, signal, report } = environment;
+  const { event, run, item, source } = hook;
+  const name = `the ${event} hook of ${item ?? source}`;
+  const path = searchPath(world);
+  // If wield is killed, the hook ends too: it must not write into files that recovery restores.
+  helper.start();
+  report({ kind: 'progress', text: `running ${name}` });
+  const output = showOutput(environment);
+  const { sandbox, variables } = await sandboxHook(directory, environment);
+  const { launcher = [], filter } = sandbox ?? {};
+  // EXE-12: never silently.
+  if (sandbox?.backend === 'none') report({ kind: 'warning', text: `${name} has no sandbox: ${sandbox.reason}` });
+  const outcome = await runProcess(
+    {
+      // HOOK-5: the command is one argument; nothing is interpolated.
+      argv: [...limitLauncher(limits, () => findLimiter(world.platform, path)), ...launcher, '/bin/sh', '-c', run],
+      filter,
+      cwd: directory,
+      environment: { ...variables, WIELD_SOURCE: source, WIELD_ITEM: item ?? '', WIELD_EVENT: event },
+      stdin: '',
+      timeoutMs: TIMEOUT_MS,
+      outputBytes: limits.outputBytes,
+      cancellation: AbortSignal.any([signal, output.exceeded]),
+      onOutput: output.add,
+    },
+    world,
+  );
+  output.end();
+  if (outcome.ending === 'exit' && outcome.exitCode === 0) return;
+  if (outcome.ending === 'cancelled' && !output.exceeded.aborted)
+    throw new ToolError('cancelled', `${name} was cancelled`, { hint: 'run the command again' });
+  const failure =
+    outcome.ending === 'timeout'
+      ? `timed out after ${formatDuration(TIMEOUT_MS)}`
+      : output.exceeded.aborted
+        ? 'exceeded the output limit'
+        : `failed with ${outcome.signal ?? `status ${outcome.exitCode}`}`;
+  const printed = sanitize(`${outcome.stdout}${outcome.stderr}`).trim().slice(-SHOWN_OUTPUT);
+  const error = new ToolError('tool_failed', `${name} ${failure}${printed === '' ? '' : `:\n${printed}`}`, {
+    hint: 'nothing was changed; report it to the author of the source',
+    data: { item, source, event, run, exitCode: outcome.exitCode },
+  });
+  if (sandbox === undefined || sandbox.backend === 'none' || outcome.ending !== 'exit') throw error;
+  const { explainFailure } = await import('../process/sandbox/report.js');
+  const refused = { name, sandbox, cwd: directory, home: world.home, isPermanent: true };
+  throw await explainFailure(error, refused, { stderr: `${outcome.stderr}`, stdout: `${outcome.stdout}` }, world);
+}
+
+// The profile `hooks` of the user's configuration, or rules that match that name, apply to every hook.
+async function sandboxHook(directory: string, { world, sandbox, paths }: InstallEnvironment) {
+  const variables = baseEnvironment(world, []);
+  const applied = appliedProfiles('hooks', undefined, sandbox, ({ selectors }) =>
+    selectors.some((selector) => matchSelectorTool(selector, { name: 'hooks' })),
+  );
+  if (applied.length === 0) return { variables };
+  const { planSandbox } = await import('../process/sandbox/index.js');
+  const { prepareSandbox } = await import('../process/sandbox/prepare.js');
+  const target = {
+    name: 'a hook',
+    isPermanent: true,
+    workdir: directory,
+    code: [],
+    environment: variables,
+    state: [directory],
+  };
+  const planned = await planSandbox(applied, sandbox, target, { world, wieldHome: dirname(paths.lock) });
+  prepareSandbox(planned.sandbox);
+  return { sandbox: planned.sandbox, variables: planned.environment };
 }

@@ -2,7 +2,6 @@
 
 import { ToolError } from '../core/error.js';
 import type { InstallEnvironment } from './environment.js';
-import type { Installed } from './manifest/installed.js';
 import { type ItemKind, itemKey } from './manifest/item-name.js';
 import {
   type AvailableItem,
@@ -12,7 +11,7 @@ import {
   listItems,
   loadSourceTrees,
 } from './sources/load.js';
-import { loadInstalled, loadSources } from './state.js';
+import { type Installed, loadInstalled, loadSources } from './state.js';
 import type { Rendering } from './tokens/targets.js';
 import { type ReadableToolbox, toReadOnlyEnvironment } from './toolbox-environment.js';
 

@@ -1,12 +1,11 @@
 // JSON documents of available, planned, applied and installed items.
 
 import type { AppliedItem } from './apply/stage.js';
-import type { InstalledItem } from './manifest/installed.js';
-import type { PlannedItem } from './plan/change-of.js';
-import type { RefusedItem } from './plan/plan-many.js';
+import type { PlannedItem, RefusedItem } from './plan/plan-items.js';
 import type { FetchedSource } from './sources/fetch.js';
 import { installedName, prefixOf } from './sources/load.js';
 import type { SourceItem } from './sources/source-item.js';
+import type { InstalledItem } from './state.js';
 
 export function toOfferJson(
   source: string,

@@ -11,10 +11,9 @@ import { isWithin, realPath } from '../files/within.js';
 import { writeFileAtomic } from '../files/write.js';
 import type { InstallPaths } from './environment.js';
 import { findSourceFault } from './locked-source.js';
-import { type InstalledItem, parseState } from './manifest/installed.js';
 import type { ItemKind } from './manifest/item-name.js';
 import { isWebLocation } from './sources/location.js';
-import { loadInstalled, loadSources, type SourceRecord, withParents } from './state.js';
+import { type InstalledItem, loadInstalled, loadSources, parseState, type SourceRecord, withParents } from './state.js';
 
 export interface LockedItem {
   readonly kind: ItemKind;

@@ -1,8 +1,7 @@
 // Runs work on the installed state under its lock, after recovering from an interrupted change.
 
 import { withLock } from '../files/lock.js';
-import { toIoError } from './apply/commit.js';
-import { isBusy, isInterrupted, recover } from './apply/journal.js';
+import { isBusy, isInterrupted, recover, toIoError } from './apply/commit.js';
 import { namesIn } from './directory.js';
 import type { InstallEnvironment } from './environment.js';
 import { removeUnusedClones } from './sources/clones.js';

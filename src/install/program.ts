@@ -1,6 +1,7 @@
 // The installer for programs: the operations of the command line as methods.
 
 import { applyPlan } from './apply/apply.js';
+import { type ItemState, readStatus } from './compare.js';
 import type { Hook, InstallProgress } from './environment.js';
 import { assertSources, type Inventory, listAvailable, loadInventory } from './inventory.js';
 import { toAppliedJson, toInstalledJson, toOfferJson } from './json.js';
@@ -19,7 +20,6 @@ import { addSource } from './sources/add.js';
 import { dropSource, syncSource } from './sources/fetch.js';
 import { findSource, findWithNested } from './sources/load.js';
 import { loadSources, type SourceRecord } from './state.js';
-import { type ItemState, readStatus } from './status.js';
 import { type InstallingToolbox, toInstallEnvironment } from './toolbox-environment.js';
 
 export interface InstallerOptions {

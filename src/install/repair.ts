@@ -5,16 +5,15 @@ import { join } from 'node:path';
 import { isToolError } from '../core/error.js';
 import { applyPlan } from './apply/apply.js';
 import { asideOf, isForeign, linksOf } from './apply/changes.js';
-import { commit } from './apply/commit.js';
-import type { StoreChange } from './apply/journal.js';
+import { commit, type StoreChange } from './apply/commit.js';
 import { beginTransaction, endTransaction } from './apply/objects.js';
 import { type Link, readLink } from './directory.js';
 import type { InstallEnvironment, InstallPaths } from './environment.js';
 import { type Inventory, loadInventory } from './inventory.js';
-import type { InstalledItem } from './manifest/installed.js';
 import { itemKey } from './manifest/item-name.js';
 import { planItems } from './plan/plan-items.js';
 import { findAvailable, planUpgrade } from './plan/plans.js';
+import type { InstalledItem } from './state.js';
 
 export interface Repair {
   readonly kind: string;

@@ -11,10 +11,9 @@ import { readStateFile, readTextFile } from '../files/read.js';
 import { removeFile } from '../files/remove.js';
 import { writeFileAtomic } from '../files/write.js';
 import type { InstallPaths } from './environment.js';
-import { type InstalledItem, parseState } from './manifest/installed.js';
 import { itemKey } from './manifest/item-name.js';
 import { type ConfigValues, fillEntry, type ServerTemplate } from './manifest/server-config.js';
-import { loadInstalled } from './state.js';
+import { type InstalledItem, loadInstalled, parseState } from './state.js';
 import { SERVER_FILE } from './tokens/source-form.js';
 
 export interface InstalledServer {

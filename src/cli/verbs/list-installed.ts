@@ -1,12 +1,12 @@
 // `wield list --installed`, `--available` and `--sources`: installed items with their state, items of sources, sources.
 
 import { quoteOutside } from '../../core/text.js';
+import { type ItemStatus, readStatus } from '../../install/compare.js';
 import { type Inventory, listAvailable, loadInventory } from '../../install/inventory.js';
 import { toInstalledJson, toOfferJson, toSourceJson } from '../../install/json.js';
 import { recoverIfInterrupted } from '../../install/lock.js';
 import { selectAvailable, selectInstalled } from '../../install/plan/select.js';
 import { availableKey, listItems } from '../../install/sources/load.js';
-import { type ItemStatus, readStatus } from '../../install/status.js';
 import { toRecoveryEnvironment } from '../../install/toolbox-environment.js';
 import { summarizeItems } from '../installing.js';
 import { printJson } from '../print.js';

@@ -1,7 +1,7 @@
 // `wield list --outdated`: lists installed items whose source has something newer.
 
+import { findOutdated } from '../../install/compare.js';
 import { toInstalledJson } from '../../install/json.js';
-import { findOutdated } from '../../install/outdated.js';
 import { withInstalling } from '../installing.js';
 import { printJson } from '../print.js';
 import { printTable } from '../table.js';

@@ -1,7 +1,7 @@
 // `wield upgrade --fetch-only`: fetches updates of sources without changing installed items.
 
 import { sanitize } from '../../core/text.js';
-import { addNested } from '../../install/sources/add-nested.js';
+import { addNested } from '../../install/sources/add.js';
 import { syncSource } from '../../install/sources/fetch.js';
 import { findSource } from '../../install/sources/load.js';
 import { loadSources } from '../../install/state.js';

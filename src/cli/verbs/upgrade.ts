@@ -7,7 +7,7 @@ import type { InstallEnvironment } from '../../install/environment.js';
 import { type Inventory, loadInventory } from '../../install/inventory.js';
 import { toAppliedJson, toInstalledJson, toRefusedJson } from '../../install/json.js';
 import { type InstallPlan, planUpgrade } from '../../install/plan/plans.js';
-import { addNested } from '../../install/sources/add-nested.js';
+import { addNested } from '../../install/sources/add.js';
 import { treeOf } from '../../install/sources/clones.js';
 import { syncSource } from '../../install/sources/fetch.js';
 import { scanRecord } from '../../install/sources/load.js';

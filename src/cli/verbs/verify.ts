@@ -2,10 +2,10 @@
 
 import { ToolError } from '../../core/error.js';
 import { count, quoteOutside, spellOut } from '../../core/text.js';
+import { type Difference, findDifferences } from '../../install/compare.js';
 import { findLock } from '../../install/lock-file.js';
 import { loadInstalled } from '../../install/state.js';
 import { toReadOnlyEnvironment } from '../../install/toolbox-environment.js';
-import { type Difference, findDifferences } from '../../install/verify.js';
 import { printError, printJson } from '../print.js';
 import type { Verb } from '../verb.js';
 

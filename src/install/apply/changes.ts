@@ -5,11 +5,11 @@ import { ToolError } from '../../core/error.js';
 import { isOccupied, type Link, readLink } from '../directory.js';
 import type { InstallPaths } from '../environment.js';
 import type { Inventory } from '../inventory.js';
-import type { InstalledItem } from '../manifest/installed.js';
 import { isDirectoryKind } from '../manifest/item-name.js';
-import type { PlannedItem } from '../plan/change-of.js';
+import type { PlannedItem } from '../plan/plan-items.js';
 import type { InstallPlan } from '../plan/plans.js';
-import type { StoreChange } from './journal.js';
+import type { InstalledItem } from '../state.js';
+import type { StoreChange } from './commit.js';
 
 /**
  * Returns the files at link paths that wield did not create, with the paths they are moved to. Throws `conflict`

@@ -1,26 +1,34 @@
-// Commits a change of the installed items. If the process is killed, the old or the new state remains.
+// Commits a change of the installed items, by a journal: if the process is killed, the old or the new state remains.
 
-import { renameSync } from 'node:fs';
+import { existsSync, renameSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { isToolError, ToolError } from '../../core/error.js';
+import { isRecord } from '../../core/json.js';
+import { isLocked } from '../../files/lock.js';
 import { makeDirectory } from '../../files/make-directory.js';
-import { removeFile } from '../../files/remove.js';
-import { missingAbove, putLink, readLink, removeLink } from '../directory.js';
-import type { InstallEnvironment, InstallPaths } from '../environment.js';
-import type { Installed } from '../manifest/installed.js';
-import { saveInstalled } from '../state.js';
+import { readStateFile } from '../../files/read.js';
+import { removeFile, removeTree } from '../../files/remove.js';
+import { parseStateJson, toFileError } from '../../files/state.js';
+import { writeFileAtomic } from '../../files/write.js';
 import {
-  finishRecorded,
-  isRecorded,
-  type Journal,
-  removeJournal,
-  rollBack,
-  type StoreChange,
-  writeJournal,
-} from './journal.js';
-import type { Transaction } from './objects.js';
+  isOccupied,
+  type Link,
+  missingAbove,
+  namesIn,
+  putLink,
+  readLink,
+  removeEmpty,
+  removeLink,
+  TEMPORARY_LINK,
+} from '../directory.js';
+import type { InstallEnvironment, InstallPaths } from '../environment.js';
+import { LOCK_NAME, writeLock } from '../lock-file.js';
+import { itemKey } from '../manifest/item-name.js';
+import { writeServers } from '../servers.js';
+import { type Installed, loadInstalled, saveInstalled } from '../state.js';
+import { collectGarbage, removeStaging, type Transaction } from './objects.js';
 
-export interface CommitOptions {
+interface CommitOptions {
   readonly environment: InstallEnvironment;
   readonly transaction: Pick<Transaction, 'id'>;
   readonly changes: readonly StoreChange[];
@@ -91,5 +99,142 @@ export function toIoError(error: unknown, paths: InstallPaths, state = 'nothing 
   return new ToolError('io', `${state}: ${message}`, {
     hint: `check free space and permissions of ${dirname(paths.store)} and of the agent homes`,
     cause: error,
+  });
+}
+
+/** The change of one store path and of the links to it. */
+export interface StoreChange {
+  readonly store: string;
+  /** Object names; null if there is none. */
+  readonly before: string | null;
+  readonly after: string | null;
+  readonly linksBefore: readonly Link[];
+  readonly linksAfter: readonly Link[];
+  /** Files of the user that are moved to make way for a link. */
+  readonly aside: readonly { readonly path: string; readonly to: string }[];
+}
+
+interface Journal {
+  readonly id: string;
+  readonly changes: readonly StoreChange[];
+  /** Objects created by this transaction. */
+  readonly objects: readonly string[];
+  /** Directories created for links. */
+  readonly made: readonly string[];
+  /** Keys of the items whose tools are pinned at the end; absent in journals of older versions. */
+  readonly pinned?: readonly string[];
+  /** Where the lock is written at the end. */
+  readonly lockFile?: string;
+}
+
+function writeJournal(journal: Journal, paths: InstallPaths): void {
+  writeFileAtomic(paths.journal, `${JSON.stringify({ version: 1, ...journal })}\n`);
+}
+
+/** Undoes a change. Can be repeated if it is killed itself (F02). */
+function rollBack({ changes, objects, made }: Journal, paths: InstallPaths): void {
+  for (const change of [...changes].reverse()) {
+    const { store, before, after, linksBefore, linksAfter, aside } = change;
+    for (const link of linksAfter)
+      if (!linksBefore.some(({ path, target }) => path === link.path && target === link.target)) removeLink(link);
+    if (before !== null) {
+      makeDirectory(dirname(store));
+      putLink({ path: store, target: join(paths.objects, before) });
+    } else if (after !== null) removeLink({ path: store, target: join(paths.objects, after) });
+    for (const { path, to } of aside) if (isOccupied(to) && !isOccupied(path)) renameSync(to, path);
+    for (const link of linksBefore)
+      if (!isOccupied(link.path)) {
+        makeDirectory(dirname(link.path), 0o777);
+        putLink(link);
+      }
+  }
+  for (const object of objects) removeTree(join(paths.objects, object));
+  const links = changes.flatMap(({ linksBefore, linksAfter }) => [...linksBefore, ...linksAfter]);
+  removeTemporaryLinks(links.map(({ path }) => dirname(path)));
+  removeEmpty(made);
+}
+
+function removeJournal({ journal }: InstallPaths): void {
+  removeFile(journal);
+}
+
+function removeTemporaryLinks(directories: readonly string[]): void {
+  for (const directory of new Set(directories))
+    for (const name of namesIn(directory)) if (name.startsWith(TEMPORARY_LINK)) removeFile(join(directory, name));
+}
+
+/** Writes what follows from a change whose items are recorded: servers, the lock, pins of its tools. Can be repeated. */
+async function finishRecorded({ pinned = [], lockFile }: Journal, environment: InstallEnvironment): Promise<void> {
+  const { paths, pinTools, world } = environment;
+  writeServers(paths, world.platform);
+  // The lock of WIELD_HOME is always current; that of a project is as of the last change made there.
+  const own = join(dirname(paths.store), LOCK_NAME);
+  writeLock(paths, own);
+  const ofProject = lockFile ?? environment.lockFile;
+  if (ofProject !== own) writeLockOfProject(environment, ofProject);
+  await pinTools(loadInstalled(paths).items.filter((item) => pinned.includes(itemKey(item))));
+}
+
+// A checkout that cannot be written does not keep anyone from installing.
+function writeLockOfProject({ paths, report }: InstallEnvironment, file: string): void {
+  try {
+    writeLock(paths, file);
+  } catch (error) {
+    report({ kind: 'warning', text: `could not write ${file}: ${(error as Error).message}` });
+  }
+}
+
+/** Finishes or undoes an interrupted change and removes its leftovers. Requires the lock; can be repeated. */
+export async function recover(environment: InstallEnvironment): Promise<'nothing' | 'finished' | 'undone'> {
+  const { paths } = environment;
+  let outcome: 'nothing' | 'finished' | 'undone' = 'nothing';
+  const journal = readJournal(paths);
+  if (journal !== undefined) {
+    outcome = isRecorded(journal, paths) ? 'finished' : 'undone';
+    if (outcome === 'finished') await finishRecorded(journal, environment);
+    else rollBack(journal, paths);
+  }
+  removeStaging(paths);
+  removeTemporaryLinks(namesIn(paths.store).map((kind) => join(paths.store, kind)));
+  collectGarbage(paths);
+  // Last: if anything before it fails, the next command tries again.
+  removeJournal(paths);
+  return outcome;
+}
+
+/** Whether the record of installed items was written by this transaction. */
+function isRecorded({ id }: Journal, paths: InstallPaths): boolean {
+  return loadInstalled(paths).transaction === id;
+}
+
+/** Whether a process was killed during a change: its lock is still there, without a holder. */
+export function isInterrupted(paths: InstallPaths): boolean {
+  return (existsSync(paths.journal) || existsSync(paths.lock)) && !isBusy(paths);
+}
+
+/** Whether another process is installing. */
+export function isBusy({ lock }: InstallPaths): boolean {
+  try {
+    return isLocked(lock);
+  } catch (error) {
+    throw toFileError(error, 'write', lock);
+  }
+}
+
+const MAX_BYTES = 64 * 1024 * 1024;
+
+// Journals are written atomically, so an invalid one was edited or damaged later.
+function readJournal(paths: InstallPaths): Journal | undefined {
+  const text = readStateFile(paths.journal, MAX_BYTES);
+  if (text === undefined) return undefined;
+  try {
+    const journal = parseStateJson(text, 'the journal');
+    if (isRecord(journal) && Array.isArray(journal.changes) && Array.isArray(journal.objects))
+      return journal as unknown as Journal;
+  } catch {
+    // Reported below.
+  }
+  throw new ToolError('io', `${paths.journal} is corrupted, so an interrupted change cannot be undone`, {
+    hint: 'remove it, then run wield doctor',
   });
 }

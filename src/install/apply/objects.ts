@@ -8,8 +8,7 @@ import { removeTree } from '../../files/remove.js';
 import { hashTree } from '../../files/tree.js';
 import { isOccupied, namesIn, removeEmpty } from '../directory.js';
 import type { InstallPaths } from '../environment.js';
-import type { InstalledItem } from '../manifest/installed.js';
-import { loadInstalled } from '../state.js';
+import { type InstalledItem, loadInstalled } from '../state.js';
 
 export interface Transaction {
   readonly id: string;

@@ -5,7 +5,7 @@ import { isRecord, type JsonObject } from '../../core/json.js';
 import { quoteOutside } from '../../core/text.js';
 import { findPluginNameFault, isSafePath } from './item-name.js';
 import { readJsonObject, toText } from './plugin-json.js';
-import { toServer } from './plugin-server.js';
+import { toServer } from './plugin-servers.js';
 import { type ConfigOption, fillEntry, readOptions, type ServerTemplate } from './server-config.js';
 
 export interface Bundle {

@@ -7,9 +7,9 @@ import { isOccupied } from '../directory.js';
 import type { Hook } from '../environment.js';
 import { toHook } from '../hooks.js';
 import type { Inventory } from '../inventory.js';
-import type { InstalledItem } from '../manifest/installed.js';
 import { itemKey } from '../manifest/item-name.js';
-import type { PlannedItem } from './change-of.js';
+import type { InstalledItem } from '../state.js';
+import type { PlannedItem } from './plan-items.js';
 
 export function listHooks(
   items: readonly PlannedItem[],

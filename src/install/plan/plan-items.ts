@@ -1,14 +1,16 @@
-// Plans which items to install: adds their dependencies, and compares each with the installed state.
+// Plans which items to install: adds their dependencies, and compares each with the installed one.
 
+import { existsSync } from 'node:fs';
 import { join } from 'node:path';
-import { ToolError } from '../../core/error.js';
+import { isToolError, ToolError } from '../../core/error.js';
+import type { Link } from '../directory.js';
 import type { Inventory } from '../inventory.js';
-import type { Installed, InstalledItem } from '../manifest/installed.js';
-import { itemKey } from '../manifest/item-name.js';
+import { type ItemKind, itemKey, linkPath } from '../manifest/item-name.js';
 import { type AvailableItem, availableKey, availableName } from '../sources/load.js';
+import type { SourceItem } from '../sources/source-item.js';
+import type { Installed, InstalledItem } from '../state.js';
 import { readSourceForm, type SourceForm } from '../tokens/source-form.js';
 import { assertSafeItem } from '../tokens/targets.js';
-import { changeOf, linkOf, type PlannedItem } from './change-of.js';
 
 interface Visit {
   readonly available: AvailableItem;
@@ -99,4 +101,95 @@ function assertDistinct(planned: readonly PlannedItem[], { items }: Installed): 
     }
     owners.set(name, source.record.id);
   }
+}
+
+/** `pending`: the item itself is unchanged, but its expanded references changed (INS-28). */
+type ChangeKind = 'new' | 'update' | 'rename' | 'pending' | 'unchanged';
+
+export interface PlannedItem extends AvailableItem {
+  readonly key: string;
+  readonly effective: string;
+  readonly store: string;
+  readonly form: SourceForm;
+  readonly existing: InstalledItem | undefined;
+  readonly change: ChangeKind;
+  readonly links: readonly Link[];
+  /** The item that depends on it; null if it was requested. */
+  readonly neededBy: string | null;
+}
+
+function linkOf(home: string, item: SourceItem, effective: string, store: string): Link[] {
+  const at = item.link ?? linkPath(item, effective);
+  return at === null ? [] : [{ path: join(home, at), target: item.file ? join(store, `${item.name}.md`) : store }];
+}
+
+/** Whether hooks of the source created other files than those that were installed; they must have run. */
+export function isRebuilt(
+  { contentHash }: InstalledItem,
+  { form, source }: Pick<PlannedItem, 'form' | 'source'>,
+): boolean {
+  return contentHash !== undefined && source.record.hooks === 'ran' && contentHash !== form.contentHash;
+}
+
+function changeOf(
+  { item, form, source, existing, effective, links }: Omit<PlannedItem, 'change'>,
+  objects: string,
+): ChangeKind {
+  if (existing === undefined) return 'new';
+  if (existing.effective !== effective) return 'rename';
+  const { hooks } = existing;
+  const unchanged =
+    existing.sourceHash === form.hash &&
+    !isRebuilt(existing, { form, source }) &&
+    existing.bin === item.bin &&
+    hooks.build === item.build &&
+    hooks.install === item.install &&
+    hooks.uninstall === item.uninstall &&
+    existing.build !== 'skipped' &&
+    existing.links.join('\n') === links.map(({ path }) => path).join('\n') &&
+    existsSync(join(objects, existing.object));
+  if (!unchanged) return 'update';
+  return sameReferences(existing, form) ? 'unchanged' : 'pending';
+}
+
+function sameReferences(existing: InstalledItem, { references }: SourceForm): boolean {
+  const toText = (list: InstalledItem['references']): string =>
+    list
+      .map(({ kind, name, value }) => JSON.stringify([kind, name, value]))
+      .sort()
+      .join('\n');
+  return toText(existing.references) === toText(references);
+}
+
+export interface RefusedItem {
+  readonly kind: ItemKind;
+  readonly effective: string;
+  readonly source: string;
+  readonly error: ToolError;
+}
+
+const REFUSALS: readonly string[] = ['invalid_definition', 'path_escape', 'bad_reference'];
+
+/** Plans all items at once; if that fails, each on its own to find the faulty ones. */
+export function planMany(
+  wanted: readonly AvailableItem[],
+  inventory: Inventory,
+): { readonly items: readonly PlannedItem[]; readonly refused: readonly RefusedItem[] } {
+  const refused: RefusedItem[] = [];
+  const isRefusal = (error: unknown): error is ToolError => isToolError(error) && REFUSALS.includes(error.code);
+  try {
+    return { items: planItems(wanted, inventory), refused };
+  } catch (error) {
+    if (!isRefusal(error)) throw error;
+  }
+  const usable = wanted.filter((one) => {
+    try {
+      return planItems([one], inventory).length > 0;
+    } catch (error) {
+      if (!isRefusal(error)) throw error;
+      refused.push({ kind: one.item.kind, effective: availableName(one), source: one.source.record.id, error });
+      return false;
+    }
+  });
+  return { items: planItems(usable, inventory), refused };
 }

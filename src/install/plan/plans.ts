@@ -4,13 +4,11 @@ import { ToolError } from '../../core/error.js';
 import { isModified } from '../apply/objects.js';
 import type { Hook } from '../environment.js';
 import type { Inventory } from '../inventory.js';
-import type { Installed, InstalledItem } from '../manifest/installed.js';
 import { isByName, itemKey } from '../manifest/item-name.js';
 import { type AvailableItem, listItems } from '../sources/load.js';
-import type { PlannedItem } from './change-of.js';
+import type { Installed, InstalledItem } from '../state.js';
 import { listHooks } from './hooks.js';
-import { planItems } from './plan-items.js';
-import { planMany, type RefusedItem } from './plan-many.js';
+import { type PlannedItem, planItems, planMany, type RefusedItem } from './plan-items.js';
 import { isGlobRef, selectAvailable, selectInstalled } from './select.js';
 
 export interface InstallPlan {

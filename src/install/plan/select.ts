@@ -3,9 +3,9 @@
 import { ToolError } from '../../core/error.js';
 import { compileGlob } from '../../core/glob.js';
 import { nearest, quoteOutside } from '../../core/text.js';
-import type { Installed, InstalledItem } from '../manifest/installed.js';
 import { type ItemKind, isByName, isItemKind } from '../manifest/item-name.js';
 import { type AvailableItem, availableName } from '../sources/load.js';
+import type { Installed, InstalledItem } from '../state.js';
 
 /**
  * Accepts effective and bare names, optionally with a kind and a source: `name`, `prefix:name`, `kind:name`,

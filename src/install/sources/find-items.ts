@@ -1,16 +1,16 @@
 // Finds items of a source in the usual directories and by globs, and reads one entry.
 
-import { lstatSync } from 'node:fs';
+import { lstatSync, readdirSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import { ToolError } from '../../core/error.js';
+import { compileGlob, type Glob } from '../../core/glob.js';
 import type { Finding } from '../../core/problem.js';
-import { quoteOutside } from '../../core/text.js';
+import { compareText, quoteOutside } from '../../core/text.js';
 import { statOrNothing } from '../../files/read.js';
 import { isDirectory, namesIn } from '../directory.js';
 import { findNameFault, type ItemKind, isDirectoryKind, isSafePath } from '../manifest/item-name.js';
 import type { ItemGlobs } from '../manifest/source-manifest.js';
 import { assertInside, pathEscape } from './load-manifest.js';
-import { findPaths } from './path-glob.js';
 import { readSourceItem, readSourceName, type SourceItem } from './source-item.js';
 
 export type ScanWarning = Finding & { readonly path: string };
@@ -21,7 +21,7 @@ export function conventionalPaths(tree: string, root: string, kind: ItemKind): s
   return namesIn(join(tree, folder)).map((name) => join(folder, name));
 }
 
-export interface GlobMatch {
+interface GlobMatch {
   readonly path: string;
   /** Undefined: that of the directory or file. */
   readonly name: string | undefined;
@@ -121,4 +121,58 @@ function findSkillFault(directory: string): SkillFault | 'none' | undefined {
   if (lstatSync(file).isSymbolicLink() && statOrNothing(file) === undefined)
     return { kind: 'dangling-link', message: 'its SKILL.md is a link that leads to nothing', hint: 'fix the link' };
   return undefined;
+}
+
+type Segment = Glob | '**';
+
+function compilePathGlob(pattern: string): (path: string) => boolean {
+  const segments = pattern
+    .replace(/^\.\//, '')
+    .replace(/\/+$/, '')
+    .split('/')
+    .map((segment): Segment => (segment === '**' ? '**' : compileGlob(segment)));
+  return (path) => matches(segments, path.split('/'));
+}
+
+// Tracks all reachable segments at once, so that several `**` do not backtrack.
+function matches(segments: readonly Segment[], parts: readonly string[]): boolean {
+  let reached = new Set<number>([0]);
+  const skip = (states: Set<number>): Set<number> => {
+    for (const at of states) if (segments[at] === '**') states.add(at + 1);
+    return states;
+  };
+  reached = skip(reached);
+  for (const part of parts) {
+    const next = new Set<number>();
+    for (const at of reached) {
+      const segment = segments[at];
+      if (segment === '**') next.add(at);
+      else if (segment?.matches(part)) next.add(at + 1);
+    }
+    reached = skip(next);
+  }
+  return reached.has(segments.length);
+}
+
+/** Returns the files and directories that match. Does not follow links; skips `.git`. */
+function findPaths(
+  root: string,
+  include: readonly string[],
+  exclude: readonly string[],
+): { readonly path: string; readonly directory: boolean }[] {
+  const wanted = include.map(compilePathGlob);
+  const unwanted = exclude.map(compilePathGlob);
+  const found: { path: string; directory: boolean }[] = [];
+  const walk = (prefix: string, depth: number): void => {
+    const entries = readdirSync(join(root, prefix), { withFileTypes: true });
+    for (const entry of entries.sort((a, b) => compareText(a.name, b.name))) {
+      if (entry.name === '.git' || depth > 128) continue;
+      const path = prefix + entry.name;
+      if (wanted.some((glob) => glob(path)) && !unwanted.some((glob) => glob(path)))
+        found.push({ path, directory: entry.isDirectory() });
+      if (entry.isDirectory()) walk(`${path}/`, depth + 1);
+    }
+  };
+  walk('', 1);
+  return found;
 }

@@ -6,8 +6,7 @@ import type { Finding } from '../../core/problem.js';
 import { count, quoteOutside } from '../../core/text.js';
 import { readTextFile, statOrNothing } from '../../files/read.js';
 import { isWithin, realPath } from '../../files/within.js';
-import { parseSourceManifest } from '../manifest/parse-source-manifest.js';
-import type { Adoption, SourceManifest } from '../manifest/source-manifest.js';
+import { type Adoption, parseSourceManifest, type SourceManifest } from '../manifest/source-manifest.js';
 
 /** Throws `path_escape` if the path resolves outside the source; `what` names it in the message. */
 export function assertInside(tree: string, path: string, what = path): void {

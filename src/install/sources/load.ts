@@ -6,13 +6,15 @@ import { quoteOutside } from '../../core/text.js';
 import { realPath } from '../../files/within.js';
 import { isDirectory } from '../directory.js';
 import type { InstallEnvironment } from '../environment.js';
+import { readBundle } from '../manifest/bundle.js';
 import { effectiveName, type ItemKind, itemKey } from '../manifest/item-name.js';
+import { parseSourceManifest } from '../manifest/source-manifest.js';
 import type { SourceRecord } from '../state.js';
 import type { LoadedTree } from '../tokens/source-form.js';
 import { groupSiblings } from '../tokens/targets.js';
 import { readTracked, treeOf } from './clones.js';
+import { BLANK } from './plugin-items.js';
 import { type Scan, scanSource } from './scan.js';
-import { scanBundle } from './scan-bundle.js';
 import type { SourceItem } from './source-item.js';
 
 export interface LoadedSource extends LoadedTree {
@@ -129,4 +131,21 @@ export function prefixOf(
   if (!record.prefixGiven) return record.kind === 'bundle' ? null : (plugin ?? manifest.namespace);
   if (plugin === null || record.prefix === null || plugins.length < 2) return record.prefix;
   return `${record.prefix}-${plugin}`;
+}
+
+/** Throws `invalid_definition` if the bundle cannot be used. */
+function scanBundle(tree: string): Scan {
+  const { name, description, template } = readBundle(tree);
+  const own = { ...BLANK, name, ownName: name, plugin: name, path: '' };
+  const items = [
+    {
+      ...own,
+      kind: 'server' as const,
+      description: description ?? `MCP server ${name}`,
+      content: `${JSON.stringify(template, null, 2)}\n`,
+    },
+    { ...own, kind: 'plugin' as const, description: `files of the bundle ${name}` },
+  ];
+  const { manifest } = parseSourceManifest('');
+  return { items, plugins: [], warnings: [], skipped: [], manifest: { ...manifest, description } };
 }

@@ -4,10 +4,20 @@ import { isUtf8 } from 'node:buffer';
 import { basename, dirname, join } from 'node:path';
 import { lineAt } from '../../core/text.js';
 import { createTreeHash, listTree, readTreeFile, type TreeFile } from '../../files/tree.js';
-import type { ResolvedReference } from '../manifest/installed.js';
 import type { SourceItem } from '../sources/source-item.js';
-import { findPluginTokens, findTokens, replaceTokens, type Token } from './find.js';
-import { badReference, type Rendering, renderToken, resolveReference, resolveToken, type Siblings } from './targets.js';
+import type { ResolvedReference } from '../state.js';
+import {
+  badReference,
+  findPluginTokens,
+  findTokens,
+  type Rendering,
+  renderToken,
+  replaceTokens,
+  resolveReference,
+  resolveToken,
+  type Siblings,
+  type Token,
+} from './targets.js';
 
 export interface LoadedTree {
   readonly tree: string;

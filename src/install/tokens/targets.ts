@@ -1,4 +1,4 @@
-// Resolves tokens and references to items of the same source, and renders them as paths or names.
+// Path tokens such as `{{self}}` and `{{tools:…}}`: finds them, resolves them to items of the same source and renders them.
 
 import { dirname, join } from 'node:path';
 import { ToolError } from '../../core/error.js';
@@ -14,7 +14,6 @@ import {
   linkPath,
 } from '../manifest/item-name.js';
 import type { SourceItem } from '../sources/source-item.js';
-import type { Token } from './find.js';
 
 /** The items of one source. */
 export interface Siblings {
@@ -30,7 +29,7 @@ export interface Rendering {
   readonly home: string | undefined;
 }
 
-export type ReferenceFault =
+type ReferenceFault =
   | 'no such item'
   | 'tool without entrypoint'
   | 'ambiguous kind'
@@ -90,7 +89,7 @@ export function resolveReference(
   return first;
 }
 
-export interface RenderOptions extends Rendering {
+interface RenderOptions extends Rendering {
   readonly prefix: string | null;
   /** Whether a path in the home directory is written with `~`, as in Markdown (TOK-6). */
   readonly tilde: boolean;
@@ -119,7 +118,7 @@ const HINTS: Readonly<Record<ReferenceFault, string>> = {
   'not a valid reference': 'write {{tools:name}}, {{path:name}}, {{path:kind:name}} or {{ns:name}}',
 };
 
-export interface ReferencePosition {
+interface ReferencePosition {
   readonly item: SourceItem;
   readonly file: string;
   readonly line: number;
@@ -149,4 +148,62 @@ export function assertSafeItem(item: SourceItem): void {
     `the bin of the ${kind} ${name} is outside its directory: ${quoteOutside(bin, 120)}`,
     { hint: 'use a path inside the directory of the tool' },
   );
+}
+
+type TokenHead = 'self' | 'tools' | 'path' | 'ns' | 'root' | 'data';
+
+export interface Token {
+  readonly head: TokenHead;
+  /** The part after the colon, trimmed. */
+  readonly ref: string;
+  /** The whole token as written. */
+  readonly text: string;
+  readonly start: number;
+  readonly end: number;
+}
+
+// Bounded length and no nested braces keep matching linear (TOK-9). Triple braces belong to other template languages.
+const BRACES = /(?<!\{)\{\{([^{}\n]{1,300})\}\}(?!\})/g;
+const TOKEN = /^\s*(?:(self)|(tools|path|ns)\s*:(.*))\s*$/s;
+
+/** Returns the tokens in order; other text in braces is ignored (TOK-3). */
+export function findTokens(text: string): Token[] {
+  const tokens: Token[] = [];
+  for (const match of text.matchAll(BRACES)) {
+    const inner = TOKEN.exec(match[1]!);
+    if (inner === null) continue;
+    tokens.push({
+      head: (inner[1] ?? inner[2]) as TokenHead,
+      ref: (inner[3] ?? '').trim(),
+      text: match[0],
+      start: match.index,
+      end: match.index + match[0].length,
+    });
+  }
+  return tokens;
+}
+
+const PLUGIN_TOKEN = /\$\{(?:CLAUDE_)?PLUGIN_(ROOT|DATA)\}/g;
+
+/** Returns the tokens of a plugin, such as `${CLAUDE_PLUGIN_ROOT}`; it has no others (INS-63). */
+export function findPluginTokens(text: string): Token[] {
+  return [...text.matchAll(PLUGIN_TOKEN)].map((match) => ({
+    head: match[1] === 'ROOT' ? 'root' : 'data',
+    ref: '',
+    text: match[0],
+    start: match.index,
+    end: match.index + match[0].length,
+  }));
+}
+
+/** Replaces each token with its rendered value. */
+export function replaceTokens(text: string, tokens: readonly Token[], render: (token: Token) => string): string {
+  const parts: string[] = [];
+  let at = 0;
+  for (const token of tokens) {
+    parts.push(text.slice(at, token.start), render(token));
+    at = token.end;
+  }
+  parts.push(text.slice(at));
+  return parts.join('');
 }

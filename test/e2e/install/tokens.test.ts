@@ -4,7 +4,7 @@ import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import fc from 'fast-check';
 import { expect } from 'vitest';
-import { findTokens, replaceTokens } from '../../../src/install/tokens/find.js';
+import { findTokens, replaceTokens } from '../../../src/install/tokens/targets.js';
 import { createInstallWorkspace, DETECT, type Files, type InstallWorkspace, WORKED } from '../../support/install.js';
 import { patience } from '../../support/patience.js';
 import { spec } from '../../support/spec.js';

@@ -265,7 +265,7 @@ function serverProblems({ state: { upstreams } }: NodeToolbox): Problem[] {
 async function installProblems(toolbox: NodeToolbox): Promise<Problem[]> {
   const isFile = (name: string): boolean => existsSync(join(toolbox.machine.wieldHome, name));
   if (!['sources.json', 'installed.json'].some(isFile)) return [];
-  const { findInstallProblems } = await import('../../../install/problems.js');
+  const { findInstallProblems } = await import('../../../install/compare.js');
   return findInstallProblems(toolbox);
 }
 

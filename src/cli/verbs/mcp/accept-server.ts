@@ -6,7 +6,7 @@ import { spellOut } from '../../../core/text.js';
 import type { ServerEntry } from '../../../core/upstream.js';
 import { hashTree } from '../../../files/tree.js';
 import { writeFileAtomic } from '../../../files/write.js';
-import { acceptServer } from '../../../install/accept-server.js';
+import { acceptServer } from '../../../install/apply/accept.js';
 import { pathsOf } from '../../../install/environment.js';
 import { fillEntry } from '../../../install/manifest/server-config.js';
 import { digestServer, findInstalledServer } from '../../../install/servers.js';
