@@ -1,6 +1,4 @@
-import { existsSync } from 'node:fs';
-import { join, sep } from 'node:path';
-import type { Plugin } from 'vitest/config';
+import { readFileSync } from 'node:fs';
 import { defineConfig } from 'vitest/config';
 import { LongestFirst } from './test/support/longest-first.js';
 import { patience } from './test/support/patience.js';
@@ -15,29 +13,16 @@ const OWN_PROCESS = [
   'test/faults/{ends,soak,spawn,streams}.test.ts',
 ];
 
-const DIST = join(import.meta.dirname, 'dist') + sep;
-const SOURCES = join(import.meta.dirname, 'src') + sep;
-
-/** Loads the built library in tests: it is what users get, and 500 files less to transform for every worker. */
-const builtLibrary: Plugin = {
-  name: 'built-library',
-  enforce: 'pre',
-  resolveId(source, importer) {
-    if (importer === undefined || !importer.startsWith(import.meta.dirname) || !source.startsWith('.'))
-      return undefined;
-    const path = join(importer, '..', source);
-    const built = path.startsWith(SOURCES) ? DIST + path.slice(SOURCES.length) : undefined;
-    return built !== undefined && existsSync(built) ? built : undefined;
-  },
-};
+const { version } = JSON.parse(readFileSync(new URL('package.json', import.meta.url), 'utf8')) as { version: string };
 
 export default defineConfig({
-  // Tests of mutations use the sources.
-  plugins: process.env.WIELD_TEST_SOURCE === '1' ? [] : [builtLibrary],
+  define: { WIELD_VERSION: JSON.stringify(version) },
   test: {
     reporters: ['default', createSpecReporter()],
+    // Transformed sources are stored: otherwise every run transforms all that a command imports.
+    experimental: { fsModuleCache: true, fsModuleCachePath: 'node_modules/.cache/vitest' },
     pool: 'forks',
-    globalSetup: ['test/support/temporary.ts'],
+    globalSetup: ['test/support/temporary.ts', 'scripts/programs.mjs'],
     setupFiles: ['test/support/seed.ts'],
     server: { deps: { external: [/\/dist\//] } },
     // Tests mostly wait for their own child processes: five workers keep two cores busy.
@@ -54,7 +39,7 @@ export default defineConfig({
         // Files share a worker and its loaded modules.
         test: {
           name: 'shared',
-          globalSetup: ['test/support/compiled-code.ts', 'test/support/bundled-server.ts'],
+          globalSetup: ['test/support/bundled-server.ts'],
           isolate: false,
           include: ['src/**/*.test.ts', 'test/**/*.test.ts'],
           exclude: ['**/node_modules/**', ...OWN_PROCESS],

@@ -3,23 +3,17 @@
 
 import { execFileSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
-import { copyFileSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { fileURLToPath } from 'node:url';
 import { rolldown } from 'rolldown';
 import { minifySync } from 'rolldown/utils';
 import { chooseFiles, findUsed, isOwn } from './files-of-binary.mjs';
-import { synchronousJsonata } from './jsonata.mjs';
 import { packModules, toModules } from './lazy-modules.mjs';
 import { licenses, writeLicenses } from './licenses.mjs';
+import { READABLE, writePrograms } from './programs.mjs';
 
 const root = fileURLToPath(new URL('..', import.meta.url));
-// Function and class names are preserved for stack traces.
-const READABLE = {
-  compress: true,
-  mangle: { keepNames: { function: true, class: true } },
-  codegen: { removeWhitespace: true },
-};
 // Files that can do a command, or begin it, without the others.
 const BEGINNINGS = { kept: 'show-list', 'kept-completion': 'completion', first: 'answer-first' };
 // Loaded by name.
@@ -42,60 +36,7 @@ if (!onlyBundles) {
   await bundleSdk(['upstream/sdk', 'mcp-server/sdk']);
 }
 
-// The tool host, and the two packages that a standalone module may import. A few files load three times faster than a
-// hundred.
-const host = await rolldown({
-  input: { main: `${root}src/executors/module/host/main.ts`, wield: `${root}src/index.ts`, zod: 'zod' },
-  platform: 'node',
-  external: ['@swc/wasm-typescript'],
-  plugins: [licenses],
-});
-await host.write({
-  dir: `${root}dist/host`,
-  format: 'esm',
-  chunkFileNames: '[name]-[hash].js',
-  minify: { compress: true, mangle: { keepNames: { function: true, class: true } } },
-});
-await host.close();
-
-// The query program, started for every query.
-const query = await rolldown({
-  input: `${root}src/context/query/main.ts`,
-  platform: 'node',
-  plugins: [synchronousJsonata, licenses],
-});
-await query.write({
-  dir: `${root}dist/query`,
-  format: 'cjs',
-  entryFileNames: 'main.cjs',
-  minify: { compress: true, mangle: true, codegen: { removeWhitespace: true } },
-});
-await query.close();
-
-// The engine of programs.
-const engine = await rolldown({ input: `${root}src/code/engine/main.ts`, platform: 'node', plugins: [licenses] });
-await engine.write({ dir: `${root}dist/code`, format: 'cjs', entryFileNames: 'engine.cjs', minify: READABLE });
-await engine.close();
-
-// The helper process of a server.
-const helper = await rolldown({ input: `${root}src/process/helper-main.ts`, platform: 'node', plugins: [licenses] });
-await helper.write({ dir: `${root}dist/helper`, format: 'cjs', entryFileNames: 'main.cjs', minify: READABLE });
-await helper.close();
-
-// The thread that reads large documents.
-const thread = await rolldown({
-  input: `${root}src/formats/openapi/thread-main.ts`,
-  platform: 'node',
-  plugins: [licenses],
-});
-await thread.write({ dir: `${root}dist/openapi`, format: 'cjs', entryFileNames: 'thread.cjs', minify: READABLE });
-await thread.close();
-
-// The page: static files, without anything inline, because its content security policy allows none.
-const page = await rolldown({ input: `${root}src/ui/page/main.tsx`, platform: 'browser', plugins: [licenses] });
-await page.write({ dir: `${root}dist/ui`, format: 'esm', entryFileNames: 'page.js', minify: true });
-await page.close();
-for (const name of ['index.html', 'page.css']) copyFileSync(`${root}src/ui/page/${name}`, `${root}dist/ui/${name}`);
+await writePrograms(`${root}dist`);
 
 // The binary. Every module of src/ and every package is a chunk, and few files contain them all.
 const bundle = await rolldown({

@@ -10,9 +10,11 @@ import {
   existsSync,
   mkdirSync,
   mkdtempSync,
+  readdirSync,
   readFileSync,
   rmSync,
   symlinkSync,
+  utimesSync,
   writeFileSync,
 } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -119,7 +121,10 @@ function createCopy(directory) {
     cpSync(join(ROOT, name), join(directory, name), { verbatimSymlinks: true });
   }
   copyBuild(directory);
-  symlinkSync(join(ROOT, 'node_modules'), join(directory, 'node_modules'));
+  // Caches of the tests belong to the copy.
+  mkdirSync(join(directory, 'node_modules'));
+  for (const name of readdirSync(join(ROOT, 'node_modules')))
+    if (name !== '.cache') symlinkSync(join(ROOT, 'node_modules', name), join(directory, 'node_modules', name));
   return directory;
 }
 
@@ -167,6 +172,7 @@ async function tryMutation(copy, mutation, original) {
   const text = readFileSync(path, 'utf8');
   let isBuilt = false;
   writeFileSync(path, mutate(mutation, copy));
+  touchBuild(copy);
   try {
     for (const stage of stagesOf(mutation)) {
       if (stage.build && !isBuilt) {
@@ -182,6 +188,7 @@ async function tryMutation(copy, mutation, original) {
     writeFileSync(path, text);
     // Tests of the next mutation may use the build.
     if (isBuilt) copyBuild(copy);
+    touchBuild(copy);
   }
 }
 
@@ -207,6 +214,12 @@ async function runStage(copy, stage, original) {
     failing.add(file);
     report(`fails without a mutation: ${file}: ${before}`);
   }
+}
+
+// Tests that use the build refuse an older one; the bundles are built for those that must notice the mutation in them.
+function touchBuild(copy) {
+  const now = new Date();
+  utimesSync(join(copy, 'dist/cli/wield.cjs'), now, now);
 }
 
 // The bundles only; types are not checked.
@@ -245,9 +258,8 @@ function toDetail({ title, failureMessages = [] }) {
 
 function run(cwd, args, isArea = false) {
   return new Promise((resolve) => {
-    // The sources of the library are mutated, not its build. Tests for `npm run thorough` may be those that notice.
-    const all = isArea ? '' : '1';
-    const env = { ...process.env, WIELD_TEST_SOURCE: '1', WIELD_TEST_CODE: '', WIELD_ALL_TESTS: all };
+    // Tests for `npm run thorough` may be those that notice.
+    const env = { ...process.env, WIELD_ALL_TESTS: isArea ? '' : '1' };
     const child = spawn(process.execPath, args, { cwd, env, stdio: ['ignore', 'pipe', 'pipe'], detached: true });
     let late = false;
     let output = '';

@@ -6,7 +6,8 @@ import { join } from 'node:path';
 import { describe, expect } from 'vitest';
 import type { Approve } from '../../src/core/approval.js';
 import { type AskingWorkspace, askFor, createAskingWorkspace, DEPLOY } from '../support/approvals.js';
-import { BINARY, json, wield, wieldProcess } from '../support/cli.js';
+import { binary } from '../support/built.js';
+import { json, wield, wieldProcess } from '../support/cli.js';
 import { ACCEPT, connectAsking, connectStdio } from '../support/clients.js';
 import { createSkillWorkspace, declare } from '../support/commands.js';
 import { NO_NAMESPACES, NO_PROC } from '../support/machine.js';
@@ -196,7 +197,7 @@ describe('A42 a definition changed', () => {
 });
 
 describe('A44 a model approves', () => {
-  const WIELD = `'${process.execPath}' '${BINARY}'`;
+  const WIELD = `'${process.execPath}' '${binary()}'`;
   /** Creates a program that runs wield, with a path that needs no quotes, wherever the checkout is. */
   const withoutQuotes = (workspace: AskingWorkspace): string =>
     workspace.write('run-wield', `#!/bin/sh\nexec ${WIELD} "$@"\n`, 0o755);

@@ -5,7 +5,8 @@ import { chmodSync, existsSync, mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect } from 'vitest';
 import { logDirectory, logRecords, logText } from '../support/audit.js';
-import { BINARY, json, wield } from '../support/cli.js';
+import { binary } from '../support/built.js';
+import { json, wield } from '../support/cli.js';
 import { shellScript } from '../support/shell-script.js';
 import { spec } from '../support/spec.js';
 import { createWorkspace, type Workspace } from '../support/workspace.js';
@@ -17,7 +18,7 @@ const KILLER = shellScript(
 
 async function callKiller(workspace: Workspace): Promise<number> {
   workspace.script('killer', KILLER);
-  const child = spawn(process.execPath, [BINARY, 'call', 'killer'], {
+  const child = spawn(process.execPath, [binary(), 'call', 'killer'], {
     cwd: workspace.dir,
     env: workspace.env,
     stdio: 'ignore',

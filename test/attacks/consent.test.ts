@@ -5,7 +5,8 @@ import { existsSync, readFileSync, rmSync, symlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect } from 'vitest';
 import { type AskingWorkspace, askFor, createAskingWorkspace } from '../support/approvals.js';
-import { BINARY, wield } from '../support/cli.js';
+import { binary } from '../support/built.js';
+import { wield } from '../support/cli.js';
 import { ACCEPT, connectAsking, connectStdio } from '../support/clients.js';
 import { NEWER } from '../support/mcp-messages.js';
 import { openPage } from '../support/page.js';
@@ -21,7 +22,7 @@ const marked = (ids: string, title: string, body: () => Promise<void>): void =>
   specIf(canMark, 'needs prlimit', ids, title, body, 180_000);
 const can = (...command: string[]): boolean => spawnSync(command[0]!, command.slice(1)).status === 0;
 
-const WIELD = `"${process.execPath}" "${BINARY}"`;
+const WIELD = `"${process.execPath}" "${binary()}"`;
 const MARK = /^Max file locks +0 +0 /m;
 
 // A tool that a model may call, and that runs a command.
@@ -283,7 +284,7 @@ describe('A44 a tool is the client', () => {
       workspace.write('client.mjs', CLIENT);
       const output = await runAsTool(
         workspace,
-        `${prefix}"${process.execPath}" client.mjs "${process.execPath}" "${BINARY}"`,
+        `${prefix}"${process.execPath}" client.mjs "${process.execPath}" "${binary()}"`,
       );
       expect([prefix, output]).toEqual([prefix, expect.stringContaining('needs_approval')]);
       expect(output).not.toContain('asked');

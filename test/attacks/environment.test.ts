@@ -6,7 +6,8 @@ import { join } from 'node:path';
 import fc from 'fast-check';
 import { expect } from 'vitest';
 import { textOf } from '../../src/index.js';
-import { BINARY, json, wield } from '../support/cli.js';
+import { binary } from '../support/built.js';
+import { json, wield } from '../support/cli.js';
 import { createSkillWorkspace, declare } from '../support/commands.js';
 import { createInstallWorkspace, DETECT } from '../support/install.js';
 import { NO_PROC } from '../support/machine.js';
@@ -67,7 +68,7 @@ specIf(process.platform === 'linux', NO_PROC, 'EXE-73', 'no descriptor of the ca
   const descriptor = openSync(secret, 'r');
   const stdio = Array.from({ length: 251 }, (_, at) => ([5, 16, 40, 250].includes(at) ? descriptor : 'ignore'));
   const options = { cwd: workspace.dir, env: workspace.env, encoding: 'utf8' } as const;
-  const ran = spawnSync(process.execPath, [BINARY, 'call', 'show'], {
+  const ran = spawnSync(process.execPath, [binary(), 'call', 'show'], {
     ...options,
     stdio: ['ignore', 'pipe', 'pipe', ...stdio.slice(3)] as StdioOptions,
   });

@@ -5,7 +5,7 @@ import { StdioClientTransport } from '@modelcontextprotocol/client/stdio';
 import { describe, expect, onTestFinished, vi } from 'vitest';
 import { createMcpHttp } from '../../src/mcp-server/index.js';
 import { createTestToolbox } from '../../src/testing.js';
-import { BINARY } from '../support/cli.js';
+import { binary } from '../support/built.js';
 import type { ProtocolVersion } from '../support/clients.js';
 import { call, codeOf, createQuestionWorkspace, say, TYPED, textOf } from '../support/questions.js';
 import { type Message, serveHttp, until } from '../support/server.js';
@@ -51,7 +51,7 @@ const overStdio = ({ dir, env }: Workspace, protocol: ProtocolVersion, name: str
   connect(
     new StdioClientTransport({
       command: process.execPath,
-      args: [BINARY, 'serve', '--trust'],
+      args: [binary(), 'serve', '--trust'],
       cwd: dir,
       env,
       stderr: 'ignore',

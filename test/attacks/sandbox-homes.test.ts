@@ -6,6 +6,7 @@ import { tmpdir } from 'node:os';
 import { delimiter, dirname, join } from 'node:path';
 import { describe, expect, onTestFinished } from 'vitest';
 import { textOf } from '../../src/index.js';
+import { built } from '../support/built.js';
 import { createModuleWorkspace, moduleText } from '../support/modules.js';
 import { hasBubblewrap, NO_BUBBLEWRAP } from '../support/sandbox-attempts.js';
 import { shellScript } from '../support/shell-script.js';
@@ -152,7 +153,7 @@ describe('what runs', () => {
     const root = mkdtempSync(join(tmpdir(), 'wield ä '));
     onTestFinished(() => rmSync(root, { recursive: true, force: true }));
     // A copy of wield and of Node, as unpacked there.
-    const dist = dirname(dirname(findBuilt()));
+    const dist = built('');
     cpSync(join(dist), join(root, 'clone/dist'), { recursive: true });
     copyFileSync(join(dist, '../package.json'), join(root, 'clone/package.json'));
     symlinkSync(join(dist, '../node_modules'), join(root, 'clone/node_modules'));
@@ -184,10 +185,6 @@ describe('what runs', () => {
     expect([program.stdout, program.stderr]).toEqual([expect.stringContaining('2'), '']);
   });
 });
-
-function findBuilt(): string {
-  return new URL('../../dist/cli/wield.cjs', import.meta.url).pathname;
-}
 
 const SERVER = `
 import { createInterface } from 'node:readline';

@@ -5,7 +5,8 @@ import { closeSync, existsSync, mkdirSync, openSync, readdirSync, readFileSync, 
 import { dirname, join } from 'node:path';
 import { describe, expect } from 'vitest';
 import { type ToolResult, textOf } from '../../src/index.js';
-import { BINARY, json, wield } from '../support/cli.js';
+import { binary } from '../support/built.js';
+import { json, wield } from '../support/cli.js';
 import { createInstallWorkspace } from '../support/install.js';
 import { hasProgram, succeeds } from '../support/machine.js';
 import { createModuleWorkspace, moduleText } from '../support/modules.js';
@@ -202,7 +203,7 @@ describe('a person', () => {
     expect(free.status).toBe(0);
     expect(existsSync(join(workspace.dir, 'made'))).toBe(true);
     rmSync(join(workspace.dir, 'made'));
-    const inner = `exec ${process.execPath} ${BINARY} call writer --sandbox none`;
+    const inner = `exec ${process.execPath} ${binary()} call writer --sandbox none`;
     workspace.script('outer', `#!/bin/sh\n# @description D\nexport WIELD_HOME=${workspace.env.WIELD_HOME}\n${inner}\n`);
     const outer = await wield(workspace, ['call', 'outer']);
     expect(outer.stderr).toContain('running without a sandbox');

@@ -18,7 +18,8 @@ import { dirname, join } from 'node:path';
 import { expect } from 'vitest';
 import { startTime } from '../../src/files/process-identity.js';
 import { textOf } from '../../src/index.js';
-import { BINARY, type CliRun, json, wield, wieldProcess } from '../support/cli.js';
+import { binary } from '../support/built.js';
+import { type CliRun, json, wield, wieldProcess } from '../support/cli.js';
 import { ALL_TESTS, SAMPLED, sample, some } from '../support/effort.js';
 import { isRoot } from '../support/machine.js';
 import { hasBubblewrap, NO_BUBBLEWRAP } from '../support/sandbox-attempts.js';
@@ -248,7 +249,7 @@ finding('B25 STA-3', 'F06 on a full disk a large result is an error with its beg
   // A limit of file sizes fails a write in the middle, like a full disk.
   const run = spawnSync(
     '/bin/sh',
-    ['-c', 'ulimit -f 200; exec "$0" "$@"', process.execPath, BINARY, 'call', 'big', '--json'],
+    ['-c', 'ulimit -f 200; exec "$0" "$@"', process.execPath, binary(), 'call', 'big', '--json'],
     { cwd: workspace.dir, env: workspace.env, encoding: 'utf8' },
   );
   expectUnstored(run);

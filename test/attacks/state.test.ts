@@ -15,7 +15,8 @@ import { join } from 'node:path';
 import { describe, expect } from 'vitest';
 import { textOf } from '../../src/index.js';
 import { logRecords } from '../support/audit.js';
-import { BINARY, json, wield } from '../support/cli.js';
+import { binary } from '../support/built.js';
+import { json, wield } from '../support/cli.js';
 import { type Message, serveStdio } from '../support/server.js';
 import { shellScript } from '../support/shell-script.js';
 import { finding, spec } from '../support/spec.js';
@@ -101,7 +102,7 @@ finding('B5 STA-1', 'A16 F30: a home that is empty or relative, or in a checkout
   symlinkSync(join(dir, 'sub'), join(HOME!, 'sub'));
   const refuses = async (env: Record<string, string>) => {
     for (const args of [['list'], ['call', 'attack'], ['trust'], ['config', '--json'], ['serve']]) {
-      const run = spawnSync(process.execPath, [BINARY, ...args], {
+      const run = spawnSync(process.execPath, [binary(), ...args], {
         cwd: dir,
         env: { ...bare, ...env },
         encoding: 'utf8',

@@ -17,7 +17,8 @@ import { describe, expect } from 'vitest';
 import { textOf } from '../../src/index.js';
 import { askFor, createAskingWorkspace } from '../support/approvals.js';
 import { logRecords } from '../support/audit.js';
-import { BINARY, json, wieldProcess as wield, wield as wieldHere } from '../support/cli.js';
+import { binary } from '../support/built.js';
+import { json, wieldProcess as wield, wield as wieldHere } from '../support/cli.js';
 import { NOT_ROOT } from '../support/machine.js';
 import { patience } from '../support/patience.js';
 import { sleep } from '../support/processes.js';
@@ -39,7 +40,7 @@ spec.thorough('POL-7', 'a call that is killed at any time runs at most once for 
   for (let round = 0; round < 5; round++) {
     await wield(workspace, ['approvals', 'approve', await askFor(workspace)]);
     const ran = workspace.runs().length;
-    const child = spawn(process.execPath, [BINARY, ...CALL], {
+    const child = spawn(process.execPath, [binary(), ...CALL], {
       cwd: workspace.dir,
       env: workspace.env,
       stdio: 'ignore',

@@ -20,7 +20,8 @@ import { isToolError } from '../../src/core/error.js';
 import { defineTool } from '../../src/index.js';
 import { askFor, createAskingWorkspace } from '../support/approvals.js';
 import { type LogRecord, logDirectory, logFiles, logRecords, logText } from '../support/audit.js';
-import { BINARY, json, wield } from '../support/cli.js';
+import { binary, built } from '../support/built.js';
+import { json, wield } from '../support/cli.js';
 import { connectProcess } from '../support/clients.js';
 import { ALL_TESTS, rounds } from '../support/effort.js';
 import { NO_MOUNT } from '../support/machine.js';
@@ -35,7 +36,7 @@ const WRITERS = rounds(4, 16);
 const KILLS = rounds(ALL_TESTS ? 2 : 1, 6);
 const STEADY = rounds(ALL_TESTS ? 600 : 300, 1500);
 const CODE = { kind: 'code', door: 'library' } as const;
-const LIBRARY = pathToFileURL(join(import.meta.dirname, '../../dist/node.js')).href;
+const LIBRARY = pathToFileURL(built('node.js')).href;
 
 /** A process that makes calls and prints the name of each answered one. */
 function startCaller(
@@ -146,7 +147,7 @@ describe('many writers', () => {
           '-e',
           `inject=${call}:signal=KILL:when=1`,
           process.execPath,
-          BINARY,
+          binary(),
           'call',
           'hello',
         ],

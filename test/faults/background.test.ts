@@ -6,6 +6,7 @@ import { describe, expect } from 'vitest';
 import { guardListener } from '../../src/core/async.js';
 import type { CallOptions } from '../../src/index.js';
 import { connect } from '../../src/process/helper-connection.js';
+import { built } from '../support/built.js';
 import { wieldProcess } from '../support/cli.js';
 import { serveStdio, until } from '../support/server.js';
 import { ROOT } from '../support/sources.js';
@@ -16,7 +17,7 @@ const SLOW = '#!/bin/sh\n# @description Slow.\nsleep 0.8\necho slow\n';
 
 /** Runs a program that uses the built library, and returns its output and status. */
 function runProgram(workspace: Workspace, text: string): Promise<{ stdout: string; status: number; stderr: string }> {
-  const file = workspace.write('program.mjs', text.replaceAll('DIST', `${ROOT}/dist`));
+  const file = workspace.write('program.mjs', text.replaceAll('DIST', built('')));
   return new Promise((resolve) => {
     const options = { cwd: workspace.dir, env: workspace.env };
     execFile(process.execPath, [file], options, (error, stdout, stderr) =>

@@ -5,7 +5,7 @@ import { createHash } from 'node:crypto';
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect } from 'vitest';
-import { BINARY } from '../support/cli.js';
+import { binary } from '../support/built.js';
 import { ALL_TESTS, some } from '../support/effort.js';
 import { patience } from '../support/patience.js';
 import { processesWith, sleep } from '../support/processes.js';
@@ -18,7 +18,7 @@ const MIB = 1024 * 1024;
 const SIZE = ALL_TESTS ? 40 : 10;
 
 function start(workspace: Workspace, args: readonly string[]): ChildProcess {
-  return spawn(process.execPath, [BINARY, ...args], { cwd: workspace.dir, env: workspace.env });
+  return spawn(process.execPath, [binary(), ...args], { cwd: workspace.dir, env: workspace.env });
 }
 
 function ended(child: ChildProcess): Promise<number | null> {
@@ -32,7 +32,7 @@ function firstOutput(child: ChildProcess): Promise<void> {
 async function shell(workspace: Workspace, command: string): Promise<{ stdout: string; stderr: string }> {
   const child = spawn('/bin/bash', ['-c', command], {
     cwd: workspace.dir,
-    env: { ...workspace.env, NODE: process.execPath, BINARY },
+    env: { ...workspace.env, NODE: process.execPath, BINARY: binary() },
   });
   const read = { stdout: '', stderr: '' };
   child.stdout.on('data', (chunk) => {

@@ -5,7 +5,8 @@ import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect } from 'vitest';
 import { toToolError } from '../../src/core/error.js';
-import { BINARY, wield } from '../support/cli.js';
+import { binary } from '../support/built.js';
+import { wield } from '../support/cli.js';
 import { canMount } from '../support/mounts.js';
 import { onEnd } from '../support/share.js';
 import { spec, specIf } from '../support/spec.js';
@@ -21,7 +22,7 @@ specIf(canMount(), 'needs to mount', 'CLI-14 STA-5', 'doctor diagnoses a read-on
   mkdirSync(home, { mode: 0o700 });
   spawnSync('mount', ['-t', 'tmpfs', '-o', 'ro,mode=0700', 'none', home]);
   onEnd(() => spawnSync('umount', [home]));
-  const { status, stdout, stderr } = spawnSync(process.execPath, [BINARY, 'doctor'], {
+  const { status, stdout, stderr } = spawnSync(process.execPath, [binary(), 'doctor'], {
     cwd: workspace.dir,
     env: workspace.env,
     encoding: 'utf8',
@@ -46,7 +47,7 @@ spec('ERR-6', 'a command with few descriptors says so', () => {
   for (const limit of [24, 28, 32]) {
     const { stdout, stderr } = spawnSync(
       'sh',
-      ['-c', `ulimit -n ${limit}; exec "$0" "$@"`, process.execPath, BINARY, 'call', 'x'],
+      ['-c', `ulimit -n ${limit}; exec "$0" "$@"`, process.execPath, binary(), 'call', 'x'],
       {
         cwd: workspace.dir,
         env: workspace.env,

@@ -18,7 +18,8 @@ import {
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, onTestFinished } from 'vitest';
-import { BINARY, json, wieldProcess } from '../support/cli.js';
+import { binary } from '../support/built.js';
+import { json, wieldProcess } from '../support/cli.js';
 import { ALL_TESTS, rounds } from '../support/effort.js';
 import { createInstallWorkspace, type InstallWorkspace, WORKED, wrapGit } from '../support/install.js';
 import { NO_MOUNT } from '../support/machine.js';
@@ -38,7 +39,7 @@ const MANY = (text: string) => ({
 /** Starts a command and kills it after a delay. Resolves to whether it had exited before. */
 function killAfter(workspace: InstallWorkspace, milliseconds: number, args: readonly string[]): Promise<boolean> {
   return new Promise((resolve) => {
-    const child = spawn(process.execPath, [BINARY, ...args], {
+    const child = spawn(process.execPath, [binary(), ...args], {
       cwd: workspace.dir,
       env: workspace.env,
       stdio: 'ignore',

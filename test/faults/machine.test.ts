@@ -7,7 +7,8 @@ import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { expect, test } from 'vitest';
 import { textOf } from '../../src/core/result.js';
-import { BINARY, json, wieldProcess as wield } from '../support/cli.js';
+import { binary, built } from '../support/built.js';
+import { json, wieldProcess as wield } from '../support/cli.js';
 import { hasProgram, notInstalled } from '../support/machine.js';
 import { shellScript } from '../support/shell-script.js';
 import { spec, specIf } from '../support/spec.js';
@@ -55,7 +56,7 @@ spec('EXE-9', 'shows in doctor that no limit is configured', async () => {
 specIf(hasPrlimit, NO_PRLIMIT, 'EXE-8', 'F08 a full table of descriptors is an answer and no crash', () => {
   const workspace = createWorkspace();
   workspace.script('hello', shellScript('echo hello'));
-  const library = pathToFileURL(join(import.meta.dirname, '../../dist/node.js')).href;
+  const library = pathToFileURL(built('node.js')).href;
   const program = `
     import { closeSync, openSync } from 'node:fs';
     const { createNodeToolbox } = await import(${JSON.stringify(library)});
@@ -92,7 +93,7 @@ spec('RUN-1', 'F30 the current directory is deleted', () => {
   const gone = join(workspace.dir, 'gone');
   mkdirSync(gone);
   const inGone = (args: string): ReturnType<typeof spawnSync> =>
-    spawnSync('/bin/sh', ['-c', `cd gone && rmdir ../gone && exec "$0" "$1" ${args}`, process.execPath, BINARY], {
+    spawnSync('/bin/sh', ['-c', `cd gone && rmdir ../gone && exec "$0" "$1" ${args}`, process.execPath, binary()], {
       cwd: workspace.dir,
       env: workspace.env,
       encoding: 'utf8',
@@ -149,7 +150,7 @@ test('F30 with umask 000 state stays private', () => {
       '-c',
       'umask 000; "$0" "$1" list && "$0" "$1" call hello; rm -r .agents; "$0" "$1" init',
       process.execPath,
-      BINARY,
+      binary(),
     ],
     { cwd: workspace.dir, env: workspace.env, encoding: 'utf8' },
   );

@@ -6,6 +6,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { expect, onTestFinished } from 'vitest';
 import { createDocumentFiles } from '../../src/context/store/documents.js';
+import { built } from '../support/built.js';
 import { THOROUGH } from '../support/effort.js';
 import { patience } from '../support/patience.js';
 import { sleep } from '../support/processes.js';
@@ -20,6 +21,7 @@ spec(
   'CTX-50',
   `F04: survives ${WRITERS} writers and ${READERS} readers killed at random, without torn documents, lost writes or stale locks`,
   async () => {
+    built('context/store/documents.js');
     const root = mkdtempSync(join(tmpdir(), 'wield-store-'));
     onTestFinished(() => rmSync(root, { recursive: true, force: true }));
     const directory = join(root, 'context');

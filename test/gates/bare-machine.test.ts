@@ -19,7 +19,7 @@ test(
     const PATH = createPath(join(createWorkspace().home, 'bin'), Object.keys(optional));
     // No test has this name, so that files are only loaded.
     const args = [VITEST, 'run', '--testNamePattern', '^no such test$', '--maxWorkers', '2', ...findAffected()];
-    const env = { ...process.env, PATH, WIELD_TEST_CODE: '' };
+    const env = { ...process.env, PATH };
     const { stdout } = await promisify(execFile)(process.execPath, args, { cwd: ROOT, env, maxBuffer: 1 << 26 });
     expect(stdout).toMatch(/^0 passed, 0 failed, \d+ skipped$/m);
   },

@@ -51,7 +51,7 @@ spec('ERR-4', 'every code has the exit status of the specification', () => {
 
 spec('ERR-1', 'recognises errors of another copy of the package, and nothing else', async () => {
   // A query makes Node load the module a second time.
-  const copy = new URL('../../dist/core/error.js?copy', import.meta.url).href;
+  const copy = new URL('../../src/core/error.ts?copy', import.meta.url).href;
   const library = (await import(/* @vite-ignore */ copy)) as typeof import('../../src/core/error.js');
   expect(library.ToolError).not.toBe(ToolError);
   const cause = new Error('why');

@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { describe, expect, onTestFinished, test } from 'vitest';
-import { linkCompiledCode } from '../support/compiled-code.js';
+import { copyCompiledCode } from '../support/compiled-code.js';
 import { ROOT, readDocument } from '../support/documents.js';
 import { patience } from '../support/patience.js';
 
@@ -18,7 +18,7 @@ const examples = readdirSync(join(ROOT, 'examples'), { withFileTypes: true })
 function createHome(): string {
   const home = mkdtempSync(join(tmpdir(), 'wield-example-'));
   onTestFinished(() => rmSync(home, { recursive: true, force: true }));
-  linkCompiledCode(join(home, '.wield'));
+  copyCompiledCode(join(home, '.wield'));
   return home;
 }
 

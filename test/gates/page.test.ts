@@ -4,11 +4,11 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
 import { expect } from 'vitest';
-import { ROOT } from '../support/sources.js';
+import { built } from '../support/built.js';
 import { spec } from '../support/spec.js';
 
 const MAX_BYTES = 45 * 1024;
-const FOLDER = join(ROOT, 'dist/ui');
+const FOLDER = built('ui');
 
 spec('UI-53', 'the page has at most 45 KB, gzipped', () => {
   const files = readdirSync(FOLDER).sort();

@@ -3,25 +3,28 @@
 
 import { execFileSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
-import { existsSync, mkdirSync, renameSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, renameSync, statSync, writeFileSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
 const input = fileURLToPath(new URL('./protocol-server.mjs', import.meta.url));
 
-/** The program of a server that speaks one protocol only. */
-export const PROTOCOL_SERVER = fileURLToPath(new URL('../../node_modules/.cache/protocol-server.cjs', import.meta.url));
+/** The program of a server that speaks one protocol only. Compiled code belongs to one version of Node. */
+export const PROTOCOL_SERVER = fileURLToPath(
+  new URL(`../../node_modules/.cache/protocol-server-${process.version}.cjs`, import.meta.url),
+);
 
 /** Vitest's global setup. */
 export async function setup(): Promise<void> {
+  const last = statSync(PROTOCOL_SERVER, { throwIfNoEntry: false });
+  if (last !== undefined && last.mtimeMs > statSync(input).mtimeMs) return;
   // Not loaded by tests.
   const { rolldown } = await import('rolldown');
   const bundle = await rolldown({ input, platform: 'node' });
   const { output } = await bundle.generate({ format: 'cjs', minify: true, codeSplitting: false });
   await bundle.close();
   const text = `(require) => {${output[0].code}\n}`;
-  // Compiled code belongs to one text and one version of Node.
-  const hash = createHash('sha256').update(text).update(process.version).digest('hex').slice(0, 16);
+  const hash = createHash('sha256').update(text).digest('hex').slice(0, 16);
   const file = PROTOCOL_SERVER.replace('.cjs', `-${hash}.cjs`);
   mkdirSync(dirname(file), { recursive: true });
   if (!existsSync(`${file}.code`)) {

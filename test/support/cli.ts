@@ -1,14 +1,12 @@
-// Runs the built CLI, in this process or as a child process.
+// Runs the CLI: its sources in this process, or the binary as a child process.
 
 import { spawn } from 'node:child_process';
-import { createRequire } from 'node:module';
+import { join } from 'node:path';
 import { Readable } from 'node:stream';
-import { fileURLToPath } from 'node:url';
 import type { Io, Output, Signal } from '../../src/cli/io.js';
-import { linkCompiledCode } from './compiled-code.js';
+import { binary } from './built.js';
+import { copyCompiledCode } from './compiled-code.js';
 import type { Workspace } from './workspace.js';
-
-export const BINARY = fileURLToPath(new URL('../../dist/cli/wield.cjs', import.meta.url));
 
 export interface CliRun {
   readonly status: number | null;
@@ -52,7 +50,7 @@ export function createIo(workspace: Pick<Workspace, 'dir' | 'env'>, options: InP
     env: { ...workspace.env, ...options.env },
     cwd: () => options.cwd ?? workspace.dir,
     now: options.now ?? (() => Date.now()),
-    binary: BINARY,
+    binary: join(import.meta.dirname, '../../dist/cli/wield.cjs'),
     onSignal: (listener) => listeners.push(listener),
     reserveStdout: () => {},
   };
@@ -83,9 +81,6 @@ function createOutput(onOutput: (chunk: Uint8Array) => void = () => {}): { outpu
   };
 }
 
-// The built chunks, so that the shipped code is tested.
-const require = createRequire(BINARY);
-
 /** Runs `wield ...args` in this process. Not for `wield` and `wield --help` alone, which the binary answers itself. */
 export async function wield(
   workspace: Pick<Workspace, 'dir' | 'env'>,
@@ -97,11 +92,10 @@ export async function wield(
   return { status, stdout: stdout(), stderr: stderr() };
 }
 
-/** Runs a command of the built CLI in this process. */
-export function runCommand(args: readonly string[], io: Io): Promise<number> {
-  const { run } = require(args[0] === '__complete' ? './complete.cjs' : './run.cjs') as
-    | typeof import('../../src/cli/run.js')
-    | typeof import('../../src/cli/complete.js');
+/** Runs a command in this process. */
+export async function runCommand(args: readonly string[], io: Io): Promise<number> {
+  const { run } =
+    args[0] === '__complete' ? await import('../../src/cli/complete.js') : await import('../../src/cli/run.js');
   return run(args, io);
 }
 
@@ -111,9 +105,9 @@ export function wieldProcess(
   args: readonly string[],
   options: CliOptions = {},
 ): Promise<CliRun> {
-  linkCompiledCode(workspace.env.WIELD_HOME);
+  copyCompiledCode(workspace.env.WIELD_HOME);
   return new Promise((resolve, reject) => {
-    const child = spawn(process.execPath, [BINARY, ...args], {
+    const child = spawn(process.execPath, [binary(), ...args], {
       cwd: options.cwd ?? workspace.dir,
       env: { ...workspace.env, ...options.env },
     });

@@ -12,8 +12,8 @@ import { StdioClientTransport } from '@modelcontextprotocol/client/stdio';
 import { Client as OlderClient } from '@modelcontextprotocol/sdk/client/index.js';
 import { StdioClientTransport as OlderStdioTransport } from '@modelcontextprotocol/sdk/client/stdio.js';
 import { ElicitRequestSchema } from '@modelcontextprotocol/sdk/types.js';
-import { BINARY } from './cli.js';
-import { linkCompiledCode } from './compiled-code.js';
+import { binary } from './built.js';
+import { copyCompiledCode } from './compiled-code.js';
 import { createServeTransport, serveUrl } from './serve.js';
 import { onEnd } from './share.js';
 import type { Workspace } from './workspace.js';
@@ -96,10 +96,10 @@ export interface PersonOptions {
 }
 
 function stdioParameters(workspace: Workspace, args: readonly string[]) {
-  linkCompiledCode(workspace.env.WIELD_HOME);
+  copyCompiledCode(workspace.env.WIELD_HOME);
   return {
     command: process.execPath,
-    args: [BINARY, 'serve', ...args],
+    args: [binary(), 'serve', ...args],
     cwd: workspace.dir,
     env: workspace.env,
     stderr: 'ignore' as const,

@@ -2,8 +2,9 @@
 
 import { type ChildProcess, spawn } from 'node:child_process';
 import type { Job } from '../../src/fleet/job.js';
-import { BINARY, createIo, runCommand } from './cli.js';
-import { linkCompiledCode } from './compiled-code.js';
+import { binary } from './built.js';
+import { createIo, runCommand } from './cli.js';
+import { copyCompiledCode } from './compiled-code.js';
 import { sleep } from './processes.js';
 import { onEnd } from './share.js';
 import { createWorkspace, type Workspace } from './workspace.js';
@@ -57,8 +58,8 @@ export function startProcess(
   args: readonly string[],
   env: Readonly<Record<string, string>> = {},
 ): Promise<MemberProcess> {
-  linkCompiledCode(workspace.env.WIELD_HOME);
-  const child: ChildProcess = spawn(process.execPath, [BINARY, ...args], {
+  copyCompiledCode(workspace.env.WIELD_HOME);
+  const child: ChildProcess = spawn(process.execPath, [binary(), ...args], {
     cwd: workspace.dir,
     env: { ...workspace.env, ...env },
   });

@@ -1,8 +1,8 @@
 // The built binary at a real terminal, through `script` of util-linux: what a person sees, and what they type.
 
 import { spawn } from 'node:child_process';
-import { BINARY } from './cli.js';
-import { linkCompiledCode } from './compiled-code.js';
+import { binary } from './built.js';
+import { copyCompiledCode } from './compiled-code.js';
 import { hasProgram, notInstalled } from './machine.js';
 import type { Workspace } from './workspace.js';
 
@@ -30,8 +30,8 @@ export function wieldAtTerminal(
   args: readonly string[],
   { answers = [], env = {} }: PtyOptions = {},
 ): Promise<PtyRun> {
-  const command = [process.execPath, BINARY, ...args].map((word) => `'${word.replaceAll("'", `'\\''`)}'`);
-  linkCompiledCode(workspace.env.WIELD_HOME);
+  const command = [process.execPath, binary(), ...args].map((word) => `'${word.replaceAll("'", `'\\''`)}'`);
+  copyCompiledCode(workspace.env.WIELD_HOME);
   return new Promise((resolve, reject) => {
     const child = spawn('script', ['-qefc', command.join(' '), '/dev/null'], {
       cwd: workspace.dir,

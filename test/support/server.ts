@@ -2,8 +2,8 @@
 
 import { type ChildProcessWithoutNullStreams, spawn } from 'node:child_process';
 import { readFileSync } from 'node:fs';
-import { BINARY } from './cli.js';
-import { linkCompiledCode } from './compiled-code.js';
+import { binary } from './built.js';
+import { copyCompiledCode } from './compiled-code.js';
 import { patience } from './patience.js';
 import { sleep } from './processes.js';
 import { onEnd } from './share.js';
@@ -51,8 +51,8 @@ export interface HttpServer extends RunningServer {
 export const OLDER = '2025-11-25';
 
 function start(workspace: Workspace, args: readonly string[], env: Record<string, string>): RunningServer {
-  linkCompiledCode(workspace.env.WIELD_HOME);
-  const child = spawn(process.execPath, [BINARY, 'serve', ...args], {
+  copyCompiledCode(workspace.env.WIELD_HOME);
+  const child = spawn(process.execPath, [binary(), 'serve', ...args], {
     cwd: workspace.dir,
     env: { ...workspace.env, ...env },
   });

@@ -5,8 +5,8 @@ import { chmodSync, mkdirSync, mkdtempSync, realpathSync, rmSync, symlinkSync, w
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { onTestFinished } from 'vitest';
-import { BINARY } from './cli.js';
-import { linkCompiledCode } from './compiled-code.js';
+import { binary } from './built.js';
+import { copyCompiledCode } from './compiled-code.js';
 import { ROOT, type Step } from './documents.js';
 
 /** The home directory shown in documents. */
@@ -36,13 +36,13 @@ export function createStage(atEnd: (remove: () => void) => void = onTestFinished
   const project = join(home, 'site');
   const shims = join(root, 'bin');
   for (const directory of [home, project, shims, join(home, 'node_modules')]) mkdirSync(directory);
-  writeFileSync(join(shims, 'wield'), `#!/bin/sh\nexec '${process.execPath}' '${BINARY}' "$@"\n`);
+  writeFileSync(join(shims, 'wield'), `#!/bin/sh\nexec '${process.execPath}' '${binary()}' "$@"\n`);
   chmodSync(join(shims, 'wield'), 0o755);
   for (const name of SERVERS) symlinkSync(join(ROOT, 'node_modules', '.bin', name), join(shims, name));
   symlinkSync(ROOT, join(home, 'node_modules', 'wield'));
   for (const name of ['@types', 'zod', ...VENDORS])
     symlinkSync(join(ROOT, 'node_modules', name), join(home, 'node_modules', name));
-  linkCompiledCode(join(home, '.wield'));
+  copyCompiledCode(join(home, '.wield'));
   const env = { PATH: `${shims}:${process.env.PATH}`, HOME: home, LANG: 'C.UTF-8', CI: '1' };
   return { home, project, env };
 }

@@ -4,7 +4,8 @@ import { spawn } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join, resolve } from 'node:path';
-import { BINARY, type CliRun } from './cli.js';
+import { binary } from './built.js';
+import type { CliRun } from './cli.js';
 import { hasProgram, notInstalled, succeeds } from './machine.js';
 import { patience } from './patience.js';
 
@@ -183,7 +184,7 @@ export function withoutRandom(text: string): string {
 }
 
 function run({ dir, env }: Environment, options: readonly string[], args: readonly string[]): Promise<CliRun> {
-  const child = spawn('strace', [...options, process.execPath, BINARY, ...args], {
+  const child = spawn('strace', [...options, process.execPath, binary(), ...args], {
     cwd: dir,
     env,
     stdio: ['ignore', 'pipe', 'pipe'],

@@ -7,7 +7,8 @@ import { join } from 'node:path';
 import { describe, expect } from 'vitest';
 import { defineTool } from '../../../src/index.js';
 import { type LogRecord, logDirectory, logFiles, logRecords, logText } from '../../support/audit.js';
-import { BINARY, json, wield } from '../../support/cli.js';
+import { binary } from '../../support/built.js';
+import { json, wield } from '../../support/cli.js';
 import { connectHttp, connectStdio } from '../../support/clients.js';
 import { createSkillWorkspace, declare } from '../../support/commands.js';
 import { sleep } from '../../support/processes.js';
@@ -417,7 +418,7 @@ describe('wield audit', () => {
     workspace.config('[audit]\nrotate = "1K"\nkeep = 100\ncontents = true\n');
     const toolbox = workspace.toolbox();
     await toolbox.call('hello', { name: 'before' });
-    const child = spawn(process.execPath, [BINARY, 'audit', '--follow', '--json', '--tool', 'hello'], {
+    const child = spawn(process.execPath, [binary(), 'audit', '--follow', '--json', '--tool', 'hello'], {
       cwd: workspace.dir,
       env: workspace.env,
     });

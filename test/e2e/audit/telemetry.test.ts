@@ -13,7 +13,7 @@ import {
 } from '@opentelemetry/sdk-trace-base';
 import { afterEach, beforeEach, describe, expect } from 'vitest';
 import { createToolbox, defineTool, textOf } from '../../../src/index.js';
-import { BINARY } from '../../support/cli.js';
+import { binary } from '../../support/built.js';
 import { serveStdio } from '../../support/server.js';
 import { shellScript } from '../../support/shell-script.js';
 import { spec } from '../../support/spec.js';
@@ -223,12 +223,12 @@ describe('without tracing', () => {
          process.stderr.write(JSON.stringify(loaded));
        });`,
     );
-    const binary = spawnSync(process.execPath, ['--require', watch, BINARY, 'call', 'hello'], {
+    const ran = spawnSync(process.execPath, ['--require', watch, binary(), 'call', 'hello'], {
       cwd: workspace.dir,
       env: workspace.env,
       encoding: 'utf8',
     });
-    expect([binary.stdout, binary.stderr]).toEqual(['hello\n', '[]']);
+    expect([ran.stdout, ran.stderr]).toEqual(['hello\n', '[]']);
   });
 
   spec('OBS-5', 'a provider without the package within reach fails no call', () => {
@@ -245,7 +245,7 @@ describe('without tracing', () => {
          return load.call(this, request, ...rest);
        };`,
     );
-    const run = spawnSync(process.execPath, ['--require', setup, BINARY, 'call', '--verbose', 'hello'], {
+    const run = spawnSync(process.execPath, ['--require', setup, binary(), 'call', '--verbose', 'hello'], {
       cwd: workspace.dir,
       env: workspace.env,
       encoding: 'utf8',

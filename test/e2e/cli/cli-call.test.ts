@@ -162,10 +162,10 @@ describe('own flags', () => {
   });
 
   spec('CLI-13', 'the binary is a JavaScript file', async () => {
-    const { BINARY } = await import('../../support/cli.js');
-    expect(BINARY).toMatch(/\.cjs$/);
+    const { binary } = await import('../../support/built.js');
+    expect(binary()).toMatch(/\.cjs$/);
     const { execFileSync } = await import('node:child_process');
-    expect(execFileSync(BINARY, ['version'], { encoding: 'utf8' })).toMatch(/^\d+\.\d+\.\d+\n$/);
+    expect(execFileSync(binary(), ['version'], { encoding: 'utf8' })).toMatch(/^\d+\.\d+\.\d+\n$/);
   });
 
   spec.thorough('CLI-8 EXE-5', '--timeout ends a tool, exit status 6', async () => {

@@ -2,7 +2,8 @@
 
 import { execFileSync } from 'node:child_process';
 import { describe, expect } from 'vitest';
-import { BINARY, json, wield } from '../../support/cli.js';
+import { binary } from '../../support/built.js';
+import { json, wield } from '../../support/cli.js';
 import { SAMPLED, sample } from '../../support/effort.js';
 import { hasPty, NO_PTY } from '../../support/pty.js';
 import { spec, specIf } from '../../support/spec.js';
@@ -143,7 +144,7 @@ describe('debug', () => {
 describe('colour', () => {
   // A pseudo-terminal around the binary; its output has what a person would see.
   const onTerminal = (workspace: Workspace, command: string, env: Record<string, string> = {}): string => {
-    const line = `'${process.execPath}' '${BINARY}' ${command}`;
+    const line = `'${process.execPath}' '${binary()}' ${command}`;
     return execFileSync('script', ['-qec', line, '/dev/null'], {
       cwd: workspace.dir,
       env: { ...workspace.env, TERM: 'xterm-256color', ...env },

@@ -14,7 +14,8 @@ import {
 import { dirname, join } from 'node:path';
 import { Script } from 'node:vm';
 import { expect } from 'vitest';
-import { BINARY, wieldProcess } from '../../support/cli.js';
+import { binary } from '../../support/built.js';
+import { wieldProcess } from '../../support/cli.js';
 import { startWithoutCompiledCode } from '../../support/compiled-code.js';
 import { serveStdio, until } from '../../support/server.js';
 import { spec } from '../../support/spec.js';
@@ -33,9 +34,9 @@ const keptBy = (workspace: Workspace): string => {
 
 /** Code for the first large file of a run that says `planted` where it is believed. */
 function plant(file: string): void {
-  const name = readdirSync(dirname(BINARY)).find((one) => one.startsWith('start-'))!;
+  const name = readdirSync(dirname(binary())).find((one) => one.startsWith('start-'))!;
   const head = '(function (exports, require, module, __filename, __dirname) {';
-  const length = head.length + statSync(join(dirname(BINARY), name)).size + '\n})'.length;
+  const length = head.length + statSync(join(dirname(binary()), name)).size + '\n})'.length;
   const body = `const run = async () => { require('node:fs').writeSync(1, 'planted'); return 0; };
     const get = () => () => ({ run, createProcessIo: () => ({}) }); module.exports = new Proxy({}, { get });`;
   const script = new Script(`${head}${body}${' '.repeat(length - head.length - body.length - 2)}})`);

@@ -4,9 +4,10 @@ import { execFileSync, spawn } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, onTestFinished } from 'vitest';
-import { BINARY, json, wield } from '../../support/cli.js';
+import { binary } from '../../support/built.js';
+import { json, wield } from '../../support/cli.js';
 import { createProgram, createSkillWorkspace, declare, type SkillWorkspace } from '../../support/commands.js';
-import { linkCompiledCode } from '../../support/compiled-code.js';
+import { copyCompiledCode } from '../../support/compiled-code.js';
 import { ALL_TESTS, SAMPLED, sample, some } from '../../support/effort.js';
 import { hasProgram, notInstalled } from '../../support/machine.js';
 import { patience } from '../../support/patience.js';
@@ -21,8 +22,8 @@ const GREET =
 /** A workspace with `wield` on its path. */
 function create(): SkillWorkspace {
   const workspace = createSkillWorkspace();
-  linkCompiledCode(workspace.env.WIELD_HOME);
-  createProgram(workspace, 'wield', `#!/bin/sh\nexec '${process.execPath}' '${BINARY}' "$@"\n`);
+  copyCompiledCode(workspace.env.WIELD_HOME);
+  createProgram(workspace, 'wield', `#!/bin/sh\nexec '${process.execPath}' '${binary()}' "$@"\n`);
   workspace.script('greet', GREET);
   workspace.script('note_read', '#!/bin/sh\n# @description Read.\n# @group note\n# @param *path string Where\ncat\n');
   workspace.script('note_list', '#!/bin/sh\n# @description List.\n# @group note\ncat\n');

@@ -156,11 +156,11 @@ describe('standard input', () => {
     workspace.script('opt', OPTIONAL);
     const loop = `while read -r line; do "$NODE" "$WIELD" call opt; done; echo end`;
     const { execFileSync } = await import('node:child_process');
-    const { BINARY } = await import('../../support/cli.js');
+    const { binary } = await import('../../support/built.js');
     const out = execFileSync('/bin/sh', ['-c', loop], {
       cwd: workspace.dir,
       input: 'a\nb\nc\n',
-      env: { ...workspace.env, NODE: process.execPath, WIELD: BINARY },
+      env: { ...workspace.env, NODE: process.execPath, WIELD: binary() },
     });
     expect(out.toString()).toBe('word: none\nword: none\nword: none\nend\n');
   });

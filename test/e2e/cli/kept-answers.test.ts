@@ -5,8 +5,9 @@ import { existsSync, readdirSync, readFileSync, statSync, truncateSync, utimesSy
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { expect } from 'vitest';
-import { BINARY, wield } from '../../support/cli.js';
-import { linkCompiledCode } from '../../support/compiled-code.js';
+import { binary } from '../../support/built.js';
+import { wield } from '../../support/cli.js';
+import { copyCompiledCode } from '../../support/compiled-code.js';
 import { some } from '../../support/effort.js';
 import { NEWER } from '../../support/mcp-messages.js';
 import { serveHere } from '../../support/serve.js';
@@ -35,9 +36,9 @@ const toText = (messages: readonly (object | string)[]): string =>
 
 /** Starts a server, sends messages, ends the input when all are answered, and returns the lines that it wrote. */
 function serve(workspace: Workspace, messages: readonly (object | string)[], args: readonly string[] = [], extra = 0) {
-  linkCompiledCode(workspace.env.WIELD_HOME);
+  copyCompiledCode(workspace.env.WIELD_HOME);
   const env = { ...workspace.env, NODE_OPTIONS: LATER };
-  const child = spawn(process.execPath, [BINARY, 'serve', ...args], { cwd: workspace.dir, env });
+  const child = spawn(process.execPath, [binary(), 'serve', ...args], { cwd: workspace.dir, env });
   const expected = extra + messages.filter((one) => typeof one === 'string' || 'id' in one).length;
   let out = '';
   child.stdin.write(toText(messages));

@@ -15,7 +15,8 @@ import {
 } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { expect } from 'vitest';
-import { BINARY, wield, wieldProcess } from '../../support/cli.js';
+import { binary } from '../../support/built.js';
+import { wield, wieldProcess } from '../../support/cli.js';
 import { some } from '../../support/effort.js';
 import { spec } from '../../support/spec.js';
 import { createWorkspace, type Workspace } from '../../support/workspace.js';
@@ -186,7 +187,7 @@ spec('RES-60', 'reports a current directory that was removed', async () => {
   const workspace = createWorkspace();
   const { dir, home } = workspace;
   const script = 'mkdir gone && cd gone && rmdir ../gone && exec "$@"';
-  const args = ['-c', script, 'sh', process.execPath, BINARY, 'list'];
+  const args = ['-c', script, 'sh', process.execPath, binary(), 'list'];
   const run = spawnSync('sh', args, { cwd: home, env: { ...workspace.env, PWD: dir }, encoding: 'utf8' });
   expect(run).toMatchObject({ stdout: '', status: 8 });
   expect(run.stderr).toMatch(/^error {2}the current directory no longer exists\n/);

@@ -4,7 +4,8 @@ import { execFileSync } from 'node:child_process';
 import { existsSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect } from 'vitest';
-import { BINARY, json, wield } from '../../support/cli.js';
+import { binary } from '../../support/built.js';
+import { json, wield } from '../../support/cli.js';
 import { createInstallWorkspace, DETECT } from '../../support/install.js';
 import { spec } from '../../support/spec.js';
 import { createWorkspace, type Workspace } from '../../support/workspace.js';
@@ -36,7 +37,7 @@ spec.thorough('CLI-28', 'creates tools that work, each with a test that passes',
   expect(tools.map(({ name }: { name: string }) => name)).toEqual(
     expect.arrayContaining(['greet-bash', 'greet-node', 'greet-python', 'greet-tools-json', 'greet-ts', 'list_pets']),
   );
-  workspace.write('bin/wield', `#!/bin/sh\nexec '${process.execPath}' '${BINARY}' "$@"\n`, 0o755);
+  workspace.write('bin/wield', `#!/bin/sh\nexec '${process.execPath}' '${binary()}' "$@"\n`, 0o755);
   const env = { ...workspace.env, PATH: `${join(workspace.dir, 'bin')}:${workspace.env.PATH}` };
   const test = (name: string): string =>
     execFileSync('sh', [`.agents/tests/${name}.sh`], { cwd: workspace.dir, env, encoding: 'utf8' });

@@ -20,6 +20,7 @@ import { parse as parseToml } from 'smol-toml';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { parse as parseYaml } from 'yaml';
 import { CLIENTS } from '../../../src/clients/table.js';
+import { binary } from '../../support/built.js';
 import { json, wield } from '../../support/cli.js';
 import { CLIENT_FILES, type ClientFixture, fixtureOf, writeClientFile } from '../../support/client-files.js';
 import { some } from '../../support/effort.js';
@@ -102,7 +103,7 @@ describe('entries', () => {
     const workspace = createServed();
     const bin = join(workspace.home, 'bin');
     mkdirSync(bin);
-    symlinkSync(join(process.cwd(), 'dist/cli/wield.cjs'), join(bin, 'wield'));
+    symlinkSync(binary(), join(bin, 'wield'));
     const env = { PATH: `${bin}:${workspace.env.PATH}` };
     await wield(workspace, ['connect', 'claude-code', '--yes'], { env });
     expect(readAsClient('claude-code', readFileSync(join(workspace.dir, '.mcp.json'), 'utf8'), '')).toEqual({
@@ -123,7 +124,7 @@ describe('entries', () => {
       const workspace = createServed();
       const bin = join(workspace.home, 'bin');
       mkdirSync(bin);
-      symlinkSync(join(process.cwd(), 'dist/cli/wield.cjs'), join(bin, 'wield'));
+      symlinkSync(binary(), join(bin, 'wield'));
       const env = { PATH: `${bin}:${workspace.env.PATH}` };
       const connected = json(await wield(workspace, ['connect', id, '--yes', '--json'], { env }));
       const text = readFileSync(connected.file, 'utf8');
@@ -203,7 +204,7 @@ describe('consent', () => {
     const workspace = createServed();
     workspace.script(
       'sly',
-      `#!/bin/sh\n# @description Sly.\n"${process.execPath}" "${process.cwd()}/dist/cli/wield.cjs" connect cursor --yes 2>&1\n`,
+      `#!/bin/sh\n# @description Sly.\n"${process.execPath}" "${binary()}" connect cursor --yes 2>&1\n`,
     );
     const run = await wield(workspace, ['call', 'sly']);
     expect(run.stdout).toContain('from inside a tool call');

@@ -3,6 +3,7 @@
 import { existsSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect } from 'vitest';
+import { binary } from '../../support/built.js';
 import { json, wield } from '../../support/cli.js';
 import { CLIENT_FILES, fixtureOf, SEEDED, writeClientFile } from '../../support/client-files.js';
 import { hasPty, NO_PTY, wieldAtTerminal } from '../../support/pty.js';
@@ -292,7 +293,7 @@ describe('consent', () => {
   spec('UPS-7', 'is refused inside a tool', async () => {
     const workspace = createWorkspace();
     writeClientFile(workspace, fixtureOf('codex', 'user'));
-    const command = `"${process.execPath}" "${process.cwd()}/dist/cli/wield.cjs" mcp import codex --yes 2>&1`;
+    const command = `"${process.execPath}" "${binary()}" mcp import codex --yes 2>&1`;
     workspace.script('sly', `#!/bin/sh\n# @description Sly.\n${command}\n`);
     expect((await wield(workspace, ['call', 'sly'])).stdout).toContain('from inside a tool call');
     expect(existsSync(destination(workspace))).toBe(false);

@@ -6,7 +6,8 @@ import { dirname, join } from 'node:path';
 import { describe, expect } from 'vitest';
 import { checksum } from '../../../src/files/checksum.js';
 import { type ToolResult, textOf } from '../../../src/index.js';
-import { BINARY, json, wield } from '../../support/cli.js';
+import { binary } from '../../support/built.js';
+import { json, wield } from '../../support/cli.js';
 import { type LocalServer, listen } from '../../support/http.js';
 import { spec } from '../../support/spec.js';
 import { createWorkspace, type Workspace } from '../../support/workspace.js';
@@ -714,7 +715,7 @@ describe('wield add', () => {
     expect(readdirSync(join(workspace.home, '.agents/tools'))).toEqual(['shop.openapi.json']);
     workspace.script(
       'sneak',
-      `#!/bin/sh\n# @description D\nexec ${process.execPath} ${BINARY} add shop.json --namespace mine\n`,
+      `#!/bin/sh\n# @description D\nexec ${process.execPath} ${binary()} add shop.json --namespace mine\n`,
     );
     await wield(workspace, ['call', 'sneak']);
     expect(readdirSync(join(workspace.home, '.agents/tools'))).toEqual(['shop.openapi.json']);

@@ -10,8 +10,10 @@ import type { ModuleAction, Tool } from '../../../src/core/tool.js';
 import { createModuleExecutor } from '../../../src/executors/index.js';
 import { readImports } from '../../../src/files/closure.js';
 import { type ToolResult, textOf } from '../../../src/index.js';
+import { findEntry } from '../../../src/process/entry.js';
 import { createJsonSchema } from '../../../src/schema/json.js';
-import { BINARY, wield } from '../../support/cli.js';
+import { binary } from '../../support/built.js';
+import { wield } from '../../support/cli.js';
 import { connectProcess } from '../../support/clients.js';
 import { BLOCK, createModuleWorkspace, hostsOf, moduleText, PID, SLOW, untilNoHost } from '../../support/modules.js';
 import { sleep } from '../../support/processes.js';
@@ -138,7 +140,7 @@ export const outer = {
     const snapshot = state.snapshot();
     const executor = createModuleExecutor({
       world: machine.world,
-      entry: () => new URL('../../../dist/host/main.js', import.meta.url).pathname,
+      entry: () => findEntry('host/main.js'),
       cacheDirectory: join(workspace.env.WIELD_HOME!, 'cache', 'modules'),
     });
     const file = join(workspace.dir, 'skills/x/SKILL.md');
@@ -220,7 +222,7 @@ specIf(hasPty, NO_PTY, 'MOD-5', 'asks a person at a terminal', async () => {
     moduleText('asks', `async (_, { ask }) => 'heard ' + (await ask('Which colour?'))`),
   );
   const said = await new Promise<string>((resolve) => {
-    const command = `'${process.execPath}' '${BINARY}' call asks`;
+    const command = `'${process.execPath}' '${binary()}' call asks`;
     const child = spawn('script', ['-qec', command, '/dev/null'], { cwd: workspace.dir, env: workspace.env });
     let all = '';
     child.stdout.on('data', (chunk: Buffer) => {

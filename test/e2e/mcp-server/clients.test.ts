@@ -5,7 +5,8 @@ import { rmSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import type { Progress } from '@modelcontextprotocol/client';
 import { describe, expect } from 'vitest';
-import { BINARY, type CliRun } from '../../support/cli.js';
+import { binary } from '../../support/built.js';
+import type { CliRun } from '../../support/cli.js';
 import { connectHttp, connectProcess, connectUrl, type ProtocolVersion } from '../../support/clients.js';
 import { ALL_TESTS } from '../../support/effort.js';
 import { sleep } from '../../support/processes.js';
@@ -140,7 +141,7 @@ describe('several clients of one server', () => {
 
 describe('the MCP inspector', () => {
   const inspect = (workspace: Workspace, ...args: string[]) =>
-    runProgram(workspace, 'mcp-inspector', ['--cli', process.execPath, BINARY, 'serve', '--trust', ...args]);
+    runProgram(workspace, 'mcp-inspector', ['--cli', process.execPath, binary(), 'serve', '--trust', ...args]);
 
   spec.thorough('SRV-1', 'lists and calls tools, and reports a failed one as an error', async () => {
     const workspace = createTools();
@@ -166,7 +167,7 @@ describe('the MCP inspector', () => {
 });
 
 describe('mcporter', () => {
-  const command = `${process.execPath} ${BINARY} serve --trust`;
+  const command = `${process.execPath} ${binary()} serve --trust`;
 
   spec.thorough('SRV-1', 'lists and calls tools', async () => {
     const workspace = createTools();

@@ -3,7 +3,7 @@
 import { spawn } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import { describe, expect } from 'vitest';
-import { BINARY } from '../../support/cli.js';
+import { binary } from '../../support/built.js';
 import { serveHttp } from '../../support/server.js';
 import { spec, specIf } from '../../support/spec.js';
 import { createWorkspace, type Workspace } from '../../support/workspace.js';
@@ -16,7 +16,7 @@ const WITHOUT_GO =
   'no Go client; to run: (cd test/support/go-client && go build -o /tmp/go-client .), ' +
   'then WIELD_TEST_GO_CLIENT=/tmp/go-client npm test';
 const pathOf = (name: string): string => fileURLToPath(new URL(`../../../${name}`, import.meta.url));
-const SERVE = [process.execPath, BINARY, 'serve', '--trust'];
+const SERVE = [process.execPath, binary(), 'serve', '--trust'];
 const SKILL = '---\nname: notes\ndescription: How to take notes.\n---\nWrite short notes.\n';
 const RECEIVED = {
   tools: ['read_skill', 'greet', 'remove', 'query_result', 'read_result'],

@@ -4,7 +4,7 @@ import { spawn } from 'node:child_process';
 import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, onTestFinished } from 'vitest';
-import { BINARY } from '../../support/cli.js';
+import { binary } from '../../support/built.js';
 import { some } from '../../support/effort.js';
 import { patience } from '../../support/patience.js';
 import { processesWith, sleep } from '../../support/processes.js';
@@ -81,7 +81,7 @@ describe('a client that disconnects', () => {
       [
         '-e',
         `const { spawn } = require('node:child_process');
-         const server = spawn(process.execPath, [${JSON.stringify(BINARY)}, 'serve', '--trust'], { stdio: ['pipe', 'pipe', 'ignore'] });
+         const server = spawn(process.execPath, [${JSON.stringify(binary())}, 'serve', '--trust'], { stdio: ['pipe', 'pipe', 'ignore'] });
          const send = (message) => server.stdin.write(JSON.stringify({ jsonrpc: '2.0', ...message }) + '\\n');
          server.stdout.resume();
          send({ id: 'i', method: 'initialize', params: { protocolVersion: '2025-11-25', capabilities: {}, clientInfo: { name: 'x', version: '1' } } });

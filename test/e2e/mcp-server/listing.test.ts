@@ -4,7 +4,8 @@ import { spawn } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, onTestFinished } from 'vitest';
-import { BINARY, json, wield } from '../../support/cli.js';
+import { binary } from '../../support/built.js';
+import { json, wield } from '../../support/cli.js';
 import { connectStdio } from '../../support/clients.js';
 import { serveHere } from '../../support/serve.js';
 import { serveStdio, until } from '../../support/server.js';
@@ -91,7 +92,7 @@ describe('tools/list', () => {
     const trace = join(workspace.home, 'trace');
     const child = spawn(
       'strace',
-      ['-f', '-qq', '-e', 'trace=execve', '-o', trace, process.execPath, BINARY, 'serve', '--trust'],
+      ['-f', '-qq', '-e', 'trace=execve', '-o', trace, process.execPath, binary(), 'serve', '--trust'],
       { cwd: workspace.dir, env: workspace.env },
     );
     onTestFinished(() => {

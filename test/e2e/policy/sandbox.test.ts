@@ -4,7 +4,8 @@ import { join } from 'node:path';
 import { describe, expect, onTestFinished } from 'vitest';
 import { textOf } from '../../../src/index.js';
 import { logRecords } from '../../support/audit.js';
-import { BINARY, json, wield } from '../../support/cli.js';
+import { binary } from '../../support/built.js';
+import { json, wield } from '../../support/cli.js';
 import { createInstallWorkspace } from '../../support/install.js';
 import { NO_NAMESPACES } from '../../support/machine.js';
 import { createModuleWorkspace, moduleText } from '../../support/modules.js';
@@ -96,7 +97,7 @@ describe('a machine where AppArmor restricts user namespaces', () => {
     mkdirSync(kernel);
     writeFileSync(join(kernel, 'apparmor_restrict_unprivileged_userns'), '1\n');
     const mount = 'mount --bind "$0" /proc/sys/kernel && PATH="$1:/none" exec "$2" "$3" doctor';
-    const args = ['--map-root-user', '--mount', 'sh', '-c', mount, kernel, bin, process.execPath, BINARY];
+    const args = ['--map-root-user', '--mount', 'sh', '-c', mount, kernel, bin, process.execPath, binary()];
     const { stdout } = spawnSync('unshare', args, { cwd: workspace.dir, env: workspace.env, encoding: 'utf8' });
     expect(stdout).toMatch(
       /bubblewrap does not work here: setting up uid map: Permission denied; .*bwrap-userns-restrict/,

@@ -4,7 +4,8 @@ import { spawnSync } from 'node:child_process';
 import { existsSync, readFileSync, symlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect } from 'vitest';
-import { BINARY, json, wield } from '../../support/cli.js';
+import { binary } from '../../support/built.js';
+import { json, wield } from '../../support/cli.js';
 import { connectHttp, connectStdio } from '../../support/clients.js';
 import { some } from '../../support/effort.js';
 import { serveHere } from '../../support/serve.js';
@@ -77,7 +78,7 @@ describe('an untrusted workspace', () => {
     const workspace = createGuarded();
     const trace = join(workspace.home, 'trace');
     for (const args of [['list'], ['show', 'touch-it'], ['doctor'], ['trust']]) {
-      spawnSync('strace', ['-f', '-qq', '-e', 'trace=execve', '-o', trace, process.execPath, BINARY, ...args], {
+      spawnSync('strace', ['-f', '-qq', '-e', 'trace=execve', '-o', trace, process.execPath, binary(), ...args], {
         cwd: workspace.dir,
         env: workspace.env,
       });

@@ -3,7 +3,8 @@
 import { existsSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect } from 'vitest';
-import { BINARY, json, wield } from '../../support/cli.js';
+import { binary } from '../../support/built.js';
+import { json, wield } from '../../support/cli.js';
 import { finding, spec } from '../../support/spec.js';
 import { countedServer } from '../../support/upstream-servers.js';
 import { createWorkspace } from '../../support/workspace.js';
@@ -74,7 +75,7 @@ describe('add and remove', () => {
     for (const command of [
       ['wield', 'serve'],
       ['npx', '-y', 'wield', 'serve'],
-      [process.execPath, BINARY, 'serve'],
+      [process.execPath, binary(), 'serve'],
     ]) {
       const { status, stderr } = await wield(workspace, ['mcp', 'add', 'me', '--', ...command]);
       expect([status, stderr]).toEqual([2, expect.stringContaining('this command starts wield itself')]);

@@ -4,7 +4,8 @@ import { spawn } from 'node:child_process';
 import { existsSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, onTestFinished } from 'vitest';
-import { BINARY, json, wield } from '../../support/cli.js';
+import { binary } from '../../support/built.js';
+import { json, wield } from '../../support/cli.js';
 import { startLoginServer } from '../../support/login-server.js';
 import { hasPty, NO_PTY, wieldAtTerminal } from '../../support/pty.js';
 import { until } from '../../support/server.js';
@@ -25,7 +26,7 @@ async function logIn(
   { dir: cwd, env }: Workspace,
   more: readonly string[] = [],
 ): Promise<{ status: number | null; out: string }> {
-  const child = spawn(process.execPath, [BINARY, 'mcp', 'login', 'notes', '--no-browser', ...more], { cwd, env });
+  const child = spawn(process.execPath, [binary(), 'mcp', 'login', 'notes', '--no-browser', ...more], { cwd, env });
   onTestFinished(() => void child.kill('SIGKILL'));
   const ended = new Promise<number | null>((resolve) => child.once('close', resolve));
   let [out, err] = ['', ''];

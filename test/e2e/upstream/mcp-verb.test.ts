@@ -4,7 +4,8 @@ import { spawn } from 'node:child_process';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect } from 'vitest';
-import { BINARY, json, wield } from '../../support/cli.js';
+import { binary } from '../../support/built.js';
+import { json, wield } from '../../support/cli.js';
 import { patience } from '../../support/patience.js';
 import { hasPty, NO_PTY, wieldAtTerminal } from '../../support/pty.js';
 import { until } from '../../support/server.js';
@@ -155,7 +156,7 @@ describe('waiting', () => {
     const slow = countedServer(workspace, 'slow', { args: ['hang'] });
     configureServers(workspace, { slow: slow.entry });
     const { dir: cwd, env } = workspace;
-    const child = spawn(process.execPath, [BINARY, 'list'], { cwd, env, stdio: 'ignore' });
+    const child = spawn(process.execPath, [binary(), 'list'], { cwd, env, stdio: 'ignore' });
     const ended = new Promise((resolve) => child.once('exit', resolve));
     await until(() => slow.starts().length > 0, 'the server was started');
     const since = performance.now();

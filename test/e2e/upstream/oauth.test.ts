@@ -16,6 +16,7 @@ import { createGuardedFetch } from '../../../src/net/fetch.js';
 import { toLoginError } from '../../../src/upstream/login/fault.js';
 import { findLogin, type LoginOptions, login, logout } from '../../../src/upstream/login/index.js';
 import { createOAuthProvider } from '../../../src/upstream/login/oauth.js';
+import { built } from '../../support/built.js';
 import { createIo } from '../../support/cli.js';
 import { listen, sendJson } from '../../support/http.js';
 import { startLoginServer } from '../../support/login-server.js';
@@ -81,6 +82,7 @@ function callInProcess(
   plan: { times: number; rounds: number; pauseMs: number },
 ): Promise<{ outcomes: string[]; output: string }> {
   return new Promise((resolve, reject) => {
+    built('upstream/login/oauth.js');
     const child = spawn(process.execPath, [CALLS, JSON.stringify({ server, directory, ...plan })], {
       env: workspace.env,
     });
