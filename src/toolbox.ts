@@ -100,6 +100,9 @@ export function createFixedWorkspace(workdir: string, settings: Settings, world:
       workdir: directory,
       settings,
       policy: NO_POLICY,
+      get now() {
+        return world.now();
+      },
       trusted: true,
       places: [],
       libraries: [],

@@ -11,7 +11,7 @@ import type { Snapshot, World } from '../core/snapshot.js';
 import { nearest, quoteOutside } from '../core/text.js';
 import type { Tool } from '../core/tool.js';
 import { findDenial } from '../policy/decide.js';
-import { toRuleLists } from '../policy/nested.js';
+import { toRules } from '../policy/rules.js';
 import { newNameOf } from '../policy/view.js';
 import { readCapabilities } from './inventory-file.js';
 import { QUERY_RESULT } from './query-result.js';
@@ -89,8 +89,8 @@ function findDenialOf(
   snapshot: Snapshot,
   skills: readonly Skill[],
 ) {
-  const inherited = toRuleLists(cascade.narrowingAbove(tool, skills, snapshot));
-  return findDenial(tool, { kind, door: 'library' }, { policy: snapshot.policy, within: [], inherited });
+  const narrowing = cascade.narrowingAbove(tool, skills, snapshot);
+  return findDenial(tool, { kind, door: 'library' }, toRules(snapshot, { narrowing }));
 }
 
 /** Returns the skills that a model may read. Only a rule that names a skill hides it (POL-12). */

@@ -14,6 +14,7 @@ import { quoteOutside } from '../core/text.js';
 import type { CallInternals, Tool } from '../core/tool.js';
 import { toTool } from '../formats/module/define.js';
 import { decide } from '../policy/decide.js';
+import { toRules } from '../policy/rules.js';
 import { toBuiltin } from './builtin.js';
 import { createFollower } from './follow.js';
 import { readCapabilities } from './inventory-file.js';
@@ -49,8 +50,7 @@ export function createOwnOffers(options: OwnOffersOptions): OfferSource {
   const assertReadable = (name: string, input: JsonObject, internals: CallInternals): void => {
     const { caller, snapshot } = internals;
     const tool = catalog.find(name, { snapshot });
-    const rules = { policy: snapshot.policy, trusted: snapshot.trusted, within: [] };
-    const { verdict, reason, rule } = decide({ tool, input }, caller, rules);
+    const { verdict, reason, rule } = decide({ tool, input }, caller, toRules(snapshot));
     // Lists select the resource itself.
     if (verdict === 'allow' || rule === null) return;
     throw new ToolError('denied', `not read: as a call of ${name}, ${reason}`, {

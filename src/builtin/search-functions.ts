@@ -34,7 +34,7 @@ const MAX_DESCRIPTION = 140;
 export function createSearchFunctions({ catalog, cascade, search, list }: SearchFunctionsOptions) {
   const mayName = (tool: Tool, caller: Caller, snapshot: Snapshot, skills: readonly Skill[]): boolean => {
     const narrowingOf = (one: Tool) => cascade().narrowingAbove(one, skills, snapshot);
-    return splitDenied([tool], caller, snapshot.policy, narrowingOf).denied.length === 0;
+    return splitDenied([tool], caller, snapshot, narrowingOf).denied.length === 0;
   };
   // Throws `not_found`, or `unavailable` if the tool may be one of a server that is down.
   const find = (name: string, caller: Caller, snapshot: Snapshot): Tool | Promise<Tool> => {

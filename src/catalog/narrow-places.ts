@@ -58,6 +58,10 @@ class NarrowedSnapshot implements Snapshot {
     return this.#whole.policy;
   }
 
+  get now() {
+    return this.#whole.now;
+  }
+
   get trusted() {
     return this.#whole.trusted;
   }

@@ -5,7 +5,7 @@ import { isRecord } from '../core/json.js';
 import type { SandboxRule, SandboxSettings, SandboxTable } from '../core/sandbox.js';
 import { BUILTIN_PROFILES, NO_SANDBOXES } from '../core/sandbox.js';
 import { iterPaths, type PathEntry } from '../core/search-path.js';
-import { parseSelectors } from '../core/selector.js';
+import { isForRules, parseSelectors } from '../core/selector.js';
 import { nearest } from '../core/text.js';
 import type { ConfigValue } from './value.js';
 
@@ -54,7 +54,7 @@ export function findRuleFault(value: unknown): string | undefined {
   try {
     const selectors = parseSelectors(match);
     if (selectors.length === 0) return 'has an empty match';
-    const odd = selectors.find((one) => one.policy !== undefined || one.arguments.length > 0);
+    const odd = selectors.find((one) => isForRules(one) || one.arguments.length > 0);
     return odd && `has an invalid match: "${odd.text}"; it names tools, #tags or servers, for every input`;
   } catch (error) {
     if (!isToolError(error)) throw error;

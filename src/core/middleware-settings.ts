@@ -2,7 +2,7 @@
 
 import { isToolError, ToolError } from './error.js';
 import { isRecord } from './json.js';
-import { parseSelectors, type Selector } from './selector.js';
+import { isForRules, parseSelectors, type Selector } from './selector.js';
 import { nearest, parseBytes, parseDuration, quoteOutside } from './text.js';
 
 interface Option {
@@ -158,7 +158,7 @@ export type MiddlewareSettings =
 /** Parses the selectors of `for`. Throws `invalid_definition` if one never matches or is only valid in rules. */
 export function parseFor(source: string | readonly string[]): readonly Selector[] {
   const selectors = parseSelectors(source);
-  const odd = selectors.find((selector) => selector.policy !== undefined || selector.builtin);
+  const odd = selectors.find((selector) => isForRules(selector) || selector.builtin);
   if (odd !== undefined || selectors.length === 0) {
     const what = odd === undefined ? 'no selector' : `"${odd.text}"`;
     throw new ToolError('invalid_definition', `"for" of middleware has ${what}`, {

@@ -3,6 +3,7 @@
 import { compileGlob, type Glob, type MatchBudget } from './glob.js';
 import { type PatternContext, selectorError } from './glob-syntax.js';
 import { canonicalJson, isRecord, type Json } from './json.js';
+import { type Condition, type Moment, SELECTOR_TERMS } from './selector-terms.js';
 import { nearest } from './text.js';
 
 export interface Selector {
@@ -15,6 +16,8 @@ export interface Selector {
   readonly glob: Glob;
   /** All of them must match (SEL-2). */
   readonly arguments: readonly ArgumentPattern[];
+  /** Conditions of the moment; all of them must hold. */
+  readonly conditions: readonly Condition[];
   /** The value of `$policy=…`; `deny` for `$deny` (SEL-3). */
   readonly policy: SelectorPolicy | undefined;
   /** Written as `$deny`: applies regardless of the order of rules (POL-3). */
@@ -38,7 +41,6 @@ export interface SelectedTool {
 }
 
 const POLICIES: readonly string[] = ['allow', 'ask', 'deny'];
-const DIRECTIVES = ['$deny', '$policy=allow', '$policy=ask', '$policy=deny'];
 
 /**
  * Parses a list of selectors: text separated by white space, or several such texts. Throws `invalid_definition` with
@@ -62,7 +64,7 @@ export function matchSelector(
   quantifier: 'any' | 'every' = selector.policy === 'allow' ? 'every' : 'any',
   matching: Matching = createMatching(),
 ): boolean {
-  if (!matchSelectorTool(selector, tool, matching)) return false;
+  if (!matchSelectorTool(selector, tool, matching) || !isDue(selector, matching)) return false;
   const undecided = isRestricting(selector);
   return selector.arguments.every(({ key, glob }) => {
     const value = isRecord(input) && Object.hasOwn(input, key) ? input[key] : undefined;
@@ -73,8 +75,8 @@ export function matchSelector(
   });
 }
 
-/** What the matches of one decision share: their budget, and the texts of each value. */
-export interface Matching extends MatchBudget {
+/** What the matches of one decision share: the moment, their budget, and the texts of each value. */
+export interface Matching extends MatchBudget, Partial<Moment> {
   readonly loose: Map<unknown, readonly string[]>;
   readonly strict: Map<unknown, readonly string[]>;
 }
@@ -82,8 +84,18 @@ export interface Matching extends MatchBudget {
 // About a tenth of a second, however many rules there are.
 const DECISION_STEPS = 5_000_000;
 
-export function createMatching(): Matching {
-  return { steps: DECISION_STEPS, loose: new Map(), strict: new Map() };
+export function createMatching(now?: number): Matching {
+  return { now, steps: DECISION_STEPS, loose: new Map(), strict: new Map() };
+}
+
+/** Whether the conditions of a selector hold; of an unknown moment, only those of a rule that restricts. */
+export function isDue(selector: Selector, { now }: Partial<Moment>): boolean {
+  return selector.conditions.every((holds) => (now === undefined ? isRestricting(selector) : holds({ now })));
+}
+
+/** Whether a selector has what only rules can have: a policy, or a condition of the moment. */
+export function isForRules({ policy, conditions }: Selector): boolean {
+  return policy !== undefined || conditions.length > 0;
 }
 
 // What cannot be decided is denied: a rule that restricts matches, one that allows does not.
@@ -135,7 +147,7 @@ function normalizePath(path: string): string {
   return `${isAbsolute ? '/' : ''}${steps.join('/')}`;
 }
 
-/** Whether a selector matches a tool, regardless of the input. */
+/** Whether a selector matches a tool, regardless of the input and the moment. */
 export function matchSelectorTool(selector: Selector, tool: SelectedTool, budget?: MatchBudget): boolean {
   const { builtin, over, glob } = selector;
   if (builtin && tool.builtin !== true) return false;
@@ -150,7 +162,7 @@ export function matchPattern(pattern: string, name: string, tags: readonly strin
   const context = { text: pattern, offset: 0 };
   const [selector, second] = parseSelectors(pattern);
   if (selector === undefined) throw emptyPattern(context, 0);
-  const specified = selector.arguments.length > 0 || selector.policy !== undefined;
+  const specified = selector.arguments.length > 0 || isForRules(selector);
   if (second !== undefined || selector.builtin || specified) {
     const hint = 'use parseSelectors and matchSelector for lists, specifiers and built-in tools';
     throw selectorError(context, 0, 'more than one plain pattern', hint);
@@ -193,6 +205,7 @@ function parseSelector(context: PatternContext, start: number): [Selector, numbe
     builtin: mark === '$',
     glob,
     arguments: Object.freeze(specifier?.arguments ?? []),
+    conditions: Object.freeze(specifier?.conditions ?? []),
     policy: specifier?.policy,
     denies: specifier?.denies ?? false,
   });
@@ -240,6 +253,7 @@ function isLookalike(character: string): boolean {
 
 interface Specifier {
   readonly arguments: readonly ArgumentPattern[];
+  readonly conditions: readonly Condition[];
   readonly policy: SelectorPolicy | undefined;
   readonly denies: boolean;
   readonly end: number;
@@ -248,6 +262,7 @@ interface Specifier {
 function parseSpecifier(context: PatternContext, open: number): Specifier {
   const { text } = context;
   const patterns: ArgumentPattern[] = [];
+  const conditions: Condition[] = [];
   let policy: SelectorPolicy | undefined;
   let denies = false;
   let end = open;
@@ -265,13 +280,15 @@ function parseSpecifier(context: PatternContext, open: number): Specifier {
     if (part === '') {
       throw selectorError(context, start, 'an empty specifier', 'write key=value or $deny, or leave it out');
     }
-    if (!part.startsWith('$')) patterns.push(parseArgument(context, start, part));
+    const condition = parseTerm(context, start, part);
+    if (condition !== undefined) conditions.push(condition);
+    else if (!part.startsWith('$')) patterns.push(parseArgument(context, start, part));
     else if (policy === undefined) {
       policy = parseDirective(context, start, part);
       denies = part === '$deny';
     } else throw selectorError(context, start, 'a second directive', 'keep one of them');
   } while (text[end] === ',');
-  return { arguments: patterns, policy, denies, end: end + 1 };
+  return { arguments: patterns, conditions, policy, denies, end: end + 1 };
 }
 
 function parseArgument(context: PatternContext, start: number, part: string): ArgumentPattern {
@@ -294,12 +311,25 @@ function parseArgument(context: PatternContext, start: number, part: string): Ar
   return Object.freeze({ key, glob });
 }
 
+// Returns undefined if the part is not a term.
+function parseTerm(context: PatternContext, start: number, part: string): Condition | undefined {
+  const [name, ...values] = part.split('=');
+  const term = SELECTOR_TERMS.find((one) => one.name === name!.trim());
+  try {
+    return term?.parse(values.join('=').trim());
+  } catch (error) {
+    throw selectorError(context, start, `an invalid ${term!.name}`, (error as Error).message);
+  }
+}
+
 function parseDirective(context: PatternContext, start: number, part: string): SelectorPolicy {
   const [name, value = '', ...rest] = part.split('=').map((piece) => piece.trim());
   if (name === '$deny' && !part.includes('=')) return 'deny';
   if (name === '$policy' && rest.length === 0 && POLICIES.includes(value)) return value as SelectorPolicy;
-  const near = nearest(part, DIRECTIVES)[0];
-  const known = 'known directives: $deny, $policy=allow, $policy=ask, $policy=deny';
+  const terms = SELECTOR_TERMS.map((term) => `${term.name}=…`);
+  const directives = ['$deny', ...POLICIES.map((policy) => `$policy=${policy}`), ...terms];
+  const near = nearest(part, directives)[0];
+  const known = `known directives: ${directives.join(', ')}`;
   throw selectorError(
     context,
     start,

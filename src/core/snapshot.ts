@@ -12,6 +12,8 @@ export interface Snapshot {
   readonly workdir: string;
   readonly settings: Settings;
   readonly policy: Policy;
+  /** Wall clock in milliseconds. */
+  readonly now: number;
   /** Whether code of the workspace may run for a model (POL-20). */
   readonly trusted: boolean;
   /** Directories searched for tools and skills, in order of precedence. */

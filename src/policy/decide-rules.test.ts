@@ -6,7 +6,8 @@ import type { Json } from '../core/json.js';
 import type { AllowList, Policy, Rule } from '../core/rule.js';
 import { parseSelectors } from '../core/selector.js';
 import type { Tool } from '../core/tool.js';
-import { decide, type Rules } from './decide.js';
+import { decide } from './decide.js';
+import { type Rules, toRules } from './rules.js';
 
 const MODEL: Caller = { kind: 'model', door: 'mcp' };
 const PERSON: Caller = { kind: 'person', door: 'cli' };
@@ -36,7 +37,7 @@ interface Case {
 
 function verdictOf({ tool = toolOf(), input = {}, caller = MODEL, policy = {}, rules = {} }: Case): Verdict {
   const whole = { fault: undefined, lists: [], rules: [], projectRules: [], ...policy } as Policy;
-  return decide({ tool, input }, caller, { trusted: true, policy: whole, within: [], ...rules });
+  return decide({ tool, input }, caller, { ...toRules({ policy: whole, now: 0, trusted: true }), ...rules });
 }
 const levelOf = (one: Case): string => verdictOf(one).verdict;
 

@@ -14,7 +14,8 @@ import type { Owner } from '../core/origin.js';
 import { NO_POLICY, type Policy } from '../core/rule.js';
 import type { Tool } from '../core/tool.js';
 import { toTool } from '../formats/module/define.js';
-import { decide, findDenial, type Rules } from './decide.js';
+import { decide, findDenial } from './decide.js';
+import { type Rules, toRules } from './rules.js';
 
 const MODEL: Caller = { kind: 'model', door: 'mcp' };
 const CALLERS: readonly Caller[] = [MODEL, { kind: 'person', door: 'cli' }, { kind: 'code', door: 'library' }];
@@ -42,9 +43,7 @@ function toolOf(name: string, owner: Owner = 'program', more: Partial<Tool['trai
 }
 
 const rulesOf = (policy: Policy, more: Partial<Rules> = {}): Rules => ({
-  trusted: true,
-  policy,
-  within: [],
+  ...toRules({ policy, now: 0, trusted: true }),
   ...more,
 });
 const judge = (policy: Policy, tool: Tool, input: Json = {}, caller = MODEL) =>

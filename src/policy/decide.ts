@@ -5,24 +5,9 @@ import type { AllowList, Policy, Rule, RuleList } from '../core/rule.js';
 import { needsTrust, type Tool } from '../core/tool.js';
 import { CALL_TOOL, DESCRIBE_TOOL, RUN_CODE, SEARCH_TOOLS } from '../core/view.js';
 import { type Judged, type Matches, matchAnyCall, matchCall } from './match.js';
-
-/** Inputs of the decision besides the plan and the caller. */
-export interface Rules {
-  /** Whether the workspace that the plan's code belongs to is trusted (POL-20). */
-  readonly trusted: boolean;
-  readonly policy: Policy;
-  /** Lists of the tools that make this call; each must select it too (RUN-11). */
-  readonly within: readonly AllowList[];
-  /** Rules of the skills that govern the tool or make this call; they only restrict (RES-44). */
-  readonly inherited?: readonly RuleList[] | undefined;
-  /** Changes of the tool's definition since it was pinned (POL-21). */
-  readonly changes?: readonly string[] | undefined;
-  /** How its bytes differ from the installed ones; models cannot run it then (INS-23). */
-  readonly altered?: { readonly reason: string; readonly hint: string } | undefined;
-}
+import type { Rules } from './rules.js';
 
 type Level = Verdict['verdict'];
-type Listing = Pick<Rules, 'policy' | 'within' | 'inherited' | 'altered'>;
 
 const STRICTNESS: Readonly<Record<Level, number>> = { allow: 0, ask: 1, deny: 2 };
 // POL-12: these return only what the model was already given.
@@ -44,7 +29,7 @@ const ALLOWED: Verdict = Object.freeze({ verdict: 'allow', rule: null, reason: '
 
 export function decide(plan: Judged, caller: Caller, rules: Rules): Verdict {
   const { tool } = plan;
-  const ruling = hasRules(rules) ? judge(tool, caller, rules, matchCall(plan)) : byDefault(tool, caller);
+  const ruling = hasRules(rules) ? judge(tool, caller, rules, matchCall(plan, rules.now)) : byDefault(tool, caller);
   if (ruling.verdict === 'deny') return ruling;
   // A person or a program consents by calling (SCR-20). A text tool runs nothing.
   const runs = tool.action.kind !== 'text';
@@ -71,11 +56,11 @@ export function decide(plan: Judged, caller: Caller, rules: Rules): Verdict {
  * Returns why a tool is denied to a caller with any input; undefined if some call may run (POL-8). If the rules cannot
  * be read, a model sees no tools; a person sees them all.
  */
-export function findDenial(tool: Tool, caller: Caller, rules: Listing): Verdict | undefined {
+export function findDenial(tool: Tool, caller: Caller, rules: Rules): Verdict | undefined {
   if (rules.altered !== undefined && caller.kind === 'model') return alteration(rules.altered);
   if (!hasRules(rules)) return tool.traits.optIn === true ? byDefault(tool, caller) : undefined;
   if (rules.policy.fault !== undefined && caller.kind !== 'model') return undefined;
-  const ruling = judge(tool, caller, rules, matchAnyCall(tool));
+  const ruling = judge(tool, caller, rules, matchAnyCall(tool, rules.now));
   return ruling.verdict === 'deny' ? ruling : undefined;
 }
 
@@ -84,28 +69,25 @@ function alteration(altered: NonNullable<Rules['altered']>): Verdict {
 }
 
 /** Returns the rules of the configuration that do not match a call (POL-10). */
-export function findUnmatched(
-  plan: Judged,
-  { policy, inherited = [] }: Pick<Rules, 'policy' | 'inherited'>,
-): readonly Rule[] {
-  const matches = matchCall(plan);
+export function findUnmatched(plan: Judged, { policy, inherited, now }: Rules): readonly Rule[] {
+  const matches = matchCall(plan, now);
   const lists = [...policy.lists, ...inherited];
   const { rules, projectRules, profileRules = [] } = policy;
   const all = [...lists.flatMap((list) => list.rules), ...rules, ...projectRules, ...profileRules.flat()];
   return all.filter(({ selector }) => !matches(selector));
 }
 
-/** Whether there are any rules; most calls have none. */
-export function hasRules({ policy, within, inherited }: Listing): boolean {
-  const { fault, lists, rules, projectRules, profileRules } = policy;
-  if (inherited !== undefined && inherited.length > 0) return true;
-  if (profileRules !== undefined && profileRules.length > 0) return true;
-  return fault !== undefined || lists.length + rules.length + projectRules.length + within.length > 0;
+// Most calls have none.
+function hasRules({ policy, within, inherited }: Rules): boolean {
+  const { fault, lists, rules, projectRules, profileRules = [] } = policy;
+  return (
+    fault !== undefined || [lists, rules, projectRules, profileRules, within, inherited].some((all) => all.length > 0)
+  );
 }
 
 // Applies all lists and rules; does not check trust in the workspace.
-function judge(tool: Tool, caller: Caller, rules: Listing, matches: Matches): Verdict {
-  const { policy, within, inherited = [] } = rules;
+function judge(tool: Tool, caller: Caller, rules: Rules, matches: Matches): Verdict {
+  const { policy, within, inherited } = rules;
   if (policy.fault !== undefined) {
     return {
       verdict: 'deny',

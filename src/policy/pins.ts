@@ -13,7 +13,7 @@ import { lineDiff } from '../files/diff.js';
 import { digestParts } from '../files/digest.js';
 import { createStatCache, readStateFile } from '../files/read.js';
 import { checkStateDirectory, parseStateJson } from '../files/state.js';
-import type { Rules } from './decide.js';
+import type { Rules } from './rules.js';
 
 export interface PinStore {
   /**

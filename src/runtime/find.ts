@@ -5,11 +5,10 @@ import type { Caller } from '../core/caller.js';
 import { CODE } from '../core/caller.js';
 import { isToolError } from '../core/error.js';
 import type { Narrowing, Skill } from '../core/skill.js';
-import type { Snapshot } from '../core/snapshot.js';
 import type { Tool } from '../core/tool.js';
 import type { CallOptions } from '../core/toolbox.js';
-import { findDenial, type Rules } from '../policy/decide.js';
-import { toRuleLists } from '../policy/nested.js';
+import { findDenial } from '../policy/decide.js';
+import { type Rules, toRules } from '../policy/rules.js';
 import { newNameOf } from '../policy/view.js';
 import { type CallParts, type CallScope, OUTERMOST } from './parts.js';
 
@@ -28,8 +27,7 @@ export function findTool(
   const { within, named, narrowing } = nesting;
   const isModel = isOfModel(options);
   if (found !== undefined && !isModel) return found;
-  const { policy, settings } = snapshot;
-  const { view } = settings;
+  const { view } = snapshot.settings;
   // RES-48: a model knows a renamed tool by its new name only.
   const isAliased = isModel && view.aliases.size > 0;
   const target = isAliased ? (view.originals.get(ref) ?? ref) : ref;
@@ -44,8 +42,8 @@ export function findTool(
     mayName: (tool: Tool, skills: readonly Skill[]) => {
       if (isAliased && newNameOf(tool, view) !== undefined) return false;
       const above = cascade.narrowingAbove(tool, skills, snapshot);
-      const inherited = toRuleLists(joinNarrowing(narrowing, above));
-      return findDenial(tool, caller, { policy, within, inherited }) === undefined;
+      const rules = toRules(snapshot, { within, narrowing: joinNarrowing(narrowing, above) });
+      return findDenial(tool, caller, rules) === undefined;
     },
   };
   const find = (): Tool => {
@@ -66,57 +64,22 @@ export function withoutApps(caller: Caller): Caller {
   return caller.apps === true ? { ...caller, apps: false } : caller;
 }
 
-const UNPINNED: Pick<Rules, 'changes' | 'altered'> = {};
-
 /** Returns what the decision about a call of a tool depends on. */
 export function rulesFor(
   { consents, cascade }: Pick<CallParts, 'consents' | 'cascade'>,
   tool: Tool,
   { snapshot, options, nesting = OUTERMOST }: CallScope,
 ): Rules {
-  const { caller = CODE, trust = false } = options;
-  const { owner } = tool.origin;
-  // Only tools of packages and servers have pins (POL-21).
-  const { changes, altered } = owner === 'package' || owner === 'upstream' ? consents.check(tool, caller) : UNPINNED;
+  const { caller = CODE, trust } = options;
+  const { within } = nesting;
   const narrowing = joinNarrowing(nesting.narrowing, cascade.narrowingOf(tool, snapshot));
-  const inherited = narrowing.length === 0 ? undefined : toRuleLists(narrowing);
-  return new CallRules({ snapshot, trust, within: nesting.within, inherited, changes, altered });
+  return toRules(snapshot, { ...consents.check(tool, caller), within, narrowing, trust });
 }
 
 /** Joins what the calling tools and a tool itself inherit, each skill once. */
 export function joinNarrowing(outer: readonly Narrowing[], own: readonly Narrowing[]): readonly Narrowing[] {
   if (outer.length === 0) return own;
   return own.length === 0 ? outer : [...new Set([...outer, ...own])];
-}
-
-// A class, because few calls need to know the trust, and a getter in an object literal makes a call 10 % slower.
-class CallRules implements Rules {
-  readonly policy: Rules['policy'];
-  readonly within: Rules['within'];
-  readonly inherited: Rules['inherited'];
-  readonly changes: Rules['changes'];
-  readonly altered: Rules['altered'];
-  readonly #trust: boolean;
-  readonly #snapshot: Snapshot;
-
-  constructor({ snapshot, trust, within, inherited, changes, altered }: CallRulesOptions) {
-    this.policy = snapshot.policy;
-    this.within = within;
-    this.inherited = inherited;
-    this.changes = changes;
-    this.altered = altered;
-    this.#trust = trust;
-    this.#snapshot = snapshot;
-  }
-
-  get trusted(): boolean {
-    return this.#trust || this.#snapshot.trusted;
-  }
-}
-
-interface CallRulesOptions extends Pick<Rules, 'within' | 'inherited' | 'changes' | 'altered'> {
-  readonly snapshot: Snapshot;
-  readonly trust: boolean;
 }
 
 // A file that is being saved can change between being parsed and being hashed.

@@ -2,7 +2,6 @@
 
 import type { Catalog } from '../catalog/catalog.js';
 import { readSettled } from '../catalog/catalog.js';
-import type { Listing } from '../catalog/listing.js';
 import type { References } from '../catalog/skill-references.js';
 import type { Caller } from '../core/caller.js';
 import { CODE } from '../core/caller.js';
@@ -22,33 +21,9 @@ export async function listTools(
 ): Promise<readonly Tool[]> {
   const read = () => catalog.list(snapshot, offer);
   const listing = knownOnly ? read() : await readSettled(catalog, snapshot, read);
-  const last = shown.get(listing);
-  // The catalog returns the same listing if it knows that nothing changed.
-  if (last?.snapshot === snapshot && last.key === keyOf(caller, hidden)) return last.tools.slice();
-  const tools = showTools(cascade, listing, snapshot, caller, hidden);
-  shown.set(listing, { snapshot, key: keyOf(caller, hidden), tools });
-  return tools.slice();
-}
-
-const shown = new WeakMap<
-  object,
-  { readonly snapshot: Snapshot; readonly key: string; readonly tools: readonly Tool[] }
->();
-
-function keyOf({ kind, apps = false }: Caller, hidden: boolean): string {
-  return `${kind} ${apps} ${hidden}`;
-}
-
-function showTools(
-  cascade: CascadeResolver,
-  listing: Listing,
-  snapshot: Snapshot,
-  caller: Caller,
-  hidden: boolean,
-): readonly Tool[] {
   const isModel = caller.kind === 'model';
   const all = isModel ? [...listing.tools, ...listing.forModels] : listing.tools;
-  const { tools } = splitDenied(all, caller, snapshot.policy, above(cascade, listing.skills, snapshot));
+  const { tools } = splitDenied(all, caller, snapshot, above(cascade, listing.skills, snapshot));
   const isVisible = ({ traits }: Tool): boolean =>
     hidden || !traits.hidden || (caller.apps === true && traits.app === true);
   const visible = tools.filter((tool) => isVisible(tool) && !(isModel && isPlainText(tool)));
@@ -101,10 +76,10 @@ export function surveyCatalog(
     .problems(tools, skills, snapshot)
     .filter(({ path, message }) => !problems.some((one) => one.path === path && one.message === message));
   return {
-    ...splitDenied(tools, caller, snapshot.policy, narrowingOf),
+    ...splitDenied(tools, caller, snapshot, narrowingOf),
     shadowed,
     skills,
-    unlisted: splitDenied(unlisted, caller, snapshot.policy, narrowingOf).tools,
+    unlisted: splitDenied(unlisted, caller, snapshot, narrowingOf).tools,
     problems: [...snapshot.problems, ...problems, ...inherited, ...(references?.problems(skills, snapshot) ?? [])],
   };
 }

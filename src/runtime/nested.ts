@@ -9,7 +9,7 @@ import type { Plan } from '../core/plan.js';
 import type { Snapshot } from '../core/snapshot.js';
 import type { Tool } from '../core/tool.js';
 import type { CallOptions } from '../core/toolbox.js';
-import { listsWithin } from '../policy/nested.js';
+import { listsWithin } from '../policy/rules.js';
 import { joinNarrowing, withoutApps } from './find.js';
 import type { CallParts, Nesting } from './parts.js';
 

@@ -11,6 +11,7 @@ import { quoteOutside } from '../core/text.js';
 import type { Tool } from '../core/tool.js';
 import type { CallOptions, OfferListOptions } from '../core/toolbox.js';
 import { findDenial } from '../policy/decide.js';
+import { toRules } from '../policy/rules.js';
 import type { CallParts } from './parts.js';
 
 type Kind = NonNullable<CallOptions['as']>;
@@ -28,7 +29,7 @@ export async function listOffers<T extends { readonly tool: Tool }>(
   const all = await readSettled(catalog, snapshot, readAll, knownOnly ? '' : undefined);
   const byId = new Map<string, T>();
   for (const offer of all.flat()) {
-    const isDenied = !denied && findDenial(offer.tool, caller, { policy: snapshot.policy, within: [] }) !== undefined;
+    const isDenied = !denied && findDenial(offer.tool, caller, toRules(snapshot)) !== undefined;
     if (!isDenied && !byId.has(idOf(offer))) byId.set(idOf(offer), offer);
   }
   return [...byId.values()];
@@ -75,7 +76,7 @@ export async function followResource(
   const tell = (): void => {
     const now = snapshot();
     const tool = source?.findResource(uri, now);
-    if (tool !== undefined && findDenial(tool, caller, { policy: now.policy, within: [] }) === undefined) onUpdate();
+    if (tool !== undefined && findDenial(tool, caller, toRules(now)) === undefined) onUpdate();
   };
   return source?.follow?.(uri, snapshot, tell) ?? (() => {});
 }

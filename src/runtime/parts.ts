@@ -11,7 +11,7 @@ import type { Snapshot, Workspace } from '../core/snapshot.js';
 import type { Stores } from '../core/store.js';
 import type { Tool } from '../core/tool.js';
 import type { CallOptions } from '../core/toolbox.js';
-import type { Rules } from '../policy/decide.js';
+import type { Rules } from '../policy/rules.js';
 import type { Limiter } from './limiter.js';
 import type { MiddlewareChain } from './middleware.js';
 import type { Observers } from './observers.js';

@@ -28,7 +28,7 @@ export function createSearch(catalog: Catalog, cascade: CascadeResolver): Search
     return readSettled(catalog, snapshot, () => {
       const { tools, skills } = catalog.list(snapshot);
       const narrowingOf = (tool: Tool) => cascade.narrowingAbove(tool, skills, snapshot);
-      const allowed = splitDenied(tools, caller, snapshot.policy, narrowingOf).tools;
+      const allowed = splitDenied(tools, caller, snapshot, narrowingOf).tools;
       const shown = caller.kind === 'model' ? toFaces(allowed, snapshot.settings.view) : allowed;
       return search({ tools: shown, skills }, query, limit);
     });

@@ -52,6 +52,7 @@ class WorkspaceSnapshot implements Snapshot {
   readonly workdir: string;
   readonly settings: Settings;
   readonly policy: Policy;
+  readonly now: number;
   readonly #options: WorkspaceOptions;
   readonly #problems: readonly Problem[];
   #trusted: boolean | undefined;
@@ -64,6 +65,7 @@ class WorkspaceSnapshot implements Snapshot {
     this.workdir = workdir;
     this.settings = settings;
     this.policy = policy;
+    this.now = options.world.now();
     this.#options = options;
     this.#problems = problems;
   }

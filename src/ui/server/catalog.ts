@@ -7,6 +7,7 @@ import { compareText } from '../../core/text.js';
 import { needsTrust, type Tool } from '../../core/tool.js';
 import type { Survey } from '../../core/toolbox.js';
 import { findDenial } from '../../policy/decide.js';
+import { toRules } from '../../policy/rules.js';
 import type { ServerState } from '../../upstream/catalog/format.js';
 import { describeServer } from '../../upstream/entries/mask.js';
 import type { Catalog, CatalogItem, Mark, Place } from '../api.js';
@@ -112,9 +113,9 @@ function toSkillItem({ name, description, file, hidden, tags }: Skill): CatalogI
 async function offerItems({ toolbox }: PageParts, caller: Caller, kind: 'prompt' | 'resource'): Promise<CatalogItem[]> {
   const { prompts, resources } = toolbox.catalog;
   const offers = await (kind === 'prompt' ? prompts : resources).list({ caller, knownOnly: true, denied: true });
-  const { policy } = toolbox.state.snapshot();
+  const rules = toRules(toolbox.state.snapshot());
   return offers.map(({ tool }) => {
-    const denial = findDenial(tool, caller, { policy, within: [] });
+    const denial = findDenial(tool, caller, rules);
     return { ...toItem(tool, denial === undefined ? LISTED : toDenied(denial)), id: tool.name, kind, marks: [] };
   });
 }

@@ -5,6 +5,7 @@ import type { Snapshot } from '../../core/snapshot.js';
 import type { Tool } from '../../core/tool.js';
 import type { ServerEntry } from '../../core/upstream.js';
 import { findDenial } from '../../policy/decide.js';
+import { toRules } from '../../policy/rules.js';
 import type { UpstreamFormat } from './format.js';
 import { toPrefix } from './name.js';
 import type { ServerTools } from './server-tools.js';
@@ -20,7 +21,7 @@ export function joinInstructions(
   snapshot: Snapshot,
   mayStart: (server: ServerEntry, snapshot: Snapshot) => boolean,
 ): string {
-  const denialOf = (tool: Tool) => findDenial(tool, MODEL, { policy: snapshot.policy, within: [] });
+  const denialOf = (tool: Tool) => findDenial(tool, MODEL, toRules(snapshot));
   const isSeen = (tool: Tool): boolean => !tool.traits.hidden && denialOf(tool) === undefined;
   const textOf = ({ offers }: ServerTools): string => {
     const own = offers.find(({ kind }) => kind === 'instructions');

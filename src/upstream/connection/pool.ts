@@ -30,7 +30,7 @@ export interface Lease {
 /** Like `acquire` of a pool, with the settings of a snapshot. */
 export type Acquire = (
   server: ServerEntry,
-  snapshot: Pick<Snapshot, 'settings' | 'policy'>,
+  snapshot: Snapshot,
   signal?: AbortSignal,
 ) => Promise<Lease>;
 

@@ -2,7 +2,7 @@
 
 import { isToolError } from '../../core/error.js';
 import { isRecord } from '../../core/json.js';
-import { parseSelectors } from '../../core/selector.js';
+import { isForRules, parseSelectors } from '../../core/selector.js';
 import { parseDuration, quoteOutside } from '../../core/text.js';
 import { PROTOCOL_VERSIONS, type ProtocolVersion } from '../../core/upstream.js';
 import { parseServerValue } from './value.js';
@@ -149,9 +149,7 @@ export function checkString(
 function findSelectorFault(texts: readonly string[]): string | undefined {
   try {
     const selectors = parseSelectors(texts);
-    const odd = selectors.find(
-      ({ policy, builtin, arguments: named }) => policy !== undefined || builtin || named.length > 0,
-    );
+    const odd = selectors.find((one) => isForRules(one) || one.builtin || one.arguments.length > 0);
     if (odd === undefined) return undefined;
     return `contains "${quoteOutside(odd.text)}": arguments, directives and $names are for rules only`;
   } catch (error) {

@@ -1,0 +1,87 @@
+// The inputs of a decision, made from a snapshot by one function, so that calls, listings and explanations agree.
+
+import { isToolError } from '../core/error.js';
+import type { AllowList, Policy, RuleList } from '../core/rule.js';
+import { parseSelectors } from '../core/selector.js';
+import type { Narrowing } from '../core/skill.js';
+import type { Snapshot } from '../core/snapshot.js';
+
+/** Inputs of a decision besides the plan and the caller. */
+export interface Rules {
+  readonly policy: Policy;
+  /** Wall clock in milliseconds. */
+  readonly now: number;
+  /** Whether the workspace that the plan's code belongs to is trusted (POL-20). */
+  readonly trusted: boolean;
+  /** Lists of the tools that make this call; each must select it too (RUN-11). */
+  readonly within: readonly AllowList[];
+  /** Rules of the skills that govern the tool or make this call; they only restrict (RES-44). */
+  readonly inherited: readonly RuleList[];
+  /** Changes of the tool's definition since it was pinned (POL-21). */
+  readonly changes?: readonly string[] | undefined;
+  /** How its bytes differ from the installed ones; models cannot run it then (INS-23). */
+  readonly altered?: { readonly reason: string; readonly hint: string } | undefined;
+}
+
+export interface RulesOptions extends Pick<Rules, 'changes' | 'altered'>, Partial<Pick<Rules, 'within'>> {
+  /** What the skills that govern the tool or make this call restrict. */
+  readonly narrowing?: readonly Narrowing[];
+  /** Trusts the workspace for this call alone (POL-22). */
+  readonly trust?: boolean;
+}
+
+export function toRules(
+  snapshot: Pick<Snapshot, 'policy' | 'now' | 'trusted'>,
+  { within = [], narrowing = [], trust = false, changes, altered }: RulesOptions = {},
+): Rules {
+  const { policy, now } = snapshot;
+  return {
+    policy,
+    now,
+    within,
+    inherited: narrowing.flatMap(toRuleLists),
+    changes,
+    altered,
+    // Read from files, and few decisions need it.
+    get trusted() {
+      return trust || snapshot.trusted;
+    },
+  };
+}
+
+/** Returns the lists for calls that a tool makes: its own, and those of the calls around it (RUN-11). */
+export function listsWithin(
+  name: string,
+  permissions: readonly (readonly string[])[],
+  outer: readonly AllowList[],
+): readonly AllowList[] {
+  const of = `allowed-tools of ${name}`;
+  return [...outer, ...permissions.map((texts) => ({ of, file: null, line: null, ...readRules(texts, null, null) }))];
+}
+
+function toRuleLists({ name, file, trust }: Narrowing): readonly RuleList[] {
+  if (trust === undefined) return [];
+  const { rules, line, fault } = trust;
+  const read = fault === undefined ? readRules(rules, file, line) : { rules: [], fault };
+  return [{ of: `trust.rules of ${name}`, file, line, ...read }];
+}
+
+type ReadRules = Pick<RuleList, 'rules' | 'fault'>;
+
+// A listing needs the rules of a skill for every tool below it.
+const known = new WeakMap<readonly string[], ReadRules>();
+
+function readRules(texts: readonly string[], file: string | null, line: number | null): ReadRules {
+  const read = known.get(texts) ?? parseRules(texts, file, line);
+  known.set(texts, read);
+  return read;
+}
+
+function parseRules(texts: readonly string[], file: string | null, line: number | null): ReadRules {
+  try {
+    return { rules: parseSelectors(texts).map((selector) => ({ selector, file, line })) };
+  } catch (error) {
+    if (!isToolError(error)) throw error;
+    return { rules: [], fault: error.message };
+  }
+}
