@@ -1,15 +1,29 @@
-// The keys of the configuration: their values, and how a lower layer may change them.
+// The table of configuration keys; settings, the reference page and the JSON Schema of the file follow from it.
 
-import { isRecord } from '../core/json.js';
-import type { MiddlewareSettings } from '../core/middleware-settings.js';
-import { findMiddlewareFault, isNarrowing, parseMiddleware } from '../core/middleware-settings.js';
+import { isNarrowing, type MiddlewareSettings, middlewareEntry } from '../core/middleware-settings.js';
 import { isToolName } from '../core/name.js';
 import { readPaths } from '../core/search-path.js';
-import { formatBytes, formatDuration, parseBytes, parseDuration } from '../core/text.js';
+import type { Settings } from '../core/settings.js';
+import { DEFAULT_SETTINGS } from '../core/settings.js';
+import {
+  boolean,
+  custom,
+  described,
+  duration,
+  integer,
+  oneOf,
+  type Shape,
+  size,
+  stringOrStrings,
+  strings,
+  table,
+  text,
+} from '../core/shape.js';
+import { formatBytes, formatDuration } from '../core/text.js';
 import { MODES } from '../core/view.js';
 import { maskAddress } from '../upstream/entries/mask.js';
-import { findOpenApiFault, parseOpenApiTable } from './openapi.js';
-import { findRuleFault, findSandboxFault, parseSandboxRule, parseSandboxTable, sandboxLeaves } from './sandbox.js';
+import { openApiTable } from './openapi.js';
+import { sandboxRule, sandboxTable } from './sandbox.js';
 
 /**
  * How a lower layer can change the value of a higher one: lower a ceiling, replace it, set it if no higher layer does
@@ -18,238 +32,293 @@ import { findRuleFault, findSandboxFault, parseSandboxRule, parseSandboxTable, s
  */
 export type Lowering = 'lowers' | 'replaces' | 'adds' | 'narrows' | 'joins' | 'extends' | 'own' | 'ignored';
 
-export interface Key {
-  readonly expected: string;
-  /** Parses the value to internal units; undefined if it is invalid. */
-  readonly parse: (value: unknown, path?: readonly string[]) => unknown;
+type Section = 'limits' | 'results' | 'code' | 'skills' | 'env' | 'view' | 'audit' | 'model';
+type SettingName =
+  | { [S in Section]: `${S}.${keyof NonNullable<Settings[S]> & string}` }[Section]
+  | Exclude<keyof Settings, Section>;
+
+interface Value {
+  /** One word for the reference page. */
+  readonly word: string;
+  readonly shape: Shape<unknown>;
+  /** Formats a default. */
+  readonly format?: (value: number) => string;
+}
+
+export interface Key extends Value {
   /** How the project's file can change it. The user's file can also raise what no managed file limits. */
   readonly project: Lowering;
-  /** It decides what may run: an invalid value denies everything (POL-9). */
-  readonly rules?: true;
+  /** The setting that it becomes, which has the default; absent if the value is converted further. */
+  readonly setting?: SettingName;
+  /** Markdown, with links as from the reference page. */
+  readonly description: string;
+  /** `rules` are selectors that decide what may run, `server` is an upstream server with its own reader. */
+  readonly kind?: 'rules' | 'server';
   /** It restricts calls: an invalid value, or a misspelled name, denies everything (POL-9). */
-  readonly restricts?: true | undefined;
-  /** It is an upstream server with its own parser. */
-  readonly server?: true;
+  readonly restricts?: boolean;
   /** Masks secrets in the value (CLI-18). */
   readonly mask?: (value: unknown) => unknown;
-  /** Describes what is wrong with an invalid value, if `expected` is not enough. */
-  readonly findFault?: (value: unknown, path?: readonly string[]) => string | undefined;
   /** Whether a project may add this value. */
   readonly narrows?: (parsed: unknown) => boolean;
 }
 
-const integer = (value: unknown): number | undefined =>
-  typeof value === 'number' && Number.isSafeInteger(value) && value > 0 ? value : undefined;
-const bytes = (value: unknown): number | undefined => (typeof value === 'string' ? parseBytes(value) : integer(value));
-const duration = (value: unknown): number | undefined =>
-  typeof value === 'string'
-    ? parseDuration(value)
-    : typeof value === 'number'
-      ? parseDuration(String(value))
-      : undefined;
-const seconds = (value: unknown): number | undefined => {
-  const milliseconds = duration(value);
-  return milliseconds === undefined ? undefined : Math.max(1, Math.ceil(milliseconds / 1000));
+const FLAG: Value = { word: 'true or false', shape: boolean };
+const COUNT: Value = { word: 'number', shape: integer(1, 'a whole number above 0') };
+const SIZE: Value = { word: 'size', shape: size, format: formatBytes };
+const DURATION: Value = { word: 'duration', shape: duration, format: formatDuration };
+const SECONDS: Value = {
+  word: 'duration',
+  shape: { ...duration, read: (...given) => toSeconds(duration.read(...given)) },
 };
-const boolean = (value: unknown): boolean | undefined => (typeof value === 'boolean' ? value : undefined);
-const contextMode = (value: unknown): string | undefined =>
-  value === 'full' || value === 'readOnDemand' ? value : undefined;
-const mode = (value: unknown): string | undefined => MODES.find((known) => known === value);
-const toolName = (value: unknown): string | undefined =>
-  typeof value === 'string' && isToolName(value) ? value : undefined;
-const strings = (value: unknown): readonly string[] | undefined =>
-  Array.isArray(value) && value.every((entry) => typeof entry === 'string') ? value : undefined;
-const texts = (value: unknown): readonly string[] | undefined => (typeof value === 'string' ? [value] : strings(value));
-
-const text = (value: unknown): string | undefined => (typeof value === 'string' && value !== '' ? value : undefined);
-const provider = (value: unknown): string | undefined =>
-  value === 'anthropic' || value === 'openai' || value === 'ollama' ? value : undefined;
-const webAddress = (value: unknown): string | undefined =>
-  typeof value === 'string' && /^https?:\/\/[^\s@]+$/.test(value) ? value : undefined;
-const variable = (value: unknown): string | undefined =>
-  typeof value === 'string' && /^[A-Za-z_][A-Za-z0-9_]*$/.test(value) ? value : undefined;
-
-const A_COUNT = {
-  expected: 'a whole number above 0',
-  parse: integer,
-  project: 'lowers',
-  restricts: true,
-} as const;
-const A_SIZE = { expected: 'a size such as "16M"', parse: bytes, project: 'lowers', restricts: true } as const;
-const A_DURATION = {
-  expected: 'a duration such as "30s"',
-  parse: duration,
-  project: 'lowers',
-  restricts: true,
-} as const;
-// Of results, and of files of the audit log.
-const FREE = { restricts: undefined } as const;
+const TEXT: Value = { word: 'text', shape: text('a text', /./s) };
+const MODE: Value = { word: 'all, search, code or auto', shape: oneOf(...MODES) };
+const VARIABLES: Value = { word: 'names', shape: described(strings, 'an array of names of variables') };
+const DIRECTORIES: Value = { word: 'directories', shape: described(strings, 'an array of directories') };
+const PARAMETERS: Value = { word: 'names', shape: described(strings, 'an array of names of parameters') };
 const SELECTORS = {
-  expected: 'selectors, as text or an array of text',
-  parse: texts,
+  word: 'selectors',
+  shape: described(stringOrStrings, 'selectors, as text or an array of text'),
+  kind: 'rules',
   project: 'narrows',
-  rules: true,
   restricts: true,
 } as const;
-const VARIABLES = { expected: 'an array of names of variables', parse: strings, project: 'ignored' } as const;
 
-const A_MODE = { expected: '"all", "search", "code" or "auto"', parse: mode, project: 'replaces' } as const;
-const A_SERVER = {
-  parse: (value: unknown) => (isRecord(value) ? value : undefined),
-  project: 'own',
-  server: true,
-} as const;
+function toSeconds(milliseconds: number | undefined): number | undefined {
+  return milliseconds === undefined ? undefined : Math.max(1, Math.ceil(milliseconds / 1000));
+}
+
+/** A key that limits calls. */
+function limit(value: Value, setting: SettingName, description: string): Key {
+  return { ...value, project: 'lowers', restricts: true, setting, description };
+}
+
+/** A key that a project cannot set. */
+function own(value: Value, setting: SettingName | undefined, description: string, more: Partial<Key> = {}): Key {
+  return { ...value, project: 'ignored', ...(setting === undefined ? {} : { setting }), description, ...more };
+}
+
+const RESTRICTS = { restricts: true } as const;
+const FREE = { restricts: false } as const;
 
 /** All keys; `*` is the name of a tool, a server or a profile. */
 export const KEYS: Readonly<Record<string, Key>> = {
-  repair: { expected: 'true or false', parse: boolean, project: 'replaces' },
-  'allowed-tools': SELECTORS,
-  'trust.rules': SELECTORS,
-  mode: A_MODE,
-  'profiles.*.tools': SELECTORS,
-  'profiles.*.rules': SELECTORS,
-  'profiles.*.mode': A_MODE,
-  'profiles.*.env': { ...VARIABLES, project: 'narrows', restricts: true },
-  'limits.timeout': A_DURATION,
-  'limits.output': A_SIZE,
-  'limits.memory': A_SIZE,
-  'limits.cpu': { expected: 'a duration such as "60s"', parse: seconds, project: 'lowers', restricts: true },
-  'limits.files': A_COUNT,
-  'limits.processes': A_COUNT,
-  'limits.concurrent': A_COUNT,
-  'limits.concurrent-per-tool': A_COUNT,
-  'limits.concurrent-per-group': A_COUNT,
-  'limits.queue': A_COUNT,
-  'limits.calls-per-minute': A_COUNT,
-  'results.inline': { ...A_COUNT, ...FREE },
-  'results.keep': { ...A_DURATION, ...FREE },
-  'results.total': { ...A_SIZE, ...FREE },
-  'results.schemas': { expected: 'true or false', parse: boolean, project: 'replaces' },
-  'code.calls': A_COUNT,
-  'code.parallel': A_COUNT,
-  'code.cpu': A_DURATION,
-  'code.memory': A_SIZE,
-  'code.timeout': A_DURATION,
-  'env.pass': VARIABLES,
-  'skills.allow-scripts': { expected: 'true or false', parse: boolean, project: 'adds' },
-  'skills.context-mode': { expected: '"full" or "readOnDemand"', parse: contextMode, project: 'replaces' },
-  'tools.*.timeout': A_DURATION,
-  'tools.*.env.pass': VARIABLES,
-  'tools.*.runOn': { expected: 'a text', parse: text, project: 'ignored', restricts: true },
-  'tools.*.name': { expected: 'the name of a tool', parse: toolName, project: 'ignored' },
-  'tools.*.description': { expected: 'a text', parse: text, project: 'ignored' },
-  'tools.*.hide': { expected: 'an array of names of parameters', parse: strings, project: 'ignored', restricts: true },
-  'tools.*.fixed': {
-    expected: 'a table of parameters and their values',
-    parse: (value) => (isRecord(value) ? value : undefined),
-    project: 'ignored',
-    restricts: true,
+  repair: { ...FLAG, project: 'replaces', setting: 'repair', description: 'Repair common mistakes in input' },
+  'allowed-tools': { ...SELECTORS, description: 'The tools that may be called; see [Rules](#rules)' },
+  'trust.rules': { ...SELECTORS, description: 'Which calls run, ask first or are denied' },
+  mode: {
+    ...MODE,
+    project: 'replaces',
+    setting: 'view.mode',
+    description: 'How models are shown the tools; see [many tools](../guides/many-tools.md)',
   },
-  'builtin.offer': { expected: 'an array of names or groups of built-in tools', parse: strings, project: 'ignored' },
+  'profiles.*.tools': { ...SELECTORS, description: 'The tools of this profile' },
+  'profiles.*.rules': { ...SELECTORS, description: 'Rules of this profile, where they are stricter' },
+  'profiles.*.mode': { ...MODE, project: 'replaces', description: 'Instead of `mode`' },
+  'profiles.*.env': {
+    ...VARIABLES,
+    project: 'narrows',
+    restricts: true,
+    description: 'Of the variables that are passed, only these',
+  },
+  'limits.timeout': limit(DURATION, 'limits.timeoutMs', 'Time limit of tools without their own'),
+  'limits.output': limit(SIZE, 'limits.outputBytes', 'Maximum output of a tool, both streams together'),
+  'limits.memory': limit(
+    SIZE,
+    'limits.memoryBytes',
+    'Address space of a process (Linux); heap of the host of a module',
+  ),
+  'limits.cpu': limit(SECONDS, 'limits.cpuSeconds', 'CPU time of a process (Linux)'),
+  'limits.files': limit(COUNT, 'limits.openFiles', 'Open files of a process (Linux)'),
+  'limits.processes': limit(COUNT, 'limits.processes', 'Processes of the user (Linux)'),
+  'limits.concurrent': limit(COUNT, 'limits.concurrent', 'Concurrent calls in total'),
+  'limits.concurrent-per-tool': limit(COUNT, 'limits.concurrentPerTool', 'Concurrent calls of one tool'),
+  'limits.concurrent-per-group': limit(COUNT, 'limits.concurrentPerGroup', 'Concurrent calls of one group'),
+  'limits.queue': limit(COUNT, 'limits.queue', 'Queued calls; one more fails with `busy`'),
+  'limits.calls-per-minute': limit(
+    COUNT,
+    'limits.callsPerMinute',
+    'Calls of one caller, in a fleet at all fronts together; one more fails with `busy`',
+  ),
+  'results.inline': {
+    ...limit(COUNT, 'results.inline', 'Characters of an inline result; a longer one becomes a handle'),
+    ...FREE,
+  },
+  'results.keep': {
+    ...limit(DURATION, 'results.keepMs', 'How long a stored result is kept after its last use'),
+    ...FREE,
+  },
+  'results.total': {
+    ...limit(SIZE, 'results.totalBytes', 'Stored results of a workdir, least recently read removed first'),
+    ...FREE,
+  },
+  'results.schemas': {
+    ...FLAG,
+    project: 'replaces',
+    setting: 'results.schemas',
+    description: 'Send output schemas to models; false: a large result is only its handle, without structured content',
+  },
+  'code.calls': limit(COUNT, 'code.calls', 'Calls of a [program](../guides/code-mode.md)'),
+  'code.parallel': limit(COUNT, 'code.parallel', 'Concurrent ones'),
+  'code.cpu': limit(DURATION, 'code.cpuMs', 'Its own processor time'),
+  'code.memory': limit(SIZE, 'code.memoryBytes', 'Its memory'),
+  'code.timeout': limit(DURATION, 'code.timeoutMs', 'From start to end, without waiting for approvals'),
+  'env.pass': own(VARIABLES, 'env.pass', 'Variables passed to every script; a name may end in `*`'),
+  'skills.allow-scripts': {
+    ...FLAG,
+    project: 'adds',
+    description: 'Resolvers of a `tools.json` may run scripts of their skill; also `allowScripts`',
+  },
+  'skills.context-mode': {
+    word: 'full or readOnDemand',
+    shape: oneOf('full', 'readOnDemand'),
+    project: 'replaces',
+    setting: 'skills.contextMode',
+    description: 'How [skills](../concepts/skills.md) are presented to a model; also `contextMode`',
+  },
+  'tools.*.timeout': {
+    ...DURATION,
+    project: 'lowers',
+    restricts: true,
+    description: "Time limit of this tool; the user's overrides its `@timeout`",
+  },
+  'tools.*.env.pass': own(VARIABLES, undefined, 'Variables passed to this tool'),
+  'tools.*.runOn': own({ ...TEXT, word: 'tag' }, undefined, 'Tag of the workers that it runs on', RESTRICTS),
+  'tools.*.name': own(
+    {
+      word: 'name',
+      shape: custom(
+        'the name of a tool',
+        (value) => (typeof value === 'string' && isToolName(value) ? value : undefined),
+        { type: 'string' },
+      ),
+    },
+    undefined,
+    'Another [name](../guides/many-tools.md#another-face) of this tool for models',
+  ),
+  'tools.*.description': own(TEXT, undefined, 'Another description for models'),
+  'tools.*.hide': own(PARAMETERS, undefined, 'Parameters that models do not see', RESTRICTS),
+  'tools.*.fixed': own(
+    { word: 'table', shape: described(table, 'a table of parameters and their values') },
+    undefined,
+    'Values of parameters that models do not see',
+    RESTRICTS,
+  ),
+  'builtin.offer': own(
+    { word: 'names', shape: described(strings, 'an array of names or groups of built-in tools') },
+    'offer',
+    'Built-in tools to offer to models, by name or group',
+  ),
   paths: {
-    expected: 'an array of directories, { external = "…" } and { ignore = "…" }',
-    parse: readPaths,
+    word: 'search path',
+    shape: custom('an array of directories, { external = "…" } and { ignore = "…" }', readPaths, {
+      type: 'array',
+      items: { anyOf: [{ type: 'string' }, { type: 'object' }] },
+    }),
     project: 'extends',
     restricts: true,
+    setting: 'paths',
+    description: 'Directories searched for skills and their tools, [in order](#the-search-path)',
   },
-  'workdir.roots': { expected: 'an array of directories', parse: strings, project: 'ignored' },
-  'install.homes': { expected: 'an array of directories', parse: strings, project: 'ignored' },
-  'audit.contents': { expected: 'true or false', parse: boolean, project: 'ignored' },
-  'audit.required': { expected: 'true or false', parse: boolean, project: 'ignored', restricts: true },
-  'audit.rotate': { ...A_SIZE, ...FREE, project: 'ignored' },
-  'audit.keep': { ...A_COUNT, ...FREE, project: 'ignored' },
+  'workdir.roots': own(DIRECTORIES, 'roots', 'Where the tool `workdir` may change to; empty: the first workdir'),
+  'install.homes': own(DIRECTORIES, 'homes', 'Agent directories for links of installed items; empty: `~/.claude`'),
+  'audit.contents': own(FLAG, 'audit.contents', 'Record inputs and outputs, redacted, in the [audit log](audit.md)'),
+  'audit.required': own(FLAG, 'audit.required', 'Refuse calls that cannot be recorded', RESTRICTS),
+  'audit.rotate': own(SIZE, 'audit.rotateBytes', 'Size at which a new log file is started'),
+  'audit.keep': own(COUNT, 'audit.keep', 'Number of full log files to keep'),
   middleware: {
-    expected: 'an array of tables: [[middleware]]',
-    parse: parseMiddleware,
-    findFault: findMiddlewareFault,
+    word: 'tables',
+    shape: middlewareEntry,
     project: 'joins',
     restricts: true,
     narrows: (parsed) => isNarrowing(parsed as MiddlewareSettings),
+    description: '[Retries, caches and rate limits](#middleware)',
   },
   'sandbox.*': {
-    expected: 'a table: [sandbox.NAME]',
-    parse: parseSandboxTable,
-    findFault: findSandboxFault,
+    word: 'table',
+    shape: sandboxTable,
     project: 'narrows',
     restricts: true,
+    description: 'A [sandbox profile](#sandboxes)',
   },
   'sandbox.rules': {
-    expected: 'an array of tables: [[sandbox]]',
-    parse: parseSandboxRule,
-    findFault: findRuleFault,
+    word: 'tables',
+    shape: sandboxRule,
     project: 'narrows',
     restricts: true,
+    description: 'The profiles of tools, also written `[[sandbox]]`',
   },
-  'openapi.*': {
-    expected: 'a table: [openapi.NAME]',
-    parse: parseOpenApiTable,
-    findFault: findOpenApiFault,
-    project: 'ignored',
+  'openapi.*': own(
+    { word: 'table', shape: openApiTable },
+    undefined,
+    'An [OpenAPI document](../guides/openapi.md): `spec`, `server`, `include`, `exclude`, `auth`',
+    RESTRICTS,
+  ),
+  'mcpServers.*': {
+    word: 'table',
+    shape: table,
+    kind: 'server',
+    project: 'own',
+    description: 'An upstream [server](servers.md)',
+  },
+  'mcp.servers': {
+    word: 'tables',
+    shape: table,
+    kind: 'server',
+    project: 'own',
+    description: 'The same as an array, each entry with a `name`',
+  },
+  'mcp.disabled': {
+    word: 'names',
+    shape: described(strings, 'an array of names of servers'),
+    project: 'narrows',
     restricts: true,
+    description: 'Disabled servers',
   },
-  'mcpServers.*': { ...A_SERVER, expected: 'a table: [mcpServers.NAME]' },
-  'mcp.servers': { ...A_SERVER, expected: 'an array of tables: [[mcp.servers]]' },
-  'mcp.disabled': { expected: 'an array of names of servers', parse: strings, project: 'narrows', restricts: true },
-  'model.provider': { expected: '"anthropic", "openai" or "ollama"', parse: provider, project: 'ignored' },
-  'model.name': { expected: 'the name of a model', parse: text, project: 'ignored' },
-  'model.url': {
-    expected: 'an address such as "http://127.0.0.1:11434"',
-    parse: webAddress,
-    project: 'ignored',
-    mask: (value) => maskAddress(String(value)),
-  },
-  'model.key': { expected: 'the name of a variable that holds the key', parse: variable, project: 'ignored' },
+  'model.provider': own(
+    { word: 'anthropic, openai or ollama', shape: oneOf('anthropic', 'openai', 'ollama') },
+    'model.provider',
+    'API of the [model](#model)',
+  ),
+  'model.name': own(
+    { ...TEXT, shape: described(TEXT.shape, 'the name of a model') },
+    'model.name',
+    'The name of the model',
+  ),
+  'model.url': own(
+    { word: 'address', shape: text('an address such as "http://127.0.0.1:11434"', /^https?:\/\/[^\s@]+$/) },
+    'model.url',
+    "Base URL, instead of the provider's",
+    { mask: (value) => maskAddress(String(value)) },
+  ),
+  'model.key': own(
+    { word: 'name', shape: text('the name of a variable that holds the key', /^[A-Za-z_][A-Za-z0-9_]*$/) },
+    'model.keyVariable',
+    'Variable with the API key',
+  ),
 };
-
-// Arrays of tables: each table is a separate value.
-const ARRAYS: readonly string[] = ['middleware', 'mcp.servers'];
-
-// An older spelling.
-const ALIASES: Readonly<Record<string, string>> = {
-  'skills.allowScripts': 'skills.allow-scripts',
-  'skills.contextMode': 'skills.context-mode',
-};
-
-// Tables of which no key restricts calls.
-const FREE_TABLES = ['results', 'model', 'install', 'skills'];
-
-/** Whether an unknown key may have been meant to restrict calls: each one outside of tables that restrict nothing (POL-9). */
-export function mayRestrict(path: readonly string[], close: string | undefined): boolean {
-  if (path.length < 2 || !FREE_TABLES.includes(path[0]!)) return true;
-  return close !== undefined && KEYS[close]!.restricts === true;
-}
-
-/** Returns the canonical spelling of a path. */
-export function canonicalPath(path: readonly string[]): readonly string[] {
-  const name = path.join('.');
-  return Object.hasOwn(ALIASES, name) ? ALIASES[name]!.split('.') : path;
-}
-
-/** Returns the key in the table: the name of a tool, a server or a profile becomes `*`. */
-export function keyName(path: readonly string[]): string {
-  const steps = canonicalPath(path);
-  if (steps[0] === 'middleware' && steps.length < 4) return 'middleware';
-  if (steps[0] === 'mcp' && steps[1] === 'servers' && steps.length < 4) return 'mcp.servers';
-  if (steps[0] === 'sandbox' && steps.length > 1) return steps[1] === 'rules' ? 'sandbox.rules' : 'sandbox.*';
-  if (steps[0] === 'openapi' && steps.length > 1) return 'openapi.*';
-  const isNamed = steps[0] === 'tools' || steps[0] === 'mcpServers' || steps[0] === 'profiles';
-  return steps.map((step, index) => (index === 1 && isNamed ? '*' : step)).join('.');
-}
-
-/** Returns the leaves of a document with their paths. The tables of an array of tables are leaves, counted from 1. */
-export function leaves(document: unknown, path: readonly string[] = []): { path: readonly string[]; value: unknown }[] {
-  if (path.length === 1 && path[0] === 'sandbox') return sandboxLeaves(document);
-  if (Array.isArray(document) && ARRAYS.includes(path.join('.')))
-    return document.map((value, at) => ({ path: [...path, String(at + 1)], value }));
-  if (!isRecord(document) || (path.length > 0 && Object.hasOwn(KEYS, keyName(path))))
-    return [{ path, value: document }];
-  return Object.entries(document).flatMap(([key, value]) => leaves(value, [...path, key]));
-}
 
 /** Formats a value as written in a file. */
 export function formatValue(key: string, value: unknown): string {
-  if (typeof value !== 'number') return JSON.stringify(value);
-  const { parse } = KEYS[key]!;
-  if (parse === duration) return JSON.stringify(formatDuration(value));
-  return parse === bytes ? JSON.stringify(formatBytes(value)) : String(value);
+  const { format } = KEYS[key]!;
+  return JSON.stringify(typeof value === 'number' && format !== undefined ? format(value) : value);
+}
+
+/** Defaults by key. */
+export const DEFAULT_VALUES: ReadonlyMap<string, unknown> = new Map<string, unknown>([
+  ...Object.entries(KEYS).flatMap(([name, { setting }]): [string, unknown][] => {
+    const value = setting === undefined ? undefined : findSetting(DEFAULT_SETTINGS, setting);
+    return value === undefined ? [] : [[name, value]];
+  }),
+  ['skills.allow-scripts', false],
+]);
+
+function findSetting(settings: Settings, setting: SettingName): unknown {
+  return setting.split('.').reduce<unknown>((value, step) => (value as Record<string, unknown>)?.[step], settings);
+}
+
+/** Returns the settings with one changed. */
+export function withSetting(settings: Settings, setting: SettingName, value: unknown): Settings {
+  const [section, name] = setting.split('.') as [keyof Settings, string?];
+  if (name === undefined) return { ...settings, [section]: value };
+  return { ...settings, [section]: { ...(settings[section] as object | undefined), [name]: value } };
 }

@@ -3,9 +3,10 @@
 import type { Json } from '../core/json.js';
 import type { MiddlewareSettings } from '../core/middleware-settings.js';
 import { fillRest, type PathEntry, REST } from '../core/search-path.js';
-import { DEFAULT_SETTINGS, type ModelSettings, type Settings, type ToolSettings } from '../core/settings.js';
+import { DEFAULT_SETTINGS, type Settings, type ToolSettings } from '../core/settings.js';
 import type { Alias, View } from '../core/view.js';
-import { KEYS, keyName } from './keys.js';
+import { keyName } from './key-path.js';
+import { KEYS, withSetting } from './keys.js';
 import { toOpenApiSettings } from './openapi.js';
 import { toSandboxSettings } from './sandbox.js';
 import type { ConfigValue, Layer } from './value.js';
@@ -60,117 +61,30 @@ function ceilingOf(
   return layer === 'project' ? defaults.get(general) : undefined;
 }
 
-/** Defaults by key. */
-export const DEFAULT_VALUES: ReadonlyMap<string, unknown> = new Map<string, unknown>([
-  ['repair', DEFAULT_SETTINGS.repair],
-  ['mode', DEFAULT_SETTINGS.view.mode],
-  ['limits.timeout', DEFAULT_SETTINGS.limits.timeoutMs],
-  ['limits.output', DEFAULT_SETTINGS.limits.outputBytes],
-  ['limits.concurrent', DEFAULT_SETTINGS.limits.concurrent],
-  ['limits.concurrent-per-tool', DEFAULT_SETTINGS.limits.concurrentPerTool],
-  ['limits.concurrent-per-group', DEFAULT_SETTINGS.limits.concurrentPerGroup],
-  ['limits.queue', DEFAULT_SETTINGS.limits.queue],
-  ['results.inline', DEFAULT_SETTINGS.results.inline],
-  ['results.keep', DEFAULT_SETTINGS.results.keepMs],
-  ['results.total', DEFAULT_SETTINGS.results.totalBytes],
-  ['results.schemas', DEFAULT_SETTINGS.results.schemas],
-  ['code.calls', DEFAULT_SETTINGS.code.calls],
-  ['code.parallel', DEFAULT_SETTINGS.code.parallel],
-  ['code.cpu', DEFAULT_SETTINGS.code.cpuMs],
-  ['code.memory', DEFAULT_SETTINGS.code.memoryBytes],
-  ['code.timeout', DEFAULT_SETTINGS.code.timeoutMs],
-  ['skills.allow-scripts', false],
-  ['skills.context-mode', DEFAULT_SETTINGS.skills.contextMode],
-  ['env.pass', DEFAULT_SETTINGS.env.pass],
-  ['builtin.offer', DEFAULT_SETTINGS.offer],
-  ['paths', DEFAULT_SETTINGS.paths],
-  ['workdir.roots', DEFAULT_SETTINGS.roots],
-  ['install.homes', DEFAULT_SETTINGS.homes],
-  ['audit.contents', DEFAULT_SETTINGS.audit.contents],
-  ['audit.required', DEFAULT_SETTINGS.audit.required],
-  ['audit.rotate', DEFAULT_SETTINGS.audit.rotateBytes],
-  ['audit.keep', DEFAULT_SETTINGS.audit.keep],
-]);
-
 /** Converts effective values to settings; `all` is used for keys to which every layer adds. */
 export function toSettings(effective: ReadonlyMap<string, ConfigValue>, all: readonly ConfigValue[]): Settings {
-  const get = <T>(key: string): T => (effective.get(key)?.value ?? DEFAULT_VALUES.get(key)) as T;
-  const optional = <Name extends string>(name: Name, key: string): { [Key in Name]?: number } => {
-    const value = get<number | undefined>(key);
-    return value === undefined ? {} : ({ [name]: value } as { [Key in Name]?: number });
-  };
+  let settings = DEFAULT_SETTINGS;
+  for (const { path, value } of effective.values()) {
+    const { setting } = KEYS[keyName(path)]!;
+    if (setting !== undefined) settings = withSetting(settings, setting, value);
+  }
+  const { limits, skills, view, paths, model } = settings;
+  const isTimeoutSet = effective.has('limits.timeout');
   return {
-    repair: get('repair'),
-    limits: {
-      timeoutMs: get('limits.timeout'),
-      ...(effective.has('limits.timeout') ? { timeoutCeilingMs: get<number>('limits.timeout') } : {}),
-      outputBytes: get('limits.output'),
-      ...optional('memoryBytes', 'limits.memory'),
-      ...optional('cpuSeconds', 'limits.cpu'),
-      ...optional('openFiles', 'limits.files'),
-      ...optional('processes', 'limits.processes'),
-      concurrent: get('limits.concurrent'),
-      concurrentPerTool: get('limits.concurrent-per-tool'),
-      concurrentPerGroup: get('limits.concurrent-per-group'),
-      queue: get('limits.queue'),
-      ...optional('callsPerMinute', 'limits.calls-per-minute'),
-    },
-    results: {
-      inline: get('results.inline'),
-      keepMs: get('results.keep'),
-      totalBytes: get('results.total'),
-      schemas: get('results.schemas'),
-    },
-    code: {
-      calls: get('code.calls'),
-      parallel: get('code.parallel'),
-      cpuMs: get('code.cpu'),
-      memoryBytes: get('code.memory'),
-      timeoutMs: get('code.timeout'),
-    },
-    skills: {
-      allowScripts: toAllowScripts(effective.get('skills.allow-scripts')),
-      contextMode: get('skills.context-mode'),
-    },
-    env: { pass: get('env.pass') },
-    view: toView(get('mode'), effective),
+    ...settings,
+    limits: isTimeoutSet ? { ...limits, timeoutCeilingMs: limits.timeoutMs } : limits,
+    skills: { ...skills, allowScripts: toAllowScripts(effective.get('skills.allow-scripts')) },
+    view: toView(view.mode, effective),
     tools: toToolSettings(effective),
-    offer: get('builtin.offer'),
-    roots: get('workdir.roots'),
-    homes: get('install.homes'),
-    audit: {
-      contents: get('audit.contents'),
-      required: get('audit.required'),
-      rotateBytes: get('audit.rotate'),
-      keep: get('audit.keep'),
-    },
-    paths: get('paths'),
     middleware: toMiddlewareSettings(effective),
-    sandbox: toSandboxSettings(all, get('paths')),
+    sandbox: toSandboxSettings(all, paths),
     openapi: toOpenApiSettings(effective.values()),
     servers: [...effective.values()].flatMap(({ server }) => server ?? []),
     disabledServers: all
       .filter(({ path }) => path.join('.') === 'mcp.disabled')
       .flatMap(({ value }) => value as readonly string[]),
-    ...toModel(get('model.provider'), get('model.name'), get('model.url'), get('model.key')),
-  };
-}
-
-// Used only if both the provider and the model are set.
-function toModel(
-  provider: ModelSettings['provider'] | undefined,
-  name: string | undefined,
-  url: string | undefined,
-  keyVariable: string | undefined,
-): { model?: ModelSettings } {
-  if (provider === undefined || name === undefined) return {};
-  return {
-    model: {
-      provider,
-      name,
-      ...(url === undefined ? {} : { url }),
-      ...(keyVariable === undefined ? {} : { keyVariable }),
-    },
+    // Used only if both the provider and the model are set.
+    model: model?.provider === undefined || model.name === undefined ? undefined : model,
   };
 }
 

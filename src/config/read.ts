@@ -4,22 +4,15 @@ import { isAbsolute, normalize } from 'node:path';
 import type { Problem } from '../core/problem.js';
 import type { Rule } from '../core/rule.js';
 import { filterPaths, type PathEntry } from '../core/search-path.js';
+import { formatPath, type Path, readShape, type ShapeFault } from '../core/shape.js';
 import { nearest, quoteOutside } from '../core/text.js';
 import type { FileText } from '../files/read.js';
 import { lineOf, parseToml } from '../files/toml.js';
-import { canonicalPath, KEYS, keyName, leaves, mayRestrict } from './keys.js';
+import { canonicalPath, keyName, type Leaf, leaves, mayRestrict } from './key-path.js';
+import { KEYS, type Key } from './keys.js';
 import { readRules } from './rules.js';
 import { readServerTable } from './servers.js';
 import type { ConfigFile, Layer } from './value.js';
-
-/** One key of a file, with its value and line. */
-interface Leaf {
-  readonly path: readonly string[];
-  readonly name: string;
-  readonly value: unknown;
-  readonly key: (typeof KEYS)[string];
-  readonly line: number;
-}
 
 interface FileContext {
   readonly file: string;
@@ -38,19 +31,7 @@ export function readConfigFile(file: string, layer: Layer, text: FileText): Conf
       : parsed.message;
     return unusable(file, what, `${file}:${parsed.line}`);
   }
-  const context = { file, layer, text };
-  const parts = leaves(parsed.document).map(({ path, value }): ConfigFile => {
-    const name = keyName(path);
-    const line = lineOf(text, path, 1);
-    const key = Object.hasOwn(KEYS, name) ? KEYS[name]! : undefined;
-    if (key === undefined) return unknownKey(context, line, path, name);
-    const leaf: Leaf = { path, name, value, key, line };
-    if (key.server) {
-      const lineOfSteps = (steps: readonly string[]): number => lineOf(text, [...path, ...steps], 1);
-      return readServerTable({ path, value, file, layer, lineOf: lineOfSteps });
-    }
-    return key.rules ? readRuleKey(leaf, context) : readValue(leaf, context);
-  });
+  const parts = leaves(parsed.document).map((leaf) => readLeaf(leaf, { file, layer, text }));
   return {
     values: parts.flatMap(({ values }) => values),
     problems: parts.flatMap(({ problems }) => problems),
@@ -58,17 +39,36 @@ export function readConfigFile(file: string, layer: Layer, text: FileText): Conf
   };
 }
 
-function readRuleKey({ path, name, value, key, line }: Leaf, { file, layer, text }: FileContext): ConfigFile {
-  const texts = key.parse(value) as readonly string[] | undefined;
-  const rules =
-    texts === undefined
-      ? { fault: `${name} must be ${key.expected}`, line }
-      : readRules(texts, { key: name, file, line, text });
-  if ('fault' in rules)
-    return {
-      ...invalid(problem(file, `line ${rules.line}: ${rules.fault}`, `fix ${file}:${line}`)),
-      fault: `${file}:${rules.line}: ${rules.fault}`,
-    };
+function readLeaf({ path, value }: Leaf, context: FileContext): ConfigFile {
+  const { file, layer, text } = context;
+  const name = keyName(path);
+  const key = Object.hasOwn(KEYS, name) ? KEYS[name]! : undefined;
+  if (key === undefined) return unknownKey(context, path, name);
+  const lineAt = (steps: Path): number => lineOf(text, steps, 1);
+  if (key.kind === 'server')
+    return readServerTable({ path, value, file, layer, lineOf: (steps) => lineAt([...path, ...steps]) });
+  const line = lineAt(path);
+  const { value: parsed, faults } = readShape(key.shape, value, path);
+  const [fault] = faults;
+  if (fault !== undefined) {
+    const denies = key.restricts === true && !(layer === 'project' && key.project === 'ignored');
+    const hint = fault.kind === 'unknown' ? fault.hint : undefined;
+    return invalid(context, lineAt(fault.path), describe(fault), denies, hint);
+  }
+  if (key.kind === 'rules') return readRuleKey({ path, value }, parsed as readonly string[], line, context);
+  return readValue({ path, value }, parsed, key, line, context);
+}
+
+function describe({ kind, path, message }: ShapeFault): string {
+  if (kind === 'unknown') return `unknown key "${formatPath(path)}"`;
+  return kind === 'missing' ? `${formatPath(path)} is missing` : `${formatPath(path)} ${message}`;
+}
+
+function readRuleKey({ path, value }: Leaf, texts: readonly string[], line: number, context: FileContext): ConfigFile {
+  const { file, layer, text } = context;
+  const name = keyName(path);
+  const rules = readRules(texts, { key: name, file, line, text });
+  if ('fault' in rules) return invalid(context, rules.line, rules.fault, true);
   const isUseless = name === 'allowed-tools' && rules.length > 0 && rules.every(isDeny);
   return {
     values: [{ path, value: texts, written: JSON.stringify(value), layer, file, line, rules }],
@@ -76,23 +76,18 @@ function readRuleKey({ path, name, value, key, line }: Leaf, { file, layer, text
   };
 }
 
-function readValue({ path, value, key, line }: Leaf, { file, layer }: FileContext): ConfigFile {
-  const parsed = key.parse(value, path);
+function readValue(
+  { path, value }: Leaf,
+  parsed: unknown,
+  key: Key,
+  line: number,
+  { file, layer }: FileContext,
+): ConfigFile {
   const isProject = layer === 'project';
-  if (parsed === undefined) {
-    const fault = key.findFault?.(value, path) ?? `must be ${key.expected}`;
-    const found = problem(file, `line ${line}: ${path.join('.')} ${fault}`, `fix ${file}:${line}`);
-    const denies = key.restricts && !(isProject && key.project === 'ignored');
-    return { ...invalid(found), fault: denies ? `${file}:${line}: ${path.join('.')} ${fault}` : undefined };
+  if (isProject && (key.project === 'ignored' || (key.project === 'joins' && key.narrows?.(parsed) !== true))) {
+    const message = `line ${line}: a project cannot set ${path.join('.')}, so it is ignored`;
+    return { values: [], problems: [problem(file, message, 'set it in ~/.wield/config.toml')] };
   }
-  if (isProject && (key.project === 'ignored' || (key.project === 'joins' && key.narrows?.(parsed) !== true)))
-    return invalid(
-      problem(
-        file,
-        `line ${line}: a project cannot set ${path.join('.')}, so it is ignored`,
-        'set it in ~/.wield/config.toml',
-      ),
-    );
   const problems: Problem[] = [];
   const onlyOwn = (dir: string): boolean => {
     const isOwn = isBelow(dir);
@@ -115,18 +110,17 @@ function readValue({ path, value, key, line }: Leaf, { file, layer }: FileContex
   };
 }
 
-function invalid(found: Problem): ConfigFile {
-  return { values: [], problems: [found] };
+function invalid({ file }: FileContext, line: number, what: string, denies: boolean, hint?: string): ConfigFile {
+  const found = problem(file, `line ${line}: ${what}`, hint ?? `fix ${file}:${line}`);
+  const fault = `${file}:${line}: ${what}${hint === undefined ? '' : `, ${hint}`}`;
+  return { values: [], problems: [found], fault: denies ? fault : undefined };
 }
 
-function unknownKey({ file }: FileContext, line: number, path: readonly string[], name: string): ConfigFile {
+function unknownKey(context: FileContext, path: readonly string[], name: string): ConfigFile {
   const [close] = nearest(name.replaceAll('_', '-'), Object.keys(KEYS));
   const hint = close === undefined ? 'remove it' : `did you mean ${close}?`;
   const what = `unknown key "${quoteOutside(path.join('.'))}"`;
-  return {
-    ...invalid(problem(file, `line ${line}: ${what}`, hint)),
-    fault: mayRestrict(path, close) ? `${file}:${line}: ${what}, ${hint}` : undefined,
-  };
+  return invalid(context, lineOf(context.text, path, 1), what, mayRestrict(path, close), hint);
 }
 
 function selectsNothing(file: string, line: number): Problem {

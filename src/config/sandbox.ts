@@ -1,4 +1,4 @@
-// Parses the sandbox tables of the configuration: `[sandbox.NAME]` defines a profile, `[[sandbox]]` assigns one.
+// The sandbox tables of the configuration: `[sandbox.NAME]` defines a profile, `[[sandbox]]` assigns one.
 
 import { isToolError } from '../core/error.js';
 import { isRecord } from '../core/json.js';
@@ -6,73 +6,70 @@ import type { SandboxRule, SandboxSettings, SandboxTable } from '../core/sandbox
 import { BUILTIN_PROFILES, NO_SANDBOXES } from '../core/sandbox.js';
 import { iterPaths, type PathEntry } from '../core/search-path.js';
 import { isForRules, parseSelectors } from '../core/selector.js';
-import { nearest } from '../core/text.js';
+import {
+  boolean,
+  checked,
+  converted,
+  described,
+  type Infer,
+  invalid,
+  list,
+  object,
+  optional,
+  type Shape,
+  stringOrStrings,
+  text,
+} from '../core/shape.js';
 import type { ConfigValue } from './value.js';
 
-type Kinds = Readonly<Record<string, (value: unknown) => boolean>>;
+const paths = optional(list(text('a path', /./s), 'an array of paths'));
+const PROFILE = object({
+  read: paths,
+  write: paths,
+  deny: paths,
+  network: optional(boolean),
+  // As in `env.pass`.
+  env: optional(list(text('the name of a variable, which may end in *', /^[A-Za-z_]\w*\*?$/), 'an array of variables')),
+});
+/** A profile; its name is the last step of its path. */
+export const sandboxTable: Shape<Infer<typeof PROFILE>> = {
+  ...PROFILE,
+  read(value, path, report) {
+    const name = path.at(-1);
+    const message =
+      Object.hasOwn(PROFILE.fields, name!) && !isRecord(value)
+        ? 'belongs in a table: [sandbox.NAME]'
+        : BUILTIN_PROFILES.some((builtin) => builtin === name)
+          ? 'is a built-in profile; choose another name'
+          : undefined;
+    if (message === undefined) return PROFILE.read(value, path, report);
+    report(invalid(path, value, message, 'write [sandbox.NAME]'));
+    return undefined;
+  },
+};
 
-const isText = (value: unknown): boolean => typeof value === 'string' && value !== '';
-const isTexts = (value: unknown): boolean => Array.isArray(value) && value.every(isText);
-// As in `env.pass`.
-const isNames = (value: unknown): boolean =>
-  Array.isArray(value) && value.every((one) => typeof one === 'string' && /^[A-Za-z_]\w*\*?$/.test(one));
-const isFlag = (value: unknown): boolean => typeof value === 'boolean';
+const RULE = object({
+  match: described(stringOrStrings, 'selectors, as text or an array of text'),
+  profile: text('the name of a profile', /./s),
+  required: optional(boolean),
+});
 
-const PROFILE: Kinds = { read: isTexts, write: isTexts, deny: isTexts, network: isFlag, env: isNames };
-const RULE: Kinds = { match: (value) => isText(value) || isTexts(value), profile: isText, required: isFlag };
+/** A rule that assigns a profile. */
+export const sandboxRule: Shape<Omit<SandboxRule, 'byProject'>> = converted(
+  checked(RULE, ({ match }, fail) => checkMatch(match, (message) => fail(['match'], message))),
+  ({ match, profile, required = true }) => ({ selectors: parseSelectors(match), profile, required }),
+);
 
-type ParsedTable = Omit<SandboxTable, 'byProject'>;
-type ParsedRule = Omit<SandboxRule, 'byProject'>;
-
-export function parseSandboxTable(value: unknown, path?: readonly string[]): ParsedTable | undefined {
-  return findSandboxFault(value, path) === undefined ? (value as ParsedTable) : undefined;
-}
-
-export function findSandboxFault(value: unknown, path: readonly string[] = []): string | undefined {
-  const name = path.at(-1) ?? '';
-  if (Object.hasOwn(PROFILE, name) && !isRecord(value)) return `belongs in a table: [sandbox.NAME]`;
-  if ((BUILTIN_PROFILES as readonly string[]).includes(name)) return 'is a built-in profile; choose another name';
-  const expected = 'read, write and deny are arrays of paths, env is one of variables, network is true or false';
-  return findFault(value, PROFILE, expected);
-}
-
-export function parseSandboxRule(value: unknown): ParsedRule | undefined {
-  if (findRuleFault(value) !== undefined) return undefined;
-  const {
-    match,
-    profile,
-    required = true,
-  } = value as { match: string | string[]; profile: string; required?: boolean };
-  return { selectors: parseSelectors(match), profile, required };
-}
-
-export function findRuleFault(value: unknown): string | undefined {
-  const fault = findFault(value, RULE, 'match and profile are text; required is true or false');
-  if (fault !== undefined) return fault;
-  const { match, profile } = value as { match?: string | string[]; profile?: string };
-  if (match === undefined || profile === undefined) return 'needs match and profile';
+function checkMatch(match: readonly string[], fail: (message: string) => void): void {
   try {
     const selectors = parseSelectors(match);
-    if (selectors.length === 0) return 'has an empty match';
+    if (selectors.length === 0) fail('is empty');
     const odd = selectors.find((one) => isForRules(one) || one.arguments.length > 0);
-    return odd && `has an invalid match: "${odd.text}"; it names tools, #tags or servers, for every input`;
+    if (odd !== undefined) fail(`is invalid: "${odd.text}"; it names tools, #tags or servers, for every input`);
   } catch (error) {
     if (!isToolError(error)) throw error;
-    return `has an invalid match: ${error.message}`;
+    fail(`is invalid: ${error.message}`);
   }
-}
-
-function findFault(value: unknown, kinds: Kinds, expected: string): string | undefined {
-  if (!isRecord(value)) return 'must be a table';
-  for (const [key, entry] of Object.entries(value)) {
-    const isValid = Object.hasOwn(kinds, key) ? kinds[key] : undefined;
-    if (isValid === undefined) {
-      const [close] = nearest(key, Object.keys(kinds));
-      return `has an unknown key "${key}"${close === undefined ? '' : `, did you mean ${close}?`}`;
-    }
-    if (!isValid(entry)) return `has an invalid ${key}: ${expected}`;
-  }
-  return undefined;
 }
 
 /** Returns the profiles and rules of all layers. */
@@ -84,8 +81,12 @@ export function toSandboxSettings(values: readonly ConfigValue[], paths: readonl
   const rules: SandboxRule[] = [];
   for (const { path, value, layer } of own) {
     const byProject = layer === 'project';
-    if (path[1] === 'rules') rules.push({ ...(value as ParsedRule), byProject });
-    else profiles.set(path[1]!, [...(profiles.get(path[1]!) ?? []), { ...(value as ParsedTable), byProject }]);
+    if (path[1] === 'rules') rules.push({ ...(value as Omit<SandboxRule, 'byProject'>), byProject });
+    else
+      profiles.set(path[1]!, [
+        ...(profiles.get(path[1]!) ?? []),
+        { ...(value as Omit<SandboxTable, 'byProject'>), byProject },
+      ]);
   }
   return { profiles, rules, places };
 }
@@ -106,7 +107,9 @@ export function sandboxLeaves(document: unknown): { path: readonly string[]; val
   return document.flatMap((table: unknown, at) => {
     const rulePath = ['sandbox', 'rules', String(at + 1)];
     if (!isRecord(table)) return [{ path: rulePath, value: table }];
-    const profiles = Object.entries(table).filter(([key, value]) => isRecord(value) && !Object.hasOwn(RULE, key));
+    const profiles = Object.entries(table).filter(
+      ([key, value]) => isRecord(value) && !Object.hasOwn(RULE.fields, key),
+    );
     const rule = Object.fromEntries(Object.entries(table).filter(([key]) => !profiles.some(([name]) => name === key)));
     return [{ path: rulePath, value: rule }, ...profiles.map(([name, value]) => ({ path: ['sandbox', name], value }))];
   });

@@ -1,118 +1,79 @@
-// Middleware in the configuration: the options of the built-in ones, and the parser of an entry.
+// Middleware in the configuration: the options of the built-in ones, and the shape of an entry.
 
 import { isToolError, ToolError } from './error.js';
-import { isRecord } from './json.js';
 import { isForRules, parseSelectors, type Selector } from './selector.js';
-import { nearest, parseBytes, parseDuration, quoteOutside } from './text.js';
+import {
+  boolean,
+  checked,
+  converted,
+  described,
+  duration,
+  integer,
+  object,
+  oneOf,
+  optional,
+  type Shape,
+  size,
+  stringOrStrings,
+  tagged,
+} from './shape.js';
 
-interface Option {
-  /** The option's name in code. */
-  readonly to: string;
-  readonly expected: string;
-  readonly parse: (value: unknown) => unknown;
-}
+const count = integer(1, 'a whole number above 0');
+const selectors = checked(described(stringOrStrings, 'selectors such as "crm_* #slow"'), (source, fail) => {
+  try {
+    parseFor(source);
+  } catch (error) {
+    if (!isToolError(error)) throw error;
+    fail([], `cannot be used: ${error.message}`, error.hint);
+  }
+});
 
-const isCount = (value: unknown): value is number => Number.isSafeInteger(value) && Number(value) > 0;
+const OPTIONS = tagged('use', {
+  retry: object({
+    use: oneOf('retry'),
+    for: optional(selectors),
+    attempts: optional(count),
+    wait: optional(duration),
+    'max-wait': optional(duration),
+    'assume-idempotent': optional(boolean),
+  }),
+  cache: object({
+    use: oneOf('cache'),
+    for: optional(selectors),
+    'max-age': optional(duration),
+    'max-entries': optional(count),
+    'max-bytes': optional(size),
+  }),
+  'rate-limit': object({
+    use: oneOf('rate-limit'),
+    for: optional(selectors),
+    calls: count,
+    every: optional(duration),
+    per: optional(oneOf('tool', 'group', 'caller', 'all')),
+    'max-wait': optional(duration),
+  }),
+});
 
-const A_COUNT = { expected: 'a whole number above 0', parse: (value: unknown) => (isCount(value) ? value : undefined) };
-
-const A_SIZE = {
-  expected: 'a size such as "16M"',
-  parse: (value: unknown) => (typeof value === 'string' ? parseBytes(value) : isCount(value) ? value : undefined),
+// Names of options in code.
+const NAMES: Readonly<Record<string, string>> = {
+  wait: 'waitMs',
+  'max-wait': 'maxWaitMs',
+  'assume-idempotent': 'assumeIdempotent',
+  'max-age': 'maxAgeMs',
+  'max-entries': 'maxEntries',
+  'max-bytes': 'maxBytes',
+  every: 'everyMs',
 };
 
-const A_DURATION = {
-  expected: 'a duration such as "30s"',
-  parse: (value: unknown) =>
-    typeof value === 'string' || typeof value === 'number' ? parseDuration(String(value)) : undefined,
-};
-
-const SELECTORS = {
-  expected: 'selectors such as "crm_* #slow"',
-  parse: (value: unknown) =>
-    typeof value === 'string' || (Array.isArray(value) && value.every((one) => typeof one === 'string'))
-      ? (value as string | readonly string[])
-      : undefined,
-};
-
-const WHOSE: readonly unknown[] = ['tool', 'group', 'caller', 'all'];
-
-const OPTIONS: Readonly<Record<string, Readonly<Record<string, Option>>>> = {
-  retry: {
-    for: { to: 'for', ...SELECTORS },
-    attempts: { to: 'attempts', ...A_COUNT },
-    wait: { to: 'waitMs', ...A_DURATION },
-    'max-wait': { to: 'maxWaitMs', ...A_DURATION },
-    'assume-idempotent': {
-      to: 'assumeIdempotent',
-      expected: 'true or false',
-      parse: (value) => (typeof value === 'boolean' ? value : undefined),
-    },
-  },
-  cache: {
-    for: { to: 'for', ...SELECTORS },
-    'max-age': { to: 'maxAgeMs', ...A_DURATION },
-    'max-entries': { to: 'maxEntries', ...A_COUNT },
-    'max-bytes': { to: 'maxBytes', ...A_SIZE },
-  },
-  'rate-limit': {
-    for: { to: 'for', ...SELECTORS },
-    calls: { to: 'calls', ...A_COUNT },
-    every: { to: 'everyMs', ...A_DURATION },
-    per: {
-      to: 'per',
-      expected: '"tool", "group", "caller" or "all"',
-      parse: (value) => (WHOSE.includes(value) ? value : undefined),
-    },
-    'max-wait': { to: 'maxWaitMs', ...A_DURATION },
-  },
-};
-
-/** Parses an entry; undefined if it is invalid. */
-export function parseMiddleware(entry: unknown): MiddlewareSettings | undefined {
-  if (findMiddlewareFault(entry) !== undefined) return undefined;
-  const { use, ...given } = entry as { readonly use: string } & Record<string, unknown>;
-  const options = Object.fromEntries(
-    Object.entries(given).map(([name, value]) => {
-      const { to, parse } = OPTIONS[use]![name]!;
-      return [to, parse(value)];
-    }),
-  );
+/** An entry of `[[middleware]]`, and of `metadata.middleware` in a skill. */
+export const middlewareEntry: Shape<MiddlewareSettings> = converted(OPTIONS, ({ use, ...given }) => {
+  const options = Object.fromEntries(Object.entries(given).map(([name, value]) => [NAMES[name] ?? name, value]));
   return { use, options } as unknown as MiddlewareSettings;
-}
+});
 
 /** Whether a project or a skill may add an entry: repeating or caching runs would widen what the user allowed. */
 export function isNarrowing({ use }: MiddlewareSettings): boolean {
   return use === 'rate-limit';
-}
-
-/** Describes what is wrong with an entry, to follow its name; undefined if it is valid. */
-export function findMiddlewareFault(entry: unknown): string | undefined {
-  if (!isRecord(entry)) return 'must be a table: [[middleware]]';
-  const { use, ...given } = entry;
-  if (typeof use !== 'string' || !Object.hasOwn(OPTIONS, use)) return `must say use = "retry", "cache" or "rate-limit"`;
-  const options = OPTIONS[use]!;
-  for (const [name, value] of Object.entries(given)) {
-    if (!Object.hasOwn(options, name)) {
-      const close = nearest(name, Object.keys(options))[0];
-      const advice = close === undefined ? '' : `; did you mean ${close}?`;
-      return `has an unknown key "${quoteOutside(name)}" for ${use}${advice}`;
-    }
-    const { expected, parse } = options[name]!;
-    if (parse(value) === undefined) return `has ${name}, which must be ${expected}`;
-  }
-  if (use === 'rate-limit' && given.calls === undefined) return 'must say how many calls it allows: calls = 10';
-  return given.for === undefined ? undefined : findSelectorFault(given.for as string | readonly string[]);
-}
-
-function findSelectorFault(source: string | readonly string[]): string | undefined {
-  try {
-    parseFor(source);
-    return undefined;
-  } catch (error) {
-    if (!isToolError(error)) throw error;
-    return `has for, which cannot be used: ${error.message}`;
-  }
 }
 
 export interface RetryOptions {

@@ -2,7 +2,7 @@
 
 import { describeValue, escapePointer, isRecord, type Json } from './json.js';
 import type { JsonSchema } from './schema.js';
-import { nearest, quoteOutside } from './text.js';
+import { nearest, parseBytes, parseDuration, quoteOutside } from './text.js';
 
 /** Keys and indices from the whole value to a part of it. */
 export type Path = readonly (string | number)[];
@@ -92,7 +92,8 @@ export function custom<T>(
   };
 }
 
-function invalid(path: Path, value: unknown, message: string, hint: string): ShapeFault {
+/** The fault of a value that does not match. */
+export function invalid(path: Path, value: unknown, message: string, hint: string): ShapeFault {
   const found = typeof value === 'string' ? 'a string' : describeValue(value);
   return { path, kind: 'invalid', message, hint, found };
 }
@@ -340,3 +341,24 @@ export function converted<T, U>(shape: Shape<T>, convert: (value: T) => U): Shap
     },
   };
 }
+
+/** Milliseconds, written as text with a unit or as a number of seconds. */
+export const duration = custom(
+  'a duration such as "30s"',
+  (value) => (typeof value === 'string' || typeof value === 'number' ? parseDuration(String(value)) : undefined),
+  { anyOf: [{ type: 'string', pattern: '^\\d' }, { type: 'number' }] },
+);
+
+/** Bytes, written as text with a unit or as a number. */
+export const size = custom(
+  'a size such as "16M"',
+  (value) => (typeof value === 'string' || Number.isSafeInteger(value) ? parseBytes(String(value)) : undefined),
+  { anyOf: [{ type: 'string', pattern: '^\\d' }, { type: 'integer' }] },
+);
+
+/** One string or an array of strings, as an array. */
+export const stringOrStrings = custom<readonly string[]>(
+  'a string or an array of strings',
+  (value) => (typeof value === 'string' ? [value] : matches(strings, value) ? value : undefined),
+  { anyOf: [string.schema, strings.schema] },
+);

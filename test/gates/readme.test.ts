@@ -8,8 +8,13 @@ import { parse } from 'smol-toml';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { ALIASES } from '../../src/cli/aliases.js';
 import { VERBS } from '../../src/cli/verbs.js';
-import { KEYS, keyName, leaves } from '../../src/config/keys.js';
+import { keyName, leaves } from '../../src/config/key-path.js';
+import { KEYS } from '../../src/config/keys.js';
+import type { Json } from '../../src/core/json.js';
+import { readShape } from '../../src/core/shape.js';
+import { createJsonSchema } from '../../src/schema/json.js';
 import { wield } from '../support/cli.js';
+import { toConfigSchema } from '../support/config-schema.js';
 import { findBlocks, findSteps, listDocuments, ROOT, readDocument, withoutBlocks } from '../support/documents.js';
 import { ADDS, serveModel } from '../support/model-server.js';
 import { createStage, follow, inWordsOf } from '../support/session.js';
@@ -131,18 +136,23 @@ describe('words', () => {
     expect(unknown).toEqual([]);
   });
 
-  test('every configuration example is valid', () => {
+  test('every configuration example is valid, also by the schema for editors', async () => {
     const blocks = present.flatMap((path) =>
       findBlocks(readDocument(path)).filter((block) => block.language === 'toml'),
     );
     expect(blocks.length).toBeGreaterThan(0);
+    const schema = createJsonSchema(toConfigSchema());
     for (const { text } of blocks) {
-      for (const { path, value } of leaves(parse(text))) {
+      const document = parse(text) as Json;
+      for (const { path, value } of leaves(document)) {
         const name = keyName(path);
         expect(Object.keys(KEYS)).toContain(name);
-        expect(KEYS[name]!.parse(value), name).toBeDefined();
+        expect(readShape(KEYS[name]!.shape, value, path).faults, name).toEqual([]);
       }
+      expect(await schema.check(document)).toMatchObject({ ok: true });
     }
+    const wrong = ['ask = "x"', 'mode = "al"', '[limits]\ntimout = 1', '[limits]\nqueue = 0', '[skills]\nx = true'];
+    for (const text of wrong) expect(await schema.check(parse(text) as Json), text).toMatchObject({ ok: false });
   });
 
   test.each([

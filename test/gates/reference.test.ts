@@ -1,34 +1,33 @@
 // Gate: the reference pages list every key, verb, flag and tag, and no others.
 
+import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { COMMON_FLAGS } from '../../src/cli/verb.js';
 import { VERBS } from '../../src/cli/verbs.js';
-import { KEYS } from '../../src/config/keys.js';
-import { DEFAULT_VALUES } from '../../src/config/merge.js';
-import { findRows, findSection, readDocument } from '../support/documents.js';
+import { DEFAULT_VALUES, formatValue, KEYS } from '../../src/config/keys.js';
+import { toConfigSchema } from '../support/config-schema.js';
+import { findRows, findSection, ROOT, readDocument } from '../support/documents.js';
 import { spec } from '../support/spec.js';
 import { createWorkspace } from '../support/workspace.js';
 
+// After a change of the keys: npx vitest run test/gates/reference -u
 describe('configuration', () => {
-  const rows = findRows(findSection(readDocument('docs/reference/configuration.md'), 'Keys'));
-
-  test('every key has a row, and every row a key', () => {
-    expect(rows.map(([key]) => key)).toEqual(Object.keys(KEYS));
+  test('the page has a row for each key, as in the table of keys', async () => {
+    const rows = Object.entries(KEYS).map(([key, { word, project, description }]) => {
+      const value = DEFAULT_VALUES.get(key);
+      const standard = value === undefined ? 'none' : formatValue(key, value).replace(/^"(.*)"$/, '$1');
+      return `| \`${key}\` | ${word} | ${standard} | ${project} | ${description} |`;
+    });
+    const page = 'docs/reference/configuration.md';
+    const table = /(?<=\| key \| value \| default \| project \| description \|\n\|[-|]+\|\n)(?:\|.*\n)+/;
+    const written = readDocument(page).replace(table, `${rows.join('\n')}\n`);
+    await expect(written).toMatchFileSnapshot(join(ROOT, page));
   });
 
-  test('every row has the project setting and the default of the code', () => {
-    for (const [key = '', , standard = '', project] of rows) {
-      expect([key, project]).toEqual([key, KEYS[key]!.project]);
-      const value = standard === 'none' ? undefined : KEYS[key]!.parse(literal(standard));
-      expect([key, value]).toEqual([key, DEFAULT_VALUES.get(key)]);
-    }
+  test('the schema for editors is that of the table of keys', async () => {
+    const schema = `${JSON.stringify(toConfigSchema(), null, 2)}\n`;
+    await expect(schema).toMatchFileSnapshot(join(ROOT, 'docs/reference/config.schema.json'));
   });
-
-  const literal = (text: string): unknown => {
-    if (text.startsWith('[')) return JSON.parse(text);
-    if (text === 'true' || text === 'false') return text === 'true';
-    return /^\d+$/.test(text) ? Number(text) : text;
-  };
 });
 
 describe('command line', () => {

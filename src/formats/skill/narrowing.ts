@@ -2,10 +2,11 @@
 
 import { isToolError } from '../../core/error.js';
 import { isRecord, type Json } from '../../core/json.js';
-import { findMiddlewareFault, isNarrowing, parseMiddleware } from '../../core/middleware-settings.js';
+import { isNarrowing, middlewareEntry } from '../../core/middleware-settings.js';
 import type { Finding } from '../../core/problem.js';
 import { readPaths } from '../../core/search-path.js';
 import { parseSelectors } from '../../core/selector.js';
+import { formatFault, readShape } from '../../core/shape.js';
 import type { Skill, SkillRules } from '../../core/skill.js';
 import { quoteOutside } from '../../core/text.js';
 
@@ -67,11 +68,12 @@ function toTexts(value: Json | undefined): readonly string[] | undefined {
 function readMiddleware(value: Json | undefined, warnings: Finding[]): Narrowings['middleware'] {
   if (value === undefined || value === null) return undefined;
   const limits = (Array.isArray(value) ? value : [value]).flatMap((entry) => {
-    const fault = findMiddlewareFault(entry);
-    const parsed = parseMiddleware(entry);
-    if (parsed !== undefined && isNarrowing(parsed)) return [parsed];
+    const { value: parsed, faults } = readShape(middlewareEntry, entry);
+    const isValid = parsed !== undefined && faults.length === 0;
+    if (isValid && isNarrowing(parsed)) return [parsed];
+    const what = isValid ? 'it is not a rate limit' : formatFault(faults[0]!);
     warnings.push({
-      message: `metadata.middleware ${fault === undefined ? 'has an entry that is not a rate limit' : `has an entry that ${fault}`}, so it has no effect`,
+      message: `metadata.middleware has an invalid entry, so it has no effect: ${what}`,
       hint: 'write { use: rate-limit, calls: 10, every: 1m }; other middleware belongs in the configuration or in code',
     });
     return [];

@@ -77,15 +77,15 @@ spec('RUN-9 POL-11', 'a project can limit rates, and neither repeat nor remember
 
 spec('RUN-9', 'an entry that cannot be used denies, and says what is wrong', async () => {
   const wrong: Record<string, RegExp> = {
-    'use = "memo"': /must say use = "retry", "cache" or "rate-limit"/,
-    'use = "retry"\ntries = 3': /unknown key "tries" for retry/,
-    'use = "retry"\natempts = 3': /did you mean attempts/,
-    'use = "retry"\nwait = "soon"': /has wait, which must be a duration/,
-    'use = "cache"\nmax-bytes = 0': /has max-bytes, which must be a size/,
-    'use = "rate-limit"': /must say how many calls/,
-    'use = "rate-limit"\ncalls = 1\nper = "moon"': /has per, which must be/,
-    'use = "cache"\nfor = "a("': /has for, which cannot be used/,
-    'use = "cache"\nfor = "a($deny)"': /has for, which cannot be used/,
+    'use = "memo"': /middleware\.1\.use must be "retry", "cache" or "rate-limit"/,
+    'use = "retry"\ntries = 3': /unknown key "middleware\.2\.tries"/,
+    'use = "retry"\natempts = 3': /unknown key "middleware\.3\.atempts"/,
+    'use = "retry"\nwait = "soon"': /\.wait must be a duration/,
+    'use = "cache"\nmax-bytes = 0': /\.max-bytes must be a size/,
+    'use = "rate-limit"': /middleware\.6\.calls is missing/,
+    'use = "rate-limit"\ncalls = 1\nper = "moon"': /\.per must be "tool", "group", "caller" or "all"/,
+    'use = "cache"\nfor = "a("': /\.for cannot be used/,
+    'use = "cache"\nfor = "a($deny)"': /\.for cannot be used/,
   };
   const workspace = createWorkspace();
   workspace.script('look', script('echo seen'));
@@ -96,7 +96,9 @@ spec('RUN-9', 'an entry that cannot be used denies, and says what is wrong', asy
       .join('')}${good}`,
   );
   const toolbox = workspace.toolbox();
-  const messages = (await toolbox.catalog.problems()).map((problem) => problem.message);
+  const problems = await toolbox.catalog.problems();
+  const messages = problems.map((problem) => problem.message);
+  expect(problems[2]!.hint).toBe('did you mean "attempts"?');
   expect(messages).toHaveLength(Object.keys(wrong).length);
   Object.values(wrong).forEach((pattern, at) => {
     expect(messages[at]).toMatch(pattern);

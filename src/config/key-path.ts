@@ -1,0 +1,55 @@
+// Paths of keys in a configuration file, and the key of the table that each belongs to.
+
+import { isRecord } from '../core/json.js';
+import { KEYS } from './keys.js';
+import { sandboxLeaves } from './sandbox.js';
+
+/** Arrays of tables: each table is a separate value. */
+export const ARRAYS: readonly string[] = ['middleware', 'mcp.servers', 'sandbox.rules'];
+// Tables whose keys are names.
+const NAMED: readonly string[] = ['tools', 'mcpServers', 'profiles', 'sandbox', 'openapi'];
+
+/** Older spellings. */
+export const ALIASES: Readonly<Record<string, string>> = {
+  'skills.allowScripts': 'skills.allow-scripts',
+  'skills.contextMode': 'skills.context-mode',
+};
+
+// Tables of which no key restricts calls.
+const FREE_TABLES = ['results', 'model', 'install', 'skills'];
+
+/** Whether an unknown key may have been meant to restrict calls: each one outside of tables that restrict nothing (POL-9). */
+export function mayRestrict(path: readonly string[], close: string | undefined): boolean {
+  if (path.length < 2 || !FREE_TABLES.includes(path[0]!)) return true;
+  return close !== undefined && KEYS[close]!.restricts === true;
+}
+
+/** Returns the canonical spelling of a path. */
+export function canonicalPath(path: readonly string[]): readonly string[] {
+  const name = path.join('.');
+  return Object.hasOwn(ALIASES, name) ? ALIASES[name]!.split('.') : path;
+}
+
+/** Returns the key in the table: the name of a tool, a server or a profile becomes `*`. */
+export function keyName(path: readonly string[]): string {
+  const steps = canonicalPath(path);
+  const array = ARRAYS.find((name) => name.split('.').every((step, at) => step === steps[at]));
+  if (array !== undefined) return array;
+  return steps.map((step, index) => (index === 1 && NAMED.includes(steps[0]!) ? '*' : step)).join('.');
+}
+
+/** A value of a document, with its path. */
+export interface Leaf {
+  readonly path: readonly string[];
+  readonly value: unknown;
+}
+
+/** Returns the leaves of a document with their paths. The tables of an array of tables are leaves, counted from 1. */
+export function leaves(document: unknown, path: readonly string[] = []): readonly Leaf[] {
+  if (path.length === 1 && path[0] === 'sandbox') return sandboxLeaves(document);
+  if (Array.isArray(document) && ARRAYS.includes(path.join('.')))
+    return document.map((value, at) => ({ path: [...path, String(at + 1)], value }));
+  if (!isRecord(document) || (path.length > 0 && Object.hasOwn(KEYS, keyName(path))))
+    return [{ path, value: document }];
+  return Object.entries(document).flatMap(([key, value]) => leaves(value, [...path, key]));
+}

@@ -1,0 +1,56 @@
+// The JSON Schema of a configuration file, for editors.
+
+import { ALIASES, ARRAYS } from '../../src/config/key-path.js';
+import { DEFAULT_VALUES, formatValue, KEYS } from '../../src/config/keys.js';
+import type { Json, JsonObject } from '../../src/core/json.js';
+import type { JsonSchema } from '../../src/core/schema.js';
+
+interface Table {
+  readonly keys: Map<string, Table | JsonSchema>;
+}
+
+/** Returns the schema, with the descriptions and defaults of all keys. */
+export function toConfigSchema(): JsonSchema {
+  const root: Table = { keys: new Map() };
+  for (const name of Object.keys(KEYS)) add(root, name.split('.'), toKeySchema(name));
+  for (const [alias, name] of Object.entries(ALIASES)) add(root, alias.split('.'), toKeySchema(name));
+  const { properties, ...rest } = toSchema(root) as { properties: JsonObject };
+  // Also an array of its rules, by the rules of TOML.
+  const sandbox = { anyOf: [properties.sandbox!, { type: 'array', items: { type: 'object' } }] };
+  return {
+    $schema: 'https://json-schema.org/draft/2020-12/schema',
+    title: 'config.toml of wield',
+    ...rest,
+    properties: { ...properties, sandbox },
+  };
+}
+
+function add(table: Table, [step, ...rest]: readonly string[], schema: JsonSchema): void {
+  if (rest.length === 0) table.keys.set(step!, schema);
+  else {
+    const below = (table.keys.get(step!) as Table | undefined) ?? { keys: new Map() };
+    table.keys.set(step!, below);
+    add(below, rest, schema);
+  }
+}
+
+function toKeySchema(name: string): JsonSchema {
+  const { shape, description } = KEYS[name]!;
+  const text = description.replace(/\[([^\]]*)\]\([^)]*\)/g, '$1');
+  if (ARRAYS.includes(name)) return { description: text, type: 'array', items: shape.schema };
+  const value = DEFAULT_VALUES.get(name);
+  return {
+    description: text,
+    ...shape.schema,
+    ...(value === undefined ? {} : { default: JSON.parse(formatValue(name, value)) as Json }),
+  };
+}
+
+// The key `*` means any name.
+function toSchema(node: Table | JsonSchema): JsonSchema {
+  if (!('keys' in node) || !(node.keys instanceof Map)) return node as JsonSchema;
+  const { '*': any = false, ...properties } = Object.fromEntries(
+    [...(node.keys as Table['keys'])].map(([key, below]) => [key, toSchema(below)]),
+  );
+  return { type: 'object', properties, additionalProperties: any };
+}
