@@ -55,6 +55,7 @@ interface IndexedTool extends Omit<Tool, 'input' | 'output'> {
 }
 
 export function createIndexFile({ directory, version, toSchema, loadShipped, world }: IndexFileOptions): IndexFile {
+  const label = `wield-index\t${version}`;
   // The ignored names determine the content, so they are part of the key.
   const keyOf = (place: Place, format: Format): string =>
     JSON.stringify([version, format.name, place.directory, ...(place.ignore ?? [])]);
@@ -69,7 +70,7 @@ export function createIndexFile({ directory, version, toSchema, loadShipped, wor
     try {
       const reading = readHead(file, MAX_BYTES, { isState: true });
       if ('fault' in reading) return undefined;
-      const document = JSON.parse(openChecked(reading.bytes, version)) as IndexDocument;
+      const document = JSON.parse(openChecked(reading.bytes, label)) as IndexDocument;
       if (document.key !== key) throw new Error('written for another directory');
       const { identity, settled } = document;
       const entries = new Map(document.entries.map((entry) => [entry.name, toEntry(entry, place, toSchema)]));
@@ -87,7 +88,7 @@ export function createIndexFile({ directory, version, toSchema, loadShipped, wor
       const key = keyOf(place, format);
       const file = fileOf(key);
       const document: IndexDocument = { key, identity, settled, entries: [...entries.values()].map(toIndexed) };
-      const bytes = sealChecked(JSON.stringify(document), version);
+      const bytes = sealChecked(JSON.stringify(document), label);
       const sum = checksum(bytes);
       if (written.get(file) === sum) return;
       try {

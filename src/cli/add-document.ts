@@ -14,8 +14,8 @@ import { readHead, statOrNothing } from '../files/read.js';
 import { removeTree } from '../files/remove.js';
 import { writeFileAtomic } from '../files/write.js';
 import { DocumentFault } from '../formats/openapi/document.js';
-import type { Prepared } from '../formats/openapi/packed.js';
-import { prepareHere, prepareInThread } from '../formats/openapi/prepare.js';
+import { prepareDocument } from '../formats/openapi/documents.js';
+import type { Prepared } from '../formats/openapi/prepare.js';
 import { type NamedTools, toTools } from '../formats/openapi/to-tools.js';
 import { type AddressClass, classifyHost, isWithinReach } from '../net/address.js';
 import { createGuardedFetch } from '../net/fetch.js';
@@ -97,7 +97,7 @@ export async function inspectDocument(
   try {
     if (directory !== undefined) writeFileSync(path, bytes);
     const options = { name, settings: {} };
-    const document = prepareHere(path, options) ?? (await prepareInThread(path, options));
+    const document = await prepareDocument(path, options);
     const named = toTools(document.drafts, name, { directory: join(file, '..'), owner: 'user' }, new Set());
     const found = { tools: named.tools, findings: [...document.findings, ...named.findings] };
     assertWhole(document, name, path);

@@ -17,20 +17,20 @@ export function hashName(text: string): string {
   return checksum(bytes) + checksum(Buffer.from(bytes.toString('hex')));
 }
 
-/** Returns the bytes of a cache file: a line with version and checksum, then the text. */
-export function sealChecked(text: string, version: string): Buffer {
+/** Returns the bytes of a cache file: a line with a label and the checksum, then the text. */
+export function sealChecked(text: string, label: string): Buffer {
   const body = Buffer.from(`${text}\n`);
-  return Buffer.concat([Buffer.from(firstLine(body, version)), body]);
+  return Buffer.concat([Buffer.from(firstLine(body, label)), body]);
 }
 
-/** Returns the text of a cache file. Throws if it is damaged, or belongs to another version. */
-export function openChecked(bytes: Buffer, version: string): string {
+/** Returns the text of a cache file. Throws if it is damaged, or has another label. */
+export function openChecked(bytes: Buffer, label: string): string {
   const body = bytes.subarray(bytes.indexOf(0x0a) + 1);
-  if (bytes.toString('utf8', 0, bytes.length - body.length) !== firstLine(body, version))
+  if (bytes.toString('utf8', 0, bytes.length - body.length) !== firstLine(body, label))
     throw new Error('altered, or written by another version');
-  return body.toString('utf8');
+  return body.toString('utf8', 0, body.length - 1);
 }
 
-function firstLine(body: Buffer, version: string): string {
-  return `wield-index\t${version}\t${checksum(body)}\n`;
+function firstLine(body: Buffer, label: string): string {
+  return `${label}\t${checksum(body)}\n`;
 }

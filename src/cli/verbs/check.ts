@@ -153,11 +153,11 @@ async function findProblems(toolbox: NodeToolbox, file: string): Promise<readonl
 
 // Of another workspace.
 async function findDocumentProblems(file: string): Promise<readonly Problem[]> {
-  const { prepareHere, prepareInThread } = await import('../../formats/openapi/prepare.js');
+  const { prepareDocument } = await import('../../formats/openapi/documents.js');
   const { DocumentFault } = await import('../../formats/openapi/document.js');
   const options = { name: basename(file).split('.')[0]!, settings: {} };
   try {
-    const { findings } = prepareHere(file, options) ?? (await prepareInThread(file, options));
+    const { findings } = await prepareDocument(file, options);
     return findings.map((finding) => toProblem(file, finding.severity ?? 'error', finding));
   } catch (error) {
     if (!(error instanceof DocumentFault)) throw error;

@@ -74,8 +74,15 @@ export function loadShippedIndex(options: ShippedIndexOptions): DirectoryState |
   }
 }
 
+export function labelOf(version: string): string {
+  return `wield-index\t${version}`;
+}
+
 function parseShipped(bytes: Buffer, version: string): Readonly<Record<string, Json>> {
-  const document = parseJson(openChecked(bytes, version), SHIPPED_INDEX, { maxDepth: 64, maxBytes: MAX_BYTES });
+  const document = parseJson(openChecked(bytes, labelOf(version)), SHIPPED_INDEX, {
+    maxDepth: 64,
+    maxBytes: MAX_BYTES,
+  });
   if (!isRecord(document)) throw new Error('not an object');
   return document as Readonly<Record<string, Json>>;
 }

@@ -11,7 +11,7 @@ import { sealChecked } from '../../files/checksum.js';
 import { statOrNothing } from '../../files/read.js';
 import { removeFile } from '../../files/remove.js';
 import { writeFileAtomic } from '../../files/write.js';
-import { filesOf, SHIPPED_INDEX, type ShippedEntry, stateOf } from './load.js';
+import { filesOf, labelOf, SHIPPED_INDEX, type ShippedEntry, stateOf } from './load.js';
 
 export interface WriteShippedIndexOptions {
   readonly directory: string;
@@ -42,7 +42,7 @@ export function writeShippedIndex(options: WriteShippedIndexOptions) {
     document[format.name] = Object.fromEntries(own);
   }
   const file = join(directory, SHIPPED_INDEX);
-  writeFileAtomic(file, sealChecked(JSON.stringify(document), version), { mode: 0o644 });
+  writeFileAtomic(file, sealChecked(JSON.stringify(document), labelOf(version)), { mode: 0o644 });
   return { file, entries: names.size, tools };
 }
 

@@ -1,11 +1,11 @@
-// Keeps documents that were read, one per file and settings, and reads large ones in a thread.
+// Documents that were read, one per file and settings; large ones are read in a thread.
 
+import { setImmediate } from 'node:timers/promises';
 import type { FileIdentity } from '../../core/origin.js';
 import { sameIdentity, statIdentity } from '../../files/read.js';
+import { type DocumentCache, unpack } from './cache.js';
 import { DocumentFault } from './document.js';
-import type { KeptDocuments } from './kept.js';
-import { type Prepared, unpack } from './packed.js';
-import { keyOf, type PrepareOptions, packInThread, prepareHere } from './prepare.js';
+import { keyOf, type Prepared, type PrepareOptions, packInThread, prepareHere } from './prepare.js';
 
 interface Known {
   readonly key: string;
@@ -14,59 +14,47 @@ interface Known {
 }
 
 // What they offer is in the catalog as well.
-const MAX_KEPT = 500;
+const MAX_KNOWN = 500;
 
-/** Documents that wait for a thread are in `pending`, by their file, until `settle` has read them. */
-export function createDocuments(pending: Set<string>, cache: KeptDocuments | undefined) {
-  const kept = new Map<string, Known>();
-  const waiting = new Map<string, PrepareOptions>();
+export function createDocuments(cache: DocumentCache | undefined) {
+  const all = new Map<string, Known>();
+  // Documents that wait for a thread.
+  const pending = new Map<string, PrepareOptions>();
   let reading: Promise<void> | undefined;
 
-  const keep = (file: string, known: Known): void => {
-    if (kept.size >= MAX_KEPT) kept.clear();
-    kept.set(file, known);
+  const add = (file: string, known: Known): void => {
+    if (all.size >= MAX_KNOWN) all.clear();
+    all.set(file, known);
   };
 
-  /** Returns a document, or undefined if it waits for a thread. */
-  const open = (file: string, options: PrepareOptions): Prepared | DocumentFault | undefined => {
-    const key = keyOf(options);
-    const identity = statIdentity(file);
-    const known = kept.get(file);
-    if (known?.key === key && isCurrent(known, identity)) return known.document;
-    const document = attempt(() => prepareHere(file, options));
-    if (document === undefined) {
-      // It may be in the thread already.
-      const other = waiting.get(file);
-      if (other === undefined || keyOf(other) !== key) waiting.set(file, options);
-      pending.add(file);
-    } else if (identity !== undefined) keep(file, { key, identity, document });
-    return document;
-  };
-
-  const readLarge = async (file: string, options: PrepareOptions): Promise<Prepared> => {
-    const known = await cache?.load(file, options);
-    if (known !== undefined) return known;
-    const packed = await packInThread(file, options);
-    cache?.save(file, options, packed);
-    await endTurn();
-    return unpack(packed);
-  };
-
-  const readWaiting = async (): Promise<void> => {
-    for (const [file, options] of [...waiting]) {
+  const readPending = async (): Promise<void> => {
+    for (const [file, options] of [...pending]) {
       const identity = statIdentity(file);
-      const document = await readLarge(file, options).catch(toFault);
-      await endTurn();
-      if (identity !== undefined) keep(file, { key: keyOf(options), identity, document });
-      if (waiting.get(file) === options) waiting.delete(file);
-      if (!waiting.has(file)) pending.delete(file);
+      const document = await readLarge(file, options, cache).catch(toFault);
+      if (identity !== undefined) add(file, { key: keyOf(options), identity, document });
+      // Other settings may be waiting by now.
+      if (pending.get(file) === options) pending.delete(file);
     }
   };
 
   return {
-    open,
+    pending,
+    /** Returns a document, or undefined if it waits for a thread. */
+    open(file: string, options: PrepareOptions): Prepared | DocumentFault | undefined {
+      const key = keyOf(options);
+      const identity = statIdentity(file);
+      const known = all.get(file);
+      if (known?.key === key && isCurrent(known, identity)) return known.document;
+      const document = attempt(() => prepareHere(file, options));
+      if (document === undefined) {
+        const other = pending.get(file);
+        if (other === undefined || keyOf(other) !== key) pending.set(file, options);
+      } else if (identity !== undefined) add(file, { key, identity, document });
+      return document;
+    },
+    /** Reads the documents that wait. */
     async settle(): Promise<void> {
-      reading ??= readWaiting().finally(() => {
+      reading ??= readPending().finally(() => {
         reading = undefined;
       });
       await reading;
@@ -74,17 +62,29 @@ export function createDocuments(pending: Set<string>, cache: KeptDocuments | und
   };
 }
 
-// Each step takes some milliseconds.
-function endTurn(): Promise<void> {
-  return new Promise((resolve) => {
-    setImmediate(resolve);
-  });
+/** Reads a document of any size. Throws DocumentFault. */
+export async function prepareDocument(file: string, options: PrepareOptions): Promise<Prepared> {
+  return prepareHere(file, options) ?? (await readLarge(file, options));
+}
+
+// With pauses, because each step takes some milliseconds.
+async function readLarge(file: string, options: PrepareOptions, cache?: DocumentCache): Promise<Prepared> {
+  const known = await cache?.load(file, options);
+  if (known !== undefined) return known;
+  const packed = await packInThread(file, options);
+  await setImmediate();
+  cache?.save(file, options, packed);
+  await setImmediate();
+  return unpack(packed);
 }
 
 function isCurrent({ document, identity }: Known, now: FileIdentity | undefined): boolean {
-  // The name of the file may lead to another one.
-  if (document instanceof DocumentFault || !sameIdentity(now, identity)) return sameIdentity(now, identity);
-  return document.files.every(([path, state]) => state !== undefined && sameIdentity(statIdentity(path), state));
+  if (!sameIdentity(now, identity)) return false;
+  // The name of a file may lead to another one.
+  return (
+    document instanceof DocumentFault ||
+    document.files.every(([path, state]) => state !== undefined && sameIdentity(statIdentity(path), state))
+  );
 }
 
 function attempt(read: () => Prepared | undefined): Prepared | DocumentFault | undefined {

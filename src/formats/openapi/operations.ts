@@ -1,5 +1,6 @@
 // Turns the operations of a document into tools.
 
+import { compileGlob } from '../../core/glob.js';
 import type { HttpAction, HttpSettings } from '../../core/http.js';
 import { isRecord } from '../../core/json.js';
 import { normalizeTags } from '../../core/name.js';
@@ -9,7 +10,6 @@ import type { JsonSchema } from '../../core/schema.js';
 import { count, quoteOutside, sanitize } from '../../core/text.js';
 import { inspectSchema } from '../../schema/inspect.js';
 import { DocumentFault, type Located, type Node, type OpenDocument, type ReadLimits } from './document.js';
-import { createFilter } from './filter.js';
 import { toInput } from './input.js';
 import { METHODS, operationName } from './name.js';
 import { toOutput } from './response.js';
@@ -71,7 +71,7 @@ export function readOperations(document: OpenDocument, limits: ReadLimits, optio
   let left = 0;
   for (const operation of listOperations(document, isSwagger, findings)) {
     const name = operationName(operation.located.node.operationId, operation.method, operation.path);
-    if (!isWanted(name, { ...operation, node: operation.located.node })) continue;
+    if (!isWanted(name, operation)) continue;
     try {
       const made = toDraft(name, operation, document, writers, options);
       left += made.left;
@@ -94,6 +94,22 @@ export function readOperations(document: OpenDocument, limits: ReadLimits, optio
       hint: 'none of them is needed for a call',
     });
   return { drafts, findings: shorten(findings) };
+}
+
+// `include` and `exclude` are globs of tool names, of `METHOD /path`, or of tags.
+function createFilter({ include, exclude }: HttpSettings): (name: string, operation: Operation) => boolean {
+  const toMatcher = (patterns: readonly string[]) => {
+    const globs = patterns.map((pattern) => compileGlob(pattern));
+    return (texts: readonly string[]): boolean => globs.some((glob) => texts.some((text) => glob.matches(text)));
+  };
+  const isIncluded = include && toMatcher(include);
+  const isExcluded = exclude && toMatcher(exclude);
+  return (name, { method, path, located: { node } }) => {
+    const tags = Array.isArray(node.tags) ? node.tags.map(String) : [];
+    const id = typeof node.operationId === 'string' ? [node.operationId] : [];
+    const texts = [name, ...id, `${method.toUpperCase()} ${path}`, ...tags];
+    return isIncluded?.(texts) !== false && isExcluded?.(texts) !== true;
+  };
 }
 
 /** Lists the names of all operations. */

@@ -1,21 +1,29 @@
 // Reads a document whole: here if it is small, else in a thread, so that nothing else has to wait.
 
 import { dirname } from 'node:path';
+import type { FileState } from '../../core/format.js';
 import type { Boundary } from '../../core/origin.js';
 import { isWithin, realPath } from '../../files/within.js';
 import { findEntry } from '../../process/entry.js';
 import { createLimits, DocumentFault, openDocument, type ReadLimits } from './document.js';
-import { namesIn, type OperationOptions, readOperations } from './operations.js';
-import { type Prepared, unpack } from './packed.js';
+import { namesIn, type OperationOptions, type ReadOperations, readOperations } from './operations.js';
 
 export interface PrepareOptions extends OperationOptions {
   readonly boundary?: Boundary | undefined;
 }
 
+/** What a document offers. */
+export interface Prepared extends ReadOperations {
+  /** The files that were read, with their states; the first is the document itself. */
+  readonly files: readonly (readonly [path: string, state: FileState])[];
+  /** Names of all operations, also of those that are not wanted. */
+  readonly names: readonly string[];
+}
+
 /** What the thread sends. */
 export type ThreadAnswer =
   | { readonly fault: Pick<DocumentFault, 'message' | 'hint' | 'line'> }
-  | { readonly packed: Uint8Array };
+  | { readonly packed: string };
 
 // Reading these takes less than 50 ms.
 const HERE = { bytes: 48 * 1024, values: 10_000 };
@@ -58,12 +66,7 @@ export function prepareHere(file: string, options: PrepareOptions): Prepared | u
 }
 
 /** Reads a document in a thread. Throws DocumentFault. */
-export async function prepareInThread(file: string, options: PrepareOptions): Promise<Prepared> {
-  return unpack(await packInThread(file, options));
-}
-
-/** Reads a document in a thread, as bytes. Throws DocumentFault. */
-export function packInThread(file: string, { boundary, ...options }: PrepareOptions): Promise<Buffer> {
+export function packInThread(file: string, { boundary, ...options }: PrepareOptions): Promise<string> {
   const { Worker } = process.getBuiltinModule('node:worker_threads');
   const worker = new Worker(findEntry(THREAD_ENTRY), {
     workerData: {
@@ -89,7 +92,7 @@ export function packInThread(file: string, { boundary, ...options }: PrepareOpti
     worker.on('message', (answer: ThreadAnswer) => {
       if ('fault' in answer) return fail(answer.fault);
       end();
-      resolve(Buffer.from(answer.packed.buffer, answer.packed.byteOffset, answer.packed.length));
+      resolve(answer.packed);
     });
     worker.on('error', () => fail(TOO_LARGE)).on('exit', () => fail(TOO_LARGE));
   });

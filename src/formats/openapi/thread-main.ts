@@ -2,9 +2,9 @@
 
 import { parentPort, workerData } from 'node:worker_threads';
 import { digestBytes } from '../../files/digest.js';
+import { pack } from './cache.js';
 import { createLimits, DocumentFault } from './document.js';
 import type { OperationOptions } from './operations.js';
-import { pack } from './packed.js';
 import { prepare, type ThreadAnswer } from './prepare.js';
 
 interface Task {
@@ -21,9 +21,7 @@ try {
   const prepared = prepare(file, { ...options, boundary: within }, createLimits(), (path, bytes) => {
     digests[path] = digestBytes(bytes);
   });
-  // Memory of its own, which is passed on.
-  const packed = new Uint8Array(pack(prepared, digests));
-  parentPort!.postMessage({ packed } satisfies ThreadAnswer, [packed.buffer]);
+  send({ packed: pack(prepared, digests) });
 } catch (error) {
   if (!(error instanceof DocumentFault)) throw error;
   const { message, hint, line } = error;

@@ -3,8 +3,9 @@
 import type { Json } from '../../core/json.js';
 import type { Finding } from '../../core/problem.js';
 import type { SandboxRequest } from '../../core/sandbox.js';
+import { type JsonSchema, NO_PARAMETERS } from '../../core/schema.js';
 import { nearest, quoteOutside } from '../../core/text.js';
-import type { ScriptCall } from '../../core/tool.js';
+import type { ScriptCall, Traits } from '../../core/tool.js';
 import { parseSandboxRequest } from '../../process/sandbox/applied.js';
 import {
   cleanDescription,
@@ -17,7 +18,6 @@ import {
   readTimeout,
   type TypedValue,
 } from './fields.js';
-import { type HeaderFinding, readShebang } from './shebang.js';
 import { type CollectedTags, collectTags, FLAGS, type HeaderFlag, KNOWN_TAGS, type TagValue } from './tags.js';
 
 export interface ScriptHeader {
@@ -42,6 +42,11 @@ export interface ScriptHeader {
 export interface ForeignHeader
   extends Pick<ScriptHeader, 'description' | 'parameters' | 'needs' | 'flags' | 'group' | 'tags'> {
   readonly call: ScriptCall;
+}
+
+export interface HeaderFinding extends Finding {
+  /** A shell command that fixes the problem when the file's path is appended. */
+  readonly command?: string;
 }
 
 export interface HeaderReading {
@@ -100,4 +105,61 @@ function noDescription(text: string, { end }: CollectedTags): HeaderFinding {
   const below = text.split('\n').findIndex((line) => /^\s*(?:#|\/\/|--)\s*@desc(?:ription)?\b/i.test(line));
   const advice = below === -1 ? hint : `move line ${below + 1} above it`;
   return { message, hint: `${ended}; ${advice}`, line: end.line, column: 1 };
+}
+
+/** Returns the interpreter line without `#!`, or what is wrong with it. */
+export function readShebang(text: string): string | HeaderFinding {
+  if (text.startsWith('\ufeff')) {
+    return {
+      message: 'starts with a byte-order mark (EF BB BF) before the shebang, so the system would run it with sh',
+      hint: 'remove the mark',
+      command: "sed -i '1s/^\\xEF\\xBB\\xBF//'",
+    };
+  }
+  const line = /^[^\n]*/.exec(text)![0];
+  if (!line.startsWith('#!') || line.slice(2).trim() === '') {
+    return { message: 'does not start with a shebang', hint: 'add a first line such as #!/usr/bin/env bash' };
+  }
+  if (line.endsWith('\r')) {
+    return {
+      message: 'the shebang ends with a carriage return (0D), so the interpreter would not be found',
+      hint: 'use Unix line endings',
+      command: "sed -i 's/\\r$//'",
+    };
+  }
+  return line.slice(2).trim();
+}
+
+/** Returns the input schema: one property per parameter, in header order (SCR-8). */
+export function toInputSchema({ parameters }: ScriptHeader): JsonSchema {
+  if (parameters.length === 0) return NO_PARAMETERS;
+  const required = parameters.filter((parameter) => parameter.required).map(({ name }) => name);
+  return {
+    type: 'object',
+    properties: Object.fromEntries(
+      parameters.map(({ name, type, keywords, description }) => [name, { type, ...keywords, description }]),
+    ),
+    ...(required.length > 0 ? { required } : {}),
+  };
+}
+
+export function toOutputSchema({ returns }: ScriptHeader): JsonSchema | undefined {
+  if (returns === undefined) return undefined;
+  const { type, keywords, description } = returns;
+  return { type, ...keywords, ...(description === '' ? {} : { description }) };
+}
+
+export function toTraits({ group, tags, flags, timeoutMs, examples, sandbox, runOn }: ScriptHeader): Traits {
+  return {
+    group,
+    tags,
+    hidden: flags.has('hidden'),
+    terminal: flags.has('terminal'),
+    readOnly: flags.has('readonly') || undefined,
+    destructive: flags.has('destructive') || undefined,
+    timeoutMs,
+    sandbox,
+    runOn,
+    examples,
+  };
 }

@@ -9,13 +9,17 @@ import { type Problem, toProblem } from '../../core/problem.js';
 import type { World } from '../../core/snapshot.js';
 import { formatBytes } from '../../core/text.js';
 import type { ScriptCall, Tool } from '../../core/tool.js';
-import { readHead } from '../../files/read.js';
+import { type ReadFault, readHead } from '../../files/read.js';
 import { toFileUri } from '../../files/within.js';
 import { createJsonSchema } from '../../schema/json.js';
-import { describeFault } from './fault.js';
-import { readScriptHeader, type ScriptHeader } from './header.js';
-import { toInputSchema, toOutputSchema, toTraits } from './header-schemas.js';
-import type { HeaderFinding } from './shebang.js';
+import {
+  type HeaderFinding,
+  readScriptHeader,
+  type ScriptHeader,
+  toInputSchema,
+  toOutputSchema,
+  toTraits,
+} from './header.js';
 import { HEADER_LINES } from './tags.js';
 
 const MAX_FILE_BYTES = 64 * 1024 * 1024;
@@ -120,9 +124,7 @@ export function toTool(
     action: { kind: 'process', runs: 'script', file, identity, shebang, needs, ...(call && { call }) },
     origin: {
       format: 'script',
-      get uri() {
-        return toFileUri(file);
-      },
+      uri: toFileUri(file),
       directory,
       source: null,
       digest: null,
@@ -131,6 +133,12 @@ export function toTool(
     },
     traits: toTraits(header),
   };
+}
+
+function describeFault({ fault, message }: ReadFault): HeaderFinding {
+  return fault === 'missing'
+    ? { message: 'broken symbolic link', hint: 'remove the link, or point it to a script' }
+    : { message: `cannot be read: ${message}`, hint: 'check the permissions of the file and its directory' };
 }
 
 function reject(path: string, identity: FileIdentity | undefined, finding: HeaderFinding): Reading {

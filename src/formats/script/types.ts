@@ -1,10 +1,10 @@
 // Parses the type of a parameter: `string`, `enum(fast|slow)=fast`, `integer(1..10)=3`, `string[1..]`.
 
+import { isRecord, type Json } from '../../core/json.js';
 import type { JsonSchema } from '../../core/schema.js';
 import { quoteOutside } from '../../core/text.js';
-import { BOUNDS, Fault, type ParameterType, readDefault, readQuoted } from './type-default.js';
 
-export type { ParameterType };
+export type ParameterType = 'string' | 'number' | 'integer' | 'boolean' | 'array' | 'object';
 
 /** A type, with the keywords of JSON Schema that restrict it. */
 export interface ParsedType {
@@ -15,10 +15,15 @@ export interface ParsedType {
 }
 
 /** A mistake in a type; `offset` counts from its start. */
-export interface TypeFault {
+export class TypeFault extends Error {
   readonly offset: number;
-  readonly message: string;
   readonly hint: string;
+
+  constructor(offset: number, message: string, hint: string) {
+    super(message);
+    this.offset = offset;
+    this.hint = hint;
+  }
 }
 
 const TYPES: Readonly<Record<string, ParameterType>> = {
@@ -38,7 +43,16 @@ const TYPES: Readonly<Record<string, ParameterType>> = {
   map: 'object',
 };
 
+const NUMBER = /^-?\d+(?:\.\d+)?$/;
+// Keywords of the bounds of a range, by type.
+const BOUNDS: Readonly<Record<string, readonly [string, string]>> = {
+  number: ['minimum', 'maximum'],
+  integer: ['minimum', 'maximum'],
+  string: ['minLength', 'maxLength'],
+  array: ['minItems', 'maxItems'],
+};
 const RANGE = /^(-?\d+(?:\.\d+)?)?\.\.(-?\d+(?:\.\d+)?)?$/;
+
 /**
  * Parses the type that a text starts with. Returns undefined for an unknown type, which is a string (SCR-7), and a
  * fault for a known type that is followed by something that this grammar does not have.
@@ -55,9 +69,8 @@ export function parseType(text: string): ParsedType | TypeFault | undefined {
   try {
     return readType(text, word.length, base, lower === 'enum');
   } catch (error) {
-    if (!(error instanceof Fault)) throw error;
-    const { offset, message, hint } = error;
-    return { offset, message, hint };
+    if (error instanceof TypeFault) return error;
+    throw error;
   }
 }
 
@@ -84,7 +97,11 @@ function readType(text: string, start: number, base: ParameterType, isEnum: bool
     at = end;
   }
   if (at < text.length && !/\s/.test(text[at]!))
-    throw new Fault(at, `unexpected "${quoteOutside(text[at]!)}" after the type`, 'put a space before the description');
+    throw new TypeFault(
+      at,
+      `unexpected "${quoteOutside(text[at]!)}" after the type`,
+      'put a space before the description',
+    );
   return { type, keywords, length: at };
 }
 
@@ -94,7 +111,7 @@ function closing(text: string, open: number, bracket: ')' | ']'): number {
     if (text[at] === '"') at = endOfQuotes(text, at) - 1;
     else if (text[at] === bracket) return at;
   }
-  throw new Fault(open, `"${text[open]}" is never closed`, `add a "${bracket}"`);
+  throw new TypeFault(open, `"${text[open]}" is never closed`, `add a "${bracket}"`);
 }
 
 function endOfQuotes(text: string, start: number): number {
@@ -102,7 +119,7 @@ function endOfQuotes(text: string, start: number): number {
     if (text[at] === '\\') at++;
     else if (text[at] === '"') return at + 1;
   }
-  throw new Fault(start, 'a quote is never closed', 'add a "');
+  throw new TypeFault(start, 'a quote is never closed', 'add a "');
 }
 
 function readChoices(text: string, offset: number): string[] {
@@ -113,8 +130,9 @@ function readChoices(text: string, offset: number): string[] {
     const at = offset + from;
     const choice = raw.trim().startsWith('"') ? readQuoted(raw.trim(), at) : raw.trim();
     if (choice === '' && raw.trim() === '')
-      throw new Fault(at, 'a value of the enum is empty', 'write enum(fast|slow)');
-    if (choices.includes(choice)) throw new Fault(at, `"${quoteOutside(choice)}" is in the enum twice`, 'remove one');
+      throw new TypeFault(at, 'a value of the enum is empty', 'write enum(fast|slow)');
+    if (choices.includes(choice))
+      throw new TypeFault(at, `"${quoteOutside(choice)}" is in the enum twice`, 'remove one');
     choices.push(choice);
     from = end + 1;
   };
@@ -128,23 +146,23 @@ function readChoices(text: string, offset: number): string[] {
 
 function readRange(text: string, type: ParameterType, offset: number): JsonSchema {
   const bounds = BOUNDS[type];
-  if (bounds === undefined) throw new Fault(offset, `${type} has no range`, 'remove the parentheses');
+  if (bounds === undefined) throw new TypeFault(offset, `${type} has no range`, 'remove the parentheses');
   const match = RANGE.exec(text.trim());
   if (!match || (match[1] === undefined && match[2] === undefined))
-    throw new Fault(offset, `"${quoteOutside(text, 40)}" is not a range`, 'write MIN..MAX, MIN.. or ..MAX');
+    throw new TypeFault(offset, `"${quoteOutside(text, 40)}" is not a range`, 'write MIN..MAX, MIN.. or ..MAX');
   const [min, max] = [match[1], match[2]].map((bound) => (bound === undefined ? undefined : Number(bound)));
   const counts = type === 'string' || type === 'array';
   for (const bound of [min, max]) {
     if (bound === undefined) continue;
     if ((counts && bound < 0) || (type !== 'number' && !Number.isSafeInteger(bound)))
-      throw new Fault(
+      throw new TypeFault(
         offset,
         `${bound} is not a bound of ${counts ? 'a length' : 'an integer'}`,
         'write a whole number',
       );
   }
   if (min !== undefined && max !== undefined && min > max)
-    throw new Fault(offset, `the range ${quoteOutside(text, 40)} is empty`, `write ${max}..${min}`);
+    throw new TypeFault(offset, `the range ${quoteOutside(text, 40)} is empty`, `write ${max}..${min}`);
   return { ...(min === undefined ? {} : { [bounds[0]]: min }), ...(max === undefined ? {} : { [bounds[1]]: max }) };
 }
 
@@ -160,4 +178,61 @@ function endOfDefault(text: string, start: number): number {
     else if (/\s/.test(character) && depth <= 0) return at;
   }
   return text.length;
+}
+
+// Parses a text in JSON quotes.
+function readQuoted(text: string, offset: number): string {
+  try {
+    return JSON.parse(text) as string;
+  } catch {
+    throw new TypeFault(offset, `${quoteOutside(text, 40)} is not a quoted text`, 'quote it as in JSON: "two words"');
+  }
+}
+
+// Parses a default. Throws a TypeFault if the schema does not allow it.
+function readDefault(text: string, schema: JsonSchema, offset: number): Json {
+  const value = toDefault(text, schema.type as ParameterType, offset);
+  const misfit =
+    value === undefined ? `"${quoteOutside(text, 40)}" is not a value of ${schema.type}` : explain(value, schema);
+  if (value === undefined || misfit !== undefined)
+    throw new TypeFault(offset, `the default ${misfit}`, 'fix the default, or what restricts it');
+  return value;
+}
+
+function toDefault(text: string, type: ParameterType, offset: number): Json | undefined {
+  if (type === 'string') return text.startsWith('"') ? readQuoted(text, offset) : text;
+  if (type === 'boolean') return text === 'true' ? true : text === 'false' ? false : undefined;
+  if (type === 'number' || type === 'integer') return NUMBER.test(text) ? Number(text) : undefined;
+  try {
+    return JSON.parse(text) as Json;
+  } catch {
+    return undefined;
+  }
+}
+
+// Why a value does not fit the schema of a type; the validator of calls is too large to be loaded for a listing.
+function explain(value: Json, schema: JsonSchema): string | undefined {
+  const { type, items } = schema;
+  const matches =
+    type === 'array'
+      ? Array.isArray(value)
+      : type === 'object'
+        ? isRecord(value)
+        : type === 'integer'
+          ? Number.isSafeInteger(value)
+          : typeof value === type;
+  const shown = quoteOutside(typeof value === 'string' ? value : JSON.stringify(value), 40);
+  if (!matches) return `"${shown}" is not a value of ${String(type)}`;
+  if (Array.isArray(schema.enum) && !schema.enum.includes(value))
+    return `"${shown}" is not one of ${schema.enum.join(', ')}`;
+  const size = typeof value === 'string' ? [...value].length : Array.isArray(value) ? value.length : value;
+  const [least, most] = BOUNDS[String(type)] ?? ['', ''];
+  if (typeof schema[least] === 'number' && (size as number) < schema[least]) return `"${shown}" is below the range`;
+  if (typeof schema[most] === 'number' && (size as number) > schema[most]) return `"${shown}" is above the range`;
+  if (Array.isArray(value) && isRecord(items))
+    for (const entry of value) {
+      const fault = explain(entry as Json, items as JsonSchema);
+      if (fault !== undefined) return fault;
+    }
+  return undefined;
 }

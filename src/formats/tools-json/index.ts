@@ -1,13 +1,18 @@
 // The tools.json format: a skill's directory declares tools over allowlisted command lines.
 
-import { join } from 'node:path';
+import { basename, join } from 'node:path';
 import type { Format } from '../../core/format.js';
-import type { Place } from '../../core/origin.js';
+import { isRecord } from '../../core/json.js';
+import type { Boundary, Place } from '../../core/origin.js';
 import { type Finding, type Problem, toProblem } from '../../core/problem.js';
-import type { Tool } from '../../core/tool.js';
-import { FILES, type LoadedDescriptor, loadDescriptor } from './load.js';
-import { readSkillFacts } from './skill-facts.js';
-import { toTool } from './to-tool.js';
+import type { SandboxRequest } from '../../core/sandbox.js';
+import { NO_TRAITS, type Tool } from '../../core/tool.js';
+import { readHead } from '../../files/read.js';
+import { toFileUri } from '../../files/within.js';
+import { createJsonSchema } from '../../schema/json.js';
+import { parseSkillFile, readSkillSandbox } from '../shared/skill-file.js';
+import { FILES, type LoadedDescriptor, loadDescriptor, MAX_BYTES } from './load.js';
+import type { DeclaredTool, ToolsDescriptor } from './parse.js';
 
 export function createToolsJsonFormat(): Format {
   return {
@@ -52,7 +57,7 @@ export function readDirectory(directory: string, { owner, boundary }: Place): Di
   const loaded = loadDescriptor(directory, boundary);
   if (loaded?.descriptor === undefined) return loaded && { ...loaded, tools: [] };
   const { descriptor, split } = loaded;
-  const skill = readSkillFacts(join(directory, 'SKILL.md'), boundary);
+  const skill = readSkillFacts(directory, boundary);
   const tools: Tool[] = [];
   for (const [index, declared] of descriptor.tools.entries()) {
     try {
@@ -68,4 +73,63 @@ export function readDirectory(directory: string, { owner, boundary }: Place): Di
     }
   }
   return { ...loaded, tools };
+}
+
+interface ToToolOptions {
+  readonly descriptor: ToolsDescriptor;
+  readonly directory: string;
+  readonly skill: SkillFacts;
+  readonly owner: Place['owner'];
+}
+
+function toTool(
+  { name, description, parameters, executions, sandbox }: DeclaredTool,
+  { descriptor, directory, skill, owner }: ToToolOptions,
+): Tool {
+  const { allowlist, wholeSubcommands } = descriptor;
+  const { binGroups, allowedTools } = skill;
+  return {
+    name,
+    description,
+    input: createJsonSchema(parameters, { closed: true }),
+    action: { kind: 'process', runs: 'command', directory, allowlist, executions, wholeSubcommands, binGroups },
+    origin: {
+      format: 'tools-json',
+      uri: toFileUri(join(directory, 'tools.json')),
+      directory,
+      source: null,
+      digest: null,
+      server: null,
+      owner,
+    },
+    traits: { ...NO_TRAITS, ...(allowedTools === null ? {} : { allowedTools }), sandbox: sandbox ?? skill.sandbox },
+  };
+}
+
+// The fields of SKILL.md that apply to the tools of its directory.
+interface SkillFacts {
+  readonly binGroups: readonly (readonly string[])[];
+  readonly allowedTools: readonly string[] | null;
+  readonly sandbox?: SandboxRequest | undefined;
+}
+
+// SKL-4: an invalid SKILL.md may have restricted what its tools can call, so they may call nothing.
+function readSkillFacts(directory: string, within: Boundary | undefined): SkillFacts {
+  const reading = readHead(join(directory, 'SKILL.md'), MAX_BYTES, { within });
+  if ('fault' in reading) return { binGroups: [], allowedTools: reading.fault === 'missing' ? null : [] };
+  const { skill, errors } = parseSkillFile(reading.bytes.toString('utf8'), basename(directory));
+  return {
+    binGroups: toBinGroups(skill?.metadata.requires),
+    allowedTools: skill === undefined || errors.length > 0 ? [] : skill.allowedTools,
+    sandbox: skill && readSkillSandbox(skill.metadata),
+  };
+}
+
+// `metadata.requires.bins` of the skill: groups of programs; all programs of one group must be installed.
+function toBinGroups(requires: unknown): string[][] {
+  const bins = isRecord(requires) ? requires.bins : undefined;
+  if (!Array.isArray(bins)) return [];
+  return bins.filter(
+    (group): group is string[] => Array.isArray(group) && group.every((name) => typeof name === 'string'),
+  );
 }

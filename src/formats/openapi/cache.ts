@@ -1,0 +1,164 @@
+// The cache of large documents: each as it was read, while the bytes of its files are the same (OAS-11).
+
+import { join } from 'node:path';
+import type { FileState } from '../../core/format.js';
+import type { HttpAction } from '../../core/http.js';
+import { isRecord, type Json } from '../../core/json.js';
+import type { FileIdentity } from '../../core/origin.js';
+import type { JsonSchema } from '../../core/schema.js';
+import type { World } from '../../core/snapshot.js';
+import { hashName, openChecked, sealChecked } from '../../files/checksum.js';
+import { loadCrypto } from '../../files/digest.js';
+import { readHead, statIdentity } from '../../files/read.js';
+import { realPath } from '../../files/within.js';
+import { writeFileAtomic } from '../../files/write.js';
+import { findEntry } from '../../process/entry.js';
+import type { Draft } from './operations.js';
+import { keyOf, type Prepared, type PrepareOptions, THREAD_ENTRY } from './prepare.js';
+
+/** The first line of a packed document. A line follows for each definition, then one for each operation. */
+interface PackedHead extends Pick<Prepared, 'files' | 'names' | 'findings'> {
+  /** SHA-256 of the bytes that were read, by path. */
+  readonly digests: Readonly<Record<string, string>>;
+  readonly definitions: number;
+  readonly operations: readonly Omit<Draft, keyof PackedOperation>[];
+}
+
+interface PackedOperation extends Pick<Draft, 'input' | 'output'> {
+  readonly action: Omit<HttpAction, 'file' | 'identity'>;
+}
+
+/** Packs a document as lines of JSON; a definition that many schemas share is written once. */
+export function pack({ drafts, ...prepared }: Prepared, digests: Readonly<Record<string, string>>): string {
+  const numbers = new Map<Json, number>();
+  const numberOf = (definition: Json): number => {
+    const number = numbers.get(definition) ?? numbers.size;
+    numbers.set(definition, number);
+    return number;
+  };
+  const bodies = drafts.map(({ action: { file: _, identity: __, ...action }, input, output }) => {
+    const body: PackedOperation = {
+      action,
+      input: mapIn(input, numberOf),
+      output: output && mapIn(output, numberOf),
+    };
+    return JSON.stringify(body);
+  });
+  const operations = drafts.map(({ action: _, input: __, output: ___, ...about }) => about);
+  const definitions = [...numbers.keys()].map((definition) => JSON.stringify(definition));
+  const head: PackedHead = { ...prepared, digests, definitions: definitions.length, operations };
+  return [JSON.stringify(head), ...definitions, ...bodies].join('\n');
+}
+
+/** Unpacks a document whose files have these states now; an operation is parsed when it is used. */
+export function unpack(packed: string, files?: Prepared['files']): Prepared {
+  const [first = '', ...lines] = packed.split('\n');
+  const head = JSON.parse(first) as PackedHead;
+  const current = files ?? head.files;
+  const [file, identity] = current[0]! as readonly [string, FileIdentity];
+  const definitions: Json[] = [];
+  const definitionAt = (number: Json): Json => {
+    const at = number as number;
+    definitions[at] ??= JSON.parse(lines[at]!) as Json;
+    return definitions[at];
+  };
+  const parse = (at: number): Pick<Draft, keyof PackedOperation> => {
+    const { action, input, output } = JSON.parse(lines[head.definitions + at]!) as PackedOperation;
+    return {
+      action: { ...action, file, identity },
+      input: mapIn(input, definitionAt),
+      output: output && mapIn(output, definitionAt),
+    };
+  };
+  const drafts = head.operations.map((about, at): Draft => {
+    let parsed: ReturnType<typeof parse> | undefined;
+    const operation = (): ReturnType<typeof parse> => {
+      parsed ??= parse(at);
+      return parsed;
+    };
+    return {
+      ...about,
+      get action() {
+        return operation().action;
+      },
+      get input() {
+        return operation().input;
+      },
+      get output() {
+        return operation().output;
+      },
+    };
+  });
+  return { drafts, findings: head.findings, names: head.names, files: current };
+}
+
+function mapIn(schema: JsonSchema, map: (definition: Json) => Json): JsonSchema {
+  const { $defs } = schema;
+  if (!isRecord($defs)) return schema;
+  const mapped = Object.entries($defs).map(([name, definition]) => [name, map(definition as Json)]);
+  return { ...schema, $defs: Object.fromEntries(mapped) };
+}
+
+export interface DocumentCacheOptions {
+  readonly cacheDirectory: string;
+  readonly world: World;
+}
+
+export interface DocumentCache {
+  /** Returns the document if this build stored it and its files have the same bytes. */
+  load(file: string, options: PrepareOptions): Promise<Prepared | undefined>;
+  save(file: string, options: PrepareOptions, packed: string): void;
+}
+
+const MAX_BYTES = 256 * 1024 * 1024;
+
+export function createDocumentCache({ cacheDirectory, world }: DocumentCacheOptions): DocumentCache {
+  // What converts documents is in the program of the thread, so another build reads them again.
+  const labelOf = (file: string, options: PrepareOptions): string =>
+    JSON.stringify(['wield-openapi', statIdentity(findEntry(THREAD_ENTRY)), file, keyOf(options)]);
+  const pathOf = (label: string): string => join(cacheDirectory, `${hashName(label)}.openapi`);
+  return {
+    async load(file, options) {
+      const label = labelOf(file, options);
+      const reading = readHead(pathOf(label), MAX_BYTES, { isState: true });
+      if ('fault' in reading) return undefined;
+      try {
+        const packed = openChecked(reading.bytes, label);
+        const files = await compareFiles(packed, file, options);
+        return files && unpack(packed, files);
+      } catch (error) {
+        world.debug(`${pathOf(label)}: discarded: ${(error as Error).message}`);
+        return undefined;
+      }
+    },
+    save(file, options, packed) {
+      const label = labelOf(file, options);
+      try {
+        const bytes = sealChecked(packed, label);
+        if (bytes.length <= MAX_BYTES) writeFileAtomic(pathOf(label), bytes, { durable: false });
+      } catch (error) {
+        world.debug(`${pathOf(label)}: not written: ${(error as Error).message}`);
+      }
+    },
+  };
+}
+
+// Returns the states of the files, undefined if one of them has other bytes.
+async function compareFiles(
+  packed: string,
+  file: string,
+  { boundary }: PrepareOptions,
+): Promise<Prepared['files'] | undefined> {
+  const { digests, files } = JSON.parse(packed.slice(0, packed.indexOf('\n'))) as PackedHead;
+  if (files[0]?.[0] !== (realPath(file) ?? file)) return undefined;
+  const states: [string, FileState][] = [];
+  for (const [path] of files) {
+    const reading = readHead(path, MAX_BYTES + 1, { within: boundary });
+    if ('fault' in reading || !reading.complete) return undefined;
+    // Hashed in a thread of Node, because a document may have 64 MB.
+    const digest = Buffer.from(await loadCrypto().subtle.digest('SHA-256', reading.bytes)).toString('hex');
+    if (digest !== digests[path]) return undefined;
+    states.push([path, reading.identity]);
+  }
+  return states;
+}
