@@ -50,8 +50,11 @@ export {
   type TransferableNames,
   transferableSerializerSource,
 } from './extras/helpers/serialize.js';
-export type { SerializeOptions as SafeCloneOptions, SerializeOptions } from './extras/helpers/serializer/copy.js';
-export type { DeserializeOptions } from './extras/helpers/serializer/revive.js';
+export type {
+  DeserializeOptions,
+  SerializeOptions as SafeCloneOptions,
+  SerializeOptions,
+} from './extras/helpers/serializer.js';
 
 /** Creates a toolbox without tools, caches and configuration, for tests (HLP-6). */
 export function emptyGlobals(): Toolbox {

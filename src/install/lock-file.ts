@@ -2,7 +2,23 @@
 
 import { existsSync } from 'node:fs';
 import { dirname, join, relative, resolve } from 'node:path';
-import { ToolError } from '../core/error.js';
+import { isToolError, ToolError } from '../core/error.js';
+import {
+  boolean,
+  checked,
+  custom,
+  formatFault,
+  list,
+  nullable,
+  object,
+  oneOf,
+  optional,
+  readShape,
+  type Shape,
+  string,
+  table,
+  text,
+} from '../core/shape.js';
 import { compareText } from '../core/text.js';
 import { directoriesInHome } from '../files/home.js';
 import { readTextFile } from '../files/read.js';
@@ -10,9 +26,14 @@ import { removeFile } from '../files/remove.js';
 import { isWithin, realPath } from '../files/within.js';
 import { writeFileAtomic } from '../files/write.js';
 import type { InstallPaths } from './environment.js';
-import { findSourceFault } from './locked-source.js';
-import type { ItemKind } from './manifest/item-name.js';
-import { isWebLocation } from './sources/location.js';
+import {
+  findNamespaceFault,
+  findPluginNameFault,
+  ITEM_KINDS,
+  type ItemKind,
+  isSafePath,
+} from './manifest/item-name.js';
+import { isWebLocation, parseLocation } from './sources/location.js';
 import { type InstalledItem, loadInstalled, loadSources, parseState, type SourceRecord, withParents } from './state.js';
 
 export interface LockedItem {
@@ -29,23 +50,7 @@ export interface LockedItem {
 }
 
 /** What a source needs to be registered again. */
-export interface LockedSource
-  extends Pick<
-    SourceRecord,
-    | 'id'
-    | 'kind'
-    | 'location'
-    | 'prefix'
-    | 'prefixGiven'
-    | 'roots'
-    | 'addRoots'
-    | 'adoption'
-    | 'pin'
-    | 'pinGiven'
-    | 'parent'
-    | 'hooks'
-  > {
-  readonly commit: string | null;
+export interface LockedSource extends Omit<SourceRecord, 'directory' | 'ref' | 'snapshot' | 'since'> {
   readonly items: readonly LockedItem[];
 }
 
@@ -71,12 +76,78 @@ export function readLock(file: string): readonly LockedSource[] {
   if (text === undefined)
     throw new ToolError('not_found', `${LOCK_NAME} not found: ${file}`, { hint: 'installing something writes it' });
   const { sources } = parseState(text, file, VERSION);
-  const fault = Array.isArray(sources) ? sources.map(findSourceFault).find((one) => one !== undefined) : 'no sources';
-  if (fault !== undefined)
-    throw new ToolError('io', `${file} is not a valid lock: ${fault}`, { hint: 'restore it from version control' });
-  return (sources as LockedSource[]).map((source) =>
+  const { faults, value = [] } = readShape(SOURCES, sources, ['sources']);
+  if (faults.length > 0)
+    throw new ToolError('io', `${file} is not a valid lock: ${formatFault(faults[0]!)}`, {
+      hint: 'restore it from version control',
+    });
+  return (value as readonly LockedSource[]).map((source) =>
     isOnDisk(source) ? { ...source, location: resolve(dirname(file), source.location) } : source,
   );
+}
+
+const valid = (expected: string, isValid: (text: string) => boolean): Shape<string> =>
+  custom(expected, (value) => (typeof value === 'string' && isValid(value) ? value : undefined));
+const maybe = <T>(shape: Shape<T>) => optional(nullable(shape));
+const open = <const F extends Fields>(fields: F) => object(fields, { unknown: 'keep' });
+type Fields = Readonly<Record<string, Shape<unknown>>>;
+
+const ID = valid('an id', (id) => id !== '' && !/[\0-\x1f\x7f]/.test(id) && !id.split('/').includes('..'));
+const PATH = valid('a path inside the source', isSafePath);
+const PATHS = maybe(list(PATH));
+const NAMESPACE = valid('a namespace', (name) => findNamespaceFault(name) === undefined);
+const PLUGIN = valid('the name of a plugin', (name) => findPluginNameFault(name) === undefined);
+const COMMIT = maybe(text('a commit', /^[0-9a-f]{40}(?:[0-9a-f]{24})?$/));
+const FLAG = optional(boolean);
+const HOOK = open({ run: string, name: maybe(string), event: oneOf('install', 'uninstall') });
+const ENTRY = open({ name: PLUGIN, description: maybe(string), path: PATH, strict: FLAG, components: table });
+const ADOPTION = open({
+  roots: PATHS,
+  addRoots: PATHS,
+  hooks: optional(list(HOOK)),
+  plugins: optional(list(ENTRY)),
+});
+const ITEM = open({
+  kind: oneOf(...ITEM_KINDS),
+  name: string,
+  effective: string,
+  sourceHash: string,
+  installedHash: string,
+  plugin: maybe(PLUGIN),
+  commit: COMMIT,
+});
+const SOURCE = open({
+  id: ID,
+  kind: oneOf('git', 'local', 'bundle'),
+  location: string,
+  prefix: maybe(NAMESPACE),
+  prefixGiven: FLAG,
+  roots: PATHS,
+  addRoots: PATHS,
+  pin: maybe(open({ to: oneOf('branch', 'tag', 'commit', 'ref'), name: string })),
+  pinGiven: FLAG,
+  parent: maybe(ID),
+  commit: COMMIT,
+  adoption: maybe(ADOPTION),
+  items: list(ITEM),
+});
+// Only what could have been added is fetched and read (A27).
+const SOURCES = list(
+  checked(SOURCE, ({ kind, location, commit }, fail) => {
+    if (kind === 'git' && commit == null) fail(['commit'], 'is missing');
+    if (kind === 'git' && !isRepository(location)) fail(['location'], 'must be a repository');
+  }),
+);
+
+// Written by `add`, so it is the whole address of a repository.
+function isRepository(location: string): boolean {
+  try {
+    const parsed = parseLocation(location, '/', undefined);
+    return parsed.kind === 'git' && parsed.location === location;
+  } catch (error) {
+    if (!isToolError(error)) throw error;
+    return false;
+  }
 }
 
 /** Returns the lock of a directory if it has one, else the one that is written. */
@@ -93,25 +164,13 @@ function toLocked(
   const used = withParents(new Set(items.map(({ source }) => source)), records);
   const chosen = records.filter(({ id }) => used.has(id)).sort((a, b) => compareText(a.id, b.id));
   return chosen.map((record) => {
-    const { id, kind, location, prefix, prefixGiven, roots, addRoots = [], adoption = null, pin, pinGiven } = record;
+    const { id, kind, location, commit, prefix, prefixGiven, roots, addRoots = [], adoption = null } = record;
+    const { pin, pinGiven, parent, hooks } = record;
     const own = items.filter(({ source }) => source === id).map(toLockedItem);
     own.sort((a, b) => compareText(a.kind, b.kind) || compareText(a.effective, b.effective));
-    return {
-      id,
-      kind,
-      location: isOnDisk(record) ? relativeTo(dirname(file), location) : location,
-      commit: record.commit,
-      prefix,
-      prefixGiven,
-      roots,
-      addRoots,
-      adoption,
-      pin,
-      pinGiven,
-      parent: record.parent,
-      hooks: record.hooks,
-      items: own,
-    };
+    const place = { id, kind, location: isOnDisk(record) ? relativeTo(dirname(file), location) : location, commit };
+    const choices = { prefix, prefixGiven, roots, addRoots, adoption, pin, pinGiven };
+    return { ...place, ...choices, parent, hooks, items: own };
   });
 }
 

@@ -1,15 +1,13 @@
 // Serialization of any value, as JSON that can be parsed back or as a copy for logs; never throws because of a value.
 
 import { ToolError } from '../../core/error.js';
-import { assemble, PARTS } from './serializer/assemble.js';
-import type { SerializeOptions } from './serializer/copy.js';
-import type { DeserializeOptions } from './serializer/revive.js';
+import { createSerializer, type DeserializeOptions, type SerializeOptions } from './serializer.js';
 
 export interface StringifyOptions extends SerializeOptions {
   readonly indent?: number;
 }
 
-const serializer = assemble(PARTS);
+const serializer = createSerializer();
 
 /**
  * Returns a JSON-safe copy of any value: what JSON lacks becomes a marker (`{ "$map": … }`, `{ "$fn": … }`). Data that
@@ -26,7 +24,7 @@ export function deserialize(value: unknown, options: DeserializeOptions = {}): u
 
 /** Returns the JSON text of `serialize(value)`; for plain values the same as JSON.stringify. */
 export function stringify(value: unknown, options: StringifyOptions = {}): string {
-  return serializer.write(serialize(value, options), options.indent);
+  return JSON.stringify(serialize(value, options), null, options.indent);
 }
 
 /** Parses text written by `stringify`; for plain values the same as JSON.parse, including syntax errors. */
@@ -39,9 +37,9 @@ export function reviveFns(value: unknown): unknown {
   return deserialize(value, { functions: true });
 }
 
-/** Like JSON.stringify, for values with functions, promises, cycles, bigints and any depth. */
+/** Like JSON.stringify, for values with functions, promises, cycles, bigints and up to 200 levels. */
 export function safeStringify(value: unknown, indent?: number): string {
-  return serializer.write(serializer.copy(value, 'text'), indent);
+  return JSON.stringify(serializer.copy(value, 'text'), null, indent);
 }
 
 /** Returns a plain JSON copy, by default 64 levels deep, and limited to `maxBytes` of JSON if given. */
@@ -80,12 +78,11 @@ export function transferableSerializerSource(names: TransferableNames = {}): str
       });
     }
   }
-  const parts = Object.entries(PARTS).map(([part, source]) => `${part}: ${source}`);
   // Wrapped in a function, so that the script declares three names only.
   const machinery = `(function () {
-const { copy, write, deserialize } = (${assemble})({ ${parts.join(',\n')} });
+const { copy, deserialize } = (${createSerializer})();
 return {
-  stringify: (value, options = {}) => write(copy(value, 'markers', options), options.indent),
+  stringify: (value, options = {}) => JSON.stringify(copy(value, 'markers', options), null, options.indent),
   parse: (text, options = {}) => deserialize(JSON.parse(text), options),
   reviveFns: (value) => deserialize(value, { functions: true }),
 };

@@ -1,11 +1,34 @@
 // The source manifest, `wield.toml` or `mind.toml`: its content, and its parser, which collects every problem with its line.
 
-import { isRecord, type JsonObject } from '../../core/json.js';
+import type { JsonObject } from '../../core/json.js';
 import type { Finding } from '../../core/problem.js';
+import {
+  anything,
+  boolean,
+  checked,
+  converted,
+  type Infer,
+  list,
+  object,
+  oneOf,
+  optional,
+  type Path,
+  readShape,
+  type Shape,
+  type ShapeFault,
+  strings,
+  text,
+} from '../../core/shape.js';
 import { quoteOutside } from '../../core/text.js';
-import { lineOf, parseToml, type TomlPath } from '../../files/toml.js';
-import { createFieldReader, type FieldReader, type Fields } from './fields.js';
-import { findLinkFault, type ItemKind, isSafePath, isSourceKind, SOURCE_KINDS } from './item-name.js';
+import { lineOf, parseToml } from '../../files/toml.js';
+import {
+  findLinkFault,
+  findNameFault,
+  findNamespaceFault,
+  type ItemKind,
+  isSafePath,
+  SOURCE_KINDS,
+} from './item-name.js';
 
 export interface Pin {
   /** `ref`: a tag, a branch or the beginning of a commit, whichever exists; `HEAD` is the commit that is current now. */
@@ -98,24 +121,190 @@ export interface SourceManifest {
   readonly hooks: readonly DeclaredHook[];
 }
 
-const SOURCE_KEYS = [
-  'description',
-  'namespace',
-  'prefix',
-  'roots',
-  'flat-skills',
-  'pin',
-  'follow-branch',
-  'pin-tag',
-  'pin-ref',
-  'min-version',
-  'min-mind-version',
-  'min-wield-version',
-  'install',
-  'uninstall',
-  'expand',
-];
-const DISCOVER_KEYS = ['skills', 'agents', 'rules', 'tools', 'sources'];
+const TABLE = { expected: 'a table' };
+const TEXT = text();
+const PATH = checked(TEXT, (path, fail) => {
+  if (!isSafePath(path))
+    fail([], `"${quoteOutside(path, 80)}" is outside the source`, 'use a relative path without ..');
+});
+const PATHS = list(PATH, 'an array of strings');
+const NAME = named(findNameFault);
+const NAMESPACE = named(findNamespaceFault);
+
+function named(find: (name: string) => string | undefined): Shape<string> {
+  return checked(TEXT, (name, fail) => {
+    const fault = find(name);
+    if (fault !== undefined) fail([], `"${quoteOutside(name, 60)}" ${fault}`, 'use letters, digits, _ and -');
+  });
+}
+
+const PINS = {
+  pin: optional(TEXT),
+  'follow-branch': optional(TEXT),
+  'pin-tag': optional(TEXT),
+  'pin-ref': optional(TEXT),
+};
+type Pins = { readonly [Key in keyof typeof PINS]?: string };
+
+function pinsOf({ pin, 'follow-branch': branch, 'pin-tag': tag, 'pin-ref': commit }: Pins): readonly Pin[] {
+  const exact = Object.entries({ branch, tag, commit }) as [Pin['to'], string | undefined][];
+  return [
+    ...(pin === undefined ? [] : [parsePin(pin)]),
+    ...exact.flatMap(([to, name]) => (name === undefined ? [] : [{ to, name }])),
+  ];
+}
+
+/** An object with at most one pin. */
+function pinned<T extends Pins>(shape: Shape<T>): Shape<T> {
+  return checked(shape, (value, fail) => {
+    if (pinsOf(value).length > 1) fail([], 'has more than one pin', 'keep only one of them');
+  });
+}
+
+const EVENT = oneOf('install', 'uninstall');
+const HOOK: Shape<DeclaredHook> = converted(
+  object({ run: TEXT, name: optional(TEXT), optional: optional(anything), event: optional(EVENT) }, TABLE),
+  ({ run, name = null, event = 'install' }) => ({ run, event, name }),
+);
+const HOOKS = list(HOOK, 'an array of tables');
+
+const ITEM = checked(
+  object(
+    {
+      kind: oneOf(...SOURCE_KINDS),
+      name: NAME,
+      path: PATH,
+      link: optional(PATH),
+      description: optional(TEXT),
+      bin: optional(PATH),
+      build: optional(TEXT),
+      install: optional(TEXT),
+      uninstall: optional(TEXT),
+      hooks: optional(HOOKS),
+    },
+    TABLE,
+  ),
+  (item, fail) => {
+    const { kind, link } = item;
+    for (const key of ['bin', 'build'] as const)
+      if (kind !== 'tool' && item[key] !== undefined)
+        fail([key], `is only allowed for tools, and this is a ${kind}`, `remove ${key}`);
+    const fault = link === undefined ? undefined : findLinkFault(kind, link);
+    if (fault !== undefined) fail(['link'], `"${quoteOutside(link!, 80)}" ${fault}`, 'fix the link, or omit it');
+  },
+);
+
+function toItem(item: Infer<typeof ITEM>, line: number): DeclaredItem {
+  const { kind, name, path, link = null, description = null, bin = null, build = null, hooks = [] } = item;
+  // `install` and `uninstall` are short for one hook; those of `[[items.hooks]]` run after it, as one command.
+  const toCommand = (event: 'install' | 'uninstall'): string | null => {
+    const declared = hooks.filter((hook) => hook.event === event).map(({ run }) => run);
+    const commands = [...(item[event] === undefined ? [] : [item[event]]), ...declared];
+    if (commands.length < 2) return commands[0] ?? null;
+    return commands.map((command) => `(\n${command}\n)`).join(' &&\n');
+  };
+  const commands = { install: toCommand('install'), uninstall: toCommand('uninstall') };
+  return { kind, name, path, link, description, bin, build, ...commands, line };
+}
+
+const GLOBS = object({ include: optional(PATHS), exclude: optional(PATHS) }, TABLE);
+// Also an array of globs.
+const ITEM_GLOBS: Shape<ItemGlobs> = {
+  ...GLOBS,
+  read(value, path, report) {
+    const { include = [], exclude = [] } =
+      (Array.isArray(value) ? { include: PATHS.read(value, path, report) } : GLOBS.read(value, path, report)) ?? {};
+    return { include, exclude };
+  },
+};
+
+// `flat-skills` has no effect of its own: a SKILL.md is found anywhere below the roots.
+const ADOPTION = {
+  roots: optional(PATHS),
+  'add-roots': optional(PATHS),
+  'flat-skills': optional(boolean),
+  hooks: optional(HOOKS),
+};
+const NESTED = checked(
+  pinned(
+    object(
+      {
+        source: TEXT,
+        as: optional(NAMESPACE),
+        namespace: optional(NAMESPACE),
+        install: optional(boolean),
+        'install-items': optional(strings),
+        'on-auth-failure': optional(object({ action: oneOf('skip', 'error'), message: optional(TEXT) }, TABLE)),
+        ...PINS,
+        ...ADOPTION,
+      },
+      TABLE,
+    ),
+  ),
+  ({ install, 'install-items': items = [] }, fail) => {
+    if (install === true && items.length > 0)
+      fail(['install-items'], 'has no effect: install = true already installs everything', 'remove one of the two');
+  },
+);
+
+/** `installs` is the default of `install`. */
+function toNested(nested: Infer<typeof NESTED>, installs: boolean): NestedSource {
+  const { source, as = null, namespace = as, roots = null, hooks = [], 'add-roots': addRoots = [] } = nested;
+  const { 'install-items': items, 'on-auth-failure': onFailure } = nested;
+  const { install = installs && items === undefined } = nested;
+  const isAdopted = Object.keys(ADOPTION).some((key) => key in nested);
+  return {
+    source,
+    namespace,
+    pin: pinsOf(nested)[0] ?? null,
+    install: install ? 'all' : items === undefined || items.length === 0 ? 'none' : items,
+    adoption: isAdopted ? { roots, addRoots, hooks } : null,
+    onAuthFailure: onFailure === undefined ? null : { message: null, ...onFailure },
+  };
+}
+
+const SOURCE = pinned(
+  object(
+    {
+      description: optional(TEXT),
+      namespace: optional(NAMESPACE),
+      prefix: optional(NAMESPACE),
+      roots: optional(PATHS),
+      'flat-skills': optional(boolean),
+      ...PINS,
+      'min-version': optional(TEXT),
+      'min-mind-version': optional(anything),
+      'min-wield-version': optional(TEXT),
+      install: optional(TEXT),
+      uninstall: optional(TEXT),
+      expand: optional(oneOf('all', 'markdown')),
+    },
+    TABLE,
+  ),
+);
+const NESTED_LIST = list(NESTED, 'an array of tables');
+const MANIFEST = object(
+  {
+    source: optional(SOURCE),
+    // Each is read with its line.
+    items: optional(list(anything, 'an array of tables')),
+    discover: optional(
+      object(
+        {
+          skills: optional(ITEM_GLOBS),
+          agents: optional(ITEM_GLOBS),
+          rules: optional(ITEM_GLOBS),
+          tools: optional(ITEM_GLOBS),
+          sources: optional(NESTED_LIST),
+        },
+        TABLE,
+      ),
+    ),
+    hooks: optional(HOOKS),
+    sources: optional(NESTED_LIST),
+  },
+  TABLE,
+);
 
 /** `pointer` of a finding is the dotted key (INS-3). */
 export function parseSourceManifest(text: string): {
@@ -123,218 +312,56 @@ export function parseSourceManifest(text: string): {
   readonly findings: readonly Finding[];
 } {
   const findings: Finding[] = [];
-  const reader = createFieldReader((path, message, hint) => {
-    findings.push({ line: lineOf(text, path), pointer: path.join('.'), message, hint });
-  });
   // The TOML parser is not loaded for a source without a manifest.
   const parsed = text === '' ? { document: {} } : parseToml(text);
   if ('message' in parsed) findings.push({ ...parsed, pointer: '', hint: 'fix the TOML syntax' });
-  const content = 'message' in parsed ? {} : parsed.document;
-  const document = reader.table(content, [], ['source', 'items', 'discover', 'hooks', 'sources']);
-  const source = reader.table(document.source, ['source'], SOURCE_KEYS);
-  const discover = reader.table(document.discover, ['discover'], DISCOVER_KEYS);
-  // No effect of its own: a SKILL.md is found anywhere below the roots.
-  reader.flag(source, ['source'], 'flat-skills');
-  const globs: Partial<Record<ItemKind, ItemGlobs>> = {};
-  for (const kind of SOURCE_KINDS) {
-    const read = readGlobs(reader, discover[`${kind}s`], ['discover', `${kind}s`]);
-    if (read !== undefined) globs[kind] = read;
-  }
-  const readAll = <T>(value: unknown, at: TomlPath, read: (entry: unknown, path: TomlPath) => T | undefined) =>
-    reader.tables(value, at).flatMap((entry, index) => read(entry, [...at, index]) ?? []);
+  const read = <T>(shape: Shape<T>, value: unknown, path: Path): T | undefined => {
+    const reading = readShape(shape, value, path);
+    findings.push(...reading.faults.map((fault) => toFinding(fault, text)));
+    return reading.value;
+  };
+  const document = read(MANIFEST, 'message' in parsed ? {} : parsed.document, []) ?? {};
+  const { source = {}, items = [], discover = {}, hooks = [], sources = [] } = document;
   const manifest: SourceManifest = {
-    description: reader.text(source, ['source'], 'description'),
-    namespace: reader.name(source, ['source'], 'namespace') ?? reader.name(source, ['source'], 'prefix'),
-    roots: readRoots(reader, source.roots, ['source', 'roots']),
-    pin: readPin(reader, source, ['source']),
-    minVersion: reader.text(source, ['source'], 'min-version') ?? reader.text(source, ['source'], 'min-wield-version'),
-    expand: readExpand(reader, source),
-    items: readAll(document.items, ['items'], (entry, path) => readItem(reader, entry, path, lineOf(text, path))),
-    globs,
+    description: source.description ?? null,
+    namespace: source.namespace ?? source.prefix ?? null,
+    roots: source.roots ?? null,
+    pin: pinsOf(source)[0] ?? null,
+    minVersion: source['min-version'] ?? source['min-wield-version'] ?? null,
+    expand: source.expand ?? 'all',
+    items: items.flatMap((entry, at) => {
+      const item = read(ITEM, entry, ['items', at]);
+      return item === undefined ? [] : [toItem(item, lineOf(text, ['items', at]))];
+    }),
+    globs: Object.fromEntries(
+      SOURCE_KINDS.flatMap((kind) => {
+        const globs = discover[`${kind}s`];
+        return globs === undefined ? [] : [[kind, globs]];
+      }),
+    ),
     sources: [
-      ...readAll(document.sources, ['sources'], (entry, path) => readNested(reader, entry, path, true)),
+      ...sources.map((nested) => toNested(nested, true)),
       // mind only registers them, unless they say otherwise.
-      ...readAll(discover.sources, ['discover', 'sources'], (entry, path) => readNested(reader, entry, path, false)),
+      ...(discover.sources ?? []).map((nested) => toNested(nested, false)),
     ],
-    hooks: [...readSourceHooks(reader, source), ...readHooks(reader, document.hooks, ['hooks'])],
+    hooks: [
+      ...(['install', 'uninstall'] as const).flatMap((event) => {
+        const run = source[event];
+        return run === undefined ? [] : [{ run, event, name: null }];
+      }),
+      ...hooks,
+    ],
   };
   return { manifest, findings };
 }
 
-const ITEM_KEYS = ['kind', 'name', 'path', 'link', 'description', 'bin', 'build', 'install', 'uninstall', 'hooks'];
-const PIN_KEYS = { pin: 'ref', 'follow-branch': 'branch', 'pin-tag': 'tag', 'pin-ref': 'commit' } as const;
-
-/** Reads a table of `[[items]]`; undefined if it cannot be used. */
-function readItem(reader: FieldReader, value: unknown, path: TomlPath, line: number): DeclaredItem | undefined {
-  const { report, text } = reader;
-  const fields = reader.table(value, path, ITEM_KEYS);
-  const { kind } = fields;
-  if (!isSourceKind(kind)) {
-    report([...path, 'kind'], 'kind must be skill, agent, rule or tool', 'write kind = "tool"');
-    return undefined;
-  }
-  for (const key of ['name', 'path'])
-    if (fields[key] === undefined) report(path, `"${key}" is missing`, `add ${key} = "…"`);
-  for (const key of kind === 'tool' ? [] : ['bin', 'build'])
-    if (fields[key] !== undefined)
-      report([...path, key], `${key} is only allowed for tools, and this is a ${kind}`, `remove ${key}`);
-  const name = reader.name(fields, path, 'name');
-  const at = reader.path(fields, path, 'path');
-  const link = reader.path(fields, path, 'link');
-  const fault = link === null ? undefined : findLinkFault(kind, link);
-  if (fault !== undefined)
-    report([...path, 'link'], `the link "${quoteOutside(link!, 80)}" ${fault}`, 'fix the link, or omit it');
-  if (name === null || at === null) return undefined;
+function toFinding({ path, kind, message, hint }: ShapeFault, text: string): Finding {
+  const at = kind === 'missing' ? path.slice(0, -1) : path;
+  const key = path.findLast((step) => typeof step === 'string') ?? 'the manifest';
   return {
-    kind,
-    name,
-    path: at,
-    link,
-    description: text(fields, path, 'description'),
-    bin: reader.path(fields, path, 'bin'),
-    build: text(fields, path, 'build'),
-    ...readItemHooks(reader, fields, path),
-    line,
+    line: lineOf(text, at),
+    pointer: at.join('.'),
+    message: kind === 'invalid' ? `${key} ${message}` : message,
+    hint,
   };
-}
-
-/** Reads an entry of `[discover]`: an array of globs, or a table with include and exclude. */
-function readGlobs(reader: FieldReader, value: unknown, path: TomlPath): ItemGlobs | undefined {
-  if (value === undefined) return undefined;
-  const fields: Fields = Array.isArray(value) ? { include: value } : reader.table(value, path, ['include', 'exclude']);
-  const read = (key: string): readonly string[] =>
-    (reader.texts(fields[key], [...path, key]) ?? []).filter((glob) => {
-      if (isSafePath(glob)) return true;
-      const message = `the glob "${quoteOutside(glob, 80)}" is outside the source`;
-      reader.report(path, message, 'use a relative glob without ..');
-      return false;
-    });
-  return { include: read('include'), exclude: read('exclude') };
-}
-
-function readPin(reader: FieldReader, fields: Fields, path: TomlPath): Pin | null {
-  const pins = Object.entries(PIN_KEYS).flatMap(([key, to]) => {
-    const value = reader.text(fields, path, key);
-    return value === null ? [] : [to === 'ref' ? parsePin(value) : { to, name: value }];
-  });
-  if (pins.length > 1) reader.report(path, 'more than one pin', 'keep only one of them');
-  return pins[0] ?? null;
-}
-
-function readExpand({ report }: FieldReader, { expand = 'all' }: Fields): SourceManifest['expand'] {
-  if (expand === 'all' || expand === 'markdown') return expand;
-  report(['source', 'expand'], 'expand must be "all" or "markdown"', 'write expand = "markdown"');
-  return 'all';
-}
-
-const ADOPTION_KEYS = ['roots', 'add-roots', 'flat-skills', 'hooks'];
-const KEYS = [
-  'source',
-  'as',
-  'namespace',
-  'install',
-  'install-items',
-  'on-auth-failure',
-  ...Object.keys(PIN_KEYS),
-  ...ADOPTION_KEYS,
-];
-
-/** Reads a table; undefined if it cannot be used. `installs` is the default of `install`. */
-function readNested(reader: FieldReader, value: unknown, path: TomlPath, installs: boolean): NestedSource | undefined {
-  const fields = reader.table(value, path, KEYS);
-  const source = reader.text(fields, path, 'source');
-  if (fields.source === undefined) reader.report(path, '"source" is missing', 'add source = "owner/repo"');
-  if (source === null) return undefined;
-  return {
-    source,
-    namespace: reader.name(fields, path, 'namespace') ?? reader.name(fields, path, 'as'),
-    pin: readPin(reader, fields, path),
-    install: readInstall(reader, fields, path, installs),
-    adoption: readAdoption(reader, fields, path),
-    onAuthFailure: readAuthFailure(reader, fields['on-auth-failure'], [...path, 'on-auth-failure']),
-  };
-}
-
-function readInstall(reader: FieldReader, fields: Fields, path: TomlPath, installs: boolean): NestedSource['install'] {
-  const items = reader.texts(fields['install-items'], [...path, 'install-items']);
-  const all = fields.install === undefined ? installs && items === undefined : reader.flag(fields, path, 'install');
-  if (fields.install === true && items !== undefined && items.length > 0)
-    reader.report([...path, 'install-items'], 'install = true already installs everything', 'remove one of the two');
-  if (all) return 'all';
-  return items === undefined || items.length === 0 ? 'none' : items;
-}
-
-function readAdoption(reader: FieldReader, fields: Fields, path: TomlPath): Adoption | null {
-  if (ADOPTION_KEYS.every((key) => fields[key] === undefined)) return null;
-  // No effect of its own: a SKILL.md is found anywhere below the roots.
-  reader.flag(fields, path, 'flat-skills');
-  return {
-    roots: readRoots(reader, fields.roots, [...path, 'roots']),
-    addRoots: readRoots(reader, fields['add-roots'], [...path, 'add-roots']) ?? [],
-    hooks: readHooks(reader, fields.hooks, [...path, 'hooks']),
-  };
-}
-
-/** Reads directories that are searched for items; null without any. */
-function readRoots(reader: FieldReader, value: unknown, path: TomlPath): readonly string[] | null {
-  const roots = reader.texts(value, path);
-  if (roots === undefined) return null;
-  return roots.filter((root) => {
-    if (isSafePath(root)) return true;
-    const message = `the root "${quoteOutside(root, 80)}" is outside the source`;
-    reader.report(path, message, 'use a relative path without ..');
-    return false;
-  });
-}
-
-function readAuthFailure(reader: FieldReader, value: unknown, path: TomlPath): NestedSource['onAuthFailure'] {
-  if (value === undefined) return null;
-  const fields = reader.table(value, path, ['action', 'message']);
-  const { action } = fields;
-  if (action === 'skip' || action === 'error') return { action, message: reader.text(fields, path, 'message') };
-  if (isRecord(value)) reader.report([...path, 'action'], 'action must be "skip" or "error"', 'write action = "skip"');
-  return null;
-}
-
-const HOOK_KEYS = ['run', 'name', 'optional', 'event'];
-// `install` and `uninstall` are short for one hook; those of `[[items.hooks]]` run after it, as one command.
-function readItemHooks(
-  reader: FieldReader,
-  fields: Fields,
-  path: TomlPath,
-): Pick<DeclaredItem, 'install' | 'uninstall'> {
-  const hooks = readHooks(reader, fields.hooks, [...path, 'hooks']);
-  const toCommand = (event: 'install' | 'uninstall'): string | null => {
-    const declared = hooks.filter((hook) => hook.event === event).map(({ run }) => run);
-    const commands = [...(reader.text(fields, path, event) === null ? [] : [fields[event] as string]), ...declared];
-    if (commands.length < 2) return commands[0] ?? null;
-    return commands.map((command) => `(\n${command}\n)`).join(' &&\n');
-  };
-  return { install: toCommand('install'), uninstall: toCommand('uninstall') };
-}
-
-/** Reads an array of hooks; those that cannot be used are left out. */
-function readHooks(reader: FieldReader, value: unknown, path: TomlPath): DeclaredHook[] {
-  return reader.tables(value, path).flatMap((entry, index) => readHook(reader, entry, [...path, index]) ?? []);
-}
-
-// Undefined if it cannot be used.
-function readHook(reader: FieldReader, value: unknown, path: TomlPath): DeclaredHook | undefined {
-  const fields = reader.table(value, path, HOOK_KEYS);
-  const run = reader.text(fields, path, 'run');
-  if (fields.run === undefined) reader.report(path, '"run" is missing', 'add run = "…"');
-  const { event = 'install' } = fields;
-  if (event !== 'install' && event !== 'uninstall') {
-    reader.report([...path, 'event'], 'event must be install or uninstall', 'write event = "install"');
-    return undefined;
-  }
-  return run === null ? undefined : { run, event, name: reader.text(fields, path, 'name') };
-}
-
-/** Reads the hooks that `[source]` declares with the keys `install` and `uninstall`. */
-function readSourceHooks(reader: FieldReader, source: Fields): DeclaredHook[] {
-  return (['install', 'uninstall'] as const).flatMap((event) => {
-    const run = reader.text(source, ['source'], event);
-    return run === null ? [] : [{ run, event, name: null }];
-  });
 }
