@@ -2,6 +2,7 @@
 
 import { join, resolve } from 'node:path';
 import { createRecorder } from './audit/recorder.js';
+import type { AuditSink } from './audit/sinks.js';
 import { createBuiltins } from './builtin/create.js';
 import { checkOffer, createInstructions, isOffered, mayName, offeredTo } from './builtin/offer.js';
 import { showInMode } from './builtin/search-mode.js';
@@ -68,6 +69,7 @@ import { toDirectory } from './workspace/search-path.js';
 import { findWorkdir } from './workspace/workdir.js';
 import { createBoundaries, createPlaces, createWorkspace, findOwner, findTops } from './workspace/workspace.js';
 
+export type { AuditSink } from './audit/sinks.js';
 export type { SuspendedProgram } from './code/host/suspended.js';
 export type { Approval, ApprovalAdmin, LocalApprovals as ApprovalStore } from './policy/approvals.js';
 
@@ -108,6 +110,8 @@ export interface NodeToolboxOptions {
   readonly meter?: (event: EndEvent) => void;
   /** Runs some plans on other machines. */
   readonly dispatcher?: Dispatcher | undefined;
+  /** Further receivers of the lines of the audit log; `close` waits for them. */
+  readonly auditSinks?: readonly AuditSink[];
   /** Receives debug messages. */
   readonly debug?: (message: string) => void;
   /** Receives warnings that belong to no call, such as an audit log that cannot be written. */
@@ -262,6 +266,7 @@ function openFiles(options: NodeToolboxOptions, { world, wieldHome, helper }: To
       world,
       warn: options.warn ?? (() => {}),
       log: state.audit,
+      sinks: [...state.auditSinks, ...(options.auditSinks ?? [])],
     }),
     packages: {
       store: join(wieldHome, 'store', 'tool'),

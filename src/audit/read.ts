@@ -6,8 +6,8 @@ import { setImmediate } from 'node:timers/promises';
 import { isRecord } from '../core/json.js';
 import { isAlive } from '../files/process-identity.js';
 import { checkParents, findUnsafe, unsafeState } from '../files/state.js';
+import { fileName, listFiles } from './log.js';
 import { type AuditRecord, type StartedRecord, toInterrupted } from './record.js';
-import { fileName, listFiles } from './recorder.js';
 
 export interface AuditReader {
   /** Passes on the records that were appended since the last read, in order. */

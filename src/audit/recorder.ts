@@ -1,29 +1,16 @@
-// Records calls in the audit log: numbered files, appended by any number of processes, one whole line per write.
+// Records calls: those that run as files for other processes, and those that ended in the audit log.
 
-import {
-  closeSync,
-  constants,
-  fstatSync,
-  ftruncateSync,
-  openSync,
-  readdirSync,
-  readSync,
-  statSync,
-  unlinkSync,
-  writeSync,
-} from 'node:fs';
 import { join } from 'node:path';
-import { inBackground } from '../core/async.js';
 import { ToolError } from '../core/error.js';
 import type { Recorder } from '../core/event.js';
 import type { Settings } from '../core/settings.js';
-import type { World } from '../core/snapshot.js';
+import type { Snapshot, World } from '../core/snapshot.js';
 import { hashTexts } from '../files/digest.js';
-import { makeDirectory } from '../files/make-directory.js';
 import { startTime } from '../files/process-identity.js';
-import { checkStateDirectory, findUnsafe, toFileError, unsafeState } from '../files/state.js';
-import { MAX_LINE, toLine, toRecord, toStarted } from './record.js';
-import type { StartedCall } from './running.js';
+import { type AuditLog, createAuditLog } from './log.js';
+import { type RecordContext, toLine, toRecord, toStarted } from './record.js';
+import { showRunning } from './running.js';
+import { type AuditSink, createSinkQueue } from './sinks.js';
 
 export interface AuditRecorder extends Recorder {
   readonly directory: string;
@@ -37,43 +24,43 @@ export interface RecorderOptions {
   readonly world: World;
   /** Called once for failures that stop no call. */
   readonly warn: (message: string) => void;
-  /** Receives the lines; by default the files of `directory`. */
+  /** The files of `directory` by default. */
   readonly log?: AuditLog;
+  readonly sinks?: readonly AuditSink[];
 }
 
 // How long a call runs until other processes see it (UI-12).
 const VISIBLE_MS = 300;
+// Plans that start or reach something else.
+const STARTING: ReadonlySet<unknown> = new Set(['process', 'module', 'remote', 'http']);
 
 export function createRecorder(options: RecorderOptions): AuditRecorder {
-  const { pid, world, warn } = options;
-  const directory = join(options.wieldHome, 'audit');
+  const { wieldHome, pid, world, warn, sinks = [] } = options;
+  const directory = join(wieldHome, 'audit');
   const { log = createAuditLog(directory) } = options;
+  const queues = sinks.map((sink) => createSinkQueue(sink, warn));
+  // Functions that end what other processes see of a call.
+  const running = new Map<string, () => void>();
   let warned = false;
   let since: number | undefined;
-  // An array: a Map that each call enters and leaves makes its objects old (decision 0189).
-  const calls: StartedCall[] = [];
-  let timer: NodeJS.Timeout | undefined;
-  // One timer for all calls, which runs only while there are some: a call that ends sooner costs nothing.
-  const watch = (): void => {
-    timer ??= setTimeout(() => inBackground(show(), world.debug), VISIBLE_MS).unref();
-  };
-  const show = async (): Promise<void> => {
-    const { showRunning } = await import('./running.js');
-    timer = undefined;
-    if (showRunning(join(options.wieldHome, 'running'), calls, options)) watch();
-  };
-  const end = (call: string): void => {
-    const at = calls.findIndex(({ event }) => event.call === call);
-    if (at !== -1) calls.splice(at, 1)[0]!.remove?.();
-  };
 
+  const end = (call: string): void => {
+    running.get(call)?.();
+    running.delete(call);
+  };
   const findFault = (settings: Settings['audit']): string | undefined => {
     try {
       log.reserve(settings);
       return undefined;
     } catch (error) {
-      return `the audit log in ${directory} cannot be written: ${(error as Error).message}`;
+      return unwritable(error);
     }
+  };
+  const unwritable = (error: unknown): string =>
+    `the audit log in ${directory} cannot be written: ${(error as Error).message}`;
+  const toContext = ({ workdir, settings, secrets }: Snapshot): RecordContext => {
+    const { contents } = settings.audit;
+    return { now: world.now(), pid, workdir, contents, secrets, hash: hashTexts };
   };
 
   return {
@@ -85,29 +72,35 @@ export function createRecorder(options: RecorderOptions): AuditRecorder {
       if (fault !== undefined) throw notRecorded(fault);
     },
     begin(event, snapshot) {
-      calls.push({ event, snapshot, at: world.monotonic() });
-      watch();
+      const began = world.now();
+      let hide: (() => void) | undefined;
+      const timer = setTimeout(() => {
+        hide = showRunning(join(wieldHome, 'running'), event, { pid, began, snapshot, debug: world.debug });
+      }, VISIBLE_MS).unref();
+      running.set(event.call, () => {
+        clearTimeout(timer);
+        hide?.();
+      });
     },
-    start(event, { workdir, settings: { audit }, secrets }) {
+    start(event, snapshot) {
+      const { audit } = snapshot.settings;
       // Of functions of this process and of texts only if it is required: they start nothing, and are many.
-      if (!audit.required && !STARTING.has(event.plan?.kind ?? '')) return;
-      const context = { now: world.now(), pid, workdir, contents: false, secrets, hash: hashTexts };
+      if (!audit.required && !STARTING.has(event.plan?.kind)) return;
       since ??= startTime(pid) ?? 0;
       try {
-        log.start(`${JSON.stringify(toStarted(event, context, since))}\n`, audit);
+        log.append(`${JSON.stringify(toStarted(event, toContext(snapshot), since))}\n`, audit);
       } catch (error) {
-        const fault = `the audit log in ${directory} cannot be written: ${(error as Error).message}`;
+        const fault = unwritable(error);
         if (audit.required || event.verdict?.verdict === 'ask') throw notRecorded(fault);
         world.debug(fault);
       }
     },
-    record(event, { workdir, settings: { audit }, secrets }) {
+    record(event, snapshot) {
       try {
         end(event.call);
-        const line = toLine(
-          toRecord(event, { now: world.now(), pid, workdir, contents: audit.contents, secrets, hash: hashTexts }),
-        );
-        log.append(line, audit);
+        const line = toLine(toRecord(event, toContext(snapshot)));
+        for (const queue of queues) queue.send(line);
+        log.append(line, snapshot.settings.audit);
       } catch (error) {
         const message = `a call of ${event.tool?.name ?? 'an unknown tool'} was not recorded in ${directory}: ${(error as Error).message}`;
         world.debug(message);
@@ -115,197 +108,16 @@ export function createRecorder(options: RecorderOptions): AuditRecorder {
         warned = true;
       }
     },
-    close() {
-      clearTimeout(timer);
-      for (const { event } of [...calls]) end(event.call);
+    async close() {
+      for (const call of [...running.keys()]) end(call);
       log.close();
+      await Promise.all(queues.map((queue) => queue.close()));
     },
   };
 }
-
-// Plans that start or reach something else.
-const STARTING = new Set<string>(['process', 'module', 'remote', 'http']);
 
 function notRecorded(fault: string): ToolError {
   return new ToolError('unavailable', `nothing was run: ${fault}`, {
     hint: 'free space or make it writable, then call again; wield doctor checks it',
   });
-}
-
-export interface AuditLog {
-  /** Appends a line that says that a call starts, to the log of this machine only. Throws if that fails. */
-  start(line: string, sizes: LogSizes): void;
-  /** Appends a line with one write. Throws if that fails. */
-  append(line: string, sizes: LogSizes): void;
-  /** Reserves disk space for one more line. Throws if there is none. */
-  reserve(sizes: LogSizes): void;
-  close(): void;
-}
-
-export interface LogSizes {
-  /** Size at which the next file is started. */
-  readonly rotateBytes: number;
-  /** Number of full files that are kept. */
-  readonly keep: number;
-}
-
-interface OpenFile {
-  readonly descriptor: number;
-  readonly number: number;
-  readonly path: string;
-  readonly inode: number;
-  readonly device: number;
-}
-
-const NEWLINE = 0x0a;
-const ATTEMPTS = 5;
-const MAX_READS = 5;
-const MAX_OPENED = 100;
-const { O_APPEND, O_CREAT, O_NOFOLLOW, O_NONBLOCK, O_RDWR, O_WRONLY } = constants;
-
-export function createAuditLog(directory: string): AuditLog {
-  const reserved = join(directory, 'reserve');
-  let file: OpenFile | undefined;
-  // The size of the file after our last line: it then ends with that line, unless another process wrote.
-  let endOfOurs = -1;
-
-  const close = (): void => {
-    if (file !== undefined) closeSync(file.descriptor);
-    file = undefined;
-    endOfOurs = -1;
-  };
-
-  // Rotation opens the next number. Nothing is renamed, so parallel rotations have the same result.
-  const openNext = (after: number, keep: number): OpenFile => {
-    close();
-    const numbers = listFiles(directory);
-    const newest = numbers.at(-1) ?? 0;
-    const number = newest > after ? newest : after + 1;
-    file = openFile(directory, number);
-    if (number > newest) prune(numbers, keep);
-    return file;
-  };
-
-  const prune = (older: readonly number[], keep: number): void => {
-    for (const number of older.slice(0, Math.max(0, older.length - keep))) tryUnlink(join(directory, fileName(number)));
-  };
-
-  // Reopens a file that was moved or removed, and rotates a full one.
-  const openCurrent = ({ rotateBytes, keep }: LogSizes): { current: OpenFile; size: number } => {
-    for (let opened = 0; opened < MAX_OPENED; opened++) {
-      const current = file ?? openNext(0, keep);
-      const stats = statSync(current.path, { throwIfNoEntry: false });
-      if (stats === undefined || stats.ino !== current.inode || stats.dev !== current.device) close();
-      else if (stats.size >= rotateBytes) openNext(current.number, keep);
-      else return { current, size: stats.size };
-    }
-    throw new Error('its files are removed or filled as fast as they are created');
-  };
-
-  const append = (line: string, sizes: LogSizes): void => {
-    for (let attempt = 1; ; attempt++) {
-      try {
-        const { current, size } = openCurrent(sizes);
-        // A process that was killed while writing leaves a partial line; this one starts on its own line.
-        const isWhole = size === endOfOurs || endsWhole(current.descriptor, size);
-        const bytes = Buffer.from(isWhole ? line : `\n${line}`);
-        const written = writeSync(current.descriptor, bytes);
-        if (written < bytes.length) throw new Error(`only ${written} of ${bytes.length} bytes were written`);
-        const stats = fstatSync(current.descriptor);
-        endOfOurs = stats.size === size + written ? stats.size : -1;
-        // Removed while writing: the line is lost with the file.
-        if (stats.nlink > 0) return;
-        close();
-        if (attempt >= ATTEMPTS) throw new Error('its files are removed as fast as they are created');
-      } catch (error) {
-        if (attempt >= ATTEMPTS || !tryUnlink(reserved)) throw error;
-      }
-    }
-  };
-
-  return {
-    append,
-    start: append,
-    reserve(sizes) {
-      openCurrent(sizes);
-      if (statSync(reserved, { throwIfNoEntry: false })?.size !== MAX_LINE) writeReserve(reserved);
-    },
-    close,
-  };
-}
-
-/** Returns the numbers of the log files, oldest first. */
-export function listFiles(directory: string): number[] {
-  try {
-    return readdirSync(directory)
-      .map((name) => Number(/^(\d{6,15})\.jsonl$/.exec(name)?.[1] ?? 0))
-      .filter((number) => number > 0)
-      .sort((a, b) => a - b);
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return [];
-    throw toFileError(error, 'read', directory);
-  }
-}
-
-export function fileName(number: number): string {
-  return `${String(number).padStart(6, '0')}.jsonl`;
-}
-
-function openFile(directory: string, number: number): OpenFile {
-  const path = join(directory, fileName(number));
-  checkStateDirectory(directory);
-  // Readable, for its last byte; no links, and no waiting on a pipe.
-  const open = (): number => openSync(path, O_RDWR | O_APPEND | O_CREAT | O_NOFOLLOW | O_NONBLOCK, 0o600);
-  let descriptor: number;
-  try {
-    descriptor = open();
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error;
-    makeDirectory(directory);
-    descriptor = open();
-  }
-  const stats = fstatSync(descriptor);
-  if (findUnsafe(stats) !== undefined) {
-    closeSync(descriptor);
-    throw unsafeState(path, stats);
-  }
-  if (stats.isFile()) return { descriptor, number, path, inode: stats.ino, device: stats.dev };
-  closeSync(descriptor);
-  throw new Error(`${path} is not a regular file`);
-}
-
-// Whether the file ends with a newline. Reads again a few times, because another process may be writing a line.
-function endsWhole(descriptor: number, size: number): boolean {
-  const last = Buffer.alloc(1);
-  for (let reads = 1, end = size; ; reads++) {
-    if (end === 0 || readSync(descriptor, last, 0, 1, end - 1) === 0 || last[0] === NEWLINE) return true;
-    if (reads === MAX_READS) return false;
-    Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 1);
-    end = fstatSync(descriptor).size;
-  }
-}
-
-// Space that is freed when the disk is full, so that a call that ran is still recorded.
-function writeReserve(path: string): void {
-  const descriptor = openSync(path, O_WRONLY | O_CREAT | O_NOFOLLOW | O_NONBLOCK, 0o600);
-  let complete = false;
-  try {
-    ftruncateSync(descriptor, 0);
-    const written = writeSync(descriptor, Buffer.alloc(MAX_LINE, 0x20));
-    if (written < MAX_LINE) throw new Error('no space is left for a record');
-    complete = true;
-  } finally {
-    closeSync(descriptor);
-    if (!complete) tryUnlink(path);
-  }
-}
-
-/** Removes a file; returns whether it existed. */
-function tryUnlink(path: string): boolean {
-  try {
-    unlinkSync(path);
-    return true;
-  } catch {
-    return false;
-  }
 }

@@ -7,7 +7,7 @@ import type { EventBase } from '../core/event.js';
 import { isRecord } from '../core/json.js';
 import { formatCaller } from '../core/name.js';
 import { cutText, redactKnown } from '../core/redact.js';
-import type { Snapshot, World } from '../core/snapshot.js';
+import type { Snapshot } from '../core/snapshot.js';
 import { isAlive, startTime } from '../files/process-identity.js';
 import { readStateFile } from '../files/read.js';
 import { removeFile } from '../files/remove.js';
@@ -29,62 +29,45 @@ export interface RunningCall {
   readonly since: string;
 }
 
-const NAME = /^(\d{1,10})-(\d{1,20})-c[\da-z]{1,12}\.json$/;
+const NAME = /^(\d{1,10})-(\d{1,20})-[\w-]{1,40}\.json$/;
 const MAX_BYTES = 16 * 1024;
 let started: number | undefined;
 
-function pathOf(directory: string, { pid, call }: Pick<RunningCall, 'pid' | 'call'>): string {
-  started ??= startTime(pid) ?? 0;
-  return join(directory, `${pid}-${started}-${call}.json`);
-}
-
-/** A call of this process. */
-export interface StartedCall {
-  readonly event: EventBase;
-  readonly snapshot: Snapshot;
-  /** By the monotonic clock. */
-  readonly at: number;
-  /** Removes its file, once there is one. */
-  remove?: () => void;
-}
-
 export interface ShowOptions {
   readonly pid: number;
-  readonly world: World;
+  /** Wall clock in milliseconds. */
+  readonly began: number;
+  readonly snapshot: Snapshot;
+  readonly debug: (message: string) => void;
 }
 
-// Less than the timer that calls it.
-const MIN_AGE_MS = 250;
 const MAX_NAME = 200;
 
-/** Makes calls that run for a while visible to other processes. Returns whether there are others. */
-export function showRunning(directory: string, calls: readonly StartedCall[], { pid, world }: ShowOptions): boolean {
-  let isLeft = false;
-  for (const started of calls) {
-    if (started.remove !== undefined) continue;
-    const ageMs = world.monotonic() - started.at;
-    if (ageMs < MIN_AGE_MS) {
-      isLeft = true;
-      continue;
-    }
-    const path = pathOf(directory, { pid, call: started.event.call });
-    started.remove = () => removeFile(path);
-    try {
-      const running = toRunning(started, pid, new Date(world.now() - ageMs).toISOString());
-      writeFileAtomic(path, JSON.stringify(running), { durable: false });
-    } catch (error) {
-      world.debug(`a running call is not visible to others: ${(error as Error).message}`);
-    }
-  }
-  return isLeft;
-}
-
-function toRunning({ event, snapshot }: StartedCall, pid: number, since: string): RunningCall {
+/** Makes a running call visible to other processes. Returns a function that ends that. */
+export function showRunning(directory: string, event: EventBase, options: ShowOptions): () => void {
+  const { pid, began, snapshot, debug } = options;
   const { call, parent = null, caller, ref } = event;
   const { workdir, secrets } = snapshot;
   const clean = (text: string): string => cutText(redactKnown(text, secrets), MAX_NAME);
-  const [name, door, tool] = [formatCaller(caller), caller.door, ref].map(clean) as [string, string, string];
-  return { pid, call, parent, caller: name, kind: caller.kind, door, tool, workdir, since };
+  const running: RunningCall = {
+    pid,
+    call,
+    parent,
+    caller: clean(formatCaller(caller)),
+    kind: caller.kind,
+    door: clean(caller.door),
+    tool: clean(ref),
+    workdir,
+    since: new Date(began).toISOString(),
+  };
+  started ??= startTime(pid) ?? 0;
+  const path = join(directory, `${pid}-${started}-${call}.json`);
+  try {
+    writeFileAtomic(path, JSON.stringify(running), { durable: false });
+  } catch (error) {
+    debug(`a running call is not visible to others: ${(error as Error).message}`);
+  }
+  return () => removeFile(path);
 }
 
 /** Returns the calls that run in any process, and removes files of processes that were killed. */

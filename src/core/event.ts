@@ -55,5 +55,6 @@ export interface Recorder {
   start(event: Omit<EndEvent, 'type' | 'result'>, snapshot: Snapshot): void;
   /** Never throws. */
   record(event: EndEvent, snapshot: Snapshot): void;
-  close(): void;
+  /** Waits for what is sent elsewhere, but not forever (OBS-9). */
+  close(): Promise<void>;
 }

@@ -87,7 +87,7 @@ export function assembleToolbox(options: AssembleOptions): Toolbox {
       for (const cancellation of [...running]) cancellation.cancel();
       while (running.length > 0) await new Promise((resolve) => setTimeout(resolve, CLOSE_POLL_MS));
       await executors.close();
-      observers.recorder?.close();
+      await observers.recorder?.close();
       stores?.documents.close();
     },
     catalog: { ...createCatalogMethods(parts, references, watch), ...createOfferMethods(parts, callAs) },

@@ -1,7 +1,7 @@
 // The state of one machine, in files of the wield home.
 
 import { join } from 'node:path';
-import { createAuditLog } from '../audit/recorder.js';
+import { createAuditLog } from '../audit/log.js';
 import { createResultFiles, type ResultFiles } from '../context/store/results.js';
 import type { World } from '../core/snapshot.js';
 import type { LocalApprovals } from '../policy/approvals.js';
@@ -39,6 +39,7 @@ export function createFileState({ wieldHome, results, world, onListing }: FileSt
     pins: createPinStore(wieldHome, world.now),
     results: createResultFiles({ directory: results, now: world.now }),
     audit: createAuditLog(join(wieldHome, 'audit')),
+    auditSinks: [],
     listings: createListingFiles(join(wieldHome, 'cache', 'upstream'), world, onListing),
     limiter: createLimiter(),
     async approvals() {

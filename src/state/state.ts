@@ -1,6 +1,7 @@
 // The state that calls share: on this machine in files, or in a fleet in Redis.
 
-import type { AuditLog } from '../audit/recorder.js';
+import type { AuditLog } from '../audit/log.js';
+import type { AuditSink } from '../audit/sinks.js';
 import type { Approvals } from '../core/approval.js';
 import type { ResultStore } from '../core/store.js';
 import type { ApprovalAdmin } from '../policy/approvals.js';
@@ -12,8 +13,9 @@ import type { ListingFiles } from '../upstream/catalog/listing-file.js';
 export interface State {
   readonly pins: PinStore;
   readonly results: ResultStore;
-  /** Lines of the audit log. */
+  /** Lines of the audit log of this machine. */
   readonly audit: AuditLog;
+  readonly auditSinks: readonly AuditSink[];
   /** Tool lists of upstream servers. */
   readonly listings: ListingFiles;
   readonly limiter: Limiter;

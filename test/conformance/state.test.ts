@@ -91,7 +91,7 @@ specIf(hasRedis, NO_REDIS, 'FLT-63', 'Redis sees neither inputs nor results, and
   writer.write(Buffer.from('hunter2-output'));
   const { handle } = writer.finish();
   await one.state.results.share?.();
-  one.state.audit.append('{"time":"hunter2-line"}\n', { rotateBytes: 1e6, keep: 1 });
+  for (const sink of one.state.auditSinks) await sink.write('{"time":"hunter2-line"}\n');
   const lines: string[] = [];
   const countLines = async (): Promise<number> => {
     lines.length = 0;

@@ -1,6 +1,6 @@
 // The audit stream of a fleet: every front keeps its own log, and adds each line to a stream that all share.
 
-import type { AuditLog } from '../../audit/recorder.js';
+import type { AuditSink } from '../../audit/sinks.js';
 import { type RedisPlace, send } from './place.js';
 
 // Bounds the memory of Redis; the logs of the fronts have older lines.
@@ -8,12 +8,11 @@ const MAX_LINES = 100_000;
 const BATCH = 1000;
 const FIELD = 'line';
 
-export function createSharedAudit(place: RedisPlace, local: AuditLog): AuditLog {
+export function createAuditStream(place: RedisPlace): AuditSink {
   const key = place.keyOf('audit');
   return {
-    ...local,
-    append(line, sizes) {
-      local.append(line, sizes);
+    name: 'the fleet',
+    write(line) {
       const sealed = place.seal(key, FIELD, line);
       send(place, 'a line of the audit log', place.redis.xadd(key, 'MAXLEN', '~', MAX_LINES, '*', FIELD, sealed));
     },

@@ -6,7 +6,7 @@ import type { SharedSessions } from '../../mcp-server/shared-sessions.js';
 import type { FileState, SharedState } from '../files.js';
 import type { State } from '../state.js';
 import { createSharedApprovals } from './approvals.js';
-import { createSharedAudit } from './audit.js';
+import { createAuditStream } from './audit.js';
 import { createSharedLimiter } from './limiter.js';
 import { createMirror, type Mirror } from './mirror.js';
 import { createSharedPins } from './pins.js';
@@ -65,7 +65,8 @@ function toState(place: RedisPlace, local: FileState, pins: Mirror): State {
   return {
     pins: createSharedPins(pins),
     results: createSharedResults(place, local.results),
-    audit: createSharedAudit(place, local.audit),
+    audit: local.audit,
+    auditSinks: [createAuditStream(place)],
     listings: local.listings,
     limiter: createSharedLimiter(place, local.limiter),
     approvals: async () => approvals,

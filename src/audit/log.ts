@@ -1,0 +1,193 @@
+// The files of the audit log: numbered, appended by any number of processes, one whole line per write.
+
+import {
+  closeSync,
+  constants,
+  fstatSync,
+  ftruncateSync,
+  openSync,
+  readdirSync,
+  readSync,
+  statSync,
+  unlinkSync,
+  writeSync,
+} from 'node:fs';
+import { join } from 'node:path';
+import { makeDirectory } from '../files/make-directory.js';
+import { checkStateDirectory, findUnsafe, toFileError, unsafeState } from '../files/state.js';
+import { MAX_LINE } from './record.js';
+
+export interface AuditLog {
+  /** Appends a line with one write. Throws if that fails. */
+  append(line: string, sizes: LogSizes): void;
+  /** Reserves disk space for one more line. Throws if there is none. */
+  reserve(sizes: LogSizes): void;
+  close(): void;
+}
+
+export interface LogSizes {
+  /** Size at which the next file is started. */
+  readonly rotateBytes: number;
+  /** Number of full files that are kept. */
+  readonly keep: number;
+}
+
+interface OpenFile {
+  readonly descriptor: number;
+  readonly number: number;
+  readonly path: string;
+  readonly inode: number;
+  readonly device: number;
+}
+
+const NEWLINE = 0x0a;
+const ATTEMPTS = 5;
+const MAX_READS = 5;
+const MAX_OPENED = 100;
+const { O_APPEND, O_CREAT, O_NOFOLLOW, O_NONBLOCK, O_RDWR, O_WRONLY } = constants;
+
+export function createAuditLog(directory: string): AuditLog {
+  const reserved = join(directory, 'reserve');
+  let file: OpenFile | undefined;
+  // The size of the file after our last line: it then ends with that line, unless another process wrote.
+  let endOfOurs = -1;
+
+  const close = (): void => {
+    if (file !== undefined) closeSync(file.descriptor);
+    file = undefined;
+    endOfOurs = -1;
+  };
+
+  // Rotation opens the next number. Nothing is renamed, so parallel rotations have the same result.
+  const openNext = (after: number, keep: number): OpenFile => {
+    close();
+    const numbers = listFiles(directory);
+    const newest = numbers.at(-1) ?? 0;
+    const number = newest > after ? newest : after + 1;
+    file = openFile(directory, number);
+    if (number > newest) prune(numbers, keep);
+    return file;
+  };
+
+  const prune = (older: readonly number[], keep: number): void => {
+    for (const number of older.slice(0, Math.max(0, older.length - keep))) tryUnlink(join(directory, fileName(number)));
+  };
+
+  // Reopens a file that was moved or removed, and rotates a full one.
+  const openCurrent = ({ rotateBytes, keep }: LogSizes): { current: OpenFile; size: number } => {
+    for (let opened = 0; opened < MAX_OPENED; opened++) {
+      const current = file ?? openNext(0, keep);
+      const stats = statSync(current.path, { throwIfNoEntry: false });
+      if (stats === undefined || stats.ino !== current.inode || stats.dev !== current.device) close();
+      else if (stats.size >= rotateBytes) openNext(current.number, keep);
+      else return { current, size: stats.size };
+    }
+    throw new Error('its files are removed or filled as fast as they are created');
+  };
+
+  const append = (line: string, sizes: LogSizes): void => {
+    for (let attempt = 1; ; attempt++) {
+      try {
+        const { current, size } = openCurrent(sizes);
+        // A process that was killed while writing leaves a partial line; this one starts on its own line.
+        const isWhole = size === endOfOurs || endsWhole(current.descriptor, size);
+        const bytes = Buffer.from(isWhole ? line : `\n${line}`);
+        const written = writeSync(current.descriptor, bytes);
+        if (written < bytes.length) throw new Error(`only ${written} of ${bytes.length} bytes were written`);
+        const stats = fstatSync(current.descriptor);
+        endOfOurs = stats.size === size + written ? stats.size : -1;
+        // Removed while writing: the line is lost with the file.
+        if (stats.nlink > 0) return;
+        close();
+        if (attempt >= ATTEMPTS) throw new Error('its files are removed as fast as they are created');
+      } catch (error) {
+        if (attempt >= ATTEMPTS || !tryUnlink(reserved)) throw error;
+      }
+    }
+  };
+
+  return {
+    append,
+    reserve(sizes) {
+      openCurrent(sizes);
+      if (statSync(reserved, { throwIfNoEntry: false })?.size !== MAX_LINE) writeReserve(reserved);
+    },
+    close,
+  };
+}
+
+/** Returns the numbers of the log files, oldest first. */
+export function listFiles(directory: string): number[] {
+  try {
+    return readdirSync(directory)
+      .map((name) => Number(/^(\d{6,15})\.jsonl$/.exec(name)?.[1] ?? 0))
+      .filter((number) => number > 0)
+      .sort((a, b) => a - b);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return [];
+    throw toFileError(error, 'read', directory);
+  }
+}
+
+export function fileName(number: number): string {
+  return `${String(number).padStart(6, '0')}.jsonl`;
+}
+
+function openFile(directory: string, number: number): OpenFile {
+  const path = join(directory, fileName(number));
+  checkStateDirectory(directory);
+  // Readable, for its last byte; no links, and no waiting on a pipe.
+  const open = (): number => openSync(path, O_RDWR | O_APPEND | O_CREAT | O_NOFOLLOW | O_NONBLOCK, 0o600);
+  let descriptor: number;
+  try {
+    descriptor = open();
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error;
+    makeDirectory(directory);
+    descriptor = open();
+  }
+  const stats = fstatSync(descriptor);
+  if (findUnsafe(stats) !== undefined) {
+    closeSync(descriptor);
+    throw unsafeState(path, stats);
+  }
+  if (stats.isFile()) return { descriptor, number, path, inode: stats.ino, device: stats.dev };
+  closeSync(descriptor);
+  throw new Error(`${path} is not a regular file`);
+}
+
+// Whether the file ends with a newline. Reads again a few times, because another process may be writing a line.
+function endsWhole(descriptor: number, size: number): boolean {
+  const last = Buffer.alloc(1);
+  for (let reads = 1, end = size; ; reads++) {
+    if (end === 0 || readSync(descriptor, last, 0, 1, end - 1) === 0 || last[0] === NEWLINE) return true;
+    if (reads === MAX_READS) return false;
+    Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 1);
+    end = fstatSync(descriptor).size;
+  }
+}
+
+// Space that is freed when the disk is full, so that a call that ran is still recorded.
+function writeReserve(path: string): void {
+  const descriptor = openSync(path, O_WRONLY | O_CREAT | O_NOFOLLOW | O_NONBLOCK, 0o600);
+  let complete = false;
+  try {
+    ftruncateSync(descriptor, 0);
+    const written = writeSync(descriptor, Buffer.alloc(MAX_LINE, 0x20));
+    if (written < MAX_LINE) throw new Error('no space is left for a record');
+    complete = true;
+  } finally {
+    closeSync(descriptor);
+    if (!complete) tryUnlink(path);
+  }
+}
+
+/** Removes a file; returns whether it existed. */
+function tryUnlink(path: string): boolean {
+  try {
+    unlinkSync(path);
+    return true;
+  } catch {
+    return false;
+  }
+}
