@@ -68,7 +68,7 @@ export function findHeaderMismatch(
   headerOf: (name: string) => string | null,
 ): { readonly header: string; readonly problem: string } | undefined {
   for (const { path, name, isNumber } of declared) {
-    const value = path.reduce<unknown>((node, key) => (isRecord(node) ? node[key] : undefined), input) as Json;
+    const value = valueAt(input, path);
     if (value === undefined || value === null || typeof value === 'object') continue;
     const header = `Mcp-Param-${name}`;
     const sent = headerOf(header);
@@ -80,6 +80,29 @@ export function findHeaderMismatch(
     if (!isEqual) return { header, problem: `the header ${header} differs from ${path.join('.')} in the body` };
   }
   return undefined;
+}
+
+/** Returns the headers of a request with this input. */
+export function toParamHeaders(declared: readonly ParamHeader[], input: unknown): Readonly<Record<string, string>> {
+  const headers: Record<string, string> = {};
+  for (const { path, name } of declared) {
+    const value = valueAt(input, path);
+    const isExact = typeof value === 'number' && (!Number.isInteger(value) || Number.isSafeInteger(value));
+    if (isExact || typeof value === 'string' || typeof value === 'boolean')
+      headers[`Mcp-Param-${name}`] = encode(String(value));
+  }
+  return headers;
+}
+
+function valueAt(input: unknown, path: readonly string[]): Json | undefined {
+  return path.reduce<unknown>((node, key) => (isRecord(node) ? node[key] : undefined), input) as Json | undefined;
+}
+
+// What HTTP would change, and what looks encoded, is encoded.
+function encode(text: string): string {
+  if (/^[\t\x20-\x7e]+$/.test(text) && text === text.trim() && !/^=\?base64\?.*\?=$/.test(text)) return text;
+  const bytes = Array.from(new TextEncoder().encode(text), (byte) => String.fromCharCode(byte));
+  return `=?base64?${btoa(bytes.join(''))}?=`;
 }
 
 const ENCODED = /^=\?base64\?((?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?)\?=$/;

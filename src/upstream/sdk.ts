@@ -5,7 +5,6 @@ export type {
   AuthProvider,
   FetchLike,
   JSONRPCMessage,
-  McpSubscription,
   OAuthClientInformationMixed,
   OAuthClientProvider,
   OAuthDiscoveryState,
@@ -13,9 +12,6 @@ export type {
 } from '@modelcontextprotocol/client';
 export {
   auth,
-  CLIENT_CAPABILITIES_META_KEY,
-  CLIENT_INFO_META_KEY,
-  Client,
   createPrivateKeyJwtAuth,
   discoverAuthorizationServerMetadata,
   discoverOAuthProtectedResourceMetadata,
@@ -23,9 +19,6 @@ export {
   extractWWWAuthenticateParams,
   fetchToken,
   IssuerMismatchError,
-  LOG_LEVEL_META_KEY,
-  PROTOCOL_VERSION_META_KEY,
-  ProtocolError,
   refreshAuthorization,
   StreamableHTTPClientTransport,
   selectResourceURL,

@@ -1,22 +1,20 @@
 // A connection to one upstream server.
 
 import type { ClientCapability } from '../../core/context.js';
-import type { Json } from '../../core/json.js';
+import type { Json, JsonObject } from '../../core/json.js';
+import { toJson } from '../../core/json.js';
 import type { Output } from '../../core/result.js';
 import { quoteOutside } from '../../core/text.js';
 import type { ProtocolVersion } from '../../core/upstream.js';
-import { RpcError, TASKS } from '../../net/mcp.js';
+import { RpcError } from '../../net/mcp.js';
 import type { RemoteTool } from '../remote-tool.js';
-import type { Client } from '../sdk.js';
-import { callTool, type OfferRequest, type RemoteCall, requestOffer } from './call.js';
-import { serveClientRequests, type Turns } from './client-requests.js';
-import { limitRequests } from './elicitation.js';
-import { Lane } from './lane.js';
-import { createLogLevels } from './log-level.js';
+import { callTool, type DataRequest, type RemoteCall, requestData } from './call.js';
+import { Client, type Fields } from './client.js';
+import { CLIENT_CAPABILITIES_KEY, MODERN_CAPABILITIES, type NegotiatedVersion, shakeHands } from './handshake.js';
+import { limitRequests, serveRequests, type Turns } from './requests.js';
 import { type ResourceWatch, watchResources } from './resource-watch.js';
 import { type ToolWatch, watchTools } from './tool-watch.js';
 import type { UpstreamTransport } from './transport.js';
-import { type NegotiatedVersion, negotiatedVersionOf } from './version.js';
 
 export interface ConnectOptions {
   readonly name: string;
@@ -37,12 +35,14 @@ export interface ConnectOptions {
 export interface Connection extends ToolWatch {
   readonly version: NegotiatedVersion;
   /** The negotiated protocol version, by its date. */
-  readonly protocol: string | undefined;
+  readonly protocol: string;
   readonly instructions: string | undefined;
+  /** What the server can do, by protocol name. */
+  readonly capabilities: JsonObject;
   /** Calls a tool by its own name. A tool that failed is an Output with an error. */
   call(tool: RemoteTool, input: Json, call: RemoteCall): Promise<Output>;
   /** Reads a resource, makes the messages of a prompt, or completes an argument. */
-  request(request: OfferRequest, call: RemoteCall): Promise<Output>;
+  request(request: DataRequest, call: RemoteCall): Promise<Output>;
   readonly resources: ResourceWatch;
   /** Whether the server still knows this connection. */
   isAlive(): Promise<boolean>;
@@ -51,60 +51,46 @@ export interface Connection extends ToolWatch {
   close(): Promise<void>;
 }
 
-// Some older servers do not answer unknown requests: after this time, or a third of the start timeout, `initialize` is sent too.
-const PROBE_TIMEOUT_MS = 10_000;
-// How long to wait for the answer to `initialize` after a late answer to the probe.
-const LATE_GRACE_MS = 1000;
 const PING_TIMEOUT_MS = 5000;
-const ELICITATION = { elicitation: { form: {}, url: {} } } as const;
-// Of the newer version, where a server may answer any call with a task.
-const CAPABILITIES = { ...ELICITATION, extensions: { [TASKS]: {} } } as const;
+const LOG_LEVEL_TIMEOUT_MS = 5000;
+const LOG_LEVEL_KEY = 'io.modelcontextprotocol/logLevel';
+// What is asked for by default. In the older version this is for all clients: what one does not want is not sent to it.
+const DEFAULT_LOG_LEVEL = 'info';
+const CAPABILITY_BOUNDS = { maxDepth: 8, maxBytes: 16 * 1024 };
 
 /** Opens a connection and lists the tools. */
 export async function connect(transport: UpstreamTransport, options: ConnectOptions): Promise<Connection> {
-  const { redact } = options;
-  const sdk = await import('../sdk.js');
-  const clientInfo = { name: 'wield', version: options.version };
+  const { name, announces, redact } = options;
+  const client = new Client(transport);
+  client.onError = (error) => options.debug(`${name}: ${quoteOutside(error.message, 300)}`);
   const calls = new Set<RemoteCall>();
-  // Set when a question could have come from calls of different persons: from then on calls run one at a time.
   const turns: Turns = { one: undefined };
-  const isHttp = transport.write === undefined;
-  const opened = await openClient(transport, options, () =>
-    createClient(sdk, clientInfo, { ...options, isHttp }, calls, turns),
-  );
-  const { client, lane, closed, isOpen } = opened;
-  const version = negotiatedVersionOf(client);
-  const isModern = version.kind === 'modern';
-  if (isModern) {
-    lane.envelope = {
-      [sdk.PROTOCOL_VERSION_META_KEY]: client.getNegotiatedProtocolVersion(),
-      [sdk.CLIENT_INFO_META_KEY]: clientInfo,
-      [sdk.CLIENT_CAPABILITIES_META_KEY]: CAPABILITIES,
-    };
-  }
-  const { capabilities, listing, onListing } = await watchTools(client, lane, {
+  client.listeners.set('notifications/message', (message) => passOn(message, calls, options));
+  serveRequests(client, { name, announces, calls, turns });
+  const { version, protocol, instructions, ...found } = await shakeHands(client, {
     ...options,
-    negotiated: version,
-    isOpen,
+    clientInfo: { name: 'wield', version: options.version },
+    capabilities: Object.fromEntries(announces.map((capability) => [capability, {}])),
   });
-  const resources = watchResources(client, lane, { ...options, isModern, capabilities, isOpen });
-  const session = { sdk, client, lane, isModern, isHttp };
-  const levels = createLogLevels(lane, capabilities, isModern);
+  const capabilities = readCapabilities(found.capabilities);
+  const { listing, onListing } = await watchTools(client, { ...options, capabilities });
+  const resources = watchResources(client, { ...options, capabilities });
+  const log = createLogLevels(client, capabilities);
   // The newer version says with every request what the client behind it supports, and which log messages it wants.
-  const withEnvelope = (call: RemoteCall): RemoteCall => {
-    const supported = options.announces.filter((capability) => call.client?.capabilities[capability] !== undefined);
-    const level = levels.levelOf(call);
-    if (!isModern || (supported.length === 0 && level === undefined)) return call;
+  const toEnvelope = (call: RemoteCall): Fields | undefined => {
+    const supported = announces.filter((capability) => call.client?.capabilities[capability] !== undefined);
     const own = Object.fromEntries(supported.map((capability) => [capability, call.client!.capabilities[capability]]));
-    const envelope = { ...lane.envelope, [sdk.CLIENT_CAPABILITIES_META_KEY]: { ...CAPABILITIES, ...own } };
-    return { ...call, envelope: level === undefined ? envelope : { ...envelope, [sdk.LOG_LEVEL_META_KEY]: level } };
+    const level = log.levelOf(call);
+    if (!client.isModern || (supported.length === 0 && level === undefined)) return undefined;
+    return {
+      ...client.envelope,
+      [CLIENT_CAPABILITIES_KEY]: { ...MODERN_CAPABILITIES, ...own },
+      ...(level === undefined ? {} : { [LOG_LEVEL_KEY]: level }),
+    };
   };
   const inTurn = async (given: RemoteCall, run: (call: RemoteCall) => Promise<Output>): Promise<Output> => {
-    const { elicit, client } = given;
-    const asks = elicit !== undefined || client !== undefined;
-    const call = withEnvelope(asks ? limitRequests(redactRequests(given, redact)) : given);
-    const prepared = levels.prepare(call);
-    if (prepared !== undefined) await prepared;
+    const call = { ...limitRequests(redactRequests(given, redact)), envelope: toEnvelope(given) };
+    await log.prepare(call);
     const release = await turns.one?.acquire(call.signal);
     calls.add(call);
     try {
@@ -116,68 +102,40 @@ export async function connect(transport: UpstreamTransport, options: ConnectOpti
   };
   return {
     version: redact(version),
-    protocol: client.getNegotiatedProtocolVersion(),
-    instructions: redact(client.getInstructions()),
+    protocol,
+    instructions: redact(instructions),
     capabilities: redact(capabilities),
     listing,
     onListing,
-    call: (tool, input, given) => inTurn(given, (call) => callTool(session, tool, input, call)),
+    call: (tool, input, given) => inTurn(given, (call) => callTool(client, tool, input, call)),
+    request: (request, given) => inTurn(given, (call) => requestData(client, request, call)),
     resources,
-    isAlive: async () =>
-      isModern || (await lane.request('ping', {}, { signal: AbortSignal.timeout(PING_TIMEOUT_MS) }).then(yes, no)),
-    request: (request, given) => inTurn(given, (call) => requestOffer(session, request, call)),
-    closed,
+    isAlive: async () => client.isModern || (await answersPing(client)),
+    closed: client.closed,
     close: async () => {
-      await client.close();
-      await closed;
+      await transport.close();
+      await client.closed;
     },
   };
 }
 
-/** Negotiates the version. A late answer to the probe is used if the server then rejects `initialize` (UPS-11). */
-async function openClient(
-  transport: UpstreamTransport,
-  { signal, startTimeoutMs: timeout, knownVersion }: ConnectOptions,
-  create: () => Client,
-) {
-  const openWith = async (prior: NegotiatedVersion | undefined, lane: Lane, within: AbortSignal) => {
-    const client = create();
-    let isOpen = true;
-    const closed = new Promise<void>((resolve) => {
-      client.onclose = () => {
-        isOpen = false;
-        resolve();
-      };
-    });
-    await client.connect(lane.transport, { signal: within, timeout, prior: prior as never });
-    lane.keepsOpen = false;
-    lane.onLateDiscover = undefined;
-    return { client, lane, closed, isOpen: () => isOpen };
-  };
-  const lane = new Lane(transport);
-  const handshake = new AbortController();
-  let late: Json | undefined;
-  const answered = new Promise<void>((resolve) => {
-    signal.addEventListener('abort', () => resolve(), { once: true });
-    lane.onLateDiscover = (discover) => {
-      late = discover;
-      resolve();
-      if (discover !== undefined) setTimeout(() => handshake.abort(), LATE_GRACE_MS).unref();
-    };
-  });
+function readCapabilities(value: unknown): JsonObject {
   try {
-    return await openWith(knownVersion, lane, AbortSignal.any([signal, handshake.signal]));
-  } catch (error) {
-    // A server that is bound to the newer version may reject `initialize` long before it answers the probe.
-    if (lane.isProbeOpen && !signal.aborted && transport.exit === undefined) await answered;
-    if (late === undefined || signal.aborted || transport.exit !== undefined) throw error;
-    return openWith({ kind: 'modern', discover: late }, new Lane(transport, true), signal);
+    return toJson(value ?? {}, CAPABILITY_BOUNDS) as JsonObject;
+  } catch {
+    return { tools: {} };
   }
 }
 
-const yes = (): boolean => true;
-// A server that does not know the request is there.
-const no = (error: unknown): boolean => error instanceof RpcError;
+async function answersPing(client: Client): Promise<boolean> {
+  try {
+    await client.request('ping', {}, { signal: AbortSignal.timeout(PING_TIMEOUT_MS) });
+    return true;
+  } catch (error) {
+    // A server that does not know the request is there.
+    return error instanceof RpcError;
+  }
+}
 
 function redactRequests(call: RemoteCall, redact: ConnectOptions['redact']): RemoteCall {
   const { elicit, client } = call;
@@ -191,35 +149,34 @@ function redactRequests(call: RemoteCall, redact: ConnectOptions['redact']): Rem
   };
 }
 
-function createClient(
-  sdk: typeof import('../sdk.js'),
-  clientInfo: { readonly name: string; readonly version: string },
-  { name, debug, protocol, startTimeoutMs, isHttp, redact, announces }: ConnectOptions & { readonly isHttp: boolean },
-  calls: ReadonlySet<RemoteCall>,
-  turns: Turns,
-): Client {
-  const waits = isHttp || protocol !== undefined;
-  const client = new sdk.Client(clientInfo, {
-    capabilities: { ...ELICITATION, ...Object.fromEntries(announces.map((capability) => [capability, {}])) },
-    versionNegotiation: {
-      mode: protocol === undefined ? 'auto' : { pin: protocol },
-      probe: { timeoutMs: waits ? startTimeoutMs : Math.min(PROBE_TIMEOUT_MS, startTimeoutMs / 3) },
+// A log message does not name its call; with calls of several persons nobody gets it.
+function passOn(message: Fields, calls: ReadonlySet<RemoteCall>, { name, redact }: ConnectOptions): void {
+  const listening = [...calls].filter(({ onLog }) => onLog !== undefined);
+  const [first] = listening;
+  if (first === undefined || listening.some(({ person }) => person !== first.person)) return;
+  const { level, data = null, logger } = message as { level: unknown; data?: Json; logger?: unknown };
+  if (typeof level !== 'string') return;
+  const from = typeof logger === 'string' ? `${name}.${redact(logger)}` : name;
+  first.onLog?.({ level, data: redact(data), logger: from });
+}
+
+// Asks for the log messages that clients want: per request in the newer protocol version, per connection in the older.
+function createLogLevels(client: Client, capabilities: JsonObject) {
+  const hasLog = capabilities.logging !== undefined;
+  let current: string | undefined;
+  return {
+    /** Returns the level of a request; undefined if the server has no log or the caller wants none. */
+    levelOf: ({ onLog, logLevel = DEFAULT_LOG_LEVEL }: RemoteCall): string | undefined =>
+      hasLog && client.isModern && onLog !== undefined ? logLevel : undefined,
+    /** Sets the level of the connection, if a client said which one it wants. Never throws. */
+    async prepare({ onLog, logLevel }: RemoteCall): Promise<void> {
+      if (!hasLog || client.isModern || onLog === undefined || logLevel === undefined) return;
+      const level = logLevel === 'debug' ? logLevel : DEFAULT_LOG_LEVEL;
+      if (current === level || current === 'debug') return;
+      current = level;
+      const signal = AbortSignal.timeout(LOG_LEVEL_TIMEOUT_MS);
+      // A server that refuses sends what it likes.
+      await client.request('logging/setLevel', { level }, { signal }).catch(() => {});
     },
-    // Results are validated by the runtime (TOOL-22); creating the SDK's validator takes 60 ms.
-    jsonSchemaValidator: {
-      getValidator: () => (value) => ({ valid: true, data: value as never, errorMessage: undefined }),
-    },
-  });
-  client.onerror = (error) => debug(`${name}: ${quoteOutside(error.message, 300)}`);
-  client.setNotificationHandler('notifications/message', ({ params }) => {
-    // A message does not name its call; with calls of several persons nobody gets it.
-    const listening = [...calls].filter(({ onLog }) => onLog !== undefined);
-    const [first] = listening;
-    if (first === undefined || listening.some(({ person }) => person !== first.person)) return;
-    const { level, data, logger } = params as { level: string; data: Json; logger?: string };
-    const from = logger === undefined ? name : `${name}.${redact(logger)}`;
-    first.onLog?.({ level, data: redact(data ?? null), logger: from });
-  });
-  serveClientRequests(sdk, client, { name, announces, calls, turns });
-  return client;
+  };
 }

@@ -2,6 +2,7 @@
 
 import { isToolError, ToolError } from '../../core/error.js';
 import { formatDuration, quoteOutside } from '../../core/text.js';
+import { statusOf } from './client.js';
 import type { ServerExit } from './transport.js';
 
 /** The server of a failure and the state of its transport. */
@@ -78,8 +79,7 @@ function ownError(error: unknown): ToolError | undefined {
 }
 
 function isUnauthorized(error: unknown): boolean {
-  const { name, data } = error as Error & { readonly data?: { readonly status?: unknown } };
-  return name === 'UnauthorizedError' || data?.status === 401;
+  return (error as Error).name === 'UnauthorizedError' || statusOf(error) === 401;
 }
 
 function explain(
@@ -87,8 +87,7 @@ function explain(
   { server, exit }: FailureContext,
 ): { readonly kind?: FailureKind; readonly message: string; readonly hint?: string } {
   if (exit !== undefined) return { message: exit.reason };
-  const { message, data } = error as Error & { readonly data?: { readonly status?: unknown } };
-  const status = typeof data?.status === 'number' ? data.status : undefined;
+  const status = statusOf(error);
   if (isUnauthorized(error))
     return { kind: 'login-required', message: 'login required', hint: `wield mcp login ${server}` };
   if (status === 403) {
@@ -99,5 +98,5 @@ function explain(
   if (error instanceof SyntaxError) return { message: 'it is not JSON' };
   // Thrown by the SDK for JSON of another kind; its message is a list of faults.
   if ((error as Error).name.endsWith('ZodError')) return { message: 'it is not a JSON-RPC message' };
-  return { message: quoteOutside(message, 300) };
+  return { message: quoteOutside((error as Error).message, 300) };
 }

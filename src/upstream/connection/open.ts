@@ -8,8 +8,8 @@ import type { World } from '../../core/snapshot.js';
 import type { ServerEntry } from '../../core/upstream.js';
 import { type Connection, connect } from './connection.js';
 import { isFinal, startFailure, startTimeout } from './failure.js';
+import type { NegotiatedVersion } from './handshake.js';
 import type { UpstreamTransport } from './transport.js';
-import type { NegotiatedVersion } from './version.js';
 
 /** The settings that a server is started with. */
 export interface StartSettings extends Pick<Settings, 'env' | 'sandbox'> {

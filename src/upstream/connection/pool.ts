@@ -1,13 +1,13 @@
 // Pool of upstream connections: started on first use, shared, closed when idle.
 
 import { ToolError } from '../../core/error.js';
-import type { Snapshot } from '../../core/snapshot.js';
+import type { Snapshot, World } from '../../core/snapshot.js';
+import { formatDuration } from '../../core/text.js';
 import type { ServerEntry } from '../../core/upstream.js';
-import { type Backoff, createBackoff } from './backoff.js';
 import type { Connection } from './connection.js';
 import { serverLost, startFailure } from './failure.js';
+import type { ToolListing } from './fetch-listing.js';
 import { closedError, type Opened, type OpenOptions, openConnection, type StartSettings } from './open.js';
-import type { ToolListing } from './tool-list.js';
 import type { UpstreamTransport } from './transport.js';
 
 export interface PoolOptions extends OpenOptions {
@@ -28,11 +28,7 @@ export interface Lease {
 }
 
 /** Like `acquire` of a pool, with the settings of a snapshot. */
-export type Acquire = (
-  server: ServerEntry,
-  snapshot: Snapshot,
-  signal?: AbortSignal,
-) => Promise<Lease>;
+export type Acquire = (server: ServerEntry, snapshot: Snapshot, signal?: AbortSignal) => Promise<Lease>;
 
 /** What is known of the last connection to a server. */
 export interface ConnectionState {
@@ -48,7 +44,6 @@ interface Slot {
   readonly opening: Promise<Opened>;
   /** Aborts the opening. */
   readonly stop: AbortController;
-  /** Set once open, so that most calls need not await. */
   opened?: Opened;
   users: number;
   wasCalled: boolean;
@@ -58,10 +53,12 @@ interface Slot {
 const IDLE_MS = 10 * 60_000;
 // For servers that were only listed.
 const LISTED_IDLE_MS = 5000;
+const FIRST_DELAY_MS = 1000;
+const MAX_DELAY_MS = 60_000;
 
 export class Pool {
   readonly #options: PoolOptions;
-  readonly #backoff: Backoff;
+  readonly #backoff: ReturnType<typeof createBackoff>;
   readonly #slots = new Map<string, Slot>();
   readonly #closing = new Set<Promise<unknown>>();
   // The last connection to each server, for its output.
@@ -74,13 +71,33 @@ export class Pool {
   }
 
   /** Returns a lease of the connection to a server, opening it if necessary. Throws if that fails. */
-  async acquire(server: ServerEntry, settings: StartSettings, signal?: AbortSignal): Promise<Lease> {
-    return this.#acquire(server, settings, signal, false);
+  async acquire(
+    server: ServerEntry,
+    settings: StartSettings,
+    signal?: AbortSignal,
+    ignoresBackoff = false,
+  ): Promise<Lease> {
+    if (this.#isClosed) throw closedError(server);
+    // A server that may request something else is told so when it is connected.
+    const key = [this.#options.keyOf(server), ...settings.announces].join(' ');
+    let slot = this.#slots.get(key);
+    if (slot === undefined) {
+      if (!ignoresBackoff) this.#backoff.assertReady(key, server);
+      slot = this.#start(key, server, settings);
+    }
+    slot.users++;
+    clearTimeout(slot.idleTimer);
+    try {
+      return this.#lease(slot, await waitFor(slot.opening, signal));
+    } catch (error) {
+      this.#leave(slot);
+      throw error;
+    }
   }
 
   /** Opens a connection to list the tools, without waiting for the backoff. */
   async refresh(server: ServerEntry, settings: StartSettings): Promise<Connection> {
-    const lease = await this.#acquire(server, settings, undefined, true);
+    const lease = await this.acquire(server, settings, undefined, true);
     lease.release('listed');
     return lease.connection;
   }
@@ -105,30 +122,6 @@ export class Pool {
     this.#isClosed = true;
     for (const slot of this.#slots.values()) this.#drop(slot);
     await Promise.all(this.#closing);
-  }
-
-  async #acquire(
-    server: ServerEntry,
-    settings: StartSettings,
-    signal: AbortSignal | undefined,
-    isForced: boolean,
-  ): Promise<Lease> {
-    if (this.#isClosed) throw closedError(server);
-    // A server that may request something else is told so when it is connected.
-    const key = [this.#options.keyOf(server), ...settings.announces].join(' ');
-    let slot = this.#slots.get(key);
-    if (slot === undefined) {
-      if (!isForced) this.#backoff.assertReady(key, server);
-      slot = this.#start(key, server, settings);
-    }
-    slot.users++;
-    clearTimeout(slot.idleTimer);
-    try {
-      return this.#lease(slot, slot.opened ?? (await waitFor(slot.opening, signal)));
-    } catch (error) {
-      this.#leave(slot);
-      throw error;
-    }
   }
 
   #slotsOf(server: ServerEntry): readonly Slot[] {
@@ -242,4 +235,38 @@ function waitFor<T>(promise: Promise<T>, signal: AbortSignal | undefined): Promi
     signal.addEventListener('abort', onAbort, { once: true });
     promise.then(resolve, reject).finally(() => signal.removeEventListener('abort', onAbort));
   });
+}
+
+interface FailureRecord {
+  readonly count: number;
+  /** Monotonic time of the next attempt. */
+  readonly until: number;
+  readonly error: ToolError;
+}
+
+// Delays between attempts to start a server that failed.
+function createBackoff(world: World) {
+  const records = new Map<string, FailureRecord>();
+  return {
+    /** Records a failure. A server that had been running is restarted without delay the first time. */
+    record(key: string, error: ToolError, wasRunning: boolean): void {
+      const count = (records.get(key)?.count ?? 0) + 1;
+      const delay = wasRunning && count === 1 ? 0 : Math.min(FIRST_DELAY_MS * 2 ** (count - 1), MAX_DELAY_MS);
+      records.set(key, { count, until: world.monotonic() + delay, error });
+    },
+    clear: (key: string): unknown => records.delete(key),
+    /** Throws the last error while the delay has not passed. */
+    assertReady(key: string, { name }: ServerEntry): void {
+      const record = records.get(key);
+      const delay = record === undefined ? 0 : record.until - world.monotonic();
+      if (delay <= 0) return;
+      const { message, data } = record!.error;
+      const shown = formatDuration(Math.ceil(delay / 1000) * 1000);
+      throw new ToolError('unavailable', message, {
+        hint: `retried in ${shown}; to retry now: wield mcp refresh ${name}`,
+        data,
+        cause: record!.error,
+      });
+    },
+  };
 }

@@ -3,18 +3,22 @@
 import type { Readable } from 'node:stream';
 import { inBackground } from '../../core/async.js';
 import type { World } from '../../core/snapshot.js';
+import { sanitize } from '../../core/text.js';
 import { settlesWithin } from '../../core/time-limit.js';
 import { type PipedCompanion, startPiped } from '../../process/companion.js';
 import type { StartRequest } from '../../process/spawn.js';
 import type { JSONRPCMessage } from '../sdk.js';
 import { readMessage } from './read-message.js';
-import { createTail, type Tail } from './tail.js';
 import type { ServerExit, UpstreamTransport } from './transport.js';
 
 const MAX_LINE_BYTES = 16 * 1024 * 1024;
 // Output that is not a message, or not expected, before the server is stopped.
 const MAX_NOISE_BYTES = 16 * 1024 * 1024;
 const MAX_UNREAD_BYTES = 64 * 1024 * 1024;
+// Characters and lines of the output in errors.
+const MAX_TAIL = 16 * 1024;
+const MAX_TAIL_LINES = 20;
+const MAX_TAIL_LINE = 400;
 // What is handled before others get their turn. Each message also takes work after it was handed over.
 const MAX_TURN_MS = 5;
 const MAX_TURN_MESSAGES = 100;
@@ -32,7 +36,8 @@ export class ProcessTransport implements UpstreamTransport {
 
   readonly #request: StartRequest;
   readonly #world: World;
-  readonly #tail: Tail = createTail();
+  // The end of its output, in bounded memory.
+  #tail = '';
   #companion: PipedCompanion | undefined;
   #line: Buffer[] = [];
   #lineBytes = 0;
@@ -46,22 +51,20 @@ export class ProcessTransport implements UpstreamTransport {
     this.#world = world;
   }
 
-  /** The SDK recognizes stdio by `pid` and `stderr`: a server that ignores its probe has the older version. */
-  get pid(): number | null {
-    return this.#companion?.pid ?? null;
-  }
-
-  get stderr(): null {
-    return null;
-  }
-
   /** How it ended; undefined while it runs. */
   get exit(): ServerExit | undefined {
     return this.#exit;
   }
 
+  /** The last lines of its output, sanitized, oldest first. */
   get lastLines(): readonly string[] {
-    return this.#tail.lines();
+    const lines = sanitize(this.#tail)
+      .split('\n')
+      .map((line) => line.trimEnd());
+    return lines
+      .filter((line) => line !== '')
+      .slice(-MAX_TAIL_LINES)
+      .map((line) => (line.length > MAX_TAIL_LINE ? `${line.slice(0, MAX_TAIL_LINE - 1)}…` : line));
   }
 
   async start(): Promise<void> {
@@ -75,7 +78,7 @@ export class ProcessTransport implements UpstreamTransport {
         this.#world.debug,
       );
     });
-    companion.stderr.on('data', (chunk: Buffer) => this.#tail.add(chunk));
+    companion.stderr.on('data', (chunk: Buffer) => this.#addToTail(chunk));
     const onEnded = async ({ code, signal }: Awaited<typeof companion.ended>): Promise<void> => {
       await drained([companion.stdout, companion.stderr]);
       const how = signal === null ? `exited with status ${code}` : `was killed by ${signal}`;
@@ -85,18 +88,13 @@ export class ProcessTransport implements UpstreamTransport {
   }
 
   async send(message: JSONRPCMessage): Promise<void> {
-    this.write(JSON.stringify(message));
-  }
-
-  /** Writes a serialized message. */
-  write(message: string): void {
     const companion = this.#companion;
     if (companion === undefined || this.#exit !== undefined) throw new Error('the server has exited');
     if (companion.stdin.writableLength > MAX_UNREAD_BYTES) {
       this.fail('does not read its stdin');
       throw new Error('the server does not read its stdin');
     }
-    companion.stdin.write(`${message}\n`);
+    companion.stdin.write(`${JSON.stringify(message)}\n`);
   }
 
   /** Kills the process; `reason` becomes the reason of its exit. */
@@ -124,9 +122,13 @@ export class ProcessTransport implements UpstreamTransport {
     this.#end(this.#failure);
   }
 
+  #addToTail(chunk: Buffer): void {
+    this.#tail = (this.#tail + chunk.toString('utf8')).slice(-MAX_TAIL);
+  }
+
   #end(reason: string): void {
     if (this.#exit !== undefined) return;
-    this.#exit = { reason, lastLines: this.#tail.lines() };
+    this.#exit = { reason, lastLines: this.lastLines };
     for (const pipe of [this.#companion?.stdin, this.#companion?.stdout, this.#companion?.stderr]) pipe?.destroy();
     this.onclose?.();
   }
@@ -193,7 +195,7 @@ export class ProcessTransport implements UpstreamTransport {
     } catch (error) {
       if (!(error instanceof SyntaxError)) this.onerror?.(error as Error);
       // Many servers print a banner to stdout, which is treated like stderr.
-      else if (line.length > 1) this.#tail.add(Buffer.concat([line.subarray(0, 1000), NEWLINE]));
+      else if (line.length > 1) this.#addToTail(Buffer.concat([line.subarray(0, 1000), NEWLINE]));
     }
     if (expected !== false) this.#noiseBytes = 0;
     else this.#noiseBytes += line.length + 1;

@@ -3,8 +3,7 @@
 import { ToolError } from '../../core/error.js';
 import { isRecord, type JsonObject } from '../../core/json.js';
 import { quoteOutside } from '../../core/text.js';
-import type { Client, McpSubscription } from '../sdk.js';
-import type { Lane } from './lane.js';
+import type { Client, Subscription } from './client.js';
 
 export interface ResourceWatch {
   /** Throws `unavailable` if the server does not support subscriptions, or what the request throws. */
@@ -23,44 +22,42 @@ export interface UpdateListener {
 
 export interface ResourceWatchOptions {
   readonly name: string;
-  readonly isModern: boolean;
   readonly capabilities: JsonObject;
   readonly debug: (message: string) => void;
-  readonly isOpen: () => boolean;
 }
 
 const TIMEOUT_MS = 10_000;
 const RETRY_MS = 1000;
 
-export function watchResources(client: Client, lane: Lane, options: ResourceWatchOptions): ResourceWatch {
-  const { name, isModern, capabilities } = options;
+export function watchResources(client: Client, options: ResourceWatchOptions): ResourceWatch {
+  const { name, capabilities } = options;
   const listeners = new Set<UpdateListener>();
   const doubt = (): void => {
     for (const listener of listeners) listener.onDoubt();
   };
-  client.setNotificationHandler('notifications/resources/updated', ({ params }) => {
-    for (const listener of listeners) listener.onUpdate(params.uri);
+  client.listeners.set('notifications/resources/updated', ({ uri }) => {
+    if (typeof uri === 'string') for (const listener of listeners) listener.onUpdate(uri);
   });
   // An event stream that was cut, of a server that may have been restarted.
-  const { onerror } = client;
-  client.onerror = (error) => {
-    onerror?.(error);
-    if (!isModern) doubt();
+  const { onError } = client;
+  client.onError = (error) => {
+    onError(error);
+    if (!client.isModern) doubt();
   };
-  const streams = isModern ? createStreams(client, options, doubt) : undefined;
+  const streams = client.isModern ? createStreams(client, options, doubt) : undefined;
   return {
     async subscribe(uri, signal) {
       if (!isRecord(capabilities.resources) || capabilities.resources.subscribe !== true)
         throw new ToolError('unavailable', `the server ${name} does not support subscriptions`, {
           hint: 'read the resource again instead',
         });
-      await (streams?.add(uri, signal) ?? lane.request('resources/subscribe', { uri }, { signal }));
+      await (streams?.add(uri, signal) ?? client.request('resources/subscribe', { uri }, { signal }));
     },
     unsubscribe(uri) {
-      if (!options.isOpen()) return;
+      if (!client.isOpen) return;
       const ended =
         streams?.delete(uri) ??
-        lane.request('resources/unsubscribe', { uri }, { signal: AbortSignal.timeout(TIMEOUT_MS) });
+        client.request('resources/unsubscribe', { uri }, { signal: AbortSignal.timeout(TIMEOUT_MS) });
       ended.catch((error: Error) =>
         options.debug(`${name}: could not unsubscribe: ${quoteOutside(error.message, 200)}`),
       );
@@ -73,27 +70,23 @@ export function watchResources(client: Client, lane: Lane, options: ResourceWatc
 }
 
 // The newer version: one stream for all URIs, replaced when they change and reopened when it is cut.
-function createStreams(client: Client, { name, debug, isOpen }: ResourceWatchOptions, doubt: () => void) {
+function createStreams(client: Client, { name, debug }: ResourceWatchOptions, doubt: () => void) {
   const wanted = new Set<string>();
-  let stream: McpSubscription | undefined;
+  let stream: Subscription | undefined;
   let changing: Promise<void> = Promise.resolve();
   const listen = async (): Promise<void> => {
     const before = stream;
-    const next =
-      wanted.size === 0
-        ? undefined
-        : await client.listen({ resourceSubscriptions: [...wanted] }, { timeout: TIMEOUT_MS });
+    const next = wanted.size === 0 ? undefined : await client.subscribe({ resourceSubscriptions: [...wanted] });
     stream = next;
-    const onClosed = (): void => {
+    next?.closed.then(() => {
       if (stream === next) reopen();
-    };
-    next?.closed.then(onClosed, onClosed);
-    await before?.close();
+    });
+    before?.close();
   };
   const reopen = (): void => {
     stream = undefined;
     setTimeout(() => {
-      if (!isOpen() || wanted.size === 0 || stream !== undefined) return;
+      if (!client.isOpen || wanted.size === 0 || stream !== undefined) return;
       change().then(doubt, (error: Error) => {
         debug(`${name}: could not subscribe again: ${quoteOutside(error.message, 200)}`);
         reopen();
@@ -110,7 +103,8 @@ function createStreams(client: Client, { name, debug, isOpen }: ResourceWatchOpt
       wanted.add(uri);
       try {
         await untilAborted(change(), signal);
-        if (stream?.honoredFilter.resourceSubscriptions?.includes(uri) !== true)
+        const { resourceSubscriptions: accepted } = stream?.accepted ?? {};
+        if (!Array.isArray(accepted) || !accepted.includes(uri))
           throw new ToolError('unavailable', `the server ${name} does not accept a subscription to ${uri}`, {
             hint: 'read the resource again instead',
           });

@@ -1,18 +1,29 @@
-// Validates the result of a tool call: known content types, structured content within limits.
+// Validates what a server returns for a call, a resource, a prompt or a completion.
 
 import { isToolError, ToolError } from '../../core/error.js';
 import { isRecord, type Json, type JsonObject, toJson } from '../../core/json.js';
-import { type Output, type Part, textOf } from '../../core/result.js';
+import { findPartFault, type Output, type Part, textOf } from '../../core/result.js';
 import { formatBytes, quoteOutside } from '../../core/text.js';
+import type { RemoteAction } from '../../core/tool.js';
 
 const BOUNDS = { maxDepth: 64, maxBytes: 16 * 1024 * 1024 };
 const PROTOCOL_META = /^io\.modelcontextprotocol\//;
+const ROLES: readonly unknown[] = ['user', 'assistant'];
+const MAX_COMPLETIONS = 100;
+const CALL_FIELDS = ['content', 'structuredContent', 'isError', '_meta', 'resultType'];
+const DATA_FIELDS = ['contents', 'description', 'messages', 'completion', '_meta'];
 
-/** Converts the result of a server to an Output. Throws `invalid_output`. */
-export function toOutput(tool: string, result: unknown): Output {
-  const { content = [], structuredContent, isError, _meta } = readResult(tool, result);
-  if (!Array.isArray(content)) throw invalidResult(tool, 'content must be an array');
-  const parts = content.map((part, at) => readPart(tool, part, at));
+/** Requests whose result is data. */
+export type DataMethod = Exclude<RemoteAction['method'], undefined | 'resources/subscribe'>;
+
+type Result = Readonly<Record<string, Json | undefined>>;
+
+/** Converts the result of a call to an Output. Throws `invalid_output`. */
+export function toOutput(tool: string, value: unknown): Output {
+  const { content = [], structuredContent, isError, _meta, resultType } = readResult(tool, value, CALL_FIELDS);
+  if (resultType !== undefined && resultType !== 'complete')
+    throw invalidResult(tool, `unknown resultType "${quoteOutside(String(resultType), 40)}"`);
+  const parts = readParts(tool, 'content', content);
   return {
     content: parts,
     ...(structuredContent === undefined ? {} : { structured: structuredContent }),
@@ -21,60 +32,60 @@ export function toOutput(tool: string, result: unknown): Output {
   };
 }
 
-function readResult(tool: string, value: unknown): Readonly<Record<string, Json | undefined>> {
-  let result: Json;
+/** Converts other results: contents of a resource are parts, messages and completions are structured output. */
+export function toDataOutput(method: DataMethod, name: string, value: unknown): Output {
+  const { contents, description, messages, completion, _meta } = readResult(name, value, DATA_FIELDS);
+  const meta = toRemoteMeta(_meta);
+  if (method === 'resources/read') {
+    if (!Array.isArray(contents)) throw invalidResult(name, 'contents must be an array');
+    const parts = contents.map((resource) => ({ type: 'resource', resource }));
+    return { content: readParts(name, 'contents', parts), ...meta };
+  }
+  if (method === 'prompts/get') {
+    const structured = { ...(typeof description === 'string' ? { description } : {}), messages: messages! };
+    assertMessages(name, messages);
+    return { content: [], structured, ...meta };
+  }
+  const { values, total, hasMore } = isRecord(completion) ? completion : {};
+  if (!Array.isArray(values) || !values.every((one) => typeof one === 'string'))
+    throw invalidResult(name, 'no completion values');
+  const counts = { ...(total === undefined ? {} : { total }), ...(hasMore === undefined ? {} : { hasMore }) };
+  return { content: [], structured: { values: values.slice(0, MAX_COMPLETIONS), ...counts } as Json };
+}
+
+// What else a server sends is not read.
+function readResult(name: string, value: unknown, fields: readonly string[]): Result {
+  if (!isRecord(value)) throw invalidResult(name, 'it must be an object');
   try {
-    // What else a server sends is not read.
-    const { content, structuredContent, isError, _meta, resultType } = isRecord(value) ? value : {};
-    const fields = { content, structuredContent, isError, _meta, resultType };
-    result = toJson(isRecord(value) ? fields : value, BOUNDS);
+    return toJson(Object.fromEntries(fields.map((field) => [field, value[field]])), BOUNDS) as Result;
   } catch (error) {
-    throw invalidResult(tool, `it ${describeJsonFault(error, BOUNDS.maxBytes)}`);
+    throw invalidResult(name, `it ${describeJsonFault(error, BOUNDS.maxBytes)}`);
   }
-  if (!isRecord(result)) throw invalidResult(tool, 'it must be an object');
-  const { resultType } = result;
-  if (resultType !== undefined && resultType !== 'complete')
-    throw invalidResult(tool, `unknown resultType "${quoteOutside(String(resultType), 40)}"`);
-  return result as Readonly<Record<string, Json>>;
 }
 
-// Parts keep all their fields if the ones of their type are valid.
-function readPart(tool: string, part: Json, at: number): Part {
-  const invalid = (problem: string): ToolError => invalidResult(tool, `content part ${at + 1} ${problem}`);
-  if (!isRecord(part)) throw invalid('must be an object');
-  const isText = (field: unknown): boolean => typeof field === 'string';
-  switch (part.type) {
-    case 'text':
-      if (!isText(part.text)) throw invalid('has no text');
-      break;
-    case 'image':
-    case 'audio':
-      if (!isText(part.data) || !isText(part.mimeType)) throw invalid('has no data or mimeType');
-      break;
-    case 'resource_link':
-      if (!isText(part.uri) || !isText(part.name)) throw invalid('has no uri or name');
-      break;
-    case 'resource': {
-      const { resource } = part;
-      const isValid =
-        isRecord(resource) &&
-        isText(resource.uri) &&
-        (resource.mimeType === undefined || isText(resource.mimeType)) &&
-        (isText(resource.text) || isText(resource.blob));
-      if (!isValid) throw invalid('has no valid resource');
-      break;
-    }
-    default:
-      throw invalid(`has the unknown type "${quoteOutside(String(part.type), 40)}"`);
-  }
-  return part as unknown as Part;
+// Parts keep all their fields if the ones of their type are valid. Some servers write null for optional ones.
+function readParts(name: string, member: string, parts: unknown): readonly Part[] {
+  if (!Array.isArray(parts)) throw invalidResult(name, `${member} must be an array`);
+  const checked = parts.map((part) => (isRecord(part) ? { ...part, annotations: undefined, _meta: undefined } : part));
+  const fault = findPartFault(checked);
+  if (fault !== undefined) throw invalidResult(name, fault);
+  return parts as readonly Part[];
 }
 
-/** Returns the `_meta` of a result for an Output. Keys reserved by the protocol apply to one connection only. */
-export function toRemoteMeta(meta: unknown): Pick<Output, 'meta'> {
+function assertMessages(name: string, messages: unknown): void {
+  if (!Array.isArray(messages)) throw invalidResult(name, 'messages must be an array');
+  for (const [at, message] of messages.entries()) {
+    if (!isRecord(message) || !ROLES.includes(message.role)) throw invalidResult(name, `message ${at + 1} has no role`);
+    const fault = findPartFault([message.content]);
+    if (fault !== undefined) throw invalidResult(name, `message ${at + 1}: ${fault}`);
+  }
+}
+
+// Keys reserved by the protocol apply to one connection only.
+function toRemoteMeta(meta: unknown): Pick<Output, 'meta'> {
   if (!isRecord(meta)) return {};
-  const kept = Object.entries(meta as JsonObject).filter(([key]) => !PROTOCOL_META.test(key));
-  return kept.length === 0 ? {} : { meta: { remote: Object.fromEntries(kept) } };
+  const own = Object.entries(meta as JsonObject).filter(([key]) => !PROTOCOL_META.test(key));
+  return own.length === 0 ? {} : { meta: { remote: Object.fromEntries(own) } };
 }
 
 function toolFailed(tool: string, parts: readonly Part[]): ToolError {

@@ -4,20 +4,16 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { ToolError } from '../../core/error.js';
 import { isRecord } from '../../core/json.js';
 import { quoteOutside } from '../../core/text.js';
-import { RpcError } from '../../net/mcp.js';
 import type { RemoteTool } from '../remote-tool.js';
-import { type AskingCall, answerInputs } from './elicitation.js';
-import type { Lane, LaneRequest } from './lane.js';
+import { type Client, type Fields, type RequestOptions, toRpcError } from './client.js';
+import { type AskingCall, answerInputs } from './requests.js';
 
-type Fields = Readonly<Record<string, unknown>>;
-
-interface TaskCall extends AskingCall, Pick<LaneRequest, 'envelope' | 'trace'> {}
+interface TaskCall extends AskingCall, Pick<RequestOptions, 'envelope' | 'trace'> {}
 
 const DEFAULT_POLL_MS = 1000;
 const MIN_POLL_MS = 50;
 const MAX_POLL_MS = 10_000;
 const CANCEL_TIMEOUT_MS = 5000;
-const INTERNAL_ERROR = -32603;
 
 /** Whether a server of the older protocol version runs the tool only as a task; the newer version decides by itself. */
 export function needsTask({ execution }: RemoteTool): boolean {
@@ -25,19 +21,20 @@ export function needsTask({ execution }: RemoteTool): boolean {
 }
 
 /** Returns the result of a call: the given one, or that of the task that it names. A call that is cancelled cancels its task. */
-export async function untilTaskEnds(lane: Lane, isModern: boolean, result: unknown, call: TaskCall): Promise<unknown> {
+export async function untilTaskEnds(client: Client, result: unknown, call: TaskCall): Promise<unknown> {
+  const { isModern } = client;
   const created = isModern ? result : isRecord(result) ? result.task : undefined;
   if (!isRecord(created) || typeof created.taskId !== 'string') return result;
   if (isModern && created.resultType !== 'task') return result;
   const { taskId } = created;
   const { signal, envelope, trace } = call;
   const request = (method: string, more: Fields = {}): Promise<unknown> =>
-    lane.request(method, { taskId, ...more }, { signal, envelope, trace });
+    client.request(method, { taskId, ...more }, { signal, envelope, trace });
   try {
     return await (isModern ? poll(created, request, call) : request('tasks/result'));
   } catch (error) {
     const timeout = AbortSignal.timeout(CANCEL_TIMEOUT_MS);
-    if (signal.aborted) lane.request('tasks/cancel', { taskId }, { signal: timeout, envelope }).catch(() => {});
+    if (signal.aborted) client.request('tasks/cancel', { taskId }, { signal: timeout, envelope }).catch(() => {});
     throw error;
   }
 }
@@ -68,10 +65,6 @@ async function poll(
 function pollMsOf({ pollIntervalMs }: Fields): number {
   const wanted = typeof pollIntervalMs === 'number' ? pollIntervalMs : DEFAULT_POLL_MS;
   return Math.min(Math.max(wanted, MIN_POLL_MS), MAX_POLL_MS);
-}
-
-function toRpcError({ code, message, data }: Fields): RpcError {
-  return new RpcError(typeof code === 'number' ? code : INTERNAL_ERROR, String(message ?? ''), data);
 }
 
 function endedBy({ name }: TaskCall, how: string): ToolError {

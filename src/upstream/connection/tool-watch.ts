@@ -1,15 +1,12 @@
 // Keeps the tool list of a connection current.
 
-import { isRecord, type JsonObject, toJson } from '../../core/json.js';
+import { isRecord, type JsonObject } from '../../core/json.js';
 import { quoteOutside } from '../../core/text.js';
-import type { Client } from '../sdk.js';
-import type { Lane } from './lane.js';
-import { fetchListing, type ToolListing } from './tool-list.js';
-import { assertModernResult, type NegotiatedVersion } from './version.js';
+import type { Client } from './client.js';
+import { fetchListing, type ToolListing } from './fetch-listing.js';
+import type { NegotiatedVersion } from './handshake.js';
 
 export interface ToolWatch {
-  /** What the server can do, by protocol name. */
-  readonly capabilities: JsonObject;
   listing(): ToolListing;
   /** Adds a listener for later changes. */
   onListing(listener: (listing: ToolListing) => void): void;
@@ -17,13 +14,12 @@ export interface ToolWatch {
 
 export interface WatchToolsOptions {
   readonly name: string;
-  readonly negotiated: NegotiatedVersion;
+  readonly capabilities: JsonObject;
   /** The protocol version of an earlier connection. */
   readonly knownVersion: NegotiatedVersion | undefined;
   readonly signal: AbortSignal;
   readonly debug: (message: string) => void;
   readonly redact: <T>(value: T) => T;
-  readonly isOpen: () => boolean;
 }
 
 const LIST_TIMEOUT_MS = 10_000;
@@ -31,14 +27,12 @@ const LIST_TIMEOUT_MS = 10_000;
 const MIN_INTERVAL_MS = 500;
 
 /** Lists the tools, then again on every change. Throws if the first list fails. */
-export async function watchTools(client: Client, lane: Lane, options: WatchToolsOptions): Promise<ToolWatch> {
-  const { name, signal, debug, redact, isOpen } = options;
-  const isModern = options.negotiated.kind === 'modern';
-  const capabilities = toCapabilities(client);
+export async function watchTools(client: Client, options: WatchToolsOptions): Promise<ToolWatch> {
+  const { name, capabilities, knownVersion, signal, debug, redact } = options;
   const list = async (until: AbortSignal): Promise<ToolListing> => {
     const found = await fetchListing(async (method, params) => {
-      const result = await lane.request(method, params, { signal: until });
-      if (isModern && options.knownVersion !== undefined) assertModernResult(result);
+      const result = await client.request(method, params, { signal: until });
+      if (client.isModern && knownVersion !== undefined) assertModernResult(result);
       return result;
     }, capabilities);
     return redact(found);
@@ -53,7 +47,7 @@ export async function watchTools(client: Client, lane: Lane, options: WatchTools
     isStale = true;
     if (isListing) return;
     isListing = true;
-    while (isStale && isOpen()) {
+    while (isStale && client.isOpen) {
       isStale = false;
       try {
         listing = await list(AbortSignal.timeout(LIST_TIMEOUT_MS));
@@ -67,21 +61,19 @@ export async function watchTools(client: Client, lane: Lane, options: WatchTools
     }
     isListing = false;
   };
-  client.setNotificationHandler('notifications/tools/list_changed', refresh);
-  client.setNotificationHandler('notifications/resources/list_changed', refresh);
-  client.setNotificationHandler('notifications/prompts/list_changed', refresh);
+  for (const kind of ['tools', 'resources', 'prompts'])
+    client.listeners.set(`notifications/${kind}/list_changed`, () => void refresh());
   const changes = {
     toolsListChanged: announces(capabilities.tools),
     resourcesListChanged: announces(capabilities.resources),
     promptsListChanged: announces(capabilities.prompts),
   };
-  if (isModern && Object.values(changes).some((one) => one === true)) {
-    client.listen(changes).catch((error: Error) => {
+  if (client.isModern && Object.values(changes).some((one) => one === true)) {
+    client.subscribe(changes).catch((error: Error) => {
       debug(`${name}: could not subscribe to changes: ${quoteOutside(error.message, 200)}`);
     });
   }
   return {
-    capabilities,
     listing: () => listing,
     onListing: (listener) => {
       listeners.add(listener);
@@ -89,16 +81,12 @@ export async function watchTools(client: Client, lane: Lane, options: WatchTools
   };
 }
 
-const CAPABILITY_BOUNDS = { maxDepth: 8, maxBytes: 16 * 1024 };
-
-function toCapabilities(client: Client): JsonObject {
-  try {
-    return toJson(client.getServerCapabilities() ?? {}, CAPABILITY_BOUNDS) as JsonObject;
-  } catch {
-    return { tools: {} };
-  }
-}
-
 function announces(capability: unknown): true | undefined {
   return isRecord(capability) && capability.listChanged === true ? true : undefined;
+}
+
+// Some older servers answer without an `initialize`, but would never receive answers to their requests.
+function assertModernResult(result: unknown): void {
+  if (!isRecord(result) || typeof result.resultType !== 'string')
+    throw new Error('the server uses an older protocol version than before');
 }

@@ -9,9 +9,8 @@ export interface ServerExit {
   readonly lastLines: readonly string[];
 }
 
+/** With `hasPerRequestStream`, each request has a response of its own, as over HTTP; otherwise all share one stream. */
 export interface UpstreamTransport extends Transport {
-  /** Writes a serialized message; only if all messages share one stream, as with stdio. */
-  write?(message: string): void;
   readonly exit?: ServerExit | undefined;
   readonly lastLines?: readonly string[];
 }

@@ -1,19 +1,16 @@
 // Requests of a server during a call, to the person and the client behind it, in both protocol versions.
 
 import { setMaxListeners } from 'node:events';
-import { capabilityOf, lacksCapability, type RequestClient } from '../../core/client-request.js';
+import { createSemaphore, type Semaphore } from '../../core/async.js';
+import { CLIENT_METHODS, capabilityOf, lacksCapability, type RequestClient } from '../../core/client-request.js';
+import type { ClientCapability } from '../../core/context.js';
 import type { Elicit, Elicitation } from '../../core/elicit.js';
-import { ToolError } from '../../core/error.js';
+import { ToolError, toToolError } from '../../core/error.js';
 import { isRecord, type JsonObject } from '../../core/json.js';
 import type { JsonSchema } from '../../core/schema.js';
 import { quoteOutside } from '../../core/text.js';
 import { RpcError } from '../../net/mcp.js';
-
-/** The error code of the older protocol version for "visit these pages first". */
-const URL_ELICITATION_REQUIRED = -32042;
-const MAX_PAGES = 8;
-// More than any tool needs, and few enough to dismiss one by one.
-const MAX_REQUESTS = 16;
+import type { Client, Fields } from './client.js';
 
 /** The parts of a call that answer requests of its server. */
 export interface AskingCall {
@@ -23,8 +20,78 @@ export interface AskingCall {
   readonly signal: AbortSignal;
 }
 
-/** Converts the parameters of `elicitation/create`. */
-export function toElicitation({ message, requestedSchema, url, elicitationId }: JsonObject): Elicitation {
+interface PersonalCall extends AskingCall {
+  /** Identifies the person behind the call. */
+  readonly person: string;
+}
+
+export interface Turns {
+  /** Set when a request could have come from calls of different persons: from then on calls run one at a time. */
+  one: Semaphore | undefined;
+}
+
+export interface ServeRequestsOptions {
+  /** The server. */
+  readonly name: string;
+  readonly announces: readonly ClientCapability[];
+  readonly calls: ReadonlySet<PersonalCall>;
+  readonly turns: Turns;
+}
+
+const METHOD_NOT_FOUND = -32601;
+// The code of the protocol for a request that was refused.
+const REFUSED = -1;
+/** The error code of the older protocol version for "visit these pages first". */
+const URL_ELICITATION_REQUIRED = -32042;
+const MAX_PAGES = 8;
+// More than any tool needs, and few enough to dismiss one by one.
+const MAX_REQUESTS = 16;
+
+/** Answers requests of a server of the older protocol version: elicitation, sampling and roots. */
+export function serveRequests(client: Client, { name, announces, calls, turns }: ServeRequestsOptions): void {
+  const findAsking = <Key extends 'elicit' | 'client'>(key: Key) => {
+    const found = findCall(calls, key);
+    if (found === undefined && calls.size > 1) turns.one ??= createSemaphore(1);
+    return found;
+  };
+  const elicit = async (params: JsonObject, signal: AbortSignal): Promise<Fields> => {
+    const found = findAsking('elicit');
+    if (found === undefined) return { action: 'cancel' };
+    const question = toElicitation(params);
+    const message = found.isCertain ? question.message : `${name}, during one of its calls: ${question.message}`;
+    const { action, content } = await found.asked({ ...question, message }, signal);
+    return { action, content };
+  };
+  const { onRequest: refuse } = client;
+  client.onRequest = async (method, params, signal) => {
+    if (client.isModern) return refuse(method, params, signal);
+    if (method === 'elicitation/create') return elicit(params, signal);
+    const capability = announces.find((one) => CLIENT_METHODS[one] === method);
+    if (capability === undefined) return refuse(method, params, signal);
+    const found = findAsking('client');
+    try {
+      if (found === undefined) throw lacksCapability(name, capability);
+      return await found.asked.request({ capability, params }, signal);
+    } catch (error) {
+      const { code, message } = toToolError(error);
+      throw new RpcError(code === 'unavailable' ? METHOD_NOT_FOUND : REFUSED, message);
+    }
+  };
+}
+
+// The older protocol version does not say which call asks. Of several calls that can have asked, any may pass the request
+// on if the same person is behind all of them, who is then told the server instead of the tool (UPS-10).
+function findCall<Key extends 'elicit' | 'client'>(calls: ReadonlySet<PersonalCall>, key: Key) {
+  const able = [...calls].filter((call) => call[key] !== undefined);
+  const [first] = able;
+  const asked = first?.[key];
+  if (first === undefined || asked === undefined || able.some(({ person }) => person !== first.person))
+    return undefined;
+  return { asked, isCertain: able.length === 1 };
+}
+
+// Converts the parameters of `elicitation/create`.
+function toElicitation({ message, requestedSchema, url, elicitationId }: JsonObject): Elicitation {
   return {
     message: typeof message === 'string' ? message : '',
     schema: isRecord(requestedSchema) ? (requestedSchema as JsonSchema) : undefined,

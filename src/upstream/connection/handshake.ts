@@ -1,0 +1,146 @@
+// Negotiates the protocol version of a server, or uses the one of an earlier connection.
+
+import { setTimeout as sleep } from 'node:timers/promises';
+import { isRecord, type Json, type JsonObject } from '../../core/json.js';
+import { quoteOutside } from '../../core/text.js';
+import { settlesWithin } from '../../core/time-limit.js';
+import type { ProtocolVersion } from '../../core/upstream.js';
+import { RpcError, TASKS } from '../../net/mcp.js';
+import { type Client, type Fields, statusOf } from './client.js';
+
+/** The negotiated version as it is stored with the tool list; `discover` is the answer of the server to the probe. */
+export type NegotiatedVersion = { readonly kind: 'legacy' } | { readonly kind: 'modern'; readonly discover: Json };
+
+export interface HandshakeOptions {
+  readonly clientInfo: { readonly name: string; readonly version: string };
+  /** What the client supports besides elicitation. */
+  readonly capabilities: JsonObject;
+  /** The only protocol version to use. */
+  readonly protocol: ProtocolVersion | undefined;
+  /** The protocol version of an earlier connection. */
+  readonly knownVersion: NegotiatedVersion | undefined;
+  readonly startTimeoutMs: number;
+  readonly signal: AbortSignal;
+}
+
+export interface Handshake {
+  readonly version: NegotiatedVersion;
+  /** The negotiated version, by its date. */
+  readonly protocol: string;
+  readonly capabilities: unknown;
+  readonly instructions: string | undefined;
+}
+
+export const CLIENT_CAPABILITIES_KEY = 'io.modelcontextprotocol/clientCapabilities';
+const MODERN = '2026-07-28';
+const LEGACY = ['2025-11-25', '2025-06-18', '2025-03-26', '2024-11-05', '2024-10-07'];
+const UNSUPPORTED_VERSION = -32022;
+const ELICITATION = { elicitation: { form: {}, url: {} } } as const;
+/** Of the newer version, where a server may answer any call with a task. */
+export const MODERN_CAPABILITIES = { ...ELICITATION, extensions: { [TASKS]: {} } } as const;
+// Some older servers do not answer unknown requests: after this time, or a third of the start timeout, `initialize` is sent too.
+const PROBE_TIMEOUT_MS = 10_000;
+// How long to wait for the answer to `initialize` after a late answer to the probe.
+const LATE_GRACE_MS = 1000;
+
+/** Starts the transport and agrees on a version. Throws if the server supports none. */
+export async function shakeHands(client: Client, options: HandshakeOptions): Promise<Handshake> {
+  const { protocol, knownVersion, startTimeoutMs } = options;
+  await client.transport.start();
+  if (knownVersion?.kind === 'legacy') return initialize(client, options);
+  if (knownVersion !== undefined) return useModern(client, knownVersion.discover, options);
+  const probing = probe(client, options);
+  if (client.transport.hasPerRequestStream !== true && protocol === undefined) {
+    const isAnswered = await settlesWithin(probing, Math.min(PROBE_TIMEOUT_MS, startTimeoutMs / 3));
+    if (!isAnswered) return initializeMeanwhile(client, probing, options);
+  }
+  const discover = await probing;
+  if (discover !== undefined) return useModern(client, discover, options);
+  if (protocol !== undefined) throw new Error(`it does not support the protocol version ${protocol}`);
+  return initialize(client, options);
+}
+
+// Returns the answer of a server of the newer version, undefined of an older one.
+async function probe(client: Client, options: HandshakeOptions, isRetry = false): Promise<Json | undefined> {
+  const { signal } = options;
+  try {
+    const answer = await client.request('server/discover', {}, { signal, envelope: toEnvelope(options) });
+    return isModern(answer) ? (answer as unknown as Json) : undefined;
+  } catch (error) {
+    const status = statusOf(error) ?? 0;
+    if (!(error instanceof RpcError)) {
+      if (status >= 400 && status < 500 && status !== 401 && status !== 403) return undefined;
+      throw error;
+    }
+    const { supported } = isRecord(error.data) ? error.data : {};
+    if (error.code !== UNSUPPORTED_VERSION || !Array.isArray(supported)) return undefined;
+    if (supported.includes(MODERN) && !isRetry) return probe(client, options, true);
+    // Dates are compared as text.
+    if (supported.some((version) => version >= MODERN)) throw error;
+    return undefined;
+  }
+}
+
+/** A late answer to the probe is used if the server does not answer `initialize`, or rejects it (UPS-11). */
+async function initializeMeanwhile(
+  client: Client,
+  probing: Promise<Json | undefined>,
+  options: HandshakeOptions,
+): Promise<Handshake> {
+  const stop = new AbortController();
+  const legacy = initialize(client, { ...options, signal: AbortSignal.any([options.signal, stop.signal]) });
+  const late = probing.catch(() => undefined);
+  const isOverdue = late.then((discover) =>
+    discover === undefined ? new Promise<never>(() => {}) : sleep(LATE_GRACE_MS, true, { ref: false }),
+  );
+  try {
+    if (!(await Promise.race([legacy.then(() => false), isOverdue]))) return await legacy;
+  } catch (error) {
+    // A server that is bound to the newer version may reject `initialize` long before it answers the probe.
+    if ((await late) === undefined) throw error;
+  }
+  stop.abort();
+  return useModern(client, (await late)!, options);
+}
+
+async function initialize(client: Client, { clientInfo, capabilities, signal }: HandshakeOptions): Promise<Handshake> {
+  const params = { protocolVersion: LEGACY[0], capabilities: { ...ELICITATION, ...capabilities }, clientInfo };
+  const result = await client.request('initialize', params, { signal });
+  const { protocolVersion, capabilities: own, instructions } = result as Fields;
+  if (typeof protocolVersion !== 'string' || !LEGACY.includes(protocolVersion))
+    throw new Error(`its protocol version "${quoteOutside(String(protocolVersion), 40)}" is not supported`);
+  client.transport.setProtocolVersion?.(protocolVersion);
+  await client.notify('notifications/initialized');
+  return {
+    version: { kind: 'legacy' },
+    protocol: protocolVersion,
+    capabilities: own,
+    instructions: toText(instructions),
+  };
+}
+
+function useModern(client: Client, discover: Json, options: HandshakeOptions): Handshake {
+  if (!isModern(discover)) throw new Error(`it does not support the protocol version ${MODERN}`);
+  client.transport.setProtocolVersion?.(MODERN);
+  client.envelope = toEnvelope(options);
+  const { capabilities, instructions } = discover;
+  return { version: { kind: 'modern', discover }, protocol: MODERN, capabilities, instructions: toText(instructions) };
+}
+
+function toEnvelope({ clientInfo }: HandshakeOptions): Fields {
+  return {
+    'io.modelcontextprotocol/protocolVersion': MODERN,
+    'io.modelcontextprotocol/clientInfo': clientInfo,
+    [CLIENT_CAPABILITIES_KEY]: MODERN_CAPABILITIES,
+  };
+}
+
+function isModern(discover: unknown): discover is Readonly<Record<string, Json>> {
+  if (!isRecord(discover) || !isRecord(discover.capabilities)) return false;
+  const { supportedVersions } = discover;
+  return Array.isArray(supportedVersions) && supportedVersions.includes(MODERN);
+}
+
+function toText(value: unknown): string | undefined {
+  return typeof value === 'string' ? value : undefined;
+}
