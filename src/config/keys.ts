@@ -21,6 +21,7 @@ import {
 } from '../core/shape.js';
 import { formatBytes, formatDuration } from '../core/text.js';
 import { MODES } from '../core/view.js';
+import { SERVER_SCHEMA } from '../upstream/entries/fields.js';
 import { maskAddress } from '../upstream/entries/mask.js';
 import { openApiTable } from './openapi.js';
 import { sandboxRule, sandboxTable } from './sandbox.js';
@@ -255,14 +256,14 @@ export const KEYS: Readonly<Record<string, Key>> = {
   ),
   'mcpServers.*': {
     word: 'table',
-    shape: table,
+    shape: { ...table, schema: SERVER_SCHEMA },
     kind: 'server',
     project: 'own',
     description: 'An upstream [server](servers.md)',
   },
   'mcp.servers': {
     word: 'tables',
-    shape: table,
+    shape: { ...table, schema: SERVER_SCHEMA },
     kind: 'server',
     project: 'own',
     description: 'The same as an array, each entry with a `name`',

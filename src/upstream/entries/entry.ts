@@ -1,23 +1,12 @@
-// Parses one server of an `mcpServers` table and reports everything wrong with it.
+// Reads one server of an `mcpServers` table and reports everything wrong with it.
 
 import { isRecord } from '../../core/json.js';
 import type { Finding } from '../../core/problem.js';
+import { type Reading, readShape, type Shape } from '../../core/shape.js';
 import { nearest, quoteOutside } from '../../core/text.js';
 import type { ServerEntry, ServerPlace } from '../../core/upstream.js';
-import {
-  type FieldSource,
-  type Report,
-  readDisabled,
-  readDuration,
-  readPrefix,
-  readProtocol,
-  readSelectors,
-  readString,
-  readStrings,
-  readTable,
-} from './fields.js';
+import { COMMON, HTTP, type Report, STDIO } from './fields.js';
 import { findLiteralSecrets } from './mask.js';
-import { readOAuth } from './oauth.js';
 import { readSandbox } from './sandbox.js';
 
 /** A finding about an entry; `keyPath` leads from the entry to the field. */
@@ -37,12 +26,10 @@ export interface ServerSource {
   readonly place: ServerPlace;
 }
 
-const STDIO = ['command', 'args', 'env', 'cwd', 'sandbox', 'sandboxEnabled'];
-const HTTP = ['url', 'headers', 'oauth'];
-const COMMON = ['type', 'allow', 'deny', 'timeout', 'startTimeout', 'protocol', 'prefix', 'disabled', 'enabled'];
-const KNOWN = [...STDIO, ...HTTP, ...COMMON];
+const OF_STDIO = [...Object.keys(STDIO.fields), 'sandbox', 'sandboxEnabled'];
+const OF_HTTP = Object.keys(HTTP.fields);
+const KNOWN = [...OF_STDIO, ...OF_HTTP, 'type', ...Object.keys(COMMON.fields)];
 const HTTP_TYPES = ['http', 'streamable-http', 'streamableHttp'];
-const HEADER_NAME = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/;
 const OWN_PROGRAM = /(?:^|[\\/])wield(?:\.cjs)?$/;
 const MAX_NAME = 128;
 
@@ -77,7 +64,7 @@ const NOT_USED = 'may restrict the server, which is not used';
 const UNRESTRICTED = new Set(['[]', '["*"]', '"*"']);
 const MEANINGLESS = new Set(['gallery', 'version', 'description', 'displayName', 'title', 'icon', 'note', 'dev']);
 
-/** Parses an entry without expanding references. */
+/** Reads an entry without expanding references. */
 export function readServer(name: string, value: unknown, source: ServerSource): ServerReading {
   const findings: ServerFinding[] = [];
   const reportAs =
@@ -85,32 +72,42 @@ export function readServer(name: string, value: unknown, source: ServerSource): 
     (keyPath, message, hint) => {
       findings.push({ severity, keyPath, message, hint });
     };
-  const error = reportAs('error');
-  const warn = reportAs('warning');
+  const [error, warn] = [reportAs('error'), reportAs('warning')];
   if (name.trim() === '' || name.length > MAX_NAME || /\p{C}/u.test(name))
     error([], 'invalid server name', `use 1 to ${MAX_NAME} printable characters, such as "github"`);
   if (!isRecord(value)) {
     error([], 'must be an object', 'write { "command": "…", "args": [] } or { "url": "https://…" }');
     return { entry: undefined, findings };
   }
-  const fields: FieldSource = { fields: value, error };
-  const kind = findKind(fields);
-  reportIgnoredFields(fields, kind, warn);
-  const common = {
+  const read = <T>(shape: Shape<T>): T | undefined => {
+    const reading: Reading<T> = readShape(shape, value);
+    for (const { path, message, hint } of reading.faults) error(path.map(String), message, hint);
+    return reading.value;
+  };
+  const kind = findKind(value, error);
+  reportIgnoredFields(value, kind, error, warn);
+  const { timeout, startTimeout, prefix, disabled, enabled, ...common } = read(COMMON) ?? {};
+  if (disabled !== undefined && disabled === enabled)
+    error(['enabled'], '"disabled" and "enabled" contradict each other', 'keep one of them');
+  const sandbox = kind === 'stdio' ? readSandbox(value, error, warn) : undefined;
+  const own =
+    kind === 'stdio'
+      ? withKind('stdio', { args: [], env: {} }, read(STDIO))
+      : kind === 'http'
+        ? withKind('http', { headers: {} }, read(HTTP))
+        : undefined;
+  if (own === undefined || findings.some(({ severity }) => severity === 'error')) return { entry: undefined, findings };
+  const entry: ServerEntry = {
     name,
     ...source,
-    allow: readSelectors(fields, 'allow'),
-    deny: readSelectors(fields, 'deny'),
-    timeoutMs: readDuration(fields, 'timeout'),
-    startTimeoutMs: readDuration(fields, 'startTimeout'),
-    protocol: readProtocol(fields),
-    prefix: readPrefix(fields),
-    disabled: readDisabled(fields),
-    sandbox: kind === 'stdio' ? readSandbox(fields, warn) : undefined,
+    ...common,
+    timeoutMs: timeout,
+    startTimeoutMs: startTimeout,
+    prefix: prefix === false ? false : undefined,
+    disabled: disabled === true || enabled === false || undefined,
+    sandbox,
+    ...own,
   };
-  const own = kind === 'stdio' ? readStdio(fields) : kind === 'http' ? readHttp(fields) : undefined;
-  if (own === undefined || findings.some(({ severity }) => severity === 'error')) return { entry: undefined, findings };
-  const entry = { ...common, ...own };
   for (const keyPath of findLiteralSecrets(entry)) {
     const shared = entry.owner === 'workspace' ? ', readable by everyone with this checkout' : '';
     warn(
@@ -122,7 +119,17 @@ export function readServer(name: string, value: unknown, source: ServerSource): 
   return { entry, findings };
 }
 
-function findKind({ fields, error }: FieldSource): ServerEntry['kind'] | undefined {
+function withKind<K extends ServerEntry['kind'], D extends object, T extends object>(
+  kind: K,
+  defaults: D,
+  fields: T | undefined,
+) {
+  return fields && { kind, ...defaults, ...fields };
+}
+
+type Fields = Readonly<Record<string, unknown>>;
+
+function findKind(fields: Fields, error: Report): ServerEntry['kind'] | undefined {
   const { type } = fields;
   const has = (key: string): boolean => fields[key] !== undefined;
   if (type === 'sse') {
@@ -150,11 +157,7 @@ function findKind({ fields, error }: FieldSource): ServerEntry['kind'] | undefin
   return undefined;
 }
 
-function reportIgnoredFields(
-  { fields, error }: FieldSource,
-  kind: ServerEntry['kind'] | undefined,
-  warn: Report,
-): void {
+function reportIgnoredFields(fields: Fields, kind: ServerEntry['kind'] | undefined, error: Report, warn: Report): void {
   for (const key of Object.keys(fields)) {
     const shown = quoteOutside(key, 60);
     if (key === 'envFile') {
@@ -163,7 +166,7 @@ function reportIgnoredFields(
         '"envFile" would pass every variable of that file',
         'list each variable in env: "${VAR}" or "file:~/path"',
       );
-    } else if ((kind === 'http' ? STDIO : kind === 'stdio' ? HTTP : []).includes(key)) {
+    } else if ((kind === 'http' ? OF_STDIO : kind === 'stdio' ? OF_HTTP : []).includes(key)) {
       warn([key], `"${shown}" has no effect on a server with "${kind === 'http' ? 'url' : 'command'}"`, 'remove it');
     } else if (KNOWN.includes(key)) continue;
     else if (Object.hasOwn(FOREIGN_FIELDS, key)) {
@@ -182,36 +185,6 @@ function reportIgnoredFields(
       );
     }
   }
-}
-
-function readStdio(source: FieldSource) {
-  const command = readString(source, 'command');
-  const cwd = readString(source, 'cwd');
-  const args = readStrings(source, 'args');
-  const env = readTable(source, 'env', (name) =>
-    name === '' || /[=\u0000]/.test(name) ? 'is not a valid variable name' : undefined,
-  );
-  return command === undefined ? undefined : { kind: 'stdio' as const, command, args, env, cwd };
-}
-
-function readHttp(source: FieldSource) {
-  const url = readString(source, 'url');
-  const headers = readTable(source, 'headers', (name) =>
-    HEADER_NAME.test(name) ? undefined : 'is not a valid header name',
-  );
-  const oauth = readOAuth(source);
-  if (url === undefined) return undefined;
-  // A URL with references is checked after expansion.
-  if (!url.includes('${') && !isWebAddress(url)) {
-    source.error(['url'], 'must begin with https:// or http://', 'write the full URL');
-    return undefined;
-  }
-  return { kind: 'http' as const, url, headers, oauth };
-}
-
-/** Whether a string is an HTTP or HTTPS URL. */
-export function isWebAddress(text: string): boolean {
-  return /^https?:\/\//i.test(text) && !/[\s\u0000-\u001f\u007f]/.test(text) && URL.canParse(text);
 }
 
 /** Whether a command line runs `wield serve`, by name or by path, and so would start itself recursively. */

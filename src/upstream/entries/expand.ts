@@ -3,18 +3,11 @@
 import { dirname, isAbsolute, join, resolve } from 'node:path';
 import { ToolError } from '../../core/error.js';
 import { quoteOutside } from '../../core/text.js';
-import {
-  type HttpServer,
-  mayStart,
-  OAUTH_SECRETS,
-  type OAuthSettings,
-  type ServerEntry,
-  type StdioServer,
-} from '../../core/upstream.js';
+import { type HttpServer, mayStart, type ServerEntry, type StdioServer } from '../../core/upstream.js';
 import { readHead } from '../../files/read.js';
 import { isNeverPassed } from '../../process/environment.js';
-import { isWebAddress } from './entry.js';
-import { createSecretCollector, type ExpandedValue, type SecretCollector } from './secrets.js';
+import { isWebAddress, mapTexts, type TextPlace } from './fields.js';
+import { createSecretCollector, type ExpandedValue } from './secrets.js';
 import { parseServerValue, type ValuePart } from './value.js';
 
 export interface ExpandOptions {
@@ -33,8 +26,6 @@ export interface ExpandedServer {
   readonly secrets: readonly string[];
 }
 
-type Expand = (field: string, text: string, name?: string) => ExpandedValue;
-
 const MAX_FILE = 64 * 1024;
 
 /**
@@ -50,24 +41,30 @@ export function expandServer(entry: ServerEntry, options: ExpandOptions): Expand
       data: { server: entry.name },
     });
   }
-  const expand: Expand = (field, text, name = field) => {
-    const pieces: ExpandedValue['pieces'][number][] = [];
-    const follow = (part: ValuePart): string => {
-      if (part.kind === 'text') return part.text;
-      const value = followReference(part, entry, options, follow);
-      if (part.kind === 'variable' && !isSet(options.env[part.name])) return value;
-      if (part.kind === 'variable' || part.kind === 'file')
-        pieces.push({ value, name: part.kind === 'variable' ? part.name : undefined });
-      return value;
-    };
-    const value = parseServerValue(text, field).map(follow).join('');
-    assertCharacters(entry, field, name, value);
-    return { value, pieces };
-  };
   const secrets = createSecretCollector();
-  const server =
-    entry.kind === 'stdio' ? expandStdio(entry, options, expand, secrets) : expandHttp(entry, expand, secrets);
+  const expanded = mapTexts(entry, (text, place) => {
+    const found = expandText(text, place, entry, options);
+    secrets.add(place, found);
+    return found.value;
+  });
+  const server = expanded.kind === 'stdio' ? toProcess(expanded, options) : toAddress(expanded);
+  if (server.kind === 'stdio') secrets.addArguments(server.args);
   return { server, secrets: secrets.all() };
+}
+
+function expandText(text: string, place: TextPlace, entry: ServerEntry, options: ExpandOptions): ExpandedValue {
+  const pieces: ExpandedValue['pieces'][number][] = [];
+  const follow = (part: ValuePart): string => {
+    if (part.kind === 'text') return part.text;
+    const value = followReference(part, entry, options, follow);
+    if (part.kind === 'variable' && !isSet(options.env[part.name])) return value;
+    if (part.kind === 'variable' || part.kind === 'file')
+      pieces.push({ value, name: part.kind === 'variable' ? part.name : undefined });
+    return value;
+  };
+  const value = parseServerValue(text, place.field).map(follow).join('');
+  assertCharacters(entry, place, value);
+  return { value, pieces };
 }
 
 export interface Credentials {
@@ -104,57 +101,21 @@ export function expandCredentials(
   return { values: server.kind === 'http' ? Object.values(server.headers) : [], secrets };
 }
 
-function expandStdio(
-  entry: StdioServer,
-  { home, workdir }: ExpandOptions,
-  expand: Expand,
-  secrets: SecretCollector,
-): ResolvedServer {
+function toProcess(entry: StdioServer, { home, workdir }: ExpandOptions): ResolvedServer {
   const tilde = (path: string): string =>
     home !== undefined && (path === '~' || path.startsWith('~/')) ? join(home, path.slice(1)) : path;
-  const command = expand('command', entry.command);
-  if (command.value.trim() === '') throw unusable(entry, 'command', 'is empty', 'set the variable it refers to');
-  const args = entry.args.map((arg) => expand('args', arg));
-  const cwd = entry.cwd === undefined ? workdir : resolve(workdir, tilde(expand('cwd', entry.cwd).value));
-  const env = Object.entries(entry.env).map(([name, text]) => {
-    const expanded = expand('env', text, name);
-    secrets.addNamed(name, expanded);
-    return [name, expanded.value] as const;
-  });
-  for (const { pieces } of args) secrets.addPieces(pieces);
-  secrets.addArguments(args.map(({ value }) => value));
-  const path = tilde(command.value);
-  return {
-    ...entry,
-    // Relative to the working directory of the server.
-    command: path.includes('/') && !isAbsolute(path) ? resolve(cwd, path) : path,
-    args: args.map(({ value }) => value),
-    env: Object.fromEntries(env),
-    cwd,
-  };
+  if (entry.command.trim() === '') throw unusable(entry, 'command', 'is empty', 'set the variable it refers to');
+  const cwd = entry.cwd === undefined ? workdir : resolve(workdir, tilde(entry.cwd));
+  const path = tilde(entry.command);
+  // Relative to the working directory of the server.
+  const command = path.includes('/') && !isAbsolute(path) ? resolve(cwd, path) : path;
+  return { ...entry, command, cwd };
 }
 
-function expandHttp(entry: HttpServer, expand: Expand, secrets: SecretCollector): ResolvedServer {
-  const url = expand('url', entry.url);
-  if (!isWebAddress(url.value))
+function toAddress(entry: HttpServer): ResolvedServer {
+  if (!isWebAddress(entry.url))
     throw unusable(entry, 'url', 'is not an HTTP URL', 'write one that begins with https://');
-  secrets.addAddress(url);
-  const headers = Object.entries(entry.headers).map(([name, text]) => {
-    const expanded = expand('headers', text, name);
-    secrets.addNamed(name, expanded);
-    return [name, expanded.value] as const;
-  });
-  const oauth = Object.entries(entry.oauth ?? {}).map(([name, text]) => {
-    const expanded = expand('oauth', text, name);
-    if (OAUTH_SECRETS.includes(name)) secrets.addNamed('clientSecret', expanded);
-    return [name, expanded.value] as const;
-  });
-  return {
-    ...entry,
-    url: url.value,
-    headers: Object.fromEntries(headers),
-    oauth: entry.oauth && (Object.fromEntries(oauth) as unknown as OAuthSettings),
-  };
+  return entry;
 }
 
 const isSet = (value: string | undefined): value is string => value !== undefined && value !== '';
@@ -214,11 +175,11 @@ function readSmallText(path: string): string {
 }
 
 // A line break would start another header, and a NUL would truncate the value.
-function assertCharacters(entry: ServerEntry, field: string, name: string, value: string): void {
+function assertCharacters(entry: ServerEntry, { field, name }: TextPlace, value: string): void {
   const odd =
     field === 'headers' ? /[^\t\u0020-\u007e\u0080-\u00ff]/ : field === 'url' ? /[\u0000-\u0020\u007f]/ : /\u0000/;
   if (odd.test(value)) {
-    const where = name === field ? field : `${field}.${quoteOutside(name, 60)}`;
+    const where = name === undefined || field === 'args' ? field : `${field}.${quoteOutside(name, 60)}`;
     throw unusable(
       entry,
       where,

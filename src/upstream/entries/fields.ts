@@ -1,159 +1,202 @@
-// Readers for the fields of a server entry: strings with references, tables, selectors, durations and switches.
+// The fields of a server entry: their shapes, and the strings among them that may contain references.
 
 import { isToolError } from '../../core/error.js';
-import { isRecord } from '../../core/json.js';
+import { mapValues } from '../../core/json.js';
+import type { JsonSchema } from '../../core/schema.js';
 import { isForRules, parseSelectors } from '../../core/selector.js';
-import { parseDuration, quoteOutside } from '../../core/text.js';
-import { PROTOCOL_VERSIONS, type ProtocolVersion } from '../../core/upstream.js';
+import {
+  boolean,
+  checked,
+  converted,
+  described,
+  duration,
+  type Fail,
+  type Infer,
+  list,
+  nullable,
+  object,
+  oneOf,
+  optional,
+  record,
+  type Shape,
+  string,
+  stringOrStrings,
+} from '../../core/shape.js';
+import { quoteOutside } from '../../core/text.js';
+import { GRANTS, PROTOCOL_VERSIONS, type ServerEntry } from '../../core/upstream.js';
 import { parseServerValue } from './value.js';
 
-export type Fields = Readonly<Record<string, unknown>>;
-
-/** Reports a finding; `keyPath` leads from the entry to the field. */
+/** Reports something about an entry; `keyPath` leads from the entry to the field. */
 export type Report = (keyPath: readonly string[], message: string, hint: string) => void;
 
-/** The fields of an entry, and where errors go. An invalid field is reported and omitted. */
-export interface FieldSource {
-  readonly fields: Fields;
-  readonly error: Report;
-}
+const HEADER_NAME = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/;
 
-export function readString(source: FieldSource, key: string): string | undefined {
-  const value = fieldOf(source, key);
-  if (value === undefined) return undefined;
-  if (typeof value === 'string' && value.trim() === '') {
-    source.error([key], 'is empty', 'write a value or remove the field');
-    return undefined;
-  }
-  return checkString(source, value, [key]);
-}
-
-export function readStrings(source: FieldSource, key: string): string[] {
-  const list = fieldOf(source, key) ?? [];
-  if (!Array.isArray(list)) {
-    source.error([key], 'must be an array of strings', `write "${key}": ["…"]`);
-    return [];
-  }
-  return list.flatMap((value: unknown, at) => checkString(source, value, [key, String(at)]) ?? []);
-}
-
-/** Reads an object of strings; `findFault` returns what is wrong with a name. */
-export function readTable(
-  source: FieldSource,
-  key: string,
-  findFault: (name: string) => string | undefined,
-): Record<string, string> {
-  return Object.fromEntries(
-    Object.entries(tableOf(source, key) ?? {}).flatMap(([name, value]) => {
-      const fault = findFault(name);
-      if (fault !== undefined) source.error([key, name], fault, 'rename or remove it');
-      const text = checkString(source, value, [key, name]);
-      return fault === undefined && text !== undefined ? [[name, text]] : [];
-    }),
-  );
-}
-
-export function readSelectors(source: FieldSource, key: 'allow' | 'deny'): readonly string[] | undefined {
-  const value = fieldOf(source, key);
-  if (value === undefined) return undefined;
-  const list: unknown = typeof value === 'string' ? [value] : value;
-  if (!Array.isArray(list) || list.some((text) => typeof text !== 'string')) {
-    source.error([key], 'must be selectors, as a string or an array of strings', 'write "get_* list_*"');
-    return undefined;
-  }
-  const fault = findSelectorFault(list as string[]);
-  if (fault !== undefined) source.error([key], fault, 'write names of its tools, such as "get_* list_*"');
-  return list as string[];
-}
-
-/** Reads a duration in milliseconds. */
-export function readDuration(source: FieldSource, key: string): number | undefined {
-  const value = fieldOf(source, key);
-  if (value === undefined) return undefined;
-  const duration = typeof value === 'string' || typeof value === 'number' ? parseDuration(String(value)) : undefined;
-  if (duration === undefined) source.error([key], 'must be a duration such as "30s"', 'a bare number is in seconds');
-  return duration;
-}
-
-export function readProtocol(source: FieldSource): ProtocolVersion | undefined {
-  const value = fieldOf(source, 'protocol');
-  const version = PROTOCOL_VERSIONS.find((one) => one === value);
-  if (value !== undefined && version === undefined) {
-    const known = PROTOCOL_VERSIONS.map((one) => `"${one}"`).join(' or ');
-    source.error(['protocol'], `must be ${known}`, 'remove it to negotiate the version');
-  }
-  return version;
-}
-
-/** Reads `prefix`; true is the default. */
-export function readPrefix(source: FieldSource): false | undefined {
-  const value = fieldOf(source, 'prefix');
-  if (value !== undefined && typeof value !== 'boolean')
-    source.error(['prefix'], 'must be true or false', 'write false to keep the names of the server');
-  return value === false ? false : undefined;
-}
-
-/** Reads `disabled`, or its opposite `enabled`. */
-export function readDisabled(source: FieldSource): true | undefined {
-  const states = (['disabled', 'enabled'] as const).flatMap((key) => {
-    const flag = fieldOf(source, key);
-    if (flag !== undefined && typeof flag !== 'boolean')
-      source.error([key], 'must be true or false', 'write true or false');
-    return typeof flag === 'boolean' ? [flag === (key === 'disabled')] : [];
+// A string that may contain references.
+function value(field: string): Shape<string> {
+  return checked(described(string, 'a string', 'put it in quotes'), (text, fail) => {
+    if (text.includes('\u0000')) fail([], 'contains a NUL character', 'remove it');
+    else if (field === 'headers' && /[\u0001-\u0008\u000a-\u001f\u007f]/.test(text))
+      fail([], 'contains a control character, which a header cannot have', 'remove line breaks');
+    else attempt(fail, '', () => parseServerValue(text, field));
   });
-  if (states.includes(true) && states.includes(false))
-    source.error(['enabled'], '"disabled" and "enabled" contradict each other', 'keep one of them');
-  return states.includes(true) || undefined;
 }
 
-function fieldOf({ fields }: FieldSource, key: string): unknown {
-  return Object.hasOwn(fields, key) ? fields[key] : undefined;
+function filled(field: string): Shape<string> {
+  return checked(value(field), (text, fail) => {
+    if (text.trim() === '') fail([], 'is empty', 'write a value or remove the field');
+  });
 }
 
-export function tableOf(source: FieldSource, key: string): Fields | undefined {
-  const table = fieldOf(source, key);
-  if (table === undefined || isRecord(table)) return table;
-  source.error([key], 'must be an object of strings', `write "${key}": { "NAME": "value" }`);
-  return undefined;
-}
-
-export function checkString(
-  { error: report }: FieldSource,
-  value: unknown,
-  keyPath: readonly string[],
-): string | undefined {
-  if (typeof value !== 'string') {
-    const isScalar = typeof value === 'number' || typeof value === 'boolean';
-    report(keyPath, 'must be a string', isScalar ? 'put it in quotes' : 'write a string in quotes');
-    return undefined;
-  }
-  if (value.includes('\u0000')) {
-    report(keyPath, 'contains a NUL character', 'remove it');
-    return undefined;
-  }
-  if (keyPath[0] === 'headers' && /[\u0001-\u0008\u000a-\u001f\u007f]/.test(value)) {
-    report(keyPath, 'contains a control character, which a header cannot have', 'remove line breaks');
-    return undefined;
-  }
+function attempt(fail: Fail, what: string, parse: () => unknown): void {
   try {
-    parseServerValue(value, keyPath[0]!);
-    return value;
+    parse();
   } catch (error) {
     if (!isToolError(error)) throw error;
-    report(keyPath, error.message, error.hint ?? '');
-    return undefined;
+    fail([], `${what}${error.message}`, error.hint);
   }
+}
+
+/** Whether a string is an HTTP or HTTPS URL. */
+export function isWebAddress(text: string): boolean {
+  return /^https?:\/\//i.test(text) && !/[\s\u0000-\u001f\u007f]/.test(text) && URL.canParse(text);
 }
 
 // Selectors here choose which tools are offered; what may run is decided by rules.
-function findSelectorFault(texts: readonly string[]): string | undefined {
-  try {
-    const selectors = parseSelectors(texts);
-    const odd = selectors.find((one) => isForRules(one) || one.builtin || one.arguments.length > 0);
-    if (odd === undefined) return undefined;
-    return `contains "${quoteOutside(odd.text)}": arguments, directives and $names are for rules only`;
-  } catch (error) {
-    if (!isToolError(error)) throw error;
-    return `is not a valid selector: ${error.message}`;
+const selectors = checked(
+  described(stringOrStrings, 'selectors, as a string or an array of strings', 'write "get_* list_*"'),
+  (texts, fail) =>
+    attempt(fail, 'is not a valid selector: ', () => {
+      const odd = parseSelectors(texts).find((one) => isForRules(one) || one.builtin || one.arguments.length > 0);
+      if (odd !== undefined)
+        fail(
+          [],
+          `contains "${quoteOutside(odd.text)}": arguments, directives and $names are for rules only`,
+          'write names of its tools, such as "get_* list_*"',
+        );
+    }),
+);
+
+const OAUTH = object(
+  {
+    clientId: value('oauth'),
+    clientSecret: optional(value('oauth')),
+    scope: optional(value('oauth')),
+    issuer: optional(value('oauth')),
+    grant: optional(oneOf(...GRANTS)),
+    privateKey: optional(value('oauth')),
+    assertion: optional(value('oauth')),
+  },
+  { expected: 'an object of strings' },
+);
+
+function checkOAuth(settings: Infer<typeof OAUTH>, fail: Fail): void {
+  const { grant, issuer, clientSecret, privateKey, assertion } = settings;
+  if (issuer !== undefined && !issuer.includes('${') && !/^https?:\/\/./.test(issuer))
+    fail(['issuer'], 'must begin with https://', 'write the issuer as its metadata names it');
+  if (grant === undefined) {
+    const odd = privateKey !== undefined ? 'privateKey' : assertion !== undefined ? 'assertion' : undefined;
+    if (odd !== undefined) fail([odd], 'is used with a grant only', `add "grant": "${GRANTS.join('" or "')}"`);
+    return;
   }
+  if (issuer === undefined)
+    fail([], 'has a grant and no "issuer"', 'add "issuer": the login server that may get its credentials');
+  if (clientSecret !== undefined && privateKey !== undefined)
+    fail([], 'has both "clientSecret" and "privateKey"', 'keep one of them');
+  if (grant === 'jwt_bearer') {
+    if (assertion === undefined) fail([], 'has no "assertion"', 'add "assertion": "file:…"');
+  } else if (assertion !== undefined) fail(['assertion'], 'is used with the grant "jwt_bearer" only', 'remove it');
+  else if (clientSecret === undefined && privateKey === undefined)
+    fail([], 'has neither "clientSecret" nor "privateKey"', 'add one of them, as a reference');
+}
+
+const OTHERS_ARE_DROPPED = { unknown: 'drop' } as const;
+
+/** The fields of a server that is started. */
+export const STDIO = object(
+  {
+    command: filled('command'),
+    args: optional(converted(nullable(list(value('args'), 'an array of strings')), (args) => args ?? [])),
+    env: optional(
+      record(value('env'), {
+        expected: 'an object of strings',
+        findFault: (name) => (name === '' || /[=\u0000]/.test(name) ? 'is not a valid variable name' : undefined),
+      }),
+    ),
+    cwd: optional(filled('cwd')),
+  },
+  OTHERS_ARE_DROPPED,
+);
+
+/** The fields of a server at a URL. */
+export const HTTP = object(
+  {
+    url: checked(filled('url'), (url, fail) => {
+      // A URL with references is checked after expansion.
+      if (!url.includes('${') && !isWebAddress(url))
+        fail([], 'must begin with https:// or http://', 'write the full URL');
+    }),
+    headers: optional(
+      record(value('headers'), {
+        expected: 'an object of strings',
+        findFault: (name) => (HEADER_NAME.test(name) ? undefined : 'is not a valid header name'),
+      }),
+    ),
+    oauth: optional(checked(OAUTH, checkOAuth)),
+  },
+  OTHERS_ARE_DROPPED,
+);
+
+/** The fields of every server. */
+export const COMMON = object(
+  {
+    allow: optional(selectors),
+    deny: optional(selectors),
+    timeout: optional(described(duration, duration.expected, 'a bare number is in seconds')),
+    startTimeout: optional(described(duration, duration.expected, 'a bare number is in seconds')),
+    protocol: optional(
+      described(
+        oneOf(...PROTOCOL_VERSIONS),
+        oneOf(...PROTOCOL_VERSIONS).expected,
+        'remove it to negotiate the version',
+      ),
+    ),
+    prefix: optional(boolean),
+    disabled: optional(boolean),
+    enabled: optional(boolean),
+  },
+  OTHERS_ARE_DROPPED,
+);
+
+/** The JSON Schema of an entry, for editors. */
+export const SERVER_SCHEMA: JsonSchema = {
+  type: 'object',
+  properties: Object.fromEntries(
+    Object.entries({ ...STDIO.fields, ...HTTP.fields, ...COMMON.fields }).map(([key, { schema }]) => [key, schema]),
+  ),
+};
+
+/** Where a string of an entry is: its field, and its index or name in it. */
+export interface TextPlace {
+  readonly field: 'command' | 'args' | 'env' | 'cwd' | 'url' | 'headers' | 'oauth';
+  readonly name?: string;
+}
+
+/** Returns the entry with each string changed that may contain references. */
+export function mapTexts(entry: ServerEntry, change: (text: string, place: TextPlace) => string): ServerEntry {
+  const table = <T extends object>(field: TextPlace['field'], texts: T): T =>
+    mapValues(texts as Record<string, string>, (text, name) => change(text, { field, name })) as T;
+  if (entry.kind === 'http')
+    return {
+      ...entry,
+      url: change(entry.url, { field: 'url' }),
+      headers: table('headers', entry.headers),
+      oauth: entry.oauth && table('oauth', entry.oauth),
+    };
+  return {
+    ...entry,
+    command: change(entry.command, { field: 'command' }),
+    args: entry.args.map((arg, at) => change(arg, { field: 'args', name: String(at) })),
+    cwd: entry.cwd && change(entry.cwd, { field: 'cwd' }),
+    env: table('env', entry.env),
+  };
 }

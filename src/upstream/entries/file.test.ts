@@ -108,7 +108,12 @@ const sandboxCases: [string, unknown, string, RegExp][] = [
     '/mcpServers/s/sandbox/filesystem/denyRead',
     /patterns/,
   ],
-  ['a misspelled restriction', boxed({ filesystem: { denyReads: [] } }), '/mcpServers/s/sandbox/denyReads', /unknown/],
+  [
+    'a misspelled restriction',
+    boxed({ filesystem: { denyReads: [] } }),
+    '/mcpServers/s/sandbox/filesystem/denyReads',
+    /unknown/,
+  ],
 ];
 
 describe('invalid entries', () => {
@@ -138,9 +143,9 @@ describe('invalid entries', () => {
       'an unknown field of oauth',
       { url: 'https://x', oauth: { clientId: 'a', b: 'c' } },
       '/mcpServers/s/oauth/b',
-      /not a field/,
+      /unknown key/,
     ],
-    ['oauth without a client id', { url: 'https://x', oauth: {} }, '/mcpServers/s/oauth', /no "clientId"/],
+    ['oauth without a client id', { url: 'https://x', oauth: {} }, '/mcpServers/s/oauth/clientId', /is missing/],
     ['an invalid selector', { command: 'x', allow: 'a(' }, '/mcpServers/s/allow', /not a valid selector/],
     ['rules among selectors', { command: 'x', deny: ['a($deny)'] }, '/mcpServers/s/deny', /for rules only/],
     ['an invalid duration', { command: 'x', timeout: 'soon' }, '/mcpServers/s/timeout', /duration/],

@@ -1,9 +1,10 @@
 // Formats server entries for display: references as written, secrets masked.
 
-import type { Json, JsonObject } from '../../core/json.js';
+import type { JsonObject } from '../../core/json.js';
 import { REDACTED } from '../../core/redact.js';
 import { quoteOutside } from '../../core/text.js';
-import { type HttpServer, OAUTH_SECRETS, type ServerEntry, type StdioServer } from '../../core/upstream.js';
+import { OAUTH_SECRETS, type ServerEntry, type StdioServer } from '../../core/upstream.js';
+import { mapTexts, type TextPlace } from './fields.js';
 import { isSecretName, parseServerValue, type ValuePart } from './value.js';
 
 // Tokens with a recognizable prefix, whatever their name.
@@ -39,90 +40,55 @@ export function isOpaque(text: string): boolean {
 
 /** Returns one line: the command with its arguments, or the URL without credentials and query. */
 export function describeServer(entry: ServerEntry): string {
-  const line =
-    entry.kind === 'stdio'
-      ? [maskValue('command', entry.command, 'command'), ...maskArguments(entry.args)]
-          .map((word) => (/^[^\s"'\\]+$/.test(word) ? word : JSON.stringify(word)))
-          .join(' ')
-      : maskAddress(entry.url, { bare: true });
-  return quoteOutside(line, 300);
+  if (entry.kind === 'http') return quoteOutside(maskAddress(entry.url, { bare: true }), 300);
+  const { command, args } = maskServer(entry) as StdioServer;
+  const words = [command, ...args].map((word) => (/^[^\s"'\\]+$/.test(word) ? word : JSON.stringify(word)));
+  return quoteOutside(words.join(' '), 300);
 }
 
 /** Returns the entry in the `mcpServers` shape with secrets masked (CLI-18). */
 export function toMaskedServer(entry: ServerEntry): JsonObject {
-  const { allow, deny, timeoutMs, startTimeoutMs, protocol, prefix, disabled } = entry;
-  return withoutUndefined({
-    ...(entry.kind === 'stdio' ? maskStdio(entry) : maskHttp(entry)),
-    allow,
-    deny,
+  const { name, owner, place, installed, kind, sandbox, timeoutMs, startTimeoutMs, ...fields } = maskServer(entry);
+  const written: Readonly<Record<string, unknown>> = {
+    ...fields,
     timeout: timeoutMs === undefined ? undefined : `${timeoutMs}ms`,
     startTimeout: startTimeoutMs === undefined ? undefined : `${startTimeoutMs}ms`,
-    protocol,
-    prefix,
-    disabled: disabled || undefined,
-  });
-}
-
-function maskStdio({ command, args, env, cwd }: StdioServer) {
-  return {
-    command: maskValue('command', command, 'command'),
-    args: args.length === 0 ? undefined : maskArguments(args),
-    env: maskTable('env', env),
-    cwd,
   };
+  const isEmpty = (value: unknown): boolean => typeof value === 'object' && Object.keys(value!).length === 0;
+  const given = Object.entries(written).filter(([, value]) => value !== undefined && !isEmpty(value));
+  return Object.fromEntries(given) as JsonObject;
 }
 
-function maskHttp({ url, headers, oauth }: HttpServer) {
-  const entries = Object.entries(oauth ?? {}).map(([name, text]) => [
-    name,
-    OAUTH_SECRETS.includes(name) ? maskValue('clientSecret', text, 'oauth') : text,
-  ]);
-  return {
-    url: maskAddress(url),
-    headers: maskTable('headers', headers),
-    oauth: oauth && (Object.fromEntries(entries) as JsonObject),
-  };
-}
+const maskServer = (entry: ServerEntry): ServerEntry => mapTexts(entry, (text, place) => maskField(text, place, entry));
 
-function withoutUndefined(object: Readonly<Record<string, Json | undefined>>): JsonObject {
-  return Object.fromEntries(Object.entries(object).filter(([, value]) => value !== undefined)) as JsonObject;
+function maskField(text: string, { field, name = field }: TextPlace, entry: ServerEntry): string {
+  if (field === 'url') return maskAddress(text);
+  if (field === 'cwd') return text;
+  if (field === 'args') return maskArgument(text, (entry as StdioServer).args[Number(name) - 1]);
+  if (field !== 'oauth') return maskValue(name, text, field);
+  return OAUTH_SECRETS.includes(name) ? maskValue('clientSecret', text, 'oauth') : text;
 }
 
 /** Returns the key paths of an entry that contain a secret in plain text instead of a reference (UPS-5). */
 export function findLiteralSecrets(entry: ServerEntry): readonly (readonly string[])[] {
-  const found: string[][] = [];
-  const compare = (written: Json | undefined, masked: Json | undefined, keyPath: readonly string[]): void => {
-    if (typeof written === 'string') {
-      if (written !== masked) found.push([...keyPath]);
-    } else if (typeof written === 'object' && written !== null) {
-      for (const [key, child] of Object.entries(written))
-        compare(child, (masked as Record<string, Json>)[key], [...keyPath, key]);
-    }
-  };
-  const masked = toMaskedServer(entry);
-  for (const field of ['args', 'env', 'url', 'headers', 'oauth'])
-    compare((entry as unknown as Record<string, Json>)[field], masked[field], [field]);
+  const found: (readonly string[])[] = [];
+  mapTexts(entry, (text, { field, name }) => {
+    if (field !== 'command' && maskField(text, { field, name }, entry) !== text)
+      found.push(name === undefined ? [field] : [field, name]);
+    return text;
+  });
   return found;
 }
 
-function maskTable(field: string, table: Readonly<Record<string, string>>): JsonObject | undefined {
-  const entries = Object.entries(table);
-  if (entries.length === 0) return undefined;
-  return Object.fromEntries(entries.map(([name, value]) => [name, maskValue(name, value, field)]));
-}
-
 // The value of a flag with a secret name follows `=` or is the next argument.
-function maskArguments(args: readonly string[]): string[] {
-  return args.map((arg, at) => {
-    const before = args[at - 1];
-    if (before !== undefined && /^--?[\w-]+$/.test(before) && isSecretName(before) && !arg.startsWith('-'))
-      return maskValue(before, arg, 'args');
-    if (/^https?:\/\//.test(arg)) return maskAddress(arg);
-    const named = /^(-{0,2}[\w.-]{1,100})(=|:\s{0,3})(.*)$/s.exec(arg);
-    if (named === null) return maskValue('', arg, 'args');
-    const [, name = '', sign = '', value = ''] = named;
-    return `${name}${sign}${maskValue(name, value, 'args')}`;
-  });
+function maskArgument(arg: string, before: string | undefined): string {
+  if (before !== undefined && /^--?[\w-]+$/.test(before) && isSecretName(before) && !arg.startsWith('-'))
+    return maskValue(before, arg, 'args');
+  if (/^https?:\/\//.test(arg)) return maskAddress(arg);
+  const named = /^(-{0,2}[\w.-]{1,100})(=|:\s{0,3})(.*)$/s.exec(arg);
+  if (named === null) return maskValue('', arg, 'args');
+  const [, name = '', sign = '', value = ''] = named;
+  return `${name}${sign}${maskValue(name, value, 'args')}`;
 }
 
 function maskValue(name: string, text: string, field: string): string {

@@ -4,6 +4,7 @@ import { ToolError } from '../../core/error.js';
 import { isRecord, type Json } from '../../core/json.js';
 import type { SandboxRule, SandboxSettings } from '../../core/sandbox.js';
 import { matchSelectorTool } from '../../core/selector.js';
+import { checked, object, optional, readShape, strings } from '../../core/shape.js';
 import type { Tool } from '../../core/tool.js';
 import type { ServerEntry } from '../../core/upstream.js';
 import {
@@ -12,7 +13,7 @@ import {
   parseSandboxRequest,
   profilesOf,
 } from '../../process/sandbox/applied.js';
-import type { FieldSource, Report } from './fields.js';
+import type { Report } from './fields.js';
 
 /** Adds the `sandbox` of a document: VS Code has one for all servers of a file with `sandboxEnabled`. */
 export function withSandbox(entry: Json, { sandbox }: Readonly<Record<string, Json>>): Json {
@@ -20,9 +21,21 @@ export function withSandbox(entry: Json, { sandbox }: Readonly<Record<string, Js
   return isMeant ? { ...entry, sandbox } : entry;
 }
 
+const paths = checked(strings, (given, fail) => {
+  if (given.some((path) => toOwnPath(path).includes('*')))
+    fail([], 'patterns are not supported', 'write paths of files and directories');
+});
+const TABLE = object({
+  filesystem: optional(object({ allowWrite: optional(paths), denyRead: optional(paths), denyWrite: optional(paths) })),
+  network: optional(object({ allowedDomains: optional(strings), deniedDomains: optional(strings) })),
+});
+
 /** Reads `sandbox`, a profile, or `sandboxEnabled` and `sandbox` as VS Code writes them. */
-export function readSandbox({ fields, error }: FieldSource, warn: Report): ServerEntry['sandbox'] {
-  const { sandbox, sandboxEnabled } = fields;
+export function readSandbox(
+  { sandbox, sandboxEnabled }: Readonly<Record<string, unknown>>,
+  error: Report,
+  warn: Report,
+): ServerEntry['sandbox'] {
   if (sandboxEnabled !== undefined && typeof sandboxEnabled !== 'boolean')
     error(['sandboxEnabled'], 'must be true or false', 'write true or false');
   if (typeof sandbox === 'string') return parseSandboxRequest(sandbox);
@@ -35,54 +48,24 @@ export function readSandbox({ fields, error }: FieldSource, warn: Report): Serve
       warn(['sandbox'], 'has no effect without sandboxEnabled', 'write "sandboxEnabled": true');
     return undefined;
   }
-  return {
-    profile: 'workdir',
-    required: true,
-    ...(sandbox === undefined ? {} : { table: readTable(sandbox, error, warn) }),
-  };
+  if (sandbox === undefined) return { profile: 'workdir', required: true };
+  return { profile: 'workdir', required: true, table: readTable(sandbox, error, warn) };
 }
 
-const KEYS = {
-  filesystem: ['allowWrite', 'denyRead', 'denyWrite'],
-  network: ['allowedDomains', 'deniedDomains'],
-};
-type Table = Readonly<Record<string, unknown>>;
-
-function readTable(sandbox: Table, error: Report, warn: Report) {
-  // What allows more may be left out; a restriction may not.
-  const reportUnknown = (table: Table, known: readonly string[]): void => {
-    for (const key of Object.keys(table).filter((one) => !known.includes(one)))
-      (key.startsWith('allow') ? warn : error)(['sandbox', key], 'is unknown', `known: ${known.join(', ')}`);
-  };
-  const tableOf = (at: keyof typeof KEYS): Table => {
-    const value = sandbox[at] ?? {};
-    if (isRecord(value)) {
-      reportUnknown(value, KEYS[at]);
-      return value;
-    }
-    error(['sandbox', at], 'must be an object', `write "${at}": {}`);
-    return {};
-  };
-  reportUnknown(sandbox, Object.keys(KEYS));
-  const tables = { filesystem: tableOf('filesystem'), network: tableOf('network') };
-  const read = (at: keyof typeof KEYS, key: string): string[] => {
-    const value = tables[at][key] ?? [];
-    const isTexts = Array.isArray(value) && value.every((path) => typeof path === 'string');
-    if (!isTexts) error(['sandbox', at, key], 'must be an array of strings', `write "${key}": ["…"]`);
-    return isTexts ? value.map(toOwnPath) : [];
-  };
-  const paths = (key: string): string[] => {
-    const found = read('filesystem', key);
-    if (found.some((path) => path.includes('*')))
-      error(['sandbox', 'filesystem', key], 'patterns are not supported', 'write paths of files and directories');
-    return found;
-  };
-  const hasDomains = read('network', 'allowedDomains').length > 0;
-  if (hasDomains || read('network', 'deniedDomains').length > 0)
+function readTable(sandbox: unknown, error: Report, warn: Report) {
+  const { value = {}, faults } = readShape(TABLE, sandbox, ['sandbox']);
+  for (const { kind, path, message, hint } of faults) {
+    // What allows more may be left out; a restriction may not.
+    const mayBeLeftOut = kind === 'unknown' && String(path.at(-1)).startsWith('allow');
+    (mayBeLeftOut ? warn : error)(path.map(String), message, hint);
+  }
+  const { filesystem: { allowWrite = [], denyRead = [], denyWrite = [] } = {}, network = {} } = value;
+  const hasDomains = (network.allowedDomains ?? []).length > 0;
+  if (hasDomains || (network.deniedDomains ?? []).length > 0)
     warn(['sandbox', 'network'], 'domains are not enforced', 'the server has the whole network, or none');
-  if (paths('denyWrite').length > 0)
+  if (denyWrite.length > 0)
     warn(['sandbox', 'filesystem', 'denyWrite'], 'has no effect', 'only what allowWrite names can be written');
-  return { write: ['.', ...paths('allowWrite')], deny: paths('denyRead'), network: hasDomains };
+  return { write: ['.', ...allowWrite.map(toOwnPath)], deny: denyRead.map(toOwnPath), network: hasDomains };
 }
 
 function toOwnPath(path: string): string {

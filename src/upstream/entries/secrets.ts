@@ -1,6 +1,8 @@
 // Collects the secrets of an expanded server.
 
 import { isSensitiveName, SHORTEST_SECRET } from '../../core/redact.js';
+import { OAUTH_SECRETS } from '../../core/upstream.js';
+import type { TextPlace } from './fields.js';
 import { isOpaque, isPlainValue } from './mask.js';
 import { isSecretName } from './value.js';
 
@@ -10,8 +12,6 @@ export interface ExpandedValue {
   /** `name` is the variable; undefined for a file. */
   readonly pieces: readonly { readonly value: string; readonly name: string | undefined }[];
 }
-
-export type SecretCollector = ReturnType<typeof createSecretCollector>;
 
 /** Collects values that must not be shown. A value that is clearly not a secret counts only if its name is secret. */
 export function createSecretCollector() {
@@ -24,14 +24,29 @@ export function createSecretCollector() {
   const addPieces = (pieces: ExpandedValue['pieces'], isSure = false): void => {
     for (const { value, name } of pieces) add(value, isSure || name === undefined || isSensitiveName(name));
   };
+  const addNamed = (name: string, { value, pieces }: ExpandedValue): void => {
+    const isSure = isSensitiveName(name);
+    addPieces(pieces, isSure);
+    if (pieces.length > 0 || isSure) add(value, isSure);
+    if (/^(?:proxy-)?authorization$/i.test(name)) addCredentials(value, add);
+  };
+  const addAddress = (value: string): void => {
+    if (!URL.canParse(value)) return;
+    const url = new URL(value);
+    for (const text of [url.username, url.password]) {
+      add(text, true);
+      add(decode(text), true);
+    }
+    for (const [name, text] of url.searchParams) add(text, isSensitiveName(name));
+    for (const step of url.pathname.split('/')) if (isOpaque(step)) add(step, true);
+  };
   return {
-    addPieces,
-    /** Adds the value of a variable or a header. */
-    addNamed(name: string, { value, pieces }: ExpandedValue): void {
-      const isSure = isSensitiveName(name);
-      addPieces(pieces, isSure);
-      if (pieces.length > 0 || isSure) add(value, isSure);
-      if (/^(?:proxy-)?authorization$/i.test(name)) addCredentials(value, add);
+    /** Adds what is secret in a string of an entry. */
+    add({ field, name = '' }: TextPlace, expanded: ExpandedValue): void {
+      if (field === 'env' || field === 'headers') addNamed(name, expanded);
+      if (field === 'oauth' && OAUTH_SECRETS.includes(name)) addNamed('clientSecret', expanded);
+      if (field === 'args' || field === 'url') addPieces(expanded.pieces);
+      if (field === 'url') addAddress(expanded.value);
     },
     /** Adds values of flags with a secret name. */
     addArguments(args: readonly string[]): void {
@@ -41,16 +56,6 @@ export function createSecretCollector() {
         const named = /^-{0,2}([\w.-]{1,100})(?:=|:\s{0,3})(.*)$/s.exec(arg);
         if (named !== null && isSecretName(named[1]!)) addCredentials(named[2]!, add);
       }
-    },
-    addAddress({ value, pieces }: ExpandedValue): void {
-      addPieces(pieces);
-      const url = new URL(value);
-      for (const text of [url.username, url.password]) {
-        add(text, true);
-        add(decode(text), true);
-      }
-      for (const [name, text] of url.searchParams) add(text, isSensitiveName(name));
-      for (const step of url.pathname.split('/')) if (isOpaque(step)) add(step, true);
     },
     all: (): readonly string[] => [...found],
   };
