@@ -33,7 +33,7 @@ if (!onlyBundles) {
   const flags = process.argv.includes('--checked') ? ['--noCheck'] : [];
   const compiler = `${root}node_modules/typescript/bin/tsc`;
   execFileSync(process.execPath, [compiler, '-p', `${root}tsconfig.build.json`, ...flags], { stdio: 'inherit' });
-  await bundleSdk(['upstream/sdk', 'mcp-server/sdk']);
+  await bundleSdk(['upstream/sdk']);
 }
 
 await writePrograms(`${root}dist`);

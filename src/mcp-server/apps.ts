@@ -5,7 +5,7 @@ import { readRemote } from '../core/name.js';
 import { isPage, parsePublicUri, toPublicUri } from '../core/resource.js';
 import type { Tool } from '../core/tool.js';
 import type { Params } from './message.js';
-import type { RequestContext } from './request-context.js';
+import type { RequestScope } from './request.js';
 
 const EXTENSION = 'io.modelcontextprotocol/ui';
 // A host names the page that a request comes from, by the URI that it read here.
@@ -47,9 +47,9 @@ function isForApps(tool: Tool): boolean {
  * Returns the protocol name of the tool that an app calls by the name at its server: the server of the page that the
  * request names, or else the only server with such a tool.
  */
-export function resolveAppTool(tools: AppTools, name: string, context: RequestContext): string | undefined {
-  if (tools.size === 0 || !showsApps(context.capabilities)) return undefined;
-  const origin = originOf(context.meta);
+export function resolveAppTool(tools: AppTools, name: string, scope: RequestScope): string | undefined {
+  if (tools.size === 0 || !showsApps(scope.capabilities)) return undefined;
+  const origin = originOf(scope.meta);
   const named = (tools.get(name) ?? []).filter(({ server }) => origin === undefined || server === origin);
   return named.length === 1 ? named[0]!.name : undefined;
 }

@@ -7,7 +7,7 @@ import { ToolError } from '../core/error.js';
 import { isRecord, type Json, type JsonObject } from '../core/json.js';
 import { spellOut } from '../core/text.js';
 import { approvalRows, changeLines } from '../policy/approval-text.js';
-import type { InputAnswer, InputRequest } from './input-request.js';
+import type { InputAnswer, InputRequest } from './client-requests.js';
 
 export interface ElicitationModes {
   readonly form: boolean;

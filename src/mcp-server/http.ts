@@ -1,37 +1,26 @@
-// Serves a toolbox over Streamable HTTP: by the lane, and by the SDK server for what the lane does not answer.
+// Serves a toolbox over Streamable HTTP: access, paths and limits, and requests of the newer protocol version.
 
 import type { IncomingMessage, ServerResponse } from 'node:http';
+import { nextTurn } from '../core/async.js';
 import { isToolError } from '../core/error.js';
-import { type Json, parseJson } from '../core/json.js';
-import { OpenMap } from '../core/open-map.js';
+import { isRecord, type Json, parseJson } from '../core/json.js';
 import { count } from '../core/text.js';
 import type { Toolbox } from '../core/toolbox.js';
+import { RpcError } from '../net/mcp.js';
 import { findHeaderMismatch } from '../net/param-headers.js';
 import { type AccessOptions, checkAccess, type Refusal } from './access.js';
-import { createBodyReader } from './body.js';
 import { carriesConsent } from './client-prompts.js';
-import { type Exchange, FetchExchange, NodeExchange, respondError } from './exchange.js';
-import { RequestPeer } from './http-peer.js';
-import { createLane, type Lane, type LaneOptions, type LaneRequest } from './lane.js';
+import { createBodyReader, type Exchange, FetchExchange, NodeExchange, respondError } from './exchange.js';
 import { MODEL } from './listing.js';
-import {
-  ERROR,
-  hasEnvelope,
-  META,
-  type Message,
-  metaOf,
-  NEWER_VERSION,
-  type RequestId,
-  type RequestMessage,
-  toMessage,
-} from './message.js';
+import { ERROR, isRequest, type Message, type RequestMessage } from './message.js';
 import { PROMETHEUS_TYPE } from './prometheus.js';
-import { Responder, type ResponderOptions } from './responder.js';
-import { isHot } from './routes.js';
-import type { SdkHttp } from './sdk-http.js';
+import { Client } from './request.js';
+import { createMcpServer, type McpServer, type McpServerOptions } from './server.js';
 import { createSessions } from './sessions.js';
+import { Responder, type ResponderOptions } from './sse.js';
+import { mismatch, readNewer } from './version.js';
 
-export interface HttpOptions extends Pick<LaneOptions, 'version' | 'onError' | 'shared'> {
+export interface HttpOptions extends Pick<McpServerOptions, 'version' | 'onError' | 'shared'> {
   readonly access: AccessOptions;
   /** Returns the page `/metrics`, in the text format of Prometheus. */
   readonly metrics?: () => Promise<string>;
@@ -58,31 +47,13 @@ const readBody = createBodyReader(256 * 1024 * 1024);
 const BOUNDS = { maxDepth: 64, maxBytes: MAX_BODY_BYTES, isReadAtOnce: true };
 // Requests whose body has been read. Slow bodies and open event streams are limited elsewhere.
 const MAX_REQUESTS = 256;
-// The protocol's code for headers that differ from the body.
-const HEADER_MISMATCH = -32020;
 const METHODS = ['POST', 'GET', 'DELETE'];
 const NO_CONSENT = 'consent is not taken from a process that a tool started, or that cannot be found';
 
 export function createMcpHttp(toolbox: Toolbox, options: HttpOptions): HttpHandler {
-  const lane = createLane(toolbox, options);
-  const sdk = createLoader(async () => {
-    const { createSdkHttp } = await import('./sdk-http.js');
-    return createSdkHttp(toolbox, { ...options, lane, maxBodyBytes: MAX_BODY_BYTES });
-  });
-  const sessions = createSessions({
-    lane,
-    shared: options.shared,
-    onError: options.onError,
-    connectSdk: async (session, initialize, send) => (await sdk.load()).connect(session, initialize, send),
-  });
-  lane.onChange(() => {
-    sdk.loaded()?.announceTools();
-    sessions.announce('tools');
-  });
-  lane.onOffersChange((kind) => {
-    sdk.loaded()?.announceOffers(kind);
-    sessions.announce(kind);
-  });
+  const server = createMcpServer(toolbox, options);
+  const sessions = createSessions({ server, shared: options.shared });
+  server.listing.onChange(sessions.announce);
   let running = 0;
 
   const serveBody = async (exchange: Exchange, body: Json): Promise<void> => {
@@ -91,15 +62,17 @@ export function createMcpHttp(toolbox: Toolbox, options: HttpOptions): HttpHandl
     exchange.onBegin = () => void running--;
     // SRV-88: an answer can come on another connection than the call.
     if (carriesConsent(body) && !exchange.mayConsent()) return respondError(exchange, 403, NO_CONSENT);
-    const message = toMessage(body);
-    if (message !== undefined && isOlder(exchange, message)) return sessions.handle(exchange, body);
-    const isHot = message !== undefined && isHotRequest(exchange, message);
-    const decided = isHot ? undefined : await sdk.load();
-    const request = decided && exchange.toRequest();
-    if (await decided?.isOlder(request!, body)) return sessions.handle(exchange, body);
-    if (await rejectMismatch(lane, exchange, message)) return;
-    if (isHot) return answerNewer(lane, exchange, message as RequestMessage);
-    exchange.forward(await decided!.handle(request!, body));
+    let message: Message | undefined;
+    try {
+      message = readNewer(body, (name) => exchange.header(name));
+      if (message !== undefined) await assertParamHeaders(server, exchange, message);
+    } catch (error) {
+      if (!(error instanceof RpcError)) throw error;
+      return respondError(exchange, 400, error.message, error.code, { id: idOf(body), data: error.data });
+    }
+    if (message === undefined) return sessions.handle(exchange, body);
+    if (!isRequest(message)) return exchange.respond(202, {});
+    return answerNewer(server, exchange, message);
   };
   const serve = async (exchange: Exchange): Promise<void> => {
     const path = exchange.target.split('?', 1)[0]!;
@@ -146,9 +119,10 @@ export function createMcpHttp(toolbox: Toolbox, options: HttpOptions): HttpHandl
       return exchange.response;
     },
     async close() {
-      lane.close();
+      server.close();
+      // Subscriptions end with a last message.
+      await nextTurn();
       sessions.close();
-      await sdk.loaded()?.close();
     },
   };
 }
@@ -157,73 +131,39 @@ function refuse(exchange: Exchange, { status, headers, message }: Refusal): void
   exchange.respond(status, { 'content-type': 'application/json', ...headers }, [JSON.stringify({ error: message })]);
 }
 
-function createLoader(load: () => Promise<SdkHttp>) {
-  let loading: Promise<SdkHttp> | undefined;
-  let loaded: SdkHttp | undefined;
-  return {
-    loaded: () => loaded,
-    load(): Promise<SdkHttp> {
-      loading ??= load().then((sdk) => {
-        loaded = sdk;
-        return sdk;
-      });
-      return loading;
-    },
-  };
-}
-
-// Responds with an error if parameters differ from the headers that repeat them in the newer version (SRV-18).
-async function rejectMismatch({ listing }: Lane, exchange: Exchange, message: Message | undefined): Promise<boolean> {
-  if (message?.method !== 'tools/call') return false;
-  const { headers } = listing.newest() ?? (await listing.known());
-  const declared = headers.get(String(message.params?.name));
+// SRV-18: parameters must agree with the headers that repeat them in the newer version.
+async function assertParamHeaders({ listing }: McpServer, exchange: Exchange, message: Message): Promise<void> {
+  const { method, params } = message;
+  if (method !== 'tools/call') return;
+  const declared = (await listing.known()).headers.get(String(params?.name));
   const headerOf = (name: string) => exchange.header(name.toLowerCase()) ?? null;
-  const mismatch = declared && findHeaderMismatch(declared, message.params?.arguments, headerOf);
-  if (mismatch === undefined) return false;
-  const { header, problem } = mismatch;
-  respondError(exchange, 400, problem, HEADER_MISMATCH, message.id, { mismatch: { header, body: problem } });
-  return true;
+  const found = declared && findHeaderMismatch(declared, params?.arguments, headerOf);
+  if (found !== undefined) throw mismatch(found.header, found.problem);
 }
 
-// The newer version repeats parts of the body in headers, which must agree.
-function isHotRequest(exchange: Exchange, message: Message): message is RequestMessage {
-  const { id, method, params } = message;
-  return (
-    id !== undefined &&
-    method !== undefined &&
-    metaOf(params)?.[META.version] === NEWER_VERSION &&
-    exchange.header('mcp-protocol-version') === NEWER_VERSION &&
-    exchange.header('mcp-method') === method &&
-    (method !== 'tools/call' || exchange.header('mcp-name') === params?.name) &&
-    isHot(message as RequestMessage, true)
-  );
+// The id of a request that is refused, if it can be read.
+function idOf(body: Json): string | number | null {
+  const { id, method } = isRecord(body) ? body : {};
+  return typeof method === 'string' && (typeof id === 'string' || typeof id === 'number') ? id : null;
 }
 
 const INDEPENDENT: ResponderOptions = { headers: {}, requests: 1, isPrimed: false };
+const STATUSES: ReadonlyMap<number | undefined, number> = new Map([
+  [ERROR.methodNotFound, 404],
+  [ERROR.missingCapability, 400],
+]);
 
-async function answerNewer(lane: Lane, exchange: Exchange, message: RequestMessage): Promise<void> {
-  const running = new OpenMap<RequestId, LaneRequest>();
+async function answerNewer(server: McpServer, exchange: Exchange, message: RequestMessage): Promise<void> {
   const responder = new Responder(exchange, INDEPENDENT);
-  const peer = new RequestPeer(responder, exchange);
+  const send = (text: string): void => responder.send(text);
+  // This version has no sessions: all clients with access share one.
+  const client = new Client('http', send);
   // A client cancels its request by closing the response.
-  exchange.onDisconnect(() => {
-    for (const request of running.values()) request.cancel();
-  });
-  const parts = await lane.answer(message, peer, running);
-  if (parts === undefined) responder.end();
-  else responder.answer(parts, lacksCapability(message, parts) ? 400 : 200);
-}
-
-function lacksCapability({ id }: RequestMessage, [first]: readonly (string | Buffer)[]): boolean {
-  const start = `{"jsonrpc":"2.0","id":${JSON.stringify(id)},"error":{"code":${ERROR.missingCapability},`;
-  return typeof first === 'string' && first.startsWith(start);
-}
-
-// Whether a message is certainly of the older version; the SDK decides on others.
-function isOlder(exchange: Exchange, { method, params }: Message): boolean {
-  if (method === undefined) return true;
-  const version = exchange.header('mcp-protocol-version');
-  return !hasEnvelope(params) && (version === undefined || version < NEWER_VERSION);
+  exchange.onDisconnect(() => client.close());
+  const mayConsent = (): boolean => exchange.mayConsent();
+  const answer = await server.answer(message, { client, isNewer: true, send, mayConsent });
+  if (answer === undefined) responder.end();
+  else responder.answer(answer.parts, STATUSES.get(answer.code) ?? 200);
 }
 
 function isJson(type: string | undefined): boolean {

@@ -2,10 +2,8 @@
 
 import type { Readable } from 'node:stream';
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Cancellation } from '../core/cancellation.js';
 import { toToolError } from '../core/error.js';
 import { isRecord, type Json, parseJson } from '../core/json.js';
-import { OpenMap } from '../core/open-map.js';
 import { formatBytes } from '../core/text.js';
 import { createLineReader } from './line-reader.js';
 import { ERROR, isRequestId, type Message, type RequestId, toMessage } from './message.js';
@@ -37,7 +35,7 @@ export class LineTransport {
   readonly #input: Readable;
   readonly #write: LineTransportOptions['write'];
   readonly #listeners: LineTransportListeners;
-  readonly #pending = new OpenMap<RequestId, true>();
+  readonly #pending = new Set<RequestId>();
   readonly #onData = createLineReader({
     maxBytes: MAX_LINE_BYTES,
     onLine: (text) => {
@@ -71,9 +69,7 @@ export class LineTransport {
     if (size <= MAX_ANSWER_BYTES) for (const part of parts) this.#enqueue(part);
     else this.#enqueue(JSON.stringify(tooLarge(id, size)));
     this.#enqueue('\n');
-    // No other answer can follow in this turn.
-    if (this.#pending.size === 0) this.#begin(this.#flush);
-    else this.#begin(this.#flushSoon);
+    this.#flushSoon();
   }
 
   /** Answers a request that could not be handled with an internal error; without an id, only reports it. */
@@ -87,7 +83,7 @@ export class LineTransport {
   send(text: string): void {
     this.#enqueue(text);
     this.#enqueue('\n');
-    this.#begin(this.#flushSoon);
+    this.#flushSoon();
   }
 
   /** Resolves when all messages so far are written. */
@@ -97,13 +93,8 @@ export class LineTransport {
   }
 
   /** Waits until the client has read enough of its responses. */
-  ready(cancellation: Cancellation): Promise<void> | undefined {
-    return this.#queuedBytes > MAX_QUEUED_BYTES ? this.#untilReady(cancellation) : undefined;
-  }
-
-  async #untilReady(cancellation: Cancellation): Promise<void> {
-    while (this.#queuedBytes > MAX_QUEUED_BYTES && !this.#closed && !cancellation.isCancelled)
-      await sleep(READY_POLL_MS);
+  async ready(signal: AbortSignal): Promise<void> {
+    while (this.#queuedBytes > MAX_QUEUED_BYTES && !this.#closed && !signal.aborted) await sleep(READY_POLL_MS);
   }
 
   close(): void {
@@ -121,53 +112,30 @@ export class LineTransport {
     if (this.#queuedBytes > MAX_QUEUED_BYTES) this.#input.pause();
   }
 
-  #begin(flush: () => void): void {
+  // The answers of one turn of the event loop are written together, unless none is outstanding: at 32 calls in flight, a
+  // write for each of them is a third of the CPU time of a call.
+  #flushSoon(): void {
     if (this.#isFlushing || this.#queue.length === 0) return;
     this.#isFlushing = true;
-    flush();
+    if (this.#pending.size === 0) void this.#flush();
+    else setImmediate(() => void this.#flush());
   }
 
-  readonly #flushSoon = (): void => void setImmediate(this.#flush);
-
-  // The answers of one turn of the event loop are written together: at 32 calls in flight, a write for each of them is a
-  // third of the CPU time of a call.
-  readonly #flush = (): void => {
-    while (this.#queue.length > 0) {
-      const [bytes, units] = [join(this.#queue), this.#queuedBytes];
-      this.#queue = [];
-      try {
-        const writing = this.#write(bytes);
-        // Not an async function: most writes are done at once.
-        if (writing !== undefined) {
-          writing.then(() => {
-            this.#written(units);
-            this.#flush();
-          }, this.#onWriteError);
-          return;
-        }
-      } catch (error) {
-        this.#onWriteError(error as Error);
-        return;
+  async #flush(): Promise<void> {
+    try {
+      while (this.#queue.length > 0) {
+        const [bytes, units] = [join(this.#queue), this.#queuedBytes];
+        this.#queue = [];
+        await this.#write(bytes);
+        this.#queuedBytes -= units;
+        if (this.#queuedBytes <= MAX_QUEUED_BYTES && !this.#closed && this.#input.isPaused()) this.#input.resume();
       }
-      this.#written(units);
+    } catch (error) {
+      this.#listeners.onError(error as Error);
+      this.close();
     }
-    this.#endFlush();
-  };
-
-  #written(units: number): void {
-    this.#queuedBytes -= units;
-    if (this.#queuedBytes <= MAX_QUEUED_BYTES && !this.#closed && this.#input.isPaused()) this.#input.resume();
-  }
-
-  readonly #onWriteError = (error: Error): void => {
-    this.#listeners.onError(error);
-    this.close();
-    this.#endFlush();
-  };
-
-  #endFlush(): void {
     this.#isFlushing = false;
-    if (this.#whenFlushed.length > 0) for (const resolve of this.#whenFlushed.splice(0)) resolve();
+    for (const resolve of this.#whenFlushed.splice(0)) resolve();
   }
 
   // Whatever a line leads to, the process goes on and the request gets an answer (SRV-84).
@@ -188,7 +156,7 @@ export class LineTransport {
         this.#reject(ERROR.invalidRequest, 'a request with this id is already running', id);
         return false;
       }
-      this.#pending.set(id, true);
+      this.#pending.add(id);
     } else if (method === 'notifications/cancelled') {
       // A cancelled request gets no response.
       this.#pending.delete(params?.requestId as RequestId);
@@ -227,15 +195,7 @@ export class LineTransport {
 }
 
 function join(parts: readonly (string | Buffer)[]): Buffer {
-  let text = '';
-  for (const part of parts) {
-    if (typeof part !== 'string') return joinBytes(parts);
-    text += part;
-  }
-  return Buffer.from(text);
-}
-
-function joinBytes(parts: readonly (string | Buffer)[]): Buffer {
+  if (parts.every((part) => typeof part === 'string')) return Buffer.from(parts.join(''));
   return Buffer.concat(parts.map((part) => (typeof part === 'string' ? Buffer.from(part) : part)));
 }
 

@@ -75,8 +75,7 @@ async function isEqual(before: readonly ListedTool[], now: readonly ListedTool[]
   const turn = createTurns();
   for (const [at, tool] of before.entries()) {
     if (JSON.stringify(tool) !== JSON.stringify(now[at])) return false;
-    const wait = turn();
-    if (wait !== undefined) await wait;
+    await turn();
   }
   return true;
 }
@@ -102,8 +101,7 @@ async function toListing(tools: readonly Tool[], trusted: boolean): Promise<List
   const headers = new Map<string, readonly ParamHeader[]>();
   const turn = createTurns();
   for (const tool of tools) {
-    const wait = turn();
-    if (wait !== undefined) await wait;
+    await turn();
     const name = encode.get(tool.name);
     if (name === undefined) continue;
     const declared = headersOf(tool);
@@ -173,8 +171,11 @@ function toAnnotations({ traits }: Tool) {
   };
 }
 
+/** The lists of a server. */
+export type ListKind = 'tools' | 'resources' | 'prompts';
+
 export interface LiveListing {
-  /** Begins to notice changes. */
+  /** Begins to notice changes of all lists; starts no server. Before the first call or list nobody can miss one. */
   watch(): void;
   /** Reads the listing for a client. */
   read(): Promise<Listing>;
@@ -184,32 +185,43 @@ export interface LiveListing {
   known(): Promise<Listing>;
   /** Reads the listing again, without starting upstream servers. */
   rereadKnown(): Promise<Listing>;
-  /** Calls the listener when the listing has changed. */
-  onChange(listener: () => void): void;
+  /** Calls the listener when a list has changed; the returned function ends that. */
+  onChange(listener: (kind: ListKind) => void): () => void;
   close(): void;
 }
 
 export function createLiveListing(toolbox: Toolbox, onError?: (error: Error) => void): LiveListing {
   const readListing = createListingReader(toolbox);
   const rereadKnown = (): Promise<Listing> => readListing(true);
-  const listeners: (() => void)[] = [];
+  const listeners = new Set<(kind: ListKind) => void>();
+  const announce = (kind: ListKind): void => {
+    for (const listener of [...listeners]) listener(kind);
+  };
   // The listing that every client knows at least: one that lists first must not hide a change from the others.
   let announced: Listing | undefined;
   let newest: Listing | undefined;
-  const compare = (): void => {
+  const compareTools = async (): Promise<void> => {
     // Before the first listing there is nothing to announce, and reading could start upstream servers needlessly.
     if (announced === undefined) {
       newest = undefined;
       return;
     }
-    readListing()
-      .then((listing) => {
-        newest = listing;
-        if (listing === announced) return;
-        announced = listing;
-        for (const listener of listeners) listener();
-      })
-      .catch((error: Error) => onError?.(error));
+    newest = await readListing();
+    if (newest === announced) return;
+    announced = newest;
+    announce('tools');
+  };
+  const others: Record<'resources' | 'prompts', string | undefined> = { resources: undefined, prompts: undefined };
+  const compareOthers = async (kind: 'resources' | 'prompts'): Promise<void> => {
+    const all = await toolbox.catalog[kind].list({ caller: MODEL, knownOnly: true });
+    const now = JSON.stringify(all.map(({ tool, fields }) => [tool.name, fields]));
+    const before = others[kind];
+    others[kind] = now;
+    if (before !== undefined && before !== now) announce(kind);
+  };
+  const compare = (): void => {
+    for (const comparing of [compareTools(), compareOthers('resources'), compareOthers('prompts')])
+      comparing.catch((error: Error) => onError?.(error));
   };
   let unwatch: (() => void) | undefined;
   const watch = (): void => {
@@ -232,7 +244,10 @@ export function createLiveListing(toolbox: Toolbox, onError?: (error: Error) => 
       return newest;
     },
     rereadKnown,
-    onChange: (listener) => void listeners.push(listener),
+    onChange(listener) {
+      listeners.add(listener);
+      return () => listeners.delete(listener);
+    },
     close: () => unwatch?.(),
   };
 }

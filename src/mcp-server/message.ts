@@ -1,6 +1,23 @@
-// JSON-RPC messages of MCP: which values are one, and the parameters that the lane understands.
+// JSON-RPC messages of MCP: which values are one, and the shapes of their parameters.
 
 import { isRecord } from '../core/json.js';
+import {
+  boolean,
+  custom,
+  either,
+  formatFault,
+  list,
+  matches,
+  object,
+  oneOf,
+  optional,
+  readShape,
+  record,
+  type Shape,
+  string,
+  strings,
+  table,
+} from '../core/shape.js';
 
 export type RequestId = string | number;
 export type Params = Readonly<Record<string, unknown>>;
@@ -30,6 +47,7 @@ export const META = {
   client: 'io.modelcontextprotocol/clientInfo',
   logLevel: 'io.modelcontextprotocol/logLevel',
   server: 'io.modelcontextprotocol/serverInfo',
+  subscription: 'io.modelcontextprotocol/subscriptionId',
   relatedTask: 'io.modelcontextprotocol/related-task',
 } as const;
 
@@ -39,129 +57,174 @@ export const ERROR = {
   methodNotFound: -32601,
   invalidParams: -32602,
   internal: -32603,
+  headerMismatch: -32020,
   missingCapability: -32021,
+  unsupportedVersion: -32022,
+  /** What the transport refuses, as in the SDK. */
+  transport: -32000,
 } as const;
 
-// Not zod, which takes 20 ms to load and 15 µs per message.
-type Check = (value: unknown) => boolean;
+/** From the least to the most severe. */
+export const LOG_LEVELS = ['debug', 'info', 'notice', 'warning', 'error', 'critical', 'alert', 'emergency'] as const;
 
-const isText: Check = (value) => typeof value === 'string';
-const isBoolean: Check = (value) => typeof value === 'boolean';
-const isCode: Check = (value) => Number.isSafeInteger(value);
-
-/** An object with these members; others are allowed unless `strict`. */
-function shape(required: Readonly<Record<string, Check>>, optional: Readonly<Record<string, Check>> = {}): Check {
-  const needed = Object.entries(required);
-  const known = Object.entries(optional);
-  // Loops: every message is checked by several shapes, and callbacks take 1 µs of it.
-  return (value) => {
-    if (!isRecord(value)) return false;
-    for (const [key, check] of needed) if (!check(value[key])) return false;
-    for (const [key, check] of known) if (value[key] !== undefined && !check(value[key])) return false;
-    return true;
-  };
-}
-
-const listOf =
-  (check: Check): Check =>
-  (value) =>
-    Array.isArray(value) && value.every(check);
-const mapOf =
-  (check: Check): Check =>
-  (value) =>
-    isRecord(value) && Object.values(value).every(check);
-const oneOf =
-  (...texts: string[]): Check =>
-  (value) =>
-    texts.includes(value as string);
+// Members that are not listed are allowed everywhere.
+const LOOSE = { unknown: 'drop' } as const;
 
 export const isRequestId = (value: unknown): value is RequestId =>
   typeof value === 'string' || Number.isSafeInteger(value);
 
-const isMeta = shape({}, { progressToken: isRequestId, [META.relatedTask]: shape({ taskId: isText }) });
-const isError = shape({ code: isCode, message: isText });
-const RESULT_META = shape({}, { _meta: isRecord });
+const requestId = custom('a string or an integer', (value) => (isRequestId(value) ? value : undefined));
+const number = custom('a number', (value) => (typeof value === 'number' ? value : undefined));
+const integer = custom('an integer', (value) => (Number.isSafeInteger(value) ? value : undefined));
+
+const META_SHAPE = object(
+  {
+    progressToken: optional(requestId),
+    [META.relatedTask]: optional(object({ taskId: string }, LOOSE)),
+  },
+  LOOSE,
+);
+const PARAMS = object({ _meta: optional(META_SHAPE) }, LOOSE);
+const RESULT = object({ _meta: optional(table) }, LOOSE);
+const RPC_ERROR = object({ code: integer, message: string }, LOOSE);
 
 /** Returns the value if it is a request, notification or response of JSON-RPC 2.0 as MCP defines them. */
 export function toMessage(value: unknown): Message | undefined {
   if (!isRecord(value) || value.jsonrpc !== '2.0') return undefined;
-  // Counted instead of listed: every message passes here.
-  let others = 0;
-  for (const key in value) if (key !== 'jsonrpc' && key !== 'id') others++;
-  const { id, method, params } = value;
   const hasId = 'id' in value;
-  if (hasId && !isRequestId(id)) return undefined;
-  if (typeof method === 'string') {
-    if (others !== ('params' in value ? 2 : 1)) return undefined;
-    return !('params' in value) || isParams(params) ? (value as unknown as Message) : undefined;
+  if (hasId && !isRequestId(value.id)) return undefined;
+  const members = Object.keys(value).filter((key) => key !== 'jsonrpc' && key !== 'id');
+  return isContent(value, members, hasId) ? (value as unknown as Message) : undefined;
+}
+
+function isContent(value: Params, members: readonly string[], hasId: boolean): boolean {
+  if (typeof value.method === 'string') {
+    const hasParams = 'params' in value;
+    return members.length === (hasParams ? 2 : 1) && (!hasParams || matches(PARAMS, value.params));
   }
-  if (others !== 1) return undefined;
-  const isResponse = hasId && RESULT_META(value.result);
-  return isResponse || isError(value.error) ? (value as unknown as Message) : undefined;
+  if (members.length !== 1) return false;
+  return (hasId && matches(RESULT, value.result)) || matches(RPC_ERROR, value.error);
 }
 
-function isParams(value: unknown): boolean {
-  return isRecord(value) && (value._meta === undefined || isMeta(value._meta));
-}
-
-const isObject: Check = isRecord;
-const CAPABILITIES: Readonly<Record<string, Check>> = {
-  experimental: mapOf(isObject),
-  sampling: shape({}, { context: isObject, tools: isObject }),
-  elicitation: shape({}, { form: shape({}, { applyDefaults: isBoolean }), url: isObject }),
-  roots: shape({}, { listChanged: isBoolean }),
-  extensions: mapOf(isObject),
+const CAPABILITIES = {
+  experimental: optional(record(table)),
+  sampling: optional(object({ context: optional(table), tools: optional(table) }, LOOSE)),
+  elicitation: optional(
+    object({ form: optional(object({ applyDefaults: optional(boolean) }, LOOSE)), url: optional(table) }, LOOSE),
+  ),
+  roots: optional(object({ listChanged: optional(boolean) }, LOOSE)),
+  extensions: optional(record(table)),
 };
-const isNewerCapabilities = shape({}, CAPABILITIES);
-const isOlderCapabilities = shape(
-  {},
+const TASK_CAPABILITIES = object(
   {
-    ...CAPABILITIES,
-    tasks: shape(
-      {},
-      {
-        list: isObject,
-        cancel: isObject,
-        requests: shape(
-          {},
-          {
-            sampling: shape({}, { createMessage: isObject }),
-            elicitation: shape({}, { create: isObject }),
-          },
-        ),
-      },
+    list: optional(table),
+    cancel: optional(table),
+    requests: optional(
+      object(
+        {
+          sampling: optional(object({ createMessage: optional(table) }, LOOSE)),
+          elicitation: optional(object({ create: optional(table) }, LOOSE)),
+        },
+        LOOSE,
+      ),
     ),
   },
+  LOOSE,
 );
-const isIcon = shape({ src: isText }, { mimeType: isText, sizes: listOf(isText), theme: oneOf('light', 'dark') });
-const isImplementation = shape(
-  { name: isText, version: isText },
-  { title: isText, icons: listOf(isIcon), websiteUrl: isText, description: isText },
+const ICON = object(
+  { src: string, mimeType: optional(string), sizes: optional(strings), theme: optional(oneOf('light', 'dark')) },
+  LOOSE,
 );
-
-export const isInitializeParams = shape({
-  protocolVersion: isText,
-  capabilities: isOlderCapabilities,
-  clientInfo: isImplementation,
-});
-
-/** From the least to the most severe. */
-export const LOG_LEVELS = ['debug', 'info', 'notice', 'warning', 'error', 'critical', 'alert', 'emergency'];
-const isLogLevel = oneOf(...LOG_LEVELS);
-export const isSetLevelParams = shape({ level: isLogLevel });
-
-/** Whether `_meta` is what every request of the newer protocol version carries. */
-export const isEnvelope = shape(
-  { [META.version]: isText, [META.capabilities]: isNewerCapabilities },
-  { [META.client]: isImplementation, [META.logLevel]: isLogLevel, progressToken: isRequestId },
+const IMPLEMENTATION = object(
+  {
+    name: string,
+    version: string,
+    title: optional(string),
+    icons: optional(list(ICON)),
+    websiteUrl: optional(string),
+    description: optional(string),
+  },
+  LOOSE,
 );
 
-export const isCallParams = shape({ name: isText }, { arguments: isObject, task: shape({}, { ttl: isFiniteNumber }) });
-export const isListParams = shape({}, { cursor: isText });
-export const isCancelParams = shape({ requestId: isRequestId }, { reason: isText });
+/** `_meta` of every request of the newer protocol version. */
+const ENVELOPE = object(
+  {
+    [META.version]: string,
+    [META.capabilities]: object(CAPABILITIES, LOOSE),
+    [META.client]: optional(IMPLEMENTATION),
+    [META.logLevel]: optional(oneOf(...LOG_LEVELS)),
+    progressToken: optional(requestId),
+  },
+  LOOSE,
+);
 
-function isFiniteNumber(value: unknown): boolean {
-  return typeof value === 'number';
+const TEXTS = record(string);
+const REFERENCE = either([
+  object({ type: oneOf('ref/prompt'), name: string }, LOOSE),
+  object({ type: oneOf('ref/resource'), uri: string }, LOOSE),
+]);
+
+/** The parameters of requests; `_meta` is checked for all of them. */
+export const PARAM_SHAPES = {
+  none: object({}, LOOSE),
+  initialize: object(
+    {
+      protocolVersion: string,
+      capabilities: object({ ...CAPABILITIES, tasks: optional(TASK_CAPABILITIES) }, LOOSE),
+      clientInfo: IMPLEMENTATION,
+    },
+    LOOSE,
+  ),
+  setLevel: object({ level: oneOf(...LOG_LEVELS) }, LOOSE),
+  list: object({ cursor: optional(string) }, LOOSE),
+  call: object({ name: string, arguments: optional(table) }, LOOSE),
+  /** Of a call that is a task, in the older version. */
+  task: object({ task: object({ ttl: optional(number) }, LOOSE) }, LOOSE),
+  resource: object({ uri: string }, LOOSE),
+  prompt: object({ name: string, arguments: optional(TEXTS) }, LOOSE),
+  complete: object(
+    {
+      ref: REFERENCE,
+      argument: object({ name: string, value: string }, LOOSE),
+      context: optional(object({ arguments: optional(TEXTS) }, LOOSE)),
+    },
+    LOOSE,
+  ),
+  listen: object(
+    {
+      notifications: object(
+        {
+          toolsListChanged: optional(boolean),
+          promptsListChanged: optional(boolean),
+          resourcesListChanged: optional(boolean),
+          resourceSubscriptions: optional(strings),
+        },
+        LOOSE,
+      ),
+    },
+    LOOSE,
+  ),
+  cancelled: object({ requestId, reason: optional(string) }, LOOSE),
+} as const;
+
+/** Returns what is wrong with parameters: `params.name must be a string, got the number 3`. */
+export function findParamsFault(shape: Shape<unknown>, params: unknown): string | undefined {
+  const [fault] = readShape(shape, params, ['params']).faults;
+  return fault && formatFault(fault);
+}
+
+/** What is wrong with the `_meta` of a request of the newer protocol version. */
+export interface EnvelopeFault {
+  readonly key: string;
+  readonly problem: string;
+}
+
+export function findEnvelopeFaults(meta: Params): readonly EnvelopeFault[] {
+  return readShape(ENVELOPE, meta).faults.map(({ path, kind, message }) => ({
+    key: path.join('.'),
+    problem: kind === 'missing' ? 'missing' : message,
+  }));
 }
 
 /** Returns `_meta` of a message, if it is an object. */
@@ -171,12 +234,22 @@ export function metaOf(params: Params | undefined): Params | undefined {
 }
 
 /** Whether a message names a protocol version itself, as in the newer version. */
-export function hasEnvelope(params: Params | undefined): boolean {
+export function namesVersion(params: Params | undefined): boolean {
+  return META.version in (metaOf(params) ?? {});
+}
+
+/** Whether a message names the newer protocol version, or one after it, in a valid `_meta`. */
+export function claimsNewer(params: Params | undefined): boolean {
   const meta = metaOf(params);
-  return meta !== undefined && META.version in meta;
+  if (meta === undefined || findEnvelopeFaults(meta).length > 0) return false;
+  return (meta[META.version] as string) >= NEWER_VERSION;
 }
 
 /** Whether a message is to be answered. */
 export function isRequest(message: Message): message is RequestMessage {
   return message.method !== undefined && message.id !== undefined;
+}
+
+export function toNotification(method: string, params?: object): string {
+  return JSON.stringify({ jsonrpc: '2.0', method, params });
 }

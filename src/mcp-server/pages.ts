@@ -17,8 +17,14 @@ export interface ListingPages {
   read(cursor: string | undefined, isNewer: boolean, withApps: boolean): Promise<Buffer>;
 }
 
-/** Clients may cache the listing for this long if they have no subscription. */
-export const CACHE_HINT = { ttlMs: 5000, cacheScope: 'private' } as const;
+/** How long clients may cache a result. */
+export interface CacheHint {
+  readonly ttlMs: number;
+  readonly cacheScope: 'private';
+}
+
+/** Of lists, for clients that have no subscription. */
+export const CACHE_HINT: CacheHint = { ttlMs: 5000, cacheScope: 'private' };
 
 // Clients that do not follow cursors see only the first page.
 const PAGE_SIZE = 1000;
@@ -66,8 +72,7 @@ async function toBytes(
   const chunks: Buffer[] = [];
   const turn = createTurns();
   for (const tool of tools.slice(from, to)) {
-    const wait = turn();
-    if (wait !== undefined) await wait;
+    await turn();
     const shown =
       isNewer || tool.outputSchema === undefined
         ? tool

@@ -1,97 +1,215 @@
-// The SDK server: answers what the lane does not, for both protocol versions, with the same listing and calls.
+// Answers the requests of clients, over any transport and in both protocol versions: one table of methods, one dispatcher.
 
-import { Cancellation } from '../core/cancellation.js';
-import { isRecord } from '../core/json.js';
-import type { Toolbox } from '../core/toolbox.js';
+import type { Infer, Shape } from '../core/shape.js';
+import type { CallOptions, Toolbox } from '../core/toolbox.js';
+import { RpcError, TASKS } from '../net/mcp.js';
 import { showsApps } from './apps.js';
-import { readIdentity } from './identity.js';
-import type { InputAnswer } from './input-request.js';
-import { ANSWER_TIMEOUT_MS } from './interactive-calls.js';
-import type { Lane, LaneOptions } from './lane.js';
-import { META } from './message.js';
-import { CACHE_HINTS, type OfferHandlers, registerOffers } from './offers.js';
-import { CACHE_HINT, pageAt } from './pages.js';
-import type { RequestContext, RequestState } from './request-context.js';
-import { CfWorkerJsonSchemaValidator, Server, type ServerContext } from './sdk.js';
-import { registerSubscriptions } from './subscriptions.js';
-import { registerTaskRequests } from './task-requests.js';
+import { createToolCalls } from './calls.js';
+import { createLiveListing, type LiveListing } from './listing.js';
+import {
+  ERROR,
+  findParamsFault,
+  META,
+  metaOf,
+  NEWER_VERSION,
+  OLDER_VERSIONS,
+  PARAM_SHAPES,
+  type Params,
+  type RequestId,
+  type RequestMessage,
+} from './message.js';
+import { CACHE_HINT, type CacheHint, createListingPages } from './pages.js';
+import { type Channel, type RequestScope, toScope } from './request.js';
+import { createListen, createResourceHandlers } from './resources.js';
+import type { SharedSessions } from './shared-sessions.js';
+import { createTasks, type Tasks, wantsTask } from './tasks.js';
+import { assertEnvelope } from './version.js';
 
-export type McpServerOptions = LaneOptions;
-
-/** Creates servers that share one listing, so that a server for each connection or request is cheap. */
-export interface McpServers {
-  /** `session` identifies the client that may read the stored results of its calls (CTX-3). */
-  create(session: string): Promise<Server>;
+export interface McpServerOptions {
+  readonly version: string;
+  /** Receives errors of the protocol layer; serving continues. */
+  readonly onError?: (error: Error) => void;
+  /** Delays calls while the client does not read its responses. */
+  readonly ready?: CallOptions['ready'];
+  /** What the servers of a fleet share. */
+  readonly shared?: SharedSessions | undefined;
 }
 
-export function createMcpServers(
-  toolbox: Toolbox,
-  { listing, calls, watch }: Pick<Lane, 'listing' | 'calls' | 'watch'>,
-  options: Pick<McpServerOptions, 'version' | 'onError'>,
-): McpServers {
-  watch();
-  const list = async (cursor: string | undefined, { capabilities }: RequestContext) => {
-    const { tools: forModels, withApps } = await listing.read();
-    const tools = showsApps(capabilities) ? withApps : forModels;
-    const { from, to, nextCursor } = pageAt(cursor, tools.length);
-    return { tools: tools.slice(from, to) as never, nextCursor };
+/** The response to a request: parts of its JSON, and the code if it is an error. */
+export interface Answer {
+  readonly parts: readonly (string | Buffer)[];
+  readonly code?: number;
+}
+
+export interface McpServer {
+  readonly listing: LiveListing;
+  /** Undefined in a fleet, whose servers keep nothing in memory (FLT-76). */
+  readonly tasks: Tasks | undefined;
+  /** Answers a request. Resolves to undefined if it was cancelled, which gets no response. Never rejects. */
+  answer(message: RequestMessage, channel: Channel): Promise<Answer | undefined>;
+  /** Ends subscriptions with their result, and suspended calls and tasks. */
+  close(): void;
+}
+
+/** What a handler returns: a result, or its JSON. */
+type Result = object | Buffer;
+
+interface Method {
+  /** The protocol version that has it; undefined: both. */
+  readonly version: 'older' | 'newer' | undefined;
+  readonly params: Shape<unknown>;
+  readonly handle: (params: Params, scope: RequestScope) => Promise<Result>;
+  /** How long clients of the newer version may cache the result. */
+  readonly cache?: CacheHint | undefined;
+}
+
+// Watching takes 10 ms to begin, which the first answers need not wait for.
+const WATCH_AFTER_MS = 10;
+// Before these nobody can miss a change.
+const FIRST_METHODS: readonly string[] = ['initialize', 'ping', 'server/discover'];
+
+export function createMcpServer(toolbox: Toolbox, options: McpServerOptions): McpServer {
+  const listing = createLiveListing(toolbox, options.onError);
+  const calls = createToolCalls({ toolbox, listing, ready: options.ready, shared: options.shared });
+  const tasks = options.shared === undefined ? createTasks(calls.call) : undefined;
+  const info = { name: 'wield', version: options.version };
+  const pages = createListingPages(listing, info);
+  const listeners = createListen(toolbox, listing);
+  const resources = createResourceHandlers(toolbox, calls);
+  const instructions = async () => (await toolbox.workspace.instructions()) || undefined;
+  const capabilities = { ...CAPABILITIES, ...(tasks && { extensions: { [TASKS]: {} } }) };
+
+  const methods: Readonly<Record<string, Method>> = {
+    initialize: older(PARAM_SHAPES.initialize, async (params, { client }) => {
+      client.initialized = params;
+      const isKnown = OLDER_VERSIONS.includes(params.protocolVersion);
+      return {
+        protocolVersion: isKnown ? params.protocolVersion : OLDER_VERSIONS[0],
+        capabilities: { ...capabilities, ...(tasks && { tasks: TASK_CAPABILITIES }) },
+        serverInfo: info,
+        instructions: await instructions(),
+      };
+    }),
+    'server/discover': newer(
+      PARAM_SHAPES.none,
+      async () => ({ supportedVersions: [NEWER_VERSION], capabilities, instructions: await instructions() }),
+      { ttlMs: 0, cacheScope: 'private' },
+    ),
+    ping: older(PARAM_SHAPES.none, async () => ({})),
+    'logging/setLevel': older(PARAM_SHAPES.setLevel, async ({ level }, { client }) => {
+      client.logLevel = level;
+      return {};
+    }),
+    'tools/list': both(PARAM_SHAPES.list, ({ cursor }, scope) =>
+      pages.read(cursor, scope.isNewer, showsApps(scope.capabilities)),
+    ),
+    'tools/call': both(PARAM_SHAPES.call, (params, scope) =>
+      tasks !== undefined && wantsTask(params, scope) ? tasks.start(params, scope) : calls.call(params, scope),
+    ),
+    'resources/list': both(PARAM_SHAPES.list, resources.list, CACHE_HINT),
+    'resources/templates/list': both(PARAM_SHAPES.list, resources.listTemplates, CACHE_HINT),
+    'resources/read': both(PARAM_SHAPES.resource, resources.read, { ...CACHE_HINT, ttlMs: 1000 }),
+    'resources/subscribe': older(PARAM_SHAPES.resource, resources.subscribe),
+    'resources/unsubscribe': older(PARAM_SHAPES.resource, resources.unsubscribe),
+    'prompts/list': both(PARAM_SHAPES.list, resources.listPrompts, CACHE_HINT),
+    'prompts/get': both(PARAM_SHAPES.prompt, resources.getPrompt),
+    'completion/complete': both(PARAM_SHAPES.complete, resources.complete),
+    'subscriptions/listen': newer(PARAM_SHAPES.listen, listeners.listen),
+    ...(tasks && {
+      'tasks/get': both(PARAM_SHAPES.none, tasks.get),
+      'tasks/cancel': both(PARAM_SHAPES.none, tasks.cancel),
+      'tasks/update': newer(PARAM_SHAPES.none, tasks.update),
+      'tasks/result': older(PARAM_SHAPES.none, tasks.result),
+      'tasks/list': older(PARAM_SHAPES.none, tasks.list),
+    }),
+  };
+
+  let watchSoon: NodeJS.Timeout | undefined;
+  const dispatch = async (message: RequestMessage, channel: Channel, signal: AbortSignal): Promise<Result> => {
+    const { method: name, params = {} } = message;
+    const { isNewer } = channel;
+    const method = Object.hasOwn(methods, name) ? methods[name]! : undefined;
+    if (method === undefined || method.version === (isNewer ? 'older' : 'newer'))
+      throw new RpcError(ERROR.methodNotFound, 'Method not found');
+    if (isNewer) assertEnvelope(metaOf(params));
+    const fault = findParamsFault(method.params, params);
+    // Clients know these codes from servers of the SDK.
+    if (fault !== undefined)
+      throw new RpcError(
+        name === 'tools/call' ? ERROR.invalidParams : ERROR.internal,
+        `Invalid ${name} request: ${fault}`,
+      );
+    if (!FIRST_METHODS.includes(name)) watchSoon ??= setTimeout(listing.watch, WATCH_AFTER_MS).unref();
+    const result = await method.handle(params, toScope(message, channel, signal));
+    return isNewer && !(result instanceof Buffer) ? stamp(result, info, method.cache) : result;
   };
   return {
-    async create(session) {
-      const { tasks } = calls;
-      const identity = await readIdentity(toolbox, options.version, tasks !== undefined);
-      const { info, olderCapabilities, instructions } = identity;
-      const server = new Server(info, {
-        capabilities: olderCapabilities,
-        instructions,
-        cacheHints: { ...CACHE_HINTS, 'tools/list': CACHE_HINT },
-        requestState: { verify: calls.verifyState },
-        // The default validator takes 60 ms to construct.
-        jsonSchemaValidator: new CfWorkerJsonSchemaValidator(),
-      });
-      server.onerror = options.onError;
-      server.setRequestHandler('tools/list', ({ params }, context) =>
-        list(params?.cursor, toRequestContext(server, context)),
-      );
-      server.setRequestHandler(
-        'tools/call',
-        ({ params }, context) => calls.callNow(session, params, toRequestContext(server, context)) as never,
-      );
-      const handlers: OfferHandlers = {
-        server,
-        toolbox,
-        serve: (context, id, input, run) => calls.serve(session, toRequestContext(server, context), id, input, run),
-      };
-      registerOffers(handlers);
-      registerSubscriptions(handlers);
-      if (tasks !== undefined)
-        registerTaskRequests({ server, session, tasks, toContext: (context) => toRequestContext(server, context) });
-      return server;
+    listing,
+    tasks,
+    answer: (message, channel) =>
+      channel.client.run(message.id, async (signal) => {
+        try {
+          const result = await dispatch(message, channel, signal);
+          return signal.aborted ? undefined : answered(message.id, result);
+        } catch (thrown) {
+          return signal.aborted ? undefined : failed(message.id, thrown);
+        }
+      }),
+    close() {
+      clearTimeout(watchSoon);
+      listeners.close();
+      listing.close();
+      calls.close();
+      tasks?.close();
     },
   };
 }
 
-function toRequestContext(server: Server, { mcpReq, http }: ServerContext): RequestContext {
-  const envelope: Readonly<Record<string, unknown>> = mcpReq.envelope ?? {};
-  const isNewer = envelope[META.version] !== undefined;
-  const client = envelope[META.client] ?? server.getClientVersion();
+/** What every server announces. */
+const CAPABILITIES = {
+  tools: { listChanged: true },
+  resources: { listChanged: true, subscribe: true },
+  prompts: { listChanged: true },
+  completions: {},
+  logging: {},
+};
+// In the older protocol version.
+const TASK_CAPABILITIES = { list: {}, cancel: {}, requests: { tools: { call: {} } } };
+
+type Handle<S> = (params: Infer<S>, scope: RequestScope) => Promise<Result>;
+
+function both<S extends Shape<unknown>>(params: S, handle: Handle<S>, cache?: CacheHint): Method {
+  return { version: undefined, params, handle: handle as Method['handle'], cache };
+}
+
+function older<S extends Shape<unknown>>(params: S, handle: Handle<S>): Method {
+  return { ...both(params, handle), version: 'older' };
+}
+
+function newer<S extends Shape<unknown>>(params: S, handle: Handle<S>, cache?: CacheHint): Method {
+  return { ...both(params, handle, cache), version: 'newer' };
+}
+
+// What every result of the newer protocol version has.
+function stamp(result: object, info: object, cache: CacheHint | undefined): object {
+  const { _meta, resultType = 'complete' } = result as { readonly _meta?: Params; readonly resultType?: string };
   return {
-    isNewer,
-    capabilities: isNewer ? envelope[META.capabilities] : server.getClientCapabilities(),
-    clientName: isRecord(client) && typeof client.name === 'string' ? client.name : undefined,
-    meta: mcpReq._meta,
-    logLevel: toLevel(envelope[META.logLevel] ?? mcpReq._meta?.[META.logLevel]),
-    cancellation: Cancellation.of(mcpReq.signal),
-    connection: http?.req?.signal,
-    state: isNewer ? mcpReq.requestState<RequestState>() : undefined,
-    inputResponses: mcpReq.inputResponses,
-    notify: (method, params) => void mcpReq.notify({ method, params } as never).catch(() => {}),
-    log: (level, data, logger) => void mcpReq.log(level as never, data, logger).catch(() => {}),
-    request: async (request, signal) =>
-      (await mcpReq.send(request as never, { signal, timeout: ANSWER_TIMEOUT_MS })) as unknown as InputAnswer,
+    resultType,
+    ...result,
+    ...(resultType === 'complete' ? cache : undefined),
+    _meta: { [META.server]: info, ..._meta },
   };
 }
 
-function toLevel(value: unknown): string | undefined {
-  return typeof value === 'string' ? value : undefined;
+function answered(id: RequestId, result: Result): Answer {
+  const head = `{"jsonrpc":"2.0","id":${JSON.stringify(id)},"result":`;
+  if (result instanceof Buffer) return { parts: [head, result, '}'] };
+  return { parts: [`${head}${JSON.stringify(result)}}`] };
+}
+
+/** Returns the answer to a request that could not be handled. */
+export function failed(id: RequestId | null, thrown: unknown): Answer {
+  const { message, data } = thrown as Error & { readonly data?: unknown };
+  const code = thrown instanceof RpcError ? thrown.code : ERROR.internal;
+  return { parts: [JSON.stringify({ jsonrpc: '2.0', id, error: { code, message, data } })], code };
 }

@@ -1,25 +1,17 @@
-// HTTP sessions of the older protocol version: the lane answers, or an SDK server; limited in number and idle time.
+// HTTP sessions of the older protocol version, limited in number and idle time.
 
 import { randomUUID } from 'node:crypto';
-import { type Exchange, respondError, SERVER_ERROR } from './exchange.js';
-import {
-  ERROR,
-  isInitializeParams,
-  isRequest,
-  type Message,
-  OLDER_VERSIONS,
-  type RequestMessage,
-  toMessage,
-} from './message.js';
-import type { OfferKind } from './offer-watch.js';
-import { toNotification } from './outgoing.js';
+import { matches } from '../core/shape.js';
+import { type Exchange, respondError } from './exchange.js';
+import type { ListKind } from './listing.js';
+import { ERROR, isRequest, type Message, OLDER_VERSIONS, PARAM_SHAPES, toMessage, toNotification } from './message.js';
 import { IDLE_MS, isStored, Session, type SessionsOptions } from './session.js';
 
 export interface Sessions {
   /** Handles a request of the older protocol version; `body` is its parsed body. */
-  handle(exchange: Exchange, body: unknown): void;
+  handle(exchange: Exchange, body: unknown): Promise<void>;
   /** Notifies clients of a changed list. */
-  announce(kind: 'tools' | OfferKind): void;
+  announce(kind: ListKind): void;
   close(): void;
 }
 
@@ -29,33 +21,23 @@ const MAX_BATCH = 100;
 export function createSessions(options: SessionsOptions): Sessions {
   const { shared } = options;
   const { sessions, drop, makeRoom } = createTable();
-  const open = (exchange: Exchange, message: RequestMessage): void => {
-    if (!makeRoom()) {
-      respondError(exchange, 503, 'too many sessions with running requests; try again later');
-      return;
-    }
-    const session = new Session(options, { id: randomUUID(), owner: `session ${randomUUID()}`, initialize: message });
+  const begin = async (exchange: Exchange, message: Message): Promise<void> => {
+    if (!isAcceptable(exchange)) return;
+    // A notification gets no response, as in the SDK.
+    if (!isRequest(message)) return exchange.respond(202, {});
+    if (!makeRoom()) return respondError(exchange, 503, 'too many sessions with running requests; try again later');
+    const initialized = message.params!;
+    const session = new Session(options, { id: randomUUID(), owner: `session ${randomUUID()}`, initialized });
     sessions.set(session.id, session);
-    const saved = shared?.save(session.id, session.stored);
-    if (saved === undefined) session.receive(exchange, [message]);
-    else saved.then(() => session.receive(exchange, [message]), unavailable(exchange));
+    if (shared !== undefined && !(await isReached(exchange, () => shared.save(session.id, session.stored)))) return;
+    session.receive(exchange, [message]);
   };
-  const restore = async (id: string): Promise<Session | undefined> => {
+  const restore = async (id: string): Promise<void> => {
     const stored: unknown = await shared!.load(id);
     // Another request of the session may have been faster.
-    const known = sessions.get(id);
-    if (known !== undefined || !isStored(stored) || !makeRoom()) return known;
-    const session = new Session(options, { ...stored, id });
-    sessions.set(id, session);
-    return session;
+    if (!sessions.has(id) && isStored(stored) && makeRoom()) sessions.set(id, new Session(options, { ...stored, id }));
   };
-  const begin = (exchange: Exchange, message: Message): void => {
-    if (!isAcceptable(exchange)) return;
-    if (isRequest(message)) open(exchange, message);
-    // A notification gets no response, as in the SDK.
-    else exchange.respond(202, {});
-  };
-  const use = (exchange: Exchange, body: unknown, id: string) => {
+  const use = async (exchange: Exchange, body: unknown, id: string): Promise<void> => {
     const session = sessions.get(id);
     if (session === undefined) return respondError(exchange, 404, 'session not found; initialize again');
     session.touch();
@@ -64,9 +46,7 @@ export function createSessions(options: SessionsOptions): Sessions {
     if (!hasKnownVersion(exchange)) return;
     if (exchange.method === 'GET') return session.listen(exchange);
     drop(id);
-    const removed = shared?.remove(id);
-    if (removed === undefined) exchange.respond(200, {});
-    else removed.then(() => exchange.respond(200, {}), unavailable(exchange));
+    if (shared === undefined || (await isReached(exchange, () => shared.remove(id)))) exchange.respond(200, {});
   };
   shared?.onForward((id, message) => {
     const forwarded = toMessage(message);
@@ -75,18 +55,19 @@ export function createSessions(options: SessionsOptions): Sessions {
   });
 
   return {
-    handle(exchange, body) {
+    async handle(exchange, body) {
       const id = exchange.header('mcp-session-id');
       if (id === undefined) {
         const message = toMessage(body);
-        return message !== undefined && startsSession(message) ? begin(exchange, message) : rejectStranger(exchange);
+        if (message !== undefined && startsSession(message)) return begin(exchange, message);
+        return respondError(exchange, 400, 'missing Mcp-Session-Id header; initialize first');
       }
-      if (shared === undefined || sessions.has(id)) use(exchange, body, id);
-      else restore(id).then(() => use(exchange, body, id), unavailable(exchange));
+      if (shared !== undefined && !sessions.has(id) && !(await isReached(exchange, () => restore(id)))) return;
+      return use(exchange, body, id);
     },
     announce(kind) {
       const text = toNotification(`notifications/${kind}/list_changed`);
-      for (const session of sessions.values()) session.notify(text);
+      for (const session of sessions.values()) session.announce(text);
     },
     close() {
       for (const id of [...sessions.keys()]) drop(id);
@@ -116,8 +97,15 @@ function createTable() {
   return { sessions, drop, makeRoom };
 }
 
-function unavailable(exchange: Exchange): () => void {
-  return () => respondError(exchange, 503, 'the sessions of the fleet cannot be reached; try again');
+// Responds with an error if the sessions of the fleet cannot be reached.
+async function isReached(exchange: Exchange, act: () => Promise<void>): Promise<boolean> {
+  try {
+    await act();
+    return true;
+  } catch {
+    respondError(exchange, 503, 'the sessions of the fleet cannot be reached; try again');
+    return false;
+  }
 }
 
 function receive(exchange: Exchange, session: Session, body: unknown) {
@@ -143,7 +131,7 @@ function isAcceptable(exchange: Exchange): boolean {
   const needed = ACCEPTED[exchange.method] ?? [];
   if (needed.every((type) => accept.includes(type))) return true;
   const types = needed.length === 1 ? needed[0] : `both ${needed.join(' and ')}`;
-  respondError(exchange, 406, `Not Acceptable: Client must accept ${types}`, SERVER_ERROR);
+  respondError(exchange, 406, `Not Acceptable: Client must accept ${types}`, ERROR.transport);
   return false;
 }
 
@@ -153,14 +141,10 @@ function hasKnownVersion(exchange: Exchange): boolean {
   if (version === undefined || OLDER_VERSIONS.includes(version)) return true;
   const known = OLDER_VERSIONS.join(', ');
   const message = `Bad Request: Unsupported protocol version: ${version} (supported versions: ${known})`;
-  respondError(exchange, 400, message, SERVER_ERROR);
+  respondError(exchange, 400, message, ERROR.transport);
   return false;
 }
 
-function rejectStranger(exchange: Exchange): void {
-  respondError(exchange, 400, 'missing Mcp-Session-Id header; initialize first');
-}
-
 function startsSession({ method, params }: Message): boolean {
-  return method === 'initialize' && isInitializeParams(params);
+  return method === 'initialize' && matches(PARAM_SHAPES.initialize, params);
 }

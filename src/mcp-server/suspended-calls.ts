@@ -1,22 +1,19 @@
 // Calls suspended while their client collects input: the newer protocol version answers in another request (SRV-15).
 
 import { randomBytes } from 'node:crypto';
-import { Cancellation } from '../core/cancellation.js';
 import type { Progress } from '../core/context.js';
 import type { ToolResult } from '../core/result.js';
 import type { CallOptions } from '../core/toolbox.js';
-import { type InputAnswer, type InputRequest, type InputRequiredResult, readAnswer } from './input-request.js';
-import type { RequestContext, RequestState } from './request-context.js';
+import { type InputAnswer, type InputRequest, type InputRequiredResult, readAnswer } from './client-requests.js';
+import type { RequestScope } from './request.js';
+import type { RequestState } from './request-state.js';
 
 /** Call options that depend on what the client supports. */
-export type InteractionOptions = Pick<
-  CallOptions,
-  'cancellation' | 'onProgress' | 'approve' | 'elicit' | 'client' | 'fault'
->;
+export type InteractionOptions = Pick<CallOptions, 'signal' | 'onProgress' | 'approve' | 'elicit' | 'client' | 'fault'>;
 
 /** A request that starts a call, or resumes a suspended one. */
 export interface CallRequest extends Pick<CallOptions, 'onProgress'> {
-  readonly context: RequestContext;
+  readonly scope: RequestScope;
   /** Identifies who is asked: session and client name. */
   readonly client: string;
   /** Identifies caller, tool and input. A function, because few calls need it. */
@@ -27,9 +24,9 @@ export interface CallRequest extends Pick<CallOptions, 'onProgress'> {
 /** The result of the call, or input that the client must provide first. */
 export type CallOutcome = ToolResult | InputRequiredResult;
 
-/** Replaces the cancellation and progress of the first request, since a resumed call belongs to another one. */
+/** Replaces the signal and progress of the first request, since a resumed call belongs to another one. */
 export interface SuspendableCall {
-  readonly cancellation: Cancellation;
+  readonly signal: AbortSignal;
   readonly onProgress: (progress: Progress) => void;
   /** Suspends the call until the client answers. Rejects if it does not. */
   requestInput(request: InputRequest, signal: AbortSignal, key?: string): Promise<InputAnswer>;
@@ -54,7 +51,7 @@ interface PendingInput {
 
 interface RunningCall {
   readonly binding: () => string;
-  readonly cancellation: Cancellation;
+  readonly controller: AbortController;
   unsent: PendingInput[];
   /** Sent to the client, by key. */
   sent: Map<string, PendingInput>;
@@ -101,7 +98,7 @@ export function createSuspendedCalls(ttlMs: number, sign: (state: RequestState) 
     start(request, run) {
       const call: RunningCall = {
         binding: () => request.binding(),
-        cancellation: new Cancellation(),
+        controller: new AbortController(),
         unsent: [],
         sent: new Map(),
         // It may report progress before it returns for the first time.
@@ -110,7 +107,7 @@ export function createSuspendedCalls(ttlMs: number, sign: (state: RequestState) 
         wake: () => {},
       };
       const suspendable: SuspendableCall = {
-        cancellation: call.cancellation,
+        signal: call.controller.signal,
         onProgress: (progress) => call.current?.onProgress?.(progress),
         requestInput: (input, signal, key) => requestInput(call, { request: input, key, signal }),
       };
@@ -135,7 +132,7 @@ export function createSuspendedCalls(ttlMs: number, sign: (state: RequestState) 
         return undefined;
       }
       for (const [key, input] of call.sent) {
-        const answer = readAnswer(request.context.inputResponses, key, input.request.method);
+        const answer = readAnswer(request.scope.inputResponses, key, input.request.method);
         // Unanswered input is requested again.
         if (answer !== undefined) input.answer(answer);
         else call.unsent.push(input);
@@ -147,7 +144,7 @@ export function createSuspendedCalls(ttlMs: number, sign: (state: RequestState) 
       for (const nonce of [...suspended.keys()]) {
         const call = take(nonce)!;
         abandon(call);
-        call.cancellation.cancel();
+        call.controller.abort();
       }
     },
   };
@@ -159,7 +156,10 @@ async function untilEndOrInput(
   request: CallRequest,
   suspend: () => InputRequiredResult,
 ): Promise<CallOutcome> {
-  const release = call.cancellation.follow(request.context.cancellation);
+  const { scope } = request;
+  const abort = (): void => call.controller.abort(scope.signal.reason);
+  if (scope.signal.aborted) abort();
+  scope.signal.addEventListener('abort', abort);
   call.current = request;
   try {
     while (call.result === undefined) {
@@ -172,14 +172,14 @@ async function untilEndOrInput(
       for (let turn = 0; turn < TURNS && call.result === undefined; turn++)
         await new Promise((resolve) => setImmediate(resolve));
       if (call.result !== undefined || call.unsent.length === 0) continue;
-      if (request.context.asksInTask !== true) return suspend();
+      if (scope.asksInTask !== true) return suspend();
       for (const input of call.unsent.splice(0))
-        void request.context.request(input.request, input.signal).then(input.answer, input.fail);
+        void scope.request(input.request, input.signal).then(input.answer, input.fail);
     }
     return call.result;
   } finally {
     call.current = undefined;
-    release();
+    scope.signal.removeEventListener('abort', abort);
   }
 }
 

@@ -1,11 +1,10 @@
 // A task: one call, its questions and its outcome, for both protocol versions.
 
 import { randomUUID } from 'node:crypto';
-import { Cancellation } from '../core/cancellation.js';
 import { RpcError } from '../net/mcp.js';
-import { type InputAnswer, type InputRequest, type InputRequiredResult, readAnswer } from './input-request.js';
+import { type InputAnswer, type InputRequest, type InputRequiredResult, readAnswer } from './client-requests.js';
 import { ERROR } from './message.js';
-import type { RequestContext, RequestState } from './request-context.js';
+import type { RequestScope } from './request.js';
 
 const POLL_MS = 1000;
 const NEVER = new AbortController().signal;
@@ -29,8 +28,8 @@ interface Question {
 export class Task {
   readonly id = randomUUID();
   readonly session: string;
-  readonly #context: RequestContext;
-  readonly #cancellation = new Cancellation();
+  readonly #scope: RequestScope;
+  readonly #controller = new AbortController();
   readonly #questions = new Map<string, Question>();
   readonly #created = new Date();
   #ttlMs: number;
@@ -43,9 +42,9 @@ export class Task {
   #isHandedOut = false;
   #wake: (() => void)[] = [];
 
-  constructor(session: string, context: RequestContext, ttlMs: number, onDiscard: () => void) {
-    this.session = session;
-    this.#context = context;
+  constructor(scope: RequestScope, ttlMs: number, onDiscard: () => void) {
+    this.session = scope.client.session;
+    this.#scope = scope;
     this.#ttlMs = ttlMs;
     this.#onDiscard = onDiscard;
     this.#timer = setTimeout(() => this.discard(), ttlMs).unref();
@@ -69,17 +68,17 @@ export class Task {
     this.#isHandedOut = true;
   }
 
-  run(call: (context: RequestContext) => Promise<object>, verifyState: (state: string) => RequestState): void {
-    this.#runToEnd(call, verifyState).then(
+  run(call: (scope: RequestScope) => Promise<object>): void {
+    this.#runToEnd(call).then(
       (result) => this.#end({ status: 'completed', result }),
       (error: unknown) => this.#end({ status: 'failed', error: toRpcError(error) }),
     );
   }
 
   /** Waits until the task ends, asks something or waits for a person, for a limited time. */
-  async wait(ms: number, cancellation?: Cancellation): Promise<void> {
+  async wait(ms: number, signal?: AbortSignal): Promise<void> {
     const cancel = (): void => this.cancel();
-    cancellation?.onCancel(cancel);
+    signal?.addEventListener('abort', cancel);
     let timer: NodeJS.Timeout | undefined;
     if (!this.isEnded && this.#questions.size === 0)
       await new Promise<void>((resolve) => {
@@ -87,7 +86,7 @@ export class Task {
         if (Number.isFinite(ms)) timer = setTimeout(resolve, ms).unref();
       });
     clearTimeout(timer);
-    cancellation?.offCancel(cancel);
+    signal?.removeEventListener('abort', cancel);
   }
 
   /** Returns the result. Throws the error of the call. */
@@ -98,7 +97,7 @@ export class Task {
   }
 
   cancel(): void {
-    this.#cancellation.cancel();
+    this.#controller.abort();
     this.#end({ status: 'cancelled' });
   }
 
@@ -138,19 +137,16 @@ export class Task {
   }
 
   // A call that needs approval has not begun. It ends with the question, and is called again with the answer.
-  async #runToEnd(
-    call: (context: RequestContext) => Promise<object>,
-    verifyState: (state: string) => RequestState,
-  ): Promise<object> {
-    let context = this.#toContext();
+  async #runToEnd(call: (scope: RequestScope) => Promise<object>): Promise<object> {
+    let scope = this.#toScope();
     for (;;) {
-      const result = await call(context);
+      const result = await call(scope);
       if (!this.#isHandedOut || !isInputRequired(result)) return result;
       const asked = Object.entries(result.inputRequests).map(
         async ([key, request]) => [key, await this.#ask(request, NEVER)] as const,
       );
       const inputResponses = Object.fromEntries(await Promise.all(asked));
-      context = { ...this.#toContext(), state: verifyState(result.requestState), inputResponses };
+      scope = { ...this.#toScope(), requestState: result.requestState, inputResponses };
     }
   }
 
@@ -187,25 +183,20 @@ export class Task {
   }
 
   // The request that started the call may be answered long before the call asks something.
-  #toContext(): RequestContext {
-    const { isNewer, capabilities, clientName, meta, logLevel, state, inputResponses } = this.#context;
+  #toScope(): RequestScope {
+    const scope = this.#scope;
     const isHandedOut = (): boolean => this.#isHandedOut;
     return {
-      isNewer,
-      capabilities,
-      clientName,
-      meta,
-      logLevel,
+      ...scope,
       get asksInTask() {
         return isHandedOut();
       },
-      cancellation: this.#cancellation,
-      connection: undefined,
-      state,
-      inputResponses,
+      signal: this.#controller.signal,
+      disconnected: undefined,
+      mayConsent: () => true,
       // Sent with the response, and so not by a task.
-      notify: (method, params) => void (isHandedOut() || this.#context.notify(method, params)),
-      log: (level, data, logger) => void (isHandedOut() || this.#context.log(level, data, logger)),
+      notify: (method, params) => void (isHandedOut() || scope.notify(method, params)),
+      log: (level, data, logger) => void (isHandedOut() || scope.log(level, data, logger)),
       request: (request, signal) => this.#ask(request, signal),
       onPending: (id, hasMore) => {
         const command = `wield approvals approve ${id}${hasMore ? ' --all-like-this' : ''}`;

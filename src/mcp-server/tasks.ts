@@ -1,22 +1,28 @@
-// The tasks of all clients: calls whose result the client fetches later (SRV-70).
+// The tasks of all clients: calls whose result the client fetches later, and the requests about them (SRV-70).
 
 import { isRecord } from '../core/json.js';
-import { RpcError } from '../net/mcp.js';
-import { ERROR, type Params } from './message.js';
-import type { RequestContext, RequestState } from './request-context.js';
+import { RpcError, TASKS } from '../net/mcp.js';
+import { ERROR, findParamsFault, META, PARAM_SHAPES, type Params } from './message.js';
+import { pageAt } from './pages.js';
+import type { RequestScope } from './request.js';
 import { Task } from './task.js';
 
-/** Runs a call to its end; questions go through the context. */
-export type CallNow = (params: Params, context: RequestContext) => Promise<object>;
+/** Runs a call to its end; questions go through the scope. */
+type CallNow = (params: Params, scope: RequestScope) => Promise<object>;
+type Handler = (params: Params, scope: RequestScope) => Promise<object>;
 
 export interface Tasks {
-  /** Starts a task; returns its handle, or the result of a call that ends at once. */
-  start(session: string, params: Params, context: RequestContext, call: CallNow): Promise<object>;
-  /** Throws a `RpcError` if the session has no such task. */
-  find(session: string, params: unknown): Task;
-  list(session: string): readonly Task[];
-  /** Ends the tasks of a session: nobody can ask for them any more. */
-  end(session: string): void;
+  /** Answers a call that may become a task: with its handle, or the result of a call that ends at once. */
+  readonly start: Handler;
+  readonly get: Handler;
+  readonly cancel: Handler;
+  readonly update: Handler;
+  readonly result: Handler;
+  readonly list: Handler;
+  /** Whether a task of a session runs; one that waits for an answer does not. */
+  isRunning(session: string): boolean;
+  /** Ends the tasks of a session, which nobody can ask for any more. */
+  endSession(session: string): void;
   close(): void;
 }
 
@@ -28,7 +34,7 @@ const MAX_TTL_MS = 24 * 60 * 60_000;
 const MAX_TASKS = 256;
 const MAX_TASKS_PER_SESSION = 64;
 
-export function createTasks(verifyState: (state: string) => RequestState): Tasks {
+export function createTasks(call: CallNow): Tasks {
   // In the order of creation.
   const tasks = new Map<string, Task>();
   const of = (session: string): Task[] => [...tasks.values()].filter((task) => task.session === session);
@@ -40,17 +46,24 @@ export function createTasks(verifyState: (state: string) => RequestState): Tasks
     ended?.discard();
     return ended !== undefined;
   };
+  const find = (params: Params, scope: RequestScope): Task => {
+    const task = tasks.get(String(params.taskId));
+    if (task?.session === scope.client.session) return task;
+    throw new RpcError(ERROR.invalidParams, 'task not found: it expired, or belongs to another client');
+  };
   return {
-    async start(session, params, context, call) {
-      const hasRoom = makeRoom(session);
-      if (!hasRoom && context.isNewer) return call(params, context);
+    async start(params, scope) {
+      const fault = scope.isNewer ? undefined : findParamsFault(PARAM_SHAPES.task, params);
+      if (fault !== undefined) throw new RpcError(ERROR.invalidParams, `Invalid tools/call request: ${fault}`);
+      const hasRoom = makeRoom(scope.client.session);
+      if (!hasRoom && scope.isNewer) return call(params, scope);
       if (!hasRoom) throw new RpcError(ERROR.internal, 'too many tasks; cancel one, or wait for one to end');
-      const task = new Task(session, context, readTtl(params), () => tasks.delete(task.id));
+      const task = new Task(scope, readTtl(params), () => tasks.delete(task.id));
       tasks.set(task.id, task);
-      if (!context.isNewer) task.handOut();
-      task.run((own) => call(params, own), verifyState);
-      if (!context.isNewer) return { task: task.toOlder() };
-      await task.wait(TASK_AFTER_MS, context.cancellation);
+      if (!scope.isNewer) task.handOut();
+      task.run((own) => call(params, own));
+      if (!scope.isNewer) return { task: task.toOlder() };
+      await task.wait(TASK_AFTER_MS, scope.signal);
       if (!task.isEnded) {
         task.handOut();
         return { resultType: 'task', ...task.toNewer() };
@@ -58,13 +71,37 @@ export function createTasks(verifyState: (state: string) => RequestState): Tasks
       task.discard();
       return task.outcome();
     },
-    find(session, params) {
-      const task = tasks.get(String(isRecord(params) ? params.taskId : undefined));
-      if (task?.session === session) return task;
-      throw new RpcError(ERROR.invalidParams, 'task not found: it expired, or belongs to another client');
+    async get(params, scope) {
+      assertTasks(scope);
+      const task = find(params, scope);
+      return scope.isNewer ? task.toDetailed() : task.toOlder();
     },
-    list: of,
-    end(session) {
+    async cancel(params, scope) {
+      assertTasks(scope);
+      const task = find(params, scope);
+      if (!scope.isNewer && task.isEnded) throw new RpcError(ERROR.invalidParams, `the task is ${task.status} already`);
+      task.cancel();
+      return scope.isNewer ? {} : task.toOlder();
+    },
+    async update(params, scope) {
+      assertTasks(scope);
+      find(params, scope).answer(params.inputResponses);
+      return {};
+    },
+    async result(params, scope) {
+      const task = find(params, scope);
+      const related = { [META.relatedTask]: { taskId: task.id } };
+      await untilEnded(task, related, scope);
+      const result = task.outcome() as { readonly _meta?: object };
+      return { ...result, _meta: { ...result._meta, ...related } };
+    },
+    async list(params, scope) {
+      const all = of(scope.client.session).map((task) => task.toOlder());
+      const { from, to, nextCursor } = pageAt(params.cursor as string | undefined, all.length);
+      return { tasks: all.slice(from, to), nextCursor };
+    },
+    isRunning: (session) => of(session).some(({ status }) => status === 'working'),
+    endSession(session) {
       for (const task of of(session)) task.discard();
     },
     close() {
@@ -73,8 +110,42 @@ export function createTasks(verifyState: (state: string) => RequestState): Tasks
   };
 }
 
+// Questions of the task are sent while the client waits for the result.
+async function untilEnded(task: Task, related: object, scope: RequestScope): Promise<void> {
+  while (!task.isEnded) {
+    await task.wait(Number.POSITIVE_INFINITY);
+    scope.signal.throwIfAborted();
+    for (const { request, settle } of [...task.questions.values()]) {
+      const asked = { method: request.method, params: { ...request.params, _meta: related } };
+      settle(await scope.request(asked, scope.signal).catch((error: Error) => error));
+    }
+  }
+}
+
 function readTtl({ task }: Params): number {
   const ttl = isRecord(task) ? task.ttl : undefined;
   if (typeof ttl !== 'number' || !Number.isFinite(ttl)) return DEFAULT_TTL_MS;
   return Math.min(Math.max(Math.round(ttl), MIN_TTL_MS), MAX_TTL_MS);
+}
+
+/** The error of a request that only clients with tasks can send. */
+export function needsTasks({ isNewer }: RequestScope): RpcError {
+  // The older version has no code for it.
+  if (!isNewer) return new RpcError(ERROR.methodNotFound, 'the tool can only be called as a task');
+  const requiredCapabilities = { extensions: { [TASKS]: {} } };
+  return new RpcError(ERROR.missingCapability, 'Missing required client capability', { requiredCapabilities });
+}
+
+/** Whether a call may become a task: in the older version the client asks for one with the call. */
+export function wantsTask({ task }: Params, scope: RequestScope): boolean {
+  return scope.isNewer ? hasTasks(scope.capabilities) : task !== undefined;
+}
+
+function assertTasks(scope: RequestScope): void {
+  if (scope.isNewer && !hasTasks(scope.capabilities)) throw needsTasks(scope);
+}
+
+function hasTasks(capabilities: unknown): boolean {
+  const { extensions } = isRecord(capabilities) ? capabilities : {};
+  return isRecord(extensions) && isRecord(extensions[TASKS]);
 }

@@ -73,7 +73,7 @@ export function findHeaderMismatch(
     const header = `Mcp-Param-${name}`;
     const sent = headerOf(header);
     if (sent === null) return { header, problem: `the header ${header} is missing` };
-    const decoded = decode(sent);
+    const decoded = decodeHeader(sent);
     if (decoded === undefined) return { header, problem: `the header ${header} is not valid Base64` };
     const isEqual =
       isNumber && /^-?\d+(?:\.\d+)?$/.test(decoded) ? Number(decoded) === value : decoded === String(value);
@@ -107,7 +107,8 @@ function encode(text: string): string {
 
 const ENCODED = /^=\?base64\?((?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?)\?=$/;
 
-function decode(sent: string): string | undefined {
+/** Decodes the value of a header; undefined if it is marked as Base64 and is not. */
+export function decodeHeader(sent: string): string | undefined {
   if (!sent.startsWith('=?base64?') || !sent.endsWith('?=')) return sent;
   const base64 = ENCODED.exec(sent)?.[1];
   if (base64 === undefined) return undefined;

@@ -3,8 +3,7 @@
 import { createServer, type ServerResponse } from 'node:http';
 import { type AddressInfo, connect, type Socket } from 'node:net';
 import { describe, expect } from 'vitest';
-import { createBodyReader } from '../../src/mcp-server/body.js';
-import { FetchExchange, NodeExchange } from '../../src/mcp-server/exchange.js';
+import { createBodyReader, FetchExchange, NodeExchange } from '../../src/mcp-server/exchange.js';
 import { connectUrl } from '../support/clients.js';
 import { some } from '../support/effort.js';
 import { patience } from '../support/patience.js';

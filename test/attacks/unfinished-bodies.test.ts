@@ -4,7 +4,7 @@ import { once } from 'node:events';
 import { createServer } from 'node:http';
 import { type AddressInfo, connect, type Socket } from 'node:net';
 import { expect, onTestFinished } from 'vitest';
-import { createBodyReader } from '../../src/mcp-server/body.js';
+import { createBodyReader } from '../../src/mcp-server/exchange.js';
 import { finding } from '../support/spec.js';
 
 const HEAD = 'POST / HTTP/1.1\r\nHost: localhost\r\n';

@@ -90,7 +90,7 @@ function callParams(random: Random): Node {
   const params: Node = { name: random.pick(NAMES) };
   if (random.chance(0.9)) params.arguments = random.pick(INPUTS);
   if (random.chance(0.2)) params._meta = { progressToken: random.pick([1, 'p']), traceparent: 'x' };
-  // Only the lane makes tasks, so the dispatchers differ for a valid one.
+  // The server of the SDK makes no tasks, so the answers differ for a valid one.
   if (random.chance(0.03)) params.task = { ttl: 'no' };
   if (random.chance(0.03)) params.requestState = random.pick(['v1.x.y', 'no', 7]);
   if (random.chance(0.03)) params.inputResponses = { a: { action: 'accept' } };

@@ -2,9 +2,18 @@
 
 import { parseJson } from '../../core/json.js';
 import { showsApps } from '../../mcp-server/apps.js';
-import { advance, isAnswered, NEW_CONNECTION } from '../../mcp-server/connection-state.js';
 import { createLineReader } from '../../mcp-server/line-reader.js';
-import { META, metaOf, type RequestId, type RequestMessage, toMessage } from '../../mcp-server/message.js';
+import {
+  findParamsFault,
+  META,
+  metaOf,
+  PARAM_SHAPES,
+  type Params,
+  type RequestId,
+  type RequestMessage,
+  toMessage,
+} from '../../mcp-server/message.js';
+import { type Phase, toPhase } from '../../mcp-server/version.js';
 
 /** A request whose answer depends only on its key and the toolbox. */
 export interface FirstRequest {
@@ -19,7 +28,8 @@ const BOUNDS = { maxDepth: 64, maxBytes: MAX_BYTES };
 
 /** Returns a function that takes the next chunk. `onOther` is called once, for the first message of another kind. */
 export function readFirstMessages(onRequest: (request: FirstRequest) => void, onOther: () => void) {
-  let state = NEW_CONNECTION;
+  let phase: Phase = 'opening';
+  let initialized: Params | undefined;
   let isDone = false;
   const end = (): void => {
     if (!isDone) onOther();
@@ -29,17 +39,17 @@ export function readFirstMessages(onRequest: (request: FirstRequest) => void, on
     if (isDone || text === '') return;
     const message = tryParse(text);
     if (message === undefined) return void end();
-    const before = state;
-    state = advance(state, message);
+    const next = toPhase(phase, message);
+    if (typeof next !== 'string') return void end();
+    phase = next;
     if (message.id === undefined) {
       if (message.method !== 'notifications/initialized') end();
       return;
     }
     const request = message as RequestMessage;
-    const isOlder = state.phase === 'older';
-    const key = isAnswered(request, before.phase, state.phase)
-      ? keyOf(request, isOlder, isOlder ? state.initialize?.params?.capabilities : undefined)
-      : undefined;
+    const isOlder = phase === 'older';
+    if (request.method === 'initialize' && isOlder) initialized = request.params;
+    const key = keyOf(request, isOlder, initialized?.capabilities);
     if (key === undefined) return void end();
     isDone = request.method === 'tools/list';
     onRequest({ id: request.id, key, isLast: isDone });
@@ -59,8 +69,9 @@ function tryParse(text: string) {
 // Everything of a request that its answer depends on.
 function keyOf({ method, params }: RequestMessage, isOlder: boolean, announced: unknown): string | undefined {
   const version = isOlder ? 'older' : 'newer';
-  if (method === 'initialize') return `initialize ${params?.protocolVersion}`;
-  if (method === 'server/discover') return `discover ${version}`;
+  if (method === 'initialize' && findParamsFault(PARAM_SHAPES.initialize, params) === undefined)
+    return `initialize ${params?.protocolVersion}`;
+  if (method === 'server/discover' && !isOlder) return `discover ${version}`;
   if (method !== 'tools/list' || params?.cursor !== undefined) return undefined;
   const capabilities = isOlder ? announced : metaOf(params)?.[META.capabilities];
   return `list ${version}${showsApps(capabilities) ? ' apps' : ''}`;

@@ -9,7 +9,6 @@ import { needsTrust } from '../../core/tool.js';
 import { readTextFile } from '../../files/read.js';
 import type { Front, FrontOptions } from '../../fleet/front.js';
 import { createMcpHttp, isLoopback, MCP_PATH, serveMcpStdio } from '../../mcp-server/index.js';
-import { createNewSpaceLimit } from '../../mcp-server/new-space.js';
 import type { SharedSessions } from '../../mcp-server/shared-sessions.js';
 import { limitConnections } from '../../net/connections.js';
 import type { NodeToolbox } from '../../node.js';
@@ -177,7 +176,6 @@ async function serveOverHttp(
   );
   server.maxConnections = 1024;
   limitConnections(server);
-  server.on('request', createNewSpaceLimit());
   const { port } = await listen(server, access);
   await announce(terminal, toolbox, access.host, port);
   const page = call.flags.has('ui') ? await (await import('../page.js')).openPage(call, toolbox, 0) : undefined;

@@ -1,4 +1,4 @@
-// The lane and the SDK server give the same answers to random messages, over stdio and HTTP, in both protocol versions.
+// The server gives the answers of the official SDK's server to random messages, over stdio and HTTP, in both protocol versions.
 
 import { randomUUID } from 'node:crypto';
 import { PassThrough } from 'node:stream';
@@ -7,7 +7,10 @@ import {
   isInitializeRequest,
   isLegacyRequest,
   type JSONRPCMessage,
+  ProtocolError,
   parseJSONRPCMessage,
+  Server,
+  type ServerContext,
   type Transport,
   WebStandardStreamableHTTPServerTransport,
 } from '@modelcontextprotocol/server';
@@ -17,11 +20,9 @@ import { isToolError } from '../../../src/core/error.js';
 import { isRecord, parseJson } from '../../../src/core/json.js';
 import { createToolbox, defineTool, type Toolbox } from '../../../src/index.js';
 import { createMcpHttp } from '../../../src/mcp-server/http.js';
-import { createLane } from '../../../src/mcp-server/lane.js';
-import { createMcpServers } from '../../../src/mcp-server/server.js';
+import { Client } from '../../../src/mcp-server/request.js';
+import { createMcpServer, type McpServer } from '../../../src/mcp-server/server.js';
 import { serveMcpStdio } from '../../../src/mcp-server/stdio.js';
-import '../../../src/mcp-server/sdk-http.js';
-import '../../../src/mcp-server/sdk-stdio.js';
 import { ALL_TESTS, rounds, THOROUGH } from '../../support/effort.js';
 import {
   type GeneratedMessage,
@@ -63,13 +64,66 @@ function createTools(): Toolbox {
   });
 }
 
-interface Peer {
+// Requests that the SDK's server accepts are answered by our handlers, so that framing and refusals are compared.
+const METHODS = [
+  'tools/list',
+  'tools/call',
+  'resources/list',
+  'prompts/get',
+  'completion/complete',
+  'tasks/get',
+] as const;
+const ANY = { '~standard': { version: 1, vendor: 'test', validate: (value: unknown) => ({ value }) } } as const;
+
+function createSdkServer(own: McpServer, session: string): Server {
+  const capabilities = {
+    tools: { listChanged: true },
+    resources: { listChanged: true, subscribe: true },
+    prompts: { listChanged: true },
+    completions: {},
+    logging: {},
+    extensions: { 'io.modelcontextprotocol/tasks': {} },
+    tasks: { list: {}, cancel: {}, requests: { tools: { call: {} } } },
+  };
+  const server = new Server({ name: 'wield', version: VERSION }, { capabilities });
+  const handle = async (method: string, params: Record<string, unknown> = {}, { mcpReq }: ServerContext) => {
+    const isNewer = server.getNegotiatedProtocolVersion() === NEWER;
+    const client = new Client(session, () => {});
+    client.initialized = { capabilities: server.getClientCapabilities(), clientInfo: server.getClientVersion() };
+    const _meta = { ...mcpReq._meta, ...mcpReq.envelope };
+    const { inputResponses } = mcpReq;
+    const requestState = mcpReq.requestState();
+    const message = {
+      jsonrpc: '2.0',
+      id: mcpReq.id,
+      method,
+      params: { ...params, _meta, inputResponses, requestState },
+    };
+    const send = (text: string): void => void mcpReq.notify(JSON.parse(text)).catch(() => {});
+    const { parts } = (await own.answer(message as never, { client, isNewer, send }))!;
+    const { result, error: failure } = JSON.parse(parts.join(''));
+    if (failure !== undefined) throw new ProtocolError(failure.code, failure.message, failure.data);
+    return result;
+  };
+  for (const method of METHODS) {
+    if (method === 'tasks/get')
+      server.setRequestHandler(method, { params: ANY as never }, ((params: never, context: ServerContext) =>
+        handle(method, params, context)) as never);
+    else
+      server.setRequestHandler(method, ({ params }: { params?: object }, context) =>
+        handle(method, params as never, context),
+      );
+  }
+  return server;
+}
+
+interface Connection {
   send(text: string): void;
   readonly received: unknown[];
   close(): Promise<void>;
 }
 
-function openLane(toolbox: Toolbox): Peer {
+function openOwn(toolbox: Toolbox): Connection {
   const input = new PassThrough();
   const received: unknown[] = [];
   const write = async (bytes: Uint8Array): Promise<void> => {
@@ -82,9 +136,8 @@ function openLane(toolbox: Toolbox): Peer {
 const error = (id: unknown, code: number, message: string) => ({ jsonrpc: '2.0', id, error: { code, message } });
 
 // The SDK path: messages are validated by the SDK's schemas and answered by its server.
-function openSdk(toolbox: Toolbox): Peer {
-  const lane = createLane(toolbox, { version: VERSION });
-  const servers = createMcpServers(toolbox, lane, { version: VERSION });
+function openSdk(toolbox: Toolbox): Connection {
+  const own = createMcpServer(toolbox, { version: VERSION });
   const received: unknown[] = [];
   const transport: Transport = {
     async start() {},
@@ -93,7 +146,7 @@ function openSdk(toolbox: Toolbox): Peer {
     },
     async close() {},
   };
-  const handle = serveStdio(() => servers.create('stdio'), { transport });
+  const handle = serveStdio(() => createSdkServer(own, 'stdio'), { transport });
   return {
     received,
     send(text) {
@@ -105,7 +158,7 @@ function openSdk(toolbox: Toolbox): Peer {
     },
     async close() {
       await handle.close();
-      lane.close();
+      own.close();
     },
   };
 }
@@ -127,14 +180,18 @@ function readMessage(text: string): { message: JSONRPCMessage } | { error: unkno
   }
 }
 
-// The id of an unparsed message is a guess, and its error says where the text is wrong.
+// Refusals have the same code; the SDK's messages are dumps of its schemas.
 function normalise(received: readonly unknown[]): string[] {
   return received
     .map((message) => {
-      const { error: found } = message as { error?: { code: number; message: string } };
-      const code = (message as { code?: number }).code ?? found?.code;
-      const isText = code === -32700 || (code === -32600 && found?.message !== 'not a JSON-RPC 2.0 message');
-      return isText ? String(code) : canonical(message);
+      const {
+        id,
+        error: found,
+        code = found?.code,
+      } = message as { id?: unknown; code?: number; error?: { code: number } };
+      if (code === undefined) return canonical(message);
+      // The id of an unparsed message is a guess.
+      return [-32700, -32600].includes(code) ? String(code) : canonical({ id, code });
     })
     .sort();
 }
@@ -146,8 +203,8 @@ function canonical(value: unknown): string {
 }
 
 /** Waits until nothing more arrives. */
-async function settle(...peers: readonly Peer[]): Promise<void> {
-  const count = (): number => peers.reduce((sum, { received }) => sum + received.length, 0);
+async function settle(...sides: readonly Connection[]): Promise<void> {
+  const count = (): number => sides.reduce((sum, { received }) => sum + received.length, 0);
   for (let last = -1, quiet = 0; quiet < 6; quiet = count() === last ? quiet + 1 : 0) {
     last = count();
     await new Promise((resolve) => setImmediate(resolve));
@@ -162,23 +219,23 @@ spec(
     const toolbox = createTools();
     const total = rounds(ALL_TESTS ? 1500 : 500, 60_000);
     for (let sent = 0; sent < total; ) {
-      const [lane, sdk] = [openLane(toolbox), openSdk(toolbox)];
+      const [own, sdk] = [openOwn(toolbox), openSdk(toolbox)];
       const isNewer = random.chance(0.5);
       const texts: string[] = [];
       const send = (text: string): void => {
         texts.push(text);
-        for (const peer of [lane, sdk]) peer.send(text);
+        for (const side of [own, sdk]) side.send(text);
       };
       if (!isNewer && random.chance(0.8)) send(JSON.stringify(initializeMessage(random, 'first')));
       for (let at = 0; at < 20; at++) {
         send(nextMessage(random, at, isNewer).text);
         sent++;
-        await settle(lane, sdk);
-        expect(normalise(lane.received), texts.join('\n')).toEqual(normalise(sdk.received));
-        lane.received.length = 0;
+        await settle(own, sdk);
+        expect(normalise(own.received), texts.join('\n')).toEqual(normalise(sdk.received));
+        own.received.length = 0;
         sdk.received.length = 0;
       }
-      await Promise.all([lane.close(), sdk.close()]);
+      await Promise.all([own.close(), sdk.close()]);
     }
     await toolbox.close();
   },
@@ -189,9 +246,8 @@ type Fetch = (request: Request) => Promise<Response>;
 
 // The SDK path over HTTP: its own session transport and handler.
 function createSdkHttp(toolbox: Toolbox): Fetch {
-  const lane = createLane(toolbox, { version: VERSION });
-  const servers = createMcpServers(toolbox, lane, { version: VERSION });
-  const stateless = createMcpHandler(() => servers.create('http'), { legacy: 'reject' });
+  const own = createMcpServer(toolbox, { version: VERSION });
+  const stateless = createMcpHandler(() => createSdkServer(own, 'http'), { legacy: 'reject' });
   const sessions = new Map<string, WebStandardStreamableHTTPServerTransport>();
   return async (request) => {
     const body: unknown = parseJson(await request.clone().text(), 'the body', BOUNDS);
@@ -203,7 +259,7 @@ function createSdkHttp(toolbox: Toolbox): Fetch {
       sessionIdGenerator: randomUUID,
       onsessioninitialized: (session) => void sessions.set(session, transport),
     });
-    await (await servers.create('session')).connect(transport);
+    await createSdkServer(own, 'session').connect(transport);
     return transport.handleRequest(request, { parsedBody: body });
   };
 }
@@ -234,7 +290,7 @@ spec(
   async () => {
     const random = new Random(SEED);
     const toolbox = createTools();
-    const lane = createMcpHttp(toolbox, { version: VERSION, access: { host: '127.0.0.1' } });
+    const own = createMcpHttp(toolbox, { version: VERSION, access: { host: '127.0.0.1' } });
     const sdk = createSdkHttp(toolbox);
     const post = (fetch: Fetch, body: string, headers: Record<string, string>): Promise<Response> =>
       fetch(
@@ -258,7 +314,7 @@ spec(
     for (let sent = 0; sent < total; ) {
       const isNewer = random.chance(0.5);
       const first = JSON.stringify(initializeMessage(random, 'first'));
-      const sessions = isNewer ? undefined : [await open(lane.fetch, first), await open(sdk, first)];
+      const sessions = isNewer ? undefined : [await open(own.fetch, first), await open(sdk, first)];
       const cancelled = new Set<unknown>();
       for (let at = 0; at < 20; at++, sent++) {
         const generated = nextMessage(random, at, isNewer);
@@ -269,7 +325,7 @@ spec(
         if (method === 'notifications/cancelled' && isRecord(params)) cancelled.add(params.requestId);
         const headers = headersFor(random, generated, isNewer);
         const [ours, theirs] = await Promise.all(
-          [lane.fetch, sdk].map(async (fetch, side) => {
+          [own.fetch, sdk].map(async (fetch, side) => {
             const session: Record<string, string> = sessions ? { 'mcp-session-id': sessions[side]! } : {};
             return read(await post(fetch, generated.text, { ...headers, ...session }));
           }),
@@ -278,7 +334,7 @@ spec(
         else expect(ours, `${generated.text}\n${JSON.stringify(headers)}`).toEqual(theirs);
       }
     }
-    await lane.close();
+    await own.close();
     await toolbox.close();
   },
   20 * 60_000,

@@ -1,0 +1,215 @@
+// A client, and the scope of one of its requests: what handlers know about it, and how they send messages meanwhile.
+
+import type { TraceParent } from '../core/caller.js';
+import type { LogListener, ProgressListener } from '../core/context.js';
+import { isRecord } from '../core/json.js';
+import type { CallOptions } from '../core/toolbox.js';
+import { ClientRequests, type InputAnswer, type InputRequest } from './client-requests.js';
+import {
+  LOG_LEVELS,
+  META,
+  metaOf,
+  type Params,
+  type RequestId,
+  type RequestMessage,
+  toNotification,
+} from './message.js';
+
+/**
+ * A stdio connection, a session of the older protocol version over HTTP, or one request of the newer, which has no
+ * sessions.
+ */
+export class Client {
+  /** Identifies who may read the stored results of calls (CTX-3). */
+  readonly session: string;
+  /** Sends a message that belongs to no request. */
+  readonly announce: (text: string) => void;
+  /** Parameters of `initialize`, in the older protocol version. */
+  initialized: Params | undefined;
+  /** The level that the client set, in the older protocol version. */
+  logLevel: string | undefined;
+  readonly requests = new ClientRequests();
+  readonly subscriptions = new Subscriptions();
+  readonly #running = new Map<RequestId, AbortController>();
+  #isClosed = false;
+
+  constructor(session: string, announce: (text: string) => void) {
+    this.session = session;
+    this.announce = announce;
+  }
+
+  /** Runs a request, which can be cancelled meanwhile. */
+  async run<T>(id: RequestId, answer: (signal: AbortSignal) => Promise<T>): Promise<T> {
+    const controller = new AbortController();
+    if (this.#isClosed) controller.abort();
+    this.#running.set(id, controller);
+    try {
+      return await answer(controller.signal);
+    } finally {
+      if (this.#running.get(id) === controller) this.#running.delete(id);
+    }
+  }
+
+  cancel(id: RequestId, reason?: string): void {
+    this.#running.get(id)?.abort(reason);
+  }
+
+  /** The client has disconnected. */
+  close(): void {
+    this.#isClosed = true;
+    for (const controller of this.#running.values()) controller.abort();
+    this.requests.close();
+    this.subscriptions.close();
+  }
+}
+
+/** Of one client. */
+export const MAX_SUBSCRIPTIONS = 1000;
+
+/** The resources that a client follows, each once. */
+export class Subscriptions {
+  readonly #ends = new Map<string, () => void>();
+  #isClosed = false;
+  #starting = 0;
+
+  /** Starts to follow a resource; undefined if there are too many. */
+  async start<T>(begin: () => Promise<T>): Promise<T | undefined> {
+    if (this.#ends.size + this.#starting >= MAX_SUBSCRIPTIONS) return undefined;
+    this.#starting++;
+    try {
+      return await begin();
+    } finally {
+      this.#starting--;
+    }
+  }
+
+  add(uri: string, end: () => void): void {
+    this.delete(uri);
+    this.#ends.set(uri, end);
+    // The client left while the subscription started.
+    if (this.#isClosed) this.close();
+  }
+
+  delete(uri: string): void {
+    this.#ends.get(uri)?.();
+    this.#ends.delete(uri);
+  }
+
+  close(): void {
+    this.#isClosed = true;
+    for (const uri of [...this.#ends.keys()]) this.delete(uri);
+  }
+}
+
+/** How a request came, and how messages that belong to it are sent. */
+export interface Channel {
+  readonly client: Client;
+  readonly isNewer: boolean;
+  /** Aborted when the connection ends that alone can carry the result. */
+  readonly disconnected?: AbortSignal;
+  /** Sends a message as part of the request. */
+  send(text: string): void;
+  /** Whether consent can be taken from the client; true if absent. */
+  mayConsent?(): boolean;
+}
+
+export interface RequestScope {
+  readonly id: RequestId;
+  readonly client: Client;
+  /** Whether the request is of the newer protocol version. */
+  readonly isNewer: boolean;
+  /** What the client says it supports. */
+  readonly capabilities: unknown;
+  readonly clientName: string | undefined;
+  readonly meta: Params | undefined;
+  /** Aborted when the client cancels the request. */
+  readonly signal: AbortSignal;
+  readonly disconnected?: AbortSignal | undefined;
+  /** State that a server signed, and the answers that came with it. */
+  readonly requestState: unknown;
+  readonly inputResponses: unknown;
+  /** The lowest level of log messages that the client wants, if it said so. */
+  readonly logLevel: string | undefined;
+  notify(method: string, params: object): void;
+  /** Sends a log message, if the client wants messages of this level. */
+  log(level: string, data: unknown, logger: string | undefined): void;
+  /** Sends a request to the client; only in the older protocol version, and in tasks. */
+  request(request: InputRequest, signal: AbortSignal): Promise<InputAnswer>;
+  mayConsent(): boolean;
+  /** Whether questions are sent by `request` now, because the request was answered with the handle of a task. */
+  readonly asksInTask?: boolean;
+  /** Called with the id of the approval that the call waits for, if it can wait. */
+  readonly onPending?: CallOptions['onPending'];
+}
+
+export function toScope({ id, params }: RequestMessage, channel: Channel, signal: AbortSignal): RequestScope {
+  const { client, isNewer, disconnected } = channel;
+  const meta = metaOf(params);
+  const info = isNewer ? meta?.[META.client] : client.initialized?.clientInfo;
+  const logLevel = isNewer ? (meta?.[META.logLevel] as string | undefined) : client.logLevel;
+  const notify: RequestScope['notify'] = (method, sent) => {
+    if (!signal.aborted) channel.send(toNotification(method, sent));
+  };
+  return {
+    id,
+    client,
+    isNewer,
+    capabilities: isNewer ? meta?.[META.capabilities] : client.initialized?.capabilities,
+    clientName: isRecord(info) ? (info.name as string) : undefined,
+    meta,
+    signal,
+    disconnected,
+    requestState: params?.requestState,
+    inputResponses: params?.inputResponses,
+    logLevel,
+    notify,
+    log(level, data, logger) {
+      if (logLevel === undefined || severityOf(level) >= severityOf(logLevel))
+        notify('notifications/message', { level, data, logger });
+    },
+    async request(request, until) {
+      if (isNewer) throw new Error('this protocol version has no requests of the server');
+      return client.requests.request(request, until, (text) => channel.send(text));
+    },
+    mayConsent: () => channel.mayConsent?.() ?? true,
+  };
+}
+
+function severityOf(level: string): number {
+  return LOG_LEVELS.indexOf(level as (typeof LOG_LEVELS)[number]);
+}
+
+/** Reads the caller's span from `_meta`, as OpenTelemetry's conventions for MCP define it. */
+export function readTraceParent({ meta }: RequestScope): TraceParent | undefined {
+  if (typeof meta?.traceparent !== 'string') return undefined;
+  const { traceparent, tracestate, baggage } = meta;
+  const textOf = (value: unknown): string | undefined => (typeof value === 'string' ? value : undefined);
+  return { traceparent: traceparent as string, tracestate: textOf(tracestate), baggage: textOf(baggage) };
+}
+
+const KEY = 'wield/key';
+
+/** Reads the caller's name for a call, which makes it safe to repeat in a fleet (FLT-12). */
+export function readKey({ meta }: RequestScope): string | undefined {
+  const key = meta?.[KEY];
+  return key === undefined ? undefined : JSON.stringify(key);
+}
+
+/** Returns a listener that sends log messages as part of the request; in the newer version clients have to ask for them. */
+export function toLogListener(scope: RequestScope): LogListener | undefined {
+  if (scope.isNewer && scope.logLevel === undefined) return undefined;
+  return ({ level, data, logger }) => scope.log(level, data, logger);
+}
+
+/** Returns a listener that sends progress notifications, or undefined if the client asked for none. */
+export function toProgressListener(scope: RequestScope): ProgressListener | undefined {
+  const progressToken = scope.meta?.progressToken;
+  if (progressToken === undefined) return undefined;
+  let last = -1;
+  return ({ done, total, message }) => {
+    // The protocol requires each value to be higher than the previous one, also for a mere heartbeat.
+    const progress = done !== undefined && done > last ? done : Math.max(last, 0) + 0.01;
+    last = progress;
+    scope.notify('notifications/progress', { progressToken, progress, total, message });
+  };
+}

@@ -1,0 +1,159 @@
+// Resources, prompts and completions of a toolbox over the protocol, and subscriptions to their changes.
+
+import { formatError } from '../core/error.js';
+import type { Json, JsonObject } from '../core/json.js';
+import type { ToolResult } from '../core/result.js';
+import type { Infer } from '../core/shape.js';
+import type { Toolbox } from '../core/toolbox.js';
+import { RpcError } from '../net/mcp.js';
+import { resolveAppUri } from './apps.js';
+import type { ToolCalls } from './calls.js';
+import { type LiveListing, MODEL } from './listing.js';
+import { ERROR, META, type PARAM_SHAPES, toNotification } from './message.js';
+import { pageAt } from './pages.js';
+import { MAX_SUBSCRIPTIONS, type RequestScope, Subscriptions } from './request.js';
+
+type Params<Name extends keyof typeof PARAM_SHAPES> = Infer<(typeof PARAM_SHAPES)[Name]>;
+
+export type ResourceHandlers = ReturnType<typeof createResourceHandlers>;
+
+export function createResourceHandlers(toolbox: Toolbox, calls: ToolCalls) {
+  const { resources, prompts } = toolbox.catalog;
+  const listResources = async (isTemplate: boolean) =>
+    (await resources.list({ caller: MODEL })).filter((one) => one.isTemplate === isTemplate);
+  return {
+    async list({ cursor }: Params<'list'>) {
+      const all = (await listResources(false)).map(({ uri, fields }) => ({ ...fields, uri }));
+      return toPage('resources', all, cursor);
+    },
+    async listTemplates({ cursor }: Params<'list'>) {
+      const all = (await listResources(true)).map(({ uri, fields }) => ({ ...fields, uriTemplate: uri }));
+      return toPage('resourceTemplates', all, cursor);
+    },
+    async read(params: Params<'resource'>, scope: RequestScope) {
+      const uri = resolveAppUri(params.uri, scope.meta);
+      const run = (options: object) => resources.read(uri, options);
+      const outcome = await calls.serve({ scope, id: `resource:${uri}`, input: {}, run });
+      if ('resultType' in outcome) return outcome;
+      assertOk(outcome, { uri });
+      // A resource without contents has an empty text here.
+      const parts = outcome.content.filter((part) => part.type !== 'text' || part.text !== '');
+      const contents = parts.map((part) =>
+        part.type === 'resource' ? part.resource : { uri, text: part.type === 'text' ? part.text : '' },
+      );
+      return { contents, ...metaOf(outcome) };
+    },
+    async listPrompts({ cursor }: Params<'list'>) {
+      const all = (await prompts.list({ caller: MODEL })).map(({ name, fields }) => ({ ...fields, name }));
+      return toPage('prompts', all, cursor);
+    },
+    async getPrompt({ name, arguments: input = {} }: Params<'prompt'>, scope: RequestScope) {
+      const run = (options: object) => prompts.get(name, input, options);
+      const outcome = await calls.serve({ scope, id: `prompt:${name}`, input, run });
+      if ('resultType' in outcome) return outcome;
+      assertOk(outcome, { name });
+      return { ...(outcome.structured as JsonObject), ...metaOf(outcome) };
+    },
+    async complete({ ref, argument, context }: Params<'complete'>, { signal }: RequestScope) {
+      // The name or URI at the server is filled in where the request is sent.
+      const input = { ref: { type: ref.type }, argument, ...(context === undefined ? {} : { context }) } as Json;
+      const target = 'name' in ref ? { prompt: ref.name } : { template: ref.uri };
+      const result = await prompts.complete(target, input, { caller: MODEL, signal });
+      // Without completions a client shows none; an error would be shown to the person.
+      return { completion: result.error === undefined ? result.structured : { values: [] } };
+    },
+    /** In the older protocol version; the subscription ends with the connection or session. */
+    async subscribe({ uri }: Params<'resource'>, scope: RequestScope) {
+      const { subscriptions, announce } = scope.client;
+      const tell = (): void => announce(toNotification('notifications/resources/updated', { uri }));
+      let end = (): void => {};
+      const run = async (options: object): Promise<ToolResult> => {
+        const subscription = await resources.subscribe(uri, tell, options);
+        end = subscription.end;
+        return subscription.result;
+      };
+      const outcome = await subscriptions.start(() => calls.serve({ scope, id: `resource:${uri}`, input: {}, run }));
+      if (outcome === undefined)
+        throw new RpcError(ERROR.invalidParams, `more than ${MAX_SUBSCRIPTIONS} subscriptions; unsubscribe first`);
+      assertOk(outcome as ToolResult, { uri });
+      subscriptions.add(uri, end);
+      return {};
+    },
+    async unsubscribe({ uri }: Params<'resource'>, { client }: RequestScope) {
+      client.subscriptions.delete(uri);
+      return {};
+    },
+  };
+}
+
+function toPage(member: string, all: readonly object[], cursor: string | undefined): object {
+  const { from, to, nextCursor } = pageAt(cursor, all.length);
+  return { [member]: all.slice(from, to), nextCursor };
+}
+
+function metaOf({ meta: { remote } }: ToolResult): { readonly _meta?: JsonObject } {
+  return remote === undefined ? {} : { _meta: remote };
+}
+
+function assertOk({ error }: ToolResult, data: Readonly<Record<string, string>>): void {
+  if (error === undefined) return;
+  const isInvalid = ['not_found', 'invalid_input', 'invalid_ref'].includes(error.code);
+  const code = isInvalid ? ERROR.invalidParams : ERROR.internal;
+  throw new RpcError(code, formatError(error), { ...data, 'wield/error': error });
+}
+
+// Of all clients together.
+const MAX_LISTENERS = 1024;
+
+/**
+ * Answers `subscriptions/listen` of the newer protocol version: sends what changes until the request is cancelled, or the
+ * server ends.
+ */
+export function createListen({ catalog: { resources } }: Toolbox, { onChange }: LiveListing) {
+  const open = new Set<() => void>();
+  return {
+    async listen({ notifications: wanted }: Params<'listen'>, scope: RequestScope): Promise<object> {
+      if (open.size >= MAX_LISTENERS) throw new RpcError(ERROR.internal, 'Subscription limit reached');
+      const _meta = { [META.subscription]: scope.id };
+      const followed = new Subscriptions();
+      const { clientName: name } = scope;
+      const caller = { ...MODEL, session: scope.client.session, name };
+      const follow = async (uri: string): Promise<boolean> => {
+        const tell = (): void => scope.notify('notifications/resources/updated', { uri, _meta });
+        const { result, end } = await resources.subscribe(uri, tell, { caller });
+        followed.add(uri, end);
+        return result.ok;
+      };
+      let end = (): void => {};
+      const ended = new Promise<void>((resolve) => {
+        end = resolve;
+      });
+      open.add(end);
+      if (scope.signal.aborted) end();
+      scope.signal.addEventListener('abort', end, { once: true });
+      const kinds = (['tools', 'prompts', 'resources'] as const).filter((kind) => wanted[`${kind}ListChanged`]);
+      const unlisten = onChange((kind) => {
+        if (kinds.includes(kind)) scope.notify(`notifications/${kind}/list_changed`, { _meta });
+      });
+      try {
+        const uris = [...new Set(wanted.resourceSubscriptions)].slice(0, MAX_SUBSCRIPTIONS);
+        const accepted = await Promise.all(uris.map(follow));
+        const resourceSubscriptions = uris.filter((_, at) => accepted[at]);
+        const notifications = {
+          ...Object.fromEntries(kinds.map((kind) => [`${kind}ListChanged`, true])),
+          ...(resourceSubscriptions.length === 0 ? {} : { resourceSubscriptions }),
+        };
+        scope.notify('notifications/subscriptions/acknowledged', { notifications, _meta });
+        if (Object.keys(notifications).length > 0) await ended;
+        return { _meta };
+      } finally {
+        open.delete(end);
+        unlisten();
+        followed.close();
+      }
+    },
+    close() {
+      for (const end of [...open]) end();
+    },
+  };
+}
