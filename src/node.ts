@@ -16,6 +16,7 @@ import type { SuspendedPrograms } from './code/host/suspended.js';
 import { type Configuration, createConfiguration } from './config/index.js';
 import { createNarrowing } from './config/profile.js';
 import type { Approvals } from './core/approval.js';
+import { ToolError } from './core/error.js';
 import type { EndEvent } from './core/event.js';
 import type { Dispatcher } from './core/executor.js';
 import type { Format } from './core/format.js';
@@ -86,6 +87,8 @@ export interface NodeToolboxOptions {
   readonly paths?: readonly PathEntry[];
   /** Middleware around that of the configuration, outermost first. */
   readonly middleware?: readonly (Middleware | MiddlewareFunction)[];
+  /** Further formats, after those of wield; `createRootFormat` of `wield/formats` makes one for a file of the workdir. */
+  readonly formats?: readonly Format[];
   /** Built-in tools to list, by name or group. */
   readonly offer?: readonly string[];
   /** The profile of the configuration that narrows this toolbox; an unknown one allows nothing (POL-24). */
@@ -141,6 +144,8 @@ export interface ToolboxState {
   sharedApprovals(): Promise<Approvals & ApprovalAdmin>;
   /** Programs that wait for approvals (COD-10). */
   programs(): Promise<SuspendedPrograms>;
+  /** What tools can have as their format. */
+  readonly formats: readonly string[];
   /** The index that a library ships in its directory of skills (RES-22). */
   readonly shippedIndex: Pick<ShippedIndex, 'remove'> & {
     write(directory: string): ReturnType<ShippedIndex['write']>;
@@ -159,6 +164,7 @@ export function createNodeToolbox(options: NodeToolboxOptions = {}): NodeToolbox
   const machine = createMachine(options, secrets);
   const { world } = machine;
   const files = openFiles(options, machine);
+  const { formats, modules } = createFormats(options, machine, files);
   const watching = createWatch(() => watchedFiles(workspace.snapshot(), machine.wieldHome), world);
   const workspace = createWorkspace({
     workdir: files.workdir,
@@ -169,6 +175,7 @@ export function createNodeToolbox(options: NodeToolboxOptions = {}): NodeToolbox
       home: world.home,
       paths: options.paths,
       store: files.packages.store,
+      hasRootFiles: formats.some(({ places }) => places.includes('root')),
       boundaryOf: files.boundaryOf,
       now: world.now,
     }),
@@ -187,7 +194,6 @@ export function createNodeToolbox(options: NodeToolboxOptions = {}): NodeToolbox
     beforeRun: files.beforeRun,
     world,
   });
-  const { formats, modules } = createFormats(machine, files);
   const tools = createCatalogs({ options, machine, files, workspace, formats, upstreams });
   const parts = createParts({ options, machine, files, workspace, tools, modules, upstreams, secrets });
   const toolbox = assembleToolbox({
@@ -283,7 +289,11 @@ function watchedFiles({ places }: Snapshot, wieldHome: string): string[] {
   return [...places.flatMap(watchedDirectories), wieldHome];
 }
 
-function createFormats({ world, wieldHome }: ToolboxMachine, { packages, beforeRun }: Files) {
+function createFormats(
+  { formats: further = [] }: NodeToolboxOptions,
+  { world, wieldHome }: ToolboxMachine,
+  { packages, beforeRun }: Files,
+) {
   const cacheDirectory = join(wieldHome, 'cache', 'modules');
   const entry = (): string => findEntry('host/main.js');
   const modules = createModuleExecutor({ cacheDirectory, world, wieldHome, beforeRun, entry });
@@ -296,7 +306,11 @@ function createFormats({ world, wieldHome }: ToolboxMachine, { packages, beforeR
     createOpenApiFormat({ cacheDirectory: join(wieldHome, 'cache', 'openapi'), world }),
     createForeignScriptFormat(),
     createPackageFormat(packages),
+    ...further,
   ];
+  const repeated = formats.find(({ name }, at) => formats.findIndex((other) => other.name === name) < at);
+  if (repeated !== undefined)
+    throw new ToolError('conflict', `there are two formats named "${repeated.name}"`, { hint: 'rename one of them' });
   return { formats, modules };
 }
 
@@ -450,6 +464,7 @@ function toState(from: StateParts): ToolboxState {
       findFault: () => recorder.findFault(snapshot().settings.audit),
     },
     upstreams: toServerAdmin(upstreams, snapshot),
+    formats: [...new Set(formats.map(({ name, shownAs = name }) => shownAs)), 'upstream', 'builtin'],
     shippedIndex: {
       write: (directory) => shippedIndex.write(directory, formats),
       remove: shippedIndex.remove,

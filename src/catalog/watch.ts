@@ -91,7 +91,7 @@ export function watchedDirectories({ directory, kind, ignore = [], boundary }: P
   // RES-46: a directory behind a link out is not watched, but the link is.
   if (admittedPath(directory, boundary) === undefined)
     return watchedDirectories({ directory: dirname(directory), owner: 'workspace', kind: 'tools', boundary });
-  if (kind === 'tools' || kind === 'groups' || kind === 'documents') return [directory];
+  if (kind !== 'skills' && kind !== 'packages') return [directory];
   const isIgnored = createIgnore(ignore, join(directory, sep));
   try {
     const below = readdirSync(directory, { withFileTypes: true }).filter(

@@ -177,7 +177,12 @@ function toCompletableFlags(
 
 // The placeholder of a flag tells how to complete it: `DIR`, `FILE`, `JSON|@FILE|-`.
 function flagValues({ io, open }: Setup, { value = '', choices, names }: FlagHelp, current: string): Completion {
-  const known = names === 'profile' ? [...open().state.configuration().profiles.keys()] : choices;
+  const known =
+    names === 'profile'
+      ? [...open().state.configuration().profiles.keys()]
+      : names === 'format'
+        ? open().state.formats
+        : choices;
   if (known !== undefined) return { candidates: known.map((one) => ({ value: one, description: '' })), files: false };
   if (value.includes('@FILE') && current.startsWith('@'))
     return {

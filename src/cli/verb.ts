@@ -17,7 +17,7 @@ export interface FlagHelp {
   /** The accepted values, if they are a fixed set. */
   readonly choices?: readonly string[];
   /** What the value names, if it can be completed. */
-  readonly names?: 'profile';
+  readonly names?: 'profile' | 'format';
   readonly description: string;
 }
 

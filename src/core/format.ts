@@ -10,19 +10,6 @@ import type { Skill } from './skill.js';
 import type { Snapshot } from './snapshot.js';
 import type { ModuleAction, Tool } from './tool.js';
 
-/** The formats of tools in the toolbox of a workdir, with those that come from no file. */
-export const FORMATS = [
-  'script',
-  'tools-json',
-  'skill',
-  'skill-file',
-  'module',
-  'openapi',
-  'package',
-  'upstream',
-  'builtin',
-] as const;
-
 /** The state of a file; undefined if it is missing or unreachable. */
 export type FileState = FileIdentity | undefined;
 
@@ -45,6 +32,8 @@ export type FormatSnapshot = Pick<Snapshot, 'workdir' | 'settings' | 'trusted'>;
 
 export interface Format {
   readonly name: string;
+  /** What its tools show as their format, if it is not the name. */
+  readonly shownAs?: string;
   /** The kinds of place that it reads. */
   readonly places: readonly PlaceKind[];
   /** Kind of its entries. */

@@ -37,10 +37,10 @@ export interface FileIdentity {
 }
 
 /**
- * Kind of a place: scripts, modules in a directory below them, skills of the search path, links to installed tools, or a
- * document that the configuration names.
+ * Kind of a place: scripts, modules in a directory below them, skills of the search path, links to installed tools, a
+ * document that the configuration names, or the root of the workdir.
  */
-export type PlaceKind = 'tools' | 'groups' | 'skills' | 'packages' | 'documents';
+export type PlaceKind = 'tools' | 'groups' | 'skills' | 'packages' | 'documents' | 'root';
 
 /** A directory that is searched for tools. */
 export interface Place {

@@ -134,6 +134,8 @@ export interface PlacesOptions {
   readonly paths: readonly PathEntry[] | undefined;
   /** The directory of installed tools. */
   readonly store: string;
+  /** Whether a format reads files of the workdir's root. */
+  readonly hasRootFiles: boolean;
   readonly boundaryOf: BoundaryOf;
   readonly now: () => number;
 }
@@ -214,6 +216,7 @@ export function createPlaces({ firstWorkdir, home, paths, store, ...options }: P
           .map((place) => withBoundary(place, at))
           .flatMap((place) => [place, ...groupsIn(place, at)]),
         ...findDocuments(at, home, workspacesOf(at)).map((place) => withBoundary(place, at)),
+        ...(options.hasRootFiles ? [withBoundary(rootOf(at.workdir, home), at)] : []),
       ];
     },
     libraries: (at) => readPath(at).filter(({ external }) => external === true),
@@ -254,6 +257,10 @@ function findScriptPlaces(workdir: string, home: string | undefined): Place[] {
   ];
 }
 
+function rootOf(workdir: string, home: string | undefined): Place {
+  return { directory: workdir, owner: workdir === home ? 'user' : 'workspace', kind: 'root' };
+}
+
 // Documents that the user's configuration names. One in a workspace can be changed by others, so it needs trust.
 function findDocuments(
   { settings, workdir }: Located,
@@ -272,7 +279,10 @@ function findDocuments(
 /** Returns the owner of a directory outside the search path: the user below their own places, else the workspace. */
 export function findOwner(directory: string, places: readonly Place[]): Owner {
   const real = realPath(directory) ?? directory;
-  const holder = places.find((place) => isWithin(realPath(place.directory) ?? place.directory, real));
+  const holder = places.find(
+    // What is below the root is not part of it: in a home directory there may be checkouts.
+    ({ kind, directory: place }) => kind !== 'root' && isWithin(realPath(place) ?? place, real),
+  );
   return holder?.owner === 'user' ? 'user' : 'workspace';
 }
 

@@ -52,6 +52,7 @@ const PUBLIC: Readonly<Record<string, readonly string[]>> = {
   'wield/formats': [
     'createModuleFormat',
     'createOpenApiFormat',
+    'createRootFormat',
     'createScriptFormat',
     'createSkillFormat',
     'createToolsJsonFormat',

@@ -1,12 +1,12 @@
 // `wield list`: lists tools and skills.
 
 import type { Caller } from '../../core/caller.js';
-import { FORMATS } from '../../core/format.js';
 import { normalizeTags } from '../../core/name.js';
 import { quoteOutside } from '../../core/text.js';
 import { needsTrust, type Tool } from '../../core/tool.js';
 import { toFileUri } from '../../files/within.js';
 import type { NodeToolbox } from '../../node.js';
+import { unknownChoice } from '../choices.js';
 import { commandProblems } from '../commands.js';
 import { printListed } from '../listed.js';
 import type { Listed, ListedTool } from '../listing.js';
@@ -26,9 +26,9 @@ export const list: Verb = {
     all: toggle('Also list hidden, shadowed and denied tools'),
     tag: option('TAG', 'Only tools with this tag; can be repeated to require several', { repeats: true }),
     group: option('GROUP', 'Only tools of this group; can be repeated', { repeats: true }),
-    format: option('FORMAT', `Only tools of this format: ${FORMATS.join(', ')}; can be repeated`, {
+    format: option('FORMAT', 'Only tools of this format, such as script, skill or module; can be repeated', {
       repeats: true,
-      choices: FORMATS,
+      names: 'format',
     }),
     profile: PROFILE,
     installed: toggle('List installed items with their state'),
@@ -52,6 +52,9 @@ export const list: Verb = {
     if (empty !== undefined)
       throw usageError(`--tag "${quoteOutside(empty, 40)}" has no letters or digits`, 'for example --tag api');
     const toolbox = openProfile(call);
+    const { formats } = toolbox.state;
+    const odd = repeated('format').find((format) => !formats.includes(format));
+    if (odd !== undefined) throw unknownChoice('value of --format:', odd, formats, '--format');
     const listed = await readListed(toolbox, reserved);
     if (flags.has('profile')) await (await import('../profile-warnings.js')).warnOfProfile(call, toolbox);
     // The tools of a server can change without a file.

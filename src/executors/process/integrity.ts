@@ -19,7 +19,10 @@ export function digestScript(tool: Tool, action: ScriptAction): string {
   return hashed.digest;
 }
 
-/** Returns the SHA-256 of a declaration and of the skill's scripts that it uses. */
+/**
+ * Returns the SHA-256 of a declaration, of the skill's scripts that it uses, and of the file that defines it. Throws
+ * `integrity` if the file changed since it was read.
+ */
 export function digestCommand(tool: Tool, action: CommandAction): string {
   return digestDeclaration(tool, action, readScripts(action));
 }
@@ -38,7 +41,10 @@ export function readPlannedScripts(plan: ProcessPlan, action: CommandAction): Sk
   const { tool } = plan;
   assertSameProgram(plan);
   const scripts = readScripts(action);
-  if (scripts.length > 0 && digestDeclaration(tool, action, scripts) !== tool.origin.digest)
+  if (
+    (scripts.length > 0 || action.file !== undefined) &&
+    digestDeclaration(tool, action, scripts) !== tool.origin.digest
+  )
     throw changed(tool, 'changed after it was planned');
   return new Map(scripts.flatMap(({ path, bytes }) => (path && bytes ? [[path, bytes] as const] : [])));
 }
@@ -67,7 +73,15 @@ function digestDeclaration(tool: Tool, action: CommandAction, scripts: readonly 
     tool.description,
     canonicalJson(declaration),
     ...scripts.map(({ bytes }) => (bytes === undefined ? 'missing' : digestAsFile(bytes, []))),
+    ...(action.file === undefined ? [] : [digestDefinition(tool, action.file)]),
   ]);
+}
+
+function digestDefinition(tool: Tool, { path, identity }: NonNullable<CommandAction['file']>): string {
+  const hashed = digestFile(path, []);
+  if ('fault' in hashed) throw changed(tool, `can no longer be read: ${hashed.message}`);
+  if (!sameIdentity(hashed.identity, identity)) throw changed(tool, 'changed while it was being read');
+  return hashed.digest;
 }
 
 /** Returns the names of the skill's scripts that a command may run. */

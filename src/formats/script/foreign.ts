@@ -22,6 +22,7 @@ const SIGN = /^\s*(?:#|\/\/|--)\s*@(?:describe\s|raycast\.title\s)/m;
 export function createForeignScriptFormat(): Format {
   return {
     name: 'foreign-script',
+    shownAs: 'script',
     places: ['tools'],
     entries: 'files',
     claims: (name) => FILE.test(name),

@@ -75,7 +75,6 @@ describe('values of flags', () => {
       'connect --mode',
       'connect --scope',
       'explain --as',
-      'list --format',
       'list --tokens --adapter',
       'list --tokens --mode',
       'replay --export',

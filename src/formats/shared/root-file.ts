@@ -1,0 +1,137 @@
+// A format for a file in the root of the workdir, such as a Makefile: each command that the file names is a tool.
+
+import { join } from 'node:path';
+import type { Mapping } from '../../core/command.js';
+import { isToolError, ToolError } from '../../core/error.js';
+import type { Format, Reading } from '../../core/format.js';
+import { isToolName } from '../../core/name.js';
+import type { FileIdentity, Place } from '../../core/origin.js';
+import { type Problem, toProblem } from '../../core/problem.js';
+import { type JsonSchema, NO_PARAMETERS } from '../../core/schema.js';
+import { quoteOutside, sanitize } from '../../core/text.js';
+import { type CommandAction, NO_TRAITS, type Tool } from '../../core/tool.js';
+import { readHead } from '../../files/read.js';
+import { toFileUri } from '../../files/within.js';
+import { createJsonSchema } from '../../schema/json.js';
+
+/** A command that a file names. */
+export interface RootCommand {
+  readonly name: string;
+  readonly description: string;
+  /** The exact command line: a program of the PATH, then texts and values of parameters. */
+  readonly argv: readonly [program: string, ...rest: (string | { readonly param: string })[]];
+  /** Schema of the parameters; none by default. */
+  readonly input?: JsonSchema;
+}
+
+export interface RootFormatOptions {
+  /** What tools show as their format. */
+  readonly name: string;
+  /** Whether it reads the file of this name. */
+  readonly claims: (file: string) => boolean;
+  /** Returns the commands of a file. Runs nothing; throws a ToolError with a hint if the file is not valid. */
+  readonly parse: (text: string, file: string) => readonly RootCommand[];
+}
+
+const MAX_BYTES = 4 * 1024 * 1024;
+const NOT_HERE: Reading = { tools: [], problems: [], states: [undefined], pending: true };
+
+/**
+ * Creates a format. Its tools belong to the workspace, so a model needs trust to call them, and their digests contain
+ * the bytes of the file, so an approval ends when the file changes.
+ */
+export function createRootFormat({ name, claims, parse }: RootFormatOptions): Format {
+  const read = (file: string, place: Place): Reading => {
+    const path = join(place.directory, file);
+    const head = readHead(path, MAX_BYTES, { within: place.boundary });
+    const refuse = (message: string, hint: string, states: Reading['states']): Reading => ({
+      tools: [],
+      problems: [toProblem(path, 'error', { message, hint })],
+      states,
+    });
+    if ('fault' in head) return refuse(`cannot be read: ${head.message}`, head.hint ?? 'check the file', [undefined]);
+    const states = [head.identity];
+    if (!head.complete) return refuse('is larger than 4 MiB', 'shorten it', states);
+    const tools: Tool[] = [];
+    const problems: Problem[] = [];
+    try {
+      for (const command of parse(head.bytes.toString('utf8'), file)) {
+        if (isToolName(command.name)) tools.push(toTool(command, name, path, head.identity, place));
+        else problems.push(toProblem(path, 'warning', notAToolName(command.name)));
+      }
+    } catch (error) {
+      const hint = (isToolError(error) ? error.hint : undefined) ?? 'fix the file';
+      return refuse(quoteOutside((error as Error).message, 200), hint, states);
+    }
+    return { tools, problems, states };
+  };
+  return {
+    name,
+    places: ['root'],
+    entries: 'files',
+    claims,
+    read(file, place, snapshot) {
+      if (place.named !== true) return read(file, place);
+      // By path: only in the workdir, which the commands run in, and read again because the workdir may change.
+      return place.directory === snapshot?.workdir ? { ...read(file, place), pending: true } : NOT_HERE;
+    },
+  };
+}
+
+function notAToolName(name: string) {
+  return {
+    message: `"${quoteOutside(name, 60)}" is left out: it is not a tool name`,
+    hint: 'use at most 64 letters, digits, _ and -',
+  };
+}
+
+function toTool(command: RootCommand, format: string, path: string, identity: FileIdentity, place: Place): Tool {
+  const { name, description, argv, input = NO_PARAMETERS } = command;
+  const { directory, owner } = place;
+  const uri = toFileUri(path);
+  return {
+    name,
+    description: sanitize(description),
+    input: createJsonSchema(input, { closed: true }),
+    action: toAction(argv, directory, { path, identity }),
+    origin: { format, uri, directory, source: null, digest: null, server: null, owner },
+    traits: NO_TRAITS,
+  };
+}
+
+const PLAIN: Omit<Mapping, 'kind' | 'param'> = {
+  flag: '',
+  normalizeNewlines: false,
+  allowDash: false,
+  split: false,
+  optional: false,
+  separateIfSkipped: false,
+  contained: false,
+};
+
+function toAction(
+  [program, ...rest]: RootCommand['argv'],
+  directory: string,
+  file: CommandAction['file'],
+): CommandAction {
+  if (!/^[A-Za-z0-9_][A-Za-z0-9_.+-]*$/.test(program))
+    throw new ToolError('invalid_definition', `"${quoteOutside(program, 60)}" is not the name of a program`, {
+      hint: 'use a program of the PATH, without a directory',
+    });
+  const args = rest.map(
+    (part): Mapping =>
+      typeof part === 'string'
+        ? { ...PLAIN, kind: 'literal', param: '', literal: part }
+        : { ...PLAIN, kind: 'positional', param: part.param },
+  );
+  const execution = { binary: program, subcommand: '', args, endOfOptions: false, successExitCodes: [], hints: [] };
+  return {
+    kind: 'process',
+    runs: 'command',
+    directory,
+    file,
+    allowlist: { [program]: [''] },
+    executions: [execution],
+    binGroups: [],
+  };
+}
