@@ -101,6 +101,9 @@ export function invalid(path: Path, value: unknown, message: string, hint: strin
 export const string = custom('a string', (value) => (typeof value === 'string' ? value : undefined), {
   type: 'string',
 });
+export const number = custom('a number', (value) => (typeof value === 'number' ? value : undefined), {
+  type: 'number',
+});
 export const boolean = custom('true or false', (value) => (typeof value === 'boolean' ? value : undefined), {
   type: 'boolean',
 });

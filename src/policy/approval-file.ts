@@ -3,7 +3,7 @@
 import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import type { ApprovalRecord } from '../core/approval.js';
-import { isRecord } from '../core/json.js';
+import { anything, integer, list, matches, nullable, object, oneOf, optional, string, strings } from '../core/shape.js';
 import { readStateFile } from '../files/read.js';
 import { checkStateDirectory, parseStateJson } from '../files/state.js';
 import { writeFileAtomic } from '../files/write.js';
@@ -87,38 +87,39 @@ export function formatApproval(record: ApprovalRecord, note?: string): string | 
   return Buffer.byteLength(text) > MAX_RECORD_BYTES ? undefined : text;
 }
 
+const RECORD = object(
+  {
+    binding: string,
+    principal: string,
+    tool: string,
+    uri: nullable(string),
+    toolDigest: string,
+    planDigest: string,
+    workdir: string,
+    programs: strings,
+    input: anything,
+    description: string,
+    owner: string,
+    definition: string,
+    command: optional(nullable(strings)),
+    others: list(strings),
+    variables: strings,
+    interpreter: nullable(string),
+    reason: string,
+    rule: nullable(string),
+    created: integer(0),
+  },
+  { unknown: 'keep' },
+);
+const FILE = object({ version: oneOf(1), call: RECORD, note: optional(anything) }, { unknown: 'drop' });
+
 function parseRecord(text: string): { readonly record: ApprovalRecord; readonly note?: string } | undefined {
   try {
-    const file = parseStateJson(text, 'an approval');
-    if (!isRecord(file) || file.version !== 1 || !isApprovalRecord(file.call)) return undefined;
-    return { record: file.call, ...(typeof file.note === 'string' ? { note: file.note } : {}) };
+    const file: unknown = parseStateJson(text, 'an approval');
+    if (!matches(FILE, file)) return undefined;
+    const record = file.call as unknown as ApprovalRecord;
+    return { record, ...(typeof file.note === 'string' ? { note: file.note } : {}) };
   } catch {
     return undefined;
   }
-}
-
-const TEXTS = [
-  'binding',
-  'principal',
-  'tool',
-  'toolDigest',
-  'planDigest',
-  'workdir',
-  'description',
-  'owner',
-  'definition',
-  'reason',
-];
-
-function isApprovalRecord(value: unknown): value is ApprovalRecord {
-  if (!isRecord(value)) return false;
-  if (!Array.isArray(value.others)) return false;
-  const lists = [value.variables, value.programs, value.command ?? [], ...(value.others as unknown[])];
-  return (
-    TEXTS.every((key) => typeof value[key] === 'string') &&
-    ['uri', 'interpreter', 'rule'].every((key) => value[key] === null || typeof value[key] === 'string') &&
-    lists.every((list) => Array.isArray(list) && list.every((entry) => typeof entry === 'string')) &&
-    value.input !== undefined &&
-    Number.isSafeInteger(value.created)
-  );
 }

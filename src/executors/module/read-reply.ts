@@ -4,6 +4,7 @@ import { CLIENT_CAPABILITIES } from '../../core/client-request.js';
 import { ERROR_CODES, type ErrorCode, ToolError } from '../../core/error.js';
 import { isRecord, type Json } from '../../core/json.js';
 import { findPartFault, type Output, type Part, textPart } from '../../core/result.js';
+import { matches, number, object, oneOf, optional, type Shape, string, table, tagged } from '../../core/shape.js';
 import type { Question, Reply } from './protocol.js';
 
 type Unchanged = Exclude<Reply, Question | { readonly type: 'result' }>;
@@ -14,48 +15,29 @@ export type CheckedReply =
   | Question
   | { readonly type: 'result'; readonly id: number; readonly output: Output };
 
+const KEEP = { unknown: 'keep' } as const;
+type Fields = Readonly<Record<string, Shape<unknown>>>;
+const reply = (fields: Fields = {}) => object({ type: string, id: number, ...fields }, KEEP);
+const question = (fields: Fields = {}) => reply({ question: number, ...fields });
+
+const REPLY = tagged('type', {
+  result: reply(),
+  described: reply(),
+  cancelling: reply(),
+  progress: reply({ progress: object({ done: number, total: optional(number), message: optional(string) }, KEEP) }),
+  log: reply({ message: string }),
+  call: question({ ref: string }),
+  client: question({ request: object({ capability: oneOf(...CLIENT_CAPABILITIES), params: table }, KEEP) }),
+  elicit: question(),
+  'remote-tools': question(),
+  store: question(),
+});
+
 /** Returns undefined if it is not a reply. */
 export function readReply(value: unknown): CheckedReply | undefined {
-  if (!isRecord(value) || typeof value.id !== 'number') return undefined;
-  const { type, id, question } = value;
-  switch (type) {
-    case 'result':
-      return { type, id, output: readOutput(value) };
-    case 'progress':
-      return isProgress(value.progress) ? (value as unknown as Unchanged) : undefined;
-    case 'log':
-      return typeof value.message === 'string' ? (value as unknown as Unchanged) : undefined;
-    case 'described':
-    case 'cancelling':
-      return value as unknown as Unchanged;
-    case 'call':
-    case 'client':
-    case 'elicit':
-    case 'remote-tools':
-    case 'store': {
-      const valid =
-        typeof question === 'number' &&
-        (type !== 'call' || typeof value.ref === 'string') &&
-        (type !== 'client' || isClientRequest(value.request));
-      return valid ? (value as unknown as Question) : undefined;
-    }
-    default:
-      return undefined;
-  }
-}
-
-function isClientRequest(value: unknown): boolean {
-  return isRecord(value) && CLIENT_CAPABILITIES.some((one) => one === value.capability) && isRecord(value.params);
-}
-
-function isProgress(value: unknown): boolean {
-  if (!isRecord(value)) return false;
-  const { done, total, message } = value;
-  return (
-    typeof done === 'number' &&
-    (total === undefined || typeof total === 'number') &&
-    (message === undefined || typeof message === 'string')
-  );
+  if (!matches(REPLY, value)) return undefined;
+  if (value.type === 'result') return { type: 'result', id: value.id, output: readOutput({ ...value }) };
+  return value as unknown as Unchanged | Question;
 }
 
 function readOutput({ content, structured, error }: Readonly<Record<string, unknown>>): Output {
