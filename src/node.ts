@@ -35,7 +35,7 @@ import { createProcessExecutor } from './executors/process/index.js';
 import { createTextExecutor } from './executors/text/index.js';
 import { createCascadeResolver } from './extras/cascade.js';
 import { createMiddleware } from './extras/middleware/index.js';
-import { createShippedIndex, type ShippedIndex } from './extras/shipped-index/index.js';
+import { createShippedIndex, type ShippedIndex } from './extras/shipped-index.js';
 import { digestParts } from './files/digest.js';
 import type { ToolDefinition } from './formats/module/define.js';
 import { createModuleFormat } from './formats/module/index.js';

@@ -37,27 +37,7 @@ interface Link {
 export function createCascadeResolver(options: CascadeOptions): CascadeResolver {
   const authorities = createAuthorities(options);
   const levels = createLevels(authorities, options.find);
-  const cascades = new WeakMap<Tool, { readonly parts: readonly unknown[]; readonly cascade: Cascade }>();
-
-  // A call asks several times for the same tool and snapshot.
-  let last: { readonly tool: Tool; readonly snapshot: Snapshot; readonly cascade: Cascade } | undefined;
-  const of = (tool: Tool, snapshot: Snapshot): Cascade => {
-    if (last?.tool === tool && last.snapshot === snapshot) return last.cascade;
-    const cascade = resolve(tool, snapshot);
-    last = { tool, snapshot, cascade };
-    return cascade;
-  };
-
-  const resolve = (tool: Tool, snapshot: Snapshot): Cascade => {
-    const applied = levels.of(tool, snapshot);
-    const parts = [applied.authority, applied.own, ...applied.above, null, ...applied.limiting];
-    const known = cascades.get(tool);
-    if (known?.parts.length === parts.length && known.parts.every((part, at) => part === parts[at]))
-      return known.cascade;
-    const cascade = toCascade(applied);
-    cascades.set(tool, { parts, cascade });
-    return cascade;
-  };
+  const of = (tool: Tool, snapshot: Snapshot): Cascade => toCascade(levels.of(tool, snapshot));
 
   return {
     of,
@@ -122,27 +102,6 @@ function createProblems(
 }
 
 function createLevels(authorities: Authorities, find: CascadeOptions['find']) {
-  // Cached by tool and main skill, so that equal levels are the same object (RES-18).
-  const ofTools = new WeakMap<Tool, { readonly skill: Skill | undefined; readonly level: Level }>();
-  const ofMains = new WeakMap<MainSkill, Level>();
-
-  const levelOfTool = (tool: Tool, skill: Skill | undefined): Level => {
-    const known = ofTools.get(tool);
-    if (known !== undefined && known.skill === skill) return known.level;
-    const level = toOwnLevel(tool, skill && settingsOf(skill), skill && toNarrowing(skill));
-    ofTools.set(tool, { skill, level });
-    return level;
-  };
-
-  const levelOfMain = (main: MainSkill): Level => {
-    let level = ofMains.get(main);
-    if (level === undefined) {
-      level = 'skill' in main ? toLevel(main.skill) : closedLevel(main.fault, main.hasRules);
-      ofMains.set(main, level);
-    }
-    return level;
-  };
-
   // Depth first, each skill once.
   const follow = (from: Link, snapshot: Snapshot, chain = [from], seen = new Set<string>()): Level[] => {
     if (!from.inherit) return [];
@@ -188,13 +147,14 @@ function createLevels(authorities: Authorities, find: CascadeOptions['find']) {
       const own = follow(toLink(tool, skill), snapshot);
       const inherited = authority === null ? [] : follow(skillLink(authority), snapshot);
       const governing = nearest === undefined ? [] : [levelOfMain(nearest)];
+      const outer = further.map(levelOfMain);
       // An authority without `$inherit` is followed by the main skills further up.
-      const rest = (authority?.inherit ?? null) === null ? further.map(levelOfMain) : inherited;
+      const rest = (authority?.inherit ?? null) === null ? outer : inherited;
       return {
         authority,
         own: levelOfTool(tool, skill),
         above: [...governing, ...(skill?.inherit === false ? [] : [...own, ...rest])],
-        limiting: [...governing, ...further.map(levelOfMain), ...inherited],
+        limiting: [...governing, ...outer, ...inherited],
       };
     },
   };
@@ -223,14 +183,20 @@ function settingsOf({ metadata }: Skill): Record<string, Json> {
   );
 }
 
-function toLevel(skill: Skill): Level {
-  const { name, owner, allowedTools, timeoutMs } = skill;
-  return { name, owner, allowedTools, timeoutMs, settings: settingsOf(skill), narrowing: toNarrowing(skill) };
+function levelOfTool(tool: Tool, skill: Skill | undefined): Level {
+  return toOwnLevel(tool, skill && settingsOf(skill), skill && toNarrowing(skill));
+}
+
+function levelOfMain(main: MainSkill): Level {
+  if ('fault' in main) return closedLevel(main.fault, main.hasRules);
+  const { file, name, owner, allowedTools, timeoutMs } = main.skill;
+  const settings = settingsOf(main.skill);
+  return { key: `main ${file}`, name, owner, allowedTools, timeoutMs, settings, narrowing: toNarrowing(main.skill) };
 }
 
 // A skill that cannot be read may have declared a limit, so it allows nothing until it is fixed.
 function closedLevel({ path, message }: Problem, hasRules: boolean): Level {
   const trust = { rules: [], line: null, fault: message };
   const narrowing = hasRules ? { name: path, file: path, directory: dirname(path), trust } : undefined;
-  return { name: path, owner: 'workspace', allowedTools: [], settings: {}, narrowing };
+  return { key: `main ${path}`, name: path, owner: 'workspace', allowedTools: [], settings: {}, narrowing };
 }

@@ -7,6 +7,8 @@ import type { Tool } from '../core/tool.js';
 
 /** The settings of one tool or skill. */
 export interface Level {
+  /** What it is the level of. */
+  readonly key: string;
   /** Name for display. */
   readonly name: string;
   readonly owner: Owner;
@@ -33,7 +35,7 @@ export interface CascadeInput {
 /** Combines the permissions of all levels; other settings come from the nearest level. */
 export function toCascade({ authority, own, above, limiting }: CascadeInput): Cascade {
   const levels = [own, ...above];
-  const every = [...new Set([...levels, ...limiting])];
+  const every = distinct([...levels, ...limiting]);
   const timed = above.find((level) => level.timeoutMs !== undefined);
   const settings: Record<string, { value: Json; from: string }> = {};
   for (const name of INHERITED_SETTINGS) {
@@ -50,20 +52,21 @@ export function toCascade({ authority, own, above, limiting }: CascadeInput): Ca
   };
 }
 
+// A skill can be reached in several ways.
+function distinct(levels: readonly Level[]): Level[] {
+  const keys = levels.map(({ key }) => key);
+  return levels.filter(({ key }, at) => keys.indexOf(key) === at);
+}
+
 function collectNarrowing(levels: readonly Level[]): readonly Narrowing[] {
   const found = levels.flatMap(({ narrowing }) => narrowing ?? []);
   return found.length === 0 ? NO_NARROWING : found;
 }
 
-const narrowings = new WeakMap<Skill, Narrowing>();
-
-/** Returns what a skill restricts, the same object every time; undefined if it restricts nothing. */
+/** Returns what a skill restricts: the skill itself, or undefined if it restricts nothing. */
 export function toNarrowing(skill: Skill): Narrowing | undefined {
-  const { name, file, directory, trust, middleware, paths } = skill;
-  if (trust === undefined && middleware === undefined && paths === undefined) return undefined;
-  const narrowing = narrowings.get(skill) ?? { name, file, directory, trust, middleware, paths };
-  narrowings.set(skill, narrowing);
-  return narrowing;
+  const { trust, middleware, paths } = skill;
+  return trust === undefined && middleware === undefined && paths === undefined ? undefined : skill;
 }
 
 /** The resolver of a toolbox without skills: a tool has only its own level. */
@@ -80,5 +83,13 @@ export const NO_CASCADE: CascadeResolver = {
 /** Returns the level of a tool itself. */
 export function toOwnLevel(tool: Tool, settings: Level['settings'] = {}, narrowing?: Narrowing): Level {
   const { allowedTools = null, timeoutMs } = tool.traits;
-  return { name: tool.name, owner: tool.origin.owner, allowedTools, timeoutMs, settings, narrowing };
+  return {
+    key: `tool ${tool.origin.uri ?? tool.name}`,
+    name: tool.name,
+    owner: tool.origin.owner,
+    allowedTools,
+    timeoutMs,
+    settings,
+    narrowing,
+  };
 }

@@ -32,7 +32,7 @@ const WITHOUT_LOCK: Readonly<Record<string, string>> = {
   'process/programs.ts': 'a hash of a program, which does not depend on the file before',
   'fleet/run-memory.ts': 'each call has its own file, written by the worker that runs it',
   'code/host/sealed.ts': 'its callers claimed the program',
-  'extras/shipped-index/write.ts': 'writes what it computed, without reading the file',
+  'extras/shipped-index.ts': 'writes what it computed, without reading the file',
   'builtin/refresh-capabilities.ts': 'a generated page; the last one counts',
 };
 

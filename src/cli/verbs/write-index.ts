@@ -22,12 +22,12 @@ export const writeIndex: Verb = {
       });
     }
     if (flags.has('clean')) {
-      const { file, removed } = await inDirectory(directory, () => toolbox().state.shippedIndex.remove(directory));
+      const { file, removed } = inDirectory(directory, () => toolbox().state.shippedIndex.remove(directory));
       if (json) printJson(terminal, { ok: true, directory, file, removed });
       else terminal.out(removed ? `  removed  ${sanitize(file)}\n` : '  nothing to remove\n');
       return 0;
     }
-    const { file, entries, tools } = await inDirectory(directory, () => toolbox().state.shippedIndex.write(directory));
+    const { file, entries, tools } = inDirectory(directory, () => toolbox().state.shippedIndex.write(directory));
     if (json) printJson(terminal, { ok: true, directory, file, entries, tools });
     else {
       const what = `${entries === 1 ? '1 entry' : `${entries} entries`}, ${count(tools, 'tool')}`;
@@ -37,9 +37,9 @@ export const writeIndex: Verb = {
   },
 };
 
-async function inDirectory<T>(directory: string, work: () => Promise<T>): Promise<T> {
+function inDirectory<T>(directory: string, work: () => T): T {
   try {
-    return await work();
+    return work();
   } catch (error) {
     throw new ToolError('io', `cannot write in ${directory}: ${(error as Error).message}`, {
       hint: 'check the permissions of the directory',

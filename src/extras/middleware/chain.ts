@@ -8,19 +8,39 @@ import type { Plan } from '../../core/plan.js';
 import type { Output } from '../../core/result.js';
 import { formatDuration } from '../../core/text.js';
 import { cancelled } from '../../core/time-limit.js';
-import { type ChainOptions, ENVELOPE, type MiddlewareCall, type ServedCall } from '../../runtime/middleware.js';
-import type { Step, Steps } from './steps.js';
+import {
+  type ChainOptions,
+  ENVELOPE,
+  type HookTrigger,
+  type MiddlewareCall,
+  type MiddlewareFunction,
+  type ServedCall,
+} from '../../runtime/middleware.js';
 
 // How long middleware may take to settle after its call ended, before the call answers without it.
 const SETTLE_MS = 20;
 
-/** Returns the output of a plan run through its middleware. Throws what the runs and the middleware throw. */
-export async function runChain({ list, streams }: Steps, options: ChainOptions): Promise<Output> {
+/** One middleware function around a run. */
+export interface Step {
+  readonly name: string;
+  readonly run: MiddlewareFunction;
+  readonly trigger: HookTrigger | undefined;
+  readonly hookTarget: string;
+}
+
+/**
+ * Returns the output of a plan run through its middleware. `streams`: all of it passes the output on unchanged. Throws what the
+ * runs and the middleware throw.
+ */
+export async function runChain(
+  { steps, streams }: { readonly steps: readonly Step[]; readonly streams: boolean },
+  options: ChainOptions,
+): Promise<Output> {
   const { plan, signal } = options;
   const runs = createRuns(options, streams);
   const served = toServedCall(options, runs);
   const enter = async (at: number): Promise<Output> => {
-    const step = list[at];
+    const step = steps[at];
     if (step === undefined) return runs.start();
     const { trigger, hookTarget } = step;
     const envelope = Object.freeze({ target: served, trigger, hookTarget });

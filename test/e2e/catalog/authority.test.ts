@@ -10,7 +10,7 @@ import { json, wield } from '../../support/cli.js';
 import { createSkillWorkspace, declare, writeSkill } from '../../support/commands.js';
 import { shellScript } from '../../support/shell-script.js';
 import { spec } from '../../support/spec.js';
-import { createWorkspace, LATER, type Workspace } from '../../support/workspace.js';
+import { createWorkspace, type Workspace } from '../../support/workspace.js';
 
 const MINUTE = 60_000;
 
@@ -231,7 +231,7 @@ describe('the cascade', () => {
     expect(permissions).toHaveLength(24);
   });
 
-  spec('RES-18', 'is cached and follows every change of its dependencies', async () => {
+  spec('RES-18', 'follows every change of its dependencies', async () => {
     const workspace = createWorkspace();
     workspace.script('bare', shellScript('true'));
     const toolbox = workspace.toolbox({ trust: true });
@@ -261,17 +261,5 @@ describe('the cascade', () => {
     workspace.write('other/.agents/tools/bare', shellScript('true'), 0o755);
     toolbox.workspace.setWorkdir(join(workspace.dir, 'other'));
     expect(await timeoutOf(toolbox, 'bare')).toBe(MINUTE);
-  });
-
-  spec('RES-18', 'returns the same object while its files are unchanged', async () => {
-    const workspace = createWorkspace();
-    const tools = [{ name: 'given', description: 'x', execute: () => 1 }];
-    govern(workspace, '.', 'project', 'allowed-tools: x');
-    // A file younger than the resolution of the file system clock is read again each time.
-    const toolbox = workspace.toolbox({ tools, now: LATER });
-    const first = await toolbox.catalog.cascade('given');
-    expect(await toolbox.catalog.cascade('given')).toBe(first);
-    govern(workspace, '.', 'project', 'allowed-tools: y');
-    expect((await toolbox.catalog.cascade('given')).permissions).toEqual([['y']]);
   });
 });

@@ -161,7 +161,13 @@ describe('a library with an index', () => {
       states(document, 'entry2').tools = [];
       states(document, 'entry3').tools[0]!.name = 'tool_4';
       states(document, 'entry5').tools[0]!.action = { kind: 'process', runs: 'script', file: '/bin/false' };
-      states(document, 'entry6').tools[0]!.traits = { tags: ['Meta'], hidden: false, destructive: false };
+      states(document, 'entry6').tools[0]!.traits = {
+        tags: ['Meta'],
+        hidden: false,
+        terminal: false,
+        destructive: false,
+        examples: [],
+      };
       document.skill!.entry7!.skills[0]!.file = '/etc/passwd';
       document.skill!.entry7!.skills[0]!.directory = '/etc';
       document['tools-json']!['../../evil'] = states(document, 'entry8');

@@ -1,0 +1,250 @@
+// The index that a library ships in its directory of skills: used for listings while the files match it (RES-22).
+
+import { basename, join, sep } from 'node:path';
+import { pathToFileURL } from 'node:url';
+import { createDirectory } from '../catalog/directory.js';
+import type { DirectoryState, Entry } from '../catalog/entry.js';
+import type { ToSchema } from '../catalog/index-file.js';
+import type { Format } from '../core/format.js';
+import { type Json, parseJson } from '../core/json.js';
+import { isToolName, normalizeTags } from '../core/name.js';
+import type { Place } from '../core/origin.js';
+import { cleanSchema, type JsonSchema } from '../core/schema.js';
+import { DEFAULT_IGNORE } from '../core/search-path.js';
+import {
+  anything,
+  boolean,
+  converted,
+  custom,
+  formatFault,
+  type Infer,
+  integer,
+  list,
+  nullable,
+  object,
+  oneOf,
+  optional,
+  readShape,
+  record,
+  string,
+  strings,
+  table,
+} from '../core/shape.js';
+import type { Skill } from '../core/skill.js';
+import type { World } from '../core/snapshot.js';
+import { sanitize } from '../core/text.js';
+import type { Action, Tool, Traits } from '../core/tool.js';
+import { admittedPath, readWithin } from '../files/boundary.js';
+import { openChecked, sealChecked } from '../files/checksum.js';
+import { isSettled, readHead, statOrNothing, toIdentity } from '../files/read.js';
+import { removeFile } from '../files/remove.js';
+import { writeFileAtomic } from '../files/write.js';
+
+export interface ShippedIndex {
+  /** Returns what is known of a directory; undefined if it has no usable index. */
+  load(place: Place, format: Format): DirectoryState | undefined;
+  /** Writes the index of a directory. */
+  write(
+    directory: string,
+    formats: readonly Format[],
+  ): { readonly file: string; readonly entries: number; readonly tools: number };
+  remove(directory: string): { readonly file: string; readonly removed: boolean };
+}
+
+interface ShippedIndexOptions {
+  /** Changes with the meaning of a field. */
+  readonly version: string;
+  readonly toSchema: ToSchema;
+  readonly world: World;
+}
+
+const FILE = '.wield-index';
+const MAX_BYTES = 64 * 1024 * 1024;
+const DROP = { unknown: 'drop' } as const;
+
+const TEXT = converted(string, (text) => sanitize(text));
+const TAGS = converted(strings, normalizeTags);
+const SCHEMA = converted(table, (schema) => cleanSchema(schema as JsonSchema));
+const FLAG = optional(boolean);
+const TRAITS = object(
+  {
+    group: optional(string),
+    tags: TAGS,
+    hidden: boolean,
+    terminal: boolean,
+    readOnly: FLAG,
+    destructive: FLAG,
+    idempotent: FLAG,
+    openWorld: FLAG,
+    text: FLAG,
+    allowedTools: optional(strings),
+    positional: optional(strings),
+    timeoutMs: optional(integer()),
+    examples: converted(list(anything), (examples) => examples as readonly Json[]),
+  },
+  DROP,
+);
+const TOOL = object(
+  {
+    name: custom('the name of a tool', (name) => (typeof name === 'string' && isToolName(name) ? name : undefined)),
+    description: TEXT,
+    input: SCHEMA,
+    output: optional(SCHEMA),
+    traits: converted(TRAITS, (traits): Traits => traits),
+    server: nullable(string),
+  },
+  DROP,
+);
+const SKILL = object(
+  {
+    name: string,
+    description: TEXT,
+    allowedTools: nullable(strings),
+    metadata: converted(table, (metadata) => metadata as Skill['metadata']),
+    hidden: boolean,
+    tags: TAGS,
+    delegate: nullable(string),
+    inherit: nullable(custom('an array of names, or false', (value) => (value === false ? value : toNames(value)))),
+    timeoutMs: optional(integer()),
+    start: integer(),
+    references: list(object({ kind: oneOf('tool', 'skill'), ref: string }, DROP)),
+  },
+  DROP,
+);
+/** Contains no paths: they follow from the names of entries. The states are size and time of each file of the entry. */
+const ENTRY = object({ states: list(anything), tools: list(TOOL), skills: list(SKILL) }, DROP);
+const DOCUMENT = record(record(ENTRY));
+
+function toNames(value: unknown): readonly string[] | undefined {
+  return readShape(strings, value).value;
+}
+
+export function createShippedIndex(options: ShippedIndexOptions): ShippedIndex {
+  return {
+    load: (place, format) => load(place, format, options),
+    write: (directory, formats) => write(directory, formats, options),
+    remove(directory) {
+      const file = join(directory, FILE);
+      const removed = statOrNothing(file) !== undefined;
+      removeFile(file);
+      return { file, removed };
+    },
+  };
+}
+
+// Returns the entries of the index whose files did not change.
+function load(place: Place, format: Format, options: ShippedIndexOptions): DirectoryState | undefined {
+  const file = join(place.directory, FILE);
+  try {
+    const stats = statOrNothing(place.directory);
+    const reading = readHead(file, MAX_BYTES, { within: place.boundary });
+    if (stats === undefined || 'fault' in reading) return undefined;
+    if (!reading.complete) throw new Error('too large');
+    const text = openChecked(reading.bytes, labelOf(options));
+    const { value, faults } = readShape(DOCUMENT, parseJson(text, FILE, { maxDepth: 64, maxBytes: MAX_BYTES }));
+    if (faults.length > 0) throw new Error(formatFault(faults[0]!));
+    const shipped = value?.[format.name];
+    if (shipped === undefined) return undefined;
+    const entries = new Map<string, Entry>();
+    for (const [name, one] of Object.entries(shipped)) {
+      const entry = isEntryName(name) ? toEntry(name, one, { ...options, place, format }) : undefined;
+      if (entry !== undefined) entries.set(name, entry);
+    }
+    // Not settled, so that the names of entries are read from the directory.
+    return { identity: toIdentity(stats), settled: false, entries, shipped: true };
+  } catch (error) {
+    options.world.debug(`${file}: index discarded: ${(error as Error).message}`);
+    return undefined;
+  }
+}
+
+function labelOf({ version }: ShippedIndexOptions): string {
+  return `wield-index\t${version}`;
+}
+
+function stateOf(file: string): readonly [number, number] | null {
+  const stats = statOrNothing(file);
+  return stats === undefined ? null : [stats.size, Math.floor(stats.mtimeMs)];
+}
+
+function filesOf(format: Format, entry: string, place: Place): string[] {
+  return (format.filesOf?.(entry) ?? [entry]).map((file) => join(place.directory, file));
+}
+
+function isEntryName(name: string): boolean {
+  return name !== '' && name !== '.' && name !== '..' && basename(name) === name && !name.includes(sep);
+}
+
+interface EntryOptions extends ShippedIndexOptions {
+  readonly place: Place;
+  readonly format: Format;
+}
+
+// Undefined if the files changed since the index was written; the entry is then read.
+function toEntry(name: string, shipped: Infer<typeof ENTRY>, options: EntryOptions): Entry | undefined {
+  const { place, format, toSchema, world } = options;
+  const files = filesOf(format, name, place);
+  if (JSON.stringify(files.map(stateOf)) !== JSON.stringify(shipped.states)) return undefined;
+  // RES-46: also read if a link leads out, to report it.
+  if (files.some((file) => admittedPath(file, place.boundary) === undefined)) return undefined;
+  const { owner } = place;
+  const directory = format.entries === 'files' ? place.directory : join(place.directory, name);
+  const uri = pathToFileURL(files[0]!).href;
+  const tools = shipped.tools.map(({ input, output, server, ...tool }): Tool => {
+    return {
+      ...tool,
+      input: toSchema(input, 'input'),
+      output: output && toSchema(output, 'output'),
+      // What runs is always read from the files.
+      get action(): Action {
+        const { tools: real = [] } = readWithin(format, name, place).reading ?? {};
+        const found = real.find((candidate) => candidate.name === tool.name);
+        if (found === undefined) throw new Error(`${files[0]} declares no ${tool.name}`);
+        return found.action;
+      },
+      origin: { format: format.name, uri, directory, source: null, digest: null, server, owner },
+    };
+  });
+  const skills = shipped.skills.map((skill) => ({ ...skill, file: files[0]!, directory, owner }));
+  const states = files.map((file) => {
+    const stats = statOrNothing(file);
+    return stats && toIdentity(stats);
+  });
+  const settled = states.every((state) => isSettled(state, world.now()));
+  return { name, states, settled, reading: { tools, skills, problems: [] }, indexed: true };
+}
+
+const NO_INDEX = { load: () => undefined, save: () => {}, remove: () => {} };
+
+function write(directory: string, formats: readonly Format[], options: ShippedIndexOptions) {
+  const place: Place = { directory, owner: 'library', kind: 'skills', ignore: DEFAULT_IGNORE };
+  const document: Record<string, Record<string, unknown>> = {};
+  const names = new Set<string>();
+  let tools = 0;
+  for (const format of formats.filter(({ places }) => places.includes(place.kind))) {
+    const view = createDirectory({ place, format, world: options.world, index: NO_INDEX });
+    const own: Record<string, unknown> = {};
+    for (const name of view.names()) {
+      const reading = view.at(name);
+      // Left out, so that problems are reported when the entry is read.
+      if (reading === undefined || reading.problems.length > 0) continue;
+      own[name] = toShipped(reading, filesOf(format, name, place));
+      names.add(name);
+      tools += reading.tools.length;
+    }
+    document[format.name] = own;
+  }
+  const file = join(directory, FILE);
+  writeFileAtomic(file, sealChecked(JSON.stringify(document), labelOf(options)), { mode: 0o644 });
+  return { file, entries: names.size, tools };
+}
+
+function toShipped({ tools, skills = [] }: NonNullable<Entry['reading']>, files: readonly string[]) {
+  return {
+    states: files.map(stateOf),
+    tools: tools.map(({ name, description, input, output, traits, origin: { server } }) => {
+      return { name, description, input: input.json, output: output?.json, traits, server };
+    }),
+    skills: skills.map(({ file: _, directory: __, owner: ___, ...skill }) => skill),
+  };
+}
