@@ -1,20 +1,21 @@
 // Field readers for server entries of clients.
 
 import { isRecord, type JsonObject } from '../core/json.js';
+import { custom, formatFault, formatPath, readShape, record, type Shape, string, strings } from '../core/shape.js';
 import { quoteOutside } from '../core/text.js';
 
 /** A server in the fields of `mcpServers`, with values as the client wrote them. */
 export interface Draft {
   readonly name: string;
   command?: string;
-  args: string[];
+  args: readonly string[];
   env: Record<string, string>;
   cwd?: string;
   url?: string;
   headers: Record<string, string>;
   oauth?: Record<string, string>;
-  allow?: string[];
-  deny?: string[];
+  allow?: readonly string[];
+  deny?: readonly string[];
   timeoutMs?: number;
   startTimeoutMs?: number;
   disabled?: true;
@@ -46,32 +47,34 @@ export function readFields(entry: JsonObject, fields: Fields, draft: Draft): voi
   }
 }
 
-export const text =
-  (key: 'command' | 'cwd' | 'url'): FieldReader =>
+// A field that must be valid for the server to be imported.
+const required =
+  <Key extends 'command' | 'cwd' | 'url' | 'args' | 'allow' | 'deny'>(
+    key: Key,
+    shape: Shape<NonNullable<Draft[Key]>>,
+  ): FieldReader =>
   (value, draft, field) => {
-    if (typeof value === 'string') draft[key] = value;
-    else draft.unusable ??= `${field} must be a string`;
+    const { value: read, faults } = readShape(shape, value, [field]);
+    if (faults.length > 0) draft.unusable ??= formatFault(faults[0]!);
+    else draft[key] = read as Draft[Key];
   };
 
-export const texts =
-  (key: 'args' | 'allow' | 'deny'): FieldReader =>
-  (value, draft, field) => {
-    if (Array.isArray(value) && value.every((one) => typeof one === 'string')) draft[key] = [...value];
-    else draft.unusable ??= `${field} must be an array of strings`;
-  };
+export const text = (key: 'command' | 'cwd' | 'url'): FieldReader => required(key, string);
+export const texts = (key: 'args' | 'allow' | 'deny'): FieldReader => required(key, strings);
 
-/** Numbers and booleans are converted to strings. */
+// Numbers and booleans are converted to strings.
+const scalars = record(
+  custom('a string', (value) => (['string', 'number', 'boolean'].includes(typeof value) ? String(value) : undefined)),
+);
+
+/** A table of strings; others are noted. */
 export const map =
   (key: 'env' | 'headers'): FieldReader =>
   (value, draft, field) => {
-    if (!isRecord(value)) {
-      draft.unusable ??= `${field} must be an object`;
-      return;
-    }
-    for (const [name, one] of Object.entries(value)) {
-      if (['string', 'number', 'boolean'].includes(typeof one)) draft[key][name] = String(one);
-      else draft.notes.push(`${field}.${quoteOutside(name, 40)}: not imported, not a string`);
-    }
+    const { value: read, faults } = readShape(scalars, value, [field]);
+    if (read === undefined) draft.unusable ??= formatFault(faults[0]!);
+    else draft.notes.push(...faults.map((fault) => `${formatPath(fault.path)}: not imported, not a string`));
+    Object.assign(draft[key], read);
   };
 
 /** A duration in milliseconds, or in units of `unitMs`. */
