@@ -1,23 +1,19 @@
-// Marks tools as built-in ones.
+// Defines built-in tools, whose functions get the caller and the snapshot of their call.
 
+import type { ToolContext } from '../core/context.js';
 import { BUILTIN_TAG } from '../core/name.js';
 import type { CallInternals, Tool } from '../core/tool.js';
+import { type LazyDefinition, toLazyTool } from '../formats/module/lazy.js';
 
-/** Returns the tool as a built-in one, whose function gets the caller and the snapshot. */
-export function toBuiltin(tool: Tool): Tool {
-  const builtin = toInternal(tool);
-  return { ...builtin, traits: { ...tool.traits, tags: [...tool.traits.tags, BUILTIN_TAG] } };
+export interface BuiltinDefinition<Input> extends Omit<LazyDefinition, 'load' | 'internal'> {
+  readonly run: (input: Input, context: ToolContext, internals: CallInternals) => unknown;
 }
 
-/** The same without the tag of built-in tools. */
-function toInternal(tool: Tool): Tool {
-  const { action, origin } = tool;
-  return {
-    ...tool,
-    action: action.kind === 'function' ? { ...action, builtin: true } : action,
-    origin: { ...origin, format: 'builtin' },
-  };
+export function defineBuiltin<Input>({ run, traits, ...definition }: BuiltinDefinition<Input>): Tool {
+  return toLazyTool({
+    ...definition,
+    traits: { ...traits, tags: [BUILTIN_TAG] },
+    internal: true,
+    load: async () => run as Awaited<ReturnType<LazyDefinition['load']>>,
+  });
 }
-
-/** A function that gets the internals of its call. */
-export type BuiltinFunction<Input> = (input: Input, context: unknown, internals?: CallInternals) => unknown;

@@ -1,17 +1,26 @@
 // The built-in tools `skill-list` and `skill-describe` (RES-21).
 
-import { BUILTIN_TAG } from '../core/name.js';
+import type { Caller } from '../core/caller.js';
+import { normalizeTags } from '../core/name.js';
+import type { Snapshot } from '../core/snapshot.js';
+import { quoteOutside } from '../core/text.js';
 import type { Tool } from '../core/tool.js';
-import { toLazyTool } from '../formats/module/lazy.js';
-import type { DescribeToolsOptions } from './describe-functions.js';
+import { defineBuiltin } from './builtin.js';
 
-const TRAITS = { group: 'skills', readOnly: true, tags: [BUILTIN_TAG] };
+export interface DescribeToolsOptions {
+  /** Returns all tools that this kind of caller may know of, including hidden ones. */
+  readonly list: (caller: Caller, snapshot: Snapshot) => readonly Tool[];
+  /** Finds a tool. Throws if this kind of caller may not know of it. */
+  readonly find: (name: string, caller: Caller, snapshot: Snapshot) => Tool;
+}
+
+const LINE = 200;
+const TRAITS = { group: 'skills', readOnly: true };
 
 /** Creates both tools, sorted by name. */
-export function createDescribeTools(options: DescribeToolsOptions): Tool[] {
-  const functions = async () => (await import('./describe-functions.js')).createDescribeFunctions(options);
+export function createDescribeTools({ list, find }: DescribeToolsOptions): Tool[] {
   return [
-    toLazyTool({
+    defineBuiltin<{ name: string }>({
       name: 'skill-describe',
       description: 'Describe one tool or skill: what it is for, its input, tags and origin.',
       inputSchema: {
@@ -20,10 +29,21 @@ export function createDescribeTools(options: DescribeToolsOptions): Tool[] {
         required: ['name'],
       },
       traits: TRAITS,
-      internal: true,
-      load: async () => (await functions()).describe,
+      run({ name }, _context, { caller, snapshot }) {
+        const { description, input, output, origin, traits } = find(name, caller, snapshot);
+        const { format, uri, server, owner } = origin;
+        return {
+          name,
+          description,
+          input: input.json,
+          ...(output === undefined ? {} : { output: output.json }),
+          tags: traits.tags,
+          hidden: traits.hidden,
+          origin: { format, uri, server, owner },
+        };
+      },
     }),
-    toLazyTool({
+    defineBuiltin<{ tags?: string[]; includeHidden?: boolean }>({
       name: 'skill-list',
       description: 'List the available tools and skills, one per line.',
       inputSchema: {
@@ -34,8 +54,20 @@ export function createDescribeTools(options: DescribeToolsOptions): Tool[] {
         },
       },
       traits: TRAITS,
-      internal: true,
-      load: async () => (await functions()).listAll,
+      run({ tags = [], includeHidden = false }, _context, { caller, snapshot }) {
+        const wanted = normalizeTags(tags);
+        // Hidden tools are never shown to a model (RES-20).
+        const hidden = includeHidden && caller.kind !== 'model';
+        const isWanted = ({ traits }: Tool): boolean =>
+          (hidden || !traits.hidden) && wanted.every((tag) => traits.tags.includes(tag));
+        const toLine = ({ name, description, traits }: Tool) => ({
+          name,
+          description: quoteOutside(description, LINE),
+          tags: traits.tags,
+          ...(traits.hidden ? { hidden: true } : {}),
+        });
+        return { tools: list(caller, snapshot).filter(isWanted).map(toLine) };
+      },
     }),
   ];
 }

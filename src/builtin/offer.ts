@@ -13,7 +13,7 @@ import type { Tool } from '../core/tool.js';
 import { findDenial } from '../policy/decide.js';
 import { toRules } from '../policy/rules.js';
 import { newNameOf } from '../policy/view.js';
-import { readCapabilities } from './inventory-file.js';
+import { readCapabilities } from './capabilities.js';
 import { QUERY_RESULT } from './query-result.js';
 import { READ_RESULT } from './read-result.js';
 import { isModeTool, usesTool } from './search-mode.js';
@@ -122,9 +122,6 @@ export function createInstructions(
     refer: (reference, directory) => references.refer(reference, directory, snapshot),
   });
   // SDK-11: text of an untrusted workspace is not sent to the model.
-  const directories = [world.home, snapshot.trusted ? snapshot.workdir : undefined];
-  const inventories = capabilities
-    ? [...new Set(directories)].map((directory) => (directory === undefined ? '' : readCapabilities(directory)))
-    : [];
-  return [...inventories, skills].filter((text) => text !== '').join('\n\n');
+  const inventory = capabilities ? readCapabilities(world.home, snapshot.trusted ? snapshot.workdir : undefined) : '';
+  return [inventory, skills].filter((text) => text !== '').join('\n\n');
 }

@@ -6,6 +6,7 @@ import { parseLogicalPath } from '../context/logical-path.js';
 import { ToolError } from '../core/error.js';
 import type { OfferSource } from '../core/format.js';
 import type { JsonObject } from '../core/json.js';
+import { BUILTIN_TAG } from '../core/name.js';
 import { type OWN_PROMPT_NAMES, type Prompt, type Resource, toPromptName, toResourceName } from '../core/resource.js';
 import type { CascadeResolver, Skill } from '../core/skill.js';
 import type { Snapshot, World } from '../core/snapshot.js';
@@ -15,9 +16,8 @@ import type { CallInternals, Tool } from '../core/tool.js';
 import { toTool } from '../formats/module/define.js';
 import { decide } from '../policy/decide.js';
 import { toRules } from '../policy/rules.js';
-import { toBuiltin } from './builtin.js';
+import { readCapabilities } from './capabilities.js';
 import { createFollower } from './follow.js';
-import { readCapabilities } from './inventory-file.js';
 import { isOffered, readableSkills } from './offer.js';
 import { isVisible, READ_SKILL, readText } from './skills.js';
 
@@ -134,10 +134,10 @@ type Read = (internals: CallInternals) => Promise<Content>;
 
 function toResource(uri: string, fields: JsonObject, read: Read): Resource {
   const { mimeType } = fields;
-  const execute: Execute = async (_input, _context, internals) => ({
-    content: [{ type: 'resource', resource: { uri, mimeType, ...(await read(internals!)) } }],
-  });
-  return { uri, isTemplate: false, fields, tool: toOwnTool(toResourceName(uri), `Read ${uri}.`, execute) };
+  const tool = toOwnTool(toResourceName(uri), `Read ${uri}.`, async (internals) => ({
+    content: [{ type: 'resource', resource: { uri, mimeType, ...(await read(internals)) } }],
+  }));
+  return { uri, isTemplate: false, fields, tool };
 }
 
 interface OwnPrompt {
@@ -161,29 +161,28 @@ const OWN_PROMPTS: readonly OwnPrompt[] = [
     name: 'capabilities',
     description: 'What the tools here can do, by theme.',
     make: async ({ world }, { workdir, trusted }) => {
-      const directories = [...new Set([world.home, trusted ? workdir : undefined])];
-      const texts = directories.map((directory) => (directory === undefined ? '' : readCapabilities(directory)));
-      const text = texts.filter((one) => one !== '').join('\n\n');
+      const text = readCapabilities(world.home, trusted ? workdir : undefined);
       return text === '' ? 'There is no inventory yet; the tool capabilities_refresh writes one.' : text;
     },
   },
 ];
 
 function toPrompt({ name, description, make }: OwnPrompt, options: OwnOffersOptions): Prompt {
-  const tool = toOwnTool(toPromptName(name), description, async (_input, _context, internals) => {
-    const text = await make(options, internals!.snapshot);
+  const tool = toOwnTool(toPromptName(name), description, async ({ snapshot }) => {
+    const text = await make(options, snapshot);
     return { description, messages: [{ role: 'user', content: { type: 'text', text } }] };
   });
   return { name, fields: { description }, tool };
 }
 
-function toOwnTool(name: string, description: string, execute: Parameters<typeof toExecute>[0]): Tool {
-  const tool = toTool({ name: 'offer', description, readOnly: true, execute: toExecute(execute) });
-  return { ...toBuiltin(tool), name };
-}
-
-type Execute = (input: unknown, context: unknown, internals?: CallInternals) => Promise<Record<string, unknown>>;
-
-function toExecute(execute: Execute): never {
-  return execute as never;
+// The name is not that of a tool, so that only `resources` and `prompts` find it.
+function toOwnTool(name: string, description: string, run: (internals: CallInternals) => Promise<unknown>): Tool {
+  const tool = toTool({ name: 'own', description, readOnly: true, execute: () => undefined });
+  return {
+    ...tool,
+    name,
+    action: { kind: 'function', builtin: true, run: (_input, _context, internals) => run(internals!) },
+    origin: { ...tool.origin, format: 'builtin' },
+    traits: { ...tool.traits, tags: [BUILTIN_TAG] },
+  };
 }

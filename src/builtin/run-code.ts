@@ -1,14 +1,13 @@
 // The built-in tool `run_code`: runs a program that calls tools (COD-1).
 
-import type { RunCodeOptions } from '../code/run-code.js';
-import type { Caller } from '../core/caller.js';
-import { BUILTIN_TAG, toIdentifier } from '../core/name.js';
-import type { Snapshot } from '../core/snapshot.js';
+import type { AskedCode, RunCodeOptions } from '../code/run-code.js';
+import { toIdentifier } from '../core/name.js';
 import { quoteOutside } from '../core/text.js';
 import type { Tool } from '../core/tool.js';
 import { RUN_CODE } from '../core/view.js';
-import { toLazyTool } from '../formats/module/lazy.js';
 import type { SearchTools } from '../runtime/search.js';
+import { defineBuiltin } from './builtin.js';
+import { toResultType, toSignature } from './signature.js';
 
 export interface RunCodeToolOptions extends Omit<RunCodeOptions, 'search'> {
   readonly search: SearchTools;
@@ -18,7 +17,13 @@ export interface RunCodeToolOptions extends Omit<RunCodeOptions, 'search'> {
 const TIMEOUT_MS = 24 * 3_600_000;
 
 export function createRunCodeTool({ search, ...options }: RunCodeToolOptions): Tool {
-  return toLazyTool({
+  const find: RunCodeOptions['search'] = async (...query) =>
+    (await search(...query)).map(({ name, description, input, output }) => ({
+      name: toIdentifier(name),
+      signature: `${toSignature(input.json)}: Promise<${toResultType(output?.json)}>`,
+      description: quoteOutside(description.trim(), 200),
+    }));
+  return defineBuiltin<AskedCode>({
     name: RUN_CODE,
     description:
       'Run TypeScript that calls tools: const a = await tools.NAME({ … }); return a. search_tools has the names and ' +
@@ -31,20 +36,10 @@ export function createRunCodeTool({ search, ...options }: RunCodeToolOptions): T
         resume: { type: 'string', description: 'Instead of code: p_…, a program that waited for approval' },
       },
     },
-    traits: { tags: [BUILTIN_TAG], timeoutMs: TIMEOUT_MS },
-    internal: true,
-    load: async () => {
-      const [{ createRunCode }, { toSignature, toResultType }] = await Promise.all([
-        import('../code/run-code.js'),
-        import('./signature.js'),
-      ]);
-      const find = async (query: string, limit: number, caller: Caller, snapshot: Snapshot) =>
-        (await search(query, limit, caller, snapshot)).map(({ name, description, input, output }) => ({
-          name: toIdentifier(name),
-          signature: `${toSignature(input.json)}: Promise<${toResultType(output?.json)}>`,
-          description: quoteOutside(description.trim(), 200),
-        }));
-      return createRunCode({ ...options, search: find });
+    traits: { timeoutMs: TIMEOUT_MS },
+    async run(...call) {
+      const { runCode } = await import('../code/run-code.js');
+      return runCode({ ...options, search: find }, ...call);
     },
   });
 }

@@ -16,7 +16,7 @@ import { WHOLE_VIEW } from '../core/view.js';
 import { newNameOf, toFace } from '../policy/view.js';
 import { splitDenied } from '../runtime/denied.js';
 import type { SearchTools } from '../runtime/search.js';
-import type { BuiltinFunction } from './builtin.js';
+import type { BuiltinDefinition } from './builtin.js';
 import { toResultType, toSignature } from './signature.js';
 
 export interface SearchFunctionsOptions {
@@ -26,6 +26,8 @@ export interface SearchFunctionsOptions {
   /** Lists the tools of a caller without starting servers. */
   list(caller: Caller, snapshot: Snapshot): Promise<readonly Tool[]>;
 }
+
+type Run<Input> = BuiltinDefinition<Input>['run'];
 
 const LIMIT = 10;
 const MAX_SIGNATURE = 300;
@@ -37,7 +39,7 @@ export function createSearchFunctions({ catalog, cascade, search, list }: Search
     return splitDenied([tool], caller, snapshot, narrowingOf).denied.length === 0;
   };
   // Throws `not_found`, or `unavailable` if the tool may be one of a server that is down.
-  const find = (name: string, caller: Caller, snapshot: Snapshot): Tool | Promise<Tool> => {
+  const find = async (name: string, caller: Caller, snapshot: Snapshot): Promise<Tool> => {
     const { view } = snapshot.settings;
     const isModel = caller.kind === 'model';
     const target = (isModel ? view.originals.get(name) : undefined) ?? name;
@@ -54,12 +56,11 @@ export function createSearchFunctions({ catalog, cascade, search, list }: Search
     return readSettled(catalog(), snapshot, read, target);
   };
 
-  const searchAll: BuiltinFunction<{ queries: readonly string[]; limit?: number }> = async (
+  const searchAll: Run<{ queries: readonly string[]; limit?: number }> = async (
     { queries, limit = LIMIT },
     _context,
-    internals,
+    { caller, snapshot },
   ) => {
-    const { caller, snapshot } = internals!;
     const ranked = await Promise.all(queries.map((query) => search(query, limit, caller, snapshot)));
     const found = mergeByRank(queries, ranked).slice(0, limit);
     const { skills } = catalog().list(snapshot);
@@ -71,8 +72,7 @@ export function createSearchFunctions({ catalog, cascade, search, list }: Search
     ];
     return { content: [textPart(lines.join('\n'))], structured: { tools: found.map(({ name }) => name) } };
   };
-  const describe: BuiltinFunction<{ name: string }> = async ({ name }, _context, internals) => {
-    const { caller, snapshot } = internals!;
+  const describe: Run<{ name: string }> = async ({ name }, _context, { caller, snapshot }) => {
     const isCode = isCodeMode(snapshot);
     // In code mode also by the name in programs, which is what `search_tools` shows.
     const named = isCode ? resolveName(name.replace(/^tools\./, ''), await list(caller, snapshot)) : name;

@@ -1,13 +1,12 @@
 // Search and code mode: a few built-in tools instead of the whole catalog (SRV-9, COD-1), and when they are shown.
 
-import { BUILTIN_TAG } from '../core/name.js';
 import { estimateTokens } from '../core/text.js';
 import type { Tool } from '../core/tool.js';
 import { CALL_TOOL, DESCRIBE_TOOL, type Mode, RUN_CODE, SEARCH_TOOLS, type View } from '../core/view.js';
-import { toLazyTool } from '../formats/module/lazy.js';
+import { defineBuiltin } from './builtin.js';
 import { QUERY_RESULT } from './query-result.js';
 import { READ_RESULT } from './read-result.js';
-import type { SearchFunctionsOptions } from './search-functions.js';
+import { createSearchFunctions, type SearchFunctionsOptions } from './search-functions.js';
 
 const BOTH: readonly string[] = [SEARCH_TOOLS, DESCRIBE_TOOL];
 const RESULTS: readonly string[] = [READ_RESULT, QUERY_RESULT];
@@ -60,10 +59,9 @@ const NAME = { type: 'string' } as const;
 
 /** Creates the three tools. `call_tool` is never run: runtime/call.ts makes the call that it names. */
 export function createSearchModeTools(options: SearchFunctionsOptions): Tool[] {
-  const functions = async () => (await import('./search-functions.js')).createSearchFunctions(options);
-  const tags = [BUILTIN_TAG];
+  const { search, describe } = createSearchFunctions(options);
   return [
-    toLazyTool({
+    defineBuiltin({
       name: SEARCH_TOOLS,
       description: 'Find tools by what they do. Give one query per step of the task.',
       inputSchema: {
@@ -74,19 +72,17 @@ export function createSearchModeTools(options: SearchFunctionsOptions): Tool[] {
         },
         required: ['queries'],
       },
-      traits: { readOnly: true, tags },
-      internal: true,
-      load: async () => (await functions()).search,
+      traits: { readOnly: true },
+      run: search,
     }),
-    toLazyTool({
+    defineBuiltin({
       name: DESCRIBE_TOOL,
       description: 'Show the full description and input schema of a tool.',
       inputSchema: { type: 'object', properties: { name: NAME }, required: ['name'] },
-      traits: { readOnly: true, tags },
-      internal: true,
-      load: async () => (await functions()).describe,
+      traits: { readOnly: true },
+      run: describe,
     }),
-    toLazyTool({
+    defineBuiltin({
       name: CALL_TOOL,
       description: 'Call a tool that search_tools found.',
       inputSchema: {
@@ -94,8 +90,7 @@ export function createSearchModeTools(options: SearchFunctionsOptions): Tool[] {
         properties: { name: NAME, input: { type: 'object', additionalProperties: true } },
         required: ['name'],
       },
-      traits: { tags },
-      load: async () => () => {
+      run() {
         throw new TypeError(`${CALL_TOOL} is not run`);
       },
     }),

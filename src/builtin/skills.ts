@@ -1,16 +1,15 @@
 // Skills for a model: the built-in tool `read_skill` and the instructions about skills.
 
 import { ToolError } from '../core/error.js';
-import { BUILTIN_TAG } from '../core/name.js';
+import { textPart } from '../core/result.js';
 import type { Referent, Skill, TextReference } from '../core/skill.js';
 import type { Snapshot } from '../core/snapshot.js';
 import { nearest, quoteOutside } from '../core/text.js';
 import type { Tool } from '../core/tool.js';
 import { CALL_TOOL, type Mode } from '../core/view.js';
 import { readTextFile } from '../files/read.js';
-import { toLazyTool } from '../formats/module/lazy.js';
 import { renderText } from '../formats/shared/render.js';
-import type { BuiltinFunction } from './builtin.js';
+import { defineBuiltin } from './builtin.js';
 
 export const READ_SKILL = 'read_skill';
 
@@ -24,13 +23,7 @@ export interface ReadSkillOptions {
 
 /** Creates `read_skill`, which reads visible skills; a hidden skill is called by its own name. */
 export function createReadSkillTool({ skills, refer }: ReadSkillOptions): Tool {
-  const execute: BuiltinFunction<{ skill_name: string }> = ({ skill_name: name }, _context, internals) => {
-    const { snapshot } = internals!;
-    const skill = findSkill(name, skills(snapshot).filter(isVisible));
-    const text = readText(skill, snapshot, (reference, directory) => refer(reference, directory, snapshot));
-    return { content: [{ type: 'text', text }] };
-  };
-  return toLazyTool({
+  return defineBuiltin<{ skill_name: string }>({
     name: READ_SKILL,
     description: 'Read the instructions of a skill before doing its task.',
     inputSchema: {
@@ -38,9 +31,12 @@ export function createReadSkillTool({ skills, refer }: ReadSkillOptions): Tool {
       properties: { skill_name: { type: 'string', description: 'Name of the skill' } },
       required: ['skill_name'],
     },
-    traits: { readOnly: true, tags: [BUILTIN_TAG] },
-    internal: true,
-    load: async () => execute,
+    traits: { readOnly: true },
+    run({ skill_name: name }, _context, { snapshot }) {
+      const skill = findSkill(name, skills(snapshot).filter(isVisible));
+      const text = readText(skill, snapshot, (reference, directory) => refer(reference, directory, snapshot));
+      return { content: [textPart(text)] };
+    },
   });
 }
 

@@ -1,8 +1,7 @@
 // The built-in tools that end a loop: the task is done, failed, or must wait.
 
-import { BUILTIN_TAG } from '../core/name.js';
 import type { Tool } from '../core/tool.js';
-import { toLazyTool } from '../formats/module/lazy.js';
+import { defineBuiltin } from './builtin.js';
 
 const KINDS = [
   {
@@ -30,7 +29,7 @@ const KINDS = [
 
 export function createTaskTools(): Tool[] {
   return KINDS.map(({ name, description, parameter, about, says }) =>
-    toLazyTool({
+    defineBuiltin<Record<string, string>>({
       name,
       description,
       inputSchema: {
@@ -38,8 +37,8 @@ export function createTaskTools(): Tool[] {
         properties: { [parameter]: { type: 'string', description: about } },
         required: [parameter],
       },
-      traits: { group: 'task', tags: [BUILTIN_TAG], terminal: true },
-      load: async () => (input: Record<string, string>) => `${says}: ${input[parameter]}`,
+      traits: { group: 'task', terminal: true },
+      run: (input) => `${says}: ${input[parameter]}`,
     }),
   );
 }

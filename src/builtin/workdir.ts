@@ -1,23 +1,14 @@
 // The built-in tool `workdir`: shows the directory that scripts run in, or changes it within the allowed roots.
 
 import { ToolError } from '../core/error.js';
-import { BUILTIN_TAG } from '../core/name.js';
 import type { Workspace } from '../core/snapshot.js';
 import type { Tool } from '../core/tool.js';
 import { canonicalPath, containedPath } from '../files/contained-path.js';
 import { statOrNothing } from '../files/read.js';
-import { toLazyTool } from '../formats/module/lazy.js';
-import type { BuiltinFunction } from './builtin.js';
+import { defineBuiltin } from './builtin.js';
 
 export function createWorkdirTool({ setWorkdir }: Pick<Workspace, 'setWorkdir'>): Tool {
-  const execute: BuiltinFunction<{ path?: string }> = ({ path }, _context, internals) => {
-    const { workdir, roots } = internals!.snapshot;
-    if (path === undefined) return workdir;
-    const directory = resolveWithin(path, workdir, roots);
-    setWorkdir(directory);
-    return directory;
-  };
-  return toLazyTool({
+  return defineBuiltin<{ path?: string }>({
     name: 'workdir',
     description: 'Tell the working directory of local tools, or change it to another one below the allowed roots.',
     inputSchema: {
@@ -26,9 +17,12 @@ export function createWorkdirTool({ setWorkdir }: Pick<Workspace, 'setWorkdir'>)
         path: { type: 'string', description: 'Directory to change to; without it the current one is shown' },
       },
     },
-    traits: { tags: [BUILTIN_TAG] },
-    internal: true,
-    load: async () => execute,
+    run({ path }, _context, { snapshot: { workdir, roots } }) {
+      if (path === undefined) return workdir;
+      const directory = resolveWithin(path, workdir, roots);
+      setWorkdir(directory);
+      return directory;
+    },
   });
 }
 

@@ -39,48 +39,51 @@ export interface RunCodeOptions {
   readonly adopt?: (ids: readonly string[], caller: Caller) => Promise<void>;
 }
 
-interface Asked {
+export interface AskedCode {
   readonly code?: string;
   readonly resume?: string;
 }
 
-/** Returns the function of the tool. */
-export function createRunCode(options: RunCodeOptions) {
+/** Runs or resumes the program that is asked for. */
+export async function runCode(
+  options: RunCodeOptions,
+  asked: AskedCode,
+  context: ToolContext,
+  internals: CallInternals,
+): Promise<Output> {
   const { world } = options;
-  return async (asked: Asked, context: ToolContext, internals?: CallInternals): Promise<Output> => {
-    const { caller, snapshot, codeLimits } = internals!;
-    const own = { ...snapshot.settings.code, ...codeLimits };
-    const owner = { principal: `${caller.kind} ${formatCaller(caller)}`, workdir: snapshot.workdir };
-    const suspended = await options.suspended?.();
-    const begun = await begin(asked, owner, suspended, world);
-    if ('answer' in begun) return deliver(begun.answer, internals!, begun.ended);
-    // What the program did before is computed again, which counts as its time.
-    const limits = begun.from?.program.snapshot === '' ? { ...own, cpuMs: 2 * own.cpuMs } : own;
-    const run = createRun({ ...begun, limits, suspended, now: world.now });
-    let engine: Engine | undefined;
-    let answer: Answer;
-    try {
-      if (begun.from !== undefined) await options.adopt?.(handlesOf(begun.from), caller);
-      engine = await startEngine({ world, limits, beforeRun: options.beforeRun });
-      const ended = await runOn(engine, run, context, internals!, { ...options, limits });
-      if ('waiting' in ended) {
-        run.release();
-        const error = run.isDurable() ? suspendedError(run.state, ended.waiting) : ended.waiting[0]!.error!;
-        return toOutput(toAnswer(run.state, { error: error.toJSON(), notes: describeRemoved(run.removed()) }));
-      }
-      answer = toEnd(ended, run, limits, internals!);
-    } catch (error) {
-      if (!isToolError(error)) {
-        run.end(toFailure(toToolError(error), run));
-        throw error;
-      }
-      answer = toFailure(error, run);
-    } finally {
-      engine?.kill();
+  const { caller, snapshot, codeLimits } = internals;
+  const own = { ...snapshot.settings.code, ...codeLimits };
+  const owner = { principal: `${caller.kind} ${formatCaller(caller)}`, workdir: snapshot.workdir };
+  const suspended = await options.suspended?.();
+  const begun = await begin(asked, owner, suspended, world);
+  if ('answer' in begun) return deliver(begun.answer, internals, begun.ended);
+  // What the program did before is computed again, which counts as its time.
+  const limits = begun.from?.program.snapshot === '' ? { ...own, cpuMs: 2 * own.cpuMs } : own;
+  const run = createRun({ ...begun, limits, suspended, now: world.now });
+  let engine: Engine | undefined;
+  let answer: Answer;
+  try {
+    if (begun.from !== undefined) await options.adopt?.(handlesOf(begun.from), caller);
+    engine = await startEngine({ world, limits, beforeRun: options.beforeRun });
+    const ended = await runOn(engine, run, context, internals, { ...options, limits });
+    if ('waiting' in ended) {
+      run.release();
+      const error = run.isDurable() ? suspendedError(run.state, ended.waiting) : ended.waiting[0]!.error!;
+      return toOutput(toAnswer(run.state, { error: error.toJSON(), notes: describeRemoved(run.removed()) }));
     }
-    run.end(answer);
-    return deliver(answer, internals!);
-  };
+    answer = toEnd(ended, run, limits, internals);
+  } catch (error) {
+    if (!isToolError(error)) {
+      run.end(toFailure(toToolError(error), run));
+      throw error;
+    }
+    answer = toFailure(error, run);
+  } finally {
+    engine?.kill();
+  }
+  run.end(answer);
+  return deliver(answer, internals);
 }
 
 async function runOn(
@@ -150,7 +153,7 @@ type Owner = Pick<SuspendedProgram, 'principal' | 'workdir'>;
 
 // The same program of the same caller goes on if it is suspended, like a call that is repeated after its approval.
 async function begin(
-  { code, resume }: Asked,
+  { code, resume }: AskedCode,
   owner: Owner,
   suspended: SuspendedPrograms | undefined,
   { now }: World,

@@ -33,7 +33,7 @@ const WITHOUT_LOCK: Readonly<Record<string, string>> = {
   'fleet/run-memory.ts': 'each call has its own file, written by the worker that runs it',
   'code/host/sealed.ts': 'its callers claimed the program',
   'extras/shipped-index.ts': 'writes what it computed, without reading the file',
-  'builtin/refresh-capabilities.ts': 'a generated page; the last one counts',
+  'builtin/capabilities.ts': 'a generated page; the last one counts',
 };
 
 const isDurable = (call: string): boolean => !/durable: false|keepExisting: true/.test(call);
