@@ -5,7 +5,6 @@ import { basename } from 'node:path';
 import type { Duplex } from 'node:stream';
 import { type ErrorCode, ToolError } from '../core/error.js';
 import type { JsonObject } from '../core/json.js';
-import { OpenMap } from '../core/open-map.js';
 import type { World } from '../core/snapshot.js';
 import { createFrameReader, FRAME, type Frame, type FrameType, formatFrame } from './frames.js';
 import { killMarked, MARK, ownMark, signalGroup } from './group.js';
@@ -44,7 +43,7 @@ export function connect(
     queueMicrotask(onEnd);
     return UNUSABLE;
   }
-  const runs = new OpenMap<number, HelperRun>();
+  const runs = new Map<number, HelperRun>();
   let isOver = false;
   let ids = 0;
 
@@ -55,7 +54,7 @@ export function connect(
   let checking: NodeJS.Timeout | undefined;
   const check = (): void => {
     const now = world.monotonic();
-    const stuck = runs.values().find((run) => run.isStuck(now));
+    const stuck = [...runs.values()].find((run) => run.isStuck(now));
     if (stuck !== undefined) end(`it did not end a process within ${stuck.timeoutMs} ms`);
   };
   const add = (id: number, run: HelperRun): void => {
