@@ -102,7 +102,7 @@ async function openPooled() {
       ),
     redact: (said) => said,
     knownVersionOf: () => ({ kind: 'legacy' }),
-    onListing: () => {},
+    onListing: async () => {},
     onFailure: (_, error) => {
       throw error;
     },

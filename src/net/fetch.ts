@@ -45,13 +45,6 @@ const WITHOUT_BODY = new Set([204, 205, 304]);
 const RESERVED_HEADERS =
   /^(?:host|connection|content-length|transfer-encoding|te|trailer|upgrade|expect|keep-alive|proxy-.*)$/i;
 
-const sentTokens = new WeakMap<Response, string>();
-
-/** Returns the `authorization` header of the request of a response. */
-export function sentAuthorization(response: Response): string | undefined {
-  return sentTokens.get(response);
-}
-
 /** Throws `invalid_definition` for an invalid configuration; the returned fetch throws ToolErrors. */
 export function createGuardedFetch(options: GuardedFetchOptions): Fetch {
   const configured = parseUrl(options.url);
@@ -259,10 +252,6 @@ function toResponse(
   const bare = WITHOUT_BODY.has(status) || request.method === 'HEAD';
   if (bare) message.resume();
   const { signal } = request;
-  const response = new Response(bare ? null : toBody(message, { url, maxBytes, limitsEvents, signal }), {
-    status,
-    headers,
-  });
-  if (request.headers.authorization !== undefined) sentTokens.set(response, request.headers.authorization);
-  return response;
+  const body = bare ? null : toBody(message, { url, maxBytes, limitsEvents, signal });
+  return new Response(body, { status, headers });
 }

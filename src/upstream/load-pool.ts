@@ -20,7 +20,7 @@ import type { UpstreamTransport } from './connection/transport.js';
 import { expandServer, type ResolvedServer } from './entries/expand.js';
 import { assertAccepted } from './entries/installed-files.js';
 import { serverProfiles } from './entries/sandbox.js';
-import { createOAuthProvider, withOwnChallenges } from './login/oauth.js';
+import { withLogin } from './login/oauth.js';
 import type { ServerSecrets } from './server-secrets.js';
 
 export interface LoadPoolOptions {
@@ -94,16 +94,16 @@ async function openTransport(
   const { StreamableHTTPClientTransport } = await import('./sdk.js');
   const directory = join(wieldHome, 'oauth');
   const fetch = createGuardedFetch({ url: server.url, headers: server.headers, limitsEvents: true });
+  const withToken = withLogin(fetch, {
+    server,
+    directory,
+    world,
+    reread: () => expand() as HttpServer,
+    remember: (tokens) => serverSecrets.remember(server.name, tokens),
+  });
   return new StreamableHTTPClientTransport(new URL(server.url), {
-    fetch: withReadMessages(withOwnChallenges(fetch, { server, directory })),
+    fetch: withReadMessages(withToken),
     reconnectionScheduler: createReconnections(world),
-    authProvider: createOAuthProvider({
-      server,
-      directory,
-      world,
-      reread: () => expand() as HttpServer,
-      remember: (tokens) => serverSecrets.remember(server.name, tokens),
-    }),
   });
 }
 

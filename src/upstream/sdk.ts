@@ -2,7 +2,6 @@
 
 export type {
   AuthorizationServerMetadata,
-  AuthProvider,
   FetchLike,
   JSONRPCMessage,
   OAuthClientInformationMixed,

@@ -11,12 +11,7 @@ import { createGuardedFetch } from '../../src/net/fetch.js';
 import { listenForAnswer } from '../../src/upstream/login/callback.js';
 import { findLoginFile, readLogin, type StoredLogin, writeLogin } from '../../src/upstream/login/file.js';
 import { findLogin, type LoginOptions, login, logout } from '../../src/upstream/login/index.js';
-import {
-  challengeOf,
-  createLoginFetch,
-  createOAuthProvider,
-  withOwnChallenges,
-} from '../../src/upstream/login/oauth.js';
+import { createLoginFetch, withLogin } from '../../src/upstream/login/oauth.js';
 import { wield } from '../support/cli.js';
 import { listen, readBody, sendJson } from '../support/http.js';
 import { startLoginServer } from '../support/login-server.js';
@@ -158,8 +153,12 @@ describe('tokens', () => {
     const [setting, server, remembered] = [createSetting(), toServer(`${origin}/mcp`), [] as string[]];
     writeLogin(setting.directory, server, stored(server.url, { expiresAt: 1 }));
     const remember = (tokens: readonly string[]): void => void remembered.push(...tokens);
-    expect(await createOAuthProvider({ server, ...setting, remember }).token()).toBe('access-renewed');
-    expect(remembered).toContain('access-renewed');
+    const send = async (_: unknown, init?: RequestInit): Promise<Response> => {
+      expect(remembered).toContain('access-renewed');
+      return new Response(new Headers(init?.headers).get('authorization'));
+    };
+    const response = await withLogin(send, { server, ...setting, remember })(server.url);
+    expect(await response.text()).toBe('Bearer access-renewed');
   });
 
   spec('UPS-100', 'refuses tokens that cannot be sent, and keeps the login', async () => {
@@ -185,8 +184,8 @@ describe('tokens', () => {
     const server = toServer(`${renewing.origin}/mcp`);
     const before = stored(server.url, { expiresAt: 1 });
     writeLogin(setting.directory, server, before);
-    const provider = createOAuthProvider({ server, ...setting });
-    const renewed = await failure(async () => provider.token());
+    const send = withLogin(createGuardedFetch({ url: server.url }), { server, ...setting });
+    const renewed = await failure(() => send(server.url));
     expect(JSON.stringify(renewed)).not.toContain(secret);
     expect(readLogin(setting.directory, server)).toEqual(before);
   });
@@ -251,12 +250,17 @@ describe('a login', () => {
 
   spec('UPS-80', 'the scopes that a server requires are not collected while it is connected', async () => {
     const header = 'Bearer scope="more"';
-    const server = await listen((_, response) => response.writeHead(401, { 'www-authenticate': header }).end());
+    const server = await listen(({ url }, response) => {
+      if (url === '/mcp') response.writeHead(401, { 'www-authenticate': header }).end();
+      else sendJson(response, { access_token: 'renewed', token_type: 'Bearer' });
+    });
     const url = `${server.origin}/mcp`;
-    const options = { server: toServer(url), directory: createSetting().directory };
-    const refused = await withOwnChallenges(createGuardedFetch({ url }), options)(url);
-    expect([refused.status, refused.headers.get('www-authenticate')]).toEqual([401, null]);
-    expect(challengeOf(refused).headers.get('www-authenticate')).toBe(header);
+    const setting = createSetting();
+    // The SDK would collect those of a response.
+    const send = withLogin(createGuardedFetch({ url }), { server: toServer(url), ...setting });
+    expect((await failure(() => send(url))).message).toBe('notes: login required');
+    writeLogin(setting.directory, toServer(url), stored(url));
+    expect((await failure(() => send(url))).message).toBe('notes: the stored login was rejected');
   });
 
   spec('UPS-101', 'stops if the redirect names another login server, also one without metadata', async () => {

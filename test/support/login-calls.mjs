@@ -2,7 +2,7 @@
 
 import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
 import { createGuardedFetch } from '../../dist/net/fetch.js';
-import { createOAuthProvider } from '../../dist/upstream/login/oauth.js';
+import { withLogin } from '../../dist/upstream/login/oauth.js';
 
 const { server, directory, times, rounds, pauseMs } = JSON.parse(process.argv[2]);
 const world = {
@@ -15,8 +15,7 @@ const outcomes = [];
 try {
   await client.connect(
     new StreamableHTTPClientTransport(new URL(server.url), {
-      fetch: createGuardedFetch({ url: server.url }),
-      authProvider: createOAuthProvider({ server, directory, world }),
+      fetch: withLogin(createGuardedFetch({ url: server.url }), { server, directory, world }),
     }),
   );
   for (let round = 0; round < rounds; round++) {

@@ -55,10 +55,10 @@ export const CALL_AGAIN = 'call it again; the first call may have had an effect'
 
 /** Whether another attempt would fail the same way: refused by wield itself, or a login is needed. */
 export function isFinal(error: unknown): boolean {
-  return ownError(error) !== undefined || isUnauthorized(error);
+  return ownError(error) !== undefined;
 }
 
-type FailureKind = 'start-failed' | 'start-timeout' | 'login-required' | 'access-denied' | 'bad-response' | 'lost';
+type FailureKind = 'start-failed' | 'start-timeout' | 'access-denied' | 'bad-response' | 'lost';
 
 function serverError(
   code: 'unavailable' | 'exec_failed',
@@ -78,18 +78,12 @@ function ownError(error: unknown): ToolError | undefined {
   return undefined;
 }
 
-function isUnauthorized(error: unknown): boolean {
-  return (error as Error).name === 'UnauthorizedError' || statusOf(error) === 401;
-}
-
 function explain(
   error: unknown,
-  { server, exit }: FailureContext,
+  { exit }: FailureContext,
 ): { readonly kind?: FailureKind; readonly message: string; readonly hint?: string } {
   if (exit !== undefined) return { message: exit.reason };
   const status = statusOf(error);
-  if (isUnauthorized(error))
-    return { kind: 'login-required', message: 'login required', hint: `wield mcp login ${server}` };
   if (status === 403) {
     const hint = 'check its headers and your permissions there';
     return { kind: 'access-denied', message: 'access denied (HTTP 403)', hint };

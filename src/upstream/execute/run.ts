@@ -20,7 +20,6 @@ import { isBadResponse, isLostSession } from '../connection/client.js';
 import type { Connection } from '../connection/connection.js';
 import { badResponse, CALL_AGAIN, callLost } from '../connection/failure.js';
 import type { Acquire, Lease, Pool } from '../connection/pool.js';
-import { toLoginError } from '../login/fault.js';
 import type { RemoteTool } from '../remote-tool.js';
 import { rewriteOutput } from './rewrite.js';
 
@@ -80,12 +79,6 @@ async function callServer(
       return { content: [], error: refused(plan, error, context) };
     }
     if (context.cancellation.isCancelled || (error instanceof ToolError && !isCut(error))) throw error;
-    // A server that requires another login did not run the call, and is still there.
-    const login = server.kind === 'http' ? toLoginError(error, server) : undefined;
-    if (login !== undefined && login !== error) {
-      outcome = 'answered';
-      return { content: [], error: login };
-    }
     if (server.kind === 'http' && !(error instanceof ToolError) && isBadResponse(error)) {
       outcome = 'answered';
       return { content: [], error: badResponse(plan.tool.name, error, { server: server.name }) };

@@ -4,16 +4,15 @@ import { ToolError } from '../../core/error.js';
 import type { World } from '../../core/snapshot.js';
 import type { HttpServer } from '../../core/upstream.js';
 import { loadCrypto } from '../../files/digest.js';
-import { withLock } from '../../files/lock.js';
 import { classifyHost } from '../../net/address.js';
 import { createGuardedFetch } from '../../net/fetch.js';
+import type { OAuthClientInformationMixed, OAuthClientProvider } from '../sdk.js';
 import { type Callback, listenForAnswer } from './callback.js';
-import { createProvider, type Draft, toStored } from './draft.js';
 import { isSameIssuer, loginCommand, readScope, toLoginFailure } from './fault.js';
-import { findLoginFile, type StoredLogin, writeLogin } from './file.js';
-import { assertTokens, createLoginFetch, type OAuthOptions } from './oauth.js';
+import { type LoginDraft, readLogin, type StoredLogin, toStored, withLoginLock, writeLogin } from './file.js';
+import { createLoginFetch, type OAuthOptions } from './oauth.js';
 
-export interface LoginOptions extends Omit<OAuthOptions, 'server' | 'world'> {
+export interface LoginOptions extends Pick<OAuthOptions, 'directory' | 'lookup'> {
   readonly world: World;
   /** Limits the whole login. */
   readonly timeoutMs: number;
@@ -28,21 +27,26 @@ export interface LoginOptions extends Omit<OAuthOptions, 'server' | 'world'> {
   readonly paste?: (accept: (address: string) => boolean, signal: AbortSignal) => void;
 }
 
+/** The results of a login so far; stored when it is complete. */
+interface Draft extends LoginDraft {
+  verifier?: string;
+  authorizationUrl?: URL;
+}
+
 const MAX_PAGE_URL = 16 * 1024;
+const PROBE_TIMEOUT_MS = 30_000;
 
 /** Logs in with the login page in the browser, and stores the login. */
 export async function logInByPerson(server: HttpServer, options: LoginOptions): Promise<StoredLogin> {
-  const { directory, world } = options;
+  const { directory } = options;
   const state = loadCrypto().randomBytes(32).toString('base64url');
   const callback = await listenForAnswer(state, options.port);
   const draft: Draft = {};
   try {
-    const stored = await obtain({ server, options, callback, state, draft });
-    const context = { world, signal: options.signal, doing: 'renewing a login' };
-    await withLock(`${findLoginFile(directory, server)}.lock`, context, async () =>
-      writeLogin(directory, server, stored),
-    );
-    return stored;
+    const provider = createProvider(draft, server, { directory, redirectUrl: callback.redirectUrl, state });
+    const login = await obtain(server, provider, draft, callback, options);
+    await withLoginLock(server, options, async () => writeLogin(directory, server, login));
+    return login;
   } catch (thrown) {
     throw explain(thrown, server, draft);
   } finally {
@@ -50,102 +54,146 @@ export async function logInByPerson(server: HttpServer, options: LoginOptions): 
   }
 }
 
-interface Attempt {
-  readonly server: HttpServer;
-  readonly options: LoginOptions;
-  readonly callback: Callback;
-  readonly state: string;
-  readonly draft: Draft;
-}
-
-async function obtain(attempt: Attempt): Promise<StoredLogin> {
-  const { server, options, callback, draft } = attempt;
+async function obtain(
+  server: HttpServer,
+  provider: OAuthClientProvider,
+  draft: Draft,
+  callback: Callback,
+  options: LoginOptions,
+): Promise<StoredLogin> {
   const { auth, exchangeAuthorization, extractWWWAuthenticateParams, IssuerMismatchError } = await import('../sdk.js');
-  const challenge = extractWWWAuthenticateParams(await probe(server, options));
-  const scope = options.scope ?? server.oauth?.scope ?? readScope(challenge.scope);
-  const provider = createProvider(draft, {
-    server,
-    directory: options.directory,
-    redirectUrl: callback.redirectUrl,
-    state: attempt.state,
-  });
-  const common = {
+  const { resourceMetadataUrl, scope: asked } = extractWWWAuthenticateParams(await probe(server, options));
+  const fetchFn = createLoginFetch({ ...options, server });
+  await auth(provider, {
     serverUrl: server.url,
-    fetchFn: createLoginFetch({ ...options, server }),
-    resourceMetadataUrl: challenge.resourceMetadataUrl,
-    scope,
-  };
-  await auth(provider, { ...common, forceReauthorization: true });
-  const answer = await waitForAnswer(attempt, assertShowable(draft.authorizationUrl, server));
+    fetchFn,
+    resourceMetadataUrl,
+    scope: options.scope ?? server.oauth?.scope ?? readScope(asked),
+    forceReauthorization: true,
+  });
+  const answer = await waitForAnswer(assertShowable(draft.authorizationUrl, server), callback, options);
   const code = answer.get('code');
-  const refused = answer.get('error') ?? '';
-  if (code === null) {
-    throw new ToolError(
-      'denied',
-      `the login to ${server.name} was refused${/^[a-z_]{1,40}$/.test(refused) ? `: ${refused}` : ''}`,
-      { hint: `to try again: ${loginCommand(server)}` },
-    );
-  }
+  if (code === null) throw refused(server, answer.get('error') ?? '');
   callback.close();
-  // Not with `auth`, which would retry a rejected code and print messages of the login server.
-  const metadata = draft.discovery?.authorizationServerMetadata;
-  const client = await provider.clientInformation();
+  const { authorizationServerMetadata: metadata, authorizationServerUrl: address = server.url } = draft.discovery ?? {};
   const iss = answer.get('iss');
-  const address = draft.discovery?.authorizationServerUrl ?? server.url;
   // With metadata the SDK compares the issuers.
   if (metadata === undefined && iss !== null && !isSameIssuer(iss, address))
     throw new IssuerMismatchError('authorization_response', address, iss);
-  draft.tokens = await exchangeAuthorization(address, {
+  // Not with `auth`, which would retry a rejected code and print messages of the login server.
+  const tokens = await exchangeAuthorization(address, {
     metadata,
-    clientInformation: client ?? { client_id: '' },
+    clientInformation: (await provider.clientInformation()) ?? { client_id: '' },
     authorizationCode: code,
     iss: iss ?? undefined,
     codeVerifier: draft.verifier ?? '',
     redirectUri: callback.redirectUrl,
     resource: draft.resource,
-    fetchFn: common.fetchFn,
+    fetchFn,
   });
-  assertTokens(draft.tokens, server);
-  return toStored(draft, server, options.world.now());
+  // RFC 6749, 5.1: without a scope in the response, the requested one was granted.
+  const scope = tokens.scope ?? draft.authorizationUrl?.searchParams.get('scope') ?? undefined;
+  return toStored(draft, { ...tokens, scope }, server, options.world.now());
+}
+
+/** Creates the OAuth provider of one login, which writes to the draft. */
+export function createProvider(
+  draft: Draft,
+  server: HttpServer,
+  {
+    directory,
+    redirectUrl,
+    state,
+  }: { readonly directory: string; readonly redirectUrl: string; readonly state: string },
+): OAuthClientProvider {
+  const known = findClient(server, directory);
+  const save =
+    <Key extends keyof Draft>(key: Key) =>
+    (value: NonNullable<Draft[Key]>): void => {
+      draft[key] = value;
+    };
+  return {
+    redirectUrl,
+    clientMetadata: {
+      client_name: 'wield',
+      redirect_uris: [redirectUrl],
+      grant_types: ['authorization_code', 'refresh_token'],
+      response_types: ['code'],
+      token_endpoint_auth_method: 'none',
+    },
+    state: () => state,
+    clientInformation: () => known ?? draft.client,
+    // Each login registers a new client, because the port of the redirect differs.
+    saveClientInformation: known === undefined ? save('client') : undefined,
+    tokens: () => undefined,
+    saveTokens: () => {},
+    redirectToAuthorization: save('authorizationUrl'),
+    saveCodeVerifier: save('verifier'),
+    codeVerifier: () => draft.verifier ?? '',
+    saveDiscoveryState: save('discovery'),
+    discoveryState: () => draft.discovery,
+    saveResourceUrl: save('resource'),
+  };
+}
+
+// The client of the entry, bound to the configured issuer, or that of the first login, so that another login server does not
+// receive its secret.
+function findClient(
+  server: HttpServer,
+  directory: string,
+): (OAuthClientInformationMixed & { issuer?: string | undefined }) | undefined {
+  const { oauth } = server;
+  if (oauth === undefined) return undefined;
+  let before: StoredLogin | undefined;
+  try {
+    before = readLogin(directory, server);
+  } catch {
+    // It will be replaced.
+  }
+  return {
+    client_id: oauth.clientId,
+    client_secret: oauth.clientSecret,
+    issuer: oauth.issuer ?? (before?.client.id === oauth.clientId ? before.issuer : undefined),
+  };
 }
 
 /** Sends a ping without authorization: a server that requires a login answers with where to get it. */
-export function probe(server: HttpServer, options: LoginOptions): Promise<Response> {
-  const { allowPrivate = false, lookup, signal } = options;
-  const ask = createGuardedFetch({
-    url: server.url,
-    headers: server.headers,
-    timeoutMs: 30_000,
-    allowPrivate,
-    lookup,
-  });
-  return ask(server.url, {
+export async function probe(server: HttpServer, { lookup, signal }: LoginOptions): Promise<Response> {
+  const { url, headers } = server;
+  const ask = createGuardedFetch({ url, headers, timeoutMs: PROBE_TIMEOUT_MS, lookup });
+  const response = await ask(url, {
     method: 'POST',
     headers: { 'content-type': 'application/json', accept: 'application/json, text/event-stream' },
     body: JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'ping' }),
     signal,
-  }).then(async (response) => {
-    await response.body?.cancel();
-    return response;
   });
+  await response.body?.cancel();
+  return response;
 }
 
-async function waitForAnswer({ options, callback }: Attempt, url: URL): Promise<URLSearchParams> {
-  const { signal } = options;
+async function waitForAnswer(url: URL, callback: Callback, { signal, show, paste }: LoginOptions) {
   const over = new AbortController();
   const stopped = new Promise<never>((_, reject) => {
     const stop = (): void => reject(signal.reason);
+    signal.addEventListener('abort', stop, { once: true, signal: over.signal });
     if (signal.aborted) stop();
-    else signal.addEventListener('abort', stop, { once: true, signal: over.signal });
   });
+  // It may be stopped while the page is shown.
+  stopped.catch(() => {});
   try {
-    await options.show(url);
-    options.paste?.(callback.accept, over.signal);
+    await show(url);
+    paste?.(callback.accept, over.signal);
     return await Promise.race([callback.answered, stopped]);
   } finally {
     over.abort();
-    stopped.catch(() => {});
   }
+}
+
+function refused(server: HttpServer, code: string): ToolError {
+  const shown = /^[a-z_]{1,40}$/.test(code) ? `: ${code}` : '';
+  return new ToolError('denied', `the login to ${server.name} was refused${shown}`, {
+    hint: `to try again: ${loginCommand(server)}`,
+  });
 }
 
 // The page is opened in the user's browser, so it must be an HTTPS URL; it is printed too, so it must not be long.

@@ -35,14 +35,6 @@ export function checkEntry({ place }: HttpServer): string {
   return `check oauth in its entry in ${place.file} and the values it refers to`;
 }
 
-/** Converts an SDK error about authorization; returns undefined for other errors. */
-export function toLoginError(thrown: unknown, server: HttpServer): ToolError | undefined {
-  if (isToolError(thrown)) return thrown;
-  const { name, code } = Object(thrown) as { name?: string; code?: string };
-  if (name === 'UnauthorizedError') return needsLogin(server, 'login required');
-  return code === 'CLIENT_HTTP_AUTHENTICATION' ? needsLogin(server, 'the stored login was rejected') : undefined;
-}
-
 /** Creates the error for a login whose scopes do not allow a request; the hint asks for all of them (UPS-80). */
 export function lacksScope(server: HttpServer, required: string | undefined, granted: string | undefined): ToolError {
   const all = [granted, readScope(required)].flatMap((words) => words?.split(' ') ?? []);

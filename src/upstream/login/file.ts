@@ -3,12 +3,15 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { isToolError, ToolError } from '../../core/error.js';
+import type { World } from '../../core/snapshot.js';
 import type { HttpServer } from '../../core/upstream.js';
 import { loadCrypto } from '../../files/digest.js';
+import { withLock } from '../../files/lock.js';
 import { readStateFile } from '../../files/read.js';
 import { removeFile } from '../../files/remove.js';
 import { writeFileAtomic } from '../../files/write.js';
-import { needsLogin } from './fault.js';
+import type { OAuthClientInformationMixed, OAuthDiscoveryState } from '../sdk.js';
+import { isSameIssuer, needsLogin } from './fault.js';
 
 export interface Tokens {
   readonly access_token: string;
@@ -37,16 +40,64 @@ export interface StoredLogin {
   readonly expiresAt: number | null;
 }
 
-const MAX_BYTES = 256 * 1024;
-
-/** Returns when tokens issued now expire; null if unknown or not a date. */
-export function endOf({ expires_in: seconds }: Tokens, now: number): number | null {
-  const end = seconds === undefined ? Number.NaN : now + seconds * 1000;
-  return Number.isNaN(new Date(end).getTime()) ? null : end;
+/** What is stored besides the tokens. */
+export interface LoginDraft {
+  client?: OAuthClientInformationMixed;
+  discovery?: OAuthDiscoveryState;
+  resource?: string;
 }
 
-/** Whether a token can be sent: visible ASCII. The SDK repeats others in its errors. */
-export function isToken(token: unknown): boolean {
+const MAX_BYTES = 256 * 1024;
+
+/** Converts a complete login to the stored form. */
+export function toStored(
+  { discovery, client, resource }: LoginDraft,
+  tokens: Tokens,
+  server: HttpServer,
+  now: number,
+): StoredLogin {
+  const metadata = discovery?.authorizationServerMetadata;
+  const issuer = metadata?.issuer ?? discovery?.authorizationServerUrl;
+  if (issuer === undefined) throw new Error('incomplete');
+  // OpenID metadata has it too, but not in its type.
+  const { revocation_endpoint: revocation } = { ...metadata } as { revocation_endpoint?: unknown };
+  return {
+    version: 1,
+    server: server.name,
+    url: resourceOf(server),
+    issuer,
+    tokenEndpoint: metadata?.token_endpoint ?? new URL('/token', issuer).href,
+    authMethods: metadata?.token_endpoint_auth_methods_supported ?? null,
+    revocationEndpoint: typeof revocation === 'string' ? revocation : null,
+    resource: resource ?? null,
+    client: { id: server.oauth?.clientId ?? client?.client_id ?? '', secret: client?.client_secret ?? null },
+    ...toStoredTokens(tokens, server, now),
+  };
+}
+
+/** Returns tokens as they are stored. Throws if they cannot be sent: the SDK repeats other text in its errors. */
+export function toStoredTokens(
+  given: Tokens,
+  server: HttpServer,
+  now: number,
+): Pick<StoredLogin, 'expiresAt'> & { readonly tokens: Tokens } {
+  if (!isToken(given.access_token)) {
+    const message = `cannot log in to ${server.name}: its login server sent an invalid access token`;
+    throw new ToolError('unavailable', message, {
+      hint: 'report this to the operator of the server',
+      data: { server: server.name },
+    });
+  }
+  const { access_token, refresh_token, scope, expires_in } = given;
+  const end = expires_in === undefined ? Number.NaN : now + expires_in * 1000;
+  return {
+    tokens: { access_token, refresh_token, scope, expires_in },
+    expiresAt: Number.isNaN(new Date(end).getTime()) ? null : end,
+  };
+}
+
+// Visible ASCII.
+function isToken(token: unknown): boolean {
   return typeof token === 'string' && /^[!-~]+$/.test(token);
 }
 
@@ -59,18 +110,32 @@ export function findLoginFile(directory: string, server: HttpServer): string {
   return join(directory, `${server.name.replace(/[^\w-]/g, '_').slice(0, 40)}-${digest.slice(0, 16)}.json`);
 }
 
-/** Returns the URL that a token is for: without query and fragment. */
-export function resourceOf(server: HttpServer): string {
+// The URL that a token is for: without query and fragment.
+function resourceOf(server: HttpServer): string {
   const { origin, pathname } = new URL(server.url);
   return `${origin}${pathname}`;
 }
 
+/** Runs work while no other process changes the login. */
+export function withLoginLock<T>(
+  server: HttpServer,
+  options: {
+    readonly directory: string;
+    readonly world: Pick<World, 'monotonic'>;
+    readonly signal?: AbortSignal | undefined;
+  },
+  work: () => Promise<T>,
+): Promise<T> {
+  const { directory, world, signal } = options;
+  const context = { world, doing: 'renewing a login', ...(signal && { signal }) };
+  return withLock(`${findLoginFile(directory, server)}.lock`, context, work);
+}
+
 /** Reads the login from disk; another process may have changed it. */
 export function readLogin(directory: string, server: HttpServer): StoredLogin | undefined {
-  let text: string | undefined;
   let login: StoredLogin | undefined;
   try {
-    text = readStateFile(findLoginFile(directory, server), MAX_BYTES);
+    const text = readStateFile(findLoginFile(directory, server), MAX_BYTES);
     if (text === undefined) return undefined;
     login = JSON.parse(text) as StoredLogin;
   } catch (error) {
@@ -84,6 +149,19 @@ export function readLogin(directory: string, server: HttpServer): StoredLogin | 
 function isReadable({ version, url, tokenEndpoint, tokens }: StoredLogin, server: HttpServer): boolean {
   if (version !== 1 || url !== resourceOf(server) || typeof tokenEndpoint !== 'string') return false;
   return tokens === null || isToken(tokens?.access_token);
+}
+
+/** Whether a login was made by the client and at the login server of the entry. */
+export function isOfEntry(login: StoredLogin, { oauth }: HttpServer): boolean {
+  const { clientId, issuer } = oauth ?? {};
+  if (clientId !== undefined && login.client.id !== clientId) return false;
+  return issuer === undefined || isSameIssuer(login.issuer, issuer);
+}
+
+/** Returns the secret for the login server of a login: that of the entry is for its own client and issuer only. */
+export function secretFor(login: StoredLogin, server: HttpServer): string | undefined {
+  const own = isOfEntry(login, server) ? server.oauth?.clientSecret : undefined;
+  return own ?? login.client.secret ?? undefined;
 }
 
 /** Replaces the stored login. */

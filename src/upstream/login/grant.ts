@@ -6,9 +6,8 @@ import { quoteOutside } from '../../core/text.js';
 import type { HttpServer, OAuthSettings } from '../../core/upstream.js';
 import { classifyHost } from '../../net/address.js';
 import type { AuthorizationServerMetadata, FetchLike, OAuthClientProvider } from '../sdk.js';
-import { toStored } from './draft.js';
 import { checkEntry, isSameIssuer, readScope, toLoginFailure } from './fault.js';
-import type { StoredLogin } from './file.js';
+import { type StoredLogin, toStored } from './file.js';
 
 export interface GrantRequest {
   /** With references expanded. */
@@ -43,7 +42,7 @@ export async function requestByGrant({ server, refused, fetch, now }: GrantReque
     const provider = createProvider(server, metadata, sdk.createPrivateKeyJwtAuth);
     const tokens = await sdk.fetchToken(provider, issuer, { metadata, resource, scope, fetchFn: fetch });
     const discovery = { authorizationServerUrl: issuer, authorizationServerMetadata: metadata };
-    return toStored({ discovery, resource, tokens: { ...tokens, scope: tokens.scope ?? scope } }, server, now);
+    return toStored({ discovery, resource }, { ...tokens, scope: tokens.scope ?? scope }, server, now);
   } catch (thrown) {
     throw toLoginFailure(thrown, server);
   }

@@ -3,11 +3,10 @@
 import { ToolError } from '../../core/error.js';
 import { formatDuration } from '../../core/text.js';
 import type { HttpServer } from '../../core/upstream.js';
-import { withLock } from '../../files/lock.js';
 import { type LoginOptions, logInByPerson, probe } from './by-person.js';
 import { hasGrant, loginCommand } from './fault.js';
-import { findLoginFile, readLogin, removeLogin, type StoredLogin } from './file.js';
-import { createLoginFetch, hasOwnAuthorization, logInByGrant, secretFor } from './oauth.js';
+import { readLogin, removeLogin, type StoredLogin, secretFor, withLoginLock } from './file.js';
+import { createLoginFetch, hasOwnAuthorization, logInByGrant } from './oauth.js';
 
 export type { LoginOptions } from './by-person.js';
 
@@ -41,11 +40,9 @@ async function loginByGrant(server: HttpServer, options: LoginOptions): Promise<
       hint: `set oauth.scope in ${server.place.file}, then: ${loginCommand(server)}`,
     });
   }
-  const { directory, world, signal } = options;
   const refused = await probe(server, options);
-  const context = { world, signal, doing: 'renewing a login' };
-  const lock = `${findLoginFile(directory, server)}.lock`;
-  return toFacts(await withLock(lock, context, () => logInByGrant({ ...options, server }, refused)), true);
+  const login = await withLoginLock(server, options, () => logInByGrant({ ...options, server }, refused));
+  return toFacts(login, true);
 }
 
 /** Returns the stored login. */
@@ -57,11 +54,10 @@ export function findLogin(server: HttpServer, directory: string): LoginFacts | u
 /** Removes the stored login and revokes its token if possible; returns false if there was none. */
 export async function logout(
   server: HttpServer,
-  options: Pick<LoginOptions, 'directory' | 'world' | 'signal' | 'allowPrivate' | 'lookup'>,
+  options: Pick<LoginOptions, 'directory' | 'world' | 'signal' | 'lookup'>,
 ): Promise<boolean> {
-  const { directory, world, signal } = options;
-  const context = { world, signal, doing: 'renewing a login' };
-  return withLock(`${findLoginFile(directory, server)}.lock`, context, async () => {
+  const { directory } = options;
+  return withLoginLock(server, options, async () => {
     let stored: StoredLogin | undefined;
     try {
       stored = readLogin(directory, server);
@@ -112,7 +108,7 @@ function toFacts({ server, url, issuer, tokens, expiresAt }: StoredLogin, hasGra
 async function revoke(
   stored: StoredLogin,
   server: HttpServer,
-  options: Pick<LoginOptions, 'world' | 'allowPrivate' | 'lookup' | 'signal'>,
+  options: Pick<LoginOptions, 'world' | 'lookup' | 'signal'>,
 ): Promise<void> {
   const token = stored.tokens?.refresh_token ?? stored.tokens?.access_token;
   if (stored.revocationEndpoint === null || token === undefined) return;

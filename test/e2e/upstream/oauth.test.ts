@@ -13,9 +13,8 @@ import { loginTo, logoutOf } from '../../../src/cli/verbs/mcp/login.js';
 import { isToolError, type ToolError } from '../../../src/core/error.js';
 import type { HttpServer } from '../../../src/core/upstream.js';
 import { createGuardedFetch } from '../../../src/net/fetch.js';
-import { toLoginError } from '../../../src/upstream/login/fault.js';
 import { findLogin, type LoginOptions, login, logout } from '../../../src/upstream/login/index.js';
-import { createOAuthProvider } from '../../../src/upstream/login/oauth.js';
+import { withLogin } from '../../../src/upstream/login/oauth.js';
 import { built } from '../../support/built.js';
 import { createIo } from '../../support/cli.js';
 import { listen, sendJson } from '../../support/http.js';
@@ -52,8 +51,7 @@ async function connect(server: HttpServer, { directory, world }: Setting): Promi
   const { url, headers } = server;
   await client.connect(
     new StreamableHTTPClientTransport(new URL(url), {
-      fetch: createGuardedFetch({ url, headers }),
-      authProvider: createOAuthProvider({ server, directory, world }),
+      fetch: withLogin(createGuardedFetch({ url, headers }), { server, directory, world }),
     }),
   );
   return client;
@@ -63,13 +61,14 @@ const whoami = async (client: Client): Promise<unknown> =>
   (await client.callTool({ name: 'whoami', arguments: {} })).content;
 const HELLO = [{ type: 'text', text: 'hello' }];
 
-async function failure(work: () => Promise<unknown>, server: HttpServer): Promise<ToolError> {
+async function failure(work: () => Promise<unknown>): Promise<ToolError> {
   try {
     await work();
   } catch (thrown) {
-    const error = toLoginError(thrown, server);
+    // The SDK wraps errors of its version probe.
+    const error = isToolError(thrown) ? thrown : (thrown as Error).cause;
     expect(isToolError(error), String(thrown)).toBe(true);
-    return error!;
+    return error as ToolError;
   }
   throw new Error('it did not fail');
 }
@@ -109,7 +108,7 @@ describe('a login', () => {
     const upstream = await startLoginServer();
     const setting = createSetting();
     const server = toServer(upstream.url);
-    const before = await failure(() => connect(server, setting), server);
+    const before = await failure(() => connect(server, setting));
     expect(before.toJSON()).toEqual({
       code: 'unavailable',
       message: 'notes: login required',
@@ -157,7 +156,7 @@ describe('a login', () => {
     expect(upstream.refreshes.every(({ ok }) => ok)).toBe(true);
     upstream.revokeAll();
     await sleep(1200);
-    const error = await failure(() => whoami(client), server);
+    const error = await failure(() => whoami(client));
     expect(error.toJSON()).toMatchObject({
       code: 'unavailable',
       message: 'notes: the login has expired',
@@ -165,7 +164,7 @@ describe('a login', () => {
     });
     // It is not retried.
     const asked = upstream.refreshes.length;
-    expect((await failure(() => whoami(client), server)).hint).toBe('wield mcp login notes');
+    expect((await failure(() => whoami(client))).hint).toBe('wield mcp login notes');
     expect(upstream.refreshes.length).toBe(asked);
     expect(findLogin(server, setting.directory)).toBeUndefined();
     await logIn(server, setting);
@@ -226,8 +225,8 @@ describe('a login', () => {
     // The secret is not copied.
     expect(readFileSync(filesOf(setting)[0]!, 'utf8')).not.toContain(secret);
     const unknown = toServer(upstream.url, { oauth: { clientId: 'other' } });
-    expect((await failure(() => connect(unknown, setting), unknown)).hint).toBe('wield mcp login notes');
-    const none = await failure(() => logIn(toServer(upstream.url), setting), server);
+    expect((await failure(() => connect(unknown, setting))).hint).toBe('wield mcp login notes');
+    const none = await failure(() => logIn(toServer(upstream.url), setting));
     expect(none.hint).toContain('oauth.clientId');
   });
 
@@ -243,7 +242,7 @@ describe('a login', () => {
     expect(filesOf(setting)).toEqual([]);
     expect(upstream.revoked).toEqual([stored.tokens.refresh_token]);
     expect(await logout(server, options)).toBe(false);
-    expect((await failure(() => connect(server, setting), server)).hint).toBe('wield mcp login notes');
+    expect((await failure(() => connect(server, setting))).hint).toBe('wield mcp login notes');
   });
 
   spec('UPS-21', 'messages never contain tokens', async () => {
@@ -255,10 +254,10 @@ describe('a login', () => {
     await whoami(client);
     upstream.revokeAll();
     upstream.expireAll();
-    const ended = await failure(() => whoami(client), server);
+    const ended = await failure(() => whoami(client));
     const [file] = filesOf(setting);
     writeFileSync(file!, readFileSync(file!, 'utf8').slice(0, -40));
-    const broken = await failure(() => whoami(client), server);
+    const broken = await failure(() => whoami(client));
     expect(broken.hint).toBe('wield mcp login notes');
     const shown = JSON.stringify([facts, ended, broken, ended.stack, broken.stack, setting.said]);
     expect(upstream.secrets.length).toBe(3);
@@ -341,24 +340,19 @@ describe('the browser flow', () => {
     const server = toServer(upstream.url);
     await logIn(server, setting);
     const before = readFileSync(filesOf(setting)[0]!, 'utf8');
-    const denied = await failure(
-      () =>
-        logIn(server, setting, {
-          show: async (url) => void (await browse(url, (page) => page.searchParams.set('deny', '1'))),
-        }),
-      server,
+    const denied = await failure(() =>
+      logIn(server, setting, {
+        show: async (url) => void (await browse(url, (page) => page.searchParams.set('deny', '1'))),
+      }),
     );
     expect(denied.toJSON()).toMatchObject({
       code: 'denied',
       message: 'the login to notes was refused: access_denied',
     });
-    const late = await failure(() => logIn(server, setting, { show: () => {}, timeoutMs: 50 }), server);
+    const late = await failure(() => logIn(server, setting, { show: () => {}, timeoutMs: 50 }));
     expect(late.code).toBe('timeout');
     const stop = new AbortController();
-    const stopped = await failure(
-      () => logIn(server, setting, { show: () => stop.abort(), signal: stop.signal }),
-      server,
-    );
+    const stopped = await failure(() => logIn(server, setting, { show: () => stop.abort(), signal: stop.signal }));
     expect(stopped.code).toBe('cancelled');
     expect(readFileSync(filesOf(setting)[0]!, 'utf8')).toBe(before);
   });
@@ -366,7 +360,7 @@ describe('the browser flow', () => {
   spec('UPS-21', 'stops on another issuer or an invalid page', async () => {
     const setting = createSetting();
     const mixed = await startLoginServer({ wrongIssuer: 'https://evil.example' });
-    const error = await failure(() => logIn(toServer(mixed.url), setting), toServer(mixed.url));
+    const error = await failure(() => logIn(toServer(mixed.url), setting));
     expect(error.message).toContain('name different issuers');
     for (const authorizationEndpoint of [
       'http://evil.example/authorize',
@@ -376,7 +370,7 @@ describe('the browser flow', () => {
       const upstream = await startLoginServer({ authorizationEndpoint });
       let shown = 0;
       const server = toServer(upstream.url);
-      const refused = await failure(() => logIn(server, setting, { show: () => void shown++ }), server);
+      const refused = await failure(() => logIn(server, setting, { show: () => void shown++ }));
       expect(refused.code).toBe('unavailable');
       expect(shown).toBe(0);
     }
@@ -385,12 +379,12 @@ describe('the browser flow', () => {
   spec('UPS-21', 'reports a server without login, or with its own header', async () => {
     const setting = createSetting();
     const plain = await listen((_, response) => sendJson(response, { error: 'no' }, 404));
-    const none = await failure(() => logIn(toServer(`${plain.origin}/mcp`), setting), toServer(plain.origin));
+    const none = await failure(() => logIn(toServer(`${plain.origin}/mcp`), setting));
     expect(none.message).toBe('notes does not support login');
     const upstream = await startLoginServer();
     const own = toServer(upstream.url, { headers: { Authorization: 'Bearer wrong' } });
-    expect((await failure(() => logIn(own, setting), own)).code).toBe('usage');
-    const refused = await failure(() => connect(own, setting), own);
+    expect((await failure(() => logIn(own, setting))).code).toBe('usage');
+    const refused = await failure(() => connect(own, setting));
     expect(refused.message).toBe('notes: the configured Authorization header was rejected');
     expect(refused.hint).toContain('Authorization header');
   });
@@ -410,7 +404,7 @@ describe('the browser flow', () => {
     };
     const port = new URL(upstream.url).port;
     const far = toServer(`http://mcp.example.com:${port}/mcp`);
-    const error = await failure(() => logIn(far, setting, { lookup }), far);
+    const error = await failure(() => logIn(far, setting, { lookup }));
     expect(error.message).toContain('a loopback address');
     expect(secret.requests).toEqual([]);
   });
@@ -427,7 +421,7 @@ describe('stored logins', () => {
     mkdirSync(setting.directory, { recursive: true });
     for (const change of [{ url: 'http://127.0.0.1:1/mcp' }, { version: 2 }, { tokenEndpoint: 7 }]) {
       writeFileSync(file!, JSON.stringify({ ...stored, ...change }));
-      const error = await failure(() => connect(server, setting), server);
+      const error = await failure(() => connect(server, setting));
       expect(error.message).toBe('notes: the stored login is not readable');
     }
   });
@@ -523,11 +517,11 @@ describe('the command', () => {
     const setting = createSetting();
     const server = toServer('http://127.0.0.1:1/mcp');
     const inside = createCall(setting, {}, { WIELD_CALL: '1-2-3' });
-    expect((await failure(() => loginTo(inside.call, server), server)).code).toBe('denied');
-    expect((await failure(() => logoutOf(inside.call, server), server)).code).toBe('denied');
+    expect((await failure(() => loginTo(inside.call, server))).code).toBe('denied');
+    expect((await failure(() => logoutOf(inside.call, server))).code).toBe('denied');
     for (const flags of [{ timeout: 'long' }, { port: '0' }, { port: 'x' }] as Record<string, string>[]) {
       const { call } = createCall(setting, flags);
-      expect((await failure(() => loginTo(call, server), server)).code).toBe('usage');
+      expect((await failure(() => loginTo(call, server))).code).toBe('usage');
     }
   });
 });

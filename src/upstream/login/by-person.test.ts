@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
 import type { HttpServer } from '../../core/upstream.js';
-import { createProvider } from './draft.js';
+import { createProvider } from './by-person.js';
 import { type StoredLogin, writeLogin } from './file.js';
 
 const SERVER: HttpServer = {
@@ -36,8 +36,8 @@ test('the secret of a configured client is only for the issuer of its first logi
   const directory = mkdtempSync(join(tmpdir(), 'wield-login-'));
   onTestFinished(() => rmSync(directory, { recursive: true, force: true }));
   const issuerOf = async (server: HttpServer): Promise<unknown> => {
-    const options = { server, directory, redirectUrl: 'http://127.0.0.1/callback', state: 'x' };
-    const client = await createProvider({}, options).clientInformation();
+    const options = { directory, redirectUrl: 'http://127.0.0.1/callback', state: 'x' };
+    const client = await createProvider({}, server, options).clientInformation();
     return (client as { issuer?: string } | undefined)?.issuer;
   };
   expect(await issuerOf(SERVER)).toBeUndefined();
