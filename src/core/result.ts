@@ -2,6 +2,19 @@
 
 import type { ErrorValue, ToolError } from './error.js';
 import { isRecord, type Json, type JsonObject } from './json.js';
+import {
+  anything,
+  checked,
+  formatFault,
+  list,
+  object,
+  optional,
+  readShape,
+  type Shape,
+  string,
+  table,
+  tagged,
+} from './shape.js';
 import type { Handle, ResultWriter } from './store.js';
 
 /** Optional fields of any part. */
@@ -38,36 +51,28 @@ export type Part = PartBase &
       }
   );
 
+const part = <const F extends Readonly<Record<string, Shape<unknown>>>>(fields: F) =>
+  object({ type: string, ...fields, annotations: optional(table), _meta: optional(table) }, { unknown: 'drop' });
+const RESOURCE = checked(
+  object({ uri: string, text: optional(anything), blob: optional(anything) }, { unknown: 'drop' }),
+  ({ text, blob }, fail) => {
+    if (typeof text !== 'string' && typeof blob !== 'string') fail([], 'needs a string "text" or "blob"');
+  },
+);
+const PARTS = list(
+  tagged('type', {
+    text: part({ text: string }),
+    image: part({ data: string, mimeType: string }),
+    audio: part({ data: string, mimeType: string }),
+    resource_link: part({ uri: string, name: string }),
+    resource: part({ resource: RESOURCE }),
+  }),
+);
+
 /** Returns what is wrong with the parts of a content, if anything. */
 export function findPartFault(parts: readonly unknown[]): string | undefined {
-  for (const [index, part] of parts.entries()) {
-    const fault = isRecord(part) ? findFault(part) : 'is not an object';
-    if (fault !== undefined) return `content[${index}] ${fault}`;
-  }
-  return undefined;
-}
-
-// The fields of each type that must be strings.
-const TEXTS: Readonly<Record<Part['type'], readonly string[]>> = {
-  text: ['text'],
-  image: ['data', 'mimeType'],
-  audio: ['data', 'mimeType'],
-  resource_link: ['uri', 'name'],
-  resource: ['uri'],
-};
-
-function findFault(part: Readonly<Record<string, unknown>>): string | undefined {
-  const { type, annotations, _meta } = part;
-  if (typeof type !== 'string' || !Object.hasOwn(TEXTS, type)) return 'has an unknown type';
-  if (![annotations, _meta].every((more) => more === undefined || isRecord(more)))
-    return 'has annotations or _meta that are not objects';
-  const fields = type === 'resource' ? part.resource : part;
-  if (!isRecord(fields)) return 'needs a resource';
-  const missing = TEXTS[type as Part['type']].find((name) => typeof fields[name] !== 'string');
-  if (missing !== undefined) return `needs a string "${missing}"`;
-  if (type === 'resource' && typeof fields.text !== 'string' && typeof fields.blob !== 'string')
-    return 'needs a string "text" or "blob"';
-  return undefined;
+  const [fault] = readShape(PARTS, parts, ['content']).faults;
+  return fault && formatFault(fault);
 }
 
 /** A change of the input before validation (RUN-4). */

@@ -306,13 +306,13 @@ export function tagged<const S extends Readonly<Record<string, Shape<unknown>>>>
   tag: string,
   shapes: S,
 ): Shape<Infer<S[keyof S]>> {
-  const kinds = oneOf(...Object.keys(shapes));
+  const head = object({ [tag]: oneOf(...Object.keys(shapes)) }, { unknown: 'drop' });
   return {
     expected: `an object with ${tag}`,
     schema: { anyOf: Object.values(shapes).map(({ schema }) => schema) },
     read(value, path, report) {
-      const head = object({ [tag]: kinds }, { unknown: 'drop' }).read(value, path, report);
-      return head && (shapes[head[tag]!]!.read(value, path, report) as Infer<S[keyof S]>);
+      const kind = head.read(value, path, report)?.[tag];
+      return kind === undefined ? undefined : (shapes[kind]!.read(value, path, report) as Infer<S[keyof S]>);
     },
   };
 }

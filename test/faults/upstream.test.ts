@@ -158,7 +158,7 @@ describe('a server that fails during a call', () => {
       ['no-object', 'tool_failed', /neither a result nor an error/],
       ['nothing', 'tool_failed', /neither a result nor an error/],
       ['no-list', 'invalid_output', /content must be an array/],
-      ['no-part', 'invalid_output', /content\[0\] needs a string "text"/],
+      ['no-part', 'invalid_output', /content\[0\]\.text is missing/],
       ['deep', 'tool_failed', /not read: it has more than .* 256 levels/],
       ['proto', 'invalid_output', /has the key "__proto__"/],
       ['huge', 'exec_failed', /a message of more than 16 MiB/],
