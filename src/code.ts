@@ -2,10 +2,12 @@
 
 import type { ToolResult } from './core/result.js';
 import type { CodeLimits } from './core/settings.js';
-import type { CallOptions, Toolbox } from './core/toolbox.js';
+import type { CallOptions, DoorOptions, Toolbox } from './core/toolbox.js';
 import { RUN_CODE } from './core/view.js';
 
-export interface RunCodeOptions extends Omit<CallOptions, 'found' | 'as' | 'fault' | 'codeLimits'> {
+export interface RunCodeOptions extends CallOptions {
+  /** Further built-in tools that the program may call, by name or group. */
+  readonly offer?: readonly string[];
   /** The id of a suspended program, which goes on; the code is then not used. */
   readonly resume?: string;
   /** Limits of this run, instead of those of the toolbox (COD-3). */
@@ -19,5 +21,6 @@ export interface RunCodeOptions extends Omit<CallOptions, 'found' | 'as' | 'faul
 export function runCode(toolbox: Toolbox, code: string, options: RunCodeOptions = {}): Promise<ToolResult> {
   const { resume, limits, offer = [], full = options.caller?.kind !== 'model', ...more } = options;
   const input = resume === undefined ? { code } : { resume };
-  return toolbox.call(RUN_CODE, input, { ...more, full, codeLimits: limits, offer: [...offer, RUN_CODE] });
+  const call: DoorOptions = { ...more, full, codeLimits: limits, offer: [...offer, RUN_CODE] };
+  return toolbox.call(RUN_CODE, input, call);
 }

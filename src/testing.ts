@@ -8,8 +8,8 @@ import { type ToolResult, textOf, textPart } from './core/result.js';
 import { DEFAULT_SETTINGS, toToolConfig } from './core/settings.js';
 import type { ContextStore } from './core/store.js';
 import type { Toolbox } from './core/toolbox.js';
+import { createContext } from './executors/shared/invoke.js';
 import { scopeStore } from './executors/shared/scoped-store.js';
-import { createContext } from './executors/shared/tool-context.js';
 import type { ToolDefinition } from './formats/module/define.js';
 import { createFunctionToolbox, QUIET, type ToolboxOptions } from './toolbox.js';
 
@@ -55,10 +55,8 @@ export function createTestContext(options: TestContextOptions = {}): ToolContext
   const { workdir = '/', store = null, mcp = null, ask, call } = options;
   const { elicit = ask && elicitByText(ask) } = options;
   const signal = options.signal ?? new AbortController().signal;
-  const scoped = scopeStore(store);
   return createContext(
     {
-      workdir,
       progress: () => {},
       call: async (ref, input) => (call === undefined ? notFound(ref) : call(ref, input)),
       ...(elicit === undefined ? {} : { elicit }),
@@ -66,9 +64,9 @@ export function createTestContext(options: TestContextOptions = {}): ToolContext
     {
       name: 'the tool',
       config: toToolConfig(DEFAULT_SETTINGS),
-      signal: () => signal,
-      scope: () => scoped,
-      hasStore: store !== null,
+      workdir,
+      signal,
+      scoped: scopeStore(store),
       mcp,
       log: () => {},
     },

@@ -57,7 +57,7 @@ function tokensOf(tool: Tool): number {
 
 const NAME = { type: 'string' } as const;
 
-/** Creates the three tools. `call_tool` is never run: runtime/call.ts makes the call that it names. */
+/** Creates the three tools. `call_tool` has no function of its own: its call goes on as that of the tool that it names. */
 export function createSearchModeTools(options: SearchFunctionsOptions): Tool[] {
   const { search, describe } = createSearchFunctions(options);
   return [

@@ -52,8 +52,8 @@ export async function runCode(
   internals: CallInternals,
 ): Promise<Output> {
   const { world } = options;
-  const { caller, snapshot, codeLimits } = internals;
-  const own = { ...snapshot.settings.code, ...codeLimits };
+  const { caller, snapshot } = internals;
+  const own = { ...snapshot.settings.code, ...internals.options.codeLimits };
   const owner = { principal: `${caller.kind} ${formatCaller(caller)}`, workdir: snapshot.workdir };
   const suspended = await options.suspended?.();
   const begun = await begin(asked, owner, suspended, world);

@@ -7,18 +7,22 @@ export function inBackground(work: Promise<unknown> | undefined, report: Report)
   work?.catch((error: unknown) => report(`failed in the background: ${String(error)}`));
 }
 
-/** Wraps a listener so that a failure of it, also an asynchronous one, ends neither the call nor the process. */
-export function guardListener<Arguments extends unknown[], Result>(
-  listener: (...args: Arguments) => Result,
+/**
+ * Wraps a listener so that a failure of it, also an asynchronous one, ends neither the call nor the process. What it
+ * returns can be waited for.
+ */
+export function guardListener<Arguments extends unknown[]>(
+  listener: (...args: Arguments) => unknown,
   report: Report,
-): (...args: Arguments) => Result | undefined {
-  const fail = (error: unknown): undefined => report(`a listener failed: ${String(error)}`) as undefined;
+): (...args: Arguments) => Promise<void> | undefined {
+  const fail = (error: unknown): void => report(`a listener failed: ${String(error)}`);
   return (...args) => {
     try {
       const result = listener(...args);
-      return result instanceof Promise ? (result.catch(fail) as Result) : result;
+      return result === undefined ? undefined : Promise.resolve(result).then(() => {}, fail);
     } catch (error) {
-      return fail(error);
+      fail(error);
+      return undefined;
     }
   };
 }

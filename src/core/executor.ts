@@ -2,17 +2,16 @@
 
 import type { Consent } from './approval.js';
 import type { Caller, TraceParent } from './caller.js';
-import type { Cancellation } from './cancellation.js';
 import type { RequestClient } from './client-request.js';
-import type { LogListener, NestedOptions, OutputStream, ProgressListener, ToolUpstreams } from './context.js';
+import type { NestedOptions, ProgressListener, ToolUpstreams } from './context.js';
 import type { Elicit } from './elicit.js';
 import type { Json } from './json.js';
 import type { Plan } from './plan.js';
 import type { Output, ToolResult } from './result.js';
-import type { CodeLimits } from './settings.js';
 import type { Snapshot } from './snapshot.js';
-import type { Awaitable, ContextStore, ResultWriter } from './store.js';
+import type { ContextStore, ResultWriter } from './store.js';
 import type { Action, Tool } from './tool.js';
+import type { DoorOptions } from './toolbox.js';
 
 /** The part of a snapshot that executors depend on. */
 export type PlanSnapshot = Pick<Snapshot, 'workdir' | 'settings' | 'servers'>;
@@ -34,49 +33,42 @@ export interface PlanContext {
   readonly variables?: Variables | undefined;
 }
 
-export interface RunContext {
-  readonly cancellation: Cancellation;
+/** One call: who makes it and how, and what its tool can use while it runs. */
+export interface CallScope {
+  /** Unique in this process. */
+  readonly id: string;
+  readonly caller: Caller;
+  readonly options: DoorOptions;
+  readonly snapshot: Snapshot;
+  /** Aborted when the call is cancelled. */
+  readonly signal: AbortSignal;
   /** Remaining time, if this is not the first run of the plan. */
   readonly timeoutMs?: number;
-  readonly progress: ProgressListener;
-  /** Receives log messages, if the caller wants them. */
-  readonly log?: LogListener | undefined;
-  readonly logLevel?: string | undefined;
+  /** The consent that the call runs with, if it needed one. */
+  readonly approval?: Consent;
   /** The position of this call in a trace, for what it calls (UPS-72). */
-  readonly trace?: TraceParent | undefined;
-  /** Whether the caller wants progress; only then a heartbeat is sent (SCR-23). */
-  readonly wantsProgress: boolean;
+  readonly trace?: TraceParent;
   /** Receives output while it is written. */
   readonly stream?: OutputStream;
-  /** Limits of a program, instead of those of the settings. */
-  readonly codeLimits?: Partial<CodeLimits> | undefined;
-  /** Makes a nested call. */
-  readonly call: (ref: string, input: unknown, options?: NestedOptions) => Promise<ToolResult>;
-  /** Makes a nested call of a tool named by the definition, which may be hidden. */
-  readonly delegate: (ref: string, input: unknown, until: Cancellation) => Promise<ToolResult>;
-  readonly caller: Caller;
-  /** The consent that the call runs with, if it needed one. */
-  readonly approval?: Consent | undefined;
-  /** The caller's name for this call; calls with the same key run once in a fleet (FLT-12). */
-  readonly key?: string | undefined;
-  /** Variables that a front sent with the call (FLT-70). */
-  readonly variables?: Variables | undefined;
-  /** Identifies what nested calls of this run may do. Only runs with equal rights may share a process (MOD-29). */
-  readonly rights: () => string;
+  /** Stores output that is too large to return inline. */
+  readonly spill?: Spill;
+  /** The stores as given to a function. */
+  readonly store: ContextStore | null;
   /** Asks the user, if the door can (MOD-18). */
   readonly elicit?: Elicit;
   /** The client behind the call, if it can be sent requests: each is a nested call (RSC-7). */
-  readonly client?: RequestClient | undefined;
-  /** Registers a function that pauses the time limit while the user is asked. */
-  readonly whileAsked?: (pause: () => () => void) => void;
-  readonly workdir: string;
-  readonly snapshot: Snapshot;
-  /** The stores as given to a function. */
-  readonly store: ContextStore | null;
+  readonly client?: RequestClient;
   /** Lists upstream tools that this caller may know of; undefined without upstream servers. */
   readonly remoteTools?: ToolUpstreams['list'];
-  /** Stores output that is too large to return inline. */
-  readonly spill?: Spill;
+  readonly progress: ProgressListener;
+  /** Makes a nested call. */
+  readonly call: (ref: string, input: unknown, options?: NestedOptions) => Promise<ToolResult>;
+  /** Makes a nested call of a tool named by the definition, which may be hidden. */
+  readonly delegate: (ref: string, input: unknown, signal: AbortSignal) => Promise<ToolResult>;
+  /** Registers a function that pauses the time limit while the user is asked. */
+  readonly whileAsked: (pause: () => () => void) => void;
+  /** Identifies what nested calls of this run may do. Only runs with equal rights may share a process (MOD-29). */
+  readonly rights: () => string;
 }
 
 /** Stores large output while it is written (RUN-12). */
@@ -85,6 +77,9 @@ export interface Spill {
   readonly afterBytes: number;
   open(): ResultWriter;
 }
+
+/** Receives output. A returned promise applies back-pressure. */
+export type OutputStream = (chunk: Uint8Array, from: 'stdout' | 'stderr') => void | Promise<void>;
 
 /** Runs plans on other machines. */
 export interface Dispatcher {
@@ -103,14 +98,14 @@ export interface Executor<Kind extends Action['kind'] = Action['kind']> {
   /** Whether a digest can be cached for the tool object; true by default. */
   keepsDigest?(tool: Tool): boolean;
   /** Returns what exactly will run; runs nothing. Throws if it could not run. */
-  plan(tool: Tool, input: Json, context: PlanContext): PlanOf[Kind] | Promise<PlanOf[Kind]>;
+  plan(tool: Tool, input: Json, context: PlanContext): Promise<PlanOf[Kind]>;
   /**
    * Identifies what a plan starts or loads besides the tool, whatever the input: programs, interpreters, packages. Only
    * called if the call needs approval (POL-25).
    */
-  programs?(plan: PlanOf[Kind], snapshot: PlanSnapshot): Awaitable<readonly string[]>;
+  programs?(plan: PlanOf[Kind], snapshot: PlanSnapshot): Promise<readonly string[]>;
   /** Runs a plan. A tool that fails returns an Output with an error; throws only if it could not be started. */
-  run(plan: PlanOf[Kind], context: RunContext): Output | Promise<Output>;
+  run(plan: PlanOf[Kind], scope: CallScope): Promise<Output>;
   /** Releases resources after all runs have ended. */
   close?(): Promise<void>;
 }

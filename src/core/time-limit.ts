@@ -1,8 +1,7 @@
 // Time limits of calls, and the errors of calls that were stopped.
 
-import { Cancellation } from './cancellation.js';
 import { ToolError } from './error.js';
-import type { RunContext } from './executor.js';
+import type { CallScope } from './executor.js';
 import type { Plan } from './plan.js';
 import type { Output } from './result.js';
 import { formatDuration } from './text.js';
@@ -68,26 +67,33 @@ export function startTimeLimit(milliseconds: number, onEnd: () => void): TimeLim
   };
 }
 
+/** Calls a listener when a signal is aborted, at once if it is already; the returned function removes it. */
+export function onAbort(signal: AbortSignal, listener: () => void): () => void {
+  if (signal.aborted) listener();
+  else signal.addEventListener('abort', listener, { once: true });
+  return () => signal.removeEventListener('abort', listener);
+}
+
 /** Runs a plan on another machine. Returns when its time is over or it is cancelled, whatever the other side does (RUN-6). */
 export async function runWithinLimit(
   plan: Plan,
-  context: RunContext,
-  run: (context: RunContext) => Promise<Output>,
+  scope: CallScope,
+  run: (scope: CallScope) => Promise<Output>,
 ): Promise<Output> {
-  const stop = new Cancellation();
+  const stop = new AbortController();
   let late = false;
-  const timeoutMs = context.timeoutMs ?? plan.timeoutMs;
+  const timeoutMs = scope.timeoutMs ?? plan.timeoutMs;
   const limit = startTimeLimit(timeoutMs, () => {
     late = true;
-    stop.cancel();
+    stop.abort();
   });
-  const release = stop.follow(context.cancellation);
+  const release = onAbort(scope.signal, () => stop.abort(scope.signal.reason));
   try {
-    context.whileAsked?.(limit.pause);
-    return await run({ ...context, cancellation: stop });
+    scope.whileAsked(limit.pause);
+    return await run({ ...scope, signal: stop.signal });
   } catch (error) {
     if (late) return { content: [], error: timedOut(plan.tool.name, timeoutMs, 'did not answer') };
-    if (stop.isCancelled) return { content: [], error: cancelled(plan.tool.name) };
+    if (stop.signal.aborted) return { content: [], error: cancelled(plan.tool.name) };
     throw error;
   } finally {
     limit.clear();

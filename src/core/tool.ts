@@ -97,8 +97,10 @@ export interface CallInternals {
   readonly snapshot: Snapshot;
   /** Receives output while the tool runs, if the caller wants it. */
   readonly stream?: OutputStream;
-  /** Limits of a program, instead of those of the settings. */
-  readonly codeLimits?: Partial<CodeLimits> | undefined;
+  readonly options: {
+    /** Limits of a program, instead of those of the settings. */
+    readonly codeLimits?: Partial<CodeLimits> | undefined;
+  };
 }
 
 /** Runs a function in this process; the only action that is not data. */

@@ -2,7 +2,6 @@
 
 import type { Approve, Consent } from './approval.js';
 import type { Caller, TraceParent, Verdict } from './caller.js';
-import type { Cancellation } from './cancellation.js';
 import type { RequestClient } from './client-request.js';
 import type { LogListener, OutputStream, ProgressListener } from './context.js';
 import type { Ask, Elicit, Question } from './elicit.js';
@@ -22,22 +21,37 @@ import type { ShadowedTool, Tool } from './tool.js';
 export interface CallOptions {
   readonly caller?: Caller;
   readonly signal?: AbortSignal;
-  /** Used instead of a signal by doors that receive many calls. */
-  readonly cancellation?: Cancellation;
   readonly timeoutMs?: number;
-  readonly onProgress?: ProgressListener;
-  /** Receives log messages of the tool. */
-  readonly onLog?: LogListener | undefined;
-  /** The lowest level of the log messages that the caller wants; what a server sends by default if absent. */
-  readonly logLevel?: string | undefined;
-  /** Receives all output while it is written; the result is still capped. */
-  readonly onOutput?: OutputStream;
-  /** Awaited before the tool runs, so that a door with a slow reader can delay calls. */
-  readonly ready?: (cancellation: Cancellation) => Promise<void> | undefined;
   /** Returns the whole result, however large, instead of a handle. */
   readonly full?: boolean;
   /** Trusts the workspace for this call alone (POL-22). */
   readonly trust?: boolean;
+  /** Asks for consent if the policy requires it; without it the call is stored as pending (POL-6). */
+  readonly approve?: Approve;
+  /** Asks the user questions of tools, if the door can (MOD-18). */
+  readonly elicit?: Elicit<Question>;
+  /** Like `elicit`, for doors that can only ask for a line of text. */
+  readonly ask?: Ask;
+  readonly onProgress?: ProgressListener;
+  /** Receives all output while it is written; the result is still capped. */
+  readonly onOutput?: OutputStream;
+  /** The caller's span; the span of this call becomes its child (OBS-5). */
+  readonly trace?: TraceParent;
+}
+
+export interface PlanOptions extends CallOptions {
+  /** False: plans without validating the input, to show what a tool would run. */
+  readonly checkInput?: boolean;
+}
+
+/** What only our own doors set. */
+export interface DoorOptions extends PlanOptions {
+  /** Receives log messages of the tool. */
+  readonly onLog?: LogListener | undefined;
+  /** The lowest level of the log messages that the caller wants; what a server sends by default if absent. */
+  readonly logLevel?: string | undefined;
+  /** Awaited before the tool runs, so that a door with a slow reader can delay calls. */
+  readonly ready?: (signal: AbortSignal) => Promise<void> | undefined;
   /** Runs the call without a sandbox, if the caller is a person (EXE-10). */
   readonly sandbox?: 'none';
   /**
@@ -45,20 +59,12 @@ export interface CallOptions {
    * program waits for more than this one. Without an id: it was decided.
    */
   readonly onPending?: ((id?: string, hasMore?: boolean) => void) | undefined;
-  /** Asks for consent if the policy requires it; without it the call is stored as pending (POL-6). */
-  readonly approve?: Approve;
   /** Called with the plan before it is run; what it throws ends the call. */
   readonly checkPlan?: (plan: Plan) => void;
-  /** The caller's span; the span of this call becomes its child (OBS-5). */
-  readonly trace?: TraceParent;
   /** An error that the door found in the input; the call fails with it. */
   readonly fault?: ToolError;
-  /** Asks the user questions of tools, if the door can (MOD-18). */
-  readonly elicit?: Elicit<Question>;
   /** The client of the door, if servers behind tools can send it requests (RSC-7). */
   readonly client?: RequestClient | undefined;
-  /** Like `elicit`, for doors that can only ask for a line of text. */
-  readonly ask?: Ask;
   /** The tool that `find` returned for the reference, so that it is not looked up again; ignored for a model. */
   readonly found?: Tool;
   /** Further built-in tools that may be called, by name or group. */
@@ -81,11 +87,6 @@ export interface DispatchedCall {
   readonly approval?: Consent | undefined;
   /** What the front granted the tool; used where this machine grants it too and has no value of its own (FLT-70). */
   readonly variables?: Variables | undefined;
-}
-
-export interface PlanOptions extends CallOptions {
-  /** False: plans without validating the input, to show what a tool would run. */
-  readonly checkInput?: boolean;
 }
 
 export interface ListOptions extends SearchOptions {

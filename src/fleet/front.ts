@@ -3,11 +3,11 @@
 import type { Redis } from 'ioredis';
 import { inBackground } from '../core/async.js';
 import { ToolError } from '../core/error.js';
-import type { Dispatcher, RunContext, Variables } from '../core/executor.js';
+import type { CallScope, Dispatcher, Variables } from '../core/executor.js';
 import type { Plan } from '../core/plan.js';
 import type { Output } from '../core/result.js';
 import type { Settings } from '../core/settings.js';
-import { cancelled, runWithinLimit, settlesWithin } from '../core/time-limit.js';
+import { cancelled, onAbort, runWithinLimit, settlesWithin } from '../core/time-limit.js';
 import { assertHasFleet, connect, explainFailure } from './connection.js';
 import { type Job, type Order, type Refusal, type Reply, sealOrder, toBinding, toCallId } from './job.js';
 import { KEYED_MS, KeyedCalls } from './keyed-calls.js';
@@ -134,8 +134,8 @@ export class Front implements Dispatcher {
     }
   }
 
-  run(plan: Plan, context: RunContext): Promise<Output> {
-    return runWithinLimit(plan, context, (limited) => this.#call(plan, limited));
+  run(plan: Plan, scope: CallScope): Promise<Output> {
+    return runWithinLimit(plan, scope, (limited) => this.#call(plan, limited));
   }
 
   async close(): Promise<void> {
@@ -148,23 +148,23 @@ export class Front implements Dispatcher {
     this.#parts.reading.disconnect();
   }
 
-  async #call(plan: Plan, context: RunContext): Promise<Output> {
+  async #call(plan: Plan, scope: CallScope): Promise<Output> {
     const { tool } = plan;
-    const call = new Pending(plan, context, tagOf(tool, context.snapshot), this.#toJob(plan, context));
+    const call = new Pending(plan, scope, tagOf(tool, scope.snapshot), this.#toJob(plan, scope));
     this.#checkLoad(call);
     const { pending } = this.#parts;
     pending.add(call);
-    const onCancel = (): void => void this.#cancel(call);
+    let release = (): void => {};
     const startedAt = this.#options.monotonic();
     try {
-      if (context.key !== undefined) await this.#reserve(call);
+      if (scope.options.key !== undefined) await this.#reserve(call);
       if (!call.isSettled && !call.isFollower) this.#enqueue(call);
-      context.cancellation.onCancel(onCancel);
+      release = onAbort(scope.signal, () => void this.#cancel(call));
       const { result } = await call.settled;
       this.#stats.observe(this.#options.monotonic() - startedAt, result.ok);
       return toOutput(result);
     } finally {
-      context.cancellation.offCancel(onCancel);
+      release();
       // From here on no worker is allowed to run it.
       this.#jobs.delete(call.jobId);
       pending.delete(call);
@@ -172,8 +172,9 @@ export class Front implements Dispatcher {
     }
   }
 
-  #toJob(plan: Plan, context: RunContext): Job {
-    const { caller, approval, key, trace, snapshot, stream, log, wantsProgress } = context;
+  #toJob(plan: Plan, scope: CallScope): Job {
+    const { caller, approval, trace, snapshot, stream, options } = scope;
+    const { key, onLog, onProgress } = options;
     return {
       id: key === undefined ? newId() : toCallId(this.#options.key, caller, key),
       attempt: 1,
@@ -183,24 +184,24 @@ export class Front implements Dispatcher {
       input: plan.input,
       caller,
       approval,
-      timeoutMs: context.timeoutMs ?? plan.timeoutMs,
+      timeoutMs: scope.timeoutMs ?? plan.timeoutMs,
       queued: Math.floor(this.#parts.presence.now()),
       keepMs: key === undefined ? KEPT_MS : KEYED_MS,
       binding: key === undefined ? undefined : toBinding(this.#options.key, plan.tool.name, plan.input),
       trace,
       variables: this.#options.variablesOf(plan, snapshot.settings),
-      wants: { progress: wantsProgress, output: stream !== undefined, log: log !== undefined },
+      wants: { progress: onProgress !== undefined, output: stream !== undefined, log: onLog !== undefined },
     };
   }
 
   // FLT-15
-  #checkLoad({ plan, tag, context }: Pending): void {
+  #checkLoad({ plan, tag, scope }: Pending): void {
     let own = 0;
     for (const other of this.#parts.pending) if (other.tag === tag && other.grant === undefined) own++;
     const waiting = Math.max(own, this.#watch.waiting.get(tag) ?? 0);
-    if (waiting < context.snapshot.settings.limits.queue) return;
+    if (waiting < scope.snapshot.settings.limits.queue) return;
     this.#stats.count('busy');
-    throw busyFleet(plan.tool.name, waiting, this.#stats.estimate(waiting), context.key !== undefined);
+    throw busyFleet(plan.tool.name, waiting, this.#stats.estimate(waiting), scope.options.key !== undefined);
   }
 
   // FLT-12
@@ -274,13 +275,13 @@ export class Front implements Dispatcher {
       return;
     }
     if (call === undefined) return;
-    const { progress, stream, log } = call.context;
+    const { progress, stream, options } = call.scope;
     if (reply.type === 'refused') inBackground(this.#offerAgain(call, reply.refusal), this.#options.debug);
     else if (reply.type === 'output') void stream?.(Buffer.from(reply.base64, 'base64'), reply.from);
     // The watch looks again if this fails.
     else if (reply.type === 'done') this.#watch.fetch(call).catch(() => {});
     else if (reply.type === 'progress') progress(reply.value as object);
-    else if (reply.type !== 'declined') log?.(reply.value as never);
+    else if (reply.type !== 'declined') options.onLog?.(reply.value as never);
     // That worker got no answer in time, and did not run it.
     else if (call.grant?.nonce === reply.nonce && !call.isCancelled) {
       call.takeBack();

@@ -1,6 +1,6 @@
 // A call that a front waits for.
 
-import type { RunContext } from '../core/executor.js';
+import type { CallScope } from '../core/executor.js';
 import type { Plan } from '../core/plan.js';
 import { type Job, type JobResult, toJobId } from './job.js';
 import { lostWorker, saysNotRun } from './outcome.js';
@@ -13,7 +13,7 @@ export interface Grant {
 
 export class Pending {
   readonly plan: Plan;
-  readonly context: RunContext;
+  readonly scope: CallScope;
   readonly tag: string;
   /** The present attempt. */
   job: Job;
@@ -43,9 +43,9 @@ export class Pending {
   #resolve!: (result: JobResult) => void;
   #reject!: (error: unknown) => void;
 
-  constructor(plan: Plan, context: RunContext, tag: string, job: Job) {
+  constructor(plan: Plan, scope: CallScope, tag: string, job: Job) {
     this.plan = plan;
-    this.context = context;
+    this.scope = scope;
     this.tag = tag;
     this.job = job;
     this.settled = new Promise((resolve, reject) => {

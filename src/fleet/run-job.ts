@@ -1,11 +1,9 @@
 // Runs a job with the toolbox of a worker: the one call path, with the decision of the front.
 
-import type { Cancellation } from '../core/cancellation.js';
 import type { Json } from '../core/json.js';
-import type { KnownSecrets } from '../core/redact.js';
-import { addSecrets } from '../core/redact.js';
+import { addSecrets, type KnownSecrets } from '../core/redact.js';
 import type { ToolResult } from '../core/result.js';
-import type { Toolbox } from '../core/toolbox.js';
+import type { DoorOptions, Toolbox } from '../core/toolbox.js';
 import type { Job } from './job.js';
 import type { Reporter } from './reporter.js';
 
@@ -16,14 +14,14 @@ export interface RunJobOptions {
   readonly job: Job;
   /** The time that is left. */
   readonly timeoutMs: number;
-  readonly cancellation: Cancellation;
+  readonly signal: AbortSignal;
   readonly reporter: Reporter;
   /** Called before the tool starts; it does not start if this fails. */
   readonly onStart: () => Promise<void>;
 }
 
 export async function runJob(options: RunJobOptions): Promise<{ result: ToolResult; started: boolean }> {
-  const { toolbox, secrets, job, timeoutMs, cancellation, reporter, onStart } = options;
+  const { toolbox, secrets, job, timeoutMs, signal, reporter, onStart } = options;
   const { tool, input, caller, digest, approval, trace, variables, wants } = job;
   addSecrets(secrets, Object.values(variables ?? {}));
   let started = false;
@@ -31,11 +29,11 @@ export async function runJob(options: RunJobOptions): Promise<{ result: ToolResu
   const send = (type: 'progress' | 'log', value: unknown): void => {
     sending = reporter.send(job, { type, value: value as Json });
   };
-  const result = await toolbox.call(tool, input, {
+  const call: DoorOptions = {
     caller,
     dispatched: { digest, approval, variables },
     timeoutMs,
-    cancellation,
+    signal,
     full: true,
     ...(trace === undefined ? {} : { trace }),
     ready: async () => {
@@ -51,7 +49,8 @@ export async function runJob(options: RunJobOptions): Promise<{ result: ToolResu
           },
         }
       : {}),
-  });
+  };
+  const result = await toolbox.call(tool, input, call);
   await sending;
   return { result, started };
 }

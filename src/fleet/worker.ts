@@ -2,7 +2,6 @@
 
 import type { Job as BullJob, Worker as BullWorker } from 'bullmq';
 import type { Redis } from 'ioredis';
-import { Cancellation } from '../core/cancellation.js';
 import { isToolError } from '../core/error.js';
 import type { Variables } from '../core/executor.js';
 import type { KnownSecrets } from '../core/redact.js';
@@ -48,7 +47,7 @@ export async function openWorker(options: WorkerOptions): Promise<Worker> {
   const { address, key, host, monotonic, debug, tags } = options;
   const names = toNames(key.fleet);
   const id = newPeerId('worker');
-  const running = new Map<string, Cancellation>();
+  const running = new Map<string, AbortController>();
   const connections = await Promise.all([
     connect(address, { name: 'worker', onError: debug }),
     connect(address, { name: 'worker-channel', onError: debug }),
@@ -79,7 +78,7 @@ interface WorkerParts {
   readonly connections: Redis[];
   readonly presence: Presence;
   /** What cancels the running jobs. */
-  readonly running: Map<string, Cancellation>;
+  readonly running: Map<string, AbortController>;
 }
 
 export class Worker {
@@ -133,7 +132,7 @@ export class Worker {
         return;
       }
       const order = openOrder(this.#options.key, this.id, sealed);
-      if (order.type === 'cancel') this.#parts.running.get(order.jobId)?.cancel();
+      if (order.type === 'cancel') this.#parts.running.get(order.jobId)?.abort();
       else this.#offers.answer(order);
     } catch (error) {
       this.#options.debug(`fleet: a message was ignored: ${(error as Error).message}`);
@@ -149,7 +148,7 @@ export class Worker {
 
   async close(): Promise<void> {
     const { presence, connections, running } = this.#parts;
-    for (const cancellation of running.values()) cancellation.cancel();
+    for (const controller of running.values()) controller.abort();
     await this.drain();
     await settlesWithin(presence.close(), CLOSE_MS);
     for (const connection of connections) connection.disconnect();
@@ -159,10 +158,10 @@ export class Worker {
     const { running } = this.#parts;
     // Someone added a job again that runs here.
     if (running.has(jobId)) return;
-    const cancellation = new Cancellation();
-    running.set(jobId, cancellation);
+    const controller = new AbortController();
+    running.set(jobId, controller);
     try {
-      await this.#runOrRefuse(jobId, data, cancellation);
+      await this.#runOrRefuse(jobId, data, controller.signal);
     } catch (error) {
       // FLT-6: there is nobody to answer.
       this.#options.debug(`fleet: the job ${jobId} was refused: ${(error as Error).message}`);
@@ -171,7 +170,7 @@ export class Worker {
     }
   }
 
-  async #runOrRefuse(jobId: string, data: unknown, cancellation: Cancellation): Promise<void> {
+  async #runOrRefuse(jobId: string, data: unknown, signal: AbortSignal): Promise<void> {
     const { key } = this.#options;
     const { presence } = this.#parts;
     const job = openJob(key, jobId, data);
@@ -186,12 +185,12 @@ export class Worker {
     // FLT-6, FLT-10: the front lets one worker run a job, once, whatever is in the queue.
     if (!(await this.#offers.ask(job))) throw new Error('its front does not let this worker run it');
     const timeoutMs = Math.max(1, timeLeft());
-    const finished = known?.result ?? (await this.#run(job, timeoutMs, cancellation));
+    const finished = known?.result ?? (await this.#run(job, timeoutMs, signal));
     await this.#reporter.finish(job, { ...finished, attempt: job.attempt });
     this.#options.debug(`fleet: ${jobId} ${job.tool} ${finished.result.ok ? 'ok' : finished.result.error?.code}`);
   }
 
-  async #run(job: Job, timeoutMs: number, cancellation: Cancellation): Promise<JobResult> {
+  async #run(job: Job, timeoutMs: number, signal: AbortSignal): Promise<JobResult> {
     const { toolbox, secrets, now } = this.#options;
     const { names, redis } = this.#parts;
     const { attempt, binding } = job;
@@ -202,7 +201,7 @@ export class Worker {
       await redis.publish(names.started, this.#memory.announce(job));
     };
     const reporter = this.#reporter;
-    const { result, started } = await runJob({ toolbox, secrets, job, timeoutMs, cancellation, reporter, onStart });
+    const { result, started } = await runJob({ toolbox, secrets, job, timeoutMs, signal, reporter, onStart });
     const finished = { worker: this.id, attempt, started, binding, result };
     if (binding !== undefined && started) this.#memory.finish(job, finished);
     return finished;

@@ -109,7 +109,7 @@ export async function runHook(hook: Hook, directory: string, environment: Instal
       stdin: '',
       timeoutMs: TIMEOUT_MS,
       outputBytes: limits.outputBytes,
-      cancellation: AbortSignal.any([signal, output.exceeded]),
+      signal: AbortSignal.any([signal, output.exceeded]),
       onOutput: output.add,
     },
     world,

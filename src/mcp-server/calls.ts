@@ -6,7 +6,7 @@ import { canonicalJson, type Json } from '../core/json.js';
 import { decodeName } from '../core/name.js';
 import type { Plan } from '../core/plan.js';
 import { isFailedOutput, type ToolResult } from '../core/result.js';
-import type { CallOptions, Toolbox } from '../core/toolbox.js';
+import type { DoorOptions, Toolbox } from '../core/toolbox.js';
 import { RpcError } from '../net/mcp.js';
 import { resolveAppTool, showsApps } from './apps.js';
 import type { InputRequiredResult } from './client-requests.js';
@@ -20,11 +20,11 @@ import type { CallOutcome } from './suspended-calls.js';
 import { needsTasks, wantsTask } from './tasks.js';
 
 /** A call of a tool, a resource or a prompt; `id` and `input` identify it. */
-export interface ServedCall extends Pick<CallOptions, 'checkPlan'> {
+export interface ServedCall extends Pick<DoorOptions, 'checkPlan'> {
   readonly scope: RequestScope;
   readonly id: string;
   readonly input: Json;
-  run(options: CallOptions): Promise<ToolResult>;
+  run(options: DoorOptions): Promise<ToolResult>;
 }
 
 export interface ToolCalls {
@@ -39,7 +39,7 @@ export interface ToolCallsOptions {
   readonly toolbox: Toolbox;
   readonly listing: LiveListing;
   /** Delays calls while the client does not read its responses. */
-  readonly ready?: CallOptions['ready'];
+  readonly ready?: DoorOptions['ready'];
   readonly shared?: SharedSessions | undefined;
 }
 

@@ -3,7 +3,7 @@
 import type { TraceParent } from '../core/caller.js';
 import type { LogListener, ProgressListener } from '../core/context.js';
 import { isRecord } from '../core/json.js';
-import type { CallOptions } from '../core/toolbox.js';
+import type { DoorOptions } from '../core/toolbox.js';
 import { ClientRequests, type InputAnswer, type InputRequest } from './client-requests.js';
 import {
   LOG_LEVELS,
@@ -139,7 +139,7 @@ export interface RequestScope {
   /** Whether questions are sent by `request` now, because the request was answered with the handle of a task. */
   readonly asksInTask?: boolean;
   /** Called with the id of the approval that the call waits for, if it can wait. */
-  readonly onPending?: CallOptions['onPending'];
+  readonly onPending?: DoorOptions['onPending'];
 }
 
 export function toScope({ id, params }: RequestMessage, channel: Channel, signal: AbortSignal): RequestScope {

@@ -1,7 +1,7 @@
 // Answers the requests of clients, over any transport and in both protocol versions: one table of methods, one dispatcher.
 
 import type { Infer, Shape } from '../core/shape.js';
-import type { CallOptions, Toolbox } from '../core/toolbox.js';
+import type { DoorOptions, Toolbox } from '../core/toolbox.js';
 import { RpcError, TASKS } from '../net/mcp.js';
 import { showsApps } from './apps.js';
 import { createToolCalls } from './calls.js';
@@ -30,7 +30,7 @@ export interface McpServerOptions {
   /** Receives errors of the protocol layer; serving continues. */
   readonly onError?: (error: Error) => void;
   /** Delays calls while the client does not read its responses. */
-  readonly ready?: CallOptions['ready'];
+  readonly ready?: DoorOptions['ready'];
   /** What the servers of a fleet share. */
   readonly shared?: SharedSessions | undefined;
 }

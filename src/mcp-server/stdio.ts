@@ -37,7 +37,7 @@ export function serveMcpStdio(toolbox: Toolbox, options: StdioOptions): StdioSer
   const client = new Client(`stdio ${randomUUID()}`, send);
   const server = createMcpServer(toolbox, {
     ...options,
-    ready: (cancellation) => transport.ready(cancellation.signal),
+    ready: (signal) => transport.ready(signal),
   });
 
   const answer = async (message: RequestMessage): Promise<void> => {

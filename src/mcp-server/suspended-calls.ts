@@ -3,16 +3,16 @@
 import { randomBytes } from 'node:crypto';
 import type { Progress } from '../core/context.js';
 import type { ToolResult } from '../core/result.js';
-import type { CallOptions } from '../core/toolbox.js';
+import type { DoorOptions } from '../core/toolbox.js';
 import { type InputAnswer, type InputRequest, type InputRequiredResult, readAnswer } from './client-requests.js';
 import type { RequestScope } from './request.js';
 import type { RequestState } from './request-state.js';
 
 /** Call options that depend on what the client supports. */
-export type InteractionOptions = Pick<CallOptions, 'signal' | 'onProgress' | 'approve' | 'elicit' | 'client' | 'fault'>;
+export type InteractionOptions = Pick<DoorOptions, 'signal' | 'onProgress' | 'approve' | 'elicit' | 'client' | 'fault'>;
 
 /** A request that starts a call, or resumes a suspended one. */
-export interface CallRequest extends Pick<CallOptions, 'onProgress'> {
+export interface CallRequest extends Pick<DoorOptions, 'onProgress'> {
   readonly scope: RequestScope;
   /** Identifies who is asked: session and client name. */
   readonly client: string;

@@ -1,6 +1,5 @@
 // The request to run a process, and its outcome.
 
-import type { Cancellation } from '../core/cancellation.js';
 import type { Spill } from '../core/executor.js';
 import type { World } from '../core/snapshot.js';
 import type { ResultWriter } from '../core/store.js';
@@ -21,7 +20,7 @@ export interface ProcessRequest {
   /** The cap: bytes of both streams together that are kept. */
   readonly outputBytes: number;
   /** Ends the process early. */
-  readonly cancellation?: Cancellation | AbortSignal;
+  readonly signal?: AbortSignal;
   /** Returns the part of a stderr chunk that is output. */
   readonly filterStderr?: (chunk: Buffer) => Buffer;
   /** Called once, before the first output is passed on. */

@@ -3,8 +3,8 @@
 import { type ChildProcess, type StdioOptions, spawn } from 'node:child_process';
 import { closeSync, existsSync, openSync, readdirSync, readFileSync } from 'node:fs';
 import type { Readable } from 'node:stream';
-import { Cancellation } from '../core/cancellation.js';
 import type { World } from '../core/snapshot.js';
+import { onAbort } from '../core/time-limit.js';
 import { createOutput, readOutput } from './collect.js';
 import {
   isAnyLeftSince,
@@ -38,19 +38,14 @@ export function useHelper(world: World, supervise: Supervise | undefined): void 
 
 /** Runs a process to its end. Throws `exec_failed` only if it could not be started. */
 export async function runProcess(request: ProcessRequest, world: World): Promise<ProcessOutcome> {
-  const { argv, argv0, filter, cwd, environment, stdin, timeoutMs, descriptor, cancellation } = request;
+  const { argv, argv0, filter, cwd, environment, stdin, timeoutMs, descriptor } = request;
   const output = createOutput(request, () => run.stop('capped'));
   const started = { argv, argv0, filter, cwd, environment, stdin, timeoutMs, mark: nextMark() };
   const begin = helpers.get(world) ?? supervise;
   const run = begin(started, { descriptor, receive: output.receive, world });
-  const own = new Cancellation();
-  own.onCancel(() => run.stop('cancelled'));
-  const release = cancellation && own.follow(cancellation);
+  const release = request.signal && onAbort(request.signal, () => run.stop('cancelled'));
   try {
-    const { ending, exitCode, signal } = await run.ended;
-    // Field by field: an object that is made by spreading gets a hidden class of its own, 1 KB (decision 0189).
-    const { spilled, stdout, stderr, keptBytes, exceeded, fault } = output.finish();
-    return { ending, exitCode, signal, spilled, stdout, stderr, keptBytes, exceeded, fault };
+    return { ...(await run.ended), ...output.finish() };
   } finally {
     release?.();
   }

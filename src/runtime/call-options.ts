@@ -4,7 +4,7 @@ import type { Caller } from '../core/caller.js';
 import { ToolError } from '../core/error.js';
 import { isRecord } from '../core/json.js';
 import { nearest, quoteOutside } from '../core/text.js';
-import type { CallOptions, PlanOptions } from '../core/toolbox.js';
+import type { DoorOptions } from '../core/toolbox.js';
 
 type Kind = readonly [expected: string, isValid: (value: unknown) => boolean];
 
@@ -30,10 +30,9 @@ const CALLER: Readonly<Record<keyof Caller, Kind>> = {
   apps: FLAG,
 };
 
-const OPTIONS: Readonly<Record<keyof PlanOptions, Kind>> = {
+const OPTIONS: Readonly<Record<keyof DoorOptions, Kind>> = {
   caller: OBJECT,
   signal: SIGNAL,
-  cancellation: OBJECT,
   timeoutMs: DURATION,
   onProgress: FUNCTION,
   onLog: FUNCTION,
@@ -68,7 +67,7 @@ export function findOptionFault(options: unknown): ToolError | undefined {
 }
 
 /** Returns options for a call that fails with the fault; of the given ones, only a valid caller is kept. */
-export function withFault(options: CallOptions | null, fault: ToolError): CallOptions {
+export function withFault(options: DoorOptions | null, fault: ToolError): DoorOptions {
   const caller = options?.caller;
   return caller === undefined || findCallerFault(caller) !== undefined ? { fault } : { fault, caller };
 }

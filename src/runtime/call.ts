@@ -1,206 +1,143 @@
 // The path of every call: find, repair, check, plan, decide, execute, shape, record. Read this file first.
 
-import { narrowPlaces } from '../catalog/narrow-places.js';
-import type { Consent, Decision } from '../core/approval.js';
+import type { Consent } from '../core/approval.js';
 import type { Verdict } from '../core/caller.js';
-import { CODE } from '../core/caller.js';
-import { Cancellation } from '../core/cancellation.js';
+import { ToolError } from '../core/error.js';
 import type { EndEvent } from '../core/event.js';
+import type { JsonObject } from '../core/json.js';
+import { formatCaller } from '../core/name.js';
 import type { Output, ToolResult } from '../core/result.js';
-import type { Snapshot } from '../core/snapshot.js';
+import { formatDuration } from '../core/text.js';
+import { cancelled } from '../core/time-limit.js';
 import type { Tool } from '../core/tool.js';
-import type { CallOptions } from '../core/toolbox.js';
+import type { DispatchedCall } from '../core/toolbox.js';
 import { CALL_TOOL } from '../core/view.js';
 import { findDenial } from '../policy/decide.js';
 import { nameFace } from '../policy/view.js';
-import { assertNotCancelled, execute } from './execute.js';
+import { requestConsent } from './consent.js';
+import { execute } from './execute.js';
 import { findTool, isOfModel, rulesFor } from './find.js';
-import { nestedCall } from './nested.js';
-import type { CallParts, Nesting } from './parts.js';
-import { jsonOrNothing, type Prepared, prepare } from './prepare.js';
-import { shapeFailure, shapeOutput, toInlineOutput, toLargeResults } from './shape.js';
+import type { CallParts } from './parts.js';
+import { jsonOrNothing, prepare } from './prepare.js';
+import { type Call, type GivenCall, openCall, withoutApps } from './scope.js';
+import { shapeFailure, shapeOutput, toInlineOutput } from './shape.js';
 
 const MAX_DEPTH = 16;
 
-/** What is known of a call so far: filled in step by step, and recorded at the end. */
-interface CallState {
-  tool?: Tool;
-  prepared?: Prepared;
-  verdict?: Verdict;
-  approval?: Consent;
-  decision?: Decision;
-  outputHash?: string;
-}
-
-/** A call as it was made. */
-export interface GivenCall {
-  readonly ref: string;
-  readonly raw: unknown;
-  /** Its signal, if it has one, cancels `cancellation`. */
-  readonly options: CallOptions;
-  readonly cancellation: Cancellation;
-  readonly nesting: Nesting;
-}
-
-interface RunningCall {
-  readonly base: Omit<EndEvent, 'type' | 'result' | 'tool' | 'input' | 'plan' | 'verdict'>;
-  readonly raw: unknown;
-  readonly snapshot: Snapshot;
-  readonly options: CallOptions;
-  readonly cancellation: Cancellation;
-  readonly nesting: Nesting;
-  readonly state: CallState;
-}
-
 /** Calls a tool. Never throws: every outcome is a result (RUN-1). */
 export async function call(parts: CallParts, given: GivenCall): Promise<ToolResult> {
-  const { ref, raw, options, cancellation, nesting } = given;
-  const { workspace, observers } = parts;
-  const { world } = workspace;
-  const { caller = CODE, trace } = options;
-  const { depth, parent } = nesting;
-  const whole = workspace.snapshot();
-  const snapshot = nesting.narrowing.length === 0 ? whole : narrowPlaces(whole, nesting.narrowing);
-  if (ref === CALL_TOOL && options.as === undefined) {
-    const { readForwarded } = await import('./forward.js');
-    const inner = await readForwarded(parts, raw, { snapshot, options, nesting });
-    if (inner !== undefined) return call(parts, { ...given, ...inner });
-  }
-  const base = { call: nextCallId(), ref, caller, depth, parent, trace };
-  const state: CallState = {};
-  const startedAt = world.monotonic();
-  const shaping = () => ({
-    durationMs: world.monotonic() - startedAt,
-    repairs: state.prepared?.repairs ?? [],
-    snapshot,
-  });
+  const { observers } = parts;
+  const { world } = parts.workspace;
+  const current = openCall(parts, given, call);
+  observers.recorder?.begin(current.event, current.snapshot);
+  observers.emit?.({ type: 'start', ...current.event });
   let result: ToolResult;
-  observers.recorder?.begin(base, snapshot);
-  observers.emit?.({ type: 'start', ...base });
   try {
-    const output = await run(parts, { base, raw, snapshot, options, cancellation, nesting, state });
-    const shaped = shapeOutput(state.tool!, output, shaping());
-    result = shaped instanceof Promise ? await shaped : shaped;
+    const output = await run(parts, current);
+    result = await shapeOutput(current, output, world.monotonic());
   } catch (thrown) {
-    result = shapeFailure(thrown, shaping());
+    result = shapeFailure(current, thrown, world.monotonic());
     // ERR-6: a bug of wield shows its stack in the debug output.
     if (result.error?.code === 'internal') world.debug((thrown as Error)?.stack ?? String(thrown));
   }
   // RES-48: a model knows the new name of a renamed tool only.
-  if (result.error !== undefined && state.tool !== undefined && isOfModel(options))
-    result = { ...result, error: nameFace(result.error, state.tool, snapshot.settings.view) };
-  if (observers.recorder !== undefined || observers.emit !== undefined) {
-    const { tool, verdict, approval, decision, outputHash } = state;
-    const plan = state.prepared?.plan;
-    const input = plan === undefined ? jsonOrNothing(raw) : plan.input;
-    const end: EndEvent = {
-      type: 'end',
-      ...base,
-      result,
-      tool,
-      input,
-      plan,
-      verdict,
-      approval,
-      decision,
-      outputHash,
-    };
-    observers.recorder?.record(end, snapshot);
-    observers.emit?.(end);
-  }
+  if (result.error !== undefined && current.tool !== undefined && isOfModel(current))
+    result = { ...result, error: nameFace(result.error, current.tool, current.snapshot.settings.view) };
+  record(parts, current, result);
   return result;
 }
 
 // The steps from the reference to the output. Throws what ended the call before the tool ran.
-async function run(parts: CallParts, running: RunningCall): Promise<Output> {
-  const { base, raw, snapshot, options, cancellation, nesting, state } = running;
-  const { ref, caller, depth } = base;
-  if (depth > MAX_DEPTH) throw (await loadRefusals()).tooDeep(ref, MAX_DEPTH);
-  const found = findTool(parts, ref, running);
-  // Avoids an await when the result is synchronous (10 % of an in-process call).
-  const tool = found instanceof Promise ? await found : found;
-  state.tool = tool;
-  nesting.accept?.(tool);
-  const { dispatched } = options;
-  if (dispatched !== undefined) (await loadRefusals()).assertSameVersion(tool, dispatched);
-  const rules = rulesFor(parts, tool, running);
+async function run(parts: CallParts, current: Call): Promise<Output> {
+  const { event, caller, options, snapshot, nesting, signal } = current;
+  const { recorder } = parts.observers;
+  if (nesting.depth > MAX_DEPTH) throw tooDeep(event.ref);
+  const tool = await findTool(parts, event.ref, current);
+  current.tool = tool;
+  const isForwarding = tool.origin.builtin === true && tool.name === CALL_TOOL;
+  if (!isForwarding) nesting.accept?.(tool);
+  if (options.dispatched !== undefined) assertSameVersion(tool, options.dispatched);
+  const rules = rulesFor(parts, tool, current);
   // POL-8: a tool that is denied whatever the input reveals nothing, not even its parameters.
-  state.verdict = findDenial(tool, caller, rules);
-  if (state.verdict !== undefined) throw (await loadRefusals()).refusal(tool, state.verdict);
-  const preparing = prepare(parts, tool, raw, running, rules);
-  state.prepared = preparing instanceof Promise ? await preparing : preparing;
-  const { plan, verdict } = state.prepared;
-  state.verdict = verdict;
-  options.checkPlan?.(plan);
-  parts.observers.recorder?.assertReady(verdict, snapshot);
-  if (verdict.verdict === 'ask' && dispatched?.approval !== undefined) state.approval = dispatched.approval;
-  else if (verdict.verdict === 'ask') {
-    const { requestConsent } = await import('./consent.js');
-    state.approval = await requestConsent(parts, {
-      onPending: options.onPending,
-      plan,
-      verdict,
-      snapshot,
-      caller,
-      depth,
-      signal: cancellation.signal,
-      approve: options.approve,
-      onDecision: (decision: Decision) => {
-        state.decision = decision;
-      },
-      defer: nesting.deferApproval,
-    });
-    // POL-21: consent to a changed tool approves its new definition.
-    if (verdict.changes !== undefined) await parts.consents.accept(tool, snapshot);
-  } else if (verdict.verdict !== 'allow') throw (await loadRefusals()).refusal(tool, verdict);
-  assertNotCancelled(tool, cancellation);
-  const { callsPerMinute } = snapshot.settings.limits;
-  if (callsPerMinute !== undefined && depth === 0 && dispatched === undefined)
-    await (await loadRefusals()).assertRate(parts, tool, caller, callsPerMinute);
-  // A nested call returns the whole result unless it asks for handles, and so does a call whose output is streamed.
-  const isNested = depth > 0 && nesting.handles !== true;
-  const isWhole = options.full === true || options.onOutput !== undefined || isNested;
-  const large = isWhole || parts.stores === undefined ? undefined : toLargeResults(parts.stores, caller, snapshot);
-  const { approval } = state;
-  parts.observers.recorder?.start({ ...base, tool, plan, verdict, approval, input: plan.input }, snapshot);
-  const executing = execute(parts, {
-    plan,
-    snapshot,
-    caller,
-    cancellation,
-    nesting,
-    options,
-    approval: state.approval,
-    large,
-    id: base.call,
-    progress: (progress) => {
-      parts.observers.emit?.({ type: 'progress', ...base, progress });
-      options.onProgress?.(progress);
-    },
-    nest: async (place, inner, input, asked) => {
-      const nested = nestedCall(parts, { plan, snapshot, options, nesting, place, asked, parent: base.call });
-      const own = new Cancellation();
-      const release = own.follow(asked.until);
-      try {
-        return await call(parts, { ref: inner, raw: input, cancellation: own, ...nested });
-      } finally {
-        release();
-      }
-    },
-  });
-  const output = executing instanceof Promise ? await executing : executing;
-  const inline = toInlineOutput(tool, output, large);
-  const shown = inline instanceof Promise ? await inline : inline;
-  state.outputHash = shown.storedHash;
+  current.verdict = findDenial(tool, caller, rules);
+  if (current.verdict !== undefined) throw refusal(tool, current.verdict);
+  const { plan, verdict, repairs } = await prepare(parts, tool, current.raw, current, rules);
+  Object.assign(current, { plan, verdict, repairs });
+  if (!isForwarding) options.checkPlan?.(plan);
+  recorder?.assertReady(verdict, snapshot);
+  if (verdict.verdict === 'deny') throw refusal(tool, verdict);
+  if (verdict.verdict === 'ask') current.approval = await getConsent(parts, current);
+  if (signal.aborted) throw cancelled(tool.name);
+  if (isForwarding) return forward(parts, current, plan.input as JsonObject);
+  await assertRate(parts, tool, current);
+  recorder?.start({ ...event, tool, plan, verdict, approval: current.approval, input: plan.input }, snapshot);
+  const output = await execute(parts, current);
+  const shown = await toInlineOutput(parts, current, output);
+  current.outputHash = shown.storedHash;
   return shown;
 }
 
-// Few calls are refused.
-const loadRefusals = () => import('./refusals.js');
+// SRV-9: a call of `call_tool` goes on as the call of the tool that its input names, with the same options and position.
+function forward(parts: CallParts, current: Call, { name, input = {} }: JsonObject): Promise<Output> {
+  const caller = withoutApps(current.caller);
+  Object.assign(current.event, { ref: String(name), caller });
+  Object.assign(current, { raw: input, caller, plan: undefined, approval: undefined, decision: undefined });
+  return run(parts, current);
+}
 
-let calls = 0;
+async function getConsent(parts: CallParts, current: Call): Promise<Consent> {
+  const { options, tool, verdict, snapshot } = current;
+  if (options.dispatched?.approval !== undefined) return options.dispatched.approval;
+  const consent = await requestConsent(parts, current);
+  // POL-21: consent to a changed tool approves its new definition.
+  if (verdict!.changes !== undefined) await parts.consents.accept(tool!, snapshot);
+  return consent;
+}
 
-// Not decimal: the engine keeps decimal texts of numbers in a cache, where they outlive their call.
-function nextCallId(): string {
-  return `c${(++calls).toString(36)}`;
+function record({ observers }: CallParts, current: Call, result: ToolResult): void {
+  const { recorder, emit } = observers;
+  if (recorder === undefined && emit === undefined) return;
+  const { tool, plan, verdict, approval, decision, outputHash, raw, snapshot } = current;
+  const input = plan === undefined ? jsonOrNothing(raw) : plan.input;
+  const known = { tool, input, plan, verdict, approval, decision, outputHash };
+  const event: EndEvent = { type: 'end', ...current.event, result, ...known };
+  recorder?.record(event, snapshot);
+  emit?.(event);
+}
+
+function refusal(tool: Tool, verdict: Verdict): ToolError {
+  return new ToolError(verdict.code ?? 'denied', `${tool.name} was not run: ${verdict.reason}`, {
+    hint: verdict.hint ?? `the configuration can allow it; see: wield explain ${tool.name}`,
+    data: { rule: verdict.rule },
+  });
+}
+
+function tooDeep(ref: string): ToolError {
+  return new ToolError('invalid_ref', `${ref} was called more than ${MAX_DEPTH} levels deep`, {
+    hint: 'the tools call each other in a cycle',
+  });
+}
+
+// FLT-5: the tool must be the one that a front decided on.
+function assertSameVersion({ name, origin }: Tool, { digest }: DispatchedCall): void {
+  if (origin.digest === digest) return;
+  throw new ToolError('integrity', `${name} was not run: this worker has another version of it`, {
+    hint: 'install the same version of the tool on fronts and workers',
+  });
+}
+
+// FLT-74: counts the calls of a caller per minute.
+async function assertRate(
+  { limiter }: CallParts,
+  { name }: Tool,
+  { caller, snapshot, nesting, options }: Call,
+): Promise<void> {
+  const { callsPerMinute } = snapshot.settings.limits;
+  if (callsPerMinute === undefined || nesting.depth > 0 || options.dispatched !== undefined) return;
+  const retryAfterMs = await limiter.admit(`${caller.kind} ${formatCaller(caller)}`, callsPerMinute);
+  if (retryAfterMs === 0) return;
+  throw new ToolError('busy', `${name} was not run: this caller has made ${callsPerMinute} calls in a minute`, {
+    hint: `call again in ${formatDuration(retryAfterMs)}; limits.calls-per-minute of the configuration sets the number`,
+    data: { retryAfterMs },
+  });
 }

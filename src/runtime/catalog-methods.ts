@@ -3,14 +3,14 @@
 import { readSettled } from '../catalog/catalog.js';
 import type { References } from '../catalog/skill-references.js';
 import { guardListener } from '../core/async.js';
-import type { Caller } from '../core/caller.js';
-import { CODE } from '../core/caller.js';
+import { type Caller, CODE } from '../core/caller.js';
 import type { Snapshot } from '../core/snapshot.js';
 import type { Tool } from '../core/tool.js';
 import type { Survey, ToolboxCatalog } from '../core/toolbox.js';
 import { findTool } from './find.js';
 import { surveyCatalog } from './list.js';
 import type { CallParts } from './parts.js';
+import { toBase } from './scope.js';
 
 export function createCatalogMethods(
   parts: CallParts,
@@ -29,7 +29,7 @@ export function createCatalogMethods(
     return readSettled(catalog, snapshot, read);
   };
   const resolve = async (tool: Tool | string, snapshot: Snapshot): Promise<Tool> =>
-    typeof tool === 'string' ? findTool(parts, tool, { snapshot, options: {} }) : tool;
+    typeof tool === 'string' ? findTool(parts, tool, toBase(snapshot)) : tool;
   return {
     survey: ({ caller = CODE } = {}) => survey(caller),
     problems: async () => (await survey(CODE)).problems,

@@ -1,83 +1,71 @@
 // Requests consent to a call: uses a stored approval, or asks (POL-6).
 
-import type {
-  ApprovalAnswer,
-  ApprovalChanges,
-  ApprovalRecord,
-  ApprovalRequest,
-  Approvals,
-  Approve,
-  Consent,
-  ConsentWay,
-  Decision,
-  StoredConsent,
+import {
+  type ApprovalAnswer,
+  type ApprovalChanges,
+  type ApprovalRecord,
+  type ApprovalRequest,
+  type Approvals,
+  type Approve,
+  type Consent,
+  type ConsentWay,
+  type StoredConsent,
+  wayOf,
 } from '../core/approval.js';
-import { wayOf } from '../core/approval.js';
-import type { Caller, Verdict } from '../core/caller.js';
+
 import { isToolError, ToolError } from '../core/error.js';
-import type { Plan } from '../core/plan.js';
-import type { Snapshot } from '../core/snapshot.js';
-import { cancelled } from '../core/time-limit.js';
+
+import { isRecord } from '../core/json.js';
+import type { ToolResult } from '../core/result.js';
+import { cancelled, onAbort } from '../core/time-limit.js';
 import { idOf, toRecord } from '../policy/binding.js';
 import type { CallParts } from './parts.js';
-
-export interface ConsentOptions {
-  readonly plan: Plan;
-  readonly verdict: Verdict;
-  readonly snapshot: Snapshot;
-  readonly caller: Caller;
-  readonly depth: number;
-  readonly signal: AbortSignal;
-  readonly approve: Approve | undefined;
-  /** Waits for an approval that is given elsewhere; called with its id, and without one when it was given. */
-  readonly onPending?: ((id?: string) => void) | undefined;
-  /** Fails instead of asking, unless the call is approved already. */
-  readonly defer?: boolean | undefined;
-  /** Called with who decided, before the function returns or throws. */
-  readonly onDecision: (decision: Decision) => void;
-}
+import type { Call } from './scope.js';
 
 type Debug = (message: string) => void;
 
 /** Returns how consent to a call was given. Throws `denied`, `needs_approval` or `cancelled` if it was not. */
 export async function requestConsent(
   { consents, executors, workspace: { world } }: Pick<CallParts, 'consents' | 'executors' | 'workspace'>,
-  options: ConsentOptions,
+  call: Call,
 ): Promise<Consent> {
-  const { plan, verdict, snapshot, depth, signal } = options;
-  const { caller, approve } = consents.isInsideCall() ? insideCall(options) : options;
+  const { snapshot, nesting, signal, options } = call;
+  const plan = call.plan!;
+  const verdict = call.verdict!;
+  const { tool } = plan;
+  const { caller, approve } = whoAsks(call, consents.isInsideCall());
   const approvals = await consents.approvals();
   // Checked first, so that a stored approval is not used up for nothing.
-  if (signal.aborted) throw cancelled(plan.tool.name, ' before it ran');
+  if (signal.aborted) throw cancelled(tool.name, ' before it ran');
   const { workdir, secrets } = snapshot;
-  const programs = (await executors.of(plan.tool).programs?.(plan as never, snapshot)) ?? [];
+  const programs = (await executors.of(tool).programs?.(plan as never, snapshot)) ?? [];
   const key = approvals?.key() ?? '';
   const bound = toRecord({ plan, caller, verdict, workdir, programs, key, secrets, now: world.now() });
-  const decided = (how: ConsentWay, at = new Date(world.now()).toISOString()): void =>
-    options.onDecision({ by: how === 'code' ? 'code' : 'person', how, at });
+  const decided = (how: ConsentWay, at = new Date(world.now()).toISOString()): void => {
+    call.decision = { by: how === 'code' ? 'code' : 'person', how, at };
+  };
   const id = idOf(bound);
   const given = await approvals?.take(bound);
   if (given !== undefined) {
     decided(given.by, given.at);
     return { id: given.id, by: given.by };
   }
-  options.onDecision({ by: 'nobody', how: null, at: null });
+  call.decision = { by: 'nobody', how: null, at: null };
   const changes = verdict.changes
     ? { since: null, lines: verdict.changes, programs: [] }
     : await approvals?.changes(bound);
   const reason = explain(verdict.reason, changes);
   const record = { ...bound, reason: explain(bound.reason, changes) };
   const needsApproval = (hint: string): ToolError =>
-    new ToolError('needs_approval', `${plan.tool.name} needs approval: ${reason}`, {
+    new ToolError('needs_approval', `${tool.name} needs approval: ${reason}`, {
       hint,
       data: { id, rule: verdict.rule, ...(verdict.changes ? { changes: verdict.changes } : {}) },
     });
 
-  if (options.defer === true) throw needsApproval('the program that makes the call is suspended for it');
+  if (nesting.deferApproval === true) throw needsApproval('the program that makes the call is suspended for it');
   if (approve !== undefined) {
     const { planDigest } = record;
-    const { tool } = plan;
-    const request = { id, tool, plan, caller, verdict, planDigest, depth, record, signal };
+    const request = { id, tool, plan, caller, verdict, planDigest, depth: nesting.depth, record, signal };
     const answer = await ask(approve, { ...request, changes }, world.debug);
     const how = wayOf(approve);
     if (['deny', 'once', 'always'].includes(answer)) decided(how);
@@ -123,12 +111,26 @@ function explain(reason: string, changes: ApprovalChanges | undefined): string {
 
 // A client, a terminal or a function of a program that a tool started is no person, and its calls are not those of one:
 // approvals of others are not for it. `--yes` explains itself (POL-23).
-function insideCall({ caller, approve }: ConsentOptions): Pick<ConsentOptions, 'caller' | 'approve'> {
+function whoAsks({ caller, options: { approve } }: Call, isInsideCall: boolean) {
+  if (!isInsideCall) return { caller, approve };
   const isFlag = approve !== undefined && wayOf(approve) === 'yes';
   return { caller: { ...caller, name: 'tool' }, approve: isFlag ? approve : undefined };
 }
 
 const POLL_MS = 500;
+
+/** Resolves after a while, or when the call is cancelled. */
+function pause(signal: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    const done = (): void => {
+      clearTimeout(timer);
+      signal.removeEventListener('abort', done);
+      resolve();
+    };
+    const timer = setTimeout(done, POLL_MS);
+    signal.addEventListener('abort', done);
+  });
+}
 
 // Throws `denied` if a person refuses. A question that expired is asked again.
 async function waitForConsent(
@@ -137,7 +139,7 @@ async function waitForConsent(
   signal: AbortSignal,
 ): Promise<StoredConsent> {
   for (;;) {
-    await new Promise((resolve) => setTimeout(resolve, POLL_MS));
+    await pause(signal);
     if (signal.aborted) throw cancelled(record.tool, ' before it ran');
     const given = await approvals.take(record);
     if (given !== undefined) return given;
@@ -148,11 +150,9 @@ async function waitForConsent(
 // Races the question against cancellation of the call.
 async function ask(approve: Approve, request: ApprovalRequest, debug: Debug): Promise<ApprovalAnswer> {
   const { signal } = request;
-  let onAbort = (): void => {};
+  let release = (): void => {};
   const aborted = new Promise<never>((_, reject) => {
-    onAbort = () => reject(cancelled(request.tool.name, ' before it ran'));
-    if (signal.aborted) onAbort();
-    else signal.addEventListener('abort', onAbort, { once: true });
+    release = onAbort(signal, () => reject(cancelled(request.tool.name, ' before it ran')));
   });
   try {
     return await Promise.race([aborted, approve(request)]);
@@ -161,7 +161,7 @@ async function ask(approve: Approve, request: ApprovalRequest, debug: Debug): Pr
     debug(`could not ask for approval of ${request.tool.name}: ${String(error)}`);
     return 'unable';
   } finally {
-    signal.removeEventListener('abort', onAbort);
+    release();
   }
 }
 
@@ -178,4 +178,29 @@ function refusal(tool: string, why: string): ToolError {
   return new ToolError('denied', `${tool} was not run: ${why}`, {
     hint: 'do not repeat the call; ask the user what to do instead',
   });
+}
+
+/** A program that waits for approvals (COD-10). */
+export interface Suspension {
+  /** The input of `run_code` that resumes it. */
+  readonly resume: string;
+  /** The approvals that it waits for. */
+  readonly ids: readonly string[];
+}
+
+/** Returns how the result of a suspended program is continued; undefined for all other results. */
+export function findSuspension({ error }: ToolResult): Suspension | undefined {
+  const { resume, approvals } = error?.data ?? {};
+  if (error?.code !== 'needs_approval' || typeof resume !== 'string' || !Array.isArray(approvals)) return undefined;
+  const ids = approvals.flatMap((one) => (isRecord(one) && typeof one.id === 'string' ? [one.id] : []));
+  return ids.length === 0 ? undefined : { resume, ids };
+}
+
+/** Resolves when a person has decided about one of the approvals, or the call is cancelled. */
+export async function untilDecided(approvals: Approvals, ids: readonly string[], signal: AbortSignal): Promise<void> {
+  while (!signal.aborted) {
+    const pending = await Promise.all(ids.map((id) => approvals.isPending(id)));
+    if (pending.includes(false)) return;
+    await pause(signal);
+  }
 }

@@ -3,26 +3,23 @@
 import type { References } from '../catalog/skill-references.js';
 import { guardListener } from '../core/async.js';
 import { CODE } from '../core/caller.js';
-import { Cancellation } from '../core/cancellation.js';
+import type { ToolResult } from '../core/result.js';
 import type { Snapshot } from '../core/snapshot.js';
+import { onAbort } from '../core/time-limit.js';
 import type { Tool } from '../core/tool.js';
-import type {
-  CallOptions,
-  Explanation,
-  InstructionsOptions,
-  ListOptions,
-  PlanOptions,
-  Toolbox,
-} from '../core/toolbox.js';
+import type { DoorOptions, Explanation, InstructionsOptions, ListOptions, Toolbox } from '../core/toolbox.js';
+import { RUN_CODE } from '../core/view.js';
 import { decide, findUnmatched } from '../policy/decide.js';
 import { call } from './call.js';
 import { checkCaller, checkCallOptions, findOptionFault, withFault } from './call-options.js';
 import { createCatalogMethods } from './catalog-methods.js';
+import { findSuspension, untilDecided } from './consent.js';
 import { findTool, rulesFor } from './find.js';
 import { listTools } from './list.js';
 import { createOfferMethods } from './offer-methods.js';
-import { type CallParts, OUTERMOST } from './parts.js';
+import type { CallParts } from './parts.js';
 import { checkInput, prepare, readGiven } from './prepare.js';
+import { type GivenCall, OUTERMOST, toBase } from './scope.js';
 import type { SearchTools } from './search.js';
 
 export interface AssembleOptions {
@@ -38,31 +35,25 @@ export interface AssembleOptions {
   readonly watch: (listener: () => void) => () => void;
 }
 
-const CLOSE_POLL_MS = 5;
-const NO_OPTIONS: CallOptions = {};
-
 export function assembleToolbox(options: AssembleOptions): Toolbox {
   const { parts, search, references, instructions, show, watch } = options;
   const { workspace, executors, observers, stores } = parts;
-  // An array: adding to and deleting from a Set takes three times as long.
-  const running: Cancellation[] = [];
+  const running = new Map<AbortController, Promise<ToolResult>>();
   let isClosed = false;
-  const callAs: Toolbox['call'] = async (ref, raw, given = NO_OPTIONS) => {
+  const callAs = async (ref: string, raw: unknown, given: DoorOptions = {}): Promise<ToolResult> => {
     // RUN-14: a call with wrong options fails like any other, and is recorded.
     const fault = findOptionFault(given);
-    const options = fault === undefined ? given : withFault(given, fault);
-    const cancellation = new Cancellation();
-    const release = follow(cancellation, options);
-    running.push(cancellation);
-    if (isClosed) cancellation.cancel();
+    const options = guardOptions(fault === undefined ? given : withFault(given, fault), parts);
+    const controller = new AbortController();
+    const { signal } = controller;
+    const release = options.signal && onAbort(options.signal, () => controller.abort(options.signal!.reason));
+    if (isClosed) controller.abort();
+    const result = callToEnd(parts, { ref, raw, options, signal, nesting: OUTERMOST });
+    running.set(controller, result);
     try {
-      const guarded = guardOptions(options, parts);
-      const made = { ref, raw, options: guarded, cancellation, nesting: OUTERMOST };
-      const result = await call(parts, made);
-      if (options.onPending === undefined || result.error?.code !== 'needs_approval') return result;
-      return await (await import('./resume.js')).resumeWhenDecided(parts, made, result);
+      return await result;
     } finally {
-      remove(running, cancellation);
+      running.delete(controller);
       release?.();
     }
   };
@@ -77,15 +68,15 @@ export function assembleToolbox(options: AssembleOptions): Toolbox {
       checkCaller(caller);
       return search(query, limit, caller, workspace.snapshot());
     },
-    find: async (ref) => findTool(parts, ref, { snapshot: workspace.snapshot(), options: {} }),
+    find: (ref) => findTool(parts, ref, toBase(workspace.snapshot())),
     call: callAs,
     plan: (ref, input, options = {}) => planOnly(parts, ref, input, options),
     explain: (ref, input, options = {}) => explain(parts, ref, input, options),
     on: observers.on,
     async close() {
       isClosed = true;
-      for (const cancellation of [...running]) cancellation.cancel();
-      while (running.length > 0) await new Promise((resolve) => setTimeout(resolve, CLOSE_POLL_MS));
+      for (const controller of running.keys()) controller.abort();
+      while (running.size > 0) await Promise.allSettled(running.values());
       await executors.close();
       await observers.recorder?.close();
       stores?.documents.close();
@@ -104,24 +95,41 @@ export function assembleToolbox(options: AssembleOptions): Toolbox {
   };
 }
 
-async function planOnly(parts: CallParts, ref: string, raw: unknown, options: PlanOptions) {
+// Calls a tool. A program that waits for approvals is resumed for a caller that can wait, such as a task (COD-10).
+async function callToEnd(parts: CallParts, given: GivenCall): Promise<ToolResult> {
+  const { options, signal } = given;
+  let result = await call(parts, given);
+  if (options.onPending === undefined) return result;
+  for (;;) {
+    const suspension = findSuspension(result);
+    const approvals = suspension && (await parts.consents.approvals());
+    if (approvals === undefined) return result;
+    const { resume, ids } = suspension!;
+    options.onPending(ids[0], ids.length > 1);
+    await untilDecided(approvals, ids, signal);
+    // The program stays suspended, so that another call can resume it.
+    if (signal.aborted) return result;
+    options.onPending();
+    result = await call(parts, { ...given, ref: RUN_CODE, raw: { resume } });
+  }
+}
+
+async function planOnly(parts: CallParts, ref: string, raw: unknown, options: DoorOptions) {
   checkCallOptions(options);
-  const scope = { snapshot: parts.workspace.snapshot(), options };
-  const tool = await findTool(parts, ref, scope);
-  const { plan, verdict } = await prepare(parts, tool, raw, scope, rulesFor(parts, tool, scope));
+  const base = toBase(parts.workspace.snapshot(), options);
+  const tool = await findTool(parts, ref, base);
+  const { plan, verdict } = await prepare(parts, tool, raw, base, rulesFor(parts, tool, base));
   return { plan, verdict };
 }
 
-async function explain(parts: CallParts, ref: string, raw: unknown, options: PlanOptions): Promise<Explanation> {
+async function explain(parts: CallParts, ref: string, raw: unknown, options: DoorOptions): Promise<Explanation> {
   checkCallOptions(options);
-  const { caller = CODE } = options;
-  const scope = { snapshot: parts.workspace.snapshot(), options };
-  const tool = await findTool(parts, ref, scope);
-  const rules = rulesFor(parts, tool, scope);
-  const repaired = readGiven(tool, raw, scope).input;
-  const prepareAll = async () => prepare(parts, tool, raw, scope, rules);
+  const base = toBase(parts.workspace.snapshot(), options);
+  const tool = await findTool(parts, ref, base);
+  const rules = rulesFor(parts, tool, base);
+  const repaired = readGiven(tool, raw, base).input;
   const input = options.checkInput === false ? repaired : await checkInput(tool, repaired);
-  const judged = await prepareAll().then(
+  const judged = await prepare(parts, tool, raw, base, rules).then(
     ({ plan }) => plan,
     () => ({ tool, input }),
   );
@@ -129,7 +137,7 @@ async function explain(parts: CallParts, ref: string, raw: unknown, options: Pla
   return {
     tool,
     sandbox,
-    verdict: decide(judged, caller, rules),
+    verdict: decide(judged, base.caller, rules),
     unmatched: findUnmatched(judged, rules).map(({ selector, file, line }) => ({
       text: selector.text,
       file,
@@ -138,11 +146,8 @@ async function explain(parts: CallParts, ref: string, raw: unknown, options: Pla
   };
 }
 
-// Listed explicitly only if given, to keep the common case free of wrappers.
-function guardOptions(options: CallOptions, { workspace }: CallParts): CallOptions {
+function guardOptions(options: DoorOptions, { workspace }: CallParts): DoorOptions {
   const { onProgress, onOutput, onLog, onPending } = options;
-  if (onProgress === undefined && onOutput === undefined && onLog === undefined && onPending === undefined)
-    return options;
   const { debug } = workspace.world;
   return {
     ...options,
@@ -151,14 +156,4 @@ function guardOptions(options: CallOptions, { workspace }: CallParts): CallOptio
     onLog: onLog && guardListener(onLog, debug),
     onPending: onPending && guardListener(onPending, debug),
   };
-}
-
-function remove(from: Cancellation[], cancellation: Cancellation): void {
-  from[from.lastIndexOf(cancellation)] = from.at(-1)!;
-  from.pop();
-}
-
-function follow(cancellation: Cancellation, options: CallOptions): (() => void) | undefined {
-  const other = options.cancellation ?? options.signal;
-  return other && cancellation.follow(other);
 }

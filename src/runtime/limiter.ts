@@ -1,8 +1,8 @@
-// Limits concurrent calls in total, per tool and per group, with a bounded queue (RUN-8).
+// Limits concurrent calls in total, per tool and per group, with a bounded queue (RUN-8), and calls per minute (FLT-74).
 
-import type { Cancellation } from '../core/cancellation.js';
 import { ToolError } from '../core/error.js';
 import type { Settings } from '../core/settings.js';
+import { cancelled, onAbort } from '../core/time-limit.js';
 import type { Tool } from '../core/tool.js';
 
 export interface Slot {
@@ -15,9 +15,9 @@ export interface Limiter {
    * call shares the slot of its outermost call and never waits for its tool or group, because two calls that wait for
    * each other would deadlock.
    */
-  acquire(tool: Tool, limits: Limits, cancellation: Cancellation, nested: boolean): Slot | Promise<Slot>;
-  /** Counts calls per minute, if this is shared with others; returns how long a call has to wait, or 0 (FLT-74). */
-  admit?(caller: string, perMinute: number): Promise<number>;
+  acquire(tool: Tool, limits: Limits, signal: AbortSignal, nested: boolean): Promise<Slot>;
+  /** Counts a call of a caller; returns how many milliseconds it has to wait, or 0 (FLT-74). */
+  admit(caller: string, perMinute: number): Promise<number>;
   /** Returns how many outermost calls run and wait. */
   load(): Load;
 }
@@ -32,6 +32,12 @@ type Limits = Settings['limits'];
 /** How many calls of a kind are running. */
 interface Counter {
   running: number;
+}
+
+/** A call that wants a slot, and the counters that it takes a place in. */
+interface Claim {
+  readonly limits: Limits;
+  readonly counters: readonly { readonly counter: Counter; readonly most: number }[];
 }
 
 interface Waiting {
@@ -52,7 +58,7 @@ export function createLimiter(): Limiter {
   const startNext = (): void => {
     for (let index = 0; index < queue.length; ) {
       const { claim, start } = queue[index]!;
-      if (claim.fits) {
+      if (fits(claim)) {
         queue.splice(index, 1);
         start();
       } else if (all.running >= claim.limits.concurrent) return;
@@ -60,40 +66,59 @@ export function createLimiter(): Limiter {
     }
   };
 
-  const wait = (tool: Tool, claim: Claim, cancellation: Cancellation): Promise<Slot> =>
-    new Promise<Slot>((resolve, reject) => {
-      const start = (): void => {
-        cancellation.offCancel(onCancel);
-        resolve(claim.enter());
-      };
-      const waiting: Waiting = { claim, start };
-      const onCancel = (): void => {
-        const index = queue.indexOf(waiting);
-        if (index !== -1) queue.splice(index, 1);
-        reject(
-          new ToolError('cancelled', `${tool.name} was cancelled before it started`, {
-            hint: 'call it again if that was not intended',
-          }),
-        );
+  const enter = ({ counters }: Claim): Slot => {
+    for (const { counter } of counters) counter.running++;
+    let isHeld = true;
+    return {
+      release() {
+        if (!isHeld) return;
+        isHeld = false;
+        for (const { counter } of counters) counter.running--;
+        startNext();
+      },
+    };
+  };
+
+  const wait = (tool: Tool, claim: Claim, signal: AbortSignal): Promise<Slot> =>
+    new Promise((resolve, reject) => {
+      const waiting: Waiting = {
+        claim,
+        start() {
+          release();
+          resolve(enter(claim));
+        },
       };
       queue.push(waiting);
-      cancellation.onCancel(onCancel);
+      const release = onAbort(signal, () => {
+        const index = queue.indexOf(waiting);
+        if (index !== -1) queue.splice(index, 1);
+        reject(cancelled(tool.name, ' before it started'));
+      });
     });
 
   return {
-    acquire(tool, limits, cancellation, nested) {
+    async acquire(tool, limits, signal, nested) {
       const { group } = tool.traits;
-      const claim = new Claim(limits, nested ? undefined : all, counterOf(tools, tool.name), startNext);
-      if (group !== undefined) claim.group = counterOf(groups, group);
-      if (claim.fits) return claim.enter();
-      if (!nested && queue.length < limits.queue) return wait(tool, claim, cancellation);
+      const counters = [
+        ...(nested ? [] : [{ counter: all, most: limits.concurrent }]),
+        { counter: counterOf(tools, tool.name), most: limits.concurrentPerTool },
+        ...(group === undefined ? [] : [{ counter: counterOf(groups, group), most: limits.concurrentPerGroup }]),
+      ];
+      const claim = { limits, counters };
+      if (fits(claim)) return enter(claim);
+      if (!nested && queue.length < limits.queue) return wait(tool, claim, signal);
       throw new ToolError('busy', `${tool.name} cannot start: too many calls are running and waiting`, {
         hint: 'call again when some have ended',
         data: { running: all.running, waiting: queue.length },
       });
     },
+    admit: createRates(),
     load: () => ({ running: all.running, waiting: queue.length }),
   };
+}
+
+function fits({ counters }: Claim): boolean {
+  return counters.every(({ counter, most }) => counter.running < most);
 }
 
 function counterOf(counters: Map<string, Counter>, name: string): Counter {
@@ -106,49 +131,22 @@ function counterOf(counters: Map<string, Counter>, name: string): Counter {
   return counter;
 }
 
-/** A call that takes a place in each of its counters. */
-class Claim implements Slot {
-  readonly limits: Limits;
-  /** Undefined for a nested call. */
-  readonly all: Counter | undefined;
-  readonly tool: Counter;
-  group: Counter | undefined;
-  readonly #onRelease: () => void;
-  #isHeld = false;
+/** A minute, the time that a rate is given for. */
+export const RATE_MS = 60_000;
 
-  constructor(limits: Limits, all: Counter | undefined, tool: Counter, onRelease: () => void) {
-    this.limits = limits;
-    this.all = all;
-    this.tool = tool;
-    this.group = undefined;
-    this.#onRelease = onRelease;
-  }
+const MAX_CALLERS = 1000;
 
-  get fits(): boolean {
-    const { concurrent, concurrentPerTool, concurrentPerGroup } = this.limits;
-    return (
-      (this.all === undefined || this.all.running < concurrent) &&
-      this.tool.running < concurrentPerTool &&
-      (this.group === undefined || this.group.running < concurrentPerGroup)
-    );
-  }
-
-  enter(): Slot {
-    this.#isHeld = true;
-    this.#count(1);
-    return this;
-  }
-
-  release(): void {
-    if (!this.#isHeld) return;
-    this.#isHeld = false;
-    this.#count(-1);
-    this.#onRelease();
-  }
-
-  #count(change: 1 | -1): void {
-    this.tool.running += change;
-    if (this.all !== undefined) this.all.running += change;
-    if (this.group !== undefined) this.group.running += change;
-  }
+function createRates(): Limiter['admit'] {
+  // When all calls of a caller are forgotten: each adds its share of a minute, up to a minute from now.
+  const ends = new Map<string, number>();
+  return async (caller, perMinute) => {
+    const now = performance.now();
+    if (ends.size > MAX_CALLERS) for (const [idle, end] of ends) if (end <= now) ends.delete(idle);
+    const end = Math.max(ends.get(caller) ?? 0, now) + RATE_MS / perMinute;
+    const waitMs = end - now - RATE_MS;
+    // Sums of fractions are not exact.
+    if (waitMs > 0.01) return Math.ceil(waitMs);
+    ends.set(caller, end);
+    return 0;
+  };
 }

@@ -35,8 +35,11 @@ export function createObservers({ recorder, meter, debug }: ObserversOptions): O
     const trace = isTracing() ? tracer() : undefined;
     if (trace !== undefined) guardListener(trace.observe, debug)(event);
     if (observers.size === 0) return;
-    const shown = guardListener(toObserved, debug)(event);
-    if (shown !== undefined) for (const observer of observers) guardListener(observer, debug)(shown);
+    const show = guardListener(() => {
+      const shown = toObserved(event);
+      for (const observer of observers) guardListener(observer, debug)(shown);
+    }, debug);
+    show();
   };
   return {
     recorder: recorder && meter ? withMeter(recorder, meter) : recorder,

@@ -1,19 +1,20 @@
 // The methods of `toolbox.catalog.resources` and `toolbox.catalog.prompts`.
 
 import type { Prompt, Resource } from '../core/resource.js';
-import type { Toolbox, ToolboxCatalog } from '../core/toolbox.js';
+import type { ToolResult } from '../core/result.js';
+import type { DoorOptions, ToolboxCatalog } from '../core/toolbox.js';
+import { followResource, listOffers } from './offers.js';
 import type { CallParts } from './parts.js';
 
 /** `call` is that of the toolbox: reads take the path of a call. */
 export function createOfferMethods(
   parts: CallParts,
-  call: Toolbox['call'],
+  call: (ref: string, input: unknown, options: DoorOptions) => Promise<ToolResult>,
 ): Pick<ToolboxCatalog, 'resources' | 'prompts'> {
   const { workspace } = parts;
   return {
     resources: {
       async list(options = {}) {
-        const { listOffers } = await import('./offers.js');
         const snapshot = workspace.snapshot();
         return listOffers<Resource>(parts, snapshot, options, {
           read: (source) => source.resources(snapshot),
@@ -25,13 +26,11 @@ export function createOfferMethods(
       async subscribe(uri, onUpdate, options = {}) {
         const result = await call(uri, {}, { ...options, as: 'subscription', full: true });
         if (!result.ok) return { result, end: () => {} };
-        const { followResource } = await import('./offers.js');
         return { result, end: await followResource(parts, uri, options.caller, onUpdate) };
       },
     },
     prompts: {
       async list(options = {}) {
-        const { listOffers } = await import('./offers.js');
         const snapshot = workspace.snapshot();
         return listOffers<Prompt>(parts, snapshot, options, {
           read: (source) => source.prompts(snapshot),

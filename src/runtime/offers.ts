@@ -1,20 +1,19 @@
 // Lists resources and prompts for a caller, and finds the tools that read and make them.
 
 import { readSettled } from '../catalog/catalog.js';
-import type { Caller } from '../core/caller.js';
-import { CODE } from '../core/caller.js';
+import { type Caller, CODE } from '../core/caller.js';
 import { ToolError } from '../core/error.js';
 import type { OfferSource } from '../core/format.js';
 import { parsePublicUri } from '../core/resource.js';
 import type { Snapshot } from '../core/snapshot.js';
 import { quoteOutside } from '../core/text.js';
 import type { Tool } from '../core/tool.js';
-import type { CallOptions, OfferListOptions } from '../core/toolbox.js';
+import type { DoorOptions, OfferListOptions } from '../core/toolbox.js';
 import { findDenial } from '../policy/decide.js';
 import { toRules } from '../policy/rules.js';
 import type { CallParts } from './parts.js';
 
-type Kind = NonNullable<CallOptions['as']>;
+type Kind = NonNullable<DoorOptions['as']>;
 
 /** Lists the resources or prompts that a caller may know of, each id once, in the order of their sources. */
 export async function listOffers<T extends { readonly tool: Tool }>(

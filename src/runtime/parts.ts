@@ -1,16 +1,13 @@
-// The parts of a toolbox that a call uses, and the position of a call among nested calls.
+// The parts of a toolbox that a call uses.
 
 import type { Catalog } from '../catalog/catalog.js';
 import type { Approvals } from '../core/approval.js';
-import type { Caller, TraceParent } from '../core/caller.js';
-import type { NestedOptions } from '../core/context.js';
+import type { Caller } from '../core/caller.js';
 import type { Dispatcher, Executor } from '../core/executor.js';
-import type { AllowList } from '../core/rule.js';
-import { type CascadeResolver, type Narrowing, NO_NARROWING } from '../core/skill.js';
+import type { CascadeResolver } from '../core/skill.js';
 import type { Snapshot, Workspace } from '../core/snapshot.js';
 import type { Stores } from '../core/store.js';
 import type { Tool } from '../core/tool.js';
-import type { CallOptions } from '../core/toolbox.js';
 import type { Rules } from '../policy/rules.js';
 import type { Limiter } from './limiter.js';
 import type { MiddlewareChain } from './middleware.js';
@@ -52,38 +49,6 @@ export interface Consents {
   /** Whether this process was started by a tool, and so nobody can consent in it (A44). */
   isInsideCall(): boolean;
 }
-
-/** Position of a call among nested calls. */
-export interface Nesting {
-  readonly depth: number;
-  /** Lists of what the calling tools may call; each must allow this call (RUN-11). */
-  readonly within: readonly AllowList[];
-  /** What the skills of the calling tools restrict (RES-44). */
-  readonly narrowing: readonly Narrowing[];
-  /** Who named the tool: the caller, or a definition that the caller called, which may name a hidden tool. */
-  readonly named: 'by-caller' | 'by-definition';
-  /** Whether an outer call is running and so holds a slot that this call shares. */
-  readonly placed: boolean;
-  /** Id of the outer call. */
-  readonly parent?: string;
-  /** The tool that the runtime made for this call, which has no reference (RSC-7). */
-  readonly tool?: Tool | undefined;
-  /** The trace of the outermost call. */
-  readonly trace?: TraceParent | undefined;
-  readonly accept?: NestedOptions['accept'];
-  readonly onStart?: NestedOptions['onStart'];
-  readonly handles?: NestedOptions['handles'];
-  readonly deferApproval?: NestedOptions['deferApproval'];
-}
-
-/** The snapshot and options of one call. */
-export interface CallScope {
-  readonly snapshot: Snapshot;
-  readonly options: CallOptions;
-  readonly nesting?: Nesting;
-}
-
-export const OUTERMOST: Nesting = { depth: 0, placed: false, named: 'by-caller', within: [], narrowing: NO_NARROWING };
 
 /** The consents of a toolbox that stores none. */
 export const NO_CONSENTS: Consents = {

@@ -1,12 +1,11 @@
 // Turns the output of an executor, or an error, into the result of a call: validated, redacted, stored if it is large.
 
-import type { Caller } from '../core/caller.js';
 import { type ErrorValue, ToolError, toToolError } from '../core/error.js';
 import type { Spill } from '../core/executor.js';
 import type { Json } from '../core/json.js';
 import { isLargeJson, MOST_READ_TEXT, parseOutput } from '../core/json-size.js';
 import { redactKnown, redactValue } from '../core/redact.js';
-import { type Output, type Repair, type ResultMeta, type ToolResult, textOf, textPart } from '../core/result.js';
+import { type Output, type ResultMeta, type ToolResult, textOf, textPart } from '../core/result.js';
 import type { Snapshot } from '../core/snapshot.js';
 import {
   type FinishedResult,
@@ -19,38 +18,29 @@ import {
 import { formatBytes, sanitize } from '../core/text.js';
 import type { Tool } from '../core/tool.js';
 import { describeOutputFaults } from '../schema/faults.js';
+import type { CallParts } from './parts.js';
+import type { Call } from './scope.js';
 
-export interface ShapeContext {
-  readonly durationMs: number;
-  readonly repairs: readonly Repair[];
-  /** Its secrets must not appear in messages (ERR-5). */
-  readonly snapshot: Pick<Snapshot, 'secrets'>;
-}
+type ShapedCall = Pick<Call, 'tool' | 'repairs' | 'snapshot' | 'startedAt'>;
 
 /** Returns the result of a run; `invalid_output` if the structured output does not match its schema (TOOL-22). */
-export function shapeOutput(tool: Tool, output: Output, context: ShapeContext): ToolResult | Promise<ToolResult> {
-  if (output.error !== undefined || tool.output === undefined) return toResult(output, output.error, context);
-  return findOutputFault(tool, output).then((fault) => toResult(output, fault, context));
-}
-
-// Without spread properties, which take a tenth of an in-process call.
-function toResult(output: Output, error: ToolError | undefined, context: ShapeContext): ToolResult {
+export async function shapeOutput(call: ShapedCall, output: Output, now: number): Promise<ToolResult> {
   const { content, structured, meta } = output;
-  const result: { -readonly [Key in keyof ToolResult]?: ToolResult[Key] } = {
+  const error = output.error ?? (await findOutputFault(call.tool!, output));
+  return {
     ok: error === undefined,
     content: content.length > 0 ? content : [textPart('')],
+    // A tool that failed may say more in its structured output; what does not match its schema is not passed on.
+    ...(structured !== undefined && error === output.error ? { structured } : {}),
+    ...(error === undefined ? {} : { error: toErrorValue(error, call.snapshot) }),
+    meta: toMeta(call, now, meta),
   };
-  // A tool that failed may say more in its structured output; what does not match its schema is not passed on.
-  if (structured !== undefined && error === output.error) result.structured = structured;
-  if (error !== undefined) result.error = toErrorValue(error, context.snapshot);
-  result.meta = toMeta(context, meta);
-  return result as ToolResult;
 }
 
 /** Returns the result of a call that did not run. */
-export function shapeFailure(thrown: unknown, context: ShapeContext): ToolResult {
-  const error = toErrorValue(toToolError(thrown), context.snapshot);
-  return { ok: false, content: [textPart('')], error, meta: toMeta(context) };
+export function shapeFailure(call: ShapedCall, thrown: unknown, now: number): ToolResult {
+  const error = toErrorValue(toToolError(thrown), call.snapshot);
+  return { ok: false, content: [textPart('')], error, meta: toMeta(call, now) };
 }
 
 async function findOutputFault(tool: Tool, output: Output): Promise<ToolError | undefined> {
@@ -76,15 +66,11 @@ async function findOutputFault(tool: Tool, output: Output): Promise<ToolError | 
   return describeOutputFaults(tool.name, check.faults);
 }
 
-function toMeta(context: ShapeContext, meta?: Output['meta']): ResultMeta {
-  if (meta === undefined && context.repairs.length === 0) return { durationMs: context.durationMs };
-  return {
-    durationMs: context.durationMs,
-    ...meta,
-    ...(context.repairs.length > 0 ? { repaired: context.repairs } : {}),
-  };
+function toMeta({ startedAt, repairs }: ShapedCall, now: number, meta?: Output['meta']): ResultMeta {
+  return { durationMs: now - startedAt, ...meta, ...(repairs.length > 0 ? { repaired: repairs } : {}) };
 }
 
+// ERR-5: the secrets of the configuration must not appear in messages.
 function toErrorValue(error: ToolError, { secrets }: Pick<Snapshot, 'secrets'>): ErrorValue {
   const clean = (text: string): string => redactKnown(sanitize(text), secrets);
   const { code, message, hint, data } = error;
@@ -106,11 +92,15 @@ export interface LargeResults {
   readonly nextCalls: Stores['nextCalls'];
 }
 
-export function toLargeResults(
-  { results, session, nextCalls }: Stores,
-  caller: Caller,
-  snapshot: Snapshot,
-): LargeResults {
+/**
+ * Returns where the large result of a call is stored; undefined if it is returned whole, as to a nested call that does not
+ * ask for handles, or if its output is streamed.
+ */
+export function largeResultsOf({ stores }: Pick<CallParts, 'stores'>, call: Call): LargeResults | undefined {
+  const { caller, options, snapshot, nesting } = call;
+  const isNested = nesting.depth > 0 && nesting.handles !== true;
+  if (stores === undefined || isNested || options.full === true || options.onOutput !== undefined) return undefined;
+  const { results, session, nextCalls } = stores;
   const { inline } = snapshot.settings.results;
   return { store: results, session: caller.session ?? session, inline, snapshot, nextCalls };
 }
@@ -132,19 +122,15 @@ export function toSpill({ store, session, inline, snapshot }: LargeResults): Spi
  * Returns the output if it is small enough, else a handle to it. A failed output keeps its beginning, so that the
  * error can be fixed without another call (CTX-2).
  */
-export function toInlineOutput(tool: Tool, output: Output, large: LargeResults | undefined): Output | Promise<Output> {
-  const { spilled, streams } = output;
-  if (large === undefined || (spilled === undefined && textOf(output).length <= large.inline))
-    return spilled === undefined && streams === undefined ? output : withoutStreams(output);
+export async function toInlineOutput(parts: Pick<CallParts, 'stores'>, call: Call, output: Output): Promise<Output> {
+  const tool = call.tool!;
+  const large = largeResultsOf(parts, call);
+  if (large === undefined || (output.spilled === undefined && textOf(output).length <= large.inline))
+    return withoutStreams(output);
   try {
     const stored = toStored(tool, output, large);
-    const shared = large.store.share?.();
-    return shared === undefined
-      ? stored
-      : shared.then(
-          () => stored,
-          (error: unknown) => toUnstored(tool, output, large, error),
-        );
+    await large.store.share?.();
+    return stored;
   } catch (error) {
     return toUnstored(tool, output, large, error);
   }

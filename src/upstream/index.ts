@@ -2,7 +2,7 @@
 
 import { join } from 'node:path';
 import { toToolError } from '../core/error.js';
-import type { Executor, RunContext } from '../core/executor.js';
+import type { CallScope, Executor } from '../core/executor.js';
 import type { OfferSource } from '../core/format.js';
 import { canonicalJson } from '../core/json.js';
 import type { HttpPlan } from '../core/plan.js';
@@ -43,7 +43,7 @@ export interface Upstreams {
   instructions(snapshot: Snapshot): Promise<string>;
   readonly executor: Executor<'remote'>;
   /** Expands the credentials of a request, which the user's configuration writes like those of a server. */
-  expandCredentials(plan: HttpPlan, context: Pick<RunContext, 'workdir' | 'variables'>): Promise<ExpandedCredentials>;
+  expandCredentials(plan: HttpPlan, scope: Pick<CallScope, 'snapshot' | 'options'>): Promise<ExpandedCredentials>;
   /** The configuration files that define servers. */
   readonly files: readonly string[];
   /** Starts a server to list its tools, ignoring earlier failures; `restart` ends it first. Throws if that fails. */
@@ -202,12 +202,12 @@ function createOffering({ format, configurationOf, acquire, debug }: OfferingOpt
 }
 
 function createCredentials(file: string, world: World): Upstreams['expandCredentials'] {
-  return async ({ tool, server, credentials }, { workdir, variables }) => {
+  return async ({ tool, server, credentials }, { snapshot: { workdir }, options }) => {
     const { expandCredentials } = await import('./entries/expand.js');
     const values = credentials.map(({ value }) => value);
     return expandCredentials(
       { name: tool.name, url: server, values, file },
-      { ...worldOf({ variables }, world), workdir },
+      { ...worldOf({ variables: options.dispatched?.variables }, world), workdir },
     );
   };
 }

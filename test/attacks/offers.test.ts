@@ -4,6 +4,7 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { describe, expect } from 'vitest';
+import type { DoorOptions } from '../../src/core/toolbox.js';
 import { createToolbox, defineTool, textOf } from '../../src/index.js';
 import { patience } from '../support/patience.js';
 import { finding, spec } from '../support/spec.js';
@@ -190,7 +191,7 @@ describe('a server that lists what others have', () => {
       most = Math.max(most, inTurn);
       total++;
     };
-    await workspace.toolbox().call('far_talk', {}, { ...MODEL, onLog, logLevel: 'info' });
+    await workspace.toolbox().call('far_talk', {}, { ...MODEL, onLog, logLevel: 'info' } as DoorOptions);
     expect([total > 1000, most < 250]).toEqual([true, true]);
   });
 });

@@ -4,6 +4,7 @@ import { execFileSync } from 'node:child_process';
 import { existsSync, mkdirSync, readFileSync, renameSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect } from 'vitest';
+import type { DoorOptions } from '../../src/core/toolbox.js';
 import { textOf } from '../../src/index.js';
 import { json, wield } from '../support/cli.js';
 import { hasBubblewrap, NO_BUBBLEWRAP } from '../support/sandbox-attempts.js';
@@ -244,7 +245,7 @@ specIf(WORKS, NO_BUBBLEWRAP, 'EXE-12', 'only a person lifts a sandbox', async ()
     ['code', false],
     ['person', true],
   ] as const) {
-    const result = await toolbox.call('attack', {}, { caller: { kind, door: 'test' }, sandbox: 'none' });
+    const result = await toolbox.call('attack', {}, { caller: { kind, door: 'test' }, sandbox: 'none' } as DoorOptions);
     expect([kind, textOf(result).includes(CANARY)]).toEqual([kind, isLifted]);
   }
 });

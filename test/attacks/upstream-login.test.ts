@@ -6,6 +6,7 @@ import { join } from 'node:path';
 import { describe, expect, onTestFinished } from 'vitest';
 import { isToolError, type ToolError } from '../../src/core/error.js';
 import { textOf } from '../../src/core/result.js';
+import type { DoorOptions } from '../../src/core/toolbox.js';
 import type { HttpServer } from '../../src/core/upstream.js';
 import { createGuardedFetch } from '../../src/net/fetch.js';
 import { listenForAnswer } from '../../src/upstream/login/callback.js';
@@ -123,7 +124,7 @@ describe('tokens', () => {
         output += JSON.stringify(message);
       };
       const toolbox = workspace.toolbox();
-      await toolbox.call('notes_tell', {}, { onLog, logLevel: 'debug' });
+      await toolbox.call('notes_tell', {}, { onLog, logLevel: 'debug' } as DoorOptions);
       await toolbox.close();
       expect(output).toContain('"logger":"notes.Bearer [redacted]"');
       expect(output).toContain('you sent Bearer [redacted]');

@@ -6,9 +6,8 @@ import { isRecord, type Json, parseJson } from '../../core/json.js';
 import { decodeName, encodeNames } from '../../core/name.js';
 import type { ToolResult } from '../../core/result.js';
 import type { JsonSchema } from '../../core/schema.js';
-import type { Tool } from '../../core/tool.js';
-import { describeForModel } from '../../core/tool.js';
-import type { CallOptions, Toolbox } from '../../core/toolbox.js';
+import { describeForModel, type Tool } from '../../core/tool.js';
+import type { CallOptions, DoorOptions, Toolbox } from '../../core/toolbox.js';
 import { type Lowering, lower } from '../lowering/lower.js';
 import type { Profile } from '../lowering/profile.js';
 import { createStrictBudget } from '../lowering/strict-limits.js';
@@ -103,11 +102,13 @@ function createAdapter(toolbox: Toolbox, { door, profile, strict = false, offer 
       const { input, fault } = readArguments(args);
       if (listed?.has(name) !== true) await list();
       const entry = listed?.get(name);
+      const own = client === undefined ? caller : { ...caller, name: client };
+      const door: DoorOptions = { ...options, fault, offer, caller: own };
       const result = await toolbox.call(
         entry?.tool.name ?? decodeName(String(name)),
         // Input that is not an object is left for validation to report.
         entry !== undefined && isRecord(input) ? entry.lowering.restore(input) : input,
-        { ...options, fault, offer, caller: client === undefined ? caller : { ...caller, name: client } },
+        door,
       );
       return { result, tool: entry?.tool };
     },

@@ -5,14 +5,13 @@ import { formatToolHelp } from '../../commands/index.js';
 import { inputTwice, parseTimeout, parseToolArguments, type ToolArguments } from '../../commands/input.js';
 import { contentText } from '../../commands/output.js';
 import { kindOfOwnFlag, toParameters } from '../../commands/parameters.js';
-import type { Caller } from '../../core/caller.js';
-import { assertPerson } from '../../core/caller.js';
+import { assertPerson, type Caller } from '../../core/caller.js';
 import { exitStatus, isToolError, ToolError } from '../../core/error.js';
 import { type JsonObject, parseJson } from '../../core/json.js';
 import type { ToolResult } from '../../core/result.js';
 import { quoteOutside, shortenPath } from '../../core/text.js';
 import type { Tool } from '../../core/tool.js';
-import type { CallOptions, Toolbox } from '../../core/toolbox.js';
+import type { DoorOptions, Toolbox } from '../../core/toolbox.js';
 import { anchorRef } from '../../files/anchor.js';
 import type { NodeToolbox } from '../../node.js';
 import { describeLeft } from '../../process/sandbox/text.js';
@@ -154,7 +153,7 @@ export function toCallOptions(
   { signal, terminal }: VerbCall,
   { machine: { insideCall } }: NodeToolbox,
   flags: ReadonlyMap<string, string | true>,
-): CallOptions {
+): DoorOptions {
   const timeout = flags.get('timeout');
   if (flags.has('trust')) assertPerson(insideCall, 'trusting');
   const sandbox = readSandbox(flags.get('sandbox'));
@@ -213,7 +212,7 @@ interface PreparedCall {
   readonly toolbox: Pick<Toolbox, 'call'>;
   readonly ref: string;
   readonly input: unknown;
-  readonly options: CallOptions;
+  readonly options: DoorOptions;
 }
 
 export async function callForJson({ terminal, toolbox, ref, input, options }: PreparedCall): Promise<number> {

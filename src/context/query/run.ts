@@ -88,7 +88,7 @@ async function run(request: QueryRequest, { world, entry, beforeRun }: QueryOpti
       stdin: file === undefined ? `${header}\n${Buffer.from(bytes()).toString('utf8')}` : `${header}\n`,
       timeoutMs,
       outputBytes: MAX_RESULT_BYTES,
-      cancellation: signal,
+      signal,
     },
     world,
   );

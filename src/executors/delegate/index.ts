@@ -1,12 +1,11 @@
 // The delegate executor: calls another tool instead, as a nested call with its own policy decision.
 
-import { Cancellation } from '../../core/cancellation.js';
 import { type ErrorValue, ToolError } from '../../core/error.js';
-import type { Executor, RunContext } from '../../core/executor.js';
+import type { CallScope, Executor } from '../../core/executor.js';
 import { canonicalJson, copyJson } from '../../core/json.js';
 import type { DelegatePlan } from '../../core/plan.js';
 import type { Output } from '../../core/result.js';
-import { timedOut } from '../../core/time-limit.js';
+import { onAbort, timedOut } from '../../core/time-limit.js';
 import { actionOf } from '../../core/tool.js';
 import { anchorRef } from '../../files/anchor.js';
 
@@ -27,7 +26,7 @@ export function createDelegateExecutor({ digest }: DelegateExecutorOptions): Exe
         canonicalJson(tool.input.json),
         actionOf(tool, 'delegate').ref,
       ]),
-    plan: (tool, input, { timeoutMs }) => ({
+    plan: async (tool, input, { timeoutMs }) => ({
       kind: 'delegate',
       tool,
       input,
@@ -38,17 +37,17 @@ export function createDelegateExecutor({ digest }: DelegateExecutorOptions): Exe
   };
 }
 
-async function callOther(plan: DelegatePlan, context: RunContext): Promise<Output> {
+async function callOther(plan: DelegatePlan, scope: CallScope): Promise<Output> {
   const { tool, timeoutMs } = plan;
-  const stop = new Cancellation();
-  const release = stop.follow(context.cancellation);
+  const stop = new AbortController();
+  const release = onAbort(scope.signal, () => stop.abort(scope.signal.reason));
   let late = false;
   const timer = setTimeout(() => {
     late = true;
-    stop.cancel();
+    stop.abort();
   }, timeoutMs);
   try {
-    const { content, structured, error, meta } = await context.delegate(plan.ref, copyJson(plan.input), stop);
+    const { content, structured, error, meta } = await scope.delegate(plan.ref, copyJson(plan.input), stop.signal);
     const { durationMs: _, repaired: __, ...rest } = meta;
     return {
       content,

@@ -44,10 +44,10 @@ export function createHttpExecutor(options: HttpRunOptions): Executor<'http'> {
       const { outputBytes } = snapshot.settings.limits;
       return { kind: 'http', tool, input, timeoutMs, method, ...request, server, credentials, outputBytes };
     },
-    async run(plan, context) {
+    async run(plan, scope) {
       running ??= await import('./run.js');
       fetchFor ??= running.createFetches();
-      return running.runRequest(plan, context, { ...options, fetchFor });
+      return running.runRequest(plan, scope, { ...options, fetchFor });
     },
   };
 }

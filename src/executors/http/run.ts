@@ -1,7 +1,7 @@
 // Sends the request of a plan and turns the response into output; imported on the first call.
 
 import { ToolError } from '../../core/error.js';
-import type { RunContext } from '../../core/executor.js';
+import type { CallScope } from '../../core/executor.js';
 import { parseOutput } from '../../core/json-size.js';
 import type { HttpPlan } from '../../core/plan.js';
 import { addSecrets, type KnownSecrets, redactOutput } from '../../core/redact.js';
@@ -13,7 +13,7 @@ export interface HttpRunOptions {
   /** Replaces references to secrets. Throws `unavailable` if one has no value. */
   readonly expand: (
     plan: HttpPlan,
-    context: Pick<RunContext, 'workdir' | 'variables'>,
+    scope: Pick<CallScope, 'snapshot' | 'options'>,
   ) => Promise<{ readonly values: readonly string[]; readonly secrets: readonly string[] }>;
   /** Secrets in use, which no output contains. */
   readonly secrets: KnownSecrets;
@@ -36,18 +36,16 @@ export function createFetches(): (plan: HttpPlan) => Fetch {
 /** Sends a request. A response with an error status is an Output with an error. */
 export async function runRequest(
   plan: HttpPlan,
-  context: RunContext,
+  scope: CallScope,
   options: HttpRunOptions & { readonly fetchFor: (plan: HttpPlan) => Fetch },
 ): Promise<Output> {
-  const { values, secrets } = plan.credentials.length === 0 ? NO_CREDENTIALS : await options.expand(plan, context);
+  const { values, secrets } = plan.credentials.length === 0 ? NO_CREDENTIALS : await options.expand(plan, scope);
   // A server that repeats the header of a request repeats its encoded form.
   const encoded = values.map((value) => Buffer.from(value).toString('base64'));
   addSecrets(options.secrets, [...secrets, ...values, ...encoded]);
   const { url, headers } = withCredentials(plan, values);
   const send = options.fetchFor(plan);
-  const output = await runWithinLimit(plan, context, ({ cancellation }) =>
-    exchange(plan, url, headers, send, cancellation.signal),
-  );
+  const output = await runWithinLimit(plan, scope, ({ signal }) => exchange(plan, url, headers, send, signal));
   return redactOutput(output, options.secrets.all);
 }
 

@@ -46,7 +46,7 @@ export function createModuleExecutor(options: ModuleExecutorOptions): ModuleExec
   return {
     kind: 'module',
     digest: (tool) => digestModule(tool, actionOf(tool, 'module')),
-    plan(tool, input, context) {
+    async plan(tool, input, context) {
       const { source, export: name, offer } = actionOf(tool, 'module');
       if (name === null) throw notLoaded(tool);
       const { workdir, settings } = context.snapshot;
@@ -74,7 +74,7 @@ export function createModuleExecutor(options: ModuleExecutorOptions): ModuleExec
       approved.set(plan, digestParts(lines));
       return lines;
     },
-    run: async (plan, context) => (await openPool()).run(plan, context, approved.get(plan)),
+    run: async (plan, scope) => (await openPool()).run(plan, scope, approved.get(plan)),
     async describe(source, { workdir, settings: { env, limits, sandbox } }) {
       const environment = baseEnvironment(world, env.pass);
       const plain: HostSettings = { cwd: workdir, environment, limits };

@@ -1,6 +1,6 @@
 // Pool of tool hosts: one per module and rights, started on first use, replaced when code changes, closed when idle.
 
-import type { RunContext } from '../../core/executor.js';
+import type { CallScope } from '../../core/executor.js';
 import type { Json } from '../../core/json.js';
 import type { ModulePlan } from '../../core/plan.js';
 import type { Output } from '../../core/result.js';
@@ -12,7 +12,7 @@ import { runOnHost } from './run.js';
 export interface HostPool {
   describe(source: ModuleFiles, settings: HostSettings): Promise<Json>;
   /** `packages` identifies those that were approved; the host must not have loaded others. */
-  run(plan: ModulePlan, context: RunContext, packages?: string): Promise<Output>;
+  run(plan: ModulePlan, scope: CallScope, packages?: string): Promise<Output>;
   close(): Promise<void>;
 }
 
@@ -66,9 +66,9 @@ export function createHostPool(options: HostPoolOptions): HostPool {
 
   return {
     describe: (source, settings) => use(settings, source, null, undefined, (host) => describeOnHost(host, source)),
-    run: (plan, context, packages) =>
-      use(plan, plan.source, context.rights(), packages, async (host, onStuck) => {
-        const output = await runOnHost(host, plan, context, onStuck);
+    run: (plan, scope, packages) =>
+      use(plan, plan.source, scope.rights(), packages, async (host, onStuck) => {
+        const output = await runOnHost(host, plan, scope, onStuck);
         if (plan.sandbox === undefined) return output;
         const { reportSandbox } = await import('../../process/sandbox/report.js');
         return reportSandbox(output, plan, { stderr: output.error?.message ?? '' }, options.world);

@@ -1,13 +1,12 @@
 // Runs a plan on a tool host: time limit, cancellation, and the requests of the tool during the call.
 
-import { Cancellation } from '../../core/cancellation.js';
 import { lacksCapability } from '../../core/client-request.js';
 import { ToolError, toToolError } from '../../core/error.js';
-import type { RunContext } from '../../core/executor.js';
+import type { CallScope } from '../../core/executor.js';
 import type { ModulePlan } from '../../core/plan.js';
 import { type Output, textPart } from '../../core/result.js';
 import { toToolConfig } from '../../core/settings.js';
-import { cancelled, startTimeLimit, timedOut } from '../../core/time-limit.js';
+import { cancelled, onAbort, startTimeLimit, timedOut } from '../../core/time-limit.js';
 import type { HostConnection } from './connection.js';
 import type { Answer, Question, Request } from './protocol.js';
 import { answerStore } from './remote-store.js';
@@ -19,7 +18,7 @@ const STOP_MS = 2000;
 export function runOnHost(
   host: HostConnection,
   plan: ModulePlan,
-  context: RunContext,
+  scope: CallScope,
   onStuck: () => void,
 ): Promise<Output> {
   let resolve: (output: Output) => void;
@@ -27,14 +26,15 @@ export function runOnHost(
     resolve = settle;
   });
   const { name } = plan.tool;
-  const callEnded = new Cancellation();
+  const callEnded = new AbortController();
   let responsive = false;
   let grace: NodeJS.Timeout | undefined;
+  let release = (): void => {};
   const finish = (output: Output): void => {
-    if (callEnded.isCancelled) return;
+    if (callEnded.signal.aborted) return;
     limit.clear();
-    callEnded.cancel();
-    context.cancellation.offCancel(onCancel);
+    callEnded.abort();
+    release();
     resolve(output);
   };
   const remove = (): void => {
@@ -43,7 +43,7 @@ export function runOnHost(
   };
   // RUN-6: the caller is answered at once. Code that does not stop in time costs its host.
   const stop = (error: ToolError): void => {
-    if (callEnded.isCancelled) return;
+    if (callEnded.signal.aborted) return;
     finish(failed(error));
     // Set again by any reply after the cancellation.
     responsive = false;
@@ -54,9 +54,8 @@ export function runOnHost(
       else host.kill(`${name} did not stop and blocked its host`);
     }, STOP_MS);
   };
-  const onCancel = (): void => stop(cancelled(name));
-  const limit = startTimeLimit(context.timeoutMs ?? plan.timeoutMs, () => stop(timedOut(name, plan.timeoutMs)));
-  context.whileAsked?.(limit.pause);
+  const limit = startTimeLimit(scope.timeoutMs ?? plan.timeoutMs, () => stop(timedOut(name, plan.timeoutMs)));
+  scope.whileAsked(limit.pause);
   const id = host.add({
     tool: name,
     onReply(reply) {
@@ -64,10 +63,10 @@ export function runOnHost(
       if (reply.type === 'result') {
         remove();
         finish(reply.output);
-      } else if (callEnded.isCancelled) return;
-      else if (reply.type === 'progress') context.progress(reply.progress);
+      } else if (callEnded.signal.aborted) return;
+      else if (reply.type === 'progress') scope.progress(reply.progress);
       else if ('question' in reply) {
-        answerQuestion(reply, context, callEnded)
+        answerQuestion(reply, scope, callEnded.signal)
           .catch((thrown: unknown): Answer => ({ error: toToolError(thrown).toJSON() }))
           .then((answer) => host.send({ type: 'answer', id, question: reply.question, answer }));
       }
@@ -77,12 +76,12 @@ export function runOnHost(
       finish(failed(error));
     },
   });
-  host.send(toRequest(id, plan, context));
-  context.cancellation.onCancel(onCancel);
+  host.send(toRequest(id, plan, scope));
+  release = onAbort(scope.signal, () => stop(cancelled(name)));
   return promise;
 }
 
-function toRequest(id: number, plan: ModulePlan, context: RunContext): Request {
+function toRequest(id: number, plan: ModulePlan, scope: CallScope): Request {
   return {
     type: 'run',
     id,
@@ -91,30 +90,30 @@ function toRequest(id: number, plan: ModulePlan, context: RunContext): Request {
     export: plan.export,
     offer: plan.offer,
     input: plan.input,
-    workdir: context.workdir,
-    config: toToolConfig(context.snapshot.settings),
-    stores: context.store !== null,
-    upstreams: context.remoteTools !== undefined,
-    asks: context.elicit !== undefined,
+    workdir: scope.snapshot.workdir,
+    config: toToolConfig(scope.snapshot.settings),
+    stores: scope.store !== null,
+    upstreams: scope.remoteTools !== undefined,
+    asks: scope.elicit !== undefined,
     outputBytes: plan.limits.outputBytes,
   };
 }
 
-async function answerQuestion(question: Question, context: RunContext, ended: Cancellation): Promise<Answer> {
+async function answerQuestion(question: Question, scope: CallScope, ended: AbortSignal): Promise<Answer> {
   switch (question.type) {
     case 'call':
-      return { result: await context.call(question.ref, question.input) };
+      return { result: await scope.call(question.ref, question.input) };
     case 'store':
-      return { value: await answerStore(context.store, question.method, question.args) };
+      return { value: await answerStore(scope.store, question.method, question.args) };
     case 'remote-tools':
-      if (context.remoteTools !== undefined) return { remoteTools: await context.remoteTools() };
+      if (scope.remoteTools !== undefined) return { remoteTools: await scope.remoteTools() };
       break;
     case 'elicit':
-      if (context.elicit !== undefined) return { elicited: await context.elicit(question.request, ended.signal) };
+      if (scope.elicit !== undefined) return { elicited: await scope.elicit(question.request, ended) };
       break;
     case 'client': {
-      const { client } = context;
-      if (client !== undefined) return { answered: await client.request(question.request, ended.signal) };
+      const { client } = scope;
+      if (client !== undefined) return { answered: await client.request(question.request, ended) };
       throw lacksCapability('the tool', question.request.capability);
     }
   }

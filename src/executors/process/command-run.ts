@@ -2,7 +2,7 @@
 
 import type { OutputHint } from '../../core/command.js';
 import { ToolError } from '../../core/error.js';
-import type { RunContext } from '../../core/executor.js';
+import type { CallScope } from '../../core/executor.js';
 import { isRecord, type Json, type JsonObject } from '../../core/json.js';
 import type { CommandPlan, ProcessPlan, ResolverStep, Slot } from '../../core/plan.js';
 import { type Output, textOf, textPart } from '../../core/result.js';
@@ -30,7 +30,7 @@ export interface RunCommandOptions {
   readonly scripts: SkillScripts;
   /** Files that were appended to output. */
   readonly seen: SeenFiles;
-  readonly context: RunContext;
+  readonly scope: CallScope;
   readonly world: World;
 }
 
@@ -48,10 +48,10 @@ interface ResolverNote {
 }
 
 export async function runCommand(options: RunCommandOptions): Promise<Output> {
-  const { plan, context, world } = options;
+  const { plan, scope, world } = options;
   const command = plan.command!;
   const run: CommandRun = { ...options, command, notes: [] };
-  const { workdir } = context;
+  const { workdir } = scope.snapshot;
   const sandboxing = plan.sandbox === undefined ? undefined : await import('../../process/sandbox/prepare.js');
   sandboxing?.prepareSandbox(plan.sandbox!);
   const resolved = await resolveSlots(run);
@@ -72,7 +72,7 @@ export async function runCommand(options: RunCommandOptions): Promise<Output> {
     const sandbox = plan.sandbox && sandboxing!.exposeIn(plan.sandbox, temporary.paths);
     const final = { ...plan, argv, stdin, environment, cwd: directory ?? plan.cwd, sandbox };
     // Output that is changed afterwards can be neither streamed nor spilled.
-    const outcome = await runPlan(final, changesOutput(command) ? withoutStream(context) : context, world);
+    const outcome = await runPlan(final, changesOutput(command) ? withoutStream(scope) : scope, world);
     const output = toOutput(final, outcome);
     const shaped =
       toError(final, outcome) === undefined ? await shape({ ...run, plan: final }, output, outcome, slots) : output;
@@ -121,7 +121,7 @@ async function assertAllowed(run: CommandRun, slots: readonly Slot[], directory:
 async function runStep(
   step: ResolverStep,
   stdin: string,
-  { plan, command, scripts, context, world }: CommandRun,
+  { plan, command, scripts, scope, world }: CommandRun,
 ): Promise<{ readonly text?: string; readonly reason?: string }> {
   if (step.skipped !== null) return { reason: step.skipped };
   if (step.pair !== null) assertAllowlisted(command.allowlist, step.pair.binary, step.pair.subcommand);
@@ -138,7 +138,7 @@ async function runStep(
         stdin,
         timeoutMs: Math.min(RESOLVER_TIMEOUT_MS, plan.timeoutMs),
         outputBytes: plan.limits.outputBytes,
-        cancellation: context.cancellation,
+        signal: scope.signal,
       },
       world,
     );
@@ -166,8 +166,8 @@ function changesOutput({ execution, postProcess }: CommandPlan): boolean {
   );
 }
 
-function withoutStream({ stream: _, spill: __, ...context }: RunContext): RunContext {
-  return context;
+function withoutStream(scope: CallScope): CallScope {
+  return { ...scope, stream: undefined, spill: undefined };
 }
 
 // Applies postProcess, hints, the line limit and sideRead, in this order.
@@ -177,7 +177,7 @@ async function shape(
   outcome: ProcessOutcome,
   slots: readonly Slot[],
 ): Promise<Output> {
-  const { plan, command, notes, context, seen } = run;
+  const { plan, command, notes, scope, seen } = run;
   if (!changesOutput(command)) return output;
   const input: JsonObject = isRecord(plan.input) ? (plan.input as JsonObject) : {};
   let text = textOf(output);
@@ -197,7 +197,7 @@ async function shape(
   const { sideRead } = command.execution;
   // EXE-70: nothing is read for a process that it could not read itself.
   const isVisible = (path: string): boolean => plan.sandbox === undefined || isVisibleIn(plan.sandbox.rules, path);
-  const session = context.caller.session;
+  const session = scope.caller.session;
   const whole =
     sideRead === undefined
       ? hinted

@@ -53,7 +53,7 @@ export function createProcessExecutor({ world, wieldHome, beforeRun }: ProcessEx
       const action = actionOf(tool);
       return action.runs === 'script' || scriptNames(action).length === 0;
     },
-    plan(tool, input, context) {
+    async plan(tool, input, context) {
       const action = actionOf(tool);
       const options = { tool, input, context, world: worldOf(context, world) };
       const plan = action.runs === 'script' ? planScript({ ...options, action }) : planCommand({ ...options, action });
@@ -67,17 +67,17 @@ export function createProcessExecutor({ world, wieldHome, beforeRun }: ProcessEx
       const { identifyPlan } = await import('./programs.js');
       return identifyPlan(plan, workdir, places);
     },
-    async run(plan, context) {
+    async run(plan, scope) {
       const action = actionOf(plan.tool);
       // Imported on first use: a listing starts no process.
       if (action.runs === 'script') {
         scripts ??= await import('./run.js');
-        return scripts.runScript({ plan, action, context, world, beforeRun });
+        return scripts.runScript({ plan, action, scope, world, beforeRun });
       }
       commands ??= await import('./command-run.js');
       const planned = readPlannedScripts(plan, action);
       beforeRun?.();
-      return commands.runCommand({ plan, scripts: planned, seen, context, world });
+      return commands.runCommand({ plan, scripts: planned, seen, scope, world });
     },
   };
 }

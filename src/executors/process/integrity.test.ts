@@ -3,11 +3,10 @@
 import { chmodSync, existsSync, renameSync, rmSync, utimesSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect } from 'vitest';
+import { createCallScope } from '../../../test/support/call-scope.js';
 import { shellScript } from '../../../test/support/shell-script.js';
 import { spec } from '../../../test/support/spec.js';
 import { createWorkspace } from '../../../test/support/workspace.js';
-import { Cancellation } from '../../core/cancellation.js';
-import type { RunContext } from '../../core/executor.js';
 import type { ProcessPlan } from '../../core/plan.js';
 import { createProcessExecutor } from './index.js';
 
@@ -16,21 +15,10 @@ async function planned(workspace = createWorkspace(), text = shellScript('touch 
   const toolbox = workspace.toolbox();
   const executor = createProcessExecutor({ world: toolbox.machine.world });
   const { plan } = await toolbox.plan('touch', {});
-  const context: RunContext = {
-    cancellation: new Cancellation(),
-    progress: () => {},
-    wantsProgress: false,
-    workdir: workspace.dir,
-    snapshot: toolbox.state.snapshot(),
-    store: null,
-    call: () => Promise.reject(new Error('not here')),
-    delegate: () => Promise.reject(new Error('not here')),
-    caller: { kind: 'code', door: 'library' },
-    rights: () => '',
-  };
+  const scope = createCallScope(toolbox.state.snapshot());
   return {
     path,
-    run: () => executor.run(plan as ProcessPlan, context),
+    run: () => executor.run(plan as ProcessPlan, scope),
     ran: () => existsSync(join(workspace.dir, 'ran')),
   };
 }

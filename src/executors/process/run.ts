@@ -1,9 +1,8 @@
 // Runs the process of a plan, whose script is pinned, and says what its output means; imported on the first run.
 
 import { StringDecoder } from 'node:string_decoder';
-import { Cancellation } from '../../core/cancellation.js';
 import { ToolError } from '../../core/error.js';
-import type { RunContext } from '../../core/executor.js';
+import type { CallScope } from '../../core/executor.js';
 import type { Json } from '../../core/json.js';
 import { parseOutput } from '../../core/json-size.js';
 import type { ProcessPlan } from '../../core/plan.js';
@@ -11,7 +10,7 @@ import { type Output, textPart } from '../../core/result.js';
 import type { World } from '../../core/snapshot.js';
 import { toStoreError } from '../../core/store.js';
 import { formatBytes, formatDuration } from '../../core/text.js';
-import { cancelled } from '../../core/time-limit.js';
+import { cancelled, onAbort } from '../../core/time-limit.js';
 import type { ScriptAction } from '../../core/tool.js';
 import type { ProcessOutcome } from '../../process/request.js';
 import { runProcess } from '../../process/spawn.js';
@@ -23,7 +22,7 @@ let preparing: typeof import('../../process/sandbox/prepare.js') | undefined;
 let reporting: typeof import('../../process/sandbox/report.js') | undefined;
 
 /** Runs a script and returns its output. */
-export async function runScript({ plan, action, context, world, beforeRun }: RunScriptOptions): Promise<Output> {
+export async function runScript({ plan, action, scope, world, beforeRun }: RunScriptOptions): Promise<Output> {
   const pinned = await pinScript(plan, action, world);
   try {
     beforeRun?.();
@@ -31,7 +30,7 @@ export async function runScript({ plan, action, context, world, beforeRun }: Run
       preparing ??= await import('../../process/sandbox/prepare.js');
       preparing.prepareSandbox(plan.sandbox);
     }
-    const outcome = await runPlan(plan, context, world, pinned);
+    const outcome = await runPlan(plan, scope, world, pinned);
     const output = await withSandboxReport(toOutput(plan, outcome), plan, outcome, world);
     return output.error?.code === 'tool_failed' ? withSuggestion(output, outcome, { plan, action, world }) : output;
   } finally {
@@ -71,7 +70,7 @@ async function withSuggestion(
 export interface RunScriptOptions {
   readonly plan: ProcessPlan;
   readonly action: ScriptAction;
-  readonly context: RunContext;
+  readonly scope: CallScope;
   readonly world: World;
   /** Called before the process is started. */
   readonly beforeRun: (() => void) | undefined;
@@ -86,20 +85,20 @@ const HEARTBEAT_MS = 4500;
  */
 export async function runPlan(
   plan: ProcessPlan,
-  context: RunContext,
+  scope: CallScope,
   world: World,
   pinned?: Pinned,
 ): Promise<ProcessOutcome> {
-  const report: RunContext['progress'] = (progress) => {
+  const report: CallScope['progress'] = (progress) => {
     heartbeat?.refresh();
-    context.progress(progress);
+    scope.progress(progress);
   };
   let filter: ProgressFilter | undefined;
-  const heartbeat = context.wantsProgress
-    ? setInterval(() => context.progress({ message: `${plan.tool.name} is still running` }), HEARTBEAT_MS)
+  const heartbeat = scope.options.onProgress
+    ? setInterval(() => scope.progress({ message: `${plan.tool.name} is still running` }), HEARTBEAT_MS)
     : undefined;
-  const { stream, spill } = context;
-  const watch = watchPinned(pinned, context.cancellation);
+  const { stream, spill } = scope;
+  const watch = watchPinned(pinned, scope.signal);
   try {
     const outcome = await runProcess(
       {
@@ -110,9 +109,9 @@ export async function runPlan(
         cwd: plan.cwd,
         environment: plan.environment,
         stdin: plan.stdin,
-        timeoutMs: context.timeoutMs ?? plan.timeoutMs,
+        timeoutMs: scope.timeoutMs ?? plan.timeoutMs,
         outputBytes: plan.limits.outputBytes,
-        cancellation: watch.cancellation,
+        signal: watch.signal,
         onFirstOutput: watch.verify,
         filterStderr(chunk) {
           filter ??= createProgressFilter(report);
@@ -154,13 +153,13 @@ export function launcherOf({ launcher, sandbox }: ProcessPlan, pinned: Pinned | 
 const SOURCE_RULE = ['--landlock-rule', 'path-beneath:execute,read-file:/proc/self/fd/3'];
 
 // Verifies a pinned script once: at its first output, when it has been read, or at its end.
-function watchPinned(pinned: Pinned | undefined, outer: Cancellation) {
+function watchPinned(pinned: Pinned | undefined, outer: AbortSignal) {
   let verified = pinned?.verify === undefined;
   let failure: unknown;
-  const cancellation = new Cancellation();
+  const controller = new AbortController();
   return {
-    cancellation,
-    release: cancellation.follow(outer),
+    signal: controller.signal,
+    release: onAbort(outer, () => controller.abort(outer.reason)),
     isFailed: (): boolean => failure !== undefined,
     verify(): void {
       if (verified) return;
@@ -169,7 +168,7 @@ function watchPinned(pinned: Pinned | undefined, outer: Cancellation) {
         pinned!.verify!();
       } catch (error) {
         failure = error;
-        cancellation.cancel();
+        controller.abort();
       }
     },
     assert(): void {

@@ -1,43 +1,93 @@
-// Runs a function tool and turns what it returns or throws into an Output.
+// Runs a function tool: creates its context, and turns what it returns or throws into an Output.
 
+import { lacksCapability } from '../../core/client-request.js';
+import type { ClientCapability, NestedOptions, ToolContext, ToolUpstreams } from '../../core/context.js';
+import { askText, type Elicit, type Elicitation } from '../../core/elicit.js';
 import { ERROR_CODES, type ErrorCode, isToolError, ToolError } from '../../core/error.js';
-import { copyJson, isRecord, type Json } from '../../core/json.js';
+import type { CallScope } from '../../core/executor.js';
+import { copyJson, isRecord, type Json, type JsonObject } from '../../core/json.js';
+import { toRemoteUri } from '../../core/name.js';
 import { findPartFault, isFailedOutput, type Output, type Part, textPart } from '../../core/result.js';
+import type { ToolConfig } from '../../core/settings.js';
 import type { FunctionAction } from '../../core/tool.js';
-import { type CallPart, createContext, type FunctionEnvironment } from './tool-context.js';
+import type { ScopedStore } from './scoped-store.js';
 
 // Captured, because in a tool host a module may replace them.
 const { stringify, parse } = JSON;
 
 const FAILED_HINT = 'change the input, or fix the tool';
 
-/** Runs a function to its end. Never throws. Synchronous if the function is, which saves a third of an in-process call. */
-export function invoke(
+/** The parts of a call that a function can use. */
+export type CallPart = Pick<CallScope, 'call' | 'client' | 'elicit' | 'progress' | 'remoteTools'>;
+
+export interface FunctionEnvironment {
+  /** The name of the tool. */
+  readonly name: string;
+  readonly config: ToolConfig;
+  readonly workdir: string;
+  /** Aborted when the function should stop. */
+  readonly signal: AbortSignal;
+  readonly scoped: ScopedStore;
+  /** Replaces the upstream servers of the toolbox. */
+  readonly mcp?: ToolUpstreams | null;
+  log(message: string): void;
+}
+
+/** Runs a function to its end. Never throws. */
+export async function invoke(
   run: FunctionAction['run'],
   input: Json,
   call: CallPart,
   environment: FunctionEnvironment,
-): Output | Promise<Output> {
+): Promise<Output> {
   const { name } = environment;
   try {
     // The input of a plan is frozen; the function gets a copy that it may change.
-    const result = run(copyJson(input), createContext(call, environment));
-    return isThenable(result) ? awaitOutput(result, name) : toOutput(result, name);
+    return toOutput(await run(copyJson(input), createContext(call, environment)), name);
   } catch (thrown) {
     return toFailedOutput(thrown, name);
   }
 }
 
-function isThenable(value: unknown): value is PromiseLike<unknown> {
-  return typeof value === 'object' && value !== null && typeof (value as { then?: unknown }).then === 'function';
+/** Creates the frozen context of a function (MOD-5). */
+export function createContext(run: CallPart, environment: FunctionEnvironment): ToolContext {
+  const { call, progress } = run;
+  const { name, config, workdir, signal, scoped, mcp = toUpstreams(run), log } = environment;
+  const elicitFor = (question: string): Elicit => {
+    if (run.elicit !== undefined) return run.elicit;
+    throw new ToolError('unavailable', `${name} asks a question that cannot be answered here: ${question}`, {
+      hint: 'call it from a terminal, or pass the answer as a parameter',
+    });
+  };
+  return Object.freeze({
+    toolbox: Object.freeze({
+      call: (ref: string, input: unknown, options?: NestedOptions) => call(ref, input, options),
+    }),
+    store: scoped.store,
+    withStore: scoped.withStore,
+    mcp,
+    workdir,
+    projectDir: workdir,
+    config,
+    signal,
+    progress: (done: number, total?: number, message?: string) => progress({ done, total, message }),
+    log: (message: string) => log(message),
+    ask: async (question: string) => askText(elicitFor(question), question, signal),
+    elicit: async (request: Elicitation) => elicitFor(request.message)(request, signal),
+    requestClient: async (capability: ClientCapability, params: JsonObject = {}) => {
+      if (run.client === undefined) throw lacksCapability(name, capability);
+      return run.client.request({ capability, params }, signal);
+    },
+  });
 }
 
-async function awaitOutput(result: PromiseLike<unknown>, name: string): Promise<Output> {
-  try {
-    return toOutput(await result, name);
-  } catch (thrown) {
-    return toFailedOutput(thrown, name);
-  }
+// Upstream tools are called by reference, so that policy applies to them as well.
+function toUpstreams({ call, remoteTools }: CallPart): ToolUpstreams | null {
+  if (remoteTools === undefined) return null;
+  return Object.freeze({
+    list: () => remoteTools(),
+    call: (server: string, name: string, input: unknown) => call(toRemoteUri(server, name), input),
+  });
 }
 
 function toFailedOutput(thrown: unknown, name: string): Output {

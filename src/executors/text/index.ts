@@ -30,7 +30,7 @@ export function createTextExecutor({ refer }: TextExecutorOptions): Executor<'te
       if (!sameIdentity(hashed.identity, identity)) throw changed(tool, 'changed while it was being read');
       return hashed.digest;
     },
-    plan: (tool, input, { timeoutMs }) => ({
+    plan: async (tool, input, { timeoutMs }) => ({
       kind: 'text',
       tool,
       input,

@@ -80,7 +80,7 @@ export async function runGit(
       stdin: '',
       timeoutMs: TIMEOUT_MS,
       outputBytes,
-      cancellation: signal,
+      signal,
       // With a listener, output over the limit does not stop git.
       onOutput:
         onLine &&

@@ -1,9 +1,7 @@
 // Limits of all fronts together: running calls are members of sorted sets that expire unless their front renews them (RUN-8).
 
-import type { Cancellation } from '../../core/cancellation.js';
 import { cancelled } from '../../core/time-limit.js';
-import type { Limiter, Slot } from '../../runtime/limiter.js';
-import { RATE_MS } from '../../runtime/rates.js';
+import { type Limiter, RATE_MS, type Slot } from '../../runtime/limiter.js';
 import { type RedisPlace, reach } from './place.js';
 
 // Takes a place in each set, or in none: the id, how long it is valid, then the limit of each set.
@@ -57,21 +55,21 @@ export function createSharedLimiter(place: RedisPlace, local: Limiter): Limiter 
           place.redis.eval(ADMIT, 1, place.keyOf('rate', place.secret(`rate ${caller}`)), RATE_MS, perMinute),
         ),
       ),
-    acquire(tool, limits, cancellation, nested) {
-      const acquired = local.acquire(tool, limits, cancellation, nested);
+    async acquire(tool, limits, signal, nested) {
+      const slot = await local.acquire(tool, limits, signal, nested);
       const { group } = tool.traits;
       const shared = [
         { set: `tool ${tool.name}`, most: limits.concurrentPerTool },
         ...(group === undefined ? [] : [{ set: `group ${group}`, most: limits.concurrentPerGroup }]),
       ].filter(({ most }) => most < limits.concurrent);
       // A nested call runs within its outermost one.
-      if (nested || shared.length === 0) return acquired;
-      return enter(place, acquired, {
+      if (nested || shared.length === 0) return slot;
+      return enter(place, slot, {
         id: id(),
         tool: tool.name,
         sets: shared.map(({ set }) => place.keyOf('running', set)),
         most: shared.map(({ most }) => most),
-        cancellation,
+        signal,
       });
     },
   };
@@ -82,12 +80,11 @@ interface Entering {
   readonly tool: string;
   readonly sets: readonly string[];
   readonly most: readonly number[];
-  readonly cancellation: Cancellation;
+  readonly signal: AbortSignal;
 }
 
-async function enter(place: RedisPlace, acquired: Slot | Promise<Slot>, entering: Entering): Promise<Slot> {
-  const { id, tool, sets, most, cancellation } = entering;
-  const slot = await acquired;
+async function enter(place: RedisPlace, slot: Slot, entering: Entering): Promise<Slot> {
+  const { id, tool, sets, most, signal } = entering;
   try {
     for (;;) {
       const entered = await reach(
@@ -96,7 +93,7 @@ async function enter(place: RedisPlace, acquired: Slot | Promise<Slot>, entering
       );
       if (entered === 1) return hold(place, slot, entering);
       await new Promise((resolve) => setTimeout(resolve, RETRY_MS));
-      if (cancellation.isCancelled) throw cancelled(tool);
+      if (signal.aborted) throw cancelled(tool);
     }
   } catch (error) {
     slot.release();

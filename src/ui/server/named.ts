@@ -3,14 +3,14 @@
 import { ToolError } from '../../core/error.js';
 import { quoteOutside } from '../../core/text.js';
 import type { Tool } from '../../core/tool.js';
-import type { CallOptions, Survey, Toolbox } from '../../core/toolbox.js';
+import type { DoorOptions, Survey, Toolbox } from '../../core/toolbox.js';
 import { PERSON } from './parts.js';
 
 export interface Named {
   readonly tool: Tool;
   /** What `toolbox.call` takes. */
   readonly ref: string;
-  readonly as?: CallOptions['as'];
+  readonly as?: DoorOptions['as'];
   /** What was listed to find it. */
   readonly survey: Survey;
 }

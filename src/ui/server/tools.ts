@@ -1,12 +1,12 @@
 // Routes of one tool: its details, plan and verdict, a run, and pages of a stored result.
 
-import type { Approve } from '../../core/approval.js';
-import { approveBy } from '../../core/approval.js';
+import { type Approve, approveBy } from '../../core/approval.js';
 import { ToolError } from '../../core/error.js';
 import { explainCall } from '../../core/explain.js';
 import type { Json } from '../../core/json.js';
 import type { Plan } from '../../core/plan.js';
 import { redactValue } from '../../core/redact.js';
+import type { DoorOptions } from '../../core/toolbox.js';
 import { digestPlan } from '../../policy/binding.js';
 import { describeSandbox } from '../../process/sandbox/text.js';
 import type { PlannedCall, ToolDetails } from '../api.js';
@@ -37,7 +37,7 @@ export function createToolRoutes(parts: PageParts): Handlers<Names> {
       if (digest !== body.digest) throw changedPlan(body.tool);
       const digestOf = await createDigest(parts);
       let isShown = true;
-      const result = await toolbox.call(named.ref, body.input, {
+      const options: DoorOptions = {
         caller: PERSON,
         as: named.as,
         signal,
@@ -49,7 +49,8 @@ export function createToolRoutes(parts: PageParts): Handlers<Names> {
         approve: approveShown(body.digest),
         elicit: questions.ask(send, signal),
         onProgress: (progress) => send({ type: 'progress', progress }),
-      });
+      };
+      const result = await toolbox.call(named.ref, body.input, options);
       if (!isShown) throw changedPlan(body.tool);
       send({ type: 'result', result });
       return undefined;
@@ -64,7 +65,10 @@ export function createToolRoutes(parts: PageParts): Handlers<Names> {
     },
     'POST /api/explain': async ({ body }) => {
       const { ref, as } = await findNamed(toolbox, body.tool);
-      const { verdict, unmatched, sandbox } = await explainCall(toolbox, ref, body.input, { caller: body.caller, as });
+      const { verdict, unmatched, sandbox } = await explainCall(toolbox, ref, body.input, {
+        caller: body.caller,
+        as,
+      } as DoorOptions);
       return { verdict, unmatched, ...(sandbox === undefined ? {} : { sandbox: describeSandbox(sandbox) }) };
     },
   };
@@ -79,7 +83,7 @@ function approveShown(digest: string): Approve {
 
 async function planCall(parts: PageParts, { ref, as }: Named, input: Json): Promise<PlannedCall> {
   const { toolbox } = parts;
-  const { plan, verdict } = await toolbox.plan(ref, input, { caller: PERSON, as });
+  const { plan, verdict } = await toolbox.plan(ref, input, { caller: PERSON, as } as DoorOptions);
   const { secrets } = toolbox.state.snapshot();
   const digest = (await createDigest(parts))(plan);
   // The form shows the input.

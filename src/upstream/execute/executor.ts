@@ -42,7 +42,7 @@ export function createRemoteExecutor(options: RemoteExecutorOptions): Executor<'
       const named = otherName === undefined ? tool.name : uri!;
       return digestParts([...parts, named, canonicalJson(tool.input.json)]);
     },
-    plan: (tool, input, { timeoutMs, snapshot, withoutSandbox }) => {
+    plan: async (tool, input, { timeoutMs, snapshot, withoutSandbox }) => {
       const { server, tool: name, target, method, uri } = actionOf(tool, 'remote');
       const request = method === undefined ? {} : { method };
       const remoteTool = uri ?? name;
@@ -61,13 +61,18 @@ export function createRemoteExecutor(options: RemoteExecutorOptions): Executor<'
       const { identifyServer } = await import('./programs.js');
       return identifyServer(entry, sandbox, snapshot, options);
     },
-    async run(plan, context) {
+    async run(plan, scope) {
       running ??= await import('./run.js');
-      const output = await running.runRemote(plan, context, options);
+      const output = await running.runRemote(plan, scope, options);
       if (plan.sandbox === undefined) return output;
       const { reportSandbox } = await import('../../process/sandbox/report.js');
       const stderr = [output.error?.message ?? '', textOf(output)].join('\n');
-      return reportSandbox(output, { ...plan, cwd: context.workdir }, { stderr, isPermanent: true }, options.world);
+      return reportSandbox(
+        output,
+        { ...plan, cwd: scope.snapshot.workdir },
+        { stderr, isPermanent: true },
+        options.world,
+      );
     },
     close: () => options.close(),
   };

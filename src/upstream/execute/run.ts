@@ -4,7 +4,7 @@ import { nextTurn } from '../../core/async.js';
 import { CLIENT_CAPABILITIES } from '../../core/client-request.js';
 import type { Progress } from '../../core/context.js';
 import { ToolError } from '../../core/error.js';
-import type { RunContext } from '../../core/executor.js';
+import type { CallScope } from '../../core/executor.js';
 import { copyJson, isLonger, isRecord } from '../../core/json.js';
 import type { RemotePlan } from '../../core/plan.js';
 import type { Output } from '../../core/result.js';
@@ -39,9 +39,9 @@ export interface RemoteRunOptions extends Pick<Pool, 'close'> {
 const LARGE = 64 * 1024;
 
 /** Runs a plan. A tool that failed is an Output with an error. */
-export async function runRemote(plan: RemotePlan, context: RunContext, options: RemoteRunOptions): Promise<Output> {
-  const server = findServer(plan, context, options);
-  const output = await runWithinLimit(plan, context, (within) => callServer(plan, server, within, options));
+export async function runRemote(plan: RemotePlan, scope: CallScope, options: RemoteRunOptions): Promise<Output> {
+  const server = findServer(plan, scope, options);
+  const output = await runWithinLimit(plan, scope, (within) => callServer(plan, server, within, options));
   // It took a while to read.
   if (isLonger(output, LARGE)) await nextTurn();
   return options.redact(rewriteOutput(output, server, plan.method === 'prompts/get'), server.name);
@@ -50,25 +50,25 @@ export async function runRemote(plan: RemotePlan, context: RunContext, options: 
 async function callServer(
   plan: RemotePlan,
   server: ServerEntry,
-  context: RunContext,
+  scope: CallScope,
   options: RemoteRunOptions,
   attempt = 1,
 ): Promise<Output> {
-  const lease = await options.acquire(server, context.snapshot, context.cancellation.signal);
-  const onProgress = (progress: Progress): void => context.progress(options.redactProgress(progress, server.name));
+  const lease = await options.acquire(server, scope.snapshot, scope.signal);
+  const onProgress = (progress: Progress): void => scope.progress(options.redactProgress(progress, server.name));
   let outcome: Parameters<Lease['release']>[0] = 'unknown';
   try {
     const remote = findRemote(plan, lease);
     const call = {
       name: plan.tool.name,
-      signal: context.cancellation.signal,
-      onProgress: context.wantsProgress ? onProgress : undefined,
-      onLog: context.log,
-      logLevel: context.logLevel,
-      elicit: context.elicit,
-      client: context.client,
-      trace: context.trace,
-      person: JSON.stringify([context.caller.kind, context.caller.door, context.caller.name, context.caller.session]),
+      signal: scope.signal,
+      onProgress: scope.options.onProgress ? onProgress : undefined,
+      onLog: scope.options.onLog,
+      logLevel: scope.options.logLevel,
+      elicit: scope.elicit,
+      client: scope.client,
+      trace: scope.trace,
+      person: JSON.stringify([scope.caller.kind, scope.caller.door, scope.caller.name, scope.caller.session]),
     };
     const output = await send(plan, remote, lease.connection, call);
     outcome = 'answered';
@@ -76,9 +76,9 @@ async function callServer(
   } catch (error) {
     if (error instanceof RpcError) {
       outcome = 'answered';
-      return { content: [], error: refused(plan, error, context) };
+      return { content: [], error: refused(plan, error, scope) };
     }
-    if (context.cancellation.isCancelled || (error instanceof ToolError && !isCut(error))) throw error;
+    if (scope.signal.aborted || (error instanceof ToolError && !isCut(error))) throw error;
     if (server.kind === 'http' && !(error instanceof ToolError) && isBadResponse(error)) {
       outcome = 'answered';
       return { content: [], error: badResponse(plan.tool.name, error, { server: server.name }) };
@@ -93,7 +93,7 @@ async function callServer(
   } finally {
     lease.release(outcome);
   }
-  return callServer(plan, server, context, options, attempt + 1);
+  return callServer(plan, server, scope, options, attempt + 1);
 }
 
 async function send(plan: RemotePlan, remote: RemoteTool, connection: Connection, call: RemoteCall): Promise<Output> {
@@ -104,7 +104,7 @@ async function send(plan: RemotePlan, remote: RemoteTool, connection: Connection
   return { content: [] };
 }
 
-function findServer({ tool }: RemotePlan, { snapshot }: RunContext, { find }: RemoteRunOptions): ServerEntry {
+function findServer({ tool }: RemotePlan, { snapshot }: CallScope, { find }: RemoteRunOptions): ServerEntry {
   const { server, configuration } = actionOf(tool, 'remote');
   const found = find(server, snapshot);
   if (found?.configuration === configuration) return found.server;
@@ -155,7 +155,7 @@ const OF_RESOURCES: readonly unknown[] = ['resources/read', 'resources/subscribe
 function refused(
   { tool, method, server }: RemotePlan,
   { message, code, data }: RpcError,
-  { client }: RunContext,
+  { client }: CallScope,
 ): ToolError {
   const shown = quoteOutside(message, 500);
   const required = code === MISSING_CAPABILITY && isRecord(data) ? Object.keys(data.requiredCapabilities ?? {}) : [];

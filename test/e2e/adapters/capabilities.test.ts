@@ -4,6 +4,7 @@ import { existsSync, mkdirSync, readFileSync, symlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { runAgentLoop } from '../../../src/adapters/loop/index.js';
+import type { DoorOptions } from '../../../src/core/toolbox.js';
 import { defineTool } from '../../../src/index.js';
 import { json, wield } from '../../support/cli.js';
 import { serveModel } from '../../support/model-server.js';
@@ -67,7 +68,8 @@ describe('without a model', () => {
     const caller = { kind: 'model', door: 'test' } as const;
     const unseen = await workspace.toolbox().call('capabilities_refresh', {}, { caller });
     expect(unseen.error?.code).toBe('not_found');
-    const offered = await workspace.toolbox().call('capabilities_refresh', {}, { caller, offer: ['capabilities'] });
+    const options: DoorOptions = { caller, offer: ['capabilities'] };
+    const offered = await workspace.toolbox().call('capabilities_refresh', {}, options);
     expect(offered.ok).toBe(true);
     workspace.config('[trust]\nrules = "$capabilities_refresh($deny)"\n');
     expect((await wield(workspace, ['capabilities'])).status).toBe(5);

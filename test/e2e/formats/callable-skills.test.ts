@@ -3,6 +3,7 @@
 import { rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect } from 'vitest';
+import type { DoorOptions } from '../../../src/core/toolbox.js';
 import { textOf } from '../../../src/index.js';
 import { json, wield } from '../../support/cli.js';
 import { connectStdio } from '../../support/clients.js';
@@ -120,13 +121,9 @@ describe('a text', () => {
     expect(textOf(await toolbox.call('notes', {}))).toBe('Text of notes.\n');
     writeSkill(workspace, 'notes', { text: 'Other.\n' });
     expect(textOf(await toolbox.call('notes', {}))).toBe('Other.\n');
-    const changed = await toolbox.call(
-      'notes',
-      {},
-      {
-        ready: async () => writeFileSync(file, '---\nname: notes\ndescription: x\n---\nExchanged.\n'),
-      },
-    );
+    const changed = await toolbox.call('notes', {}, {
+      ready: async () => writeFileSync(file, '---\nname: notes\ndescription: x\n---\nExchanged.\n'),
+    } as DoorOptions);
     expect(changed.error?.code).toBe('integrity');
     rmSync(file);
     expect((await toolbox.call('notes', {})).error?.code).toBe('not_found');

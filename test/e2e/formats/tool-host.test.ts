@@ -4,15 +4,16 @@ import { spawn } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect } from 'vitest';
-import { Cancellation } from '../../../src/core/cancellation.js';
 import { DEFAULT_SETTINGS } from '../../../src/core/settings.js';
 import type { ModuleAction, Tool } from '../../../src/core/tool.js';
+import type { DoorOptions } from '../../../src/core/toolbox.js';
 import { createModuleExecutor } from '../../../src/executors/index.js';
 import { readImports } from '../../../src/files/closure.js';
 import { type ToolResult, textOf } from '../../../src/index.js';
 import { findEntry } from '../../../src/process/entry.js';
 import { createJsonSchema } from '../../../src/schema/json.js';
 import { binary } from '../../support/built.js';
+import { createCallScope } from '../../support/call-scope.js';
 import { wield } from '../../support/cli.js';
 import { connectProcess } from '../../support/clients.js';
 import { BLOCK, createModuleWorkspace, hostsOf, moduleText, PID, SLOW, untilNoHost } from '../../support/modules.js';
@@ -169,21 +170,7 @@ export const outer = {
         traits,
       };
       const plan = await executor.plan(tool, { n: 2 }, { snapshot, rules: { trusted: true }, timeoutMs: 20_000 });
-      const call = async (): Promise<never> => {
-        throw new Error('not here');
-      };
-      const output = await executor.run(plan, {
-        cancellation: new Cancellation(),
-        progress: () => {},
-        wantsProgress: false,
-        workdir: workspace.dir,
-        snapshot,
-        store: null,
-        call,
-        delegate: call,
-        caller: { kind: 'code', door: 'library' },
-        rights: () => '',
-      });
+      const output = await executor.run(plan, createCallScope(snapshot));
       return output.structured ?? output.error?.code;
     };
     const typed = `import { part } from './part.js';\nexport default (input: { n: number }) => [input.n * 2, part];`;
@@ -205,11 +192,11 @@ spec('MOD-15 RUN-2', 'never runs bytes that changed after the plan', async () =>
   workspace.module('one.tool.mjs', moduleText('one', `() => 'first'`));
   await workspace.toolbox().list();
   const toolbox = workspace.toolbox();
-  const unloaded = await toolbox.call('one', {}, { ready: change });
+  const unloaded = await toolbox.call('one', {}, { ready: change } as DoorOptions);
   expect(unloaded.error).toMatchObject({ code: 'integrity', hint: 'call it again' });
   workspace.module('one.tool.mjs', moduleText('one', `() => 'first'`));
   expect(textOf(await toolbox.call('one', {}))).toBe('first');
-  expect(textOf(await toolbox.call('one', {}, { ready: change }))).toBe('first');
+  expect(textOf(await toolbox.call('one', {}, { ready: change } as DoorOptions))).toBe('first');
   expect(existsSync(join(workspace.dir, 'ran'))).toBe(false);
   expect(textOf(await toolbox.call('one', {}))).toBe('second');
   expect(existsSync(join(workspace.dir, 'ran'))).toBe(true);

@@ -3,6 +3,7 @@
 import { existsSync, mkdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, onTestFinished, vi } from 'vitest';
+import type { DoorOptions } from '../../../src/core/toolbox.js';
 import { textOf } from '../../../src/index.js';
 import { createSkillWorkspace, declare, type SkillWorkspace } from '../../support/commands.js';
 import { patience } from '../../support/patience.js';
@@ -121,11 +122,9 @@ describe('scripts', () => {
     workspace.config(ALLOW);
     const toolbox = workspace.toolbox();
     const before = (await toolbox.find('run')).origin.digest;
-    const result = await toolbox.call(
-      'run',
-      { a: 'x' },
-      { ready: async () => void workspace.write('.agents/skills/own/scripts/find', 'echo second\n') },
-    );
+    const result = await toolbox.call('run', { a: 'x' }, {
+      ready: async () => void workspace.write('.agents/skills/own/scripts/find', 'echo second\n'),
+    } as DoorOptions);
     expect(result.error?.code).toBe('integrity');
     expect((await toolbox.find('run')).origin.digest).not.toBe(before);
     expect((await toolbox.call('run', { a: 'x' })).structured).toEqual(['second']);

@@ -3,13 +3,12 @@
 import { existsSync, mkdirSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect } from 'vitest';
-import { Cancellation } from '../../../src/core/cancellation.js';
 import type { CallEvent } from '../../../src/core/event.js';
 import type { ProcessPlan } from '../../../src/core/plan.js';
-import { DEFAULT_SETTINGS, toToolConfig } from '../../../src/core/settings.js';
 import type { CommandAction, Tool } from '../../../src/core/tool.js';
 import { createProcessExecutor } from '../../../src/executors/index.js';
 import { textOf } from '../../../src/index.js';
+import { createCallScope } from '../../support/call-scope.js';
 import { json, wield } from '../../support/cli.js';
 import { connectStdio } from '../../support/clients.js';
 import { createSkillWorkspace, declare, PRINT_ARGUMENTS } from '../../support/commands.js';
@@ -110,20 +109,7 @@ describe('the allowlist', () => {
       const plan = (await executor.plan(tool, { a: 'x' }, context)) as ProcessPlan;
       for (const resolvers of [plan.command!.resolvers, []]) {
         const tampered = { ...plan, command: { ...plan.command!, allowlist, resolvers } };
-        const run = {
-          cancellation: new Cancellation(),
-          progress: () => {},
-          wantsProgress: false,
-          workdir: workspace.dir,
-          config: toToolConfig(DEFAULT_SETTINGS),
-          snapshot,
-          call: toolbox.call,
-          delegate: (ref: string, input: unknown) => toolbox.call(ref, input),
-          caller: { kind: 'code', door: 'library' } as const,
-          rights: () => '',
-          store: null,
-        };
-        expect(await caught(() => executor.run(tampered, run))).toMatchObject(isRefused);
+        expect(await caught(() => executor.run(tampered, createCallScope(snapshot)))).toMatchObject(isRefused);
       }
     }
     expect(existsSync(marker)).toBe(false);

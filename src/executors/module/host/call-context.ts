@@ -3,7 +3,7 @@
 import type { Elicitation } from '../../../core/elicit.js';
 import { ToolError } from '../../../core/error.js';
 import type { ContextStore } from '../../../core/store.js';
-import type { CallPart } from '../../shared/tool-context.js';
+import type { CallPart } from '../../shared/invoke.js';
 import type { Answer, Question, Reply, Request } from '../protocol.js';
 import { createRemoteStore } from '../remote-store.js';
 
@@ -21,7 +21,7 @@ export interface HostedCall {
 }
 
 export function createHostedCall(
-  { id, workdir, asks, stores, upstreams }: RunRequest,
+  { id, asks, stores, upstreams }: RunRequest,
   send: (reply: Reply) => void,
 ): HostedCall {
   // Not a Map, whose methods the module may replace.
@@ -37,7 +37,6 @@ export function createHostedCall(
     throw toError(answer);
   };
   const call: CallPart = {
-    workdir,
     progress: (progress) => send({ type: 'progress', id, progress }),
     call: (ref, input) => ask({ type: 'call', ref, input: input as never }, 'result'),
     remoteTools: upstreams ? () => ask({ type: 'remote-tools' }, 'remoteTools') : undefined,

@@ -76,9 +76,9 @@ async function runTool(request: RunRequest): Promise<Output> {
       const output = await invoke(body, request.input, hosted.call, {
         name: tool,
         config: request.config,
-        signal: () => controller.signal,
-        scope: () => scoped,
-        hasStore: hosted.store !== null,
+        workdir: request.workdir,
+        signal: controller.signal,
+        scoped,
         log: (message) => send({ type: 'log', id, message: String(message) }),
       });
       return withCause(output);

@@ -1,0 +1,202 @@
+// The scope of a call: who makes it, its position among nested calls, what its tool can use, and what is known of it so far.
+
+import { setMaxListeners } from 'node:events';
+import { narrowPlaces } from '../catalog/narrow-places.js';
+import type { Decision } from '../core/approval.js';
+import { type Caller, CODE, type TraceParent, type Verdict } from '../core/caller.js';
+import type { NestedOptions } from '../core/context.js';
+import type { EventBase } from '../core/event.js';
+import type { CallScope } from '../core/executor.js';
+import type { Plan } from '../core/plan.js';
+import type { Repair, ToolResult } from '../core/result.js';
+import type { AllowList } from '../core/rule.js';
+import { type Narrowing, NO_NARROWING } from '../core/skill.js';
+import type { Snapshot } from '../core/snapshot.js';
+import type { ContextStore, Stores } from '../core/store.js';
+import type { Tool } from '../core/tool.js';
+import type { DoorOptions } from '../core/toolbox.js';
+import { listsWithin } from '../policy/rules.js';
+import { askThrough, type Nest, type NestedCallOptions, pauseWhileAsked } from './ask.js';
+import { listRemoteTools } from './list.js';
+import type { CallParts } from './parts.js';
+
+/** Position of a call among nested calls. */
+export interface Nesting {
+  readonly depth: number;
+  /** Lists of what the calling tools may call; each must allow this call (RUN-11). */
+  readonly within: readonly AllowList[];
+  /** What the skills of the calling tools restrict (RES-44). */
+  readonly narrowing: readonly Narrowing[];
+  /** Who named the tool: the caller, or a definition that the caller called, which may name a hidden tool. */
+  readonly named: 'by-caller' | 'by-definition';
+  /** Whether an outer call is running and so holds a slot that this call shares. */
+  readonly sharesSlot: boolean;
+  /** Id of the outer call. */
+  readonly parent?: string;
+  /** The tool that the runtime made for this call, which has no reference (RSC-7). */
+  readonly tool?: Tool;
+  /** The trace of the outermost call. */
+  readonly trace?: TraceParent;
+  readonly accept?: NestedOptions['accept'];
+  readonly onStart?: NestedOptions['onStart'];
+  readonly handles?: NestedOptions['handles'];
+  readonly deferApproval?: NestedOptions['deferApproval'];
+}
+
+export const OUTERMOST: Nesting = {
+  depth: 0,
+  sharesSlot: false,
+  named: 'by-caller',
+  within: [],
+  narrowing: NO_NARROWING,
+};
+
+/** A call as it was made. */
+export interface GivenCall {
+  readonly ref: string;
+  readonly raw: unknown;
+  readonly options: DoorOptions;
+  readonly signal: AbortSignal;
+  readonly nesting: Nesting;
+}
+
+/** A running call: filled in step by step, and recorded at the end. */
+export interface Call extends CallScope {
+  /** What events say about it. */
+  readonly event: EventBase;
+  raw: unknown;
+  readonly nesting: Nesting;
+  /** Makes a call inside this one. */
+  readonly nest: Nest;
+  readonly startedAt: number;
+  tool?: Tool;
+  plan?: Plan;
+  repairs: readonly Repair[];
+  verdict?: Verdict;
+  approval?: CallScope['approval'];
+  decision?: Decision;
+  outputHash?: string;
+}
+
+/** What finding a tool, its rules and its plan depend on. */
+export type CallBase = Pick<Call, 'caller' | 'options' | 'snapshot' | 'nesting'>;
+
+/** Returns the base of an outermost call. */
+export function toBase(snapshot: Snapshot, options: DoorOptions = {}): CallBase {
+  return { caller: options.caller ?? CODE, options, snapshot, nesting: OUTERMOST };
+}
+
+/** Makes a call; runtime/call.ts has the only one. */
+type MakeCall = (parts: CallParts, given: GivenCall) => Promise<ToolResult>;
+
+let calls = 0;
+
+/** Opens a call; `make` makes the calls inside it. */
+export function openCall(parts: CallParts, given: GivenCall, make: MakeCall): Call {
+  const { workspace, catalog, observers, stores } = parts;
+  const { ref, raw, signal, nesting } = given;
+  const whole = workspace.snapshot();
+  const snapshot = nesting.narrowing.length === 0 ? whole : narrowPlaces(whole, nesting.narrowing);
+  const { options, whileAsked } = pauseWhileAsked(given.options);
+  const { caller = CODE } = options;
+  // Calls inside it listen to the signal, and Node warns about more than ten listeners.
+  setMaxListeners(0, signal);
+  const nest: Nest = (inner, input, asked) => make(parts, toNested(parts, call, inner, input, asked));
+  const id = `c${++calls}`;
+  const call: Call = {
+    id,
+    event: { call: id, ref, caller, depth: nesting.depth, parent: nesting.parent, trace: options.trace },
+    raw,
+    caller,
+    options,
+    snapshot,
+    signal,
+    nesting,
+    startedAt: workspace.world.monotonic(),
+    repairs: [],
+    store: stores === undefined ? null : toContextStore(stores, caller),
+    remoteTools: catalog.hasServers ? () => listRemoteTools(parts, snapshot, withoutApps(caller)) : undefined,
+    ...askThrough(options, () => call.tool!, nest, workspace.world.debug),
+    progress(progress) {
+      observers.emit?.({ type: 'progress', ...call.event, progress });
+      options.onProgress?.(progress);
+    },
+    nest,
+    call: (inner, input, asked) => nest(inner, input, { ...asked, signal: asked?.signal ?? signal }),
+    delegate: (inner, input, until) => nest(inner, input, { signal: until, named: 'by-definition' }),
+    whileAsked,
+    rights: () => rightsOf(parts, call),
+  };
+  return call;
+}
+
+function toContextStore({ documents, results, session }: Stores, caller: Caller): ContextStore {
+  return { documents, openResult: (id) => results.open(id, caller.session ?? session) };
+}
+
+/**
+ * A nested call inherits the caller, the trust and the approval callback of the outer one, nothing else (RUN-7).
+ * Consent is not inherited: it is requested again through the same door.
+ */
+function toNested(parts: CallParts, outer: Call, ref: string, raw: unknown, asked: NestedCallOptions): GivenCall {
+  const { options, nesting, snapshot } = outer;
+  const { trust, approve, elicit, client } = options;
+  const { signal, named = 'by-caller', sharesSlot = true, tool, onOutput, onStart, handles, deferApproval } = asked;
+  const { permissions, narrowing } = parts.cascade.of(outer.tool!, snapshot);
+  return {
+    ref,
+    raw,
+    signal,
+    options: { caller: withoutApps(outer.caller), trust, approve, elicit, client, onOutput },
+    nesting: {
+      named,
+      sharesSlot,
+      tool,
+      accept: acceptBoth(nesting.accept, asked.accept),
+      onStart,
+      handles,
+      deferApproval,
+      depth: nesting.depth + 1,
+      parent: outer.id,
+      trace: options.trace ?? nesting.trace,
+      within: listsWithin(outer.tool!.name, permissions, nesting.within),
+      narrowing: joinNarrowing(nesting.narrowing, narrowing),
+    },
+  };
+}
+
+// Equal for two calls only if their nested calls have the same rights.
+function rightsOf({ cascade }: CallParts, { caller, options, snapshot, nesting, tool }: Call): string {
+  const { trust, approve, ask, elicit, client } = options;
+  const { kind, door, name, session } = caller;
+  const { permissions, narrowing } = cascade.of(tool!, snapshot);
+  const within = listsWithin(tool!.name, permissions, nesting.within);
+  return JSON.stringify([
+    [kind, door, name, session],
+    [trust === true, approve !== undefined, ask !== undefined || elicit !== undefined, client !== undefined],
+    // A function cannot be compared, so only the calls of one outer call share it.
+    nesting.accept && nesting.parent,
+    within.map(({ rules, fault }) => [rules.map(({ selector }) => selector.text), fault]),
+    joinNarrowing(nesting.narrowing, narrowing).map(({ directory, trust, paths }) => [directory, trust, paths]),
+  ]);
+}
+
+// What a call accepts also applies to the calls inside it.
+function acceptBoth(outer: Nesting['accept'], inner: Nesting['accept']): Nesting['accept'] {
+  if (outer === undefined || inner === undefined) return outer ?? inner;
+  return (tool) => {
+    outer(tool);
+    inner(tool);
+  };
+}
+
+/** Joins what the calling tools and a tool itself inherit, each skill once. */
+export function joinNarrowing(outer: readonly Narrowing[], own: readonly Narrowing[]): readonly Narrowing[] {
+  if (outer.length === 0) return own;
+  return own.length === 0 ? outer : [...new Set([...outer, ...own])];
+}
+
+/** The caller of what a tool names, which a model may have chosen: tools for apps only do not exist for it (RSC-20). */
+export function withoutApps(caller: Caller): Caller {
+  return caller.apps === true ? { ...caller, apps: false } : caller;
+}

@@ -1,0 +1,22 @@
+// The scope of a call, for tests that run an executor directly.
+
+import type { CallScope } from '../../src/core/executor.js';
+import type { Snapshot } from '../../src/core/snapshot.js';
+
+/** Returns the scope of a call by code that makes no nested calls. */
+export function createCallScope(snapshot: Snapshot): CallScope {
+  const refuse = (): Promise<never> => Promise.reject(new Error('not here'));
+  return {
+    id: 'test',
+    caller: { kind: 'code', door: 'library' },
+    options: {},
+    snapshot,
+    signal: new AbortController().signal,
+    store: null,
+    progress: () => {},
+    call: refuse,
+    delegate: refuse,
+    whileAsked: () => {},
+    rights: () => '',
+  };
+}
