@@ -8,7 +8,7 @@ import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
 import { runnerImport } from 'vite';
 import { parse } from 'yaml';
-import { estimateTokens } from '../dist/core/tokens.js';
+import { estimateTokens } from '../dist/core/text.js';
 import { listForClients } from '../dist/mcp-server/listing.js';
 import { createNodeToolbox } from '../dist/node.js';
 

@@ -1,7 +1,7 @@
 // Row tokens: what a model reads and writes for the same tasks by plain calls, in search mode and in code mode.
 
 import { runAnthropicCall, toAnthropicTools } from '../../dist/adapters/anthropic/index.js';
-import { estimateTokens } from '../../dist/core/tokens.js';
+import { estimateTokens } from '../../dist/core/text.js';
 import { createNodeToolbox } from '../../dist/node.js';
 import { ratios, sized, spread } from '../support/measure.mjs';
 import { TASKS, TOOLS } from '../support/tasks.mjs';

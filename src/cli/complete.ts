@@ -53,11 +53,7 @@ async function complete(words: readonly string[], current: string, io: Io): Prom
   const setup: Setup = { io, open };
   try {
     if (first === 'help') return await complete(rest, current, io);
-    const found = await completeFrom(first, first === undefined ? words : rest, current, setup);
-    // The tools of a server can change without a file.
-    if (toolbox === undefined || toolbox.state.upstreams.states().every(({ state }) => state === 'untrusted'))
-      io.keepCompletion?.(found);
-    return found;
+    return await completeFrom(first, first === undefined ? words : rest, current, setup);
   } finally {
     await toolbox?.close();
   }

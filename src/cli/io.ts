@@ -2,8 +2,6 @@
 
 import { isAbsolute, resolve } from 'node:path';
 import type { Readable } from 'node:stream';
-import type { Completion } from '../commands/complete.js';
-import type { Listed } from './listing.js';
 
 export type Signal = 'SIGINT' | 'SIGTERM' | 'SIGHUP';
 
@@ -37,12 +35,6 @@ export interface Io {
   onSignal(listener: (signal: Signal) => void): void;
   /** Calls the listener with errors that nobody handled; the process ends unless it returns true. */
   readonly onFault?: ((listener: (error: unknown) => boolean) => void) | undefined;
-  /** Keeps what `wield list` shows for the next run; undefined if its files are not observed. */
-  readonly keepListed?: ((listed: Listed) => void) | undefined;
-  /** Keeps a completion for the next run; undefined if its files are not observed. */
-  readonly keepCompletion?: ((completion: Completion) => void) | undefined;
-  /** Keeps the first answers of `wield serve` for its next start if `may`, asked after them, returns true. */
-  readonly keepAnswers?: ((may: () => boolean) => void) | undefined;
   /** Redirects everything else that is printed to stdout to stderr: stdout carries a protocol (SRV-7). */
   reserveStdout(): void;
 }

@@ -46,11 +46,7 @@ function isMindHome(directory: string): boolean {
   return ['.lock', 'manifest.json'].some((name) => isThere(join(directory, name)));
 }
 
-// A command looks twice: for its compiled code and, in another bundle, for its state.
-const HOMES = Symbol.for('wield.homes');
-const shared = globalThis as { [HOMES]?: Set<string> };
-shared[HOMES] ??= new Set();
-const homes = shared[HOMES];
+const homes = new Set<string>();
 
 /** Makes a directory known as a wield home. */
 export function acceptHome(wieldHome: string): void {

@@ -4,14 +4,14 @@
 import { spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import {
-  copyFileSync,
+  cpSync,
+  existsSync,
   mkdirSync,
   mkdtempSync,
   readdirSync,
   readFileSync,
   renameSync,
   rmSync,
-  statSync,
   writeFileSync,
 } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -48,14 +48,10 @@ export function startWithoutCompiledCode(): void {
 export function copyCompiledCode(wieldHome: string | undefined): void {
   if (!isUsed || wieldHome === undefined) return;
   try {
-    const from = findCode();
-    for (const version of readdirSync(from)) {
-      const to = join(wieldHome, 'cache/code', version);
-      mkdirSync(to, { recursive: true, mode: 0o700 });
-      for (const name of readdirSync(join(from, version))) copyFileSync(join(from, version, name), join(to, name));
-    }
+    const to = join(wieldHome, 'cache/code');
+    if (!existsSync(to)) cpSync(findCode(), to, { recursive: true });
   } catch {
-    // The home has code already, another worker is making it, or the test made it unusable on purpose.
+    // Another worker is making it, or the test made the home unusable on purpose.
   }
 }
 
@@ -64,33 +60,30 @@ function findCode(): string {
   // The binary contains the hash of all its files.
   const build = createHash('sha256').update(readFileSync(binary())).digest('hex').slice(0, 16);
   const directory = join(CACHE, `${PREFIX}${build}`);
-  if (statSync(join(directory, 'code'), { throwIfNoEntry: false }) === undefined) {
+  const code = join(directory, 'code');
+  if (!existsSync(code)) {
     mkdirSync(directory);
-    renameSync(compile(), join(directory, 'code'));
+    compile(join(directory, 'next'));
+    renameSync(join(directory, 'next'), code);
     for (const name of readdirSync(CACHE))
       if (name.startsWith(PREFIX) && join(CACHE, name) !== directory) rmSync(join(CACHE, name), { recursive: true });
   }
-  return join(directory, 'code');
+  return code;
 }
 
-// Runs the commands that have code of their own twice: the first run writes the index that the second one reads.
-function compile(): string {
-  const home = mkdtempSync(join(CACHE, 'home-'));
+// Runs the commands that have code of their own, in a home outside this checkout, where no state may be.
+function compile(to: string): void {
+  const home = mkdtempSync(join(tmpdir(), 'wield-code-'));
   try {
     // A tool of the user, which needs no trust.
     mkdirSync(join(home, '.agents/tools'), { recursive: true });
     const script = '#!/bin/sh\n# @description Say hello.\necho hello\n';
     writeFileSync(join(home, '.agents/tools/hello'), script, { mode: 0o755 });
-    const env = { PATH: process.env.PATH, HOME: home, WIELD_HOME: join(home, '.wield') };
+    const env = { PATH: process.env.PATH, HOME: home };
     const input = MESSAGES.map((message) => `${JSON.stringify(message)}\n`).join('');
-    for (const args of [['list'], ['call', 'hello'], ['serve']])
-      for (let run = 0; run < 2; run++) {
-        const { status } = spawnSync(process.execPath, [binary(), ...args], { cwd: tmpdir(), env, input });
-        if (status !== 0) throw new Error(`wield ${args.join(' ')} exited with ${status}`);
-      }
-    const code = join(CACHE, `code-${process.pid}`);
-    renameSync(join(home, '.wield/cache/code'), code);
-    return code;
+    for (const args of [['list'], ['call', 'hello'], ['serve'], ['doctor']])
+      spawnSync(process.execPath, [binary(), ...args], { cwd: home, env, input });
+    cpSync(join(home, '.wield/cache/code'), to, { recursive: true });
   } finally {
     rmSync(home, { recursive: true });
   }

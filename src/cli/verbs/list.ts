@@ -57,8 +57,6 @@ export const list: Verb = {
     if (odd !== undefined) throw unknownChoice('value of --format:', odd, formats, '--format');
     const listed = await readListed(toolbox, reserved);
     if (flags.has('profile')) await (await import('../profile-warnings.js')).warnOfProfile(call, toolbox);
-    // The tools of a server can change without a file.
-    if (toolbox.state.upstreams.states().every(({ state }) => state === 'untrusted')) terminal.io.keepListed?.(listed);
     const [tags, groups] = [repeated('tag'), repeated('group')];
     if (tags.length + groups.length > 0) (await import('../list-filters.js')).assertKnown(listed, tags, groups);
     return printListed(terminal, listed, {

@@ -110,8 +110,6 @@ async function serveOverStdio({ terminal, signal }: VerbCall, toolbox: NodeToolb
   }
   const { io } = terminal;
   io.reserveStdout();
-  // The tools of a server can change without a change of any file.
-  io.keepAnswers?.(() => toolbox.state.upstreams.states().every(({ state }) => state === 'untrusted'));
   const serving = serveMcpStdio(toolbox, {
     version: WIELD_VERSION,
     input: io.stdin.stream(),

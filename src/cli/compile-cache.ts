@@ -1,0 +1,110 @@
+// The compile cache of the binary: compiling takes half of a short run, so later runs use the code of the first one.
+
+import {
+  closeSync,
+  constants,
+  existsSync,
+  fstatSync,
+  openSync,
+  readdirSync,
+  readFileSync,
+  type Stats,
+  statSync,
+  unlinkSync,
+} from 'node:fs';
+import * as nodeModule from 'node:module';
+import { homedir } from 'node:os';
+import { basename, dirname, join } from 'node:path';
+import { Script } from 'node:vm';
+import { findHome, findWieldHome } from '../files/home.js';
+import { makeDirectory } from '../files/make-directory.js';
+
+// Frequent commands use different functions of the same files.
+const OWN_CACHE = new Set(['__complete', 'list', 'serve', 'call']);
+
+type Environment = Readonly<Record<string, string | undefined>>;
+
+/** Lets the files of the binary use the cache, and returns a function that saves what this run compiled. */
+export function useCompileCache(argv: readonly string[], env: Environment): () => Promise<void> {
+  try {
+    const directory = findCache(argv, env);
+    if (directory === undefined) return async () => {};
+    makeDirectory(directory);
+    // Code of another user would run as this one.
+    if (!isOwn(statSync(directory))) return async () => {};
+    const { enableCompileCache, flushCompileCache } = nodeModule as CompileCacheOfNode;
+    if (enableCompileCache === undefined) return cacheScripts(directory);
+    enableCompileCache(directory);
+    return async () => flushCompileCache?.();
+  } catch {
+    // Not an error: this run compiles its code.
+    return async () => {};
+  }
+}
+
+// Of Node 22 and later.
+interface CompileCacheOfNode {
+  readonly enableCompileCache?: (directory: string) => unknown;
+  readonly flushCompileCache?: () => void;
+}
+
+// Compiled code depends on the version of Node; the name of a file of the binary contains its hash.
+function findCache(argv: readonly string[], env: Environment): string | undefined {
+  // `doctor --clean` must not write what it just removed.
+  if (argv.some((word) => word === 'clean' || word === '--clean')) return undefined;
+  const kind = argv.find((word) => OWN_CACHE.has(word)) ?? 'others';
+  return join(findWieldHome(env, findHome(env, homedir)), 'cache', 'code', `${process.version}-${process.arch}`, kind);
+}
+
+// Node 20 has no such cache.
+function cacheScripts(directory: string): () => Promise<void> {
+  const own = import.meta.dirname;
+  const compiled = new Map<string, Script>();
+  const extensions = (nodeModule.Module as unknown as { _extensions: Record<string, Loader> })._extensions;
+  extensions['.cjs'] = (module, filename) => {
+    if (dirname(filename) !== own) return extensions['.js']!(module, filename);
+    const file = join(directory, basename(filename));
+    const cachedData = readOwnFile(file);
+    // The build emits ASCII only. Joined as bytes, because joined strings would be copied again.
+    const text = Buffer.concat([HEAD, readFileSync(filename), TAIL]).toString('latin1');
+    const script = new Script(text, { filename, ...(cachedData && { cachedData }) });
+    if (script.cachedDataRejected !== false) compiled.set(file, script);
+    script.runInThisContext()(module.exports, (id: string) => module.require(id), module, filename, own);
+  };
+  return async () => {
+    if (compiled.size === 0) return;
+    try {
+      const { writeFileAtomic } = await import('../files/write.js');
+      for (const [file, script] of compiled) writeFileAtomic(file, script.createCachedData(), { durable: false });
+      // Those of other builds.
+      for (const name of readdirSync(directory)) if (!existsSync(join(own, name))) unlinkSync(join(directory, name));
+      compiled.clear();
+    } catch {
+      // The next run compiles again.
+    }
+  };
+}
+
+const HEAD = Buffer.from('(function (exports, require, module, __filename, __dirname) {');
+const TAIL = Buffer.from('\n})');
+
+type Loader = (module: NodeJS.Module, filename: string) => void;
+
+/** Whether only the user can change a file or directory. */
+function isOwn({ uid, mode }: Stats): boolean {
+  return uid === process.getuid?.() && (mode & 0o022) === 0;
+}
+
+/** Reads a file; undefined if it is missing, or another user could have written it. */
+function readOwnFile(file: string): Buffer | undefined {
+  let descriptor: number | undefined;
+  try {
+    descriptor = openSync(file, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK);
+    const stats = fstatSync(descriptor);
+    return stats.isFile() && isOwn(stats) ? readFileSync(descriptor) : undefined;
+  } catch {
+    return undefined;
+  } finally {
+    if (descriptor !== undefined) closeSync(descriptor);
+  }
+}
