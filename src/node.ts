@@ -14,7 +14,6 @@ import { createReferences } from './catalog/skill-references.js';
 import { createWatch, watchedDirectories } from './catalog/watch.js';
 import type { SuspendedPrograms } from './code/host/suspended.js';
 import { type Configuration, createConfiguration } from './config/index.js';
-import { createNarrowing } from './config/profile.js';
 import type { Approvals } from './core/approval.js';
 import { ToolError } from './core/error.js';
 import type { EndEvent } from './core/event.js';
@@ -245,7 +244,11 @@ function openFiles(options: NodeToolboxOptions, { world, wieldHome, helper }: To
   return {
     workdir,
     offered: options.offer ?? [],
-    configuration: createNarrowing(createConfiguration({ managed: MANAGED_CONFIG, wieldHome, now, boundaryOf }), {
+    configuration: createConfiguration({
+      managed: MANAGED_CONFIG,
+      wieldHome,
+      now,
+      boundaryOf,
       profile: options.profile,
       mode: options.mode,
       isGranted,

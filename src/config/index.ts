@@ -10,16 +10,14 @@ import { toShadowed } from '../upstream/entries/file.js';
 import { keyName } from './key-path.js';
 import { DEFAULT_VALUES, formatValue, KEYS } from './keys.js';
 import { effectiveValues, toSettings } from './merge.js';
-import { type Profile, toProfiles } from './profile.js';
+import { type NarrowingOptions, narrow, type Profile, toProfiles } from './profile.js';
 import { readConfigFile } from './read.js';
-import type { ConfigFile, ConfigValue, Layer } from './value.js';
+import { type ConfigFile, type ConfigValue, LAYERS, type Layer } from './value.js';
 
 export type { ConfigValue, Layer } from './value.js';
 
 export interface Configuration {
   readonly settings: Settings;
-  /** The effective value of each key that a file sets. */
-  readonly values: ReadonlyMap<string, ConfigValue>;
   /** Every key with its effective value, including defaults. */
   readonly entries: readonly ConfigEntry[];
   readonly problems: readonly Problem[];
@@ -41,9 +39,7 @@ export interface ConfigEntry {
   readonly line: number | null;
 }
 
-const LAYERS: readonly Layer[] = ['managed', 'user', 'project'];
-
-export interface ConfigurationOptions {
+export interface ConfigurationOptions extends Partial<NarrowingOptions> {
   readonly managed: string;
   readonly wieldHome: string;
   readonly now: () => number;
@@ -54,7 +50,8 @@ export interface ConfigurationOptions {
 /** Reads the configuration of a workdir; returns the same object until a file changed. */
 export type ReadConfiguration = (workdir: string) => Configuration;
 
-export function createConfiguration({ managed, wieldHome, now, boundaryOf }: ConfigurationOptions): ReadConfiguration {
+export function createConfiguration(options: ConfigurationOptions): ReadConfiguration {
+  const { managed, wieldHome, now, boundaryOf, profile, mode, isGranted = () => false } = options;
   const user = join(wieldHome, 'config.toml');
   const isState = (file: string): boolean => file === user || file === managed;
   const cache = createStatCache<Configuration>({ now, isState });
@@ -63,7 +60,10 @@ export function createConfiguration({ managed, wieldHome, now, boundaryOf }: Con
     return cache.get(
       'configuration',
       files,
-      (texts) => toConfiguration(files.map((file, at) => readConfigFile(file, LAYERS[at]!, texts[at]))),
+      (texts) => {
+        const whole = toConfiguration(files.map((file, at) => readConfigFile(file, LAYERS[at]!, texts[at])));
+        return { ...whole, ...narrow(whole, { profile, mode, isGranted }) };
+      },
       () => boundaryOf?.(workdir),
     );
   };
@@ -75,11 +75,7 @@ function toConfiguration(files: readonly ConfigFile[]): Configuration {
   const fault = files.find((one) => one.fault !== undefined)?.fault;
   return {
     settings: toSettings(values, all),
-    values,
-    // Computed on demand: only `wield config` shows them.
-    get entries() {
-      return toEntries(values, all);
-    },
+    entries: toEntries(values, all),
     problems: [...files.flatMap((one) => one.problems), ...findShadowedServers(values, all)],
     profiles: toProfiles(all),
     policy: toPolicy(all, fault),

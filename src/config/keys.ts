@@ -7,6 +7,8 @@ import type { Settings } from '../core/settings.js';
 import { DEFAULT_SETTINGS } from '../core/settings.js';
 import {
   boolean,
+  checked,
+  converted,
   custom,
   described,
   duration,
@@ -14,6 +16,7 @@ import {
   oneOf,
   type Shape,
   size,
+  string,
   stringOrStrings,
   strings,
   table,
@@ -67,60 +70,75 @@ const FLAG: Value = { word: 'true or false', shape: boolean };
 const COUNT: Value = { word: 'number', shape: integer(1, 'a whole number above 0') };
 const SIZE: Value = { word: 'size', shape: size, format: formatBytes };
 const DURATION: Value = { word: 'duration', shape: duration, format: formatDuration };
-const SECONDS: Value = {
-  word: 'duration',
-  shape: { ...duration, read: (...given) => toSeconds(duration.read(...given)) },
-};
+const SECONDS: Value = { word: 'duration', shape: converted(duration, (ms) => Math.max(1, Math.ceil(ms / 1000))) };
 const TEXT: Value = { word: 'text', shape: text('a text', /./s) };
+const TAG: Value = { ...TEXT, word: 'tag' };
 const MODE: Value = { word: 'all, search, code or auto', shape: oneOf(...MODES) };
-const VARIABLES: Value = { word: 'names', shape: described(strings, 'an array of names of variables') };
-const DIRECTORIES: Value = { word: 'directories', shape: described(strings, 'an array of directories') };
-const PARAMETERS: Value = { word: 'names', shape: described(strings, 'an array of names of parameters') };
-const SELECTORS = {
+const SELECTORS: Value = {
   word: 'selectors',
   shape: described(stringOrStrings, 'selectors, as text or an array of text'),
-  kind: 'rules',
-  project: 'narrows',
-  restricts: true,
-} as const;
+};
+const VARIABLES = names('names of variables');
+const DIRECTORIES: Value = { ...names('directories'), word: 'directories' };
+const TOOL_NAME: Value = {
+  word: 'name',
+  shape: checked(described(string, 'the name of a tool'), (name, fail) => {
+    if (!isToolName(name)) fail([], 'must be the name of a tool');
+  }),
+};
+const FIXED: Value = { word: 'table', shape: described(table, 'a table of parameters and their values') };
+const PATHS: Value = {
+  word: 'search path',
+  shape: custom('an array of directories, { external = "…" } and { ignore = "…" }', readPaths, {
+    type: 'array',
+    items: { anyOf: [{ type: 'string' }, { type: 'object' }] },
+  }),
+};
+const SERVER: Value = { word: 'table', shape: { ...table, schema: SERVER_SCHEMA } };
+const CONTEXT_MODE: Value = { word: 'full or readOnDemand', shape: oneOf('full', 'readOnDemand') };
+const PROVIDER: Value = { word: 'anthropic, openai or ollama', shape: oneOf('anthropic', 'openai', 'ollama') };
+const MODEL: Value = { ...TEXT, shape: described(TEXT.shape, 'the name of a model') };
+const ADDRESS: Value = {
+  word: 'address',
+  shape: text('an address such as "http://127.0.0.1:11434"', /^https?:\/\/[^\s@]+$/),
+};
+const VARIABLE: Value = {
+  word: 'name',
+  shape: text('the name of a variable that holds the key', /^[A-Za-z_][A-Za-z0-9_]*$/),
+};
 
-function toSeconds(milliseconds: number | undefined): number | undefined {
-  return milliseconds === undefined ? undefined : Math.max(1, Math.ceil(milliseconds / 1000));
+function names(of: string): Value {
+  return { word: 'names', shape: described(strings, `an array of ${of}`) };
 }
 
-/** A key that limits calls. */
-function limit(value: Value, setting: SettingName, description: string): Key {
-  return { ...value, project: 'lowers', restricts: true, setting, description };
-}
-
-/** A key that a project cannot set. */
-function own(value: Value, setting: SettingName | undefined, description: string, more: Partial<Key> = {}): Key {
-  return { ...value, project: 'ignored', ...(setting === undefined ? {} : { setting }), description, ...more };
+function key(
+  value: Value,
+  project: Lowering,
+  setting: SettingName | null,
+  description: string,
+  more: Partial<Key> = {},
+): Key {
+  return { ...value, project, ...(setting === null ? {} : { setting }), description, ...more };
 }
 
 const RESTRICTS = { restricts: true } as const;
-const FREE = { restricts: false } as const;
+const limit = (value: Value, setting: SettingName | null, description: string): Key =>
+  key(value, 'lowers', setting, description, RESTRICTS);
+const rules = (description: string): Key =>
+  key(SELECTORS, 'narrows', null, description, { kind: 'rules', ...RESTRICTS });
+const own = (value: Value, setting: SettingName | null, description: string, more?: Partial<Key>): Key =>
+  key(value, 'ignored', setting, description, more);
 
 /** All keys; `*` is the name of a tool, a server or a profile. */
 export const KEYS: Readonly<Record<string, Key>> = {
-  repair: { ...FLAG, project: 'replaces', setting: 'repair', description: 'Repair common mistakes in input' },
-  'allowed-tools': { ...SELECTORS, description: 'The tools that may be called; see [Rules](#rules)' },
-  'trust.rules': { ...SELECTORS, description: 'Which calls run, ask first or are denied' },
-  mode: {
-    ...MODE,
-    project: 'replaces',
-    setting: 'view.mode',
-    description: 'How models are shown the tools; see [many tools](../guides/many-tools.md)',
-  },
-  'profiles.*.tools': { ...SELECTORS, description: 'The tools of this profile' },
-  'profiles.*.rules': { ...SELECTORS, description: 'Rules of this profile, where they are stricter' },
-  'profiles.*.mode': { ...MODE, project: 'replaces', description: 'Instead of `mode`' },
-  'profiles.*.env': {
-    ...VARIABLES,
-    project: 'narrows',
-    restricts: true,
-    description: 'Of the variables that are passed, only these',
-  },
+  repair: key(FLAG, 'replaces', 'repair', 'Repair common mistakes in input'),
+  'allowed-tools': rules('The tools that may be called; see [Rules](#rules)'),
+  'trust.rules': rules('Which calls run, ask first or are denied'),
+  mode: key(MODE, 'replaces', 'view.mode', 'How models are shown the tools; see [many tools](../guides/many-tools.md)'),
+  'profiles.*.tools': rules('The tools of this profile'),
+  'profiles.*.rules': rules('Rules of this profile, where they are stricter'),
+  'profiles.*.mode': key(MODE, 'replaces', null, 'Instead of `mode`'),
+  'profiles.*.env': key(VARIABLES, 'narrows', null, 'Of the variables that are passed, only these', RESTRICTS),
   'limits.timeout': limit(DURATION, 'limits.timeoutMs', 'Time limit of tools without their own'),
   'limits.output': limit(SIZE, 'limits.outputBytes', 'Maximum output of a tool, both streams together'),
   'limits.memory': limit(
@@ -140,162 +158,106 @@ export const KEYS: Readonly<Record<string, Key>> = {
     'limits.callsPerMinute',
     'Calls of one caller, in a fleet at all fronts together; one more fails with `busy`',
   ),
-  'results.inline': {
-    ...limit(COUNT, 'results.inline', 'Characters of an inline result; a longer one becomes a handle'),
-    ...FREE,
-  },
-  'results.keep': {
-    ...limit(DURATION, 'results.keepMs', 'How long a stored result is kept after its last use'),
-    ...FREE,
-  },
-  'results.total': {
-    ...limit(SIZE, 'results.totalBytes', 'Stored results of a workdir, least recently read removed first'),
-    ...FREE,
-  },
-  'results.schemas': {
-    ...FLAG,
-    project: 'replaces',
-    setting: 'results.schemas',
-    description: 'Send output schemas to models; false: a large result is only its handle, without structured content',
-  },
+  'results.inline': key(
+    COUNT,
+    'lowers',
+    'results.inline',
+    'Characters of an inline result; a longer one becomes a handle',
+  ),
+  'results.keep': key(DURATION, 'lowers', 'results.keepMs', 'How long a stored result is kept after its last use'),
+  'results.total': key(
+    SIZE,
+    'lowers',
+    'results.totalBytes',
+    'Stored results of a workdir, least recently read removed first',
+  ),
+  'results.schemas': key(
+    FLAG,
+    'replaces',
+    'results.schemas',
+    'Send output schemas to models; false: a large result is only its handle, without structured content',
+  ),
   'code.calls': limit(COUNT, 'code.calls', 'Calls of a [program](../guides/code-mode.md)'),
   'code.parallel': limit(COUNT, 'code.parallel', 'Concurrent ones'),
   'code.cpu': limit(DURATION, 'code.cpuMs', 'Its own processor time'),
   'code.memory': limit(SIZE, 'code.memoryBytes', 'Its memory'),
   'code.timeout': limit(DURATION, 'code.timeoutMs', 'From start to end, without waiting for approvals'),
   'env.pass': own(VARIABLES, 'env.pass', 'Variables passed to every script; a name may end in `*`'),
-  'skills.allow-scripts': {
-    ...FLAG,
-    project: 'adds',
-    description: 'Resolvers of a `tools.json` may run scripts of their skill; also `allowScripts`',
-  },
-  'skills.context-mode': {
-    word: 'full or readOnDemand',
-    shape: oneOf('full', 'readOnDemand'),
-    project: 'replaces',
-    setting: 'skills.contextMode',
-    description: 'How [skills](../concepts/skills.md) are presented to a model; also `contextMode`',
-  },
-  'tools.*.timeout': {
-    ...DURATION,
-    project: 'lowers',
-    restricts: true,
-    description: "Time limit of this tool; the user's overrides its `@timeout`",
-  },
-  'tools.*.env.pass': own(VARIABLES, undefined, 'Variables passed to this tool'),
-  'tools.*.runOn': own({ ...TEXT, word: 'tag' }, undefined, 'Tag of the workers that it runs on', RESTRICTS),
-  'tools.*.name': own(
-    {
-      word: 'name',
-      shape: custom(
-        'the name of a tool',
-        (value) => (typeof value === 'string' && isToolName(value) ? value : undefined),
-        { type: 'string' },
-      ),
-    },
-    undefined,
-    'Another [name](../guides/many-tools.md#another-face) of this tool for models',
+  'skills.allow-scripts': key(
+    FLAG,
+    'adds',
+    null,
+    'Resolvers of a `tools.json` may run scripts of their skill; also `allowScripts`',
   ),
-  'tools.*.description': own(TEXT, undefined, 'Another description for models'),
-  'tools.*.hide': own(PARAMETERS, undefined, 'Parameters that models do not see', RESTRICTS),
-  'tools.*.fixed': own(
-    { word: 'table', shape: described(table, 'a table of parameters and their values') },
-    undefined,
-    'Values of parameters that models do not see',
-    RESTRICTS,
+  'skills.context-mode': key(
+    CONTEXT_MODE,
+    'replaces',
+    'skills.contextMode',
+    'How [skills](../concepts/skills.md) are presented to a model; also `contextMode`',
   ),
+  'tools.*.timeout': limit(DURATION, null, "Time limit of this tool; the user's overrides its `@timeout`"),
+  'tools.*.env.pass': own(VARIABLES, null, 'Variables passed to this tool'),
+  'tools.*.runOn': own(TAG, null, 'Tag of the workers that it runs on', RESTRICTS),
+  'tools.*.name': own(TOOL_NAME, null, 'Another [name](../guides/many-tools.md#another-face) of this tool for models'),
+  'tools.*.description': own(TEXT, null, 'Another description for models'),
+  'tools.*.hide': own(names('names of parameters'), null, 'Parameters that models do not see', RESTRICTS),
+  'tools.*.fixed': own(FIXED, null, 'Values of parameters that models do not see', RESTRICTS),
   'builtin.offer': own(
-    { word: 'names', shape: described(strings, 'an array of names or groups of built-in tools') },
+    names('names or groups of built-in tools'),
     'offer',
     'Built-in tools to offer to models, by name or group',
   ),
-  paths: {
-    word: 'search path',
-    shape: custom('an array of directories, { external = "…" } and { ignore = "…" }', readPaths, {
-      type: 'array',
-      items: { anyOf: [{ type: 'string' }, { type: 'object' }] },
-    }),
-    project: 'extends',
-    restricts: true,
-    setting: 'paths',
-    description: 'Directories searched for skills and their tools, [in order](#the-search-path)',
-  },
+  paths: key(
+    PATHS,
+    'extends',
+    'paths',
+    'Directories searched for skills and their tools, [in order](#the-search-path)',
+    RESTRICTS,
+  ),
   'workdir.roots': own(DIRECTORIES, 'roots', 'Where the tool `workdir` may change to; empty: the first workdir'),
   'install.homes': own(DIRECTORIES, 'homes', 'Agent directories for links of installed items; empty: `~/.claude`'),
   'audit.contents': own(FLAG, 'audit.contents', 'Record inputs and outputs, redacted, in the [audit log](audit.md)'),
   'audit.required': own(FLAG, 'audit.required', 'Refuse calls that cannot be recorded', RESTRICTS),
   'audit.rotate': own(SIZE, 'audit.rotateBytes', 'Size at which a new log file is started'),
   'audit.keep': own(COUNT, 'audit.keep', 'Number of full log files to keep'),
-  middleware: {
-    word: 'tables',
-    shape: middlewareEntry,
-    project: 'joins',
-    restricts: true,
-    narrows: (parsed) => isNarrowing(parsed as MiddlewareSettings),
-    description: '[Retries, caches and rate limits](#middleware)',
-  },
-  'sandbox.*': {
-    word: 'table',
-    shape: sandboxTable,
-    project: 'narrows',
-    restricts: true,
-    description: 'A [sandbox profile](#sandboxes)',
-  },
-  'sandbox.rules': {
-    word: 'tables',
-    shape: sandboxRule,
-    project: 'narrows',
-    restricts: true,
-    description: 'The profiles of tools, also written `[[sandbox]]`',
-  },
+  middleware: key(
+    { word: 'tables', shape: middlewareEntry },
+    'joins',
+    null,
+    '[Retries, caches and rate limits](#middleware)',
+    { ...RESTRICTS, narrows: (parsed) => isNarrowing(parsed as MiddlewareSettings) },
+  ),
+  'sandbox.*': key(
+    { word: 'table', shape: sandboxTable },
+    'narrows',
+    null,
+    'A [sandbox profile](#sandboxes)',
+    RESTRICTS,
+  ),
+  'sandbox.rules': key(
+    { word: 'tables', shape: sandboxRule },
+    'narrows',
+    null,
+    'The profiles of tools, also written `[[sandbox]]`',
+    RESTRICTS,
+  ),
   'openapi.*': own(
     { word: 'table', shape: openApiTable },
-    undefined,
+    null,
     'An [OpenAPI document](../guides/openapi.md): `spec`, `server`, `include`, `exclude`, `auth`',
     RESTRICTS,
   ),
-  'mcpServers.*': {
-    word: 'table',
-    shape: { ...table, schema: SERVER_SCHEMA },
+  'mcpServers.*': key(SERVER, 'own', null, 'An upstream [server](servers.md)', { kind: 'server' }),
+  'mcp.servers': key({ ...SERVER, word: 'tables' }, 'own', null, 'The same as an array, each entry with a `name`', {
     kind: 'server',
-    project: 'own',
-    description: 'An upstream [server](servers.md)',
-  },
-  'mcp.servers': {
-    word: 'tables',
-    shape: { ...table, schema: SERVER_SCHEMA },
-    kind: 'server',
-    project: 'own',
-    description: 'The same as an array, each entry with a `name`',
-  },
-  'mcp.disabled': {
-    word: 'names',
-    shape: described(strings, 'an array of names of servers'),
-    project: 'narrows',
-    restricts: true,
-    description: 'Disabled servers',
-  },
-  'model.provider': own(
-    { word: 'anthropic, openai or ollama', shape: oneOf('anthropic', 'openai', 'ollama') },
-    'model.provider',
-    'API of the [model](#model)',
-  ),
-  'model.name': own(
-    { ...TEXT, shape: described(TEXT.shape, 'the name of a model') },
-    'model.name',
-    'The name of the model',
-  ),
-  'model.url': own(
-    { word: 'address', shape: text('an address such as "http://127.0.0.1:11434"', /^https?:\/\/[^\s@]+$/) },
-    'model.url',
-    "Base URL, instead of the provider's",
-    { mask: (value) => maskAddress(String(value)) },
-  ),
-  'model.key': own(
-    { word: 'name', shape: text('the name of a variable that holds the key', /^[A-Za-z_][A-Za-z0-9_]*$/) },
-    'model.keyVariable',
-    'Variable with the API key',
-  ),
+  }),
+  'mcp.disabled': key(names('names of servers'), 'narrows', null, 'Disabled servers', RESTRICTS),
+  'model.provider': own(PROVIDER, 'model.provider', 'API of the [model](#model)'),
+  'model.name': own(MODEL, 'model.name', 'The name of the model'),
+  'model.url': own(ADDRESS, 'model.url', "Base URL, instead of the provider's", {
+    mask: (value) => maskAddress(String(value)),
+  }),
+  'model.key': own(VARIABLE, 'model.keyVariable', 'Variable with the API key'),
 };
 
 /** Formats a value as written in a file. */

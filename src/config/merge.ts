@@ -9,9 +9,7 @@ import { keyName } from './key-path.js';
 import { KEYS, withSetting } from './keys.js';
 import { toOpenApiSettings } from './openapi.js';
 import { toSandboxSettings } from './sandbox.js';
-import type { ConfigValue, Layer } from './value.js';
-
-const LAYERS: readonly Layer[] = ['managed', 'user', 'project'];
+import { type ConfigValue, LAYERS, type Layer } from './value.js';
 
 /** Returns the effective value of each key with its origin. Values come highest layer first. */
 export function effectiveValues(

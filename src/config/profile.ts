@@ -52,36 +52,17 @@ interface Narrowable extends Narrowed {
 type IsGranted = (name: string, pass: readonly string[]) => boolean;
 
 export interface NarrowingOptions {
+  /** The name of the profile in use. */
   readonly profile: string | undefined;
   /** Overrides that of the configuration and the profile. */
   readonly mode: Mode | undefined;
   readonly isGranted: IsGranted;
 }
 
-/** Wraps a reader of the configuration so that a profile and a mode apply; the same object until a file changed. */
-export function createNarrowing<Read extends Narrowable>(
-  read: (workdir: string) => Read,
-  { profile, mode, isGranted }: NarrowingOptions,
-): (workdir: string) => Read {
-  if (profile === undefined && mode === undefined) return read;
-  const known = new WeakMap<Read, Read>();
-  return (workdir) => {
-    const whole = read(workdir);
-    let narrowed = known.get(whole);
-    if (narrowed === undefined) {
-      const { settings, policy } = profile === undefined ? whole : narrowByProfile(whole, profile, isGranted);
-      const view = mode === undefined ? settings.view : { ...settings.view, mode };
-      // Inherits what is computed on demand.
-      narrowed = Object.freeze(
-        Object.create(whole, {
-          settings: { value: { ...settings, view }, enumerable: true },
-          policy: { value: policy, enumerable: true },
-        }),
-      ) as Read;
-      known.set(whole, narrowed);
-    }
-    return narrowed;
-  };
+/** Returns settings and policy as a profile and a mode narrow them. */
+export function narrow(whole: Narrowable, { profile, mode, isGranted }: NarrowingOptions): Narrowed {
+  const { settings, policy } = profile === undefined ? whole : narrowByProfile(whole, profile, isGranted);
+  return { settings: mode === undefined ? settings : { ...settings, view: { ...settings.view, mode } }, policy };
 }
 
 // An unknown profile allows nothing.
@@ -89,17 +70,17 @@ function narrowByProfile({ settings, policy, profiles }: Narrowable, name: strin
   const profile = profiles.get(name);
   if (profile === undefined) return { settings, policy: { ...policy, fault: policy.fault ?? `no profile "${name}"` } };
   const { lists, rules, mode = settings.view.mode, env } = profile;
-  const narrow = (pass: readonly string[]): readonly string[] =>
+  const passed = (pass: readonly string[]): readonly string[] =>
     env.reduce((left, only) => intersect(left, only, isGranted), pass);
   const tools = [...settings.tools].map(([tool, own]): [string, ToolSettings] => [
     tool,
-    own.pass === undefined ? own : { ...own, pass: narrow(own.pass) },
+    own.pass === undefined ? own : { ...own, pass: passed(own.pass) },
   ]);
   return {
     settings: {
       ...settings,
       view: { ...settings.view, mode, profile: name },
-      env: { pass: narrow(settings.env.pass) },
+      env: { pass: passed(settings.env.pass) },
       tools: new Map(tools),
     },
     policy: { ...policy, lists: [...policy.lists, ...lists], profileRules: rules },

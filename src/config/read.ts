@@ -1,6 +1,7 @@
 // Parses one configuration file: values with their lines, and problems.
 
 import { isAbsolute, normalize } from 'node:path';
+import { isRecord } from '../core/json.js';
 import type { Problem } from '../core/problem.js';
 import type { Rule } from '../core/rule.js';
 import { filterPaths, type PathEntry } from '../core/search-path.js';
@@ -8,10 +9,12 @@ import { formatPath, type Path, readShape, type ShapeFault } from '../core/shape
 import { nearest, quoteOutside } from '../core/text.js';
 import type { FileText } from '../files/read.js';
 import { lineOf, parseToml } from '../files/toml.js';
+import { readServer } from '../upstream/entries/entry.js';
+import { describeFinding } from '../upstream/entries/file.js';
+import { toMaskedServer } from '../upstream/entries/mask.js';
 import { canonicalPath, keyName, type Leaf, leaves, mayRestrict } from './key-path.js';
 import { KEYS, type Key } from './keys.js';
 import { readRules } from './rules.js';
-import { readServerTable } from './servers.js';
 import type { ConfigFile, Layer } from './value.js';
 
 interface FileContext {
@@ -40,14 +43,13 @@ export function readConfigFile(file: string, layer: Layer, text: FileText): Conf
 }
 
 function readLeaf({ path, value }: Leaf, context: FileContext): ConfigFile {
-  const { file, layer, text } = context;
+  const { layer, text } = context;
   const name = keyName(path);
   const key = Object.hasOwn(KEYS, name) ? KEYS[name]! : undefined;
   if (key === undefined) return unknownKey(context, path, name);
   const lineAt = (steps: Path): number => lineOf(text, steps, 1);
-  if (key.kind === 'server')
-    return readServerTable({ path, value, file, layer, lineOf: (steps) => lineAt([...path, ...steps]) });
   const line = lineAt(path);
+  if (key.kind === 'server') return readServerTable({ path, value }, line, context);
   const { value: parsed, faults } = readShape(key.shape, value, path);
   const [fault] = faults;
   if (fault !== undefined) {
@@ -106,6 +108,29 @@ function readValue(
         line,
       },
     ],
+    problems,
+  };
+}
+
+// Only `server` may contain secrets.
+function readServerTable({ path, value }: Leaf, line: number, { file, layer, text }: FileContext): ConfigFile {
+  // A table of the array has its name in it.
+  const { name, ...rest } = path[0] === 'mcp' && isRecord(value) ? value : { name: path[1] };
+  const server = path[0] === 'mcp' && isRecord(value) ? rest : value;
+  const named = typeof name === 'string' ? name : '';
+  const owner = layer === 'project' ? 'workspace' : 'user';
+  const { entry, findings } = readServer(named, server, { owner, place: { file, pointer: null, line } });
+  const problems = findings.map(({ severity, keyPath, message, hint }) => ({
+    severity,
+    path: file,
+    message: `line ${lineOf(text, [...path, ...keyPath], 1)}: ${describeFinding(named, keyPath, message)}`,
+    hint,
+  }));
+  if (entry === undefined) return { values: [], problems };
+  const shown = toMaskedServer(entry);
+  const written = JSON.stringify(shown);
+  return {
+    values: [{ path: ['mcpServers', named], value: shown, written, layer, file, line, server: entry }],
     problems,
   };
 }

@@ -4,7 +4,9 @@ import type { Problem } from '../core/problem.js';
 import type { Rule } from '../core/rule.js';
 import type { ServerEntry } from '../core/upstream.js';
 
-export type Layer = 'managed' | 'user' | 'project';
+/** Highest first. */
+export const LAYERS = ['managed', 'user', 'project'] as const;
+export type Layer = (typeof LAYERS)[number];
 
 export interface ConfigValue {
   readonly path: readonly string[];

@@ -101,10 +101,10 @@ describe.concurrent('the field protocol of a server', () => {
     const read = async (text: string): Promise<{ shown: string[]; problems: string[] }> => {
       workspace.write('.agents/config.toml', text);
       const toolbox = workspace.toolbox();
-      const { values, problems } = toolbox.state.configuration();
+      const { entries, problems } = toolbox.state.configuration();
       await toolbox.close();
       return {
-        shown: [...values.values()].map(({ written }) => written).filter((one) => one.includes('protocol')),
+        shown: entries.map(({ shown }) => shown).filter((one) => one.includes('protocol')),
         problems: problems.map(({ message }) => message).filter((one) => one.includes('protocol')),
       };
     };
