@@ -12,7 +12,6 @@ import {
   converted,
   described,
   type Infer,
-  invalid,
   list,
   object,
   optional,
@@ -43,7 +42,7 @@ export const sandboxTable: Shape<Infer<typeof PROFILE>> = {
           ? 'is a built-in profile; choose another name'
           : undefined;
     if (message === undefined) return PROFILE.read(value, path, report);
-    report(invalid(path, value, message, 'write [sandbox.NAME]'));
+    report({ path, kind: 'invalid', message, hint: 'write [sandbox.NAME]' });
     return undefined;
   },
 };

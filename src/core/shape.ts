@@ -13,8 +13,8 @@ export interface ShapeFault {
   /** Follows the name of the part, `must be a string`; for a key: `"x" is missing`, `unknown key "x"`. */
   readonly message: string;
   readonly hint: string;
-  /** What the part is, without the contents of strings, which may be secret. */
-  readonly found: string;
+  /** What is there instead, without the contents of strings, which may be secret. */
+  readonly found?: string;
 }
 
 /** Reports a fault at a path below the value that is checked. */
@@ -65,7 +65,8 @@ export function formatPath(path: Path): string {
 export function formatFault({ path, kind, message, found }: ShapeFault): string {
   if (kind === 'unknown') return `unknown key "${formatPath(path)}"`;
   const part = path.length === 0 ? 'it' : formatPath(path);
-  return kind === 'missing' ? `${part} is missing` : `${part} ${message}, got ${found}`;
+  if (kind === 'missing') return `${part} is missing`;
+  return found === undefined ? `${part} ${message}` : `${part} ${message}, got ${found}`;
 }
 
 /** Formats a path as JSON Pointer. */
@@ -86,16 +87,15 @@ export function custom<T>(
     schema,
     read(value, path, report) {
       const parsed = parse(value);
-      if (parsed === undefined) report(invalid(path, value, `must be ${expected}`, hint ?? `write ${expected}`));
+      if (parsed === undefined) report(mismatch(path, value, expected, hint));
       return parsed;
     },
   };
 }
 
-/** The fault of a value that does not match. */
-export function invalid(path: Path, value: unknown, message: string, hint: string): ShapeFault {
+function mismatch(path: Path, value: unknown, expected: string, hint = `write ${expected}`): ShapeFault {
   const found = typeof value === 'string' ? 'a string' : describeValue(value);
-  return { path, kind: 'invalid', message, hint, found };
+  return { path, kind: 'invalid', message: `must be ${expected}`, hint, found };
 }
 
 export const string = custom('a string', (value) => (typeof value === 'string' ? value : undefined), {
@@ -151,7 +151,7 @@ export function list<T>(item: Shape<T>, expected = 'an array'): Shape<readonly T
         const items = value.map((one, at) => item.read(one, [...path, at], report));
         return items.filter((one) => one !== undefined) as T[];
       }
-      report(invalid(path, value, `must be ${expected}`, `write ${expected}`));
+      report(mismatch(path, value, expected));
       return undefined;
     },
   };
@@ -164,7 +164,7 @@ export const strings = custom<readonly string[]>(
   { type: 'array', items: { type: 'string' } },
 );
 
-export interface RecordOptions {
+interface RecordOptions {
   readonly expected?: string;
   /** Returns what is wrong with a key. */
   readonly findFault?: (key: string) => string | undefined;
@@ -181,12 +181,12 @@ export function record<T>(
     schema: { type: 'object', additionalProperties: item.schema },
     read(value, path, report) {
       if (!isRecord(value)) {
-        report(invalid(path, value, `must be ${expected}`, `write ${expected}`));
+        report(mismatch(path, value, expected));
         return undefined;
       }
       const entries = Object.entries(value).flatMap(([key, one]) => {
         const fault = findFault?.(key);
-        if (fault !== undefined) report(invalid([...path, key], one, fault, keyHint));
+        if (fault !== undefined) report({ path: [...path, key], kind: 'invalid', message: fault, hint: keyHint });
         const read = item.read(one, [...path, key], report);
         return fault === undefined && read !== undefined ? [[key, read] as const] : [];
       });
@@ -202,7 +202,7 @@ export type ObjectOf<F extends Fields> = Flat<
   { [K in Exclude<keyof F, OptionalKey<F>>]: Infer<F[K]> } & { [K in OptionalKey<F>]?: Infer<F[K]> }
 >;
 
-export interface ObjectOptions {
+interface ObjectOptions {
   readonly expected?: string;
   /** What happens with keys that are not listed: reported, dropped or kept. Reported by default. */
   readonly unknown?: 'report' | 'drop' | 'keep';
@@ -229,11 +229,11 @@ export function object<const F extends Fields>(
     },
     read(value, path, report) {
       if (!isRecord(value)) {
-        report(invalid(path, value, `must be ${expected}`, hint));
+        report(mismatch(path, value, expected, hint));
         return undefined;
       }
       const others = Object.keys(value).filter((key) => !Object.hasOwn(fields, key));
-      if (unknown === 'report') for (const key of others) report(unknownKey([...path, key], key, value[key], known));
+      if (unknown === 'report') for (const key of others) report(unknownKey([...path, key], known));
       const entries: [string, unknown][] = unknown === 'keep' ? others.map((key) => [key, value[key]]) : [];
       let isComplete = true;
       for (const [key, field] of Object.entries(fields)) {
@@ -250,21 +250,14 @@ export function object<const F extends Fields>(
 }
 
 function missing(path: Path, { expected }: Shape<unknown>): ShapeFault {
-  return {
-    path,
-    kind: 'missing',
-    message: `"${path.at(-1)}" is missing`,
-    hint: `add it: ${expected}`,
-    found: 'nothing',
-  };
+  return { path, kind: 'missing', message: `"${path.at(-1)}" is missing`, hint: `add it: ${expected}` };
 }
 
-/** The fault of an unknown key, with the known key that is most similar. */
-export function unknownKey(path: Path, key: string, value: unknown, known: readonly string[]): ShapeFault {
+function unknownKey(path: Path, known: readonly string[]): ShapeFault {
+  const key = String(path.at(-1));
   const [close] = nearest(key, known);
   const hint = close === undefined ? `known keys: ${known.join(', ')}` : `did you mean "${close}"?`;
-  const message = `unknown key "${quoteOutside(key, 60)}"`;
-  return { ...invalid(path, value, message, hint), kind: 'unknown' };
+  return { path, kind: 'unknown', message: `unknown key "${quoteOutside(key, 60)}"`, hint };
 }
 
 /** A key of an object that may be missing. */
@@ -295,7 +288,7 @@ export function either<const S extends readonly Shape<unknown>[]>(
         const { value: read, faults } = readShape(shape, value, path);
         if (faults.length === 0) return read as Infer<S[number]>;
       }
-      report(invalid(path, value, `must be ${expected}`, `write ${expected}`));
+      report(mismatch(path, value, expected));
       return undefined;
     },
   };
@@ -327,7 +320,7 @@ export function checked<T>(shape: Shape<T>, find: (value: T, fail: Fail) => void
       let isValid = true;
       find(read, (below, message, hint = shape.hint ?? `write ${shape.expected}`) => {
         isValid = false;
-        report(invalid([...path, ...below], below.length === 0 ? value : undefined, message, hint));
+        report({ path: [...path, ...below], kind: 'invalid', message, hint });
       });
       return isValid ? read : undefined;
     },
