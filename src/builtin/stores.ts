@@ -1,7 +1,7 @@
 // The stores of a workspace, in the wield home: large results and documents.
 
 import { join } from 'node:path';
-import { createLazyDocuments } from '../context/store/lazy.js';
+import { createDocumentFiles } from '../context/store/documents.js';
 import type { World } from '../core/snapshot.js';
 import type { ResultStore, Stores } from '../core/store.js';
 import { digestParts } from '../files/digest.js';
@@ -20,12 +20,9 @@ export function createStores({ wieldHome, workdir, results, world }: CreateStore
   return {
     session: `toolbox ${world.now()} ${Math.random()}`,
     results,
-    documents: createLazyDocuments(async () => {
-      const { createDocumentFiles } = await import('../context/store/documents.js');
-      return createDocumentFiles({
-        directory: join(findProjectState(wieldHome, workdir), 'context'),
-        now: world.now,
-      });
+    documents: createDocumentFiles({
+      directory: () => join(findProjectState(wieldHome, workdir), 'context'),
+      now: world.now,
     }),
     nextCalls: ({ id, kind }) => [
       `${READ_RESULT} {"id":"${id}","page":${kind === 'json' ? 2 : 1}}`,

@@ -19,7 +19,8 @@ function makeDirectory(): string {
 describeDocumentStore('memory', () => createDocumentMemory(now));
 
 describeDocumentStore('files', () => {
-  const store = createDocumentFiles({ directory: makeDirectory(), now });
+  const directory = makeDirectory();
+  const store = createDocumentFiles({ directory: () => directory, now });
   onTestFinished(() => store.close());
   return store;
 });

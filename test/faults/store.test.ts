@@ -64,7 +64,7 @@ spec(
     for (const child of running.values()) child.kill('SIGKILL');
     await sleep(200);
 
-    const store = createDocumentFiles({ directory, now: () => Date.now() });
+    const store = createDocumentFiles({ directory: () => directory, now: () => Date.now() });
     onTestFinished(() => store.close());
     const began = performance.now();
     await store.write('after', Buffer.from('still writable'));

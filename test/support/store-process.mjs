@@ -5,7 +5,7 @@ import { appendFileSync } from 'node:fs';
 import { createDocumentFiles } from '../../dist/context/store/documents.js';
 
 const [role, name, directory, log] = process.argv.slice(2);
-const store = createDocumentFiles({ directory, now: () => Date.now() });
+const store = createDocumentFiles({ directory: () => directory, now: () => Date.now() });
 const hash = (bytes) => createHash('sha256').update(bytes).digest('hex');
 
 function makeContent() {

@@ -6,10 +6,9 @@ import type { DocumentStore, DocumentVersion, WriteOptions } from '../../core/st
 import { statOrNothing } from '../../files/read.js';
 import { createStateDirectory } from '../../files/state.js';
 import { parseLogicalPath, parseLogicalPrefix } from '../logical-path.js';
-import { createConnections } from './database.js';
+import { createConnections, type Database } from './database.js';
 import { describeContent, toBytes } from './describe-content.js';
 import { changedDocument, existingDocument, unreadableContent } from './document-errors.js';
-import type { Database } from './driver.js';
 import { createPayloads, MAX_DOCUMENT_BYTES, type Payloads } from './payloads.js';
 import { toSnippet, toTerms } from './search-terms.js';
 import { index, searchIndex, unindex } from './text-index.js';
@@ -17,15 +16,15 @@ import { addVersion, findVersion, listDocuments, listPayloads, listVersions, new
 
 export interface DocumentFilesOptions {
   /** Contains the database and the payloads; created on first use. */
-  readonly directory: string;
+  readonly directory: () => string;
   readonly now: () => number;
 }
 
 export function createDocumentFiles({ directory, now }: DocumentFilesOptions): DocumentStore {
-  const payloads = createPayloads(join(directory, 'payloads'));
+  const payloads = createPayloads(() => join(directory(), 'payloads'));
   const { read, change, close } = createConnections(() => {
-    createStateDirectory(directory);
-    return join(directory, 'documents.db');
+    createStateDirectory(directory());
+    return join(directory(), 'documents.db');
   });
   const put = async (path: string, content: Uint8Array, options: WriteOptions): Promise<DocumentVersion> => {
     assertSize(path, content);
@@ -82,7 +81,7 @@ export function createDocumentFiles({ directory, now }: DocumentFilesOptions): D
       );
     },
     async clean({ dryRun = false } = {}) {
-      if (statOrNothing(directory) === undefined) return { files: 0, bytes: 0 };
+      if (statOrNothing(directory()) === undefined) return { files: 0, bytes: 0 };
       return change((db) => payloads.removeOthers(listPayloads(db), dryRun));
     },
     close,

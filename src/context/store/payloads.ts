@@ -24,8 +24,8 @@ export interface Payloads {
   removeOthers(needed: ReadonlySet<unknown>, dryRun: boolean): { readonly files: number; readonly bytes: number };
 }
 
-export function createPayloads(directory: string): Payloads {
-  const fileOf = (hash: string): string => join(directory, hash.slice(0, 2), hash);
+export function createPayloads(directory: () => string): Payloads {
+  const fileOf = (hash: string): string => join(directory(), hash.slice(0, 2), hash);
   return {
     fileOf,
     write(content) {
@@ -53,10 +53,10 @@ export function createPayloads(directory: string): Payloads {
     removeOthers(needed, dryRun) {
       let files = 0;
       let bytes = 0;
-      for (const folder of readNames(directory)) {
-        for (const name of readNames(join(directory, folder))) {
+      for (const folder of readNames(directory())) {
+        for (const name of readNames(join(directory(), folder))) {
           if (needed.has(name)) continue;
-          const file = join(directory, folder, name);
+          const file = join(directory(), folder, name);
           bytes += statOrNothing(file)?.size ?? 0;
           files++;
           if (!dryRun) removeFile(file);

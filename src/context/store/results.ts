@@ -16,8 +16,7 @@ export interface ResultFilesOptions {
   readonly now: () => number;
 }
 
-/** The form of an id. */
-export const ID = /^r_[A-Za-z0-9_-]{22}$/;
+const ID = /^r_[A-Za-z0-9_-]{22}$/;
 const METADATA = '.json';
 // A result that was written or read within this time is not removed, unless all take twice the space they may.
 const READING_MS = 60_000;
@@ -94,13 +93,26 @@ export function createResultFiles({ directory, now }: ResultFilesOptions): Resul
   };
 }
 
+/** Starts the copy of a result of another machine; `owner` is what `ownerOf` returns for its session. */
+export function copyResult({ directory }: ResultFiles, id: string, owner: string): ResultWriter {
+  createStateDirectory(directory());
+  const file = join(directory(), id);
+  // Of a process that was killed: with its metadata it would have been opened.
+  unlinkQuietly(file);
+  return createWriter(file, id, owner);
+}
+
+export function isResultId(id: string): boolean {
+  return ID.test(id);
+}
+
 interface Metadata {
   readonly session: string;
   readonly handle: Handle;
 }
 
-/** Starts a file; `session` is the owner of the result. */
-export function createWriter(file: string, id: string, session: string): ResultWriter {
+// Starts a file; `session` is the owner of the result.
+function createWriter(file: string, id: string, session: string): ResultWriter {
   const descriptor = openSync(file, 'wx', 0o600);
   const check = createTextCheck();
   const hash = loadCrypto().createHash('sha256');
@@ -202,8 +214,7 @@ function removeEntry(directory: string, id: string): void {
   unlinkQuietly(join(directory, id));
 }
 
-/** Removes a file, if it exists. */
-export function unlinkQuietly(path: string): void {
+function unlinkQuietly(path: string): void {
   try {
     unlinkSync(path);
   } catch {

@@ -1,7 +1,7 @@
 // The full-text index of documents: chunks of each document, and the best match per document.
 
 import type { ContentKind } from '../../core/store.js';
-import type { Database } from './driver.js';
+import type { Database } from './database.js';
 import { toChunks } from './search-terms.js';
 import { AT_OR_BELOW, toPathRange } from './version-table.js';
 

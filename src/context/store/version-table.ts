@@ -1,8 +1,8 @@
 // The tables of documents and their versions: one row per version, a deletion included.
 
 import type { ContentKind, DocumentVersion } from '../../core/store.js';
+import type { Database, Row } from './database.js';
 import { missingDocument, missingVersion } from './document-errors.js';
-import type { Database, Row } from './driver.js';
 
 export interface Payload {
   readonly hash: string;

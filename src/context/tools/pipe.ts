@@ -2,13 +2,11 @@
 
 import { StringDecoder } from 'node:string_decoder';
 import type { ToolContext } from '../../core/context.js';
-import { ToolError } from '../../core/error.js';
+import { type ErrorCode, ToolError } from '../../core/error.js';
 import { type ToolResult, textOf } from '../../core/result.js';
-import { formatBytes, sanitize } from '../../core/text.js';
+import { formatBytes, quoteOutside, sanitize } from '../../core/text.js';
 import type { Tool } from '../../core/tool.js';
 import { answer, type OnConflict, storeOf } from './answer.js';
-import { CONTEXT_PIPE } from './names.js';
-import { existingDocument, innerError, MAX_PAYLOAD_BYTES, sameError, tooMuchOutput } from './pipe-errors.js';
 
 interface PipeInput {
   readonly tool_name: string;
@@ -17,7 +15,12 @@ interface PipeInput {
   readonly on_conflict?: OnConflict;
 }
 
+export const CONTEXT_PIPE = 'context_pipe';
 const PREVIEW_CHARACTERS = 200;
+const MAX_MESSAGE_BYTES = 2048;
+// Collected in memory until the tool has succeeded.
+const MAX_PAYLOAD_BYTES = 512 * 1024 * 1024;
+
 export async function pipe(input: PipeInput, context: ToolContext) {
   const { tool_name: name, tool_input: inner = {}, path, on_conflict } = input;
   const { documents } = storeOf(context);
@@ -94,4 +97,44 @@ function toPreview(payload: Uint8Array): string {
   const clean = sanitize(head);
   const cut = clean.slice(0, PREVIEW_CHARACTERS);
   return /[\uD800-\uDBFF]$/.test(cut) ? cut.slice(0, -1) : cut;
+}
+
+function existingDocument(path: string): ToolError {
+  return new ToolError('path_conflict', `${quoteOutside(path)} already exists, so the tool was not called`, {
+    hint: 'read it with context_read, or pipe again with on_conflict: "overwrite"',
+    data: { path },
+  });
+}
+
+function tooMuchOutput(name: string): ToolError {
+  const limit = formatBytes(MAX_PAYLOAD_BYTES);
+  return new ToolError('too_large', `${name} was cancelled: its output exceeds ${limit}; nothing was stored`, {
+    hint: 'request less output at once',
+    data: { tool: name },
+  });
+}
+
+function innerError(name: string, { error, content }: ToolResult): ToolError {
+  const { code, message, hint } = error!;
+  const output = textOf({ content }).trim();
+  const text = output === '' || message.includes(output) ? message : `${message}\n${output}`;
+  return new ToolError('inner_tool_error', capBytes(text), {
+    hint: hint ?? `call ${name} again with other input`,
+    data: { tool: name, code },
+  });
+}
+
+// Nothing ran, so the error is the one of a direct call.
+function sameError({ error }: ToolResult): ToolError {
+  const { code, message, hint, data } = error!;
+  return new ToolError(code as ErrorCode, message, { hint, data });
+}
+
+function capBytes(text: string): string {
+  const bytes = Buffer.from(text);
+  if (bytes.length <= MAX_MESSAGE_BYTES) return text;
+  // Leaves space for the ellipsis, and splits no character.
+  let end = MAX_MESSAGE_BYTES - 3;
+  while (end > 0 && (bytes[end]! & 0xc0) === 0x80) end--;
+  return `${bytes.toString('utf8', 0, end)}…`;
 }

@@ -7,8 +7,7 @@ import { isLargeJson } from '../../core/json-size.js';
 import { textPart } from '../../core/result.js';
 import type { ContextStore, Readable } from '../../core/store.js';
 import { formatBytes, quoteOutside } from '../../core/text.js';
-import { QUERY_REFERENCE } from '../query/reference.js';
-import { createQueryRunner, MAX_DOCUMENT_BYTES, type QueryOptions } from '../query/run.js';
+import { createQueryRunner, MAX_DOCUMENT_BYTES, QUERY_REFERENCE, type QueryOptions } from '../query/run.js';
 import { answer, type OnConflict, storeOf } from './answer.js';
 
 interface QueryInput {

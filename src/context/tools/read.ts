@@ -5,9 +5,9 @@ import { ToolError } from '../../core/error.js';
 import type { OpenDocument } from '../../core/store.js';
 import { formatBytes, quoteOutside } from '../../core/text.js';
 import { findLines } from '../paging.js';
-import { answer, describeVersion, readText, storeOf } from './answer.js';
+import { answer, describeVersion, formatSize, formatTime, readText, storeOf, toTable } from './answer.js';
 
-export interface Target {
+interface Target {
   readonly path: string;
 }
 
@@ -73,4 +73,54 @@ function assertReadable({ path }: OpenDocument, bytes: number): void {
   const message = `${quoteOutside(path)} is too large to read at once: ${formatBytes(bytes)}`;
   const hint = 'use offset and limit, or reduce it with context_query';
   throw new ToolError('too_large', message, { hint, data: { path, bytes } });
+}
+
+export async function list({ path }: Partial<Target>, context: ToolContext) {
+  const documents = await storeOf(context).documents.list(path);
+  const rows = documents.map((one) => [
+    one.path,
+    formatSize(one.size),
+    one.kind,
+    String(one.version),
+    formatTime(one.created),
+  ]);
+  const text = rows.length === 0 ? 'no documents' : toTable([['PATH', 'SIZE', 'KIND', 'VERSION', 'CHANGED'], ...rows]);
+  return answer(text, { documents: documents.map(describeVersion) });
+}
+
+export async function exists({ path }: Target, context: ToolContext) {
+  const [newest] = await storeOf(context).documents.versions(path);
+  const found = newest !== undefined && newest.size !== null;
+  return answer(found ? 'yes' : 'no', { exists: found, ...(found ? describeVersion(newest) : { path }) });
+}
+
+export async function versions({ path }: Target, context: ToolContext) {
+  const { documents } = storeOf(context);
+  const known = await documents.versions(path);
+  // Throws `not_found`.
+  if (known.length === 0) await documents.read(path);
+  const rows = known.map(({ version, size, created }) => [String(version), formatSize(size), formatTime(created)]);
+  return answer(toTable([['VERSION', 'SIZE', 'CHANGED'], ...rows]), {
+    path: known[0]!.path,
+    versions: known.map(describeVersion),
+  });
+}
+
+interface SearchInput extends Partial<Target> {
+  readonly query: string;
+  readonly limit?: number;
+}
+
+export async function search({ query, path, limit = 10 }: SearchInput, context: ToolContext) {
+  const hits = await storeOf(context).documents.search(query, { prefix: path, limit });
+  const text = hits.map((hit) => `${hit.path}:${hit.startLine}-${hit.endLine}\n  ${hit.snippet}\n`).join('\n');
+  return answer(hits.length === 0 ? `no results for "${quoteOutside(query)}"` : text, {
+    hits: hits.map(({ path: found, startLine, endLine, snippet, score }) => ({
+      path: found,
+      start_line: startLine,
+      end_line: endLine,
+      snippet,
+      score,
+    })),
+  });
 }

@@ -1,7 +1,6 @@
 // Stored results of a fleet: written to a file, sent to Redis in pieces, and fetched by the front that is asked for them.
 
-import { copyResult, isResultId } from '../../context/store/result-copy.js';
-import { ownerOf, type ResultFiles } from '../../context/store/results.js';
+import { copyResult, isResultId, ownerOf, type ResultFiles } from '../../context/store/results.js';
 import { isRecord, type Json } from '../../core/json.js';
 import type { ResultLimits, ResultStore, ResultWriter, StoredResult } from '../../core/store.js';
 import { type RedisPlace, reach } from './place.js';

@@ -1,7 +1,7 @@
 import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect } from 'vitest';
-import { openDatabase } from '../../../src/context/store/driver.js';
+import { openDatabase } from '../../../src/context/store/database.js';
 import type { NodeToolbox } from '../../../src/node.js';
 import { patience } from '../../support/patience.js';
 import { spec } from '../../support/spec.js';
