@@ -55,11 +55,8 @@ export interface Catalog {
   unregister(name: string): boolean;
   /** Clears everything cached, or what contains a tool of this name (RES-14). */
   forget(snapshot: Snapshot, name?: string): void;
-  /**
-   * Fetches what files alone do not show, for all tools or for one reference; undefined if there is nothing to wait
-   * for.
-   */
-  settle(snapshot: Snapshot, ref?: string, isFound?: boolean): Promise<unknown> | undefined;
+  /** Fetches what files alone do not show, for all tools or for one reference; returns whether there was anything. */
+  settle(snapshot: Snapshot, ref?: string, isFound?: boolean): Promise<boolean>;
 }
 
 export function createCatalog(options: CatalogOptions): Catalog {
@@ -117,7 +114,7 @@ export function createCatalog(options: CatalogOptions): Catalog {
       const tool = seek(ref, reach);
       return tool.action.kind === 'delegate' ? delegates.complete(tool, reach.snapshot) : tool;
     },
-    settle: (snapshot, ref, isFound = false) => waitFor(options, snapshot, ref, isFound),
+    settle: (snapshot, ref, isFound = false) => settleAll(options, snapshot, ref, isFound),
     register(tool, snapshot) {
       const { name } = tool;
       const builtin = reserved.find((candidate) => candidate.name === name);
@@ -160,19 +157,20 @@ function keepListing(isLocal: boolean, read: (snapshot: Snapshot, offer: readonl
   };
 }
 
-function waitFor(
+async function settleAll(
   { formats, upstream }: CatalogOptions,
   snapshot: Snapshot,
   ref: string | undefined,
   isFound: boolean,
-): Promise<unknown> | undefined {
+): Promise<boolean> {
   const waits: Promise<unknown>[] = [];
   for (const { pending, settle } of formats) if (settle && pending && pending.size > 0) waits.push(settle(snapshot));
   // A tool of another origin needs no servers that keep their names.
   const isAsked = mayBeRemote(ref) ? hasServers(snapshot) : !isFound && mayKeepName(snapshot);
   const servers = isAsked ? upstream?.settle(snapshot, ref) : undefined;
   if (servers !== undefined) waits.push(servers);
-  return waits.length === 0 ? undefined : Promise.all(waits);
+  await Promise.all(waits);
+  return waits.length > 0;
 }
 
 function isTakenBy(given: readonly Tool[], directories: readonly DirectoryListing[]): (name: string) => boolean {
@@ -241,26 +239,22 @@ const MAX_READS = 3;
 
 /**
  * Returns what `read` returns, read again after modules were loaded and servers were started that may have the tool of
- * a reference, or any tool. Synchronous if nothing is pending, which is the usual case.
+ * a reference, or any tool.
  */
-export function readSettled<T>(
-  catalog: Catalog,
-  snapshot: Snapshot,
-  read: () => T,
-  ref?: string,
-  attempt = 1,
-): T | Promise<T> {
-  const retry = (isFound: boolean): Promise<T> | undefined =>
-    attempt < MAX_READS
-      ? catalog.settle(snapshot, ref, isFound)?.then(() => readSettled(catalog, snapshot, read, ref, attempt + 1))
-      : undefined;
-  let value: T;
-  try {
-    value = read();
-  } catch (error) {
-    const later = retry(false);
-    if (later === undefined) throw error;
-    return later;
+export async function readSettled<T>(catalog: Catalog, snapshot: Snapshot, read: () => T, ref?: string): Promise<T> {
+  for (let attempt = 1; attempt < MAX_READS; attempt++) {
+    const { value, error } = attemptRead(read);
+    if (await catalog.settle(snapshot, ref, error === undefined)) continue;
+    if (error !== undefined) throw error;
+    return value as T;
   }
-  return retry(true) ?? value;
+  return read();
+}
+
+function attemptRead<T>(read: () => T): { readonly value?: T; readonly error?: unknown } {
+  try {
+    return { value: read() };
+  } catch (error) {
+    return { error };
+  }
 }

@@ -1,6 +1,6 @@
 // Reads a directory with one format; cached, and compared with the files on every use.
 
-import type { Dirent, Stats } from 'node:fs';
+import { type Dirent, readdirSync, type Stats } from 'node:fs';
 import { join, sep } from 'node:path';
 import type { FileState, Format, FormatSnapshot, ModuleOffer } from '../core/format.js';
 import { compileGlob } from '../core/glob.js';
@@ -11,8 +11,7 @@ import type { World } from '../core/snapshot.js';
 import { compareText } from '../core/text.js';
 import type { Tool } from '../core/tool.js';
 import { admittedPath, readWithin, toDeparture, traceBoundary } from '../files/boundary.js';
-import { entriesOf } from '../files/entries.js';
-import { hasIdentity, isSettled, lstatOrNothing, sameIdentity, statOrNothing, toIdentity } from '../files/read.js';
+import { isSettled, lstatOrNothing, sameIdentity, statOrNothing, toIdentity } from '../files/read.js';
 import type { Directory, DirectoryListing, DirectoryState, Entry } from './entry.js';
 import type { IndexFile } from './index-file.js';
 
@@ -176,7 +175,7 @@ interface DirectoryReader {
   /** Whether an entry of this name can belong to the format; reads nothing. */
   claims(entry: string): boolean;
   /** Returns the names of claimed entries, sorted. */
-  names(snapshot?: FormatSnapshot): readonly string[];
+  names(): readonly string[];
   /** Returns an entry as it is now: `known` if it did not change, undefined if it does not exist. */
   readEntry(name: string, known: Entry | undefined, snapshot?: FormatSnapshot): Entry | undefined;
   /** Returns the directory as it is now: `previous` if nothing changed. */
@@ -214,11 +213,11 @@ function createDirectoryReader(place: Place, format: Format, world: World): Dire
     return leaves ? { ...entry, settled: false, leaves } : entry;
   };
 
-  const names = (snapshot?: FormatSnapshot): string[] => {
+  const names = (): string[] => {
     let all: readonly Dirent[];
     try {
       // Empty if it may not be read.
-      all = entriesOf(admittedPath(place.directory, place.boundary) ?? '', snapshot);
+      all = readdirSync(admittedPath(place.directory, place.boundary) ?? '', { withFileTypes: true });
     } catch (error) {
       world.debug(`${place.directory}: cannot be listed: ${(error as Error).message}`);
       return [];
@@ -245,7 +244,7 @@ function createDirectoryReader(place: Place, format: Format, world: World): Dire
       if (admittedPath(place.directory, trace?.boundary) === undefined) return toRefused(place, identity);
       const entries = new Map<string, Entry>();
       let isSame = unchanged !== undefined;
-      for (const name of unchanged ? unchanged.entries.keys() : names(snapshot)) {
+      for (const name of unchanged ? unchanged.entries.keys() : names()) {
         const known = previous?.entries.get(name);
         const entry = readEntry(name, known, snapshot);
         if (entry === undefined || entry !== known) isSame = false;
@@ -283,7 +282,7 @@ function toRefused(place: Place, identity: FileIdentity): DirectoryState {
 function isInState(path: string, state: FileState, mayBeMissing = false): boolean {
   const stats = statOrNothing(path);
   if (stats === undefined || state === undefined) return mayBeMissing && stats === state;
-  return hasIdentity(stats, state);
+  return sameIdentity(toIdentity(stats), state);
 }
 
 /**

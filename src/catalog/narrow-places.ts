@@ -5,13 +5,31 @@ import type { Place } from '../core/origin.js';
 import type { Problem } from '../core/problem.js';
 import { extractIgnore, iterPaths, REST } from '../core/search-path.js';
 import type { Narrowing } from '../core/skill.js';
-import type { FilesOf, Snapshot } from '../core/snapshot.js';
+import type { Snapshot } from '../core/snapshot.js';
 import { isWithin } from '../files/within.js';
 
 /** Returns the snapshot with the places that `metadata.paths` of every skill names; the snapshot itself without any. */
 export function narrowPlaces(snapshot: Snapshot, narrowing: readonly Narrowing[]): Snapshot {
   const limiting = narrowing.filter(({ paths }) => paths !== undefined);
-  return limiting.length === 0 ? snapshot : Object.freeze(new NarrowedSnapshot(snapshot, limiting));
+  if (limiting.length === 0) return snapshot;
+  const { now, workdir, settings, policy, trusted, roots, servers, problems } = snapshot;
+  return Object.freeze({
+    now,
+    workdir,
+    settings,
+    policy,
+    trusted,
+    roots,
+    servers,
+    problems,
+    places: limiting.reduce(narrow, snapshot.places),
+    libraries: limiting.reduce(narrow, snapshot.libraries),
+    // A login during the call adds secrets.
+    get secrets() {
+      return snapshot.secrets;
+    },
+    boundaryOf: (files) => snapshot.boundaryOf(files),
+  } satisfies Snapshot);
 }
 
 /** Returns a problem for each directory of `metadata.paths` that is not on the search path. */
@@ -24,67 +42,6 @@ export function findForeignPaths({ file, directory, paths = [] }: Narrowing, pla
       message: `metadata.paths names "${dir}", which is not on the search path, so nothing is found there`,
       hint: 'a skill can only narrow the search path; add the directory to `paths` of the configuration',
     }));
-}
-
-// Getters, because few calls need the places.
-class NarrowedSnapshot implements Snapshot {
-  readonly #whole: Snapshot;
-  readonly #narrowing: readonly Narrowing[];
-  #places: readonly Place[] | undefined;
-
-  constructor(whole: Snapshot, narrowing: readonly Narrowing[]) {
-    this.#whole = whole;
-    this.#narrowing = narrowing;
-  }
-
-  get places(): readonly Place[] {
-    this.#places ??= this.#narrowing.reduce(narrow, this.#whole.places);
-    return this.#places;
-  }
-
-  get libraries(): readonly Place[] {
-    return this.#narrowing.reduce(narrow, this.#whole.libraries);
-  }
-
-  get workdir() {
-    return this.#whole.workdir;
-  }
-
-  get settings() {
-    return this.#whole.settings;
-  }
-
-  get policy() {
-    return this.#whole.policy;
-  }
-
-  get now() {
-    return this.#whole.now;
-  }
-
-  get trusted() {
-    return this.#whole.trusted;
-  }
-
-  get roots() {
-    return this.#whole.roots;
-  }
-
-  get servers() {
-    return this.#whole.servers;
-  }
-
-  get secrets() {
-    return this.#whole.secrets;
-  }
-
-  get problems() {
-    return this.#whole.problems;
-  }
-
-  boundaryOf(files: FilesOf) {
-    return this.#whole.boundaryOf(files);
-  }
 }
 
 function narrow(places: readonly Place[], { directory, paths = [] }: Narrowing): readonly Place[] {

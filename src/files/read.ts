@@ -83,17 +83,6 @@ export function sameIdentity(a: FileIdentity | undefined, b: FileIdentity | unde
   );
 }
 
-/** Compares stats with an identity without allocating one. */
-export function hasIdentity(stats: Stats, identity: FileIdentity): boolean {
-  return (
-    stats.ino === identity.inode &&
-    stats.size === identity.size &&
-    stats.ctimeMs === identity.changedMs &&
-    stats.mode === identity.mode &&
-    stats.dev === identity.device
-  );
-}
-
 /**
  * Opens a regular file (or a link to one) without blocking on a FIFO or device, and passes the descriptor to `use`.
  * Checks the descriptor, so that the file cannot be replaced between check and read.

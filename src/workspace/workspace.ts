@@ -214,7 +214,7 @@ export function createPlaces({ firstWorkdir, home, paths, store, ...options }: P
         ...path.slice(before),
         ...findScriptPlaces(at.workdir, home)
           .map((place) => withBoundary(place, at))
-          .flatMap((place) => [place, ...groupsIn(place, at)]),
+          .flatMap((place) => [place, ...groupsIn(place)]),
         ...findDocuments(at, home, workspacesOf(at)).map((place) => withBoundary(place, at)),
         ...(options.hasRootFiles ? [withBoundary(rootOf(at.workdir, home), at)] : []),
       ];
