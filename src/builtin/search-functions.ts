@@ -148,7 +148,7 @@ function anyToolOf(server: string): Tool {
   return {
     name: `${server}_any`,
     description: '',
-    input: { json, check: (value) => ({ ok: true, value }) },
+    input: { json, check: async (value) => ({ ok: true, value }) },
     action: { kind: 'delegate', ref: '', ownInput: true },
     origin: { format: 'mcp', uri: null, directory: null, source: null, digest: null, server, owner: 'upstream' },
     traits: NO_TRAITS,

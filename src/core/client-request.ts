@@ -70,7 +70,7 @@ export function toClientTool(
   return {
     name: `${capability}:${asker}`,
     description: capability === 'sampling' ? 'Samples the model of the client.' : 'Lists the roots of the client.',
-    input: { json: ANY_OBJECT, check: (value) => ({ ok: true, value }) },
+    input: { json: ANY_OBJECT, check: async (value) => ({ ok: true, value }) },
     action: {
       kind: 'function',
       run: async (input, { signal }) => ({

@@ -26,7 +26,7 @@ export interface Schema {
   /** The published schema. */
   readonly json: JsonSchema;
   /** Validates a value. The returned value has defaults filled in if the schema's author chose so. */
-  check(value: Json): Check | Promise<Check>;
+  check(value: Json): Promise<Check>;
 }
 
 /** The published schema of a tool without parameters (TOOL-3). */

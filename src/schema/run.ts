@@ -89,17 +89,6 @@ export function every<T>(list: readonly T[], check: (entry: T) => boolean, run: 
   return valid;
 }
 
-/** Applies all visits to a value, like `every`, without a closure for each value. */
-export function visitAll(visits: readonly Visit[], value: Json, run: Run, evaluated: Evaluated | undefined): boolean {
-  let valid = true;
-  for (const visit of visits) {
-    if (visit(value, run, evaluated)) continue;
-    valid = false;
-    if (run.quiet > 0) break;
-  }
-  return valid;
-}
-
 /** Validates without reporting faults. */
 export function isValid(visit: Visit, value: Json, run: Run, evaluated?: Evaluated): boolean {
   run.quiet++;

@@ -3,7 +3,9 @@
 import type { Json } from '../core/json.js';
 import type { SchemaNode } from '../core/schema.js';
 import { describeExpectation } from './expectation.js';
-import type { Run, Visit } from './run.js';
+import { FORMATS } from './formats.js';
+import { compilePattern } from './pattern.js';
+import type { Budget, Run, Visit } from './run.js';
 
 /** Returns a test for equality with one of the values. */
 export function toMembership(values: unknown): (value: Json, run: Run) => boolean {
@@ -70,4 +72,47 @@ function toDecimal(value: number): { readonly coefficient: bigint; readonly expo
   const [digits = '0', exponent = '0'] = Math.abs(value).toString().split('e');
   const [whole = '', fraction = ''] = digits.split('.');
   return { coefficient: BigInt(whole + fraction), exponent: Number(exponent) - fraction.length };
+}
+
+export function compileString(node: SchemaNode): Visit[] {
+  const checks: Visit[] = [];
+  const add = (keyword: string, accepts: (value: string, run: Run) => boolean): void => {
+    checks.push(
+      (value, run) =>
+        accepts(value as string, run) || run.fail('value', () => describeExpectation(keyword, node[keyword]), value),
+    );
+  };
+  const { minLength, maxLength, pattern, format } = node;
+  // A character has one or two code units.
+  if (typeof minLength === 'number')
+    add('minLength', (value, run) => value.length >= minLength * 2 || lengthOf(value, run) >= minLength);
+  if (typeof maxLength === 'number')
+    add('maxLength', (value, run) => value.length <= maxLength || lengthOf(value, run) <= maxLength);
+  if (typeof pattern === 'string') {
+    const { matches } = compilePattern(pattern);
+    add('pattern', matches);
+  }
+  if (typeof format === 'string' && Object.hasOwn(FORMATS, format))
+    add('format', (value, run) => hasFormat(value, format, run));
+  return checks;
+}
+
+function lengthOf(value: string, budget: Budget): number {
+  budget.spend(value.length / 4);
+  let length = 0;
+  for (const _ of value) length++;
+  return length;
+}
+
+// Longer URIs, of embedded data for example, are only checked for a scheme and valid characters.
+const MAX_FORMATTED = 4096;
+const LONG_URI = /^[a-z][a-z0-9+.-]*:[\w:/?#[\]@!$&'()*+,;=.~%-]*$/i;
+
+function hasFormat(value: string, name: string, budget: Budget): boolean {
+  if (value.length > MAX_FORMATTED && name !== 'url') {
+    budget.spend(value.length / 16);
+    return name.startsWith('uri') && LONG_URI.test(value);
+  }
+  budget.spend(1 + value.length);
+  return FORMATS[name]!(value);
 }

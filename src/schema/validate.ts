@@ -10,6 +10,7 @@ import {
   type Compiler,
   countSteps,
   endTurn,
+  every,
   isValid,
   MAX_STEPS,
   MAX_STEPS_IN_ALL,
@@ -18,58 +19,56 @@ import {
   overBudget,
   Run,
   type Visit,
-  visitAll,
 } from './run.js';
-import { compileNumber, toMembership } from './scalars.js';
-import { compileString } from './strings.js';
+import { compileNumber, compileString, toMembership } from './scalars.js';
 import { compileUnion } from './union.js';
 
 /** Compiles a schema; `closed` rejects properties that the root does not declare. */
-export function createCheck(json: JsonSchema, closed: boolean): (value: Json) => Check | Promise<Check> {
+export function createCheck(json: JsonSchema, closed: boolean): (value: Json) => Promise<Check> {
   const root = closed ? closeRoot(json) : json;
   const visit = createCompiler(root).visit(root);
-  const check = (value: Json): Check | Promise<Check> => {
-    const run = new Run();
-    const fail = (error: unknown): Check | Promise<Check> => {
-      if (error instanceof OverBudget) return { ok: false, faults: [overBudget(value)] };
-      if (error instanceof CompiledEnough) return checkAgain(value);
-      throw error;
-    };
-    try {
-      const valid = visit(value, run, undefined);
-      return run.deferred.length > 0 ? checkDeferred(valid, value, run).catch(fail) : toCheck(valid, value, run);
-    } catch (error) {
-      return fail(error);
-    } finally {
-      countSteps(MAX_STEPS - run.left);
-    }
-  };
-  const checkAgain = async (value: Json): Promise<Check> => {
-    endTurn();
-    await nextTurn();
-    return check(value);
-  };
-  return check;
+  return (value) => check(visit, value);
+}
+
+async function check(visit: Visit, value: Json): Promise<Check> {
+  await nextTurn();
+  const run = new Run();
+  try {
+    const valid = counted(run, () => visit(value, run, undefined));
+    return toCheck(await checkDeferred(valid, run), value, run);
+  } catch (error) {
+    if (error instanceof OverBudget) return { ok: false, faults: [overBudget(value)] };
+    if (!(error instanceof CompiledEnough)) throw error;
+  }
+  endTurn();
+  return check(visit, value);
 }
 
 // Validates what was left for later, and waits for a turn of the event loop whenever that takes long.
-async function checkDeferred(first: boolean, value: Json, run: Run): Promise<Check> {
+async function checkDeferred(first: boolean, run: Run): Promise<boolean> {
   let valid = first;
   let steps = MAX_STEPS_IN_ALL;
   // Grows meanwhile, if entries have many entries.
   for (const { count, check, path } of run.deferred) {
     for (let entry = 0; entry < count; entry++) {
-      if (run.isFull) return toCheck(false, value, run);
+      if (run.isFull) return false;
       const turn = nextTurn();
       if (turn !== undefined) await turn;
       run.restart(path);
-      if (!check(entry)) valid = false;
-      countSteps(MAX_STEPS - run.left);
+      if (!counted(run, () => check(entry))) valid = false;
       steps -= MAX_STEPS - run.left;
       if (steps < 0) throw new OverBudget();
     }
   }
-  return toCheck(valid, value, run);
+  return valid;
+}
+
+function counted(run: Run, work: () => boolean): boolean {
+  try {
+    return work();
+  } finally {
+    countSteps(MAX_STEPS - run.left);
+  }
 }
 
 function toCheck(valid: boolean, value: Json, run: Run): Check {
@@ -130,7 +129,7 @@ function compileNode(node: SchemaNode, root: JsonSchema, compiler: Compiler): Vi
     const covered = separate ? new Set<string | number>() : evaluated;
     const typed = checks[typeOf(value)];
     run.enter(2 + typed.length / 2);
-    const valid = visitAll(typed, value, run, covered);
+    const valid = every(typed, (visit) => visit(value, run, covered), run);
     run.leave();
     if (separate && valid && evaluated !== undefined) for (const name of covered!) evaluated.add(name);
     return valid;
@@ -176,7 +175,7 @@ function compileInPlace(node: SchemaNode, root: JsonSchema, { visit }: Compiler)
     add(keyword, (schemas) => compileUnion(keyword, schemas, { root, visit, expected: expected(keyword) }));
   add('allOf', (schemas) => {
     const branches = Array.isArray(schemas) ? schemas.map(visit) : [];
-    return (value, run, evaluated) => visitAll(branches, value, run, evaluated);
+    return (value, run, evaluated) => every(branches, (branch) => branch(value, run, evaluated), run);
   });
   add('if', (schema) => {
     const [condition, then, otherwise] = [visit(schema), visit(node.then ?? true), visit(node.else ?? true)];
