@@ -11,9 +11,8 @@ import { createFunctionExecutor, type FunctionExecutorOptions } from './executor
 import { NO_CASCADE } from './extras/levels.js';
 import { createMiddleware } from './extras/middleware/index.js';
 import { digestParts } from './files/digest.js';
-import type { ToolDefinition } from './formats/module/define.js';
+import { type ToolDefinition, toRegistry } from './formats/module/define.js';
 import { type PromptDefinition, type ResourceDefinition, toOfferSource } from './formats/module/offers.js';
-import { toRegistry } from './formats/module/registry.js';
 import { assembleToolbox } from './runtime/create.js';
 import { createExecutors } from './runtime/execute.js';
 import { createLimiter } from './runtime/limiter.js';

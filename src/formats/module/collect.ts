@@ -1,19 +1,31 @@
 // Collects what a loaded module exports: definitions of tools, resources and prompts, or a function with frontmatter.
 
-import { isToolError } from '../../core/error.js';
-import { isRecord } from '../../core/json.js';
+import { isToolError, ToolError } from '../../core/error.js';
+import type { ModuleOffer } from '../../core/format.js';
+import { isRecord, type JsonObject } from '../../core/json.js';
 import type { Finding } from '../../core/problem.js';
-import type { Tool } from '../../core/tool.js';
+import { OWN_PROMPT_NAMES, OWN_SCHEMES } from '../../core/resource.js';
+import type { OfferRequest, Tool } from '../../core/tool.js';
 import { isStandardSchema } from '../../schema/standard.js';
-import { type CollectedOffer, collectOffer, isOfferDefinition, type OfferDefinition } from './collect-offer.js';
 import { toTool } from './define.js';
 import type { ToolDefinition } from './definition.js';
 import { findFunction, fromFrontmatter, readRole } from './function-export.js';
+import { type PromptDefinition, type ResourceDefinition, toOfferSource } from './offers.js';
 
 /** A tool of a module and the name of its export. */
 export interface CollectedTool {
   readonly export: string;
   readonly tool: Tool;
+}
+
+type OfferDefinition = ResourceDefinition | PromptDefinition;
+
+/** A resource or prompt of a module and the name of its export. */
+export interface CollectedOffer extends Pick<ModuleOffer, 'kind' | 'id'> {
+  readonly export: string;
+  readonly fields: JsonObject;
+  readonly tool: Tool;
+  find(request: OfferRequest): Tool | undefined;
 }
 
 export interface Collected {
@@ -82,4 +94,38 @@ export function collectExports(exports: Readonly<Record<string, unknown>>, file:
 function looksLikeDefinition(value: unknown): boolean {
   if (!isRecord(value) || isStandardSchema(value)) return false;
   return typeof value.execute === 'function' || ('name' in value && 'inputSchema' in value);
+}
+
+// Whether a value is a definition of a resource or prompt, or looks like an attempt at one.
+function isOfferDefinition(value: unknown): value is OfferDefinition {
+  if (!isRecord(value) || 'execute' in value || 'inputSchema' in value) return false;
+  return ('uri' in value && typeof value.read === 'function') || ('name' in value && typeof value.get === 'function');
+}
+
+// Throws `invalid_definition`. `watch`: what to say about a function that is not called in a tool host.
+function collectOffer(name: string, definition: OfferDefinition): CollectedOffer & { readonly watch?: Finding } {
+  const isResource = 'uri' in definition;
+  const source = isResource ? toOfferSource([definition]) : toOfferSource([], [definition]);
+  const id = isResource ? definition.uri : definition.name;
+  if (isResource ? OWN_SCHEMES.test(id) : OWN_PROMPT_NAMES.some((own) => own === id)) {
+    throw new ToolError('invalid_definition', `"${id}" is reserved`, { hint: 'rename it' });
+  }
+  const { fields, tool } = source.resources()[0] ?? source.prompts()[0]!;
+  const hint = `remove it, or offer the resource from a program: createToolbox({ resources: [${name}] })`;
+  return {
+    export: name,
+    kind: isResource ? 'resource' : 'prompt',
+    id,
+    fields,
+    tool,
+    find: ({ as, ref }) =>
+      as === 'resource'
+        ? source.findResource(ref)
+        : as === 'prompt'
+          ? source.findPrompt(ref)
+          : source.findCompletion(ref),
+    ...(isResource && definition.watch !== undefined
+      ? { watch: { message: `export "${name}": watch is never called in a module file`, hint } }
+      : {}),
+  };
 }

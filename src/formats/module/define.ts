@@ -1,5 +1,6 @@
 // defineTool checks and freezes a definition; toTool turns it into a Tool.
 
+import { ToolError } from '../../core/error.js';
 import { deepFreeze } from '../../core/json.js';
 import { normalizeTags } from '../../core/name.js';
 import { isFailedOutput } from '../../core/result.js';
@@ -63,6 +64,19 @@ export function toTool(definition: ToolDefinition, more: Pick<Traits, 'role'> = 
     },
     traits: { ...toTraits(definition), ...more },
   });
+}
+
+/** Returns tools by name. Throws `conflict` if two have the same name. */
+export function toRegistry(definitions: readonly ToolDefinition[]): Map<string, Tool> {
+  const registry = new Map<string, Tool>();
+  for (const definition of definitions) {
+    const tool = toTool(definition);
+    if (registry.has(tool.name)) {
+      throw new ToolError('conflict', `two tools are named "${tool.name}"`, { hint: 'rename one of them' });
+    }
+    registry.set(tool.name, tool);
+  }
+  return registry;
 }
 
 // MOD-4, MOD-12: input and result are parsed by the schemas of the definition.

@@ -6,6 +6,19 @@ import { isRecord, type Json } from '../../core/json.js';
 import { isToolName } from '../../core/name.js';
 import { acceptedTypes, followRef, type JsonSchema } from '../../core/schema.js';
 import { parseSelectors } from '../../core/selector.js';
+import {
+  anything,
+  boolean,
+  custom,
+  list,
+  matches,
+  object,
+  optional,
+  readShape,
+  string,
+  strings,
+  table,
+} from '../../core/shape.js';
 import { type InputOf, isStandardSchema, type OutputOf, type StandardSchema } from '../../schema/standard.js';
 
 /** A schema of a library that implements Standard Schema, or a JSON Schema. */
@@ -59,52 +72,45 @@ export interface ToolDefinition<
   execute(input: OutputOf<Input>, context: ToolContext): ResultFor<Output>;
 }
 
-type Kind = 'string' | 'boolean' | 'function' | 'schema' | 'object' | 'duration' | 'strings' | 'array';
-
-const FIELDS: Readonly<Record<keyof ToolDefinition, Kind>> = {
-  name: 'string',
-  description: 'string',
-  group: 'string',
-  tags: 'strings',
-  hidden: 'boolean',
-  terminal: 'boolean',
-  readOnly: 'boolean',
-  destructive: 'boolean',
-  idempotent: 'boolean',
-  openWorld: 'boolean',
-  timeoutMs: 'duration',
-  taskOnly: 'boolean',
-  sandbox: 'string',
-  allowedTools: 'strings',
-  examples: 'array',
-  cli: 'object',
-  inputSchema: 'schema',
-  outputSchema: 'schema',
-  execute: 'function',
-};
-const REQUIRED = ['name', 'description', 'execute'] as const;
-const KINDS: Readonly<Record<Kind, string>> = {
-  string: 'a string',
-  boolean: 'true or false',
-  function: 'a function',
-  schema: 'a JSON Schema, or a schema of a library that implements Standard Schema',
-  object: 'an object',
-  duration: 'a positive number of milliseconds',
-  strings: 'an array of strings',
-  array: 'an array',
-};
+const schema = custom('a JSON Schema, or a schema of a library that implements Standard Schema', (value) =>
+  isRecord(value) || isStandardSchema(value) ? value : undefined,
+);
+const flag = optional(boolean);
+const DEFINITION = object({
+  name: string,
+  description: string,
+  execute: custom('a function', (value) => (typeof value === 'function' ? value : undefined)),
+  group: optional(string),
+  tags: optional(strings),
+  hidden: flag,
+  terminal: flag,
+  readOnly: flag,
+  destructive: flag,
+  idempotent: flag,
+  openWorld: flag,
+  timeoutMs: optional(
+    custom('a positive number of milliseconds', (value) =>
+      typeof value === 'number' && value > 0 && value < 2 ** 31 ? value : undefined,
+    ),
+  ),
+  taskOnly: flag,
+  sandbox: optional(string),
+  allowedTools: optional(strings),
+  examples: optional(list(anything)),
+  cli: optional(table),
+  inputSchema: optional(schema),
+  outputSchema: optional(schema),
+});
 
 /** Throws `invalid_definition` that names the field (TOOL-1). */
 export function assertDefinition(definition: unknown): asserts definition is ToolDefinition {
   if (!isRecord(definition)) throw invalidField('a tool', 'definition', 'must be an object');
   const name = typeof definition.name === 'string' ? definition.name : 'a tool';
-  for (const field of REQUIRED) {
-    if (definition[field] === undefined) throw invalidField(name, field, 'is missing');
-  }
-  for (const [field, value] of Object.entries(definition)) {
-    const kind = Object.hasOwn(FIELDS, field) ? FIELDS[field as keyof ToolDefinition] : undefined;
-    if (kind === undefined) throw invalidField(name, field, 'is not a field of a definition');
-    if (value !== undefined && !isKind(value, kind)) throw invalidField(name, field, `must be ${KINDS[kind]}`);
+  const [fault] = readShape(DEFINITION, definition).faults;
+  if (fault !== undefined) {
+    const { kind, message, path } = fault;
+    const problem = kind === 'missing' ? 'is missing' : kind === 'unknown' ? 'is not a field of a definition' : message;
+    throw invalidField(name, String(path[0]), problem);
   }
   if (!isToolName(definition.name as string)) {
     throw invalidField(
@@ -129,8 +135,8 @@ export function assertPositionals({ name, cli }: ToolDefinition, schema: JsonSch
   if (unknown !== undefined) throw invalidField(name, 'cli', `has no field "${unknown}"`);
   const positional: unknown = cli?.positional;
   if (positional === undefined) return;
-  if (!isKind(positional, 'strings')) throw invalidField(name, 'cli.positional', `must be ${KINDS.strings}`);
-  const names = positional as readonly string[];
+  if (!matches(strings, positional)) throw invalidField(name, 'cli.positional', `must be ${strings.expected}`);
+  const names = positional;
   const properties = isRecord(schema.properties) ? schema.properties : {};
   names.forEach((parameter, index) => {
     if (!Object.hasOwn(properties, parameter) || names.indexOf(parameter) !== index)
@@ -139,23 +145,6 @@ export function assertPositionals({ name, cli }: ToolDefinition, schema: JsonSch
     if (isArray && index < names.length - 1)
       throw invalidField(name, 'cli.positional', `must have the array "${parameter}" last`);
   });
-}
-
-function isKind(value: unknown, kind: Kind): boolean {
-  switch (kind) {
-    case 'schema':
-      return isRecord(value) || isStandardSchema(value);
-    case 'object':
-      return isRecord(value);
-    case 'array':
-      return Array.isArray(value);
-    case 'strings':
-      return Array.isArray(value) && value.every((entry) => typeof entry === 'string');
-    case 'duration':
-      return typeof value === 'number' && value > 0 && value < 2 ** 31;
-    default:
-      return typeof value === kind;
-  }
 }
 
 export function invalidField(name: string, field: string, problem: string, cause?: unknown): ToolError {

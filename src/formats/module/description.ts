@@ -1,13 +1,31 @@
-// Descriptions of modules, cached so that listing their tools does not load them again (MOD-8).
+// Descriptions of modules as data: what the tool host sends, and what is cached so that a listing loads no module (MOD-8).
 
+import { join } from 'node:path';
 import type { ModuleOffer } from '../../core/format.js';
-import { isRecord, type JsonObject } from '../../core/json.js';
+import type { Json, JsonObject } from '../../core/json.js';
 import { isToolName } from '../../core/name.js';
 import type { Finding } from '../../core/problem.js';
-import type { JsonSchema } from '../../core/schema.js';
-import { cleanSchema } from '../../core/schema.js';
+import { cleanSchema, type JsonSchema } from '../../core/schema.js';
+import {
+  boolean,
+  checked,
+  converted,
+  formatFault,
+  list,
+  object,
+  oneOf,
+  optional,
+  readShape,
+  type Shape,
+  string,
+  table,
+} from '../../core/shape.js';
+import type { World } from '../../core/snapshot.js';
 import { sanitize } from '../../core/text.js';
 import type { Traits } from '../../core/tool.js';
+import { openChecked, sealChecked } from '../../files/checksum.js';
+import { readStateFile } from '../../files/read.js';
+import { writeFileAtomic } from '../../files/write.js';
 import type { Collected } from './collect.js';
 
 export interface DescribedTool {
@@ -54,55 +72,86 @@ export function describe({ tools, offers, findings }: Collected): Description {
   };
 }
 
+const SCHEMA = converted(table, (schema) => cleanSchema(schema as JsonSchema));
+const TRAITS = checked(table, ({ tags, examples }, fail) => {
+  if (!Array.isArray(tags) || !Array.isArray(examples)) fail([], 'must have tags and examples');
+});
+const TOOL = object({
+  export: string,
+  name: checked(string, (name, fail) => {
+    if (!isToolName(name)) fail([], 'is not a tool name');
+  }),
+  description: converted(string, sanitize),
+  input: SCHEMA,
+  output: optional(SCHEMA),
+  traits: converted(TRAITS, (traits) => traits as unknown as Traits),
+});
+const OFFER = object({
+  export: string,
+  kind: oneOf('resource', 'prompt'),
+  id: string,
+  // Texts that are shown; URIs and data stay as they are.
+  fields: converted(table, (fields) => {
+    const cleaned = Object.entries(fields).map(([key, value]) => [
+      key,
+      typeof value === 'string' ? sanitize(value) : value,
+    ]);
+    return Object.fromEntries(cleaned) as JsonObject;
+  }),
+  input: SCHEMA,
+});
+const DESCRIPTION: Shape<Description> = object({
+  loaded: boolean,
+  tools: list(TOOL),
+  offers: list(OFFER),
+  findings: list(converted(table, (finding) => finding as unknown as Finding)),
+});
+
 /** Validates a description that was read from disk or came from the tool host. Throws if it is invalid. */
 export function readDescription(json: unknown): Description {
-  if (!isRecord(json) || ![json.tools, json.offers, json.findings].every(Array.isArray))
-    throw new Error('not a description');
-  const { tools, offers, ...rest } = json as unknown as Description;
-  if (!tools.every(isDescribedTool)) throw new Error('not the description of a tool');
-  if (!offers.every(isDescribedOffer)) throw new Error('not the description of a resource or prompt');
-  return {
-    ...rest,
-    tools: tools.map((tool) => ({
-      ...tool,
-      description: sanitize(tool.description),
-      input: cleanSchema(tool.input),
-      output: tool.output && cleanSchema(tool.output),
-    })),
-    offers: offers.map((offer) => ({ ...offer, fields: cleanFields(offer.fields) })),
+  const { value, faults } = readShape(DESCRIPTION, json);
+  if (value === undefined || faults.length > 0) throw new Error(`not a description: ${formatFault(faults[0]!)}`);
+  return value;
+}
+
+// Increased whenever the structure or meaning of a description changes.
+const VERSION = '4';
+
+export interface DescriptionCache {
+  get(key: string): Description | undefined;
+  set(key: string, description: Description): void;
+}
+
+/** Creates a cache in memory and on disk, keyed by the hash of the described files. Invalid files are ignored. */
+export function createDescriptionCache(directory: string, world: World): DescriptionCache {
+  const known = new Map<string, Description>();
+  const fileOf = (key: string): string => join(directory, `${key}.json`);
+  const labelOf = (key: string): string => `wield-module\t${VERSION}\t${key}`;
+  const load = (key: string): Description | undefined => {
+    try {
+      const text = readStateFile(fileOf(key));
+      return text === undefined
+        ? undefined
+        : readDescription(JSON.parse(openChecked(Buffer.from(text), labelOf(key))) as Json);
+    } catch (error) {
+      world.debug(`${fileOf(key)}: discarded: ${(error as Error).message}`);
+      return undefined;
+    }
   };
-}
-
-function isDescribedTool(tool: unknown): boolean {
-  return (
-    isRecord(tool) &&
-    typeof tool.export === 'string' &&
-    typeof tool.name === 'string' &&
-    isToolName(tool.name) &&
-    typeof tool.description === 'string' &&
-    isRecord(tool.input) &&
-    isRecord(tool.traits) &&
-    Array.isArray(tool.traits.tags) &&
-    Array.isArray(tool.traits.examples)
-  );
-}
-
-function isDescribedOffer(offer: unknown): boolean {
-  return (
-    isRecord(offer) &&
-    typeof offer.export === 'string' &&
-    (offer.kind === 'resource' || offer.kind === 'prompt') &&
-    typeof offer.id === 'string' &&
-    isRecord(offer.fields) &&
-    isRecord(offer.input)
-  );
-}
-
-// Texts that are shown; URIs and data stay as they are.
-function cleanFields(fields: JsonObject): JsonObject {
-  const cleaned = Object.entries(fields).map(([key, value]) => [
-    key,
-    typeof value === 'string' ? sanitize(value) : value,
-  ]);
-  return Object.fromEntries(cleaned);
+  return {
+    get(key) {
+      const found = known.get(key) ?? load(key);
+      if (found !== undefined) known.set(key, found);
+      return found;
+    },
+    set(key, description) {
+      known.set(key, description);
+      try {
+        const sealed = sealChecked(JSON.stringify(description), labelOf(key));
+        writeFileAtomic(fileOf(key), sealed, { durable: false });
+      } catch (error) {
+        world.debug(`${fileOf(key)}: not written: ${(error as Error).message}`);
+      }
+    },
+  };
 }

@@ -12,8 +12,13 @@ import { type ModuleFiles, NO_TRAITS, type Tool } from '../../core/tool.js';
 import { closureKey, readClosure, toModuleFile } from '../../files/closure.js';
 import { readHead } from '../../files/read.js';
 import { createJsonSchema } from '../../schema/json.js';
-import { type DescribedOffer, type DescribedTool, type Description, readDescription } from './description.js';
-import { createDescriptionCache } from './description-cache.js';
+import {
+  createDescriptionCache,
+  type DescribedOffer,
+  type DescribedTool,
+  type Description,
+  readDescription,
+} from './description.js';
 import { baseName } from './function-export.js';
 
 export interface ModuleFormatOptions {

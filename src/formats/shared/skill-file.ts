@@ -3,11 +3,9 @@
 import { isRecord, type Json } from '../../core/json.js';
 import { type Finding, HIDDEN_CHARACTERS } from '../../core/problem.js';
 import type { SandboxRequest } from '../../core/sandbox.js';
-import { sanitize } from '../../core/text.js';
+import { quoteOutside, sanitize } from '../../core/text.js';
 import { parseSandboxRequest } from '../../process/sandbox/applied.js';
-import { findAllowedTools, readAllowedTools } from './allowed-tools.js';
 import { readFrontmatter } from './frontmatter.js';
-import { readName, readText } from './skill-name.js';
 
 export interface SkillHeader {
   readonly name: string;
@@ -66,4 +64,85 @@ function readMetadata({ metadata, trust }: Readonly<Record<string, unknown>>): R
   const given = isRecord(metadata) ? (metadata as Record<string, Json>) : {};
   if (trust === undefined || trust === null) return given;
   return { ...given, trust: given.trust === undefined ? (trust as Json) : 'declared twice' };
+}
+
+const MAX_NAME = 64;
+
+// Wider than the Agent Skills format, for existing skills.
+const ALLOWED_NAME = /^[\p{L}\p{N}][\p{L}\p{N} ._:-]*$/u;
+
+function readName(value: unknown, directoryName: string, errors: Finding[], warnings: Finding[]): string {
+  const given = readText(value);
+  const name = given === '' ? directoryName : given;
+  if (given === '')
+    warnings.push({
+      message: `has no name, so it has that of its directory: ${quoteOutside(directoryName, 60)}`,
+      hint: 'add name: the name of its directory; some agents require it',
+    });
+  if (ALLOWED_NAME.test(name) && name.length <= MAX_NAME) return name;
+  const hint = hintFor(name);
+  const usable = name.includes('..') ? '' : toAllowedName(name);
+  const message = `name "${quoteOutside(name, 60)}" is not allowed`;
+  if (usable === '' || usable.length > MAX_NAME) errors.push({ message, hint });
+  else warnings.push({ message: `${message}, using "${usable}"`, hint });
+  return usable;
+}
+
+function toAllowedName(name: string): string {
+  return name
+    .replace(/ *[^\p{L}\p{N} ._:-]+ */gu, '-')
+    .replace(/^[^\p{L}\p{N}]+/u, '')
+    .replace(/-+$/, '');
+}
+
+function hintFor(name: string): string {
+  if (name.length > MAX_NAME) return `use at most ${MAX_NAME} characters`;
+  const odd = /[^\p{L}\p{N} ._:-]/u.exec(name)?.[0];
+  if (odd === undefined) return 'start with a letter or digit';
+  return /[\p{P}\p{S}]/u.test(odd)
+    ? `leave out "${odd}"; use letters, digits and hyphens`
+    : 'use letters, digits and hyphens';
+}
+
+function readText(value: unknown): string {
+  return typeof value === 'string' ? value.trim() : typeof value === 'number' ? String(value) : '';
+}
+
+// A misspelled key must not allow everything.
+function findAllowedTools(fields: Readonly<Record<string, unknown>>, warnings: Finding[]): unknown {
+  if (Object.hasOwn(fields, 'allowed-tools')) return fields['allowed-tools'];
+  const key = Object.keys(fields).find((name) => /^allowed[-_ ]?tools?$/i.test(name));
+  if (key === undefined) return undefined;
+  if (key !== 'allowedTools')
+    warnings.push({ message: `"${key}" is read as allowed-tools`, hint: 'write allowed-tools' });
+  return fields[key];
+}
+
+// Accepts a list, or a string separated by commas or spaces.
+function readAllowedTools(value: unknown, warnings: Finding[]): readonly string[] | null {
+  if (value === undefined || value === null) return null;
+  if (Array.isArray(value) && value.every((entry) => typeof entry === 'string')) return value;
+  if (typeof value === 'string') return splitSelectors(value);
+  warnings.push({
+    message: 'allowed-tools must be a string or a list, so no tool is allowed',
+    hint: 'write allowed-tools: name name',
+  });
+  return [];
+}
+
+// Commas and spaces inside parentheses or braces belong to a selector.
+function splitSelectors(text: string): string[] {
+  const selectors: string[] = [];
+  let depth = 0;
+  let current = '';
+  for (const character of text) {
+    if (character === '(' || character === '{') depth++;
+    if (character === ')' || character === '}') depth--;
+    if (depth <= 0 && /[\s,]/.test(character)) {
+      if (current !== '') selectors.push(current);
+      current = '';
+    } else current += character;
+  }
+  if (current !== '') selectors.push(current);
+  return selectors;
 }
