@@ -565,7 +565,7 @@ describe('the configuration', () => {
     workspace.config('[openapi.shop]\nspce = "x"\n');
     workspace.script('hello', '#!/bin/sh\n# @description D\necho hi\n');
     const denied = (await workspace.toolbox().call('hello', {})).error;
-    expect(denied).toMatchObject({ code: 'denied', message: expect.stringContaining('did you mean spec?') });
+    expect(denied).toMatchObject({ code: 'denied', message: expect.stringContaining('did you mean "spec"?') });
   });
 
   spec('OAS-8', 'sends credentials to its server only, and shows them nowhere', async () => {
@@ -575,9 +575,9 @@ describe('the configuration', () => {
     const table = (lines: string): void => workspace.config(`[openapi.api]\n${lines}\n`);
     workspace.env.SHOP_TOKEN = 'canary-4711-secret';
     table('auth = "${SHOP_TOKEN}"');
-    expect((await workspace.toolbox().call('one', {})).error?.message).toContain('auth but no server');
+    expect((await workspace.toolbox().call('one', {})).error?.message).toContain('auth has no server');
     table(`server = "${own.origin}"\nauth = "canary-4711-secret"`);
-    expect((await workspace.toolbox().call('one', {})).error?.message).toContain('no reference');
+    expect((await workspace.toolbox().call('one', {})).error?.message).toContain('must be a reference');
     table(`server = "${own.origin}"\nauth = { token = "\${SHOP_TOKEN}", key = "\${SHOP_TOKEN}" }`);
     const toolbox = workspace.toolbox();
     const results = [await toolbox.call('one', {}), await toolbox.call('two', {}), await toolbox.call('three', {})];
