@@ -232,14 +232,16 @@ export function object<const F extends Fields>(
         report(mismatch(path, value, expected, hint));
         return undefined;
       }
-      const others = Object.keys(value).filter((key) => !Object.hasOwn(fields, key));
+      const others = unknown === 'drop' ? [] : Object.keys(value).filter((key) => !Object.hasOwn(fields, key));
       if (unknown === 'report') for (const key of others) report(unknownKey([...path, key], known));
       const entries: [string, unknown][] = unknown === 'keep' ? others.map((key) => [key, value[key]]) : [];
       let isComplete = true;
-      for (const [key, field] of Object.entries(fields)) {
+      for (const key of known) {
+        const field = fields[key]!;
         const given = Object.hasOwn(value, key) ? value[key] : undefined;
         const isMissing = given === undefined || (given === null && nullIsMissing);
-        if (isMissing && !field.optional) report(missing([...path, key], field));
+        if (isMissing && field.optional) continue;
+        if (isMissing) report(missing([...path, key], field));
         const read = isMissing ? undefined : field.read(given, [...path, key], report);
         if (read !== undefined) entries.push([key, read]);
         else if (!field.optional) isComplete = false;
@@ -304,8 +306,11 @@ export function tagged<const S extends Readonly<Record<string, Shape<unknown>>>>
     expected: `an object with ${tag}`,
     schema: { anyOf: Object.values(shapes).map(({ schema }) => schema) },
     read(value, path, report) {
-      const kind = head.read(value, path, report)?.[tag];
-      return kind === undefined ? undefined : (shapes[kind]!.read(value, path, report) as Infer<S[keyof S]>);
+      const kind = isRecord(value) && Object.hasOwn(value, tag) ? value[tag] : undefined;
+      if (typeof kind === 'string' && Object.hasOwn(shapes, kind))
+        return shapes[kind]!.read(value, path, report) as Infer<S[keyof S]>;
+      head.read(value, path, report);
+      return undefined;
     },
   };
 }
