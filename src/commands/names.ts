@@ -10,20 +10,10 @@ export interface CommandName {
 
 const KEBAB = /^[a-z0-9]+(?:-[a-z0-9]+)*$/;
 
-/** Whether the command of a tool is its unchanged name. */
-export function isPlain({ name, traits }: Pick<Tool, 'name' | 'traits'>): boolean {
-  return traits.group === undefined && KEBAB.test(name);
-}
-
-// Compiling a pattern with Unicode classes takes milliseconds, and most names are ASCII.
-const ASCII = /^[ -~]*$/;
-
 /** Converts text to kebab-case; the result may be empty. */
 export function kebab(text: string): string {
   if (KEBAB.test(text)) return text;
-  const words = ASCII.test(text)
-    ? text.replace(/([a-z0-9])(?=[A-Z])/g, '$1-').replace(/[^A-Za-z0-9]+/g, '-')
-    : text.replace(/([\p{Ll}\p{N}])(?=\p{Lu})/gu, '$1-').replace(/[^\p{L}\p{N}\p{M}]+/gu, '-');
+  const words = text.replace(/([\p{Ll}\p{N}])(?=\p{Lu})/gu, '$1-').replace(/[^\p{L}\p{N}\p{M}]+/gu, '-');
   return words.replace(/^-|-$/g, '').toLowerCase();
 }
 

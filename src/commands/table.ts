@@ -4,7 +4,7 @@ import { ToolError } from '../core/error.js';
 import type { Problem } from '../core/problem.js';
 import { compareText, nearest, quoteOutside } from '../core/text.js';
 import type { Tool } from '../core/tool.js';
-import { commandName, commandWords, isPlain } from './names.js';
+import { commandName, commandWords } from './names.js';
 
 /** Tools by command word; several if they collide. */
 export type Commands = ReadonlyMap<string, readonly Tool[]>;
@@ -87,7 +87,7 @@ export interface Program {
 /** Returns the commands that collide with each other or with the program (MOD-25). */
 export function findCommandProblems(tools: Iterable<Tool>, program: Program): Problem[] {
   const { reserved } = program;
-  const table = toCommandTable(findCandidates(tools, reserved));
+  const table = toCommandTable(tools);
   const names = new Map<string, Tool>();
   for (const commands of [table.single, ...table.groups.values()]) {
     for (const same of commands.values()) for (const tool of same) names.set(tool.name, tool);
@@ -110,24 +110,6 @@ export function findCommandProblems(tools: Iterable<Tool>, program: Program): Pr
       if (same.length > 1) problems.push(collide(`"${group} ${word}"`, same, program));
   }
   return problems;
-}
-
-// Tool names are unique, so a command that equals its tool's name collides only with commands that do not, and with the
-// program. Every listing runs this, with up to thousands of tools.
-function findCandidates(tools: Iterable<Tool>, reserved: ReadonlySet<string>): Tool[] {
-  const plain: Tool[] = [];
-  const candidates: Tool[] = [];
-  const claimed = new Set<string>();
-  for (const tool of tools) {
-    if (isPlain(tool)) plain.push(tool);
-    else {
-      const { group, word } = commandName(tool);
-      claimed.add(group ?? word);
-      candidates.push(tool);
-    }
-  }
-  for (const tool of plain) if (reserved.has(tool.name) || claimed.has(tool.name)) candidates.push(tool);
-  return candidates;
 }
 
 function collidesWithVerb(tool: Tool, word: string, program: Program): Problem {

@@ -51,14 +51,9 @@ function isSameServer(origin: URL | undefined, requested: URL): boolean {
   return origin.hostname === requested.hostname || (isLoopback(origin.hostname) && isLoopback(requested.hostname));
 }
 
-let lastHost: { readonly text: string; readonly url: URL | undefined } | undefined;
-
-// Parsing takes 5 µs, and requests of one client have the same header.
+// A name and a port: a proxy may read anything else differently.
 function parseHost(text: string): URL | undefined {
-  // A name and a port: a proxy may read anything else differently.
-  if (lastHost?.text !== text)
-    lastHost = { text, url: /^[\w.:[\]-]+$/.test(text) ? parseUrl(`http://${text}`) : undefined };
-  return lastHost.url;
+  return /^[\w.:[\]-]+$/.test(text) ? parseUrl(`http://${text}`) : undefined;
 }
 
 function parseUrl(url: string): URL | undefined {

@@ -11,7 +11,7 @@ import { RpcError } from '../net/mcp.js';
 import { resolveAppTool, showsApps } from './apps.js';
 import type { InputRequiredResult } from './client-requests.js';
 import { createInteractiveCalls } from './interaction.js';
-import { APP_HOST, type Listing, type LiveListing, MODEL } from './listing.js';
+import { type Listing, type LiveListing, MODEL } from './listing.js';
 import { ERROR, type Params } from './message.js';
 import { type RequestScope, readKey, readTraceParent, toLogListener, toProgressListener } from './request.js';
 import { type CallResult, projectResult, toCallResult } from './result.js';
@@ -48,6 +48,7 @@ export function createToolCalls({ toolbox, listing, ready, shared }: ToolCallsOp
   const serve: ToolCalls['serve'] = ({ scope, id, input, run, checkPlan }) => {
     const { clientName = '', capabilities } = scope;
     const { session } = scope.client;
+    const { kind, door } = MODEL;
     return interactive.serve({
       scope,
       client: `${session} ${clientName}`,
@@ -56,10 +57,15 @@ export function createToolCalls({ toolbox, listing, ready, shared }: ToolCallsOp
           .update(canonicalJson([session, clientName, id, input]))
           .digest('hex'),
       onProgress: toProgressListener(scope),
-      run: (interaction) =>
+      run: ({ signal, onProgress, approve, elicit, client, fault }) =>
         run({
-          ...interaction,
-          caller: { ...(showsApps(capabilities) ? APP_HOST : MODEL), session, name: scope.clientName },
+          caller: { kind, door, apps: showsApps(capabilities), session, name: scope.clientName },
+          signal,
+          onProgress,
+          approve,
+          elicit,
+          client,
+          fault,
           ready,
           trace: readTraceParent(scope),
           key: readKey(scope),

@@ -1,5 +1,6 @@
 // Prompts that clients show to their users: which modes they support, and how many may be open at once (SRV-15).
 
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { ApprovalAnswer, ApprovalRequest } from '../core/approval.js';
 import { CLIENT_CAPABILITIES, CLIENT_METHODS, type RequestClient } from '../core/client-request.js';
 import { CONSENT_CHOICE, cannotAsk, type Elicit, type ElicitAnswer, type Question } from '../core/elicit.js';
@@ -44,6 +45,7 @@ const MAX_PROMPTS_PER_CLIENT = 16;
 const MAX_PROMPTS = 48;
 // A question waits this long for others to be answered.
 const MAX_WAIT_MS = 5000;
+const RETRY_MS = 50;
 // An older prompt may be abandoned, and makes room for a new one.
 const ABANDONED_MS = 60_000;
 
@@ -51,7 +53,6 @@ const ABANDONED_MS = 60_000;
 export function createClientPrompts(): ClientPrompts {
   // In the order in which they were opened.
   const open = new Set<OpenPrompt>();
-  const waiting = new Set<() => void>();
   const openOf = (client: string): OpenPrompt[] => [...open].filter((prompt) => prompt.client === client);
 
   // Ends an old prompt of the client itself or, if all together are too many, of the client with the most.
@@ -72,37 +73,21 @@ export function createClientPrompts(): ClientPrompts {
     open.add(prompt);
     return prompt;
   };
-  const waitToOpen = (client: string, signal: AbortSignal): Promise<OpenPrompt | undefined> =>
-    new Promise((resolve) => {
-      const settle = (prompt: OpenPrompt | undefined): void => {
-        clearTimeout(timer);
-        waiting.delete(retry);
-        signal.removeEventListener('abort', giveUp);
-        resolve(prompt);
-      };
-      const giveUp = (): void => settle(undefined);
-      const retry = (): void => {
-        const prompt = tryOpen(client);
-        if (prompt !== undefined) settle(prompt);
-      };
-      const timer = setTimeout(giveUp, MAX_WAIT_MS);
-      signal.addEventListener('abort', giveUp, { once: true });
-      waiting.add(retry);
-    });
+  const waitToOpen = async (client: string, signal: AbortSignal, asker: string): Promise<OpenPrompt> => {
+    for (let waited = 0; waited <= MAX_WAIT_MS; waited += RETRY_MS) {
+      const prompt = tryOpen(client);
+      if (prompt !== undefined) return prompt;
+      await sleep(RETRY_MS);
+      signal.throwIfAborted();
+    }
+    throw tooManyPrompts(asker);
+  };
   const sendWith = async <T>(prompt: OpenPrompt, signal: AbortSignal, send: Send<T>): Promise<T> => {
     try {
       return await send(AbortSignal.any([signal, prompt.ending.signal]));
     } finally {
       open.delete(prompt);
-      for (const retry of [...waiting]) retry();
     }
-  };
-
-  const opened = async (client: string, signal: AbortSignal, asker: string): Promise<OpenPrompt> => {
-    const prompt = tryOpen(client) ?? (await waitToOpen(client, signal));
-    signal.throwIfAborted();
-    if (prompt === undefined) throw tooManyPrompts(asker);
-    return prompt;
   };
 
   return {
@@ -115,12 +100,12 @@ export function createClientPrompts(): ClientPrompts {
       return async (question, signal) => {
         if (question.url === undefined ? !modes.form : !modes.url)
           throw cannotAsk(question.url === undefined ? 'a form' : 'a page to visit');
-        return sendWith(await opened(client, signal, question.tool), signal, (until) => send(question, until));
+        return sendWith(await waitToOpen(client, signal, question.tool), signal, (until) => send(question, until));
       };
     },
     createClient: (client, capabilities, send) =>
       toClient(capabilities, async (request, signal, key) =>
-        sendWith(await opened(client, signal, request.method), signal, (until) => send(request, until, key)),
+        sendWith(await waitToOpen(client, signal, request.method), signal, (until) => send(request, until, key)),
       ),
   };
 }

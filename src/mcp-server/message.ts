@@ -68,7 +68,9 @@ export const ERROR = {
 export const LOG_LEVELS = ['debug', 'info', 'notice', 'warning', 'error', 'critical', 'alert', 'emergency'] as const;
 
 // Members that are not listed are allowed everywhere.
-const LOOSE = { unknown: 'drop' } as const;
+function loose<const F extends Readonly<Record<string, Shape<unknown>>>>(fields: F) {
+  return object(fields, { unknown: 'drop' });
+}
 
 export const isRequestId = (value: unknown): value is RequestId =>
   typeof value === 'string' || Number.isSafeInteger(value);
@@ -77,16 +79,13 @@ const requestId = custom('a string or an integer', (value) => (isRequestId(value
 const number = custom('a number', (value) => (typeof value === 'number' ? value : undefined));
 const integer = custom('an integer', (value) => (Number.isSafeInteger(value) ? value : undefined));
 
-const META_SHAPE = object(
-  {
-    progressToken: optional(requestId),
-    [META.relatedTask]: optional(object({ taskId: string }, LOOSE)),
-  },
-  LOOSE,
-);
-const PARAMS = object({ _meta: optional(META_SHAPE) }, LOOSE);
-const RESULT = object({ _meta: optional(table) }, LOOSE);
-const RPC_ERROR = object({ code: integer, message: string }, LOOSE);
+const META_SHAPE = loose({
+  progressToken: optional(requestId),
+  [META.relatedTask]: optional(loose({ taskId: string })),
+});
+const PARAMS = loose({ _meta: optional(META_SHAPE) });
+const RESULT = loose({ _meta: optional(table) });
+const RPC_ERROR = loose({ code: integer, message: string });
 
 /** Returns the value if it is a request, notification or response of JSON-RPC 2.0 as MCP defines them. */
 export function toMessage(value: unknown): Message | undefined {
@@ -108,104 +107,80 @@ function isContent(value: Params, members: readonly string[], hasId: boolean): b
 
 const CAPABILITIES = {
   experimental: optional(record(table)),
-  sampling: optional(object({ context: optional(table), tools: optional(table) }, LOOSE)),
-  elicitation: optional(
-    object({ form: optional(object({ applyDefaults: optional(boolean) }, LOOSE)), url: optional(table) }, LOOSE),
-  ),
-  roots: optional(object({ listChanged: optional(boolean) }, LOOSE)),
+  sampling: optional(loose({ context: optional(table), tools: optional(table) })),
+  elicitation: optional(loose({ form: optional(loose({ applyDefaults: optional(boolean) })), url: optional(table) })),
+  roots: optional(loose({ listChanged: optional(boolean) })),
   extensions: optional(record(table)),
 };
-const TASK_CAPABILITIES = object(
-  {
-    list: optional(table),
-    cancel: optional(table),
-    requests: optional(
-      object(
-        {
-          sampling: optional(object({ createMessage: optional(table) }, LOOSE)),
-          elicitation: optional(object({ create: optional(table) }, LOOSE)),
-        },
-        LOOSE,
-      ),
-    ),
-  },
-  LOOSE,
-);
-const ICON = object(
-  { src: string, mimeType: optional(string), sizes: optional(strings), theme: optional(oneOf('light', 'dark')) },
-  LOOSE,
-);
-const IMPLEMENTATION = object(
-  {
-    name: string,
-    version: string,
-    title: optional(string),
-    icons: optional(list(ICON)),
-    websiteUrl: optional(string),
-    description: optional(string),
-  },
-  LOOSE,
-);
+const TASK_CAPABILITIES = loose({
+  list: optional(table),
+  cancel: optional(table),
+  requests: optional(
+    loose({
+      sampling: optional(loose({ createMessage: optional(table) })),
+      elicitation: optional(loose({ create: optional(table) })),
+    }),
+  ),
+});
+const ICON = loose({
+  src: string,
+  mimeType: optional(string),
+  sizes: optional(strings),
+  theme: optional(oneOf('light', 'dark')),
+});
+const IMPLEMENTATION = loose({
+  name: string,
+  version: string,
+  title: optional(string),
+  icons: optional(list(ICON)),
+  websiteUrl: optional(string),
+  description: optional(string),
+});
 
 /** `_meta` of every request of the newer protocol version. */
-const ENVELOPE = object(
-  {
-    [META.version]: string,
-    [META.capabilities]: object(CAPABILITIES, LOOSE),
-    [META.client]: optional(IMPLEMENTATION),
-    [META.logLevel]: optional(oneOf(...LOG_LEVELS)),
-    progressToken: optional(requestId),
-  },
-  LOOSE,
-);
+const ENVELOPE = loose({
+  [META.version]: string,
+  [META.capabilities]: loose(CAPABILITIES),
+  [META.client]: optional(IMPLEMENTATION),
+  [META.logLevel]: optional(oneOf(...LOG_LEVELS)),
+  progressToken: optional(requestId),
+});
 
 const TEXTS = record(string);
 const REFERENCE = either([
-  object({ type: oneOf('ref/prompt'), name: string }, LOOSE),
-  object({ type: oneOf('ref/resource'), uri: string }, LOOSE),
+  loose({ type: oneOf('ref/prompt'), name: string }),
+  loose({ type: oneOf('ref/resource'), uri: string }),
 ]);
 
 /** The parameters of requests; `_meta` is checked for all of them. */
 export const PARAM_SHAPES = {
-  none: object({}, LOOSE),
-  initialize: object(
-    {
-      protocolVersion: string,
-      capabilities: object({ ...CAPABILITIES, tasks: optional(TASK_CAPABILITIES) }, LOOSE),
-      clientInfo: IMPLEMENTATION,
-    },
-    LOOSE,
-  ),
-  setLevel: object({ level: oneOf(...LOG_LEVELS) }, LOOSE),
-  list: object({ cursor: optional(string) }, LOOSE),
-  call: object({ name: string, arguments: optional(table) }, LOOSE),
+  none: loose({}),
+  initialize: loose({
+    protocolVersion: string,
+    capabilities: loose({ ...CAPABILITIES, tasks: optional(TASK_CAPABILITIES) }),
+    clientInfo: IMPLEMENTATION,
+  }),
+  setLevel: loose({ level: oneOf(...LOG_LEVELS) }),
+  list: loose({ cursor: optional(string) }),
+  call: loose({ name: string, arguments: optional(table) }),
   /** Of a call that is a task, in the older version. */
-  task: object({ task: object({ ttl: optional(number) }, LOOSE) }, LOOSE),
-  resource: object({ uri: string }, LOOSE),
-  prompt: object({ name: string, arguments: optional(TEXTS) }, LOOSE),
-  complete: object(
-    {
-      ref: REFERENCE,
-      argument: object({ name: string, value: string }, LOOSE),
-      context: optional(object({ arguments: optional(TEXTS) }, LOOSE)),
-    },
-    LOOSE,
-  ),
-  listen: object(
-    {
-      notifications: object(
-        {
-          toolsListChanged: optional(boolean),
-          promptsListChanged: optional(boolean),
-          resourcesListChanged: optional(boolean),
-          resourceSubscriptions: optional(strings),
-        },
-        LOOSE,
-      ),
-    },
-    LOOSE,
-  ),
-  cancelled: object({ requestId, reason: optional(string) }, LOOSE),
+  task: loose({ task: loose({ ttl: optional(number) }) }),
+  resource: loose({ uri: string }),
+  prompt: loose({ name: string, arguments: optional(TEXTS) }),
+  complete: loose({
+    ref: REFERENCE,
+    argument: loose({ name: string, value: string }),
+    context: optional(loose({ arguments: optional(TEXTS) })),
+  }),
+  listen: loose({
+    notifications: loose({
+      toolsListChanged: optional(boolean),
+      promptsListChanged: optional(boolean),
+      resourcesListChanged: optional(boolean),
+      resourceSubscriptions: optional(strings),
+    }),
+  }),
+  cancelled: loose({ requestId, reason: optional(string) }),
 } as const;
 
 /** Returns what is wrong with parameters: `params.name must be a string, got the number 3`. */

@@ -1,8 +1,17 @@
 // Compiles a schema to a codec for a provider's strict mode, if strict mode can express it.
 
 import { isRecord, type Json } from '../../core/json.js';
-import { alternativesOf, arrayCodec, type Codec, mapCodec, plainCodec, typeOfJson, unionCodec } from './codec.js';
-import { type Field, objectCodec } from './object-codec.js';
+import {
+  alternativesOf,
+  arrayCodec,
+  type Codec,
+  type Field,
+  mapCodec,
+  objectCodec,
+  plainCodec,
+  typeOfJson,
+  unionCodec,
+} from './codec.js';
 import type { StrictRules } from './profile.js';
 import { propertyNames } from './property-names.js';
 import { viewObject } from './root.js';
