@@ -6,6 +6,18 @@ import { deepFreeze, isRecord, type Json, toJson } from '../../core/json.js';
 import { parseRef } from '../../core/name.js';
 import type { JsonSchema } from '../../core/schema.js';
 import { parseSelectors } from '../../core/selector.js';
+import {
+  anything,
+  custom,
+  described,
+  object,
+  oneOf,
+  optional,
+  readShape,
+  type Shape,
+  table,
+  text,
+} from '../../core/shape.js';
 import type { Tool } from '../../core/tool.js';
 import type { ListOptions, Toolbox } from '../../core/toolbox.js';
 import { type ToolDefinition, toTool } from '../../formats/module/define.js';
@@ -39,24 +51,25 @@ export interface RegisterToolOptions {
   readonly content?: string;
 }
 
-const FIELDS: ReadonlySet<string> = new Set<keyof RegisterToolOptions>([
-  'name',
-  'fn',
-  'order',
-  'description',
-  'params',
-  'returns',
-  'tags',
-  'visibility',
-  'metadata',
-  'role',
-  'allowedTools',
-  'src',
-  'module',
-  'content',
-]);
-const SCHEMAS = ['params', 'returns'] as const;
-const TEXTS = ['role', 'src', 'module', 'content'] as const;
+const SCHEMA = optional(described(table, 'a JSON Schema'));
+const TEXT = optional(text());
+// `name`, `description` and `tags` are checked with the definition.
+const OPTIONS = object({
+  name: optional(anything),
+  fn: custom('a function', (value) => (typeof value === 'function' ? value : undefined)),
+  order: optional(oneOf('input-first', 'context-first')),
+  description: optional(anything),
+  params: SCHEMA,
+  returns: SCHEMA,
+  tags: optional(anything),
+  visibility: optional(oneOf('hidden')),
+  metadata: optional(anything),
+  role: TEXT,
+  allowedTools: optional(anything),
+  src: optional(custom('a URI that begins with file:, mcp: or inline:', (value) => (isUri(value) ? value : undefined))),
+  module: TEXT,
+  content: TEXT,
+} satisfies Record<keyof RegisterToolOptions, Shape<unknown>>);
 
 /**
  * Adds a tool to a toolbox; it shadows other tools of its name at once. Throws `invalid_definition`, or `conflict` if
@@ -120,20 +133,18 @@ export function clearAllCaches(toolbox: Toolbox): void {
   toolbox.catalog.clearAllCaches();
 }
 
-function swap(fn: RegisterToolOptions['fn']): RegisterToolOptions['fn'] {
-  if (typeof fn !== 'function') return fn;
-  return (input, context) => (fn as (...given: unknown[]) => unknown)(context, input);
-}
-
 function toRegistered(options: RegisterToolOptions): Tool {
-  if (!isRecord(options)) throw bad('a tool', 'options', 'must be an object');
-  const { name, fn, order = 'input-first', description, params, returns, src } = options;
+  const { name, fn, order, description, params, returns, src } = isRecord(options) ? options : ({} as never);
   const shown = typeof name === 'string' ? name : 'a tool';
-  assertFields(shown, options);
+  const [fault] = readShape(OPTIONS, options).faults;
+  if (fault !== undefined)
+    throw bad(
+      shown,
+      String(fault.path[0] ?? 'options'),
+      fault.kind === 'unknown' ? 'is not a field of registerTool' : fault.message,
+    );
   const metadata = toMetadata(shown, options);
   const visibility = options.visibility ?? metadata.visibility;
-  if (order !== 'input-first' && order !== 'context-first')
-    throw bad(shown, 'order', 'must be "input-first" or "context-first"');
   if (visibility !== undefined && visibility !== 'hidden') throw bad(shown, 'visibility', 'can only be "hidden"');
   const tool = toFunctionTool({
     name,
@@ -142,7 +153,10 @@ function toRegistered(options: RegisterToolOptions): Tool {
     hidden: visibility === 'hidden',
     inputSchema: params,
     outputSchema: returns,
-    execute: order === 'context-first' ? swap(fn) : fn,
+    execute:
+      order === 'context-first'
+        ? (input: never, context: ToolContext) => (fn as (...given: unknown[]) => unknown)(context, input)
+        : fn,
   });
   return deepFreeze({
     ...tool,
@@ -170,23 +184,9 @@ function toFunctionTool(definition: ToolDefinition): Tool {
   }
 }
 
-function assertFields(shown: string, options: RegisterToolOptions): void {
-  for (const field of Object.keys(options))
-    if (!FIELDS.has(field)) throw bad(shown, field, 'is not a field of registerTool');
-  if (typeof options.fn !== 'function') throw bad(shown, 'fn', 'must be a function');
-  for (const field of SCHEMAS)
-    if (options[field] !== undefined && !isRecord(options[field])) throw bad(shown, field, 'must be a JSON Schema');
-  for (const field of TEXTS) {
-    const value: unknown = options[field];
-    if (value !== undefined && (typeof value !== 'string' || value === '')) throw bad(shown, field, 'must be text');
-  }
-  if (options.src !== undefined && !isUri(options.src))
-    throw bad(shown, 'src', 'must be a URI that begins with file:, mcp: or inline:');
-}
-
-function isUri(text: string): boolean {
+function isUri(value: unknown): value is string {
   try {
-    return parseRef(text).kind === 'uri';
+    return parseRef(value as string).kind === 'uri';
   } catch {
     return false;
   }
