@@ -11,9 +11,6 @@ import { READABLE, writePrograms } from './programs.mjs';
 const root = fileURLToPath(new URL('..', import.meta.url));
 const dist = `${root}dist`;
 const next = `${root}dist-next`;
-// What most commands use is one file, which loads faster than many.
-const FREQUENT =
-  /src\/(?:cli\/(?:run|complete|tool-command|verbs\/(?:list|call))|executors\/process\/run|schema\/validate)\.ts$/;
 const { version } = JSON.parse(readFileSync(`${root}package.json`, 'utf8'));
 
 rmSync(next, { recursive: true, force: true });
@@ -64,6 +61,8 @@ async function writeBinary(directory) {
     platform: 'node',
     external: ['@swc/wasm-typescript'],
     plugins: [licenses],
+    // Of modules that are imported on demand, some are in the same file.
+    checks: { ineffectiveDynamicImport: false },
     transform: { define: { WIELD_VERSION: JSON.stringify(version) } },
   });
   const { output } = await bundle.generate({
@@ -74,11 +73,14 @@ async function writeBinary(directory) {
     chunkFileNames: '[name]-[hash].cjs',
     // Code from a compile cache cannot use import() on Node 20.
     dynamicImportInCjs: false,
+    // Few files load faster than many: a module is in the first of these with everything that it imports.
     codeSplitting: {
       groups: [
-        { name: 'help', test: /src\/cli\/help\.ts$/, priority: 2 },
-        { name: 'cache', test: /src\/cli\/compile-cache\.ts$/, priority: 1 },
-        { name: 'main', test: FREQUENT },
+        { name: 'help', test: /src\/cli\/help\.ts$/, priority: 4 },
+        { name: 'cache', test: /src\/cli\/compile-cache\.ts$/, priority: 3 },
+        { name: 'main', test: /src\/cli\/(?:run|complete|tool-command|verbs\/(?:list|call))\.ts$/, priority: 2 },
+        { name: 'process', test: /src\/(?:executors\/process\/run|schema\/validate)\.ts$/, priority: 1 },
+        { name: 'serve', test: /src\/cli\/verbs\/serve\.ts$/ },
       ],
     },
     minify: READABLE,

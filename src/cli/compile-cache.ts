@@ -10,7 +10,6 @@ import {
   readFileSync,
   type Stats,
   statSync,
-  unlinkSync,
 } from 'node:fs';
 import * as nodeModule from 'node:module';
 import { homedir } from 'node:os';
@@ -18,6 +17,7 @@ import { basename, dirname, join } from 'node:path';
 import { Script } from 'node:vm';
 import { findHome, findWieldHome } from '../files/home.js';
 import { makeDirectory } from '../files/make-directory.js';
+import { removeTree } from '../files/remove.js';
 
 // Frequent commands use different functions of the same files.
 const OWN_CACHE = new Set(['__complete', 'list', 'serve', 'call']);
@@ -29,7 +29,7 @@ export function useCompileCache(argv: readonly string[], env: Environment): () =
   try {
     const directory = findCache(argv, env);
     if (directory === undefined) return async () => {};
-    makeDirectory(directory);
+    if (!existsSync(directory)) createCache(directory);
     // Code of another user would run as this one.
     if (!isOwn(statSync(directory))) return async () => {};
     const { enableCompileCache, flushCompileCache } = nodeModule as CompileCacheOfNode;
@@ -48,12 +48,23 @@ interface CompileCacheOfNode {
   readonly flushCompileCache?: () => void;
 }
 
-// Compiled code depends on the version of Node; the name of a file of the binary contains its hash.
+// Compiled code depends on the version of Node, and on the build.
 function findCache(argv: readonly string[], env: Environment): string | undefined {
   // `doctor --clean` must not write what it just removed.
   if (argv.some((word) => word === 'clean' || word === '--clean')) return undefined;
   const kind = argv.find((word) => OWN_CACHE.has(word)) ?? 'others';
-  return join(findWieldHome(env, findHome(env, homedir)), 'cache', 'code', `${process.version}-${process.arch}`, kind);
+  const home = findWieldHome(env, findHome(env, homedir));
+  const build = Math.floor(statSync(import.meta.filename).mtimeMs).toString(36);
+  return join(home, 'cache', 'code', `${process.version}-${process.arch}`, `${kind}-${build}`);
+}
+
+// Replaces those of other builds.
+function createCache(directory: string): void {
+  const parent = dirname(directory);
+  makeDirectory(parent);
+  const kind = basename(directory).replace(/[^-]*$/, '');
+  for (const name of readdirSync(parent)) if (name.startsWith(kind)) removeTree(join(parent, name));
+  makeDirectory(directory);
 }
 
 // Node 20 has no such cache.
@@ -76,8 +87,6 @@ function cacheScripts(directory: string): () => Promise<void> {
     try {
       const { writeFileAtomic } = await import('../files/write.js');
       for (const [file, script] of compiled) writeFileAtomic(file, script.createCachedData(), { durable: false });
-      // Those of other builds.
-      for (const name of readdirSync(directory)) if (!existsSync(join(own, name))) unlinkSync(join(directory, name));
       compiled.clear();
     } catch {
       // The next run compiles again.

@@ -1,7 +1,6 @@
 // The entry point of the binary. Prints version and help without loading the runtime.
 
 import { writeSync } from 'node:fs';
-import { formatHelp, formatShortHelp } from './help.js';
 
 declare const WIELD_VERSION: string;
 
@@ -13,12 +12,15 @@ const [first] = argv;
 
 if (argv.length === 1 && (first === 'version' || first === '--version' || first === '-v')) {
   writeSync(1, `${WIELD_VERSION}\n`);
-} else if (argv.length === 0) {
-  writeSync(1, formatShortHelp());
-} else if (argv.length === 1 && (first === 'help' || first === '--help' || first === '-h')) {
-  writeSync(1, formatHelp());
+} else if (argv.length === 0 || (argv.length === 1 && (first === 'help' || first === '--help' || first === '-h'))) {
+  void help();
 } else {
   void start();
+}
+
+async function help(): Promise<void> {
+  const { formatHelp, formatShortHelp } = await import('./help.js');
+  writeSync(1, argv.length === 0 ? formatShortHelp() : formatHelp());
 }
 
 async function start(): Promise<void> {

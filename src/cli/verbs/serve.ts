@@ -1,6 +1,6 @@
 // `wield serve`: serves the tools over MCP, on stdio or HTTP.
 
-import { createServer } from 'node:http';
+import type { Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { assertPerson } from '../../core/caller.js';
 import { ToolError } from '../../core/error.js';
@@ -162,6 +162,8 @@ async function serveOverHttp(
     ...(front === undefined ? {} : { isReady: () => front.isReady() }),
     onError: (error) => toolbox.machine.world.debug(`protocol: ${error.message}`),
   });
+  // Not needed over stdio.
+  const { createServer } = await import('node:http');
   const server = createServer(
     {
       headersTimeout: 10_000,
@@ -199,7 +201,7 @@ function countCalls(toolbox: NodeToolbox): () => number {
   return () => running;
 }
 
-function listen(server: ReturnType<typeof createServer>, { host, port }: Address): Promise<AddressInfo> {
+function listen(server: Server, { host, port }: Address): Promise<AddressInfo> {
   return new Promise((resolve, reject) => {
     server.once('error', (error: NodeJS.ErrnoException) => {
       const taken = error.code === 'EADDRINUSE';

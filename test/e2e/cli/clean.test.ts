@@ -34,7 +34,7 @@ spec.thorough('CLI-15', 'clean removes caches only, and --dry-run lists them', a
   });
   expect(readdirSync(cache)).toHaveLength(1);
 
-  expect((await wieldProcess(workspace, ['clean'])).stdout).toMatch(/removed {2}2 files, /);
+  expect((await wieldProcess(workspace, ['clean'])).stdout).toMatch(/removed {2}\d+ files, /);
   expect(readdirSync(cache)).toEqual([]);
   expect((await wieldProcess(workspace, ['clean'])).stdout).toContain('nothing to remove');
   for (const kept of ['trust.json', 'config.toml']) {
