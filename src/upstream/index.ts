@@ -16,13 +16,13 @@ import type { PinStore } from '../policy/pins.js';
 import { worldOf } from '../process/environment.js';
 import { createUpstreamFormat, type ServerState, type UpstreamFormat } from './catalog/format.js';
 import type { ListingFiles } from './catalog/listing-file.js';
-import { toTool } from './catalog/to-tool.js';
+import { toTool } from './catalog/tools.js';
+import { toStartSettings } from './connection/open.js';
 import type { Acquire, ConnectionState, Pool } from './connection/pool.js';
 import type { ServerSubscriptions } from './connection/subscriptions.js';
 import type { ExpandedCredentials } from './entries/expand.js';
 import { describeServer } from './entries/mask.js';
 import type { ServerList } from './entries/servers.js';
-import { toStartSettings } from './execute/announce.js';
 import { createRemoteExecutor } from './execute/executor.js';
 import type { LoadPoolOptions } from './load-pool.js';
 import { createServerSecrets } from './server-secrets.js';
@@ -227,9 +227,16 @@ async function pinNew(tools: readonly Tool[], pins: PinStore, world: World): Pro
 
 // The tool that reads a resource which its server does not list; it has no definition.
 function describeUnlisted(server: ServerEntry, uri: string, configuration: string): Tool {
-  const head = { name: uri, remoteName: uri, offers: 'resource' as const, description: uri, traits: NO_TRAITS };
-  const stored = { ...head, definition: '', input: NO_PARAMETERS };
-  return toTool(() => stored, head, { server, configuration, target: describeServer(server) });
+  const stored = {
+    name: uri,
+    remoteName: uri,
+    offers: 'resource' as const,
+    description: uri,
+    traits: NO_TRAITS,
+    definition: '',
+    input: NO_PARAMETERS,
+  };
+  return toTool(stored, { server, configuration, target: describeServer(server) });
 }
 
 // Hashes what decides what is started or called, with references as written, so that no secret is in the hash.

@@ -8,8 +8,8 @@ import type { HttpServer, ServerEntry } from '../core/upstream.js';
 import { createGuardedFetch } from '../net/fetch.js';
 import { baseEnvironment } from '../process/environment.js';
 import { readVersion } from '../workspace/machine.js';
+import type { Listings } from './catalog/listings.js';
 import { parseListing } from './catalog/parse-listing.js';
-import type { ServerListings } from './catalog/server-listings.js';
 import { toInstructions } from './connection/fetch-listing.js';
 import type { NegotiatedVersion } from './connection/handshake.js';
 import type { StartSettings } from './connection/open.js';
@@ -29,7 +29,7 @@ export interface LoadPoolOptions {
   readonly configurationOf: (server: ServerEntry) => string;
   readonly secrets: KnownSecrets;
   readonly serverSecrets: ServerSecrets;
-  readonly listings: ServerListings;
+  readonly listings: Listings;
   readonly onChange: () => void;
   readonly beforeRun?: () => void;
   readonly world: World;

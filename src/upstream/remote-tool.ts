@@ -1,6 +1,7 @@
 // Tools, resources and prompts as servers describe them.
 
-import type { Json } from '../core/json.js';
+import { canonicalJson, isRecord, type Json } from '../core/json.js';
+import { digestParts } from '../files/digest.js';
 
 /** What a server lists besides tools. */
 export type OfferKind = 'resource' | 'template' | 'prompt' | 'instructions';
@@ -22,4 +23,25 @@ export interface RemoteTool {
   /** How the tool may be called: whether as a task. */
   readonly execution?: Readonly<Record<string, Json>>;
   readonly _meta?: Readonly<Record<string, Json>>;
+}
+
+// The size and the time of a resource change with its content, which is not pinned.
+function withoutContent(tool: RemoteTool): RemoteTool {
+  if (tool.offers !== 'resource' || tool.fields === undefined) return tool;
+  const { size: _, annotations, ...fields } = tool.fields;
+  if (!isRecord(annotations)) return { ...tool, fields };
+  const { lastModified: __, ...kept } = annotations as Record<string, Json>;
+  return { ...tool, fields: { ...fields, annotations: kept } };
+}
+
+const digests = new WeakMap<RemoteTool, string>();
+
+/** Returns the digest of a definition as the server sent it (POL-21). */
+export function digestDefinition(tool: RemoteTool): string {
+  let digest = digests.get(tool);
+  if (digest === undefined) {
+    digest = digestParts([canonicalJson(withoutContent(tool) as unknown as Json)]);
+    digests.set(tool, digest);
+  }
+  return digest;
 }

@@ -124,8 +124,7 @@ export function describeState({ name, condition, reason, open }: StateSuite): vo
 
     test('FLT-60', 'a tool list that one toolbox gets from a server is known to another', async () => {
       const [one, two] = await open();
-      const header = { at: 1, version: { kind: 'newer' }, faults: [] };
-      one.listings.save('0123', header, []);
+      one.listings.save('0123', { at: 1, version: { kind: 'newer' }, faults: [], tools: [] });
       await expect.poll(() => two.listings.load('0123') !== undefined, PATIENCE).toBe(true);
       expect(two.listings.load('0123')).toMatchObject({ at: 1, tools: [] });
     });

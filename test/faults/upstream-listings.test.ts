@@ -24,24 +24,21 @@ async function listed(): Promise<UpstreamWorkspace> {
 }
 
 describe('a stored tool list', () => {
-  const line = (change: (line: string) => string, at: number) => (text: string) =>
-    text
-      .split('\n')
-      .map((one, index) => (index === at ? change(one) : one))
-      .join('\n');
+  const change = (edit: (document: Message) => unknown) => (text: string) => JSON.stringify(edit(JSON.parse(text)));
+  const changeTool = (fields: Message) =>
+    change((document) => ({ ...document, tools: [{ ...document.tools[0], ...fields }] }));
   const DAMAGES: readonly (readonly [what: string, damage: (text: string) => string])[] = [
     ['is empty', () => ''],
     ['is truncated', (text) => text.slice(0, text.length / 2)],
     ['lacks its end', (text) => text.slice(0, -4)],
-    ['is of another version', line((one) => one.replace(/\d+$/, '999'), 0)],
-    ['has a damaged header', line(() => '{"at":', 1)],
-    ['has another header', line(() => '{"at":"now","faults":[],"verdict":{}}', 1)],
-    ['has an array as header', line(() => '[]', 1)],
-    ['has an invalid failure', line(() => '{"failed":{"at":1,"count":1}}', 1)],
-    ['has a damaged tool', line((one) => one.slice(3), 2)],
-    ['has an invalid tool', line(() => '{}\t{}', 2)],
-    ['has a tool of another name', line((one) => one.replace('"name":"far_one"', '"name":"read_skill"'), 2)],
-    ['has a tool of another server', line((one) => one.replace('"name":"far_one"', '"name":"near_one"'), 2)],
+    ['is of another version', change((document) => ({ ...document, format: 999 }))],
+    ['has an invalid header', change((document) => ({ ...document, at: 'now' }))],
+    ['is an array', change(() => [])],
+    ['has an invalid failure', change(() => ({ format: 2, at: 1, count: 1 }))],
+    ['has an invalid tool', change((document) => ({ ...document, tools: [{}] }))],
+    ['has a damaged schema', changeTool({ input: 5 })],
+    ['has a tool of another name', changeTool({ name: 'read_skill' })],
+    ['has a tool of another server', changeTool({ name: 'near_one' })],
     ['is binary', () => '\u0000\u0001\u0002'.repeat(1000)],
   ];
   const shared = share(listed);
@@ -56,18 +53,6 @@ describe('a stored tool list', () => {
       expect(workspace.starts('far')).toHaveLength(before + 1);
     });
   }
-
-  spec('UPS-3', 'with a damaged schema is requested again by the call', async () => {
-    const workspace = await listed();
-    for (const file of filesOf(workspace)) {
-      const text = readFileSync(file, 'utf8');
-      writeFileSync(file, text.replace(/\t\{"definition".*/, '\t{"definition":5}'));
-    }
-    expect(namesIn(await wield(workspace, ['list', '--json']))).toEqual(['far_one', 'far_two']);
-    expect(workspace.starts('far')).toHaveLength(1);
-    expect((await wield(workspace, ['call', 'far_one'])).stdout).toBe('called one\n');
-    expect(readFileSync(filesOf(workspace)[0]!, 'utf8')).not.toContain('"definition":5');
-  });
 
   spec('UPS-3 POL-21', 'that is forged changes what is shown, not what runs', async () => {
     const workspace = await listed();

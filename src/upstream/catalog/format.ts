@@ -1,5 +1,6 @@
 // The upstream format: lists the tools of servers from their stored tool lists, without starting them.
 
+import { ToolError } from '../../core/error.js';
 import type { Upstream } from '../../core/format.js';
 import { toRemoteUri } from '../../core/name.js';
 import type { Problem } from '../../core/problem.js';
@@ -8,13 +9,11 @@ import { compareText } from '../../core/text.js';
 import type { Tool } from '../../core/tool.js';
 import type { ServerEntry } from '../../core/upstream.js';
 import { type FailedStart, isFailedStart } from './listing-file.js';
-import { createListingRequests, type ListingRequestsOptions } from './listing-requests.js';
+import { createListings, type Listings, type ListingsOptions } from './listings.js';
 import { createNameCheck, mayBeOf } from './name.js';
-import { clash, failed, misnamed, needsTrust, unavailable, untrusted } from './problems.js';
-import { createServerListings, type ServerListings, type ServerListingsOptions } from './server-listings.js';
-import type { ServerTools } from './server-tools.js';
+import type { ServerTools } from './tools.js';
 
-export interface UpstreamFormatOptions extends ServerListingsOptions, ListingRequestsOptions {
+export interface UpstreamFormatOptions extends ListingsOptions {
   /** Whether a listing may start a server. */
   readonly mayStart: (server: ServerEntry, snapshot: Snapshot) => boolean;
   /** How long a listing waits for servers that were never listed. */
@@ -34,48 +33,49 @@ export interface ServerState {
 }
 
 export interface UpstreamFormat extends Upstream {
-  readonly listings: ServerListings;
+  readonly listings: Listings;
   /** Returns what each server lists, of those that are known. */
   listed(snapshot: Snapshot): readonly { readonly server: ServerEntry; readonly found: ServerTools }[];
   /** Returns the state of each enabled server; starts nothing. */
   states(snapshot: Snapshot): readonly ServerState[];
 }
 
+const REPORT = 'report this to the author of the server';
+
 export function createUpstreamFormat(options: UpstreamFormatOptions): UpstreamFormat {
   const { mayStart, patienceMs } = options;
-  const listings = createServerListings(options);
-  const request = createListingRequests(options);
-
+  const listings = createListings(options);
   const listAs = createListAs(listings, mayStart);
-  const listed = (snapshot: Snapshot) =>
+  const toolsOf = (server: ServerEntry): ServerTools | undefined => {
+    const found = listings.toolsOf(server);
+    return found === undefined || isFailedStart(found) ? undefined : found;
+  };
+  const listed: UpstreamFormat['listed'] = (snapshot) =>
     snapshot.servers.servers.flatMap((server) => {
-      const found = listings.toolsOf(server);
-      return found === undefined || isFailedStart(found) ? [] : [{ server, found }];
+      const found = toolsOf(server);
+      return found === undefined ? [] : [{ server, found }];
     });
-  const keepingNames = (snapshot: Snapshot) => listed(snapshot).filter(({ server }) => server.prefix === false);
 
   return {
     listings,
     listed,
     list: (snapshot, isTaken) => listAs('shown', snapshot, isTaken),
-    findOriginal: (name, snapshot) => {
-      for (const { server, found } of keepingNames(snapshot)) {
-        const tool = found.byName.get(name);
-        if (tool !== undefined && !createNameCheck(server, snapshot.servers.servers)(name)) return tool;
+    findOriginal(name, { servers: { servers } }) {
+      for (const server of servers.filter(({ prefix }) => prefix === false)) {
+        const tool = toolsOf(server)?.byName.get(name);
+        if (tool !== undefined && !createNameCheck(server, servers)(name)) return tool;
       }
       return undefined;
     },
-    find: (name, snapshot) => {
+    find(name, { servers: { servers } }) {
       // The first server wins, as in a listing; the others are not looked at.
-      const { servers } = snapshot.servers;
       for (const server of servers) {
         if (!mayBeOf(name, server.name) || createNameCheck(server, servers)(name)) continue;
-        const found = listings.toolsOf(server);
-        const tool = found === undefined || isFailedStart(found) ? undefined : found.byName.get(name);
+        const found = toolsOf(server);
+        const tool = found?.byName.get(name);
         if (tool !== undefined) return tool;
-        const kept = server.prefix === false && found !== undefined && !isFailedStart(found) ? found.tools : [];
-        const other = kept.find(({ origin }) => origin.otherName === name);
-        if (other !== undefined) return withOtherName(other);
+        const original = found?.tools.find(({ origin }) => origin.otherName === name);
+        if (original !== undefined) return found!.renamed.get(original);
       }
       return undefined;
     },
@@ -94,35 +94,48 @@ export function createUpstreamFormat(options: UpstreamFormatOptions): UpstreamFo
         (server) => isAbout(ref, server) && mayStart(server, snapshot) && listings.isDue(server),
       );
       // A call of a tool waits for its server; a listing only for a limited time.
-      return request(due, snapshot, ref === undefined ? patienceMs : Number.POSITIVE_INFINITY);
+      return listings.request(due, snapshot, ref === undefined ? patienceMs : Number.POSITIVE_INFINITY);
     },
     states: (snapshot) =>
       snapshot.servers.servers.map((server) => toState(server, listings.toolsOf(server), mayStart(server, snapshot))),
   };
 }
 
-/** Returns the tools of all servers by name, and what is wrong with them. */
-function createListAs(listings: ServerListings, mayStart: UpstreamFormatOptions['mayStart']) {
-  return (face: 'tools' | 'shown', snapshot: Snapshot, isTaken: (name: string) => boolean = () => false) => {
+// Lists the tools of all servers by name, as they are or as they were approved, and what is wrong with them.
+function createListAs(listings: Listings, mayStart: UpstreamFormatOptions['mayStart']) {
+  return (form: 'tools' | 'shown', snapshot: Snapshot, isTaken: (name: string) => boolean = () => false) => {
     const { servers, problems } = snapshot.servers;
     const all: Problem[] = [...problems];
     const byName = new Map<string, Tool>();
     for (const server of servers) {
+      const report = (severity: Problem['severity'], message: string, hint: string): unknown =>
+        all.push({ path: server.place.file, pointer: server.place.pointer ?? undefined, severity, message, hint });
       const found = listings.toolsOf(server);
       if (found === undefined) {
-        if (!mayStart(server, snapshot)) all.push(untrusted(server));
-      } else if (isFailedStart(found)) all.push(failed(server, found));
-      else {
-        all.push(...found.problems);
-        const isOfAnother = createNameCheck(server, servers);
-        for (const given of found[face]) {
-          // A tool that keeps its own name gives way to any other.
-          const hasOther = byName.has(given.name) || isTaken(given.name) || isOfAnother(given.name);
-          const tool = hasOther ? withOtherName(given) : given;
-          const taken = byName.get(tool.name);
-          if (hasOther && isOfAnother(tool.name)) all.push(misnamed(server, tool));
-          else if (taken === undefined) byName.set(tool.name, tool);
-          else all.push(clash(server, tool, taken));
+        const { message, hint } = needsTrust(server);
+        if (!mayStart(server, snapshot)) report('warning', message, hint!);
+        continue;
+      }
+      if (isFailedStart(found)) {
+        report('error', found.message, found.hint);
+        continue;
+      }
+      for (const { severity, message } of found.listing.faults)
+        report(severity, `the server ${server.name}: ${message}`, REPORT);
+      const isOfAnother = createNameCheck(server, servers);
+      for (const given of found[form]) {
+        // A tool that keeps its own name gives way to any other.
+        const hasOther = byName.has(given.name) || isTaken(given.name) || isOfAnother(given.name);
+        const tool = (hasOther && found.renamed.get(given)) || given;
+        const taken = byName.get(tool.name);
+        const { name, origin } = tool;
+        if (hasOther && isOfAnother(name)) {
+          const why = `its name ${name} begins like those of another server`;
+          report('error', `${origin.uri} is not offered: ${why}`, 'rename one of the servers');
+        } else if (taken === undefined) byName.set(name, tool);
+        else {
+          const hint = taken.origin.server === server.name ? REPORT : 'rename one of the servers';
+          report('error', `${origin.uri} is not offered: its name ${name} is taken by ${taken.origin.uri}`, hint);
         }
       }
     }
@@ -134,29 +147,26 @@ function toState(server: ServerEntry, found: ServerTools | FailedStart | undefin
   const none = { server, tools: [], changed: [] };
   if (found === undefined) return { ...none, state: mayStart ? 'unknown' : 'untrusted' };
   if (isFailedStart(found)) return { ...none, state: 'failed', failure: found };
-  const { tools, all, listing } = found;
-  const names = new Set(all.map(({ name }) => name));
-  const changed = listing.tools
-    .filter(({ head }) => head.changed === true && names.has(head.name))
-    .map(({ head }) => head.name);
+  const { tools, all, changed, listing } = found;
   return { server, state: 'listed', tools, all, changed, listedAt: listing.at };
 }
 
-const renamed = new WeakMap<Tool, Tool>();
+/** The error for a tool of a server that is not started: its workspace is not trusted, or nobody accepted it. */
+export function needsTrust({ name, owner }: ServerEntry): ToolError {
+  if (owner === 'package')
+    return new ToolError('needs_trust', `the server ${name} is not started: you have not accepted it yet`, {
+      hint: `wield mcp accept ${name} shows what it runs and asks`,
+      data: { server: name },
+    });
+  return new ToolError('needs_trust', `the server ${name} is not started: the workspace is not trusted`, {
+    hint: 'wield mcp shows what it runs; then run: wield trust',
+    data: { server: name },
+  });
+}
 
-// Returns the same object for the same tool, so that an unchanged listing is recognised.
-function withOtherName(tool: Tool): Tool {
-  const { otherName } = tool.origin;
-  if (otherName === undefined) return tool;
-  let other = renamed.get(tool);
-  if (other === undefined) {
-    const fields = Object.getOwnPropertyDescriptors(tool);
-    const origin = { ...tool.origin, otherName: tool.name };
-    other = Object.defineProperties({}, { ...fields, name: { ...fields.name, value: otherName } }) as Tool;
-    other = Object.defineProperties(other, { origin: { ...fields.origin, value: origin } });
-    renamed.set(tool, other);
-  }
-  return other;
+// The error for a tool of a server whose last start failed.
+function unavailable({ name }: ServerEntry, { message, hint }: FailedStart): ToolError {
+  return new ToolError('unavailable', message, { hint, data: { server: name } });
 }
 
 function isAbout(ref: string | undefined, { name, prefix }: ServerEntry): boolean {

@@ -8,7 +8,7 @@ import { findDenial } from '../../policy/decide.js';
 import { toRules } from '../../policy/rules.js';
 import type { UpstreamFormat } from './format.js';
 import { toPrefix } from './name.js';
-import type { ServerTools } from './server-tools.js';
+import type { ServerTools } from './tools.js';
 
 const MODEL: Caller = { kind: 'model', door: 'library' };
 // Of one server, and of all together.

@@ -1,11 +1,11 @@
-// Names of upstream tools in the catalog (UPS-2).
+// Names of upstream tools in the catalog (UPS-2), and URIs of upstream resources for clients.
 
+import { isRecord, type Json } from '../../core/json.js';
 import { isToolName } from '../../core/name.js';
-import { toPromptName, toResourceName } from '../../core/resource.js';
+import { OWN_SCHEMES, toPromptName, toPublicUri, toResourceName } from '../../core/resource.js';
 import type { ServerEntry } from '../../core/upstream.js';
 import { hashTexts } from '../../files/digest.js';
 import type { RemoteTool } from '../remote-tool.js';
-import { toServerUri } from './listed-fields.js';
 
 const MAX_NAME = 64;
 const CUT_NAME = 55;
@@ -65,4 +65,27 @@ export function createNameCheck(server: ServerEntry, servers: readonly ServerEnt
 
 function encode(text: string): string {
   return text.replace(/[^A-Za-z0-9_-]/gu, '_').replace(/^-/, '_');
+}
+
+type Named = Pick<ServerEntry, 'name' | 'prefix'>;
+
+/**
+ * Returns the URI of a server's resource for clients. A page of an MCP App has its server as authority even if the
+ * server keeps its names, so that no server can name the page of another (RSC-21).
+ */
+export function toServerUri({ name, prefix }: Named, uri: string): string {
+  return prefix === false && !OWN_SCHEMES.test(uri) ? uri : toPublicUri(name, uri);
+}
+
+/** Rewrites the page of an MCP App in `_meta`, so that clients can read it. */
+export function toPublicMeta(meta: Json, server: Named): Json {
+  if (!isRecord(meta)) return meta;
+  const rewrite = (uri: unknown): unknown => (typeof uri === 'string' ? toServerUri(server, uri) : uri);
+  const { ui } = meta;
+  return {
+    ...meta,
+    ...(isRecord(ui) && ui.resourceUri !== undefined ? { ui: { ...ui, resourceUri: rewrite(ui.resourceUri) } } : {}),
+    // An older spelling.
+    ...(meta['ui/resourceUri'] === undefined ? {} : { 'ui/resourceUri': rewrite(meta['ui/resourceUri']) }),
+  } as Json;
 }

@@ -20,9 +20,8 @@ import type { ServerEntry } from '../../core/upstream.js';
 import { createJsonSchema } from '../../schema/json.js';
 import type { ServerSubscriptions } from '../connection/subscriptions.js';
 import type { UpstreamFormat } from './format.js';
-import { toServerUri } from './listed-fields.js';
-import { createNameCheck } from './name.js';
-import { createFilter, type ServerOffer, type ServerTools } from './server-tools.js';
+import { createNameCheck, toServerUri } from './name.js';
+import { createFilter, type ServerOffer, type ServerTools } from './tools.js';
 
 export interface UpstreamOffersOptions {
   readonly format: UpstreamFormat;

@@ -1,19 +1,17 @@
 // Parses the tool list of a server: invalid tools are omitted, questionable ones reported.
 
 import { isToolError, ToolError } from '../../core/error.js';
-import { isRecord, type Json } from '../../core/json.js';
+import { isRecord, type Json, type JsonObject } from '../../core/json.js';
 import type { JsonSchema } from '../../core/schema.js';
 import { cleanSchema } from '../../core/schema.js';
-import { quoteOutside, sanitize } from '../../core/text.js';
+import { formatBytes, quoteOutside, sanitize } from '../../core/text.js';
 import type { Traits } from '../../core/tool.js';
 import type { ServerEntry } from '../../core/upstream.js';
 import { readParamHeaders } from '../../net/param-headers.js';
 import { createJsonSchema } from '../../schema/json.js';
-import type { RemoteTool } from '../remote-tool.js';
-import { readListed } from './listed-fields.js';
-import type { Listing } from './listing-file.js';
-import { toOfferedName, toPrefix } from './name.js';
-import { digestDefinition, type StoredTool } from './to-tool.js';
+import { digestDefinition, type RemoteTool } from '../remote-tool.js';
+import type { Listing, StoredTool } from './listing-file.js';
+import { toOfferedName, toPrefix, toPublicMeta } from './name.js';
 
 const MAX_FAULTS = 200;
 const REPORT = 'report this to the author of the server';
@@ -98,9 +96,7 @@ function assertParamHeaders(input: JsonSchema): void {
 }
 
 function badInput(problem: string): ToolError {
-  return new ToolError('invalid_definition', `its input schema ${problem}`, {
-    hint: REPORT,
-  });
+  return new ToolError('invalid_definition', `its input schema ${problem}`, { hint: REPORT });
 }
 
 // MCP Apps: a tool that only the page of its server calls is not offered to models.
@@ -129,4 +125,35 @@ function readTraits({ title, annotations = {}, _meta }: RemoteTool, server: Serv
     openWorld: flag('openWorldHint'),
     examples: [],
   };
+}
+
+// Of one field; icons may be embedded.
+const MAX_FIELD = 16 * 1024;
+// Hints that a tool has as traits.
+const HINTS: readonly string[] = ['readOnlyHint', 'destructiveHint', 'idempotentHint', 'openWorldHint'];
+
+// Returns the fields that clients get as they are; undefined if there are none.
+function readListed(remote: RemoteTool, server: ServerEntry, warn: (warning: string) => void): JsonObject | undefined {
+  const { icons, annotations, execution, _meta } = remote;
+  const other = Object.entries(annotations ?? {}).filter(([hint]) => !HINTS.includes(hint));
+  const given: Readonly<Record<string, unknown>> = remote.fields ?? {
+    icons,
+    annotations: other.length === 0 ? undefined : Object.fromEntries(other),
+    // Here it can be called without a task too (UPS-99).
+    execution: execution?.taskSupport === 'required' ? { ...execution, taskSupport: 'optional' } : execution,
+    _meta,
+  };
+  const kept = Object.entries(given).flatMap(([key, value]) => {
+    if (value === undefined || value === null) return [];
+    const text = JSON.stringify(value);
+    const fault =
+      text.length > MAX_FIELD
+        ? `is larger than ${formatBytes(MAX_FIELD)}`
+        : sanitize(text) === text
+          ? undefined
+          : 'contains invisible characters';
+    if (fault !== undefined) warn(`has a field ${key} that ${fault}, which is not passed on`);
+    return fault === undefined ? [[key, key === '_meta' ? toPublicMeta(value as Json, server) : value]] : [];
+  });
+  return kept.length === 0 ? undefined : (Object.fromEntries(kept) as JsonObject);
 }

@@ -1,11 +1,15 @@
 // Opens the connection to a server within its start timeout, trying the other protocol version on failure.
 
 import { inBackground } from '../../core/async.js';
+import type { Caller } from '../../core/caller.js';
+import { CLIENT_CAPABILITIES, toClientTool } from '../../core/client-request.js';
 import type { ClientCapability } from '../../core/context.js';
 import { ToolError } from '../../core/error.js';
 import type { Settings } from '../../core/settings.js';
-import type { World } from '../../core/snapshot.js';
+import type { Snapshot, World } from '../../core/snapshot.js';
 import type { ServerEntry } from '../../core/upstream.js';
+import { findDenial } from '../../policy/decide.js';
+import { toRules } from '../../policy/rules.js';
 import { type Connection, connect } from './connection.js';
 import { isFinal, startFailure, startTimeout } from './failure.js';
 import type { NegotiatedVersion } from './handshake.js';
@@ -15,6 +19,17 @@ import type { UpstreamTransport } from './transport.js';
 export interface StartSettings extends Pick<Settings, 'env' | 'sandbox'> {
   /** What the server may request of clients (RSC-7). */
   readonly announces: readonly ClientCapability[];
+}
+
+const MODEL: Caller = { kind: 'model', door: 'mcp' };
+
+/** Returns the settings of a server. It is told that clients support what a rule allows it to request (RSC-7). */
+export function toStartSettings({ name }: ServerEntry, snapshot: Snapshot): StartSettings {
+  const { env, sandbox } = snapshot.settings;
+  const announces = CLIENT_CAPABILITIES.filter(
+    (capability) => findDenial(toClientTool(capability, name, false), MODEL, toRules(snapshot)) === undefined,
+  );
+  return { env, sandbox, announces };
 }
 
 export interface OpenOptions {

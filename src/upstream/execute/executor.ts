@@ -1,18 +1,21 @@
-// The remote executor: plans calls of upstream tools; the code that runs them is loaded on the first call.
+// The remote executor: plans and runs calls of upstream tools.
 
+import { delimiter, resolve } from 'node:path';
 import type { Executor, PlanSnapshot } from '../../core/executor.js';
 import { canonicalJson } from '../../core/json.js';
 import type { RemotePlan } from '../../core/plan.js';
 import { textOf } from '../../core/result.js';
+import type { SandboxPlan } from '../../core/sandbox.js';
 import type { World } from '../../core/snapshot.js';
 import { actionOf } from '../../core/tool.js';
 import type { StdioServer } from '../../core/upstream.js';
 import { digestParts } from '../../files/digest.js';
-import { baseEnvironment } from '../../process/environment.js';
+import { baseEnvironment, findProgram } from '../../process/environment.js';
+import { identifyPrograms } from '../../process/programs.js';
+import type { SandboxPlaces } from '../../process/sandbox/index.js';
+import { expandServer } from '../entries/expand.js';
 import { assertWholeServer, keepsSandbox, serverProfiles } from '../entries/sandbox.js';
-import type { RemoteRunOptions } from './run.js';
-
-let running: typeof import('./run.js') | undefined;
+import { type RemoteRunOptions, runRemote } from './run.js';
 
 export interface RemoteExecutorOptions extends RemoteRunOptions {
   readonly world: World;
@@ -58,12 +61,10 @@ export function createRemoteExecutor(options: RemoteExecutorOptions): Executor<'
     async programs({ server, sandbox }, snapshot) {
       const entry = snapshot.servers.servers.find((one) => one.name === server);
       if (entry?.kind !== 'stdio') return [];
-      const { identifyServer } = await import('./programs.js');
       return identifyServer(entry, sandbox, snapshot, options);
     },
     async run(plan, scope) {
-      running ??= await import('./run.js');
-      const output = await running.runRemote(plan, scope, options);
+      const output = await runRemote(plan, scope, options);
       if (plan.sandbox === undefined) return output;
       const { reportSandbox } = await import('../../process/sandbox/report.js');
       const stderr = [output.error?.message ?? '', textOf(output)].join('\n');
@@ -76,4 +77,20 @@ export function createRemoteExecutor(options: RemoteExecutorOptions): Executor<'
     },
     close: () => options.close(),
   };
+}
+
+// Identifies the program of a server (POL-25).
+function identifyServer(
+  entry: StdioServer,
+  sandbox: SandboxPlan | undefined,
+  { workdir }: PlanSnapshot,
+  { world, wieldHome }: SandboxPlaces,
+): string[] {
+  const { server } = expandServer(entry, { ...world, workdir, trusted: true });
+  const { command, env, cwd = workdir } = server as StdioServer;
+  const path = ({ ...baseEnvironment(world, []), ...env }.PATH ?? '').split(delimiter);
+  const file = findProgram(command.includes('/') ? resolve(cwd, command) : command, path);
+  const [launcher] = sandbox?.launcher ?? [];
+  const started = launcher === undefined ? [] : [{ name: launcher, file: launcher }];
+  return identifyPrograms([...started, { name: command, file }], { path, world, wieldHome });
 }

@@ -5,23 +5,22 @@ import { CLIENT_CAPABILITIES } from '../../core/client-request.js';
 import type { Progress } from '../../core/context.js';
 import { ToolError } from '../../core/error.js';
 import type { CallScope } from '../../core/executor.js';
-import { copyJson, isLonger, isRecord } from '../../core/json.js';
+import { copyJson, isLonger, isRecord, type Json } from '../../core/json.js';
 import type { RemotePlan } from '../../core/plan.js';
-import type { Output } from '../../core/result.js';
+import type { Output, Part } from '../../core/result.js';
 import type { Snapshot } from '../../core/snapshot.js';
 import { quoteOutside } from '../../core/text.js';
 import { runWithinLimit } from '../../core/time-limit.js';
 import { actionOf, type RemoteAction, type Tool } from '../../core/tool.js';
 import type { ServerEntry } from '../../core/upstream.js';
 import { RpcError } from '../../net/mcp.js';
-import { digestDefinition } from '../catalog/to-tool.js';
+import { toPublicMeta, toServerUri } from '../catalog/name.js';
 import type { RemoteCall } from '../connection/call.js';
 import { isBadResponse, isLostSession } from '../connection/client.js';
 import type { Connection } from '../connection/connection.js';
 import { badResponse, CALL_AGAIN, callLost } from '../connection/failure.js';
 import type { Acquire, Lease, Pool } from '../connection/pool.js';
-import type { RemoteTool } from '../remote-tool.js';
-import { rewriteOutput } from './rewrite.js';
+import { digestDefinition, type RemoteTool } from '../remote-tool.js';
 
 export interface RemoteRunOptions extends Pick<Pool, 'close'> {
   readonly acquire: Acquire;
@@ -201,4 +200,36 @@ function cutOff({ tool, server }: RemotePlan, { message, data }: ToolError): Too
     hint: CALL_AGAIN,
     data,
   });
+}
+
+// Rewrites the URIs of a server's resources in what it returns, so that the client can read them here: links, embedded
+// resources and pages of MCP Apps. Contents stay as they are.
+function rewriteOutput(output: Output, server: ServerEntry, isPrompt: boolean): Output {
+  const { structured, meta } = output;
+  const messages =
+    isPrompt && isRecord(structured) && Array.isArray(structured.messages) ? structured.messages : undefined;
+  return {
+    ...output,
+    content: output.content.map((part) => rewritePart(part, server)),
+    ...(messages === undefined
+      ? {}
+      : { structured: { ...(structured as object), messages: messages.map((one) => rewriteMessage(one, server)) } }),
+    ...(meta?.remote === undefined
+      ? {}
+      : { meta: { ...meta, remote: toPublicMeta(meta.remote, server) as typeof meta.remote } }),
+  };
+}
+
+function rewriteMessage(message: Json, server: ServerEntry): Json {
+  if (!isRecord(message) || !isRecord(message.content)) return message;
+  return { ...message, content: rewritePart(message.content as unknown as Part, server) } as unknown as Json;
+}
+
+function rewritePart(part: Part, server: ServerEntry): Part {
+  const meta = part._meta === undefined ? {} : { _meta: toPublicMeta(part._meta as Json, server) };
+  if (part.type === 'resource_link') return { ...part, ...meta, uri: toServerUri(server, part.uri) } as Part;
+  if (part.type !== 'resource') return part;
+  const { resource } = part;
+  const own = '_meta' in resource ? { _meta: toPublicMeta(resource._meta as Json, server) } : {};
+  return { ...part, ...meta, resource: { ...resource, ...own, uri: toServerUri(server, resource.uri) } } as Part;
 }

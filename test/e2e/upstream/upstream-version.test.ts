@@ -37,7 +37,7 @@ describe('the protocol version of a server', () => {
       expect(upstream.starts()).toHaveLength(1);
       expect(heard(upstream.log())[0]).toBe('server/discover');
       expect(readFileSync(listingFile(workspace), 'utf8')).toContain(
-        `"verdict":{"kind":"${protocol === 'older' ? 'legacy' : 'modern'}"`,
+        `"version":{"kind":"${protocol === 'older' ? 'legacy' : 'modern'}"`,
       );
       const before = upstream.log().length;
       expect(await callOnce(workspace)).toBe('hello');

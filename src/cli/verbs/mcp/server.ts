@@ -6,7 +6,7 @@ import { nearest, quoteOutside, shortenPath, spellOut } from '../../../core/text
 import { type HttpServer, mayStart, type ServerEntry } from '../../../core/upstream.js';
 import { readTextFile } from '../../../files/read.js';
 import type { NodeToolbox } from '../../../node.js';
-import { needsTrust } from '../../../upstream/catalog/problems.js';
+import { needsTrust } from '../../../upstream/catalog/format.js';
 import { SCOPES } from '../../clients.js';
 import { type FlagHelp, option, usageError, type VerbCall } from '../../verb.js';
 

@@ -1,0 +1,188 @@
+// The tool lists of servers: stored ones, with changed tools as they were approved, and requests for new ones.
+
+import type { ToolError } from '../../core/error.js';
+import type { Json } from '../../core/json.js';
+import type { Snapshot, World } from '../../core/snapshot.js';
+import { settlesWithin } from '../../core/time-limit.js';
+import type { Tool } from '../../core/tool.js';
+import type { ServerEntry } from '../../core/upstream.js';
+import {
+  type ApprovedDefinition,
+  type FailedStart,
+  isFailedStart,
+  type Listing,
+  type ListingFiles,
+  type StoredTool,
+} from './listing-file.js';
+import { isOf, type ServerTools, type ToolPlace, toServerTools, toTool } from './tools.js';
+
+export interface ListingsOptions {
+  /** Returns the hash of a server's configuration. */
+  readonly configurationOf: (server: ServerEntry) => string;
+  /** Returns a server as one line for display. */
+  readonly describe: (server: ServerEntry) => string;
+  readonly files: ListingFiles;
+  /** Compares tools with their pins; returns the approved definitions of changed ones. */
+  readonly approved: (tools: readonly Tool[]) => readonly (ApprovedDefinition | undefined)[];
+  /** Pins the tools that have no pin yet. */
+  readonly pinNew: (tools: readonly Tool[]) => Promise<void>;
+  /** Starts a server to list its tools. */
+  readonly refresh: (server: ServerEntry, snapshot: Snapshot) => Promise<unknown>;
+  /** Called with the servers that a caller waits for whenever that changes; empty at the end. */
+  readonly onWait?: (servers: readonly string[]) => void;
+  readonly world: World;
+}
+
+export type Listings = ReturnType<typeof createListings>;
+
+const VERSION_LIFETIME_MS = 24 * 3_600_000;
+const FIRST_RETRY_MS = 5000;
+const MAX_RETRY_MS = 10 * 60_000;
+
+export function createListings(options: ListingsOptions) {
+  const { configurationOf, describe, files, world } = options;
+  const known = new Map<string, ServerTools>();
+
+  const load = (server: ServerEntry): Listing | FailedStart | undefined => {
+    const configuration = configurationOf(server);
+    const listing = files.load(configuration);
+    if (listing === undefined || isFailedStart(listing)) return listing;
+    if (known.get(configuration)?.listing === listing || isOf(listing, server)) return listing;
+    world.debug(`the stored tool list of the server ${server.name} is invalid and was discarded`);
+    files.remove(configuration);
+    return undefined;
+  };
+  const loadListing = (server: ServerEntry): Listing | undefined => {
+    const listing = load(server);
+    return listing === undefined || isFailedStart(listing) ? undefined : listing;
+  };
+  const placeOf = (server: ServerEntry): ToolPlace => ({
+    server,
+    configuration: configurationOf(server),
+    target: describe(server),
+  });
+  const compare = (server: ServerEntry, tools: readonly StoredTool[]) =>
+    options.approved(tools.map((tool) => toTool(tool, placeOf(server))));
+  // Adds the approved definitions of changed tools.
+  const save = (server: ServerEntry, { tools, ...header }: Listing): void => {
+    const approved = compare(server, tools);
+    const stored = tools.map(({ approved: _, ...now }, at) => ({
+      ...now,
+      ...(approved[at] === undefined ? {} : { approved: approved[at] }),
+    }));
+    files.save(configurationOf(server), { ...header, tools: stored });
+  };
+  // A process that was killed after pinning a tool left it marked as changed.
+  const withoutStaleMarks = (server: ServerEntry, listing: Listing): Listing => {
+    const marked = listing.tools.filter(({ approved }) => approved !== undefined);
+    if (compare(server, marked).every((one) => one !== undefined)) return listing;
+    save(server, listing);
+    return loadListing(server) ?? listing;
+  };
+
+  return {
+    request: createRequests(options),
+
+    /** Returns the tools of a server, why its last start failed, or undefined if it was never listed. */
+    toolsOf(server: ServerEntry): ServerTools | FailedStart | undefined {
+      const listing = load(server);
+      if (listing === undefined || isFailedStart(listing)) return listing;
+      const configuration = configurationOf(server);
+      const before = known.get(configuration);
+      if (before?.listing === listing && before.server === server) return before;
+      const tools = toServerTools(withoutStaleMarks(server, listing), placeOf(server));
+      known.set(configuration, tools);
+      return tools;
+    },
+
+    /** Whether a server should be started to list its tools: never listed, or failed long enough ago. */
+    isDue(server: ServerEntry): boolean {
+      const listing = load(server);
+      if (listing === undefined) return true;
+      if (!isFailedStart(listing)) return false;
+      return world.now() >= listing.at + Math.min(FIRST_RETRY_MS * 2 ** (listing.count - 1), MAX_RETRY_MS);
+    },
+
+    /** Returns the protocol version of a server if it was negotiated recently. */
+    knownVersionOf(server: ServerEntry): Json | undefined {
+      const listing = loadListing(server);
+      return listing !== undefined && world.now() < listing.at + VERSION_LIFETIME_MS ? listing.version : undefined;
+    },
+
+    async store(server: ServerEntry, listing: Omit<Listing, 'at'>): Promise<void> {
+      await options.pinNew(listing.tools.map((tool) => toTool(tool, placeOf(server))));
+      save(server, { at: world.now(), ...listing });
+    },
+
+    /** Stores a failed start, unless there is an earlier tool list. */
+    storeFailure(server: ServerEntry, { message, hint = '', data }: ToolError): void {
+      const before = load(server);
+      if (before !== undefined && !isFailedStart(before)) return;
+      files.saveFailure(configurationOf(server), {
+        at: world.now(),
+        count: (before?.count ?? 0) + 1,
+        // Errors of the network do not name the server.
+        message: data?.server === undefined ? `the server ${server.name}: ${message}` : message,
+        hint,
+      });
+    },
+
+    /** Removes a stored failure, so that the next listing starts the server again. */
+    forgetFailure(server: ServerEntry): void {
+      const before = load(server);
+      if (before !== undefined && isFailedStart(before)) files.remove(configurationOf(server));
+    },
+
+    /** Compares a stored tool list with the pins again: the server may have changed a tool meanwhile. */
+    reviewAgain(server: ServerEntry): void {
+      const listing = loadListing(server);
+      if (listing?.tools.some(({ approved }) => approved !== undefined)) save(server, listing);
+    },
+  };
+}
+
+interface PendingListing {
+  readonly name: string;
+  readonly since: number;
+  readonly done: Promise<unknown>;
+}
+
+// Requests tool lists of servers: each server once for all callers, with a limit on the wait.
+function createRequests({ configurationOf, refresh, onWait = () => {}, world }: ListingsOptions) {
+  const pending = new Map<string, PendingListing>();
+  const request = (server: ServerEntry, snapshot: Snapshot): PendingListing => {
+    const configuration = configurationOf(server);
+    let listing = pending.get(configuration);
+    if (listing === undefined) {
+      const done = refresh(server, snapshot)
+        .catch((error: unknown) => world.debug(`${server.name}: ${String(error)}`))
+        .finally(() => pending.delete(configuration));
+      listing = { name: server.name, since: world.monotonic(), done };
+      pending.set(configuration, listing);
+    }
+    return listing;
+  };
+  /** Waits for servers, each up to `patienceMs` after its request; undefined if there is nothing to wait for. */
+  return (servers: readonly ServerEntry[], snapshot: Snapshot, patienceMs: number): Promise<void> | undefined => {
+    const leftOf = ({ since }: PendingListing): number => since + patienceMs - world.monotonic();
+    const waits = servers.map((server) => request(server, snapshot)).filter((listing) => leftOf(listing) > 0);
+    return waits.length === 0 ? undefined : waitFor(waits, Math.max(...waits.map(leftOf)), onWait);
+  };
+}
+
+async function waitFor(
+  waits: readonly PendingListing[],
+  mostMs: number,
+  onWait: (servers: readonly string[]) => void,
+): Promise<void> {
+  const names = new Set(waits.map(({ name }) => name));
+  onWait([...names]);
+  const reported = waits.map(async ({ name, done }) => {
+    await done;
+    if (names.delete(name)) onWait([...names]);
+  });
+  await settlesWithin(Promise.all(reported), mostMs);
+  if (names.size === 0) return;
+  names.clear();
+  onWait([]);
+}

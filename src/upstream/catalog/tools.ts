@@ -1,0 +1,143 @@
+// Tools of a server from its stored tool list: those that its entry selects, as they are and as they were approved.
+
+import { toRemoteUri } from '../../core/name.js';
+import { matchSelectorTool, parseSelectors, type Selector } from '../../core/selector.js';
+import type { RemoteAction, Tool } from '../../core/tool.js';
+import type { ServerEntry } from '../../core/upstream.js';
+import { createJsonSchema } from '../../schema/json.js';
+import type { OfferKind } from '../remote-tool.js';
+import type { ApprovedDefinition, Listing, StoredTool } from './listing-file.js';
+import { toOfferedName } from './name.js';
+
+/** The server of a tool. */
+export interface ToolPlace {
+  readonly server: ServerEntry;
+  readonly configuration: string;
+  readonly target: string;
+}
+
+/** Converts a stored tool; `name` replaces its name in the catalog. */
+export function toTool(stored: StoredTool, { server, configuration, target }: ToolPlace, name = stored.name): Tool {
+  const { remoteName, offers, description, traits, definition, described, input, output } = stored;
+  return {
+    name,
+    description,
+    traits: server.timeoutMs === undefined ? traits : { ...traits, timeoutMs: server.timeoutMs },
+    input: createJsonSchema(input, { closed: true, inspected: true }),
+    output: output && createJsonSchema(output, { inspected: true }),
+    origin: {
+      format: 'upstream',
+      uri: toRemoteUri(server.name, offers === undefined ? remoteName : `${offers}:${remoteName}`),
+      directory: null,
+      source: server.place.file,
+      digest: null,
+      server: server.name,
+      owner: 'upstream',
+      otherName: name === stored.name ? prefixedNameOf(stored, server) : stored.name,
+      configuredBy: server.owner === 'workspace' ? 'workspace' : undefined,
+    },
+    action: {
+      kind: 'remote',
+      server: server.name,
+      tool: remoteName,
+      target,
+      configuration,
+      definition,
+      described,
+      method: methodOf(offers),
+    },
+  };
+}
+
+function methodOf(offers: OfferKind | undefined): RemoteAction['method'] {
+  if (offers === undefined) return undefined;
+  return offers === 'prompt' ? 'prompts/get' : 'resources/read';
+}
+
+// The name that a tool which keeps its own one has if that is taken.
+function prefixedNameOf({ name, remoteName, offers }: StoredTool, server: ServerEntry): string | undefined {
+  if (server.prefix !== false) return undefined;
+  const prefixed = toOfferedName({ ...server, prefix: undefined }, { name: remoteName, offers });
+  return prefixed === name ? undefined : prefixed;
+}
+
+/** A resource, template or prompt of a server. */
+export interface ServerOffer {
+  readonly kind: OfferKind;
+  /** Its URI, template or name at the server. */
+  readonly id: string;
+  readonly tool: Tool;
+  /** As it was approved, if it changed. */
+  readonly shown: Tool;
+}
+
+export interface ServerTools {
+  readonly server: ServerEntry;
+  readonly listing: Listing;
+  /** Tools, resources, templates and prompts, each with its tool. */
+  readonly all: readonly Tool[];
+  readonly offers: readonly ServerOffer[];
+  readonly tools: readonly Tool[];
+  readonly byName: ReadonlyMap<string, Tool>;
+  /** The same tools; changed ones as they were approved. */
+  readonly shown: readonly Tool[];
+  /** Names of those that differ from their approved definition. */
+  readonly changed: readonly string[];
+  /** The same tools by their other name. */
+  readonly renamed: ReadonlyMap<Tool, Tool>;
+}
+
+export function toServerTools(listing: Listing, place: ToolPlace): ServerTools {
+  const { server } = place;
+  const renamed = new Map<Tool, Tool>();
+  const convert = (stored: StoredTool): Tool => {
+    const tool = toTool(stored, place);
+    const { otherName } = tool.origin;
+    if (otherName !== undefined) renamed.set(tool, toTool(stored, place, otherName));
+    return tool;
+  };
+  const selected = listing.tools.filter(createFilter(server)).map((stored) => {
+    const tool = convert(stored);
+    return { stored, tool, shown: stored.approved === undefined ? tool : convert(toApproved(stored, stored.approved)) };
+  });
+  const own = selected.filter(({ stored }) => stored.offers === undefined);
+  return {
+    server,
+    listing,
+    all: selected.map(({ tool }) => tool),
+    tools: own.map(({ tool }) => tool),
+    // The first of two tools with one name is the one that is listed.
+    byName: new Map(own.toReversed().map(({ tool }) => [tool.name, tool])),
+    shown: own.map(({ shown }) => shown),
+    offers: selected.flatMap(({ stored: { offers, remoteName }, tool, shown }) =>
+      offers === undefined ? [] : [{ kind: offers, id: remoteName, tool, shown }],
+    ),
+    changed: selected.flatMap(({ stored }) => (stored.approved === undefined ? [] : [stored.name])),
+    renamed,
+  };
+}
+
+// Replaces all of the current definition, including fields that the approved one does not have.
+function toApproved(stored: StoredTool, approved: ApprovedDefinition): StoredTool {
+  const { output: _, described: __, ...now } = stored;
+  return { ...now, ...approved };
+}
+
+/** Whether a stored listing belongs to a server: every tool has the name that it would get. */
+export function isOf({ tools }: Listing, server: ServerEntry): boolean {
+  return tools.every(({ name, remoteName, offers }) => name === toOfferedName(server, { name: remoteName, offers }));
+}
+
+type Filtered = Pick<StoredTool, 'name' | 'remoteName' | 'offers'>;
+
+/** Returns whether an entry selects a tool or resource: by its name at the server, or its name in the catalog. */
+export function createFilter({ allow, deny = [] }: ServerEntry): (tool: Filtered) => boolean {
+  const allowing = allow === undefined ? undefined : parseSelectors(allow);
+  const denying = parseSelectors(deny);
+  return ({ name, remoteName, offers }) => {
+    const matches = (selector: Selector): boolean =>
+      matchSelectorTool(selector, { name }) || matchSelectorTool(selector, { name: remoteName });
+    if (denying.some(matches)) return false;
+    return allowing === undefined || offers === 'instructions' || allowing.some(matches);
+  };
+}
