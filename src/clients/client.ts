@@ -1,8 +1,10 @@
 // An MCP client: its configuration files and their format, and conversion of entries in both directions.
 
+import { isAbsolute, join } from 'node:path';
 import type { JsonObject } from '../core/json.js';
 import type { Form, KeyPath } from './forms/form.js';
-import type { Draft } from './read-entry.js';
+import { jsonForm } from './forms/json.js';
+import { COMMON_FIELDS, type Draft, type Fields, readFields } from './read-entry.js';
 
 export type Scope = 'project' | 'user';
 
@@ -50,3 +52,43 @@ export interface Client {
 
 /** The client starts servers in the project directory. */
 export const STARTS_IN_PROJECT = 'cwd';
+
+/** Paths below the project or home directory, or absolute ones. */
+type Paths = string | readonly string[] | ((environment: ClientEnvironment) => string | readonly string[]);
+
+/** What differs from the common case: a JSON file with an `mcpServers` table and the common fields. */
+export interface ClientRow
+  extends Pick<Client, 'id' | 'name'>,
+    Partial<Pick<Client, 'form' | 'projectDirectory' | 'references' | 'toEntry'>> {
+  readonly project?: Paths;
+  readonly user: Paths;
+  readonly table?: KeyPath | ((document: unknown, scope: Scope, environment: ClientEnvironment) => readonly KeyPath[]);
+  /** Fields besides the common ones. */
+  readonly fields?: Fields | ((entry: JsonObject) => Fields);
+  /** Fields to write in addition to command and args. */
+  readonly extra?: Readonly<Record<string, string | readonly string[]>>;
+}
+
+export function toClient(row: ClientRow): Client {
+  const { id, name, form = jsonForm, projectDirectory, references, extra, fields = {} } = row;
+  const { project = [], user, table = ['mcpServers'] } = row;
+  const filesOf = (scope: Scope, paths: Paths, environment: ClientEnvironment): ClientFile[] =>
+    [typeof paths === 'function' ? paths(environment) : paths].flat().map((path) => ({
+      scope,
+      path: isAbsolute(path) ? path : join(scope === 'project' ? environment.workdir : environment.home, path),
+      tables: (document) => (typeof table === 'function' ? table(document, scope, environment) : [table]),
+    }));
+  return {
+    id,
+    name,
+    form,
+    projectDirectory,
+    references,
+    files: (environment) => [...filesOf('project', project, environment), ...filesOf('user', user, environment)],
+    toEntry: row.toEntry ?? (({ command, args }) => ({ ...extra, command, args })),
+    readEntry(entry, draft) {
+      const own = typeof fields === 'function' ? fields(entry) : fields;
+      readFields(entry, { ...COMMON_FIELDS, ...own }, draft);
+    },
+  };
+}

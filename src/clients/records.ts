@@ -1,8 +1,9 @@
 // Records of changes by `wield connect`, for undo. Stored privately, because a replaced entry may contain a secret.
 
 import { join } from 'node:path';
-import { isToolError, ToolError } from '../core/error.js';
-import { isRecord, type JsonObject } from '../core/json.js';
+import { ToolError } from '../core/error.js';
+import type { JsonObject } from '../core/json.js';
+import { boolean, integer, list, matches, nullable, object, oneOf, string, strings, table } from '../core/shape.js';
 import { changeFile } from '../files/change.js';
 import { readStateFile } from '../files/read.js';
 import { parseStateJson } from '../files/state.js';
@@ -51,28 +52,28 @@ export function createRecordStore(wieldHome: string): RecordStore {
   };
 }
 
-function parse(text: string | undefined, store: string): ConnectRecord[] {
-  try {
-    if (text === undefined) return [];
-    const document = parseStateJson(text, store);
-    if (isRecord(document) && document.version === 1 && Array.isArray(document.records)) {
-      if (document.records.every(isConnectRecord)) return document.records;
-    }
-    throw new Error('invalid format');
-  } catch (error) {
-    if (isToolError(error)) throw error;
-    throw new ToolError('io', `cannot read ${store}: ${(error as Error).message}`, {
-      hint: 'move it away; it is only needed to undo earlier connections',
-    });
-  }
-}
+const OPEN = { unknown: 'keep' } as const;
+const RECORD = object(
+  {
+    client: string,
+    file: string,
+    path: strings,
+    entry: table,
+    previous: nullable(table),
+    offset: integer(),
+    removed: string,
+    inserted: string,
+    created: boolean,
+  },
+  OPEN,
+);
+const RECORDS = object({ version: oneOf(1), records: list(RECORD) }, OPEN);
 
-function isConnectRecord(value: unknown): value is ConnectRecord {
-  return (
-    isRecord(value) &&
-    ['client', 'file', 'removed', 'inserted'].every((key) => typeof value[key] === 'string') &&
-    Array.isArray(value.path) &&
-    typeof value.offset === 'number' &&
-    isRecord(value.entry)
-  );
+function parse(text: string | undefined, store: string): readonly ConnectRecord[] {
+  if (text === undefined) return [];
+  const document = parseStateJson(text, store);
+  if (matches(RECORDS, document)) return document.records as unknown as readonly ConnectRecord[];
+  throw new ToolError('io', `cannot read ${store}: invalid format`, {
+    hint: 'move it away; it is only needed to undo earlier connections',
+  });
 }

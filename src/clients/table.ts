@@ -1,43 +1,336 @@
-// The list of known clients.
+// The known clients: where each keeps its servers, and how their entries differ from the common ones.
 
+import { isAbsolute, join } from 'node:path';
 import { ToolError } from '../core/error.js';
+import { isRecord } from '../core/json.js';
 import { nearest, quoteOutside } from '../core/text.js';
-import { amazonQ, claudeCode, claudeDesktop, copilot, gemini, lmStudio, opencode, warp } from './agents.js';
-import type { Client } from './client.js';
-import { codex } from './codex.js';
-import { cline, cursor, kiro, roo, vscode, windsurf, zed } from './editors.js';
-import { goose } from './goose.js';
+import { type Client, type ClientEnvironment, type ClientRow, STARTS_IN_PROJECT, toClient } from './client.js';
+import { valueAt } from './forms/form.js';
+import { tomlForm } from './forms/toml.js';
+import { yamlForm } from './forms/yaml.js';
+import {
+  type FieldReader,
+  ignored,
+  instead,
+  map,
+  oauth,
+  ownRules,
+  text,
+  texts,
+  time,
+  transport,
+} from './read-entry.js';
 
-export const CLIENTS: readonly Client[] = [
-  claudeCode,
-  claudeDesktop,
-  cursor,
-  vscode,
-  codex,
-  windsurf,
-  gemini,
-  zed,
-  opencode,
-  cline,
-  roo,
-  copilot,
-  kiro,
-  amazonQ,
-  lmStudio,
-  warp,
-  goose,
+// The directory in a variable, or one below the home directory.
+const directoryOf = ({ env, home }: ClientEnvironment, variable: string, otherwise: string): string => {
+  const named = env[variable];
+  return named !== undefined && isAbsolute(named) ? named : join(home, otherwise);
+};
+const below =
+  (variable: string, otherwise: string, ...path: string[]) =>
+  (environment: ClientEnvironment): string =>
+    join(directoryOf(environment, variable, otherwise), ...path);
+const inConfig = (...path: string[]) => below('XDG_CONFIG_HOME', '.config', ...path);
+// The data directory of desktop programs.
+const inApplicationData =
+  (...path: string[]) =>
+  (environment: ClientEnvironment): string =>
+    environment.platform === 'darwin'
+      ? join(environment.home, 'Library', 'Application Support', ...path)
+      : inConfig(...path)(environment);
+
+// References to variables, translated to `${NAME}`.
+const dollarEnv = (value: string): string => value.replace(/\$\{env:([A-Za-z_]\w*)\}/g, '$${$1}');
+const dollarName = (value: string): string => value;
+const bareDollar = (value: string): string => value.replace(/\$([A-Za-z_]\w*)/g, '$${$1}');
+const braces = (value: string): string =>
+  value.replace(/\{env:([A-Za-z_]\w*)\}/g, '$${$1}').replace(/\{file:([^}]+)\}/g, '$${file:$1}');
+
+const timeout = time('timeoutMs');
+const timeoutSeconds = time('timeoutMs', 1000);
+const disabledTools = texts('deny');
+const envFile = instead('write its variables under env');
+
+// Without a `type` Gemini CLI uses the SSE transport, or tries both.
+const urlOfGemini: FieldReader = (value, draft, field) => {
+  text('url')(value, draft, field);
+  draft.notes.push('url: the client may use the SSE transport there; wield uses Streamable HTTP');
+};
+
+// In older settings of Zed the command is an object with args and env.
+const commandOfZed: FieldReader = (value, draft, field) => {
+  if (!isRecord(value)) return text('command')(value, draft, field);
+  text('command')(value.path, draft, `${field}.path`);
+  if (value.args !== undefined) texts('args')(value.args, draft, `${field}.args`);
+  if (isRecord(value.env)) map('env')(value.env, draft, `${field}.env`);
+};
+
+// The command line of opencode is an array.
+const commandOfOpencode: FieldReader = (value, draft, field) => {
+  const [program, ...args] = Array.isArray(value) ? value : [];
+  if (typeof program !== 'string') draft.unusable ??= `${field} must be an array of strings`;
+  else {
+    draft.command = program;
+    texts('args')(args, draft, field);
+  }
+};
+
+// Names of variables that a server of Codex inherits.
+const variablesOfCodex: FieldReader = (value, draft, field) => {
+  for (const one of Array.isArray(value) ? value : []) {
+    const name: unknown = isRecord(one) ? one.name : one;
+    if (typeof name !== 'string' || (isRecord(one) && one.source === 'remote'))
+      draft.notes.push(`${field}: ${quoteOutside(JSON.stringify(one), 40)} is not imported`);
+    else draft.ownEnv[name] = `\${${name}}`;
+  }
+};
+
+const headersOfCodex: FieldReader = (value, draft, field) => {
+  if (!isRecord(value)) draft.notes.push(`${field}: not imported, not a table`);
+  else for (const [header, name] of Object.entries(value)) draft.ownHeaders[header] = `\${${String(name)}}`;
+};
+
+const typeOfGoose: FieldReader = (value, draft, field) => {
+  if (['builtin', 'platform', 'frontend', 'inline_python'].includes(String(value)))
+    draft.unusable ??= 'it is built into Goose, not a server';
+  else transport(value, draft, field);
+};
+
+// The values are in the keyring of Goose, which wield cannot read.
+const keysOfGoose: FieldReader = (value, draft, field) => {
+  for (const name of Array.isArray(value) ? value : []) {
+    draft.ownEnv[String(name)] = `\${${String(name)}}`;
+    draft.notes.push(`${field}: the value is in the client's keyring; set the variable ${String(name)}`);
+  }
+};
+
+const ROWS: readonly ClientRow[] = [
+  {
+    id: 'claude-code',
+    name: 'Claude Code',
+    projectDirectory: STARTS_IN_PROJECT,
+    references: dollarName,
+    project: '.mcp.json',
+    user: below('CLAUDE_CONFIG_DIR', '', '.claude.json'),
+    table: (_document, scope, { workdir }) =>
+      scope === 'project' ? [['mcpServers']] : [['mcpServers'], ['projects', workdir, 'mcpServers']],
+    extra: { type: 'stdio' },
+    fields: { timeout },
+  },
+  {
+    id: 'claude-desktop',
+    name: 'Claude Desktop',
+    user: inApplicationData('Claude', 'claude_desktop_config.json'),
+  },
+  {
+    id: 'cursor',
+    name: 'Cursor',
+    projectDirectory: '${workspaceFolder}',
+    references: dollarEnv,
+    project: '.cursor/mcp.json',
+    user: '.cursor/mcp.json',
+    fields: { envFile, auth: instead('write it under oauth') },
+  },
+  {
+    id: 'vscode',
+    name: 'VS Code',
+    projectDirectory: '${workspaceFolder}',
+    references: dollarEnv,
+    project: '.vscode/mcp.json',
+    user: inApplicationData('Code', 'User', 'mcp.json'),
+    table: ['servers'],
+    extra: { type: 'stdio' },
+    fields: { envFile, gallery: ignored, version: ignored, dev: ignored },
+  },
+  {
+    id: 'codex',
+    name: 'Codex',
+    form: tomlForm,
+    projectDirectory: STARTS_IN_PROJECT,
+    project: '.codex/config.toml',
+    user: below('CODEX_HOME', '.codex', 'config.toml'),
+    table: ['mcp_servers'],
+    fields: {
+      env_vars: variablesOfCodex,
+      http_headers: map('headers'),
+      env_http_headers: headersOfCodex,
+      bearer_token_env_var: (value, draft) => {
+        draft.ownHeaders.Authorization = `Bearer \${${String(value)}}`;
+      },
+      startup_timeout_sec: time('startTimeoutMs', 1000),
+      startup_timeout_ms: time('startTimeoutMs'),
+      tool_timeout_sec: timeoutSeconds,
+      enabled_tools: texts('allow'),
+      disabled_tools: disabledTools,
+      default_tools_approval_mode: ownRules,
+      tools: ownRules,
+      scopes: (value, draft, field) => oauth({ scopes: value }, draft, field),
+      required: ignored,
+    },
+  },
+  {
+    id: 'windsurf',
+    name: 'Windsurf',
+    references: dollarEnv,
+    user: '.codeium/windsurf/mcp_config.json',
+    fields: { serverUrl: text('url'), disabledTools },
+  },
+  {
+    id: 'gemini-cli',
+    name: 'Gemini CLI',
+    projectDirectory: STARTS_IN_PROJECT,
+    references: bareDollar,
+    project: '.gemini/settings.json',
+    user: '.gemini/settings.json',
+    fields: ({ type }) => ({
+      ...(type === undefined ? { url: urlOfGemini } : {}),
+      httpUrl: text('url'),
+      timeout,
+      includeTools: texts('allow'),
+      excludeTools: texts('deny'),
+    }),
+  },
+  {
+    id: 'zed',
+    name: 'Zed',
+    projectDirectory: STARTS_IN_PROJECT,
+    project: '.zed/settings.json',
+    user: inConfig('zed', 'settings.json'),
+    table: ['context_servers'],
+    toEntry: ({ command, args }) => ({ source: 'custom', command, args, env: {} }),
+    fields: {
+      command: commandOfZed,
+      source: (value, draft) => {
+        if (value === 'extension') draft.unusable ??= 'it belongs to an extension of Zed';
+      },
+      settings: instead('they belong to the extension'),
+      remote: ignored,
+      timeout: timeoutSeconds,
+    },
+  },
+  {
+    id: 'opencode',
+    name: 'opencode',
+    projectDirectory: STARTS_IN_PROJECT,
+    references: braces,
+    project: ['opencode.json', 'opencode.jsonc'],
+    user: (environment) => ['opencode.json', 'opencode.jsonc'].map((file) => inConfig('opencode', file)(environment)),
+    // Newer versions use `mcp.servers`, if it is not a server named "servers".
+    table: (document) => {
+      const newer = valueAt(document, ['mcp', 'servers']);
+      return isRecord(newer) && newer.type === undefined ? [['mcp', 'servers']] : [['mcp']];
+    },
+    toEntry: ({ command, args }) => ({ type: 'local', command: [command, ...args], enabled: true }),
+    fields: { command: commandOfOpencode, environment: map('env'), timeout },
+  },
+  {
+    // An extension of VS Code, like the next.
+    id: 'cline',
+    name: 'Cline',
+    references: dollarEnv,
+    user: inExtension('saoudrizwan.claude-dev', 'cline_mcp_settings.json'),
+    fields: { timeout: timeoutSeconds, transportType: transport },
+  },
+  {
+    id: 'roo',
+    name: 'Roo Code',
+    projectDirectory: STARTS_IN_PROJECT,
+    references: dollarEnv,
+    project: '.roo/mcp.json',
+    user: inExtension('rooveterinaryinc.roo-cline', 'mcp_settings.json'),
+    fields: {
+      timeout: timeoutSeconds,
+      disabledTools,
+      watchPaths: instead('servers are not restarted when files change'),
+    },
+  },
+  {
+    id: 'copilot-cli',
+    name: 'GitHub Copilot CLI',
+    references: bareDollar,
+    user: below('COPILOT_HOME', '.copilot', 'mcp-config.json'),
+    extra: { type: 'local', tools: ['*'] },
+    fields: {
+      tools: (value, draft, field) => {
+        if (!Array.isArray(value) || !value.includes('*')) texts('allow')(value, draft, field);
+      },
+      timeout,
+    },
+  },
+  {
+    id: 'kiro',
+    name: 'Kiro',
+    references: dollarName,
+    project: '.kiro/settings/mcp.json',
+    user: '.kiro/settings/mcp.json',
+    fields: { timeout, disabledTools, oauthScopes: ignored },
+  },
+  {
+    id: 'amazon-q',
+    name: 'Amazon Q Developer',
+    projectDirectory: STARTS_IN_PROJECT,
+    references: dollarEnv,
+    project: '.amazonq/mcp.json',
+    user: '.aws/amazonq/mcp.json',
+    fields: { timeout, disabledTools },
+  },
+  { id: 'lm-studio', name: 'LM Studio', user: '.lmstudio/mcp.json', fields: { timeout } },
+  {
+    id: 'warp',
+    name: 'Warp',
+    references: dollarName,
+    project: '.warp/.mcp.json',
+    user: '.warp/.mcp.json',
+    fields: { working_directory: text('cwd'), start_on_launch: ignored },
+  },
+  {
+    // Some of its extensions are servers.
+    id: 'goose',
+    name: 'Goose',
+    form: yamlForm,
+    user: inConfig('goose', 'config.yaml'),
+    table: ['extensions'],
+    toEntry: ({ name, command: cmd, args }) => ({
+      name,
+      type: 'stdio',
+      enabled: true,
+      cmd,
+      args,
+      envs: {},
+      timeout: 300,
+    }),
+    fields: {
+      type: typeOfGoose,
+      cmd: text('command'),
+      envs: map('env'),
+      env_keys: keysOfGoose,
+      uri: text('url'),
+      timeout: timeoutSeconds,
+      available_tools: (value, draft, field) => {
+        if (Array.isArray(value) && value.length > 0) texts('allow')(value, draft, field);
+      },
+      bundled: ignored,
+      display_name: ignored,
+      allow: ownRules,
+    },
+  },
 ];
+
+// The settings of an extension of VS Code.
+function inExtension(extension: string, file: string) {
+  return inApplicationData('Code', 'User', 'globalStorage', extension, 'settings', file);
+}
+
+export const CLIENTS: readonly Client[] = ROWS.map(toClient);
 
 /** Finds a client by id. Throws `usage` with a suggestion. */
 export function findClient(id: string, hint: string): Client {
   const found = CLIENTS.find((client) => client.id === id);
   if (found !== undefined) return found;
-  const [close] = nearest(
-    id,
-    CLIENTS.map((client) => client.id),
-  );
+  const ids = CLIENTS.map((client) => client.id);
+  const [close] = nearest(id, ids);
   throw new ToolError('usage', `unknown client "${quoteOutside(id, 40)}"`, {
     hint: close === undefined ? `for a list of clients: ${hint}` : `did you mean ${close}? for a list: ${hint}`,
-    data: { clients: CLIENTS.map((client) => client.id) },
+    data: { clients: ids },
   });
 }

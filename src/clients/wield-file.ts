@@ -1,5 +1,6 @@
-// Edits `mcp.json`, the server file that wield writes itself.
+// Edits `mcp.json`, the server file that wield writes itself, and finds the secrets that it no longer refers to.
 
+import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
 import type { JsonObject } from '../core/json.js';
@@ -37,4 +38,31 @@ export function editServer(
   const isSame = isDeepStrictEqual(current, entry);
   const after = isSame ? (file.text ?? '') : editConfig(file, jsonForm, path, entry);
   return { file, scope, after, current, changed: !isSame };
+}
+
+/** Returns the files of imported secrets that only the removed server used (UPS-14). */
+export function findUnusedSecrets(
+  { file, scope, after }: ServerEdit,
+  environment: ClientEnvironment,
+  wieldHome: string,
+): string[] {
+  const directory = join(wieldHome, 'secrets');
+  const other = readConfig(wieldFile(scope === 'user' ? 'project' : 'user', environment), jsonForm).text ?? '';
+  return listFiles(directory)
+    .map((name) => join(directory, name))
+    .filter((path) => mentions(file.text ?? '', path) && !mentions(after, path) && !mentions(other, path));
+}
+
+// The character after the path ends it: a quote, or the brace of a reference.
+function mentions(text: string, path: string): boolean {
+  const written = JSON.stringify(`file:${path}`).slice(1, -1);
+  return [`${written}"`, `${written}}`].some((reference) => text.includes(reference));
+}
+
+function listFiles(directory: string): string[] {
+  try {
+    return readdirSync(directory);
+  } catch {
+    return [];
+  }
 }

@@ -2,8 +2,7 @@
 
 import { writeConfig } from '../../../clients/config-file.js';
 import { diffOf } from '../../../clients/connect.js';
-import { findUnusedSecrets } from '../../../clients/unused-secrets.js';
-import { editServer, wieldFile } from '../../../clients/wield-file.js';
+import { editServer, findUnusedSecrets, wieldFile } from '../../../clients/wield-file.js';
 import { assertPerson } from '../../../core/caller.js';
 import { ToolError } from '../../../core/error.js';
 import { quoteOutside, shortenPath, spellOut } from '../../../core/text.js';
