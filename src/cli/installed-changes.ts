@@ -7,8 +7,8 @@ import { compareFiles } from '../install/compare.js';
 import { type InstalledItem, loadInstalled } from '../install/state.js';
 import { toReadOnlyEnvironment } from '../install/toolbox-environment.js';
 import type { NodeToolbox } from '../node.js';
-import { changedAgain } from '../ui/server/changes.js';
 import type { Change } from '../ui/server/parts.js';
+import { changedAgain } from '../ui/server/session.js';
 import { withInstalling } from './installing.js';
 import type { VerbCall } from './verb.js';
 

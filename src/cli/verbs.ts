@@ -55,15 +55,15 @@ const MODES: Readonly<Record<string, VerbEntry['modes']>> = {
   remove: { source: async () => (await import('./verbs/uninstall.js')).removeSource },
   check: { installed: async () => (await import('./verbs/verify.js')).verify },
   list: {
-    outdated: async () => (await import('./verbs/outdated.js')).outdated,
-    manifest: async () => (await import('./verbs/export.js')).exportInstalled,
+    outdated: async () => (await import('./verbs/list-installed.js')).outdated,
+    manifest: async () => (await import('./verbs/list-installed.js')).exportInstalled,
     tokens: async () => (await import('./verbs/tokens.js')).tokens,
   },
-  show: { source: async () => (await import('./verbs/show-source.js')).showSource },
+  show: { source: async () => (await import('./verbs/show.js')).showSource },
   doctor: { clean: async () => (await import('./verbs/clean.js')).clean },
   add: { import: async () => (await import('./verbs/import.js')).importSystem },
   install: { adopt: async () => (await import('./verbs/adopt.js')).adopt },
-  upgrade: { 'fetch-only': async () => (await import('./verbs/sync.js')).sync },
+  upgrade: { 'fetch-only': async () => (await import('./verbs/upgrade.js')).sync },
 };
 
 export const VERBS: readonly VerbEntry[] = Object.entries(LOADERS).map(([name, load]) => ({

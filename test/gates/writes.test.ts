@@ -16,7 +16,7 @@ const WITHOUT_LOCK: Readonly<Record<string, string>> = {
   'clients/import.ts': 'keeps an existing file',
   'cli/add-document.ts': 'holds the lock: withFileLock',
   'cli/removed-files.ts': 'holds the lock: withLock',
-  'cli/verbs/export.ts': 'writes a file that its user named, without reading it',
+  'cli/verbs/list-installed.ts': 'writes a file that its user named, without reading it',
   'cli/verbs/mcp/accept-server.ts': 'holds the lock of installs',
   'install/hooks.ts': 'holds the lock of installs',
   'install/lock-file.ts': 'holds the lock of installs',

@@ -1,9 +1,14 @@
-// `wield config`: shows the effective configuration with the file and line of each value.
+// `wield config`: shows the effective configuration with the file and line of each value, and manages the agent homes.
 
+import { join, relative, resolve } from 'node:path';
 import { quoteOutside, revealHidden, sanitize } from '../../core/text.js';
+import { agentHomes } from '../../install/environment.js';
+import { repairInstalled } from '../../install/repair.js';
+import { writeHomes } from '../homes.js';
+import { withInstalling } from '../installing.js';
 import { printJson } from '../print.js';
 import { printTable } from '../table.js';
-import { option, usageError, type Verb } from '../verb.js';
+import { option, usageError, type Verb, type VerbCall } from '../verb.js';
 
 export const config: Verb = {
   name: 'config',
@@ -16,8 +21,7 @@ export const config: Verb = {
   async run(call) {
     const { terminal, json, positionals, toolbox } = call;
     // mind says lobes.
-    if (positionals[0] === 'homes' || positionals[0] === 'lobes')
-      return (await import('./config-homes.js')).configHomes(call);
+    if (positionals[0] === 'homes' || positionals[0] === 'lobes') return configHomes(call);
     if (positionals[0] !== undefined && positionals[0] !== 'show')
       throw usageError(`unexpected argument "${quoteOutside(positionals[0], 60)}"`, 'wield config --help');
     const { fault, problems, entries } = toolbox().state.configuration();
@@ -38,3 +42,59 @@ export const config: Verb = {
     return 0;
   },
 };
+
+/** Agent homes of known programs; `project` ones are below the given directory. */
+const PRESETS: Readonly<Record<string, { readonly path: string; readonly project?: true }>> = {
+  gemini: { path: '~/.gemini/config' },
+  codex: { path: '~/.agents' },
+  universal: { path: '~/.agents' },
+  windsurf: { path: '.windsurf', project: true },
+};
+
+/** The positionals are `homes`, an action and a directory. */
+async function configHomes(call: VerbCall): Promise<number> {
+  const { positionals, terminal, json, toolbox: open } = call;
+  const [, action = 'list', directory] = positionals;
+  const toolbox = open();
+  const { world } = toolbox.machine;
+  const configured = toolbox.state.configuration().settings.homes;
+  const current = configured.length > 0 ? configured : ['~/.claude'];
+  if (action === 'list') {
+    const homes = agentHomes(configured, world);
+    if (json) return printJson(terminal, { ok: true, homes });
+    for (const home of homes) terminal.out(`  ${sanitize(home)}\n`);
+    return 0;
+  }
+  if (action !== 'add' && action !== 'remove')
+    throw usageError('unknown action', 'wield config homes, or wield config homes add|remove DIR');
+  const home = toHome(call, directory);
+  const isSame = (one: string): boolean =>
+    agentHomes([one], { ...world, env: {} })[0] === agentHomes([home], { ...world, env: {} })[0];
+  const others = current.filter((one) => !isSame(one));
+  if (action === 'remove' && others.length === current.length)
+    throw usageError(`${home} is not an agent home`, 'wield config homes shows them');
+  const homes = action === 'add' ? [...others, home] : others;
+  if (homes.length === 0) throw usageError('this is the last agent home', 'add another one first');
+  const file = writeHomes(toolbox, homes);
+  const fixed = await withInstalling(call, repairInstalled);
+  if (json) return printJson(terminal, { ok: true, homes, file, linked: fixed });
+  terminal.out(`  ${action === 'add' ? 'added  ' : 'removed'}  ${sanitize(home)}  in ${sanitize(file)}\n`);
+  for (const link of fixed.flatMap(({ links }) => links)) terminal.out(`  linked   ${sanitize(link)}\n`);
+  return 0;
+}
+
+// A directory in the home directory is written with `~`.
+function toHome({ flags, cwd, toolbox }: VerbCall, directory: string | undefined): string {
+  const name = flags.get('preset')?.toString();
+  const preset = name === undefined ? undefined : PRESETS[name];
+  if (name !== undefined && preset === undefined)
+    throw usageError(`unknown preset "${sanitize(name)}"`, `use ${Object.keys(PRESETS).join(', ')}`);
+  if (preset !== undefined && !preset.project) return preset.path;
+  if (directory === undefined && preset === undefined)
+    throw usageError('missing directory', 'wield config homes add DIR');
+  const { home } = toolbox().machine.world;
+  const expanded = home !== undefined && directory?.startsWith('~/') ? join(home, directory.slice(2)) : directory;
+  const path = join(resolve(cwd, expanded ?? '.'), preset?.path ?? '');
+  const below = home === undefined ? '..' : relative(home, path);
+  return below.startsWith('..') || below === '' ? path : `~/${below}`;
+}

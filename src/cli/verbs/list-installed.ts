@@ -1,18 +1,21 @@
-// `wield list --installed`, `--available` and `--sources`: installed items with their state, items of sources, sources.
+// `wield list` of what is installed: items with their state, items of sources, sources, what is outdated, and a manifest of it.
 
+import { resolve } from 'node:path';
 import { quoteOutside } from '../../core/text.js';
-import { type ItemStatus, readStatus } from '../../install/compare.js';
+import { writeFileAtomic } from '../../files/write.js';
+import { findOutdated, type ItemStatus, readStatus } from '../../install/compare.js';
+import { toExportedManifest } from '../../install/export.js';
 import { type Inventory, listAvailable, loadInventory } from '../../install/inventory.js';
 import { toInstalledJson, toOfferJson, toSourceJson } from '../../install/json.js';
 import { recoverIfInterrupted } from '../../install/lock.js';
 import { selectAvailable, selectInstalled } from '../../install/plan/select.js';
 import { availableKey, listItems } from '../../install/sources/load.js';
-import { toRecoveryEnvironment } from '../../install/toolbox-environment.js';
-import { summarizeItems } from '../installing.js';
+import { toReadOnlyEnvironment, toRecoveryEnvironment } from '../../install/toolbox-environment.js';
+import { summarizeItems, withInstalling } from '../installing.js';
 import { printJson } from '../print.js';
 import { oneLine, printTable } from '../table.js';
 import type { Terminal } from '../terminal.js';
-import type { VerbCall } from '../verb.js';
+import { option, toggle, type Verb, type VerbCall } from '../verb.js';
 
 export async function listInstalled(call: VerbCall): Promise<number> {
   const { terminal, flags, positionals, json, toolbox, signal } = call;
@@ -113,3 +116,60 @@ function printItem(terminal: Terminal, { item, states, renamedTo }: ItemStatus):
   for (const [name, value] of facts)
     if (value !== '') terminal.out(`  ${terminal.paint('dim', name.padEnd(8))} ${quoteOutside(value, 2000)}\n`);
 }
+
+export const outdated: Verb = {
+  name: 'list --outdated',
+  usage: 'list --outdated [--json]',
+  summary: 'List installed items whose source has something newer. Changes nothing.',
+  examples: ['wield list --outdated'],
+  flags: {},
+  positionals: 0,
+  async run(call) {
+    const { terminal, json } = call;
+    const items = await withInstalling(call, findOutdated);
+    if (json)
+      return printJson(terminal, {
+        ok: true,
+        items: items.map(({ item, states, latest, renamedTo }) => ({
+          ...toInstalledJson(item),
+          states,
+          latest,
+          renamedTo: renamedTo ?? null,
+        })),
+      });
+    if (items.length === 0) terminal.out('  everything is up to date\n');
+    else {
+      const rows = items.map(({ item, states, latest }) => [
+        item.effective,
+        item.kind,
+        item.commit?.slice(0, 12) ?? '',
+        latest?.slice(0, 12) ?? '',
+        states.join(', '),
+      ]);
+      printTable(terminal, ['NAME', 'KIND', 'INSTALLED', 'LATEST', 'STATE'], rows);
+    }
+    return 0;
+  },
+};
+
+export const exportInstalled: Verb = {
+  name: 'list --manifest',
+  usage: 'list --manifest [--output FILE] [--whole-sources]',
+  summary: 'Write the sources and installed items as a source manifest, with commits.',
+  examples: ['wield list --manifest', 'wield list --manifest --output team/wield.toml'],
+  flags: {
+    output: option('FILE', 'Write to this file'),
+    'whole-sources': toggle('All items of the sources, not only the installed ones'),
+  },
+  positionals: 0,
+  async run({ terminal, flags, json, cwd, toolbox }) {
+    const inventory = loadInventory(toReadOnlyEnvironment(toolbox()));
+    const text = toExportedManifest(inventory, flags.has('whole-sources'));
+    const output = flags.get('output')?.toString();
+    const file = output === undefined ? null : resolve(cwd, output);
+    if (file !== null) writeFileAtomic(file, text, { mode: 0o644 });
+    if (json) printJson(terminal, { ok: true, file, manifest: text });
+    else terminal.out(file === null ? text : `  written  ${file}\n`);
+    return 0;
+  },
+};

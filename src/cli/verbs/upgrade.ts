@@ -1,4 +1,4 @@
-// `wield upgrade`: upgrades installed items and shows every change first.
+// `wield upgrade`: upgrades installed items and shows every change first; `--fetch-only` only fetches updates of sources.
 
 import { sanitize } from '../../core/text.js';
 import { applyPlan, previewPlan } from '../../install/apply/apply.js';
@@ -10,9 +10,10 @@ import { type InstallPlan, planUpgrade } from '../../install/plan/plans.js';
 import { addNested } from '../../install/sources/add.js';
 import { treeOf } from '../../install/sources/clones.js';
 import { syncSource } from '../../install/sources/fetch.js';
-import { scanRecord } from '../../install/sources/load.js';
+import { findSource, scanRecord } from '../../install/sources/load.js';
 import { loadInstalled, loadSources, withParents } from '../../install/state.js';
-import { consent } from '../consent.js';
+import { toReadOnlyEnvironment } from '../../install/toolbox-environment.js';
+import { consent, RUN_HOOKS } from '../consent.js';
 import {
   APPLY_FLAGS,
   newLinks,
@@ -20,6 +21,7 @@ import {
   printRefused,
   showHooks,
   statusOf,
+  summarizeItems,
   withInstalling,
 } from '../installing.js';
 import { printJson } from '../print.js';
@@ -138,3 +140,49 @@ function printPreview(
     );
   for (const { item, why } of kept) terminal.out(`  ${item.effective}  kept: ${why}\n`);
 }
+
+export const sync: Verb = {
+  name: 'upgrade --fetch-only',
+  usage: 'upgrade --fetch-only [source…] [--accept]',
+  summary: 'Fetch updates of sources. Installed items are not changed; wield upgrade does that.',
+  examples: ['wield upgrade --fetch-only', 'wield upgrade --fetch-only acme/agent-tools'],
+  flags: { accept: toggle('Accept a tag that moved'), 'run-hooks': RUN_HOOKS },
+  positionals: Number.POSITIVE_INFINITY,
+  async run(call) {
+    const { flags, positionals, terminal, json, cwd } = call;
+    const known = loadSources(toReadOnlyEnvironment(call.toolbox()).paths);
+    for (const name of positionals) findSource(name, known, cwd);
+    return withInstalling(call, async (environment) => {
+      const all = loadSources(environment.paths);
+      const chosen = positionals.length === 0 ? all : positionals.map((name) => findSource(name, all, cwd));
+      const synced = [];
+      for (const record of chosen) synced.push(await syncSource(record, flags.has('accept'), environment));
+      // Sources that were listed since are registered; nothing of them is installed.
+      const nested = [];
+      for (const one of synced) nested.push(...(await addNested(one, environment)).added.filter(({ known }) => !known));
+      if (json) {
+        const sources = synced.map(({ record: { id, commit, ref, hooks }, before, scan }) => ({
+          id,
+          before,
+          commit,
+          ref,
+          hooks,
+          items: scan.items.length,
+          warnings: scan.warnings,
+        }));
+        printJson(terminal, { ok: true, sources, added: nested.map(({ record }) => record.id) });
+      } else if (synced.length === 0) terminal.out('  no sources; add one: wield add owner/repo\n');
+      for (const { record, before, scan } of json ? [] : synced) {
+        const { id, commit } = record;
+        const moved =
+          commit === before
+            ? (commit?.slice(0, 12) ?? 'used in place')
+            : `${before?.slice(0, 12)} → ${commit?.slice(0, 12)}`;
+        terminal.out(`  ${sanitize(id)}  ${moved}  offers ${summarizeItems(scan.items)}\n`);
+      }
+      for (const { record, scan } of json ? [] : nested)
+        terminal.out(`  ${sanitize(record.id)}  added  offers ${summarizeItems(scan.items)}\n`);
+      return 0;
+    });
+  },
+};

@@ -1,17 +1,19 @@
 // The form of a tool and its JSON, then the plan and the verdict, then the run.
 
 import { type Signal, useComputed, useSignal } from '@preact/signals';
-import { useEffect } from 'preact/hooks';
-import { type Json, parseWithPosition } from '../../core/json.js';
+import { useEffect, useRef } from 'preact/hooks';
+import type { Progress } from '../../core/context.js';
+import { type Json, type JsonObject, parseWithPosition } from '../../core/json.js';
+import type { ToolResult } from '../../core/result.js';
 import type { Fault } from '../../core/schema.js';
-import type { PlannedCall, ToolDetails } from '../api.js';
+import type { PlannedCall, QuestionAnswer, QuestionItem, ToolDetails } from '../api.js';
 import { createForm, type FormState } from '../form/state.js';
-import { request } from './client.js';
+import { request, stream, toErrorValue } from './client.js';
 import { Part } from './fields/part.js';
 import { ErrorBox } from './parts.js';
 import { PlanView } from './plan.js';
+import { ResultView } from './result.js';
 import { view } from './route.js';
-import { RunView } from './run.js';
 import { useTask } from './use-request.js';
 
 export function CallForm({ details }: { details: ToolDetails }) {
@@ -151,5 +153,108 @@ function JsonInput({ state, fault }: { state: Signal<FormState>; fault: Signal<s
         </p>
       )}
     </>
+  );
+}
+
+interface RunProps {
+  readonly tool: string;
+  readonly input: Json;
+  /** Of the plan that was shown; another plan is not run. */
+  readonly digest: string;
+}
+
+function RunView({ tool, input, digest }: RunProps) {
+  const progress = useSignal<Progress>({});
+  const questions = useSignal<readonly QuestionItem[]>([]);
+  const result = useSignal<ToolResult | undefined>(undefined);
+  const abort = useSignal(new AbortController());
+  const section = useRef<HTMLDivElement>(null);
+  useEffect(() => {
+    const follow = async (): Promise<void> => {
+      const { signal } = abort.value;
+      try {
+        for await (const event of stream('POST /api/run', { body: { tool, input, digest }, signal })) {
+          if (event.type === 'progress') progress.value = event.progress;
+          else if (event.type === 'question') questions.value = [...questions.value, event.question];
+          else result.value = event.result;
+        }
+      } catch (error) {
+        const value = signal.aborted
+          ? { code: 'cancelled' as const, message: 'cancelled by you' }
+          : toErrorValue(error);
+        result.value = { ok: false, content: [], error: value, meta: { durationMs: 0 } };
+      }
+    };
+    follow();
+  }, []);
+  useEffect(
+    () => section.current?.scrollIntoView({ block: 'nearest' }),
+    [result.value === undefined, questions.value.length],
+  );
+  const { done, total, message } = progress.value;
+  const isCounted = done !== undefined && total !== undefined;
+  return (
+    <div ref={section} class="run">
+      <p class="hidden-label" role="status">
+        {result.value === undefined ? `${tool} is running` : `${tool}: ${result.value.error?.code ?? 'ok'}`}
+      </p>
+      {result.value !== undefined ? (
+        <ResultView result={result.value} />
+      ) : (
+        <section class="box" aria-label="Running">
+          <div class="actions">
+            <progress aria-label="Progress" {...(isCounted ? { value: done, max: total } : {})} />
+            <span class="prose">{message ?? (isCounted ? `${done} of ${total}` : 'running …')}</span>
+            <button type="button" onClick={() => abort.value.abort()}>
+              Cancel
+            </button>
+          </div>
+          {questions.value.map((question) => (
+            <QuestionView
+              key={question.id}
+              question={question}
+              onAnswered={() => {
+                questions.value = questions.value.filter(({ id }) => id !== question.id);
+              }}
+            />
+          ))}
+        </section>
+      )}
+    </div>
+  );
+}
+
+function QuestionView({ question, onAnswered }: { question: QuestionItem; onAnswered: () => void }) {
+  const { id, tool, message, schema, url } = question;
+  const state = useSignal<FormState>(createForm(schema ?? {}, undefined));
+  const { error, isBusy, run } = useTask<void>();
+  const answer = (action: QuestionAnswer['action']): Promise<void> =>
+    run(async () => {
+      const content = action === 'accept' && schema !== undefined ? { content: state.value.value as JsonObject } : {};
+      await request('POST /api/answers', { body: { question: id, action, ...content } });
+      onAnswered();
+    });
+  const faults = (error.value?.data?.faults ?? []) as readonly Fault[];
+  return (
+    <section class="question" aria-label={`Question of ${tool}`}>
+      <h3>{tool} asks</h3>
+      <p class="prose">{message}</p>
+      {url !== undefined && <code>{url}</code>}
+      {schema !== undefined && (
+        <Part form={{ root: schema, state, faults, Part }} schema={schema} path={[]} labelledBy={`question-${id}`} />
+      )}
+      <span id={`question-${id}`} class="hidden-label">
+        Answer to {tool}
+      </span>
+      <ErrorBox error={error.value} />
+      <div class="actions">
+        <button type="button" class="primary" disabled={isBusy.value} onClick={() => answer('accept')}>
+          {url === undefined ? 'Send the answer' : 'I have visited it'}
+        </button>
+        <button type="button" disabled={isBusy.value} onClick={() => answer('decline')}>
+          Decline
+        </button>
+      </div>
+    </section>
   );
 }

@@ -1,17 +1,18 @@
-// Routes of the catalog: everything in it, with the state of each item and why.
+// Routes of the catalog: everything in it, with the state of each item and why; and finding what the page names.
 
 import { fileURLToPath } from 'node:url';
 import type { Caller, Verdict } from '../../core/caller.js';
+import { ToolError } from '../../core/error.js';
 import type { Skill } from '../../core/skill.js';
-import { compareText } from '../../core/text.js';
+import { compareText, quoteOutside } from '../../core/text.js';
 import { needsTrust, type Tool } from '../../core/tool.js';
-import type { Survey } from '../../core/toolbox.js';
+import type { DoorOptions, Survey, Toolbox } from '../../core/toolbox.js';
 import { findDenial } from '../../policy/decide.js';
 import { toRules } from '../../policy/rules.js';
 import type { ServerState } from '../../upstream/catalog/format.js';
 import { describeServer } from '../../upstream/entries/mask.js';
 import type { Catalog, CatalogItem, Mark, Place } from '../api.js';
-import type { PageParts } from './parts.js';
+import { type PageParts, PERSON } from './parts.js';
 
 type Status = Pick<CatalogItem, 'state' | 'why' | 'place'>;
 
@@ -162,4 +163,27 @@ function describeOrigin({ origin }: Tool): string {
 
 function firstLine(text: string): string {
   return text.split('\n', 1)[0]!;
+}
+
+export interface Named {
+  readonly tool: Tool;
+  /** What `toolbox.call` takes. */
+  readonly ref: string;
+  readonly as?: DoorOptions['as'];
+  /** What was listed to find it. */
+  readonly survey: Survey;
+}
+
+/** Finds a tool by its exact name, `prompt:NAME` or `resource:URI`. Throws `not_found` (UI-6). */
+export async function findNamed(toolbox: Toolbox, name: string): Promise<Named> {
+  const survey = await toolbox.catalog.survey({ caller: PERSON });
+  const { tools, denied, unlisted } = survey;
+  const tool = [...tools, ...denied.map((one) => one.tool), ...unlisted].find((one) => one.name === name);
+  if (tool !== undefined) return { tool, ref: name, survey };
+  const options = { knownOnly: true, denied: true };
+  const prompt = (await toolbox.catalog.prompts.list(options)).find((one) => one.tool.name === name);
+  if (prompt !== undefined) return { tool: prompt.tool, ref: prompt.name, as: 'prompt', survey };
+  const resource = (await toolbox.catalog.resources.list(options)).find((one) => one.tool.name === name);
+  if (resource !== undefined) return { tool: resource.tool, ref: resource.uri, as: 'resource', survey };
+  throw new ToolError('not_found', `not in the catalog: ${quoteOutside(name, 200)}`, { hint: 'reload the page' });
 }

@@ -1,15 +1,16 @@
 // Answers requests of the page: checks them, finds the route, and sends a file, a document or a stream.
 
+import { readdirSync, readFileSync } from 'node:fs';
 import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http';
+import { dirname, extname, join } from 'node:path';
 import type { Duplex } from 'node:stream';
 import { type ErrorCode, ToolError, toToolError } from '../../core/error.js';
 import { INPUT_BOUNDS } from '../../core/json.js';
-import { type AccessOptions, checkApi, checkHost, HEADERS, refuse } from './access.js';
-import type { PageFile } from './files.js';
-import { checkPeer, checkPerson } from './peer.js';
+import { findEntry } from '../../process/entry.js';
+import { type AccessOptions, checkApi, checkHost, checkPeer, checkPerson, HEADERS, refuse } from './access.js';
 import { type Asked, findRoute, type Handlers, type RouteName, readRequest, STREAMS } from './route.js';
 
-export interface ListenerOptions {
+interface ListenerOptions {
   readonly access: AccessOptions;
   readonly files: ReadonlyMap<string, PageFile>;
   readonly handlers: Handlers;
@@ -129,4 +130,40 @@ function sendText(response: ServerResponse, status: number, text: string): void 
 function sendJson(response: ServerResponse, status: number, document: unknown): void {
   const body = JSON.stringify(document);
   response.writeHead(status, { ...HEADERS, 'content-type': 'application/json; charset=utf-8' }).end(body);
+}
+
+interface PageFile {
+  readonly type: string;
+  readonly bytes: Buffer;
+}
+
+const TYPES: Readonly<Record<string, string>> = {
+  '.html': 'text/html; charset=utf-8',
+  '.js': 'text/javascript; charset=utf-8',
+  '.css': 'text/css; charset=utf-8',
+  '.png': 'image/png',
+  '.svg': 'image/svg+xml',
+};
+
+/** Returns the files of the page by their path. Throws `unavailable` if it was not built. */
+export function loadPageFiles(): ReadonlyMap<string, PageFile> {
+  const directory = dirname(findEntry('ui/index.html'));
+  const files = new Map<string, PageFile>();
+  for (const name of list(directory)) {
+    const type = TYPES[extname(name)];
+    if (type === undefined) continue;
+    files.set(name === 'index.html' ? '/' : `/${name}`, { type, bytes: readFileSync(join(directory, name)) });
+  }
+  return files;
+}
+
+function list(directory: string): readonly string[] {
+  try {
+    return readdirSync(directory);
+  } catch (error) {
+    throw new ToolError('unavailable', `the files of the page are missing: ${directory}`, {
+      hint: 'build the package: npm run build',
+      cause: error,
+    });
+  }
 }

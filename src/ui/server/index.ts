@@ -5,15 +5,13 @@ import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { ToolError } from '../../core/error.js';
 import { limitConnections } from '../../net/connections.js';
+import { refuseOthers } from './access.js';
 import { createApprovalRoutes } from './approvals.js';
 import { callerOf, readCatalog } from './catalog.js';
-import { createChangeRoutes } from './changes.js';
-import { loadPageFiles } from './files.js';
-import { createListener, refuseMalformed } from './http.js';
-import { createLiveRoutes } from './live-routes.js';
+import { createListener, loadPageFiles, refuseMalformed } from './http.js';
+import { createLiveRoutes } from './live.js';
 import { createLogins } from './logins.js';
 import type { PageOptions } from './parts.js';
-import { refuseOthers } from './peer.js';
 import { createRecordingRoutes, createSessionRecording } from './recording.js';
 import type { Handlers } from './route.js';
 import { createServerRoutes } from './servers.js';
@@ -47,7 +45,6 @@ export async function servePage(options: PageOptions, port: number): Promise<Pag
     ...createApprovalRoutes(parts),
     ...createLiveRoutes(parts),
     ...createRecordingRoutes(parts),
-    ...createChangeRoutes(parts),
     ...createServerRoutes(parts),
   };
   const limits = { headersTimeout: 10_000, requestTimeout: 60_000, maxHeaderSize: 16 * 1024 };

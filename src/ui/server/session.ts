@@ -1,15 +1,26 @@
-// Routes about the whole: the session, the catalog, health and settings.
+// Routes about the whole: the session, the catalog, health, settings, and tools that differ from what was approved.
 
+import { ToolError } from '../../core/error.js';
 import { formatPlace } from '../../core/problem.js';
 import type { SettingsList } from '../api.js';
 import { callerOf, readCatalog } from './catalog.js';
-import type { PageParts } from './parts.js';
+import type { Change, PageParts } from './parts.js';
 import type { Handlers } from './route.js';
 
-type Names = 'GET /api/session' | 'GET /api/catalog/:as' | 'GET /api/health' | 'GET /api/settings';
+type Names =
+  | 'GET /api/session'
+  | 'GET /api/catalog/:as'
+  | 'GET /api/health'
+  | 'GET /api/settings'
+  | 'GET /api/changes'
+  | 'POST /api/changes';
 
 export function createSessionRoutes(parts: PageParts): Handlers<Names> {
   const { toolbox, version, doctor, providers } = parts;
+  const findChanges = async (): Promise<readonly Change[]> => [
+    ...remoteChanges(parts),
+    ...(await parts.installedChanges()),
+  ];
   return {
     'GET /api/session': async () => {
       const { workdir, trusted } = toolbox.workspace;
@@ -18,6 +29,14 @@ export function createSessionRoutes(parts: PageParts): Handlers<Names> {
     'GET /api/catalog/:as': async ({ params }) => readCatalog(parts, callerOf(params.as!)),
     'GET /api/health': async () => ({ checks: await doctor() }),
     'GET /api/settings': async () => readSettings(parts),
+    'GET /api/changes': async () => ({ changes: (await findChanges()).map(({ accept: _, ...change }) => change) }),
+    'POST /api/changes': async ({ body }) => {
+      const found = (await findChanges()).find(({ tool }) => tool === body.tool);
+      // UI-17: only what was shown can be accepted.
+      if (found === undefined || found.digest !== body.digest) throw changedAgain();
+      await found.accept();
+      return { accepted: body.tool };
+    },
   };
 }
 
@@ -37,4 +56,24 @@ function readSettings({ toolbox }: PageParts): SettingsList {
       hint: problem.hint,
     })),
   };
+}
+
+function remoteChanges({ toolbox }: PageParts): Change[] {
+  const { upstreams } = toolbox.state;
+  return upstreams.states().flatMap((state) =>
+    upstreams.changes(state).map(({ tool, diff }) => ({
+      tool: tool.name,
+      from: state.server.name,
+      diff,
+      digest: tool.origin.digest!,
+      accept: () => upstreams.approve([tool]),
+    })),
+  );
+}
+
+/** Thrown if the definition is no longer the one that was shown. */
+export function changedAgain(): ToolError {
+  return new ToolError('conflict', 'nothing was accepted: the definition is not the one that was shown', {
+    hint: 'reload the page and look at it again',
+  });
 }

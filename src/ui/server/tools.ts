@@ -1,6 +1,8 @@
-// Routes of one tool: its details, plan and verdict, a run, and pages of a stored result.
+// Routes of one tool: its details, plan and verdict, a run with its questions, and pages of a stored result.
 
+import { randomUUID } from 'node:crypto';
 import { type Approve, approveBy } from '../../core/approval.js';
+import type { Elicit, ElicitAnswer, Question } from '../../core/elicit.js';
 import { ToolError } from '../../core/error.js';
 import { explainCall } from '../../core/explain.js';
 import type { Json } from '../../core/json.js';
@@ -9,12 +11,10 @@ import { redactValue } from '../../core/redact.js';
 import type { DoorOptions } from '../../core/toolbox.js';
 import { digestPlan } from '../../policy/binding.js';
 import { describeSandbox } from '../../process/sandbox/text.js';
-import type { PlannedCall, ToolDetails } from '../api.js';
+import type { PlannedCall, QuestionAnswer, RunEvent, ToolDetails } from '../api.js';
 import { planRows } from '../plan-text.js';
-import { toItem, toToolItems } from './catalog.js';
-import { findNamed, type Named } from './named.js';
+import { findNamed, type Named, toItem, toToolItems } from './catalog.js';
 import { type PageParts, PERSON } from './parts.js';
-import { createQuestions } from './questions.js';
 import type { Handlers } from './route.js';
 
 type Names =
@@ -117,4 +117,53 @@ function changedPlan(name: string): ToolError {
   return new ToolError('conflict', `${name} was not run: it would now run something else than shown`, {
     hint: 'look at the plan again, then run it',
   });
+}
+
+interface Questions {
+  /** Returns how the tools of a run ask; its questions end when its stream does. */
+  ask(send: (event: RunEvent) => void, streamEnd: AbortSignal): Elicit<Question>;
+  /** Answers a question. Throws `not_found`, or `invalid_input` with the faults of the form. */
+  answer(given: QuestionAnswer): Promise<void>;
+}
+
+interface OpenQuestion {
+  readonly check: Question['check'];
+  readonly end: (answer: ElicitAnswer) => void;
+}
+
+function createQuestions(): Questions {
+  const open = new Map<string, OpenQuestion>();
+  return {
+    ask:
+      (send, streamEnd) =>
+      ({ tool, message, schema, url, check }, callEnd) =>
+        new Promise((resolve) => {
+          const signal = AbortSignal.any([callEnd, streamEnd]);
+          const id = randomUUID();
+          const cancel = (): void => end({ action: 'cancel' });
+          const end = (answer: ElicitAnswer): void => {
+            open.delete(id);
+            signal.removeEventListener('abort', cancel);
+            resolve(answer);
+          };
+          open.set(id, { check, end });
+          signal.addEventListener('abort', cancel);
+          if (signal.aborted) return cancel();
+          const asked = { ...(schema === undefined ? {} : { schema }), ...(url === undefined ? {} : { url }) };
+          send({ type: 'question', question: { id, tool, message, ...asked } });
+        }),
+    async answer({ question, action, content = {} }) {
+      const found = open.get(question);
+      if (found === undefined)
+        throw new ToolError('not_found', 'no tool waits for this answer', { hint: 'run the tool again' });
+      if (action !== 'accept') return found.end({ action });
+      const faults = await found.check(content);
+      if (faults.length > 0)
+        throw new ToolError('invalid_input', 'the answer is not valid', {
+          hint: 'correct the marked fields',
+          data: { faults },
+        });
+      found.end({ action, content });
+    },
+  };
 }

@@ -3,9 +3,7 @@
 import type { NodeToolbox } from '../../../node.js';
 import { commandProblems } from '../../commands.js';
 import { type Diagnosis, diagnose } from './diagnose.js';
-import { offerProblems } from './offers.js';
-import { allRules, ruleProblems } from './rules.js';
-import { sandboxProblems } from './sandboxes.js';
+import { allRules, offerProblems, ruleProblems, sandboxProblems } from './rules.js';
 
 export async function runDoctor(toolbox: NodeToolbox, reserved: ReadonlySet<string>): Promise<Diagnosis> {
   const survey = await toolbox.catalog.survey();

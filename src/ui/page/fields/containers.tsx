@@ -6,10 +6,10 @@ import type { JsonSchema } from '../../../core/schema.js';
 import { itemSchema, propertySchema } from '../../form/branch.js';
 import { describeField } from '../../form/describe.js';
 import type { FieldOf } from '../../form/field.js';
-import { initialValue } from '../../form/initial.js';
 import {
   branchAt,
   chooseBranch,
+  initialValue,
   keepBranch,
   removeValue,
   renameProperty,
