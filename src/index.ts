@@ -1,7 +1,6 @@
 // The root entry: defining tools, creating a toolbox, errors.
 
-export { applyLinePatches } from './context/apply-patches.js';
-export { type LinePatch, LinePatchSchema } from './context/line-patch.js';
+export { applyLinePatches, type LinePatch, LinePatchSchema } from './context/line-patch.js';
 export type { ApprovalAnswer, ApprovalRecord, ApprovalRequest, Approve, Consent } from './core/approval.js';
 export type { Caller, Verdict } from './core/caller.js';
 export type { NestedOptions, ToolContext, ToolUpstreams } from './core/context.js';

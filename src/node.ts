@@ -327,7 +327,7 @@ interface CatalogParts {
 
 function createCatalogs({ options, machine, files, workspace, formats, upstreams }: CatalogParts) {
   const { world, wieldHome } = machine;
-  const toSchema: ToSchema = (json, face) => createJsonSchema(json, { closed: face === 'input' });
+  const toSchema: ToSchema = (json, side) => createJsonSchema(json, { closed: side === 'input' });
   const shippedIndex = createShippedIndex({ version: INDEX_VERSION, toSchema, world });
   const builtin = createBuiltins({
     workspace,
@@ -371,7 +371,7 @@ function createCatalogs({ options, machine, files, workspace, formats, upstreams
     index: createIndexFile({
       directory: join(wieldHome, 'cache', 'index'),
       version: INDEX_VERSION,
-      toSchema: (json, face) => createJsonSchema(json, { closed: face === 'input', inspected: true }),
+      toSchema: (json, side) => createJsonSchema(json, { closed: side === 'input', inspected: true }),
       loadShipped: shippedIndex.load,
       world,
     }),

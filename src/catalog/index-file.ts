@@ -12,7 +12,7 @@ import { removeFile } from '../files/remove.js';
 import { writeFileAtomic } from '../files/write.js';
 import type { DirectoryState, Entry } from './entry.js';
 
-export type ToSchema = (json: JsonSchema, kind: 'input' | 'output') => Schema;
+export type ToSchema = (json: JsonSchema, side: 'input' | 'output') => Schema;
 
 export interface IndexFile {
   /** Returns the saved state of a place; undefined if there is none or it is not usable. */

@@ -1,7 +1,7 @@
 // Notifies listeners when the catalog may have changed; the files decide what did (SCR-15).
 
 import { existsSync, type FSWatcher, readdirSync, watch } from 'node:fs';
-import { dirname, join, sep } from 'node:path';
+import { dirname, join } from 'node:path';
 import type { Place } from '../core/origin.js';
 import type { World } from '../core/snapshot.js';
 import { admittedPath } from '../files/boundary.js';
@@ -87,12 +87,13 @@ export function createWatch(directories: () => readonly string[], world: World):
 }
 
 /** Returns the directories to watch for a place: files of skills are one level below. */
-export function watchedDirectories({ directory, kind, ignore = [], boundary }: Place): string[] {
+export function watchedDirectories(place: Place): string[] {
+  const { directory, kind, boundary } = place;
   // RES-46: a directory behind a link out is not watched, but the link is.
   if (admittedPath(directory, boundary) === undefined)
     return watchedDirectories({ directory: dirname(directory), owner: 'workspace', kind: 'tools', boundary });
   if (kind !== 'skills' && kind !== 'packages') return [directory];
-  const isIgnored = createIgnore(ignore, join(directory, sep));
+  const isIgnored = createIgnore(place);
   try {
     const below = readdirSync(directory, { withFileTypes: true }).filter(
       (entry) => entry.isDirectory() && !isIgnored(entry.name),

@@ -2,8 +2,7 @@ import fc from 'fast-check';
 import { describe, expect } from 'vitest';
 import { rounds } from '../../test/support/effort.js';
 import { spec } from '../../test/support/spec.js';
-import { applyLinePatches } from './apply-patches.js';
-import { type LinePatch, LinePatchSchema } from './line-patch.js';
+import { applyLinePatches, type LinePatch, LinePatchSchema } from './line-patch.js';
 
 const TEXT = 'one\ntwo\nthree\nfour\n';
 const patch = (start_line: number, end_line: number, content: string, expected?: string): LinePatch => ({

@@ -24,6 +24,26 @@ export interface Origin {
   readonly builtin?: true;
 }
 
+/** The origin of a tool that is defined in code. */
+export const IN_CODE: Origin = Object.freeze({
+  format: 'module',
+  uri: null,
+  directory: null,
+  source: null,
+  digest: null,
+  server: null,
+  owner: 'program',
+});
+
+/** Returns the origin of a tool that a file of a place defines. */
+export function toOrigin(
+  format: string,
+  uri: string,
+  { directory, owner }: Pick<Place, 'directory' | 'owner'>,
+): Origin {
+  return { ...IN_CODE, format, uri, directory, owner };
+}
+
 /** `library`: declared by the user or the program, and outside the workspace (RES-5). */
 export type Owner = 'program' | 'user' | 'library' | 'workspace' | 'package' | 'upstream';
 

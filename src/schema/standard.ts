@@ -64,29 +64,29 @@ export async function parseStandard(schema: StandardSchema, value: unknown): Pro
  * Creates a Schema from a library's schema. A value must match the published JSON Schema and the library's own
  * refinements. `check` returns the value unchanged; `parseStandard` returns the parsed one.
  */
-export function createStandardSchema(schema: StandardSchema, face: 'input' | 'output'): Schema {
-  const published = createJsonSchema(publish(schema, face), { closed: face === 'input' });
+export function createStandardSchema(schema: StandardSchema, side: 'input' | 'output'): Schema {
+  const published = createJsonSchema(publish(schema, side), { closed: side === 'input' });
   return {
     json: published.json,
     async check(value) {
       const check = await published.check(value);
       // An output was parsed when the function returned it, and a parsed value may not parse again.
-      if (!check.ok || face === 'output') return check;
+      if (!check.ok || side === 'output') return check;
       const parsed = await parseStandard(schema, value);
       return parsed.ok ? check : { ok: false, faults: parsed.faults };
     },
   };
 }
 
-function publish(schema: StandardSchema, face: 'input' | 'output'): JsonSchema {
+function publish(schema: StandardSchema, side: 'input' | 'output'): JsonSchema {
   const { jsonSchema, vendor } = schema['~standard'];
-  if (typeof jsonSchema?.[face] !== 'function') {
+  if (typeof jsonSchema?.[side] !== 'function') {
     throw new ToolError('invalid_definition', `the schema of "${vendor}" cannot be published as JSON Schema`, {
       hint: 'use a version that implements Standard JSON Schema (zod 4.2 or newer), or write the JSON Schema itself',
     });
   }
   // The dialect is always 2020-12, and some providers reject the keyword.
-  const { $schema: _, ...json } = jsonSchema[face]({ target: 'draft-2020-12' });
+  const { $schema: _, ...json } = jsonSchema[side]({ target: 'draft-2020-12' });
   // Copied, because a library may share objects within the document.
   return JSON.parse(JSON.stringify(json)) as JsonSchema;
 }

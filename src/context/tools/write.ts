@@ -5,8 +5,8 @@ import { ToolError } from '../../core/error.js';
 import { parseWithPosition } from '../../core/json.js';
 import type { DocumentVersion } from '../../core/store.js';
 import { formatBytes, quoteOutside } from '../../core/text.js';
-import { applyLinePatches } from '../apply-patches.js';
 import type { LinePatch } from '../line-patch.js';
+import { applyLinePatches } from '../line-patch.js';
 import { answer, assertText, type OnConflict, readText, storeOf } from './answer.js';
 
 interface Target {

@@ -3,6 +3,7 @@
 import { ToolError } from '../../core/error.js';
 import { deepFreeze } from '../../core/json.js';
 import { normalizeTags } from '../../core/name.js';
+import { IN_CODE } from '../../core/origin.js';
 import { isFailedOutput } from '../../core/result.js';
 import { fillDefaults, NO_PARAMETERS, type Schema } from '../../core/schema.js';
 import type { FunctionAction, Tool, Traits } from '../../core/tool.js';
@@ -53,15 +54,7 @@ export function toTool(definition: ToolDefinition, more: Pick<Traits, 'role'> = 
     input,
     output,
     action: { kind: 'function', run: toRun(definition, input), body: definition.execute },
-    origin: {
-      format: 'module',
-      uri: null,
-      directory: null,
-      source: null,
-      digest: null,
-      server: null,
-      owner: 'program',
-    },
+    origin: IN_CODE,
     traits: { ...toTraits(definition), ...more },
   });
 }

@@ -5,7 +5,7 @@ import { pathToFileURL } from 'node:url';
 import type { Format, FormatSnapshot, ModuleOffer, Reading } from '../../core/format.js';
 import type { Json } from '../../core/json.js';
 import { isToolName } from '../../core/name.js';
-import type { Place } from '../../core/origin.js';
+import { type Origin, type Place, toOrigin } from '../../core/origin.js';
 import { toProblem } from '../../core/problem.js';
 import type { World } from '../../core/snapshot.js';
 import { type ModuleFiles, NO_TRAITS, type Tool } from '../../core/tool.js';
@@ -151,7 +151,7 @@ function toReading(
 }
 
 function toOffer({ export: name, ...offer }: DescribedOffer, source: ModuleFiles, place: Place): ModuleOffer {
-  return { ...offer, action: { kind: 'module', source, export: name }, origin: toOrigin(source, place) };
+  return { ...offer, action: { kind: 'module', source, export: name }, origin: originOf(source, place) };
 }
 
 function toTool(described: DescribedTool, source: ModuleFiles, place: Place): Tool {
@@ -162,7 +162,7 @@ function toTool(described: DescribedTool, source: ModuleFiles, place: Place): To
     input: createJsonSchema(input, { closed: true }),
     output: output && createJsonSchema(output),
     action: { kind: 'module', source, export: described.export },
-    origin: toOrigin(source, place),
+    origin: originOf(source, place),
     // MOD-32: the directory names the group, unless the definition does.
     traits: place.kind === 'groups' ? { ...traits, group: traits.group ?? basename(place.directory) } : traits,
   };
@@ -180,20 +180,12 @@ function toUnknown(source: ModuleFiles, place: Place): Pick<Reading, 'tools' | '
     description: 'Not loaded: the tools of a module are known once it is loaded, and this workspace is not trusted.',
     input: createJsonSchema({ type: 'object' }),
     action: { kind: 'module', source, export: null },
-    origin: toOrigin(source, place),
+    origin: originOf(source, place),
     traits: NO_TRAITS,
   };
   return { tools: [tool], problems: [] };
 }
 
-function toOrigin({ file }: ModuleFiles, place: Place): Tool['origin'] {
-  return {
-    format: 'module',
-    uri: pathToFileURL(file).href,
-    directory: place.directory,
-    source: null,
-    digest: null,
-    server: null,
-    owner: place.owner,
-  };
+function originOf({ file }: ModuleFiles, place: Place): Origin {
+  return toOrigin('module', pathToFileURL(file).href, place);
 }

@@ -1,7 +1,7 @@
 // Turns operations into tools with names that are free.
 
 import { pathToFileURL } from 'node:url';
-import type { Place } from '../../core/origin.js';
+import { type Place, toOrigin } from '../../core/origin.js';
 import type { Finding } from '../../core/problem.js';
 import type { Schema } from '../../core/schema.js';
 import type { Tool } from '../../core/tool.js';
@@ -47,7 +47,7 @@ interface Naming {
 }
 
 // An operation of a packed document is parsed on first use.
-function toTool(draft: Draft, uri: string, { name, group, place: { directory, owner } }: Naming): Tool {
+function toTool(draft: Draft, uri: string, { name, group, place }: Naming): Tool {
   const { description, title, tags, method } = draft;
   let input: Schema | undefined;
   let output: Schema | undefined;
@@ -65,15 +65,7 @@ function toTool(draft: Draft, uri: string, { name, group, place: { directory, ow
     get action() {
       return draft.action;
     },
-    origin: {
-      format: 'openapi',
-      uri,
-      directory,
-      source: null,
-      digest: null,
-      server: null,
-      owner,
-    },
+    origin: toOrigin('openapi', uri, place),
     traits: {
       title,
       group,

@@ -4,7 +4,7 @@ import { isUtf8 } from 'node:buffer';
 import { join } from 'node:path';
 import type { Format, Reading } from '../../core/format.js';
 import { isToolName } from '../../core/name.js';
-import type { FileIdentity, Place } from '../../core/origin.js';
+import { type FileIdentity, type Place, toOrigin } from '../../core/origin.js';
 import { type Problem, toProblem } from '../../core/problem.js';
 import type { World } from '../../core/snapshot.js';
 import { formatBytes } from '../../core/text.js';
@@ -110,7 +110,7 @@ export function toTool(
   name: string,
   file: string,
   identity: FileIdentity,
-  { directory, owner }: Place,
+  place: Place,
   header: ScriptHeader,
   call?: ScriptCall,
 ): Tool {
@@ -122,15 +122,7 @@ export function toTool(
     input: createJsonSchema(toInputSchema(header), { closed: true }),
     output: output && createJsonSchema(output),
     action: { kind: 'process', runs: 'script', file, identity, shebang, needs, ...(call && { call }) },
-    origin: {
-      format: 'script',
-      uri: toFileUri(file),
-      directory,
-      source: null,
-      digest: null,
-      server: 'local',
-      owner,
-    },
+    origin: { ...toOrigin('script', toFileUri(file), place), server: 'local' },
     traits: toTraits(header),
   };
 }

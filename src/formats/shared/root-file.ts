@@ -5,7 +5,7 @@ import type { Mapping } from '../../core/command.js';
 import { isToolError, ToolError } from '../../core/error.js';
 import type { Format, Reading } from '../../core/format.js';
 import { isToolName } from '../../core/name.js';
-import type { FileIdentity, Place } from '../../core/origin.js';
+import { type FileIdentity, type Place, toOrigin } from '../../core/origin.js';
 import { type Problem, toProblem } from '../../core/problem.js';
 import { type JsonSchema, NO_PARAMETERS } from '../../core/schema.js';
 import { quoteOutside, sanitize } from '../../core/text.js';
@@ -87,14 +87,12 @@ function notAToolName(name: string) {
 
 function toTool(command: RootCommand, format: string, path: string, identity: FileIdentity, place: Place): Tool {
   const { name, description, argv, input = NO_PARAMETERS } = command;
-  const { directory, owner } = place;
-  const uri = toFileUri(path);
   return {
     name,
     description: sanitize(description),
     input: createJsonSchema(input, { closed: true }),
-    action: toAction(argv, directory, { path, identity }),
-    origin: { format, uri, directory, source: null, digest: null, server: null, owner },
+    action: toAction(argv, place.directory, { path, identity }),
+    origin: toOrigin(format, toFileUri(path), place),
     traits: NO_TRAITS,
   };
 }

@@ -1,7 +1,7 @@
 // Turns a skill into a tool: its text, a delegate, or inline code.
 
 import { isToolName } from '../../core/name.js';
-import type { FileIdentity } from '../../core/origin.js';
+import { type FileIdentity, toOrigin } from '../../core/origin.js';
 import { type Problem, toProblem } from '../../core/problem.js';
 import { fillDefaults, NO_PARAMETERS, type Schema } from '../../core/schema.js';
 import { isSkillDirectory, type Skill } from '../../core/skill.js';
@@ -55,15 +55,11 @@ export function toTool(skill: Skill, metadata: SkillMetadata, source: SkillSourc
     description: quoteOutside(skill.description, DESCRIPTION_LENGTH),
     input,
     action: toAction(skill, metadata, source),
-    origin: {
-      format: isSkillDirectory(skill) ? 'skill' : 'skill-file',
-      uri: code === undefined ? toFileUri(skill.file) : `inline://${skill.name}`,
-      directory: skill.directory,
-      source: null,
-      digest: null,
-      server: null,
-      owner: skill.owner,
-    },
+    origin: toOrigin(
+      isSkillDirectory(skill) ? 'skill' : 'skill-file',
+      code === undefined ? toFileUri(skill.file) : `inline://${skill.name}`,
+      skill,
+    ),
     traits: {
       tags,
       hidden: skill.hidden,

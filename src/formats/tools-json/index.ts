@@ -3,7 +3,7 @@
 import { basename, join } from 'node:path';
 import type { Format } from '../../core/format.js';
 import { isRecord } from '../../core/json.js';
-import type { Boundary, Place } from '../../core/origin.js';
+import { type Boundary, type Place, toOrigin } from '../../core/origin.js';
 import { type Finding, type Problem, toProblem } from '../../core/problem.js';
 import type { SandboxRequest } from '../../core/sandbox.js';
 import { NO_TRAITS, type Tool } from '../../core/tool.js';
@@ -93,15 +93,7 @@ function toTool(
     description,
     input: createJsonSchema(parameters, { closed: true }),
     action: { kind: 'process', runs: 'command', directory, allowlist, executions, wholeSubcommands, binGroups },
-    origin: {
-      format: 'tools-json',
-      uri: toFileUri(join(directory, 'tools.json')),
-      directory,
-      source: null,
-      digest: null,
-      server: null,
-      owner,
-    },
+    origin: toOrigin('tools-json', toFileUri(join(directory, 'tools.json')), { directory, owner }),
     traits: { ...NO_TRAITS, ...(allowedTools === null ? {} : { allowedTools }), sandbox: sandbox ?? skill.sandbox },
   };
 }
