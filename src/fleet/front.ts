@@ -9,7 +9,7 @@ import type { Output } from '../core/result.js';
 import type { Settings } from '../core/settings.js';
 import { cancelled, onAbort, runWithinLimit, settlesWithin } from '../core/time-limit.js';
 import { assertHasFleet, connect, explainFailure } from './connection.js';
-import { type Job, type Order, type Refusal, type Reply, sealOrder, toBinding, toCallId } from './job.js';
+import { type Job, type Order, type Refusal, type Reply, sealMessage, toBinding, toCallId } from './job.js';
 import { KEYED_MS, KeyedCalls } from './keyed-calls.js';
 import { type FleetNames, toNames } from './names.js';
 import { busyFleet, busyIfFull, notRun, refused, toOutput, unknownKey } from './outcome.js';
@@ -319,7 +319,7 @@ export class Front implements Dispatcher {
 
   async #order(worker: string, order: Order): Promise<void> {
     const { redis, names } = this.#parts;
-    await redis.publish(names.channel(worker), sealOrder(this.#options.key, worker, order));
+    await redis.publish(names.channel(worker), sealMessage(this.#options.key, 'order', worker, order));
   }
 
   // FLT-5: the worker did not start the call; another one may have the tool.

@@ -85,35 +85,30 @@ export function toBinding(key: FleetKey, tool: string, input: Json): string {
   return key.name('binding', tool, canonicalJson(input)).slice(0, 32);
 }
 
-export function sealJob(key: FleetKey, job: Job): string {
-  return key.seal(`job ${toJobId(job)}`, job as unknown as Json);
+/** What members of a fleet write for each other, by the purpose that it is sealed for. */
+interface Messages {
+  readonly job: Job;
+  readonly result: JobResult;
+  readonly reply: Reply;
+  readonly order: Order;
 }
 
-/** Throws `integrity` if the job is not sealed, or was sealed for another id. */
-export function openJob(key: FleetKey, jobId: string, sealed: unknown): Job {
-  return key.open(`job ${jobId}`, String(sealed)) as unknown as Job;
+/** Seals a message for the job, call or worker with this id. */
+export function sealMessage<Kind extends keyof Messages>(
+  key: FleetKey,
+  kind: Kind,
+  id: string,
+  message: Messages[Kind],
+): string {
+  return key.seal(`${kind} ${id}`, message as unknown as Json);
 }
 
-export function sealResult(key: FleetKey, id: string, result: JobResult): string {
-  return key.seal(`result ${id}`, result as unknown as Json);
-}
-
-export function openResult(key: FleetKey, id: string, sealed: string): JobResult {
-  return key.open(`result ${id}`, sealed) as unknown as JobResult;
-}
-
-export function sealReply(key: FleetKey, jobId: string, reply: Reply): string {
-  return key.seal(`reply ${jobId}`, reply as unknown as Json);
-}
-
-export function openReply(key: FleetKey, jobId: string, sealed: string): Reply {
-  return key.open(`reply ${jobId}`, sealed) as unknown as Reply;
-}
-
-export function sealOrder(key: FleetKey, worker: string, order: Order): string {
-  return key.seal(`order ${worker}`, order as unknown as Json);
-}
-
-export function openOrder(key: FleetKey, worker: string, sealed: string): Order {
-  return key.open(`order ${worker}`, sealed) as unknown as Order;
+/** Throws `integrity` if the message is not sealed, or was sealed for another purpose or id. */
+export function openMessage<Kind extends keyof Messages>(
+  key: FleetKey,
+  kind: Kind,
+  id: string,
+  sealed: string,
+): Messages[Kind] {
+  return key.open(`${kind} ${id}`, sealed) as unknown as Messages[Kind];
 }

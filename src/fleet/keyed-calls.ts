@@ -1,11 +1,9 @@
 // Calls with a key: a sealed record in Redis says which front runs one, and what it does (FLT-12).
 
-import type { Redis } from 'ioredis';
 import type { Json } from '../core/json.js';
-import { type JobResult, openResult } from './job.js';
-import type { FleetKey } from './key.js';
-import type { FleetNames } from './names.js';
+import { type JobResult, openMessage } from './job.js';
 import { otherCall } from './outcome.js';
+import type { FleetLink } from './peer.js';
 import type { Pending } from './pending.js';
 
 interface CallRecord {
@@ -35,16 +33,10 @@ if ARGV[2] == '' then redis.call('DEL', KEYS[1]) else redis.call('SET', KEYS[1],
 return 1`;
 
 export class KeyedCalls {
-  readonly #redis: Redis;
-  readonly #key: FleetKey;
-  readonly #names: FleetNames;
-  readonly #front: string;
+  readonly #link: FleetLink & { readonly front: string };
 
-  constructor({ redis, key, names, front }: { redis: Redis; key: FleetKey; names: FleetNames; front: string }) {
-    this.#redis = redis;
-    this.#key = key;
-    this.#names = names;
-    this.#front = front;
+  constructor(link: FleetLink & { readonly front: string }) {
+    this.#link = link;
   }
 
   /** Finds the result of an earlier call with the same key, or who runs it. Throws `conflict` if it did something else. */
@@ -67,8 +59,8 @@ export class KeyedCalls {
   }
 
   async read(id: string): Promise<ReadRecord> {
-    const sealed = (await this.#redis.get(this.#names.call(id))) ?? '';
-    const record = sealed === '' ? undefined : (this.#key.open(`call ${id}`, sealed) as unknown as CallRecord);
+    const sealed = (await this.#link.redis.get(this.#link.names.call(id))) ?? '';
+    const record = sealed === '' ? undefined : (this.#link.key.open(`call ${id}`, sealed) as unknown as CallRecord);
     return { record, sealed };
   }
 
@@ -85,7 +77,7 @@ export class KeyedCalls {
   async grant(call: Pending): Promise<boolean> {
     for (let attempt = 0; attempt < ATTEMPTS; attempt++) {
       const { record, sealed } = await this.read(call.job.id);
-      if (record !== undefined && record.front !== this.#front) return false;
+      if (record !== undefined && record.front !== this.#link.front) return false;
       if (await this.#replace(call, sealed, { attempt: call.job.attempt, isGranted: true })) return true;
     }
     return false;
@@ -94,12 +86,12 @@ export class KeyedCalls {
   /** Gives up a call that no worker may run. */
   async release(call: Pending): Promise<void> {
     const { record, sealed } = await this.read(call.job.id);
-    if (record?.front === this.#front && !record.isGranted) await this.#replace(call, sealed, undefined);
+    if (record?.front === this.#link.front && !record.isGranted) await this.#replace(call, sealed, undefined);
   }
 
   async #readResult(id: string): Promise<JobResult | undefined> {
-    const sealed = await this.#redis.get(this.#names.result(id));
-    return sealed === null ? undefined : openResult(this.#key, id, sealed);
+    const sealed = await this.#link.redis.get(this.#link.names.result(id));
+    return sealed === null ? undefined : openMessage(this.#link.key, 'result', id, sealed);
   }
 
   async #replace(
@@ -107,9 +99,9 @@ export class KeyedCalls {
     sealed: string,
     next: Pick<CallRecord, 'attempt' | 'isGranted'> | undefined,
   ): Promise<boolean> {
-    const record = { ...next, binding: job.binding!, front: this.#front } satisfies Partial<CallRecord>;
-    const value = next === undefined ? '' : this.#key.seal(`call ${job.id}`, record as unknown as Json);
+    const record = { ...next, binding: job.binding!, front: this.#link.front } satisfies Partial<CallRecord>;
+    const value = next === undefined ? '' : this.#link.key.seal(`call ${job.id}`, record as unknown as Json);
     const keepMs = KEYED_MS + Math.ceil(job.timeoutMs);
-    return (await this.#redis.eval(REPLACE, 1, this.#names.call(job.id), sealed, value, keepMs)) === 1;
+    return (await this.#link.redis.eval(REPLACE, 1, this.#link.names.call(job.id), sealed, value, keepMs)) === 1;
   }
 }

@@ -1,36 +1,7 @@
 // Names of queues, keys and channels of a fleet in Redis; all begin with `wield:{NAME}`, so that a cluster has them on one node (FLT-84).
 
-export interface FleetNames {
-  /** Prefix of BullMQ's keys. */
-  readonly prefix: string;
-  /** The queue of calls that need a worker with this tag; an empty one: any worker. */
-  queue(tag: string): string;
-  /** BullMQ's key of a job. */
-  job(tag: string, job: string): string;
-  /** BullMQ's list of waiting jobs. */
-  waiting(tag: string): string;
-  /** BullMQ's list of running jobs. */
-  active(tag: string): string;
-  /** What a keyed call does, and which front runs it. */
-  call(id: string): string;
-  result(id: string): string;
-  /** Messages to a front. */
-  replies(front: string): string;
-  /** Exists while a front or worker is alive. */
-  peer(peer: string): string;
-  /** All fronts or workers, by the time of their last sign of life. */
-  peers(kind: PeerKind): string;
-  /** Tags that were used. */
-  readonly tags: string;
-  /** Counters of a minute. */
-  stats(minute: number): string;
-  /** Workers that were lost. */
-  readonly lost: string;
-  /** Channel on which workers announce the calls with a key that they run. */
-  readonly started: string;
-  /** Channel for orders to a worker. */
-  channel(worker: string): string;
-}
+/** The names of one fleet. */
+export type FleetNames = ReturnType<typeof toNames>;
 
 export type PeerKind = 'front' | 'worker';
 
@@ -39,7 +10,7 @@ export function toPrefix(fleet: string): string {
   return `wield:{${fleet}}`;
 }
 
-export function toNames(fleet: string): FleetNames {
+export function toNames(fleet: string) {
   const prefix = toPrefix(fleet);
   const queue = (tag: string): string => (tag === '' ? 'calls' : `calls-${tag}`);
   const at =
@@ -47,20 +18,34 @@ export function toNames(fleet: string): FleetNames {
     (name: string): string =>
       `${prefix}:${kind}:${name}`;
   return {
+    /** Prefix of BullMQ's keys. */
     prefix,
+    /** The queue of calls that need a worker with this tag; an empty one: any worker. */
     queue,
-    job: (tag, job) => `${prefix}:${queue(tag)}:${job}`,
-    waiting: (tag) => `${prefix}:${queue(tag)}:wait`,
-    active: (tag) => `${prefix}:${queue(tag)}:active`,
+    /** BullMQ's key of a job. */
+    job: (tag: string, job: string): string => `${prefix}:${queue(tag)}:${job}`,
+    /** BullMQ's list of waiting jobs. */
+    waiting: (tag: string): string => `${prefix}:${queue(tag)}:wait`,
+    /** BullMQ's list of running jobs. */
+    active: (tag: string): string => `${prefix}:${queue(tag)}:active`,
+    /** What a keyed call does, and which front runs it. */
     call: at('call'),
     result: at('result'),
+    /** Messages to a front. */
     replies: at('replies'),
+    /** Exists while a front or worker is alive. */
     peer: at('peer'),
-    peers: at('peers'),
+    /** All fronts or workers, by the time of their last sign of life. */
+    peers: (kind: PeerKind): string => `${prefix}:peers:${kind}`,
+    /** Tags that were used. */
     tags: `${prefix}:tags`,
-    stats: (minute) => `${prefix}:stats:${minute}`,
+    /** Counters of a minute. */
+    stats: (minute: number): string => `${prefix}:stats:${minute}`,
+    /** Workers that were lost. */
     lost: `${prefix}:lost`,
+    /** Channel on which workers announce the calls with a key that they run. */
     started: `${prefix}:started`,
+    /** Channel for orders to a worker. */
     channel: at('channel'),
   };
 }

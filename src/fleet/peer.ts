@@ -1,9 +1,10 @@
 // What fronts and workers have in common: their options and ids.
 
+import type { Redis } from 'ioredis';
 import { loadCrypto } from '../files/digest.js';
 import type { FleetAddress } from './connection.js';
 import type { FleetKey } from './key.js';
-import type { PeerKind } from './names.js';
+import type { FleetNames, PeerKind } from './names.js';
 
 export interface FleetOptions {
   readonly address: FleetAddress;
@@ -11,6 +12,14 @@ export interface FleetOptions {
   /** The name of this machine. */
   readonly host: string;
   readonly monotonic: () => number;
+  readonly debug: (message: string) => void;
+}
+
+/** The connection of a front or worker, and what it needs to use it. */
+export interface FleetLink {
+  readonly redis: Redis;
+  readonly key: FleetKey;
+  readonly names: FleetNames;
   readonly debug: (message: string) => void;
 }
 

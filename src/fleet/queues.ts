@@ -1,12 +1,11 @@
 // The queues of a fleet, one per tag, as a front uses them.
 
 import type { Queue } from 'bullmq';
-import type { Redis } from 'ioredis';
+import { settlesWithin } from '../core/time-limit.js';
 import { explainFailure, loadBullmq } from './connection.js';
-import { sealJob } from './job.js';
-import type { FleetKey } from './key.js';
-import type { FleetNames } from './names.js';
+import { sealMessage } from './job.js';
 import { busyIfFull, noQueue, notRun } from './outcome.js';
+import { type FleetLink, sleep } from './peer.js';
 import type { Pending } from './pending.js';
 
 export interface Queues {
@@ -17,18 +16,11 @@ export interface Queues {
   close(): Promise<void>;
 }
 
-export interface QueuesOptions {
-  readonly redis: Redis;
-  readonly key: FleetKey;
-  readonly names: FleetNames;
-  readonly debug: (message: string) => void;
-}
-
 const PATIENCE_MS = 2700;
 const PAUSE_MS = 50;
 const KEPT_EVENTS = 100;
 
-export function createQueues({ redis, key, names, debug }: QueuesOptions): Queues {
+export function createQueues({ redis, key, names, debug }: FleetLink): Queues {
   const { Queue: BullQueue } = loadBullmq();
   const queues = new Map<string, Queue>();
   const queueOf = (tag: string): Queue => {
@@ -45,7 +37,7 @@ export function createQueues({ redis, key, names, debug }: QueuesOptions): Queue
     const { jobId } = call;
     // Adding the same id twice is adding it once, so that it can be tried again.
     const options = { jobId, removeOnComplete: true, removeOnFail: true, stackTraceLimit: 0 };
-    const sealed = sealJob(key, call.job);
+    const sealed = sealMessage(key, 'job', jobId, call.job);
     await queueOf(call.tag).add('call', sealed, options);
     // Only shown by the status.
     redis.sadd(names.tags, call.tag).catch((error: Error) => debug(`fleet: ${error.message}`));
@@ -55,31 +47,23 @@ export function createQueues({ redis, key, names, debug }: QueuesOptions): Queue
       const tool = call.plan.tool.name;
       let last = 'Redis does not answer';
       let isOver = false;
-      let timer: NodeJS.Timeout | undefined;
-      const late = new Promise<never>((_, reject) => {
-        timer = setTimeout(() => {
-          isOver = true;
-          reject(noQueue(tool, last));
-        }, PATIENCE_MS);
-      });
       const attempt = async (): Promise<void> => {
         while (!isOver && !call.isSettled) {
           try {
-            await add(call);
-            return;
+            return await add(call);
           } catch (error) {
             const busy = busyIfFull(notRun(tool, false), error);
             if (busy !== undefined) throw busy;
             last = explainFailure(error);
             debug(`fleet: ${last}`);
-            await new Promise((resolve) => setTimeout(resolve, PAUSE_MS));
+            await sleep(PAUSE_MS);
           }
         }
       };
       try {
-        await Promise.race([attempt(), late]);
+        if (!(await settlesWithin(attempt(), PATIENCE_MS))) throw noQueue(tool, last);
       } finally {
-        clearTimeout(timer);
+        isOver = true;
       }
     },
     async remove(call) {

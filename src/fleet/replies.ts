@@ -1,18 +1,12 @@
 // Reads the messages of workers to a front: a stream in Redis, so that none is lost while the connection is.
 
-import type { Redis } from 'ioredis';
-import { openReply, type Reply } from './job.js';
-import type { FleetKey } from './key.js';
-import type { FleetNames } from './names.js';
+import { openMessage, type Reply } from './job.js';
+import { type FleetLink, sleep } from './peer.js';
 
-export interface RepliesOptions {
-  /** A connection of its own: it waits. */
-  readonly redis: Redis;
-  readonly key: FleetKey;
-  readonly names: FleetNames;
+/** `redis` is a connection of its own, because it waits. */
+export interface RepliesOptions extends FleetLink {
   readonly front: string;
   readonly onReply: (jobId: string, reply: Reply) => void;
-  readonly debug: (message: string) => void;
 }
 
 const WAIT_MS = 1000;
@@ -30,7 +24,7 @@ export function readReplies({ redis, key, names, front, onReply, debug }: Replie
       for (const [id, [, jobId = '', , sealed = '']] of entries) {
         last = id;
         try {
-          onReply(jobId, openReply(key, jobId, sealed));
+          onReply(jobId, openMessage(key, 'reply', jobId, sealed));
         } catch (error) {
           debug(`fleet: a reply was ignored: ${(error as Error).message}`);
         }
@@ -46,7 +40,7 @@ export function readReplies({ redis, key, names, front, onReply, debug }: Replie
         if (!isClosed) debug(`fleet: ${(error as Error).message}`);
         // Someone replaced it by something else.
         if (/^WRONGTYPE/.test((error as Error).message)) await redis.del(stream).catch(() => {});
-        await new Promise((resolve) => setTimeout(resolve, PAUSE_MS));
+        await sleep(PAUSE_MS);
       }
     }
   };

@@ -1,9 +1,7 @@
 // What a worker writes to Redis about a job: messages to its front, and the result.
 
-import type { Redis } from 'ioredis';
-import { type Job, type JobResult, type Reply, sealReply, sealResult, toJobId } from './job.js';
-import type { FleetKey } from './key.js';
-import type { FleetNames } from './names.js';
+import { type Job, type JobResult, type Reply, sealMessage, toJobId } from './job.js';
+import type { FleetLink } from './peer.js';
 import { REPLIES_MS } from './presence.js';
 
 export interface Reporter {
@@ -11,13 +9,6 @@ export interface Reporter {
   send(job: Job, reply: Reply): Promise<boolean>;
   /** Stores the result and tells the front. */
   finish(job: Job, result: JobResult): Promise<void>;
-}
-
-export interface ReporterOptions {
-  readonly redis: Redis;
-  readonly key: FleetKey;
-  readonly names: FleetNames;
-  readonly debug: (message: string) => void;
 }
 
 const KEPT_REPLIES = 20_000;
@@ -38,7 +29,7 @@ const FINISH = `#!lua flags=allow-oom
 redis.call('SET', KEYS[3], ARGV[4], 'PX', ARGV[5])${SEND}`;
 const OPTIONAL: readonly Reply['type'][] = ['progress', 'log', 'output'];
 
-export function createReporter({ redis, key, names, debug }: ReporterOptions): Reporter {
+export function createReporter({ redis, key, names, debug }: FleetLink): Reporter {
   const toFront = ({ front }: Job): [string, string] => [names.peers('front'), names.replies(front)];
   return {
     async send(job, reply) {
@@ -46,7 +37,7 @@ export function createReporter({ redis, key, names, debug }: ReporterOptions): R
       const script = reply.type === 'offer' ? OFFER : OPTIONAL.includes(reply.type) ? SEND : SEND_ALWAYS;
       const keys = [...toFront(job), names.peer(job.front)];
       try {
-        return (await redis.eval(script, 3, ...keys, job.front, jobId, sealReply(key, jobId, reply))) === 1;
+        return (await redis.eval(script, 3, ...keys, job.front, jobId, sealMessage(key, 'reply', jobId, reply))) === 1;
       } catch (error) {
         debug(`fleet: a message was not sent: ${(error as Error).message}`);
         return true;
@@ -54,9 +45,18 @@ export function createReporter({ redis, key, names, debug }: ReporterOptions): R
     },
     async finish(job, result) {
       const jobId = toJobId(job);
-      const done = sealReply(key, jobId, { type: 'done' });
+      const done = sealMessage(key, 'reply', jobId, { type: 'done' });
       const keys = [...toFront(job), names.result(job.id)];
-      await redis.eval(FINISH, 3, ...keys, job.front, jobId, done, sealResult(key, job.id, result), job.keepMs);
+      await redis.eval(
+        FINISH,
+        3,
+        ...keys,
+        job.front,
+        jobId,
+        done,
+        sealMessage(key, 'result', job.id, result),
+        job.keepMs,
+      );
     },
   };
 }

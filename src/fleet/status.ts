@@ -1,7 +1,7 @@
 // The status of a fleet: who is connected, what runs and waits, and the last hour (FLT-30).
 
 import type { Redis } from 'ioredis';
-import { openJob } from './job.js';
+import { openMessage } from './job.js';
 import type { FleetKey } from './key.js';
 import { type FleetNames, toNames } from './names.js';
 import { listPeers, type PeerInfo } from './presence.js';
@@ -70,7 +70,7 @@ async function readOldest(redis: Redis, key: FleetKey, names: FleetNames, tag: s
   const data = jobId === null ? null : await redis.hget(names.job(tag, jobId), 'data');
   if (jobId === null || data === null) return undefined;
   try {
-    return openJob(key, jobId, JSON.parse(data)).queued;
+    return openMessage(key, 'job', jobId, String(JSON.parse(data))).queued;
   } catch {
     // Not ours.
     return undefined;

@@ -2,18 +2,15 @@
 
 import type { Redis } from 'ioredis';
 import { isToolError } from '../core/error.js';
-import { openResult } from './job.js';
-import type { FleetKey } from './key.js';
+import { openMessage } from './job.js';
 import type { KeyedCalls } from './keyed-calls.js';
 import type { FleetNames } from './names.js';
 import { lostCall, lostWorker, noWorker } from './outcome.js';
+import type { FleetLink } from './peer.js';
 import type { Pending } from './pending.js';
 import { listPeers, type PeerInfo, unlessRetyped } from './presence.js';
 
-export interface WatchOptions {
-  readonly redis: Redis;
-  readonly key: FleetKey;
-  readonly names: FleetNames;
+export interface WatchOptions extends FleetLink {
   readonly pending: ReadonlySet<Pending>;
   readonly keyed: KeyedCalls;
   /** The front itself. */
@@ -27,7 +24,6 @@ export interface WatchOptions {
   /** Queues a call again. */
   readonly repeat: (call: Pending) => void;
   readonly onLost: (worker: string) => void;
-  readonly debug: (message: string) => void;
 }
 
 const POLL_MS = 250;
@@ -65,7 +61,7 @@ export class Watch {
     const sealed = await redis.get(names.result(call.job.id));
     if (sealed === null || call.isSettled) return call.isSettled;
     try {
-      const found = openResult(key, call.job.id, sealed);
+      const found = openMessage(key, 'result', call.job.id, sealed);
       // Nothing was started by an earlier attempt.
       if (!found.started && found.attempt < call.job.attempt) return false;
       call.resolve(found);

@@ -9,7 +9,7 @@ import { settlesWithin } from '../core/time-limit.js';
 import { needsTrust, type Tool } from '../core/tool.js';
 import type { Toolbox } from '../core/toolbox.js';
 import { assertHasFleet, connect, loadBullmq } from './connection.js';
-import { type Job, type JobResult, openJob, openOrder, type Refusal } from './job.js';
+import { type Job, type JobResult, openMessage, type Refusal } from './job.js';
 import { type FleetNames, toNames } from './names.js';
 import { createOffers, type Offers } from './offers.js';
 import { type FleetOptions, newPeerId } from './peer.js';
@@ -131,7 +131,7 @@ export class Worker {
         this.#memory.note(sealed);
         return;
       }
-      const order = openOrder(this.#options.key, this.id, sealed);
+      const order = openMessage(this.#options.key, 'order', this.id, sealed);
       if (order.type === 'cancel') this.#parts.running.get(order.jobId)?.abort();
       else this.#offers.answer(order);
     } catch (error) {
@@ -173,7 +173,7 @@ export class Worker {
   async #runOrRefuse(jobId: string, data: unknown, signal: AbortSignal): Promise<void> {
     const { key } = this.#options;
     const { presence } = this.#parts;
-    const job = openJob(key, jobId, data);
+    const job = openMessage(key, 'job', jobId, String(data));
     const timeLeft = (): number => Math.floor(job.timeoutMs - (presence.now() - job.queued));
     if (timeLeft() <= 0) throw new Error('its time is over');
     const known = job.binding === undefined ? undefined : this.#memory.find(job);

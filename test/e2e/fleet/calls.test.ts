@@ -9,7 +9,8 @@ import { Redis } from 'ioredis';
 import { describe, expect } from 'vitest';
 import { parseFleetAddress } from '../../../src/fleet/connection.js';
 import { openFront } from '../../../src/fleet/front.js';
-import { type Job, sealJob } from '../../../src/fleet/job.js';
+import { type Job, sealMessage, toJobId } from '../../../src/fleet/job.js';
+import type { FleetKey } from '../../../src/fleet/key.js';
 import { createFleetKey } from '../../../src/fleet/key.js';
 import { toNames } from '../../../src/fleet/names.js';
 import { json, wield } from '../../support/cli.js';
@@ -27,6 +28,8 @@ import {
 import { hasRedis, NO_REDIS, startRedis } from '../../support/redis.js';
 import { onEnd, share } from '../../support/share.js';
 import { specIf } from '../../support/spec.js';
+
+const sealJob = (key: FleetKey, job: Job): string => sealMessage(key, 'job', toJobId(job), job);
 
 const TOOLS = {
   where:
