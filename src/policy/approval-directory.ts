@@ -1,16 +1,21 @@
-// The directory of approvals: finds approvals that are in force, and files that can be removed.
+// Where approvals are stored: finds those that are in force, and those that can be removed.
 
+import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import type { ApprovalRecord } from '../core/approval.js';
+import { readStateFile } from '../files/read.js';
 import { removeFile } from '../files/remove.js';
-import { findAbandoned, moveDurably } from '../files/write.js';
+import { checkStateDirectory } from '../files/state.js';
+import { findAbandoned, moveDurably, writeFileAtomic } from '../files/write.js';
 import {
   type Approval,
+  type ApprovalEntry,
   type ApprovalState,
   approvalName,
-  listEntries,
-  readApproval,
-  writeApproval,
+  formatApproval,
+  MAX_RECORD_BYTES,
+  parseApproval,
+  parsePath,
 } from './approval-file.js';
 
 export interface ApprovalDirectoryOptions {
@@ -23,7 +28,22 @@ export interface StaleFile {
   readonly reason: 'expired' | 'unreadable';
 }
 
-/** Where approvals are stored: a directory, or a copy of what is stored elsewhere. */
+/** The texts of approvals by path: of a directory, or of a copy of what is stored elsewhere. */
+export interface ApprovalTexts {
+  now(): number;
+  list(): readonly string[];
+  /** Returns undefined if it cannot be read. */
+  read(path: string): string | undefined;
+  pathOf(name: string): string;
+  write(path: string, text: string): void;
+  /** Returns false if another process was faster. */
+  move(from: string, to: string): boolean;
+  remove(path: string): void;
+  /** Whether records get the time of this clock, because those of machines may differ. */
+  readonly setsTime?: boolean;
+}
+
+/** The approvals of texts. */
 export interface ApprovalPlace {
   /** Returns the approvals in the given states that have not expired. */
   find(states: readonly ApprovalState[], id?: string): Approval[];
@@ -56,33 +76,58 @@ export function isInForce({ since, state }: Approval, now: number): boolean {
   return age <= LIFETIMES[state] && (age >= -CLOCK_TOLERANCE || state === 'standing');
 }
 
-export function createApprovalDirectory({ directory, now }: ApprovalDirectoryOptions): ApprovalPlace {
-  const pathOf = (id: string, state: ApprovalState): string => join(directory, approvalName(id, state, now()));
-  const isFresh = (approval: Approval): boolean => isInForce(approval, now());
+export function createApprovalPlace(texts: ApprovalTexts): ApprovalPlace {
+  const pathOf = (id: string, state: ApprovalState): string => texts.pathOf(approvalName(id, state, texts.now()));
+  const isFresh = (approval: Approval): boolean => isInForce(approval, texts.now());
+  const entries = (): ApprovalEntry[] => texts.list().flatMap(parsePath);
+  const read = (entry: ApprovalEntry): Approval | undefined => parseApproval(entry, texts.read(entry.path) ?? 'null');
   return {
     find: (states, id) =>
-      listEntries(directory)
+      entries()
         .filter((entry) => states.includes(entry.state) && (id === undefined || entry.id === id))
-        .map(readApproval)
+        .map(read)
         .filter((approval) => approval !== undefined)
         .filter(isFresh),
-    write: (id, state, record) => writeApproval(pathOf(id, state), record),
+    write(id, state, record) {
+      const text = formatApproval(texts.setsTime ? { ...record, created: texts.now() } : record);
+      if (text !== undefined) texts.write(pathOf(id, state), text);
+      return text !== undefined;
+    },
     move(from, id, state, note) {
       const to = pathOf(id, state);
-      if (!moveDurably(from.path, to)) return false;
+      if (!texts.move(from.path, to)) return false;
       // Last: an approval that a caller used meanwhile must not come back.
-      if (note) writeApproval(to, from.record, note);
+      const text = note ? formatApproval(from.record, note) : undefined;
+      if (text !== undefined) texts.write(to, text);
       return true;
     },
-    remove: (id, state) => removeFile(pathOf(id, state)),
-    drop: (path) => removeFile(path),
-    stale: () => [
-      ...listEntries(directory).flatMap((entry): StaleFile[] => {
-        const approval = readApproval(entry);
+    remove: (id, state) => texts.remove(pathOf(id, state)),
+    drop: texts.remove,
+    stale: () =>
+      entries().flatMap((entry): StaleFile[] => {
+        const approval = read(entry);
         if (approval !== undefined && isFresh(approval)) return [];
         return [{ path: entry.path, reason: approval === undefined ? 'unreadable' : 'expired' }];
       }),
-      ...findAbandoned(directory).map((path): StaleFile => ({ path, reason: 'expired' })),
-    ],
   };
+}
+
+export function createApprovalDirectory({ directory, now }: ApprovalDirectoryOptions): ApprovalPlace {
+  const place = createApprovalPlace({
+    now,
+    list: () => (checkStateDirectory(directory) ? readdirSync(directory).map((name) => join(directory, name)) : []),
+    read(path) {
+      try {
+        return readStateFile(path, MAX_RECORD_BYTES);
+      } catch {
+        return undefined;
+      }
+    },
+    pathOf: (name) => join(directory, name),
+    write: writeFileAtomic,
+    move: moveDurably,
+    remove: removeFile,
+  });
+  const abandoned = (): StaleFile[] => findAbandoned(directory).map((path) => ({ path, reason: 'expired' }));
+  return { ...place, stale: () => [...place.stale(), ...abandoned()] };
 }

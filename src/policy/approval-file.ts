@@ -1,12 +1,9 @@
-// Files of approvals: the name has the id and the state, the contents are the record of the call.
+// The form of an approval: its name has the id and the state, its text is the record of the call.
 
-import { readdirSync } from 'node:fs';
-import { join } from 'node:path';
+import { basename } from 'node:path';
 import type { ApprovalRecord } from '../core/approval.js';
 import { anything, integer, list, matches, nullable, object, oneOf, optional, string, strings } from '../core/shape.js';
-import { readStateFile } from '../files/read.js';
-import { checkStateDirectory, parseStateJson } from '../files/state.js';
-import { writeFileAtomic } from '../files/write.js';
+import { parseStateJson } from '../files/state.js';
 import { idOf, isIntact, standingIdOf } from './binding.js';
 
 /** `approved` may run once, `standing` always; `last` is what a tool was last approved for. */
@@ -32,7 +29,7 @@ export interface ApprovalEntry {
 }
 
 // Bounds what a model can write to the disk and a person has to read.
-const MAX_RECORD_BYTES = 256 * 1024;
+export const MAX_RECORD_BYTES = 256 * 1024;
 const NAME = /^([0-9a-f]{16})\.(pending|approved|denied|standing|last)(?:-(\d{1,15}))?\.json$/;
 
 export function approvalName(id: string, state: ApprovalState, now: number): string {
@@ -40,27 +37,12 @@ export function approvalName(id: string, state: ApprovalState, now: number): str
   return `${id}.${state}${time}.json`;
 }
 
-/** Lists the approvals of a directory by their file names. */
-export function listEntries(directory: string): ApprovalEntry[] {
-  if (!checkStateDirectory(directory)) return [];
-  return readdirSync(directory).flatMap((name) => parseName(name, join(directory, name)));
-}
-
-/** Returns what the name of an approval says, or nothing if it is not one. */
-export function parseName(name: string, path: string): ApprovalEntry[] {
-  const match = NAME.exec(name);
+/** Returns what the path of an approval says, or nothing if it is not one. */
+export function parsePath(path: string): ApprovalEntry[] {
+  const match = NAME.exec(basename(path));
   if (match === null) return [];
   const [, id, state, time] = match;
   return [{ id: id!, state: state as ApprovalState, path, time: time === undefined ? undefined : Number(time) }];
-}
-
-/** Reads an approval; undefined if the file is missing, damaged or does not match its name. */
-export function readApproval(entry: ApprovalEntry): Approval | undefined {
-  try {
-    return parseApproval(entry, readStateFile(entry.path, MAX_RECORD_BYTES) ?? 'null');
-  } catch {
-    return undefined;
-  }
 }
 
 /** Parses the text of an approval; undefined if it is damaged or does not match its name. */
@@ -72,13 +54,6 @@ export function parseApproval({ id, state, path, time }: ApprovalEntry, text: st
     if (standingIdOf(record) !== id) return undefined;
   } else if (state !== 'last' && (!record.inputDigest || idOf(record) !== id || !isIntact(record))) return undefined;
   return { id, state, record, since: time ?? record.created, path, ...(note === undefined ? {} : { note }) };
-}
-
-/** Writes a record; returns false if it is too long. */
-export function writeApproval(path: string, record: ApprovalRecord, note?: string): boolean {
-  const text = formatApproval(record, note);
-  if (text !== undefined) writeFileAtomic(path, text);
-  return text !== undefined;
 }
 
 /** Returns the text of a record; undefined if it is too long. */

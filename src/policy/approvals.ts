@@ -145,9 +145,14 @@ export function createApprovals(place: ApprovalPlace, key: () => string): Approv
         for (const { path } of place.find(['standing'], id)) place.drop(path);
         return found;
       }),
-    expiry: ({ since, state }) => (Number.isFinite(LIFETIMES[state]) ? since + LIFETIMES[state] : null),
+    expiry: expiryOf,
     stale: place.stale,
   };
+}
+
+/** Milliseconds since 1970; null: until it is revoked. */
+export function expiryOf({ since, state }: Approval): number | null {
+  return Number.isFinite(LIFETIMES[state]) ? since + LIFETIMES[state] : null;
 }
 
 function take(place: ApprovalPlace, record: ApprovalRecord): StoredConsent | undefined {

@@ -25,7 +25,7 @@ const WITHOUT_LOCK: Readonly<Record<string, string>> = {
   'install/apply/commit.ts': 'holds the lock of installs',
   'install/sources/check.ts': 'writes into a copy that only its process has',
   'upstream/login/file.ts': 'its callers hold the lock of the login',
-  'policy/approval-file.ts': 'each record has its own file; answers hold the lock: createApprovalStore',
+  'policy/approval-directory.ts': 'each record has its own file; answers hold the lock: createApprovalStore',
   'process/sandbox/filter.ts': 'the name is the hash of the contents',
   'process/sandbox/prepare.ts': 'what it writes does not depend on the file before',
   'process/sandbox/probe.ts': 'what it finds does not depend on the file before',

@@ -3,9 +3,8 @@
 import type { Approvals } from '../../core/approval.js';
 import { ToolError } from '../../core/error.js';
 import type { Json } from '../../core/json.js';
-import { type ApprovalPlace, isInForce, type StaleFile } from '../../policy/approval-directory.js';
-import { approvalName, formatApproval, parseApproval, parseName } from '../../policy/approval-file.js';
-import { type ApprovalAdmin, type ApprovalStore, createApprovals } from '../../policy/approvals.js';
+import { type ApprovalTexts, createApprovalPlace } from '../../policy/approval-directory.js';
+import { type ApprovalAdmin, type ApprovalStore, createApprovals, expiryOf } from '../../policy/approvals.js';
 import { createIndex, INDEX } from './approval-index.js';
 import { PATIENCE_MS, type RedisPlace, reach } from './place.js';
 
@@ -65,7 +64,7 @@ export function createSharedApprovals(place: RedisPlace): Approvals & ApprovalAd
     find: (id) => decide((store) => store.find(id)),
     approve: (id, always) => decide((store) => store.approve(id, always)),
     deny: (id, reason) => decide((store) => store.deny(id, reason)),
-    expiry: createApprovals(NOWHERE, key).expiry,
+    expiry: expiryOf,
     stale: () => decide((store) => store.stale()),
   };
 }
@@ -98,44 +97,20 @@ function createCopy(fields: Map<string, string>, { place, hash, now }: CopyOptio
       return 'null';
     }
   };
-  const read = (name: string) => parseName(name, name).map((entry) => parseApproval(entry, textOf(name)));
-  const approvals: ApprovalPlace = {
-    find: (states, id) =>
-      [...fields.keys()]
-        .filter((name) =>
-          parseName(name, name).some((entry) => states.includes(entry.state) && (id === undefined || entry.id === id)),
-        )
-        .flatMap(read)
-        .filter((approval) => approval !== undefined)
-        .filter((approval) => isInForce(approval, now)),
-    write(id, state, record) {
-      const text = formatApproval({ ...record, created: now });
-      if (text !== undefined) put(approvalName(id, state, now), text);
-      return text !== undefined;
-    },
-    move(from, id, state, note) {
-      const text = (note && formatApproval(from.record, note)) || textOf(from.path);
-      drop(from.path);
-      put(approvalName(id, state, now), text);
+  const texts: ApprovalTexts = {
+    now: () => now,
+    list: () => [...fields.keys()],
+    read: textOf,
+    pathOf: (name) => name,
+    write: put,
+    move(from, to) {
+      const text = textOf(from);
+      drop(from);
+      put(to, text);
       return true;
     },
-    remove: (id, state) => drop(approvalName(id, state, now)),
-    drop,
-    stale: () =>
-      [...fields.keys()].flatMap((name): StaleFile[] => {
-        const [approval] = read(name);
-        if (approval !== undefined && isInForce(approval, now)) return [];
-        return [{ path: name, reason: approval === undefined ? 'unreadable' : 'expired' }];
-      }),
+    remove: drop,
+    setsTime: true,
   };
-  return { approvals, changes: () => ({ removed: [...removed], set: [...set] }) };
+  return { approvals: createApprovalPlace(texts), changes: () => ({ removed: [...removed], set: [...set] }) };
 }
-
-const NOWHERE: ApprovalPlace = {
-  find: () => [],
-  write: () => false,
-  move: () => false,
-  remove: () => {},
-  drop: () => {},
-  stale: () => [],
-};
