@@ -1,10 +1,11 @@
 // Converts a server entry of another client: references are translated, secrets become files.
 
 import { dirname, isAbsolute, join } from 'node:path';
-import { isRecord, type JsonObject, mapValues } from '../core/json.js';
+import { isRecord, type Json, type JsonObject } from '../core/json.js';
 import { isSensitiveName } from '../core/redact.js';
 import { quoteOutside } from '../core/text.js';
 import { isOwnServer } from '../upstream/entries/entry.js';
+import { mapTexts, type TextPlace } from '../upstream/entries/fields.js';
 import type { Client, ClientEnvironment, ClientFile } from './client.js';
 import { createDraft, type Draft } from './read-entry.js';
 import { convertUrl, findSecretArguments, holdsSecret, isSecret, splitScheme } from './secrets.js';
@@ -52,47 +53,32 @@ export function convertServer(client: Client, name: string, entry: unknown, opti
     secrets.push({ name: part, value, path });
     return path;
   };
-  const translate = (value: string, of: string): string => translateReferences(client, value, of, draft, options);
   // Text that wield would expand as a reference, but the client does not, is stored in a file too.
   const mustHide = (of: string, value: string): boolean =>
     isSecret(of, value) || value.startsWith('file:') || (client.references === undefined && value.includes('${'));
-
-  const env = mapValues(draft.env, (value, variable) => {
-    const said = translate(value, variable);
-    return mustHide(variable, said) ? `file:${hide(variable, said)}` : said;
-  });
-  const headers = mapValues(draft.headers, (value, header) => {
-    const said = translate(value, header);
-    if (!mustHide(header, said)) return said;
-    const { scheme, credential } = splitScheme(said);
-    return scheme === '' ? `file:${hide(header, said)}` : `${scheme}\${file:${hide(header, credential)}}`;
-  });
-  const oauth = mapValues(draft.oauth ?? {}, (value, field) => {
-    const said = translate(value, `oauth.${field}`);
-    return mustHide(field, said) ? `file:${hide(`oauth.${field}`, said)}` : said;
-  });
-  const command = draft.command === undefined ? undefined : translate(draft.command, 'command');
-  const args = draft.args.map((argument) => translate(argument, 'args'));
-  const cwd = draft.cwd === undefined ? undefined : convertDirectory(translate(draft.cwd, 'cwd'), draft, options);
-  const url = draft.url === undefined ? undefined : convertUrl(translate(draft.url, 'url'), hide);
-  const hidden = findSecretArguments(args);
-
-  assertUsable(client, draft, { command, args, cwd, url, hasSecret: hidden.length > 0 });
-  const allEnv = { ...draft.ownEnv, ...env };
-  const allHeaders = { ...draft.ownHeaders, ...headers };
-  const written: JsonObject = {
-    ...(command === undefined ? { type: 'http', url: url ?? '' } : { command, args }),
-    ...unlessEmpty('env', allEnv),
-    ...(cwd === undefined ? {} : { cwd }),
-    ...unlessEmpty('headers', allHeaders),
-    ...unlessEmpty('oauth', oauth),
-    ...(draft.allow === undefined ? {} : { allow: draft.allow }),
-    ...(draft.deny === undefined ? {} : { deny: draft.deny }),
-    ...(draft.timeoutMs === undefined ? {} : { timeout: toDuration(draft.timeoutMs) }),
-    ...(draft.startTimeoutMs === undefined ? {} : { startTimeout: toDuration(draft.startTimeoutMs) }),
-    ...draft.sandbox,
-    ...(draft.disabled ? { disabled: true } : {}),
+  const change = (text: string, { field, name: part = field }: TextPlace): string => {
+    const of = field === 'oauth' ? `oauth.${part}` : field === 'args' ? field : part;
+    const said = translateReferences(client, text, of, draft, options);
+    if (field === 'url') return convertUrl(said, hide);
+    if (field === 'cwd') return convertDirectory(said, draft, options);
+    if (field === 'command' || field === 'args' || !mustHide(part, said)) return said;
+    const { scheme, credential } = field === 'headers' ? splitScheme(said) : { scheme: '', credential: said };
+    return scheme === '' ? `file:${hide(of, said)}` : `${scheme}\${file:${hide(of, credential)}}`;
   };
+  const { command, args, cwd, url, oauth, ...changed } = mapTexts(draft, change);
+  const hidden = findSecretArguments(args);
+  assertUsable(client, draft, { command, args, cwd, url, hasSecret: hidden.length > 0 });
+  const env = { ...draft.ownEnv, ...changed.env };
+  const headers = { ...draft.ownHeaders, ...changed.headers };
+  const { allow, deny, timeout, startTimeout, sandbox, sandboxEnabled, disabled } = draft;
+  const written = withoutUndefined({
+    ...(command === undefined ? { type: 'http', url: url ?? '' } : { command, args }),
+    env: unlessEmpty(env),
+    cwd,
+    headers: unlessEmpty(headers),
+    oauth: unlessEmpty(oauth ?? {}),
+    ...{ allow, deny, timeout, startTimeout, sandbox, sandboxEnabled, disabled },
+  });
   if (draft.disabled) draft.notes.push('it is disabled there and will be disabled here');
   const usable = draft.unusable === undefined;
   return {
@@ -106,8 +92,8 @@ export function convertServer(client: Client, name: string, entry: unknown, opti
           args: args.map((argument, at) => (hidden.includes(at) ? HIDDEN : argument)),
         }),
     ...(url === undefined ? {} : { url: url.replace(/\$\{file:[^}]*\}/g, HIDDEN) }),
-    env: Object.keys(allEnv),
-    headers: Object.keys(allHeaders),
+    env: Object.keys(env),
+    headers: Object.keys(headers),
     // Paths of a sandbox have placeholders of their own.
     variables: findVariables(JSON.stringify({ ...written, sandbox: null }).replace(/\$\{\w+:-[^}]*\}/g, '')),
     secrets: usable ? secrets : [],
@@ -154,12 +140,12 @@ function findVariables(text: string): string[] {
   return [...new Set([...text.matchAll(/\$\{([A-Za-z_]\w*)(?::-[^}]*)?\}/g)].map((match) => match[1]!))];
 }
 
-function toDuration(milliseconds: number): string {
-  return milliseconds % 1000 === 0 ? `${milliseconds / 1000}s` : `${milliseconds}ms`;
+function unlessEmpty(table: Readonly<Record<string, string>>): JsonObject | undefined {
+  return Object.keys(table).length === 0 ? undefined : table;
 }
 
-function unlessEmpty(key: string, map: Readonly<Record<string, string>>): JsonObject {
-  return Object.keys(map).length === 0 ? {} : { [key]: map };
+function withoutUndefined(fields: Readonly<Record<string, Json | undefined>>): JsonObject {
+  return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined)) as JsonObject;
 }
 
 // Translates references and placeholders of a client: inputs become variables, directories are filled in. A reference that

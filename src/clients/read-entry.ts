@@ -1,6 +1,6 @@
 // Field readers for server entries of clients.
 
-import { isRecord, type JsonObject } from '../core/json.js';
+import { isRecord, type Json, type JsonObject } from '../core/json.js';
 import { custom, formatFault, formatPath, readShape, record, type Shape, string, strings } from '../core/shape.js';
 import { quoteOutside } from '../core/text.js';
 
@@ -16,11 +16,12 @@ export interface Draft {
   oauth?: Record<string, string>;
   allow?: readonly string[];
   deny?: readonly string[];
-  timeoutMs?: number;
-  startTimeoutMs?: number;
+  timeout?: string;
+  startTimeout?: string;
+  /** As VS Code writes them. */
+  sandbox?: Json;
+  sandboxEnabled?: Json;
   disabled?: true;
-  /** Written as they are: wield understands the fields of VS Code. */
-  readonly sandbox: JsonObject;
   /** Variables and headers whose values are already references of wield. */
   readonly ownEnv: Record<string, string>;
   readonly ownHeaders: Record<string, string>;
@@ -34,7 +35,7 @@ export type FieldReader = (value: unknown, draft: Draft, field: string) => void;
 export type Fields = Readonly<Record<string, FieldReader>>;
 
 export function createDraft(name: string): Draft {
-  return { name, args: [], env: {}, headers: {}, ownEnv: {}, ownHeaders: {}, notes: [], sandbox: {} };
+  return { name, args: [], env: {}, headers: {}, ownEnv: {}, ownHeaders: {}, notes: [] };
 }
 
 /** Reads every field; unknown fields are noted. */
@@ -79,9 +80,10 @@ export const map =
 
 /** A duration in milliseconds, or in units of `unitMs`. */
 export const time =
-  (key: 'timeoutMs' | 'startTimeoutMs', unitMs = 1): FieldReader =>
+  (key: 'timeout' | 'startTimeout', unitMs = 1): FieldReader =>
   (value, draft, field) => {
-    if (typeof value === 'number' && value > 0) draft[key] = Math.round(value * unitMs);
+    const duration = typeof value === 'number' ? Math.round(value * unitMs) : 0;
+    if (duration > 0) draft[key] = duration % 1000 === 0 ? `${duration / 1000}s` : `${duration}ms`;
     else draft.notes.push(`${field}: not imported, not a duration`);
   };
 
@@ -97,7 +99,7 @@ export const ignored: FieldReader = () => {};
 const sandbox =
   (key: 'sandbox' | 'sandboxEnabled'): FieldReader =>
   (value, draft) => {
-    Object.assign(draft.sandbox, { [key]: value });
+    draft[key] = value as Json;
   };
 
 /** A field with a different counterpart in wield. */

@@ -46,8 +46,8 @@ const bareDollar = (value: string): string => value.replace(/\$([A-Za-z_]\w*)/g,
 const braces = (value: string): string =>
   value.replace(/\{env:([A-Za-z_]\w*)\}/g, '$${$1}').replace(/\{file:([^}]+)\}/g, '$${file:$1}');
 
-const timeout = time('timeoutMs');
-const timeoutSeconds = time('timeoutMs', 1000);
+const timeout = time('timeout');
+const timeoutSeconds = time('timeout', 1000);
 const disabledTools = texts('deny');
 const envFile = instead('write its variables under env');
 
@@ -157,8 +157,8 @@ const ROWS: readonly ClientRow[] = [
       bearer_token_env_var: (value, draft) => {
         draft.ownHeaders.Authorization = `Bearer \${${String(value)}}`;
       },
-      startup_timeout_sec: time('startTimeoutMs', 1000),
-      startup_timeout_ms: time('startTimeoutMs'),
+      startup_timeout_sec: time('startTimeout', 1000),
+      startup_timeout_ms: time('startTimeout'),
       tool_timeout_sec: timeoutSeconds,
       enabled_tools: texts('allow'),
       disabled_tools: disabledTools,

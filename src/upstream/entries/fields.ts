@@ -1,7 +1,7 @@
 // The fields of a server entry: their shapes, and the strings among them that may contain references.
 
 import { isToolError } from '../../core/error.js';
-import { mapValues } from '../../core/json.js';
+import { isRecord, mapValues } from '../../core/json.js';
 import type { JsonSchema } from '../../core/schema.js';
 import { isForRules, parseSelectors } from '../../core/selector.js';
 import {
@@ -23,7 +23,7 @@ import {
   stringOrStrings,
 } from '../../core/shape.js';
 import { quoteOutside } from '../../core/text.js';
-import { GRANTS, PROTOCOL_VERSIONS, type ServerEntry } from '../../core/upstream.js';
+import { GRANTS, PROTOCOL_VERSIONS } from '../../core/upstream.js';
 import { parseServerValue } from './value.js';
 
 /** Reports something about an entry; `keyPath` leads from the entry to the field. */
@@ -175,28 +175,27 @@ export const SERVER_SCHEMA: JsonSchema = {
   ),
 };
 
+const TEXT_FIELDS = ['command', 'args', 'env', 'cwd', 'url', 'headers', 'oauth'] as const;
+
 /** Where a string of an entry is: its field, and its index or name in it. */
 export interface TextPlace {
-  readonly field: 'command' | 'args' | 'env' | 'cwd' | 'url' | 'headers' | 'oauth';
+  readonly field: (typeof TEXT_FIELDS)[number];
   readonly name?: string;
 }
 
 /** Returns the entry with each string changed that may contain references. */
-export function mapTexts(entry: ServerEntry, change: (text: string, place: TextPlace) => string): ServerEntry {
-  const table = <T extends object>(field: TextPlace['field'], texts: T): T =>
-    mapValues(texts as Record<string, string>, (text, name) => change(text, { field, name })) as T;
-  if (entry.kind === 'http')
-    return {
-      ...entry,
-      url: change(entry.url, { field: 'url' }),
-      headers: table('headers', entry.headers),
-      oauth: entry.oauth && table('oauth', entry.oauth),
-    };
-  return {
-    ...entry,
-    command: change(entry.command, { field: 'command' }),
-    args: entry.args.map((arg, at) => change(arg, { field: 'args', name: String(at) })),
-    cwd: entry.cwd && change(entry.cwd, { field: 'cwd' }),
-    env: table('env', entry.env),
-  };
+export function mapTexts<Entry extends object>(
+  entry: Entry,
+  change: (text: string, place: TextPlace) => string,
+): Entry {
+  const changed: Partial<Record<TextPlace['field'], unknown>> = {};
+  for (const field of TEXT_FIELDS) {
+    const value = (entry as Readonly<Record<string, unknown>>)[field];
+    const inside = (text: unknown, name: string | number): string =>
+      change(text as string, { field, name: String(name) });
+    if (typeof value === 'string') changed[field] = change(value, { field });
+    else if (Array.isArray(value)) changed[field] = value.map(inside);
+    else if (isRecord(value)) changed[field] = mapValues(value, inside);
+  }
+  return { ...entry, ...changed };
 }
