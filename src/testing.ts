@@ -8,8 +8,7 @@ import { type ToolResult, textOf, textPart } from './core/result.js';
 import { DEFAULT_SETTINGS, toToolConfig } from './core/settings.js';
 import type { ContextStore } from './core/store.js';
 import type { Toolbox } from './core/toolbox.js';
-import { createContext } from './executors/shared/invoke.js';
-import { scopeStore } from './executors/shared/scoped-store.js';
+import { createContext, scopeStore } from './executors/shared/invoke.js';
 import type { ToolDefinition } from './formats/module/define.js';
 import { createFunctionToolbox, QUIET, type ToolboxOptions } from './toolbox.js';
 

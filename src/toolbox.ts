@@ -16,11 +16,10 @@ import { type PromptDefinition, type ResourceDefinition, toOfferSource } from '.
 import { assembleToolbox } from './runtime/create.js';
 import { createExecutors } from './runtime/execute.js';
 import { createLimiter } from './runtime/limiter.js';
-import { listTools } from './runtime/list.js';
+import { createSearch, listTools } from './runtime/list.js';
 import type { Middleware, MiddlewareFunction } from './runtime/middleware.js';
 import { createObservers } from './runtime/observers.js';
 import { NO_CONSENTS } from './runtime/parts.js';
-import { createSearch } from './runtime/search.js';
 
 export interface ToolboxOptions {
   readonly tools: readonly ToolDefinition[];

@@ -7,7 +7,7 @@ import { readRemote } from '../core/name.js';
 import type { Snapshot } from '../core/snapshot.js';
 import { nearest, quoteOutside } from '../core/text.js';
 import type { CallInternals, Tool } from '../core/tool.js';
-import type { SearchTools } from '../runtime/search.js';
+import type { SearchTools } from '../runtime/list.js';
 import { type BuiltinDefinition, defineBuiltin } from './builtin.js';
 
 export interface McpToolsOptions {

@@ -5,7 +5,7 @@ import { toIdentifier } from '../core/name.js';
 import { quoteOutside } from '../core/text.js';
 import type { Tool } from '../core/tool.js';
 import { RUN_CODE } from '../core/view.js';
-import type { SearchTools } from '../runtime/search.js';
+import type { SearchTools } from '../runtime/list.js';
 import { defineBuiltin } from './builtin.js';
 import { toResultType, toSignature } from './signature.js';
 

@@ -14,8 +14,8 @@ import { quoteOutside } from '../core/text.js';
 import { describeForModel, NO_TRAITS, type Tool } from '../core/tool.js';
 import { WHOLE_VIEW } from '../core/view.js';
 import { newNameOf, toFace } from '../policy/view.js';
-import { splitDenied } from '../runtime/denied.js';
-import type { SearchTools } from '../runtime/search.js';
+import type { SearchTools } from '../runtime/list.js';
+import { splitDenied } from '../runtime/list.js';
 import type { BuiltinDefinition } from './builtin.js';
 import { toResultType, toSignature } from './signature.js';
 

@@ -3,7 +3,7 @@
 import { createServer, type Socket } from 'node:net';
 import { expect } from 'vitest';
 import { specIf } from '../../test/support/spec.js';
-import { isHeldByTool } from '../process/socket-holder.js';
+import { isHeldByTool } from '../process/ancestry.js';
 import { isPersonsPeer } from './peer.js';
 
 const isLinux = process.platform === 'linux';

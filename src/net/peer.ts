@@ -3,7 +3,7 @@
 import { readFileSync } from 'node:fs';
 import type { Socket } from 'node:net';
 import { endianness } from 'node:os';
-import { isHeldByTool } from '../process/socket-holder.js';
+import { isHeldByTool } from '../process/ancestry.js';
 import { classifyAddress, parseAddress } from './address.js';
 
 // Of the client's end: its address, ours, state, queues, timers, the user and the inode.

@@ -17,9 +17,9 @@ import { toTool } from '../formats/module/define.js';
 import { assembleToolbox } from '../runtime/create.js';
 import { createExecutors } from '../runtime/execute.js';
 import { createLimiter } from '../runtime/limiter.js';
+import { createSearch } from '../runtime/list.js';
 import { createObservers } from '../runtime/observers.js';
 import { NO_CONSENTS } from '../runtime/parts.js';
-import { createSearch } from '../runtime/search.js';
 import { createFixedWorkspace } from '../toolbox.js';
 import { createPinStore, type PinStore } from './pins.js';
 

@@ -51,17 +51,9 @@ function hasToolAmongAncestors(pid: number | 'self', canMark: boolean): boolean 
 
 function isToolHost(pid: number): boolean {
   try {
-    return readdirSync(`/proc/${pid}/fd`).some((fd) => linkOf(pid, fd) === `/proc/${pid}/${HOST_FILE}`);
+    return readdirSync(`/proc/${pid}/fd`).some((fd) => linkOf(`/proc/${pid}/fd/${fd}`) === `/proc/${pid}/${HOST_FILE}`);
   } catch {
     return false;
-  }
-}
-
-function linkOf(pid: number, fd: string): string | undefined {
-  try {
-    return readlinkSync(`/proc/${pid}/fd/${fd}`);
-  } catch {
-    return undefined;
   }
 }
 
@@ -87,5 +79,50 @@ function readInfo(name: number | 'self'): ProcessInfo | undefined {
     return { pid: Number.parseInt(stat, 10), parent: Number(parent), session: Number(session) };
   } catch {
     return undefined;
+  }
+}
+
+/**
+ * Whether a socket of this machine is, or may be, held by a process that a tool started. If no process shows it, it is
+ * one of those of its user that hide what they hold, such as sshd, or one that /proc does not show.
+ */
+export function isHeldByTool(inode: string, uid: number): boolean {
+  const name = `socket:[${inode}]`;
+  const holders: number[] = [];
+  const hiding: number[] = [];
+  for (const pid of readdirSync('/proc').map(Number).filter(Number.isInteger)) {
+    const isHolder = holds(pid, name);
+    if (isHolder === true) holders.push(pid);
+    else if (isHolder === undefined && isOf(pid, uid)) hiding.push(pid);
+  }
+  const suspects = holders.length > 0 ? holders : hiding;
+  return suspects.length === 0 || suspects.some(isToolProcess);
+}
+
+// Undefined if this process may not see it.
+function holds(pid: number, name: string): boolean | undefined {
+  const directory = `/proc/${pid}/fd`;
+  try {
+    return readdirSync(directory).some((descriptor) => linkOf(`${directory}/${descriptor}`) === name);
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    return code === 'EACCES' || code === 'EPERM' ? undefined : false;
+  }
+}
+
+function linkOf(path: string): string | undefined {
+  try {
+    return readlinkSync(path);
+  } catch {
+    // Closed meanwhile.
+    return undefined;
+  }
+}
+
+function isOf(pid: number, uid: number): boolean {
+  try {
+    return new RegExp(`^Uid:(?:\\t\\d+)*\\t${uid}(?:\\t|$)`, 'm').test(readProcText(`/proc/${pid}/status`));
+  } catch {
+    return false;
   }
 }

@@ -4,7 +4,7 @@ import type { Duplex, Readable, Writable } from 'node:stream';
 import { inBackground } from '../core/async.js';
 import type { World } from '../core/snapshot.js';
 import { killMarked, signalGroup } from './group.js';
-import { type Descriptors, nextMark, onceEnded, type StartRequest, start } from './spawn.js';
+import { type Descriptors, nextMark, onceEnded, type StartRequest, start } from './start.js';
 
 export interface Companion {
   readonly pid: number;

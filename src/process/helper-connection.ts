@@ -1,6 +1,5 @@
 // The connection to the helper process: sends what to run, and passes on what comes back.
 
-import type { ChildProcess } from 'node:child_process';
 import { basename } from 'node:path';
 import type { Duplex } from 'node:stream';
 import { type ErrorCode, ToolError } from '../core/error.js';
@@ -9,10 +8,12 @@ import type { World } from '../core/snapshot.js';
 import { createFrameReader, FRAME, type Frame, type FrameType, formatFrame } from './frames.js';
 import { killMarked, MARK, ownMark, signalGroup } from './group.js';
 import type { ProcessEnd, Run, RunRequest, SuperviseOptions } from './request.js';
+import { type Supervise, useHelper } from './spawn.js';
+import { onceEnded, start } from './start.js';
 import { markLauncher } from './tool-mark.js';
 
 export interface Connection {
-  run(request: RunRequest, options: SuperviseOptions): Run;
+  readonly run: Supervise;
   close(): void;
 }
 
@@ -28,29 +29,27 @@ const STUCK_MS = 10_000;
 const CHECK_MS = 1000;
 const END_MS = 5000;
 
-/** Starts a helper. One that is not marked marks each process that it starts, which takes longer. */
-export function connect(
+/** Starts a helper. One that is not marked marks each process that it starts, which takes longer. Throws `exec_failed`. */
+export async function connect(
   entry: string,
   world: World,
   { onReady, onEnd }: ConnectionEvents,
   isMarking = true,
-): Connection {
-  const child = startHelper(entry, world, isMarking);
-  child.once('error', (error) => world.debug(`no process helper: ${error.message}`));
-  // If no descriptors are left there are no pipes.
-  const channel = child.stdio?.[3] as (Duplex & { ref(): void; unref(): void }) | null | undefined;
-  if (!channel) {
-    queueMicrotask(onEnd);
-    return UNUSABLE;
-  }
+): Promise<Connection> {
+  // What it starts inherits the mark.
+  const marker = isMarking ? (markLauncher(world)?.argv ?? []) : [];
+  const argv = [...marker, process.execPath, ...FLAGS, entry, ownMark(), world.env[MARK] ?? ''];
+  const request = { argv, cwd: '/', environment: { PATH: '/usr/bin:/bin' } };
+  const child = await start(request, null, world, ['ignore', 'ignore', 'ignore', 'pipe']);
+  const channel = child.stdio[3] as Duplex & { ref(): void; unref(): void };
   const runs = new Map<number, HelperRun>();
   let isOver = false;
+  let isClosing = false;
   let ids = 0;
 
   const send = (type: FrameType, run: number, content?: string): void => {
     if (!isOver) channel.write(formatFrame(type, run, content));
   };
-  // One timer for all runs: a timer of a run makes all objects of its call old, 4 KB (decision 0189).
   let checking: NodeJS.Timeout | undefined;
   const check = (): void => {
     const now = world.monotonic();
@@ -74,14 +73,17 @@ export function connect(
     isOver = true;
     clearInterval(checking);
     onEnd();
+    useHelper(world, undefined);
     world.debug(`the process helper ended: ${why}`);
     child.kill('SIGKILL');
     channel.destroy();
     for (const run of runs.values()) run.lose(why);
   };
   const read = createFrameReader((frame) => {
-    if (frame.type === FRAME.ready) onReady();
-    else if (frame.type === FRAME.debug) world.debug(frame.bytes.toString('utf8'));
+    if (frame.type === FRAME.ready) {
+      onReady();
+      if (!isClosing) useHelper(world, run);
+    } else if (frame.type === FRAME.debug) world.debug(frame.bytes.toString('utf8'));
     else if (runs.get(frame.run)?.accept(frame) === 'over') remove(frame.run);
   });
   // Programs that it starts cannot write to it, but one frame that is wrong must not end this process (EXE-77).
@@ -95,50 +97,29 @@ export function connect(
   channel.on('error', () => {});
   // It ends by itself, after it killed what it ran.
   channel.once('close', () => setTimeout(() => child.kill('SIGKILL'), END_MS).unref());
-  child.once('error', (error) => end(error.message));
-  child.once('exit', (code, signal) => end(signal === null ? `it exited with status ${code}` : `killed by ${signal}`));
+  onceEnded(child, (code, signal) => end(signal === null ? `it exited with status ${code}` : `killed by ${signal}`));
   child.unref();
   channel.unref();
 
+  const run: Supervise = (request, options) => {
+    const id = ++ids;
+    const started = createRun(request, options, (type, content) => send(type, id, content));
+    add(id, started);
+    const { descriptor } = options;
+    const source = descriptor === undefined ? undefined : `/proc/${process.pid}/fd/${descriptor}`;
+    send(FRAME.start, id, JSON.stringify({ request, source, debugging: world.debugging }));
+    return started;
+  };
   return {
-    run(request, options) {
-      const id = ++ids;
-      const run = createRun(request, options, (type, content) => send(type, id, content));
-      add(id, run);
-      const { descriptor } = options;
-      const source = descriptor === undefined ? undefined : `/proc/${process.pid}/fd/${descriptor}`;
-      send(FRAME.start, id, JSON.stringify({ request, source, debugging: world.debugging }));
-      return run;
-    },
+    run,
     close() {
+      isClosing = true;
+      useHelper(world, undefined);
       send(FRAME.close, 0);
       channel.end();
     },
   };
 }
-
-function startHelper(entry: string, world: World, isMarking: boolean): ChildProcess {
-  // Loaded lazily: most commands start no helper.
-  const { spawn } = process.getBuiltinModule('node:child_process');
-  // What it starts inherits the mark.
-  const marker = isMarking ? (markLauncher(world)?.argv ?? []) : [];
-  const [program, ...args] = [...marker, process.execPath, ...FLAGS, entry, ownMark(), world.env[MARK] ?? ''];
-  return spawn(program!, args, {
-    // Its own group, so that a signal to ours does not reach it.
-    detached: true,
-    stdio: ['ignore', 'ignore', 'ignore', 'pipe'],
-    env: { PATH: '/usr/bin:/bin' },
-    cwd: '/',
-  });
-}
-
-// Never becomes ready.
-const UNUSABLE: Connection = {
-  run() {
-    throw new TypeError('the process helper was not started');
-  },
-  close() {},
-};
 
 /** A process that the helper runs. */
 interface HelperRun extends Run {

@@ -21,51 +21,37 @@ const MAX_FAILED = 3;
 
 /** Creates a helper that is not started yet. Linux only, where a process can read the descriptors of another. */
 export function createHelper({ world, entry }: HelperOptions): ProcessHelper {
-  let current: Connection | undefined;
-  let isStarting = false;
+  let current: Promise<Connection> | undefined;
   let failed = 0;
   let isClosed = world.platform !== 'linux';
-  let useHelper: typeof import('./spawn.js').useHelper | undefined;
-  const onReady = async (connection: Connection): Promise<void> => {
-    failed = 0;
-    // Loaded by the first process.
-    useHelper ??= (await import('./spawn.js')).useHelper;
-    if (current === connection) useHelper(world, connection.run);
-  };
-  const forget = (): void => {
-    current = undefined;
-    useHelper?.(world, undefined);
-  };
-  // Loaded by the first start, because most commands have no helper.
-  const begin = async (): Promise<void> => {
+  const begin = async (): Promise<Connection> => {
+    // Most commands have no helper.
     const { connect } = await import('./helper-connection.js');
-    isStarting = false;
-    if (isClosed) return;
-    const connection: Connection = connect(
-      entry(),
-      world,
-      {
-        onReady: () => void onReady(connection),
-        onEnd: () => {
-          if (current === connection) forget();
-        },
-      },
-      failed === 1,
-    );
-    current = connection;
+    const onReady = (): void => {
+      failed = 0;
+    };
+    const onEnd = (): void => {
+      current = undefined;
+    };
+    return connect(entry(), world, { onReady, onEnd }, failed === 1);
   };
   return {
     start() {
-      if (isClosed || isStarting || current !== undefined || failed >= MAX_FAILED) return;
+      if (isClosed || current !== undefined || failed >= MAX_FAILED) return;
       failed++;
-      isStarting = true;
       markHost(world.platform);
-      begin().catch((error: Error) => world.debug(`the helper process was not started: ${error.message}`));
+      current = begin();
+      current.catch((error: Error) => {
+        current = undefined;
+        world.debug(`the helper process was not started: ${error.message}`);
+      });
     },
     close() {
       isClosed = true;
-      current?.close();
-      forget();
+      current?.then(
+        (connection) => connection.close(),
+        () => {},
+      );
     },
   };
 }

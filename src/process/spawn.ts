@@ -1,29 +1,13 @@
-// Runs processes: in a new group, without a shell, with limited time and output.
+// Runs processes to their end, with limited time and output, and ends what they leave behind.
 
-import { type ChildProcess, type StdioOptions, spawn } from 'node:child_process';
-import { closeSync, existsSync, openSync, readdirSync, readFileSync } from 'node:fs';
+import type { ChildProcess } from 'node:child_process';
 import type { Readable } from 'node:stream';
 import type { World } from '../core/snapshot.js';
 import { onAbort } from '../core/time-limit.js';
 import { createOutput, readOutput } from './collect.js';
-import {
-  isAnyLeftSince,
-  isGroupAlive,
-  killMarked,
-  type Lifeline,
-  MARK,
-  markHost,
-  markValue,
-  ownMark,
-  signalGroup,
-  watchLifeline,
-} from './group.js';
-import { CANNOT_MARK, hasEnded, launched } from './launch.js';
+import { isAnyLeftSince, isGroupAlive, killMarked, type Lifeline, signalGroup, watchLifeline } from './group.js';
 import type { ProcessEnd, ProcessOutcome, ProcessRequest, Run, RunRequest, SuperviseOptions } from './request.js';
-import { toStartError } from './start-error.js';
-import { giveUpMarking, type MarkLauncher, markLauncher } from './tool-mark.js';
-
-const BUSY_RETRIES = 5;
+import { type Descriptors, nextMark, onceEnded, start } from './start.js';
 
 /** Starts and watches a process. */
 export type Supervise = (request: RunRequest, options: SuperviseOptions) => Run;
@@ -94,90 +78,6 @@ export function supervise(request: RunRequest, options: SuperviseOptions): Run {
     },
     ended: run(),
   };
-}
-
-/** The descriptors of a process, from 0. */
-export type Descriptors = Exclude<StdioOptions, string>;
-
-export type StartRequest = Pick<ProcessRequest, 'argv' | 'argv0' | 'filter' | 'cwd' | 'environment'>;
-
-/**
- * Starts a process in its own group. Without a mark it is not ended with wield, for example a browser. Calls
- * `onSpawned` at once, before the process can have ended on a busy machine. Throws `exec_failed`.
- */
-export async function start(
-  request: StartRequest,
-  mark: string | null,
-  world: World,
-  stdio: Descriptors,
-  onSpawned?: (child: ChildProcess) => void,
-): Promise<ChildProcess> {
-  markHost(world.platform);
-  for (let attempt = 0; ; attempt++) {
-    const launcher = mark === null ? undefined : markLauncher(world);
-    try {
-      const marked: Readonly<Record<string, string>> = mark === null ? {} : { [MARK]: markValue(mark, world) };
-      const child = await startOnce(request, marked, stdio, launcher, onSpawned);
-      if (launcher !== undefined) await launched(child, launcher.name);
-      return child;
-    } catch (error) {
-      const { code } = error as NodeJS.ErrnoException;
-      if (code === CANNOT_MARK) {
-        world.debug(`processes of tools cannot be marked: ${(error as Error).message}`);
-        giveUpMarking();
-        continue;
-      }
-      // Temporary: a file that is being written, or full process and file tables.
-      const temporary = code === 'ETXTBSY' || code === 'EAGAIN' || code === 'EMFILE' || code === 'ENFILE';
-      if (!temporary || attempt >= BUSY_RETRIES) throw toStartError(request, error as NodeJS.ErrnoException);
-      world.debug(`spawning ${request.argv[0]}: ${code}, retrying`);
-      await new Promise((resolve) => setTimeout(resolve, 20 * (attempt + 1)));
-    }
-  }
-}
-
-function startOnce(
-  request: StartRequest,
-  mark: Readonly<Record<string, string>>,
-  stdio: Descriptors,
-  launcher: MarkLauncher | undefined,
-  onSpawned: ((child: ChildProcess) => void) | undefined,
-): Promise<ChildProcess> {
-  return new Promise((resolve, reject) => {
-    const [binary, ...args] = [...(launcher?.argv ?? []), ...request.argv];
-    const child = withoutInherited(stdio, request.filter, (passed) =>
-      spawn(binary!, args, {
-        argv0: launcher?.name ?? request.argv0,
-        cwd: request.cwd,
-        env: { ...request.environment, ...mark },
-        stdio: passed,
-        detached: true,
-        windowsHide: true,
-      }),
-    );
-    if (child.pid !== undefined) onSpawned?.(child);
-    // A child may exit without reading its stdin. If no descriptors are left there are no pipes.
-    for (const pipe of child.stdio ?? []) pipe?.on('error', () => {});
-    child.once('error', reject);
-    child.once('spawn', () => {
-      child.off('error', reject);
-      child.on('error', () => {});
-      resolve(child);
-    });
-  });
-}
-
-/** Calls the listener when a process has ended, or in the next turn if it already has. */
-export function onceEnded(child: ChildProcess, listener: (code: number | null, signal: string | null) => void): void {
-  if (hasEnded(child)) setImmediate(() => listener(child.exitCode, child.signalCode));
-  else child.once('exit', listener);
-}
-
-let calls = 0;
-
-/** Returns a new mark, unique among our processes. */
-export function nextMark(): string {
-  return `${ownMark()}-${++calls}`;
 }
 
 // Between SIGTERM and SIGKILL (EXE-5, RUN-6).
@@ -258,40 +158,4 @@ function deferred<T>(): { readonly promise: Promise<T>; readonly resolve: (value
     resolve = settle;
   });
   return { promise, resolve };
-}
-
-const DESCRIPTORS = '/proc/self/fdinfo';
-const CLOSE_ON_EXEC = 0o2000000;
-// Node marks those below when it starts, and further ones only up to the first gap.
-const FIRST_UNMARKED = 16;
-
-/** The descriptor of the filter of a sandbox. */
-export const FILTER_DESCRIPTOR = 9;
-
-let unmarked: readonly number[] | undefined;
-
-// EXE-73: an empty file takes the place of every descriptor that wield inherited. What wield opens itself is marked, so it
-// looks once.
-function withoutInherited<T>(stdio: Descriptors, filter: string | undefined, act: (passed: Descriptors) => T): T {
-  unmarked ??= existsSync(DESCRIPTORS) ? readdirSync(DESCRIPTORS).map(Number).filter(isUnmarked) : [];
-  const passed = [...stdio];
-  const opened: number[] = [];
-  const open = (at: number, path: string, flags: string): void => {
-    passed[at] = openSync(path, flags);
-    opened.push(passed[at]);
-  };
-  try {
-    for (const at of unmarked) open(at, '/dev/null', 'r+');
-    if (filter !== undefined) open(FILTER_DESCRIPTOR, filter, 'r');
-    return act(Array.from(passed, (one) => one ?? 'ignore'));
-  } finally {
-    for (const descriptor of opened) closeSync(descriptor);
-  }
-}
-
-function isUnmarked(descriptor: number): boolean {
-  const file = `${DESCRIPTORS}/${descriptor}`;
-  if (descriptor < FIRST_UNMARKED || !existsSync(file)) return false;
-  const [, flags] = readFileSync(file, 'latin1').split('flags:');
-  return (Number.parseInt(flags!, 8) & CLOSE_ON_EXEC) === 0;
 }

@@ -2,117 +2,101 @@
 
 import type { Caller } from '../core/caller.js';
 import { ToolError } from '../core/error.js';
-import { isRecord } from '../core/json.js';
-import { nearest, quoteOutside } from '../core/text.js';
+import {
+  boolean,
+  custom,
+  formatFault,
+  object,
+  oneOf,
+  optional,
+  readShape,
+  type Shape,
+  string,
+  strings,
+  table,
+  text,
+} from '../core/shape.js';
 import type { DoorOptions } from '../core/toolbox.js';
 
-type Kind = readonly [expected: string, isValid: (value: unknown) => boolean];
+function whichIs<T>(expected: string, accepts: (value: unknown) => boolean): Shape<T> {
+  return custom(expected, (value) => (accepts(value) ? (value as T) : undefined));
+}
 
-const TEXT: Kind = ['a string', (value) => typeof value === 'string'];
-const FLAG: Kind = ['true or false', (value) => typeof value === 'boolean'];
-const FUNCTION: Kind = ['a function', (value) => typeof value === 'function'];
-const OBJECT: Kind = ['an object', isRecord];
-const DURATION: Kind = ['a positive number of milliseconds', (value) => typeof value === 'number' && value > 0];
-const NAMES: Kind = [
-  'a list of strings',
-  (value) => Array.isArray(value) && value.every((one) => typeof one === 'string'),
-];
-const SIGNAL: Kind = [
+const listener = optional(whichIs<() => void>('a function', (value) => typeof value === 'function'));
+const flag = optional(boolean);
+const something = optional(table);
+const milliseconds = whichIs<number>(
+  'a positive number of milliseconds',
+  (value) => typeof value === 'number' && value > 0,
+);
+const signal = whichIs<AbortSignal>(
   'an AbortSignal',
   (value) => typeof (value as AbortSignal | null)?.addEventListener === 'function',
-];
+);
 
-const CALLER: Readonly<Record<keyof Caller, Kind>> = {
-  kind: ['person, model or code', (value) => value === 'person' || value === 'model' || value === 'code'],
-  door: ["a string, such as 'library'", (value) => typeof value === 'string' && value !== ''],
-  name: TEXT,
-  session: TEXT,
-  apps: FLAG,
-};
+const CALLER = object({
+  kind: oneOf('person', 'model', 'code'),
+  door: text("a string such as 'library'"),
+  name: optional(string),
+  session: optional(string),
+  apps: flag,
+} satisfies Record<keyof Caller, unknown>);
 
-const OPTIONS: Readonly<Record<keyof DoorOptions, Kind>> = {
-  caller: OBJECT,
-  signal: SIGNAL,
-  timeoutMs: DURATION,
-  onProgress: FUNCTION,
-  onLog: FUNCTION,
-  logLevel: TEXT,
-  onOutput: FUNCTION,
-  ready: FUNCTION,
-  full: FLAG,
-  trust: FLAG,
-  sandbox: ["'none'", (value) => value === 'none'],
-  onPending: FUNCTION,
-  approve: FUNCTION,
-  checkPlan: FUNCTION,
-  trace: OBJECT,
-  fault: OBJECT,
-  elicit: FUNCTION,
-  client: OBJECT,
-  ask: FUNCTION,
-  found: OBJECT,
-  offer: NAMES,
-  codeLimits: OBJECT,
-  key: TEXT,
-  dispatched: OBJECT,
-  as: TEXT,
-  checkInput: FLAG,
-};
+const OPTIONS = object({
+  caller: optional(CALLER),
+  signal: optional(signal),
+  timeoutMs: optional(milliseconds),
+  onProgress: listener,
+  onLog: listener,
+  logLevel: optional(string),
+  onOutput: listener,
+  ready: listener,
+  full: flag,
+  trust: flag,
+  sandbox: optional(oneOf('none')),
+  onPending: listener,
+  approve: listener,
+  checkPlan: listener,
+  trace: something,
+  fault: something,
+  elicit: listener,
+  client: something,
+  ask: listener,
+  found: something,
+  offer: optional(strings),
+  codeLimits: something,
+  key: optional(string),
+  dispatched: something,
+  as: optional(string),
+  checkInput: flag,
+} satisfies Record<keyof DoorOptions, unknown>);
 
 /** Returns what is wrong with the options of a call. */
 export function findOptionFault(options: unknown): ToolError | undefined {
-  if (!isRecord(options)) return fault('the options of a call must be an object', 'see CallOptions');
-  const { caller } = options;
-  return findFault(options, OPTIONS, '') ?? (caller === undefined ? undefined : findCallerFault(caller));
+  return findFault(OPTIONS, options, 'the options of a call');
 }
 
 /** Returns options for a call that fails with the fault; of the given ones, only a valid caller is kept. */
 export function withFault(options: DoorOptions | null, fault: ToolError): DoorOptions {
-  const caller = options?.caller;
-  return caller === undefined || findCallerFault(caller) !== undefined ? { fault } : { fault, caller };
+  const { value: caller } = readShape(CALLER, options?.caller);
+  return caller === undefined ? { fault } : { fault, caller };
 }
 
 /** Throws `usage`. */
 export function checkCallOptions(options: unknown): void {
-  const found = findOptionFault(options);
-  if (found !== undefined) throw found;
+  const fault = findOptionFault(options);
+  if (fault !== undefined) throw fault;
 }
 
 /** Throws `usage`. */
 export function checkCaller(caller: unknown): void {
-  const found = caller === undefined ? undefined : findCallerFault(caller);
-  if (found !== undefined) throw found;
+  const fault = caller === undefined ? undefined : findFault(CALLER, caller, 'caller');
+  if (fault !== undefined) throw fault;
 }
 
-function findCallerFault(caller: unknown): ToolError | undefined {
-  if (!isRecord(caller)) return fault('caller must be an object', EXAMPLE);
-  for (const needed of ['kind', 'door'] as const)
-    if (caller[needed] === undefined) return fault(`caller.${needed} is missing: ${CALLER[needed][0]}`, EXAMPLE);
-  return findFault(caller, CALLER, 'caller.');
-}
-
-const EXAMPLE = "for example { caller: { kind: 'model', door: 'library', name: 'agent' } }";
-
-function findFault(
-  given: Readonly<Record<string, unknown>>,
-  known: Readonly<Record<string, Kind>>,
-  prefix: string,
-): ToolError | undefined {
-  for (const key in given) {
-    const value = given[key];
-    if (value === undefined) continue;
-    const shown = `${prefix}${quoteOutside(key, 40)}`;
-    if (!Object.hasOwn(known, key)) {
-      const [close] = nearest(key, Object.keys(known));
-      const hint = close === undefined ? `known: ${Object.keys(known).join(', ')}` : `did you mean ${close}?`;
-      return fault(`unknown option ${shown}`, hint);
-    }
-    const [expected, isValid] = known[key]!;
-    if (!isValid(value)) return fault(`${shown} must be ${expected}`, EXAMPLE);
-  }
-  return undefined;
-}
-
-function fault(message: string, hint: string): ToolError {
-  return new ToolError('usage', message, { hint });
+function findFault(shape: Shape<unknown>, value: unknown, whole: string): ToolError | undefined {
+  const [fault] = readShape(shape, value).faults;
+  if (fault === undefined) return undefined;
+  const message = fault.path.length === 0 ? `${whole} ${fault.message}` : formatFault(fault);
+  return new ToolError('usage', message, { hint: fault.hint });
 }

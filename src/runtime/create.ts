@@ -12,15 +12,13 @@ import { RUN_CODE } from '../core/view.js';
 import { decide, findUnmatched } from '../policy/decide.js';
 import { call } from './call.js';
 import { checkCaller, checkCallOptions, findOptionFault, withFault } from './call-options.js';
-import { createCatalogMethods } from './catalog-methods.js';
+import { createCatalogMethods, createOfferMethods } from './catalog-methods.js';
 import { findSuspension, untilDecided } from './consent.js';
 import { findTool, rulesFor } from './find.js';
-import { listTools } from './list.js';
-import { createOfferMethods } from './offer-methods.js';
+import { listTools, type SearchTools } from './list.js';
 import type { CallParts } from './parts.js';
 import { checkInput, prepare, readGiven } from './prepare.js';
 import { type GivenCall, OUTERMOST, toBase } from './scope.js';
-import type { SearchTools } from './search.js';
 
 export interface AssembleOptions {
   readonly parts: CallParts;

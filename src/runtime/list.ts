@@ -1,17 +1,17 @@
 // Lists the tools of a toolbox for a caller, and surveys the whole catalog.
 
-import type { Catalog } from '../catalog/catalog.js';
-import { readSettled } from '../catalog/catalog.js';
+import { type Catalog, readSettled } from '../catalog/catalog.js';
+import type { ToolSearch } from '../catalog/search/tool-search.js';
 import type { References } from '../catalog/skill-references.js';
-import type { Caller } from '../core/caller.js';
-import { CODE } from '../core/caller.js';
+import { type Caller, CODE } from '../core/caller.js';
 import { readRemote } from '../core/name.js';
 import type { CascadeResolver, Narrowing, Skill } from '../core/skill.js';
 import type { Snapshot } from '../core/snapshot.js';
 import type { Tool } from '../core/tool.js';
-import type { ListOptions, Survey } from '../core/toolbox.js';
+import type { DeniedTool, ListOptions, Survey } from '../core/toolbox.js';
+import { findDenial } from '../policy/decide.js';
+import { toRules } from '../policy/rules.js';
 import { toFaces } from '../policy/view.js';
-import { splitDenied } from './denied.js';
 import type { CallParts } from './parts.js';
 
 export async function listTools(
@@ -91,4 +91,51 @@ function above(cascade: CascadeResolver, skills: readonly Skill[], snapshot: Sna
 // SKL-3: a model is told of a text without parameters as a skill; one tool for each would cost more tokens.
 function isPlainText(tool: Tool): boolean {
   return tool.traits.text === true && Object.keys(tool.input.json.properties ?? {}).length === 0;
+}
+
+interface SplitTools {
+  readonly tools: readonly Tool[];
+  readonly denied: readonly DeniedTool[];
+}
+
+/** `narrowingOf` returns what the skills above a tool restrict (RES-44). */
+export function splitDenied(
+  all: readonly Tool[],
+  caller: Caller,
+  snapshot: Snapshot,
+  narrowingOf: (tool: Tool) => readonly Narrowing[],
+): SplitTools {
+  const tools: Tool[] = [];
+  const denied: DeniedTool[] = [];
+  for (const tool of all) {
+    const verdict = findDenial(tool, caller, toRules(snapshot, { narrowing: narrowingOf(tool) }));
+    if (verdict === undefined) tools.push(tool);
+    else denied.push({ tool, verdict });
+  }
+  return { tools, denied };
+}
+
+/** Returns the visible tools that match a query, best first. */
+export type SearchTools = (
+  query: string,
+  limit: number,
+  caller: Caller,
+  snapshot: Snapshot,
+) => Promise<readonly Tool[]>;
+
+export function createSearch(catalog: Catalog, cascade: CascadeResolver): SearchTools {
+  // Callers of one kind see the same tools, so the index of a kind rarely changes.
+  const searches = new Map<Caller['kind'], ToolSearch>();
+  return async (query, limit, caller, snapshot) => {
+    const { createToolSearch } = await import('../catalog/search/tool-search.js');
+    const search = searches.get(caller.kind) ?? createToolSearch();
+    searches.set(caller.kind, search);
+    return readSettled(catalog, snapshot, () => {
+      const { tools, skills } = catalog.list(snapshot);
+      const narrowingOf = (tool: Tool) => cascade.narrowingAbove(tool, skills, snapshot);
+      const allowed = splitDenied(tools, caller, snapshot, narrowingOf).tools;
+      const shown = caller.kind === 'model' ? toFaces(allowed, snapshot.settings.view) : allowed;
+      return search({ tools: shown, skills }, query, limit);
+    });
+  };
 }

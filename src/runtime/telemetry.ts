@@ -99,9 +99,11 @@ function startSpan(
   );
 }
 
-function endSpan(api: Api, span: OpenTelemetry.Span, { result, tool, verdict }: EndEvent): void {
-  // An unknown name can be anything, and span names should be few.
-  if (tool === undefined) span.updateName(METHOD);
+function endSpan(api: Api, span: OpenTelemetry.Span, { ref, result, tool, verdict }: EndEvent): void {
+  const name = quoteOutside(ref, 200);
+  // An unknown name can be anything, and span names should be few. `call_tool` goes on as the call of another tool.
+  span.updateName(tool === undefined ? METHOD : `${METHOD} ${name}`);
+  span.setAttribute('gen_ai.tool.name', name);
   if (verdict !== undefined) span.setAttribute('wield.verdict', verdict.verdict);
   if (result.error !== undefined) {
     // Without the message, which may contain input.

@@ -69,13 +69,13 @@ describe.concurrent('a program', () => {
     );
     expect(run.stderr).toBe('');
     expect(run.stdout.split('\n')).toEqual([
-      "usage caller.door is missing: a string, such as 'library'",
-      'usage caller.kind is missing: person, model or code',
-      'usage caller.kind is missing: person, model or code',
-      'usage caller must be an object',
-      'usage caller must be an object',
-      "usage caller.door must be a string, such as 'library'",
-      'usage caller.kind must be person, model or code',
+      'usage caller.door is missing',
+      'usage caller.kind is missing',
+      'usage caller.kind is missing',
+      'usage caller must be an object, got null',
+      'usage caller must be an object, got a string',
+      "usage caller.door must be a string such as 'library', got the number 5",
+      'usage caller.kind must be "person", "model" or "code", got a string',
       'true',
       '',
     ]);
@@ -105,15 +105,15 @@ describe('options', () => {
     workspace.script('hello', '#!/bin/sh\n# @description Hello.\necho hello >>"$WIELD_WORKDIR/ran"\n');
     const toolbox = workspace.toolbox();
     const cases: [object, string, string | undefined][] = [
-      [{ timeout: 5 }, 'unknown option timeout', 'did you mean timeoutMs?'],
-      [{ onprogress: () => {} }, 'unknown option onprogress', 'did you mean onProgress?'],
-      [{ timeoutMs: '5' }, 'timeoutMs must be a positive number of milliseconds', undefined],
-      [{ timeoutMs: Number.NaN }, 'timeoutMs must be a positive number of milliseconds', undefined],
-      [{ signal: {} }, 'signal must be an AbortSignal', undefined],
-      [{ onProgress: 'x' }, 'onProgress must be a function', undefined],
-      [{ approve: true }, 'approve must be a function', undefined],
-      [{ sandbox: 'all' }, "sandbox must be 'none'", undefined],
-      [{ caller: { kind: 'code', door: 'x', nmae: 'y' } }, 'unknown option caller.nmae', 'did you mean name?'],
+      [{ timeout: 5 }, 'unknown key "timeout"', 'did you mean "timeoutMs"?'],
+      [{ onprogress: () => {} }, 'unknown key "onprogress"', 'did you mean "onProgress"?'],
+      [{ timeoutMs: '5' }, 'timeoutMs must be a positive number of milliseconds, got a string', undefined],
+      [{ timeoutMs: Number.NaN }, 'timeoutMs must be a positive number of milliseconds, got the number NaN', undefined],
+      [{ signal: {} }, 'signal must be an AbortSignal, got an object', undefined],
+      [{ onProgress: 'x' }, 'onProgress must be a function, got a string', undefined],
+      [{ approve: true }, 'approve must be a function, got true', undefined],
+      [{ sandbox: 'all' }, 'sandbox must be "none", got a string', undefined],
+      [{ caller: { kind: 'code', door: 'x', nmae: 'y' } }, 'unknown key "caller.nmae"', 'did you mean "name"?'],
       [[] as object, 'the options of a call must be an object', undefined],
     ];
     for (const [options, message, hint] of cases) {
@@ -174,7 +174,7 @@ describe('the process helper', () => {
     );
     const { world } = workspace.toolbox().machine;
     let isOver = false;
-    const connection = connect(entry, world, {
+    const connection = await connect(entry, world, {
       onReady() {},
       onEnd() {
         isOver = true;

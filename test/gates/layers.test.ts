@@ -67,7 +67,7 @@ describe('edges', () => {
   });
 
   test('processes are spawned in one place, never through a shell', () => {
-    expect(uses(/^import (?!type)[^;]*child_process/m, /^process\/spawn\.ts$/)).toEqual([]);
+    expect(uses(/^import (?!type)[^;]*child_process/m, /^process\/start\.ts$/)).toEqual([]);
     expect(uses(/\bshell:|execSync|(?<!\.)\bexec\(['"`]/, /^$/)).toEqual([]);
   });
 

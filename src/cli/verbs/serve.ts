@@ -92,7 +92,7 @@ async function connectFront(call: VerbCall, toolbox: NodeToolbox): Promise<Front
   const [{ readFleet }, { openFront }, { findSentVariables }] = await Promise.all([
     import('../fleet.js'),
     import('../../fleet/front.js'),
-    import('../../process/sent-variables.js'),
+    import('../../process/environment.js'),
   ]);
   const { machine } = toolbox;
   const variablesOf: FrontOptions['variablesOf'] = (plan, settings) => findSentVariables(plan, settings, machine.world);

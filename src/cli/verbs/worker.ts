@@ -33,7 +33,7 @@ export const worker: Verb = {
     const [{ openWorker }, { openWorkerState }, { findUngrantedVariables }] = await Promise.all([
       import('../../fleet/worker.js'),
       import('../fleet-state.js'),
-      import('../../process/sent-variables.js'),
+      import('../../process/environment.js'),
     ]);
     const shared = await openWorkerState(call);
     const toolbox = openProfile(call, { guard: true, trust: call.flags.has('trust'), shared: shared.state });

@@ -10,8 +10,7 @@ import { toToolConfig } from '../../core/settings.js';
 import type { ContextStore } from '../../core/store.js';
 import { cancelled, onAbort, startTimeLimit, timedOut } from '../../core/time-limit.js';
 import { actionOf, type FunctionAction, type Tool } from '../../core/tool.js';
-import { invoke } from '../shared/invoke.js';
-import { scopeStore } from '../shared/scoped-store.js';
+import { invoke, scopeStore } from '../shared/invoke.js';
 
 export interface FunctionExecutorOptions {
   /** Returns the SHA-256 of parts. */

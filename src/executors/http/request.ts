@@ -1,8 +1,8 @@
 // Builds the request of an operation from its input: address, headers and body.
 
-import type { HttpAction, HttpParameter } from '../../core/http.js';
-import { buildBody, type HttpRequest, type Input } from './body.js';
-import { formatSegment, headerText, invalidValue, toPairs } from './style.js';
+import type { HttpAction, HttpBody, HttpField, HttpParameter, HttpStyle } from '../../core/http.js';
+import { isRecord, type Json } from '../../core/json.js';
+import { formatSegment, headerText, invalidValue, textOf, toPairs } from './style.js';
 
 /** Builds a request. Throws `invalid_input` for a value that cannot be sent in its place. */
 export function buildRequest(action: HttpAction, server: string, input: Input): HttpRequest {
@@ -33,4 +33,105 @@ function assertPath(path: string, { parameters }: HttpAction): void {
   if (!path.split(/[/\\]|%2f|%5c/i).some((step) => /^(?:\.|%2e){1,2}$/i.test(step))) return;
   const names = parameters.filter((one) => one.in === 'path').map(({ property }) => property);
   throw invalidValue(names.join(', '), 'is "." or "..", which would lead to another path');
+}
+
+export type Input = Readonly<Record<string, Json>>;
+
+export interface HttpRequest {
+  readonly url: string;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body?: { readonly text: string } | { readonly base64: string };
+}
+
+export interface BuiltBody {
+  readonly contentType: string;
+  readonly body: NonNullable<HttpRequest['body']>;
+}
+
+/** Builds a body; undefined if the input has nothing for it. */
+export function buildBody(body: HttpBody, input: Input): BuiltBody | undefined {
+  const { contentType, kind, property } = body;
+  const given = body.fields.flatMap((field) => {
+    const value = Object.hasOwn(input, field.property) ? input[field.property] : undefined;
+    return value === undefined ? [] : [{ field, value }];
+  });
+  const whole = property !== undefined && Object.hasOwn(input, property) ? input[property] : undefined;
+  if (property === undefined ? given.length === 0 && !body.required : whole === undefined) return undefined;
+  const missing = body.fields.find((field) => field.required && !given.some((one) => one.field === field));
+  if (missing !== undefined)
+    throw invalidValue(missing.property, `is missing, and needed with ${given[0]!.field.property}`);
+  const fields =
+    property === undefined
+      ? given
+      : Object.entries(isRecord(whole) ? (whole as Input) : {}).map(([name, value]) => ({
+          field: body.fields.find((one) => one.name === name) ?? { name, property },
+          value,
+        }));
+  switch (kind) {
+    case 'json': {
+      const value =
+        property === undefined ? Object.fromEntries(given.map(({ field, value: one }) => [field.name, one])) : whole;
+      return {
+        contentType: contentType === '*/*' ? 'application/json' : contentType,
+        body: { text: JSON.stringify(value) },
+      };
+    }
+    case 'form': {
+      const sent = fields.filter(({ value }) => value !== null);
+      const text = sent.flatMap(({ field, value }) => toPairs(field.name, value, formStyle(field, value)));
+      return { contentType, body: { text: text.join('&') } };
+    }
+    case 'multipart':
+      return buildMultipart(contentType, fields);
+    case 'text':
+      return { contentType, body: { text: textOf(whole!) } };
+    case 'binary':
+      return {
+        contentType: contentType === '*/*' ? 'application/octet-stream' : contentType,
+        body: { base64: readBase64(property!, whole!).toString('base64') },
+      };
+  }
+}
+
+// Without a style, the fields of an object would be fields of the form.
+function formStyle({ style, explode = true, allowReserved }: HttpField, value: Json): HttpStyle {
+  return { style: style ?? (isRecord(value) ? 'json' : 'form'), explode, ...(allowReserved && { allowReserved }) };
+}
+
+// The boundary depends on the parts, so that the same call has the same plan.
+function buildMultipart(
+  contentType: string,
+  fields: readonly { readonly field: HttpField; readonly value: Json }[],
+): BuiltBody {
+  const parts = fields.flatMap(({ field, value }) =>
+    (Array.isArray(value) ? value : [value]).filter((one) => one !== null).map((one) => toPart(field, one)),
+  );
+  const { createHash } = process.getBuiltinModule('node:crypto');
+  const hash = createHash('sha256');
+  for (const { bytes } of parts) hash.update(bytes);
+  const boundary = `wield-${hash.digest('hex').slice(0, 32)}`;
+  const lines = parts.flatMap(({ head, bytes }) => [
+    Buffer.from(`--${boundary}\r\n${head}\r\n\r\n`),
+    bytes,
+    Buffer.from('\r\n'),
+  ]);
+  const whole = Buffer.concat([...lines, Buffer.from(`--${boundary}--\r\n`)]);
+  return { contentType: `${contentType}; boundary=${boundary}`, body: { base64: whole.toString('base64') } };
+}
+
+function toPart(field: HttpField, value: Json): { readonly head: string; readonly bytes: Buffer } {
+  const name = field.name.replace(/["\r\n]/g, (char) => encodeURIComponent(char));
+  const isJson = typeof value === 'object';
+  const type =
+    field.contentType?.split(',')[0] ??
+    (field.binary ? 'application/octet-stream' : isJson ? 'application/json' : undefined);
+  const file = field.binary ? `; filename="${name}"` : '';
+  const head = `Content-Disposition: form-data; name="${name}"${file}${type === undefined ? '' : `\r\nContent-Type: ${type}`}`;
+  return { head, bytes: field.binary ? readBase64(field.property, value) : Buffer.from(textOf(value)) };
+}
+
+function readBase64(property: string, value: Json): Buffer {
+  if (typeof value !== 'string' || !/^[A-Za-z0-9+/_-]*={0,2}$/.test(value))
+    throw invalidValue(property, 'is not base64');
+  return Buffer.from(value, 'base64');
 }

@@ -1,15 +1,19 @@
 // The module executor: runs module files and inline code in a tool host, never in this process.
 
-import { dirname, join, relative } from 'node:path';
+import { delimiter, dirname, join, relative } from 'node:path';
 import { ToolError } from '../../core/error.js';
-import type { Executor, PlanContext } from '../../core/executor.js';
+import type { Executor } from '../../core/executor.js';
 import { canonicalJson, type Json } from '../../core/json.js';
 import type { ModulePlan } from '../../core/plan.js';
 import type { SandboxSettings } from '../../core/sandbox.js';
 import type { Snapshot } from '../../core/snapshot.js';
 import { actionOf, type ModuleAction, type ModuleFiles, type Tool } from '../../core/tool.js';
+import { MAX_MODULE_BYTES } from '../../files/closure.js';
 import { digestParts } from '../../files/digest.js';
+import { identifyPackages, type ModuleText } from '../../files/packages.js';
+import { readHead } from '../../files/read.js';
 import { baseEnvironment, mayBeSandboxed, worldOf } from '../../process/environment.js';
+import { identifyPrograms } from '../../process/programs.js';
 import type { SandboxPlaces } from '../../process/sandbox/index.js';
 import type { HostSettings } from './connection.js';
 import type { HostPool, HostPoolOptions } from './pool.js';
@@ -39,10 +43,6 @@ export function createModuleExecutor(options: ModuleExecutorOptions): ModuleExec
     ...[process.execPath, packageOf(entry()), cacheDirectory, file, dirname(file)],
     ...modulesAbove(file),
   ];
-  const addSandbox = async (plan: ModulePlan, context: PlanContext): Promise<ModulePlan> => {
-    const { withSandbox } = await import('../shared/sandbox.js');
-    return withSandbox(plan, context, { world, wieldHome }, codeOf(plan.source.file));
-  };
   return {
     kind: 'module',
     digest: (tool) => digestModule(tool, actionOf(tool, 'module')),
@@ -65,11 +65,11 @@ export function createModuleExecutor(options: ModuleExecutorOptions): ModuleExec
         timeoutMs: context.timeoutMs,
         limits,
       };
-      const isSandboxed = !context.withoutSandbox && mayBeSandboxed(tool, settings);
-      return isSandboxed ? addSandbox(plan, context) : plan;
+      if (context.withoutSandbox || !mayBeSandboxed(tool, settings)) return plan;
+      const { withSandbox } = await import('../../process/sandbox/index.js');
+      return withSandbox(plan, context.snapshot, codeOf(source.file), { world, wieldHome });
     },
     async programs(plan) {
-      const { identifyModule } = await import('./programs.js');
       const lines = identifyModule(plan, { world, wieldHome });
       approved.set(plan, digestParts(lines));
       return lines;
@@ -129,4 +129,19 @@ function notLoaded({ name }: Tool): ToolError {
   return new ToolError('needs_trust', `${name} was not run: its workspace is not trusted, so it was not loaded`, {
     hint: 'a person must review its tools and run: wield trust',
   });
+}
+
+/** Returns the lines of a plan (POL-25). */
+function identifyModule({ source, sandbox, environment }: ModulePlan, places: SandboxPlaces): string[] {
+  const modules = source.files.flatMap(({ path }): ModuleText[] => {
+    const reading = readHead(path, MAX_MODULE_BYTES);
+    return 'fault' in reading ? [] : [{ file: path, text: reading.bytes.toString('utf8') }];
+  });
+  if ('inline' in source) modules.push({ file: source.file, text: source.inline });
+  const [launcher] = sandbox?.launcher ?? [];
+  const path = (environment.PATH ?? '').split(delimiter);
+  return [
+    ...identifyPrograms(launcher === undefined ? [] : [{ name: launcher, file: launcher }], { ...places, path }),
+    ...identifyPackages(modules, places.world.now),
+  ];
 }

@@ -6,8 +6,7 @@ import type { ModulePlan } from '../../core/plan.js';
 import type { Output } from '../../core/result.js';
 import type { InlineModule, ModuleFiles } from '../../core/tool.js';
 import { connectHost, type HostConnection, type HostOptions, type HostSettings } from './connection.js';
-import { describeOnHost } from './describe.js';
-import { runOnHost } from './run.js';
+import { describeOnHost, runOnHost } from './run.js';
 
 export interface HostPool {
   describe(source: ModuleFiles, settings: HostSettings): Promise<Json>;

@@ -3,10 +3,13 @@
 import { lacksCapability } from '../../core/client-request.js';
 import { ToolError, toToolError } from '../../core/error.js';
 import type { CallScope } from '../../core/executor.js';
+import type { Json } from '../../core/json.js';
 import type { ModulePlan } from '../../core/plan.js';
 import { type Output, textPart } from '../../core/result.js';
 import { toToolConfig } from '../../core/settings.js';
+import { formatDuration } from '../../core/text.js';
 import { cancelled, onAbort, startTimeLimit, timedOut } from '../../core/time-limit.js';
+import type { ModuleFiles } from '../../core/tool.js';
 import type { HostConnection } from './connection.js';
 import type { Answer, Question, Request } from './protocol.js';
 import { answerStore } from './remote-store.js';
@@ -122,4 +125,35 @@ async function answerQuestion(question: Question, scope: CallScope, ended: Abort
 
 function failed(error: ToolError): Output {
   return { content: [textPart('')], error };
+}
+
+const TIMEOUT_MS = 10_000;
+const HINT = 'only define tools while loading, and do the work in execute';
+
+/** Throws `timeout` or `exec_failed` if the module does not load. */
+export function describeOnHost(host: HostConnection, source: ModuleFiles): Promise<Json> {
+  return new Promise((resolve, reject) => {
+    const settle = (act: () => void): void => {
+      clearTimeout(timer);
+      host.remove(id);
+      act();
+    };
+    const timer = setTimeout(() => {
+      const message = `does not finish loading within ${formatDuration(TIMEOUT_MS)}`;
+      settle(() => reject(new ToolError('timeout', message, { hint: HINT })));
+      host.kill('a module did not finish loading');
+    }, TIMEOUT_MS);
+    const id = host.add({
+      tool: source.file,
+      onReply(reply) {
+        if (reply.type === 'described') settle(() => resolve(reply.description));
+      },
+      onLost({ message }) {
+        settle(() =>
+          reject(new ToolError('exec_failed', `ends its process while loading (${message})`, { hint: HINT })),
+        );
+      },
+    });
+    host.send({ type: 'describe', id, source });
+  });
 }

@@ -21,9 +21,17 @@ import {
   pathOutside,
   searchPath,
 } from '../../process/environment.js';
-import { type CommandInput, selectExecution, selectSubcommand, toArguments, toSlots, toWords } from './arguments.js';
-import { containedValues, containSlots } from './contain-slots.js';
-import { findSkillScript } from './skill-script.js';
+import {
+  type CommandInput,
+  containedValues,
+  containSlots,
+  selectExecution,
+  selectSubcommand,
+  toArguments,
+  toSlots,
+  toWords,
+} from './arguments.js';
+import { findSkillScript } from './integrity.js';
 
 export interface PlanCommandOptions {
   readonly tool: Tool;

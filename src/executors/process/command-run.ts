@@ -1,6 +1,9 @@
 // Runs a declared command: its resolvers, the command, and the changes to its output.
 
-import type { OutputHint } from '../../core/command.js';
+import { mkdtempSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join, resolve } from 'node:path';
+import type { OutputHint, SideRead } from '../../core/command.js';
 import { ToolError } from '../../core/error.js';
 import type { CallScope } from '../../core/executor.js';
 import { isRecord, type Json, type JsonObject } from '../../core/json.js';
@@ -9,17 +12,20 @@ import { type Output, textOf, textPart } from '../../core/result.js';
 import type { World } from '../../core/snapshot.js';
 import { quoteOutside } from '../../core/text.js';
 import { cancelled } from '../../core/time-limit.js';
+import { containedPath } from '../../files/contained-path.js';
+import { readHead } from '../../files/read.js';
+import { removeTree } from '../../files/remove.js';
 import { assertAllowlisted } from '../../policy/commands.js';
 import type { ProcessOutcome } from '../../process/request.js';
+import { exposeIn, prepareSandbox } from '../../process/sandbox/prepare.js';
 import { isVisible as isVisibleIn } from '../../process/sandbox/rules.js';
 import { runProcess } from '../../process/spawn.js';
+import { containSlots, textsOf } from './arguments.js';
 import { assertArguments, settleArguments } from './command-plan.js';
-import { containSlots } from './contain-slots.js';
+import { assertNotDenied, assertText, denyUnknown, needsDenyCommand } from './deny.js';
 import type { SkillScripts } from './integrity.js';
 import { pinSkillScript } from './pinned.js';
 import { launcherOf, runPlan, toError, toOutput, withSandboxReport } from './run.js';
-import { appendSideRead, type SeenFiles } from './side-read.js';
-import { createTemporaryFiles } from './temporary.js';
 
 // TJS-20
 const RESOLVER_TIMEOUT_MS = 10_000;
@@ -52,8 +58,7 @@ export async function runCommand(options: RunCommandOptions): Promise<Output> {
   const command = plan.command!;
   const run: CommandRun = { ...options, command, notes: [] };
   const { workdir } = scope.snapshot;
-  const sandboxing = plan.sandbox === undefined ? undefined : await import('../../process/sandbox/prepare.js');
-  sandboxing?.prepareSandbox(plan.sandbox!);
+  if (plan.sandbox !== undefined) prepareSandbox(plan.sandbox);
   const resolved = await resolveSlots(run);
   assertArguments(command.execution, resolved);
   const { slots, directory } = containSlots(resolved, {
@@ -69,7 +74,7 @@ export async function runCommand(options: RunCommandOptions): Promise<Output> {
     assertAllowlisted(command.allowlist, command.execution.binary, command.subcommand);
     const { argv, stdin, variables } = settled;
     const environment = { ...plan.environment, ...variables };
-    const sandbox = plan.sandbox && sandboxing!.exposeIn(plan.sandbox, temporary.paths);
+    const sandbox = plan.sandbox && exposeIn(plan.sandbox, temporary.paths);
     const final = { ...plan, argv, stdin, environment, cwd: directory ?? plan.cwd, sandbox };
     // Output that is changed afterwards can be neither streamed nor spilled.
     const outcome = await runPlan(final, changesOutput(command) ? withoutStream(scope) : scope, world);
@@ -102,10 +107,8 @@ async function resolveSlots(run: CommandRun): Promise<Slot[]> {
 // TJS-26: right before the command, on the values that it gets. What cannot be checked does not run.
 async function assertAllowed(run: CommandRun, slots: readonly Slot[], directory: string | undefined): Promise<void> {
   if (slots.every(({ mapping }) => mapping.deny === undefined)) return;
-  const { assertNotDenied, assertText, denyUnknown, needsDenyCommand } = await import('./deny.js');
   const { plan, command } = run;
-  const input: JsonObject = isRecord(plan.input) ? (plan.input as JsonObject) : {};
-  assertNotDenied(input, slots);
+  assertNotDenied(plan.input, slots);
   const cwd = directory ?? plan.cwd;
   for (const step of command.denials) {
     const slot = slots[step.slot]!;
@@ -249,4 +252,80 @@ function limitLines(text: string, { execution }: CommandPlan): string {
   const notice =
     truncationHint ?? 'truncated: {kept} of {total} lines shown, {omitted} omitted; request less at a time';
   return `${kept.join('\n')}\n[${notice.replace(/\{(\w+)\}/g, (match, name: string) => String(facts[name] ?? match))}]\n`;
+}
+
+export interface TemporaryFiles {
+  /** Writes a value and returns the path of its file. */
+  write(text: string): string;
+  /** The files written so far. */
+  readonly paths: readonly string[];
+  remove(): void;
+}
+
+export function createTemporaryFiles(): TemporaryFiles {
+  let directory: string | undefined;
+  const paths: string[] = [];
+  return {
+    paths,
+    write(text) {
+      directory ??= mkdtempSync(resolve('/', tmpdir(), 'wield-'));
+      const path = join(directory, String(paths.length + 1));
+      writeFileSync(path, text, { mode: 0o600, flag: 'wx' });
+      paths.push(path);
+      return path;
+    },
+    remove() {
+      if (directory !== undefined) removeTree(directory);
+    },
+  };
+}
+
+const MAX_BYTES = 64 * 1024;
+const MAX_SESSIONS = 1000;
+const MAX_FILES = 10_000;
+
+/** The files that were appended in each session. */
+export type SeenFiles = Map<string, Set<string>>;
+
+export interface SideReadOptions {
+  readonly slots: readonly Slot[];
+  /** Directory that a relative path starts from. */
+  readonly base: string;
+  readonly roots: readonly string[];
+  readonly session: string | undefined;
+  readonly seen: SeenFiles;
+  /** Whether the process of the command could read a file. */
+  readonly isVisible: (path: string) => boolean;
+}
+
+/** Returns the output with the file appended; unchanged if the file is missing, empty or outside the roots. */
+export function appendSideRead(output: string, sideRead: SideRead, options: SideReadOptions): string {
+  const { slots, base, roots, session, seen, isVisible } = options;
+  const [directory] = textsOf(slots.find(({ mapping }) => mapping.param === sideRead.param)?.value);
+  if (directory === undefined || directory === '') return output;
+  const wanted = join(directory, sideRead.file);
+  const path = containedPath(wanted, { base, roots });
+  if (path === undefined || !isVisible(path)) return output;
+  if (sideRead.oncePerSession && session !== undefined && !isNew(seen, session, path)) return output;
+  const reading = readHead(path, MAX_BYTES);
+  // Links can change while it is read.
+  if ('fault' in reading || containedPath(wanted, { base, roots }) !== path) return output;
+  const text = reading.bytes.toString('utf8').trimEnd();
+  if (text.trim() === '') return output;
+  const more = reading.complete ? '' : `\n[truncated: the file is larger than ${MAX_BYTES / 1024} KiB]`;
+  const { label } = sideRead;
+  return `${output.trimEnd()}\n\n--- ${label} (BOF) ---\n\n${text}${more}\n\n--- ${label} (EOF) ---\n`;
+}
+
+function isNew(seen: SeenFiles, session: string, path: string): boolean {
+  let files = seen.get(session);
+  if (files === undefined) {
+    const oldest = seen.keys().next();
+    if (seen.size >= MAX_SESSIONS && oldest.done !== true) seen.delete(oldest.value);
+    files = new Set();
+    seen.set(session, files);
+  }
+  if (files.has(path)) return false;
+  if (files.size < MAX_FILES) files.add(path);
+  return true;
 }

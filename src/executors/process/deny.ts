@@ -1,7 +1,7 @@
 // Enforces the deny patterns of a declared command: values that a parameter must not have (TJS-26).
 
 import { ToolError } from '../../core/error.js';
-import { escapePointer, type Json, type JsonObject } from '../../core/json.js';
+import { escapePointer, isRecord, type Json, type JsonObject } from '../../core/json.js';
 import type { Slot } from '../../core/plan.js';
 import { quoteOutside, sanitize } from '../../core/text.js';
 import { compilePattern, type Pattern } from '../../schema/pattern.js';
@@ -9,13 +9,14 @@ import { Budget, OverBudget } from '../../schema/run.js';
 import { splitWords, textsOf } from './arguments.js';
 
 /** Throws `invalid_input` if the given or the resulting value of a slot matches its deny pattern. */
-export function assertNotDenied(input: JsonObject, slots: readonly Slot[]): void {
+export function assertNotDenied(given: Json, slots: readonly Slot[]): void {
+  const input: JsonObject = isRecord(given) ? (given as JsonObject) : {};
   // One for all values, so that many take no longer than one.
   const budget = new Budget();
-  for (const { mapping, value, given } of slots) {
+  for (const { mapping, value, given: before } of slots) {
     const { deny, param } = mapping;
     if (deny === undefined || deny.always) continue;
-    const texts = new Set([input[param], given, value].flatMap((one) => textsOf(one as Json | undefined)));
+    const texts = new Set([input[param], before, value].flatMap((one) => textsOf(one as Json | undefined)));
     for (const text of texts) assertText(deny.pattern, param, text, budget);
   }
 }

@@ -1,18 +1,22 @@
 // The process executor: plans and runs scripts and declared commands.
 
+import { delimiter, dirname } from 'node:path';
+import { ToolError } from '../../core/error.js';
 import type { Executor, PlanContext } from '../../core/executor.js';
 import { isRecord, type Json, type JsonObject } from '../../core/json.js';
 import { variableName } from '../../core/name.js';
 import type { ProcessPlan } from '../../core/plan.js';
 import { fillDefaults } from '../../core/schema.js';
 import type { World } from '../../core/snapshot.js';
-import type { ProcessAction, ScriptAction, Tool } from '../../core/tool.js';
+import type { CommandAction, ProcessAction, ScriptAction, Tool } from '../../core/tool.js';
 import { statIdentity } from '../../files/read.js';
+import { withForeignInput } from '../../formats/script/foreign-input.js';
 import {
   assertDirectory,
   baseEnvironment,
   findInterpreter,
   findLimiter,
+  findProgram,
   grantsOf,
   limitLauncher,
   mayBeSandboxed,
@@ -20,10 +24,14 @@ import {
   searchPath,
   worldOf,
 } from '../../process/environment.js';
-import { checkPlan, nulError } from './check-plan.js';
+import { identifyPrograms, type NamedProgram, shebangPrograms } from '../../process/programs.js';
+import type { SandboxPlaces } from '../../process/sandbox/index.js';
 import { planCommand } from './command-plan.js';
-import { digestCommand, digestScript, readPlannedScripts, scriptNames } from './integrity.js';
-import type { SeenFiles } from './side-read.js';
+import { runCommand, type SeenFiles } from './command-run.js';
+import { assertNotDenied } from './deny.js';
+import { digestCommand, digestScript, readPlannedScripts, resolversOf, scriptNames } from './integrity.js';
+import { assertGranted } from './missing-variables.js';
+import { runScript } from './run.js';
 
 export interface ProcessExecutorOptions {
   readonly world: World;
@@ -35,10 +43,6 @@ export interface ProcessExecutorOptions {
 
 // Unchecked: the runtime chooses the executor by the kind of the action.
 const actionOf = ({ action }: Tool): ProcessAction => action as ProcessAction;
-
-// Importing a loaded module again still takes 0.2 ms.
-let scripts: typeof import('./run.js') | undefined;
-let commands: typeof import('./command-run.js') | undefined;
 
 export function createProcessExecutor({ world, wieldHome, beforeRun }: ProcessExecutorOptions): Executor<'process'> {
   const seen: SeenFiles = new Map();
@@ -55,29 +59,23 @@ export function createProcessExecutor({ world, wieldHome, beforeRun }: ProcessEx
     },
     async plan(tool, input, context) {
       const action = actionOf(tool);
+      const { snapshot } = context;
       const options = { tool, input, context, world: worldOf(context, world) };
       const plan = action.runs === 'script' ? planScript({ ...options, action }) : planCommand({ ...options, action });
-      const isGuarded = plan.command?.slots.some(({ mapping }) => mapping.deny !== undefined) === true;
-      const isSandboxed = !context.withoutSandbox && mayBeSandboxed(tool, context.snapshot.settings);
-      const { call, needs } = action as Partial<ScriptAction>;
-      if (!isGuarded && !isSandboxed && !call && !needs?.length) return plan;
-      return checkPlan(plan, context, { isGuarded, isSandboxed, places });
+      // Refused before anyone is asked for approval.
+      if (plan.command !== undefined) assertNotDenied(plan.input, plan.command.slots);
+      if (context.withoutSandbox || !mayBeSandboxed(tool, snapshot.settings)) return plan;
+      const { withSandbox } = await import('../../process/sandbox/index.js');
+      const own = action.runs === 'script' ? [action.file, dirname(action.file)] : [action.directory];
+      return withSandbox(plan, snapshot, [plan.interpreter ?? plan.binary, ...own], places);
     },
-    async programs(plan, { workdir }) {
-      const { identifyPlan } = await import('./programs.js');
-      return identifyPlan(plan, workdir, places);
-    },
+    programs: async (plan, { workdir }) => identifyPlan(plan, workdir, places),
     async run(plan, scope) {
       const action = actionOf(plan.tool);
-      // Imported on first use: a listing starts no process.
-      if (action.runs === 'script') {
-        scripts ??= await import('./run.js');
-        return scripts.runScript({ plan, action, scope, world, beforeRun });
-      }
-      commands ??= await import('./command-run.js');
-      const planned = readPlannedScripts(plan, action);
+      if (action.runs === 'script') return runScript({ plan, action, scope, world, beforeRun });
+      const scripts = readPlannedScripts(plan, action);
       beforeRun?.();
-      return commands.runCommand({ plan, scripts: planned, seen, scope, world });
+      return runCommand({ plan, scripts, seen, scope, world });
     },
   };
 }
@@ -98,7 +96,8 @@ function planScript({ tool, action, input, context, world }: PlanScriptOptions):
   const parameters = toParameters(tool, input, context.nulls ?? []);
   // An installed binary has no shebang.
   const interpreter = action.shebang === '' ? undefined : findInterpreter(action.shebang, action.file, path);
-  return {
+  assertGranted(tool, action.needs ?? [], pass, world);
+  const plan: ProcessPlan = {
     kind: 'process',
     tool,
     input: parameters,
@@ -108,16 +107,12 @@ function planScript({ tool, action, input, context, world }: PlanScriptOptions):
     interpreter,
     identity: interpreter === undefined ? undefined : statIdentity(interpreter),
     cwd: workdir,
-    // Without a prototype it is a table: with one, its names make the engine keep 2 KB per call (decision 0189).
-    environment: Object.assign(
-      Object.create(null),
-      baseEnvironment(world, pass),
-      scriptVariables(tool.name, workdir, parameters),
-    ),
+    environment: { ...baseEnvironment(world, pass), ...scriptVariables(tool.name, workdir, parameters) },
     stdin: JSON.stringify(parameters),
     timeoutMs: context.timeoutMs,
     limits: settings.limits,
   };
+  return action.call === undefined ? plan : withForeignInput(plan, action.call);
 }
 
 // Rules and the script see defaults, and null for a parameter that was given as null.
@@ -161,8 +156,42 @@ function fitting(input: JsonObject): [string, string][] {
 
 function naturalForm(name: string, value: Json): string {
   const text = typeof value === 'string' ? value : value === null ? '' : JSON.stringify(value);
-  if (text.includes('\0')) {
-    throw nulError(name);
-  }
+  if (text.includes('\0')) throw nulError(name);
   return text;
+}
+
+function nulError(name: string): ToolError {
+  return new ToolError('invalid_input', `${name} contains a NUL character, which no variable can hold`, {
+    hint: 'leave it out',
+    data: {
+      faults: [{ kind: 'value', path: `/${name}`, expected: 'text without NUL', got: 'text with NUL' }],
+    },
+  });
+}
+
+/** Returns the lines of a plan (POL-25): the same for every input, because an approval may be for any input. */
+function identifyPlan(plan: ProcessPlan, workdir: string, { world, wieldHome }: SandboxPlaces): string[] {
+  const action = plan.tool.action as ProcessAction;
+  const path = (plan.environment.PATH ?? '').split(delimiter);
+  const launchers = [plan.launcher[0], plan.sandbox?.launcher[0]].filter((file) => file !== undefined);
+  const programs =
+    action.runs === 'command'
+      ? commandPrograms(action, pathOutside(workdir, world))
+      : action.shebang === ''
+        ? []
+        : shebangPrograms(action.shebang, action.file, { path });
+  const started = launchers.map((file) => ({ name: file, file }));
+  return identifyPrograms([...started, ...programs], { path, world, wieldHome });
+}
+
+// All that the declaration names: which of them run depends on the input.
+function commandPrograms(action: CommandAction, path: readonly string[]): NamedProgram[] {
+  const resolvers = resolversOf(action);
+  const names = [
+    ...action.executions.flatMap(({ binary, wrapper = [] }) => [binary, ...wrapper.slice(0, 1)]),
+    ...resolvers.flatMap(({ binary }) => binary ?? []),
+  ];
+  const programs = names.map((name) => ({ name, file: findProgram(name, path) }));
+  const needsShell = resolvers.some(({ script }) => script !== undefined);
+  return needsShell ? [...programs, { name: 'sh', file: findProgram('sh', ['/bin', ...path]) }] : programs;
 }

@@ -1,13 +1,14 @@
 // Digests of scripts and commands, and the check that they have not changed since planning.
 
+import { join } from 'node:path';
 import type { Resolver } from '../../core/command.js';
 import { ToolError } from '../../core/error.js';
 import { canonicalJson } from '../../core/json.js';
 import type { ProcessPlan } from '../../core/plan.js';
 import type { CommandAction, ScriptAction, Tool } from '../../core/tool.js';
 import { digestAsFile, digestFile, digestParts } from '../../files/digest.js';
-import { readHead, sameIdentity, statIdentity } from '../../files/read.js';
-import { findSkillScript } from './skill-script.js';
+import { readHead, sameIdentity, statIdentity, statOrNothing } from '../../files/read.js';
+import { isWithin, realPath } from '../../files/within.js';
 
 const MAX_SCRIPT_BYTES = 8 * 1024 * 1024;
 
@@ -101,4 +102,16 @@ export function resolversOf({ executions }: CommandAction): Resolver[] {
 /** The error for a tool whose bytes are not those that were planned. */
 export function changed(tool: Tool, how: string): ToolError {
   return new ToolError('integrity', `${tool.name} ${how}, so it was not run`, { hint: 'call it again' });
+}
+
+/** Returns the real path of `scripts/<name>` or `scripts/<name>.sh`, if it is a file inside `scripts` (TJS-16). */
+export function findSkillScript(directory: string, name: string): string | undefined {
+  const scripts = realPath(join(directory, 'scripts'));
+  const skill = realPath(directory);
+  if (scripts === undefined || skill === undefined || !isWithin(skill, scripts)) return undefined;
+  for (const file of [name, `${name}.sh`]) {
+    const real = realPath(join(scripts, file));
+    if (real !== undefined && isWithin(scripts, real) && statOrNothing(real)?.isFile()) return real;
+  }
+  return undefined;
 }

@@ -1,8 +1,8 @@
 // Starts a script so that the bytes that were hashed run, even if the file is replaced meanwhile.
 
-import { closeSync, constants, fstatSync, mkdtempSync, openSync, writeSync } from 'node:fs';
+import { closeSync, constants, fstatSync, lstatSync, mkdtempSync, openSync, realpathSync, writeSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { basename, join } from 'node:path';
+import { basename, dirname, join } from 'node:path';
 import { ToolError } from '../../core/error.js';
 import type { FileIdentity } from '../../core/origin.js';
 import type { ProcessPlan } from '../../core/plan.js';
@@ -11,7 +11,7 @@ import type { ScriptAction, Tool } from '../../core/tool.js';
 import { digestAsFile, digestFile } from '../../files/digest.js';
 import { readHead, sameIdentity, statIdentity, statOrNothing, toIdentity } from '../../files/read.js';
 import { removeTree } from '../../files/remove.js';
-import { watchDirectories } from './directories.js';
+import { isWithin } from '../../files/within.js';
 import { assertSameProgram, changed, type SkillScripts } from './integrity.js';
 
 /** A start that is bound to bytes. */
@@ -271,4 +271,41 @@ function writeAndReopen(writable: number, bytes: Uint8Array, pathOf: (descriptor
   } finally {
     closeSync(writable);
   }
+}
+
+/**
+ * Returns a function that tells whether another directory may have been on the way to a file since. Renaming changes the
+ * times of a directory and of the one above. The working directory and those above it are not watched, because their
+ * entries change all the time.
+ */
+function watchDirectories(file: string, cwd: string): () => boolean {
+  const chains = [...new Set([file, realPath(file)])].map((path) => directoriesAbove(path, cwd));
+  const before = chains.map((chain) => chain.map(stateOf));
+  return () =>
+    chains.some((chain, at) => {
+      const changed = chain.map((directory, index) => stateOf(directory) !== before[at]![index]);
+      return changed.some((isChanged, index) => isChanged && changed[index + 1]);
+    });
+}
+
+// The nearest first; the last one contains the working directory.
+function directoriesAbove(file: string, cwd: string): string[] {
+  const chain: string[] = [];
+  for (let at = dirname(file); ; at = dirname(at)) {
+    chain.push(at);
+    if (isWithin(at, cwd) || at === dirname(at)) return chain;
+  }
+}
+
+function realPath(file: string): string {
+  try {
+    return realpathSync(file);
+  } catch {
+    return file;
+  }
+}
+
+function stateOf(directory: string): string {
+  const stats = lstatSync(directory, { throwIfNoEntry: false });
+  return stats === undefined ? '' : `${stats.dev}:${stats.ino}:${stats.ctimeMs}`;
 }

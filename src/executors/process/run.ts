@@ -13,23 +13,18 @@ import { formatBytes, formatDuration } from '../../core/text.js';
 import { cancelled, onAbort } from '../../core/time-limit.js';
 import type { ScriptAction } from '../../core/tool.js';
 import type { ProcessOutcome } from '../../process/request.js';
+import { prepareSandbox } from '../../process/sandbox/prepare.js';
 import { runProcess } from '../../process/spawn.js';
+import { suggestVariables } from './missing-variables.js';
 import { type Pinned, pinScript } from './pinned.js';
 import { createProgressFilter, type ProgressFilter } from './progress-lines.js';
-
-// Importing a loaded module again still takes 0.2 ms.
-let preparing: typeof import('../../process/sandbox/prepare.js') | undefined;
-let reporting: typeof import('../../process/sandbox/report.js') | undefined;
 
 /** Runs a script and returns its output. */
 export async function runScript({ plan, action, scope, world, beforeRun }: RunScriptOptions): Promise<Output> {
   const pinned = await pinScript(plan, action, world);
   try {
     beforeRun?.();
-    if (plan.sandbox !== undefined) {
-      preparing ??= await import('../../process/sandbox/prepare.js');
-      preparing.prepareSandbox(plan.sandbox);
-    }
+    if (plan.sandbox !== undefined) prepareSandbox(plan.sandbox);
     const outcome = await runPlan(plan, scope, world, pinned);
     const output = await withSandboxReport(toOutput(plan, outcome), plan, outcome, world);
     return output.error?.code === 'tool_failed' ? withSuggestion(output, outcome, { plan, action, world }) : output;
@@ -46,22 +41,16 @@ export async function withSandboxReport(
   world: World,
 ): Promise<Output> {
   if (plan.sandbox === undefined) return output;
-  reporting ??= await import('../../process/sandbox/report.js');
-  return reporting.reportSandbox(
-    output,
-    plan,
-    { stderr: stderr.toString('utf8'), stdout: stdout.toString('utf8') },
-    world,
-  );
+  const { reportSandbox } = await import('../../process/sandbox/report.js');
+  return reportSandbox(output, plan, { stderr: stderr.toString('utf8'), stdout: stdout.toString('utf8') }, world);
 }
 
 // SCR-28: a script of another author may expect the whole environment.
-async function withSuggestion(
+function withSuggestion(
   output: Output,
   { stderr }: ProcessOutcome,
   { plan, action, world }: Pick<RunScriptOptions, 'plan' | 'action' | 'world'>,
-): Promise<Output> {
-  const { suggestVariables } = await import('./missing-variables.js');
+): Output {
   const hint = suggestVariables(action, plan, stderr.toString('utf8'), world);
   const { code, message, data } = output.error!;
   return hint === undefined ? output : { ...output, error: new ToolError(code, message, { hint, data }) };

@@ -9,8 +9,8 @@ import { copyJson, isRecord, type Json, type JsonObject } from '../../core/json.
 import { toRemoteUri } from '../../core/name.js';
 import { findPartFault, isFailedOutput, type Output, type Part, textPart } from '../../core/result.js';
 import type { ToolConfig } from '../../core/settings.js';
+import type { ContextStore } from '../../core/store.js';
 import type { FunctionAction } from '../../core/tool.js';
-import type { ScopedStore } from './scoped-store.js';
 
 // Captured, because in a tool host a module may replace them.
 const { stringify, parse } = JSON;
@@ -145,5 +145,51 @@ function toFailure(result: Readonly<Record<string, unknown>>, name: string): Out
       hint: typeof hint === 'string' ? hint : FAILED_HINT,
       data: known || typeof type !== 'string' ? undefined : { error_type: type },
     }),
+  };
+}
+
+interface ScopedStore {
+  readonly store: ContextStore | null;
+  withStore<T>(use: (store: ContextStore) => Promise<T>): Promise<T>;
+  end(): void;
+}
+
+export function scopeStore(whole: ContextStore | null): ScopedStore {
+  let ended = false;
+  const guard =
+    <Arguments extends unknown[], Result>(use: (...args: Arguments) => Result) =>
+    (...args: Arguments): Result => {
+      if (!ended) return use(...args);
+      throw new ToolError('usage', 'the store was used after its call had ended', {
+        hint: 'wait for everything that uses it before the tool returns',
+      });
+    };
+  const scoped: ContextStore | null = whole && {
+    documents: {
+      write: guard(whole.documents.write),
+      read: guard(whole.documents.read),
+      open: guard(whole.documents.open),
+      list: guard(whole.documents.list),
+      versions: guard(whole.documents.versions),
+      remove: guard(whole.documents.remove),
+      copy: guard(whole.documents.copy),
+      search: guard(whole.documents.search),
+      clean: guard(whole.documents.clean),
+      // The store is shared, so a tool cannot close it.
+      close: () => {},
+    },
+    openResult: guard(whole.openResult),
+  };
+  return {
+    store: scoped,
+    async withStore(use) {
+      if (scoped !== null) return use(scoped);
+      throw new ToolError('unavailable', 'this toolbox has no store', {
+        hint: 'use createNodeToolbox, or give createTestToolbox a store',
+      });
+    },
+    end() {
+      ended = true;
+    },
   };
 }

@@ -5,7 +5,7 @@ import { ToolError } from '../../core/error.js';
 import type { SandboxAccess, SandboxRules } from '../../core/sandbox.js';
 import { statOrNothing } from '../../files/read.js';
 import { isWithin } from '../../files/within.js';
-import { FILTER_DESCRIPTOR } from '../spawn.js';
+import { FILTER_DESCRIPTOR } from '../start.js';
 import { TEMPORARY } from './places.js';
 import type { Profile } from './profile.js';
 import { accessTo } from './rules.js';

@@ -1,6 +1,8 @@
 // Turns the profiles of a process into a launcher, by the first backend that can enforce them.
 
 import { join } from 'node:path';
+import type { PlanSnapshot } from '../../core/executor.js';
+import type { ModulePlan, ProcessPlan } from '../../core/plan.js';
 import {
   BUILTIN_PROFILES,
   type SandboxBackend,
@@ -14,7 +16,7 @@ import { digestParts } from '../../files/digest.js';
 import { findWieldHome } from '../../files/home.js';
 import { isWithin, realPath } from '../../files/within.js';
 import { isGranted } from '../environment.js';
-import type { AppliedProfile } from './applied.js';
+import { type AppliedProfile, profilesOf } from './applied.js';
 import { bubblewrapLauncher } from './bubblewrap.js';
 import {
   findCaches,
@@ -58,6 +60,19 @@ export interface SandboxedProcess {
 export interface PlannedSandbox {
   readonly sandbox: SandboxPlan;
   readonly environment: Readonly<Record<string, string>>;
+}
+
+/** Returns the plan with its sandbox, if it has one; `code` are the programs and directories that its process needs. */
+export async function withSandbox<P extends ProcessPlan | ModulePlan>(
+  plan: P,
+  { workdir, settings }: PlanSnapshot,
+  code: readonly string[],
+  places: SandboxPlaces,
+): Promise<P> {
+  const applied = profilesOf(plan.tool, settings.sandbox);
+  if (applied.length === 0) return plan;
+  const target = { name: plan.tool.name, workdir, code, environment: plan.environment };
+  return { ...plan, ...(await planSandbox(applied, settings.sandbox, target, places)) };
 }
 
 /** Plans the sandbox of a process. Throws `unavailable` if a required profile is unknown or cannot be enforced. */

@@ -6,7 +6,7 @@ import type { World } from '../../core/snapshot.js';
 import { sanitize } from '../../core/text.js';
 import { settlesWithin } from '../../core/time-limit.js';
 import { type PipedCompanion, startPiped } from '../../process/companion.js';
-import type { StartRequest } from '../../process/spawn.js';
+import type { StartRequest } from '../../process/start.js';
 import type { JSONRPCMessage } from '../sdk.js';
 import { readMessage } from './read-message.js';
 import type { ServerExit, UpstreamTransport } from './transport.js';

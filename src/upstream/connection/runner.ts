@@ -9,7 +9,8 @@ import { quoteOutside } from '../../core/text.js';
 import { digestParts } from '../../files/digest.js';
 import { createStateDirectory } from '../../files/state.js';
 import { findProgram, pathOutside } from '../../process/environment.js';
-import { runProcess, type StartRequest } from '../../process/spawn.js';
+import { runProcess } from '../../process/spawn.js';
+import type { StartRequest } from '../../process/start.js';
 
 /** What a runner is asked to run. */
 interface Wanted {

@@ -11,7 +11,7 @@ import { findProgram, searchPath } from '../../process/environment.js';
 import type { AppliedProfile } from '../../process/sandbox/applied.js';
 import { planSandbox } from '../../process/sandbox/index.js';
 import { prepareSandbox } from '../../process/sandbox/prepare.js';
-import type { StartRequest } from '../../process/spawn.js';
+import type { StartRequest } from '../../process/start.js';
 import { installRunner } from './runner.js';
 
 export interface SandboxedServer {

@@ -2,7 +2,7 @@
 
 import type { World } from '../../core/snapshot.js';
 import { baseEnvironment, findProgram, searchPath } from '../../process/environment.js';
-import { start } from '../../process/spawn.js';
+import { start } from '../../process/start.js';
 
 // Variables that desktop programs need.
 const DESKTOP = ['DISPLAY', 'WAYLAND_DISPLAY', 'XAUTHORITY', 'DBUS_SESSION_BUS_ADDRESS', 'XDG_*', 'WSL*'];

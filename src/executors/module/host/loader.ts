@@ -9,8 +9,7 @@ import type { InlineModule, ModuleFiles } from '../../../core/tool.js';
 import { MAX_MODULE_BYTES } from '../../../files/closure.js';
 import { digestBytes } from '../../../files/digest.js';
 import { readHead } from '../../../files/read.js';
-import { type Compiled, createCompiler, locateSyntaxError } from './compile.js';
-import { rememberCompiled } from './load-error.js';
+import { type Compiled, createCompiler, locateSyntaxError, rememberCompiled } from './compile.js';
 import { resolveUrl } from './resolve.js';
 
 export type Exports = Readonly<Record<string, unknown>>;

@@ -1,5 +1,6 @@
 // Entry point of the tool host: a process that loads modules, runs their tools, and reports over descriptor 3.
 
+import { Socket } from 'node:net';
 import { dirname } from 'node:path';
 import { type ErrorValue, ToolError, toToolError } from '../../../core/error.js';
 import { type Output, textPart } from '../../../core/result.js';
@@ -8,12 +9,11 @@ import type { FunctionAction, InlineModule, ModuleFiles } from '../../../core/to
 import { acceptHome } from '../../../files/home.js';
 import { type Collected, collectExports } from '../../../formats/module/collect.js';
 import { type Description, describe } from '../../../formats/module/description.js';
-import { invoke } from '../../shared/invoke.js';
-import { scopeStore } from '../../shared/scoped-store.js';
-import type { Request } from '../protocol.js';
+import { CHANNEL, createLineReader, sendLine } from '../../../process/lines.js';
+import { invoke, scopeStore } from '../../shared/invoke.js';
+import type { Reply, Request } from '../protocol.js';
 import { createHostedCall, type HostedCall, type RunRequest } from './call-context.js';
-import { listen, parse, send, sendText, stringify } from './channel.js';
-import { describeLoadError } from './load-error.js';
+import { describeLoadError } from './compile.js';
 import { createLoader, type Exports } from './loader.js';
 
 interface Running extends HostedCall {
@@ -27,6 +27,10 @@ const loader = createLoader(cacheDirectory);
 // Not a Map, whose methods a module may replace.
 const running: Record<number, Running> = Object.create(null);
 const log = process.stderr.write.bind(process.stderr);
+// Captured before modules are loaded, which may replace them (MOD-30).
+const { stringify, parse } = JSON;
+const exit = process.exit.bind(process);
+const MAX_LINE_BYTES = 256 * 1024 * 1024;
 
 const handle = (request: Request): void => {
   if (request.type === 'describe') describeModule(request.id, request.source);
@@ -58,7 +62,7 @@ async function run(request: RunRequest): Promise<void> {
     const hint = 'remove from the tool what changes JSON, Array, Promise and other built-in objects';
     // Only texts are serialized: objects may have inherited a toJSON.
     const failure = `{"code":"exec_failed","message":${stringify(message)},"hint":${stringify(hint)}}`;
-    sendText(`{"type":"result","id":${id},"content":[],"error":${failure}}`);
+    sendLine(`{"type":"result","id":${id},"content":[],"error":${failure}}`);
   }
   delete running[id];
 }
@@ -103,7 +107,7 @@ function withCause(output: Output): Output {
 function sendResult(request: RunRequest, { content, structured, error }: Output): void {
   const { id, tool, outputBytes: limit } = request;
   const text = stringify({ type: 'result', id, content, structured, error: error?.toJSON() });
-  if (text.length <= limit) sendText(text);
+  if (text.length <= limit) sendLine(text);
   else send({ type: 'result', id, content: [], error: tooLarge(tool, text.length, limit) });
 }
 
@@ -160,8 +164,22 @@ function toRunError(error: unknown, tool: string): ToolError {
   return new ToolError('exec_failed', `${tool} cannot be loaded: ${message}`, { hint });
 }
 
+function send(reply: Reply): void {
+  sendLine(stringify(reply));
+}
+
+/** Passes requests on; the process ends with the channel. */
+function listen(): void {
+  const channel = new Socket({ fd: CHANNEL, readable: true, writable: false });
+  channel.on(
+    'data',
+    createLineReader((line) => handle(parse(line) as Request), MAX_LINE_BYTES),
+  );
+  for (const event of ['error', 'close', 'end']) channel.on(event, () => exit(0));
+}
+
 // An unhandled rejection of one tool must not end the others.
 process.on('unhandledRejection', (reason) => {
   log(`unhandled rejection in a tool: ${String((reason as Error)?.stack ?? reason)}\n`);
 });
-listen(handle);
+listen();
