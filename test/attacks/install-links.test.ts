@@ -60,7 +60,7 @@ finding(
         kind,
         link,
         'invalid_definition',
-        expect.stringMatching(/wield\.toml:5: items\.0\.link: the link .* is (?:not|outside) /),
+        expect.stringMatching(/wield\.toml:5: items\.0\.link: link .* is (?:not|outside) /),
       ]);
       expect((await workspace.run('check', source)).status).toBe(1);
       expect([link, agentFiles(workspace)]).toEqual([link, []]);
