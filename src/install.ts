@@ -4,6 +4,7 @@ import { createInstallerFor, type Installer, type InstallerOptions } from './ins
 import type { NodeToolbox } from './node.js';
 import { readVersion } from './workspace/machine.js';
 
+export type { ItemState } from './install/compare.js';
 export type { Hook, InstallProgress } from './install/environment.js';
 export type {
   AddOptions,
@@ -15,7 +16,6 @@ export type {
   OfferedItem,
   RemovedItem,
 } from './install/program.js';
-export type { ItemState } from './install/compare.js';
 
 /** Creates an installer for a toolbox. Throws `denied` inside a tool call: only a person may install (A44). */
 export function createInstaller(toolbox: NodeToolbox, options: InstallerOptions = {}): Installer {
