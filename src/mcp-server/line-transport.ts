@@ -5,7 +5,6 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { toToolError } from '../core/error.js';
 import { isRecord, type Json, parseJson } from '../core/json.js';
 import { formatBytes } from '../core/text.js';
-import { createLineReader } from './line-reader.js';
 import { ERROR, isRequestId, type Message, type RequestId, toMessage } from './message.js';
 
 export interface LineTransportOptions {
@@ -36,12 +35,9 @@ export class LineTransport {
   readonly #write: LineTransportOptions['write'];
   readonly #listeners: LineTransportListeners;
   readonly #pending = new Set<RequestId>();
-  readonly #onData = createLineReader({
-    maxBytes: MAX_LINE_BYTES,
-    onLine: (text) => {
-      if (text !== '') this.#receive(text);
-    },
-    onOversizedLine: (ends) => this.#reject(ERROR.invalidRequest, 'the message is larger than 16 MiB', guessId(ends)),
+  readonly #onData = createLineReader((text, isOversized) => {
+    if (isOversized) this.#reject(ERROR.invalidRequest, 'the message is larger than 16 MiB', guessId(text));
+    else if (text !== '') this.#receive(text);
   });
   #queue: (string | Buffer)[] = [];
   #queuedBytes = 0;
@@ -65,7 +61,7 @@ export class LineTransport {
   /** Sends the response to a request, unless it was cancelled meanwhile. */
   answer(id: RequestId, parts: readonly (string | Buffer)[]): void {
     if (!this.#pending.delete(id)) return;
-    const size = sizeOf(parts);
+    const size = parts.reduce((sum, part) => sum + Buffer.byteLength(part), 0);
     if (size <= MAX_ANSWER_BYTES) for (const part of parts) this.#enqueue(part);
     else this.#enqueue(JSON.stringify(tooLarge(id, size)));
     this.#enqueue('\n');
@@ -194,6 +190,46 @@ export class LineTransport {
   };
 }
 
+// The bytes of both ends of an oversized line that remain.
+const END_BYTES = 1024;
+const NEWLINE = 0x0a;
+
+// Returns a function that takes the next chunk of a byte stream, and passes on its lines.
+function createLineReader(onLine: (text: string, isOversized: boolean) => void): (chunk: Buffer) => void {
+  let pieces: Buffer[] = [];
+  let bytes = 0;
+  let isOversized = false;
+  const add = (piece: Buffer): void => {
+    bytes += piece.length;
+    if (bytes <= MAX_LINE_BYTES) {
+      pieces.push(piece);
+      return;
+    }
+    // Copies, so that the chunks they are part of can be freed.
+    const [head, tail] = isOversized
+      ? [pieces[0]!, Buffer.concat([pieces[1]!, piece])]
+      : [Buffer.from(Buffer.concat(pieces).subarray(0, END_BYTES)), piece];
+    pieces = [head, Buffer.from(tail.subarray(-END_BYTES))];
+    isOversized = true;
+  };
+  const end = (): void => {
+    const line = [Buffer.concat(pieces).toString('utf8').trim(), isOversized] as const;
+    pieces = [];
+    bytes = 0;
+    isOversized = false;
+    onLine(...line);
+  };
+  return (chunk) => {
+    let at = 0;
+    for (let newline = chunk.indexOf(NEWLINE); newline !== -1; newline = chunk.indexOf(NEWLINE, at)) {
+      add(chunk.subarray(at, newline));
+      end();
+      at = newline + 1;
+    }
+    if (at < chunk.length) add(chunk.subarray(at));
+  };
+}
+
 function join(parts: readonly (string | Buffer)[]): Buffer {
   if (parts.every((part) => typeof part === 'string')) return Buffer.from(parts.join(''));
   return Buffer.concat(parts.map((part) => (typeof part === 'string' ? Buffer.from(part) : part)));
@@ -214,14 +250,6 @@ function guessId(text: string): RequestId | null {
   if (found === null) return null;
   const [, number, string] = found;
   return string ?? Number(number);
-}
-
-// Text is counted in characters, unless it may be too long in bytes.
-function sizeOf(parts: readonly (string | Buffer)[]): number {
-  let units = 0;
-  for (const part of parts) units += part.length;
-  if (units * 3 <= MAX_ANSWER_BYTES) return units;
-  return parts.reduce((sum, part) => sum + Buffer.byteLength(part), 0);
 }
 
 function tooLarge(id: RequestId, size: number): object {

@@ -1,6 +1,7 @@
 // Calls suspended while their client collects input: the newer protocol version answers in another request (SRV-15).
 
 import { randomBytes } from 'node:crypto';
+import { nextTurn } from '../core/async.js';
 import type { Progress } from '../core/context.js';
 import type { ToolResult } from '../core/result.js';
 import type { DoorOptions } from '../core/toolbox.js';
@@ -56,9 +57,8 @@ interface RunningCall {
   /** Sent to the client, by key. */
   sent: Map<string, PendingInput>;
   current?: CallRequest | undefined;
-  result?: ToolResult;
-  /** Why there is none; calls return their failures. */
-  failure?: { readonly error: unknown };
+  result: Promise<ToolResult>;
+  isEnded: boolean;
   /** The client will not resume the call. */
   abandoned: boolean;
   wake: () => void;
@@ -103,6 +103,8 @@ export function createSuspendedCalls(ttlMs: number, sign: (state: RequestState) 
         sent: new Map(),
         // It may report progress before it returns for the first time.
         current: request,
+        result: new Promise(() => {}),
+        isEnded: false,
         abandoned: false,
         wake: () => {},
       };
@@ -111,17 +113,12 @@ export function createSuspendedCalls(ttlMs: number, sign: (state: RequestState) 
         onProgress: (progress) => call.current?.onProgress?.(progress),
         requestInput: (input, signal, key) => requestInput(call, { request: input, key, signal }),
       };
-      const end = (): void => call.wake();
-      run(suspendable)
-        .then(
-          (result) => {
-            call.result = result;
-          },
-          (error: unknown) => {
-            call.failure = { error };
-          },
-        )
-        .then(end, end);
+      call.result = run(suspendable).finally(() => {
+        call.isEnded = true;
+        call.wake();
+      });
+      // Reported to the request that waits for it, if there is one.
+      call.result.catch(() => {});
       return proceed(call, request);
     },
     resume(request, nonce) {
@@ -162,21 +159,19 @@ async function untilEndOrInput(
   scope.signal.addEventListener('abort', abort);
   call.current = request;
   try {
-    while (call.result === undefined) {
-      if (call.failure !== undefined) throw call.failure.error;
+    while (!call.isEnded) {
       if (call.unsent.length === 0)
         await new Promise<void>((resolve) => {
           call.wake = resolve;
         });
       // Input requested at the same time is sent in one response.
-      for (let turn = 0; turn < TURNS && call.result === undefined; turn++)
-        await new Promise((resolve) => setImmediate(resolve));
-      if (call.result !== undefined || call.unsent.length === 0) continue;
+      for (let turn = 0; turn < TURNS && !call.isEnded; turn++) await nextTurn();
+      if (call.isEnded || call.unsent.length === 0) continue;
       if (scope.asksInTask !== true) return suspend();
       for (const input of call.unsent.splice(0))
         void scope.request(input.request, input.signal).then(input.answer, input.fail);
     }
-    return call.result;
+    return await call.result;
   } finally {
     call.current = undefined;
     scope.signal.removeEventListener('abort', abort);

@@ -1,7 +1,6 @@
 // The agent loop: runs a model with the tools of a toolbox until its task or turn ends.
 
-export type { ModelClient, Provider } from './client.js';
-export type { Message } from './driver.js';
+export type { Message, ModelClient, Provider } from './drivers.js';
 export {
   type AgentLoopOptions,
   type ChatTurnOptions,

@@ -4,8 +4,8 @@ import { ToolError } from '../../core/error.js';
 import type { ToolResult } from '../../core/result.js';
 import type { Toolbox } from '../../core/toolbox.js';
 import type { ModelCallOptions, ModelCallResult, OfferOptions } from '../shared/adapter.js';
-import { createDriver, type ModelClient, type Provider } from './client.js';
-import type { Driver, Message, ModelReply } from './driver.js';
+import type { Driver, Message, ModelReply } from './drivers.js';
+import { createDriver, type ModelClient, type Provider } from './drivers.js';
 
 export interface AgentLoopOptions<M extends object = Message> extends OfferOptions, Omit<ModelCallOptions, 'client'> {
   /** A client of Anthropic's, OpenAI's or Ollama's SDK. */

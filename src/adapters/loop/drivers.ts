@@ -1,0 +1,219 @@
+// Drivers: how the loop talks to each provider.
+
+import { ToolError } from '../../core/error.js';
+import { isRecord } from '../../core/json.js';
+import type { Toolbox } from '../../core/toolbox.js';
+import { getAnthropicAdapter, toAnthropicResult, toAnthropicTools } from '../anthropic/convert.js';
+import { getOllamaAdapter, toOllamaResult, toOllamaTools } from '../ollama/convert.js';
+import { getOpenAIAdapter, toChatResult, toOpenAITools, toResponsesResult } from '../openai/convert.js';
+import type { Adapter, ModelCallResult, OfferOptions } from '../shared/adapter.js';
+
+/** A message in the provider's format. */
+export type Message = Readonly<Record<string, unknown>>;
+
+export interface ModelCall {
+  readonly id: string;
+  readonly name: string;
+  readonly args: unknown;
+}
+
+export interface ModelRequest {
+  readonly model: string;
+  readonly system: string;
+  readonly messages: readonly Message[];
+  readonly maxTokens: number | undefined;
+  /** Further fields of the request, in the provider's format. */
+  readonly request: Readonly<Record<string, unknown>>;
+  readonly signal: AbortSignal | undefined;
+}
+
+export interface ModelReply {
+  readonly messages: readonly Message[];
+  readonly calls: readonly ModelCall[];
+  readonly text: string;
+  /** Cut off at the token limit, so the arguments of its calls may be incomplete. */
+  readonly truncated: boolean;
+  /** The provider paused and expects to be called again. */
+  readonly paused?: boolean;
+}
+
+export interface Driver {
+  readonly adapter: Adapter;
+  send(request: ModelRequest): Promise<ModelReply>;
+  /** Returns the messages with the results of the calls. */
+  toMessages(calls: readonly ModelCall[], results: readonly ModelCallResult[]): readonly Message[];
+}
+
+type Create = (body: never, options?: never) => PromiseLike<unknown>;
+
+// Clients of the SDKs, as structural types: none of them is a dependency.
+interface AnthropicClient {
+  readonly messages: { readonly create: Create };
+}
+interface OpenAIChatClient {
+  readonly chat: { readonly completions: { readonly create: Create } };
+}
+interface OpenAIResponsesClient {
+  readonly responses: { readonly create: Create };
+}
+interface OllamaClient {
+  chat(body: never): PromiseLike<unknown>;
+}
+
+/** A client of one of the SDKs. */
+export type ModelClient = AnthropicClient | OpenAIChatClient | OpenAIResponsesClient | OllamaClient;
+
+const DRIVERS = {
+  anthropic: createAnthropicDriver,
+  openai: createChatDriver,
+  'openai-responses': createResponsesDriver,
+  ollama: createOllamaDriver,
+};
+
+export type Provider = keyof typeof DRIVERS;
+
+/** Chooses the driver for a client, by its provider or its methods. */
+export function createDriver(
+  client: ModelClient,
+  provider: Provider | undefined,
+  toolbox: Toolbox,
+  offer: OfferOptions,
+): Driver {
+  return DRIVERS[provider ?? detect(client)](client as never, toolbox, offer);
+}
+
+function detect(client: ModelClient): Provider {
+  const { messages, chat, responses } = client as unknown as Record<string, unknown>;
+  const isCallable = (value: unknown): boolean => typeof value === 'function';
+  // OpenAI's client has both APIs; compatible services support chat completions.
+  if (isCallable(chat)) return 'ollama';
+  if (isRecord(chat) && isRecord(chat.completions)) return 'openai';
+  if (isRecord(messages) && isCallable(messages.create)) return 'anthropic';
+  if (isRecord(responses) && isCallable(responses.create)) return 'openai-responses';
+  throw new ToolError('usage', 'unknown client', {
+    hint: "pass a client of Anthropic's, OpenAI's or Ollama's SDK, or set `provider`",
+  });
+}
+
+// Further fields of a request may replace its limits, but nothing that the loop needs.
+function toBody(limits: object, { model, request }: ModelRequest, tools: readonly object[], conversation: object) {
+  const body = { ...limits, ...request, model, stream: false, ...conversation };
+  return (tools.length === 0 ? body : { ...body, tools }) as never;
+}
+
+function withSystem({ system, messages }: ModelRequest): readonly Message[] {
+  return system === '' ? messages : [{ role: 'system', content: system }, ...messages];
+}
+
+function textOf(parts: readonly Message[], type: string): string {
+  return parts.map((part) => (part.type === type ? part.text : '')).join('');
+}
+
+function createAnthropicDriver(client: AnthropicClient, toolbox: Toolbox, offer: OfferOptions): Driver {
+  return {
+    adapter: getAnthropicAdapter(toolbox, offer),
+    async send(request) {
+      const { system, messages, signal } = request;
+      // The API requires a limit.
+      const limits = { max_tokens: request.maxTokens ?? 4096 };
+      const conversation = { messages, ...(system === '' ? {} : { system }) };
+      const body = toBody(limits, request, await toAnthropicTools(toolbox, offer), conversation);
+      const { content, stop_reason: reason } = (await client.messages.create(body, { signal } as never)) as {
+        readonly stop_reason?: string | null;
+        readonly content: readonly Message[];
+      };
+      const uses = content.filter((block) => block.type === 'tool_use');
+      return {
+        messages: [{ role: 'assistant', content }],
+        calls: uses.map(({ id, name, input }) => ({ id: String(id), name: String(name), args: input })),
+        text: textOf(content, 'text'),
+        truncated: reason === 'max_tokens',
+        paused: reason === 'pause_turn',
+      };
+    },
+    toMessages: (calls, results) => [
+      { role: 'user', content: results.map((result, index) => toAnthropicResult(calls[index]!.id, result)) },
+    ],
+  };
+}
+
+interface ChatMessage extends Message {
+  readonly content?: string | null;
+  readonly tool_calls?: readonly {
+    readonly id?: string;
+    readonly function?: { readonly name: string; readonly arguments: unknown };
+  }[];
+}
+
+// Calls of Ollama have no ids; results are matched by their order.
+function toChatReply(message: ChatMessage, reason: string | null | undefined): ModelReply {
+  const calls = (message.tool_calls ?? []).map(({ id, function: called }, index) => ({
+    id: id ?? String(index),
+    name: called?.name ?? '',
+    args: called?.arguments ?? '',
+  }));
+  return { messages: [message], calls, text: message.content ?? '', truncated: reason === 'length' };
+}
+
+function createChatDriver(client: OpenAIChatClient, toolbox: Toolbox, offer: OfferOptions): Driver {
+  return {
+    adapter: getOpenAIAdapter(toolbox, offer),
+    async send(request) {
+      const limits = { max_completion_tokens: request.maxTokens };
+      const conversation = { messages: withSystem(request) };
+      const body = toBody(limits, request, await toOpenAITools(toolbox, offer), conversation);
+      const { signal } = request;
+      const { choices } = (await client.chat.completions.create(body, { signal } as never)) as {
+        readonly choices: readonly { readonly finish_reason?: string | null; readonly message: ChatMessage }[];
+      };
+      return toChatReply(choices[0]!.message, choices[0]!.finish_reason);
+    },
+    toMessages: (calls, results) => results.map((result, index) => ({ ...toChatResult(calls[index]!.id, result) })),
+  };
+}
+
+function createResponsesDriver(client: OpenAIResponsesClient, toolbox: Toolbox, offer: OfferOptions): Driver {
+  return {
+    adapter: getOpenAIAdapter(toolbox, offer),
+    async send(request) {
+      const { system, messages: input, signal } = request;
+      const limits = { max_output_tokens: request.maxTokens };
+      const conversation = { input, ...(system === '' ? {} : { instructions: system }) };
+      const body = toBody(limits, request, await toOpenAITools(toolbox, { ...offer, api: 'responses' }), conversation);
+      const { output, status } = (await client.responses.create(body, { signal } as never)) as {
+        readonly status?: string;
+        readonly output: readonly Message[];
+      };
+      const called = output.filter((item) => item.type === 'function_call');
+      const contents = output.flatMap(({ type, content }) =>
+        type === 'message' && Array.isArray(content) ? (content as readonly Message[]) : [],
+      );
+      return {
+        // All items are sent back, since a reasoning item belongs to the call that follows it.
+        messages: output,
+        calls: called.map(({ call_id, name, arguments: args }) => ({ id: String(call_id), name: String(name), args })),
+        text: textOf(contents, 'output_text'),
+        truncated: status === 'incomplete',
+      };
+    },
+    toMessages: (calls, results) =>
+      results.map((result, index) => ({ ...toResponsesResult(calls[index]!.id, result) })),
+  };
+}
+
+function createOllamaDriver(client: OllamaClient, toolbox: Toolbox, offer: OfferOptions): Driver {
+  return {
+    adapter: getOllamaAdapter(toolbox, offer),
+    async send(request) {
+      const limits = { options: request.maxTokens === undefined ? undefined : { num_predict: request.maxTokens } };
+      const conversation = { messages: withSystem(request) };
+      const body = toBody(limits, request, await toOllamaTools(toolbox, offer), conversation);
+      const { message, done_reason: reason } = (await client.chat(body)) as {
+        readonly done_reason?: string;
+        readonly message: ChatMessage;
+      };
+      return toChatReply(message, reason);
+    },
+    toMessages: (calls, results) => results.map((result, index) => ({ ...toOllamaResult(calls[index]!.name, result) })),
+  };
+}
