@@ -4,7 +4,12 @@ import type { ApprovalAnswer, ApprovalRequest, Approve } from '../core/approval.
 import { approveBy } from '../core/approval.js';
 import type { Elicit, Question } from '../core/elicit.js';
 import { ToolError } from '../core/error.js';
-import type { Terminal } from './terminal.js';
+import { spellOut } from '../core/text.js';
+import { approvalRows, changeLines } from '../policy/approval-text.js';
+import { askFields } from './ask-fields.js';
+import { readLine, type Terminal, widthOf, wrap } from './terminal.js';
+
+const INDENT = 12;
 
 export interface ApproveOptions {
   readonly terminal: Terminal;
@@ -20,19 +25,13 @@ export function createApprove({ terminal, yes, insideCall }: ApproveOptions): Ap
   if (insideCall) return yes ? approveBy('yes', refuseYes) : undefined;
   if (yes) return approveBy('yes', async () => 'once');
   if (!terminal.canAsk) return undefined;
-  return approveBy('terminal', async (request) => {
-    const { askApproval } = await import('./ask-approval.js');
-    return askApproval(terminal, request);
-  });
+  return approveBy('terminal', (request) => askApproval(terminal, request));
 }
 
 /** Creates the elicitation callback; undefined if the user cannot be asked (MOD-18). */
 export function createElicit({ terminal, insideCall }: Omit<ApproveOptions, 'yes'>): Elicit<Question> | undefined {
   if (insideCall || !terminal.canAsk) return undefined;
-  return async (question, signal) => {
-    const { askFields } = await import('./ask-fields.js');
-    return askFields(terminal, question, signal);
-  };
+  return (question, signal) => askFields(terminal, question, signal);
 }
 
 async function refuseYes({ tool, id }: ApprovalRequest): Promise<ApprovalAnswer> {
@@ -40,4 +39,36 @@ async function refuseYes({ tool, id }: ApprovalRequest): Promise<ApprovalAnswer>
     hint: 'omit --yes: the call is then recorded, and a person can approve it',
     data: { id },
   });
+}
+
+// Asks after all earlier questions are answered.
+function askApproval(terminal: Terminal, request: ApprovalRequest): Promise<ApprovalAnswer> {
+  return terminal.inTurn(() => ask(terminal, request));
+}
+
+async function ask(terminal: Terminal, request: ApprovalRequest): Promise<ApprovalAnswer> {
+  if (request.signal.aborted) return 'deny';
+  terminal.err(formatQuestion(terminal, request));
+  const answer = (await readLine(terminal, request.signal)).trim().toLowerCase();
+  if (['y', 'yes'].includes(answer)) return 'once';
+  return ['a', 'always'].includes(answer) ? 'always' : 'deny';
+}
+
+function formatQuestion(terminal: Terminal, { record, changes }: ApprovalRequest): string {
+  const width = widthOf(terminal) - INDENT - 1;
+  const indented = (label: string, text: string): string[] =>
+    wrap(text, width).map((line, at) => `${at === 0 ? `  ${label}`.padEnd(INDENT) : ' '.repeat(INDENT)}${line}`);
+  const since = changes?.since?.slice(0, 16).replace('T', ' ') ?? 'it was approved';
+  const lines = [
+    `${terminal.paint('bold', spellOut(record.tool), 'err')} needs your approval`,
+    ...approvalRows(record).flatMap(([label, value]) => indented(label, value)),
+    ...(changes === undefined
+      ? []
+      : [
+          `  ${terminal.paint('yellow', 'changed', 'err')}   since ${since}`,
+          ...changeLines(changes).flatMap((line) => indented('', line)),
+        ]),
+    'always: approves this version of the tool with any input, for your calls in this directory',
+  ];
+  return `${lines.join('\n')}\nRun it? [y]es, [N]o, [a]lways: `;
 }

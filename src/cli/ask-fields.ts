@@ -3,8 +3,7 @@
 import type { ElicitAnswer, Question } from '../core/elicit.js';
 import { escapePointer, isRecord, type Json } from '../core/json.js';
 import { count, quoteOutside, spellOut } from '../core/text.js';
-import { readLine, type Terminal, widthOf } from './terminal.js';
-import { wrap } from './wrap.js';
+import { readLine, type Terminal, widthOf, wrap } from './terminal.js';
 
 interface Field {
   readonly name: string;

@@ -5,7 +5,17 @@ import { toOwnFlags } from '../commands/input.js';
 import { kindOfOwnFlag } from '../commands/parameters.js';
 import { sanitize } from '../core/text.js';
 import { checkChoices } from './choices.js';
-import { flagOfLetter, kindOfFlag, unknownFlag, usageError, type Verb, type VerbArguments } from './verb.js';
+import { printHelp } from './print.js';
+import {
+  flagOfLetter,
+  formatVerbHelp,
+  kindOfFlag,
+  unknownFlag,
+  usageError,
+  type Verb,
+  type VerbArguments,
+  type VerbCall,
+} from './verb.js';
 
 export interface CommandWord {
   /** Undefined if there are only flags. */
@@ -50,4 +60,21 @@ export function parseVerbArguments(verb: Verb, before: readonly Argument[], argv
   };
   checkChoices(verb.flags, verbArguments);
   return verbArguments;
+}
+
+/** Runs a command inside another one, with a toolbox of that one: `wield record FILE call hello`; `serve` by default. */
+export async function runInner(
+  call: VerbCall,
+  words: readonly string[],
+  toolbox: VerbCall['toolbox'],
+): Promise<number> {
+  const { word = 'serve', before, rest } = findCommandWord(words);
+  const { verb, parsed } = await call.load(word, before, rest);
+  if (parsed.flags.has('cwd')) throw usageError('--cwd must come before the command', 'write: wield --cwd DIR …');
+  const json = parsed.flags.has('json');
+  if (parsed.flags.has('help') && !verb.readsRest) {
+    printHelp(call.terminal, formatVerbHelp(verb), json);
+    return 0;
+  }
+  return verb.run({ ...call, ...parsed, json, toolbox });
 }

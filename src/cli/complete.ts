@@ -7,6 +7,7 @@ import {
   type Completable,
   type Completion,
   completeWords,
+  matching,
   NOTHING,
   toCompletable,
 } from '../commands/complete.js';
@@ -16,11 +17,11 @@ import { type Commands, type CommandTable, findCommand, findInGroup, toCommandTa
 import { quoteOutside } from '../core/text.js';
 import type { Tool } from '../core/tool.js';
 import { createNodeToolbox, type NodeToolbox } from '../node.js';
-import { isPlain, parseAsked, printAnswer } from './asked.js';
 import { type Io, resolvePath } from './io.js';
+import { formatAnswer, isShell, type Line, splitLine } from './shells.js';
 import { COMMON_FLAGS, type FlagHelp, kindOfFlag, type Verb } from './verb.js';
-import { SUMMARIES } from './verb-summaries.js';
-import { findCommandEntry, loadVerb, RESERVED } from './verbs.js';
+import { call } from './verbs/call.js';
+import { findCommandEntry, loadVerb, RESERVED, VERBS } from './verbs.js';
 
 export { createProcessIo } from './process-io.js';
 
@@ -36,6 +37,39 @@ export async function run([, ...argv]: readonly string[], io: Io): Promise<numbe
   const { words, current } = asked;
   printAnswer(asked, await complete(words, isPlain(current) ? '' : current, io).catch(() => NOTHING), io);
   return 0;
+}
+
+interface Asked {
+  /** The words before the one at the cursor. */
+  readonly words: readonly string[];
+  readonly current: string;
+  /** The line of bash, which passes it whole. */
+  readonly line: Line | undefined;
+}
+
+// Returns undefined for an unknown shell.
+function parseAsked([shell, ...rest]: readonly string[]): Asked | undefined {
+  if (!isShell(shell)) return undefined;
+  if (shell !== 'bash') return { words: rest.slice(1, -1), current: rest.at(-1) ?? '', line: undefined };
+  const line = splitLine(rest[0] ?? '', rest[1] ?? '');
+  return { words: afterProgram(line.words), current: line.current, line };
+}
+
+// Skips variables that are set before the program.
+function afterProgram(words: readonly string[]): readonly string[] {
+  return words.slice(words.findIndex((word) => !/^\w+=/.test(word)) + 1);
+}
+
+// Whether a begun word only filters: not a flag, and not a file after `@`.
+function isPlain(current: string): boolean {
+  return !/^[-@]/.test(current);
+}
+
+function printAnswer({ current, line }: Asked, completion: Completion, io: Io): void {
+  const { candidates, files } = matching(completion, current);
+  // Only bash completes files after `--path=`.
+  const found = { candidates, files: files && (line !== undefined || !current.startsWith('-')) };
+  io.stdout.write(formatAnswer(found, line));
 }
 
 async function complete(words: readonly string[], current: string, io: Io): Promise<Completion> {
@@ -77,7 +111,7 @@ async function completeFrom(
 async function firstLevel(setup: Setup): Promise<Completable> {
   const table = await readTable(setup.open());
   const candidates = [
-    ...SUMMARIES.map(({ name, summary }) => ({ value: name, description: summary })),
+    ...VERBS.map(({ name, summary }) => ({ value: name, description: summary })),
     ...toCandidates(table.single).filter(({ value }) => !RESERVED.has(value)),
     ...[...table.groups.keys()]
       .filter((group) => !RESERVED.has(group))
@@ -142,7 +176,6 @@ async function completeCommand(
 }
 
 async function completeTool(tool: Tool, words: readonly string[], current: string, setup: Setup): Promise<Completion> {
-  const { call } = await import('./verbs/call.js');
   const flags = { ...call.flags, ...COMMON_FLAGS };
   // --cwd must come before the tool.
   const own = Object.fromEntries(Object.entries(flags).filter(([name]) => OWN_FLAGS.has(name) && name !== 'cwd'));

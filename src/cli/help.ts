@@ -1,6 +1,6 @@
 // The texts of `wield` and `wield --help`.
 
-import { SUMMARIES, type VerbGroup, type VerbSummary } from './verb-summaries.js';
+import { VERBS, type VerbGroup, type VerbSummary } from './verbs.js';
 
 const FIRST = ['init', 'list', 'call', 'serve', 'doctor'];
 const GROUPS: Readonly<Record<VerbGroup, string>> = {
@@ -17,7 +17,7 @@ const CONTEXT = {
   summary: 'Read and query large results and documents',
 } as const;
 
-const ROWS: readonly VerbSummary[] = [...SUMMARIES, CONTEXT];
+const ROWS: readonly VerbSummary[] = [...VERBS, CONTEXT];
 const WIDTH = Math.max(...ROWS.map(({ name }) => name.length));
 
 const toLine = ({ name, summary }: VerbSummary): string => `  ${name.padEnd(WIDTH)}  ${summary}`;

@@ -1,11 +1,49 @@
-// Prints what `wield list` shows.
+// What `wield list` shows, and how it is filtered and printed.
 
 import { normalizeTags } from '../core/name.js';
-import { count, quoteOutside, revealHidden } from '../core/text.js';
-import type { Listed, ListedTool } from './listing.js';
+import type { Problem } from '../core/problem.js';
+import { count, nearest, quoteOutside, revealHidden } from '../core/text.js';
 import { printJson } from './print.js';
 import { oneLine, printTable } from './table.js';
 import type { Terminal } from './terminal.js';
+import { usageError } from './verb.js';
+
+/** A tool as `--json` prints it. */
+export interface ListedTool {
+  readonly name: string;
+  readonly description: string;
+  readonly format: string;
+  readonly server: string | null;
+  readonly group: string | null;
+  readonly tags: readonly string[];
+  readonly hidden: boolean;
+  readonly readOnly: boolean | null;
+  readonly destructive: boolean | null;
+  readonly shadowedBy: string | null;
+  readonly deniedBy: string | null;
+  readonly untrusted: boolean;
+  readonly changed: boolean;
+  readonly uri: string | null;
+}
+
+export interface ListedSkill {
+  readonly name: string;
+  readonly description: string;
+  readonly path: string;
+  readonly uri: string;
+  readonly hidden: boolean;
+  readonly tags: readonly string[];
+}
+
+/** Everything that any flags of `wield list` show. */
+export interface Listed {
+  /** Tools that can be called, then denied ones, then shadowed ones. */
+  readonly tools: readonly ListedTool[];
+  readonly skills: readonly ListedSkill[];
+  readonly problems: readonly Problem[];
+  /** Servers that are not started because the workspace is not trusted. */
+  readonly unstarted: number;
+}
 
 export interface ListedOptions {
   readonly json: boolean;
@@ -17,8 +55,30 @@ export interface ListedOptions {
   readonly groups: readonly string[];
 }
 
-/** The options of a command without flags. */
-export const NO_FLAGS: ListedOptions = { json: false, hidden: false, all: false, tags: [], formats: [], groups: [] };
+/** Throws `usage` for a tag or group that nothing here has (CLI-26). */
+export function assertKnown({ tools, skills }: Listed, tags: readonly string[], groups: readonly string[]): void {
+  const check = (flag: string, wanted: readonly string[], known: readonly (string | null)[]): void => {
+    const names = [...new Set(known)].filter((name) => name !== null);
+    const unknown = wanted.find((name) => !names.includes(name));
+    if (unknown === undefined) return;
+    const close = nearest(unknown, names);
+    const others = names.length === 0 ? `no tool has a ${flag}` : `use ${names.slice(0, 10).join(', ')}`;
+    throw usageError(
+      `unknown ${flag} "${quoteOutside(unknown, 40)}"`,
+      close.length > 0 ? `did you mean --${flag} ${close[0]}?` : others,
+    );
+  };
+  check(
+    'tag',
+    normalizeTags(tags),
+    [...tools, ...skills].flatMap((one) => one.tags),
+  );
+  check(
+    'group',
+    groups,
+    tools.map(({ group }) => group),
+  );
+}
 
 /** Prints a listing and returns the exit status. */
 export function printListed(terminal: Terminal, listed: Listed, options: ListedOptions): number {

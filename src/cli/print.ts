@@ -1,7 +1,11 @@
-// Prints errors, help and JSON documents.
+// Prints errors, help, plans and JSON documents.
 
 import { errorText, JSON_SCHEMA } from '../commands/output.js';
+import type { Verdict } from '../core/caller.js';
 import type { ErrorValue } from '../core/error.js';
+import { describePlan, type Plan } from '../core/plan.js';
+import { sanitize } from '../core/text.js';
+import { planRows } from '../ui/plan-text.js';
 import type { Terminal } from './terminal.js';
 
 /** Prints the one JSON document of a command and returns 0, its exit status (CLI-3). */
@@ -34,4 +38,21 @@ export function printHelp(terminal: Terminal, help: string, json: boolean): void
 export function printError(terminal: Terminal, error: ErrorValue): void {
   const words = { error: terminal.paint('red', 'error', 'err'), hint: terminal.paint('cyan', 'hint', 'err') };
   terminal.err(errorText(error, words));
+}
+
+/** Prints a plan and its verdict: `wield call --dry-run`. */
+export function printPlan(
+  terminal: Terminal,
+  { plan, verdict }: { readonly plan: Plan; readonly verdict: Verdict },
+  json: boolean,
+): void {
+  if (json) {
+    printJson(terminal, { ok: true, plan: describePlan(plan), verdict });
+    return;
+  }
+  const { source } = verdict;
+  const where = source === undefined ? '' : `  (${source.file}:${source.line})`;
+  const policy = `${verdict.verdict.padEnd(8)} ${verdict.reason}${where}`;
+  for (const [name, value] of [...planRows(plan), ['policy', policy] as const])
+    terminal.out(`  ${name.padEnd(11)} ${sanitize(value)}\n`);
 }

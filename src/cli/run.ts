@@ -13,6 +13,7 @@ import { createOwnFlags, type OwnFlags } from './own-flags.js';
 import { printError, printHelp, printJson } from './print.js';
 import { showWait } from './status-line.js';
 import { ClosedOutput, createTerminal, type Terminal } from './terminal.js';
+import { isCommand, toolCommand } from './tool-command.js';
 import { formatVerbHelp, unknownFlag, usageError } from './verb.js';
 import { type FoundCommand, findCommandEntry, loadVerb, RESERVED, toolEntry } from './verbs.js';
 
@@ -103,7 +104,6 @@ async function parseCommand(
   rest: readonly string[],
 ) {
   if (entry === undefined) {
-    const { toolCommand } = await import('./tool-command.js');
     return { verb: toolCommand, parsed: parseVerbArguments(toolCommand, before, [word, ...toArguments(rest)]) };
   }
   const { verb, ...given } = await loadVerb(entry, before, toArguments(rest));
@@ -120,7 +120,7 @@ async function isTool(word: string, before: readonly Argument[], setup: Setup): 
     ...(named === undefined ? { cwd } : { workdir: cwd }),
   });
   try {
-    return await (await import('./tool-command.js')).isCommand(toolbox, word);
+    return await isCommand(toolbox, word);
   } finally {
     await toolbox.close();
   }

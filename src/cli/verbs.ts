@@ -5,72 +5,115 @@ import { ALIASES, findAlias, toOwnArguments } from './aliases.js';
 import type { Verb } from './verb.js';
 
 type Load = () => Promise<Verb>;
+type Modes = Readonly<Record<string, Load>>;
 
-export interface VerbEntry {
+/** What a verb is for; `--help` lists the verbs by it. */
+export type VerbGroup = 'make' | 'use' | 'connect' | 'govern' | 'install';
+
+export interface VerbSummary {
   readonly name: string;
-  readonly load: Load;
-  /** Other jobs of the verb, each with flags of its own, by the flag that chooses it: `wield list --outdated`. */
-  readonly modes: Readonly<Record<string, Load>>;
+  readonly group: VerbGroup;
+  readonly summary: string;
 }
 
-const LOADERS: Readonly<Record<string, Load>> = {
-  init: async () => (await import('./verbs/init.js')).init,
-  new: async () => (await import('./verbs/new.js')).newTool,
-  remove: async () => (await import('./verbs/remove.js')).remove,
-  check: async () => (await import('./verbs/check.js')).check,
-  list: async () => (await import('./verbs/list.js')).list,
-  show: async () => (await import('./verbs/show.js')).show,
-  search: async () => (await import('./verbs/search.js')).search,
-  call: async () => (await import('./verbs/call.js')).call,
-  run: async () => (await import('./verbs/run.js')).run,
-  record: async () => (await import('./verbs/record.js')).record,
-  replay: async () => (await import('./verbs/replay.js')).replay,
-  diff: async () => (await import('./verbs/diff.js')).diff,
-  serve: async () => (await import('./verbs/serve.js')).serve,
-  worker: async () => (await import('./verbs/worker.js')).worker,
-  fleet: async () => (await import('./verbs/fleet.js')).fleet,
-  connect: async () => (await import('./verbs/connect.js')).connect,
-  mcp: async () => (await import('./verbs/mcp.js')).mcp,
-  completions: async () => (await import('./verbs/completions.js')).completions,
-  ui: async () => (await import('./verbs/ui.js')).ui,
-  trust: async () => (await import('./verbs/trust.js')).trust,
-  approvals: async () => (await import('./verbs/approvals.js')).approvals,
-  explain: async () => (await import('./verbs/explain.js')).explain,
-  audit: async () => (await import('./verbs/audit.js')).audit,
-  config: async () => (await import('./verbs/config.js')).config,
-  doctor: async () => (await import('./verbs/doctor.js')).doctor,
-  version: async () => (await import('./verbs/version.js')).version,
-  add: async () => (await import('./verbs/add.js')).add,
-  install: async () => (await import('./verbs/install.js')).install,
-  uninstall: async () => (await import('./verbs/uninstall.js')).uninstall,
-  upgrade: async () => (await import('./verbs/upgrade.js')).upgrade,
-  hooks: async () => (await import('./verbs/hooks.js')).hooks,
-};
+export interface VerbEntry extends VerbSummary {
+  readonly load: Load;
+  /** Other jobs of the verb, each with flags of its own, by the flag that chooses it: `wield list --outdated`. */
+  readonly modes: Modes;
+}
 
-const MODES: Readonly<Record<string, VerbEntry['modes']>> = {
-  init: {
-    index: async () => (await import('./verbs/write-index.js')).writeIndex,
-    capabilities: async () => (await import('./verbs/capabilities.js')).capabilities,
-  },
-  remove: { source: async () => (await import('./verbs/uninstall.js')).removeSource },
-  check: { installed: async () => (await import('./verbs/verify.js')).verify },
-  list: {
-    outdated: async () => (await import('./verbs/list-installed.js')).outdated,
-    manifest: async () => (await import('./verbs/list-installed.js')).exportInstalled,
-    tokens: async () => (await import('./verbs/tokens.js')).tokens,
-  },
-  show: { source: async () => (await import('./verbs/show.js')).showSource },
-  doctor: { clean: async () => (await import('./verbs/clean.js')).clean },
-  add: { import: async () => (await import('./verbs/import.js')).importSystem },
-  install: { adopt: async () => (await import('./verbs/adopt.js')).adopt },
-  upgrade: { 'fetch-only': async () => (await import('./verbs/upgrade.js')).sync },
-};
+type Row = readonly [summary: string, load: Load, modes?: Modes];
 
-export const VERBS: readonly VerbEntry[] = Object.entries(LOADERS).map(([name, load]) => ({
-  name,
-  load,
-  modes: MODES[name] ?? {},
-}));
+const of = (group: VerbGroup, rows: Readonly<Record<string, Row>>): readonly VerbEntry[] =>
+  Object.entries(rows).map(([name, [summary, load, modes = {}]]) => ({ name, group, summary, load, modes }));
+
+/** In the order of the help. */
+export const VERBS: readonly VerbEntry[] = [
+  ...of('make', {
+    init: [
+      'Create a first tool',
+      async () => (await import('./verbs/init.js')).init,
+      {
+        index: async () => (await import('./verbs/write-index.js')).writeIndex,
+        capabilities: async () => (await import('./verbs/capabilities.js')).capabilities,
+      },
+    ],
+    new: ['Create a tool', async () => (await import('./verbs/new.js')).newTool],
+    remove: [
+      'Remove a tool or a source',
+      async () => (await import('./verbs/remove.js')).remove,
+      { source: async () => (await import('./verbs/uninstall.js')).removeSource },
+    ],
+    check: [
+      'Lint a skill, a workspace or a source; check installed files',
+      async () => (await import('./verbs/check.js')).check,
+      { installed: async () => (await import('./verbs/verify.js')).verify },
+    ],
+  }),
+  ...of('use', {
+    list: [
+      'List tools, installed items, sources',
+      async () => (await import('./verbs/list.js')).list,
+      {
+        outdated: async () => (await import('./verbs/list-installed.js')).outdated,
+        manifest: async () => (await import('./verbs/list-installed.js')).exportInstalled,
+        tokens: async () => (await import('./verbs/tokens.js')).tokens,
+      },
+    ],
+    show: [
+      'Show a tool or a source',
+      async () => (await import('./verbs/show.js')).show,
+      { source: async () => (await import('./verbs/show.js')).showSource },
+    ],
+    search: ['Search tools by description', async () => (await import('./verbs/search.js')).search],
+    call: ['Call a tool', async () => (await import('./verbs/call.js')).call],
+    run: ['Run a program that calls tools', async () => (await import('./verbs/run.js')).run],
+    record: ['Record calls', async () => (await import('./verbs/record.js')).record],
+    replay: ['Replay calls', async () => (await import('./verbs/replay.js')).replay],
+    diff: ['Compare recordings', async () => (await import('./verbs/diff.js')).diff],
+  }),
+  ...of('connect', {
+    serve: ['Serve the tools to an agent over MCP', async () => (await import('./verbs/serve.js')).serve],
+    worker: ['Run calls of a fleet', async () => (await import('./verbs/worker.js')).worker],
+    fleet: ['Show the status of a fleet', async () => (await import('./verbs/fleet.js')).fleet],
+    connect: ['Add wield to Claude Code, Cursor, …', async () => (await import('./verbs/connect.js')).connect],
+    mcp: ['Manage upstream MCP servers', async () => (await import('./verbs/mcp.js')).mcp],
+    completions: ['Print a shell completion script', async () => (await import('./verbs/completions.js')).completions],
+  }),
+  ...of('govern', {
+    ui: ['Open the page', async () => (await import('./verbs/ui.js')).ui],
+    trust: ['Let models call the tools of a workspace', async () => (await import('./verbs/trust.js')).trust],
+    approvals: ['Answer pending calls', async () => (await import('./verbs/approvals.js')).approvals],
+    explain: ['Show which rule decides a call', async () => (await import('./verbs/explain.js')).explain],
+    audit: ['Show the audit log', async () => (await import('./verbs/audit.js')).audit],
+    config: ['Show the configuration', async () => (await import('./verbs/config.js')).config],
+    doctor: [
+      'Check the setup, suggest fixes, clean up',
+      async () => (await import('./verbs/doctor.js')).doctor,
+      { clean: async () => (await import('./verbs/clean.js')).clean },
+    ],
+    version: ['Print the version', async () => (await import('./verbs/version.js')).version],
+  }),
+  ...of('install', {
+    add: [
+      'Add a source of tools and skills',
+      async () => (await import('./verbs/add.js')).add,
+      { import: async () => (await import('./verbs/import.js')).importSystem },
+    ],
+    install: [
+      'Install items',
+      async () => (await import('./verbs/install.js')).install,
+      { adopt: async () => (await import('./verbs/adopt.js')).adopt },
+    ],
+    uninstall: ['Uninstall items', async () => (await import('./verbs/uninstall.js')).uninstall],
+    upgrade: [
+      'Upgrade installed items, fetch updates',
+      async () => (await import('./verbs/upgrade.js')).upgrade,
+      { 'fetch-only': async () => (await import('./verbs/upgrade.js')).sync },
+    ],
+    hooks: ['List hooks, and run them again', async () => (await import('./verbs/hooks.js')).hooks],
+  }),
+];
 
 /** Loads a verb, or the mode that one of the arguments chooses; that argument is left out. */
 export async function loadVerb({ load, modes }: VerbEntry, before: readonly Argument[], argv: readonly string[]) {

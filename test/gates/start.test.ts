@@ -26,7 +26,7 @@ echo "hello $WIELD_PARAM_NAME"
 // Words of code that is loaded only when it is needed.
 const LATE = {
   OAuth: 'code_verifier',
-  zod: 'ZodError',
+  zod: 'invalid_union',
   installers: 'marketplace.json',
   clients: 'claude_desktop_config',
 };

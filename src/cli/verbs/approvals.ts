@@ -5,7 +5,7 @@ import { count, quoteOutside, spellOut } from '../../core/text.js';
 import type { Approval, ApprovalAdmin, SuspendedProgram } from '../../node.js';
 import { approvalRows } from '../../policy/approval-text.js';
 import { unknownChoice } from '../choices.js';
-import { FLEET, usesFleet } from '../fleet-flag.js';
+import { FLEET, usesFleet } from '../fleet.js';
 import { printJson } from '../print.js';
 import { printTable } from '../table.js';
 import type { Terminal } from '../terminal.js';

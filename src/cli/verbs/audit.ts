@@ -5,7 +5,7 @@ import type { AuditRecord } from '../../audit/record.js';
 import { ERROR_CODES } from '../../core/error.js';
 import { compileGlob } from '../../core/glob.js';
 import { count, formatDuration, quoteOutside } from '../../core/text.js';
-import { FLEET, usesFleet } from '../fleet-flag.js';
+import { FLEET, usesFleet } from '../fleet.js';
 import { printJson, printJsonLine } from '../print.js';
 import { printTable } from '../table.js';
 import { option, toggle, usageError, type Verb, type VerbCall } from '../verb.js';

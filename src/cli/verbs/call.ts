@@ -18,7 +18,7 @@ import { describeLeft } from '../../process/sandbox/text.js';
 import { createApprove, createElicit } from '../approve.js';
 import { commandOf } from '../commands.js';
 import { inputName, readInput, readStdin } from '../input.js';
-import { printError, printHelp, printJson } from '../print.js';
+import { printError, printHelp, printJson, printPlan } from '../print.js';
 import { createStatusLine } from '../status-line.js';
 import type { Terminal } from '../terminal.js';
 import { option, toggle, usageError, type Verb, type VerbCall } from '../verb.js';
@@ -135,7 +135,6 @@ export async function callTool(
   const { input, ...fault } = await readToolInput(verbCall, tool, parsed, flags.get('input'));
   const options = { ...toCallOptions(verbCall, toolbox, flags), ...fault, found: tool };
   if (flags.has('dry-run')) {
-    const { printPlan } = await import('../print-plan.js');
     printPlan(terminal, await toolbox.plan(ref, input, options), json);
     return 0;
   }

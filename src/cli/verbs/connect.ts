@@ -33,7 +33,7 @@ import {
 import { consent, DRY_RUN, printDiff, toShownDiff, YES } from '../consent.js';
 import { findOwnCommand, OWN_NAME } from '../own-command.js';
 import { printJson } from '../print.js';
-import { MODE, openProfile, PROFILE } from '../profile.js';
+import { MODE, openProfile, PROFILE, warnOfProfile } from '../profile.js';
 import { printTable } from '../table.js';
 import { option, toggle, usageError, type Verb, type VerbCall } from '../verb.js';
 
@@ -69,7 +69,7 @@ export const connect: Verb = {
     const environment = findClientEnvironment(toolbox);
     if (id === undefined) return listClients(call, environment);
     const client = findClient(id, 'wield connect');
-    if (call.flags.has('profile')) await (await import('../profile-warnings.js')).warnOfProfile(call, toolbox);
+    if (call.flags.has('profile')) await warnOfProfile(call, toolbox);
     const file = findScoped(client, environment, call);
     const name = checkServerName(String(call.flags.get('name') ?? 'wield'));
     const server = findServer(call, client, file, name, environment);

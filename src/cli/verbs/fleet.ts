@@ -3,8 +3,7 @@
 import { assertPerson } from '../../core/caller.js';
 import { count, formatDuration } from '../../core/text.js';
 import type { FleetStatus } from '../../fleet/status.js';
-import { readFleet } from '../fleet.js';
-import { FLEET } from '../fleet-flag.js';
+import { FLEET, readFleet } from '../fleet.js';
 import { printJson } from '../print.js';
 import { option, toggle, usageError, type Verb, type VerbCall } from '../verb.js';
 

@@ -8,9 +8,8 @@ import { toFileUri } from '../../files/within.js';
 import type { NodeToolbox } from '../../node.js';
 import { unknownChoice } from '../choices.js';
 import { commandProblems } from '../commands.js';
-import { printListed } from '../listed.js';
-import type { Listed, ListedTool } from '../listing.js';
-import { openProfile, PROFILE } from '../profile.js';
+import { assertKnown, type Listed, type ListedTool, printListed } from '../listed.js';
+import { openProfile, PROFILE, warnOfProfile } from '../profile.js';
 import { option, toggle, usageError, type Verb } from '../verb.js';
 
 const PERSON: Caller = { kind: 'person', door: 'cli' };
@@ -56,9 +55,9 @@ export const list: Verb = {
     const odd = repeated('format').find((format) => !formats.includes(format));
     if (odd !== undefined) throw unknownChoice('value of --format:', odd, formats, '--format');
     const listed = await readListed(toolbox, reserved);
-    if (flags.has('profile')) await (await import('../profile-warnings.js')).warnOfProfile(call, toolbox);
+    if (flags.has('profile')) await warnOfProfile(call, toolbox);
     const [tags, groups] = [repeated('tag'), repeated('group')];
-    if (tags.length + groups.length > 0) (await import('../list-filters.js')).assertKnown(listed, tags, groups);
+    if (tags.length + groups.length > 0) assertKnown(listed, tags, groups);
     return printListed(terminal, listed, {
       json,
       hidden: flags.has('hidden'),

@@ -4,7 +4,7 @@ import { closeSync, openSync, writeSync } from 'node:fs';
 import { ToolError } from '../../core/error.js';
 import { count, quoteOutside } from '../../core/text.js';
 import { removeFile } from '../../files/remove.js';
-import { runInner } from '../inner-command.js';
+import { runInner } from '../command-line.js';
 import { resolvePath } from '../io.js';
 import { usageError, type Verb } from '../verb.js';
 

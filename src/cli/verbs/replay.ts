@@ -4,7 +4,7 @@ import { ToolError } from '../../core/error.js';
 import { readTextFile } from '../../files/read.js';
 import type { NodeToolbox } from '../../node.js';
 import type { Recording } from '../../ui/recording/recording.js';
-import { runInner } from '../inner-command.js';
+import { runInner } from '../command-line.js';
 import { type Io, resolvePath } from '../io.js';
 import { printJson } from '../print.js';
 import { option, usageError, type Verb, type VerbCall } from '../verb.js';

@@ -12,9 +12,9 @@ import { createMcpHttp, isLoopback, MCP_PATH, serveMcpStdio } from '../../mcp-se
 import type { SharedSessions } from '../../mcp-server/shared-sessions.js';
 import { limitConnections } from '../../net/connections.js';
 import type { NodeToolbox } from '../../node.js';
-import { type CallMetrics, createCallMetrics } from '../call-metrics.js';
-import { FLEET, usesFleet } from '../fleet-flag.js';
+import { FLEET, readFleet, usesFleet } from '../fleet.js';
 import { resolvePath } from '../io.js';
+import { type CallMetrics, createCallMetrics, describeMetrics } from '../metrics.js';
 import { MODE, openProfile, PROFILE } from '../profile.js';
 import type { Terminal } from '../terminal.js';
 import { option, toggle, usageError, type Verb, type VerbCall } from '../verb.js';
@@ -22,6 +22,9 @@ import { option, toggle, usageError, type Verb, type VerbCall } from '../verb.js
 declare const WIELD_VERSION: string;
 
 const MIN_TOKEN = 16;
+const POLL_MS = 20;
+// Event streams stay open until the client closes them.
+const STREAMS_MS = 500;
 
 export const serve: Verb = {
   name: 'serve',
@@ -89,8 +92,7 @@ async function openState(call: VerbCall) {
 }
 
 async function connectFront(call: VerbCall, toolbox: NodeToolbox): Promise<Front> {
-  const [{ readFleet }, { openFront }, { findSentVariables }] = await Promise.all([
-    import('../fleet.js'),
+  const [{ openFront }, { findSentVariables }] = await Promise.all([
     import('../../fleet/front.js'),
     import('../../process/environment.js'),
   ]);
@@ -158,7 +160,7 @@ async function serveOverHttp(
     version: WIELD_VERSION,
     access,
     shared: sessions,
-    metrics: async () => (await import('../metrics.js')).describeMetrics(metrics, toolbox, front?.describe()),
+    metrics: () => describeMetrics(metrics, toolbox, front?.describe()),
     ...(front === undefined ? {} : { isReady: () => front.isReady() }),
     onError: (error) => toolbox.machine.world.debug(`protocol: ${error.message}`),
   });
@@ -185,11 +187,30 @@ async function serveOverHttp(
     else signal.addEventListener('abort', () => resolve(), { once: true });
   });
   page?.close();
-  if (sessions) await (await import('../drain.js')).drain(server, running);
+  if (sessions) await drain(server, running);
   await handler.close();
   server.closeAllConnections();
   server.close();
   return 0;
+}
+
+// No new connections; the calls that run are answered (FLT-16).
+async function drain(server: Server, running: () => number): Promise<void> {
+  const pause = (): Promise<void> => new Promise((resolve) => setTimeout(resolve, POLL_MS));
+  let isClosed = false;
+  server.close(() => {
+    isClosed = true;
+  });
+  // A client that sends request after request would keep its connection open.
+  server.prependListener('request', (_request, response) => {
+    response.shouldKeepAlive = false;
+  });
+  let idle = 0;
+  while (!isClosed && idle < STREAMS_MS) {
+    server.closeIdleConnections();
+    await pause();
+    idle = running() === 0 ? idle + POLL_MS : 0;
+  }
 }
 
 /** Returns a function that counts the running calls. */

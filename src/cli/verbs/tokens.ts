@@ -3,7 +3,7 @@
 import { compareText, count } from '../../core/text.js';
 import type { Toolbox } from '../../core/toolbox.js';
 import { printJson } from '../print.js';
-import { MODE, openProfile, PROFILE } from '../profile.js';
+import { MODE, openProfile, PROFILE, warnOfProfile } from '../profile.js';
 import { SENT } from '../sent.js';
 import { printTable } from '../table.js';
 import { option, usageError, type Verb } from '../verb.js';
@@ -34,7 +34,7 @@ export const tokens: Verb = {
     const most = readMax(flags.get('max'));
     const toolbox = openProfile(call);
     const tools = await countTokens(toolbox, adapter);
-    if (flags.has('profile')) await (await import('../profile-warnings.js')).warnOfProfile(call, toolbox);
+    if (flags.has('profile')) await warnOfProfile(call, toolbox);
     const total = tools.reduce((sum, tool) => sum + tool.tokens, 0);
     const isOver = most !== undefined && total > most;
     if (json) printJson(terminal, { ok: !isOver, adapter, total, tools });

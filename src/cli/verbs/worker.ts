@@ -4,8 +4,7 @@ import { assertPerson } from '../../core/caller.js';
 import { quoteOutside } from '../../core/text.js';
 import { isWorkerTag, TAG_FORM } from '../../fleet/tag.js';
 import type { WorkerOptions } from '../../fleet/worker.js';
-import { assertFleet, readFleet } from '../fleet.js';
-import { FLEET } from '../fleet-flag.js';
+import { assertFleet, FLEET, readFleet } from '../fleet.js';
 import { openProfile, PROFILE } from '../profile.js';
 import { option, toggle, usageError, type Verb, type VerbCall } from '../verb.js';
 

@@ -2,7 +2,7 @@
 
 import { request } from 'node:http';
 import { expect } from 'vitest';
-import { createCallMetrics } from '../../../src/cli/call-metrics.js';
+import { createCallMetrics } from '../../../src/cli/metrics.js';
 import type { EndEvent } from '../../../src/core/event.js';
 import { toPrometheus } from '../../../src/mcp-server/prometheus.js';
 import { connectUrl } from '../../support/clients.js';

@@ -7,9 +7,8 @@ import type { NodeToolbox } from '../../../node.js';
 import { isChanged } from '../../../upstream/entries/installed-files.js';
 import { confirmDestructive, DRY_RUN, printDiff, YES } from '../../consent.js';
 import { printJson } from '../../print.js';
-import { widthOf } from '../../terminal.js';
+import { widthOf, wrap } from '../../terminal.js';
 import { option, usageError, type VerbCall } from '../../verb.js';
-import { wrap } from '../../wrap.js';
 import { acceptInstalled } from './accept-server.js';
 import { findState, type McpAction, type ServerState, someOf } from './server.js';
 
