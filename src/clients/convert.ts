@@ -5,7 +5,7 @@ import { isRecord, type Json, type JsonObject } from '../core/json.js';
 import { isSensitiveName } from '../core/redact.js';
 import { quoteOutside } from '../core/text.js';
 import { isOwnServer } from '../upstream/entries/entry.js';
-import { mapTexts, type TextPlace } from '../upstream/entries/fields.js';
+import { mapTexts, type TextPosition } from '../upstream/entries/fields.js';
 import type { Client, ClientEnvironment, ClientFile } from './client.js';
 import { createDraft, type Draft } from './read-entry.js';
 import { convertUrl, findSecretArguments, holdsSecret, isSecret, splitScheme } from './secrets.js';
@@ -56,7 +56,7 @@ export function convertServer(client: Client, name: string, entry: unknown, opti
   // Text that wield would expand as a reference, but the client does not, is stored in a file too.
   const mustHide = (of: string, value: string): boolean =>
     isSecret(of, value) || value.startsWith('file:') || (client.references === undefined && value.includes('${'));
-  const change = (text: string, { field, name: part = field }: TextPlace): string => {
+  const change = (text: string, { field, name: part = field }: TextPosition): string => {
     const of = field === 'oauth' ? `oauth.${part}` : field === 'args' ? field : part;
     const said = translateReferences(client, text, of, draft, options);
     if (field === 'url') return convertUrl(said, hide);

@@ -4,7 +4,7 @@ import { isToolError } from '../core/error.js';
 import type { Rule } from '../core/rule.js';
 import { parseSelectors } from '../core/selector.js';
 
-export interface RulesPlace {
+export interface RulesSource {
   readonly key: string;
   readonly file: string;
   /** The line of the key. */
@@ -22,8 +22,8 @@ export interface RulesFault {
 }
 
 /** Returns the rules, or what is wrong with them: then the policy denies everything (POL-9). */
-export function readRules(texts: readonly string[], place: RulesPlace): readonly Rule[] | RulesFault {
-  const { key, file, line, text } = place;
+export function readRules(texts: readonly string[], source: RulesSource): readonly Rule[] | RulesFault {
+  const { key, file, line, text } = source;
   const lineOf = createLineFinder(text, line);
   const rules: Rule[] = [];
   for (const [index, entry] of texts.entries()) {

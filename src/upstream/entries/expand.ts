@@ -6,7 +6,7 @@ import { quoteOutside } from '../../core/text.js';
 import { type HttpServer, mayStart, type ServerEntry, type StdioServer } from '../../core/upstream.js';
 import { readHead } from '../../files/read.js';
 import { isNeverPassed } from '../../process/environment.js';
-import { isWebAddress, mapTexts, type TextPlace } from './fields.js';
+import { isWebAddress, mapTexts, type TextPosition } from './fields.js';
 import { createSecretCollector, type ExpandedValue } from './secrets.js';
 import { parseServerValue, type ValuePart } from './value.js';
 
@@ -42,9 +42,9 @@ export function expandServer(entry: ServerEntry, options: ExpandOptions): Expand
     });
   }
   const secrets = createSecretCollector();
-  const expanded = mapTexts(entry, (text, place) => {
-    const found = expandText(text, place, entry, options);
-    secrets.add(place, found);
+  const expanded = mapTexts(entry, (text, position) => {
+    const found = expandText(text, position, entry, options);
+    secrets.add(position, found);
     return found.value;
   });
   const server = expanded.kind === 'stdio' ? toProcess(expanded, options) : toAddress(expanded);
@@ -52,7 +52,7 @@ export function expandServer(entry: ServerEntry, options: ExpandOptions): Expand
   return { server, secrets: secrets.all() };
 }
 
-function expandText(text: string, place: TextPlace, entry: ServerEntry, options: ExpandOptions): ExpandedValue {
+function expandText(text: string, position: TextPosition, entry: ServerEntry, options: ExpandOptions): ExpandedValue {
   const pieces: ExpandedValue['pieces'][number][] = [];
   const follow = (part: ValuePart): string => {
     if (part.kind === 'text') return part.text;
@@ -62,8 +62,8 @@ function expandText(text: string, place: TextPlace, entry: ServerEntry, options:
       pieces.push({ value, name: part.kind === 'variable' ? part.name : undefined });
     return value;
   };
-  const value = parseServerValue(text, place.field).map(follow).join('');
-  assertCharacters(entry, place, value);
+  const value = parseServerValue(text, position.field).map(follow).join('');
+  assertCharacters(entry, position, value);
   return { value, pieces };
 }
 
@@ -175,7 +175,7 @@ function readSmallText(path: string): string {
 }
 
 // A line break would start another header, and a NUL would truncate the value.
-function assertCharacters(entry: ServerEntry, { field, name }: TextPlace, value: string): void {
+function assertCharacters(entry: ServerEntry, { field, name }: TextPosition, value: string): void {
   const odd =
     field === 'headers' ? /[^\t\u0020-\u007e\u0080-\u00ff]/ : field === 'url' ? /[\u0000-\u0020\u007f]/ : /\u0000/;
   if (odd.test(value)) {

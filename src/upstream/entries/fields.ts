@@ -178,7 +178,7 @@ export const SERVER_SCHEMA: JsonSchema = {
 const TEXT_FIELDS = ['command', 'args', 'env', 'cwd', 'url', 'headers', 'oauth'] as const;
 
 /** Where a string of an entry is: its field, and its index or name in it. */
-export interface TextPlace {
+export interface TextPosition {
   readonly field: (typeof TEXT_FIELDS)[number];
   readonly name?: string;
 }
@@ -186,9 +186,9 @@ export interface TextPlace {
 /** Returns the entry with each string changed that may contain references. */
 export function mapTexts<Entry extends object>(
   entry: Entry,
-  change: (text: string, place: TextPlace) => string,
+  change: (text: string, position: TextPosition) => string,
 ): Entry {
-  const changed: Partial<Record<TextPlace['field'], unknown>> = {};
+  const changed: Partial<Record<TextPosition['field'], unknown>> = {};
   for (const field of TEXT_FIELDS) {
     const value = (entry as Readonly<Record<string, unknown>>)[field];
     const inside = (text: unknown, name: string | number): string =>

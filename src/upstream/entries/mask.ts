@@ -4,7 +4,7 @@ import type { JsonObject } from '../../core/json.js';
 import { REDACTED } from '../../core/redact.js';
 import { quoteOutside } from '../../core/text.js';
 import { OAUTH_SECRETS, type ServerEntry, type StdioServer } from '../../core/upstream.js';
-import { mapTexts, type TextPlace } from './fields.js';
+import { mapTexts, type TextPosition } from './fields.js';
 import { isSecretName, parseServerValue, type ValuePart } from './value.js';
 
 // Tokens with a recognizable prefix, whatever their name.
@@ -59,9 +59,10 @@ export function toMaskedServer(entry: ServerEntry): JsonObject {
   return Object.fromEntries(given) as JsonObject;
 }
 
-const maskServer = (entry: ServerEntry): ServerEntry => mapTexts(entry, (text, place) => maskField(text, place, entry));
+const maskServer = (entry: ServerEntry): ServerEntry =>
+  mapTexts(entry, (text, position) => maskField(text, position, entry));
 
-function maskField(text: string, { field, name = field }: TextPlace, entry: ServerEntry): string {
+function maskField(text: string, { field, name = field }: TextPosition, entry: ServerEntry): string {
   if (field === 'url') return maskAddress(text);
   if (field === 'cwd') return text;
   if (field === 'args') return maskArgument(text, (entry as StdioServer).args[Number(name) - 1]);
@@ -122,9 +123,9 @@ export function maskAddress(url: string, { bare = false } = {}): string {
   const marked = parts
     .map((part, at) => (part.kind === 'text' ? part.written.replace(/[\ue000\ue001]/g, '') : `\ue000${at}\ue001`))
     .join('');
-  const [, scheme = '', user = '', place = '', query = '', rest = ''] =
+  const [, scheme = '', user = '', address = '', query = '', rest = ''] =
     /^([a-z]+:\/\/)?([^/?#]*@)?([^?#]*)(\?[^#]*)?(#.*)?/is.exec(marked)!;
-  const path = place
+  const path = address
     .split('/')
     .map((step) => (isOpaque(step) || step.replace(TOKENS, '') !== step ? REDACTED : step))
     .join('/');

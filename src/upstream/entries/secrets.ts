@@ -2,7 +2,7 @@
 
 import { isSensitiveName, SHORTEST_SECRET } from '../../core/redact.js';
 import { OAUTH_SECRETS } from '../../core/upstream.js';
-import type { TextPlace } from './fields.js';
+import type { TextPosition } from './fields.js';
 import { isOpaque, isPlainValue } from './mask.js';
 import { isSecretName } from './value.js';
 
@@ -42,7 +42,7 @@ export function createSecretCollector() {
   };
   return {
     /** Adds what is secret in a string of an entry. */
-    add({ field, name = '' }: TextPlace, expanded: ExpandedValue): void {
+    add({ field, name = '' }: TextPosition, expanded: ExpandedValue): void {
       if (field === 'env' || field === 'headers') addNamed(name, expanded);
       if (field === 'oauth' && OAUTH_SECRETS.includes(name)) addNamed('clientSecret', expanded);
       if (field === 'args' || field === 'url') addPieces(expanded.pieces);

@@ -6,6 +6,17 @@ import { escapePointer } from '../../core/json.js';
 import type { Boundary } from '../../core/origin.js';
 import type { Problem } from '../../core/problem.js';
 import type { Settings } from '../../core/settings.js';
+import {
+  anything,
+  formatFault,
+  list,
+  nullable,
+  object,
+  optional,
+  readShape,
+  record,
+  string,
+} from '../../core/shape.js';
 import type { ConfiguredServers, World } from '../../core/snapshot.js';
 import { formatBytes, quoteOutside } from '../../core/text.js';
 import type { ServerEntry } from '../../core/upstream.js';
@@ -82,23 +93,39 @@ function readText(text: FileText, source: ServersFile): ServersReading {
   return { entries: [], problems: [{ severity: 'error', path: source.file, message, hint }] };
 }
 
+const FILE = object({ path: string, hash: string }, { unknown: 'drop' });
+const RECORD = object(
+  {
+    entry: anything,
+    source: string,
+    digest: string,
+    accepted: nullable(string),
+    // Records of older versions have no files.
+    files: optional(list(FILE)),
+  },
+  { unknown: 'drop' },
+);
+const INSTALLED = object({ servers: record(RECORD) }, { unknown: 'drop' });
+
 // The servers that were installed, each with what a person accepted of it; install/servers.ts writes the file.
 function readInstalled(text: string, { file, owner }: ServersFile): ServersReading {
-  const entries: ServerEntry[] = [];
+  const refuse = (why: string): ServersReading => {
+    const hint = 'remove it; wield doctor --fix writes it again';
+    return { entries: [], problems: [{ severity: 'error', path: file, message: `is not valid: ${why}`, hint }] };
+  };
   try {
-    const { servers } = parseStateJson(text, file) as { servers: Record<string, Record<string, unknown>> };
-    for (const [name, { entry: value, source, digest, accepted, files }] of Object.entries(servers)) {
+    const { value, faults } = readShape(INSTALLED, parseStateJson(text, file));
+    if (value === undefined || faults.length > 0) return refuse(formatFault(faults[0]!));
+    const entries = Object.entries(value.servers).flatMap(([name, { entry: written, accepted, ...found }]) => {
       const place = { file, pointer: `/servers/${escapePointer(name)}/entry`, line: null };
-      const { entry } = readServer(name, value, { owner, place });
-      // Records of older versions have no files.
-      const installed = { source, digest, accepted: files !== undefined && accepted === digest, files: files ?? [] };
-      if (entry !== undefined) entries.push({ ...entry, installed: installed as ServerEntry['installed'] });
-    }
+      const { entry } = readServer(name, written, { owner, place });
+      const isAccepted = found.files !== undefined && accepted === found.digest;
+      return entry === undefined ? [] : [{ ...entry, installed: { files: [], ...found, accepted: isAccepted } }];
+    });
     return { entries, problems: [] };
   } catch (error) {
-    const hint = 'remove it; wield doctor --fix writes it again';
-    const message = isToolError(error) ? `is not valid: ${error.message}` : 'is not valid';
-    return { entries: [], problems: [{ severity: 'error', path: file, message, hint }] };
+    if (!isToolError(error)) throw error;
+    return refuse(error.message);
   }
 }
 
