@@ -2,7 +2,6 @@
 
 import { isToolError, ToolError } from '../core/error.js';
 import type { Format, ModuleOffer, OfferSource, Upstream } from '../core/format.js';
-import { withoutReservedTags } from '../core/name.js';
 import type { Owner, Place } from '../core/origin.js';
 import type { Skill } from '../core/skill.js';
 import type { Snapshot, World } from '../core/snapshot.js';
@@ -13,7 +12,7 @@ import { createDirectory } from './directory.js';
 import type { Directory, DirectoryListing, Views } from './entry.js';
 import { createFinder, hasServers, isRequested, mayBeRemote, mayKeepName } from './find.js';
 import type { IndexFile } from './index-file.js';
-import { type Audience, byName, type Listing, mergeListing, pathOf, type TagCleaner } from './listing.js';
+import { type Audience, byName, type Listing, mergeListing, withoutReserved } from './listing.js';
 
 export interface CatalogOptions {
   /** Tools defined in code; first in precedence. */
@@ -64,7 +63,6 @@ export function createCatalog(options: CatalogOptions): Catalog {
   const reserved = options.builtin.map(asBuiltin).sort(byName);
   const yielding = (options.yielding ?? []).map(asBuiltin).sort(byName);
   const views = createViews(options);
-  const withoutReserved = createTagCleaner();
 
   // Delegates are resolved like any other reference, but not followed further here (RES-19).
   const delegates = createDelegates((ref, snapshot) => {
@@ -86,7 +84,6 @@ export function createCatalog(options: CatalogOptions): Catalog {
       remote: upstream?.list(snapshot, isTakenBy([...registered.values(), ...reserved], directories)),
       directories,
       audienceOf: (tool, skills) => (isRequested(tool, offer) ? 'all' : offered(tool, skills, snapshot)),
-      withoutReserved,
     });
     const { tools, problems } = delegates.completeAll(
       merged.tools,
@@ -159,19 +156,6 @@ function isTakenBy(given: readonly Tool[], directories: readonly DirectoryListin
 
 function asBuiltin(tool: Tool): Tool {
   return tool.origin.builtin === true ? tool : { ...tool, origin: { ...tool.origin, builtin: true } };
-}
-
-/** Removes reserved tags from tools of any format; each tool is processed once (RES-31). */
-function createTagCleaner(): TagCleaner {
-  const cleaned = new WeakMap<Tool, ReturnType<TagCleaner>>();
-  return (tool) => {
-    let known = cleaned.get(tool);
-    if (known === undefined) {
-      known = withoutReservedTags(tool, () => pathOf(tool));
-      cleaned.set(tool, known);
-    }
-    return known;
-  };
 }
 
 // Includes views of directories outside the search path, for programs that refer to tools by path.

@@ -1,7 +1,7 @@
 // Reads a directory with one format; cached, and compared with the files on every use.
 
 import { type Dirent, readdirSync, type Stats } from 'node:fs';
-import { join } from 'node:path';
+import { join, sep } from 'node:path';
 import type { FileState, Format, FormatSnapshot, ModuleOffer } from '../core/format.js';
 import { compileGlob } from '../core/glob.js';
 import type { FileIdentity, Place } from '../core/origin.js';
@@ -183,7 +183,9 @@ interface DirectoryReader {
 }
 
 function createDirectoryReader(place: Place, format: Format, world: World): DirectoryReader {
-  const pathOf = (file: string): string => join(place.directory, file);
+  // Concatenated: for a thousand files, `join` takes 10 ms.
+  const prefix = join(place.directory, sep);
+  const pathOf = (file: string): string => prefix + file;
   const filesOf = format.filesOf?.bind(format);
   const isIgnored = createIgnore(place);
   const claims = (entry: string): boolean =>

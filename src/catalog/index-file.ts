@@ -5,7 +5,7 @@ import type { FileState, Format } from '../core/format.js';
 import type { FileIdentity, Place } from '../core/origin.js';
 import type { JsonSchema, Schema } from '../core/schema.js';
 import type { World } from '../core/snapshot.js';
-import type { Tool } from '../core/tool.js';
+import { NO_TRAITS, type Tool, type Traits } from '../core/tool.js';
 import { checksum, hashName, openChecked, sealChecked } from '../files/checksum.js';
 import { readHead } from '../files/read.js';
 import { removeFile } from '../files/remove.js';
@@ -49,7 +49,14 @@ interface IndexedEntry extends Omit<Entry, 'states' | 'reading' | 'indexed'> {
   readonly reading?: Omit<NonNullable<Entry['reading']>, 'tools'> & { readonly tools: readonly IndexedTool[] };
 }
 
-interface IndexedTool extends Omit<Tool, 'input' | 'output'> {
+interface IndexedTool extends Pick<Tool, 'name' | 'description' | 'origin'> {
+  /** Left out if they are the default. */
+  readonly traits?: Traits;
+  /** Schemas and action as JSON, parsed on first use: a listing of a thousand tools needs none of them. */
+  readonly body: string;
+}
+
+interface IndexedBody extends Pick<Tool, 'action'> {
   readonly input: JsonSchema;
   readonly output?: JsonSchema;
 }
@@ -111,36 +118,65 @@ export function createIndexFile({ directory, version, toSchema, loadShipped, wor
 }
 
 function toIndexed({ name, states, files, settled, reading }: Entry): IndexedEntry {
-  const tools = reading?.tools.map(
-    ({ name, description, input, output, action, origin, traits }): IndexedTool => ({
-      name,
-      description,
-      input: input.json,
-      output: output?.json,
-      action,
-      origin,
-      traits,
-    }),
-  );
   return {
     name,
     states: states.map((state) => state ?? null),
     files,
     settled,
-    reading: reading && { ...reading, tools: tools! },
+    reading: reading && {
+      tools: reading.tools.map(toIndexedTool),
+      problems: reading.problems,
+      skills: reading.skills,
+      offers: reading.offers,
+    },
+  };
+}
+
+function toIndexedTool({ name, description, input, output, action, origin, traits }: Tool): IndexedTool {
+  const body: IndexedBody = { input: input.json, output: output?.json, action };
+  const isPlain = JSON.stringify(traits) === PLAIN_TRAITS;
+  return { name, description, origin, traits: isPlain ? undefined : traits, body: JSON.stringify(body) };
+}
+
+const PLAIN_TRAITS = JSON.stringify(NO_TRAITS);
+
+function toEntry(entry: IndexedEntry, place: Place, toSchema: ToSchema): Entry {
+  const { reading } = entry;
+  return {
+    ...entry,
+    states: entry.states.map((state): FileState => state ?? undefined),
+    reading: reading && { ...reading, tools: reading.tools.map((tool) => toTool(tool, place, toSchema)) },
+    indexed: true,
   };
 }
 
 // The owner follows from the place, which is not part of the key.
-function toEntry(entry: IndexedEntry, { owner }: Place, toSchema: ToSchema): Entry {
-  const tools = entry.reading?.tools.map(
-    ({ input, output, origin, ...tool }): Tool => ({
-      ...tool,
-      input: toSchema(input, 'input'),
-      output: output && toSchema(output, 'output'),
-      origin: { ...origin, owner },
-    }),
-  );
-  const states = entry.states.map((state): FileState => state ?? undefined);
-  return { ...entry, states, reading: entry.reading && { ...entry.reading, tools: tools! }, indexed: true };
+function toTool(
+  { name, description, origin, traits = NO_TRAITS, body }: IndexedTool,
+  { owner }: Place,
+  toSchema: ToSchema,
+): Tool {
+  let parsed: Pick<Tool, 'input' | 'output' | 'action'> | undefined;
+  const parse = () => {
+    if (parsed === undefined) {
+      const { input, output, action } = JSON.parse(body) as IndexedBody;
+      parsed = { input: toSchema(input, 'input'), output: output && toSchema(output, 'output'), action };
+    }
+    return parsed;
+  };
+  return {
+    name,
+    description,
+    traits,
+    origin: { ...origin, owner },
+    get input() {
+      return parse().input;
+    },
+    get output() {
+      return parse().output;
+    },
+    get action() {
+      return parse().action;
+    },
+  };
 }

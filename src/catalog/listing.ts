@@ -2,7 +2,7 @@
 
 import { fileURLToPath } from 'node:url';
 import type { Upstream } from '../core/format.js';
-import type { withoutReservedTags } from '../core/name.js';
+import { withoutReservedTags } from '../core/name.js';
 import { type Problem, withoutRepeats } from '../core/problem.js';
 import type { Skill } from '../core/skill.js';
 import { compareText } from '../core/text.js';
@@ -34,10 +34,7 @@ export interface ListingParts {
   /** In precedence order. */
   readonly directories: readonly DirectoryListing[];
   readonly audienceOf: (tool: Tool, skills: readonly Skill[]) => Audience;
-  readonly withoutReserved: TagCleaner;
 }
-
-export type TagCleaner = (tool: Tool) => ReturnType<typeof withoutReservedTags>;
 
 /** Merges in order of precedence: registered, built-in, servers, disk in path order, each group by name (RES-8). */
 export function mergeListing(parts: ListingParts): Listing {
@@ -58,7 +55,7 @@ export function mergeListing(parts: ListingParts): Listing {
     }
   };
   const addListed = (given: Tool): void => {
-    const { tool, problem } = parts.withoutReserved(given);
+    const { tool, problem } = withoutReserved(given);
     if (problem) problems.push(problem);
     add(tool, tools);
   };
@@ -79,6 +76,11 @@ export function mergeListing(parts: ListingParts): Listing {
   }
   for (const tool of parts.yielding) addBuiltin(tool);
   return { tools, shadowed, problems: withoutRepeats(problems), skills, unlisted, forModels };
+}
+
+/** Removes reserved tags from a tool of any format (RES-31). */
+export function withoutReserved(tool: Tool): ReturnType<typeof withoutReservedTags> {
+  return withoutReservedTags(tool, () => pathOf(tool));
 }
 
 /** Returns what a problem names as the file of a tool. */

@@ -2,13 +2,7 @@
 
 /** Returns eight hex digits. Not cryptographic: loading node:crypto takes longer than listing tools. */
 export function checksum(bytes: Buffer): string {
-  let sum = 0x811c9dc5;
-  const words = bytes.length >> 2;
-  const aligned = bytes.byteOffset % 4 === 0 ? bytes : Uint8Array.prototype.slice.call(bytes);
-  const view = new Uint32Array(aligned.buffer, aligned.byteOffset, words);
-  for (let at = 0; at < words; at++) sum = ((sum << 5) - sum + view[at]!) | 0;
-  for (let at = words * 4; at < bytes.length; at++) sum = Math.imul(sum ^ bytes[at]!, 0x01000193);
-  return (sum >>> 0).toString(16).padStart(8, '0');
+  return process.getBuiltinModule('node:zlib').crc32(bytes).toString(16).padStart(8, '0');
 }
 
 /** Returns a name for a file that is kept for a text; the file itself must contain the text. */
