@@ -193,26 +193,13 @@ function walk(value: unknown, secrets: readonly string[], skips: (key: string, v
     const copy = value.map((child: unknown) => walk(child, secrets, skips));
     return copy.some((child, at) => child !== value[at]) ? copy : value;
   }
-  return walkObject(value as Record<string, unknown>, secrets, skips);
-}
-
-// Copied from the first change on; most have none.
-function walkObject(
-  value: Readonly<Record<string, unknown>>,
-  secrets: readonly string[],
-  skips: (key: string, value: unknown) => boolean,
-): unknown {
-  let entries: [string, unknown][] | undefined;
-  const keys = Object.keys(value);
-  for (const [at, key] of keys.entries()) {
-    const child = value[key];
-    const name = redactKnown(key, secrets);
-    const rest = skips(key, child) ? child : walk(child, secrets, skips);
-    if (entries === undefined && (name !== key || rest !== child))
-      entries = keys.slice(0, at).map((before) => [before, value[before]]);
-    entries?.push([name, rest]);
-  }
-  return entries === undefined ? value : Object.fromEntries(entries);
+  const entries = Object.entries(value);
+  const copy = entries.map(([key, child]): [string, unknown] => [
+    redactKnown(key, secrets),
+    skips(key, child) ? child : walk(child, secrets, skips),
+  ]);
+  const isSame = copy.every(([key, child], at) => key === entries[at]![0] && child === entries[at]![1]);
+  return isSame ? value : Object.fromEntries(copy);
 }
 
 // Finds `API_KEY=…`, `"password": "…"`, `Authorization: Bearer …` in text. Every repetition is bounded, because the text

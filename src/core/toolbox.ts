@@ -155,7 +155,7 @@ export interface Toolbox {
   call(ref: string, input: unknown, options?: CallOptions): Promise<ToolResult>;
   /** Returns what a call would run and the verdict on it; runs nothing. Throws the error that the call would return. */
   plan(ref: string, input: unknown, options?: PlanOptions): Promise<{ plan: Plan; verdict: Verdict }>;
-  /** Explains the verdict on a call. Needs no plan, so it also works if the call could not run. */
+  /** Explains the verdict on a call. Needs no plan, so it also works if the call could not run; `input` may be undefined. */
   explain(ref: string, input: unknown, options?: PlanOptions): Promise<Explanation>;
   /** Observes calls; the returned function stops it. */
   on(observer: Observer): () => void;

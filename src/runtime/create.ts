@@ -3,6 +3,7 @@
 import type { References } from '../catalog/skill-references.js';
 import { guardListener } from '../core/async.js';
 import { CODE } from '../core/caller.js';
+import { isToolError } from '../core/error.js';
 import type { ToolResult } from '../core/result.js';
 import type { Snapshot } from '../core/snapshot.js';
 import { onAbort } from '../core/time-limit.js';
@@ -69,7 +70,16 @@ export function assembleToolbox(options: AssembleOptions): Toolbox {
     find: (ref) => findTool(parts, ref, toBase(workspace.snapshot())),
     call: callAs,
     plan: (ref, input, options = {}) => planOnly(parts, ref, input, options),
-    explain: (ref, input, options = {}) => explain(parts, ref, input, options),
+    async explain(ref, input, options = {}) {
+      if (input !== undefined) return explain(parts, ref, input, options);
+      // Without an input, defaults still apply, and required parameters may be missing.
+      try {
+        return await explain(parts, ref, {}, options);
+      } catch (error) {
+        if (!isToolError(error) || error.code !== 'invalid_input') throw error;
+        return explain(parts, ref, {}, { ...options, checkInput: false });
+      }
+    },
     on: observers.on,
     async close() {
       isClosed = true;

@@ -1,7 +1,6 @@
 // `wield explain`: shows which rule decides a call, and which rules do not match it.
 
 import type { Caller } from '../../core/caller.js';
-import { explainCall } from '../../core/explain.js';
 import { parseJson } from '../../core/json.js';
 import { quoteOutside, revealHidden } from '../../core/text.js';
 import type { Explanation, RuleText } from '../../core/toolbox.js';
@@ -38,7 +37,7 @@ export const explain: Verb = {
         ? undefined
         : parseJson(await readInput(String(source), terminal, signal), inputName(String(source)));
     const toolbox = open();
-    const explanation = await explainCall(toolbox, ref, input, { caller });
+    const explanation = await toolbox.explain(ref, input, { caller });
     if (json) printJson(terminal, { ok: true, ...toDocument(explanation) });
     else print(terminal, explanation, toolbox.machine.world.home);
     return 0;

@@ -4,7 +4,6 @@ import { randomUUID } from 'node:crypto';
 import { type Approve, approveBy } from '../../core/approval.js';
 import type { Elicit, ElicitAnswer, Question } from '../../core/elicit.js';
 import { ToolError } from '../../core/error.js';
-import { explainCall } from '../../core/explain.js';
 import type { Json } from '../../core/json.js';
 import type { Plan } from '../../core/plan.js';
 import { redactValue } from '../../core/redact.js';
@@ -65,7 +64,7 @@ export function createToolRoutes(parts: PageParts): Handlers<Names> {
     },
     'POST /api/explain': async ({ body }) => {
       const { ref, as } = await findNamed(toolbox, body.tool);
-      const { verdict, unmatched, sandbox } = await explainCall(toolbox, ref, body.input, {
+      const { verdict, unmatched, sandbox } = await toolbox.explain(ref, body.input, {
         caller: body.caller,
         as,
       } as DoorOptions);

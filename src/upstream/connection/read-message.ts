@@ -1,6 +1,6 @@
 // Reads messages of servers: without repeated keys, and no more of one than others can wait for (UPS-104).
 
-import { findRepeatedKey, isRecord, type Json } from '../../core/json.js';
+import { findDuplicateKey, isRecord, type Json } from '../../core/json.js';
 import { findMembers, isLargeJson, MOST_READ_TEXT, parseOutput } from '../../core/json-size.js';
 import { quoteOutside } from '../../core/text.js';
 
@@ -13,7 +13,7 @@ const LISTS = ['tools', 'resources', 'resourceTemplates', 'prompts'];
 export function readMessage(text: string): unknown {
   if (isLargeJson(text)) return readLarge(text);
   const message = JSON.parse(text) as Json;
-  const repeated = findRepeatedKey(text, message);
+  const repeated = findDuplicateKey(text)?.key;
   if (repeated === undefined) return message;
   const id = isRecord(message) ? message.id : undefined;
   return refused(id, `it has the key "${quoteOutside(repeated, 60)}" twice in one object`);
