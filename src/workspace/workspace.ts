@@ -34,7 +34,7 @@ export function createWorkspace(options: WorkspaceOptions): Workspace {
   let { workdir } = options;
   return {
     world: options.world,
-    snapshot: () => Object.freeze(new WorkspaceSnapshot(workdir, options)),
+    snapshot: () => toSnapshot(workdir, options),
     setWorkdir(directory) {
       if (!isAbsolute(directory)) {
         throw new ToolError('usage', `the workdir must be an absolute path, not ${directory}`, {
@@ -47,65 +47,51 @@ export function createWorkspace(options: WorkspaceOptions): Workspace {
   };
 }
 
-// A class with getters, because few calls need all members, and reading one means file system calls.
-class WorkspaceSnapshot implements Snapshot {
-  readonly workdir: string;
-  readonly settings: Settings;
-  readonly policy: Policy;
-  readonly now: number;
-  readonly #options: WorkspaceOptions;
-  readonly #problems: readonly Problem[];
-  #trusted: boolean | undefined;
-  #places: readonly Place[] | undefined;
-  #servers: ConfiguredServers | undefined;
-  #secrets: readonly string[] | undefined;
+// Members are read on first use: few calls need all of them, and reading one means file system calls.
+function toSnapshot(workdir: string, options: WorkspaceOptions): Snapshot {
+  const { settings, policy, problems } = options.configuration(workdir);
+  const { places, world, serverSecrets } = options;
+  const at: Located = { workdir, settings };
+  const isTrusted = once(() => options.isTrusted(workdir));
+  const listPlaces = once(() => places.list(at));
+  const readServers = once(() => options.servers(settings));
+  const ownSecrets = once(() => findSecrets(settings, world));
+  return Object.freeze({
+    workdir,
+    settings,
+    policy,
+    now: world.now(),
+    get trusted() {
+      return isTrusted();
+    },
+    get places() {
+      return listPlaces();
+    },
+    get libraries() {
+      return places.libraries(at);
+    },
+    get roots() {
+      return places.roots(at);
+    },
+    get servers() {
+      return readServers();
+    },
+    get secrets() {
+      return serverSecrets.all.length === 0 ? ownSecrets() : [...ownSecrets(), ...serverSecrets.all];
+    },
+    get problems() {
+      return [...problems, ...places.problems(at)];
+    },
+    boundaryOf: (files) => places.boundaryOf(at, files),
+  } satisfies Snapshot);
+}
 
-  constructor(workdir: string, options: WorkspaceOptions) {
-    const { settings, policy, problems } = options.configuration(workdir);
-    this.workdir = workdir;
-    this.settings = settings;
-    this.policy = policy;
-    this.now = options.world.now();
-    this.#options = options;
-    this.#problems = problems;
-  }
-
-  get trusted(): boolean {
-    this.#trusted ??= this.#options.isTrusted(this.workdir);
-    return this.#trusted;
-  }
-
-  get places(): readonly Place[] {
-    this.#places ??= this.#options.places.list(this);
-    return this.#places;
-  }
-
-  get libraries(): readonly Place[] {
-    return this.#options.places.libraries(this);
-  }
-
-  get roots(): readonly string[] {
-    return this.#options.places.roots(this);
-  }
-
-  get servers(): ConfiguredServers {
-    this.#servers ??= this.#options.servers(this.settings);
-    return this.#servers;
-  }
-
-  get secrets(): readonly string[] {
-    this.#secrets ??= findSecrets(this.settings, this.#options.world);
-    const ofServers = this.#options.serverSecrets.all;
-    return ofServers.length === 0 ? this.#secrets : [...this.#secrets, ...ofServers];
-  }
-
-  boundaryOf(files: FilesOf): Boundary | undefined {
-    return this.#options.places.boundaryOf(this, files);
-  }
-
-  get problems(): readonly Problem[] {
-    return [...this.#problems, ...this.#options.places.problems(this)];
-  }
+function once<T>(read: () => T): () => T {
+  let known: { readonly value: T } | undefined;
+  return () => {
+    known ??= { value: read() };
+    return known.value;
+  };
 }
 
 // Shorter values would be redacted from ordinary words.
