@@ -1,9 +1,8 @@
-// The API of the page: every route with its request and response, and the event stream. Types only.
+// The API of the page: every route with its response, and the event stream. Types only.
 
 import type { Consent } from '../core/approval.js';
 import type { CallerKind, Verdict } from '../core/caller.js';
 import type { Progress } from '../core/context.js';
-import type { ElicitAnswer } from '../core/elicit.js';
 import type { ErrorValue } from '../core/error.js';
 import type { Json, JsonObject } from '../core/json.js';
 import type { ToolResult } from '../core/result.js';
@@ -16,7 +15,7 @@ import type { RuleText } from '../core/toolbox.js';
  */
 export interface Routes {
   /** Exchanges the code of an address, once, for a cookie and its key. */
-  'POST /api/login': { request: { readonly code: string }; response: { readonly key: string } };
+  'POST /api/login': { response: { readonly key: string } };
   /** The page itself, for the header. */
   'GET /api/session': { response: Session };
   /** 1. Catalog, as one kind of caller sees it. */
@@ -26,37 +25,37 @@ export interface Routes {
   /** 2. What a model sees of a tool. */
   'GET /api/tools/:name/sent/:provider': { response: SentTool };
   /** 4. What a call would run, and the verdict; runs nothing. */
-  'POST /api/plan': { request: CallRequest; response: PlannedCall };
+  'POST /api/plan': { response: PlannedCall };
   /** 4. Runs a call as a person. The response is a stream of `RunEvent`, one JSON document per line; closing it cancels the call. */
-  'POST /api/run': { request: RunRequest; response: RunEvent };
+  'POST /api/run': { response: RunEvent };
   /** 4. Answers a question of a tool that runs. A form with faults is refused, and can be answered again. */
-  'POST /api/answers': { request: QuestionAnswer; response: { readonly answered: string } };
+  'POST /api/answers': { response: { readonly answered: string } };
   /** 4. A page of a stored result, from 1. */
   'GET /api/results/:handle/:page': { response: ResultPage };
   /** 5. Approvals of all processes. */
   'GET /api/approvals': { response: { readonly approvals: readonly ApprovalItem[] } };
-  'POST /api/approvals/:id': { request: ApprovalDecision; response: { readonly approval: ApprovalItem } };
+  'POST /api/approvals/:id': { response: { readonly approval: ApprovalItem } };
   /** 5. Denies several pending calls. */
-  'POST /api/approvals': { request: BatchDenial; response: { readonly denied: readonly string[] } };
+  'POST /api/approvals': { response: { readonly denied: readonly string[] } };
   /** 6. Which rule decides, for any caller and input. */
-  'POST /api/explain': { request: ExplainRequest; response: Explained };
+  'POST /api/explain': { response: Explained };
   /** 7. The newest calls of the audit log, oldest first, and calls that run now, of all processes. */
   'GET /api/calls': { response: LiveCalls };
   /** 8. Calls of this process with input and result, oldest first. */
   'GET /api/recording': { response: { readonly calls: readonly RecordedCall[] } };
   'GET /api/recording/:call/export': { response: CallExport };
   /** 8. Saves a call as a case for `wield replay` and `wield diff`. */
-  'POST /api/cases': { request: { readonly call: string; readonly name: string }; response: SavedCase };
+  'POST /api/cases': { response: SavedCase };
   /** 9. Tools of servers and packages that differ from what was approved. */
   'GET /api/changes': { response: { readonly changes: readonly ChangedItem[] } };
-  'POST /api/changes': { request: AcceptRequest; response: { readonly accepted: string } };
+  'POST /api/changes': { response: { readonly accepted: string } };
   /** 10. */
   'GET /api/tokens': { response: TokenLedger };
   /** 11. */
   'GET /api/servers': { response: { readonly servers: readonly ServerItem[] } };
-  'POST /api/servers/:name/restart': { request: Record<string, never>; response: { readonly server: ServerItem } };
+  'POST /api/servers/:name/restart': { response: { readonly server: ServerItem } };
   /** Opens the login in the browser of this machine; the response comes when it is done. */
-  'POST /api/servers/:name/login': { request: Record<string, never>; response: { readonly server: ServerItem } };
+  'POST /api/servers/:name/login': { response: { readonly server: ServerItem } };
   /** 12. */
   'GET /api/health': { response: Health };
   'GET /api/settings': { response: SettingsList };
@@ -164,21 +163,11 @@ export interface SentTool {
   readonly tokens: number;
 }
 
-export interface CallRequest {
-  readonly tool: string;
-  readonly input: Json;
-}
-
 export interface PlannedCall {
   /** Label and value of each line of `wield call --dry-run`, with secrets redacted. */
   readonly rows: readonly (readonly [label: string, value: string])[];
   readonly verdict: Verdict;
   /** Names this plan in `RunRequest`. */
-  readonly digest: string;
-}
-
-export interface RunRequest extends CallRequest {
-  /** Of the plan that the person saw. If the call would now run something else, it fails with `conflict`. */
   readonly digest: string;
 }
 
@@ -194,13 +183,6 @@ export interface QuestionItem {
   readonly message: string;
   readonly schema?: JsonObject;
   readonly url?: string;
-}
-
-export interface QuestionAnswer {
-  readonly question: string;
-  readonly action: ElicitAnswer['action'];
-  /** The filled-in form. */
-  readonly content?: JsonObject;
 }
 
 export interface ResultPage {
@@ -226,23 +208,6 @@ export interface ApprovalItem {
   readonly until: string | null;
   /** Why a person denied it. */
   readonly note?: string;
-}
-
-export type ApprovalDecision =
-  | { readonly answer: 'once' | 'always'; readonly digest: string }
-  /** Denies a pending call, withdraws an approval or revokes a standing one. */
-  | { readonly answer: 'deny'; readonly digest: string; readonly reason?: string };
-
-export interface BatchDenial {
-  readonly deny: readonly { readonly id: string; readonly digest: string }[];
-  readonly reason?: string;
-}
-
-export interface ExplainRequest {
-  readonly tool: string;
-  /** Absent: rules about arguments do not match. */
-  readonly input?: Json;
-  readonly caller: CallerName;
 }
 
 export interface Explained {
@@ -321,11 +286,6 @@ export interface ChangedItem {
   readonly from: string;
   readonly diff: readonly string[];
   /** Of the new definition; required to accept it. */
-  readonly digest: string;
-}
-
-export interface AcceptRequest {
-  readonly tool: string;
   readonly digest: string;
 }
 

@@ -6,8 +6,9 @@ import type { Progress } from '../../core/context.js';
 import { type Json, type JsonObject, parseWithPosition } from '../../core/json.js';
 import type { ToolResult } from '../../core/result.js';
 import type { Fault } from '../../core/schema.js';
-import type { PlannedCall, QuestionAnswer, QuestionItem, ToolDetails } from '../api.js';
+import type { PlannedCall, QuestionItem, ToolDetails } from '../api.js';
 import { createForm, type FormState } from '../form/state.js';
+import type { RequestOf } from '../requests.js';
 import { request, stream, toErrorValue } from './client.js';
 import { Part } from './fields/part.js';
 import { ErrorBox } from './parts.js';
@@ -228,7 +229,7 @@ function QuestionView({ question, onAnswered }: { question: QuestionItem; onAnsw
   const { id, tool, message, schema, url } = question;
   const state = useSignal<FormState>(createForm(schema ?? {}, undefined));
   const { error, isBusy, run } = useTask<void>();
-  const answer = (action: QuestionAnswer['action']): Promise<void> =>
+  const answer = (action: RequestOf<'POST /api/answers'>['action']): Promise<void> =>
     run(async () => {
       const content = action === 'accept' && schema !== undefined ? { content: state.value.value as JsonObject } : {};
       await request('POST /api/answers', { body: { question: id, action, ...content } });

@@ -2,9 +2,9 @@
 
 import type { ErrorValue } from '../../core/error.js';
 import type { Routes } from '../api.js';
+import type { RequestOf } from '../requests.js';
 
 type Route = keyof Routes;
-type RequestOf<R extends Route> = Routes[R] extends { request: infer B } ? B : undefined;
 
 interface RequestOptions<R extends Route> {
   /** Values of the `:name` segments, in order. */

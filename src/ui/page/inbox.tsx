@@ -3,7 +3,8 @@
 import { useSignal } from '@preact/signals';
 import { useEffect } from 'preact/hooks';
 import { formatDuration } from '../../core/text.js';
-import type { ApprovalDecision, ApprovalItem } from '../api.js';
+import type { ApprovalItem } from '../api.js';
+import type { RequestOf } from '../requests.js';
 import { request } from './client.js';
 import { now } from './clock.js';
 import { onMove } from './keys.js';
@@ -150,7 +151,7 @@ function Answers({ item }: { item: ApprovalItem }) {
   const { id, digest, state } = item;
   const reason = useSignal('');
   const { error, isBusy, run } = useTask<void>();
-  const decide = (body: ApprovalDecision): Promise<void> =>
+  const decide = (body: RequestOf<'POST /api/approvals/:id'>): Promise<void> =>
     run(async () => {
       await request('POST /api/approvals/:id', { params: [id], body });
       await loadApprovals();

@@ -45,14 +45,14 @@ export function createListener({ access, files, handlers, debug }: ListenerOptio
     if (forbidden !== undefined) return sendText(response, forbidden.status, forbidden.message);
     const route = findRoute(names, method, path);
     if (route === undefined) return sendText(response, 404, 'no such route');
-    const body = method === 'GET' ? undefined : await readRequest(route.name, await readBody(request));
+    const body = method === 'GET' ? undefined : readRequest(route.name, await readBody(request));
     const stop = new AbortController();
     response.once('close', () => stop.abort());
     const isStream = STREAMS.has(route.name);
     const send = createSender(response);
     const setCookie = (cookie: string): void => void response.setHeader('set-cookie', cookie);
     const { cookie: cookies } = request.headers;
-    // The schema of the route was checked, so the types fit.
+    // The shape of the route was checked, so the types fit.
     const handle = handlers[route.name as RouteName] as (asked: unknown) => Promise<unknown>;
     const asked: Omit<Asked<RouteName>, 'send' | 'body'> = {
       params: route.params,

@@ -10,8 +10,9 @@ import { redactValue } from '../../core/redact.js';
 import type { DoorOptions } from '../../core/toolbox.js';
 import { digestPlan } from '../../policy/binding.js';
 import { describeSandbox } from '../../process/sandbox/text.js';
-import type { PlannedCall, QuestionAnswer, RunEvent, ToolDetails } from '../api.js';
+import type { PlannedCall, RunEvent, ToolDetails } from '../api.js';
 import { planRows } from '../plan-text.js';
+import type { RequestOf } from '../requests.js';
 import { findNamed, type Named, toItem, toToolItems } from './catalog.js';
 import { type PageParts, PERSON } from './parts.js';
 import type { Handlers } from './route.js';
@@ -122,7 +123,7 @@ interface Questions {
   /** Returns how the tools of a run ask; its questions end when its stream does. */
   ask(send: (event: RunEvent) => void, streamEnd: AbortSignal): Elicit<Question>;
   /** Answers a question. Throws `not_found`, or `invalid_input` with the faults of the form. */
-  answer(given: QuestionAnswer): Promise<void>;
+  answer(given: RequestOf<'POST /api/answers'>): Promise<void>;
 }
 
 interface OpenQuestion {
