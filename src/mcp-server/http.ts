@@ -52,7 +52,7 @@ const NO_CONSENT = 'consent is not taken from a process that a tool started, or 
 
 export function createMcpHttp(toolbox: Toolbox, options: HttpOptions): HttpHandler {
   const server = createMcpServer(toolbox, options);
-  const sessions = createSessions({ server, shared: options.shared });
+  const sessions = createSessions({ server, shared: options.shared, onError: options.onError });
   server.listing.onChange(sessions.announce);
   let running = 0;
 

@@ -209,7 +209,8 @@ function answered(id: RequestId, result: Result): Answer {
 
 /** Returns the answer to a request that could not be handled. */
 export function failed(id: RequestId | null, thrown: unknown): Answer {
-  const { message, data } = thrown as Error & { readonly data?: unknown };
+  const { message, data }: { message: string; data?: unknown } =
+    thrown instanceof Error ? thrown : new Error(String(thrown));
   const code = thrown instanceof RpcError ? thrown.code : ERROR.internal;
   return { parts: [JSON.stringify({ jsonrpc: '2.0', id, error: { code, message, data } })], code };
 }

@@ -20,6 +20,7 @@ import { EventLog, EventStream, Responder } from './sse.js';
 
 export interface SessionsOptions {
   readonly server: McpServer;
+  readonly onError?: ((error: Error) => void) | undefined;
   /** The sessions of a fleet, which any of its servers may continue. */
   readonly shared?: SharedSessions | undefined;
 }
@@ -44,6 +45,7 @@ export class Session {
   readonly id: string;
   lastUsed = performance.now();
   readonly #server: McpServer;
+  readonly #onError: SessionsOptions['onError'];
   readonly #shared: SharedSessions | undefined;
   readonly #client: Client;
   readonly #headers: Headers;
@@ -57,9 +59,10 @@ export class Session {
   readonly #cancelled = new Set<RequestId>();
   #savedAt = performance.now();
 
-  constructor({ server, shared }: SessionsOptions, { id, owner, initialized, logLevel }: StoredSession) {
+  constructor({ server, shared, onError }: SessionsOptions, { id, owner, initialized, logLevel }: StoredSession) {
     this.id = id;
     this.#server = server;
+    this.#onError = onError;
     this.#shared = shared;
     this.#headers = { 'mcp-session-id': id };
     this.#stream = new EventStream({ headers: this.#headers, log: this.#events, id: OWN_STREAM });
@@ -104,7 +107,8 @@ export class Session {
       isPrimed: exchange.header('mcp-protocol-version') === OLDER_VERSIONS[0],
     });
     for (const message of messages) {
-      if (isRequest(message)) void this.#answer(message, responder, exchange);
+      if (isRequest(message))
+        this.#answer(message, responder, exchange).catch((error: Error) => this.#onError?.(error));
       else this.take(message);
     }
   }

@@ -78,6 +78,7 @@ export class Task {
   /** Waits until the task ends, asks something or waits for a person, for a limited time. */
   async wait(ms: number, signal?: AbortSignal): Promise<void> {
     const cancel = (): void => this.cancel();
+    if (signal?.aborted) cancel();
     signal?.addEventListener('abort', cancel);
     let timer: NodeJS.Timeout | undefined;
     if (!this.isEnded && this.#questions.size === 0)
