@@ -87,7 +87,7 @@ export const time =
     else draft.notes.push(`${field}: not imported, not a duration`);
   };
 
-export const disabledWhen =
+const disabledWhen =
   (disabled: boolean): FieldReader =>
   (value, draft) => {
     if (value === disabled) draft.disabled = true;
