@@ -38,7 +38,7 @@ export async function callTool(client: Client, tool: RemoteTool, input: Json, ca
   // The newer version repeats some parameters in headers.
   const isRepeated = client.isModern && client.transport.hasPerRequestStream === true;
   const headers = isRepeated ? toParamHeaders(readParamHeaders(tool.inputSchema as JsonSchema), input) : undefined;
-  const result = await inRounds(client, 'tools/call', params, { ...call, headers });
+  const result = await inRounds(client, 'tools/call', params, headers === undefined ? call : { ...call, headers });
   if (isLonger(result, LARGE)) await nextTurn();
   return toOutput(call.name, client.isModern || asTask ? await untilTaskEnds(client, result, call) : result);
 }

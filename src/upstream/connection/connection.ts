@@ -11,7 +11,7 @@ import type { RemoteTool } from '../remote-tool.js';
 import { callTool, type DataRequest, type RemoteCall, requestData } from './call.js';
 import { Client, type Fields } from './client.js';
 import { CLIENT_CAPABILITIES_KEY, MODERN_CAPABILITIES, type NegotiatedVersion, shakeHands } from './handshake.js';
-import { limitRequests, serveRequests, type Turns } from './requests.js';
+import { guardRequests, serveRequests, type Turns } from './requests.js';
 import { type ResourceWatch, watchResources } from './resource-watch.js';
 import { type ToolWatch, watchTools } from './tool-watch.js';
 import type { UpstreamTransport } from './transport.js';
@@ -89,7 +89,9 @@ export async function connect(transport: UpstreamTransport, options: ConnectOpti
     };
   };
   const inTurn = async (given: RemoteCall, run: (call: RemoteCall) => Promise<Output>): Promise<Output> => {
-    const call = { ...limitRequests(redactRequests(given, redact)), envelope: toEnvelope(given) };
+    const envelope = toEnvelope(given);
+    const guarded = guardRequests(given, redact);
+    const call = envelope === undefined ? guarded : { ...guarded, envelope };
     await log.prepare(call);
     const release = await turns.one?.acquire(call.signal);
     calls.add(call);
@@ -135,18 +137,6 @@ async function answersPing(client: Client): Promise<boolean> {
     // A server that does not know the request is there.
     return error instanceof RpcError;
   }
-}
-
-function redactRequests(call: RemoteCall, redact: ConnectOptions['redact']): RemoteCall {
-  const { elicit, client } = call;
-  return {
-    ...call,
-    elicit: elicit && ((question, signal) => elicit(redact(question), signal)),
-    client: client && {
-      capabilities: client.capabilities,
-      request: (request, signal) => client.request(redact(request), signal),
-    },
-  };
 }
 
 // A log message does not name its call; with calls of several persons nobody gets it.

@@ -88,7 +88,7 @@ export class Pool {
     slot.users++;
     clearTimeout(slot.idleTimer);
     try {
-      return this.#lease(slot, await waitFor(slot.opening, signal));
+      return this.#lease(slot, slot.opened ?? (await waitFor(slot.opening, signal)));
     } catch (error) {
       this.#leave(slot);
       throw error;

@@ -100,18 +100,20 @@ function toElicitation({ message, requestedSchema, url, elicitationId }: JsonObj
   };
 }
 
-/** Limits what one call asks of the person and the client behind it. */
-export function limitRequests<Call extends AskingCall>(call: Call): Call {
+/** Limits what one call asks of the person and the client behind it, and removes secrets from it. */
+export function guardRequests<Call extends AskingCall>(call: Call, redact: <T>(value: T) => T): Call {
   const { elicit, client, name } = call;
+  if (elicit === undefined && client === undefined) return call;
   let asked = 0;
   const isTooMany = (): boolean => ++asked > MAX_REQUESTS;
   return {
     ...call,
-    elicit: elicit && (async (question, signal) => (isTooMany() ? { action: 'cancel' } : elicit(question, signal))),
+    elicit:
+      elicit && (async (question, signal) => (isTooMany() ? { action: 'cancel' } : elicit(redact(question), signal))),
     client: client && {
       capabilities: client.capabilities,
       async request(request, signal) {
-        if (!isTooMany()) return client.request(request, signal);
+        if (!isTooMany()) return client.request(redact(request), signal);
         throw new ToolError('busy', `${name} sent its client more than ${MAX_REQUESTS} requests in one call`, {
           hint: 'do less in one call, or report this to the author of the server',
         });

@@ -5,13 +5,12 @@ import { isRecord, type Json, type JsonObject, toJson } from '../../core/json.js
 import { findPartFault, type Output, type Part, textOf } from '../../core/result.js';
 import { formatBytes, quoteOutside } from '../../core/text.js';
 import type { RemoteAction } from '../../core/tool.js';
+import type { Fields } from './client.js';
 
 const BOUNDS = { maxDepth: 64, maxBytes: 16 * 1024 * 1024 };
 const PROTOCOL_META = /^io\.modelcontextprotocol\//;
 const ROLES: readonly unknown[] = ['user', 'assistant'];
 const MAX_COMPLETIONS = 100;
-const CALL_FIELDS = ['content', 'structuredContent', 'isError', '_meta', 'resultType'];
-const DATA_FIELDS = ['contents', 'description', 'messages', 'completion', '_meta'];
 
 /** Requests whose result is data. */
 export type DataMethod = Exclude<RemoteAction['method'], undefined | 'resources/subscribe'>;
@@ -20,7 +19,14 @@ type Result = Readonly<Record<string, Json | undefined>>;
 
 /** Converts the result of a call to an Output. Throws `invalid_output`. */
 export function toOutput(tool: string, value: unknown): Output {
-  const { content = [], structuredContent, isError, _meta, resultType } = readResult(tool, value, CALL_FIELDS);
+  const result = readResult(tool, value, ({ content, structuredContent, isError, _meta, resultType }) => ({
+    content,
+    structuredContent,
+    isError,
+    _meta,
+    resultType,
+  }));
+  const { content = [], structuredContent, isError, _meta, resultType } = result;
   if (resultType !== undefined && resultType !== 'complete')
     throw invalidResult(tool, `unknown resultType "${quoteOutside(String(resultType), 40)}"`);
   const parts = readParts(tool, 'content', content);
@@ -34,7 +40,7 @@ export function toOutput(tool: string, value: unknown): Output {
 
 /** Converts other results: contents of a resource are parts, messages and completions are structured output. */
 export function toDataOutput(method: DataMethod, name: string, value: unknown): Output {
-  const { contents, description, messages, completion, _meta } = readResult(name, value, DATA_FIELDS);
+  const { contents, description, messages, completion, _meta } = readResult(name, value);
   const meta = toRemoteMeta(_meta);
   if (method === 'resources/read') {
     if (!Array.isArray(contents)) throw invalidResult(name, 'contents must be an array');
@@ -53,11 +59,11 @@ export function toDataOutput(method: DataMethod, name: string, value: unknown): 
   return { content: [], structured: { values: values.slice(0, MAX_COMPLETIONS), ...counts } as Json };
 }
 
-// What else a server sends is not read.
-function readResult(name: string, value: unknown, fields: readonly string[]): Result {
+// What `pick` leaves out is not read.
+function readResult(name: string, value: unknown, pick: (fields: Fields) => Fields = (fields) => fields): Result {
   if (!isRecord(value)) throw invalidResult(name, 'it must be an object');
   try {
-    return toJson(Object.fromEntries(fields.map((field) => [field, value[field]])), BOUNDS) as Result;
+    return toJson(pick(value), BOUNDS) as Result;
   } catch (error) {
     throw invalidResult(name, `it ${describeJsonFault(error, BOUNDS.maxBytes)}`);
   }
@@ -66,8 +72,9 @@ function readResult(name: string, value: unknown, fields: readonly string[]): Re
 // Parts keep all their fields if the ones of their type are valid. Some servers write null for optional ones.
 function readParts(name: string, member: string, parts: unknown): readonly Part[] {
   if (!Array.isArray(parts)) throw invalidResult(name, `${member} must be an array`);
-  const checked = parts.map((part) => (isRecord(part) ? { ...part, annotations: undefined, _meta: undefined } : part));
-  const fault = findPartFault(checked);
+  const bare = (part: unknown): unknown =>
+    isRecord(part) ? { ...part, annotations: undefined, _meta: undefined } : part;
+  const fault = findPartFault(parts) && findPartFault(parts.map(bare));
   if (fault !== undefined) throw invalidResult(name, fault);
   return parts as readonly Part[];
 }
