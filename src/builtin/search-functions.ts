@@ -2,7 +2,7 @@
 
 import type { Catalog } from '../catalog/catalog.js';
 import { readSettled } from '../catalog/catalog.js';
-import { resolveName } from '../code/host/names.js';
+import { resolveName } from '../code/host/calls.js';
 import type { Caller } from '../core/caller.js';
 import { isToolError } from '../core/error.js';
 import { toIdentifier, toRemoteUri } from '../core/name.js';

@@ -11,6 +11,7 @@ import type { CallInternals, Tool } from '../core/tool.js';
 import { loadCrypto } from '../files/digest.js';
 import type { Answer, KeptAnswer } from './host/answers.js';
 import { createCalls, type FoundTool } from './host/calls.js';
+import { toProgramLine, toSource } from './host/compile.js';
 import { type Engine, startEngine } from './host/engine.js';
 import { failedCallOf, toProgramError } from './host/errors.js';
 import {
@@ -25,7 +26,6 @@ import {
 } from './host/output.js';
 import { createProgram, type FinishedProgram, type WaitingProgram } from './host/program.js';
 import { createRun, type Run, type RunOptions } from './host/run.js';
-import { toProgramLine, toSource } from './host/strip.js';
 import { type ClaimedProgram, newProgramId, type SuspendedProgram, type SuspendedPrograms } from './host/suspended.js';
 
 export interface RunCodeOptions {

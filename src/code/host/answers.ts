@@ -1,13 +1,11 @@
 // Answers of ended programs, kept in case that they could not be delivered (COD-14).
 
-import { readdirSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import type { ErrorValue } from '../../core/error.js';
 import type { Json } from '../../core/json.js';
 import { removeFile } from '../../files/remove.js';
-import { checkStateDirectory } from '../../files/state.js';
 import { holderOf } from './claim.js';
-import { findSurplus, type Kept } from './room.js';
+import { findSurplus, listProgramFiles, type ProgramFile } from './program-files.js';
 import type { Sealed } from './sealed.js';
 
 export interface ProgramOwner {
@@ -55,14 +53,6 @@ export interface AnswersOptions {
 
 type Owner = Pick<ProgramOwner, 'principal' | 'workdir'>;
 
-interface Entry extends Omit<Kept, 'bytes'> {
-  readonly id: string;
-  readonly code: string;
-  readonly path: string;
-}
-
-// Answers of older versions do not name their caller.
-const NAME = /^(p_[0-9a-f]{16})(?:-([0-9a-f]{16}))?-([0-9a-f]{16})\.(\d{1,16})\.answer$/;
 const HOUR_MS = 3_600_000;
 const LIFETIME_MS = 24 * HOUR_MS;
 // Later, the same code is meant as a new program, even if nobody got the answer of the first one.
@@ -70,22 +60,19 @@ const REPEATED_MS = HOUR_MS;
 
 export function createAnswers({ directory, sealed, now, claimOf }: AnswersOptions) {
   const isKept = (saved: number, lifetime = LIFETIME_MS): boolean => Math.abs(now() - saved) <= lifetime;
-  const entries = (): Entry[] => {
-    if (!checkStateDirectory(directory)) return [];
-    return readdirSync(directory).flatMap((name) => {
-      const [, id, owner = '', code, ended] = NAME.exec(name) ?? [];
-      return id === undefined ? [] : [{ id, owner, code: code!, saved: Number(ended), path: join(directory, name) }];
-    });
-  };
+  const entries = () => listProgramFiles(directory).filter(({ isAnswer }) => isAnswer);
   const removeOld = (): void => {
-    const all = entries().map((one) => ({ ...one, bytes: statSync(one.path, { throwIfNoEntry: false })?.size ?? 0 }));
+    const all = entries();
     const expired = all.filter(({ saved }) => !isKept(saved));
     for (const { id, path } of [...expired, ...findSurplus(all.filter((one) => !expired.includes(one)))])
       for (const file of [path, claimOf(id)]) removeFile(file);
   };
 
   return {
-    save({ id, code, owner, principal, workdir }: Owner & Pick<Entry, 'id' | 'code' | 'owner'>, answer: Answer): void {
+    save(
+      { id, code, owner, principal, workdir }: Owner & Pick<ProgramFile, 'id' | 'code' | 'owner'>,
+      answer: Answer,
+    ): void {
       const ended = Math.round(now());
       const text = JSON.stringify({ principal, workdir, ended, answer });
       sealed.write(join(directory, `${id}-${owner}-${code}.${ended}.answer`), text);

@@ -4,12 +4,12 @@ import type { NestedOptions } from '../../core/context.js';
 import { type ErrorValue, isToolError, ToolError, toToolError } from '../../core/error.js';
 import { isRecord, type Json, type JsonObject } from '../../core/json.js';
 import { MOST_READ_TEXT } from '../../core/json-size.js';
+import { toIdentifier } from '../../core/name.js';
 import { type ToolResult, textOf } from '../../core/result.js';
-import { quoteOutside } from '../../core/text.js';
+import { nearest, quoteOutside } from '../../core/text.js';
 import type { Tool } from '../../core/tool.js';
 import { RUN_CODE } from '../../core/view.js';
 import type { EngineCall, Outcome } from '../protocol.js';
-import { resolveName, suggestName } from './names.js';
 import type { Deferred, PerformOptions } from './program.js';
 
 /** A tool that a search found. */
@@ -147,4 +147,24 @@ function toError(tool: string, error: ErrorValue, output = ''): Outcome {
 // What went wrong is usually at the end.
 function shorten(text: string): string {
   return text.length <= MAX_OUTPUT ? text : `…${text.slice(-MAX_OUTPUT)}`;
+}
+
+/** Returns the name of the tool that a program means; the given one if there is none. Throws `ambiguous`. */
+export function resolveName(given: string, tools: readonly Pick<Tool, 'name'>[]): string {
+  if (tools.some(({ name }) => name === given)) return given;
+  const meant = tools.filter(({ name }) => toIdentifier(name) === given);
+  if (meant.length > 1) {
+    const names = meant.map(({ name }) => `tools["${name}"]`);
+    throw new ToolError('ambiguous', `tools.${given} can be ${names.join(' or ')}`, { hint: 'write one of these' });
+  }
+  return meant[0]?.name ?? given;
+}
+
+/** Returns the hint for a name that no tool has. */
+export function suggestName(given: string, tools: readonly Pick<Tool, 'name'>[]): string {
+  const [close] = nearest(
+    given,
+    tools.map(({ name }) => toIdentifier(name)),
+  );
+  return close === undefined ? 'await tools.$search("words") finds tools' : `did you mean tools.${close}?`;
 }

@@ -1,6 +1,6 @@
 // Suspended programs in files: sealed with the key of the state, claimed by one process at a time (COD-10).
 
-import { readdirSync, statSync, utimesSync } from 'node:fs';
+import { utimesSync } from 'node:fs';
 import { join } from 'node:path';
 import { ToolError } from '../../core/error.js';
 import { isLonger } from '../../core/json.js';
@@ -13,7 +13,7 @@ import { checkStateDirectory } from '../../files/state.js';
 import { type Answer, createAnswers, type KeptAnswer, type ProgramOwner } from './answers.js';
 import { claim, giveUp, holderOf, releaseOnExit } from './claim.js';
 import type { JournalEvent } from './journal.js';
-import { findSurplus, type Kept } from './room.js';
+import { findSurplus, journalOf, listProgramFiles, type ProgramFile, sizeOf } from './program-files.js';
 import { createSealed } from './sealed.js';
 
 /** Everything that another process needs to go on. */
@@ -64,15 +64,6 @@ export interface ClaimedProgram {
   readonly later: readonly JournalEvent[];
 }
 
-interface Entry extends Kept {
-  readonly id: string;
-  /** Identifies owner and code. */
-  readonly code: string;
-  readonly path: string;
-}
-
-// Programs of older versions do not name their caller.
-const NAME = /^(p_[0-9a-f]{16})(?:-([0-9a-f]{16}))?-([0-9a-f]{16})\.json$/;
 /** What is kept of one program: its code, its calls and their results. */
 const MAX_BYTES = 8 * 1024 * 1024;
 // An approval can be given for a week, and used for a day.
@@ -90,23 +81,33 @@ export function createSuspendedPrograms(
 ): SuspendedPrograms {
   const { now } = world;
   const sealed = createSealed(key);
-  const { journalOf, claimOf, removeFiles, release, remove } = filesOf(directory);
+  const journal = (id: string): string => journalOf(directory, id);
+  const claimOf = (id: string): string => join(directory, `${id}.claim`);
+  const programs = (): ProgramFile[] => listProgramFiles(directory).filter(({ isAnswer }) => !isAnswer);
+  const release = (id: string): void => removeFile(claimOf(id));
+  const removeFiles = (id: string): void => {
+    for (const entry of programs()) if (entry.id === id) removeFile(entry.path);
+    removeFile(journal(id));
+  };
+  const remove = (id: string): void => {
+    removeFiles(id);
+    release(id);
+  };
   const answers = createAnswers({ directory, sealed, now, claimOf });
-  const read = ({ path }: Entry) => sealed.read<SuspendedProgram>(path);
-  const isFresh = ({ saved }: Pick<Entry, 'saved'>): boolean => Math.abs(now() - saved) <= LIFETIME_MS;
+  const read = ({ path }: ProgramFile) => sealed.read<SuspendedProgram>(path);
+  const isFresh = ({ saved }: Pick<ProgramFile, 'saved'>): boolean => Math.abs(now() - saved) <= LIFETIME_MS;
   const runs = (id: string): boolean => holderOf(claimOf(id)) === 'alive';
-  // Goes by names, sizes and times of files: reading all programs would take seconds.
   const makeRoom = (): readonly string[] => {
-    const idle = readEntries(directory).filter(({ id }) => !runs(id));
+    const idle = programs().filter(({ id }) => !runs(id));
     const fresh = idle.filter(isFresh);
     const surplus = findSurplus(fresh);
     for (const { id } of [...idle.filter((entry) => !isFresh(entry)), ...surplus]) remove(id);
     return surplus.map(({ id }) => id);
   };
   // A process may have been killed after it wrote the answer, before it removed the program.
-  const suspended = (): Entry[] => {
+  const suspended = (): ProgramFile[] => {
     const ended = answers.ids();
-    return readEntries(directory).filter(({ id }) => !ended.has(id));
+    return programs().filter(({ id }) => !ended.has(id));
   };
 
   return {
@@ -123,15 +124,13 @@ export function createSuspendedPrograms(
       sealed.write(path, text);
       // The clock of the system may be another one.
       utimesSync(path, program.saved / 1000, program.saved / 1000);
-      // Its events are in the file now, also in one that an older version wrote.
-      for (const entry of readEntries(directory))
-        if (entry.id === program.id && entry.path !== path) removeFile(entry.path);
-      removeFile(journalOf(program.id));
+      // Its events are in the file now.
+      removeFile(journal(program.id));
       return removed;
     },
     append(id, event) {
       const text = JSON.stringify(event);
-      const path = journalOf(id);
+      const path = journal(id);
       if (sizeOf(path) + text.length > MAX_BYTES && !('started' in event)) throw tooLarge();
       sealed.append(path, id, text);
     },
@@ -161,7 +160,7 @@ export function createSuspendedPrograms(
         if (program !== undefined && !isFresh(program) && !isRunning) remove(id);
         if (program === undefined || !isOwn || !isFresh(program)) throw notFound(id);
         if (isRunning || !claim(claimOf(id))) throw busy(id);
-        return { program, later: sealed.readLines<JournalEvent>(journalOf(id), id) };
+        return { program, later: sealed.readLines<JournalEvent>(journal(id), id) };
       });
     },
     find(owner) {
@@ -178,37 +177,6 @@ export function createSuspendedPrograms(
         .filter(isFresh)
         .sort((a, b) => a.saved - b.saved),
   };
-}
-
-function filesOf(directory: string) {
-  const journalOf = (id: string): string => join(directory, `${id}.journal`);
-  const claimOf = (id: string): string => join(directory, `${id}.claim`);
-  const release = (id: string): void => removeFile(claimOf(id));
-  const removeFiles = (id: string): void => {
-    for (const entry of readEntries(directory)) if (entry.id === id) removeFile(entry.path);
-    removeFile(journalOf(id));
-  };
-  const remove = (id: string): void => {
-    removeFiles(id);
-    release(id);
-  };
-  return { journalOf, claimOf, release, removeFiles, remove };
-}
-
-function readEntries(directory: string): Entry[] {
-  if (!checkStateDirectory(directory)) return [];
-  return readdirSync(directory).flatMap((name) => {
-    const [, id, owner = '', code] = NAME.exec(name) ?? [];
-    const path = join(directory, name);
-    const stats = id === undefined ? undefined : statSync(path, { throwIfNoEntry: false });
-    if (id === undefined || stats === undefined) return [];
-    const bytes = stats.size + sizeOf(join(directory, `${id}.journal`));
-    return [{ id, owner, code: code!, path, saved: stats.mtimeMs, bytes }];
-  });
-}
-
-function sizeOf(path: string): number {
-  return statSync(path, { throwIfNoEntry: false })?.size ?? 0;
 }
 
 function ownerOf({ principal }: Pick<ProgramOwner, 'principal'>): string {
