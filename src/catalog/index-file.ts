@@ -1,15 +1,11 @@
 // Index files: one JSON document per directory and format, so that listing a thousand tools reads one file.
 
-import { join } from 'node:path';
 import type { FileState, Format } from '../core/format.js';
 import type { FileIdentity, Place } from '../core/origin.js';
 import type { JsonSchema, Schema } from '../core/schema.js';
 import type { World } from '../core/snapshot.js';
 import { NO_TRAITS, type Tool, type Traits } from '../core/tool.js';
-import { checksum, hashName, openChecked, sealChecked } from '../files/checksum.js';
-import { readHead } from '../files/read.js';
-import { removeFile } from '../files/remove.js';
-import { writeFileAtomic } from '../files/write.js';
+import { createCacheFiles } from '../files/cache.js';
 import type { DirectoryState, Entry } from './entry.js';
 
 export type ToSchema = (json: JsonSchema, side: 'input' | 'output') => Schema;
@@ -34,11 +30,8 @@ export interface IndexFileOptions {
 
 // A smaller directory is read as fast as its index.
 const MIN_ENTRIES = 16;
-const MAX_BYTES = 256 * 1024 * 1024;
 
 interface IndexDocument {
-  /** What the index belongs to. */
-  readonly key: string;
   readonly identity: FileIdentity;
   readonly settled: boolean;
   readonly entries: readonly IndexedEntry[];
@@ -62,58 +55,24 @@ interface IndexedBody extends Pick<Tool, 'action'> {
 }
 
 export function createIndexFile({ directory, version, toSchema, loadShipped, world }: IndexFileOptions): IndexFile {
-  const label = `wield-index\t${version}`;
-  // The ignored names determine the content, so they are part of the key.
-  const keyOf = (place: Place, format: Format): string =>
-    JSON.stringify([version, format.name, place.directory, ...(place.ignore ?? [])]);
-  const fileOf = (key: string): string => join(directory, `${hashName(key)}.index`);
-  // The checksum of what was written, by file: a directory that was just changed is read again at every listing, mostly with the
-  // same result.
-  const written = new Map<string, string>();
-
-  const loadOwn = (place: Place, format: Format): DirectoryState | undefined => {
-    const key = keyOf(place, format);
-    const file = fileOf(key);
-    try {
-      const reading = readHead(file, MAX_BYTES, { isState: true });
-      if ('fault' in reading) return undefined;
-      const document = JSON.parse(openChecked(reading.bytes, label)) as IndexDocument;
-      if (document.key !== key) throw new Error('written for another directory');
-      const { identity, settled } = document;
-      const entries = new Map(document.entries.map((entry) => [entry.name, toEntry(entry, place, toSchema)]));
-      return { identity, settled, entries, shipped: false };
-    } catch (error) {
-      world.debug(`${file}: index discarded: ${(error as Error).message}`);
-      return undefined;
-    }
-  };
-
+  const files = createCacheFiles({ directory, extension: '.index', debug: world.debug });
+  // The ignored names determine the content.
+  const labelOf = (place: Place, format: Format): string =>
+    JSON.stringify(['wield-index', version, format.name, place.directory, ...(place.ignore ?? [])]);
+  const loadOwn = (place: Place, format: Format): DirectoryState | undefined =>
+    files.read(labelOf(place, format), (text) => {
+      const { identity, settled, entries } = JSON.parse(text) as IndexDocument;
+      const known = new Map(entries.map((entry) => [entry.name, toEntry(entry, place, toSchema)]));
+      return { identity, settled, entries: known, shipped: false };
+    });
   return {
     load: (place, format) => loadOwn(place, format) ?? (place.external ? loadShipped(place, format) : undefined),
     save(place, format, { identity, settled, entries }) {
       if (entries.size < MIN_ENTRIES) return;
-      const key = keyOf(place, format);
-      const file = fileOf(key);
-      const document: IndexDocument = { key, identity, settled, entries: [...entries.values()].map(toIndexed) };
-      const bytes = sealChecked(JSON.stringify(document), label);
-      const sum = checksum(bytes);
-      if (written.get(file) === sum) return;
-      try {
-        writeFileAtomic(file, bytes, { durable: false });
-        written.set(file, sum);
-      } catch (error) {
-        world.debug(`${file}: index not written: ${(error as Error).message}`);
-      }
+      const document: IndexDocument = { identity, settled, entries: [...entries.values()].map(toIndexed) };
+      files.write(labelOf(place, format), JSON.stringify(document));
     },
-    remove(place, format) {
-      const file = fileOf(keyOf(place, format));
-      written.delete(file);
-      try {
-        removeFile(file);
-      } catch (error) {
-        world.debug(`index not removed: ${(error as Error).message}`);
-      }
-    },
+    remove: (place, format) => files.remove(labelOf(place, format)),
   };
 }
 

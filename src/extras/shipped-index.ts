@@ -35,7 +35,7 @@ import type { World } from '../core/snapshot.js';
 import { sanitize } from '../core/text.js';
 import type { Action, Tool, Traits } from '../core/tool.js';
 import { admittedPath, readWithin } from '../files/boundary.js';
-import { openChecked, sealChecked } from '../files/checksum.js';
+import { openChecked, sealChecked } from '../files/cache.js';
 import { isSettled, readHead, statOrNothing, toIdentity } from '../files/read.js';
 import { removeFile } from '../files/remove.js';
 import { writeFileAtomic } from '../files/write.js';

@@ -1,8 +1,7 @@
 // Descriptions of modules as data: what the tool host sends, and what is cached so that a listing loads no module (MOD-8).
 
-import { join } from 'node:path';
 import type { ModuleOffer } from '../../core/format.js';
-import type { Json, JsonObject } from '../../core/json.js';
+import type { JsonObject } from '../../core/json.js';
 import { isToolName } from '../../core/name.js';
 import type { Finding } from '../../core/problem.js';
 import { cleanSchema, type JsonSchema } from '../../core/schema.js';
@@ -23,9 +22,7 @@ import {
 import type { World } from '../../core/snapshot.js';
 import { sanitize } from '../../core/text.js';
 import type { Traits } from '../../core/tool.js';
-import { openChecked, sealChecked } from '../../files/checksum.js';
-import { readStateFile } from '../../files/read.js';
-import { writeFileAtomic } from '../../files/write.js';
+import { createCacheFiles } from '../../files/cache.js';
 import type { Collected } from './collect.js';
 
 export interface DescribedTool {
@@ -125,19 +122,10 @@ export interface DescriptionCache {
 /** Creates a cache in memory and on disk, keyed by the hash of the described files. Invalid files are ignored. */
 export function createDescriptionCache(directory: string, world: World): DescriptionCache {
   const known = new Map<string, Description>();
-  const fileOf = (key: string): string => join(directory, `${key}.json`);
-  const labelOf = (key: string): string => `wield-module\t${VERSION}\t${key}`;
-  const load = (key: string): Description | undefined => {
-    try {
-      const text = readStateFile(fileOf(key));
-      return text === undefined
-        ? undefined
-        : readDescription(JSON.parse(openChecked(Buffer.from(text), labelOf(key))) as Json);
-    } catch (error) {
-      world.debug(`${fileOf(key)}: discarded: ${(error as Error).message}`);
-      return undefined;
-    }
-  };
+  const files = createCacheFiles({ directory, extension: '.json', debug: world.debug });
+  const labelOf = (key: string): string => `wield-module ${VERSION} ${key}`;
+  const load = (key: string): Description | undefined =>
+    files.read(labelOf(key), (text) => readDescription(JSON.parse(text)));
   return {
     get(key) {
       const found = known.get(key) ?? load(key);
@@ -146,12 +134,7 @@ export function createDescriptionCache(directory: string, world: World): Descrip
     },
     set(key, description) {
       known.set(key, description);
-      try {
-        const sealed = sealChecked(JSON.stringify(description), labelOf(key));
-        writeFileAtomic(fileOf(key), sealed, { durable: false });
-      } catch (error) {
-        world.debug(`${fileOf(key)}: not written: ${(error as Error).message}`);
-      }
+      files.write(labelOf(key), JSON.stringify(description));
     },
   };
 }

@@ -1,17 +1,15 @@
 // The cache of large documents: each as it was read, while the bytes of its files are the same (OAS-11).
 
-import { join } from 'node:path';
 import type { FileState } from '../../core/format.js';
 import type { HttpAction } from '../../core/http.js';
 import { isRecord, type Json } from '../../core/json.js';
 import type { FileIdentity } from '../../core/origin.js';
 import type { JsonSchema } from '../../core/schema.js';
 import type { World } from '../../core/snapshot.js';
-import { hashName, openChecked, sealChecked } from '../../files/checksum.js';
+import { createCacheFiles } from '../../files/cache.js';
 import { loadCrypto } from '../../files/digest.js';
 import { readHead, statIdentity } from '../../files/read.js';
 import { realPath } from '../../files/within.js';
-import { writeFileAtomic } from '../../files/write.js';
 import { findEntry } from '../../process/entry.js';
 import type { Draft } from './operations.js';
 import { keyOf, type Prepared, type PrepareOptions, THREAD_ENTRY } from './prepare.js';
@@ -110,46 +108,34 @@ export interface DocumentCache {
   save(file: string, options: PrepareOptions, packed: string): void;
 }
 
-const MAX_BYTES = 256 * 1024 * 1024;
+// As large as the files of a document may be.
+const MAX_BYTES = 64 * 1024 * 1024;
 
 export function createDocumentCache({ cacheDirectory, world }: DocumentCacheOptions): DocumentCache {
+  const stored = createCacheFiles({ directory: cacheDirectory, extension: '.openapi', debug: world.debug });
   // What converts documents is in the program of the thread, so another build reads them again.
   const labelOf = (file: string, options: PrepareOptions): string =>
     JSON.stringify(['wield-openapi', statIdentity(findEntry(THREAD_ENTRY)), file, keyOf(options)]);
-  const pathOf = (label: string): string => join(cacheDirectory, `${hashName(label)}.openapi`);
   return {
     async load(file, options) {
-      const label = labelOf(file, options);
-      const reading = readHead(pathOf(label), MAX_BYTES, { isState: true });
-      if ('fault' in reading) return undefined;
-      try {
-        const packed = openChecked(reading.bytes, label);
-        const files = await compareFiles(packed, file, options);
-        return files && unpack(packed, files);
-      } catch (error) {
-        world.debug(`${pathOf(label)}: discarded: ${(error as Error).message}`);
-        return undefined;
-      }
+      const known = stored.read(labelOf(file, options), (packed) => ({ packed, head: readHeadLine(packed) }));
+      const files = known && (await compareFiles(known.head, file, options));
+      return known && files && unpack(known.packed, files);
     },
-    save(file, options, packed) {
-      const label = labelOf(file, options);
-      try {
-        const bytes = sealChecked(packed, label);
-        if (bytes.length <= MAX_BYTES) writeFileAtomic(pathOf(label), bytes, { durable: false });
-      } catch (error) {
-        world.debug(`${pathOf(label)}: not written: ${(error as Error).message}`);
-      }
-    },
+    save: (file, options, packed) => stored.write(labelOf(file, options), packed),
   };
+}
+
+function readHeadLine(packed: string): PackedHead {
+  return JSON.parse(packed.slice(0, packed.indexOf('\n'))) as PackedHead;
 }
 
 // Returns the states of the files, undefined if one of them has other bytes.
 async function compareFiles(
-  packed: string,
+  { digests, files }: PackedHead,
   file: string,
   { boundary }: PrepareOptions,
 ): Promise<Prepared['files'] | undefined> {
-  const { digests, files } = JSON.parse(packed.slice(0, packed.indexOf('\n'))) as PackedHead;
   if (files[0]?.[0] !== (realPath(file) ?? file)) return undefined;
   const states: [string, FileState][] = [];
   for (const [path] of files) {

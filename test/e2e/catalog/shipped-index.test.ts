@@ -3,7 +3,7 @@
 import { existsSync, readFileSync, utimesSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect } from 'vitest';
-import { checksum } from '../../../src/files/checksum.js';
+import { checksum } from '../../../src/files/cache.js';
 import { textOf } from '../../../src/index.js';
 import type { NodeToolbox } from '../../../src/node.js';
 import { json, wield } from '../../support/cli.js';

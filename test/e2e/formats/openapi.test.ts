@@ -4,7 +4,7 @@ import { chmodSync, mkdirSync, readdirSync, readFileSync, rmSync, symlinkSync, w
 import type { IncomingMessage } from 'node:http';
 import { dirname, join } from 'node:path';
 import { describe, expect } from 'vitest';
-import { checksum } from '../../../src/files/checksum.js';
+import { checksum } from '../../../src/files/cache.js';
 import { type ToolResult, textOf } from '../../../src/index.js';
 import { binary } from '../../support/built.js';
 import { json, wield } from '../../support/cli.js';
