@@ -35,7 +35,7 @@ export {
   registerTool,
   unregisterTool,
 } from './extras/helpers/register.js';
-export { resolveJsonSchema } from './extras/helpers/schema.js';
+export { resolveJsonSchema } from './extras/helpers/paths.js';
 export {
   deserialize,
   parse,

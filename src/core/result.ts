@@ -59,7 +59,8 @@ const RESOURCE = checked(
     if (typeof text !== 'string' && typeof blob !== 'string') fail([], 'needs a string "text" or "blob"');
   },
 );
-const PARTS = list(
+/** The parts of a content. */
+export const PARTS = list(
   tagged('type', {
     text: part({ text: string }),
     image: part({ data: string, mimeType: string }),

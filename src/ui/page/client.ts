@@ -14,7 +14,7 @@ interface RequestOptions<R extends Route> {
 }
 
 /** An error of the API, with the code and hint of a tool's error. */
-export class ApiError extends Error {
+class ApiError extends Error {
   readonly value: ErrorValue;
 
   constructor(value: ErrorValue) {

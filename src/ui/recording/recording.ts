@@ -1,8 +1,20 @@
 // A recording: calls with input and result, and the definitions of their tools, one JSON document per line.
 
 import { ERROR_CODES, ToolError } from '../../core/error.js';
-import { isRecord, type Json, type JsonObject } from '../../core/json.js';
-import { findPartFault } from '../../core/result.js';
+import { isRecord, type JsonObject } from '../../core/json.js';
+import { PARTS } from '../../core/result.js';
+import {
+  anything,
+  boolean,
+  checked,
+  formatFault,
+  object,
+  oneOf,
+  optional,
+  readShape,
+  string,
+  table,
+} from '../../core/shape.js';
 import type { Tool } from '../../core/tool.js';
 import type { RecordedCall } from '../api.js';
 
@@ -37,58 +49,46 @@ export function formatRecording({ tools, calls }: Recording): string {
   return [HEAD, ...tools, ...calls].map((line) => `${JSON.stringify(line)}\n`).join('');
 }
 
+const KEEP = { unknown: 'keep' } as const;
+const HEAD_LINE = object({ type: oneOf(HEAD.type), version: oneOf(HEAD.version) }, KEEP);
+const TOOL = object({ type: oneOf('tool'), name: string, description: string, input: table }, KEEP);
+const ERROR = object({ code: oneOf(...Object.keys(ERROR_CODES)), message: string }, KEEP);
+// A file may be of someone else, and parts of it become code (UI-24).
+const RESULT = checked(
+  object({ ok: boolean, content: PARTS, meta: table, error: optional(ERROR) }, KEEP),
+  ({ ok, error }, fail) => {
+    if (ok !== (error === undefined)) fail(['error'], ok ? 'must be missing' : 'is missing');
+  },
+);
+const CALL = object({ type: oneOf('call'), call: string, tool: string, input: anything, result: RESULT }, KEEP);
+
 /** Parses the text of a file. Throws `invalid_definition` with the line. */
 export function parseRecording(text: string, file: string): Recording {
   const tools: RecordedTool[] = [];
   const calls: RecordedCall[] = [];
-  for (const [at, line] of text.split('\n').entries()) {
-    if (line === '') continue;
+  for (const [at, line] of text.trim().split('\n').entries()) {
+    if (line === '' && at > 0) continue;
     const value = parseLine(line);
-    if (at === 0 ? !isHead(value) : !isTool(value) && !isCall(value)) throw invalidLine(file, at + 1);
-    if (isTool(value)) tools.push(value);
-    else if (isCall(value)) calls.push(value);
+    const shape = at === 0 ? HEAD_LINE : isRecord(value) && value.type === 'tool' ? TOOL : CALL;
+    const [fault] = readShape<unknown>(shape, value).faults;
+    if (fault !== undefined)
+      throw new ToolError(
+        'invalid_definition',
+        `${file}:${at + 1} is not a line of a recording: ${formatFault(fault)}`,
+        {
+          hint: 'make one: wield record FILE',
+        },
+      );
+    if (shape === TOOL) tools.push(value as RecordedTool);
+    else if (shape === CALL) calls.push(value as RecordedCall);
   }
-  if (text.trim() === '') throw invalidLine(file, 1);
   return { tools, calls };
 }
 
-function parseLine(line: string): Json | undefined {
+function parseLine(line: string): unknown {
   try {
-    return JSON.parse(line) as Json;
+    return JSON.parse(line);
   } catch {
     return undefined;
   }
-}
-
-function isHead(value: unknown): boolean {
-  return isRecord(value) && value.type === HEAD.type && value.version === HEAD.version;
-}
-
-function isTool(value: unknown): value is RecordedTool {
-  if (!isRecord(value) || value.type !== 'tool') return false;
-  return typeof value.name === 'string' && typeof value.description === 'string' && isRecord(value.input);
-}
-
-function isCall(value: unknown): value is RecordedCall {
-  if (!isRecord(value) || value.type !== 'call') return false;
-  const { call, tool, input, result } = value;
-  return [call, tool].every((text) => typeof text === 'string') && input !== undefined && isResult(result);
-}
-
-// A file may be of someone else, and parts of it become code (UI-24).
-function isResult(value: unknown): boolean {
-  if (!isRecord(value) || !Array.isArray(value.content) || !isRecord(value.meta)) return false;
-  const { ok, error, content } = value;
-  return findPartFault(content) === undefined && (ok === true ? error === undefined : ok === false && isError(error));
-}
-
-function isError(value: unknown): boolean {
-  if (!isRecord(value) || typeof value.message !== 'string' || typeof value.code !== 'string') return false;
-  return Object.hasOwn(ERROR_CODES, value.code);
-}
-
-function invalidLine(file: string, line: number): ToolError {
-  return new ToolError('invalid_definition', `${file}:${line} is not a line of a recording`, {
-    hint: 'make one: wield record FILE',
-  });
 }
