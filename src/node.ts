@@ -199,7 +199,7 @@ export function createNodeToolbox(options: NodeToolboxOptions = {}): NodeToolbox
     references: tools.references,
     instructions: async (snapshot, asked) => {
       const own = createInstructions({ ...tools, world }, snapshot, asked);
-      const remote = await upstreams.instructions(snapshot);
+      const remote = upstreams.instructions(snapshot);
       return [own, remote].filter((text) => text !== '').join('\n\n');
     },
     show: (shown, { settings }, { offer = [] }) =>
@@ -350,10 +350,9 @@ function createCatalogs({ options, machine, files, workspace, formats, upstreams
     formats,
     upstream: upstreams.format,
     offers: loadOnce(async () => {
-      const [{ createOwnOffers }, { createModuleOffers }, remote] = await Promise.all([
+      const [{ createOwnOffers }, { createModuleOffers }] = await Promise.all([
         import('./builtin/offers.js'),
         import('./catalog/module-offers.js'),
-        upstreams.offers(),
       ]);
       const own = createOwnOffers({
         catalog,
@@ -365,7 +364,7 @@ function createCatalogs({ options, machine, files, workspace, formats, upstreams
         world,
       });
       const modules = createModuleOffers(catalog.moduleOffers, toSchema);
-      return [toOfferSource(options.resources, options.prompts), own, modules, remote];
+      return [toOfferSource(options.resources, options.prompts), own, modules, upstreams.offers];
     }),
     index: createIndexFile({
       directory: join(wieldHome, 'cache', 'index'),

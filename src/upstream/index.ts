@@ -10,17 +10,18 @@ import { redactError, redactOutput, redactValue } from '../core/redact.js';
 import { NO_PARAMETERS } from '../core/schema.js';
 import type { Snapshot, World } from '../core/snapshot.js';
 import { NO_TRAITS, type Tool } from '../core/tool.js';
-import { mayStart, type ServerEntry } from '../core/upstream.js';
+import type { ServerEntry } from '../core/upstream.js';
 import { digestParts } from '../files/digest.js';
 import type { PinStore } from '../policy/pins.js';
 import { worldOf } from '../process/environment.js';
 import { createUpstreamFormat, type ServerState, type UpstreamFormat } from './catalog/format.js';
 import type { ListingFiles } from './catalog/listing-file.js';
+import { createUpstreamOffers, joinInstructions } from './catalog/offers.js';
 import { toTool } from './catalog/tools.js';
 import { toStartSettings } from './connection/open.js';
 import type { Acquire, ConnectionState, Pool } from './connection/pool.js';
-import type { ServerSubscriptions } from './connection/subscriptions.js';
-import type { ExpandedCredentials } from './entries/expand.js';
+import { createServerSubscriptions } from './connection/subscriptions.js';
+import { type ExpandedCredentials, expandCredentials } from './entries/expand.js';
 import { describeServer } from './entries/mask.js';
 import type { ServerList } from './entries/servers.js';
 import { createRemoteExecutor } from './execute/executor.js';
@@ -38,9 +39,9 @@ export interface UpstreamsOptions extends Omit<LoadPoolOptions, 'configurationOf
 export interface Upstreams {
   readonly format: UpstreamFormat;
   /** Their resources and prompts. */
-  readonly offers: () => Promise<OfferSource>;
+  readonly offers: OfferSource;
   /** What trusted servers want a model to know that may use them (UPS-71). */
-  instructions(snapshot: Snapshot): Promise<string>;
+  instructions(snapshot: Snapshot): string;
   readonly executor: Executor<'remote'>;
   /** Expands the credentials of a request, which the user's configuration writes like those of a server. */
   expandCredentials(plan: HttpPlan, scope: Pick<CallScope, 'snapshot' | 'options'>): Promise<ExpandedCredentials>;
@@ -119,7 +120,7 @@ export function createUpstreams(options: UpstreamsOptions): Upstreams {
     },
     acquire,
     close: async () => {
-      offering.close();
+      subscriptions.close();
       await (await loaded)?.close();
     },
     redact: (output, server) => redactOutput(output, serverSecrets.of(server)),
@@ -131,8 +132,6 @@ export function createUpstreams(options: UpstreamsOptions): Upstreams {
   });
   const format = createUpstreamFormat({
     configurationOf,
-    describe: (entry) => describeServer(entry),
-    mayStart,
     refresh,
     files: options.listingFiles,
     approved: (tools) =>
@@ -143,12 +142,13 @@ export function createUpstreams(options: UpstreamsOptions): Upstreams {
     world,
   });
 
-  const offering = createOffering({ format, configurationOf, acquire, debug: world.debug });
+  const subscriptions = createServerSubscriptions({ keyOf: configurationOf, acquire, debug: world.debug });
+  const describe = (server: ServerEntry, uri: string): Tool => describeUnlisted(server, uri, configurationOf(server));
 
   return {
     format,
-    offers: offering.offers,
-    instructions: offering.instructions,
+    offers: createUpstreamOffers({ format, describe, follow: subscriptions.follow }),
+    instructions: (snapshot) => joinInstructions(format, snapshot),
     executor,
     expandCredentials: createCredentials(join(wieldHome, 'config.toml'), world),
     files: options.servers.files,
@@ -169,41 +169,8 @@ export function createUpstreams(options: UpstreamsOptions): Upstreams {
   };
 }
 
-interface OfferingOptions {
-  readonly acquire: Acquire;
-  readonly format: UpstreamFormat;
-  readonly configurationOf: (server: ServerEntry) => string;
-  readonly debug: (message: string) => void;
-}
-
-// What servers offer besides tools; loaded when it is asked for.
-function createOffering({ format, configurationOf, acquire, debug }: OfferingOptions) {
-  let subscriptions: ServerSubscriptions | undefined;
-  return {
-    async offers(): Promise<OfferSource> {
-      const [{ createUpstreamOffers }, { createServerSubscriptions }] = await Promise.all([
-        import('./catalog/offers.js'),
-        import('./connection/subscriptions.js'),
-      ]);
-      subscriptions = createServerSubscriptions({ keyOf: configurationOf, mayStart, acquire, debug });
-      const describe = (server: ServerEntry, uri: string): Tool =>
-        describeUnlisted(server, uri, configurationOf(server));
-      return createUpstreamOffers({ format, describe, follow: subscriptions.follow });
-    },
-    async instructions(snapshot: Snapshot): Promise<string> {
-      if (snapshot.servers.servers.length === 0) return '';
-      const { joinInstructions } = await import('./catalog/instructions.js');
-      return joinInstructions(format, snapshot, mayStart);
-    },
-    close(): void {
-      subscriptions?.close();
-    },
-  };
-}
-
 function createCredentials(file: string, world: World): Upstreams['expandCredentials'] {
   return async ({ tool, server, credentials }, { snapshot: { workdir }, options }) => {
-    const { expandCredentials } = await import('./entries/expand.js');
     const values = credentials.map(({ value }) => value);
     return expandCredentials(
       { name: tool.name, url: server, values, file },

@@ -7,15 +7,13 @@ import type { Problem } from '../../core/problem.js';
 import type { Snapshot } from '../../core/snapshot.js';
 import { compareText } from '../../core/text.js';
 import type { Tool } from '../../core/tool.js';
-import type { ServerEntry } from '../../core/upstream.js';
+import { mayStart, type ServerEntry } from '../../core/upstream.js';
 import { type FailedStart, isFailedStart } from './listing-file.js';
 import { createListings, type Listings, type ListingsOptions } from './listings.js';
 import { createNameCheck, mayBeOf } from './name.js';
 import type { ServerTools } from './tools.js';
 
 export interface UpstreamFormatOptions extends ListingsOptions {
-  /** Whether a listing may start a server. */
-  readonly mayStart: (server: ServerEntry, snapshot: Snapshot) => boolean;
   /** How long a listing waits for servers that were never listed. */
   readonly patienceMs: number;
 }
@@ -43,9 +41,9 @@ export interface UpstreamFormat extends Upstream {
 const REPORT = 'report this to the author of the server';
 
 export function createUpstreamFormat(options: UpstreamFormatOptions): UpstreamFormat {
-  const { mayStart, patienceMs } = options;
+  const { patienceMs } = options;
   const listings = createListings(options);
-  const listAs = createListAs(listings, mayStart);
+  const listAs = createListAs(listings);
   const toolsOf = (server: ServerEntry): ServerTools | undefined => {
     const found = listings.toolsOf(server);
     return found === undefined || isFailedStart(found) ? undefined : found;
@@ -102,7 +100,7 @@ export function createUpstreamFormat(options: UpstreamFormatOptions): UpstreamFo
 }
 
 // Lists the tools of all servers by name, as they are or as they were approved, and what is wrong with them.
-function createListAs(listings: Listings, mayStart: UpstreamFormatOptions['mayStart']) {
+function createListAs(listings: Listings) {
   return (form: 'tools' | 'shown', snapshot: Snapshot, isTaken: (name: string) => boolean = () => false) => {
     const { servers, problems } = snapshot.servers;
     const all: Problem[] = [...problems];
@@ -143,9 +141,9 @@ function createListAs(listings: Listings, mayStart: UpstreamFormatOptions['maySt
   };
 }
 
-function toState(server: ServerEntry, found: ServerTools | FailedStart | undefined, mayStart: boolean): ServerState {
+function toState(server: ServerEntry, found: ServerTools | FailedStart | undefined, isStartable: boolean): ServerState {
   const none = { server, tools: [], changed: [] };
-  if (found === undefined) return { ...none, state: mayStart ? 'unknown' : 'untrusted' };
+  if (found === undefined) return { ...none, state: isStartable ? 'unknown' : 'untrusted' };
   if (isFailedStart(found)) return { ...none, state: 'failed', failure: found };
   const { tools, all, changed, listing } = found;
   return { server, state: 'listed', tools, all, changed, listedAt: listing.at };

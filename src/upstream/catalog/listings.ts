@@ -6,6 +6,7 @@ import type { Snapshot, World } from '../../core/snapshot.js';
 import { settlesWithin } from '../../core/time-limit.js';
 import type { Tool } from '../../core/tool.js';
 import type { ServerEntry } from '../../core/upstream.js';
+import { describeServer } from '../entries/mask.js';
 import {
   type ApprovedDefinition,
   type FailedStart,
@@ -19,8 +20,6 @@ import { isOf, type ServerTools, type ToolPlace, toServerTools, toTool } from '.
 export interface ListingsOptions {
   /** Returns the hash of a server's configuration. */
   readonly configurationOf: (server: ServerEntry) => string;
-  /** Returns a server as one line for display. */
-  readonly describe: (server: ServerEntry) => string;
   readonly files: ListingFiles;
   /** Compares tools with their pins; returns the approved definitions of changed ones. */
   readonly approved: (tools: readonly Tool[]) => readonly (ApprovedDefinition | undefined)[];
@@ -40,7 +39,7 @@ const FIRST_RETRY_MS = 5000;
 const MAX_RETRY_MS = 10 * 60_000;
 
 export function createListings(options: ListingsOptions) {
-  const { configurationOf, describe, files, world } = options;
+  const { configurationOf, files, world } = options;
   const known = new Map<string, ServerTools>();
 
   const load = (server: ServerEntry): Listing | FailedStart | undefined => {
@@ -59,7 +58,7 @@ export function createListings(options: ListingsOptions) {
   const placeOf = (server: ServerEntry): ToolPlace => ({
     server,
     configuration: configurationOf(server),
-    target: describe(server),
+    target: describeServer(server),
   });
   const compare = (server: ServerEntry, tools: readonly StoredTool[]) =>
     options.approved(tools.map((tool) => toTool(tool, placeOf(server))));

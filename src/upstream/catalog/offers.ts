@@ -1,5 +1,6 @@
-// Resources and prompts of upstream servers, from their stored listings.
+// Resources, prompts and instructions of upstream servers, from their stored listings.
 
+import type { Caller } from '../../core/caller.js';
 import type { OfferSource } from '../../core/format.js';
 import type { JsonObject } from '../../core/json.js';
 import {
@@ -16,11 +17,13 @@ import {
 } from '../../core/resource.js';
 import type { Snapshot } from '../../core/snapshot.js';
 import type { RemoteAction, Tool } from '../../core/tool.js';
-import type { ServerEntry } from '../../core/upstream.js';
+import { mayStart, type ServerEntry } from '../../core/upstream.js';
+import { findDenial } from '../../policy/decide.js';
+import { toRules } from '../../policy/rules.js';
 import { createJsonSchema } from '../../schema/json.js';
 import type { ServerSubscriptions } from '../connection/subscriptions.js';
 import type { UpstreamFormat } from './format.js';
-import { createNameCheck, toServerUri } from './name.js';
+import { createNameCheck, toPrefix, toServerUri } from './name.js';
 import { createFilter, type ServerOffer, type ServerTools } from './tools.js';
 
 export interface UpstreamOffersOptions {
@@ -157,4 +160,42 @@ function createLocate(format: UpstreamFormat) {
     const other = listing.length === 1 ? listing[0] : keeping[0];
     return other && { ...other, uri };
   };
+}
+
+const MODEL: Caller = { kind: 'model', door: 'library' };
+// Of one server, and of all together.
+const MAX_CHARACTERS = 4000;
+const MAX_TOTAL = 16_000;
+
+/** Joins the instructions of servers of which a model sees something, as they were approved, within limits. */
+export function joinInstructions(format: UpstreamFormat, snapshot: Snapshot): string {
+  const denialOf = (tool: Tool) => findDenial(tool, MODEL, toRules(snapshot));
+  const isSeen = (tool: Tool): boolean => !tool.traits.hidden && denialOf(tool) === undefined;
+  const textOf = ({ offers }: ServerTools): string => {
+    const own = offers.find(({ kind }) => kind === 'instructions');
+    // A list of tools need not name the instructions, but a rule that denies them hides them.
+    return own === undefined || (denialOf(own.tool)?.rule ?? null) !== null ? '' : own.shown.description;
+  };
+  let left = MAX_TOTAL;
+  const texts = format.listed(snapshot).flatMap(({ server, found }) => {
+    const isShown = mayStart(server, snapshot) && [...found.tools, ...found.offers.map(toOffered)].some(isSeen);
+    const text = isShown ? cut(textOf(found), Math.min(MAX_CHARACTERS, left)) : '';
+    left -= text.length;
+    return text === '' ? [] : [`${introduce(server)}\n${text}`];
+  });
+  return texts.join('\n\n');
+}
+
+function toOffered({ kind, tool }: ServerTools['offers'][number]): Tool {
+  return kind === 'instructions' ? { ...tool, traits: { ...tool.traits, hidden: true } } : tool;
+}
+
+function introduce({ name, prefix }: ServerEntry): string {
+  const names = prefix === false ? '' : `, whose tools are named ${toPrefix(name)}… here`;
+  return `Instructions of the MCP server ${name}${names}:`;
+}
+
+function cut(text: string, limit: number): string {
+  if (limit < 2) return '';
+  return text.length <= limit ? text : `${text.slice(0, limit - 1)}…`;
 }

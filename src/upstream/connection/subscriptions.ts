@@ -2,15 +2,13 @@
 
 import { guardListener, inBackground } from '../../core/async.js';
 import type { Snapshot } from '../../core/snapshot.js';
-import type { ServerEntry } from '../../core/upstream.js';
+import { mayStart, type ServerEntry } from '../../core/upstream.js';
 import type { Acquire, Lease } from './pool.js';
 
 export interface ServerSubscriptionsOptions {
   readonly acquire: Acquire;
   /** Identifies a server with its configuration. */
   readonly keyOf: (server: ServerEntry) => string;
-  /** Whether the server may be started. */
-  readonly mayStart: (server: ServerEntry, snapshot: Snapshot) => boolean;
   readonly debug: (message: string) => void;
 }
 
@@ -98,7 +96,7 @@ class FollowedServer {
       const snapshot = this.#snapshot();
       const key = this.#options.keyOf(this.#server);
       const server = snapshot.servers.servers.find((one) => this.#options.keyOf(one) === key);
-      if (server === undefined || !this.#options.mayStart(server, snapshot)) {
+      if (server === undefined || !mayStart(server, snapshot)) {
         this.end();
         return undefined;
       }

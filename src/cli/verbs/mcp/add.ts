@@ -7,6 +7,12 @@ import { assertPerson } from '../../../core/caller.js';
 import { ToolError } from '../../../core/error.js';
 import type { JsonObject } from '../../../core/json.js';
 import { quoteOutside, shortenPath, spellOut } from '../../../core/text.js';
+import { applyPlan } from '../../../install/apply/apply.js';
+import { loadInventory } from '../../../install/inventory.js';
+import { toAppliedJson, toSourceJson } from '../../../install/json.js';
+import { planAvailable } from '../../../install/plan/plans.js';
+import { addSource } from '../../../install/sources/add.js';
+import { listItems } from '../../../install/sources/load.js';
 import type { NodeToolbox } from '../../../node.js';
 import { findProgram, searchPath } from '../../../process/environment.js';
 import { isOwnServer, readServer } from '../../../upstream/entries/entry.js';
@@ -14,6 +20,7 @@ import { type RegistryServer, toServerEntry } from '../../../upstream/registry/e
 import { isRegistryEntry, isRegistryPlace, REGISTRY, readRegistryEntry } from '../../../upstream/registry/read.js';
 import { changeConfig, checkServerName, findClientEnvironment, readScope } from '../../clients.js';
 import { DRY_RUN, printDiff, toShownDiff } from '../../consent.js';
+import { printApplied, printRefused, statusOf, withInstalling } from '../../installing.js';
 import { printJson } from '../../print.js';
 import type { Terminal } from '../../terminal.js';
 import { option, toggle, usageError, type VerbCall } from '../../verb.js';
@@ -42,7 +49,7 @@ export const add: McpAction = {
     const scope = readScope(call) ?? 'user';
     const { name, entry, command, bundle, variables = [] } = await readWanted(call, positionals, toolbox);
     if (!isDry) assertPerson(toolbox.machine.insideCall, 'adding a server');
-    if (bundle !== undefined) return (await import('./add-bundle.js')).addBundle(call, bundle);
+    if (bundle !== undefined) return addBundle(call, bundle);
     if (isOwnServer(command[0] ?? '', command.slice(1))) throw ownServer();
     const environment = findClientEnvironment(toolbox);
     const target = wieldFile(scope, environment);
@@ -185,5 +192,43 @@ function assertEntry(name: string, entry: JsonObject, file: string): void {
   if (first === undefined) return;
   throw new ToolError('usage', `${spellOut(first.keyPath.join('.'))}: would write a secret to a file in plain text`, {
     hint: "write '${VAR}' and set that variable, or file:~/path to a file that only you can read",
+  });
+}
+
+const UNUSED = ['name', 'env', 'header', 'scope'];
+
+/** Returns the exit status. The server is untrusted until a person accepts it, like that of a plugin (INS-62). */
+async function addBundle(call: VerbCall, { url, sha256 }: NonNullable<RegistryServer['bundle']>): Promise<number> {
+  const { flags, terminal, json, cwd } = call;
+  const unused = UNUSED.find((name) => flags.has(name));
+  if (unused !== undefined)
+    throw usageError(
+      `the server is a bundle, which is installed without --${unused}`,
+      'wield mcp accept asks for values',
+    );
+  if (flags.has('dry-run')) {
+    if (json) printJson(terminal, { ok: true, bundle: url, sha256, written: false });
+    else terminal.out(`  would install  ${quoteOutside(url, 300)}\n  sha256         ${sha256}\n`);
+    return 0;
+  }
+  return withInstalling(call, async (environment) => {
+    const pin = { to: 'commit', name: sha256 } as const;
+    const { added } = await addSource({ source: url, cwd, roots: [], pin }, environment);
+    const inventory = loadInventory(environment);
+    const ids = added.map(({ record }) => record.id);
+    const plan = planAvailable(listItems(inventory.sources.filter(({ record }) => ids.includes(record.id))), inventory);
+    const applied = await applyPlan(plan, flags.has('force'), inventory);
+    if (json)
+      printJson(terminal, {
+        ok: true,
+        source: toSourceJson(added[0]!),
+        installed: applied.map(toAppliedJson),
+        written: applied.length > 0,
+      });
+    else {
+      printApplied(terminal, applied, inventory);
+      printRefused(terminal, plan);
+    }
+    return statusOf(plan);
   });
 }
