@@ -1,7 +1,5 @@
 // The size of JSON text in values, properties and levels, known before it is parsed.
 
-import type { Json } from './json.js';
-
 export interface JsonSize {
   readonly values: number;
   readonly properties: number;
@@ -15,6 +13,7 @@ export const MOST_READ: JsonSize = { values: 100_000, properties: 25_000, depth:
 export const MOST_READ_TEXT = '100,000 values, 25,000 properties or 256 levels';
 
 const [QUOTE, BACKSLASH, COMMA, COLON] = [0x22, 0x5c, 0x2c, 0x3a];
+
 const [OPEN_ARRAY, CLOSE_ARRAY, OPEN_OBJECT, CLOSE_OBJECT] = [0x5b, 0x5d, 0x7b, 0x7d];
 
 /** Whether JSON text has more of something than a value may have. */
@@ -61,16 +60,6 @@ export function endOfText(text: string, start: number): number {
     if ((end - before) % 2 === 1) return end;
   }
   return text.length;
-}
-
-/** Parses the output of a tool; undefined if it is not JSON, or too large to be read as one value. */
-export function parseOutput(text: string): Json | undefined {
-  if (isLargeJson(text)) return undefined;
-  try {
-    return JSON.parse(text) as Json;
-  } catch {
-    return undefined;
-  }
 }
 
 /** Returns where the members of the object begin and end that begins at `start`, by key; the last of equal keys. */

@@ -7,6 +7,7 @@ import type { Finding } from './problem.js';
 import { formatBytes, quoteOutside } from './text.js';
 
 export type Json = null | boolean | number | string | readonly Json[] | { readonly [key: string]: Json };
+
 export type JsonObject = { readonly [key: string]: Json };
 
 export interface JsonBounds {
@@ -18,7 +19,9 @@ export interface JsonBounds {
 
 /** Limits of an input: 64 levels, 10 MiB, 100,000 values of which 25,000 are properties. */
 export const INPUT_BOUNDS: JsonBounds = { maxDepth: 64, maxBytes: 10 * 1024 * 1024, isReadAtOnce: true };
+
 const ANY_SIZE = { values: Number.POSITIVE_INFINITY, properties: Number.POSITIVE_INFINITY };
+
 // Levels have a limit of their own.
 const MOST_OF_INPUT = { ...MOST_READ, depth: Number.POSITIVE_INFINITY };
 
@@ -89,6 +92,7 @@ export function toJson(value: unknown, bounds: JsonBounds = INPUT_BOUNDS): Json 
 }
 
 const FLATTEN = 'flatten it, or pass it as a string of JSON';
+
 const PLAIN_JSON = 'send plain JSON: objects, arrays, text, numbers, true, false, null';
 
 function isPlainObject(node: unknown): node is Record<string, unknown> {
@@ -273,4 +277,14 @@ export function deepFreeze<T>(value: T): T {
     else for (const key of Object.keys(value)) deepFreeze((value as Record<string, unknown>)[key]);
   }
   return value;
+}
+
+/** Parses the output of a tool; undefined if it is not JSON, or too large to be read as one value. */
+export function parseOutput(text: string): Json | undefined {
+  if (isLargeJson(text)) return undefined;
+  try {
+    return JSON.parse(text) as Json;
+  } catch {
+    return undefined;
+  }
 }

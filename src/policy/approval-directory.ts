@@ -71,7 +71,7 @@ export const LIFETIMES: Readonly<Record<ApprovalState, number>> = {
 const CLOCK_TOLERANCE = 60_000;
 
 /** Whether an approval has not expired. */
-export function isInForce({ since, state }: Approval, now: number): boolean {
+function isInForce({ since, state }: Approval, now: number): boolean {
   const age = now - since;
   return age <= LIFETIMES[state] && (age >= -CLOCK_TOLERANCE || state === 'standing');
 }

@@ -3,7 +3,8 @@
 import { type ErrorValue, ToolError, toToolError } from '../core/error.js';
 import type { Spill } from '../core/executor.js';
 import type { Json } from '../core/json.js';
-import { isLargeJson, MOST_READ_TEXT, parseOutput } from '../core/json-size.js';
+import { parseOutput } from '../core/json.js';
+import { isLargeJson, MOST_READ_TEXT } from '../core/json-size.js';
 import { redactKnown, redactValue } from '../core/redact.js';
 import { type Output, type ResultMeta, type ToolResult, textOf, textPart } from '../core/result.js';
 import type { Snapshot } from '../core/snapshot.js';

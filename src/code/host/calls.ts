@@ -161,7 +161,7 @@ export function resolveName(given: string, tools: readonly Pick<Tool, 'name'>[])
 }
 
 /** Returns the hint for a name that no tool has. */
-export function suggestName(given: string, tools: readonly Pick<Tool, 'name'>[]): string {
+function suggestName(given: string, tools: readonly Pick<Tool, 'name'>[]): string {
   const [close] = nearest(
     given,
     tools.map(({ name }) => toIdentifier(name)),

@@ -2,7 +2,8 @@
 
 import { StringDecoder } from 'node:string_decoder';
 import type { Json } from '../../core/json.js';
-import { isLargeJson, parseOutput } from '../../core/json-size.js';
+import { parseOutput } from '../../core/json.js';
+import { isLargeJson } from '../../core/json-size.js';
 import type { ContentKind } from '../../core/store.js';
 import { formatBytes, sanitize } from '../../core/text.js';
 import { sampleJson } from '../json-sample.js';

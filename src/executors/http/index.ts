@@ -3,8 +3,7 @@
 import { ToolError } from '../../core/error.js';
 import type { CallScope, Executor } from '../../core/executor.js';
 import type { HttpAction, HttpSettings } from '../../core/http.js';
-import { canonicalJson, isRecord, type Json } from '../../core/json.js';
-import { parseOutput } from '../../core/json-size.js';
+import { canonicalJson, isRecord, type Json, parseOutput } from '../../core/json.js';
 import type { HttpPlan } from '../../core/plan.js';
 import { addSecrets, type KnownSecrets, redactOutput } from '../../core/redact.js';
 import { type Output, type Part, textPart } from '../../core/result.js';

@@ -1,7 +1,8 @@
 // The connection to a tool host process: starts it, sends requests, and passes replies to those who wait for them.
 
 import { ToolError } from '../../core/error.js';
-import { findMembers, isLargeJson, MOST_READ_TEXT, parseOutput } from '../../core/json-size.js';
+import { parseOutput } from '../../core/json.js';
+import { findMembers, isLargeJson, MOST_READ_TEXT } from '../../core/json-size.js';
 import type { ModulePlan } from '../../core/plan.js';
 import type { World } from '../../core/snapshot.js';
 import { settlesWithin } from '../../core/time-limit.js';

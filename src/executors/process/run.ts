@@ -4,7 +4,7 @@ import { StringDecoder } from 'node:string_decoder';
 import { ToolError } from '../../core/error.js';
 import type { CallScope } from '../../core/executor.js';
 import type { Json } from '../../core/json.js';
-import { parseOutput } from '../../core/json-size.js';
+import { parseOutput } from '../../core/json.js';
 import type { ProcessPlan } from '../../core/plan.js';
 import { type Output, textPart } from '../../core/result.js';
 import type { World } from '../../core/snapshot.js';

@@ -1,7 +1,7 @@
 // Reads messages of servers: without repeated keys, and no more of one than others can wait for (UPS-104).
 
-import { findDuplicateKey, isRecord, type Json } from '../../core/json.js';
-import { findMembers, isLargeJson, MOST_READ_TEXT, parseOutput } from '../../core/json-size.js';
+import { findDuplicateKey, isRecord, type Json, parseOutput } from '../../core/json.js';
+import { findMembers, isLargeJson, MOST_READ_TEXT } from '../../core/json-size.js';
 import { quoteOutside } from '../../core/text.js';
 
 // The code for an invalid message in JSON-RPC.
