@@ -76,10 +76,8 @@ async function writeBinary(directory) {
     // Few files load faster than many: a module is in the first of these with everything that it imports.
     codeSplitting: {
       groups: [
-        { name: 'help', test: /src\/cli\/help\.ts$/, priority: 4 },
-        { name: 'cache', test: /src\/cli\/compile-cache\.ts$/, priority: 3 },
-        { name: 'main', test: /src\/cli\/(?:run|complete|tool-command|verbs\/(?:list|call))\.ts$/, priority: 2 },
-        { name: 'process', test: /src\/(?:executors\/process\/run|schema\/validate)\.ts$/, priority: 1 },
+        { name: 'start', test: /src\/cli\/(?:help|compile-cache)\.ts$/, priority: 2 },
+        { name: 'main', test: /src\/cli\/(?:run|complete|verbs\/(?:list|call))\.ts$/, priority: 1 },
         { name: 'serve', test: /src\/cli\/verbs\/serve\.ts$/ },
       ],
     },

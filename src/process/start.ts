@@ -1,6 +1,6 @@
 // Starts a process: in a new group, without a shell and without inherited descriptors, marked as one of a tool.
 
-import { type ChildProcess, type StdioOptions, spawn } from 'node:child_process';
+import type { ChildProcess, StdioOptions } from 'node:child_process';
 import { once } from 'node:events';
 import { closeSync, existsSync, openSync, readdirSync, readFileSync } from 'node:fs';
 import { resolve as resolvePath } from 'node:path';
@@ -53,13 +53,15 @@ export async function start(
   }
 }
 
-function startOnce(
+async function startOnce(
   request: StartRequest,
   mark: Readonly<Record<string, string>>,
   stdio: Descriptors,
   launcher: MarkLauncher | undefined,
   onSpawned: ((child: ChildProcess) => void) | undefined,
 ): Promise<ChildProcess> {
+  // With its sockets and streams, it takes as long to load as all of a short command.
+  const { spawn } = await import('node:child_process');
   return new Promise((resolve, reject) => {
     const [binary, ...args] = [...(launcher?.argv ?? []), ...request.argv];
     const child = withoutInherited(stdio, request.filter, (passed) =>

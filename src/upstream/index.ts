@@ -18,7 +18,7 @@ import { createUpstreamFormat, type ServerState, type UpstreamFormat } from './c
 import type { ListingFiles } from './catalog/listing-file.js';
 import { createUpstreamOffers, joinInstructions } from './catalog/offers.js';
 import { toTool } from './catalog/tools.js';
-import { toStartSettings } from './connection/open.js';
+import type { StartSettings } from './connection/open.js';
 import type { Acquire, ConnectionState, Pool } from './connection/pool.js';
 import { createServerSubscriptions } from './connection/subscriptions.js';
 import { type ExpandedCredentials, expandCredentials } from './entries/expand.js';
@@ -100,17 +100,19 @@ export function createUpstreams(options: UpstreamsOptions): Upstreams {
     );
     return loaded;
   };
-  const withPool = async <T>(server: ServerEntry, use: (pool: Pool) => Promise<T>): Promise<T> => {
+  type Use<T> = (pool: Pool, settings: StartSettings) => Promise<T>;
+  const withPool = async <T>(server: ServerEntry, snapshot: Snapshot, use: Use<T>): Promise<T> => {
     try {
-      return await use(await load());
+      const { toStartSettings } = await import('./connection/open.js');
+      return await use(await load(), toStartSettings(server, snapshot));
     } catch (error) {
       throw redactError(toToolError(error), serverSecrets.of(server.name));
     }
   };
   const refresh: Upstreams['refresh'] = (server, snapshot, how = 'refresh') =>
-    withPool<unknown>(server, (pool) => pool[how](server, toStartSettings(server, snapshot))).then(() => {});
+    withPool<unknown>(server, snapshot, (pool, settings) => pool[how](server, settings)).then(() => {});
   const acquire: Acquire = (server, snapshot, signal) =>
-    withPool(server, (pool) => pool.acquire(server, toStartSettings(server, snapshot), signal));
+    withPool(server, snapshot, (pool, settings) => pool.acquire(server, settings, signal));
   const executor = createRemoteExecutor({
     world,
     wieldHome,

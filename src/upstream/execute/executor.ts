@@ -15,7 +15,7 @@ import { identifyPrograms } from '../../process/programs.js';
 import type { SandboxPlaces } from '../../process/sandbox/index.js';
 import { expandServer } from '../entries/expand.js';
 import { assertWholeServer, keepsSandbox, serverProfiles } from '../entries/sandbox.js';
-import { type RemoteRunOptions, runRemote } from './run.js';
+import type { RemoteRunOptions } from './run.js';
 
 export interface RemoteExecutorOptions extends RemoteRunOptions {
   readonly world: World;
@@ -64,6 +64,7 @@ export function createRemoteExecutor(options: RemoteExecutorOptions): Executor<'
       return identifyServer(entry, sandbox, snapshot, options);
     },
     async run(plan, scope) {
+      const { runRemote } = await import('./run.js');
       const output = await runRemote(plan, scope, options);
       if (plan.sandbox === undefined) return output;
       const { reportSandbox } = await import('../../process/sandbox/report.js');
