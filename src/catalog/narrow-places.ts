@@ -48,11 +48,13 @@ function narrow(places: readonly Place[], { directory, paths = [] }: Narrowing):
   const ignore = extractIgnore(paths);
   const names = [...iterPaths(paths)].map(({ dir }) => dir);
   // A list of ignored entries alone names no directory.
-  const kept =
+  const named =
     names.length === 0 || names.includes(REST)
       ? places
       : places.filter((place) => names.some((name) => isNamed(place, name, directory)));
-  return ignore.length === 0 ? kept : kept.map((place) => ({ ...place, ignore: [...(place.ignore ?? []), ...ignore] }));
+  return ignore.length === 0
+    ? named
+    : named.map((place) => ({ ...place, ignore: [...(place.ignore ?? []), ...ignore] }));
 }
 
 function isNamed(place: Place, name: string, directory: string): boolean {

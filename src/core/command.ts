@@ -106,3 +106,8 @@ export interface OutputHint {
   readonly notEmpty: boolean;
   readonly whenArg: Readonly<Record<string, Json>>;
 }
+
+/** Whether text is the name of a program that is looked up on the PATH. */
+export function isProgramName(text: string): boolean {
+  return /^[A-Za-z0-9_][A-Za-z0-9_.+-]*$/.test(text);
+}

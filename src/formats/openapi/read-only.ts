@@ -19,13 +19,13 @@ export function withoutReadOnly({ node, file }: Located, document: OpenDocument)
   const { properties, required } = node;
   if (!isRecord(properties)) return node;
   const entries = Object.entries(properties);
-  const kept = entries.filter(([, one]) => !isRecord(one) || !isReadOnly({ node: one, file }, document));
-  if (kept.length === entries.length) return node;
-  const names = new Set(kept.map(([name]) => name));
+  const writable = entries.filter(([, one]) => !isRecord(one) || !isReadOnly({ node: one, file }, document));
+  if (writable.length === entries.length) return node;
+  const names = new Set(writable.map(([name]) => name));
   const isNeeded = (name: string): boolean => names.has(name) || !Object.hasOwn(properties, name);
   return {
     ...node,
-    properties: Object.fromEntries(kept),
+    properties: Object.fromEntries(writable),
     ...(Array.isArray(required) ? { required: required.filter(isNeeded) } : {}),
   };
 }

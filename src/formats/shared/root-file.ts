@@ -1,7 +1,7 @@
 // A format for a file in the root of the workdir, such as a Makefile: each command that the file names is a tool.
 
 import { join } from 'node:path';
-import type { Mapping } from '../../core/command.js';
+import { isProgramName, type Mapping } from '../../core/command.js';
 import { isToolError, ToolError } from '../../core/error.js';
 import type { Format, Reading } from '../../core/format.js';
 import { isToolName } from '../../core/name.js';
@@ -112,7 +112,7 @@ function toAction(
   directory: string,
   file: CommandAction['file'],
 ): CommandAction {
-  if (!/^[A-Za-z0-9_][A-Za-z0-9_.+-]*$/.test(program))
+  if (!isProgramName(program))
     throw new ToolError('invalid_definition', `"${quoteOutside(program, 60)}" is not the name of a program`, {
       hint: 'use a program of the PATH, without a directory',
     });

@@ -1,6 +1,15 @@
 // The shape of an execution in a tools.json: the command, how parameters are passed to it, and hints for its output.
 
-import type { Deny, Execution, Mapping, MappingKind, OutputHint, Resolver, SideRead } from '../../core/command.js';
+import {
+  type Deny,
+  type Execution,
+  isProgramName,
+  type Mapping,
+  type MappingKind,
+  type OutputHint,
+  type Resolver,
+  type SideRead,
+} from '../../core/command.js';
 import type { Json } from '../../core/json.js';
 import { variableName } from '../../core/name.js';
 import {
@@ -23,7 +32,6 @@ import {
   text,
 } from '../../core/shape.js';
 import { quoteOutside } from '../../core/text.js';
-import { isProgramName } from './generation.js';
 
 const SCRIPT_NAME = /^[A-Za-z0-9_][A-Za-z0-9_.-]*$/;
 // Variables that change which code runs, or where programs find things.

@@ -1,4 +1,4 @@
-// Differences between the generations of tools.json, and the grammar of program names.
+// Differences between the generations of tools.json.
 
 import { isRecord } from '../../core/json.js';
 
@@ -35,9 +35,4 @@ function isFirstMapping(mapping: unknown): boolean {
 
 function hasOnly(value: object, known: ReadonlySet<string>): boolean {
   return Object.keys(value).every((key) => known.has(key));
-}
-
-/** Whether text is the name of a program that is looked up on the PATH. */
-export function isProgramName(text: string): boolean {
-  return /^[A-Za-z0-9_][A-Za-z0-9_.+-]*$/.test(text);
 }

@@ -1,8 +1,8 @@
 // The tools.json format: a skill's directory declares tools over allowlisted command lines.
 
 import { basename, join } from 'node:path';
-import type { Format } from '../../core/format.js';
-import { isRecord } from '../../core/json.js';
+import type { FileState, Format } from '../../core/format.js';
+import { isRecord, parseJson, toJsonFault } from '../../core/json.js';
 import { type Boundary, type Place, toOrigin } from '../../core/origin.js';
 import { type Finding, type Problem, toProblem } from '../../core/problem.js';
 import type { SandboxRequest } from '../../core/sandbox.js';
@@ -11,8 +11,18 @@ import { readHead } from '../../files/read.js';
 import { toFileUri } from '../../files/within.js';
 import { createJsonSchema } from '../../schema/json.js';
 import { parseSkillFile, readSkillSandbox } from '../shared/skill-file.js';
-import { FILES, type LoadedDescriptor, loadDescriptor, MAX_BYTES } from './load.js';
-import type { DeclaredTool, ToolsDescriptor } from './parse.js';
+import {
+  type DeclaredTool,
+  type DescriptorReading,
+  isSplitLayout,
+  readToolsDescriptor,
+  type ToolsDescriptor,
+} from './parse.js';
+
+// The files that the tools of a directory depend on.
+const FILES = ['tools.json', 'allowlist.json', 'execution.json', 'SKILL.md'] as const;
+const MAX_BYTES = 4 * 1024 * 1024;
+const BOUNDS = { maxDepth: 64, maxBytes: MAX_BYTES };
 
 export function createToolsJsonFormat(): Format {
   return {
@@ -47,6 +57,12 @@ function placeIn(directory: string, severity: Problem['severity'], finding: Find
   });
 }
 
+interface LoadedDescriptor extends DescriptorReading {
+  /** The states of `FILES`. */
+  readonly states: readonly FileState[];
+  readonly split: boolean;
+}
+
 export interface DirectoryReading extends LoadedDescriptor {
   /** Empty if there are findings (TJS-3). */
   readonly tools: readonly Tool[];
@@ -73,6 +89,44 @@ export function readDirectory(directory: string, { owner, boundary }: Place): Di
     }
   }
   return { ...loaded, tools };
+}
+
+// Returns undefined if the directory has no tools.json.
+function loadDescriptor(directory: string, within?: Boundary): LoadedDescriptor | undefined {
+  const findings: Finding[] = [];
+  const states: FileState[] = FILES.map(() => undefined);
+  const load = (index: number): unknown => {
+    const path = FILES[index]!;
+    const reading = readHead(join(directory, path), MAX_BYTES, { within });
+    if ('fault' in reading) {
+      if (reading.fault !== 'missing')
+        findings.push({
+          path,
+          message: `cannot be read: ${reading.message}`,
+          hint: reading.hint ?? 'check its permissions',
+        });
+      return undefined;
+    }
+    states[index] = reading.identity;
+    if (!reading.complete) {
+      findings.push({ path, message: 'larger than 4 MiB', hint: 'shorten it' });
+      return undefined;
+    }
+    try {
+      return parseJson(reading.bytes.toString('utf8').replace(/^\ufeff/, ''), path, BOUNDS);
+    } catch (error) {
+      findings.push({ path, ...toJsonFault(error), hint: 'fix the JSON' });
+      return undefined;
+    }
+  };
+  const tools = load(0);
+  if (tools === undefined && findings.length === 0) return undefined;
+  const split = isSplitLayout(tools);
+  const files = split ? { tools, allowlist: load(1), execution: load(2) } : { tools };
+  const skill = readHead(join(directory, 'SKILL.md'), 0, { within });
+  if (!('fault' in skill)) states[3] = skill.identity;
+  if (findings.length > 0) return { findings, warnings: [], states, split };
+  return { ...readToolsDescriptor(files), states, split };
 }
 
 interface ToToolOptions {

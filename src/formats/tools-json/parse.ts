@@ -1,6 +1,6 @@
 // Parses tools.json in both layouts: tools, allowlist and executions, with a JSON Pointer for every problem.
 
-import type { Allowlist, Execution } from '../../core/command.js';
+import { type Allowlist, type Execution, isProgramName } from '../../core/command.js';
 import { isToolName } from '../../core/name.js';
 import type { Finding } from '../../core/problem.js';
 import type { SandboxRequest } from '../../core/sandbox.js';
@@ -26,7 +26,7 @@ import { quoteOutside, sanitize } from '../../core/text.js';
 import { parseSandboxRequest } from '../../process/sandbox/applied.js';
 import { crossCheck } from './cross-check.js';
 import { execution } from './execution.js';
-import { hasWholeSubcommands, isProgramName } from './generation.js';
+import { hasWholeSubcommands } from './generation.js';
 
 export interface DeclaredTool {
   readonly name: string;
