@@ -22,7 +22,15 @@ export {
   type SelectorPolicy,
 } from './core/selector.js';
 export { ctxCwd, ctxHookTarget, ctxHookTrigger, ctxPaths, ctxTarget, findAuthority } from './extras/helpers/context.js';
-export { isMetaKey, pathGet, pathKeys, pathQuery, pathRemove, pathSet } from './extras/helpers/paths.js';
+export {
+  isMetaKey,
+  pathGet,
+  pathKeys,
+  pathQuery,
+  pathRemove,
+  pathSet,
+  resolveJsonSchema,
+} from './extras/helpers/paths.js';
 export {
   type CallbackRefOptions,
   clearAllCaches,
@@ -35,7 +43,6 @@ export {
   registerTool,
   unregisterTool,
 } from './extras/helpers/register.js';
-export { resolveJsonSchema } from './extras/helpers/paths.js';
 export {
   deserialize,
   parse,

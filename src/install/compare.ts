@@ -55,7 +55,7 @@ export interface ItemStatus {
 
 /** Compares every installed item with its files and its source, without fetching anything (INS-26). */
 export function readStatus(inventory: Inventory): ItemStatus[] {
-  const planned = planAll(inventory);
+  const planned = planInstalled(inventory);
   return inventory.installed.items.map((item) => {
     const now = planned.get(itemKey(item)) ?? 'gone upstream';
     const states = [...compareFiles(item, inventory.environment.paths), ...compareSource(item, now)];
@@ -83,8 +83,8 @@ function compareSource(item: InstalledItem, now: PlannedItem | ItemState): ItemS
   return isChanged ? ['upstream changed'] : [];
 }
 
-// Plans all items at once; if that fails, each on its own to find the faulty ones.
-function planAll(inventory: Inventory): ReadonlyMap<string, PlannedItem | ItemState> {
+/** Plans all installed items at once; if that fails, each on its own to find the faulty ones. Keys are those of the items. */
+export function planInstalled(inventory: Inventory): ReadonlyMap<string, PlannedItem | ItemState> {
   const available = inventory.installed.items.flatMap((item) => findAvailable(item, inventory) ?? []);
   try {
     return new Map(planItems(available, inventory).map((one) => [one.key, one]));

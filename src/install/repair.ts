@@ -2,16 +2,15 @@
 
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
-import { isToolError } from '../core/error.js';
 import { applyPlan } from './apply/apply.js';
 import { asideOf, isForeign, linksOf } from './apply/changes.js';
 import { commit, type StoreChange } from './apply/commit.js';
 import { beginTransaction, endTransaction } from './apply/objects.js';
+import { planInstalled } from './compare.js';
 import { type Link, readLink } from './directory.js';
 import type { InstallEnvironment, InstallPaths } from './environment.js';
 import { type Inventory, loadInventory } from './inventory.js';
 import { itemKey } from './manifest/item-name.js';
-import { planItems } from './plan/plan-items.js';
 import { findAvailable, planUpgrade } from './plan/plans.js';
 import type { InstalledItem } from './state.js';
 
@@ -63,8 +62,14 @@ interface Relinked {
 async function linkAgain(inventory: Inventory): Promise<Repair[]> {
   const { installed, environment } = inventory;
   const { paths } = environment;
+  // The links as the source and the configuration have them now; the recorded ones if the item cannot be planned.
+  const planned = planInstalled(inventory);
+  const wantedLinks = (item: InstalledItem): readonly Link[] => {
+    const now = planned.get(itemKey(item));
+    return typeof now === 'object' && now.effective === item.effective ? now.links : linksOf(item);
+  };
   const relinked = installed.items.flatMap((item) =>
-    existsSync(join(paths.objects, item.object)) ? (relink(item, wantedLinks(item, inventory), paths) ?? []) : [],
+    existsSync(join(paths.objects, item.object)) ? (relink(item, wantedLinks(item), paths) ?? []) : [],
   );
   if (relinked.length === 0) return [];
   const transaction = beginTransaction(paths);
@@ -91,19 +96,6 @@ async function linkAgain(inventory: Inventory): Promise<Repair[]> {
     links: created,
     aside,
   }));
-}
-
-// The links of the item as its source and the configuration have it now; the recorded ones if it cannot be planned.
-function wantedLinks(item: InstalledItem, inventory: Inventory): readonly Link[] {
-  const available = findAvailable(item, inventory);
-  if (available === undefined) return linksOf(item);
-  try {
-    const planned = planItems([available], inventory).find(({ key }) => key === itemKey(item));
-    return planned === undefined || planned.effective !== item.effective ? linksOf(item) : planned.links;
-  } catch (error) {
-    if (!isToolError(error)) throw error;
-    return linksOf(item);
-  }
 }
 
 // Undefined if everything is in place.
