@@ -17,7 +17,7 @@ const WITHOUT_LOCK: Readonly<Record<string, string>> = {
   'cli/add-document.ts': 'holds the lock: withFileLock',
   'cli/removed-files.ts': 'holds the lock: withLock',
   'cli/verbs/list-installed.ts': 'writes a file that its user named, without reading it',
-  'cli/verbs/mcp/accept-server.ts': 'holds the lock of installs',
+  'cli/verbs/mcp/accept.ts': 'holds the lock of installs',
   'install/hooks.ts': 'holds the lock of installs',
   'install/lock-file.ts': 'holds the lock of installs',
   'install/servers.ts': 'holds the lock of installs',
