@@ -56,6 +56,39 @@ const configured = (name: string, owner: ServerEntry['owner']): ServerEntry => (
   env: {},
 });
 
+describe('installed servers', () => {
+  const record = { source: 's', entry: { command: 'x' }, digest: 'd', accepted: 'd', files: [] };
+  const readRecord = (changed: object) => {
+    const places = createPlaces();
+    const file = places.files.find((one) => one.endsWith('servers.json'))!;
+    mkdirSync(join(file, '..'), { recursive: true, mode: 0o700 });
+    writeFileSync(file, JSON.stringify({ version: 1, servers: { a: { ...record, ...changed } } }), { mode: 0o600 });
+    const { servers, problems } = places.read();
+    return {
+      accepted: servers.map(({ installed }) => installed?.accepted),
+      problems: problems.map((one) => one.message),
+    };
+  };
+
+  spec('INS-62', 'count as accepted only with the digest that was accepted', () => {
+    expect(readRecord({})).toEqual({ accepted: [true], problems: [] });
+    expect(readRecord({ accepted: null })).toEqual({ accepted: [false], problems: [] });
+    expect(readRecord({ accepted: 'other' })).toEqual({ accepted: [false], problems: [] });
+    expect(readRecord({ files: undefined })).toEqual({ accepted: [false], problems: [] });
+  });
+
+  spec('INS-62', 'of an invalid record are not used', () => {
+    expect(readRecord({ digest: undefined, accepted: undefined })).toEqual({
+      accepted: [],
+      problems: ['is not valid: servers.a.digest is missing'],
+    });
+    expect(readRecord({ files: [{ path: '/x' }] })).toEqual({
+      accepted: [],
+      problems: ['is not valid: servers.a.files[0].hash is missing'],
+    });
+  });
+});
+
 describe('servers', () => {
   spec('UPS-1', 'merges files by precedence and reports shadowed names', () => {
     const places = createPlaces({
