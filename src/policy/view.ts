@@ -35,12 +35,11 @@ export function newNameOf(tool: Tool, view: View): string | undefined {
   return name !== undefined && view.originals.get(name) === tool.name ? name : undefined;
 }
 
-/** Returns an error about the tool that also has the name by which a model called it; hints are commands of the original. */
-export function nameFace(error: ErrorValue, tool: Tool, view: View): ErrorValue {
+/** Returns an error that names the tool also by the name by which a model called it. */
+export function withNewName(error: ErrorValue, tool: Tool, view: View): ErrorValue {
   const name = newNameOf(tool, view);
-  if (name === undefined) return error;
-  const original = new RegExp(`(?<![\\w:-])${tool.name.replace(/[^\w:-]/g, '\\$&')}(?![\\w:-])`);
-  return { ...error, message: error.message.replace(original, () => `${name} (${tool.name})`) };
+  if (name === undefined || !error.message.includes(tool.name)) return error;
+  return { ...error, message: `${name}: ${error.message}` };
 }
 
 /** Returns the input of a model's call with the fixed values; the input itself without an alias. */

@@ -13,7 +13,7 @@ import type { Tool } from '../core/tool.js';
 import type { DispatchedCall } from '../core/toolbox.js';
 import { CALL_TOOL } from '../core/view.js';
 import { findDenial } from '../policy/decide.js';
-import { nameFace } from '../policy/view.js';
+import { withNewName } from '../policy/view.js';
 import { requestConsent } from './consent.js';
 import { execute } from './execute.js';
 import { findTool, isOfModel, rulesFor } from './find.js';
@@ -42,7 +42,7 @@ export async function call(parts: CallParts, given: GivenCall): Promise<ToolResu
   }
   // RES-48: a model knows the new name of a renamed tool only.
   if (result.error !== undefined && current.tool !== undefined && isOfModel(current))
-    result = { ...result, error: nameFace(result.error, current.tool, current.snapshot.settings.view) };
+    result = { ...result, error: withNewName(result.error, current.tool, current.snapshot.settings.view) };
   record(parts, current, result);
   return result;
 }

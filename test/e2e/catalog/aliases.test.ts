@@ -81,9 +81,9 @@ describe('an alias', () => {
     };
     const broken = { title: 'Broken' };
     const denied = await errorOf('hub_issue(repo=acme/*,$deny)', broken);
-    expect(denied.message).toBe('report (hub_issue) was not run: a rule denies it: hub_issue(repo=acme/*,$deny)');
+    expect(denied.message).toBe('report: hub_issue was not run: a rule denies it: hub_issue(repo=acme/*,$deny)');
     expect(denied.hint).toContain('wield explain hub_issue');
-    expect((await errorOf('hub_issue($policy=ask)', broken)).message).toMatch(/^report \(hub_issue\) needs approval/);
+    expect((await errorOf('hub_issue($policy=ask)', broken)).message).toMatch(/^report: hub_issue needs approval/);
     // Parameters that the model cannot give are not named.
     expect(await errorOf('', {})).toMatchObject({ code: 'invalid_input', hint: 'report takes title' });
     const whole = { repo: 'acme/site', ...broken };
