@@ -4,10 +4,10 @@ import { join, resolve } from 'node:path';
 import { createRecorder } from './audit/recorder.js';
 import type { AuditSink } from './audit/sinks.js';
 import { createBuiltins } from './builtin/create.js';
-import { checkOffer, createInstructions, isOffered, mayName, offeredTo } from './builtin/offer.js';
 import { showInMode } from './builtin/search-mode.js';
 import { createStores, findProjectState } from './builtin/stores.js';
 import { createTaskTools } from './builtin/task.js';
+import { checkOffer, createInstructions, isOffered, mayName, offeredTo } from './builtin/visibility.js';
 import { type Catalog, createCatalog } from './catalog/catalog.js';
 import { createIndexFile, type ToSchema } from './catalog/index-file.js';
 import { createReferences } from './catalog/skill-references.js';
@@ -351,7 +351,7 @@ function createCatalogs({ options, machine, files, workspace, formats, upstreams
     upstream: upstreams.format,
     offers: loadOnce(async () => {
       const [{ createOwnOffers }, { createModuleOffers }] = await Promise.all([
-        import('./builtin/offers.js'),
+        import('./builtin/own-resources.js'),
         import('./catalog/module-offers.js'),
       ]);
       const own = createOwnOffers({

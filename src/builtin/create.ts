@@ -14,12 +14,12 @@ import { listTools, type SearchTools } from '../runtime/list.js';
 import { createCapabilitiesTool } from './capabilities.js';
 import { createDescribeTools } from './describe-tools.js';
 import { createMcpTools } from './mcp.js';
-import { mayName, readableSkills } from './offer.js';
 import { createQueryResultTool } from './query-result.js';
 import { createReadResultTool } from './read-result.js';
 import { createRunCodeTool } from './run-code.js';
 import { createSearchModeTools } from './search-mode.js';
 import { createReadSkillTool } from './skills.js';
+import { mayName, readableSkills } from './visibility.js';
 import { createWorkdirTool } from './workdir.js';
 
 export interface CreateBuiltinsOptions {

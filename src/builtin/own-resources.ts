@@ -18,8 +18,8 @@ import { decide } from '../policy/decide.js';
 import { toRules } from '../policy/rules.js';
 import { readCapabilities } from './capabilities.js';
 import { createFollower } from './follow.js';
-import { isOffered, readableSkills } from './offer.js';
 import { isVisible, READ_SKILL, readText } from './skills.js';
+import { isOffered, readableSkills } from './visibility.js';
 
 export interface OwnOffersOptions {
   readonly catalog: Catalog;
