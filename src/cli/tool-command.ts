@@ -14,7 +14,7 @@ import { printHelp, printJson } from './print.js';
 import { oneLine } from './table.js';
 import { unknownFlag, usageError, type Verb, type VerbCall } from './verb.js';
 import { call, callTool, isUnloaded } from './verbs/call.js';
-import { VERBS } from './verbs.js';
+import { RESERVED } from './verbs.js';
 
 /** The verb for a command word that is not a verb. */
 export const toolCommand: Verb = {
@@ -99,7 +99,7 @@ function unknownCommand(word: string, { tools }: Survey, words: readonly string[
       hint: 'if it belongs to one of them, review them and run: wield trust',
     });
   }
-  const [close] = nearest(word, [...VERBS.map((verb) => verb.name), ...words]);
+  const [close] = nearest(word, [...RESERVED, ...words]);
   const hint = hidden
     ? `${shown} is hidden; wield call ${shown} calls it`
     : close === undefined
