@@ -40,8 +40,10 @@ export interface CallScope {
   readonly caller: Caller;
   readonly options: DoorOptions;
   readonly snapshot: Snapshot;
-  /** Aborted when the call is cancelled. */
+  /** Aborted when the call is cancelled, or its time is over. */
   readonly signal: AbortSignal;
+  /** Ends what runs for the call. */
+  readonly abort: (reason?: unknown) => void;
   /** Remaining time, if this is not the first run of the plan. */
   readonly timeoutMs?: number;
   /** The consent that the call runs with, if it needed one. */
@@ -64,7 +66,7 @@ export interface CallScope {
   /** Makes a nested call. */
   readonly call: (ref: string, input: unknown, options?: NestedOptions) => Promise<ToolResult>;
   /** Makes a nested call of a tool named by the definition, which may be hidden. */
-  readonly delegate: (ref: string, input: unknown, signal: AbortSignal) => Promise<ToolResult>;
+  readonly delegate: (ref: string, input: unknown) => Promise<ToolResult>;
   /** Registers a function that pauses the time limit while the user is asked. */
   readonly whileAsked: (pause: () => () => void) => void;
   /** Identifies what nested calls of this run may do. Only runs with equal rights may share a process (MOD-29). */

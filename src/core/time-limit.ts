@@ -75,28 +75,21 @@ export function onAbort(signal: AbortSignal, listener: () => void): () => void {
 }
 
 /** Runs a plan on another machine. Returns when its time is over or it is cancelled, whatever the other side does (RUN-6). */
-export async function runWithinLimit(
-  plan: Plan,
-  scope: CallScope,
-  run: (scope: CallScope) => Promise<Output>,
-): Promise<Output> {
-  const stop = new AbortController();
+export async function runWithinLimit(plan: Plan, scope: CallScope, run: () => Promise<Output>): Promise<Output> {
   let late = false;
   const timeoutMs = scope.timeoutMs ?? plan.timeoutMs;
   const limit = startTimeLimit(timeoutMs, () => {
     late = true;
-    stop.abort();
+    scope.abort();
   });
-  const release = onAbort(scope.signal, () => stop.abort(scope.signal.reason));
   try {
     scope.whileAsked(limit.pause);
-    return await run({ ...scope, signal: stop.signal });
+    return await run();
   } catch (error) {
     if (late) return { content: [], error: timedOut(plan.tool.name, timeoutMs, 'did not answer') };
-    if (stop.signal.aborted) return { content: [], error: cancelled(plan.tool.name) };
+    if (scope.signal.aborted) return { content: [], error: cancelled(plan.tool.name) };
     throw error;
   } finally {
     limit.clear();
-    release();
   }
 }

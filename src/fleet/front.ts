@@ -135,7 +135,7 @@ export class Front implements Dispatcher {
   }
 
   run(plan: Plan, scope: CallScope): Promise<Output> {
-    return runWithinLimit(plan, scope, (limited) => this.#call(plan, limited));
+    return runWithinLimit(plan, scope, () => this.#call(plan, scope));
   }
 
   async close(): Promise<void> {

@@ -62,7 +62,9 @@ async function run(parts: CallParts, current: Call): Promise<Output> {
   current.verdict = findDenial(tool, caller, rules);
   if (current.verdict !== undefined) throw refusal(tool, current.verdict);
   const { plan, verdict, repairs } = await prepare(parts, tool, current.raw, current, rules);
-  Object.assign(current, { plan, verdict, repairs });
+  current.plan = plan;
+  current.verdict = verdict;
+  current.repairs = repairs;
   if (!isForwarding) options.checkPlan?.(plan);
   recorder?.assertReady(verdict, snapshot);
   if (verdict.verdict === 'deny') throw refusal(tool, verdict);
@@ -70,6 +72,7 @@ async function run(parts: CallParts, current: Call): Promise<Output> {
   if (signal.aborted) throw cancelled(tool.name);
   if (isForwarding) return forward(parts, current, plan.input as JsonObject);
   await assertRate(parts, tool, current);
+  current.caller = withoutApps(caller);
   recorder?.start({ ...event, tool, plan, verdict, approval: current.approval, input: plan.input }, snapshot);
   const output = await execute(parts, current);
   const shown = await toInlineOutput(parts, current, output);

@@ -34,25 +34,25 @@ export interface AssembleOptions {
   readonly watch: (listener: () => void) => () => void;
 }
 
+const CLOSE_POLL_MS = 5;
+
 export function assembleToolbox(options: AssembleOptions): Toolbox {
   const { parts, search, references, instructions, show, watch } = options;
   const { workspace, executors, observers, stores } = parts;
-  const running = new Map<AbortController, Promise<ToolResult>>();
+  const running: AbortController[] = [];
   let isClosed = false;
   const callAs = async (ref: string, raw: unknown, given: DoorOptions = {}): Promise<ToolResult> => {
     // RUN-14: a call with wrong options fails like any other, and is recorded.
     const fault = findOptionFault(given);
     const options = guardOptions(fault === undefined ? given : withFault(given, fault), parts);
     const controller = new AbortController();
-    const { signal } = controller;
     const release = options.signal && onAbort(options.signal, () => controller.abort(options.signal!.reason));
     if (isClosed) controller.abort();
-    const result = callToEnd(parts, { ref, raw, options, signal, nesting: OUTERMOST });
-    running.set(controller, result);
+    running.push(controller);
     try {
-      return await result;
+      return await callToEnd(parts, { ref, raw, options, controller, nesting: OUTERMOST });
     } finally {
-      running.delete(controller);
+      running.splice(running.indexOf(controller), 1);
       release?.();
     }
   };
@@ -83,8 +83,8 @@ export function assembleToolbox(options: AssembleOptions): Toolbox {
     on: observers.on,
     async close() {
       isClosed = true;
-      for (const controller of running.keys()) controller.abort();
-      while (running.size > 0) await Promise.allSettled(running.values());
+      for (const controller of [...running]) controller.abort();
+      while (running.length > 0) await new Promise((resolve) => setTimeout(resolve, CLOSE_POLL_MS));
       await executors.close();
       await observers.recorder?.close();
       stores?.documents.close();
@@ -105,7 +105,8 @@ export function assembleToolbox(options: AssembleOptions): Toolbox {
 
 // Calls a tool. A program that waits for approvals is resumed for a caller that can wait, such as a task (COD-10).
 async function callToEnd(parts: CallParts, given: GivenCall): Promise<ToolResult> {
-  const { options, signal } = given;
+  const { options } = given;
+  const { signal } = given.controller;
   let result = await call(parts, given);
   if (options.onPending === undefined) return result;
   for (;;) {
@@ -156,6 +157,7 @@ async function explain(parts: CallParts, ref: string, raw: unknown, options: Doo
 
 function guardOptions(options: DoorOptions, { workspace }: CallParts): DoorOptions {
   const { onProgress, onOutput, onLog, onPending } = options;
+  if ((onProgress ?? onOutput ?? onLog ?? onPending) === undefined) return options;
   const { debug } = workspace.world;
   return {
     ...options,

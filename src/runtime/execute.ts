@@ -1,13 +1,13 @@
 // Executes a plan: through its middleware, in a slot of the limiter, by its executor.
 
-import type { CallScope, Dispatcher, Executor } from '../core/executor.js';
+import type { Dispatcher, Executor } from '../core/executor.js';
 import { deepFreeze } from '../core/json.js';
 import type { Output } from '../core/result.js';
-import { cancelled } from '../core/time-limit.js';
+import { cancelled, onAbort } from '../core/time-limit.js';
 import type { Action, Tool } from '../core/tool.js';
 import type { ChainRun } from './middleware.js';
 import type { CallParts, Executors } from './parts.js';
-import { type Call, withoutApps } from './scope.js';
+import type { Call } from './scope.js';
 import { largeResultsOf, toSpill } from './shape.js';
 
 /** Returns the output of a call whose plan may run. Throws what went wrong before or around the run. */
@@ -52,22 +52,31 @@ async function runPlan(parts: CallParts, call: Call, within?: ChainRun): Promise
     await options.ready?.(signal);
     if (signal.aborted) throw cancelled(tool.name);
     nesting.onStart?.();
+    // Middleware may cache, repeat or change an output, so it gets all of it and nothing is stored before.
     const large = within === undefined ? largeResultsOf(parts, call) : undefined;
-    const scope: CallScope = {
-      ...call,
-      signal,
-      caller: withoutApps(call.caller),
-      timeoutMs: within?.begin(),
-      trace: observers.traceOf(call.id) ?? options.trace ?? nesting.trace,
-      stream: within?.streams === false ? undefined : options.onOutput,
-      // Middleware may cache, repeat or change an output, so it gets all of it and nothing is stored before.
-      spill: large && toSpill(large),
-      call: (ref, input, asked) => call.call(ref, input, { ...asked, signal: asked?.signal ?? signal }),
-    };
+    const scope = within === undefined ? call : withinMiddleware(call, within);
+    scope.trace = observers.traceOf(call.id) ?? options.trace ?? nesting.trace;
+    scope.stream = within?.streams === false ? undefined : options.onOutput;
+    scope.spill = large && toSpill(large);
     return await (dispatcher ?? executors.of(tool)).run(plan as never, scope);
   } finally {
     slot?.release();
   }
+}
+
+// A run of its own, which can end before the call.
+function withinMiddleware(call: Call, { signal: outer, begin }: ChainRun): Call {
+  const controller = new AbortController();
+  const { signal } = controller;
+  onAbort(outer, () => controller.abort(outer.reason));
+  return {
+    ...call,
+    signal,
+    abort: (reason) => controller.abort(reason),
+    timeoutMs: begin(),
+    call: (ref, input, asked) => call.nest(ref, input, { ...asked, signal: asked?.signal ?? signal }),
+    delegate: (ref, input) => call.nest(ref, input, { signal, named: 'by-definition' }),
+  };
 }
 
 export function createExecutors(list: readonly Executor[], dispatcher?: Dispatcher): Executors {

@@ -13,6 +13,7 @@ import type { AllowList } from '../core/rule.js';
 import { type Narrowing, NO_NARROWING } from '../core/skill.js';
 import type { Snapshot } from '../core/snapshot.js';
 import type { ContextStore, Stores } from '../core/store.js';
+import { onAbort } from '../core/time-limit.js';
 import type { Tool } from '../core/tool.js';
 import type { DoorOptions } from '../core/toolbox.js';
 import { listsWithin } from '../policy/rules.js';
@@ -56,7 +57,8 @@ export interface GivenCall {
   readonly ref: string;
   readonly raw: unknown;
   readonly options: DoorOptions;
-  readonly signal: AbortSignal;
+  /** Aborts the call, and is aborted with its caller. */
+  readonly controller: AbortController;
   readonly nesting: Nesting;
 }
 
@@ -65,6 +67,7 @@ export interface Call extends CallScope {
   /** What events say about it. */
   readonly event: EventBase;
   raw: unknown;
+  caller: Caller;
   readonly nesting: Nesting;
   /** Makes a call inside this one. */
   readonly nest: Nest;
@@ -74,6 +77,11 @@ export interface Call extends CallScope {
   repairs: readonly Repair[];
   verdict?: Verdict;
   approval?: CallScope['approval'];
+  trace?: CallScope['trace'];
+  stream?: CallScope['stream'];
+  spill?: CallScope['spill'];
+  call: CallScope['call'];
+  delegate: CallScope['delegate'];
   decision?: Decision;
   outputHash?: string;
 }
@@ -94,14 +102,23 @@ let calls = 0;
 /** Opens a call; `make` makes the calls inside it. */
 export function openCall(parts: CallParts, given: GivenCall, make: MakeCall): Call {
   const { workspace, catalog, observers, stores } = parts;
-  const { ref, raw, signal, nesting } = given;
+  const { ref, raw, nesting } = given;
+  const { signal } = given.controller;
   const whole = workspace.snapshot();
   const snapshot = nesting.narrowing.length === 0 ? whole : narrowPlaces(whole, nesting.narrowing);
   const { options, whileAsked } = pauseWhileAsked(given.options);
   const { caller = CODE } = options;
-  // Calls inside it listen to the signal, and Node warns about more than ten listeners.
-  setMaxListeners(0, signal);
-  const nest: Nest = (inner, input, asked) => make(parts, toNested(parts, call, inner, input, asked));
+  const nest: Nest = async (inner, input, asked) => {
+    const controller = new AbortController();
+    // There may be many calls at once, and Node warns about more than ten listeners.
+    setMaxListeners(0, asked.signal);
+    const release = onAbort(asked.signal, () => controller.abort(asked.signal.reason));
+    try {
+      return await make(parts, { ref: inner, raw: input, controller, ...toNested(parts, call, asked) });
+    } finally {
+      release();
+    }
+  };
   const id = `c${++calls}`;
   const call: Call = {
     id,
@@ -111,6 +128,7 @@ export function openCall(parts: CallParts, given: GivenCall, make: MakeCall): Ca
     options,
     snapshot,
     signal,
+    abort: (reason) => given.controller.abort(reason),
     nesting,
     startedAt: workspace.world.monotonic(),
     repairs: [],
@@ -123,7 +141,7 @@ export function openCall(parts: CallParts, given: GivenCall, make: MakeCall): Ca
     },
     nest,
     call: (inner, input, asked) => nest(inner, input, { ...asked, signal: asked?.signal ?? signal }),
-    delegate: (inner, input, until) => nest(inner, input, { signal: until, named: 'by-definition' }),
+    delegate: (inner, input) => nest(inner, input, { signal, named: 'by-definition' }),
     whileAsked,
     rights: () => rightsOf(parts, call),
   };
@@ -138,15 +156,12 @@ function toContextStore({ documents, results, session }: Stores, caller: Caller)
  * A nested call inherits the caller, the trust and the approval callback of the outer one, nothing else (RUN-7).
  * Consent is not inherited: it is requested again through the same door.
  */
-function toNested(parts: CallParts, outer: Call, ref: string, raw: unknown, asked: NestedCallOptions): GivenCall {
+function toNested(parts: CallParts, outer: Call, asked: NestedCallOptions): Pick<GivenCall, 'options' | 'nesting'> {
   const { options, nesting, snapshot } = outer;
   const { trust, approve, elicit, client } = options;
-  const { signal, named = 'by-caller', sharesSlot = true, tool, onOutput, onStart, handles, deferApproval } = asked;
+  const { named = 'by-caller', sharesSlot = true, tool, onOutput, onStart, handles, deferApproval } = asked;
   const { permissions, narrowing } = parts.cascade.of(outer.tool!, snapshot);
   return {
-    ref,
-    raw,
-    signal,
     options: { caller: withoutApps(outer.caller), trust, approve, elicit, client, onOutput },
     nesting: {
       named,

@@ -5,13 +5,15 @@ import type { Snapshot } from '../../src/core/snapshot.js';
 
 /** Returns the scope of a call by code that makes no nested calls. */
 export function createCallScope(snapshot: Snapshot): CallScope {
+  const controller = new AbortController();
   const refuse = (): Promise<never> => Promise.reject(new Error('not here'));
   return {
     id: 'test',
     caller: { kind: 'code', door: 'library' },
     options: {},
     snapshot,
-    signal: new AbortController().signal,
+    signal: controller.signal,
+    abort: () => controller.abort(),
     store: null,
     progress: () => {},
     call: refuse,

@@ -5,7 +5,7 @@ import type { CallScope, Executor } from '../../core/executor.js';
 import { canonicalJson, copyJson } from '../../core/json.js';
 import type { DelegatePlan } from '../../core/plan.js';
 import type { Output } from '../../core/result.js';
-import { onAbort, timedOut } from '../../core/time-limit.js';
+import { timedOut } from '../../core/time-limit.js';
 import { actionOf } from '../../core/tool.js';
 import { anchorRef } from '../../files/anchor.js';
 
@@ -39,15 +39,13 @@ export function createDelegateExecutor({ digest }: DelegateExecutorOptions): Exe
 
 async function callOther(plan: DelegatePlan, scope: CallScope): Promise<Output> {
   const { tool, timeoutMs } = plan;
-  const stop = new AbortController();
-  const release = onAbort(scope.signal, () => stop.abort(scope.signal.reason));
   let late = false;
   const timer = setTimeout(() => {
     late = true;
-    stop.abort();
+    scope.abort();
   }, timeoutMs);
   try {
-    const { content, structured, error, meta } = await scope.delegate(plan.ref, copyJson(plan.input), stop.signal);
+    const { content, structured, error, meta } = await scope.delegate(plan.ref, copyJson(plan.input));
     const { durationMs: _, repaired: __, ...rest } = meta;
     return {
       content,
@@ -57,7 +55,6 @@ async function callOther(plan: DelegatePlan, scope: CallScope): Promise<Output> 
     };
   } finally {
     clearTimeout(timer);
-    release();
   }
 }
 

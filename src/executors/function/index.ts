@@ -56,16 +56,16 @@ async function runFunction(
     ? (given, context) => action.run(given, context, scope)
     : action.run;
   const scoped = scopeStore(store);
-  const controller = new AbortController();
   let stop = (_: ToolError): void => {};
   const stopped = new Promise<Output>((resolve) => {
-    stop = (error) => {
-      controller.abort(error);
-      resolve({ content: [textPart('')], error });
-    };
+    stop = (error) => resolve({ content: [textPart('')], error });
   });
   const release = onAbort(scope.signal, () => stop(cancelled(name)));
-  const limit = startTimeLimit(scope.timeoutMs ?? timeoutMs, () => stop(timedOut(name, timeoutMs)));
+  const limit = startTimeLimit(scope.timeoutMs ?? timeoutMs, () => {
+    const error = timedOut(name, timeoutMs);
+    stop(error);
+    scope.abort(error);
+  });
   scope.whileAsked(limit.pause);
   const log = (message: string): void => {
     debug(`${name}: ${message}`);
@@ -75,7 +75,7 @@ async function runFunction(
     name,
     config: toToolConfig(scope.snapshot.settings),
     workdir: scope.snapshot.workdir,
-    signal: controller.signal,
+    signal: scope.signal,
     scoped,
     mcp,
     log,

@@ -101,7 +101,7 @@ async function runRequest(plan: HttpPlan, scope: CallScope, send: Fetch, options
   const encoded = values.map((value) => Buffer.from(value).toString('base64'));
   addSecrets(options.secrets, [...secrets, ...values, ...encoded]);
   const { url, headers } = withCredentials(plan, values);
-  const output = await runWithinLimit(plan, scope, ({ signal }) => exchange(plan, url, headers, send, signal));
+  const output = await runWithinLimit(plan, scope, () => exchange(plan, url, headers, send, scope.signal));
   return redactOutput(output, options.secrets.all);
 }
 

@@ -10,7 +10,7 @@ import { type Output, textPart } from '../../core/result.js';
 import type { World } from '../../core/snapshot.js';
 import { toStoreError } from '../../core/store.js';
 import { formatBytes, formatDuration } from '../../core/text.js';
-import { cancelled, onAbort } from '../../core/time-limit.js';
+import { cancelled } from '../../core/time-limit.js';
 import type { ScriptAction } from '../../core/tool.js';
 import type { ProcessOutcome } from '../../process/request.js';
 import { prepareSandbox } from '../../process/sandbox/prepare.js';
@@ -87,7 +87,7 @@ export async function runPlan(
     ? setInterval(() => scope.progress({ message: `${plan.tool.name} is still running` }), HEARTBEAT_MS)
     : undefined;
   const { stream, spill } = scope;
-  const watch = watchPinned(pinned, scope.signal);
+  const watch = watchPinned(pinned, scope);
   try {
     const outcome = await runProcess(
       {
@@ -100,7 +100,7 @@ export async function runPlan(
         stdin: plan.stdin,
         timeoutMs: scope.timeoutMs ?? plan.timeoutMs,
         outputBytes: plan.limits.outputBytes,
-        signal: watch.signal,
+        signal: scope.signal,
         onFirstOutput: watch.verify,
         filterStderr(chunk) {
           filter ??= createProgressFilter(report);
@@ -118,7 +118,6 @@ export async function runPlan(
     await stream?.(rest, 'stderr');
     return { ...outcome, stderr: Buffer.concat([outcome.stderr, rest]) };
   } finally {
-    watch.release();
     clearInterval(heartbeat);
   }
 }
@@ -142,13 +141,10 @@ export function launcherOf({ launcher, sandbox }: ProcessPlan, pinned: Pinned | 
 const SOURCE_RULE = ['--landlock-rule', 'path-beneath:execute,read-file:/proc/self/fd/3'];
 
 // Verifies a pinned script once: at its first output, when it has been read, or at its end.
-function watchPinned(pinned: Pinned | undefined, outer: AbortSignal) {
+function watchPinned(pinned: Pinned | undefined, scope: CallScope) {
   let verified = pinned?.verify === undefined;
   let failure: unknown;
-  const controller = new AbortController();
   return {
-    signal: controller.signal,
-    release: onAbort(outer, () => controller.abort(outer.reason)),
     isFailed: (): boolean => failure !== undefined,
     verify(): void {
       if (verified) return;
@@ -157,7 +153,7 @@ function watchPinned(pinned: Pinned | undefined, outer: AbortSignal) {
         pinned!.verify!();
       } catch (error) {
         failure = error;
-        controller.abort();
+        scope.abort();
       }
     },
     assert(): void {

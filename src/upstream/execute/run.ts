@@ -40,7 +40,7 @@ const LARGE = 64 * 1024;
 /** Runs a plan. A tool that failed is an Output with an error. */
 export async function runRemote(plan: RemotePlan, scope: CallScope, options: RemoteRunOptions): Promise<Output> {
   const server = findServer(plan, scope, options);
-  const output = await runWithinLimit(plan, scope, (within) => callServer(plan, server, within, options));
+  const output = await runWithinLimit(plan, scope, () => callServer(plan, server, scope, options));
   // It took a while to read.
   if (isLonger(output, LARGE)) await nextTurn();
   return options.redact(rewriteOutput(output, server, plan.method === 'prompts/get'), server.name);
