@@ -77,7 +77,7 @@ async function writeBinary(directory) {
     codeSplitting: {
       groups: [
         { name: 'start', test: /src\/cli\/(?:help|compile-cache)\.ts$/, priority: 2 },
-        { name: 'main', test: /src\/cli\/(?:run|complete|verbs\/(?:list|call))\.ts$/, priority: 1 },
+        { name: 'main', test: /src\/cli\/(?:run|verbs\/(?:list|call))\.ts$/, priority: 1 },
         { name: 'serve', test: /src\/cli\/verbs\/serve\.ts$/ },
       ],
     },

@@ -5,7 +5,6 @@ import { nearest, quoteOutside, shortenPath } from '../core/text.js';
 import { MODES, type Mode } from '../core/view.js';
 import type { NodeToolbox, NodeToolboxOptions } from '../node.js';
 import { option, usageError, type VerbCall } from './verb.js';
-import { ruleProblems, rulesOf } from './verbs/doctor/rules.js';
 
 export const PROFILE = option('NAME', 'Only what this profile of the configuration allows', {
   names: 'profile',
@@ -33,6 +32,7 @@ export async function warnOfProfile({ flags, terminal }: VerbCall, toolbox: Node
   const profile = toolbox.state.configuration().profiles.get(String(flags.get('profile')));
   // A server that was never listed may have the tools.
   if (profile === undefined || toolbox.state.upstreams.states().some(({ state }) => state !== 'listed')) return;
+  const { ruleProblems, rulesOf } = await import('./verbs/doctor/rules.js');
   const { workspace, machine, catalog, state } = toolbox;
   const survey = await catalog.survey();
   const { view } = state.snapshot().settings;
