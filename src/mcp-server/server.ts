@@ -65,6 +65,8 @@ interface Method {
 
 // Watching takes 10 ms to begin, which the first answers need not wait for.
 const WATCH_AFTER_MS = 10;
+// Methods that answer parameters of a wrong form with -32602; others do with -32603, like servers of the SDK.
+const WITH_INVALID_PARAMS: readonly string[] = ['tools/call', 'subscriptions/listen'];
 // Before these nobody can miss a change.
 const FIRST_METHODS: readonly string[] = ['initialize', 'ping', 'server/discover'];
 
@@ -133,12 +135,10 @@ export function createMcpServer(toolbox: Toolbox, options: McpServerOptions): Mc
       throw new RpcError(ERROR.methodNotFound, 'Method not found');
     if (isNewer) assertEnvelope(metaOf(params));
     const fault = findParamsFault(method.params, params);
-    // Clients know these codes from servers of the SDK.
-    if (fault !== undefined)
-      throw new RpcError(
-        name === 'tools/call' ? ERROR.invalidParams : ERROR.internal,
-        `Invalid ${name} request: ${fault}`,
-      );
+    if (fault !== undefined) {
+      const code = WITH_INVALID_PARAMS.includes(name) ? ERROR.invalidParams : ERROR.internal;
+      throw new RpcError(code, `Invalid ${name} request: ${fault}`);
+    }
     if (!FIRST_METHODS.includes(name)) watchSoon ??= setTimeout(listing.watch, WATCH_AFTER_MS).unref();
     const result = await method.handle(params, toScope(message, channel, signal));
     return isNewer && !(result instanceof Buffer) ? stamp(result, info, method.cache) : result;

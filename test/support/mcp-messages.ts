@@ -50,6 +50,11 @@ const INPUTS: readonly unknown[] = [
 ];
 const OTHERS = [
   'resources/list',
+  'resources/templates/list',
+  'resources/read',
+  'resources/subscribe',
+  'subscriptions/listen',
+  'prompts/list',
   'prompts/get',
   'logging/setLevel',
   'completion/complete',
