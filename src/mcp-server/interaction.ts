@@ -74,7 +74,7 @@ export function createInteractiveCalls(shared?: SharedSessions): InteractiveCall
 function serveByRequests(request: CallRequest, modes: ElicitationModes, prompts: ClientPrompts): Promise<CallOutcome> {
   const { client, scope, onProgress } = request;
   // A result can only be sent on the connection of its request, so questions end with it.
-  const { disconnected } = scope;
+  const disconnected = scope.disconnected?.();
   const send = async (asked: InputRequest, until: AbortSignal): Promise<InputAnswer> => {
     const signal = disconnected === undefined ? until : AbortSignal.any([until, disconnected]);
     signal.throwIfAborted();

@@ -105,8 +105,8 @@ export class Subscriptions {
 export interface Channel {
   readonly client: Client;
   readonly isNewer: boolean;
-  /** Aborted when the connection ends that alone can carry the result. */
-  readonly disconnected?: AbortSignal;
+  /** Returns a signal that is aborted when the connection ends that alone can carry the result. */
+  disconnected?(): AbortSignal;
   /** Sends a message as part of the request. */
   send(text: string): void;
   /** Whether consent can be taken from the client; true if absent. */
@@ -124,7 +124,7 @@ export interface RequestScope {
   readonly meta: Params | undefined;
   /** Aborted when the client cancels the request. */
   readonly signal: AbortSignal;
-  readonly disconnected?: AbortSignal | undefined;
+  readonly disconnected?: Channel['disconnected'] | undefined;
   /** State that a server signed, and the answers that came with it. */
   readonly requestState: unknown;
   readonly inputResponses: unknown;

@@ -163,12 +163,14 @@ export class Session {
     const { id } = message;
     remember(this.#received, id);
     this.#responders.set(id, responder);
-    const disconnected = new AbortController();
-    exchange.onDisconnect(() => disconnected.abort());
     const answering = this.#server.answer(message, {
       client: this.#client,
       isNewer: false,
-      disconnected: disconnected.signal,
+      disconnected() {
+        const controller = new AbortController();
+        exchange.onDisconnect(() => controller.abort());
+        return controller.signal;
+      },
       send: (text) => responder.send(text),
       mayConsent: () => exchange.mayConsent(),
     });
