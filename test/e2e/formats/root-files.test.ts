@@ -1,6 +1,6 @@
 // A format from outside for a file in the root of the workdir, here a list of tasks.
 
-import { existsSync, mkdirSync, symlinkSync } from 'node:fs';
+import { existsSync, mkdirSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect } from 'vitest';
 import { createRootFormat, type Format } from '../../../src/formats/index.js';
@@ -119,6 +119,17 @@ spec('RES-63 RES-46', 'is found by path in the workdir only, and does not follow
   expect(await linked.catalog.problems()).toMatchObject([
     { message: expect.stringContaining('outside the workspace') },
   ]);
+});
+
+spec('RES-63 RES-46', 'does not make files below a home directory those of the user', async () => {
+  const workspace = createWorkspace();
+  const script = join(workspace.home, 'checkout/hello');
+  mkdirSync(join(workspace.home, 'checkout'));
+  writeFileSync(script, '#!/bin/sh\n# @description Hello.\necho hi\n', { mode: 0o755 });
+  writeFileSync(join(workspace.home, 'Taskfile'), 'build: mine\n');
+  const toolbox = workspace.toolbox({ workdir: workspace.home, formats: [createTaskFormat()] });
+  expect((await toolbox.find('build')).origin.owner).toBe('user');
+  expect((await toolbox.find(script)).origin.owner).toBe('workspace');
 });
 
 spec('RES-63', 'refuses a second format of a name, and never starts a program of the checkout', async () => {
