@@ -51,31 +51,20 @@ export interface AuditRecord {
   readonly interrupted?: true;
 }
 
+/** What is known only when a call has ended. */
+type Ending =
+  | 'time'
+  | 'decision'
+  | 'code'
+  | 'durationMs'
+  | 'exitCode'
+  | 'outputBytes'
+  | 'outputHash'
+  | 'truncated'
+  | 'handle';
+
 /** The line that is written before a tool runs: if no record of its end follows, its process was killed (OBS-8). */
-export interface StartedRecord
-  extends Pick<
-    AuditRecord,
-    | 'pid'
-    | 'call'
-    | 'parent'
-    | 'depth'
-    | 'caller'
-    | 'kind'
-    | 'door'
-    | 'tool'
-    | 'format'
-    | 'origin'
-    | 'digest'
-    | 'binary'
-    | 'workdir'
-    | 'verdict'
-    | 'rule'
-    | 'reason'
-    | 'approval'
-    | 'sandbox'
-    | 'inputBytes'
-    | 'inputHash'
-  > {
+export interface StartedRecord extends Omit<AuditRecord, Ending> {
   readonly started: string;
   /** When the process started, by the clock of the system: ids of processes are used again. */
   readonly since: number;
@@ -147,10 +136,8 @@ export function toStarted(
 ): StartedRecord {
   const result = { ok: true, content: [], meta: { durationMs: 0 } } as unknown as ToolResult;
   const record = toRecord({ ...event, type: 'end', result }, { ...context, contents: false });
-  const { time, pid, call, parent, depth, caller, kind, door, tool, format, origin, digest, binary, workdir } = record;
-  const { verdict, rule, reason, approval, sandbox, inputBytes, inputHash } = record;
-  const whose = { pid, call, parent, depth, caller, kind, door, tool, format, origin, digest, binary, workdir };
-  return { started: time, since, ...whose, verdict, rule, reason, approval, sandbox, inputBytes, inputHash };
+  const { time, decision, code, durationMs, exitCode, outputBytes, outputHash, truncated, handle, ...known } = record;
+  return { started: time, since, ...known };
 }
 
 /** Returns the record of a call whose process ended before it did. */
