@@ -1,36 +1,23 @@
 // A connection to one upstream server.
 
-import type { ClientCapability } from '../../core/context.js';
-import type { Json, JsonObject } from '../../core/json.js';
-import { toJson } from '../../core/json.js';
+import { type Json, type JsonObject, toJson } from '../../core/json.js';
 import type { Output } from '../../core/result.js';
 import { quoteOutside } from '../../core/text.js';
-import type { ProtocolVersion } from '../../core/upstream.js';
 import { RpcError } from '../../net/mcp.js';
 import type { RemoteTool } from '../remote-tool.js';
 import { callTool, type DataRequest, type RemoteCall, requestData } from './call.js';
 import { Client, type Fields } from './client.js';
-import { CLIENT_CAPABILITIES_KEY, MODERN_CAPABILITIES, type NegotiatedVersion, shakeHands } from './handshake.js';
+import {
+  CLIENT_CAPABILITIES_KEY,
+  type ConnectOptions,
+  MODERN_CAPABILITIES,
+  type NegotiatedVersion,
+  shakeHands,
+} from './handshake.js';
 import { guardRequests, serveRequests, type Turns } from './requests.js';
 import { type ResourceWatch, watchResources } from './resource-watch.js';
 import { type ToolWatch, watchTools } from './tool-watch.js';
 import type { UpstreamTransport } from './transport.js';
-
-export interface ConnectOptions {
-  readonly name: string;
-  readonly version: string;
-  /** The only protocol version to use. */
-  readonly protocol: ProtocolVersion | undefined;
-  readonly startTimeoutMs: number;
-  /** The protocol version of an earlier connection. */
-  readonly knownVersion: NegotiatedVersion | undefined;
-  /** What the server may request of clients (RSC-7). */
-  readonly announces: readonly ClientCapability[];
-  readonly signal: AbortSignal;
-  readonly debug: (message: string) => void;
-  /** Removes secrets from what the server sends. */
-  readonly redact: <T>(value: T) => T;
-}
 
 export interface Connection extends ToolWatch {
   readonly version: NegotiatedVersion;
@@ -66,15 +53,11 @@ export async function connect(transport: UpstreamTransport, options: ConnectOpti
   const calls = new Set<RemoteCall>();
   const turns: Turns = { one: undefined };
   client.listeners.set('notifications/message', (message) => passOn(message, calls, options));
-  serveRequests(client, { name, announces, calls, turns });
-  const { version, protocol, instructions, ...found } = await shakeHands(client, {
-    ...options,
-    clientInfo: { name: 'wield', version: options.version },
-    capabilities: Object.fromEntries(announces.map((capability) => [capability, {}])),
-  });
+  serveRequests(client, calls, turns, options);
+  const { version, protocol, instructions, ...found } = await shakeHands(client, options);
   const capabilities = readCapabilities(found.capabilities);
-  const { listing, onListing } = await watchTools(client, { ...options, capabilities });
-  const resources = watchResources(client, { ...options, capabilities });
+  const { listing, onListing } = await watchTools(client, capabilities, options);
+  const resources = watchResources(client, capabilities, options);
   const log = createLogLevels(client, capabilities);
   // The newer version says with every request what the client behind it supports, and which log messages it wants.
   const toEnvelope = (call: RemoteCall): Fields | undefined => {

@@ -1,7 +1,8 @@
 // Negotiates the protocol version of a server, or uses the one of an earlier connection.
 
 import { setTimeout as sleep } from 'node:timers/promises';
-import { isRecord, type Json, type JsonObject } from '../../core/json.js';
+import type { ClientCapability } from '../../core/context.js';
+import { isRecord, type Json } from '../../core/json.js';
 import { quoteOutside } from '../../core/text.js';
 import { settlesWithin } from '../../core/time-limit.js';
 import type { ProtocolVersion } from '../../core/upstream.js';
@@ -11,16 +12,22 @@ import { type Client, type Fields, statusOf } from './client.js';
 /** The negotiated version as it is stored with the tool list; `discover` is the answer of the server to the probe. */
 export type NegotiatedVersion = { readonly kind: 'legacy' } | { readonly kind: 'modern'; readonly discover: Json };
 
-export interface HandshakeOptions {
-  readonly clientInfo: { readonly name: string; readonly version: string };
-  /** What the client supports besides elicitation. */
-  readonly capabilities: JsonObject;
+export interface ConnectOptions {
+  /** The server. */
+  readonly name: string;
+  /** The version of wield. */
+  readonly version: string;
   /** The only protocol version to use. */
   readonly protocol: ProtocolVersion | undefined;
+  readonly startTimeoutMs: number;
   /** The protocol version of an earlier connection. */
   readonly knownVersion: NegotiatedVersion | undefined;
-  readonly startTimeoutMs: number;
+  /** What the server may request of clients (RSC-7). */
+  readonly announces: readonly ClientCapability[];
   readonly signal: AbortSignal;
+  readonly debug: (message: string) => void;
+  /** Removes secrets from what the server sends. */
+  readonly redact: <T>(value: T) => T;
 }
 
 export interface Handshake {
@@ -44,7 +51,7 @@ const PROBE_TIMEOUT_MS = 10_000;
 const LATE_GRACE_MS = 1000;
 
 /** Starts the transport and agrees on a version. Throws if the server supports none. */
-export async function shakeHands(client: Client, options: HandshakeOptions): Promise<Handshake> {
+export async function shakeHands(client: Client, options: ConnectOptions): Promise<Handshake> {
   const { protocol, knownVersion, startTimeoutMs } = options;
   await client.transport.start();
   if (knownVersion?.kind === 'legacy') return initialize(client, options);
@@ -61,7 +68,7 @@ export async function shakeHands(client: Client, options: HandshakeOptions): Pro
 }
 
 // Returns the answer of a server of the newer version, undefined of an older one.
-async function probe(client: Client, options: HandshakeOptions, isRetry = false): Promise<Json | undefined> {
+async function probe(client: Client, options: ConnectOptions, isRetry = false): Promise<Json | undefined> {
   const { signal } = options;
   try {
     const answer = await client.request('server/discover', {}, { signal, envelope: toEnvelope(options) });
@@ -85,7 +92,7 @@ async function probe(client: Client, options: HandshakeOptions, isRetry = false)
 async function initializeMeanwhile(
   client: Client,
   probing: Promise<Json | undefined>,
-  options: HandshakeOptions,
+  options: ConnectOptions,
 ): Promise<Handshake> {
   const stop = new AbortController();
   const legacy = initialize(client, { ...options, signal: AbortSignal.any([options.signal, stop.signal]) });
@@ -103,8 +110,10 @@ async function initializeMeanwhile(
   return useModern(client, (await late)!, options);
 }
 
-async function initialize(client: Client, { clientInfo, capabilities, signal }: HandshakeOptions): Promise<Handshake> {
-  const params = { protocolVersion: LEGACY[0], capabilities: { ...ELICITATION, ...capabilities }, clientInfo };
+async function initialize(client: Client, { version, announces, signal }: ConnectOptions): Promise<Handshake> {
+  const announced = Object.fromEntries(announces.map((capability) => [capability, {}]));
+  const capabilities = { ...ELICITATION, ...announced };
+  const params = { protocolVersion: LEGACY[0], capabilities, clientInfo: toClientInfo(version) };
   const result = await client.request('initialize', params, { signal });
   const { protocolVersion, capabilities: own, instructions } = result as Fields;
   if (typeof protocolVersion !== 'string' || !LEGACY.includes(protocolVersion))
@@ -119,7 +128,7 @@ async function initialize(client: Client, { clientInfo, capabilities, signal }: 
   };
 }
 
-function useModern(client: Client, discover: Json, options: HandshakeOptions): Handshake {
+function useModern(client: Client, discover: Json, options: ConnectOptions): Handshake {
   if (!isModern(discover)) throw new Error(`it does not support the protocol version ${MODERN}`);
   client.transport.setProtocolVersion?.(MODERN);
   client.envelope = toEnvelope(options);
@@ -127,10 +136,14 @@ function useModern(client: Client, discover: Json, options: HandshakeOptions): H
   return { version: { kind: 'modern', discover }, protocol: MODERN, capabilities, instructions: toText(instructions) };
 }
 
-function toEnvelope({ clientInfo }: HandshakeOptions): Fields {
+function toClientInfo(version: string) {
+  return { name: 'wield', version };
+}
+
+function toEnvelope({ version }: ConnectOptions): Fields {
   return {
     'io.modelcontextprotocol/protocolVersion': MODERN,
-    'io.modelcontextprotocol/clientInfo': clientInfo,
+    'io.modelcontextprotocol/clientInfo': toClientInfo(version),
     [CLIENT_CAPABILITIES_KEY]: MODERN_CAPABILITIES,
   };
 }

@@ -3,7 +3,6 @@
 import { setMaxListeners } from 'node:events';
 import { createSemaphore, type Semaphore } from '../../core/async.js';
 import { CLIENT_METHODS, capabilityOf, lacksCapability, type RequestClient } from '../../core/client-request.js';
-import type { ClientCapability } from '../../core/context.js';
 import type { Elicit, Elicitation } from '../../core/elicit.js';
 import { ToolError, toToolError } from '../../core/error.js';
 import { isRecord, type JsonObject } from '../../core/json.js';
@@ -11,6 +10,7 @@ import type { JsonSchema } from '../../core/schema.js';
 import { quoteOutside } from '../../core/text.js';
 import { RpcError } from '../../net/mcp.js';
 import type { Client, Fields } from './client.js';
+import type { ConnectOptions } from './handshake.js';
 
 /** The parts of a call that answer requests of its server. */
 export interface AskingCall {
@@ -30,14 +30,6 @@ export interface Turns {
   one: Semaphore | undefined;
 }
 
-export interface ServeRequestsOptions {
-  /** The server. */
-  readonly name: string;
-  readonly announces: readonly ClientCapability[];
-  readonly calls: ReadonlySet<PersonalCall>;
-  readonly turns: Turns;
-}
-
 const METHOD_NOT_FOUND = -32601;
 // The code of the protocol for a request that was refused.
 const REFUSED = -1;
@@ -48,7 +40,12 @@ const MAX_PAGES = 8;
 const MAX_REQUESTS = 16;
 
 /** Answers requests of a server of the older protocol version: elicitation, sampling and roots. */
-export function serveRequests(client: Client, { name, announces, calls, turns }: ServeRequestsOptions): void {
+export function serveRequests(
+  client: Client,
+  calls: ReadonlySet<PersonalCall>,
+  turns: Turns,
+  { name, announces }: ConnectOptions,
+): void {
   const findAsking = <Key extends 'elicit' | 'client'>(key: Key) => {
     const found = findCall(calls, key);
     if (found === undefined && calls.size > 1) turns.one ??= createSemaphore(1);

@@ -4,6 +4,7 @@ import { ToolError } from '../../core/error.js';
 import { isRecord, type JsonObject } from '../../core/json.js';
 import { quoteOutside } from '../../core/text.js';
 import type { Client, Subscription } from './client.js';
+import type { ConnectOptions } from './handshake.js';
 
 export interface ResourceWatch {
   /** Throws `unavailable` if the server does not support subscriptions, or what the request throws. */
@@ -20,17 +21,11 @@ export interface UpdateListener {
   onDoubt(): void;
 }
 
-export interface ResourceWatchOptions {
-  readonly name: string;
-  readonly capabilities: JsonObject;
-  readonly debug: (message: string) => void;
-}
-
 const TIMEOUT_MS = 10_000;
 const RETRY_MS = 1000;
 
-export function watchResources(client: Client, options: ResourceWatchOptions): ResourceWatch {
-  const { name, capabilities } = options;
+export function watchResources(client: Client, capabilities: JsonObject, options: ConnectOptions): ResourceWatch {
+  const { name, debug } = options;
   const listeners = new Set<UpdateListener>();
   const doubt = (): void => {
     for (const listener of listeners) listener.onDoubt();
@@ -58,9 +53,7 @@ export function watchResources(client: Client, options: ResourceWatchOptions): R
       const ended =
         streams?.delete(uri) ??
         client.request('resources/unsubscribe', { uri }, { signal: AbortSignal.timeout(TIMEOUT_MS) });
-      ended.catch((error: Error) =>
-        options.debug(`${name}: could not unsubscribe: ${quoteOutside(error.message, 200)}`),
-      );
+      ended.catch((error: Error) => debug(`${name}: could not unsubscribe: ${quoteOutside(error.message, 200)}`));
     },
     listen(listener) {
       listeners.add(listener);
@@ -70,7 +63,7 @@ export function watchResources(client: Client, options: ResourceWatchOptions): R
 }
 
 // The newer version: one stream for all URIs, replaced when they change and reopened when it is cut.
-function createStreams(client: Client, { name, debug }: ResourceWatchOptions, doubt: () => void) {
+function createStreams(client: Client, { name, debug }: ConnectOptions, doubt: () => void) {
   const wanted = new Set<string>();
   let stream: Subscription | undefined;
   let changing: Promise<void> = Promise.resolve();

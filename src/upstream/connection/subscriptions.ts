@@ -1,8 +1,10 @@
 // Follows resources of servers: keeps the connection open, and subscribes again after the server was restarted.
 
+import { setTimeout as sleep } from 'node:timers/promises';
 import { guardListener, inBackground } from '../../core/async.js';
 import type { Snapshot } from '../../core/snapshot.js';
 import { mayStart, type ServerEntry } from '../../core/upstream.js';
+import type { Connection } from './connection.js';
 import type { Acquire, Lease } from './pool.js';
 
 export interface ServerSubscriptionsOptions {
@@ -25,11 +27,11 @@ const FIRST_RETRY_MS = 500;
 const MAX_RETRY_MS = 60_000;
 
 export function createServerSubscriptions(options: ServerSubscriptionsOptions): ServerSubscriptions {
-  const followed = new Map<string, FollowedServer>();
+  const followed = new Map<string, ReturnType<typeof followServer>>();
   return {
     follow(server, uri, snapshot, onUpdate) {
       const key = options.keyOf(server);
-      const one = followed.get(key) ?? new FollowedServer(server, snapshot, options, () => followed.delete(key));
+      const one = followed.get(key) ?? followServer(server, snapshot, options, () => followed.delete(key));
       followed.set(key, one);
       return one.add(uri, onUpdate);
     },
@@ -39,139 +41,105 @@ export function createServerSubscriptions(options: ServerSubscriptionsOptions): 
   };
 }
 
-/** The followed resources of one server. */
-class FollowedServer {
-  readonly #server: ServerEntry;
-  readonly #snapshot: () => Snapshot;
-  readonly #options: ServerSubscriptionsOptions;
-  readonly #onEnd: () => void;
-  readonly #listeners = new Map<string, Set<() => void>>();
-  /** URIs whose listeners will be called. */
-  readonly #updated = new Set<string>();
-  #lease: Lease | undefined;
-  #isEnded = false;
-  #stop: () => void = () => {};
-  #retryMs = FIRST_RETRY_MS;
-
-  constructor(server: ServerEntry, snapshot: () => Snapshot, options: ServerSubscriptionsOptions, onEnd: () => void) {
-    this.#server = server;
-    this.#snapshot = snapshot;
-    this.#options = options;
-    this.#onEnd = onEnd;
-    inBackground(this.#run(), options.debug);
-  }
-
-  add(uri: string, onUpdate: () => void): () => void {
-    const listeners = this.#listeners.get(uri) ?? new Set();
-    const listener = guardListener(() => onUpdate(), this.#options.debug);
-    listeners.add(listener);
-    this.#listeners.set(uri, listeners);
-    if (this.#lease !== undefined) inBackground(this.#subscribe(this.#lease, uri), this.#options.debug);
-    return () => {
-      if (!listeners.delete(listener) || listeners.size > 0) return;
-      this.#listeners.delete(uri);
-      this.#lease?.connection.resources.unsubscribe(uri);
-      if (this.#listeners.size === 0) this.end();
-    };
-  }
-
-  end(): void {
-    this.#isEnded = true;
-    this.#onEnd();
-    this.#stop();
-  }
-
-  // One connection after the other, until nothing is followed any more.
-  async #run(): Promise<void> {
-    for (let isFirst = true; !this.#isEnded; isFirst = false) {
-      const lease = await this.#connect();
-      if (lease === undefined) continue;
-      await this.#watch(lease, isFirst);
-      this.#lease = undefined;
-    }
-  }
-
-  async #connect(): Promise<Lease | undefined> {
-    try {
-      const snapshot = this.#snapshot();
-      const key = this.#options.keyOf(this.#server);
-      const server = snapshot.servers.servers.find((one) => this.#options.keyOf(one) === key);
-      if (server === undefined || !mayStart(server, snapshot)) {
-        this.end();
-        return undefined;
-      }
-      const lease = await this.#options.acquire(server, snapshot);
-      this.#retryMs = FIRST_RETRY_MS;
-      return lease;
-    } catch (error) {
-      this.#options.debug(`${this.#server.name}: not followed for now: ${(error as Error).message}`);
-      await this.#pause();
-      return undefined;
-    }
-  }
-
-  async #watch(lease: Lease, isFirst: boolean): Promise<void> {
-    this.#lease = lease;
-    const { connection } = lease;
-    let isLost = false;
-    const stopped = new Promise<void>((resolve) => {
-      this.#stop = resolve;
-      connection.closed.then(resolve, resolve);
-    });
-    const check = async (): Promise<void> => {
-      isLost ||= !(await connection.isAlive());
-      if (isLost) this.#stop();
-      else this.#updateAll();
-    };
-    const unlisten = connection.resources.listen({
-      onUpdate: (uri) => this.#onUpdate(uri),
-      onDoubt: () => inBackground(check(), this.#options.debug),
-    });
-    await Promise.all([...this.#listeners.keys()].map((uri) => this.#subscribe(lease, uri)));
-    // What changed meanwhile was not announced.
-    if (!isFirst) this.#updateAll();
-    if (!this.#isEnded) await stopped;
-    unlisten();
-    lease.release(isLost ? 'lost' : 'unknown');
-    if (!this.#isEnded) await this.#pause();
-  }
-
+// Follows resources of one server: one connection after the other, until nothing is followed any more.
+function followServer(
+  server: ServerEntry,
+  snapshot: () => Snapshot,
+  { acquire, keyOf, debug }: ServerSubscriptionsOptions,
+  onEnd: () => void,
+) {
+  const listeners = new Map<string, Set<() => void>>();
+  const updates = createUpdates(listeners);
+  const ended = new AbortController();
+  let connection: Connection | undefined;
+  const end = (): void => {
+    ended.abort();
+    onEnd();
+  };
   // Subscribing to what is subscribed changes nothing.
-  async #subscribe({ connection }: Lease, uri: string): Promise<void> {
+  const subscribe = async ({ resources }: Connection, uri: string): Promise<void> => {
     try {
-      await connection.resources.subscribe(uri, AbortSignal.timeout(MAX_RETRY_MS));
+      await resources.subscribe(uri, AbortSignal.timeout(MAX_RETRY_MS));
     } catch (error) {
-      this.#options.debug(`${this.#server.name}: could not subscribe: ${(error as Error).message}`);
+      debug(`${server.name}: could not subscribe: ${(error as Error).message}`);
     }
-  }
-
-  #updateAll(): void {
-    for (const uri of this.#listeners.keys()) this.#onUpdate(uri);
-  }
-
-  // A server may announce a part of what was subscribed to; clients hear of what they named.
-  #onUpdate(uri: string): void {
-    const isDue = this.#updated.size > 0;
-    for (const named of this.#listeners.keys()) if (isWithin(uri, named)) this.#updated.add(named);
-    if (isDue || this.#updated.size === 0) return;
-    setTimeout(() => {
-      const updated = [...this.#updated];
-      this.#updated.clear();
-      for (const named of updated) for (const listener of this.#listeners.get(named) ?? []) listener();
-    }, UPDATE_MS).unref();
-  }
-
-  #pause(): Promise<void> {
-    const ms = this.#retryMs;
-    this.#retryMs = Math.min(ms * 2, MAX_RETRY_MS);
-    return new Promise((resolve) => {
-      const timer = setTimeout(resolve, ms).unref();
-      this.#stop = () => {
-        clearTimeout(timer);
-        resolve();
-      };
+  };
+  // Returns when the connection is closed or lost, or nothing is followed any more.
+  const watch = async (lease: Lease, isFirst: boolean): Promise<void> => {
+    const own = lease.connection;
+    connection = own;
+    let unlisten = (): void => {};
+    const stopped = new Promise<'lost' | 'unknown'>((resolve) => {
+      const check = async (): Promise<void> => ((await own.isAlive()) ? updates.addAll() : resolve('lost'));
+      unlisten = own.resources.listen({ onUpdate: updates.add, onDoubt: () => inBackground(check(), debug) });
+      own.closed.then(() => resolve('unknown'));
+      ended.signal.addEventListener('abort', () => resolve('unknown'), { once: true });
+      if (ended.signal.aborted) resolve('unknown');
     });
-  }
+    await Promise.all([...listeners.keys()].map((uri) => subscribe(own, uri)));
+    // What changed meanwhile was not announced.
+    if (!isFirst) updates.addAll();
+    const outcome = await stopped;
+    unlisten();
+    connection = undefined;
+    lease.release(outcome);
+  };
+  const run = async (): Promise<void> => {
+    let retryMs = FIRST_RETRY_MS;
+    for (let isFirst = true; !ended.signal.aborted; isFirst = false) {
+      try {
+        const now = snapshot();
+        const current = now.servers.servers.find((one) => keyOf(one) === keyOf(server));
+        if (current === undefined || !mayStart(current, now)) return end();
+        const lease = await acquire(current, now);
+        retryMs = FIRST_RETRY_MS;
+        await watch(lease, isFirst);
+      } catch (error) {
+        debug(`${server.name}: not followed for now: ${(error as Error).message}`);
+      }
+      await sleep(retryMs, undefined, { signal: ended.signal, ref: false }).catch(() => {});
+      retryMs = Math.min(retryMs * 2, MAX_RETRY_MS);
+    }
+  };
+  inBackground(run(), debug);
+  return {
+    end,
+    add(uri: string, onUpdate: () => void): () => void {
+      const own = listeners.get(uri) ?? new Set();
+      const listener = guardListener(() => onUpdate(), debug);
+      own.add(listener);
+      listeners.set(uri, own);
+      if (connection !== undefined) inBackground(subscribe(connection, uri), debug);
+      return () => {
+        if (!own.delete(listener) || own.size > 0) return;
+        listeners.delete(uri);
+        connection?.resources.unsubscribe(uri);
+        if (listeners.size === 0) end();
+      };
+    },
+  };
+}
+
+// Calls listeners of changed resources, at most once within a short time.
+function createUpdates(listeners: ReadonlyMap<string, ReadonlySet<() => void>>) {
+  const updated = new Set<string>();
+  // A server may announce a part of what was subscribed to; clients hear of what they named.
+  const add = (uri: string): void => {
+    const isDue = updated.size > 0;
+    for (const named of listeners.keys()) if (isWithin(uri, named)) updated.add(named);
+    if (isDue || updated.size === 0) return;
+    setTimeout(() => {
+      const all = [...updated];
+      updated.clear();
+      for (const named of all) for (const listener of listeners.get(named) ?? []) listener();
+    }, UPDATE_MS).unref();
+  };
+  return {
+    add,
+    addAll(): void {
+      for (const uri of listeners.keys()) add(uri);
+    },
+  };
 }
 
 function isWithin(uri: string, named: string): boolean {

@@ -4,7 +4,7 @@ import { isRecord, type JsonObject } from '../../core/json.js';
 import { quoteOutside } from '../../core/text.js';
 import type { Client } from './client.js';
 import { fetchListing, type ToolListing } from './fetch-listing.js';
-import type { NegotiatedVersion } from './handshake.js';
+import type { ConnectOptions } from './handshake.js';
 
 export interface ToolWatch {
   listing(): ToolListing;
@@ -12,23 +12,16 @@ export interface ToolWatch {
   onListing(listener: (listing: ToolListing) => void): void;
 }
 
-export interface WatchToolsOptions {
-  readonly name: string;
-  readonly capabilities: JsonObject;
-  /** The protocol version of an earlier connection. */
-  readonly knownVersion: NegotiatedVersion | undefined;
-  readonly signal: AbortSignal;
-  readonly debug: (message: string) => void;
-  readonly redact: <T>(value: T) => T;
-}
-
 const LIST_TIMEOUT_MS = 10_000;
 // Minimum interval between two lists, for servers that announce changes all the time.
 const MIN_INTERVAL_MS = 500;
 
 /** Lists the tools, then again on every change. Throws if the first list fails. */
-export async function watchTools(client: Client, options: WatchToolsOptions): Promise<ToolWatch> {
-  const { name, capabilities, knownVersion, signal, debug, redact } = options;
+export async function watchTools(
+  client: Client,
+  capabilities: JsonObject,
+  { name, knownVersion, signal, debug, redact }: ConnectOptions,
+): Promise<ToolWatch> {
   const list = async (until: AbortSignal): Promise<ToolListing> => {
     const found = await fetchListing(async (method, params) => {
       const result = await client.request(method, params, { signal: until });
