@@ -5,7 +5,7 @@ import { isRecord } from '../core/json.js';
 import type { Problem } from '../core/problem.js';
 import type { Rule } from '../core/rule.js';
 import { filterPaths, type PathEntry } from '../core/search-path.js';
-import { formatPath, type Path, readShape, type ShapeFault } from '../core/shape.js';
+import { formatFault, type Path, readShape } from '../core/shape.js';
 import { nearest, quoteOutside } from '../core/text.js';
 import type { FileText } from '../files/read.js';
 import { lineOf, parseToml } from '../files/toml.js';
@@ -55,15 +55,10 @@ function readLeaf({ path, value }: Leaf, context: FileContext): ConfigFile {
   if (fault !== undefined) {
     const denies = key.restricts === true && !(layer === 'project' && key.project === 'ignored');
     const hint = fault.kind === 'unknown' ? fault.hint : undefined;
-    return invalid(context, lineAt(fault.path), describe(fault), denies, hint);
+    return invalid(context, lineAt(fault.path), formatFault(fault), denies, hint);
   }
   if (key.kind === 'rules') return readRuleKey({ path, value }, parsed as readonly string[], line, context);
   return readValue({ path, value }, parsed, key, line, context);
-}
-
-function describe({ kind, path, message }: ShapeFault): string {
-  if (kind === 'unknown') return `unknown key "${formatPath(path)}"`;
-  return kind === 'missing' ? `${formatPath(path)} is missing` : `${formatPath(path)} ${message}`;
 }
 
 function readRuleKey({ path, value }: Leaf, texts: readonly string[], line: number, context: FileContext): ConfigFile {
