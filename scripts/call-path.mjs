@@ -18,7 +18,7 @@ export const STEPS = [
   {
     name: 'repair',
     calls: 'readInput',
-    from: 'src/runtime/prepare.ts',
+    from: 'src/runtime/repair.ts',
     what: 'fix unambiguous mistakes in the input',
     errors: [],
   },
@@ -31,7 +31,7 @@ export const STEPS = [
   },
   {
     name: 'plan',
-    calls: 'planCall',
+    calls: 'plan',
     from: 'src/runtime/prepare.ts',
     what: 'determine exactly what will run, and freeze it',
     errors: ['unavailable'],

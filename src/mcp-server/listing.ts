@@ -37,7 +37,7 @@ export interface Listing {
 // Without a client name: rules do not depend on it, so every client gets the same listing (POL-8).
 export const MODEL: Caller = { kind: 'model', door: 'mcp' };
 // Sees the tools for MCP Apps too.
-export const APP_HOST: Caller = { ...MODEL, apps: true };
+const APP_HOST: Caller = { ...MODEL, apps: true };
 // The protocol's limit.
 export const MAX_NAME_LENGTH = 128;
 

@@ -19,7 +19,7 @@ export function isStartedByTool(env: Readonly<Record<string, string | undefined>
 }
 
 /** Likewise for another process. Linux only. */
-export function isToolProcess(pid: number): boolean {
+function isToolProcess(pid: number): boolean {
   return hasVariable(pid) || isTool(pid, true);
 }
 

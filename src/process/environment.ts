@@ -13,7 +13,7 @@ import { statOrNothing } from '../files/read.js';
 import { isWithin, realPath } from '../files/within.js';
 
 /** Every process gets these. */
-export const BASE = ['PATH', 'USER', 'LANG', 'TERM', 'TMPDIR', 'TZ'];
+const BASE = ['PATH', 'USER', 'LANG', 'TERM', 'TMPDIR', 'TZ'];
 const FALLBACK_PATH = '/usr/local/bin:/usr/bin:/bin';
 // Families of variables that make a loader, an interpreter, a shell or a build tool run or load other code, or trust other
 // certificates: whole families, because each has members that few know. A wildcard never matches them (EXE-2).
@@ -36,7 +36,7 @@ const FAMILIES = [
 ];
 export const LOADERS = new RegExp(`^(?:${FAMILIES.join('|')})|^(?:ENV|CC|CXX|LUA|SHELL)$`, 'i');
 // Our own settings and what an outer call was given. A wildcard never matches them either.
-export const OWN = /^(?:WIELD|OCTOMIND)_/;
+const OWN = /^(?:WIELD|OCTOMIND)_/;
 // Secrets of our server and fleet and the mark of an outer call: not passed on, whatever the configuration says.
 const NEVER = /^WIELD_(?:TOKEN|CALL|FLEET|FLEET_KEY|FLEET_PASSWORD)$/;
 

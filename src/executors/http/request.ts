@@ -49,7 +49,7 @@ export interface BuiltBody {
 }
 
 /** Builds a body; undefined if the input has nothing for it. */
-export function buildBody(body: HttpBody, input: Input): BuiltBody | undefined {
+function buildBody(body: HttpBody, input: Input): BuiltBody | undefined {
   const { contentType, kind, property } = body;
   const given = body.fields.flatMap((field) => {
     const value = Object.hasOwn(input, field.property) ? input[field.property] : undefined;

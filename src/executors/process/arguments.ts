@@ -71,7 +71,7 @@ function tooMany(mapping: Mapping): ToolError {
 }
 
 /** Splits a value into the arguments of its mapping. Throws `too_large`. */
-export function splitValue(mapping: Mapping, value: Json | undefined, split = mapping.split): string[] {
+function splitValue(mapping: Mapping, value: Json | undefined, split = mapping.split): string[] {
   const most = mostOf(mapping);
   const texts: string[] = [];
   for (const text of textsOf(value)) {

@@ -262,7 +262,7 @@ export interface TemporaryFiles {
   remove(): void;
 }
 
-export function createTemporaryFiles(): TemporaryFiles {
+function createTemporaryFiles(): TemporaryFiles {
   let directory: string | undefined;
   const paths: string[] = [];
   return {
@@ -299,7 +299,7 @@ export interface SideReadOptions {
 }
 
 /** Returns the output with the file appended; unchanged if the file is missing, empty or outside the roots. */
-export function appendSideRead(output: string, sideRead: SideRead, options: SideReadOptions): string {
+function appendSideRead(output: string, sideRead: SideRead, options: SideReadOptions): string {
   const { slots, base, roots, session, seen, isVisible } = options;
   const [directory] = textsOf(slots.find(({ mapping }) => mapping.param === sideRead.param)?.value);
   if (directory === undefined || directory === '') return output;
