@@ -1,7 +1,7 @@
 // JSON values: types, a strict parser with limits, canonical text.
 
 import { isToolError, ToolError } from './error.js';
-import { endOfText, isLargeJson, MOST_READ, MOST_READ_TEXT } from './json-size.js';
+import { endOfText, isLargeJson, MOST_READ, MOST_READ_TEXT, measureJson } from './json-size.js';
 import { findSyntaxFault, positionOf, type SyntaxFault } from './json-syntax.js';
 import type { Finding } from './problem.js';
 import { formatBytes, quoteOutside } from './text.js';
@@ -20,10 +20,11 @@ export interface JsonBounds {
 /** Limits of an input: 64 levels, 10 MiB, 100,000 values of which 25,000 are properties. */
 export const INPUT_BOUNDS: JsonBounds = { maxDepth: 64, maxBytes: 10 * 1024 * 1024, isReadAtOnce: true };
 
-const ANY_SIZE = { values: Number.POSITIVE_INFINITY, properties: Number.POSITIVE_INFINITY };
+const { POSITIVE_INFINITY: ANY } = Number;
+const ANY_SIZE = { values: ANY, properties: ANY, depth: ANY };
 
 // Levels have a limit of their own.
-const MOST_OF_INPUT = { ...MOST_READ, depth: Number.POSITIVE_INFINITY };
+const MOST_OF_INPUT = { ...MOST_READ, depth: ANY };
 
 /** Whether a value is an object, not null and not an array. */
 export function isRecord(value: unknown): value is Record<string, unknown> {
@@ -36,6 +37,11 @@ export function isRecord(value: unknown): value is Record<string, unknown> {
  * Throws `invalid_input` or `too_large`; the message has the path of the first fault.
  */
 export function toJson(value: unknown, bounds: JsonBounds = INPUT_BOUNDS): Json {
+  return checkJson(value, bounds, true).json;
+}
+
+// Returns the value, or a copy, and how many properties it has at all depths. What was parsed here need not be copied.
+function checkJson(value: unknown, bounds: JsonBounds, isCopied: boolean): { json: Json; properties: number } {
   let bytes = 0;
   let values = 0;
   let properties = 0;
@@ -67,24 +73,28 @@ export function toJson(value: unknown, bounds: JsonBounds = INPUT_BOUNDS): Json 
       if (!Number.isFinite(node)) throw fault(`is ${node}`, 'JSON has no such number; leave it out or send a string');
       return node;
     }
-    if (Array.isArray(node)) return Array.from(node, (child, index) => walkInto(index, child));
+    if (Array.isArray(node)) {
+      if (isCopied) return Array.from(node, (child, index) => walkInto(index, child));
+      for (const [index, child] of node.entries()) walkInto(index, child);
+      return node;
+    }
     if (!isPlainObject(node)) {
       const what =
         typeof node === 'object' ? 'not a plain object' : node === undefined ? 'undefined' : `a ${typeof node}`;
       throw fault(`is ${what}`, PLAIN_JSON);
     }
-    const copy: Record<string, Json> = {};
+    const json = (isCopied ? {} : node) as Record<string, Json>;
     for (const key of Object.keys(node)) {
       properties++;
       if (key === '__proto__') throw fault('has the key "__proto__"', 'rename the key');
       bytes += key.length + 4;
       const child = node[key];
-      if (child !== undefined) copy[key] = walkInto(key, child);
+      if (child !== undefined) json[key] = walkInto(key, child);
     }
-    return copy;
+    return json;
   };
   try {
-    return walk(value);
+    return { json: walk(value), properties };
   } catch (error) {
     // Thrown by a getter or a proxy.
     throw error instanceof ToolError ? error : fault('cannot be read', PLAIN_JSON);
@@ -125,7 +135,8 @@ function inputTooLarge(bounds: JsonBounds): ToolError {
  */
 export function parseJson(text: string, what: string, bounds: JsonBounds = INPUT_BOUNDS): Json {
   if (text.length > bounds.maxBytes) throw inputTooLarge(bounds);
-  if (bounds.isReadAtOnce && isLargeJson(text, MOST_OF_INPUT)) {
+  const size = measureJson(text, bounds.isReadAtOnce ? MOST_OF_INPUT : ANY_SIZE);
+  if (size === undefined) {
     const isDeep = isLargeJson(text, { ...ANY_SIZE, depth: bounds.maxDepth });
     throw isDeep ? tooDeep(what, bounds) : tooManyValues();
   }
@@ -139,10 +150,12 @@ export function parseJson(text: string, what: string, bounds: JsonBounds = INPUT
       data: { fault: 'syntax', line, column, problem },
     });
   }
-  const duplicate = findDuplicateKey(text);
-  if (duplicate === undefined) return toJson(value, bounds);
-  const { line, column } = positionOf(text, duplicate.offset);
-  const shown = quoteOutside(duplicate.key);
+  // A key that an object has twice is counted twice in the text, and once in the value.
+  const { json, properties } = checkJson(value, bounds, false);
+  if (properties === size.properties) return json;
+  const { key, offset } = findDuplicateKey(text)!;
+  const { line, column } = positionOf(text, offset);
+  const shown = quoteOutside(key);
   throw new ToolError('invalid_input', `${what} has the key "${shown}" twice in one object (line ${line})`, {
     hint: 'keep one of them; JSON parsers disagree on which one wins',
     data: { fault: 'duplicate', line, column, problem: `the key "${shown}" twice in one object` },
