@@ -54,8 +54,8 @@ export interface Catalog {
   unregister(name: string): boolean;
   /** Clears everything cached, or what contains a tool of this name (RES-14). */
   forget(snapshot: Snapshot, name?: string): void;
-  /** Fetches what files alone do not show, for all tools or for one reference; returns whether there was anything. */
-  settle(snapshot: Snapshot, ref?: string, isFound?: boolean): Promise<boolean>;
+  /** Fetches what files alone do not show, for all tools or for one reference; returns what to wait for. */
+  settle(snapshot: Snapshot, ref?: string, isFound?: boolean): readonly Promise<unknown>[];
 }
 
 export function createCatalog(options: CatalogOptions): Catalog {
@@ -130,20 +130,19 @@ export function createCatalog(options: CatalogOptions): Catalog {
   };
 }
 
-async function settleAll(
+function settleAll(
   { formats, upstream }: CatalogOptions,
   snapshot: Snapshot,
   ref: string | undefined,
   isFound: boolean,
-): Promise<boolean> {
+): readonly Promise<unknown>[] {
   const waits: Promise<unknown>[] = [];
   for (const { pending, settle } of formats) if (settle && pending && pending.size > 0) waits.push(settle(snapshot));
   // A tool of another origin needs no servers that keep their names.
   const isAsked = mayBeRemote(ref) ? hasServers(snapshot) : !isFound && mayKeepName(snapshot);
   const servers = isAsked ? upstream?.settle(snapshot, ref) : undefined;
   if (servers !== undefined) waits.push(servers);
-  await Promise.all(waits);
-  return waits.length > 0;
+  return waits;
 }
 
 function isTakenBy(given: readonly Tool[], directories: readonly DirectoryListing[]): (name: string) => boolean {
@@ -202,18 +201,17 @@ const MAX_READS = 3;
  */
 export async function readSettled<T>(catalog: Catalog, snapshot: Snapshot, read: () => T, ref?: string): Promise<T> {
   for (let attempt = 1; attempt < MAX_READS; attempt++) {
-    const { value, error } = attemptRead(read);
-    if (await catalog.settle(snapshot, ref, error === undefined)) continue;
-    if (error !== undefined) throw error;
-    return value as T;
+    let value: T | undefined;
+    let error: unknown;
+    try {
+      value = read();
+    } catch (thrown) {
+      error = thrown;
+    }
+    const waits = catalog.settle(snapshot, ref, error === undefined);
+    if (waits.length > 0) await Promise.all(waits);
+    else if (error === undefined) return value as T;
+    else throw error;
   }
   return read();
-}
-
-function attemptRead<T>(read: () => T): { readonly value?: T; readonly error?: unknown } {
-  try {
-    return { value: read() };
-  } catch (error) {
-    return { error };
-  }
 }

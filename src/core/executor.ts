@@ -3,7 +3,7 @@
 import type { Consent } from './approval.js';
 import type { Caller, TraceParent } from './caller.js';
 import type { RequestClient } from './client-request.js';
-import type { NestedOptions, ProgressListener, ToolUpstreams } from './context.js';
+import type { LogListener, NestedOptions, ProgressListener, ToolUpstreams } from './context.js';
 import type { Elicit } from './elicit.js';
 import type { Json } from './json.js';
 import type { Plan } from './plan.js';
@@ -22,7 +22,7 @@ export type Variables = Readonly<Record<string, string>>;
 export interface PlanContext {
   readonly snapshot: PlanSnapshot;
   /** Whether code of the workspace may run for a model, by stored trust or for this call. */
-  readonly rules: { readonly trusted: boolean };
+  readonly rules: { readonly trusted: () => boolean };
   /** The effective time limit. */
   readonly timeoutMs: number;
   /** Set if a person chose to run the call without a sandbox. */
@@ -63,6 +63,8 @@ export interface CallScope {
   /** Lists upstream tools that this caller may know of; undefined without upstream servers. */
   readonly remoteTools?: ToolUpstreams['list'];
   readonly progress: ProgressListener;
+  /** Receives log messages of the tool; undefined if the door wants none. */
+  readonly log?: LogListener | undefined;
   /** Makes a nested call. */
   readonly call: (ref: string, input: unknown, options?: NestedOptions) => Promise<ToolResult>;
   /** Makes a nested call of a tool named by the definition, which may be hidden. */

@@ -234,7 +234,9 @@ export function object<const F extends Fields>(
       }
       const others = unknown === 'drop' ? [] : Object.keys(value).filter((key) => !Object.hasOwn(fields, key));
       if (unknown === 'report') for (const key of others) report(unknownKey([...path, key], known));
-      const entries: [string, unknown][] = unknown === 'keep' ? others.map((key) => [key, value[key]]) : [];
+      const read: Record<string, unknown> = Object.fromEntries(
+        unknown === 'keep' ? others.map((key) => [key, value[key]]) : [],
+      );
       let isComplete = true;
       for (const key of known) {
         const field = fields[key]!;
@@ -242,11 +244,11 @@ export function object<const F extends Fields>(
         const isMissing = given === undefined || (given === null && nullIsMissing);
         if (isMissing && field.optional) continue;
         if (isMissing) report(missing([...path, key], field));
-        const read = isMissing ? undefined : field.read(given, [...path, key], report);
-        if (read !== undefined) entries.push([key, read]);
+        const part = isMissing ? undefined : field.read(given, [...path, key], report);
+        if (part !== undefined) read[key] = part;
         else if (!field.optional) isComplete = false;
       }
-      return isComplete ? (Object.fromEntries(entries) as ObjectOf<F>) : undefined;
+      return isComplete ? (read as ObjectOf<F>) : undefined;
     },
   };
 }

@@ -46,6 +46,8 @@ export interface PlanOptions extends CallOptions {
 
 /** What only our own doors set. */
 export interface DoorOptions extends PlanOptions {
+  /** Of the door's request: aborted with the call, as well as by the door. Replaces `signal`. */
+  readonly controller?: AbortController;
   /** Receives log messages of the tool. */
   readonly onLog?: LogListener | undefined;
   /** The lowest level of the log messages that the caller wants; what a server sends by default if absent. */

@@ -174,7 +174,7 @@ export class Front implements Dispatcher {
 
   #toJob(plan: Plan, scope: CallScope): Job {
     const { caller, approval, trace, snapshot, stream, options } = scope;
-    const { key, onLog, onProgress } = options;
+    const { key, onProgress } = options;
     return {
       id: key === undefined ? newId() : toCallId(this.#options.key, caller, key),
       attempt: 1,
@@ -190,7 +190,7 @@ export class Front implements Dispatcher {
       binding: key === undefined ? undefined : toBinding(this.#options.key, plan.tool.name, plan.input),
       trace,
       variables: this.#options.variablesOf(plan, snapshot.settings),
-      wants: { progress: onProgress !== undefined, output: stream !== undefined, log: onLog !== undefined },
+      wants: { progress: onProgress !== undefined, output: stream !== undefined, log: scope.log !== undefined },
     };
   }
 
@@ -275,13 +275,13 @@ export class Front implements Dispatcher {
       return;
     }
     if (call === undefined) return;
-    const { progress, stream, options } = call.scope;
+    const { progress, stream, log } = call.scope;
     if (reply.type === 'refused') inBackground(this.#offerAgain(call, reply.refusal), this.#options.debug);
     else if (reply.type === 'output') void stream?.(Buffer.from(reply.base64, 'base64'), reply.from);
     // The watch looks again if this fails.
     else if (reply.type === 'done') this.#watch.fetch(call).catch(() => {});
     else if (reply.type === 'progress') progress(reply.value as object);
-    else if (reply.type !== 'declined') options.onLog?.(reply.value as never);
+    else if (reply.type !== 'declined') log?.(reply.value as never);
     // That worker got no answer in time, and did not run it.
     else if (call.grant?.nonce === reply.nonce && !call.isCancelled) {
       call.takeBack();

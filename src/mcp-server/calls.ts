@@ -57,10 +57,10 @@ export function createToolCalls({ toolbox, listing, ready, shared }: ToolCallsOp
           .update(canonicalJson([session, clientName, id, input]))
           .digest('hex'),
       onProgress: toProgressListener(scope),
-      run: ({ signal, onProgress, approve, elicit, client, fault }) =>
+      run: ({ controller, onProgress, approve, elicit, client, fault }) =>
         run({
           caller: { kind, door, apps: showsApps(capabilities), session, name: scope.clientName },
-          signal,
+          controller,
           onProgress,
           approve,
           elicit,

@@ -56,13 +56,14 @@ export function createInteractiveCalls(shared?: SharedSessions): InteractiveCall
     close: suspended.close,
     async serve(request) {
       const { scope, onProgress } = request;
-      const { isNewer, signal, capabilities } = scope;
+      const { isNewer, controller, capabilities } = scope;
       const state = readState(scope);
       // State without a binding names a suspended call, which must never run from the start again.
       if (state !== undefined && state.binding === undefined)
-        return suspended.resume(request, state.nonce) ?? request.run({ signal, fault: staleAnswer() });
+        return suspended.resume(request, state.nonce) ?? request.run({ controller, fault: staleAnswer() });
       const modes = readElicitationModes(capabilities);
-      if (!modes.form && !modes.url && !hasClientCapability(capabilities)) return request.run({ signal, onProgress });
+      if (!modes.form && !modes.url && !hasClientCapability(capabilities))
+        return request.run({ controller, onProgress });
       return isNewer
         ? serveByResults(request, modes, { prompts, suspended, approvals, state })
         : serveByRequests(request, modes, prompts);
@@ -83,7 +84,7 @@ function serveByRequests(request: CallRequest, modes: ElicitationModes, prompts:
   const elicit = async (params: object, until: AbortSignal): Promise<ElicitAnswer> =>
     (await send({ method: 'elicitation/create', params }, until)) as ElicitAnswer;
   return request.run({
-    signal: scope.signal,
+    controller: scope.controller,
     onProgress,
     approve: modes.form
       ? approveBy('mcp', async (asked) => {
@@ -136,7 +137,7 @@ async function serveByResults(
       return 'later';
     };
     return request.run({
-      signal: call.signal,
+      controller: call.controller,
       onProgress: onProgress && call.onProgress,
       approve: modes.form ? approveBy('mcp', approve) : undefined,
       elicit: prompts.createElicit(client, modes, (question, signal) =>

@@ -30,7 +30,7 @@ export class Client {
   logLevel: string | undefined;
   readonly requests = new ClientRequests();
   readonly subscriptions = new Subscriptions();
-  readonly #running = new Map<RequestId, AbortController>();
+  readonly #running = new Map<RequestId, RunningRequest>();
   #isClosed = false;
 
   constructor(session: string, announce: (text: string) => void) {
@@ -38,29 +38,42 @@ export class Client {
     this.announce = announce;
   }
 
-  /** Runs a request, which can be cancelled meanwhile. */
-  async run<T>(id: RequestId, answer: (signal: AbortSignal) => Promise<T>): Promise<T> {
-    const controller = new AbortController();
-    if (this.#isClosed) controller.abort();
-    this.#running.set(id, controller);
+  /** Runs a request. Resolves to undefined if it was cancelled meanwhile. */
+  async run<T>(id: RequestId, answer: (controller: AbortController) => Promise<T>): Promise<T | undefined> {
+    const request: RunningRequest = { controller: new AbortController(), isCancelled: false };
+    if (this.#isClosed) cancel(request);
+    this.#running.set(id, request);
     try {
-      return await answer(controller.signal);
+      const answered = await answer(request.controller);
+      return request.isCancelled ? undefined : answered;
     } finally {
-      if (this.#running.get(id) === controller) this.#running.delete(id);
+      if (this.#running.get(id) === request) this.#running.delete(id);
     }
   }
 
   cancel(id: RequestId, reason?: string): void {
-    this.#running.get(id)?.abort(reason);
+    const request = this.#running.get(id);
+    if (request !== undefined) cancel(request, reason);
   }
 
   /** The client has disconnected. */
   close(): void {
     this.#isClosed = true;
-    for (const controller of this.#running.values()) controller.abort();
+    for (const request of this.#running.values()) cancel(request);
     this.requests.close();
     this.subscriptions.close();
   }
+}
+
+interface RunningRequest {
+  /** Also aborted by its call, when the time of the call is over. */
+  readonly controller: AbortController;
+  isCancelled: boolean;
+}
+
+function cancel(request: RunningRequest, reason?: string): void {
+  request.isCancelled = true;
+  request.controller.abort(reason);
 }
 
 /** Of one client. */
@@ -122,8 +135,8 @@ export interface RequestScope {
   readonly capabilities: unknown;
   readonly clientName: string | undefined;
   readonly meta: Params | undefined;
-  /** Aborted when the client cancels the request. */
-  readonly signal: AbortSignal;
+  /** Aborted when the client cancels the request, or the time of its call is over. */
+  readonly controller: AbortController;
   readonly disconnected?: Channel['disconnected'] | undefined;
   /** State that a server signed, and the answers that came with it. */
   readonly requestState: unknown;
@@ -142,13 +155,13 @@ export interface RequestScope {
   readonly onPending?: DoorOptions['onPending'];
 }
 
-export function toScope({ id, params }: RequestMessage, channel: Channel, signal: AbortSignal): RequestScope {
+export function toScope({ id, params }: RequestMessage, channel: Channel, controller: AbortController): RequestScope {
   const { client, isNewer, disconnected } = channel;
   const meta = metaOf(params);
   const info = isNewer ? meta?.[META.client] : client.initialized?.clientInfo;
   const logLevel = isNewer ? (meta?.[META.logLevel] as string | undefined) : client.logLevel;
   const notify: RequestScope['notify'] = (method, sent) => {
-    if (!signal.aborted) channel.send(toNotification(method, sent));
+    if (!controller.signal.aborted) channel.send(toNotification(method, sent));
   };
   return {
     id,
@@ -157,7 +170,7 @@ export function toScope({ id, params }: RequestMessage, channel: Channel, signal
     capabilities: isNewer ? meta?.[META.capabilities] : client.initialized?.capabilities,
     clientName: isRecord(info) ? (info.name as string) : undefined,
     meta,
-    signal,
+    controller,
     disconnected,
     requestState: params?.requestState,
     inputResponses: params?.inputResponses,

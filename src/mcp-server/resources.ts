@@ -54,11 +54,11 @@ export function createResourceHandlers(toolbox: Toolbox, calls: ToolCalls) {
       assertOk(outcome, { name });
       return { ...(outcome.structured as JsonObject), ...metaOf(outcome) };
     },
-    async complete({ ref, argument, context }: Params<'complete'>, { signal }: RequestScope) {
+    async complete({ ref, argument, context }: Params<'complete'>, { controller }: RequestScope) {
       // The name or URI at the server is filled in where the request is sent.
       const input = { ref: { type: ref.type }, argument, ...(context === undefined ? {} : { context }) } as Json;
       const target = 'name' in ref ? { prompt: ref.name } : { template: ref.uri };
-      const result = await prompts.complete(target, input, { caller: MODEL, signal });
+      const result = await prompts.complete(target, input, { caller: MODEL, signal: controller.signal });
       // Without completions a client shows none; an error would be shown to the person.
       return { completion: result.error === undefined ? result.structured : { values: [] } };
     },
@@ -129,8 +129,8 @@ export function createListen({ catalog: { resources } }: Toolbox, { onChange }: 
         end = resolve;
       });
       open.add(end);
-      if (scope.signal.aborted) end();
-      scope.signal.addEventListener('abort', end, { once: true });
+      if (scope.controller.signal.aborted) end();
+      scope.controller.signal.addEventListener('abort', end, { once: true });
       const kinds = (['tools', 'prompts', 'resources'] as const).filter((kind) => wanted[`${kind}ListChanged`]);
       const unlisten = onChange((kind) => {
         if (kinds.includes(kind)) scope.notify(`notifications/${kind}/list_changed`, { _meta });

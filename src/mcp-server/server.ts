@@ -127,7 +127,7 @@ export function createMcpServer(toolbox: Toolbox, options: McpServerOptions): Mc
   };
 
   let watchSoon: NodeJS.Timeout | undefined;
-  const dispatch = async (message: RequestMessage, channel: Channel, signal: AbortSignal): Promise<Result> => {
+  const dispatch = async (message: RequestMessage, channel: Channel, controller: AbortController): Promise<Result> => {
     const { method: name, params = {} } = message;
     const { isNewer } = channel;
     const method = Object.hasOwn(methods, name) ? methods[name]! : undefined;
@@ -140,19 +140,18 @@ export function createMcpServer(toolbox: Toolbox, options: McpServerOptions): Mc
       throw new RpcError(code, `Invalid ${name} request: ${fault}`);
     }
     if (!FIRST_METHODS.includes(name)) watchSoon ??= setTimeout(listing.watch, WATCH_AFTER_MS).unref();
-    const result = await method.handle(params, toScope(message, channel, signal));
+    const result = await method.handle(params, toScope(message, channel, controller));
     return isNewer && !(result instanceof Buffer) ? stamp(result, info, method.cache) : result;
   };
   return {
     listing,
     tasks,
     answer: (message, channel) =>
-      channel.client.run(message.id, async (signal) => {
+      channel.client.run(message.id, async (controller) => {
         try {
-          const result = await dispatch(message, channel, signal);
-          return signal.aborted ? undefined : answered(message.id, result);
+          return answered(message.id, await dispatch(message, channel, controller));
         } catch (thrown) {
-          return signal.aborted ? undefined : failed(message.id, thrown);
+          return failed(message.id, thrown);
         }
       }),
     close() {

@@ -10,7 +10,10 @@ import type { RequestScope } from './request.js';
 import type { RequestState } from './request-state.js';
 
 /** Call options that depend on what the client supports. */
-export type InteractionOptions = Pick<DoorOptions, 'signal' | 'onProgress' | 'approve' | 'elicit' | 'client' | 'fault'>;
+export type InteractionOptions = Pick<
+  DoorOptions,
+  'controller' | 'onProgress' | 'approve' | 'elicit' | 'client' | 'fault'
+>;
 
 /** A request that starts a call, or resumes a suspended one. */
 export interface CallRequest extends Pick<DoorOptions, 'onProgress'> {
@@ -27,7 +30,7 @@ export type CallOutcome = ToolResult | InputRequiredResult;
 
 /** Replaces the signal and progress of the first request, since a resumed call belongs to another one. */
 export interface SuspendableCall {
-  readonly signal: AbortSignal;
+  readonly controller: AbortController;
   readonly onProgress: (progress: Progress) => void;
   /** Suspends the call until the client answers. Rejects if it does not. */
   requestInput(request: InputRequest, signal: AbortSignal, key?: string): Promise<InputAnswer>;
@@ -109,7 +112,7 @@ export function createSuspendedCalls(ttlMs: number, sign: (state: RequestState) 
         wake: () => {},
       };
       const suspendable: SuspendableCall = {
-        signal: call.controller.signal,
+        controller: call.controller,
         onProgress: (progress) => call.current?.onProgress?.(progress),
         requestInput: (input, signal, key) => requestInput(call, { request: input, key, signal }),
       };
@@ -154,9 +157,10 @@ async function untilEndOrInput(
   suspend: () => InputRequiredResult,
 ): Promise<CallOutcome> {
   const { scope } = request;
-  const abort = (): void => call.controller.abort(scope.signal.reason);
-  if (scope.signal.aborted) abort();
-  scope.signal.addEventListener('abort', abort);
+  const { signal } = scope.controller;
+  const abort = (): void => call.controller.abort(signal.reason);
+  if (signal.aborted) abort();
+  signal.addEventListener('abort', abort);
   call.current = request;
   try {
     while (!call.isEnded) {
@@ -174,7 +178,7 @@ async function untilEndOrInput(
     return await call.result;
   } finally {
     call.current = undefined;
-    scope.signal.removeEventListener('abort', abort);
+    signal.removeEventListener('abort', abort);
   }
 }
 

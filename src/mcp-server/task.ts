@@ -192,7 +192,7 @@ export class Task {
       get asksInTask() {
         return isHandedOut();
       },
-      signal: this.#controller.signal,
+      controller: this.#controller,
       disconnected: undefined,
       mayConsent: () => true,
       // Sent with the response, and so not by a task.

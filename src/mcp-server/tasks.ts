@@ -63,7 +63,7 @@ export function createTasks(call: CallNow): Tasks {
       if (!scope.isNewer) task.handOut();
       task.run((own) => call(params, own));
       if (!scope.isNewer) return { task: task.toOlder() };
-      await task.wait(TASK_AFTER_MS, scope.signal);
+      await task.wait(TASK_AFTER_MS, scope.controller.signal);
       if (!task.isEnded) {
         task.handOut();
         return { resultType: 'task', ...task.toNewer() };
@@ -114,10 +114,10 @@ export function createTasks(call: CallNow): Tasks {
 async function untilEnded(task: Task, related: object, scope: RequestScope): Promise<void> {
   while (!task.isEnded) {
     await task.wait(Number.POSITIVE_INFINITY);
-    scope.signal.throwIfAborted();
+    scope.controller.signal.throwIfAborted();
     for (const { request, settle } of [...task.questions.values()]) {
       const asked = { method: request.method, params: { ...request.params, _meta: related } };
-      settle(await scope.request(asked, scope.signal).catch((error: Error) => error));
+      settle(await scope.request(asked, scope.controller.signal).catch((error: Error) => error));
     }
   }
 }

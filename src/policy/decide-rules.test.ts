@@ -48,16 +48,16 @@ test('a denial is final', () => {
     verdict: 'deny',
     rule: 'deploy($deny)',
   });
-  expect(verdictOf({ policy, rules: { trusted: false } }).rule).toBe('deploy($deny)');
+  expect(verdictOf({ policy, rules: { trusted: () => false } }).rule).toBe('deploy($deny)');
 });
 
 test('a model runs neither code of an untrusted workspace nor an altered tool; a person does', () => {
   const tool = toolOf({}, { owner: 'workspace' });
-  expect(verdictOf({ tool, rules: { trusted: false } })).toMatchObject({
+  expect(verdictOf({ tool, rules: { trusted: () => false } })).toMatchObject({
     verdict: 'deny',
     code: 'needs_trust',
   });
-  expect(levelOf({ tool, caller: PERSON, rules: { trusted: false } })).toBe('allow');
+  expect(levelOf({ tool, caller: PERSON, rules: { trusted: () => false } })).toBe('allow');
   const altered = { reason: 'changed', hint: 'reinstall it' };
   expect(verdictOf({ rules: { altered } })).toMatchObject({ verdict: 'deny', code: 'integrity' });
   expect(levelOf({ caller: PERSON, rules: { altered } })).toBe('allow');

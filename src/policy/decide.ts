@@ -33,7 +33,7 @@ export function decide(plan: Judged, caller: Caller, rules: Rules): Verdict {
   if (ruling.verdict === 'deny') return ruling;
   // A person or a program consents by calling (SCR-20). A text tool runs nothing.
   const runs = tool.action.kind !== 'text';
-  if (caller.kind === 'model' && runs && needsTrust(tool) && !rules.trusted) {
+  if (caller.kind === 'model' && runs && needsTrust(tool) && !rules.trusted()) {
     return {
       verdict: 'deny',
       rule: null,
@@ -80,9 +80,8 @@ export function findUnmatched(plan: Judged, { policy, inherited, now }: Rules): 
 // Most calls have none.
 function hasRules({ policy, within, inherited }: Rules): boolean {
   const { fault, lists, rules, projectRules, profileRules = [] } = policy;
-  return (
-    fault !== undefined || [lists, rules, projectRules, profileRules, within, inherited].some((all) => all.length > 0)
-  );
+  const ofPolicy = lists.length + rules.length + projectRules.length + profileRules.length;
+  return fault !== undefined || ofPolicy + within.length + inherited.length > 0;
 }
 
 // Applies all lists and rules; does not check trust in the workspace.

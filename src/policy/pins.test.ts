@@ -84,7 +84,7 @@ function offering(tool: Tool, store: PinStore): Toolbox {
       },
       limiter: createLimiter(),
       observers: createObservers({ debug: () => {} }),
-      middleware: { own: [], run: () => undefined },
+      middleware: { own: [], of: () => undefined },
       stores: undefined,
     },
     search: createSearch(catalog, NO_CASCADE),

@@ -12,7 +12,7 @@ export interface Rules {
   /** Wall clock in milliseconds. */
   readonly now: number;
   /** Whether the workspace that the plan's code belongs to is trusted (POL-20). */
-  readonly trusted: boolean;
+  readonly trusted: () => boolean;
   /** Lists of the tools that make this call; each must select it too (RUN-11). */
   readonly within: readonly AllowList[];
   /** Rules of the skills that govern the tool or make this call; they only restrict (RES-44). */
@@ -43,9 +43,7 @@ export function toRules(
     changes,
     altered,
     // Read from files, and few decisions need it.
-    get trusted() {
-      return trust || snapshot.trusted;
-    },
+    trusted: () => trust || snapshot.trusted,
   };
 }
 

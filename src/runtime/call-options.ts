@@ -45,6 +45,7 @@ const CALLER = object({
 const OPTIONS = object({
   caller: optional(CALLER),
   signal: optional(signal),
+  controller: something,
   timeoutMs: optional(milliseconds),
   onProgress: listener,
   onLog: listener,

@@ -71,7 +71,7 @@ async function run(parts: CallParts, current: Call): Promise<Output> {
   if (verdict.verdict === 'ask') current.approval = await getConsent(parts, current);
   if (signal.aborted) throw cancelled(tool.name);
   if (isForwarding) return forward(parts, current, plan.input as JsonObject);
-  await assertRate(parts, tool, current);
+  if (snapshot.settings.limits.callsPerMinute !== undefined) await assertRate(parts, tool, current);
   current.caller = withoutApps(caller);
   recorder?.start({ ...event, tool, plan, verdict, approval: current.approval, input: plan.input }, snapshot);
   const output = await execute(parts, current);
@@ -135,8 +135,8 @@ async function assertRate(
   { name }: Tool,
   { caller, snapshot, nesting, options }: Call,
 ): Promise<void> {
-  const { callsPerMinute } = snapshot.settings.limits;
-  if (callsPerMinute === undefined || nesting.depth > 0 || options.dispatched !== undefined) return;
+  if (nesting.depth > 0 || options.dispatched !== undefined) return;
+  const callsPerMinute = snapshot.settings.limits.callsPerMinute!;
   const retryAfterMs = await limiter.admit(`${caller.kind} ${formatCaller(caller)}`, callsPerMinute);
   if (retryAfterMs === 0) return;
   throw new ToolError('busy', `${name} was not run: this caller has made ${callsPerMinute} calls in a minute`, {

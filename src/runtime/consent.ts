@@ -12,6 +12,7 @@ import {
   type StoredConsent,
   wayOf,
 } from '../core/approval.js';
+import { guardListener } from '../core/async.js';
 
 import { isToolError, ToolError } from '../core/error.js';
 
@@ -79,7 +80,7 @@ export async function requestConsent(
     }
   }
   if (approvals === undefined) throw needsApproval('pass `approve` to the call');
-  const { onPending } = options;
+  const onPending = options.onPending && guardListener(options.onPending, world.debug);
   try {
     await approvals.ask(record);
     if (onPending !== undefined) {

@@ -44,13 +44,14 @@ export function assembleToolbox(options: AssembleOptions): Toolbox {
   const callAs = async (ref: string, raw: unknown, given: DoorOptions = {}): Promise<ToolResult> => {
     // RUN-14: a call with wrong options fails like any other, and is recorded.
     const fault = findOptionFault(given);
-    const options = guardOptions(fault === undefined ? given : withFault(given, fault), parts);
-    const controller = new AbortController();
+    const options = fault === undefined ? given : withFault(given, fault);
+    const controller = options.controller ?? new AbortController();
     const release = options.signal && onAbort(options.signal, () => controller.abort(options.signal!.reason));
     if (isClosed) controller.abort();
     running.push(controller);
     try {
-      return await callToEnd(parts, { ref, raw, options, controller, nesting: OUTERMOST });
+      const made = { ref, raw, options, controller, nesting: OUTERMOST };
+      return await (options.onPending === undefined ? call(parts, made) : callToEnd(parts, made));
     } finally {
       running.splice(running.indexOf(controller), 1);
       release?.();
@@ -107,18 +108,18 @@ export function assembleToolbox(options: AssembleOptions): Toolbox {
 async function callToEnd(parts: CallParts, given: GivenCall): Promise<ToolResult> {
   const { options } = given;
   const { signal } = given.controller;
+  const onPending = guardListener(options.onPending!, parts.workspace.world.debug);
   let result = await call(parts, given);
-  if (options.onPending === undefined) return result;
   for (;;) {
     const suspension = findSuspension(result);
     const approvals = suspension && (await parts.consents.approvals());
     if (approvals === undefined) return result;
     const { resume, ids } = suspension!;
-    options.onPending(ids[0], ids.length > 1);
+    onPending(ids[0], ids.length > 1);
     await untilDecided(approvals, ids, signal);
     // The program stays suspended, so that another call can resume it.
     if (signal.aborted) return result;
-    options.onPending();
+    onPending();
     result = await call(parts, { ...given, ref: RUN_CODE, raw: { resume } });
   }
 }
@@ -152,18 +153,5 @@ async function explain(parts: CallParts, ref: string, raw: unknown, options: Doo
       file,
       line,
     })),
-  };
-}
-
-function guardOptions(options: DoorOptions, { workspace }: CallParts): DoorOptions {
-  const { onProgress, onOutput, onLog, onPending } = options;
-  if ((onProgress ?? onOutput ?? onLog ?? onPending) === undefined) return options;
-  const { debug } = workspace.world;
-  return {
-    ...options,
-    onProgress: onProgress && guardListener(onProgress, debug),
-    onOutput: onOutput && guardListener(onOutput, debug),
-    onLog: onLog && guardListener(onLog, debug),
-    onPending: onPending && guardListener(onPending, debug),
   };
 }

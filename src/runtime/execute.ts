@@ -1,5 +1,6 @@
 // Executes a plan: through its middleware, in a slot of the limiter, by its executor.
 
+import { guardListener } from '../core/async.js';
 import type { Dispatcher, Executor } from '../core/executor.js';
 import { deepFreeze } from '../core/json.js';
 import type { Output } from '../core/result.js';
@@ -14,15 +15,19 @@ import { largeResultsOf, toSpill } from './shape.js';
 export async function execute(parts: CallParts, call: Call): Promise<Output> {
   const { caller, snapshot, nesting, signal, options } = call;
   const { middleware, workspace, cascade } = parts;
-  // The middleware of a dispatched call ran at the front.
-  if (options.dispatched !== undefined) return runPlan(parts, call);
-  let raw: Output | undefined;
-  const output = await middleware.run({
+  const served = {
     plan: call.plan!,
     snapshot,
-    caller,
     depth: nesting.depth,
     narrowing: cascade.narrowingOf(call.tool!, snapshot),
+  };
+  // The middleware of a dispatched call ran at the front.
+  const chain = options.dispatched === undefined ? middleware.of(served) : undefined;
+  if (chain === undefined) return await runPlan(parts, call);
+  let raw: Output | undefined;
+  const output = await chain({
+    ...served,
+    caller,
     signal,
     monotonic: workspace.world.monotonic,
     execute: async (run) => {
@@ -32,14 +37,13 @@ export async function execute(parts: CallParts, call: Call): Promise<Output> {
     },
     delegate: (ref, input, until) => call.nest(ref, input, { signal: until, sharesSlot: nesting.sharesSlot }),
   });
-  if (output === undefined) return runPlan(parts, call);
   // The raw bytes belong to a text only if no middleware replaced it (EXE-7).
   return raw?.streams !== undefined && raw.content === output.content ? { ...output, streams: raw.streams } : output;
 }
 
 // Runs the plan of a call once; `within` is its middleware, if it has any.
 async function runPlan(parts: CallParts, call: Call, within?: ChainRun): Promise<Output> {
-  const { executors, limiter, observers } = parts;
+  const { executors, limiter, observers, workspace } = parts;
   const { options, snapshot, nesting } = call;
   const plan = call.plan!;
   const { tool } = plan;
@@ -56,7 +60,10 @@ async function runPlan(parts: CallParts, call: Call, within?: ChainRun): Promise
     const large = within === undefined ? largeResultsOf(parts, call) : undefined;
     const scope = within === undefined ? call : withinMiddleware(call, within);
     scope.trace = observers.traceOf(call.id) ?? options.trace ?? nesting.trace;
-    scope.stream = within?.streams === false ? undefined : options.onOutput;
+    scope.stream =
+      options.onOutput === undefined || within?.streams === false
+        ? undefined
+        : guardListener(options.onOutput, workspace.world.debug);
     scope.spill = large && toSpill(large);
     return await (dispatcher ?? executors.of(tool)).run(plan as never, scope);
   } finally {

@@ -71,9 +71,11 @@ export interface Middleware {
 export interface MiddlewareChain {
   /** Middleware of the program; the configuration may add more. */
   readonly own: readonly Middleware[];
-  /** Runs a plan through the middleware that applies to it; undefined if none does. */
-  run(options: ChainOptions): Promise<Output> | undefined;
+  /** Returns what runs a plan through the middleware that applies to it; undefined if none does. */
+  of(options: Pick<ChainOptions, 'plan' | 'snapshot' | 'narrowing' | 'depth'>): RunChain | undefined;
 }
+
+export type RunChain = (options: ChainOptions) => Promise<Output>;
 
 export interface ChainOptions {
   readonly plan: Plan;

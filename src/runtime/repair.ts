@@ -53,19 +53,23 @@ function repairInput(input: Json, schema: JsonSchema, switches: ReadonlySet<stri
     const { properties } = here;
     if (!isRecord(properties)) return value;
     const required: readonly unknown[] = Array.isArray(here.required) ? here.required : [];
-    const entries = Object.entries(value).flatMap(([key, child]): [string, Json][] => {
-      if (!Object.hasOwn(properties, key)) return [[key, child]];
+    const repaired: Record<string, Json> = {};
+    for (const [key, child] of Object.entries(value)) {
+      if (!Object.hasOwn(properties, key)) {
+        repaired[key] = child;
+        continue;
+      }
       const types = acceptedTypes(followRef(properties[key], schema), schema);
       const childPath = `${path}/${escapePointer(key)}`;
       if (child === null && !required.includes(key) && types.size > 0 && !types.has('null')) {
         repairs.push({ path: childPath, repair: NULL_AS_ABSENT });
-        return [];
+        continue;
       }
       const meant = path === '' && switches.has(key) ? toSwitch(child, types) : undefined;
       if (meant !== undefined) repairs.push({ path: childPath, repair: 'taken as boolean' });
-      return [[key, meant ?? repair(child, properties[key], childPath, depth + 1)]];
-    });
-    return Object.fromEntries(entries);
+      repaired[key] = meant ?? repair(child, properties[key], childPath, depth + 1);
+    }
+    return repaired;
   };
   return { input: repair(input, schema, '', 0), repairs };
 }

@@ -3,6 +3,7 @@
 import { setMaxListeners } from 'node:events';
 import { narrowPlaces } from '../catalog/narrow-places.js';
 import type { Decision } from '../core/approval.js';
+import { guardListener } from '../core/async.js';
 import { type Caller, CODE, type TraceParent, type Verdict } from '../core/caller.js';
 import type { NestedOptions } from '../core/context.js';
 import type { EventBase } from '../core/event.js';
@@ -119,6 +120,9 @@ export function openCall(parts: CallParts, given: GivenCall, make: MakeCall): Ca
       release();
     }
   };
+  const { debug } = workspace.world;
+  const { elicit, client } = askThrough(options, () => call.tool!, nest, debug);
+  const onProgress = options.onProgress && guardListener(options.onProgress, debug);
   const id = `c${++calls}`;
   const call: Call = {
     id,
@@ -134,11 +138,13 @@ export function openCall(parts: CallParts, given: GivenCall, make: MakeCall): Ca
     repairs: [],
     store: stores === undefined ? null : toContextStore(stores, caller),
     remoteTools: catalog.hasServers ? () => listRemoteTools(parts, snapshot, withoutApps(caller)) : undefined,
-    ...askThrough(options, () => call.tool!, nest, workspace.world.debug),
+    elicit,
+    client,
     progress(progress) {
       observers.emit?.({ type: 'progress', ...call.event, progress });
-      options.onProgress?.(progress);
+      onProgress?.(progress);
     },
+    log: options.onLog && guardListener(options.onLog, debug),
     nest,
     call: (inner, input, asked) => nest(inner, input, { ...asked, signal: asked?.signal ?? signal }),
     delegate: (inner, input) => nest(inner, input, { signal, named: 'by-definition' }),

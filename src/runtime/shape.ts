@@ -27,7 +27,8 @@ type ShapedCall = Pick<Call, 'tool' | 'repairs' | 'snapshot' | 'startedAt'>;
 /** Returns the result of a run; `invalid_output` if the structured output does not match its schema (TOOL-22). */
 export async function shapeOutput(call: ShapedCall, output: Output, now: number): Promise<ToolResult> {
   const { content, structured, meta } = output;
-  const error = output.error ?? (await findOutputFault(call.tool!, output));
+  const { tool } = call;
+  const error = output.error ?? (tool?.output && (await findOutputFault(tool, output)));
   return {
     ok: error === undefined,
     content: content.length > 0 ? content : [textPart('')],
@@ -45,7 +46,7 @@ export function shapeFailure(call: ShapedCall, thrown: unknown, now: number): To
 }
 
 async function findOutputFault(tool: Tool, output: Output): Promise<ToolError | undefined> {
-  if (tool.output === undefined || output.meta?.truncated === true) return undefined;
+  if (output.meta?.truncated === true) return undefined;
   const { handle } = output.meta ?? {};
   if (output.structured === undefined && handle?.kind === 'json') {
     return new ToolError('too_large', `${tool.name} returned ${formatBytes(handle.size)}, too much to validate`, {
@@ -62,7 +63,7 @@ async function findOutputFault(tool: Tool, output: Output): Promise<ToolError | 
       hint: 'for the author of the tool: print one JSON value, or remove the output schema',
     });
   }
-  const check = await tool.output.check(output.structured);
+  const check = await tool.output!.check(output.structured);
   if (check.ok) return undefined;
   return describeOutputFaults(tool.name, check.faults);
 }

@@ -29,7 +29,7 @@ export function createJsonSchema(
         if (inspected) inspectSchema(json);
         check = createCheck(json, closed);
       }
-      return check(value);
+      return await check(value);
     },
   };
 }

@@ -56,10 +56,11 @@ async function runFunction(
     ? (given, context) => action.run(given, context, scope)
     : action.run;
   const scoped = scopeStore(store);
-  let stop = (_: ToolError): void => {};
-  const stopped = new Promise<Output>((resolve) => {
-    stop = (error) => resolve({ content: [textPart('')], error });
+  let end = (_: Output): void => {};
+  const ended = new Promise<Output>((resolve) => {
+    end = resolve;
   });
+  const stop = (error: ToolError): void => end({ content: [textPart('')], error });
   const release = onAbort(scope.signal, () => stop(cancelled(name)));
   const limit = startTimeLimit(scope.timeoutMs ?? timeoutMs, () => {
     const error = timedOut(name, timeoutMs);
@@ -69,7 +70,7 @@ async function runFunction(
   scope.whileAsked(limit.pause);
   const log = (message: string): void => {
     debug(`${name}: ${message}`);
-    scope.options.onLog?.({ level: 'info', data: message, logger: name });
+    scope.log?.({ level: 'info', data: message, logger: name });
   };
   const environment = {
     name,
@@ -81,9 +82,8 @@ async function runFunction(
     log,
   };
   try {
-    return await Promise.race([stopped, invoke(run, input, scope, environment)]);
-  } catch (error) {
-    return { content: [textPart('')], error: toToolError(error) };
+    invoke(run, input, scope, environment).then(end, (error: unknown) => stop(toToolError(error)));
+    return await ended;
   } finally {
     scoped.end();
     limit.clear();

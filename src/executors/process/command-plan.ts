@@ -210,7 +210,7 @@ function scriptsRun({ context, tool }: StepOptions): boolean {
   const { allowScripts } = context.snapshot.settings.skills;
   return (
     allowScripts === 'always' ||
-    (allowScripts === 'trusted' && context.rules.trusted && tool.origin.owner === 'workspace')
+    (allowScripts === 'trusted' && context.rules.trusted() && tool.origin.owner === 'workspace')
   );
 }
 

@@ -28,8 +28,7 @@ export function createMiddleware(given: readonly (Middleware | MiddlewareFunctio
   };
   return {
     own,
-    run(options) {
-      const { snapshot, narrowing, plan, depth } = options;
+    of({ snapshot, narrowing, plan, depth }) {
       const all = [
         ...own,
         ...narrowing.flatMap(({ file, middleware }) => (middleware === undefined ? [] : ofSkill(file, middleware))),
@@ -38,7 +37,7 @@ export function createMiddleware(given: readonly (Middleware | MiddlewareFunctio
       const used = all.filter((entry) => isFor(entry, plan) && (entry.hook !== '$invoke' || depth > 0));
       if (used.length === 0) return undefined;
       const streams = used.every((entry) => entry.streams === true);
-      return runChain({ steps: toSteps(used, plan.tool.name), streams }, options);
+      return (options) => runChain({ steps: toSteps(used, plan.tool.name), streams }, options);
     },
   };
 }

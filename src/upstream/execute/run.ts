@@ -62,7 +62,7 @@ async function callServer(
       name: plan.tool.name,
       signal: scope.signal,
       onProgress: scope.options.onProgress ? onProgress : undefined,
-      onLog: scope.options.onLog,
+      onLog: scope.log,
       logLevel: scope.options.logLevel,
       elicit: scope.elicit,
       client: scope.client,

@@ -169,7 +169,7 @@ export const outer = {
         origin,
         traits,
       };
-      const plan = await executor.plan(tool, { n: 2 }, { snapshot, rules: { trusted: true }, timeoutMs: 20_000 });
+      const plan = await executor.plan(tool, { n: 2 }, { snapshot, rules: { trusted: () => true }, timeoutMs: 20_000 });
       const output = await executor.run(plan, createCallScope(snapshot));
       return output.structured ?? output.error?.code;
     };

@@ -100,7 +100,7 @@ describe('the allowlist', () => {
     const tool = await toolbox.find('run');
     const action = tool.action as CommandAction;
     const snapshot = toolbox.state.snapshot();
-    const context = { snapshot, rules: { trusted: true }, timeoutMs: 10_000 };
+    const context = { snapshot, rules: { trusted: () => true }, timeoutMs: 10_000 };
     const isRefused = { code: 'not_allowlisted', data: { binary: 'touch-it', subcommand: '' } };
     const allowlists: Record<string, string[]>[] = [{}, { 'touch-it': [] }, { 'touch-it': ['other'] }, { other: [''] }];
     for (const allowlist of allowlists) {
