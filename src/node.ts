@@ -150,7 +150,7 @@ export interface ToolboxState {
 }
 
 // Incremented when the format of the index changes.
-const INDEX_VERSION = '19';
+const INDEX_VERSION = '20';
 // The default start timeout of a server.
 const LISTING_PATIENCE_MS = 30_000;
 const MANAGED_CONFIG = '/etc/wield/config.toml';

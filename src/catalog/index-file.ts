@@ -1,7 +1,8 @@
-// Index files: one JSON document per directory and format, so that listing a thousand tools reads one file.
+// Index files: one per directory and format, so that listing a thousand tools reads one file.
+// The first line is a JSON document with what a listing needs, the others are the schemas and actions of its tools.
 
 import type { FileState, Format } from '../core/format.js';
-import type { FileIdentity, Place } from '../core/origin.js';
+import type { FileIdentity, Origin, Place } from '../core/origin.js';
 import type { JsonSchema, Schema } from '../core/schema.js';
 import type { World } from '../core/snapshot.js';
 import { NO_TRAITS, type Tool, type Traits } from '../core/tool.js';
@@ -42,14 +43,15 @@ interface IndexedEntry extends Omit<Entry, 'states' | 'reading' | 'indexed'> {
   readonly reading?: Omit<NonNullable<Entry['reading']>, 'tools'> & { readonly tools: readonly IndexedTool[] };
 }
 
-interface IndexedTool extends Pick<Tool, 'name' | 'description' | 'origin'> {
-  /** Left out if they are the default. */
-  readonly traits?: Traits;
-  /** Schemas and action as JSON, parsed on first use: a listing of a thousand tools needs none of them. */
-  readonly body: string;
+interface IndexedTool extends Pick<Tool, 'name' | 'description'> {
+  /** What differs from the defaults. */
+  readonly origin: Partial<Origin>;
+  readonly traits: Partial<Traits>;
+  /** The number of the line with its schemas and action. */
+  readonly line: number;
 }
 
-interface IndexedBody extends Pick<Tool, 'action'> {
+interface IndexedLine extends Pick<Tool, 'action'> {
   readonly input: JsonSchema;
   readonly output?: JsonSchema;
 }
@@ -61,22 +63,36 @@ export function createIndexFile({ directory, version, toSchema, loadShipped, wor
     JSON.stringify(['wield-index', version, format.name, place.directory, ...(place.ignore ?? [])]);
   const loadOwn = (place: Place, format: Format): DirectoryState | undefined =>
     files.read(labelOf(place, format), (text) => {
-      const { identity, settled, entries } = JSON.parse(text) as IndexDocument;
-      const known = new Map(entries.map((entry) => [entry.name, toEntry(entry, place, toSchema)]));
+      const lines = text.split('\n');
+      const { identity, settled, entries } = JSON.parse(lines[0]!) as IndexDocument;
+      const origin = commonOrigin(place, format);
+      const read = (tool: IndexedTool): Tool => toTool(tool, origin, lines[tool.line]!, toSchema);
+      const known = new Map(entries.map((entry) => [entry.name, toEntry(entry, read)]));
       return { identity, settled, entries: known, shipped: false };
     });
   return {
     load: (place, format) => loadOwn(place, format) ?? (place.external ? loadShipped(place, format) : undefined),
     save(place, format, { identity, settled, entries }) {
       if (entries.size < MIN_ENTRIES) return;
-      const document: IndexDocument = { identity, settled, entries: [...entries.values()].map(toIndexed) };
-      files.write(labelOf(place, format), JSON.stringify(document));
+      const lines = [''];
+      const common = commonOrigin(place, format);
+      const write = ({ name, description, input, output, action, origin, traits }: Tool): IndexedTool => {
+        const line: IndexedLine = { input: input.json, output: output?.json, action };
+        const changed = { origin: difference(origin, common), traits: difference(traits, NO_TRAITS) };
+        return { name, description, ...changed, line: lines.push(JSON.stringify(line)) - 1 };
+      };
+      const indexed = [...entries.values()].map((entry) => toIndexed(entry, write));
+      lines[0] = JSON.stringify({ identity, settled, entries: indexed } satisfies IndexDocument);
+      files.write(labelOf(place, format), lines.join('\n'));
     },
     remove: (place, format) => files.remove(labelOf(place, format)),
   };
 }
 
-function toIndexed({ name, states, files, settled, reading }: Entry): IndexedEntry {
+function toIndexed(
+  { name, states, files, settled, reading }: Entry,
+  toIndexedTool: (tool: Tool) => IndexedTool,
+): IndexedEntry {
   return {
     name,
     states: states.map((state) => state ?? null),
@@ -91,34 +107,38 @@ function toIndexed({ name, states, files, settled, reading }: Entry): IndexedEnt
   };
 }
 
-function toIndexedTool({ name, description, input, output, action, origin, traits }: Tool): IndexedTool {
-  const body: IndexedBody = { input: input.json, output: output?.json, action };
-  const isPlain = JSON.stringify(traits) === PLAIN_TRAITS;
-  return { name, description, origin, traits: isPlain ? undefined : traits, body: JSON.stringify(body) };
+function commonOrigin({ directory, owner }: Place, { name, shownAs = name }: Format): Omit<Origin, 'uri'> {
+  return { format: shownAs, directory, source: null, digest: null, server: 'local', owner };
 }
 
-const PLAIN_TRAITS = JSON.stringify(NO_TRAITS);
+/** Returns the members that are not those of `common`. */
+function difference<T extends object>(value: T, common: Partial<T>): Partial<T> {
+  const members = Object.entries(value).filter(
+    ([name, member]) => JSON.stringify(member) !== JSON.stringify(common[name as keyof T]),
+  );
+  return Object.fromEntries(members) as Partial<T>;
+}
 
-function toEntry(entry: IndexedEntry, place: Place, toSchema: ToSchema): Entry {
+function toEntry(entry: IndexedEntry, toTool: (tool: IndexedTool) => Tool): Entry {
   const { reading } = entry;
   return {
     ...entry,
     states: entry.states.map((state): FileState => state ?? undefined),
-    reading: reading && { ...reading, tools: reading.tools.map((tool) => toTool(tool, place, toSchema)) },
+    reading: reading && { ...reading, tools: reading.tools.map(toTool) },
     indexed: true,
   };
 }
 
-// The owner follows from the place, which is not part of the key.
 function toTool(
-  { name, description, origin, traits = NO_TRAITS, body }: IndexedTool,
-  { owner }: Place,
+  { name, description, origin, traits }: IndexedTool,
+  common: Omit<Origin, 'uri'>,
+  line: string,
   toSchema: ToSchema,
 ): Tool {
   let parsed: Pick<Tool, 'input' | 'output' | 'action'> | undefined;
   const parse = () => {
     if (parsed === undefined) {
-      const { input, output, action } = JSON.parse(body) as IndexedBody;
+      const { input, output, action } = JSON.parse(line) as IndexedLine;
       parsed = { input: toSchema(input, 'input'), output: output && toSchema(output, 'output'), action };
     }
     return parsed;
@@ -126,8 +146,9 @@ function toTool(
   return {
     name,
     description,
-    traits,
-    origin: { ...origin, owner },
+    traits: { ...NO_TRAITS, ...traits },
+    // The owner follows from the place, and is not part of the key.
+    origin: { ...common, ...origin, owner: common.owner } as Origin,
     get input() {
       return parse().input;
     },

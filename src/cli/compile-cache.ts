@@ -8,6 +8,7 @@ import {
   openSync,
   readdirSync,
   readFileSync,
+  readSync,
   type Stats,
   statSync,
 } from 'node:fs';
@@ -76,9 +77,7 @@ function cacheScripts(directory: string): () => Promise<void> {
     if (dirname(filename) !== own) return extensions['.js']!(module, filename);
     const file = join(directory, basename(filename));
     const cachedData = readOwnFile(file);
-    // The build emits ASCII only. Joined as bytes, because joined strings would be copied again.
-    const text = Buffer.concat([HEAD, readFileSync(filename), TAIL]).toString('latin1');
-    const script = new Script(text, { filename, ...(cachedData && { cachedData }) });
+    const script = new Script(readWrapped(filename), { filename, ...(cachedData && { cachedData }) });
     if (script.cachedDataRejected !== false) compiled.set(file, script);
     script.runInThisContext()(module.exports, (id: string) => module.require(id), module, filename, own);
   };
@@ -94,8 +93,20 @@ function cacheScripts(directory: string): () => Promise<void> {
   };
 }
 
-const HEAD = Buffer.from('(function (exports, require, module, __filename, __dirname) {');
-const TAIL = Buffer.from('\n})');
+const HEAD = '(function (exports, require, module, __filename, __dirname) {';
+const TAIL = '\n})';
+
+// In one buffer, because joined texts would be copied. The build emits ASCII only.
+function readWrapped(filename: string): string {
+  const descriptor = openSync(filename, constants.O_RDONLY);
+  const { size } = fstatSync(descriptor);
+  const bytes = Buffer.allocUnsafeSlow(HEAD.length + size + TAIL.length);
+  bytes.write(HEAD, 'latin1');
+  readSync(descriptor, bytes, HEAD.length, size, 0);
+  bytes.write(TAIL, HEAD.length + size, 'latin1');
+  closeSync(descriptor);
+  return bytes.toString('latin1');
+}
 
 type Loader = (module: NodeJS.Module, filename: string) => void;
 

@@ -9,11 +9,15 @@ export interface CommandName {
 }
 
 const KEBAB = /^[a-z0-9]+(?:-[a-z0-9]+)*$/;
+const ASCII = /^[ -~]*$/;
 
 /** Converts text to kebab-case; the result may be empty. */
 export function kebab(text: string): string {
   if (KEBAB.test(text)) return text;
-  const words = text.replace(/([\p{Ll}\p{N}])(?=\p{Lu})/gu, '$1-').replace(/[^\p{L}\p{N}\p{M}]+/gu, '-');
+  // V8 takes milliseconds to compile the classes of Unicode, and few names need them.
+  const words = ASCII.test(text)
+    ? text.replace(/([a-z0-9])(?=[A-Z])/g, '$1-').replace(/[^a-zA-Z0-9]+/g, '-')
+    : text.replace(/([\p{Ll}\p{N}])(?=\p{Lu})/gu, '$1-').replace(/[^\p{L}\p{N}\p{M}]+/gu, '-');
   return words.replace(/^-|-$/g, '').toLowerCase();
 }
 

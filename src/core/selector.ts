@@ -227,8 +227,6 @@ function rejectMisplaced(context: PatternContext, start: number, mark: string, p
 // Characters that no name of a tool begins with, and that no name contains. The others are glob syntax.
 const NEVER_FIRST = /["-)+-/:->@^`|~]/;
 const NEVER = /["#$&';<=>^`|]/;
-// Punctuation, symbols and invisible characters that look like those of a selector or like nothing: （ “ − and others.
-const LOOKALIKE = /[\p{P}\p{S}\p{Cc}\p{Cf}\p{Z}]/u;
 
 // Rejects what would silently match nothing: `x（$deny）`, `/x/($deny)`, `-x`, `x=deny`, `#Slow` (SEL-3).
 function rejectUnmatchable(context: PatternContext, begin: number, mark: string, pattern: string): void {
@@ -246,9 +244,11 @@ function rejectUnmatchable(context: PatternContext, begin: number, mark: string,
   }
 }
 
+// Punctuation, symbols and invisible characters that look like those of a selector or like nothing: （ “ − and others.
 // Also letters and digits in another width.
 function isLookalike(character: string): boolean {
-  return character > '\x7f' && (LOOKALIKE.test(character) || /^[\x00-\x7f]+$/.test(character.normalize('NFKC')));
+  if (character <= '\x7f') return false;
+  return /[\p{P}\p{S}\p{Cc}\p{Cf}\p{Z}]/u.test(character) || /^[\x00-\x7f]+$/.test(character.normalize('NFKC'));
 }
 
 interface Specifier {

@@ -9,11 +9,6 @@ import type { ToolDefinition } from '../../formats/module/define.js';
 import { toLazyTool } from '../../formats/module/lazy.js';
 import { LinePatchSchema } from '../line-patch.js';
 import type { QueryOptions } from '../query/run.js';
-import { CONTEXT_PIPE, pipe } from './pipe.js';
-import { createQuery } from './query.js';
-import { exists, list, read, search, versions } from './read.js';
-import { tree } from './tree.js';
-import { copy, edit, remove, restore, write } from './write.js';
 
 // Longer than any limit of the inner tool.
 const PIPE_TIMEOUT_MS = 24 * 3_600_000;
@@ -35,7 +30,8 @@ interface ContextDefinition {
   readonly examples?: readonly Json[];
   readonly output?: JsonSchema;
   readonly positional?: readonly string[];
-  readonly execute: (input: never, context: ToolContext) => unknown;
+  /** Loads its function. */
+  readonly load: () => Promise<(input: never, context: ToolContext) => unknown>;
 }
 
 const READ_ONLY = { readOnly: true, idempotent: true } as const;
@@ -46,7 +42,7 @@ const ALIASES = { logical_path: 'path', output_logical_path: 'output_path' };
 /** Creates all context tools, for a toolbox that has a store and can start processes. */
 export function createContextTools(options: QueryOptions): Tool[] {
   return Object.entries(toDefinitions(options)).map(([name, definition]) => {
-    const { description, properties, required, traits, examples = [], output, positional, execute } = definition;
+    const { description, properties, required, traits, examples = [], output, positional, load } = definition;
     const aliases = Object.hasOwn(properties, 'path') ? ALIASES : undefined;
     return toLazyTool({
       name,
@@ -54,7 +50,7 @@ export function createContextTools(options: QueryOptions): Tool[] {
       inputSchema: { type: 'object', properties, ...(required === undefined ? {} : { required }) },
       outputSchema: output,
       traits: { ...traits, examples, group: 'context', tags: [BUILTIN_TAG], positional, aliases },
-      load: async () => execute,
+      load,
     });
   });
 }
@@ -64,7 +60,7 @@ const toDefinitions = (options: QueryOptions): Readonly<Record<string, ContextDe
     description: 'Write a document. Fails if the path already exists, unless on_conflict is "overwrite".',
     properties: { path: PATH, content: { type: 'string', description: 'The text' }, on_conflict: ON_CONFLICT },
     required: ['path', 'content'],
-    execute: write,
+    load: async () => (await import('./write.js')).write,
   },
   context_read: {
     description: 'Read a document, or some of its lines.',
@@ -76,13 +72,13 @@ const toDefinitions = (options: QueryOptions): Readonly<Record<string, ContextDe
     },
     required: ['path'],
     traits: READ_ONLY,
-    execute: read,
+    load: async () => (await import('./read.js')).read,
   },
   context_edit: {
     description: 'Edit lines of a document: all patches or none. Line numbers refer to the unedited document.',
     properties: { path: PATH, patches: { type: 'array', minItems: 1, items: LinePatchSchema as unknown as Json } },
     required: ['path', 'patches'],
-    execute: edit,
+    load: async () => (await import('./write.js')).edit,
   },
   context_tree: {
     description: 'Show all documents as a tree.',
@@ -96,21 +92,21 @@ const toDefinitions = (options: QueryOptions): Readonly<Record<string, ContextDe
     },
     traits: READ_ONLY,
     positional: ['path'],
-    execute: tree,
+    load: async () => (await import('./tree.js')).tree,
   },
   context_list: {
     description: 'List documents with size, kind, version and time of the last change.',
     properties: { path: BELOW },
     traits: READ_ONLY,
     positional: ['path'],
-    execute: list,
+    load: async () => (await import('./read.js')).list,
   },
   context_exists: {
     description: 'Check whether a document exists.',
     properties: { path: PATH },
     required: ['path'],
     traits: READ_ONLY,
-    execute: exists,
+    load: async () => (await import('./read.js')).exists,
   },
   context_copy: {
     description: 'Copy a document to another path.',
@@ -120,26 +116,26 @@ const toDefinitions = (options: QueryOptions): Readonly<Record<string, ContextDe
       on_conflict: ON_CONFLICT,
     },
     required: ['from', 'to'],
-    execute: copy,
+    load: async () => (await import('./write.js')).copy,
   },
   context_delete: {
     description: 'Delete a document. Its versions are kept, and context_restore restores it.',
     properties: { path: PATH },
     required: ['path'],
-    execute: remove,
+    load: async () => (await import('./write.js')).remove,
   },
   context_restore: {
     description: 'Restore a deleted document, or an earlier version, as a new version.',
     properties: { path: PATH, version: VERSION },
     required: ['path'],
-    execute: restore,
+    load: async () => (await import('./write.js')).restore,
   },
   context_versions: {
     description: 'List the versions of a document, newest first.',
     properties: { path: PATH },
     required: ['path'],
     traits: READ_ONLY,
-    execute: versions,
+    load: async () => (await import('./read.js')).versions,
   },
   context_search: {
     description: 'Full-text search in documents, best matches first.',
@@ -150,9 +146,9 @@ const toDefinitions = (options: QueryOptions): Readonly<Record<string, ContextDe
     },
     required: ['query'],
     traits: READ_ONLY,
-    execute: search,
+    load: async () => (await import('./read.js')).search,
   },
-  [CONTEXT_PIPE]: {
+  context_pipe: {
     description:
       'Call another tool and store its complete output as a document instead of returning it. ' +
       'Then use context_search or context_query on the path.',
@@ -174,7 +170,7 @@ const toDefinitions = (options: QueryOptions): Readonly<Record<string, ContextDe
       },
       required: ['path', 'bytes_written', 'preview'],
     },
-    execute: pipe,
+    load: async () => (await import('./pipe.js')).pipe,
   },
   context_query: {
     description: [
@@ -193,6 +189,6 @@ const toDefinitions = (options: QueryOptions): Readonly<Record<string, ContextDe
     required: ['path'],
     examples: [{ path: 'inbox.json', expression: '$sum(amount)' }],
     positional: ['path', 'expression'],
-    execute: createQuery(options),
+    load: async () => (await import('./query.js')).createQuery(options),
   },
 });

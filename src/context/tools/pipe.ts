@@ -15,7 +15,7 @@ interface PipeInput {
   readonly on_conflict?: OnConflict;
 }
 
-export const CONTEXT_PIPE = 'context_pipe';
+const CONTEXT_PIPE = 'context_pipe';
 const PREVIEW_CHARACTERS = 200;
 const MAX_MESSAGE_BYTES = 2048;
 // Collected in memory until the tool has succeeded.

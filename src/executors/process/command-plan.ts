@@ -31,6 +31,7 @@ import {
   toSlots,
   toWords,
 } from './arguments.js';
+import { assertNotDenied } from './deny.js';
 import { findSkillScript } from './integrity.js';
 
 export interface PlanCommandOptions {
@@ -90,6 +91,8 @@ export function planCommand(options: PlanCommandOptions): ProcessPlan {
     slots: showPending(command),
     temporaryFile: () => '{temporary file}',
   });
+  // Refused before anyone is asked for approval.
+  assertNotDenied(input, contained.slots);
   return {
     kind: 'process',
     tool,

@@ -68,9 +68,6 @@ function readMetadata({ metadata, trust }: Readonly<Record<string, unknown>>): R
 
 const MAX_NAME = 64;
 
-// Wider than the Agent Skills format, for existing skills.
-const ALLOWED_NAME = /^[\p{L}\p{N}][\p{L}\p{N} ._:-]*$/u;
-
 function readName(value: unknown, directoryName: string, errors: Finding[], warnings: Finding[]): string {
   const given = readText(value);
   const name = given === '' ? directoryName : given;
@@ -79,7 +76,8 @@ function readName(value: unknown, directoryName: string, errors: Finding[], warn
       message: `has no name, so it has that of its directory: ${quoteOutside(directoryName, 60)}`,
       hint: 'add name: the name of its directory; some agents require it',
     });
-  if (ALLOWED_NAME.test(name) && name.length <= MAX_NAME) return name;
+  // Wider than the Agent Skills format, for existing skills.
+  if (/^[\p{L}\p{N}][\p{L}\p{N} ._:-]*$/u.test(name) && name.length <= MAX_NAME) return name;
   const hint = hintFor(name);
   const usable = name.includes('..') ? '' : toAllowedName(name);
   const message = `name "${quoteOutside(name, 60)}" is not allowed`;
