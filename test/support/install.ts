@@ -116,7 +116,7 @@ export function wrapGit(workspace: InstallWorkspace, script: string): Record<str
   return { PATH: `${directory}:${process.env.PATH}` };
 }
 
-const IGNORED = /^\.wield\/(?:audit|cache|pins|hooks\.json|sources\.json|sources$|sources\/)|^\.wield$/;
+const IGNORED = /^\.wield\/(?:audit|cache|pins|running|hooks\.json|sources\.json|sources$|sources\/)|^\.wield$/;
 
 function snapshot(home: string): Record<string, string> {
   const seen: Record<string, string> = {};
