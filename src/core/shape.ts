@@ -216,6 +216,9 @@ export function object<const F extends Fields>(
   { expected = 'an object', unknown = 'report', nullIsMissing = false }: ObjectOptions = {},
 ): Shape<ObjectOf<F>> & { readonly fields: F } {
   const known = Object.keys(fields);
+  const shapes = new Map(Object.entries(fields));
+  const required = known.filter((key) => !('optional' in fields[key]!));
+  const isMissing = (given: unknown): boolean => given === undefined || (given === null && nullIsMissing);
   const hint = `write { ${known.join(', ')} }`;
   return {
     expected,
@@ -224,7 +227,7 @@ export function object<const F extends Fields>(
     schema: {
       type: 'object',
       properties: Object.fromEntries(Object.entries(fields).map(([key, { schema }]) => [key, schema])),
-      required: known.filter((key) => !('optional' in fields[key]!)),
+      required,
       ...(unknown === 'report' ? { additionalProperties: false } : {}),
     },
     read(value, path, report) {
@@ -232,21 +235,20 @@ export function object<const F extends Fields>(
         report(mismatch(path, value, expected, hint));
         return undefined;
       }
-      const others = unknown === 'drop' ? [] : Object.keys(value).filter((key) => !Object.hasOwn(fields, key));
-      if (unknown === 'report') for (const key of others) report(unknownKey([...path, key], known));
-      const read: Record<string, unknown> = Object.fromEntries(
-        unknown === 'keep' ? others.map((key) => [key, value[key]]) : [],
-      );
-      let isComplete = true;
-      for (const key of known) {
-        const field = fields[key]!;
-        const given = Object.hasOwn(value, key) ? value[key] : undefined;
-        const isMissing = given === undefined || (given === null && nullIsMissing);
-        if (isMissing && field.optional) continue;
-        if (isMissing) report(missing([...path, key], field));
-        const part = isMissing ? undefined : field.read(given, [...path, key], report);
+      const others = unknown === 'keep' ? Object.entries(value).filter(([key]) => !shapes.has(key)) : [];
+      const read: Record<string, unknown> = Object.fromEntries(others);
+      for (const key of Object.keys(value)) {
+        const field = shapes.get(key);
+        if (field === undefined && unknown === 'report') report(unknownKey([...path, key], known));
+        if (field === undefined || isMissing(value[key])) continue;
+        const part = field.read(value[key], [...path, key], report);
         if (part !== undefined) read[key] = part;
-        else if (!field.optional) isComplete = false;
+      }
+      let isComplete = true;
+      for (const key of required) {
+        if (Object.hasOwn(read, key)) continue;
+        isComplete = false;
+        if (!Object.hasOwn(value, key) || isMissing(value[key])) report(missing([...path, key], fields[key]!));
       }
       return isComplete ? (read as ObjectOf<F>) : undefined;
     },
