@@ -94,17 +94,25 @@ function decodeStep(step: string): string {
   }
 }
 
-/** Returns the types that a node accepts; empty if it does not restrict them. */
+/** Returns the types that a node accepts; empty if it does not restrict them. `known` has the types of branches. */
 export function acceptedTypes(
   node: SchemaNode,
   root: JsonSchema,
-  known: Map<unknown, ReadonlySet<string>> = new Map(),
+  known?: Map<unknown, ReadonlySet<string>>,
 ): ReadonlySet<string> {
   const { type } = node;
   if (typeof type === 'string') return new Set([type]);
   if (Array.isArray(type)) return new Set(type.filter((entry) => typeof entry === 'string'));
   if (Array.isArray(node.enum)) return new Set(node.enum.map(jsonType));
   if ('const' in node) return new Set([jsonType(node.const)]);
+  return typesOfBranches(node, root, known ?? new Map());
+}
+
+function typesOfBranches(
+  node: SchemaNode,
+  root: JsonSchema,
+  known: Map<unknown, ReadonlySet<string>>,
+): ReadonlySet<string> {
   // Each node once: schemas can contain a node in many ways, and themselves.
   const typesOf = (branch: unknown): ReadonlySet<string> => {
     const found = known.get(branch);

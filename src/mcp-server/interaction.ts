@@ -63,7 +63,7 @@ export function createInteractiveCalls(shared?: SharedSessions): InteractiveCall
         return suspended.resume(request, state.nonce) ?? request.run({ controller, fault: staleAnswer() });
       const modes = readElicitationModes(capabilities);
       if (!modes.form && !modes.url && !hasClientCapability(capabilities))
-        return request.run({ controller, onProgress });
+        return await request.run({ controller, onProgress });
       return isNewer
         ? serveByResults(request, modes, { prompts, suspended, approvals, state })
         : serveByRequests(request, modes, prompts);

@@ -51,7 +51,7 @@ export async function findTool(
     const isForeign = isAliased && reach.visibleOnly && ref !== (newNameOf(tool, view) ?? ref);
     return executors.withDigest(isForeign ? catalog.find(ref, { ...reach, namedOnly: true }) : tool);
   };
-  return readSettled(catalog, snapshot, () => retryChanged(find), target);
+  return await readSettled(catalog, snapshot, () => retryChanged(find), target);
 }
 
 /** Whether a model calls, by names that models know. The front of a fleet has found the tool of a dispatched call by them. */

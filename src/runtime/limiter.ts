@@ -99,11 +99,9 @@ export function createLimiter(): Limiter {
   return {
     async acquire(tool, limits, signal, nested) {
       const { group } = tool.traits;
-      const counters = [
-        ...(nested ? [] : [{ counter: all, most: limits.concurrent }]),
-        { counter: counterOf(tools, tool.name), most: limits.concurrentPerTool },
-        ...(group === undefined ? [] : [{ counter: counterOf(groups, group), most: limits.concurrentPerGroup }]),
-      ];
+      const counters = [{ counter: counterOf(tools, tool.name), most: limits.concurrentPerTool }];
+      if (!nested) counters.push({ counter: all, most: limits.concurrent });
+      if (group !== undefined) counters.push({ counter: counterOf(groups, group), most: limits.concurrentPerGroup });
       const claim = { limits, counters };
       if (fits(claim)) return enter(claim);
       if (!nested && queue.length < limits.queue) return wait(tool, claim, signal);

@@ -32,8 +32,9 @@ function renameParameters(input: Json, aliases: Readonly<Record<string, string>>
 }
 
 // Drops null for optional properties and parses JSON text where the schema does not allow text.
-function repairInput(input: Json, schema: JsonSchema, switches: ReadonlySet<string>): RepairedInput {
+function repairInput(input: Json, schema: JsonSchema, switches: readonly string[]): RepairedInput {
   const repairs: Repair[] = [];
+  const typesOf = (node: unknown): ReadonlySet<string> => acceptedTypes(followRef(node, schema), schema);
   const repair = (value: Json, node: unknown, path: string, depth: number): Json => {
     const here = followRef(node, schema);
     if (depth > MAX_DEPTH) return value;
@@ -59,13 +60,12 @@ function repairInput(input: Json, schema: JsonSchema, switches: ReadonlySet<stri
         repaired[key] = child;
         continue;
       }
-      const types = acceptedTypes(followRef(properties[key], schema), schema);
       const childPath = `${path}/${escapePointer(key)}`;
-      if (child === null && !required.includes(key) && types.size > 0 && !types.has('null')) {
+      if (child === null && !required.includes(key) && isRestricted(typesOf(properties[key]))) {
         repairs.push({ path: childPath, repair: NULL_AS_ABSENT });
         continue;
       }
-      const meant = path === '' && switches.has(key) ? toSwitch(child, types) : undefined;
+      const meant = path === '' && switches.includes(key) ? toSwitch(child, typesOf(properties[key])) : undefined;
       if (meant !== undefined) repairs.push({ path: childPath, repair: 'taken as boolean' });
       repaired[key] = meant ?? repair(child, properties[key], childPath, depth + 1);
     }
@@ -84,10 +84,15 @@ export function droppedNulls(repairs: readonly Repair[]): readonly string[] {
 }
 
 // TJS-9: the parameters that a declared command maps to one flag or another.
-function findSwitches({ action }: Tool): ReadonlySet<string> {
-  if (action.kind !== 'process' || action.runs !== 'command') return new Set();
+function findSwitches({ action }: Tool): readonly string[] {
+  if (action.kind !== 'process' || action.runs !== 'command') return [];
   const mappings = action.executions.flatMap(({ args }) => args);
-  return new Set(mappings.flatMap(({ kind, param }) => (kind === 'flagifboolean' ? [param] : [])));
+  return mappings.flatMap(({ kind, param }) => (kind === 'flagifboolean' ? [param] : []));
+}
+
+// Whether a value of these types cannot be null.
+function isRestricted(types: ReadonlySet<string>): boolean {
+  return types.size > 0 && !types.has('null');
 }
 
 // "TRUE" and 1 are true where the schema accepts neither text nor numbers; "true" is parsed like any text.

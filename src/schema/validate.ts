@@ -34,8 +34,9 @@ async function check(visit: Visit, value: Json): Promise<Check> {
   await nextTurn();
   const run = new Run();
   try {
-    const valid = counted(run, () => visit(value, run, undefined));
-    return toCheck(await checkDeferred(valid, run), value, run);
+    let valid = counted(run, () => visit(value, run, undefined));
+    if (run.deferred.length > 0) valid = await checkDeferred(valid, run);
+    return toCheck(valid, value, run);
   } catch (error) {
     if (error instanceof OverBudget) return { ok: false, faults: [overBudget(value)] };
     if (!(error instanceof CompiledEnough)) throw error;
