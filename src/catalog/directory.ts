@@ -3,7 +3,7 @@
 import { type Dirent, readdirSync, type Stats } from 'node:fs';
 import { join, sep } from 'node:path';
 import type { FileState, Format, FormatSnapshot, ModuleOffer } from '../core/format.js';
-import { compileGlob } from '../core/glob.js';
+import { compileGlob, type Glob } from '../core/glob.js';
 import type { FileIdentity, Place } from '../core/origin.js';
 import type { Problem } from '../core/problem.js';
 import type { Skill } from '../core/skill.js';
@@ -294,6 +294,10 @@ export function createIgnore({
   directory,
   ignore = [],
 }: Pick<Place, 'directory' | 'ignore'>): (entry: string) => boolean {
-  const globs = ignore.map((pattern) => ({ ofPath: pattern.includes('/'), glob: compileGlob(pattern) }));
-  return (entry) => globs.some(({ ofPath, glob }) => glob.matches(ofPath ? join(directory, entry) : entry));
+  // Compiled on first use: most places of the search path do not exist.
+  let globs: readonly { readonly ofPath: boolean; readonly glob: Glob }[] | undefined;
+  return (entry) => {
+    globs ??= ignore.map((pattern) => ({ ofPath: pattern.includes('/'), glob: compileGlob(pattern) }));
+    return globs.some(({ ofPath, glob }) => glob.matches(ofPath ? join(directory, entry) : entry));
+  };
 }

@@ -67,7 +67,8 @@ export function createIndexFile({ directory, version, toSchema, loadShipped, wor
       const { identity, settled, entries } = JSON.parse(lines[0]!) as IndexDocument;
       const origin = commonOrigin(place, format);
       const read = (tool: IndexedTool): Tool => toTool(tool, origin, lines[tool.line]!, toSchema);
-      const known = new Map(entries.map((entry) => [entry.name, toEntry(entry, read)]));
+      const known = new Map<string, Entry>();
+      for (const entry of entries) known.set(entry.name, toEntry(entry, read));
       return { identity, settled, entries: known, shipped: false };
     });
   return {
@@ -119,11 +120,12 @@ function difference<T extends object>(value: T, common: Partial<T>): Partial<T> 
   return Object.fromEntries(members) as Partial<T>;
 }
 
-function toEntry(entry: IndexedEntry, toTool: (tool: IndexedTool) => Tool): Entry {
-  const { reading } = entry;
+function toEntry({ name, states, files, settled, reading }: IndexedEntry, toTool: (tool: IndexedTool) => Tool): Entry {
   return {
-    ...entry,
-    states: entry.states.map((state): FileState => state ?? undefined),
+    name,
+    files,
+    settled,
+    states: states.map((state): FileState => state ?? undefined),
     reading: reading && { ...reading, tools: reading.tools.map(toTool) },
     indexed: true,
   };

@@ -107,8 +107,10 @@ export function splitDenied(
 ): SplitTools {
   const tools: Tool[] = [];
   const denied: DeniedTool[] = [];
+  const rules = toRules(snapshot);
   for (const tool of all) {
-    const verdict = findDenial(tool, caller, toRules(snapshot, { narrowing: narrowingOf(tool) }));
+    const narrowing = narrowingOf(tool);
+    const verdict = findDenial(tool, caller, narrowing.length === 0 ? rules : toRules(snapshot, { narrowing }));
     if (verdict === undefined) tools.push(tool);
     else denied.push({ tool, verdict });
   }
