@@ -116,11 +116,20 @@ export function createInstructions(
   { capabilities = false }: { readonly capabilities?: boolean },
 ): string {
   const { catalog, cascade, references, world } = context;
-  const skills = describeSkills(readableSkills(context, snapshot), {
-    snapshot,
-    mayRead: mayName(cascade, catalog.find(READ_SKILL, { snapshot }), 'model', snapshot, catalog.list(snapshot).skills),
-    refer: (reference, directory) => references.refer(reference, directory, snapshot),
-  });
+  const describe = (skills: readonly Skill[]): string =>
+    describeSkills(skills, {
+      snapshot,
+      mayRead: mayName(
+        cascade,
+        catalog.find(READ_SKILL, { snapshot }),
+        'model',
+        snapshot,
+        catalog.list(snapshot).skills,
+      ),
+      refer: (reference, directory) => references.refer(reference, directory, snapshot),
+    });
+  const readable = readableSkills(context, snapshot);
+  const skills = readable.length === 0 ? '' : describe(readable);
   // SDK-11: text of an untrusted workspace is not sent to the model.
   const inventory = capabilities ? readCapabilities(world.home, snapshot.trusted ? snapshot.workdir : undefined) : '';
   return [inventory, skills].filter((text) => text !== '').join('\n\n');
