@@ -213,7 +213,8 @@ function createLineReader(onLine: (text: string, isOversized: boolean) => void):
     isOversized = true;
   };
   const end = (): void => {
-    const line = [Buffer.concat(pieces).toString('utf8').trim(), isOversized] as const;
+    const whole = pieces.length === 1 ? pieces[0]! : Buffer.concat(pieces);
+    const line = [whole.toString('utf8').trim(), isOversized] as const;
     pieces = [];
     bytes = 0;
     isOversized = false;

@@ -127,9 +127,7 @@ export function createMcpServer(toolbox: Toolbox, options: McpServerOptions): Mc
   };
 
   let watchSoon: NodeJS.Timeout | undefined;
-  const dispatch = async (message: RequestMessage, channel: Channel, controller: AbortController): Promise<Result> => {
-    const { method: name, params = {} } = message;
-    const { isNewer } = channel;
+  const findMethod = ({ method: name, params = {} }: RequestMessage, isNewer: boolean): Method => {
     const method = Object.hasOwn(methods, name) ? methods[name]! : undefined;
     if (method === undefined || method.version === (isNewer ? 'older' : 'newer'))
       throw new RpcError(ERROR.methodNotFound, 'Method not found');
@@ -139,21 +137,25 @@ export function createMcpServer(toolbox: Toolbox, options: McpServerOptions): Mc
       const code = WITH_INVALID_PARAMS.includes(name) ? ERROR.invalidParams : ERROR.internal;
       throw new RpcError(code, `Invalid ${name} request: ${fault}`);
     }
-    if (!FIRST_METHODS.includes(name)) watchSoon ??= setTimeout(listing.watch, WATCH_AFTER_MS).unref();
-    const result = await method.handle(params, toScope(message, channel, controller));
-    return isNewer && !(result instanceof Buffer) ? stamp(result, info, method.cache) : result;
+    return method;
+  };
+  const dispatch = async (message: RequestMessage, channel: Channel, controller: AbortController): Promise<Answer> => {
+    const { id, method: name, params = {} } = message;
+    const { isNewer } = channel;
+    try {
+      const { handle, cache } = findMethod(message, isNewer);
+      if (!FIRST_METHODS.includes(name)) watchSoon ??= setTimeout(listing.watch, WATCH_AFTER_MS).unref();
+      const result = await handle(params, toScope(message, channel, controller));
+      return answered(id, isNewer && !(result instanceof Buffer) ? stamp(result, info, cache) : result);
+    } catch (thrown) {
+      return failed(id, thrown);
+    }
   };
   return {
     listing,
     tasks,
     answer: (message, channel) =>
-      channel.client.run(message.id, async (controller) => {
-        try {
-          return answered(message.id, await dispatch(message, channel, controller));
-        } catch (thrown) {
-          return failed(message.id, thrown);
-        }
-      }),
+      channel.client.run(message.id, (controller) => dispatch(message, channel, controller)),
     close() {
       clearTimeout(watchSoon);
       listeners.close();

@@ -41,8 +41,12 @@ export function serveMcpStdio(toolbox: Toolbox, options: StdioOptions): StdioSer
   });
 
   const answer = async (message: RequestMessage): Promise<void> => {
-    const answered = await server.answer(message, { client, isNewer: phase !== 'older', send });
-    if (answered !== undefined) transport.answer(message.id, answered.parts);
+    try {
+      const answered = await server.answer(message, { client, isNewer: phase !== 'older', send });
+      if (answered !== undefined) transport.answer(message.id, answered.parts);
+    } catch (error) {
+      transport.fail(message.id, error);
+    }
   };
   const receive = (message: Message): void => {
     const { method, params } = message;
@@ -53,7 +57,7 @@ export function serveMcpStdio(toolbox: Toolbox, options: StdioOptions): StdioSer
       return;
     }
     phase = next;
-    if (isRequest(message)) answer(message).catch((error: unknown) => transport.fail(message.id, error));
+    if (isRequest(message)) void answer(message);
     else if (method === 'notifications/cancelled' && matches(PARAM_SHAPES.cancelled, params))
       client.cancel(params.requestId, params.reason);
   };
