@@ -4,8 +4,9 @@ import { mkdtempSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { basename, extname, join, resolve } from 'node:path';
 import { assertPerson } from '../core/caller.js';
-import { ToolError } from '../core/error.js';
+import { isToolError, ToolError } from '../core/error.js';
 import { isToolName } from '../core/name.js';
+import { formatPlace } from '../core/problem.js';
 import { count, sanitize } from '../core/text.js';
 import type { Tool } from '../core/tool.js';
 import { withFileLock } from '../files/change.js';
@@ -13,7 +14,7 @@ import { makeDirectory } from '../files/make-directory.js';
 import { readHead, statOrNothing } from '../files/read.js';
 import { removeTree } from '../files/remove.js';
 import { writeFileAtomic } from '../files/write.js';
-import { DocumentFault } from '../formats/openapi/document.js';
+import { documentFault, toFinding } from '../formats/openapi/document.js';
 import { prepareDocument } from '../formats/openapi/documents.js';
 import type { Prepared } from '../formats/openapi/prepare.js';
 import { type NamedTools, toTools } from '../formats/openapi/to-tools.js';
@@ -96,21 +97,19 @@ export async function inspectDocument(
   const path = original ?? join(directory!, basename(file));
   try {
     if (directory !== undefined) writeFileSync(path, bytes);
-    const options = { name, settings: {} };
-    const document = await prepareDocument(path, options);
+    const refuse = (error: unknown): never => {
+      if (!isToolError(error)) throw error;
+      const { message, hint, line } = toFinding(error);
+      const place = formatPlace(original ?? sanitize(basename(file)), { line });
+      throw new ToolError('invalid_definition', `${place}: ${message}`, { hint });
+    };
+    const document = await prepareDocument(path, { name, settings: {} }).catch(refuse);
     const named = toTools(document.drafts, name, { directory: join(file, '..'), owner: 'user' }, new Set());
     const found = { tools: named.tools, findings: [...document.findings, ...named.findings] };
     assertWhole(document, name, path);
     assertReachableServers(found.tools, typeof source === 'string' ? 'loopback' : classifyHost(source.hostname).class);
-    if (found.tools.length === 0)
-      throw new DocumentFault(found.findings[0]?.message ?? 'has no operations', found.findings[0]?.hint ?? 'add some');
-    return found;
-  } catch (error) {
-    if (!(error instanceof DocumentFault)) throw error;
-    const where = error.line === undefined ? '' : `:${error.line}`;
-    throw new ToolError('invalid_definition', `${original ?? sanitize(basename(file))}${where}: ${error.message}`, {
-      hint: error.hint,
-    });
+    const { message = 'has no operations', hint = 'add some' } = found.findings[0] ?? {};
+    return found.tools.length === 0 ? refuse(documentFault(message, hint)) : found;
   } finally {
     if (directory !== undefined) removeTree(directory);
   }

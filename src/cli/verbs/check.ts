@@ -154,15 +154,14 @@ async function findProblems(toolbox: NodeToolbox, file: string): Promise<readonl
 // Of another workspace.
 async function findDocumentProblems(file: string): Promise<readonly Problem[]> {
   const { prepareDocument } = await import('../../formats/openapi/documents.js');
-  const { DocumentFault } = await import('../../formats/openapi/document.js');
+  const { toFinding } = await import('../../formats/openapi/document.js');
   const options = { name: basename(file).split('.')[0]!, settings: {} };
   try {
     const { findings } = await prepareDocument(file, options);
     return findings.map((finding) => toProblem(file, finding.severity ?? 'error', finding));
   } catch (error) {
-    if (!(error instanceof DocumentFault)) throw error;
-    const { message, hint, line } = error;
-    return [toProblem(file, 'error', { message, hint, line })];
+    if (!isToolError(error)) throw error;
+    return [toProblem(file, 'error', toFinding(error))];
   }
 }
 

@@ -1,10 +1,12 @@
 // Reads an OpenAPI document and the files beside it that it refers to; nothing is fetched.
 
 import { dirname, extname, relative, resolve } from 'node:path';
+import { ToolError } from '../../core/error.js';
 import type { FileState } from '../../core/format.js';
 import { isRecord } from '../../core/json.js';
 import { findSyntaxFault } from '../../core/json-syntax.js';
 import type { Boundary } from '../../core/origin.js';
+import type { Finding } from '../../core/problem.js';
 import { type JsonSchema, lookUp } from '../../core/schema.js';
 import { quoteOutside } from '../../core/text.js';
 import { readHead, statIdentity, statOrNothing } from '../../files/read.js';
@@ -23,24 +25,22 @@ export interface OpenDocument {
   readonly file: string;
   /** The files that were read, with their states. */
   readonly files: ReadonlyMap<string, FileState>;
-  /** Follows the `$ref` of a node, if it has one. Throws DocumentFault. */
+  /** Follows the `$ref` of a node, if it has one. Throws `invalid_definition`. */
   follow(located: Located): Located;
-  /** Returns what a reference means. Throws DocumentFault. */
+  /** Returns what a reference means. Throws `invalid_definition`. */
   resolve(ref: string, file: string): Located;
   /** Bytes that were read so far. */
   size(): number;
 }
 
-/** What is wrong with a document, in words for people. */
-export class DocumentFault extends Error {
-  readonly hint: string;
-  readonly line: number | undefined;
+/** The error for a document that cannot be used, in words that follow its name. */
+export function documentFault(message: string, hint: string, line?: number): ToolError {
+  return new ToolError('invalid_definition', message, { hint, data: { line } });
+}
 
-  constructor(message: string, hint: string, line?: number) {
-    super(message);
-    this.hint = hint;
-    this.line = line;
-  }
+/** Returns what is wrong with a document. */
+export function toFinding({ message, hint = 'fix the document', data }: ToolError): Finding {
+  return { message, hint, line: data?.line as number | undefined };
 }
 
 const MAX_BYTES = 64 * 1024 * 1024;
@@ -61,7 +61,7 @@ const MAX_FILES = 5000;
 const MAX_STEPS = 32;
 const YAML_OPTIONS = { maxAliasCount: 1000, schema: 'core', uniqueKeys: false, logLevel: 'error' } as const;
 
-/** Opens a document; `onRead` gets the bytes of each file. Throws DocumentFault. */
+/** Opens a document; `onRead` gets the bytes of each file. Throws `invalid_definition`. */
 export function openDocument(
   file: string,
   boundary: Boundary | undefined,
@@ -78,22 +78,22 @@ export function openDocument(
     const known = roots.get(path);
     if (known !== undefined) return known;
     if (roots.size >= MAX_FILES)
-      throw new DocumentFault(`refers to more than ${MAX_FILES} files`, 'join them into one document');
+      throw documentFault(`refers to more than ${MAX_FILES} files`, 'join them into one document');
     const isTooLarge = size + (statOrNothing(path)?.size ?? 0) > limits.bytes;
     limits.isExceeded ||= isTooLarge;
-    if (isTooLarge) throw new DocumentFault('is larger than 64 MB', 'keep the operations that you need');
+    if (isTooLarge) throw documentFault('is larger than 64 MB', 'keep the operations that you need');
     const reading = readHead(path, limits.bytes + 1, { within: boundary });
     if ('fault' in reading)
-      throw new DocumentFault(
+      throw documentFault(
         `${relative(dirname(file), path) || 'the file'} cannot be read: ${reading.message}`,
         'check the file and its permissions',
       );
     files.set(path, reading.identity);
     size += reading.bytes.length;
     onRead?.(path, reading.bytes);
-    if (!reading.complete) throw new DocumentFault('changes while it is read', 'try again');
+    if (!reading.complete) throw documentFault('changes while it is read', 'try again');
     const root = parseText(reading.bytes.toString('utf8'), path);
-    if (!isRecord(root)) throw new DocumentFault('is not an object', 'an OpenAPI document is a mapping');
+    if (!isRecord(root)) throw documentFault('is not an object', 'an OpenAPI document is a mapping');
     roots.set(path, root);
     return root;
   };
@@ -101,14 +101,14 @@ export function openDocument(
   const locate = (target: string, from: string): string => {
     if (target === '') return from;
     if (/^[a-z][a-z0-9+.-]*:/i.test(target) || target.startsWith('//'))
-      throw new DocumentFault(
+      throw documentFault(
         `refers to ${quoteOutside(target, 120)}, which is on another machine`,
         'put a copy of it next to the document',
       );
     const path = resolve(dirname(from), decodeText(target));
     const real = realPath(path);
     if (real === undefined || !isWithin(folder, real))
-      throw new DocumentFault(
+      throw documentFault(
         `refers to ${quoteOutside(target, 120)}, which is ${real === undefined ? 'missing' : 'outside of its folder'}`,
         'put it next to the document',
       );
@@ -122,7 +122,7 @@ export function openDocument(
     const path = locate(at === -1 ? ref : ref.slice(0, at), from);
     const node = lookUp(load(path) as JsonSchema, at === -1 ? '#' : ref.slice(at));
     if (!isRecord(node))
-      throw new DocumentFault(`refers to ${quoteOutside(ref, 120)}, which does not exist`, 'fix the reference');
+      throw documentFault(`refers to ${quoteOutside(ref, 120)}, which does not exist`, 'fix the reference');
     return { node, file: path };
   };
 
@@ -133,7 +133,7 @@ export function openDocument(
       if (typeof $ref !== 'string') return here;
       here = resolveRef($ref, here.file);
     }
-    throw new DocumentFault('has a reference that leads back to itself', 'fix the reference');
+    throw documentFault('has a reference that leads back to itself', 'fix the reference');
   };
 
   return { root: load(own), file: own, files, follow, resolve: resolveRef, size: () => size };
@@ -157,9 +157,9 @@ function parseText(text: string, path: string): unknown {
   }
 }
 
-function invalidJson(text: string): DocumentFault {
+function invalidJson(text: string): ToolError {
   const { problem, line } = findSyntaxFault(text);
-  return new DocumentFault(`is not valid JSON: ${problem}`, 'fix the line', line);
+  return documentFault(`is not valid JSON: ${problem}`, 'fix the line', line);
 }
 
 interface YamlError {
@@ -167,10 +167,10 @@ interface YamlError {
   readonly linePos?: readonly { readonly line: number }[];
 }
 
-function invalidYaml({ message, linePos }: YamlError): DocumentFault {
+function invalidYaml({ message, linePos }: YamlError): ToolError {
   const [reason = ''] = message.split('\n')[0]!.split(/ at line \d/);
   const shown = quoteOutside(reason.replace(/:$/, ''), 160);
-  return new DocumentFault(`is not valid YAML: ${shown}`, 'fix the line', linePos?.[0]?.line);
+  return documentFault(`is not valid YAML: ${shown}`, 'fix the line', linePos?.[0]?.line);
 }
 
 function decodeText(text: string): string {

@@ -1,16 +1,16 @@
 // Documents that were read, one per file and settings; large ones are read in a thread.
 
 import { setImmediate } from 'node:timers/promises';
+import { isToolError, type ToolError } from '../../core/error.js';
 import type { FileIdentity } from '../../core/origin.js';
 import { sameIdentity, statIdentity } from '../../files/read.js';
 import { type DocumentCache, unpack } from './cache.js';
-import { DocumentFault } from './document.js';
 import { keyOf, type Prepared, type PrepareOptions, packInThread, prepareHere } from './prepare.js';
 
 interface Known {
   readonly key: string;
   readonly identity: FileIdentity;
-  readonly document: Prepared | DocumentFault;
+  readonly document: Prepared | ToolError;
 }
 
 // What they offer is in the catalog as well.
@@ -40,7 +40,7 @@ export function createDocuments(cache: DocumentCache | undefined) {
   return {
     pending,
     /** Returns a document, or undefined if it waits for a thread. */
-    open(file: string, options: PrepareOptions): Prepared | DocumentFault | undefined {
+    open(file: string, options: PrepareOptions): Prepared | ToolError | undefined {
       const key = keyOf(options);
       const identity = statIdentity(file);
       const known = all.get(file);
@@ -62,7 +62,7 @@ export function createDocuments(cache: DocumentCache | undefined) {
   };
 }
 
-/** Reads a document of any size. Throws DocumentFault. */
+/** Reads a document of any size. Throws `invalid_definition`. */
 export async function prepareDocument(file: string, options: PrepareOptions): Promise<Prepared> {
   return prepareHere(file, options) ?? (await readLarge(file, options));
 }
@@ -82,12 +82,12 @@ function isCurrent({ document, identity }: Known, now: FileIdentity | undefined)
   if (!sameIdentity(now, identity)) return false;
   // The name of a file may lead to another one.
   return (
-    document instanceof DocumentFault ||
+    isToolError(document) ||
     document.files.every(([path, state]) => state !== undefined && sameIdentity(statIdentity(path), state))
   );
 }
 
-function attempt(read: () => Prepared | undefined): Prepared | DocumentFault | undefined {
+function attempt(read: () => Prepared | undefined): Prepared | ToolError | undefined {
   try {
     return read();
   } catch (error) {
@@ -95,7 +95,7 @@ function attempt(read: () => Prepared | undefined): Prepared | DocumentFault | u
   }
 }
 
-function toFault(error: unknown): DocumentFault {
-  if (error instanceof DocumentFault) return error;
+function toFault(error: unknown): ToolError {
+  if (isToolError(error)) return error;
   throw error;
 }

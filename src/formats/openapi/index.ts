@@ -2,13 +2,14 @@
 
 import { readdirSync } from 'node:fs';
 import { join, relative } from 'node:path';
+import { isToolError, type ToolError } from '../../core/error.js';
 import type { FileState, Format, FormatSnapshot, Reading } from '../../core/format.js';
 import type { HttpSettings } from '../../core/http.js';
 import type { FileIdentity, Place } from '../../core/origin.js';
 import { toProblem } from '../../core/problem.js';
 import { statIdentity } from '../../files/read.js';
 import { createDocumentCache, type DocumentCacheOptions } from './cache.js';
-import { DocumentFault } from './document.js';
+import { documentFault, toFinding } from './document.js';
 import { createDocuments } from './documents.js';
 import type { Prepared, PrepareOptions } from './prepare.js';
 import { type NamedTools, toTools } from './to-tools.js';
@@ -37,10 +38,9 @@ export function createOpenApiFormat(cache?: DocumentCacheOptions): Format {
     if (document === undefined) return NOT_YET;
     // The configuration is not a file of the place.
     const again = settings !== undefined && settings.size > 0 ? { pending: true } : {};
-    if (document instanceof DocumentFault || identity === undefined) {
-      const fault = document instanceof DocumentFault ? document : new DocumentFault('is gone', 'put it back');
-      const finding = { message: fault.message, hint: fault.hint, line: fault.line };
-      const problems = [toProblem(file, 'error', finding)];
+    if (isToolError(document) || identity === undefined) {
+      const fault = isToolError(document) ? document : documentFault('is gone', 'put it back');
+      const problems = [toProblem(file, 'error', toFinding(fault))];
       return { tools: [], problems, ...toStates(entry, place, identity, []), ...again };
     }
     const beside = readBeside(entry, place, openEntry);
@@ -109,7 +109,7 @@ function toStates(
 function readBeside(
   entry: string,
   place: Place,
-  open: (other: string) => Prepared | DocumentFault | undefined,
+  open: (other: string) => Prepared | ToolError | undefined,
 ): { readonly taken: ReadonlySet<string>; readonly states: Prepared['files'] } | undefined {
   const taken = new Set<string>();
   const states: [string, FileState][] = [];
@@ -121,7 +121,7 @@ function readBeside(
       states.push([path, statIdentity(path)]);
       const document = open(name);
       if (document === undefined) return undefined;
-      if (!(document instanceof DocumentFault)) for (const one of document.names) taken.add(one);
+      if (!isToolError(document)) for (const one of document.names) taken.add(one);
     }
   }
   return { taken, states };

@@ -1,6 +1,6 @@
 // Names of operations.
 
-import { DocumentFault } from './document.js';
+import { documentFault } from './document.js';
 
 const MAX_NAME = 64;
 // Hostile documents repeat a name to make the search for a free one slow.
@@ -31,8 +31,8 @@ export function qualifiedName(name: string, document: string, taken: ReadonlySet
   );
 }
 
-/** Returns the first name that is free; `nameOf` is called with 1, 2 and so on. Throws DocumentFault. */
+/** Returns the first name that is free; `nameOf` is called with 1, 2 and so on. Throws `invalid_definition`. */
 export function findFree(nameOf: (count: number) => string, isTaken: (name: string) => boolean): string {
   for (let count = 1; count <= MAX_SAME; count++) if (!isTaken(nameOf(count))) return nameOf(count);
-  throw new DocumentFault(`has the same name as ${MAX_SAME} others`, 'rename it');
+  throw documentFault(`has the same name as ${MAX_SAME} others`, 'rename it');
 }

@@ -9,7 +9,7 @@ import type { Finding } from '../../core/problem.js';
 import type { JsonSchema } from '../../core/schema.js';
 import { count, quoteOutside, sanitize } from '../../core/text.js';
 import { inspectSchema } from '../../schema/inspect.js';
-import { DocumentFault, type Located, type Node, type OpenDocument, type ReadLimits } from './document.js';
+import { documentFault, type Located, type Node, type OpenDocument, type ReadLimits } from './document.js';
 import { toInput } from './input.js';
 import { METHODS, operationName } from './name.js';
 import { toOutput } from './response.js';
@@ -57,7 +57,7 @@ interface Writers {
 const MAX_DESCRIPTION = 1024;
 const MAX_SHOWN = 5;
 
-/** Reads all operations. Throws DocumentFault if the document as a whole cannot be used. */
+/** Reads all operations. Throws `invalid_definition` if the document as a whole cannot be used. */
 export function readOperations(document: OpenDocument, limits: ReadLimits, options: OperationOptions): ReadOperations {
   const isSwagger = assertVersion(document.root);
   const spend = createBudget(document, limits);
@@ -134,14 +134,14 @@ function createBudget({ size }: OpenDocument, limits: ReadLimits): (values: numb
     spent += values;
     if (spent <= limits.values + size()) return;
     limits.isExceeded = true;
-    throw new DocumentFault('the schemas have too many values', 'repeat fewer of them');
+    throw documentFault('the schemas have too many values', 'repeat fewer of them');
   };
 }
 
 function assertVersion({ openapi, swagger }: Node): boolean {
   if (typeof openapi === 'string' && /^3\.[012]\b/.test(openapi)) return false;
   if (swagger === '2.0' || swagger === 2) return true;
-  throw new DocumentFault(
+  throw documentFault(
     `is not an OpenAPI document${openapi === undefined && swagger === undefined ? '' : ` of a known version: ${quoteOutside(String(openapi ?? swagger), 40)}`}`,
     'it needs openapi: 3.0.x or 3.1.x, or swagger: "2.0"',
   );
@@ -197,7 +197,7 @@ function toDraft(
     ([, one]) => !input.parameters.some((parameter) => parameter.in === 'path' && parameter.name === one),
   );
   if (missing !== undefined)
-    throw new DocumentFault(`has no parameter for ${quoteOutside(missing[0], 60)}`, 'declare it with in: path');
+    throw documentFault(`has no parameter for ${quoteOutside(missing[0], 60)}`, 'declare it with in: path');
   const output = toOutput(located, document, writers.output);
   inspectSchema(input.schema);
   const action: HttpAction = {

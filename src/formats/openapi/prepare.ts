@@ -1,11 +1,12 @@
 // Reads a document whole: here if it is small, else in a thread, so that nothing else has to wait.
 
 import { dirname } from 'node:path';
+import { type ErrorValue, ToolError } from '../../core/error.js';
 import type { FileState } from '../../core/format.js';
 import type { Boundary } from '../../core/origin.js';
 import { isWithin, realPath } from '../../files/within.js';
 import { findEntry } from '../../process/entry.js';
-import { createLimits, DocumentFault, openDocument, type ReadLimits } from './document.js';
+import { createLimits, openDocument, type ReadLimits } from './document.js';
 import { namesIn, type OperationOptions, type ReadOperations, readOperations } from './operations.js';
 
 export interface PrepareOptions extends OperationOptions {
@@ -21,9 +22,7 @@ export interface Prepared extends ReadOperations {
 }
 
 /** What the thread sends. */
-export type ThreadAnswer =
-  | { readonly fault: Pick<DocumentFault, 'message' | 'hint' | 'line'> }
-  | { readonly packed: string };
+export type ThreadAnswer = { readonly fault: ErrorValue } | { readonly packed: string };
 
 // Reading these takes less than 50 ms.
 const HERE = { bytes: 48 * 1024, values: 10_000 };
@@ -31,7 +30,8 @@ const THREAD_MS = 180_000;
 const MEMORY_MB = 1024;
 /** The program of the thread. */
 export const THREAD_ENTRY = 'openapi/thread.cjs';
-const TOO_LARGE = {
+const TOO_LARGE: ErrorValue = {
+  code: 'invalid_definition',
   message: `is too large: reading it takes over ${THREAD_MS / 60_000} minutes, or over ${MEMORY_MB / 1024} GB of memory`,
   hint: 'keep the operations that you need; JSON needs less than YAML',
 };
@@ -41,7 +41,7 @@ export function keyOf({ name, settings, boundary }: PrepareOptions): string {
   return JSON.stringify([name, settings, boundary?.directory]);
 }
 
-/** Reads a document. Throws DocumentFault. */
+/** Reads a document. Throws `invalid_definition`. */
 export function prepare(
   file: string,
   options: PrepareOptions,
@@ -53,7 +53,7 @@ export function prepare(
   return { ...found, files: [...document.files], names: [...namesIn(document)] };
 }
 
-/** Reads a document, or returns undefined if it is too large to be read here. Throws DocumentFault. */
+/** Reads a document, or returns undefined if it is too large to be read here. Throws `invalid_definition`. */
 export function prepareHere(file: string, options: PrepareOptions): Prepared | undefined {
   const limits = createLimits(HERE);
   try {
@@ -65,7 +65,7 @@ export function prepareHere(file: string, options: PrepareOptions): Prepared | u
   }
 }
 
-/** Reads a document in a thread. Throws DocumentFault. */
+/** Reads a document in a thread. Throws `invalid_definition`. */
 export function packInThread(file: string, { boundary, ...options }: PrepareOptions): Promise<string> {
   const { Worker } = process.getBuiltinModule('node:worker_threads');
   const worker = new Worker(findEntry(THREAD_ENTRY), {
@@ -84,9 +84,9 @@ export function packInThread(file: string, { boundary, ...options }: PrepareOpti
       clearTimeout(timer);
       void worker.terminate();
     };
-    const fail = ({ message, hint, line }: Pick<DocumentFault, 'message' | 'hint'> & { line?: number | undefined }) => {
+    const fail = ({ code, message, hint, data }: ErrorValue) => {
       end();
-      reject(new DocumentFault(message, hint, line));
+      reject(new ToolError(code, message, { hint, data }));
     };
     const timer = setTimeout(() => fail(TOO_LARGE), THREAD_MS);
     worker.on('message', (answer: ThreadAnswer) => {

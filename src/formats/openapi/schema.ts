@@ -17,7 +17,7 @@ export interface SchemaWriter {
 export interface SchemaWriterOptions {
   /** For responses: only the shape, since servers often deviate from the rest. */
   readonly loose?: boolean;
-  /** Counts the values that are written. Throws DocumentFault if they are too many. */
+  /** Counts the values that are written. Throws `invalid_definition` if they are too many. */
   readonly spend: (values: number) => void;
 }
 

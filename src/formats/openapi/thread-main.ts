@@ -1,9 +1,10 @@
 // The thread that reads a large document.
 
 import { parentPort, workerData } from 'node:worker_threads';
+import { isToolError } from '../../core/error.js';
 import { digestBytes } from '../../files/digest.js';
 import { pack } from './cache.js';
-import { createLimits, DocumentFault } from './document.js';
+import { createLimits } from './document.js';
 import type { OperationOptions } from './operations.js';
 import { prepare, type ThreadAnswer } from './prepare.js';
 
@@ -23,7 +24,6 @@ try {
   });
   send({ packed: pack(prepared, digests) });
 } catch (error) {
-  if (!(error instanceof DocumentFault)) throw error;
-  const { message, hint, line } = error;
-  send({ fault: { message, hint, line } });
+  if (!isToolError(error)) throw error;
+  send({ fault: error.toJSON() });
 }
