@@ -4,15 +4,17 @@ import { join, resolve } from 'node:path';
 import { createRecorder } from './audit/recorder.js';
 import type { AuditSink } from './audit/sinks.js';
 import { createBuiltins } from './builtin/create.js';
+import { createOwnOffers } from './builtin/own-resources.js';
 import { showInMode } from './builtin/search-mode.js';
 import { createStores, findProjectState } from './builtin/stores.js';
 import { createTaskTools } from './builtin/task.js';
 import { checkOffer, createInstructions, isOffered, mayName, offeredTo } from './builtin/visibility.js';
 import { type Catalog, createCatalog } from './catalog/catalog.js';
 import { createIndexFile, type ToSchema } from './catalog/index-file.js';
+import { createModuleOffers } from './catalog/module-offers.js';
 import { createReferences } from './catalog/skill-references.js';
 import { createWatch, watchedDirectories } from './catalog/watch.js';
-import type { SuspendedPrograms } from './code/host/suspended.js';
+import { createSuspendedPrograms, type SuspendedPrograms } from './code/host/suspended.js';
 import { type Configuration, createConfiguration } from './config/index.js';
 import type { Approvals } from './core/approval.js';
 import { ToolError } from './core/error.js';
@@ -258,10 +260,7 @@ function openFiles(options: NodeToolboxOptions, { world, wieldHome, helper }: To
     approvals: local.approvals,
     pins: state.pins,
     programs: loadOnce(async () => {
-      const [{ createSuspendedPrograms }, { key }] = await Promise.all([
-        import('./code/host/suspended.js'),
-        local.approvals(),
-      ]);
+      const { key } = await local.approvals();
       return createSuspendedPrograms(join(wieldHome, 'programs'), key, world);
     }),
     listingFiles: state.listings,
@@ -350,10 +349,6 @@ function createCatalogs({ options, machine, files, workspace, formats, upstreams
     formats,
     upstream: upstreams.format,
     offers: loadOnce(async () => {
-      const [{ createOwnOffers }, { createModuleOffers }] = await Promise.all([
-        import('./builtin/own-resources.js'),
-        import('./catalog/module-offers.js'),
-      ]);
       const own = createOwnOffers({
         catalog,
         cascade,

@@ -8,6 +8,7 @@ import type { Tool } from '../core/tool.js';
 import { containedPath } from '../files/contained-path.js';
 import { readTextFile } from '../files/read.js';
 import { writeFileAtomic } from '../files/write.js';
+import { askModel } from './ask-model.js';
 import { defineBuiltin } from './builtin.js';
 import { describeThemes, namesTool } from './inventory.js';
 
@@ -58,7 +59,6 @@ async function makeLines(
   const themes = describeThemes(seen);
   const { model } = snapshot.settings;
   if (model === undefined || seen.length === 0) return themes.length > 0 ? themes : ['- No tools yet.'];
-  const { askModel } = await import('./ask-model.js');
   const prompt = seen.map(({ name, description }) => `${name}: ${sanitize(description).slice(0, 500)}`).join('\n');
   const key = model.keyVariable === undefined ? undefined : env[model.keyVariable];
   const answer = await askModel({ model, key, system: SYSTEM, prompt, signal });

@@ -93,7 +93,7 @@ export function createSearchFunctions({ catalog, cascade, search, list }: Search
 }
 
 /** Merges rankings: tools named exactly, then by their best rank, then by how many queries found them. */
-export function mergeByRank(queries: readonly string[], ranked: readonly (readonly Tool[])[]): readonly Tool[] {
+function mergeByRank(queries: readonly string[], ranked: readonly (readonly Tool[])[]): readonly Tool[] {
   const places = new Map<Tool, { best: number; sum: number; isNamed: boolean }>();
   for (const [at, tools] of ranked.entries()) {
     for (const [rank, tool] of tools.entries()) {

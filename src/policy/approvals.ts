@@ -6,6 +6,7 @@ import type { Awaitable } from '../core/store.js';
 import { quoteOutside } from '../core/text.js';
 import { lineDiff } from '../files/diff.js';
 import { loadCrypto } from '../files/digest.js';
+import { withLock } from '../files/lock.js';
 import { readStateFile } from '../files/read.js';
 import { removeFile } from '../files/remove.js';
 import { writeFileAtomic } from '../files/write.js';
@@ -71,7 +72,6 @@ export function createApprovalStore(options: ApprovalDirectoryOptions): LocalApp
     return key;
   });
   const locked = async (answer: () => Approval): Promise<Approval> => {
-    const { withLock } = await import('../files/lock.js');
     return withLock(`${directory}.lock`, { doing: 'answering an approval' }, async () => answer());
   };
   return {

@@ -9,6 +9,7 @@ import type { JsonSchema } from '../core/schema.js';
 import type { Snapshot, World } from '../core/snapshot.js';
 import { revealHidden } from '../core/text.js';
 import type { Tool, Traits } from '../core/tool.js';
+import { changeFile } from '../files/change.js';
 import { lineDiff } from '../files/diff.js';
 import { digestParts } from '../files/digest.js';
 import { createStatCache, readStateFile } from '../files/read.js';
@@ -71,7 +72,6 @@ function createPinFiles(wieldHome: string, now: () => number): PinPlace {
       });
     },
     async change(source, change) {
-      const { changeFile } = await import('../files/change.js');
       const file = fileOf(source);
       await changeFile(file, { doing: 'pinning tools' }, (text) => {
         const pins = change(text === undefined ? new Map() : parsePins(text, file));

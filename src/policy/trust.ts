@@ -4,6 +4,7 @@ import { lstatSync } from 'node:fs';
 import { join } from 'node:path';
 import { isToolError, ToolError } from '../core/error.js';
 import { isRecord } from '../core/json.js';
+import { changeFile } from '../files/change.js';
 import { createStatCache, type FileText, readStateFile, readTextFile, statOrNothing } from '../files/read.js';
 import { parseStateJson } from '../files/state.js';
 import { isWithin, realPath } from '../files/within.js';
@@ -57,7 +58,6 @@ export function createTrustStore(wieldHome: string, now: () => number): TrustSto
   const update = async <T>(
     change: (workspaces: Map<string, TrustedWorkspace>) => T | false | Promise<T | false>,
   ): Promise<T | false> => {
-    const { changeFile } = await import('../files/change.js');
     let result: T | false = false;
     await changeFile(file, { doing: 'changing the trusted workspaces' }, async (text) => {
       const workspaces = text === undefined ? new Map<string, TrustedWorkspace>() : parseRecord(text, file);

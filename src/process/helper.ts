@@ -2,7 +2,7 @@
 
 import type { World } from '../core/snapshot.js';
 import { markHost } from './group.js';
-import type { Connection } from './helper-connection.js';
+import { type Connection, connect } from './helper-connection.js';
 
 export interface ProcessHelper {
   /** Starts the helper, if it is not running. Once it is ready, it starts the processes of its world. */
@@ -25,8 +25,6 @@ export function createHelper({ world, entry }: HelperOptions): ProcessHelper {
   let failed = 0;
   let isClosed = world.platform !== 'linux';
   const begin = async (): Promise<Connection> => {
-    // Most commands have no helper.
-    const { connect } = await import('./helper-connection.js');
     const onReady = (): void => {
       failed = 0;
     };

@@ -53,15 +53,15 @@ export async function start(
   }
 }
 
-async function startOnce(
+function startOnce(
   request: StartRequest,
   mark: Readonly<Record<string, string>>,
   stdio: Descriptors,
   launcher: MarkLauncher | undefined,
   onSpawned: ((child: ChildProcess) => void) | undefined,
 ): Promise<ChildProcess> {
-  // With its sockets and streams, it takes as long to load as all of a short command.
-  const { spawn } = await import('node:child_process');
+  // Loaded by the first process: most commands start none.
+  const { spawn } = process.getBuiltinModule('node:child_process');
   return new Promise((resolve, reject) => {
     const [binary, ...args] = [...(launcher?.argv ?? []), ...request.argv];
     const child = withoutInherited(stdio, request.filter, (passed) =>

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { createAuditLog } from '../audit/log.js';
 import { createResultFiles, type ResultFiles } from '../context/store/results.js';
 import type { World } from '../core/snapshot.js';
-import type { LocalApprovals } from '../policy/approvals.js';
+import { createApprovalStore, type LocalApprovals } from '../policy/approvals.js';
 import { createPinStore } from '../policy/pins.js';
 import { createLimiter } from '../runtime/limiter.js';
 import { createListingFiles } from '../upstream/catalog/listing-file.js';
@@ -43,7 +43,6 @@ export function createFileState({ wieldHome, results, world, onListing }: FileSt
     listings: createListingFiles(join(wieldHome, 'cache', 'upstream'), world, onListing),
     limiter: createLimiter(),
     async approvals() {
-      const { createApprovalStore } = await import('../policy/approvals.js');
       approvals ??= createApprovalStore({ directory: join(wieldHome, 'approvals'), now: world.now });
       return approvals;
     },

@@ -11,6 +11,8 @@ import { type ChannelCompanion, startCompanion } from '../../process/companion.j
 import { findEntry } from '../../process/entry.js';
 import { findLimiter, limitLauncher, searchPath } from '../../process/environment.js';
 import { createLineReader } from '../../process/lines.js';
+import { planSandbox } from '../../process/sandbox/index.js';
+import { prepareSandbox } from '../../process/sandbox/prepare.js';
 import type { EngineReply, EngineRequest, Turn } from '../protocol.js';
 import { exceeded } from './errors.js';
 
@@ -100,8 +102,6 @@ async function findLauncher(files: readonly string[], { cpuMs }: CodeLimits, wor
   // Without a home there is no state that says which sandboxes work here.
   const isLimited = limited.length > 0;
   if (world.home === undefined) return { launcher: limited, filter: undefined, isLimited };
-  const { planSandbox } = await import('../../process/sandbox/index.js');
-  const { prepareSandbox } = await import('../../process/sandbox/prepare.js');
   const table = { read: files, write: [], network: false, byProject: false };
   const { sandbox } = await planSandbox(
     [{ profile: 'engine', required: false, by: 'user' }],

@@ -6,6 +6,7 @@ import type { World } from '../../core/snapshot.js';
 import { formatBytes, formatDuration, quoteOutside } from '../../core/text.js';
 import { findLimiter, limitLauncher, searchPath } from '../../process/environment.js';
 import type { ProcessOutcome } from '../../process/request.js';
+import { runProcess } from '../../process/spawn.js';
 
 export interface QueryOptions {
   readonly world: World;
@@ -65,7 +66,6 @@ function heapMegabytes(size: number): number {
 
 async function run(request: QueryRequest, { world, entry, beforeRun }: QueryOptions): Promise<ProcessOutcome> {
   const { expression, size, file, bytes, signal } = request;
-  const { runProcess } = await import('../../process/spawn.js');
   const timeoutMs = START_MS + EVALUATION_MS + Math.ceil((size / MEGABYTE) * READ_MS_PER_MEGABYTE);
   const header = JSON.stringify({ expression, file });
   const cpuSeconds = Math.ceil((timeoutMs / 1000) * CPU_SECONDS_PER_SECOND);

@@ -5,10 +5,15 @@ import type { Json } from '../../core/json.js';
 import { BUILTIN_TAG } from '../../core/name.js';
 import type { JsonSchema } from '../../core/schema.js';
 import type { Tool } from '../../core/tool.js';
+import { toBuiltin } from '../../formats/module/builtin.js';
 import type { ToolDefinition } from '../../formats/module/define.js';
-import { toLazyTool } from '../../formats/module/lazy.js';
 import { LinePatchSchema } from '../line-patch.js';
 import type { QueryOptions } from '../query/run.js';
+import { pipe } from './pipe.js';
+import { createQuery } from './query.js';
+import { exists, list, read, search, versions } from './read.js';
+import { tree } from './tree.js';
+import { copy, edit, remove, restore, write } from './write.js';
 
 // Longer than any limit of the inner tool.
 const PIPE_TIMEOUT_MS = 24 * 3_600_000;
@@ -30,8 +35,7 @@ interface ContextDefinition {
   readonly examples?: readonly Json[];
   readonly output?: JsonSchema;
   readonly positional?: readonly string[];
-  /** Loads its function. */
-  readonly load: () => Promise<(input: never, context: ToolContext) => unknown>;
+  readonly run: (input: never, context: ToolContext) => unknown;
 }
 
 const READ_ONLY = { readOnly: true, idempotent: true } as const;
@@ -42,15 +46,15 @@ const ALIASES = { logical_path: 'path', output_logical_path: 'output_path' };
 /** Creates all context tools, for a toolbox that has a store and can start processes. */
 export function createContextTools(options: QueryOptions): Tool[] {
   return Object.entries(toDefinitions(options)).map(([name, definition]) => {
-    const { description, properties, required, traits, examples = [], output, positional, load } = definition;
+    const { description, properties, required, traits, examples = [], output, positional, run } = definition;
     const aliases = Object.hasOwn(properties, 'path') ? ALIASES : undefined;
-    return toLazyTool({
+    return toBuiltin({
       name,
       description,
       inputSchema: { type: 'object', properties, ...(required === undefined ? {} : { required }) },
       outputSchema: output,
       traits: { ...traits, examples, group: 'context', tags: [BUILTIN_TAG], positional, aliases },
-      load,
+      run,
     });
   });
 }
@@ -60,7 +64,7 @@ const toDefinitions = (options: QueryOptions): Readonly<Record<string, ContextDe
     description: 'Write a document. Fails if the path already exists, unless on_conflict is "overwrite".',
     properties: { path: PATH, content: { type: 'string', description: 'The text' }, on_conflict: ON_CONFLICT },
     required: ['path', 'content'],
-    load: async () => (await import('./write.js')).write,
+    run: write,
   },
   context_read: {
     description: 'Read a document, or some of its lines.',
@@ -72,13 +76,13 @@ const toDefinitions = (options: QueryOptions): Readonly<Record<string, ContextDe
     },
     required: ['path'],
     traits: READ_ONLY,
-    load: async () => (await import('./read.js')).read,
+    run: read,
   },
   context_edit: {
     description: 'Edit lines of a document: all patches or none. Line numbers refer to the unedited document.',
     properties: { path: PATH, patches: { type: 'array', minItems: 1, items: LinePatchSchema as unknown as Json } },
     required: ['path', 'patches'],
-    load: async () => (await import('./write.js')).edit,
+    run: edit,
   },
   context_tree: {
     description: 'Show all documents as a tree.',
@@ -92,21 +96,21 @@ const toDefinitions = (options: QueryOptions): Readonly<Record<string, ContextDe
     },
     traits: READ_ONLY,
     positional: ['path'],
-    load: async () => (await import('./tree.js')).tree,
+    run: tree,
   },
   context_list: {
     description: 'List documents with size, kind, version and time of the last change.',
     properties: { path: BELOW },
     traits: READ_ONLY,
     positional: ['path'],
-    load: async () => (await import('./read.js')).list,
+    run: list,
   },
   context_exists: {
     description: 'Check whether a document exists.',
     properties: { path: PATH },
     required: ['path'],
     traits: READ_ONLY,
-    load: async () => (await import('./read.js')).exists,
+    run: exists,
   },
   context_copy: {
     description: 'Copy a document to another path.',
@@ -116,26 +120,26 @@ const toDefinitions = (options: QueryOptions): Readonly<Record<string, ContextDe
       on_conflict: ON_CONFLICT,
     },
     required: ['from', 'to'],
-    load: async () => (await import('./write.js')).copy,
+    run: copy,
   },
   context_delete: {
     description: 'Delete a document. Its versions are kept, and context_restore restores it.',
     properties: { path: PATH },
     required: ['path'],
-    load: async () => (await import('./write.js')).remove,
+    run: remove,
   },
   context_restore: {
     description: 'Restore a deleted document, or an earlier version, as a new version.',
     properties: { path: PATH, version: VERSION },
     required: ['path'],
-    load: async () => (await import('./write.js')).restore,
+    run: restore,
   },
   context_versions: {
     description: 'List the versions of a document, newest first.',
     properties: { path: PATH },
     required: ['path'],
     traits: READ_ONLY,
-    load: async () => (await import('./read.js')).versions,
+    run: versions,
   },
   context_search: {
     description: 'Full-text search in documents, best matches first.',
@@ -146,7 +150,7 @@ const toDefinitions = (options: QueryOptions): Readonly<Record<string, ContextDe
     },
     required: ['query'],
     traits: READ_ONLY,
-    load: async () => (await import('./read.js')).search,
+    run: search,
   },
   context_pipe: {
     description:
@@ -170,7 +174,7 @@ const toDefinitions = (options: QueryOptions): Readonly<Record<string, ContextDe
       },
       required: ['path', 'bytes_written', 'preview'],
     },
-    load: async () => (await import('./pipe.js')).pipe,
+    run: pipe,
   },
   context_query: {
     description: [
@@ -189,6 +193,6 @@ const toDefinitions = (options: QueryOptions): Readonly<Record<string, ContextDe
     required: ['path'],
     examples: [{ path: 'inbox.json', expression: '$sum(amount)' }],
     positional: ['path', 'expression'],
-    load: async () => (await import('./query.js')).createQuery(options),
+    run: createQuery(options),
   },
 });

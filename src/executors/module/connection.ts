@@ -8,6 +8,7 @@ import type { World } from '../../core/snapshot.js';
 import { settlesWithin } from '../../core/time-limit.js';
 import { startCompanion } from '../../process/companion.js';
 import { createLineReader } from '../../process/lines.js';
+import { prepareSandbox } from '../../process/sandbox/prepare.js';
 import type { Request } from './protocol.js';
 import { type CheckedReply, readReply } from './read-reply.js';
 
@@ -54,7 +55,7 @@ const FLAGS = [
 export async function connectHost(settings: HostSettings, options: HostOptions): Promise<HostConnection> {
   const { world, entry, cacheDirectory, onEnd } = options;
   const { cwd, environment, limits, sandbox } = settings;
-  if (sandbox !== undefined) (await import('../../process/sandbox/prepare.js')).prepareSandbox(sandbox);
+  if (sandbox !== undefined) prepareSandbox(sandbox);
   const heap = Math.floor((limits.memoryBytes ?? DEFAULT_HEAP_BYTES) / (1024 * 1024));
   const node = [process.execPath, ...FLAGS, `--max-old-space-size=${Math.max(heap, 32)}`];
   const argv = [...(sandbox?.launcher ?? []), ...node, entry(), cacheDirectory];

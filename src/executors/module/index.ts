@@ -14,9 +14,9 @@ import { identifyPackages, type ModuleText } from '../../files/packages.js';
 import { readHead } from '../../files/read.js';
 import { baseEnvironment, mayBeSandboxed, worldOf } from '../../process/environment.js';
 import { identifyPrograms } from '../../process/programs.js';
-import type { SandboxPlaces } from '../../process/sandbox/index.js';
+import { planSandbox, type SandboxPlaces, withSandbox } from '../../process/sandbox/index.js';
 import type { HostSettings } from './connection.js';
-import type { HostPool, HostPoolOptions } from './pool.js';
+import { createHostPool, type HostPoolOptions } from './pool.js';
 
 export interface ModuleExecutorOptions extends HostPoolOptions {
   /** Where the state of wield is; found by the environment if absent. */
@@ -32,13 +32,7 @@ export function createModuleExecutor(options: ModuleExecutorOptions): ModuleExec
   const { world, wieldHome, entry, cacheDirectory } = options;
   // What a plan that needed approval imports. Another host may have loaded other packages.
   const approved = new WeakMap<ModulePlan, string>();
-  let pool: HostPool | undefined;
-  // Imported on first use: most commands need no tool host.
-  const openPool = async (): Promise<HostPool> => {
-    const { createHostPool } = await import('./pool.js');
-    pool ??= createHostPool(options);
-    return pool;
-  };
+  const pool = createHostPool(options);
   const codeOf = (file: string): string[] => [
     ...[process.execPath, packageOf(entry()), cacheDirectory, file, dirname(file)],
     ...modulesAbove(file),
@@ -66,7 +60,6 @@ export function createModuleExecutor(options: ModuleExecutorOptions): ModuleExec
         limits,
       };
       if (context.withoutSandbox || !mayBeSandboxed(tool, settings)) return plan;
-      const { withSandbox } = await import('../../process/sandbox/index.js');
       return withSandbox(plan, context.snapshot, codeOf(source.file), { world, wieldHome });
     },
     async programs(plan) {
@@ -74,7 +67,7 @@ export function createModuleExecutor(options: ModuleExecutorOptions): ModuleExec
       approved.set(plan, digestParts(lines));
       return lines;
     },
-    run: async (plan, scope) => (await openPool()).run(plan, scope, approved.get(plan)),
+    run: (plan, scope) => pool.run(plan, scope, approved.get(plan)),
     async describe(source, { workdir, settings: { env, limits, sandbox } }) {
       const environment = baseEnvironment(world, env.pass);
       const plain: HostSettings = { cwd: workdir, environment, limits };
@@ -82,11 +75,9 @@ export function createModuleExecutor(options: ModuleExecutorOptions): ModuleExec
       const host = isSandboxed
         ? await sandboxLoading(plain, sandbox, codeOf(source.file), { world, wieldHome })
         : plain;
-      return (await openPool()).describe(source, host);
+      return pool.describe(source, host);
     },
-    async close() {
-      await pool?.close();
-    },
+    close: pool.close,
   };
 }
 
@@ -98,7 +89,6 @@ async function sandboxLoading(
   code: readonly string[],
   places: SandboxPlaces,
 ): Promise<HostSettings> {
-  const { planSandbox } = await import('../../process/sandbox/index.js');
   const required = sandboxes.rules.some((rule) => rule.required);
   const target = { name: 'loading a module', workdir: settings.cwd, code, environment: settings.environment };
   const applied = [{ profile: 'read-only', required, by: 'tool' }] as const;

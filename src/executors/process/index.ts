@@ -25,8 +25,9 @@ import {
   worldOf,
 } from '../../process/environment.js';
 import { identifyPrograms, type NamedProgram, shebangPrograms } from '../../process/programs.js';
-import type { SandboxPlaces } from '../../process/sandbox/index.js';
-import type { SeenFiles } from './command-run.js';
+import { type SandboxPlaces, withSandbox } from '../../process/sandbox/index.js';
+import { planCommand } from './command-plan.js';
+import { runCommand, type SeenFiles } from './command-run.js';
 import { digestCommand, digestScript, readPlannedScripts, resolversOf, scriptNames } from './integrity.js';
 import { assertGranted } from './missing-variables.js';
 import { runScript } from './run.js';
@@ -59,12 +60,8 @@ export function createProcessExecutor({ world, wieldHome, beforeRun }: ProcessEx
       const action = actionOf(tool);
       const { snapshot } = context;
       const options = { tool, input, context, world: worldOf(context, world) };
-      const plan =
-        action.runs === 'script'
-          ? planScript({ ...options, action })
-          : (await import('./command-plan.js')).planCommand({ ...options, action });
+      const plan = action.runs === 'script' ? planScript({ ...options, action }) : planCommand({ ...options, action });
       if (context.withoutSandbox || !mayBeSandboxed(tool, snapshot.settings)) return plan;
-      const { withSandbox } = await import('../../process/sandbox/index.js');
       const own = action.runs === 'script' ? [action.file, dirname(action.file)] : [action.directory];
       return withSandbox(plan, snapshot, [plan.interpreter ?? plan.binary, ...own], places);
     },
@@ -74,7 +71,6 @@ export function createProcessExecutor({ world, wieldHome, beforeRun }: ProcessEx
       if (action.runs === 'script') return runScript({ plan, action, scope, world, beforeRun });
       const scripts = readPlannedScripts(plan, action);
       beforeRun?.();
-      const { runCommand } = await import('./command-run.js');
       return runCommand({ plan, scripts, seen, scope, world });
     },
   };

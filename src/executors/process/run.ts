@@ -14,6 +14,7 @@ import { cancelled } from '../../core/time-limit.js';
 import type { ScriptAction } from '../../core/tool.js';
 import type { ProcessOutcome } from '../../process/request.js';
 import { prepareSandbox } from '../../process/sandbox/prepare.js';
+import { reportSandbox } from '../../process/sandbox/report.js';
 import { runProcess } from '../../process/spawn.js';
 import { suggestVariables } from './missing-variables.js';
 import { type Pinned, pinScript } from './pinned.js';
@@ -41,7 +42,6 @@ export async function withSandboxReport(
   world: World,
 ): Promise<Output> {
   if (plan.sandbox === undefined) return output;
-  const { reportSandbox } = await import('../../process/sandbox/report.js');
   return reportSandbox(output, plan, { stderr: stderr.toString('utf8'), stdout: stdout.toString('utf8') }, world);
 }
 

@@ -8,8 +8,10 @@ import type { World } from '../../core/snapshot.js';
 import { isWithin } from '../../files/within.js';
 import { findLauncherFault, findRefusal, type RefusedProcess, refusedError } from './refusal.js';
 import { accessTo } from './rules.js';
+import { findGuarded } from './secrets.js';
 import { describeLeft } from './text.js';
 import { tryLauncher } from './try-launcher.js';
+import { walk } from './walk.js';
 
 type SandboxedPlan = Pick<ProcessPlan, 'sandbox' | 'tool' | 'cwd'>;
 
@@ -41,8 +43,6 @@ export async function reportSandbox(
 async function findLeft({ searched, workdir, rules }: SandboxPlan, world: World): Promise<readonly string[]> {
   const isWritable = [...rules].some(([path, access]) => access === 'write' && mayContain(path, workdir));
   if (!isWritable) return [];
-  const { walk } = await import('./walk.js');
-  const { findGuarded } = await import('./secrets.js');
   const now = world.now();
   const all = findGuarded(workdir, await walk(searched, now), searched.places);
   const isNew = (real: string): boolean => !searched.found.includes(real) && accessTo(rules, real) === 'write';
