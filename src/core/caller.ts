@@ -1,6 +1,7 @@
 // The caller of a tool and the verdict on its call; what only a person may do.
 
 import { type ErrorCode, ToolError } from './error.js';
+import type { ProtocolVersion } from './upstream.js';
 
 /** Code that says nothing else about itself. */
 export const CODE: Caller = { kind: 'code', door: 'library' };
@@ -26,6 +27,8 @@ export interface Caller {
   readonly session?: string;
   /** Whether the client shows MCP Apps, whose tools it may list and call (RSC-20). */
   readonly apps?: boolean;
+  /** The protocol version of an MCP client: servers that have both are called in the same one (UPS-105). */
+  readonly protocol?: ProtocolVersion;
 }
 
 export interface Verdict {

@@ -59,12 +59,11 @@ const TIMEOUT_MS = 10 * 60_000;
 
 /**
  * The tool that sends a request: `sampling:<asker>` or `roots:<asker>`, so that rules, approvals and the audit log apply
- * to it. What did not come with the program itself may send none without a rule that names it.
+ * to it.
  */
 export function toClientTool(
   capability: ClientCapability,
   asker: string,
-  isProgram: boolean,
   send: (params: JsonObject, signal: AbortSignal) => Promise<JsonObject> = () => Promise.reject(new Error('not sent')),
 ): Tool {
   return {
@@ -87,6 +86,6 @@ export function toClientTool(
       server: asker,
       owner: 'program',
     },
-    traits: { ...NO_TRAITS, timeoutMs: TIMEOUT_MS, ...(isProgram ? {} : { optIn: true }) },
+    traits: { ...NO_TRAITS, timeoutMs: TIMEOUT_MS },
   };
 }

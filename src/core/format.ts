@@ -9,6 +9,7 @@ import type { JsonSchema } from './schema.js';
 import type { Skill } from './skill.js';
 import type { Snapshot } from './snapshot.js';
 import type { ModuleAction, Tool } from './tool.js';
+import type { ProtocolVersion } from './upstream.js';
 
 /** The state of a file; undefined if it is missing or unreachable. */
 export type FileState = FileIdentity | undefined;
@@ -87,7 +88,12 @@ export interface OfferSource {
   /** Returns the tool that starts a subscription to a resource; by default the one that reads it. */
   findSubscription?(uri: string, snapshot: Snapshot): Tool | undefined;
   /** Calls the listener when a resource changes. Returns a function that stops it; undefined if it never changes. */
-  follow?(uri: string, snapshot: () => Snapshot, onUpdate: () => void): (() => void) | undefined;
+  follow?(
+    uri: string,
+    snapshot: () => Snapshot,
+    onUpdate: () => void,
+    protocol?: ProtocolVersion,
+  ): (() => void) | undefined;
   findPrompt(name: string, snapshot: Snapshot): Tool | undefined;
   /** Returns the tool that completes arguments of a prompt, by name, or of a template. */
   findCompletion?(ref: string, snapshot: Snapshot): Tool | undefined;

@@ -199,8 +199,6 @@ export interface Traits {
   readonly hidden: boolean;
   /** Only for MCP Apps: hidden, except from clients that show them (RSC-20). */
   readonly app?: true;
-  /** Denied unless a rule of the user names it (RSC-7). */
-  readonly optIn?: true;
   readonly terminal: boolean;
   /** Hints of the author: displayed, but never a reason to allow more (TOOL-5). */
   readonly readOnly?: boolean;

@@ -13,7 +13,14 @@ import type { InputRequiredResult } from './client-requests.js';
 import { createInteractiveCalls } from './interaction.js';
 import { type Listing, type LiveListing, MODEL } from './listing.js';
 import { ERROR, type Params } from './message.js';
-import { type RequestScope, readKey, readTraceParent, toLogListener, toProgressListener } from './request.js';
+import {
+  protocolOf,
+  type RequestScope,
+  readKey,
+  readTraceParent,
+  toLogListener,
+  toProgressListener,
+} from './request.js';
 import { type CallResult, projectResult, toCallResult } from './result.js';
 import type { SharedSessions } from './shared-sessions.js';
 import type { CallOutcome } from './suspended-calls.js';
@@ -49,6 +56,7 @@ export function createToolCalls({ toolbox, listing, ready, shared }: ToolCallsOp
     const { clientName = '', capabilities } = scope;
     const { session } = scope.client;
     const { kind, door } = MODEL;
+    const protocol = protocolOf(scope);
     return interactive.serve({
       scope,
       client: `${session} ${clientName}`,
@@ -59,7 +67,7 @@ export function createToolCalls({ toolbox, listing, ready, shared }: ToolCallsOp
       onProgress: toProgressListener(scope),
       run: ({ controller, onProgress, approve, elicit, client, fault }) =>
         run({
-          caller: { kind, door, apps: showsApps(capabilities), session, name: scope.clientName },
+          caller: { kind, door, apps: showsApps(capabilities), session, name: scope.clientName, protocol },
           controller,
           onProgress,
           approve,

@@ -4,6 +4,7 @@ import type { TraceParent } from '../core/caller.js';
 import type { LogListener, ProgressListener } from '../core/context.js';
 import { isRecord } from '../core/json.js';
 import type { DoorOptions } from '../core/toolbox.js';
+import type { ProtocolVersion } from '../core/upstream.js';
 import { ClientRequests, type InputAnswer, type InputRequest } from './client-requests.js';
 import {
   LOG_LEVELS,
@@ -186,6 +187,11 @@ export function toScope({ id, params }: RequestMessage, channel: Channel, contro
     },
     mayConsent: () => channel.mayConsent?.() ?? true,
   };
+}
+
+/** Returns the protocol version of a request, without its revisions. */
+export function protocolOf({ isNewer }: RequestScope): ProtocolVersion {
+  return isNewer ? '2026-07-28' : '2025-11-25';
 }
 
 function severityOf(level: string): number {

@@ -11,7 +11,7 @@ import type { ToolCalls } from './calls.js';
 import { type LiveListing, MODEL } from './listing.js';
 import { ERROR, META, type PARAM_SHAPES, toNotification } from './message.js';
 import { pageAt } from './pages.js';
-import { MAX_SUBSCRIPTIONS, type RequestScope, Subscriptions } from './request.js';
+import { MAX_SUBSCRIPTIONS, protocolOf, type RequestScope, Subscriptions } from './request.js';
 
 type Params<Name extends keyof typeof PARAM_SHAPES> = Infer<(typeof PARAM_SHAPES)[Name]>;
 
@@ -54,11 +54,12 @@ export function createResourceHandlers(toolbox: Toolbox, calls: ToolCalls) {
       assertOk(outcome, { name });
       return { ...(outcome.structured as JsonObject), ...metaOf(outcome) };
     },
-    async complete({ ref, argument, context }: Params<'complete'>, { controller }: RequestScope) {
+    async complete({ ref, argument, context }: Params<'complete'>, scope: RequestScope) {
       // The name or URI at the server is filled in where the request is sent.
       const input = { ref: { type: ref.type }, argument, ...(context === undefined ? {} : { context }) } as Json;
       const target = 'name' in ref ? { prompt: ref.name } : { template: ref.uri };
-      const result = await prompts.complete(target, input, { caller: MODEL, signal: controller.signal });
+      const caller = { ...MODEL, protocol: protocolOf(scope) };
+      const result = await prompts.complete(target, input, { caller, signal: scope.controller.signal });
       // Without completions a client shows none; an error would be shown to the person.
       return { completion: result.error === undefined ? result.structured : { values: [] } };
     },
@@ -117,7 +118,7 @@ export function createListen({ catalog: { resources } }: Toolbox, { onChange }: 
       const _meta = { [META.subscription]: scope.id };
       const followed = new Subscriptions();
       const { clientName: name } = scope;
-      const caller = { ...MODEL, session: scope.client.session, name };
+      const caller = { ...MODEL, session: scope.client.session, name, protocol: protocolOf(scope) };
       const follow = async (uri: string): Promise<boolean> => {
         const tell = (): void => scope.notify('notifications/resources/updated', { uri, _meta });
         const { result, end } = await resources.subscribe(uri, tell, { caller });

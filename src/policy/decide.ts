@@ -58,7 +58,7 @@ export function decide(plan: Judged, caller: Caller, rules: Rules): Verdict {
  */
 export function findDenial(tool: Tool, caller: Caller, rules: Rules): Verdict | undefined {
   if (rules.altered !== undefined && caller.kind === 'model') return alteration(rules.altered);
-  if (!hasRules(rules)) return tool.traits.optIn === true ? byDefault(tool, caller) : undefined;
+  if (!hasRules(rules)) return undefined;
   if (rules.policy.fault !== undefined && caller.kind !== 'model') return undefined;
   const ruling = judge(tool, caller, rules, matchAnyCall(tool, rules.now));
   return ruling.verdict === 'deny' ? ruling : undefined;
@@ -107,17 +107,9 @@ function judge(tool: Tool, caller: Caller, rules: Rules, matches: Matches): Verd
     if (verdict.verdict === 'deny') return verdict;
     listed.push(verdict);
   }
-  const trusted = byTrustRules(forTool(policy, tool), inherited, matches, () => byDefault(tool, caller));
+  const trusted = byTrustRules(policy, inherited, matches, () => byDefault(tool, caller));
   if (always && trusted.verdict !== 'deny') return { ...ALLOWED, reason: 'it is always allowed' };
   return strictest([trusted, ...listed]);
-}
-
-// RSC-7: a rule for all tools does not allow what is off by default; the rule must begin with its kind.
-function forTool(policy: Policy, { name, traits }: Tool): Policy {
-  if (traits.optIn !== true) return policy;
-  const kind = name.slice(0, name.indexOf(':') + 1);
-  const applies = ({ selector }: Rule): boolean => selector.policy === 'deny' || selector.text.startsWith(kind);
-  return { ...policy, rules: policy.rules.filter(applies) };
 }
 
 // POL-3: the order of rules does not matter.
@@ -169,15 +161,7 @@ function byTrustRules(
   return below.length === 0 ? above : strictest([above, ...below]);
 }
 
-function byDefault({ name, origin: { owner }, traits }: Tool, { kind }: Caller): Verdict {
-  if (traits.optIn === true) {
-    return {
-      verdict: 'deny',
-      rule: null,
-      reason: 'no rule allows it',
-      hint: `a person can allow it: [trust] rules = ["${name}($policy=allow)"]`,
-    };
-  }
+function byDefault({ origin: { owner }, traits }: Tool, { kind }: Caller): Verdict {
   const asks = kind === 'model' || owner === 'package' || owner === 'upstream';
   if (traits.destructive !== true || !asks) return ALLOWED;
   return {

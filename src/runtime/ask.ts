@@ -185,7 +185,7 @@ async function sendToClient(
       hint: 'report this to the author of the client',
     });
   };
-  const tool = toClientTool(capability, asker, origin.owner === 'program', send);
+  const tool = toClientTool(capability, asker, send);
   const { error, structured } = await nest(tool.name, toJson(params, CLIENT_BOUNDS), {
     signal: until,
     named: 'by-definition',

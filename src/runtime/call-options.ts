@@ -17,6 +17,7 @@ import {
   text,
 } from '../core/shape.js';
 import type { DoorOptions } from '../core/toolbox.js';
+import { PROTOCOL_VERSIONS } from '../core/upstream.js';
 
 function whichIs<T>(expected: string, accepts: (value: unknown) => boolean): Shape<T> {
   return custom(expected, (value) => (accepts(value) ? (value as T) : undefined));
@@ -40,6 +41,7 @@ const CALLER = object({
   name: optional(string),
   session: optional(string),
   apps: flag,
+  protocol: optional(oneOf(...PROTOCOL_VERSIONS)),
 } satisfies Record<keyof Caller, unknown>);
 
 const OPTIONS = object({

@@ -77,5 +77,5 @@ export async function followResource(
     const tool = source?.findResource(uri, now);
     if (tool !== undefined && findDenial(tool, caller, toRules(now)) === undefined) onUpdate();
   };
-  return source?.follow?.(uri, snapshot, tell) ?? (() => {});
+  return source?.follow?.(uri, snapshot, tell, caller.protocol) ?? (() => {});
 }

@@ -111,8 +111,8 @@ export function createUpstreams(options: UpstreamsOptions): Upstreams {
   };
   const refresh: Upstreams['refresh'] = (server, snapshot, how = 'refresh') =>
     withPool<unknown>(server, snapshot, (pool, settings) => pool[how](server, settings)).then(() => {});
-  const acquire: Acquire = (server, snapshot, signal) =>
-    withPool(server, snapshot, (pool, settings) => pool.acquire(server, settings, signal));
+  const acquire: Acquire = (server, snapshot, use, signal) =>
+    withPool(server, snapshot, (pool, settings) => pool.acquire(server, settings, use, { signal }));
   const executor = createRemoteExecutor({
     world,
     wieldHome,

@@ -8,9 +8,10 @@ import type { HttpServer, ServerEntry } from '../core/upstream.js';
 import { createGuardedFetch } from '../net/fetch.js';
 import { baseEnvironment } from '../process/environment.js';
 import { readVersion } from '../workspace/machine.js';
+import type { Listing, StoredTool } from './catalog/listing-file.js';
 import type { Listings } from './catalog/listings.js';
 import { parseListing } from './catalog/parse-listing.js';
-import { toInstructions } from './connection/fetch-listing.js';
+import { type ToolListing, toInstructions } from './connection/fetch-listing.js';
 import type { NegotiatedVersion } from './connection/handshake.js';
 import type { StartSettings } from './connection/open.js';
 import { Pool } from './connection/pool.js';
@@ -21,6 +22,7 @@ import { expandServer, type ResolvedServer } from './entries/expand.js';
 import { assertAccepted } from './entries/installed-files.js';
 import { serverProfiles } from './entries/sandbox.js';
 import { withLogin } from './login/oauth.js';
+import { digestDefinition, type RemoteTool } from './remote-tool.js';
 import type { ServerSecrets } from './server-secrets.js';
 
 export interface LoadPoolOptions {
@@ -59,14 +61,43 @@ export function loadPool(options: LoadPoolOptions): Pool {
       return openTransport(expand, settings, options);
     },
     knownVersionOf: (server) => listings.knownVersionOf(server) as NegotiatedVersion | undefined,
-    onListing: async (server, listing, { version, instructions, capabilities }) => {
+    mayHaveBoth: (server) => {
+      const { kind, older } = (listings.stored(server)?.version ?? {}) as {
+        readonly kind?: string;
+        readonly older?: false;
+      };
+      return kind === 'modern' && older !== false;
+    },
+    isStored: (server, { tools }) => {
+      const stored = listings.stored(server)?.tools.filter(({ offers }) => offers !== 'instructions') ?? [];
+      const definitions = new Set(stored.map(({ definition }) => definition));
+      return tools.length === stored.length && tools.every((tool) => definitions.has(digestDefinition(tool)));
+    },
+    onListing: async (server, listing, { version, instructions, capabilities }, before) => {
+      const stored = before && listings.stored(server);
       const extra = instructions === undefined || instructions.trim() === '' ? [] : [toInstructions(instructions)];
       const { tools, faults } = parseListing({ ...listing, tools: [...listing.tools, ...extra] }, server);
-      await listings.store(server, { tools, faults, version: version as unknown as Json, capabilities });
+      const own = { tools, faults, version: version as unknown as Json, capabilities };
+      await listings.store(server, stored === undefined ? own : withChanges(stored, before!, listing, tools));
       onChange();
     },
     onFailure: (server, error) => listings.storeFailure(server, redactError(error, serverSecrets.of(server.name))),
   });
+}
+
+// Applies what changed in the list of one protocol version to the stored list of the other (UPS-105).
+function withChanges(stored: Listing, before: ToolListing, now: ToolListing, tools: readonly StoredTool[]): Listing {
+  const digests = ({ tools: all }: ToolListing) => new Set(all.map(digestDefinition));
+  const [known, listed] = [digests(before), digests(now)];
+  const added = tools.filter(({ definition, offers }) => offers !== 'instructions' && !known.has(definition));
+  const gone = before.tools.filter((tool) => !listed.has(digestDefinition(tool))).map(idOf);
+  const changed = new Set([...gone, ...added.map(({ remoteName: name, offers }) => idOf({ name, offers }))]);
+  const kept = stored.tools.filter(({ remoteName: name, offers }) => !changed.has(idOf({ name, offers })));
+  return { ...stored, tools: [...kept, ...added] };
+}
+
+function idOf({ name, offers }: Pick<RemoteTool, 'name' | 'offers'>): string {
+  return `${offers} ${name}`;
 }
 
 async function openTransport(

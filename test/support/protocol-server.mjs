@@ -1,4 +1,5 @@
-// An MCP server for one protocol version only, `older` or `newer`, over stdio or, with a port, HTTP. Each start appends a line
+// An MCP server for one protocol version only, `older` or `newer`, or over stdio for `both`, where `ask` needs the older and
+// `rounds` the newer one; over stdio or, with a port, HTTP. Each start appends a line
 // to the file of the second argument; other events go to a file beside it.
 
 import { randomUUID } from 'node:crypto';
@@ -19,6 +20,7 @@ const [, , wanted, starts, port] = process.argv;
 // A server that changes its protocol version reads it from a file.
 const protocol = wanted.startsWith('/') ? readFileSync(wanted, 'utf8').trim() : wanted;
 const isNewer = protocol === 'newer';
+const isBoth = protocol === 'both';
 appendFileSync(starts, `${process.pid}\n`);
 const log = (line) => appendFileSync(`${starts}.log`, `${line}\n`);
 
@@ -134,7 +136,7 @@ const TOOLS = {
   rounds: {
     input: object(),
     async run(_input, context) {
-      if (!isNewer) {
+      if (!isNewer && !isBoth) {
         const answers = [];
         for (const round of [1, 2, 3]) answers.push(await askOlder(context, colour(`Colour ${round}?`)));
         return text(JSON.stringify(answers));
@@ -169,6 +171,13 @@ const TOOLS = {
         { colour: colour('Which colour?'), sample: { sampling: 'Say it.' }, roots: { roots: true } },
         (answers) => answers,
       ),
+  },
+  say: {
+    input: object({ text: { type: 'string' } }),
+    async run({ text: data }, { mcpReq }) {
+      await mcpReq.notify({ method: 'notifications/message', params: { level: 'info', data } });
+      return text('said');
+    },
   },
   count: {
     input: object(),
@@ -300,7 +309,10 @@ function registerResources(server) {
 function createServer() {
   const server = new Server(
     { name: 'protocol', version: '1' },
-    { capabilities: { tools: { listChanged: true }, resources: { subscribe: true } }, instructions: 'Ask nicely.' },
+    {
+      capabilities: { tools: { listChanged: true }, resources: { subscribe: true }, logging: {} },
+      instructions: 'Ask nicely.',
+    },
   );
   server.setRequestHandler('tools/list', () => ({
     tools: Object.entries(TOOLS).map(([name, { title, input, output, annotations }]) => ({
@@ -322,7 +334,7 @@ function createServer() {
 }
 
 if (port === undefined) {
-  if (isNewer) serveStdio(createServer, { legacy: 'reject' });
+  if (isNewer || isBoth) serveStdio(createServer, isBoth ? {} : { legacy: 'reject' });
   else void createServer().connect(new StdioServerTransport());
   process.stdin.on('data', (chunk) => {
     for (const [, method] of String(chunk).matchAll(/"method":"([^"]+)"/g)) log(`heard ${method}`);

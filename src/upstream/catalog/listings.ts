@@ -102,11 +102,14 @@ export function createListings(options: ListingsOptions) {
       return world.now() >= listing.at + Math.min(FIRST_RETRY_MS * 2 ** (listing.count - 1), MAX_RETRY_MS);
     },
 
-    /** Returns the protocol version of a server if it was negotiated recently. */
-    knownVersionOf(server: ServerEntry): Json | undefined {
+    /** Returns the protocol version of a server that was negotiated last, if that was recently. */
+    knownVersionOf(server: ServerEntry, lifetimeMs = VERSION_LIFETIME_MS): Json | undefined {
       const listing = loadListing(server);
-      return listing !== undefined && world.now() < listing.at + VERSION_LIFETIME_MS ? listing.version : undefined;
+      return listing !== undefined && world.now() < listing.at + lifetimeMs ? listing.version : undefined;
     },
+
+    /** Returns the stored tool list of a server. */
+    stored: loadListing,
 
     async store(server: ServerEntry, listing: Omit<Listing, 'at'>): Promise<void> {
       await options.pinNew(listing.tools.map((tool) => toTool(tool, placeOf(server))));

@@ -76,9 +76,9 @@ export function createUpstreamOffers({ format, describe, follow }: UpstreamOffer
       const tool = findResource(uri, snapshot);
       return tool && { ...tool, action: { ...(tool.action as RemoteAction), method: 'resources/subscribe' } };
     },
-    follow(uri, snapshot, onUpdate) {
+    follow(uri, snapshot, onUpdate, protocol) {
       const at = locate(uri, snapshot());
-      return at && follow(at.server, at.uri, snapshot, onUpdate);
+      return at && follow({ ...at, protocol }, snapshot, onUpdate);
     },
     resources: (snapshot) =>
       offersOf(snapshot, ['resource', 'template']).map(

@@ -14,7 +14,7 @@ import {
   type NegotiatedVersion,
   shakeHands,
 } from './handshake.js';
-import { guardRequests, serveRequests, type Turns } from './requests.js';
+import { guardRequests, serveRequests } from './requests.js';
 import { type ResourceWatch, watchResources } from './resource-watch.js';
 import { type ToolWatch, watchTools } from './tool-watch.js';
 import type { UpstreamTransport } from './transport.js';
@@ -51,9 +51,8 @@ export async function connect(transport: UpstreamTransport, options: ConnectOpti
   const client = new Client(transport);
   client.onError = (error) => options.debug(`${name}: ${quoteOutside(error.message, 300)}`);
   const calls = new Set<RemoteCall>();
-  const turns: Turns = { one: undefined };
   client.listeners.set('notifications/message', (message) => passOn(message, calls, options));
-  serveRequests(client, calls, turns, options);
+  serveRequests(client, calls, options);
   const { version, protocol, instructions, ...found } = await shakeHands(client, options);
   const capabilities = readCapabilities(found.capabilities);
   const { listing, onListing } = await watchTools(client, capabilities, options);
@@ -76,13 +75,11 @@ export async function connect(transport: UpstreamTransport, options: ConnectOpti
     const guarded = guardRequests(given, redact);
     const call = envelope === undefined ? guarded : { ...guarded, envelope };
     await log.prepare(call);
-    const release = await turns.one?.acquire(call.signal);
     calls.add(call);
     try {
       return await run(call);
     } finally {
       calls.delete(call);
-      release?.();
     }
   };
   return {

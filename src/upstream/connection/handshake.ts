@@ -10,7 +10,14 @@ import { RpcError, TASKS } from '../../net/mcp.js';
 import { type Client, type Fields, statusOf } from './client.js';
 
 /** The negotiated version as it is stored with the tool list; `discover` is the answer of the server to the probe. */
-export type NegotiatedVersion = { readonly kind: 'legacy' } | { readonly kind: 'modern'; readonly discover: Json };
+export type NegotiatedVersion =
+  | { readonly kind: 'legacy' }
+  | {
+      readonly kind: 'modern';
+      readonly discover: Json;
+      /** False: the server refused the older version. */
+      readonly older?: false;
+    };
 
 export interface ConnectOptions {
   /** The server. */
@@ -22,6 +29,8 @@ export interface ConnectOptions {
   readonly startTimeoutMs: number;
   /** The protocol version of an earlier connection. */
   readonly knownVersion: NegotiatedVersion | undefined;
+  /** Whether to try the older version first (UPS-105); `refused`: that was tried. */
+  readonly older: 'first' | 'refused' | undefined;
   /** What the server may request of clients (RSC-7). */
   readonly announces: readonly ClientCapability[];
   readonly signal: AbortSignal;
@@ -54,6 +63,7 @@ const LATE_GRACE_MS = 1000;
 export async function shakeHands(client: Client, options: ConnectOptions): Promise<Handshake> {
   const { protocol, knownVersion, startTimeoutMs } = options;
   await client.transport.start();
+  if (options.older === 'first') return initializeFirst(client, options);
   if (knownVersion?.kind === 'legacy') return initialize(client, options);
   if (knownVersion !== undefined) return useModern(client, knownVersion.discover, options);
   const probing = probe(client, options);
@@ -67,6 +77,26 @@ export async function shakeHands(client: Client, options: ConnectOptions): Promi
   return initialize(client, options);
 }
 
+// The server is known to have the newer version.
+async function initializeFirst(client: Client, options: ConnectOptions): Promise<Handshake> {
+  const initializing = initialize(client, options);
+  const isRefused = (error: unknown): boolean => error instanceof RpcError || isClientFault(statusOf(error) ?? 0);
+  try {
+    if (await settlesWithin(initializing, Math.min(PROBE_TIMEOUT_MS, options.startTimeoutMs / 3)))
+      return await initializing;
+  } catch (error) {
+    if (!isRefused(error)) throw error;
+  }
+  initializing.catch(() => {});
+  const discover = await probe(client, options);
+  if (discover === undefined) throw new Error('it supports neither protocol version');
+  return useModern(client, discover, { ...options, older: 'refused' });
+}
+
+function isClientFault(status: number): boolean {
+  return status >= 400 && status < 500 && status !== 401 && status !== 403;
+}
+
 // Returns the answer of a server of the newer version, undefined of an older one.
 async function probe(client: Client, options: ConnectOptions, isRetry = false): Promise<Json | undefined> {
   const { signal } = options;
@@ -74,9 +104,8 @@ async function probe(client: Client, options: ConnectOptions, isRetry = false): 
     const answer = await client.request('server/discover', {}, { signal, envelope: toEnvelope(options) });
     return isModern(answer) ? (answer as unknown as Json) : undefined;
   } catch (error) {
-    const status = statusOf(error) ?? 0;
     if (!(error instanceof RpcError)) {
-      if (status >= 400 && status < 500 && status !== 401 && status !== 403) return undefined;
+      if (isClientFault(statusOf(error) ?? 0)) return undefined;
       throw error;
     }
     const { supported } = isRecord(error.data) ? error.data : {};
@@ -133,7 +162,13 @@ function useModern(client: Client, discover: Json, options: ConnectOptions): Han
   client.transport.setProtocolVersion?.(MODERN);
   client.envelope = toEnvelope(options);
   const { capabilities, instructions } = discover;
-  return { version: { kind: 'modern', discover }, protocol: MODERN, capabilities, instructions: toText(instructions) };
+  const refused = options.older === 'refused' ? { older: false as const } : {};
+  return {
+    version: { kind: 'modern', discover, ...refused },
+    protocol: MODERN,
+    capabilities,
+    instructions: toText(instructions),
+  };
 }
 
 function toClientInfo(version: string) {

@@ -12,7 +12,7 @@ import { findDenial } from '../../policy/decide.js';
 import { toRules } from '../../policy/rules.js';
 import { type Connection, connect } from './connection.js';
 import { isFinal, startFailure, startTimeout } from './failure.js';
-import type { NegotiatedVersion } from './handshake.js';
+import type { ConnectOptions, NegotiatedVersion } from './handshake.js';
 import type { UpstreamTransport } from './transport.js';
 
 /** The settings that a server is started with. */
@@ -23,11 +23,11 @@ export interface StartSettings extends Pick<Settings, 'env' | 'sandbox'> {
 
 const MODEL: Caller = { kind: 'model', door: 'mcp' };
 
-/** Returns the settings of a server. It is told that clients support what a rule allows it to request (RSC-7). */
+/** Returns the settings of a server. It is told that clients support what no rule denies (RSC-7). */
 export function toStartSettings({ name }: ServerEntry, snapshot: Snapshot): StartSettings {
   const { env, sandbox } = snapshot.settings;
   const announces = CLIENT_CAPABILITIES.filter(
-    (capability) => findDenial(toClientTool(capability, name, false), MODEL, toRules(snapshot)) === undefined,
+    (capability) => findDenial(toClientTool(capability, name), MODEL, toRules(snapshot)) === undefined,
   );
   return { env, sandbox, announces };
 }
@@ -56,21 +56,22 @@ export async function openConnection(
   server: ServerEntry,
   settings: StartSettings,
   options: OpenOptions,
-  signal: AbortSignal,
+  { signal, older }: { readonly signal: AbortSignal; readonly older: 'first' | undefined },
 ): Promise<Opened> {
   // A package that is installed first has the time that its installer takes.
   let until: number | undefined;
   const deadline = (): number => (until ??= options.world.monotonic() + (server.startTimeoutMs ?? START_TIMEOUT_MS));
   const known = knownVersionOf(server, options);
-  const first = await attempt(server, known, { ...options, settings, deadline, signal });
+  const first = await attempt(server, known, { ...options, settings, deadline, signal, older });
   if (!('failure' in first)) return first;
   // Some servers exit on requests before `initialize`, and a known version may be outdated.
   const isPinned = server.protocol !== undefined && known?.kind !== 'modern';
   if (!first.mayBeVersion || isPinned) throw first.failure;
   const why = options.redact(first.failure.message, server.name);
   options.world.debug(`${server.name}: ${why}; trying another protocol version`);
-  const other: NegotiatedVersion | undefined = known === undefined ? { kind: 'legacy' } : undefined;
-  const second = await attempt(server, other, { ...options, settings, deadline, signal });
+  const other: NegotiatedVersion | undefined = (known ?? older) ? undefined : { kind: 'legacy' };
+  const refused = older && 'refused';
+  const second = await attempt(server, other, { ...options, settings, deadline, signal, older: refused });
   if ('failure' in second) throw first.failure;
   return second;
 }
@@ -91,12 +92,13 @@ interface AttemptOptions extends OpenOptions {
   /** The first call sets it. */
   readonly deadline: () => number;
   readonly signal: AbortSignal;
+  readonly older: ConnectOptions['older'];
 }
 
 async function attempt(
   server: ServerEntry,
   knownVersion: NegotiatedVersion | undefined,
-  { world, version, open, settings, redact, deadline, signal }: AttemptOptions,
+  { world, version, open, settings, redact, deadline, signal, older }: AttemptOptions,
 ): Promise<Opened | Failed> {
   const { name, protocol, startTimeoutMs = START_TIMEOUT_MS } = server;
   const transport = await open(server, settings);
@@ -111,7 +113,7 @@ async function attempt(
   try {
     const redactOwn = <T>(value: T): T => redact(value, name);
     const debug = (message: string): void => world.debug(redactOwn(message));
-    const own = { name, version, protocol, startTimeoutMs, knownVersion, announces: settings.announces };
+    const own = { name, version, protocol, startTimeoutMs, knownVersion, older, announces: settings.announces };
     const connecting = { ...own, signal: stop.signal, debug, redact: redactOwn };
     return { connection: await connect(transport, connecting), transport };
   } catch (error) {
@@ -122,7 +124,8 @@ async function attempt(
     const context = { server: name, exit, lastLines: transport.lastLines };
     return {
       failure: isLate ? startTimeout(startTimeoutMs, context) : startFailure(error, context),
-      mayBeVersion: !isLate && !isFinal(error) && (knownVersion !== undefined || exit !== undefined),
+      mayBeVersion:
+        !isLate && !isFinal(error) && (knownVersion !== undefined || exit !== undefined || older === 'first'),
     };
   } finally {
     clearTimeout(timer);

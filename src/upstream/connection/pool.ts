@@ -1,9 +1,10 @@
 // Pool of upstream connections: started on first use, shared, closed when idle.
 
+import { inBackground } from '../../core/async.js';
 import { ToolError } from '../../core/error.js';
 import type { Snapshot, World } from '../../core/snapshot.js';
 import { formatDuration } from '../../core/text.js';
-import type { ServerEntry } from '../../core/upstream.js';
+import type { ProtocolVersion, ServerEntry } from '../../core/upstream.js';
 import type { Connection } from './connection.js';
 import { serverLost, startFailure } from './failure.js';
 import type { ToolListing } from './fetch-listing.js';
@@ -13,14 +14,33 @@ import type { UpstreamTransport } from './transport.js';
 export interface PoolOptions extends OpenOptions {
   /** Returns the key of a server's configuration; a changed configuration gets its own connection. */
   readonly keyOf: (server: ServerEntry) => string;
-  /** Called with each tool list of a server. */
-  readonly onListing: (server: ServerEntry, listing: ToolListing, connection: Connection) => Promise<void>;
+  /** Called with each tool list of a server; with the one before if only what changed in it is to be stored. */
+  readonly onListing: (
+    server: ServerEntry,
+    listing: ToolListing,
+    connection: Connection,
+    before?: ToolListing,
+  ) => Promise<void>;
+  /** Whether the stored tool list of a server has exactly these tools. */
+  readonly isStored: (server: ServerEntry, listing: ToolListing) => boolean;
+  /** Whether a server of the newer protocol version may have the older one, too. */
+  readonly mayHaveBoth: (server: ServerEntry) => boolean;
   /** Called when a server could not be started. */
   readonly onFailure: (server: ServerEntry, error: ToolError) => void;
 }
 
+/** Who uses a connection. */
+export interface ConnectionUse {
+  /** The protocol version of the client: servers that have both use the same one (UPS-105). */
+  readonly protocol?: ProtocolVersion | undefined;
+  /** Identifies who can be asked by the server, or gets its log messages; undefined if nobody. */
+  readonly person?: string | undefined;
+}
+
 /** A use of a connection; it ends by `release`. */
 export interface Lease {
+  /** Whether the stored tool list is one of the other protocol version. */
+  readonly isSecondary: boolean;
   readonly connection: Connection;
   readonly transport: UpstreamTransport;
   /** `answered`: the server works. `lost`: the connection is unusable. `listed`: no tool was called. */
@@ -28,7 +48,12 @@ export interface Lease {
 }
 
 /** Like `acquire` of a pool, with the settings of a snapshot. */
-export type Acquire = (server: ServerEntry, snapshot: Snapshot, signal?: AbortSignal) => Promise<Lease>;
+export type Acquire = (
+  server: ServerEntry,
+  snapshot: Snapshot,
+  use: ConnectionUse,
+  signal?: AbortSignal,
+) => Promise<Lease>;
 
 /** What is known of the last connection to a server. */
 export interface ConnectionState {
@@ -44,8 +69,15 @@ interface Slot {
   readonly opening: Promise<Opened>;
   /** Aborts the opening. */
   readonly stop: AbortController;
+  /** Opened in the older protocol version although the server has the newer one. */
+  isSecondary: boolean;
+  /** Whether requests of the server may not say which call they belong to. */
+  isOlder: boolean;
   opened?: Opened;
   users: number;
+  /** The person of each running call, and of the last one. */
+  readonly people: string[];
+  lastPerson?: string | undefined;
   wasCalled: boolean;
   idleTimer?: NodeJS.Timeout;
 }
@@ -55,11 +87,13 @@ const IDLE_MS = 10 * 60_000;
 const LISTED_IDLE_MS = 5000;
 const FIRST_DELAY_MS = 1000;
 const MAX_DELAY_MS = 60_000;
+// Connections to one server, if calls of as many persons run at the same time.
+const MAX_CONNECTIONS = 16;
 
 export class Pool {
   readonly #options: PoolOptions;
   readonly #backoff: ReturnType<typeof createBackoff>;
-  readonly #slots = new Map<string, Slot>();
+  readonly #slots = new Set<Slot>();
   readonly #closing = new Set<Promise<unknown>>();
   // The last connection to each server, for its output.
   readonly #last = new Map<string, Opened>();
@@ -70,34 +104,61 @@ export class Pool {
     this.#backoff = createBackoff(options.world);
   }
 
-  /** Returns a lease of the connection to a server, opening it if necessary. Throws if that fails. */
+  /** Returns a lease of a connection to a server, opening one if necessary. Throws if that fails. */
   async acquire(
     server: ServerEntry,
     settings: StartSettings,
-    signal?: AbortSignal,
-    ignoresBackoff = false,
+    use: ConnectionUse = {},
+    {
+      signal,
+      ignoresBackoff = false,
+    }: { readonly signal?: AbortSignal | undefined; readonly ignoresBackoff?: boolean } = {},
   ): Promise<Lease> {
     if (this.#isClosed) throw closedError(server);
     // A server that may request something else is told so when it is connected.
     const key = [this.#options.keyOf(server), ...settings.announces].join(' ');
-    let slot = this.#slots.get(key);
+    const hasBoth = server.protocol === undefined && this.#options.mayHaveBoth(server);
+    const isSecondary = hasBoth && use.protocol === '2025-11-25';
+    const open = [...this.#slots].filter((one) => one.key === key && (!hasBoth || one.isSecondary === isSecondary));
+    let slot = choose(open, use.person);
     if (slot === undefined) {
-      if (!ignoresBackoff) this.#backoff.assertReady(key, server);
-      slot = this.#start(key, server, settings);
+      try {
+        if (!ignoresBackoff) this.#backoff.assertReady(key, server);
+        slot = this.#start(server, settings, { key, isSecondary, isOlder: isSecondary || !hasBoth });
+        const lease = await this.#use(slot, use, signal);
+        // The server refused the older version: its two connections of the newer one become one.
+        const same = [...this.#slots].find((one) => one !== slot && one.key === key);
+        if (slot.isSecondary === isSecondary || same === undefined) return lease;
+        if (same.users === 0) this.#drop(same);
+        if (same.users === 0) return lease;
+        lease.release('unknown');
+        this.#drop(slot);
+        return await this.#use(same, use, signal);
+      } catch (error) {
+        // Some servers can only run once.
+        slot = open.find(({ opened }) => opened !== undefined);
+        if (slot === undefined || signal?.aborted) throw error;
+      }
     }
+    return this.#use(slot, use, signal);
+  }
+
+  async #use(slot: Slot, { person }: ConnectionUse, signal: AbortSignal | undefined): Promise<Lease> {
     slot.users++;
+    if (person !== undefined) slot.people.push(person);
+    slot.lastPerson = person ?? slot.lastPerson;
     clearTimeout(slot.idleTimer);
     try {
-      return this.#lease(slot, slot.opened ?? (await waitFor(slot.opening, signal)));
+      return this.#lease(slot, slot.opened ?? (await waitFor(slot.opening, signal)), person);
     } catch (error) {
-      this.#leave(slot);
+      this.#leave(slot, person);
       throw error;
     }
   }
 
   /** Opens a connection to list the tools, without waiting for the backoff. */
   async refresh(server: ServerEntry, settings: StartSettings): Promise<Connection> {
-    const lease = await this.acquire(server, settings, undefined, true);
+    const lease = await this.acquire(server, settings, {}, { ignoresBackoff: true });
     lease.release('listed');
     return lease.connection;
   }
@@ -120,46 +181,52 @@ export class Pool {
 
   async close(): Promise<void> {
     this.#isClosed = true;
-    for (const slot of this.#slots.values()) this.#drop(slot);
+    for (const slot of this.#slots) this.#drop(slot);
     await Promise.all(this.#closing);
   }
 
   #slotsOf(server: ServerEntry): readonly Slot[] {
     const key = this.#options.keyOf(server);
-    return [...this.#slots.values()].filter((slot) => this.#options.keyOf(slot.server) === key);
+    return [...this.#slots].filter((slot) => this.#options.keyOf(slot.server) === key);
   }
 
-  #lease(slot: Slot, { connection, transport }: Opened): Lease {
+  #lease(slot: Slot, { connection, transport }: Opened, person: string | undefined): Lease {
     let isReleased = false;
     return {
+      isSecondary: slot.isSecondary,
       connection,
       transport,
       release: (outcome) => {
         if (outcome !== 'listed') slot.wasCalled = true;
-        if (!isReleased) this.#leave(slot);
+        if (!isReleased) this.#leave(slot, person);
         isReleased = true;
         if (outcome === 'answered') this.#backoff.clear(slot.key);
         if (outcome !== 'lost') return;
         // Only the first of several users records the loss.
-        if (this.#isCurrent(slot)) this.#recordLoss(slot, transport);
+        if (this.#slots.has(slot)) this.#recordLoss(slot, transport);
         this.#drop(slot);
       },
     };
   }
 
-  #start(key: string, server: ServerEntry, settings: StartSettings): Slot {
+  #start(server: ServerEntry, settings: StartSettings, own: Pick<Slot, 'key' | 'isSecondary' | 'isOlder'>): Slot {
     const stop = new AbortController();
-    const opening = openConnection(server, settings, this.#options, stop.signal).then(async (opened) => {
+    const how = { signal: stop.signal, older: own.isSecondary ? ('first' as const) : undefined };
+    const opening = openConnection(server, settings, this.#options, how).then(async (opened) => {
+      slot.isOlder = opened.connection.version.kind === 'legacy';
+      slot.isSecondary &&= slot.isOlder;
       await this.#onOpen(slot, opened);
+      if (slot.isSecondary && !this.#options.isStored(server, opened.connection.listing()))
+        inBackground(this.refresh(server, settings), this.#options.world.debug);
       return opened;
     });
-    const slot: Slot = { key, server, opening, stop, users: 0, wasCalled: false };
-    this.#slots.set(key, slot);
+    const slot: Slot = { ...own, server, opening, stop, users: 0, people: [], wasCalled: false };
+    this.#slots.add(slot);
     opening.catch((error: ToolError) => {
-      if (this.#isCurrent(slot)) this.#slots.delete(key);
+      this.#slots.delete(slot);
       // An aborted start is not a failure of the server.
       if (stop.signal.aborted) return;
-      this.#backoff.record(key, error, false);
+      this.#backoff.record(slot.key, error, false);
       this.#options.onFailure(server, error);
     });
     return slot;
@@ -171,21 +238,23 @@ export class Pool {
     const { server } = slot;
     slot.opened = opened;
     this.#last.set(this.#options.keyOf(server), opened);
-    const store = (listing: ToolListing): Promise<void> =>
-      this.#options.onListing(server, listing, connection).catch((error: unknown) => {
+    let known = connection.listing();
+    const store = (listing: ToolListing, before?: ToolListing): Promise<void> =>
+      this.#options.onListing(server, listing, connection, before).catch((error: unknown) => {
         // The connection stays usable if its listing cannot be stored.
         this.#options.onFailure(server, startFailure(error, { server: server.name }));
       });
-    const stored = store(connection.listing());
+    const stored = slot.isSecondary ? Promise.resolve() : store(known);
     // One after the other, so that the last one stays.
     let last = stored;
     connection.onListing((listing) => {
-      last = last.then(() => store(listing));
+      const before = slot.isSecondary ? known : undefined;
+      known = listing;
+      last = last.then(() => store(listing, before));
     });
     const onClosed = (): void => {
       clearTimeout(slot.idleTimer);
-      if (!this.#isCurrent(slot)) return;
-      this.#slots.delete(slot.key);
+      if (!this.#slots.delete(slot)) return;
       if (slot.users > 0) this.#recordLoss(slot, transport);
     };
     connection.closed.then(onClosed, onClosed);
@@ -194,17 +263,14 @@ export class Pool {
     await stored;
   }
 
-  #isCurrent(slot: Slot): boolean {
-    return this.#slots.get(slot.key) === slot;
-  }
-
   #recordLoss({ key, server }: Slot, { exit, lastLines }: UpstreamTransport): void {
     this.#backoff.record(key, serverLost({ server: server.name, exit, lastLines }), true);
   }
 
-  #leave(slot: Slot): void {
+  #leave(slot: Slot, person: string | undefined): void {
     slot.users--;
-    if (this.#isCurrent(slot)) this.#startIdleTimer(slot);
+    if (person !== undefined) slot.people.splice(slot.people.indexOf(person), 1);
+    if (this.#slots.has(slot)) this.#startIdleTimer(slot);
   }
 
   #startIdleTimer(slot: Slot): void {
@@ -215,7 +281,7 @@ export class Pool {
   }
 
   #drop(slot: Slot): void {
-    if (this.#isCurrent(slot)) this.#slots.delete(slot.key);
+    this.#slots.delete(slot);
     clearTimeout(slot.idleTimer);
     slot.stop.abort();
     const closing = slot.opening
@@ -224,6 +290,17 @@ export class Pool {
       .finally(() => this.#closing.delete(closing));
     this.#closing.add(closing);
   }
+}
+
+// A connection of the older protocol version serves calls of one person at a time: what its server asks or logs during them
+// does not name the call (UPS-106). Undefined if another one is to be opened.
+function choose(open: readonly Slot[], person: string | undefined): Slot | undefined {
+  const isFree = ({ isOlder, people }: Slot): boolean =>
+    person === undefined || !isOlder || people.every((one) => one === person);
+  const free = open.filter(isFree);
+  const found = free.find(({ lastPerson }) => lastPerson === person) ?? free[0];
+  if (found !== undefined || open.length < MAX_CONNECTIONS) return found;
+  return open.reduce((least, slot) => (slot.people.length < least.people.length ? slot : least));
 }
 
 // A caller that gives up does not stop the opening, which others may wait for.

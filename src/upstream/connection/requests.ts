@@ -1,7 +1,6 @@
 // Requests of a server during a call, to the person and the client behind it, in both protocol versions.
 
 import { setMaxListeners } from 'node:events';
-import { createSemaphore, type Semaphore } from '../../core/async.js';
 import { CLIENT_METHODS, capabilityOf, lacksCapability, type RequestClient } from '../../core/client-request.js';
 import type { Elicit, Elicitation } from '../../core/elicit.js';
 import { ToolError, toToolError } from '../../core/error.js';
@@ -25,11 +24,6 @@ interface PersonalCall extends AskingCall {
   readonly person: string;
 }
 
-export interface Turns {
-  /** Set when a request could have come from calls of different persons: from then on calls run one at a time. */
-  one: Semaphore | undefined;
-}
-
 const METHOD_NOT_FOUND = -32601;
 // The code of the protocol for a request that was refused.
 const REFUSED = -1;
@@ -43,16 +37,10 @@ const MAX_REQUESTS = 16;
 export function serveRequests(
   client: Client,
   calls: ReadonlySet<PersonalCall>,
-  turns: Turns,
   { name, announces }: ConnectOptions,
 ): void {
-  const findAsking = <Key extends 'elicit' | 'client'>(key: Key) => {
-    const found = findCall(calls, key);
-    if (found === undefined && calls.size > 1) turns.one ??= createSemaphore(1);
-    return found;
-  };
   const elicit = async (params: JsonObject, signal: AbortSignal): Promise<Fields> => {
-    const found = findAsking('elicit');
+    const found = findCall(calls, 'elicit');
     if (found === undefined) return { action: 'cancel' };
     const question = toElicitation(params);
     const message = found.isCertain ? question.message : `${name}, during one of its calls: ${question.message}`;
@@ -65,9 +53,12 @@ export function serveRequests(
     if (method === 'elicitation/create') return elicit(params, signal);
     const capability = announces.find((one) => CLIENT_METHODS[one] === method);
     if (capability === undefined) return refuse(method, params, signal);
-    const found = findAsking('client');
+    const found = findCall(calls, 'client');
     try {
-      if (found === undefined) throw lacksCapability(name, capability);
+      if (found === undefined)
+        throw [...calls].some((call) => call.client !== undefined)
+          ? uncertain(name)
+          : lacksCapability(name, capability);
       return await found.asked.request({ capability, params }, signal);
     } catch (error) {
       const { code, message } = toToolError(error);
@@ -85,6 +76,17 @@ function findCall<Key extends 'elicit' | 'client'>(calls: ReadonlySet<PersonalCa
   if (first === undefined || asked === undefined || able.some(({ person }) => person !== first.person))
     return undefined;
   return { asked, isCertain: able.length === 1 };
+}
+
+// UPS-106: more clients than connections.
+function uncertain(name: string): ToolError {
+  return new ToolError(
+    'busy',
+    `${name} has calls of several clients, and did not say which of them its request is about`,
+    {
+      hint: 'call it again later',
+    },
+  );
 }
 
 // Converts the parameters of `elicitation/create`.

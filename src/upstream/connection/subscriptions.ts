@@ -3,7 +3,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { guardListener, inBackground } from '../../core/async.js';
 import type { Snapshot } from '../../core/snapshot.js';
-import { mayStart, type ServerEntry } from '../../core/upstream.js';
+import { mayStart, type ProtocolVersion, type ServerEntry } from '../../core/upstream.js';
 import type { Connection } from './connection.js';
 import type { Acquire, Lease } from './pool.js';
 
@@ -14,9 +14,16 @@ export interface ServerSubscriptionsOptions {
   readonly debug: (message: string) => void;
 }
 
+interface FollowedResource {
+  readonly server: ServerEntry;
+  readonly uri: string;
+  /** The protocol version of the client. */
+  readonly protocol: ProtocolVersion | undefined;
+}
+
 export interface ServerSubscriptions {
   /** Calls the listener when a resource changes; the returned function stops it. */
-  follow(server: ServerEntry, uri: string, snapshot: () => Snapshot, onUpdate: () => void): () => void;
+  follow(followed: FollowedResource, snapshot: () => Snapshot, onUpdate: () => void): () => void;
   /** Ends all, so that no server is started again. */
   close(): void;
 }
@@ -29,9 +36,10 @@ const MAX_RETRY_MS = 60_000;
 export function createServerSubscriptions(options: ServerSubscriptionsOptions): ServerSubscriptions {
   const followed = new Map<string, ReturnType<typeof followServer>>();
   return {
-    follow(server, uri, snapshot, onUpdate) {
-      const key = options.keyOf(server);
-      const one = followed.get(key) ?? followServer(server, snapshot, options, () => followed.delete(key));
+    follow({ server, uri, protocol }, snapshot, onUpdate) {
+      const key = `${options.keyOf(server)} ${protocol}`;
+      const one =
+        followed.get(key) ?? followServer({ server, protocol }, snapshot, options, () => followed.delete(key));
       followed.set(key, one);
       return one.add(uri, onUpdate);
     },
@@ -43,7 +51,7 @@ export function createServerSubscriptions(options: ServerSubscriptionsOptions): 
 
 // Follows resources of one server: one connection after the other, until nothing is followed any more.
 function followServer(
-  server: ServerEntry,
+  { server, protocol }: Omit<FollowedResource, 'uri'>,
   snapshot: () => Snapshot,
   { acquire, keyOf, debug }: ServerSubscriptionsOptions,
   onEnd: () => void,
@@ -91,7 +99,7 @@ function followServer(
         const now = snapshot();
         const current = now.servers.servers.find((one) => keyOf(one) === keyOf(server));
         if (current === undefined || !mayStart(current, now)) return end();
-        const lease = await acquire(current, now);
+        const lease = await acquire(current, now, { protocol });
         retryMs = FIRST_RETRY_MS;
         await watch(lease, isFirst);
       } catch (error) {

@@ -53,7 +53,8 @@ async function callServer(
   options: RemoteRunOptions,
   attempt = 1,
 ): Promise<Output> {
-  const lease = await options.acquire(server, scope.snapshot, scope.signal);
+  const person = toPerson(scope);
+  const lease = await acquireFor(plan, server, scope, person, options);
   const onProgress = (progress: Progress): void => scope.progress(options.redactProgress(progress, server.name));
   let outcome: Parameters<Lease['release']>[0] = 'unknown';
   try {
@@ -67,7 +68,7 @@ async function callServer(
       elicit: scope.elicit,
       client: scope.client,
       trace: scope.trace,
-      person: JSON.stringify([scope.caller.kind, scope.caller.door, scope.caller.name, scope.caller.session]),
+      person,
     };
     const output = await send(plan, remote, lease.connection, call);
     outcome = 'answered';
@@ -95,6 +96,28 @@ async function callServer(
   return callServer(plan, server, scope, options, attempt + 1);
 }
 
+// A server may list a tool in one protocol version only, or with another definition.
+async function acquireFor(
+  plan: RemotePlan,
+  server: ServerEntry,
+  { caller, elicit, client, log, snapshot, signal }: CallScope,
+  name: string,
+  { acquire }: RemoteRunOptions,
+): Promise<Lease> {
+  const canBeAsked = elicit !== undefined || client !== undefined;
+  // Without a client that has one, the version in which more servers ask.
+  const protocol = caller.protocol ?? (canBeAsked ? '2025-11-25' : undefined);
+  const person = canBeAsked || log !== undefined ? name : undefined;
+  const lease = await acquire(server, snapshot, { protocol, person }, signal);
+  if (!lease.isSecondary || findListed(plan, lease).planned !== undefined) return lease;
+  lease.release('unknown');
+  return acquire(server, snapshot, { person }, signal);
+}
+
+function toPerson({ caller: { kind, door, name, session } }: CallScope): string {
+  return JSON.stringify([kind, door, name, session]);
+}
+
 async function send(plan: RemotePlan, remote: RemoteTool, connection: Connection, call: RemoteCall): Promise<Output> {
   const { method, remoteTool, input } = plan;
   if (method === undefined) return connection.call(remote, copyJson(input), call);
@@ -112,16 +135,21 @@ function findServer({ tool }: RemotePlan, { snapshot }: CallScope, { find }: Rem
 
 // RUN-2: a server can change its tools at any time; only the planned definition is run. A name alone does not identify it: a
 // prompt may have the name of a tool or the URI of a resource.
-function findRemote({ tool }: RemotePlan, { connection }: Lease): RemoteTool {
-  const { server, tool: name, definition, method, uri } = actionOf(tool, 'remote');
+function findRemote(plan: RemotePlan, lease: Lease): RemoteTool {
+  const { listed, planned } = findListed(plan, lease);
+  const { tool, server } = plan;
+  if (planned !== undefined) return planned;
+  if (listed.length === 0) throw changed(tool, `the server ${server} no longer lists it`);
+  throw changed(tool, `the server ${server} changed its definition`);
+}
+
+function findListed({ tool }: RemotePlan, { connection }: Lease) {
+  const { tool: name, definition, method, uri } = actionOf(tool, 'remote');
   // A resource that the server does not list, such as the target of a link, has no definition.
-  if (definition === '') return { name, inputSchema: {} };
+  if (definition === '') return { listed: [], planned: { name, inputSchema: {} } };
   const kinds = kindsOf(method, uri !== undefined);
   const listed = connection.listing().tools.filter((one) => one.name === name && kinds.includes(one.offers));
-  if (listed.length === 0) throw changed(tool, `the server ${server} no longer lists it`);
-  const planned = listed.find((one) => digestDefinition(one) === definition);
-  if (planned === undefined) throw changed(tool, `the server ${server} changed its definition`);
-  return planned;
+  return { listed, planned: listed.find((one) => digestDefinition(one) === definition) };
 }
 
 function kindsOf(method: RemoteAction['method'], isTemplate: boolean): readonly RemoteTool['offers'][] {
@@ -162,8 +190,8 @@ function refused(
   // The client has it, but it was not announced (RSC-7).
   const off = CLIENT_CAPABILITIES.find((one) => known.includes(one) && client?.capabilities[one] !== undefined);
   if (off !== undefined) {
-    return new ToolError('denied', `${tool.name} needs ${off}, which no rule allows its server`, {
-      hint: `a person can allow it: [trust] rules = ["${off}:${server}($policy=allow)"]`,
+    return new ToolError('denied', `${tool.name} needs ${off}, which a rule denies its server`, {
+      hint: `a person can change the rule that selects ${off}:${server}`,
       data: { rule: null },
     });
   }

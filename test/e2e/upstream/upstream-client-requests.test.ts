@@ -13,7 +13,6 @@ import { spec } from '../../support/spec.js';
 import { configureServers, protocolServer, said, type Wire } from '../../support/upstream-servers.js';
 import { createWorkspace, type Workspace } from '../../support/workspace.js';
 
-const ALLOWED = ['sampling:far($policy=allow)', 'roots:far($policy=allow)'];
 const ROOTS = { roots: [{ uri: 'file:///home/ada/site', name: 'site' }] };
 const RED = { action: 'accept', content: { colour: 'red' } } as const;
 
@@ -71,7 +70,7 @@ async function connectHost(
   return { client, requested };
 }
 
-async function createFar(protocol: ProtocolVersion, wire: Wire, rules: readonly string[]): Promise<Workspace> {
+async function createFar(protocol: ProtocolVersion, wire: Wire, rules: readonly string[] = []): Promise<Workspace> {
   const workspace = createWorkspace();
   const upstream = await protocolServer(workspace, 'far', protocol, wire);
   configureServers(workspace, { far: upstream.entry });
@@ -95,7 +94,7 @@ describe.concurrent('sampling and roots', () => {
   for (const [at, [protocol, wire, door, doorWire]] of COMBINATIONS.entries()) {
     const prove = at === 2 ? spec : spec.thorough;
     prove('RSC-7', `reach the client: server ${protocol} ${wire}, client ${door} ${doorWire}`, async () => {
-      const workspace = await createFar(protocol, wire, ALLOWED);
+      const workspace = await createFar(protocol, wire);
       const host = await connectHost(workspace, door, doorWire);
       expect(answersOf(await call(host, 'far_sample'))).toEqual({ sample0: expect.objectContaining(SAID) });
       expect(answersOf(await call(host, 'far_roots'))).toMatchObject(ROOTS);
@@ -122,8 +121,8 @@ describe.concurrent('sampling and roots', () => {
   }
 
   for (const protocol of some(['older', 'newer'] as const, 1))
-    spec('RSC-7', `are off without a rule that names them, and limited with one: server ${protocol}`, async () => {
-      const workspace = await createFar(protocol, 'stdio', ['*($policy=allow)']);
+    spec('RSC-7', `follow rules, and are limited: server ${protocol}`, async () => {
+      const workspace = await createFar(protocol, 'stdio', ['*:far($policy=deny)']);
       const use = (...rules: readonly string[]): void =>
         workspace.config(`[trust]\nrules = ${JSON.stringify(rules)}\n`);
       const answers = { decision: 'run it once' };
@@ -132,8 +131,7 @@ describe.concurrent('sampling and roots', () => {
       for (const tool of ['far_sample', 'far_roots']) {
         const result = await call(host, tool);
         expect(result.isError, said(result)).toBe(true);
-        if (protocol === 'newer')
-          expect(said(result)).toContain(`rules = ["${tool === 'far_roots' ? 'roots' : 'sampling'}:far`);
+        if (protocol === 'newer') expect(said(result)).toContain('which a rule denies its server');
       }
       expect(methods()).toEqual([]);
       use('sampling:far($policy=ask)');
@@ -144,7 +142,7 @@ describe.concurrent('sampling and roots', () => {
       const declined = await call(host, 'far_sample');
       expect(declined.isError, said(declined)).toBe(true);
       expect(methods()).toEqual(['elicitation']);
-      use(...ALLOWED);
+      use();
       const flood = await call(host, 'far_sample', { times: 17 });
       expect(flood.isError).toBe(true);
       expect(said(flood)).toContain('more than 16 requests');
@@ -157,7 +155,7 @@ describe.concurrent('sampling and roots', () => {
     });
 
   spec('RSC-7 UPS-5', 'carry no secret of the configuration', async () => {
-    const workspace = await createFar('newer', 'stdio', ALLOWED);
+    const workspace = await createFar('newer', 'stdio');
     const upstream = await protocolServer(workspace, 'near', 'older', 'stdio');
     configureServers(workspace, { far: { ...upstream.entry, env: { SECRET: '${FAR_SECRET}' } } });
     workspace.env.FAR_SECRET = 'hunter2-hunter2';
@@ -169,16 +167,11 @@ describe.concurrent('sampling and roots', () => {
 
   spec.thorough(
     'RSC-7',
-    'work with the reference server, which offers their tools only if they are allowed',
+    'work with the reference server, which offers their tools only if the client has the capabilities',
     async () => {
       const workspace = createWorkspace();
       configureServers(workspace, { far: { command: process.execPath, args: [EVERYTHING, 'stdio'] } });
       const namesOf = async ({ client }: Host) => (await client.listTools()).tools.map(({ name }) => name);
-      const before = await connectHost(workspace, 'older', 'stdio');
-      expect(await namesOf(before)).not.toContain('far_trigger-sampling-request');
-      await before.client.close();
-      workspace.config(`[trust]\nrules = ${JSON.stringify(ALLOWED)}\n`);
-      await wield(workspace, ['mcp', 'refresh', 'far']);
       const host = await connectHost(workspace, 'newer', 'stdio');
       expect(await namesOf(host)).toEqual(
         expect.arrayContaining(['far_trigger-sampling-request', 'far_get-roots-list']),
@@ -189,7 +182,7 @@ describe.concurrent('sampling and roots', () => {
     },
   );
 
-  spec.thorough('RSC-7 MOD-5', 'are available to typed tools, under a rule that names the tool', async () => {
+  spec.thorough('RSC-7 MOD-5', 'are available to typed tools, unless a rule denies it', async () => {
     const workspace = createWorkspace();
     workspace.write(
       '.agents/tools/greet.tool.ts',
@@ -206,14 +199,10 @@ describe.concurrent('sampling and roots', () => {
          },
        });`,
     );
-    const refused = await connectHost(workspace, 'newer', 'stdio');
-    const denied = await call(refused, 'greet');
-    expect(said(denied)).toContain('sampling:greet was not run: no rule allows it');
-    expect(said(denied)).toContain('rules = ["sampling:greet($policy=allow)"]');
-    workspace.config('[trust]\nrules = ["{sampling,roots}:greet($policy=allow)"]\n');
-    expect((await call(refused, 'greet')).isError).toBe(true);
-    workspace.config('[trust]\nrules = ["sampling:greet($policy=allow)", "roots:greet($policy=allow)"]\n');
-    expect(JSON.parse(said(await call(refused, 'greet')))).toEqual(['Greet. Said.', 'file:///home/ada/site']);
+    const host = await connectHost(workspace, 'newer', 'stdio');
+    expect(JSON.parse(said(await call(host, 'greet')))).toEqual(['Greet. Said.', 'file:///home/ada/site']);
+    workspace.config('[trust]\nrules = ["sampling:greet($policy=deny)"]\n');
+    expect(said(await call(host, 'greet'))).toContain('sampling:greet was not run: a rule denies it');
     const shell = await wield(workspace, ['call', 'greet']);
     expect(shell.stderr).toContain('needs a client that supports sampling');
   });

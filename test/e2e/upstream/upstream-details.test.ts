@@ -1,10 +1,9 @@
 // Details of calls to upstream servers: questions of several calls, headers, scopes, failures and tools for apps.
 
-import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
+import type { Client } from '@modelcontextprotocol/client';
 import { describe, expect } from 'vitest';
 import { connectPerson, connectStdio, type Person } from '../../support/clients.js';
 import { listen, sendJson } from '../../support/http.js';
-import { serveUrl } from '../../support/serve.js';
 import { serveHttp, until } from '../../support/server.js';
 import { finding, spec } from '../../support/spec.js';
 import { configureServers, protocolServer, said } from '../../support/upstream-servers.js';
@@ -42,31 +41,6 @@ describe('questions of an older server', () => {
     expect(messages).toEqual([expect.stringContaining('far, during one of its calls: Which colour?')]);
     slow.abort();
   });
-
-  finding.thorough(
-    'C4 UPS-10',
-    'of calls of different persons are cancelled once, then calls run one at a time',
-    async () => {
-      const workspace = createWorkspace();
-      const far = await protocolServer(workspace, 'far', 'older', 'stdio');
-      configureServers(workspace, { far: far.entry });
-      const url = await serveUrl(workspace, ['--trust']);
-      const person = async (name: string) => {
-        const client = new Client({ name, version: '1' }, { capabilities: { elicitation: { form: {} } } });
-        client.setRequestHandler('elicitation/create', async () => ({ action: 'accept', content: { colour: name } }));
-        await client.connect(new StreamableHTTPClientTransport(new URL(url)));
-        return client;
-      };
-      const [ada, bob] = [await person('ada'), await person('bob')];
-      const slow = startSlow(ada);
-      await untilSlow(far);
-      expect(said(await bob.callTool({ name: 'far_ask', arguments: {} }))).toContain('cancel');
-      slow.abort();
-      const answers = await Promise.all([ada, bob].map((one) => one.callTool({ name: 'far_ask', arguments: {} })));
-      expect(answers.map(said)).toEqual([expect.stringContaining('ada'), expect.stringContaining('bob')]);
-      await Promise.all([ada.close(), bob.close()]);
-    },
-  );
 });
 
 finding('C5 UPS-23', 'a pinned older version is used by a server of both, so that it can ask', async () => {
