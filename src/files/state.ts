@@ -2,9 +2,10 @@
 
 import { lstatSync, readdirSync, type Stats, statSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { MACHINE_HINTS, ToolError } from '../core/error.js';
+import { isToolError, MACHINE_HINTS, ToolError } from '../core/error.js';
 import { findDuplicateKey } from '../core/json.js';
 import { positionOf } from '../core/json-syntax.js';
+import { readShape, type Shape } from '../core/shape.js';
 import { quoteOutside } from '../core/text.js';
 import { directoriesInHome } from './home.js';
 import { makeDirectory } from './make-directory.js';
@@ -135,4 +136,15 @@ export function parseStateJson(text: string, file: string): unknown {
     hint: 'keep the right one, or restore the file',
     data: { path: file, line },
   });
+}
+
+/** Reads the text of a state file with a shape. Throws `io` for a key that is there twice, and what `refuse` returns for other faults. */
+export function readState<T>(shape: Shape<T>, text: string, file: string, refuse: () => ToolError): T {
+  try {
+    const { value, faults } = readShape(shape, parseStateJson(text, file));
+    if (value !== undefined && faults.length === 0) return value;
+  } catch (error) {
+    if (isToolError(error)) throw error;
+  }
+  throw refuse();
 }

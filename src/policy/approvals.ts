@@ -1,6 +1,6 @@
 // The store of approvals: pending calls, calls that may run once, refused calls and standing approvals (POL-7).
 
-import type { ApprovalChanges, ApprovalRecord, Approvals, StoredConsent } from '../core/approval.js';
+import type { ApprovalRecord, Approvals, StoredConsent } from '../core/approval.js';
 import { isToolError, ToolError } from '../core/error.js';
 import type { Awaitable } from '../core/store.js';
 import { quoteOutside } from '../core/text.js';
@@ -38,20 +38,13 @@ export interface ApprovalAdmin {
   stale(): Awaitable<readonly StaleFile[]>;
 }
 
-/** Approvals on this machine: nothing has to be waited for. */
-export interface ApprovalStore extends Approvals, ApprovalAdmin {
-  take(record: ApprovalRecord): StoredConsent | undefined;
-  ask(record: ApprovalRecord): void;
-  isPending(id: string): boolean;
-  always(record: ApprovalRecord): void;
-  remember(record: ApprovalRecord): void;
-  changes(record: ApprovalRecord): ApprovalChanges | undefined;
-  list(): readonly Approval[];
-  find(id: string): Approval;
-  approve(id: string, always: boolean): Approval;
-  deny(id: string, reason?: string): Approval;
-  stale(): readonly StaleFile[];
-}
+/** The methods of a store that nothing has to be waited for. */
+type Synchronous<T> = {
+  readonly [K in keyof T]: T[K] extends (...given: infer G) => infer R ? (...given: G) => Awaited<R> : T[K];
+};
+
+/** Approvals on this machine. */
+export type ApprovalStore = Synchronous<Approvals & ApprovalAdmin>;
 
 // Bounds what a model can write to the disk, and the list that a person reads.
 const MAX_WAITING = 64;

@@ -3,9 +3,9 @@
 import { dirname, join } from 'node:path';
 import type { Approvals } from '../core/approval.js';
 import type { Caller } from '../core/caller.js';
-import { isToolError, ToolError } from '../core/error.js';
-import { isRecord } from '../core/json.js';
+import { ToolError } from '../core/error.js';
 import type { JsonSchema } from '../core/schema.js';
+import { type Infer, list, matches, object, string } from '../core/shape.js';
 import type { Snapshot, World } from '../core/snapshot.js';
 import { revealHidden } from '../core/text.js';
 import type { Tool, Traits } from '../core/tool.js';
@@ -13,7 +13,7 @@ import { changeFile } from '../files/change.js';
 import { lineDiff } from '../files/diff.js';
 import { digestParts } from '../files/digest.js';
 import { createStatCache, readStateFile } from '../files/read.js';
-import { checkStateDirectory, parseStateJson } from '../files/state.js';
+import { checkStateDirectory, readState } from '../files/state.js';
 import type { Rules } from './rules.js';
 
 export interface PinStore {
@@ -35,13 +35,8 @@ export interface ApprovedTool {
   readonly output?: JsonSchema;
 }
 
-export interface Pin {
-  readonly key: string;
-  readonly digest: string;
-  /** As a person was shown it. */
-  readonly definition: string;
-  readonly since: string;
-}
+/** `definition` is the tool as a person was shown it. */
+export type Pin = Infer<typeof PIN>;
 
 export type Pins = ReadonlyMap<string, Pin>;
 
@@ -178,30 +173,19 @@ function readDefinition(definition: string): ApprovedTool {
   return { description: description.join('\n'), traits, input, output };
 }
 
+const PIN = object({ key: string, digest: string, definition: string, since: string }, { unknown: 'keep' });
+const FILE = object({ pins: list(PIN) }, { unknown: 'drop' });
+
 function parsePins(text: string, file: string): Pins {
-  let pins: unknown;
-  try {
-    const document = parseStateJson(text, file);
-    pins = isRecord(document) ? document.pins : undefined;
-  } catch (error) {
-    if (isToolError(error)) throw error;
-    pins = undefined;
-  }
-  if (!Array.isArray(pins) || !pins.every(isPin)) {
-    throw new ToolError('io', `${file} is not a valid pins file`, {
-      hint: 'move it away; you will be asked to approve its tools again',
-    });
-  }
+  const { pins } = readState(FILE, text, file, () => {
+    const hint = 'move it away; you will be asked to approve its tools again';
+    return new ToolError('io', `${file} is not a valid pins file`, { hint });
+  });
   return new Map(pins.map((pin) => [pin.key, pin]));
 }
 
 export function isPin(value: unknown): value is Pin {
-  return (
-    isRecord(value) &&
-    typeof value.key === 'string' &&
-    typeof value.digest === 'string' &&
-    typeof value.definition === 'string'
-  );
+  return matches(PIN, value);
 }
 
 export interface ConsentsOptions {

@@ -2,21 +2,27 @@
 
 import { lstatSync } from 'node:fs';
 import { join } from 'node:path';
-import { isToolError, ToolError } from '../core/error.js';
-import { isRecord } from '../core/json.js';
+import { ToolError } from '../core/error.js';
+import { anything, type Infer, list, matches, nullable, object, optional, record, string } from '../core/shape.js';
 import { changeFile } from '../files/change.js';
 import { createStatCache, type FileText, readStateFile, readTextFile, statOrNothing } from '../files/read.js';
-import { parseStateJson } from '../files/state.js';
+import { readState } from '../files/state.js';
 import { isWithin, realPath } from '../files/within.js';
 
-export interface TrustedWorkspace {
-  readonly directory: string;
-  readonly since: string;
-  /** Contents of the files that decide what may run; a change asks again. Null: the file did not exist. */
-  readonly files: Readonly<Record<string, string | null>>;
-  /** Real paths of the directories of tools. */
-  readonly places?: Readonly<Record<string, string | null>>;
-}
+const WORKSPACE = object(
+  {
+    directory: string,
+    since: string,
+    /** Contents of the files that decide what may run; a change asks again. Null: the file did not exist. */
+    files: record(nullable(string)),
+    /** Real paths of the directories of tools. */
+    places: optional(record(nullable(string))),
+  },
+  { unknown: 'keep' },
+);
+const FILE = object({ workspaces: list(anything) }, { unknown: 'drop' });
+
+export type TrustedWorkspace = Infer<typeof WORKSPACE>;
 
 export interface TrustChange {
   readonly file: string;
@@ -161,26 +167,12 @@ export function describeWorkspace(directory: string, at: Date): TrustedWorkspace
 }
 
 function parseRecord(text: string, file: string): Map<string, TrustedWorkspace> {
-  let workspaces: unknown;
-  try {
-    const document = parseStateJson(text, file);
-    workspaces = isRecord(document) ? document.workspaces : undefined;
-  } catch (error) {
-    if (isToolError(error)) throw error;
-    workspaces = undefined;
-  }
-  if (!Array.isArray(workspaces)) {
-    throw new ToolError('io', `${file} is not a valid trust file`, {
-      hint: 'move it away and trust your workspaces again',
-    });
-  }
-  const usable = workspaces.filter(
-    (entry): entry is TrustedWorkspace =>
-      isRecord(entry) &&
-      typeof entry.directory === 'string' &&
-      isRecord(entry.files) &&
-      (entry.places === undefined || isRecord(entry.places)),
-  );
+  const { workspaces } = readState(FILE, text, file, () => {
+    const hint = 'move it away and trust your workspaces again';
+    return new ToolError('io', `${file} is not a valid trust file`, { hint });
+  });
+  // One that is damaged is not trusted, and the others stay.
+  const usable = workspaces.filter((entry) => matches(WORKSPACE, entry));
   return new Map(usable.map((workspace) => [workspace.directory, workspace]));
 }
 

@@ -18,7 +18,7 @@ type Style = 'markers' | 'text' | 'context';
 /** One function that refers to nothing outside, so that its source text works elsewhere (HLP-4). */
 export function createSerializer() {
   const MAX_DEPTH = 200;
-  // Reserved for the marker that shows where the copy ends.
+  // Reserved for the note that shows where the copy ends.
   const RESERVE = 40;
   // A value that JSON leaves out of objects.
   const DROPPED = Symbol('dropped');
@@ -35,23 +35,18 @@ export function createSerializer() {
     $promise: 'boolean',
     $truncated: 'boolean',
   };
+  const CONTAINERS = ['array', 'object', 'map', 'set', 'error'];
 
-  function bytesOf(text: string): number {
-    let bytes = 0;
-    for (let at = 0; at < text.length; at++) {
-      const unit = text.charCodeAt(at);
-      bytes += unit < 0x80 ? 1 : unit < 0x800 || (unit >= 0xd800 && unit < 0xe000) ? 2 : 3;
-    }
-    return bytes;
+  // JSON text has no lone surrogates, which could not be encoded.
+  function bytesOf(value: unknown): number {
+    return encodeURIComponent(JSON.stringify(value)).replace(/%../g, '.').length;
   }
 
   // Undefined for an object that is not a marker.
   function markerOf(value: object): string | undefined {
     const [key, ...others] = Object.keys(value);
     if (key === undefined || others.length > 0 || !Object.hasOwn(MARKERS, key)) return undefined;
-    const content = (value as Record<string, unknown>)[key];
-    const type = Array.isArray(content) ? 'array' : content === null ? 'null' : typeof content;
-    return type === MARKERS[key] ? key : undefined;
+    return kindOf((value as Record<string, unknown>)[key]) === MARKERS[key] ? key : undefined;
   }
 
   // Whether a call returns; recognizes built-in classes of other realms by their methods.
@@ -64,17 +59,19 @@ export function createSerializer() {
     }
   }
 
-  function kindOf(value: object): string {
+  // One of the containers, or what `copyLeaf` can copy.
+  function kindOf(value: unknown): string {
+    if (typeof value !== 'object' || value === null) return value === null ? 'null' : typeof value;
     if (Array.isArray(value)) return 'array';
     const prototype: unknown = Object.getPrototypeOf(value);
     if (prototype === null || prototype === Object.prototype || prototype === Array.prototype) return 'object';
     const tag = Object.prototype.toString.call(value);
+    if (value instanceof Number || value instanceof String || value instanceof Boolean) return 'boxed';
     if (succeeds(() => Date.prototype.getTime.call(value))) return 'date';
     if (succeeds(() => Map.prototype.has.call(value, 0))) return 'map';
     if (succeeds(() => Set.prototype.has.call(value, 0))) return 'set';
     if (value instanceof Error || tag === '[object Error]') return 'error';
-    if (value instanceof Promise || tag === '[object Promise]') return 'promise';
-    return 'object';
+    return value instanceof Promise || tag === '[object Promise]' ? 'promise' : 'object';
   }
 
   // JSON allows the key `__proto__`; assigning it would set the prototype.
@@ -84,23 +81,32 @@ export function createSerializer() {
 
   function cutText(text: string, left: number): string {
     let start = text.slice(0, Math.max(0, left));
-    while (start !== '' && bytesOf(JSON.stringify(start)) > left)
-      start = start.slice(0, Math.floor(start.length * 0.9));
+    while (start !== '' && bytesOf(start) > left) start = start.slice(0, Math.floor(start.length * 0.9));
     return `${start.replace(/[\ud800-\udbff]$/, '')}…`;
   }
 
   function copyLeaf(value: unknown, style: Style): unknown {
-    const marked = style === 'markers';
-    switch (typeof value) {
+    const write = (marker: string, content: unknown, text: unknown): unknown =>
+      style === 'markers' ? { [marker]: content } : text;
+    switch (kindOf(value)) {
+      case 'boxed':
+        return copyLeaf((value as object).valueOf(), style);
       case 'number':
-        return Number.isFinite(value) ? value + 0 : null;
+        return Number.isFinite(value) ? (value as number) + 0 : null;
       case 'bigint':
-        return marked ? { $bigint: String(value) } : String(value);
-      case 'function':
+        return write('$bigint', String(value), String(value));
+      case 'date': {
+        const time = Date.prototype.getTime.call(value);
+        const text = Number.isNaN(time) ? null : new Date(time).toISOString();
+        return write('$date', text ?? 'invalid', text);
+      }
+      case 'promise':
+        return write('$promise', true, '[Promise]');
+      case 'function': {
         if (style === 'context') return DROPPED;
-        return marked
-          ? { $fn: Function.prototype.toString.call(value) }
-          : `[Function: ${String(value.name) || 'anonymous'}]`;
+        const name = String((value as { readonly name: unknown }).name) || 'anonymous';
+        return write('$fn', Function.prototype.toString.call(value), `[Function: ${name}]`);
+      }
       case 'undefined':
       case 'symbol':
         return DROPPED;
@@ -109,43 +115,24 @@ export function createSerializer() {
     }
   }
 
-  function copyDate(value: unknown, marked: boolean): unknown {
-    const time = Date.prototype.getTime.call(value);
-    const text = Number.isNaN(time) ? null : new Date(time).toISOString();
-    return marked ? { $date: text ?? 'invalid' } : text;
-  }
-
   function copy(root: unknown, style: Style, options: SerializeOptions = {}): unknown {
     const marked = style === 'markers';
-    const isLimited = options.maxBytes !== undefined;
     const maxDepth = Math.min(options.maxDepth ?? MAX_DEPTH, MAX_DEPTH);
-    // The containers that are being copied, with their depth.
-    const levels = new Map<object, number>();
-    let left = (options.maxBytes ?? 0) - RESERVE;
-    // Set when something did not fit; nothing is added afterwards.
-    let isFull = false;
+    // The containers that are being copied, outermost first.
+    const open: unknown[] = [];
+    // Negative once something did not fit; nothing is added afterwards.
+    let left = (options.maxBytes ?? Number.POSITIVE_INFINITY) - RESERVE;
+    const costOf = (value: unknown): number => (left === Number.POSITIVE_INFINITY ? 0 : bytesOf(value));
+    const note = (): unknown => (marked ? { $truncated: true } : '[Truncated]');
 
-    // Returns a value if it fits, otherwise a marker in its place.
+    // Returns a value if it fits, otherwise a note in its place.
     function spend(value: unknown): unknown {
-      if (!isLimited || value === DROPPED) return value;
-      const bytes = bytesOf(JSON.stringify(value));
-      if (bytes <= left) {
-        left -= bytes;
-        return value;
-      }
-      isFull = true;
-      if (marked) return { $truncated: true };
-      return typeof value === 'string' && left > 16 ? cutText(value, left) : '[Truncated]';
-    }
-
-    // Whether another entry fits; if not, `cut` notes that entries are missing.
-    function fits(cost: () => number, cut: () => void): boolean {
-      if (!isLimited || isFull) return !isFull;
-      left -= cost();
-      if (left >= 0) return true;
-      isFull = true;
-      cut();
-      return false;
+      if (value === DROPPED) return value;
+      const room = left;
+      const cost = costOf(value);
+      left = cost > room ? -1 : room - cost;
+      if (left >= 0) return value;
+      return typeof value === 'string' && !marked && room > 16 ? cutText(value, room) : note();
     }
 
     function visit(read: () => unknown, key: string): unknown {
@@ -160,108 +147,69 @@ export function createSerializer() {
     }
 
     function copyValue(given: unknown, key: string): unknown {
-      if (typeof given !== 'object' || given === null) return spend(copyLeaf(given, style));
-      let value: unknown = given;
-      let kind = kindOf(given);
-      const isData = kind === 'object' || kind === 'array';
+      const isData = ['array', 'object'].includes(kindOf(given));
       const toJson: unknown = isData ? (given as { toJSON?: unknown }).toJSON : undefined;
-      if (typeof toJson === 'function') {
-        value = toJson.call(given, key);
-        if (typeof value !== 'object' || value === null) return spend(copyLeaf(value, style));
-        kind = kindOf(value);
+      const value: unknown = typeof toJson === 'function' ? toJson.call(given, key) : given;
+      const kind = kindOf(value);
+      if (!CONTAINERS.includes(kind)) return spend(copyLeaf(value, style));
+      const level = open.indexOf(value);
+      if (level !== -1) return spend(marked ? { $cycle: open.length - level } : '[Circular]');
+      if (open.length >= maxDepth) return spend(marked ? note() : kind === 'array' ? '[Array]' : '[Object]');
+      open.push(value);
+      try {
+        return copyContainer(value as object, kind);
+      } finally {
+        open.pop();
       }
-      if (value instanceof Number || value instanceof String || value instanceof Boolean)
-        return spend(copyLeaf(value.valueOf(), style));
-      if (kind === 'date') return spend(copyDate(value, marked));
-      if (kind === 'promise') return spend(marked ? { $promise: true } : '[Promise]');
-      const level = levels.get(value as object);
-      if (level !== undefined) return spend(marked ? { $cycle: levels.size - level } : '[Circular]');
-      if (levels.size >= maxDepth)
-        return spend(marked ? { $truncated: true } : kind === 'array' ? '[Array]' : '[Object]');
-      return copyContainer(value as object, kind);
     }
 
     function copyContainer(value: object, kind: string): unknown {
-      if (kind === 'array') return copyList(value, value as unknown[], []);
-      if (kind === 'set') return copyList(value, [...Set.prototype.values.call(value)], [], '$set');
+      if (kind === 'array') return copyList(value as unknown[]);
+      if (kind === 'set') return copyList([...Set.prototype.values.call(value)], '$set');
       if (kind === 'map') {
         const entries = [...(Map.prototype.entries.call(value) as Iterable<[unknown, unknown]>)];
-        if (marked || !entries.every(([key]) => typeof key === 'string')) return copyPairs(value, entries);
+        if (marked || !entries.every(([key]) => typeof key === 'string')) return copyList(entries, '$map');
         const map = new Map(entries);
-        return copyObject(value, [...map.keys()] as string[], (key) => map.get(key), '');
+        return copyObject([...map.keys()] as string[], (key) => map.get(key), '');
       }
       const read = (key: string): unknown => (value as Record<string, unknown>)[key];
-      if (kind !== 'error') return copyObject(value, Object.keys(value), read);
+      if (kind !== 'error') return copyObject(Object.keys(value), read);
       const own = ['cause', 'errors'].filter((key) => Object.hasOwn(value, key));
-      return copyObject(value, [...new Set(['name', 'message', ...own, ...Object.keys(value)])], read, '$error');
-    }
-
-    // Fills a container unless its empty form does not fit.
-    function fill(owner: object, empty: unknown, add: () => void): unknown {
-      const spent = spend(empty);
-      if (isFull) return spent;
-      levels.set(owner, levels.size);
-      add();
-      levels.delete(owner);
-      return empty;
+      return copyObject([...new Set(['name', 'message', ...own, ...Object.keys(value)])], read, '$error');
     }
 
     const wrap = (marker: string, content: unknown): unknown =>
       marked && marker !== '' ? { [marker]: content } : content;
 
-    function copyList(owner: object, items: readonly unknown[], list: unknown[], marker = ''): unknown {
-      return fill(owner, wrap(marker, list), () => {
-        const cut = (): void => void list.push(marked ? { $truncated: true } : '[Truncated]');
-        for (let at = 0; at < items.length && fits(() => 1, cut); at++) {
-          const item = visit(() => items[at], String(at));
-          list.push(item === DROPPED ? null : item);
-        }
-      });
-    }
-
-    // A map cannot contain a note that entries are missing.
-    function copyPairs(owner: object, entries: readonly [unknown, unknown][]): unknown {
+    function copyList(items: readonly unknown[], marker = ''): unknown {
       const list: unknown[] = [];
-      return fill(owner, wrap('$map', list), () => {
-        for (const [at, pair] of entries.entries()) {
-          const written: unknown[] = [];
-          for (const side of pair) {
-            if (
-              !fits(
-                () => 3,
-                () => {},
-              )
-            )
-              return;
-            const copied = visit(() => side, String(2 * at + written.length));
-            written.push(copied === DROPPED ? null : copied);
-          }
-          list.push(written);
-        }
-      });
+      const whole = wrap(marker, list);
+      const spent = spend(whole);
+      if (left < 0) return spent;
+      for (let at = 0; at < items.length && left >= 0; at++) {
+        left -= 1;
+        const item = left < 0 ? note() : visit(() => items[at], String(at));
+        list.push(item === DROPPED ? null : item);
+      }
+      return whole;
     }
 
     // Without a marker it is data, which is escaped if it looks like a marker.
-    function copyObject(
-      owner: object,
-      keys: readonly string[],
-      read: (key: string) => unknown,
-      marker?: string,
-    ): unknown {
+    function copyObject(keys: readonly string[], read: (key: string) => unknown, marker?: string): unknown {
       const object = {};
       const isData = marked && marker === undefined;
-      const mayEscape = isLimited && isData && keys.some((key) => Object.hasOwn(MARKERS, key));
-      const empty = mayEscape ? { $plain: object } : wrap(marker ?? '', object);
-      const filled = fill(owner, empty, () => {
-        for (const key of keys) {
-          const cost = (): number => bytesOf(JSON.stringify(key)) + 2;
-          if (!fits(cost, () => define(object, '$truncated', true))) return;
-          const value = visit(() => read(key), key);
-          if (value !== DROPPED) define(object, key, value);
-        }
-      });
-      if (!isData || filled !== empty) return filled;
-      return markerOf(object) === undefined ? object : { $plain: object };
+      const mayEscape = isData && keys.some((key) => Object.hasOwn(MARKERS, key));
+      const whole = wrap(marker ?? '', object);
+      const spent = spend(mayEscape ? { $plain: whole } : whole);
+      if (left < 0) return spent;
+      for (const key of keys) {
+        if (left < 0) break;
+        left -= costOf(key) + 2;
+        const fits = left >= 0;
+        const value = fits ? visit(() => read(key), key) : true;
+        if (value !== DROPPED) define(object, fits ? key : '$truncated', value);
+      }
+      return isData && markerOf(object) !== undefined ? { $plain: object } : whole;
     }
 
     const result = visit(() => root, '');
@@ -335,7 +283,7 @@ export function createSerializer() {
           const pairs = content as [unknown, unknown][];
           if (!pairs.every((pair) => Array.isArray(pair) && pair.length === 2)) return undefined;
           const map = new Map<unknown, unknown>();
-          return fill(map, () => pairs.forEach(([key, value]) => void map.set(revive(key), revive(value))));
+          return fill(map, () => pairs.forEach((pair) => void map.set(...(revive(pair) as [unknown, unknown]))));
         }
         case '$error': {
           const { name, message, stack: _, ...rest } = content as Record<string, unknown>;

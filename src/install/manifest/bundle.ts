@@ -1,12 +1,26 @@
 // Reads the manifest of a bundle (`.mcpb`, earlier `.dxt`): how its server is started, and what a person configures.
 
 import { ToolError } from '../../core/error.js';
-import { isRecord, type JsonObject } from '../../core/json.js';
+import { type JsonObject, mapValues } from '../../core/json.js';
+import {
+  anything,
+  custom,
+  formatFault,
+  type Infer,
+  object,
+  oneOf,
+  optional,
+  readShape,
+  record,
+  string,
+  strings,
+  text,
+} from '../../core/shape.js';
 import { quoteOutside } from '../../core/text.js';
 import { findPluginNameFault, isSafePath } from './item-name.js';
 import { readJsonObject, toText } from './plugin-json.js';
 import { toServer } from './plugin-servers.js';
-import { type ConfigOption, fillEntry, readOptions, type ServerTemplate } from './server-config.js';
+import { type ConfigOption, fillEntry, type ServerTemplate, USER_CONFIG } from './server-config.js';
 
 export interface Bundle {
   readonly name: string;
@@ -21,6 +35,37 @@ const ROOT = '${CLAUDE_PLUGIN_ROOT}';
 // The versions of the format: texts, unlike the numbers of browser extensions.
 const VERSION = /^(?:0\.[1-4]|1\.\d+)$/;
 
+const OPEN = { unknown: 'drop', nullIsMissing: true } as const;
+const RUN = { args: optional(strings), env: optional(record(string)) };
+const CONFIG = object(
+  {
+    command: text(),
+    ...RUN,
+    platform_overrides: optional(record(object({ command: optional(text()), ...RUN }, OPEN))),
+  },
+  OPEN,
+);
+const SERVER = object(
+  {
+    type: oneOf('node', 'python', 'binary', 'uv'),
+    entry_point: custom('a path inside the bundle', (path) =>
+      typeof path === 'string' && isSafePath(path) ? path : undefined,
+    ),
+    mcp_config: optional(CONFIG),
+  },
+  OPEN,
+);
+const MANIFEST = object(
+  {
+    name: text(),
+    description: optional(anything),
+    server: SERVER,
+    user_config: optional(USER_CONFIG),
+    compatibility: optional(object({ platforms: optional(strings) }, OPEN)),
+  },
+  OPEN,
+);
+
 /** Throws `invalid_definition` if the bundle has no server that can be used. */
 export function readBundle(tree: string): Bundle {
   const manifest = readJsonObject(tree, FILE);
@@ -28,13 +73,13 @@ export function readBundle(tree: string): Bundle {
   const version = manifest.manifest_version ?? manifest.dxt_version;
   if (typeof version !== 'string' || !VERSION.test(version))
     throw invalid(`has an unknown version of its manifest: ${quoteOutside(JSON.stringify(version) ?? 'none', 40)}`);
-  const { name: written, server, compatibility, description } = manifest;
-  if (typeof written !== 'string' || written.trim() === '') throw invalid('has no name');
-  const name = written.trim().replace(/[^\w.-]+/g, '-');
+  const { value, faults } = readShape(MANIFEST, manifest);
+  if (value === undefined || faults.length > 0) throw invalid(`is not valid: ${formatFault(faults[0]!)}`);
+  const { server, description, compatibility = {}, user_config: options = {} } = value;
+  const name = value.name.trim().replace(/[^\w.-]+/g, '-');
   const fault = findPluginNameFault(name);
-  if (fault !== undefined) throw invalid(`its name "${quoteOutside(written, 60)}" ${fault}`);
-  const options = readOptions(manifest.user_config);
-  const template = { ...toEntries(isRecord(server) ? (server as JsonObject) : {}, options), options };
+  if (fault !== undefined) throw invalid(`its name "${quoteOutside(value.name, 60)}" ${fault}`);
+  const template = { ...toEntries(server, options), options };
   const values = Object.fromEntries(Object.keys(options).map((key) => [key, ['x']]));
   // Checked as they would be with every value, and with the defaults.
   for (const platform of ['', ...Object.keys(template.overrides)]) {
@@ -43,13 +88,7 @@ export function readBundle(tree: string): Bundle {
       throw invalid(`has a server that cannot be used: ${reason}`);
     });
   }
-  const platforms = isRecord(compatibility) ? compatibility.platforms : undefined;
-  return {
-    name,
-    description: toText(description),
-    template,
-    platforms: Array.isArray(platforms) ? platforms.map(String) : null,
-  };
+  return { name, description: toText(description), template, platforms: compatibility.platforms ?? null };
 }
 
 /** Throws `unavailable` if a bundle is not for this system. */
@@ -62,42 +101,23 @@ export function assertPlatform({ name, platforms }: Bundle, platform: string): v
 }
 
 type Options = Readonly<Record<string, ConfigOption>>;
+type Config = Infer<typeof CONFIG>;
 
-function toEntries(server: JsonObject, options: Options): Pick<ServerTemplate, 'entry' | 'overrides'> {
-  const { type, entry_point: entryPoint, mcp_config: config } = server;
-  if (!['node', 'python', 'binary', 'uv'].includes(String(type))) throw invalid('has a server without a known type');
-  if (typeof entryPoint !== 'string' || !isSafePath(entryPoint))
-    throw invalid('has an entry_point that is not inside it');
-  const base = isRecord(config) ? (config as JsonObject) : type === 'uv' ? runWithUv(entryPoint) : undefined;
-  if (base === undefined) throw invalid('has a server without mcp_config');
-  const overrides = Object.entries(isRecord(base.platform_overrides) ? base.platform_overrides : {}).map(
-    ([platform, own]) => [platform, toEntry({ ...base, ...(isRecord(own) ? (own as JsonObject) : {}) }, options)],
-  );
-  return { entry: toEntry(base, options), overrides: Object.fromEntries(overrides) };
+function toEntries(server: Infer<typeof SERVER>, options: Options): Pick<ServerTemplate, 'entry' | 'overrides'> {
+  const { type, entry_point: entryPoint } = server;
+  const config = server.mcp_config ?? (type === 'uv' ? runWithUv(entryPoint) : undefined);
+  if (config === undefined) throw invalid('has a server without mcp_config');
+  const overrides = mapValues(config.platform_overrides ?? {}, (own) => toEntry({ ...config, ...own }, options));
+  return { entry: toEntry(config, options), overrides };
 }
 
-function toEntry({ command, args = [], env = {} }: JsonObject, options: Options): JsonObject {
-  if (typeof command !== 'string' || command === '') throw invalid('has a server without a command');
-  if (!isTexts(args)) throw invalid('has a server whose args are not texts');
-  if (!isRecord(env) || !isTexts(Object.values(env))) throw invalid('has a server whose env is not a table of texts');
+function toEntry({ command, args = [], env = {} }: Config, options: Options): JsonObject {
   for (const text of [command, ...args]) assertPublic(text, options);
-  const pairs = Object.entries(env as Record<string, string>).map(([key, text]) => [
-    key,
-    toPlaceholders(text, options),
-  ]);
-  return {
-    command: toPlaceholders(command, options),
-    args: args.map((arg) => toPlaceholders(arg, options)),
-    env: Object.fromEntries(pairs),
-    cwd: ROOT,
-  };
+  const fill = (text: string): string => toPlaceholders(text, options);
+  return { command: fill(command), args: args.map(fill), env: mapValues(env, fill), cwd: ROOT };
 }
 
-function isTexts(value: unknown): value is readonly string[] {
-  return Array.isArray(value) && value.every((one) => typeof one === 'string');
-}
-
-function runWithUv(entryPoint: string): JsonObject {
+function runWithUv(entryPoint: string): Config {
   return { command: 'uv', args: ['run', '--directory', '${__dirname}', entryPoint] };
 }
 

@@ -4,6 +4,17 @@ import { join } from 'node:path';
 import { ToolError } from '../../core/error.js';
 import { isRecord, type JsonObject, parseJson, toJsonFault } from '../../core/json.js';
 import { formatPlace } from '../../core/problem.js';
+import {
+  anything,
+  formatFault,
+  object,
+  optional,
+  readShape,
+  type ShapeFault,
+  string,
+  strings,
+  text,
+} from '../../core/shape.js';
 import { formatBytes, quoteOutside } from '../../core/text.js';
 import { readHead } from '../../files/read.js';
 import { isWithin, realPath } from '../../files/within.js';
@@ -63,8 +74,7 @@ export function readPluginManifest(tree: string, directory: string): PluginManif
   if (fields === undefined) return undefined;
   const { $schema, name } = fields;
   if (typeof $schema === 'string' && $schema.startsWith(AGENT_SCHEMAS)) {
-    assertAgentManifest(file, fields);
-    const unknown = Object.keys(fields).filter((key) => key !== '$schema' && !Object.hasOwn(AGENT_FIELDS, key));
+    const unknown = checkAgentManifest(file, fields);
     return { ...toManifest('agent', file, fields), unknown };
   }
   // Without a schema, it is a manifest as in `.claude-plugin`, if it is one of a plugin at all.
@@ -85,32 +95,31 @@ export function toText(value: unknown): string | null {
   return typeof value === 'string' && value.trim() !== '' ? value.trim() : null;
 }
 
-type Check = (value: unknown) => boolean;
-const isText: Check = (value) => typeof value === 'string';
-
-const AGENT_FIELDS: Readonly<Record<string, Check>> = {
-  name: (value) =>
-    typeof value === 'string' && /^[a-z0-9](?:[a-z0-9.-]{0,62}[a-z0-9])?$/.test(value) && !/--|\.\./.test(value),
-  version: isText,
-  description: isText,
-  author: (value) =>
-    isRecord(value) &&
-    Object.entries(value).every(([key, text]) => ['name', 'email', 'url'].includes(key) && isText(text)),
-  homepage: isText,
-  repository: isText,
-  license: isText,
-  keywords: (value) => Array.isArray(value) && value.every(isText),
+const OPTIONAL = optional(string);
+const AGENT = object({
+  $schema: string,
+  name: text('a name as Agent Plugins allows it', /^(?!.*(?:--|\.\.))[a-z0-9](?:[a-z0-9.-]{0,62}[a-z0-9])?$/),
+  version: OPTIONAL,
+  description: OPTIONAL,
+  author: optional(object({ name: OPTIONAL, email: OPTIONAL, url: OPTIONAL })),
+  homepage: OPTIONAL,
+  repository: OPTIONAL,
+  license: OPTIONAL,
+  keywords: optional(strings),
   // Of any type: what is not an object is ignored.
-  extensions: () => true,
-};
+  extensions: optional(anything),
+});
 
-function assertAgentManifest(file: string, fields: JsonObject): void {
+// Returns the unknown fields.
+function checkAgentManifest(file: string, fields: JsonObject): string[] {
   if (fields.$schema !== AGENT_SCHEMA) {
     throw invalid(file, `has an unsupported version of Agent Plugins: ${quoteOutside(String(fields.$schema), 120)}`);
   }
-  if (fields.name === undefined) throw invalid(file, 'has no name');
-  for (const [key, check] of Object.entries(AGENT_FIELDS))
-    if (fields[key] !== undefined && !check(fields[key])) throw invalid(file, `"${key}" is not valid`);
+  const { faults } = readShape(AGENT, fields);
+  const isUnknown = ({ kind, path }: ShapeFault): boolean => kind === 'unknown' && path.length === 1;
+  const fault = faults.find((one) => !isUnknown(one));
+  if (fault !== undefined) throw invalid(file, `is not valid: ${formatFault(fault)}`);
+  return faults.map(({ path }) => String(path[0]));
 }
 
 function invalid(file: string, what: string, code: 'invalid_definition' | 'path_escape' = 'invalid_definition') {

@@ -3,7 +3,21 @@
 import { join, normalize } from 'node:path';
 import { isToolError } from '../../core/error.js';
 import { isRecord, type Json, type JsonObject, mapValues } from '../../core/json.js';
-import { quoteOutside } from '../../core/text.js';
+import {
+  custom,
+  formatFault,
+  matches,
+  object,
+  oneOf,
+  optional,
+  readShape,
+  record,
+  string,
+  strings,
+  table,
+  tagged,
+  text,
+} from '../../core/shape.js';
 import { readServer } from '../../upstream/entries/entry.js';
 import { withSandbox } from '../../upstream/entries/sandbox.js';
 import { findNameFault, isSafePath } from './item-name.js';
@@ -95,54 +109,60 @@ function attempt(name: string, skip: SkipServer, read: () => JsonObject | undefi
 }
 
 const ROOT = '${PLUGIN_ROOT}';
+const AGENT_SERVERS = object({ $schema: oneOf(`${AGENT_SCHEMAS}1.0.0/mcp.schema.json`), mcpServers: table });
 
 /** Reads `mcp.json` of Agent Plugins 1.0, with its closed shape. */
 export function readAgentServers(tree: string, root: string, skip: SkipServer): PluginServer[] {
   const file = join(root, 'mcp.json');
   const [document] = attempt(file, skip, () => readJsonObject(tree, file));
   if (document === undefined) return [];
-  const { $schema, mcpServers, ...rest } = document;
-  if ($schema !== `${AGENT_SCHEMAS}1.0.0/mcp.schema.json` || !isRecord(mcpServers) || Object.keys(rest).length > 0) {
+  if (!matches(AGENT_SERVERS, document)) {
     skip(file, 'is not a valid mcp.json of Agent Plugins 1.0');
     return [];
   }
-  return Object.entries(mcpServers).flatMap(([name, value]) => {
-    const entry = toAgentEntry(value as Json);
+  return Object.entries(document.mcpServers).flatMap(([name, value]) => {
+    const entry = toAgentEntry(value);
     if (typeof entry !== 'string') return toServer(name, entry, skip) ?? [];
     skip(name, entry);
     return [];
   });
 }
 
-const STDIO_FIELDS = ['type', 'command', 'args', 'env', 'cwd'];
-const HTTP_FIELDS = ['type', 'url', 'headers'];
+const SERVER = tagged('type', {
+  stdio: object({
+    type: oneOf('stdio'),
+    command: text('a single word', /^\S+$/),
+    args: optional(strings),
+    env: optional(
+      record(string, { findFault: (key) => (/^PLUGIN_(?:ROOT|DATA)$/.test(key) ? 'is reserved' : undefined) }),
+    ),
+    cwd: optional(string),
+  }),
+  'streamable-http': object({
+    type: oneOf('streamable-http'),
+    url: custom('an https:// URL', (url) => (typeof url === 'string' && isPublicUrl(url) ? url : undefined)),
+    headers: optional(record(string)),
+  }),
+});
 
 // Returns the reason as text if an entry is not valid.
-function toAgentEntry(value: Json): JsonObject | string {
-  if (!isRecord(value)) return 'is not an object';
-  const { type, command, cwd = ROOT, args = [], env = {}, url, headers = {} } = value as JsonObject;
-  const known = type === 'stdio' ? STDIO_FIELDS : HTTP_FIELDS;
-  const odd = Object.keys(value).find((key) => !known.includes(key));
-  if (odd !== undefined) return `has an unknown field "${quoteOutside(odd, 40)}"`;
-  if (type === 'sse') return 'uses the deprecated transport "sse"';
-  if (type === 'streamable-http') {
-    if (typeof url !== 'string' || !isPublicUrl(url)) return 'its url is not valid';
-    if (!isTexts(headers)) return 'its headers are not valid';
+function toAgentEntry(value: unknown): JsonObject | string {
+  const { value: server, faults } = readShape(SERVER, value);
+  if (server === undefined || faults.length > 0) return formatFault(faults[0]!);
+  if (server.type === 'streamable-http') {
+    const { url, headers = {} } = server;
     const names = Object.keys(headers).map((name) => name.toLowerCase());
     if (new Set(names).size < names.length) return 'has a header twice';
     return { type: 'http', url: literal(url), headers: mapValues(headers, literal) };
   }
-  if (type !== 'stdio') return 'has no valid type';
-  if (typeof command !== 'string' || /\s|^$/.test(command)) return 'its command is not a single word';
-  if (!Array.isArray(args) || !args.every((arg) => typeof arg === 'string')) return 'its args are not valid';
-  if (!isTexts(env) || 'PLUGIN_ROOT' in env || 'PLUGIN_DATA' in env) return 'its env is not valid';
+  const { command, args = [], env = {}, cwd = ROOT } = server;
   const path = command.startsWith('./') ? normalize(command) : null;
   if (path === null ? /[/\\$]/.test(command) : !isSafePath(path)) return 'its command is outside the plugin';
-  const directory = typeof cwd === 'string' ? readDirectory(cwd) : undefined;
+  const directory = readDirectory(cwd);
   if (directory === undefined) return 'its cwd is outside the plugin';
   return {
     command: path === null ? command : `${ROOT}/${path}`,
-    args: args.map((arg) => keepPlaceholders(arg as string)),
+    args: args.map(keepPlaceholders),
     env: { ...mapValues(env, keepPlaceholders), PLUGIN_ROOT: ROOT, PLUGIN_DATA: '${PLUGIN_DATA}' },
     cwd: directory,
   };
@@ -166,8 +186,4 @@ function isPublicUrl(text: string): boolean {
 
 function keepPlaceholders(text: string): string {
   return literal(text).replace(/\$(\$\{PLUGIN_(?:ROOT|DATA)\})/g, '$1');
-}
-
-function isTexts(value: Json): value is { readonly [key: string]: string } {
-  return isRecord(value) && Object.values(value).every((text) => typeof text === 'string');
 }

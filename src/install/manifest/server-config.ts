@@ -2,19 +2,26 @@
 
 import { isAbsolute, join, resolve } from 'node:path';
 import { ToolError } from '../../core/error.js';
-import { isRecord, type Json, type JsonObject } from '../../core/json.js';
+import type { JsonObject } from '../../core/json.js';
 import { isSensitiveName } from '../../core/redact.js';
+import {
+  anything,
+  boolean,
+  converted,
+  type Infer,
+  number,
+  object,
+  oneOf,
+  optional,
+  record,
+  type Shape,
+  string,
+} from '../../core/shape.js';
 import { quoteOutside } from '../../core/text.js';
 import { findReferences } from '../../upstream/entries/value.js';
 
-export interface ConfigOption {
-  readonly type: 'string' | 'number' | 'boolean' | 'directory' | 'file';
-  readonly title: string;
-  readonly description: string;
-  readonly required: boolean;
-  readonly multiple: boolean;
-  /** Its value is kept in a private file, and the entry refers to it. */
-  readonly sensitive: boolean;
+/** An option with all its fields; null for those that are not there. */
+export interface ConfigOption extends Required<Omit<Infer<typeof OPTION>, 'default' | 'min' | 'max'>> {
   readonly default: readonly string[] | null;
   readonly min: number | null;
   readonly max: number | null;
@@ -31,36 +38,45 @@ export interface ServerTemplate {
 /** Values as they are written into an entry: text in which `${` begins a reference. */
 export type ConfigValues = Readonly<Record<string, readonly string[]>>;
 
-const TYPES = ['string', 'number', 'boolean', 'directory', 'file'] as const;
+const FLAG = optional(boolean);
+const OPTION = object(
+  {
+    type: oneOf('string', 'number', 'boolean', 'directory', 'file'),
+    title: optional(string),
+    description: optional(string),
+    required: FLAG,
+    multiple: FLAG,
+    /** Its value is kept in a private file, and the entry refers to it. */
+    sensitive: FLAG,
+    default: optional(anything),
+    min: optional(number),
+    max: optional(number),
+  },
+  { unknown: 'drop', nullIsMissing: true },
+);
 const KEY = /^(?!(?:__proto__|constructor|prototype)$)[A-Za-z_][\w.-]{0,63}$/;
 const PLACEHOLDER = /\$\{user_config\.([A-Za-z_][\w.-]*)\}/g;
 
-/** Throws `invalid_definition` for a table that is not one of options. */
-export function readOptions(table: Json | undefined): Record<string, ConfigOption> {
-  const pairs = Object.entries(isRecord(table) ? (table as JsonObject) : {}).map(([key, value]) => {
-    const type = isRecord(value) ? TYPES.find((one) => one === value.type) : undefined;
-    if (!KEY.test(key) || type === undefined)
-      throw new ToolError('invalid_definition', `the option "${quoteOutside(key, 60)}" of user_config is not valid`, {
-        hint: 'report it to the author',
-      });
-    return [key, toOption(key, type, value as JsonObject)] as const;
-  });
-  return Object.fromEntries(pairs);
-}
+/** `user_config`: what a person configures of a server. */
+export const USER_CONFIG: Shape<Readonly<Record<string, ConfigOption>>> = converted(
+  record(OPTION, { findFault: (key) => (KEY.test(key) ? undefined : 'is not a valid name') }),
+  (table) => Object.fromEntries(Object.entries(table).map(([key, option]) => [key, toOption(key, option)])),
+);
 
-function toOption(key: string, type: ConfigOption['type'], value: JsonObject): ConfigOption {
-  const { title, description, required, multiple, sensitive, default: fallback, min, max } = value;
-  const texts = [fallback ?? []].flat().map((one) => toFallback(String(one)));
+function toOption(key: string, option: Infer<typeof OPTION>): ConfigOption {
+  const { type, title = key, description = '', required = false, multiple = false } = option;
+  const { sensitive = false, default: fallback = [], min = null, max = null } = option;
+  const texts = [fallback].flat().map((one) => toFallback(String(one)));
   return {
     type,
-    title: typeof title === 'string' ? title : key,
-    description: typeof description === 'string' ? description : '',
-    required: required === true,
-    multiple: multiple === true,
-    sensitive: sensitive === true || (type === 'string' && isSensitiveName(key)),
+    title,
+    description,
+    required,
+    multiple,
+    sensitive: sensitive || (type === 'string' && isSensitiveName(key)),
     default: texts.length === 0 || (texts.length === 1 && texts[0] === '') ? null : texts,
-    min: typeof min === 'number' ? min : null,
-    max: typeof max === 'number' ? max : null,
+    min,
+    max,
   };
 }
 

@@ -2,6 +2,7 @@
 
 import { isRecord, type Json } from '../../core/json.js';
 import { readFrontmatter } from '../../formats/shared/frontmatter.js';
+import { toText } from './plugin-json.js';
 
 export interface ItemFacts {
   readonly description: string | null;
@@ -16,22 +17,10 @@ export interface ItemFacts {
   readonly requires: readonly string[];
 }
 
-const NO_FACTS: ItemFacts = {
-  description: null,
-  bin: null,
-  build: null,
-  install: null,
-  uninstall: null,
-  name: null,
-  params: undefined,
-  requires: [],
-};
-
 /** Parses the frontmatter of a TOOL.md or of any other Markdown text (INS-20). */
 export function parseItemFacts(text: string): ItemFacts {
   const frontmatter = readFrontmatter(text);
-  if ('message' in frontmatter) return NO_FACTS;
-  const { fields } = frontmatter;
+  const fields = 'message' in frontmatter ? {} : frontmatter.fields;
   return {
     description: toText(fields.description),
     bin: toText(fields.bin),
@@ -42,10 +31,6 @@ export function parseItemFacts(text: string): ItemFacts {
     params: fields.params as Json | undefined,
     requires: toRequires(fields.requires),
   };
-}
-
-function toText(value: unknown): string | null {
-  return typeof value === 'string' && value.trim() !== '' ? value.trim() : null;
 }
 
 // An array of references, or a string separated by commas or spaces. A table lists required programs instead.

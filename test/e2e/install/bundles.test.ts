@@ -226,12 +226,12 @@ describe('bundles', () => {
     };
     const cases: [object, RegExp][] = [
       [manifest({ manifest_version: 3 }), /unknown version of its manifest: 3/],
-      [manifest({ name: '' }), /has no name/],
+      [manifest({ name: '' }), /name must be a non-empty string/],
       [manifest({ compatibility: { platforms: ['win32'] } }), /is for win32, and this is/],
       [manifest({ server: { type: 'node', entry_point: '../a' } }), /entry_point/],
       [manifest({ server: { type: 'node', entry_point: 'a' } }), /without mcp_config/],
-      [manifest({ user_config: { a: { type: 'secret' } } }), /option "a"/],
-      [manifest({}, { args: 'x' }), /args are not texts/],
+      [manifest({ user_config: { a: { type: 'secret' } } }), /user_config\.a\.type must be "string"/],
+      [manifest({}, { args: 'x' }), /server\.mcp_config\.args must be an array of strings/],
       [manifest(secret), /would show the secret "api_key" in the process list/],
     ];
     for (const [document, message] of cases)

@@ -175,9 +175,9 @@ describe('plugins', () => {
     );
     expect(skipped.sort()).toEqual([
       'acme.tools:escape: its command is outside the plugin',
-      'acme.tools:old: uses the deprecated transport "sse"',
-      'acme.tools:plain: its url is not valid',
-      'acme.tools:reserved: its env is not valid',
+      'acme.tools:old: type must be "stdio" or "streamable-http", got a string',
+      'acme.tools:plain: url must be an https:// URL, got a string',
+      'acme.tools:reserved: env.PLUGIN_ROOT is reserved',
       'skills/deep/inner/SKILL.md: not one of the skills of a plugin',
     ]);
     const remote = JSON.parse(workspace.stored('server/acme.tools:remote/server.json'));
@@ -231,10 +231,22 @@ describe('plugins', () => {
         { $schema: 'https://agent-plugins.org/schemas/2.0.0/plugin.schema.json', name: 'a' },
         /unsupported version/,
       ],
-      ['name', { $schema: `${SCHEMAS}/plugin.schema.json` }, /no name/],
-      ['upper', { $schema: `${SCHEMAS}/plugin.schema.json`, name: 'Has-Upper' }, /"name" is not valid/],
-      ['dots', { $schema: `${SCHEMAS}/plugin.schema.json`, name: 'a..b' }, /"name" is not valid/],
-      ['author', { $schema: `${SCHEMAS}/plugin.schema.json`, name: 'a', author: { age: 1 } }, /"author" is not valid/],
+      ['name', { $schema: `${SCHEMAS}/plugin.schema.json` }, /name is missing/],
+      [
+        'upper',
+        { $schema: `${SCHEMAS}/plugin.schema.json`, name: 'Has-Upper' },
+        /name must be a name as Agent Plugins allows it/,
+      ],
+      [
+        'dots',
+        { $schema: `${SCHEMAS}/plugin.schema.json`, name: 'a..b' },
+        /name must be a name as Agent Plugins allows it/,
+      ],
+      [
+        'author',
+        { $schema: `${SCHEMAS}/plugin.schema.json`, name: 'a', author: { age: 1 } },
+        /unknown key "author.age"/,
+      ],
     ];
     for (const [name, manifest, message] of cases) {
       const directory = workspace.source(name, { ...AGENT_PLUGIN, 'plugin.json': JSON.stringify(manifest) });
