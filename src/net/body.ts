@@ -13,51 +13,29 @@ export interface BodyOptions {
   readonly signal: AbortSignal | undefined;
 }
 
-const BUFFERED = 64 * 1024;
-
 /** Converts a message to a stream that fails with a ToolError or the reason of the signal. */
 export function toBody(message: IncomingMessage, options: BodyOptions): ReadableStream<Uint8Array> {
   const { url, maxBytes, limitsEvents, signal } = options;
   const count = limitsEvents && isEventStream(message) ? createEventCounter() : createCounter();
-  let done = false;
+  const chunks = message[Symbol.asyncIterator]() as AsyncIterator<Buffer>;
   return new ReadableStream<Uint8Array>(
     {
-      start(controller) {
-        const fail = (thrown: unknown): void => {
-          if (done) return;
-          done = true;
-          signal?.removeEventListener('abort', onAbort);
-          controller.error(isToolError(thrown) || signal?.aborted ? thrown : toNetworkError(thrown, url));
+      async pull(controller) {
+        try {
+          const { done, value } = await chunks.next();
+          if (done) return controller.close();
+          if (count(value) > maxBytes) throw tooLarge(url, maxBytes);
+          controller.enqueue(new Uint8Array(value.buffer, value.byteOffset, value.byteLength));
+        } catch (thrown) {
           message.destroy();
-        };
-        const onAbort = (): void => fail(signal!.reason);
-        message.on('data', (chunk: Buffer) => {
-          if (done) return;
-          if (count(chunk) > maxBytes) return fail(tooLarge(url, maxBytes));
-          controller.enqueue(new Uint8Array(chunk.buffer, chunk.byteOffset, chunk.byteLength));
-          if ((controller.desiredSize ?? 0) <= 0) message.pause();
-        });
-        message.once('end', () => {
-          if (done) return;
-          done = true;
-          signal?.removeEventListener('abort', onAbort);
-          controller.close();
-        });
-        message.on('error', fail);
-        message.once('close', () => fail({ code: 'ECONNRESET' }));
-        if (signal?.aborted) onAbort();
-        else signal?.addEventListener('abort', onAbort, { once: true });
-        message.pause();
-      },
-      pull() {
-        message.resume();
+          throw signal?.aborted ? signal.reason : isToolError(thrown) ? thrown : toNetworkError(thrown, url);
+        }
       },
       cancel() {
-        done = true;
         message.destroy();
       },
     },
-    new ByteLengthQueuingStrategy({ highWaterMark: BUFFERED }),
+    { highWaterMark: 0 },
   );
 }
 
@@ -80,41 +58,20 @@ function createCounter(): (chunk: Buffer) => number {
   };
 }
 
-// Returns the size of the largest event so far in a chunk. A blank line ends an event.
-function createEventCounter(): (chunk: Uint8Array) => number {
-  let size = 0;
-  let lineIsEmpty = true;
-  let afterReturn = false;
-  return (chunk) => {
-    let most = 0;
-    for (let at = 0; at < chunk.length; ) {
-      const byte = chunk[at]!;
-      // A line ends with CR, LF or CRLF.
-      if (byte === 10 && afterReturn) {
-        afterReturn = false;
-        at++;
-        continue;
-      }
-      afterReturn = byte === 13;
-      if (byte === 10 || byte === 13) {
-        most = Math.max(most, size);
-        if (lineIsEmpty) size = 0;
-        lineIsEmpty = true;
-        at++;
-        continue;
-      }
-      const end = findLineEnd(chunk, at);
-      size += end - at;
-      lineIsEmpty = false;
-      at = end;
-    }
-    return Math.max(most, size);
-  };
-}
+// A blank line ends an event; a line ends with CR, LF or CRLF.
+const BLANK_LINE = /(?:\r\n|\n|\r(?!\n)){2}/;
 
-function findLineEnd(chunk: Uint8Array, from: number): number {
-  const feed = chunk.indexOf(10, from);
-  const until = feed === -1 ? chunk.length : feed;
-  const carriage = chunk.subarray(from, until).indexOf(13);
-  return carriage === -1 ? until : from + carriage;
+// Returns the size of the largest event so far in a chunk.
+function createEventCounter(): (chunk: Buffer) => number {
+  let size = 0;
+  // The end of the last line, which may be that of an event together with the next chunk.
+  let ending = '';
+  return (chunk) => {
+    const [first, ...others] = (ending + chunk.toString('latin1')).split(BLANK_LINE);
+    const sizes = [size + first!.length - ending.length, ...others.map(({ length }) => length)];
+    const last = others.at(-1) ?? first!;
+    ending = /[\r\n]{0,2}$/.exec(last)![0];
+    size = sizes.at(-1)!;
+    return Math.max(...sizes);
+  };
 }

@@ -4,6 +4,7 @@ import type { Agent, IncomingMessage, RequestOptions } from 'node:http';
 import type { LookupFunction } from 'node:net';
 import { isToolError, ToolError } from '../core/error.js';
 import { formatDuration, quoteOutside } from '../core/text.js';
+import { onAbort } from '../core/time-limit.js';
 import { bareHost, type Classification, classifyAddress, classifyHost, isWithinReach, type Reach } from './address.js';
 import { showUrl, toNetworkError, unreachable } from './fault.js';
 
@@ -30,33 +31,23 @@ export function exchange(ask: ExchangeRequest): Promise<IncomingMessage> {
   const refusal = findHostRefusal(url, ask.reach);
   if (refusal !== undefined) return Promise.reject(refusal);
   return new Promise((resolve, reject) => {
-    if (signal?.aborted) return reject(signal.reason);
     const { request } = process.getBuiltinModule(url.protocol === 'https:' ? 'node:https' : 'node:http');
     const sent = request(toOptions(ask));
-    const onAbort = (): void => {
-      sent.destroy();
-      settle();
-      reject(signal!.reason);
-    };
     let timer: NodeJS.Timeout | undefined;
-    const settle = (): void => {
-      clearTimeout(timer);
-      signal?.removeEventListener('abort', onAbort);
-    };
-    signal?.addEventListener('abort', onAbort, { once: true });
     sent.once('socket', (socket) => {
       if (!socket.connecting) return;
       timer = setTimeout(() => sent.destroy(slowConnect(ask)), ask.connectTimeoutMs);
       socket.once(url.protocol === 'https:' ? 'secureConnect' : 'connect', () => clearTimeout(timer));
     });
-    sent.once('response', (message) => {
-      settle();
-      resolve(message);
+    const release = signal && onAbort(signal, () => sent.destroy());
+    sent.once('close', () => {
+      clearTimeout(timer);
+      release?.();
     });
+    sent.once('response', resolve);
     // Stays attached after the response: later errors are reported by the body.
     sent.on('error', (error) => {
-      settle();
-      reject(isToolError(error) ? error : toNetworkError(error, url));
+      reject(signal?.aborted ? signal.reason : isToolError(error) ? error : toNetworkError(error, url));
     });
     sent.end(ask.body);
   });

@@ -19,6 +19,7 @@ const NETWORK: Readonly<Record<string, readonly [what: string, hint: string]>> =
   ENOTFOUND: ['host not found', 'check the name in its url'],
   EAI_AGAIN: ['DNS lookup failed', 'check the network and try again'],
   ECONNRESET: ['the connection was reset', 'try again; if it persists, check the log of the server'],
+  ERR_STREAM_PREMATURE_CLOSE: ['the connection was reset', 'try again; if it persists, check the log of the server'],
   EPIPE: ['the connection was reset', 'try again; if it persists, check the log of the server'],
   ETIMEDOUT: ['connection timed out', 'check the network and the url, and try again'],
   EHOSTUNREACH: ['the host is unreachable', 'check the network or VPN'],
