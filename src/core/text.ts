@@ -94,6 +94,11 @@ export function shortenPath(path: string, workdir: string, home: string | undefi
   return home !== undefined && path.startsWith(`${home}/`) ? `~${path.slice(home.length)}` : path;
 }
 
+/** Splits a table of words that is written over several lines. */
+export function words(text: string): string[] {
+  return text.trim().split(/\s+/);
+}
+
 /** Compares names by code unit, independent of the locale. */
 export function compareText(a: string, b: string): number {
   return a < b ? -1 : a > b ? 1 : 0;

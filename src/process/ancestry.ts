@@ -1,8 +1,8 @@
 // Finds out whether a process was started by a tool, even if the tool removed the mark from its environment (A44).
 
-import { readdirSync, readlinkSync } from 'node:fs';
 import { HOST_FILE, MARK } from './group.js';
-import { findMarker, hasToolMark, isProcFile, readProcText } from './tool-mark.js';
+import { hasOpen, isProcFile, listProcesses, readProc } from './proc.js';
+import { findMarker, hasToolMark } from './tool-mark.js';
 
 const MAX_ANCESTORS = 64;
 
@@ -43,26 +43,18 @@ function hasToolAmongAncestors(pid: number | 'self', canMark: boolean): boolean 
   for (let count = 0; at !== undefined && at.parent > 1 && count < MAX_ANCESTORS; count++) {
     const parent = readInfo(at.parent);
     if (parent === undefined) break;
-    if (hasVariable(parent.pid) || (!canMark && at.session === at.pid && isToolHost(parent.pid))) return true;
+    if (
+      hasVariable(parent.pid) ||
+      (!canMark && at.session === at.pid && hasOpen(parent.pid, `/proc/${parent.pid}/${HOST_FILE}`))
+    )
+      return true;
     at = parent;
   }
   return false;
 }
 
-function isToolHost(pid: number): boolean {
-  try {
-    return readdirSync(`/proc/${pid}/fd`).some((fd) => linkOf(`/proc/${pid}/fd/${fd}`) === `/proc/${pid}/${HOST_FILE}`);
-  } catch {
-    return false;
-  }
-}
-
 function hasVariable(pid: number): boolean {
-  try {
-    return `\0${readProcText(`/proc/${pid}/environ`)}`.includes(`\0${MARK}=`);
-  } catch {
-    return false;
-  }
+  return `\0${readProc(`/proc/${pid}/environ`) ?? ''}`.includes(`\0${MARK}=`);
 }
 
 interface ProcessInfo {
@@ -72,14 +64,11 @@ interface ProcessInfo {
 }
 
 function readInfo(name: number | 'self'): ProcessInfo | undefined {
-  try {
-    const stat = readProcText(`/proc/${name}/stat`);
-    // The name in parentheses can contain anything.
-    const [, parent, , session] = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
-    return { pid: Number.parseInt(stat, 10), parent: Number(parent), session: Number(session) };
-  } catch {
-    return undefined;
-  }
+  const stat = readProc(`/proc/${name}/stat`);
+  if (stat === undefined) return undefined;
+  // The name in parentheses can contain anything.
+  const [, parent, , session] = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
+  return { pid: Number.parseInt(stat, 10), parent: Number(parent), session: Number(session) };
 }
 
 /**
@@ -90,8 +79,8 @@ export function isHeldByTool(inode: string, uid: number): boolean {
   const name = `socket:[${inode}]`;
   const holders: number[] = [];
   const hiding: number[] = [];
-  for (const pid of readdirSync('/proc').map(Number).filter(Number.isInteger)) {
-    const isHolder = holds(pid, name);
+  for (const pid of listProcesses()) {
+    const isHolder = hasOpen(pid, name);
     if (isHolder === true) holders.push(pid);
     else if (isHolder === undefined && isOf(pid, uid)) hiding.push(pid);
   }
@@ -99,30 +88,7 @@ export function isHeldByTool(inode: string, uid: number): boolean {
   return suspects.length === 0 || suspects.some(isToolProcess);
 }
 
-// Undefined if this process may not see it.
-function holds(pid: number, name: string): boolean | undefined {
-  const directory = `/proc/${pid}/fd`;
-  try {
-    return readdirSync(directory).some((descriptor) => linkOf(`${directory}/${descriptor}`) === name);
-  } catch (error) {
-    const { code } = error as NodeJS.ErrnoException;
-    return code === 'EACCES' || code === 'EPERM' ? undefined : false;
-  }
-}
-
-function linkOf(path: string): string | undefined {
-  try {
-    return readlinkSync(path);
-  } catch {
-    // Closed meanwhile.
-    return undefined;
-  }
-}
-
 function isOf(pid: number, uid: number): boolean {
-  try {
-    return new RegExp(`^Uid:(?:\\t\\d+)*\\t${uid}(?:\\t|$)`, 'm').test(readProcText(`/proc/${pid}/status`));
-  } catch {
-    return false;
-  }
+  const status = readProc(`/proc/${pid}/status`) ?? '';
+  return new RegExp(`^Uid:(?:\\t\\d+)*\\t${uid}(?:\\t|$)`, 'm').test(status);
 }

@@ -3,11 +3,11 @@
 import { accessSync, constants } from 'node:fs';
 import { delimiter, dirname, isAbsolute, join } from 'node:path';
 import { ToolError } from '../core/error.js';
-import type { PlanContext, Variables } from '../core/executor.js';
-import type { Plan, ProcessLimits } from '../core/plan.js';
+import type { PlanContext } from '../core/executor.js';
+import type { Plan, ProcessLimits, Variables } from '../core/plan.js';
 import type { Settings } from '../core/settings.js';
 import type { World } from '../core/snapshot.js';
-import { quoteOutside } from '../core/text.js';
+import { quoteOutside, words } from '../core/text.js';
 import type { Tool } from '../core/tool.js';
 import { statOrNothing } from '../files/read.js';
 import { isWithin, realPath } from '../files/within.js';
@@ -19,20 +19,25 @@ const FALLBACK_PATH = '/usr/local/bin:/usr/bin:/bin';
 // certificates: whole families, because each has members that few know. A wildcard never matches them (EXE-2).
 const FAMILIES = [
   // Loaders and the C library.
-  ...['LD_', 'DYLD_', '_RLD', 'GCONV_PATH', 'LOCPATH', 'NLSPATH', 'GLIBC_', 'MALLOC_', 'HOSTALIASES', 'RES_OPTIONS'],
+  ...words('LD_ DYLD_ _RLD GCONV_PATH LOCPATH NLSPATH GLIBC_ MALLOC_ HOSTALIASES RES_OPTIONS'),
   // Shells, and what they start.
-  ...['BASH', 'SHELLOPTS', 'PS0', 'PS1', 'PS2', 'PS3', 'PS4', 'PROMPT_COMMAND', 'IFS', 'CDPATH', 'ZDOTDIR', 'FPATH'],
-  ...['PAGER', 'MANPAGER', 'LESSOPEN', 'LESSCLOSE', 'EDITOR', 'VISUAL', 'BROWSER', 'SSH_ASKPASS', 'SUDO_', 'GIT_'],
+  ...words(`
+    BASH SHELLOPTS PS0 PS1 PS2 PS3 PS4 PROMPT_COMMAND IFS CDPATH ZDOTDIR FPATH PAGER MANPAGER LESSOPEN LESSCLOSE
+    EDITOR VISUAL BROWSER SSH_ASKPASS SUDO_ GIT_
+  `),
   // Interpreters and their package managers.
-  ...['NODE_', 'NPM_', 'YARN_', 'PNPM_', 'BUN_', 'DENO_', 'ELECTRON_', 'TS_NODE_', 'PYTHON', 'PIP_', 'UV_', 'CONDA_'],
-  ...['PERL', 'RUBY', 'GEM_', 'BUNDLE_', 'PHP', 'LUA_', 'TCL', 'GUILE_', 'ERL_', 'ELIXIR_', 'R_', 'JULIA_', 'OCAML'],
-  ...['JAVA_', '_JAVA_', 'JDK_', 'JRE_', 'JVM_', 'CLASSPATH', 'MAVEN_', 'MVN_', 'GRADLE_', 'SBT_', 'KOTLIN_', 'SCALA_'],
-  ...['DOTNET_', 'CORECLR_', 'COR_', 'COMPLUS_', 'NUGET_', 'MONO_', 'PSMODULE'],
+  ...words(`
+    NODE_ NPM_ YARN_ PNPM_ BUN_ DENO_ ELECTRON_ TS_NODE_ PYTHON PIP_ UV_ CONDA_ PERL RUBY GEM_ BUNDLE_ PHP LUA_
+    TCL GUILE_ ERL_ ELIXIR_ R_ JULIA_ OCAML JAVA_ _JAVA_ JDK_ JRE_ JVM_ CLASSPATH MAVEN_ MVN_ GRADLE_ SBT_
+    KOTLIN_ SCALA_ DOTNET_ CORECLR_ COR_ COMPLUS_ NUGET_ MONO_ PSMODULE
+  `),
   // Build tools and compilers.
-  ...['GOFLAGS', 'GOROOT', 'GOPATH', 'GOENV', 'GOTOOL', 'GOPROXY', 'CGO_', 'CARGO_', 'RUST', 'CMAKE_', 'MAKE', 'GCC_'],
-  ...['COMPILER_PATH', 'LIBRARY_PATH', 'CPATH', 'C_INCLUDE_', 'CPLUS_', 'GTK_', 'GIO_', 'GDK_', 'QT_', 'GST_', 'VIM'],
+  ...words(`
+    GOFLAGS GOROOT GOPATH GOENV GOTOOL GOPROXY CGO_ CARGO_ RUST CMAKE_ MAKE GCC_ COMPILER_PATH LIBRARY_PATH
+    CPATH C_INCLUDE_ CPLUS_ GTK_ GIO_ GDK_ QT_ GST_ VIM
+  `),
   // Certificates and keys of connections.
-  ...['OPENSSL_', 'SSL', 'CURL_', 'REQUESTS_CA', 'KRB5', 'P11_'],
+  ...words('OPENSSL_ SSL CURL_ REQUESTS_CA KRB5 P11_'),
 ];
 export const LOADERS = new RegExp(`^(?:${FAMILIES.join('|')})|^(?:ENV|CC|CXX|LUA|SHELL)$`, 'i');
 // Our own settings and what an outer call was given. A wildcard never matches them either.

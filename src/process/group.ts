@@ -1,8 +1,9 @@
 // Marks and ends the processes of a call: by group, by a mark in their environment, and by a socket that they inherit.
 
-import { openSync, readdirSync, readFileSync, readlinkSync } from 'node:fs';
+import { openSync } from 'node:fs';
 import type { Readable } from 'node:stream';
 import type { World } from '../core/snapshot.js';
+import { hasOpen, listProcesses, readProc, readProcLink } from './proc.js';
 
 /** The variable that marks every process of a call. */
 export const MARK = 'WIELD_CALL';
@@ -72,11 +73,7 @@ export function killMarked(mark: string, platform: string): void {
     if (quiet === 1) pause(EXEC_MS);
     for (const pid of found) {
       done.add(pid);
-      try {
-        process.kill(pid, 'SIGKILL');
-      } catch {
-        // Already exited.
-      }
+      kill(pid);
     }
   }
 }
@@ -98,7 +95,7 @@ export function isAnyLeftSince(pid: number, mark: string, platform: string): boo
   if (platform !== 'linux') return false;
   const marked = toPattern(mark);
   return assignedSince(pid).some((other) => {
-    const environment = readText(`/proc/${other}/environ`);
+    const environment = readProc(`/proc/${other}/environ`);
     // During exec it is empty; also for zombies and kernel threads.
     return environment === '' ? isExecuting(other) : environment !== undefined && marked.test(environment);
   });
@@ -106,24 +103,16 @@ export function isAnyLeftSince(pid: number, mark: string, platform: string): boo
 
 // The last number of the file is the id that was assigned last, of a process or a thread.
 function assignedSince(pid: number): number[] {
-  const last = Number(readText('/proc/loadavg')?.trim().split(' ').at(-1));
+  const last = Number(readProc('/proc/loadavg')?.trim().split(' ').at(-1));
   if (last >= pid && last - pid <= MAX_PROBED) return Array.from({ length: last - pid }, (_, at) => pid + 1 + at);
   const isLater = (other: number): boolean =>
     last > pid ? other > pid && other <= last : other > pid || other <= last;
-  return readdirSync('/proc').map(Number).filter(isLater);
+  return listProcesses().filter(isLater);
 }
 
 function isExecuting(pid: number): boolean {
-  const stat = readText(`/proc/${pid}/stat`);
+  const stat = readProc(`/proc/${pid}/stat`);
   return stat !== undefined && !/\) (?:[ZX] |\S 2 )/.test(stat);
-}
-
-function readText(path: string): string | undefined {
-  try {
-    return readFileSync(path, 'latin1');
-  } catch {
-    return undefined;
-  }
 }
 
 // More ids are not probed one by one.
@@ -135,17 +124,7 @@ function pause(milliseconds: number): void {
 }
 
 function findMarked(marked: RegExp): number[] {
-  const found: number[] = [];
-  for (const entry of readdirSync('/proc')) {
-    const pid = Number(entry);
-    if (!Number.isInteger(pid) || pid === process.pid) continue;
-    try {
-      if (marked.test(readFileSync(`/proc/${pid}/environ`, 'latin1'))) found.push(pid);
-    } catch {
-      // Exited, or owned by another user.
-    }
-  }
-  return found;
+  return listProcesses().filter((pid) => pid !== process.pid && marked.test(readProc(`/proc/${pid}/environ`) ?? ''));
 }
 
 export interface Lifeline {
@@ -161,7 +140,7 @@ const PAUSE_MS = 5;
 /** Watches the socket that a process has as this descriptor. */
 export function watchLifeline(socket: Readable, pid: number, descriptor: number, platform: string): Lifeline {
   let held = true;
-  const shown = platform === 'linux' ? readLink(`/proc/${pid}/fd/${descriptor}`) : undefined;
+  const shown = platform === 'linux' ? readProcLink(`/proc/${pid}/fd/${descriptor}`) : undefined;
   const name = shown ?? (platform === 'linux' ? guessOtherEnd(socket) : undefined);
   socket.once('close', () => {
     held = false;
@@ -174,7 +153,7 @@ export function watchLifeline(socket: Readable, pid: number, descriptor: number,
       // Repeated: a process can fork before it is killed.
       for (let round = 0; held && name !== undefined && round < MAX_ROUNDS; round++) {
         // A guessed name could be that of another process's socket; only one that was started later can be meant.
-        const suspects = shown === undefined ? assignedSince(pid) : readdirSync('/proc').map(Number);
+        const suspects = shown === undefined ? assignedSince(pid) : listProcesses();
         for (const holder of findHolders(name, suspects)) kill(holder);
         await new Promise((resolve) => setTimeout(resolve, PAUSE_MS));
       }
@@ -186,30 +165,12 @@ export function watchLifeline(socket: Readable, pid: number, descriptor: number,
 // have inherited them; but the system creates both ends together and numbers them in order.
 function guessOtherEnd(socket: Readable): string | undefined {
   const { _handle: handle } = socket as Readable & { readonly _handle?: { readonly fd?: number } | null };
-  const own = /^socket:\[(\d+)\]$/.exec(readLink(`/proc/self/fd/${handle?.fd}`) ?? '');
+  const own = /^socket:\[(\d+)\]$/.exec(readProcLink(`/proc/self/fd/${handle?.fd}`) ?? '');
   return own === null ? undefined : `socket:[${Number(own[1]) + 1}]`;
 }
 
 function findHolders(name: string, suspects: readonly number[]): number[] {
-  return suspects.filter((pid) => Number.isInteger(pid) && pid !== process.pid && holds(pid, name));
-}
-
-function holds(pid: number, name: string): boolean {
-  const directory = `/proc/${pid}/fd`;
-  try {
-    return readdirSync(directory).some((descriptor) => readLink(`${directory}/${descriptor}`) === name);
-  } catch {
-    // Exited, or owned by another user.
-    return false;
-  }
-}
-
-function readLink(path: string): string | undefined {
-  try {
-    return readlinkSync(path);
-  } catch {
-    return undefined;
-  }
+  return suspects.filter((pid) => pid !== process.pid && hasOpen(pid, name) === true);
 }
 
 function kill(pid: number): void {

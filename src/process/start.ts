@@ -8,8 +8,9 @@ import type { Readable } from 'node:stream';
 import { ToolError } from '../core/error.js';
 import type { World } from '../core/snapshot.js';
 import { MARK, markHost, markValue, ownMark } from './group.js';
+import { readProc } from './proc.js';
 import type { ProcessRequest } from './request.js';
-import { giveUpMarking, type MarkLauncher, markLauncher, readProcText } from './tool-mark.js';
+import { giveUpMarking, type MarkLauncher, markLauncher } from './tool-mark.js';
 
 const BUSY_RETRIES = 5;
 
@@ -163,7 +164,8 @@ async function launched(child: ChildProcess, name: string): Promise<void> {
   for (const stream of outputs) stream.on('readable', ignore);
   try {
     for (let empty = 0; !hasEnded(child) && empty < MOST_EMPTY; ) {
-      const command = readCommand(child.pid!);
+      // Empty if the process has ended, which is reported next.
+      const command = readProc(`/proc/${child.pid}/cmdline`) ?? '';
       if (command !== '' && !command.startsWith(name)) break;
       if (command === '') empty++;
       await pause(POLL_MS);
@@ -197,15 +199,6 @@ async function peek(stream: Readable): Promise<string> {
   if (chunk === null) return '';
   stream.unshift(chunk);
   return chunk.toString('utf8');
-}
-
-// Empty if the process has ended, which is reported next.
-function readCommand(pid: number): string {
-  try {
-    return readProcText(`/proc/${pid}/cmdline`);
-  } catch {
-    return '';
-  }
 }
 
 function pause(milliseconds: number): Promise<void> {

@@ -1,30 +1,25 @@
 // The mark of every process that a tool started: a limit that it inherits, and cannot raise again (A44).
 
-import { closeSync, openSync, readSync, statfsSync } from 'node:fs';
 import type { World } from '../core/snapshot.js';
 import { findLimiter, searchPath } from './environment.js';
+import { isProcFile, readProc } from './proc.js';
 
 // Linux ignores the number of file locks since 2.4.25, but keeps and inherits its limit. Only a process with
 // CAP_SYS_RESOURCE outside of user namespaces can raise a hard limit.
 const FLAG = '--locks=0:0';
 // The hard limit.
 const UNMARKED = /^Max file locks +\S+ +(?:unlimited|[1-9]\d*) /m;
-const PROC_TYPE = 0x9fa0;
 
 /** Whether a process was started by a tool; undefined if it is gone, or the system does not show its limits. */
 export function hasToolMark(pid: number | 'self'): boolean | undefined {
   const file = `/proc/${pid}/limits`;
   try {
-    // A tool can mount another file there.
-    return !isProcFile(file) || !UNMARKED.test(readProcText(file));
+    if (!isProcFile(file)) return true;
+    const limits = readProc(file);
+    return limits === undefined ? undefined : !UNMARKED.test(limits);
   } catch {
     return undefined;
   }
-}
-
-/** Whether a file is one of the system in /proc. Throws if there is none. */
-export function isProcFile(file: string): boolean {
-  return statfsSync(file).type === PROC_TYPE;
 }
 
 /** A command that marks itself, then becomes another one. Undefined if children inherit the mark, or cannot have it. */
@@ -52,21 +47,4 @@ export function giveUpMarking(): void {
 /** Returns the program that sets the mark, if this system has it. */
 export function findMarker(world: Pick<World, 'platform' | 'env'>): string | undefined {
   return findLimiter(world.platform, [...searchPath(world), '/usr/bin', '/bin']);
-}
-
-const buffer = Buffer.allocUnsafe(16 * 1024);
-
-/** Reads a file of /proc. These have no size, and readFileSync() allocates 64 kB for each. */
-export function readProcText(path: string): string {
-  const descriptor = openSync(path, 'r');
-  try {
-    let text = '';
-    for (;;) {
-      const length = readSync(descriptor, buffer);
-      if (length === 0) return text;
-      text += buffer.toString('latin1', 0, length);
-    }
-  } finally {
-    closeSync(descriptor);
-  }
 }

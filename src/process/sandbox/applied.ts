@@ -1,7 +1,7 @@
 // Which sandbox profiles apply to a tool or a server.
 
 import type { SandboxRequest, SandboxRule, SandboxSettings } from '../../core/sandbox.js';
-import { matchSelectorTool } from '../../core/selector.js';
+import { matchSelectorTool } from '../../core/selector-match.js';
 import type { Tool } from '../../core/tool.js';
 
 /** A profile that applies to a process, and who asks for it. */

@@ -2,6 +2,7 @@
 
 import { readdirSync, readFileSync } from 'node:fs';
 import { basename, delimiter, dirname, isAbsolute, join, resolve } from 'node:path';
+import { words } from '../../core/text.js';
 import { readHead, statOrNothing } from '../../files/read.js';
 import { isWithin, realPath } from '../../files/within.js';
 import { createDirectoryCache } from './directory-cache.js';
@@ -34,47 +35,21 @@ const accountHomes = createDirectoryCache((): readonly string[] => {
 });
 
 // Programs that users install in their home, without the settings and credentials beside them.
-const PROGRAMS = [
-  ...['bin', '.bin', '.local/bin', '.local/lib', '.local/opt', 'go/bin', 'go/pkg', 'go/sdk', 'sdk', '.goenv', '.gvm'],
-  ...['.nvm', '.fnm', '.local/share/fnm', '.local/state/fnm_multishells', '.volta', '.n', 'n', '.nodenv', '.nodebrew'],
-  ...['.local/share/pnpm', '.npm-global', '.npm-packages', '.yarn', '.config/yarn/global', '.bun', '.deno/bin'],
-  ...['.asdf', '.local/share/mise', '.local/share/rtx', '.proto', '.local/share/aquaproj-aqua', '.pkgx', '.pixi'],
-  ...[
-    '.pyenv',
-    '.local/share/uv/python',
-    '.local/share/uv/tools',
-    '.local/pipx',
-    '.local/share/pipx',
-    '.rye',
-    '.poetry',
-  ],
-  ...[
-    '.local/share/pypoetry/venv',
-    '.local/share/virtualenvs',
-    '.virtualenvs',
-    '.conda/envs',
-    'miniconda3',
-    'anaconda3',
-  ],
-  ...['miniforge3', 'mambaforge', 'micromamba', '.rustup', '.cargo/bin', '.cargo/env', '.cargo/registry', '.cargo/git'],
-  ...[
-    '.rbenv',
-    '.rvm',
-    '.rubies',
-    '.gem/ruby',
-    '.local/share/gem/ruby',
-    '.bundle/cache',
-    '.phpenv',
-    '.composer/vendor',
-  ],
-  ...['.config/composer/vendor', 'perl5', '.plenv', '.luarocks', '.jenv', '.jdks', '.sdkman/candidates', '.jbang/bin'],
-  ...['.m2/repository', '.m2/wrapper', '.gradle/wrapper', '.gradle/jdks', '.ivy2/cache', '.cache/coursier', '.konan'],
-  ...['.dotnet/dotnet', '.dotnet/host', '.dotnet/shared', '.dotnet/sdk', '.dotnet/packs', '.dotnet/tools'],
-  ...['.nuget/packages', '.ghcup', '.cabal/bin', '.cabal/packages', '.stack/programs', '.opam', '.elan', '.juliaup'],
-  ...['.julia/juliaup', '.julia/packages', '.julia/artifacts', '.swiftly', '.local/share/swiftly', '.zvm', '.zig'],
-  ...['.pub-cache', 'flutter', 'Android/Sdk', '.foundry/bin', '.tfenv', '.krew', '.arkade/bin', '.nix-profile'],
-  ...['.linuxbrew', '.local/share/bob', '.cache/ms-playwright', '.cache/puppeteer'],
-];
+const PROGRAMS = words(`
+  bin .bin .local/bin .local/lib .local/opt go/bin go/pkg go/sdk sdk .goenv .gvm .nvm .fnm .local/share/fnm
+  .local/state/fnm_multishells .volta .n n .nodenv .nodebrew .local/share/pnpm .npm-global .npm-packages .yarn
+  .config/yarn/global .bun .deno/bin .asdf .local/share/mise .local/share/rtx .proto .local/share/aquaproj-aqua
+  .pkgx .pixi .pyenv .local/share/uv/python .local/share/uv/tools .local/pipx .local/share/pipx .rye .poetry
+  .local/share/pypoetry/venv .local/share/virtualenvs .virtualenvs .conda/envs miniconda3 anaconda3 miniforge3
+  mambaforge micromamba .rustup .cargo/bin .cargo/env .cargo/registry .cargo/git .rbenv .rvm .rubies .gem/ruby
+  .local/share/gem/ruby .bundle/cache .phpenv .composer/vendor .config/composer/vendor perl5 .plenv .luarocks .jenv
+  .jdks .sdkman/candidates .jbang/bin .m2/repository .m2/wrapper .gradle/wrapper .gradle/jdks .ivy2/cache
+  .cache/coursier .konan .dotnet/dotnet .dotnet/host .dotnet/shared .dotnet/sdk .dotnet/packs .dotnet/tools
+  .nuget/packages .ghcup .cabal/bin .cabal/packages .stack/programs .opam .elan .juliaup .julia/juliaup
+  .julia/packages .julia/artifacts .swiftly .local/share/swiftly .zvm .zig .pub-cache flutter Android/Sdk
+  .foundry/bin .tfenv .krew .arkade/bin .nix-profile .linuxbrew .local/share/bob .cache/ms-playwright
+  .cache/puppeteer
+`);
 const HOMEBREW = '/home/linuxbrew/.linuxbrew';
 /** Directories of a home that many programs fail without. */
 const CACHES = ['.cache', '.npm'];

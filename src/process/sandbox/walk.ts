@@ -4,7 +4,7 @@ import { existsSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { ToolError } from '../../core/error.js';
 import type { SandboxSearch } from '../../core/sandbox.js';
-import { quoteOutside } from '../../core/text.js';
+import { quoteOutside, words } from '../../core/text.js';
 import { lstatOrNothing } from '../../files/read.js';
 import { realPath } from '../../files/within.js';
 import { createDirectoryCache } from './directory-cache.js';
@@ -18,52 +18,25 @@ const EXAMPLE = /^\.(?:env|dev\.vars)\.(?:example|sample|template|dist)$/i;
 // Settings of programs that run code by themselves, or tell agents what to do.
 const RUNS_CODE = new Set([
   // Git and what its hooks start
-  ...['.git', '.gitmodules', '.githooks', '.husky', '.pre-commit-config.yaml', '.overcommit.yml', '.lintstagedrc'],
+  ...words('.git .gitmodules .githooks .husky .pre-commit-config.yaml .overcommit.yml .lintstagedrc'),
   // Agents, and servers that they start
-  ...[
-    '.agents',
-    '.mcp.json',
-    '.claude',
-    '.codex',
-    '.cursor',
-    '.gemini',
-    '.windsurf',
-    '.continue',
-    '.clinerules',
-    '.roo',
-  ],
-  ...[
-    '.kiro',
-    '.amazonq',
-    '.junie',
-    '.opencode',
-    'opencode.json',
-    '.goosehints',
-    '.augment',
-    '.trae',
-    '.qwen',
-    '.aider.conf.yml',
-  ],
-  ...[
-    'agents.md',
-    'agents.override.md',
-    'claude.md',
-    'claude.local.md',
-    'gemini.md',
-    'qwen.md',
-    '.cursorrules',
-    '.windsurfrules',
-    '.roorules',
-    '.rules',
-  ],
+  ...words(`
+    .agents .mcp.json .claude .codex .cursor .gemini .windsurf .continue .clinerules .roo .kiro .amazonq .junie
+    .opencode opencode.json .goosehints .augment .trae .qwen .aider.conf.yml agents.md agents.override.md
+    claude.md claude.local.md gemini.md qwen.md .cursorrules .windsurfrules .roorules .rules
+  `),
   // Editors and debuggers
-  ...['.vscode', '.idea', '.zed', '.fleet', '.nova', '.run', '.theia', '.devcontainer', '.devcontainer.json'],
-  ...['.exrc', '.vimrc', '.nvimrc', '.nvim.lua', '.dir-locals.el', '.gdbinit', '.lldbinit'],
+  ...words(`
+    .vscode .idea .zed .fleet .nova .run .theia .devcontainer .devcontainer.json .exrc .vimrc .nvimrc .nvim.lua
+    .dir-locals.el .gdbinit .lldbinit
+  `),
   // Shells that enter a directory, and managers of versions and packages
-  ...['.envrc', '.direnv', 'mise.toml', '.mise.toml', 'mise.local.toml', '.mise', '.tool-versions'],
-  ...['.npmrc', '.yarnrc', '.yarnrc.yml', '.pnpmfile.cjs', '.cargo', '.bazelrc'],
+  ...words(`
+    .envrc .direnv mise.toml .mise.toml mise.local.toml .mise .tool-versions .npmrc .yarnrc .yarnrc.yml
+    .pnpmfile.cjs .cargo .bazelrc
+  `),
   // Services that build what is pushed
-  ...['.github', '.gitlab-ci.yml', '.circleci', '.buildkite', '.gitpod.yml', '.travis.yml', 'bitbucket-pipelines.yml'],
+  ...words('.github .gitlab-ci.yml .circleci .buildkite .gitpod.yml .travis.yml bitbucket-pipelines.yml'),
 ]);
 const RUNS_CODE_TOO = /\.code-workspace$|^\.?lefthook(?:-local)?\.(?:ya?ml|toml|json)$|^\.lintstagedrc\./;
 const MODULES = 'node_modules';

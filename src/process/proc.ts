@@ -1,0 +1,44 @@
+// Reads /proc: what the system shows of processes. Linux only.
+
+import { readdirSync, readFileSync, readlinkSync, statfsSync } from 'node:fs';
+
+const PROC_TYPE = 0x9fa0;
+
+/** Whether a file is one of the system in /proc: a tool can mount another one there. Throws if there is none. */
+export function isProcFile(file: string): boolean {
+  return statfsSync(file).type === PROC_TYPE;
+}
+
+/** Returns the text of a file of /proc; undefined if the process has ended, or belongs to another user. */
+export function readProc(file: string): string | undefined {
+  try {
+    return readFileSync(file, 'latin1');
+  } catch {
+    return undefined;
+  }
+}
+
+/** Returns the target of a link of /proc, such as `socket:[123]`. */
+export function readProcLink(file: string): string | undefined {
+  try {
+    return readlinkSync(file);
+  } catch {
+    return undefined;
+  }
+}
+
+/** Returns the ids of all processes. */
+export function listProcesses(): number[] {
+  return readdirSync('/proc').map(Number).filter(Number.isInteger);
+}
+
+/** Whether a process has a file of this name open; undefined if this process may not see it. */
+export function hasOpen(pid: number, name: string): boolean | undefined {
+  const directory = `/proc/${pid}/fd`;
+  try {
+    return readdirSync(directory).some((descriptor) => readProcLink(`${directory}/${descriptor}`) === name);
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    return code === 'EACCES' || code === 'EPERM' ? undefined : false;
+  }
+}
