@@ -12,15 +12,8 @@ export {
   type PathEntry,
   pathEntryDir,
 } from './core/search-path.js';
-export {
-  type ArgumentPattern,
-  matchPattern,
-  matchSelector,
-  parseSelectors,
-  type SelectedTool,
-  type Selector,
-  type SelectorPolicy,
-} from './core/selector.js';
+export { type ArgumentPattern, parseSelectors, type Selector, type SelectorPolicy } from './core/selector.js';
+export { matchPattern, matchSelector, type SelectedTool } from './core/selector-match.js';
 export { ctxCwd, ctxHookTarget, ctxHookTrigger, ctxPaths, ctxTarget, findAuthority } from './extras/helpers/context.js';
 export {
   isMetaKey,

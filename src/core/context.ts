@@ -5,7 +5,6 @@ import type { Json, JsonObject } from './json.js';
 import type { ToolResult } from './result.js';
 import type { ToolConfig } from './settings.js';
 import type { ContextStore } from './store.js';
-import type { Tool } from './tool.js';
 
 export type ProgressListener = (progress: Progress) => void;
 
@@ -31,10 +30,16 @@ export interface ToolUpstreams {
   call(server: string, name: string, input: unknown): Promise<ToolResult>;
 }
 
+/** What is known about a tool before it is called. */
+export interface CalledTool {
+  readonly name: string;
+  readonly traits: { readonly terminal: boolean };
+}
+
 /** Options of a nested call. */
 export interface NestedOptions {
   /** Called with the tool that was found and every tool it calls; an exception ends that call. */
-  readonly accept?: (tool: Tool) => void;
+  readonly accept?: (tool: CalledTool) => void;
   /** Called right before the tool runs. */
   readonly onStart?: () => void;
   /** Receives all output of a process while it is written, regardless of the cap. */

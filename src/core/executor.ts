@@ -3,10 +3,10 @@
 import type { Consent } from './approval.js';
 import type { Caller, TraceParent } from './caller.js';
 import type { RequestClient } from './client-request.js';
-import type { LogListener, NestedOptions, ProgressListener, ToolUpstreams } from './context.js';
+import type { LogListener, NestedOptions, OutputStream, ProgressListener, ToolUpstreams } from './context.js';
 import type { Elicit } from './elicit.js';
 import type { Json } from './json.js';
-import type { Plan } from './plan.js';
+import type { Plan, Variables } from './plan.js';
 import type { Output, ToolResult } from './result.js';
 import type { Snapshot } from './snapshot.js';
 import type { ContextStore, ResultWriter } from './store.js';
@@ -15,9 +15,6 @@ import type { DoorOptions } from './toolbox.js';
 
 /** The part of a snapshot that executors depend on. */
 export type PlanSnapshot = Pick<Snapshot, 'workdir' | 'settings' | 'servers'>;
-
-/** Names and values of variables. */
-export type Variables = Readonly<Record<string, string>>;
 
 export interface PlanContext {
   readonly snapshot: PlanSnapshot;
@@ -81,9 +78,6 @@ export interface Spill {
   readonly afterBytes: number;
   open(): ResultWriter;
 }
-
-/** Receives output. A returned promise applies back-pressure. */
-export type OutputStream = (chunk: Uint8Array, from: 'stdout' | 'stderr') => void | Promise<void>;
 
 /** Runs plans on other machines. */
 export interface Dispatcher {

@@ -10,7 +10,7 @@ import { rounds } from '../../test/support/effort.js';
 import { patience } from '../../test/support/patience.js';
 import { finding, spec, specIf } from '../../test/support/spec.js';
 import { compileGlob } from './glob.js';
-import { matchPattern } from './selector.js';
+import { matchPattern } from './selector-match.js';
 
 const accepted = (pattern: string, values: readonly string[]): string[] =>
   values.filter((value) => compileGlob(pattern).matches(value));

@@ -9,6 +9,9 @@ import type { InlineModule, ModuleFiles, OfferRequest, RemoteAction, Tool } from
 
 export type Plan = ProcessPlan | FunctionPlan | ModulePlan | TextPlan | DelegatePlan | RemotePlan | HttpPlan;
 
+/** Names and values of variables. */
+export type Variables = Readonly<Record<string, string>>;
+
 interface PlanBase {
   /** `origin.digest` identifies the bytes that were planned; other bytes are not run. */
   readonly tool: Tool;

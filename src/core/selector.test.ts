@@ -3,7 +3,8 @@
 import { describe, expect } from 'vitest';
 import { spec } from '../../test/support/spec.js';
 import { isToolError } from './error.js';
-import { matchPattern, matchSelector, parseSelectors, type SelectedTool } from './selector.js';
+import { parseSelectors } from './selector.js';
+import { matchPattern, matchSelector, type SelectedTool } from './selector-match.js';
 
 const tool = (name: string, tags: readonly string[] = [], builtin = false): SelectedTool => ({ name, tags, builtin });
 

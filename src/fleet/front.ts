@@ -3,8 +3,8 @@
 import type { Redis } from 'ioredis';
 import { inBackground } from '../core/async.js';
 import { ToolError } from '../core/error.js';
-import type { CallScope, Dispatcher, Variables } from '../core/executor.js';
-import type { Plan } from '../core/plan.js';
+import type { CallScope, Dispatcher } from '../core/executor.js';
+import type { Plan, Variables } from '../core/plan.js';
 import type { Output } from '../core/result.js';
 import type { Settings } from '../core/settings.js';
 import { cancelled, onAbort, runWithinLimit, settlesWithin } from '../core/time-limit.js';

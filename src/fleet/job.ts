@@ -2,8 +2,8 @@
 
 import type { Consent } from '../core/approval.js';
 import type { Caller, TraceParent } from '../core/caller.js';
-import type { Variables } from '../core/executor.js';
 import { canonicalJson, type Json } from '../core/json.js';
+import type { Variables } from '../core/plan.js';
 import type { ToolResult } from '../core/result.js';
 import type { FleetKey } from './key.js';
 

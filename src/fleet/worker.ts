@@ -3,7 +3,7 @@
 import type { Job as BullJob, Worker as BullWorker } from 'bullmq';
 import type { Redis } from 'ioredis';
 import { isToolError } from '../core/error.js';
-import type { Variables } from '../core/executor.js';
+import type { Variables } from '../core/plan.js';
 import type { KnownSecrets } from '../core/redact.js';
 import { settlesWithin } from '../core/time-limit.js';
 import { needsTrust, type Tool } from '../core/tool.js';

@@ -2,7 +2,7 @@
 
 import { dirname } from 'node:path';
 import { ToolError } from '../core/error.js';
-import { matchSelectorTool } from '../core/selector.js';
+import { matchSelectorTool } from '../core/selector-match.js';
 import { formatDuration, quoteOutside, sanitize } from '../core/text.js';
 import { digestParts } from '../files/digest.js';
 import { readStateFile } from '../files/read.js';

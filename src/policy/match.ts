@@ -2,14 +2,8 @@
 
 import { isRecord, type Json } from '../core/json.js';
 import type { CommandPlan, Plan, Slot } from '../core/plan.js';
-import {
-  createMatching,
-  isDue,
-  matchSelector,
-  matchSelectorTool,
-  type SelectedTool,
-  type Selector,
-} from '../core/selector.js';
+import type { Selector } from '../core/selector.js';
+import { createMatching, isDue, matchSelector, matchSelectorTool, type SelectedTool } from '../core/selector-match.js';
 import type { Tool } from '../core/tool.js';
 
 /** A plan, or the tool and input of a call that cannot be planned here. */

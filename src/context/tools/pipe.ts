@@ -1,11 +1,10 @@
 // The context tool pipe: calls another tool and stores its output as a document (CTX-20).
 
 import { StringDecoder } from 'node:string_decoder';
-import type { ToolContext } from '../../core/context.js';
+import type { CalledTool, ToolContext } from '../../core/context.js';
 import { type ErrorCode, ToolError } from '../../core/error.js';
 import { type ToolResult, textOf } from '../../core/result.js';
 import { formatBytes, quoteOutside, sanitize } from '../../core/text.js';
-import type { Tool } from '../../core/tool.js';
 import { answer, type OnConflict, storeOf } from './answer.js';
 
 interface PipeInput {
@@ -74,7 +73,7 @@ function collect(outer: AbortSignal) {
 }
 
 // CTX-21: called with the tool that was found, whatever reference was used, and with every tool that it calls.
-function assertPipeable({ name, traits }: Tool): void {
+function assertPipeable({ name, traits }: CalledTool): void {
   if (!traits.terminal && name !== CONTEXT_PIPE) return;
   const why = traits.terminal ? 'it ends the conversation' : 'it returns no output of its own';
   throw new ToolError('forbidden_tool', `${name} cannot be piped: ${why}`, {

@@ -1,7 +1,8 @@
 // Tools of a server from its stored tool list: those that its entry selects, as they are and as they were approved.
 
 import { toRemoteUri } from '../../core/name.js';
-import { matchSelectorTool, parseSelectors, type Selector } from '../../core/selector.js';
+import { parseSelectors, type Selector } from '../../core/selector.js';
+import { matchSelectorTool } from '../../core/selector-match.js';
 import type { RemoteAction, Tool } from '../../core/tool.js';
 import type { ServerEntry } from '../../core/upstream.js';
 import { createJsonSchema } from '../../schema/json.js';

@@ -3,7 +3,7 @@
 import { ToolError } from '../../core/error.js';
 import { isRecord, type Json } from '../../core/json.js';
 import type { SandboxRule, SandboxSettings } from '../../core/sandbox.js';
-import { matchSelectorTool } from '../../core/selector.js';
+import { matchSelectorTool } from '../../core/selector-match.js';
 import { checked, object, optional, readShape, strings } from '../../core/shape.js';
 import type { Tool } from '../../core/tool.js';
 import type { ServerEntry } from '../../core/upstream.js';

@@ -6,7 +6,7 @@ import { isRecord } from '../../../core/json.js';
 import type { Problem } from '../../../core/problem.js';
 import type { AllowList, Policy, Rule } from '../../../core/rule.js';
 import { BUILTIN_PROFILES, type SandboxRule, type SandboxTable } from '../../../core/sandbox.js';
-import { matchSelectorTool } from '../../../core/selector.js';
+import { matchSelectorTool } from '../../../core/selector-match.js';
 import { nearest } from '../../../core/text.js';
 import type { Tool } from '../../../core/tool.js';
 import type { Survey } from '../../../core/toolbox.js';
