@@ -6,7 +6,8 @@ import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
-import { runnerImport } from 'vite';
+import { createServer } from 'vite';
+import { writeStalePrograms } from './programs.mjs';
 
 const ROOT = fileURLToPath(new URL('..', import.meta.url));
 const PAGE = join(ROOT, 'docs/reference/crash-points.md');
@@ -20,7 +21,18 @@ const { values: options } = parseArgs({
     lanes: { type: 'string', default: '2' },
   },
 });
-const load = async (name) => (await runnerImport(join(ROOT, 'test/support', name))).module;
+await writeStalePrograms();
+const { version } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8'));
+// Open until the end, because sources import others late.
+const sources = await createServer({
+  root: ROOT,
+  configFile: false,
+  appType: 'custom',
+  logLevel: 'error',
+  server: { middlewareMode: true, watch: null, ws: false },
+  define: { WIELD_VERSION: JSON.stringify(version) },
+});
+const load = (name) => sources.ssrLoadModule(`/test/support/${name}`);
 const { FAULTS } = await load('strace.ts');
 const { prepareOperation, tryPoint } = await load('crash-points.ts');
 const { OPERATIONS, installInParallel } = await load('crash-operations.ts');
@@ -41,6 +53,7 @@ await Promise.all(
   }),
 );
 if (isChosen(PARALLEL) && options.at === undefined) await runInParallel();
+await sources.close();
 console.log(`\n${failures.length} failures, ${unreached.length} points not reached`);
 for (const text of [...failures, ...unreached]) console.log(text);
 process.exitCode = failures.length + unreached.length === 0 ? 0 : 1;

@@ -63,11 +63,12 @@ export async function writePrograms(directory) {
 
 /** Vitest's global setup: writes the programs whose sources have changed, also before tests run again. */
 export async function setup(project) {
-  project.onTestsRerun(writeStale);
-  await writeStale();
+  project.onTestsRerun(writeStalePrograms);
+  await writeStalePrograms();
 }
 
-async function writeStale() {
+/** Writes the programs whose sources have changed into the cache. */
+export async function writeStalePrograms() {
   mkdirSync(CACHE, { recursive: true });
   for (const program of PROGRAMS) {
     const folder = `${CACHE}/${program.folder}`;

@@ -1,7 +1,7 @@
 // Lock between processes: a directory with a file per contender, named after its process (INS-31).
 
 import { readdirSync, renameSync, rmdirSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { basename, join } from 'node:path';
 import { ToolError } from '../core/error.js';
 import type { World } from '../core/snapshot.js';
 import { loadCrypto } from './digest.js';
@@ -51,6 +51,12 @@ export async function withLock<T>(directory: string, context: LockContext, work:
 export function isLocked(directory: string): boolean {
   const first = firstAlive(directory, contenders(directory));
   return first?.name.startsWith('held-') === true;
+}
+
+/** Whether a path is the file of a killed process in the directory of a lock. */
+export function isAbandonedContender(path: string): boolean {
+  const match = NAME.exec(basename(path));
+  return match !== null && !isAlive(Number(match[2]), Number(match[3]));
 }
 
 async function acquire(directory: string, context: LockContext): Promise<string> {

@@ -55,7 +55,7 @@ const NAMED: Readonly<Record<Exclude<Fault, 'KILL'>, RegExp>> = {
 // SQLite does not tell the reason of the system.
 const STORE_FAILED = /the context store failed: .*(?:disk|database)/;
 // Removed by the next command that writes there, or by `wield clean`.
-const TEMPORARY = /\.tmp$|\.wield-link-|\/\.staging-|\/install\.lock\//;
+const TEMPORARY = /\.tmp$|\.wield-link-|\/\.staging-|\.lock\/|\/locks\//;
 
 /** Runs the operation without interruption, and remembers both states. */
 export async function prepareOperation(operation: Operation): Promise<Prepared> {

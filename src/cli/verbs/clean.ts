@@ -3,6 +3,7 @@
 import { readdirSync, statSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { count, formatBytes } from '../../core/text.js';
+import { isAbandonedContender } from '../../files/lock.js';
 import { removeFile } from '../../files/remove.js';
 import { toFileError } from '../../files/state.js';
 import { isWithin } from '../../files/within.js';
@@ -34,7 +35,9 @@ export const clean: Verb = {
     } = toolbox();
     const stale = (await approvals()).stale().map(({ path }) => path);
     const cache = join(wieldHome, 'cache');
-    const abandoned = findFiles(wieldHome).filter((path) => !isWithin(cache, path) && isAbandoned(path));
+    const abandoned = findFiles(wieldHome).filter(
+      (path) => !isWithin(cache, path) && (isAbandoned(path) || isAbandonedContender(path)),
+    );
     const outside = findOutside(world.home, workdir);
     const found = [...new Set([...findFiles(cache), ...stale, ...abandoned, ...outside])].map(toRemovable);
     if (!dryRun) for (const { path } of found) remove(path);
