@@ -172,7 +172,7 @@ function toPaths(call: string, rest: string): string[] {
 /** Replaces process ids, times and random names in a path or text. */
 export function withoutRandom(text: string): string {
   return text
-    .replace(/\b\d+-\d+-[0-9a-f]{12,18}\b/g, 'PROCESS')
+    .replace(/\b(?:\d{15}-)?\d+-\d+-[0-9a-f]{12,18}\b/g, 'PROCESS')
     .replace(/(?<=\.wield-link-)[0-9a-f]{12}\b/g, 'RANDOM')
     .replace(/\b[0-9a-f]{18}\b/g, 'RANDOM')
     .replace(/\bp_[0-9a-f]{16}\b/g, 'PROGRAM')
