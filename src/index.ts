@@ -19,7 +19,14 @@ export { decodeName, type EncodedNames, encodeName, encodeNames } from './core/n
 export type { Origin } from './core/origin.js';
 export { describePlan, type Plan } from './core/plan.js';
 export type { Prompt, Resource } from './core/resource.js';
-export { type Output, type Part, type ToolResult, textOf } from './core/result.js';
+export {
+  type FailedResult,
+  type Output,
+  type Part,
+  type SuccessfulResult,
+  type ToolResult,
+  textOf,
+} from './core/result.js';
 export type { Check, Fault, JsonSchema, Schema } from './core/schema.js';
 export type { ToolConfig } from './core/settings.js';
 export type { Cascade, Skill } from './core/skill.js';
@@ -28,14 +35,17 @@ export type {
   CallOptions,
   DeniedTool,
   Explanation,
+  KnownToolbox,
   ListOptions,
   SearchOptions,
   Toolbox,
   ToolboxCatalog,
   ToolboxWorkspace,
 } from './core/toolbox.js';
+export type { NamedDefinition, ToolInput, ToolResultOf } from './core/typed.js';
 export { cache, rateLimit, retry } from './extras/middleware/index.js';
 export {
+  type DefinedTool,
   type DefinitionSchema,
   defineTool,
   type FailedOutput,

@@ -26,7 +26,8 @@ import type { PathEntry } from './core/search-path.js';
 import type { CascadeResolver } from './core/skill.js';
 import type { Snapshot, Workspace } from './core/snapshot.js';
 import type { Stores } from './core/store.js';
-import type { Toolbox } from './core/toolbox.js';
+import type { KnownToolbox, Toolbox } from './core/toolbox.js';
+import type { NamedDefinition } from './core/typed.js';
 import type { Mode } from './core/view.js';
 import { createDelegateExecutor } from './executors/delegate/index.js';
 import { createFunctionExecutor } from './executors/function/index.js';
@@ -38,7 +39,7 @@ import { createCascadeResolver } from './extras/cascade.js';
 import { createMiddleware } from './extras/middleware/index.js';
 import { createShippedIndex, type ShippedIndex } from './extras/shipped-index.js';
 import { digestParts } from './files/digest.js';
-import { type ToolDefinition, toRegistry } from './formats/module/define.js';
+import { type NoOtherKeys, type ToolDefinition, toRegistry } from './formats/module/define.js';
 import { createModuleFormat } from './formats/module/index.js';
 import { type PromptDefinition, type ResourceDefinition, toOfferSource } from './formats/module/offers.js';
 import { createOpenApiFormat } from './formats/openapi/index.js';
@@ -73,12 +74,12 @@ export type { AuditSink } from './audit/sinks.js';
 export type { SuspendedProgram } from './code/host/suspended.js';
 export type { Approval, ApprovalAdmin, LocalApprovals as ApprovalStore } from './policy/approvals.js';
 
-export interface NodeToolboxOptions {
+export interface NodeToolboxOptions<Definition extends ToolDefinition = ToolDefinition> {
   /** The workdir; by default the nearest one from `cwd` upwards. */
   readonly workdir?: string;
   readonly cwd?: string;
   /** Tools defined in code, which take precedence over all others. */
-  readonly tools?: readonly ToolDefinition[];
+  readonly tools?: readonly (Definition & NoOtherKeys<Definition>)[];
   /** Resources and prompts defined in code, before all others. */
   readonly resources?: readonly ResourceDefinition[];
   readonly prompts?: readonly PromptDefinition[];
@@ -126,6 +127,11 @@ export interface NodeToolbox extends Toolbox {
   readonly state: ToolboxState;
 }
 
+/** The toolbox of a workdir whose tools in code were given as definitions: their calls are typed by them. */
+export interface KnownNodeToolbox<Known extends NamedDefinition> extends NodeToolbox {
+  readonly call: KnownToolbox<Known, string>['call'];
+}
+
 /** What is stored in the wield home, and the configuration. */
 export interface ToolboxState {
   readonly trust: TrustStore;
@@ -158,7 +164,9 @@ const LISTING_PATIENCE_MS = 30_000;
 const MANAGED_CONFIG = '/etc/wield/config.toml';
 
 /** Creates the toolbox of a workdir. */
-export function createNodeToolbox(options: NodeToolboxOptions = {}): NodeToolbox {
+export function createNodeToolbox<const Definition extends ToolDefinition = never>(
+  options: NodeToolboxOptions<Definition> = {},
+): KnownNodeToolbox<Definition> {
   const secrets: KnownSecrets = { all: [] };
   const machine = createMachine(options, secrets);
   const { world } = machine;

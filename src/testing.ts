@@ -3,13 +3,14 @@
 import { createDocumentMemory } from './context/store/memory-documents.js';
 import type { ToolContext, ToolUpstreams } from './core/context.js';
 import { type Ask, type Elicit, elicitByText } from './core/elicit.js';
-import { type ErrorCode, ToolError } from './core/error.js';
-import { type ToolResult, textOf, textPart } from './core/result.js';
+import { type ErrorCode, type ErrorValue, ToolError } from './core/error.js';
+import { type FailedResult, type SuccessfulResult, type ToolResult, textOf, textPart } from './core/result.js';
 import { DEFAULT_SETTINGS, toToolConfig } from './core/settings.js';
 import type { ContextStore } from './core/store.js';
-import type { Toolbox } from './core/toolbox.js';
+import type { CallOptions, KnownToolbox, Toolbox } from './core/toolbox.js';
+import { type NamedDefinition, toRef } from './core/typed.js';
 import { createContext, scopeStore } from './executors/shared/invoke.js';
-import type { ToolDefinition } from './formats/module/define.js';
+import type { NoOtherKeys, ToolDefinition } from './formats/module/define.js';
 import { createFunctionToolbox, QUIET, type ToolboxOptions } from './toolbox.js';
 
 /** Fakes of what a tool can reach. */
@@ -28,17 +29,18 @@ export interface TestToolboxOptions extends Omit<ToolboxOptions, 'tools'> {
 }
 
 /** Creates a toolbox with exactly these tools. */
-export function createTestToolbox(
-  tools: readonly ToolDefinition[],
+export function createTestToolbox<const Definition extends ToolDefinition>(
+  tools: readonly (Definition & NoOtherKeys<Definition>)[],
   { fakes = {}, ...options }: TestToolboxOptions = {},
-): Toolbox {
+): KnownToolbox<Definition> {
   const { clock, store = null, mcp = null, ask, elicit = ask && elicitByText(ask) } = fakes;
   const world = clock === undefined ? QUIET : { ...QUIET, now: clock.now, monotonic: clock.now };
   const toolbox = createFunctionToolbox({ ...options, tools }, world, { store, mcp });
   if (elicit === undefined) return toolbox;
   const { call } = toolbox;
   return Object.assign(toolbox, {
-    call: (ref: string, input: unknown, callOptions = {}) => call(ref, input, { elicit, ...callOptions }),
+    call: (ref: string | NamedDefinition, input: unknown, callOptions: CallOptions = {}) =>
+      call(toRef(ref), input, { elicit, ...callOptions }),
   } satisfies Partial<Toolbox>);
 }
 
@@ -132,15 +134,18 @@ export function createFakeUpstreams(
   };
 }
 
+/** The result of any tool. */
+type Outcome = SuccessfulResult<unknown> | FailedResult;
+
 /** Returns a successful result; throws if the call failed. */
-export function expectOk(result: ToolResult): ToolResult {
-  if (result.ok) return result;
-  const { code, message, hint } = result.error!;
+export function expectOk<Result extends Outcome>(result: Result): Extract<Result, { readonly ok: true }> {
+  if (result.ok) return result as Extract<Result, { readonly ok: true }>;
+  const { code, message, hint } = result.error;
   throw new Error(`expected success, got ${code}: ${message}${hint === undefined ? '' : `\n  hint  ${hint}`}`);
 }
 
 /** Returns the error of a result that failed with this code; throws otherwise. */
-export function expectError(result: ToolResult, code: ErrorCode): NonNullable<ToolResult['error']> {
+export function expectError(result: Outcome, code: ErrorCode): ErrorValue {
   if (result.error?.code === code) return result.error;
   const got = result.error ? `${result.error.code}: ${result.error.message}` : `success: ${textOf(result)}`;
   throw new Error(`expected ${code}, got ${got}`);

@@ -6,12 +6,12 @@ import { type Catalog, createCatalog } from './catalog/catalog.js';
 import { NO_POLICY } from './core/rule.js';
 import { DEFAULT_SETTINGS, type Settings } from './core/settings.js';
 import type { Snapshot, Workspace, World } from './core/snapshot.js';
-import type { Toolbox } from './core/toolbox.js';
+import type { KnownToolbox, Toolbox } from './core/toolbox.js';
 import { createFunctionExecutor, type FunctionExecutorOptions } from './executors/function/index.js';
 import { NO_CASCADE } from './extras/levels.js';
 import { createMiddleware } from './extras/middleware/index.js';
 import { digestParts } from './files/digest.js';
-import { type ToolDefinition, toRegistry } from './formats/module/define.js';
+import { type NoOtherKeys, type ToolDefinition, toRegistry } from './formats/module/define.js';
 import { type PromptDefinition, type ResourceDefinition, toOfferSource } from './formats/module/offers.js';
 import { assembleToolbox } from './runtime/create.js';
 import { createExecutors } from './runtime/execute.js';
@@ -21,8 +21,9 @@ import type { Middleware, MiddlewareFunction } from './runtime/middleware.js';
 import { createObservers } from './runtime/observers.js';
 import { NO_CONSENTS } from './runtime/parts.js';
 
-export interface ToolboxOptions {
-  readonly tools: readonly ToolDefinition[];
+export interface ToolboxOptions<Definition extends ToolDefinition = ToolDefinition> {
+  /** The tools, made by `defineTool` or written here. */
+  readonly tools: readonly (Definition & NoOtherKeys<Definition>)[];
   /** Data that MCP clients read by URI. */
   readonly resources?: readonly ResourceDefinition[];
   /** Messages that MCP clients offer to their users. */
@@ -37,7 +38,9 @@ export interface ToolboxOptions {
 }
 
 /** Creates a toolbox with the given tools. Throws `invalid_definition` or `conflict`. */
-export function createToolbox(options: ToolboxOptions): Toolbox {
+export function createToolbox<const Definition extends ToolDefinition>(
+  options: ToolboxOptions<Definition>,
+): KnownToolbox<Definition> {
   return createFunctionToolbox(options, QUIET);
 }
 

@@ -5,6 +5,7 @@ import type { Json, JsonObject } from './json.js';
 import type { ToolResult } from './result.js';
 import type { ToolConfig } from './settings.js';
 import type { ContextStore } from './store.js';
+import type { NamedDefinition, ToolInput, ToolResultOf } from './typed.js';
 
 export type ProgressListener = (progress: Progress) => void;
 
@@ -52,13 +53,25 @@ export interface NestedOptions {
   readonly deferApproval?: boolean;
 }
 
+/** Calls of other tools, by reference or by a definition that types them. */
+export interface NestedCalls {
+  /** Calls a tool by name, path or URI. Never throws: every outcome is a result. */
+  call(ref: string, input: unknown, options?: NestedOptions): Promise<ToolResult>;
+  /** Calls the tool of a definition, by its name, with the types of its schemas. */
+  call<D extends NamedDefinition>(
+    definition: D,
+    input: ToolInput<D>,
+    options?: NestedOptions,
+  ): Promise<ToolResultOf<D>>;
+}
+
 /** What a client can support besides questions to the user, each one request (RSC-7). */
 export type ClientCapability = 'sampling' | 'roots';
 
 /** Everything a function tool can reach (MOD-5); null if not available. */
 export interface ToolContext {
   /** Calls another tool as part of this call: same caller, same signal, one level deeper (RUN-7). */
-  readonly toolbox: { call(ref: string, input: unknown, options?: NestedOptions): Promise<ToolResult> };
+  readonly toolbox: NestedCalls;
   /** Documents and large results; null if the toolbox has none. Unusable after the call (MOD-6). */
   readonly store: ContextStore | null;
   /** Calls `use` with the store. Throws `unavailable` if there is none. */

@@ -106,14 +106,31 @@ export interface ResultMeta {
   readonly truncation?: { readonly keptBytes: number; readonly limitBytes: number };
 }
 
-/** The outcome of a call (TOOL-20). */
-export interface ToolResult {
-  readonly ok: boolean;
+interface ResultBase {
+  /** What the tool printed or returned, in parts; at least one if the call succeeded. */
   readonly content: readonly Part[];
-  readonly structured?: Json;
-  readonly error?: ErrorValue;
+  /** How the call went: its duration, and what was changed, cut or stored. */
   readonly meta: ResultMeta;
 }
+
+/** The result of a call that succeeded. */
+export interface SuccessfulResult<Structured = Json> extends ResultBase {
+  readonly ok: true;
+  /** The value that the tool returned, if it is not just text. */
+  readonly structured?: Structured;
+  readonly error?: undefined;
+}
+
+/** The result of a call that failed, or that was not run. */
+export interface FailedResult extends ResultBase {
+  readonly ok: false;
+  /** What the tool returned besides the error. */
+  readonly structured?: Json;
+  readonly error: ErrorValue;
+}
+
+/** The outcome of a call (TOOL-20): after `if (result.ok)`, TypeScript knows which fields there are. */
+export type ToolResult = SuccessfulResult | FailedResult;
 
 /** What an executor returns, before it becomes a ToolResult. */
 export interface Output {

@@ -16,6 +16,7 @@ import type { SandboxPlan } from './sandbox.js';
 import type { CodeLimits } from './settings.js';
 import type { Cascade, Skill } from './skill.js';
 import type { ShadowedTool, Tool } from './tool.js';
+import type { KnownRef, Meant, NamedDefinition, OtherNames, ToolInput, ToolResultOf } from './typed.js';
 
 export interface CallOptions {
   readonly caller?: Caller;
@@ -152,8 +153,10 @@ export interface Toolbox {
   search(query: string, limit: number, options?: SearchOptions): Promise<readonly Tool[]>;
   /** Finds a tool by name, path or URI (RES-1). Throws `not_found`, `ambiguous` or `invalid_ref`. */
   find(ref: string): Promise<Tool>;
-  /** Calls a tool. Never throws: every outcome is a result. */
+  /** Calls a tool by name, path or URI. Never throws: every outcome is a result. */
   call(ref: string, input: unknown, options?: CallOptions): Promise<ToolResult>;
+  /** Calls the tool of a definition, by its name, with the types of its schemas. */
+  call<D extends NamedDefinition>(definition: D, input: ToolInput<D>, options?: CallOptions): Promise<ToolResultOf<D>>;
   /** Returns what a call would run and the verdict on it; runs nothing. Throws the error that the call would return. */
   plan(ref: string, input: unknown, options?: PlanOptions): Promise<{ plan: Plan; verdict: Verdict }>;
   /** Explains the verdict on a call. Needs no plan, so it also works if the call could not run; `input` may be undefined. */
@@ -164,6 +167,16 @@ export interface Toolbox {
   close(): Promise<void>;
   readonly catalog: ToolboxCatalog;
   readonly workspace: ToolboxWorkspace;
+}
+
+/** A toolbox whose tools were given as definitions: names are checked, input and results are typed by the schemas. */
+export interface KnownToolbox<Known extends NamedDefinition, Other extends string = OtherNames<Known>> extends Toolbox {
+  /** Calls a tool by its name or definition. Never throws: every outcome is a result. */
+  call<const Ref extends string | NamedDefinition>(
+    ref: KnownRef<Known, Other, Ref>,
+    input: ToolInput<Meant<Known, Ref>>,
+    options?: CallOptions,
+  ): Promise<ToolResultOf<Meant<Known, Ref>>>;
 }
 
 /** Options of a listing of resources or prompts. */

@@ -9,6 +9,7 @@ import type { Snapshot } from '../core/snapshot.js';
 import { onAbort } from '../core/time-limit.js';
 import type { Tool } from '../core/tool.js';
 import type { DoorOptions, Explanation, InstructionsOptions, ListOptions, Toolbox } from '../core/toolbox.js';
+import { type NamedDefinition, toRef } from '../core/typed.js';
 import { RUN_CODE } from '../core/view.js';
 import { decide, findUnmatched } from '../policy/decide.js';
 import { call } from './call.js';
@@ -41,7 +42,11 @@ export function assembleToolbox(options: AssembleOptions): Toolbox {
   const { workspace, executors, observers, stores } = parts;
   const running: AbortController[] = [];
   let isClosed = false;
-  const callAs = async (ref: string, raw: unknown, given: DoorOptions = {}): Promise<ToolResult> => {
+  const callAs = async (
+    called: string | NamedDefinition,
+    raw: unknown,
+    given: DoorOptions = {},
+  ): Promise<ToolResult> => {
     // RUN-14: a call with wrong options fails like any other, and is recorded.
     const fault = findOptionFault(given);
     const options = fault === undefined ? given : withFault(given, fault);
@@ -50,7 +55,7 @@ export function assembleToolbox(options: AssembleOptions): Toolbox {
     if (isClosed) controller.abort();
     running.push(controller);
     try {
-      const made = { ref, raw, options, controller, nesting: OUTERMOST };
+      const made = { ref: toRef(called), raw, options, controller, nesting: OUTERMOST };
       return await (options.onPending === undefined ? call(parts, made) : callToEnd(parts, made));
     } finally {
       running.splice(running.indexOf(controller), 1);

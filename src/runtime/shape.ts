@@ -29,14 +29,14 @@ export async function shapeOutput(call: ShapedCall, output: Output, now: number)
   const { content, structured, meta } = output;
   const { tool } = call;
   const error = output.error ?? (tool?.output && (await findOutputFault(tool, output)));
-  return {
-    ok: error === undefined,
+  const returned = {
     content: content.length > 0 ? content : [textPart('')],
     // A tool that failed may say more in its structured output; what does not match its schema is not passed on.
     ...(structured !== undefined && error === output.error ? { structured } : {}),
-    ...(error === undefined ? {} : { error: toErrorValue(error, call.snapshot) }),
-    meta: toMeta(call, now, meta),
   };
+  const ended = toMeta(call, now, meta);
+  if (error === undefined) return { ok: true, ...returned, meta: ended };
+  return { ok: false, ...returned, error: toErrorValue(error, call.snapshot), meta: ended };
 }
 
 /** Returns the result of a call that did not run. */

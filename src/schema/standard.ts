@@ -28,20 +28,6 @@ interface StandardIssue {
   readonly path?: readonly (PropertyKey | { readonly key: PropertyKey })[] | undefined;
 }
 
-/** The type of a value before parsing. */
-export type InputOf<S> = S extends { readonly '~standard': { readonly types?: infer T } }
-  ? NonNullable<T> extends { readonly input: infer I }
-    ? I
-    : unknown
-  : unknown;
-
-/** The type of a value after parsing, with defaults and transforms applied. */
-export type OutputOf<S> = S extends { readonly '~standard': { readonly types?: infer T } }
-  ? NonNullable<T> extends { readonly output: infer O }
-    ? O
-    : unknown
-  : unknown;
-
 /** Whether a value is a Standard Schema; some libraries use functions as schemas. */
 export function isStandardSchema(value: unknown): value is StandardSchema {
   if ((typeof value !== 'object' && typeof value !== 'function') || value === null) return false;

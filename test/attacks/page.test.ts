@@ -4,6 +4,7 @@ import { appendFileSync, readFileSync } from 'node:fs';
 import { connect } from 'node:net';
 import { join } from 'node:path';
 import { describe, expect } from 'vitest';
+import type { CallOptions, ToolResult } from '../../src/index.js';
 import { createToolRoutes } from '../../src/ui/server/tools.js';
 import { logFiles } from '../support/audit.js';
 import { json, wield } from '../support/cli.js';
@@ -144,9 +145,9 @@ describe('the page', () => {
     const workspace = createWorkspace();
     workspace.script('hello', HELLO);
     const toolbox = workspace.toolbox();
-    const call: typeof toolbox.call = (...given) => {
+    const call = (ref: string, input: unknown, options?: CallOptions): Promise<ToolResult> => {
       workspace.script('hello', HELLO.replace('shown', 'other'));
-      return toolbox.call(...given);
+      return toolbox.call(ref, input, options);
     };
     const routes = createToolRoutes({ toolbox: { ...toolbox, call } } as never);
     const sent: unknown[] = [];

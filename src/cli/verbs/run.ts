@@ -2,7 +2,7 @@
 
 import { ToolError } from '../../core/error.js';
 import { INPUT_BOUNDS } from '../../core/json.js';
-import type { Toolbox } from '../../core/toolbox.js';
+import type { CallOptions, Toolbox } from '../../core/toolbox.js';
 import { RUN_CODE } from '../../core/view.js';
 import { readHead } from '../../files/read.js';
 import { readStdin } from '../input.js';
@@ -39,9 +39,10 @@ export const run: Verb = {
 // Errors have the line of the program.
 function namingFile(toolbox: Toolbox, file: string): Pick<Toolbox, 'call'> {
   return {
-    async call(...call) {
-      const { error, ...result } = await toolbox.call(...call);
-      return error === undefined ? result : { ...result, error: { ...error, message: `${file}: ${error.message}` } };
+    async call(ref: string, input: unknown, options?: CallOptions) {
+      const result = await toolbox.call(ref, input, options);
+      if (result.ok) return result;
+      return { ...result, error: { ...result.error, message: `${file}: ${result.error.message}` } };
     },
   };
 }

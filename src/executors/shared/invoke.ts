@@ -11,6 +11,7 @@ import { findPartFault, isFailedOutput, type Output, type Part, textPart } from 
 import type { ToolConfig } from '../../core/settings.js';
 import type { ContextStore } from '../../core/store.js';
 import type { FunctionAction } from '../../core/tool.js';
+import { type NamedDefinition, toRef } from '../../core/typed.js';
 
 // Captured, because in a tool host a module may replace them.
 const { stringify, parse } = JSON;
@@ -61,7 +62,8 @@ export function createContext(run: CallPart, environment: FunctionEnvironment): 
   };
   return Object.freeze({
     toolbox: Object.freeze({
-      call: (ref: string, input: unknown, options?: NestedOptions) => call(ref, input, options),
+      call: (ref: string | NamedDefinition, input: unknown, options?: NestedOptions) =>
+        call(toRef(ref), input, options),
     }),
     store: scoped.store,
     withStore: scoped.withStore,

@@ -14,23 +14,27 @@ import { createStandardSchema, isStandardSchema, parseStandard, type StandardSch
 import {
   assertDefinition,
   assertPositionals,
+  type DefinedTool,
   type DefinitionSchema,
   invalidField,
   type ToolDefinition,
 } from './definition.js';
 
-export type { DefinitionSchema, FailedOutput, ToolDefinition } from './definition.js';
+export type { DefinedTool, DefinitionSchema, FailedOutput, NoOtherKeys, ToolDefinition } from './definition.js';
 
 /** Checks a definition and freezes it. Throws `invalid_definition` that names the field (TOOL-1). */
 export function defineTool<
-  Definition extends ToolDefinition<Input, Output>,
-  Input extends DefinitionSchema = DefinitionSchema,
-  Output extends DefinitionSchema = DefinitionSchema,
->(definition: Definition & ToolDefinition<Input, Output>): Definition {
-  toTool(definition);
+  const Name extends string,
+  Execute extends ToolDefinition<Input, Output>['execute'],
+  Input extends DefinitionSchema = never,
+  Output extends DefinitionSchema = never,
+>(
+  definition: ToolDefinition<Input, Output> & { readonly name: Name; readonly execute: Execute },
+): DefinedTool<Name, Execute, Input, Output> {
+  toTool(definition as ToolDefinition);
   // A library's schema may be filled in lazily, so it is not frozen.
   for (const value of Object.values(definition)) if (!isStandardSchema(value)) deepFreeze(value);
-  return Object.freeze(definition);
+  return Object.freeze(definition as DefinedTool<Name, Execute, Input, Output>);
 }
 
 /** Turns a definition into a tool, with traits that a definition does not have. */
@@ -42,7 +46,7 @@ export function toTool(definition: ToolDefinition, more: Pick<Traits, 'role'> = 
       if (isStandardSchema(schema)) return createStandardSchema(schema, field === 'inputSchema' ? 'input' : 'output');
       return createJsonSchema(schema, { closed: field === 'inputSchema' });
     } catch (error) {
-      throw invalidField(name, field, (error as Error).message, error);
+      throw invalidField(name, field, (error as Error).message, { cause: error });
     }
   };
   const input = schemaOf('inputSchema', inputSchema);

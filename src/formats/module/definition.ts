@@ -1,7 +1,7 @@
 // The type of a tool definition, and the checks of its fields.
 
 import type { ToolContext } from '../../core/context.js';
-import { ToolError } from '../../core/error.js';
+import { ToolError, type ToolErrorOptions } from '../../core/error.js';
 import { isRecord, type Json } from '../../core/json.js';
 import { isToolName } from '../../core/name.js';
 import { acceptedTypes, followRef, type JsonSchema } from '../../core/schema.js';
@@ -10,16 +10,16 @@ import {
   anything,
   boolean,
   custom,
+  formatPath,
   list,
-  matches,
   object,
   optional,
   readShape,
   string,
   strings,
-  table,
 } from '../../core/shape.js';
-import { type InputOf, isStandardSchema, type OutputOf, type StandardSchema } from '../../schema/standard.js';
+import type { InputOf, NoInput, OutputOf } from '../../core/typed.js';
+import { isStandardSchema, type StandardSchema } from '../../schema/standard.js';
 
 /** A schema of a library that implements Standard Schema, or a JSON Schema. */
 export type DefinitionSchema = StandardSchema | JsonSchema;
@@ -33,8 +33,13 @@ export interface FailedOutput {
   readonly next_action_hint?: string;
 }
 
+/** What `execute` receives. */
+type ParsedInput<Input> = [Input] extends [never] ? NoInput : OutputOf<Input>;
+
 /** What `execute` may return: a value that matches the output schema, or a failure. */
-type ResultFor<Output> = InputOf<Output> | FailedOutput | Promise<InputOf<Output> | FailedOutput>;
+type ResultFor<Output> = [Output] extends [never]
+  ? unknown
+  : InputOf<Output> | FailedOutput | Promise<InputOf<Output> | FailedOutput>;
 
 /**
  * A tool as written by its author. With type arguments, `execute` is typed by its schemas:
@@ -69,7 +74,31 @@ export interface ToolDefinition<
   readonly outputSchema?: Output;
   /** Receives the parsed input: typed by a library's schema, unknown with a JSON Schema. */
   // A method, so that an author may annotate the input of a JSON Schema more narrowly.
-  execute(input: OutputOf<Input>, context: ToolContext): ResultFor<Output>;
+  execute(input: ParsedInput<Input>, context: ToolContext): ResultFor<Output>;
+}
+
+/** A definition that was checked by `defineTool`. Its type keeps the name, the schemas and the function as written. */
+export interface DefinedTool<Name extends string, Execute, Input, Output>
+  extends Omit<ToolDefinition, 'name' | 'execute' | 'inputSchema' | 'outputSchema'> {
+  /** The name by which the tool is called. */
+  readonly name: Name;
+  /** The schema of the input. */
+  readonly inputSchema: [Input] extends [never] ? undefined : Input;
+  /** The schema of the structured result. */
+  readonly outputSchema: [Output] extends [never] ? undefined : Output;
+  /** The function, which a test can call directly. */
+  readonly execute: Execute;
+}
+
+type KeyOf<Definition> = Definition extends unknown ? keyof Definition : never;
+
+/** For definitions written in a list: the type of a key that is not a field has no values, so the compiler reports it. */
+export type NoOtherKeys<Definition extends ToolDefinition> = {
+  readonly [Key in Exclude<KeyOf<Definition>, keyof ToolDefinition>]?: UnknownField<Key>;
+};
+
+interface UnknownField<Key> {
+  readonly unknown: Key & never;
 }
 
 const schema = custom('a JSON Schema, or a schema of a library that implements Standard Schema', (value) =>
@@ -97,7 +126,7 @@ const DEFINITION = object({
   sandbox: optional(string),
   allowedTools: optional(strings),
   examples: optional(list(anything)),
-  cli: optional(table),
+  cli: optional(object({ positional: optional(strings) })),
   inputSchema: optional(schema),
   outputSchema: optional(schema),
 });
@@ -108,9 +137,10 @@ export function assertDefinition(definition: unknown): asserts definition is Too
   const name = typeof definition.name === 'string' ? definition.name : 'a tool';
   const [fault] = readShape(DEFINITION, definition).faults;
   if (fault !== undefined) {
-    const { kind, message, path } = fault;
-    const problem = kind === 'missing' ? 'is missing' : kind === 'unknown' ? 'is not a field of a definition' : message;
-    throw invalidField(name, String(path[0]), problem);
+    const { kind, message, path, hint } = fault;
+    const field = formatPath(path);
+    if (kind === 'unknown') throw invalidField(name, field, 'is not a field of a definition', { hint });
+    throw invalidField(name, field, kind === 'missing' ? 'is missing' : message);
   }
   if (!isToolName(definition.name as string)) {
     throw invalidField(
@@ -131,12 +161,7 @@ export function assertDefinition(definition: unknown): asserts definition is Too
 
 /** Checks `cli.positional` against the input schema. */
 export function assertPositionals({ name, cli }: ToolDefinition, schema: JsonSchema): void {
-  const unknown = Object.keys(cli ?? {}).find((key) => key !== 'positional');
-  if (unknown !== undefined) throw invalidField(name, 'cli', `has no field "${unknown}"`);
-  const positional: unknown = cli?.positional;
-  if (positional === undefined) return;
-  if (!matches(strings, positional)) throw invalidField(name, 'cli.positional', `must be ${strings.expected}`);
-  const names = positional;
+  const names = cli?.positional ?? [];
   const properties = isRecord(schema.properties) ? schema.properties : {};
   names.forEach((parameter, index) => {
     if (!Object.hasOwn(properties, parameter) || names.indexOf(parameter) !== index)
@@ -147,10 +172,11 @@ export function assertPositionals({ name, cli }: ToolDefinition, schema: JsonSch
   });
 }
 
-export function invalidField(name: string, field: string, problem: string, cause?: unknown): ToolError {
-  return new ToolError('invalid_definition', `${name}: ${field} ${problem}`, {
-    hint: `fix the field "${field}" of the definition`,
-    data: { field },
-    cause,
-  });
+export function invalidField(
+  name: string,
+  field: string,
+  problem: string,
+  { hint = `fix the field "${field}" of the definition`, cause }: ToolErrorOptions = {},
+): ToolError {
+  return new ToolError('invalid_definition', `${name}: ${field} ${problem}`, { hint, data: { field }, cause });
 }

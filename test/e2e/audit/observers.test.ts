@@ -59,7 +59,7 @@ describe('observers', () => {
     expect(events[1]).toMatchObject({ parent: events[0]!.call });
     events.length = 0;
     await toolbox.call('steps', { nmae: 'Ada' });
-    await toolbox.call('nothing', { a: 1 });
+    await toolbox.call('nothing' as string, { a: 1 });
     expect(events.filter(({ type }) => type === 'end')).toMatchObject([
       {
         tool: { name: 'steps' },
@@ -101,7 +101,7 @@ describe('observers', () => {
       { done: 1, total: 2, message: 'half' },
       { done: 2, total: 2 },
     ]);
-    expect((await toolbox.call('nothing', {})).error?.code).toBe('not_found');
+    expect((await toolbox.call('nothing' as string, {})).error?.code).toBe('not_found');
     expect(tampered).toEqual([]);
     // Objects of the caller and the tool are neither changed nor frozen.
     expect(input).toEqual({ name: 'Ada' });

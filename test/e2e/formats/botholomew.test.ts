@@ -156,7 +156,9 @@ describe('names of botholomew', () => {
     const toolbox = createTestToolbox([edit]);
     expect(textOf(await toolbox.call('edit', { patches: [patch] }))).toBe('1:a');
     expect((await toolbox.call('edit', { patches: [{ ...patch, start_line: 0 }] })).error?.code).toBe('invalid_input');
-    expect((await toolbox.call('edit', { patches: [{ ...patch, more: 1 }] })).error?.code).toBe('invalid_input');
+    expect((await toolbox.call('edit' as string, { patches: [{ ...patch, more: 1 }] })).error?.code).toBe(
+      'invalid_input',
+    );
     const [tool] = await toolbox.list();
     const items = (tool!.input.json.properties as { patches: { items: object } }).patches.items;
     expect(items).toMatchObject({ ...JSON.parse(JSON.stringify(LinePatchSchema)), properties: expect.anything() });

@@ -66,8 +66,8 @@ describe('createTestToolbox', () => {
     expect(result.meta.durationMs).toBe(250);
     expect((await store.documents.read('new')).size).toBe('nothing'.length);
     expect(expectError(await toolbox.call('remember', { key: '' }), 'invalid_input').hint).toContain('key');
-    expectError(await toolbox.call('remember', { key: 'a', more: 1 }), 'invalid_input');
-    expectError(await toolbox.call('forget', {}), 'not_found');
+    expectError(await toolbox.call('remember' as string, { key: 'a', more: 1 }), 'invalid_input');
+    expectError(await toolbox.call('forget' as string, {}), 'not_found');
     const { plan, verdict } = await toolbox.plan('remember', { key: 'a' });
     expect([plan.kind, verdict.verdict]).toEqual(['function', 'allow']);
     await store.documents.remove('old');
@@ -110,7 +110,7 @@ describe('createTestToolbox', () => {
   spec('MOD-11', 'its checks throw what came instead, and need no test framework', async () => {
     const toolbox = createTestToolbox([remember], { fakes: { store: createMemoryStore() } });
     const good = await toolbox.call('remember', { key: 'a' });
-    const bad = await toolbox.call('remember', {});
+    const bad = await toolbox.call('remember' as string, {});
     expect(() => expectOk(bad)).toThrow(/expected success, got invalid_input: missing .*\n {2}hint/);
     expect(() => expectError(good, 'io')).toThrow(/expected io, got success: \{"keys":\["a"\]\}/);
     expect(() => expectError(bad, 'io')).toThrow(/expected io, got invalid_input/);

@@ -10,6 +10,7 @@ import {
   encodeNames,
   isToolError,
   type Json,
+  type Toolbox,
   type ToolDefinition,
   ToolError,
   textOf,
@@ -235,7 +236,7 @@ describe('errors', () => {
   });
 
   spec('ERR-3', 'an error names the next action; not_found the nearest names', async () => {
-    const toolbox = createToolbox({ tools: [greet] });
+    const toolbox: Toolbox = createToolbox({ tools: [greet] });
     expect((await toolbox.call('gret', {})).error).toMatchObject({
       code: 'not_found',
       hint: expect.stringContaining('greet'),
