@@ -13,7 +13,7 @@ import type { Snapshot } from '../core/snapshot.js';
 import { quoteOutside } from '../core/text.js';
 import { describeForModel, NO_TRAITS, type Tool } from '../core/tool.js';
 import { WHOLE_VIEW } from '../core/view.js';
-import { newNameOf, toFace } from '../policy/view.js';
+import { newNameOf, withAlias } from '../policy/view.js';
 import type { SearchTools } from '../runtime/list.js';
 import { splitDenied } from '../runtime/list.js';
 import type { BuiltinDefinition } from './builtin.js';
@@ -52,7 +52,7 @@ export function createSearchFunctions({ catalog, cascade, search, list }: Search
       mayName: (tool: Tool, skills: readonly Skill[]) =>
         mayName(tool, caller, snapshot, skills) && (!isModel || target !== name || newNameOf(tool, view) === undefined),
     };
-    const read = (): Tool => toFace(catalog().find(target, reach), isModel ? view : WHOLE_VIEW);
+    const read = (): Tool => withAlias(catalog().find(target, reach), isModel ? view : WHOLE_VIEW);
     return readSettled(catalog(), snapshot, read, target);
   };
 

@@ -198,7 +198,7 @@ export const KEYS: Readonly<Record<string, Key>> = {
   'tools.*.timeout': limit(DURATION, null, "Time limit of this tool; the user's overrides its `@timeout`"),
   'tools.*.env.pass': own(VARIABLES, null, 'Variables passed to this tool'),
   'tools.*.runOn': own(TAG, null, 'Tag of the workers that it runs on', RESTRICTS),
-  'tools.*.name': own(TOOL_NAME, null, 'Another [name](../guides/many-tools.md#another-face) of this tool for models'),
+  'tools.*.name': own(TOOL_NAME, null, 'Another [name](../guides/many-tools.md#aliases) of this tool for models'),
   'tools.*.description': own(TEXT, null, 'Another description for models'),
   'tools.*.hide': own(names('names of parameters'), null, 'Parameters that models do not see', RESTRICTS),
   'tools.*.fixed': own(FIXED, null, 'Values of parameters that models do not see', RESTRICTS),

@@ -13,7 +13,7 @@ export interface View {
   readonly mode: Mode;
   /** The profile in use, if any. */
   readonly profile?: string;
-  /** Faces of tools, by their original names (RES-48). */
+  /** By their original names (RES-48). */
   readonly aliases: ReadonlyMap<string, Alias>;
   /** Original names by new names. */
   readonly originals: ReadonlyMap<string, string>;

@@ -1,4 +1,4 @@
-// Aliases of tools: the face that a model sees and calls, while pins, rules and records apply to the original (RES-48).
+// Aliases of tools: what a model sees and calls, while pins, rules and records apply to the original (RES-48).
 
 import type { ErrorValue } from '../core/error.js';
 import { isRecord, type Json } from '../core/json.js';
@@ -6,27 +6,27 @@ import type { Fault, JsonSchema, Schema } from '../core/schema.js';
 import type { Tool } from '../core/tool.js';
 import type { Alias, View } from '../core/view.js';
 
-const faces = new WeakMap<Tool, { readonly alias: Alias; readonly face: Tool }>();
+const known = new WeakMap<Tool, { readonly alias: Alias; readonly aliased: Tool }>();
 
 /** Returns the tools as a model sees them. A tool whose name another one gets is not shown. */
-export function toFaces(tools: readonly Tool[], view: View): readonly Tool[] {
+export function withAliases(tools: readonly Tool[], view: View): readonly Tool[] {
   if (view.aliases.size === 0) return tools;
   const renamed = new Set(tools.filter((tool) => newNameOf(tool, view) !== undefined).map(({ name }) => name));
   const isTaken = ({ name, origin }: Tool): boolean =>
     origin.builtin !== true && !renamed.has(name) && renamed.has(view.originals.get(name) ?? '');
-  return tools.filter((tool) => !isTaken(tool)).map((tool) => toFace(tool, view));
+  return tools.filter((tool) => !isTaken(tool)).map((tool) => withAlias(tool, view));
 }
 
 /** Returns the tool as a model sees it; the tool itself without an alias. */
-export function toFace(tool: Tool, view: View): Tool {
+export function withAlias(tool: Tool, view: View): Tool {
   const alias = aliasOf(tool, view);
   if (alias === undefined) return tool;
-  const known = faces.get(tool);
-  if (known?.alias === alias) return known.face;
+  const before = known.get(tool);
+  if (before?.alias === alias) return before.aliased;
   const { description = tool.description } = alias;
-  const face = { ...tool, name: newNameOf(tool, view) ?? tool.name, description, input: toFaceInput(tool, alias) };
-  faces.set(tool, { alias, face });
-  return face;
+  const aliased = { ...tool, name: newNameOf(tool, view) ?? tool.name, description, input: toAliasInput(tool, alias) };
+  known.set(tool, { alias, aliased });
+  return aliased;
 }
 
 /** The name that a model uses instead of the tool's own. */
@@ -66,7 +66,7 @@ function hiddenOf({ hide, fixed }: Alias): ReadonlySet<string> {
   return new Set([...hide, ...Object.keys(fixed)]);
 }
 
-function toFaceInput({ input }: Tool, alias: Alias): Schema {
+function toAliasInput({ input }: Tool, alias: Alias): Schema {
   const hidden = hiddenOf(alias);
   if (hidden.size === 0) return input;
   const { properties, required, ...more } = input.json;

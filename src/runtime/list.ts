@@ -11,7 +11,7 @@ import type { Tool } from '../core/tool.js';
 import type { DeniedTool, ListOptions, Survey } from '../core/toolbox.js';
 import { findDenial } from '../policy/decide.js';
 import { toRules } from '../policy/rules.js';
-import { toFaces } from '../policy/view.js';
+import { withAliases } from '../policy/view.js';
 import type { CallParts } from './parts.js';
 
 export async function listTools(
@@ -29,7 +29,7 @@ export async function listTools(
   const visible = tools.filter((tool) => isVisible(tool) && !(isModel && isPlainText(tool)));
   if (!isModel) return visible;
   const { results, view } = snapshot.settings;
-  return toFaces(results.schemas ? visible : visible.map(withoutOutput), view);
+  return withAliases(results.schemas ? visible : visible.map(withoutOutput), view);
 }
 
 const outputless = new WeakMap<Tool, Tool>();
@@ -135,7 +135,7 @@ export function createSearch(catalog: Catalog, cascade: CascadeResolver): Search
       const { tools, skills } = catalog.list(snapshot);
       const narrowingOf = (tool: Tool) => cascade.narrowingAbove(tool, skills, snapshot);
       const allowed = splitDenied(tools, caller, snapshot, narrowingOf).tools;
-      const shown = caller.kind === 'model' ? toFaces(allowed, snapshot.settings.view) : allowed;
+      const shown = caller.kind === 'model' ? withAliases(allowed, snapshot.settings.view) : allowed;
       return search({ tools: shown, skills }, query, limit);
     });
   };

@@ -9,7 +9,7 @@ import type { Settings } from '../core/settings.js';
 import type { Tool } from '../core/tool.js';
 import { decide } from '../policy/decide.js';
 import type { Rules } from '../policy/rules.js';
-import { findHidden, toFace, withFixed } from '../policy/view.js';
+import { findHidden, withAlias, withFixed } from '../policy/view.js';
 import { describeFaults } from '../schema/faults.js';
 import { isOfModel } from './find.js';
 import type { CallParts } from './parts.js';
@@ -39,7 +39,7 @@ export async function prepare(
   const { input: repaired, repairs } = readGiven(tool, raw, base);
   // POL-21: nobody approved the schema of a changed tool, so a model does not see it in an error either.
   const hideFaults = caller.kind === 'model' && rules.changes !== undefined;
-  const shown = isOfModel(base) ? toFace(tool, snapshot.settings.view) : tool;
+  const shown = isOfModel(base) ? withAlias(tool, snapshot.settings.view) : tool;
   const input = isChecked ? await checkInput(tool, repaired, { hideFaults, shown }) : repaired;
   const limitMs = timeoutMs ?? timeLimit(tool, snapshot.settings, cascade.inheritedTimeout(tool, snapshot));
   const planned = await executors.of(tool).plan(tool, input, {
@@ -62,15 +62,15 @@ function timeLimit(tool: Tool, { limits, tools }: Settings, inherited: number): 
   return Math.min(chosen, own?.timeoutCeilingMs ?? Number.POSITIVE_INFINITY);
 }
 
-/** Reads the input of a call. A model gives it to the face of an aliased tool (RES-48). */
+/** Reads the input of a call. A model gives that of the alias of a tool (RES-48). */
 export function readGiven(tool: Tool, raw: unknown, base: CallBase): RepairedInput {
   const { settings } = base.snapshot;
   const { view } = settings;
   if (!isOfModel(base) || view.aliases.size === 0) return readInput(tool, raw, settings);
-  const face = toFace(tool, view);
-  const { input, repairs } = readInput(face, raw, settings);
+  const shown = withAlias(tool, view);
+  const { input, repairs } = readInput(shown, raw, settings);
   const faults = findHidden(tool, input, view);
-  if (faults.length > 0) throw describeFaults(face, faults);
+  if (faults.length > 0) throw describeFaults(shown, faults);
   return { input: withFixed(tool, input, view), repairs };
 }
 

@@ -1,4 +1,4 @@
-// Aliases: the face that a model sees, while rules, approvals and records are about the original.
+// Aliases: what a model sees of a tool, while rules, approvals and records are about the original.
 
 import { describe, expect } from 'vitest';
 import { textOf } from '../../../src/index.js';
