@@ -29,9 +29,14 @@ export interface SearchFunctionsOptions {
 
 type Run<Input> = BuiltinDefinition<Input>['run'];
 
+// Tools that a search shows by default: for one query, and for each of several.
 const LIMIT = 10;
+const LIMIT_EACH = 6;
+// The first tools are shown with their signature, the others as names with the beginning of the description.
+const COMPLETE_LINES = 5;
 const MAX_SIGNATURE = 300;
 const MAX_DESCRIPTION = 140;
+const MAX_SHORT_DESCRIPTION = 50;
 
 export function createSearchFunctions({ catalog, cascade, search, list }: SearchFunctionsOptions) {
   const mayName = (tool: Tool, caller: Caller, snapshot: Snapshot, skills: readonly Skill[]): boolean => {
@@ -57,7 +62,7 @@ export function createSearchFunctions({ catalog, cascade, search, list }: Search
   };
 
   const searchAll: Run<{ queries: readonly string[]; limit?: number }> = async (
-    { queries, limit = LIMIT },
+    { queries, limit = Math.max(LIMIT, LIMIT_EACH * queries.length) },
     _context,
     { caller, snapshot },
   ) => {
@@ -67,7 +72,9 @@ export function createSearchFunctions({ catalog, cascade, search, list }: Search
     const down = findDown(catalog(), snapshot).filter((server) => mayName(anyToolOf(server), caller, snapshot, skills));
     const isCode = isCodeMode(snapshot);
     const lines = [
-      ...(found.length === 0 ? ['No tool matches. Try other words.'] : found.map((tool) => toLine(tool, isCode))),
+      ...(found.length === 0
+        ? ['No tool matches. Try other words.']
+        : found.map((tool, at) => (at < COMPLETE_LINES ? toLine(tool, isCode) : toShortLine(tool, isCode)))),
       ...(down.length === 0 ? [] : [`Not searched, because the server is not available: ${down.join(', ')}`]),
     ];
     return { content: [textPart(lines.join('\n'))], structured: { tools: found.map(({ name }) => name) } };
@@ -115,15 +122,28 @@ function isCodeMode({ settings }: Snapshot): boolean {
 }
 
 // In code mode (COD-5) by the name in programs, with the type of the result.
-function toCallText({ name, input, output }: Tool, isCode: boolean, maxLength = Number.POSITIVE_INFINITY): string {
-  const result = isCode ? `: Promise<${toResultType(output?.json)}>` : '';
-  const signature = quoteOutside(toSignature(input.json) + result, maxLength);
-  return `${isCode ? `tools.${toIdentifier(name)}` : name}${signature}`;
+function toCallText(tool: Tool, isCode: boolean, maxLength = Number.POSITIVE_INFINITY): string {
+  const result = isCode ? `: Promise<${toResultType(tool.output?.json)}>` : '';
+  return toCallName(tool, isCode) + quoteOutside(toSignature(tool.input.json) + result, maxLength);
+}
+
+function toCallName({ name }: Tool, isCode: boolean): string {
+  return isCode ? `tools.${toIdentifier(name)}` : name;
 }
 
 function toLine(tool: Tool, isCode: boolean): string {
-  const description = quoteOutside(tool.description.trim(), MAX_DESCRIPTION);
-  return `${toCallText(tool, isCode, MAX_SIGNATURE)}${description === '' ? '' : ` — ${description}`}`;
+  return describeCall(toCallText(tool, isCode, MAX_SIGNATURE), tool, MAX_DESCRIPTION);
+}
+
+// `name(…)` has parameters, which `describe_tool` shows.
+function toShortLine(tool: Tool, isCode: boolean): string {
+  const parameters = toSignature(tool.input.json) === '()' ? '()' : '(…)';
+  return describeCall(toCallName(tool, isCode) + parameters, tool, MAX_SHORT_DESCRIPTION);
+}
+
+function describeCall(call: string, tool: Tool, maxLength: number): string {
+  const description = quoteOutside(tool.description, maxLength);
+  return description === '' ? call : `${call} — ${description}`;
 }
 
 // Servers whose tools are not known because they could not be started or may not be.

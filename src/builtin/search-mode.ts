@@ -68,7 +68,7 @@ export function createSearchModeTools(options: SearchFunctionsOptions): Tool[] {
         type: 'object',
         properties: {
           queries: { type: 'array', items: { type: 'string' }, minItems: 1, maxItems: 5 },
-          limit: { type: 'integer', minimum: 1, maximum: 50, description: 'Default 10' },
+          limit: { type: 'integer', minimum: 1, maximum: 50, description: 'Default 10, or 6 per query' },
         },
         required: ['queries'],
       },

@@ -5,6 +5,7 @@ import { join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { Client } from '@modelcontextprotocol/client';
 import { describe, expect } from 'vitest';
+import type { Json } from '../../../src/core/json.js';
 import { estimateTokens } from '../../../src/core/text.js';
 import { defineTool } from '../../../src/index.js';
 import { json, wield } from '../../support/cli.js';
@@ -182,6 +183,42 @@ describe('search mode', () => {
       wordy.script(`tool-${at}`, `#!/bin/sh\n# @description ${'Many words about it. '.repeat(500)}\necho\n`);
     const shown = await wordy.toolbox({ mode: 'auto' }).list(MODEL);
     expect(shown.map(({ name }) => name).sort()).toEqual(FIVE);
+  });
+
+  spec('SRV-89', 'several queries share a longer answer, whose last lines are short', async () => {
+    const areas = ['mail', 'file', 'chart', 'train', 'stock'];
+    const tools = areas.flatMap((area) =>
+      Array.from({ length: 12 }, (_, at) =>
+        defineTool({
+          name: `${area}-${at}`,
+          description: `Work with a ${area}. ${'It does that in a long way. '.repeat(8)}`,
+          inputSchema: { type: 'object', properties: at === 9 ? {} : { [`${area}Id`]: { type: 'string' } } },
+          execute: () => area,
+        }),
+      ),
+    );
+    const search = async (input: object, mode: 'search' | 'code' = 'search') => {
+      const result = await createWorkspace()
+        .toolbox({ tools, mode })
+        .call('search_tools', input as Json, MODEL);
+      const { tools: names } = result.structured as { tools: string[] };
+      return { names, lines: (result.content[0] as { text: string }).text.split('\n') };
+    };
+    for (const [at, length] of [10, 12, 18, 24, 30].entries()) {
+      const queries = areas.slice(0, at + 1);
+      const { names, lines } = await search({ queries });
+      expect(names).toHaveLength(length);
+      expect(lines.map((line) => /^[\w-]+/.exec(line)![0])).toEqual(names);
+      for (const area of queries)
+        expect(names.filter((name) => name.startsWith(area)).length).toBeGreaterThanOrEqual(at === 0 ? 10 : 6);
+      for (const line of lines.slice(0, 5)) expect(line).toMatch(/^([a-z]+)-\d+\((\{ \1Id\?: string \})?\) — .{140}$/);
+      for (const line of lines.slice(5))
+        expect(line).toMatch(line.includes('-9') ? /-9\(\) — .{50}$/ : /-\d+\(…\) — .{50}$/);
+    }
+    expect((await search({ queries: areas, limit: 7 })).names).toHaveLength(7);
+    const inPrograms = await search({ queries: ['mail'] }, 'code');
+    expect(inPrograms.lines[0]).toMatch(/^tools\.mail_\d+\(\{ mailId\?: string \}\): Promise<string> — /);
+    expect(inPrograms.lines[8]).toMatch(/^tools\.mail_\d+\(…?\) — /);
   });
 
   spec(
