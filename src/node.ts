@@ -360,7 +360,6 @@ function createCatalogs({ options, machine, files, workspace, formats, upstreams
       const own = createOwnOffers({
         catalog,
         cascade,
-        references,
         stores: files.stores,
         tools: (snapshot) => listTools({ catalog, cascade }, snapshot, { caller: { kind: 'model', door: 'mcp' } }),
         offered: files.offered,

@@ -1,7 +1,6 @@
 // Resources and prompts of wield itself: skills, documents, and the prompts `tools` and `capabilities`.
 
 import type { Catalog } from '../catalog/catalog.js';
-import type { References } from '../catalog/skill-references.js';
 import { parseLogicalPath } from '../context/logical-path.js';
 import { ToolError } from '../core/error.js';
 import type { OfferSource } from '../core/format.js';
@@ -18,13 +17,14 @@ import { decide } from '../policy/decide.js';
 import { toRules } from '../policy/rules.js';
 import { readCapabilities } from './capabilities.js';
 import { createFollower } from './follow.js';
-import { isVisible, READ_SKILL, readText } from './skills.js';
+import { SKILL_FILE } from './skill-files.js';
+import { describeSkill, findByUri, readResource, toSkillUri } from './skill-resources.js';
+import { isVisible, READ_SKILL } from './skills.js';
 import { isOffered, readableSkills } from './visibility.js';
 
 export interface OwnOffersOptions {
   readonly catalog: Catalog;
   readonly cascade: CascadeResolver;
-  readonly references: References;
   readonly stores: Stores;
   /** The tools that a model may see. */
   readonly tools: (snapshot: Snapshot) => Promise<readonly Tool[]>;
@@ -33,19 +33,13 @@ export interface OwnOffersOptions {
   readonly world: World;
 }
 
-const SKILL = 'skill://';
-const SKILL_FILE = '/SKILL.md';
 const CONTEXT = 'context://';
 const CONTEXT_READ = 'context_read';
 
 export function createOwnOffers(options: OwnOffersOptions): OfferSource {
-  const { catalog, cascade, references, stores } = options;
+  const { catalog, cascade, stores } = options;
   const skillsOf = (snapshot: Snapshot): readonly Skill[] =>
     readableSkills({ catalog, cascade }, snapshot).filter(isVisible);
-  const readSkill = (skill: Skill, snapshot: Snapshot): string =>
-    readText(skill, snapshot, (reference, directory) => references.refer(reference, directory, snapshot));
-  const findSkill = (uri: string, snapshot: Snapshot): Skill | undefined =>
-    uri.startsWith(SKILL) ? skillsOf(snapshot).find(({ name }) => uri === toSkillUri(name)) : undefined;
   // RSC-5: a rule about the tool that reads the same applies here as well.
   const assertReadable = (name: string, input: JsonObject, internals: CallInternals): void => {
     const { caller, snapshot } = internals;
@@ -58,12 +52,21 @@ export function createOwnOffers(options: OwnOffersOptions): OfferSource {
       data: { rule },
     });
   };
-  const toSkill = (skill: Skill, snapshot: Snapshot): Resource => {
-    const fields = { name: skill.name, description: quoteOutside(skill.description, 500), mimeType: 'text/markdown' };
-    return toResource(toSkillUri(skill.name), fields, async (internals) => {
-      assertReadable(READ_SKILL, { name: skill.name }, internals);
-      return { text: readSkill(skill, snapshot) };
+  // Bytes as they are stored, which clients compare with their digests (SKL-11).
+  const readSkillFile = (uri: string, skill: Skill, file: string | undefined, fields: JsonObject): Resource =>
+    toResource(uri, fields, async (internals) => {
+      assertReadable(READ_SKILL, { skill_name: skill.name, ...(file === undefined ? {} : { file }) }, internals);
+      return readResource(skill, file ?? SKILL_FILE, internals.snapshot);
     });
+  const toSkill = (skill: Skill): Resource => {
+    const fields = { name: skill.name, description: quoteOutside(skill.description, 500), mimeType: 'text/markdown' };
+    return readSkillFile(toSkillUri(skill), skill, undefined, fields);
+  };
+  const findSkillFile = (uri: string, snapshot: Snapshot): Resource | undefined => {
+    const found = findByUri(uri, skillsOf(snapshot));
+    if (found === undefined) return undefined;
+    const { skill, path } = found;
+    return path === SKILL_FILE ? toSkill(skill) : readSkillFile(uri, skill, path, { name: path });
   };
   const toDocument = (path: string, kind: string, size: number | null): Resource => {
     const mimeType = kind === 'json' ? 'application/json' : kind === 'text' ? 'text/plain' : undefined;
@@ -80,8 +83,8 @@ export function createOwnOffers(options: OwnOffersOptions): OfferSource {
     isOffered(CONTEXT_READ, 'context', options.offered, settings);
 
   const follower = createFollower(async (uri, snapshot) => {
-    const skill = findSkill(uri, snapshot);
-    if (skill !== undefined) return readSkill(skill, snapshot);
+    const found = findByUri(uri, skillsOf(snapshot));
+    if (found !== undefined) return JSON.stringify(readResource(found.skill, found.path, snapshot));
     const [newest] = await stores.documents.versions(toPath(uri));
     return String(newest?.version);
   }, options.world.debug);
@@ -91,25 +94,22 @@ export function createOwnOffers(options: OwnOffersOptions): OfferSource {
     async resources(snapshot) {
       const documents = offersDocuments(snapshot) ? await stores.documents.list() : [];
       return [
-        ...skillsOf(snapshot).map((skill) => toSkill(skill, snapshot)),
+        ...skillsOf(snapshot).map(toSkill),
         ...documents.map(({ path, kind, size }) => toDocument(path, kind, size)),
       ];
     },
     prompts: () => OWN_PROMPTS.map((prompt) => toPrompt(prompt, options)),
+    skills: (snapshot) =>
+      skillsOf(snapshot).map((skill) => ({ ...toSkill(skill), describe: () => describeSkill(skill, snapshot) })),
     findResource(uri, snapshot) {
       if (uri.startsWith(CONTEXT) && offersDocuments(snapshot)) return toDocument(toPath(uri), 'text', null).tool;
-      const skill = findSkill(uri, snapshot);
-      return skill && toSkill(skill, snapshot).tool;
+      return findSkillFile(uri, snapshot)?.tool;
     },
     findPrompt(name) {
       const prompt = OWN_PROMPTS.find((one) => one.name === name);
       return prompt && toPrompt(prompt, options).tool;
     },
   };
-}
-
-function toSkillUri(name: string): string {
-  return `${SKILL}${encodeURIComponent(name)}${SKILL_FILE}`;
 }
 
 function toDocumentUri(path: string): string {
@@ -128,7 +128,7 @@ function decodeUri(text: string): string {
   }
 }
 
-type Content = { readonly text: string } | { readonly blob: string };
+type Content = { readonly mimeType?: string } & ({ readonly text: string } | { readonly blob: string });
 
 type Read = (internals: CallInternals) => Promise<Content>;
 

@@ -1,15 +1,25 @@
 // Skills for a model: the built-in tool `read_skill` and the instructions about skills.
 
 import { ToolError } from '../core/error.js';
-import { textPart } from '../core/result.js';
+import { type Part, textPart } from '../core/result.js';
 import type { Referent, Skill, TextReference } from '../core/skill.js';
 import type { Snapshot } from '../core/snapshot.js';
-import { nearest, quoteOutside } from '../core/text.js';
+import { formatBytes, nearest, quoteOutside } from '../core/text.js';
 import type { Tool } from '../core/tool.js';
 import { CALL_TOOL, type Mode } from '../core/view.js';
 import { readTextFile } from '../files/read.js';
 import { renderText } from '../formats/shared/render.js';
 import { defineBuiltin } from './builtin.js';
+import {
+  type Bounds,
+  isDirectoryOf,
+  listSkillFiles,
+  pathInSkill,
+  readSkillContent,
+  SKILL_FILE,
+  toPages,
+  toSkillPath,
+} from './skill-files.js';
 
 export const READ_SKILL = 'read_skill';
 
@@ -21,24 +31,82 @@ export interface ReadSkillOptions {
   readonly refer: (reference: TextReference, directory: string, snapshot: Snapshot) => Referent | undefined;
 }
 
-/** Creates `read_skill`, which reads visible skills; a hidden skill is called by its own name. */
+interface Asked {
+  readonly skill_name: string;
+  readonly file?: string;
+  readonly page?: number;
+}
+
+/** Creates `read_skill`, which reads visible skills and their files; a hidden skill is called by its own name. */
 export function createReadSkillTool({ skills, refer }: ReadSkillOptions): Tool {
-  return defineBuiltin<{ skill_name: string }>({
+  return defineBuiltin<Asked>({
     name: READ_SKILL,
     description: 'Read the instructions of a skill before doing its task.',
     inputSchema: {
       type: 'object',
-      properties: { skill_name: { type: 'string', description: 'Name of the skill' } },
+      properties: {
+        skill_name: { type: 'string', description: 'Name of the skill' },
+        file: { type: 'string', description: 'A file or directory of the skill, such as references/api.md' },
+        page: { type: 'integer', minimum: 1, description: 'Of a long text, from 1' },
+      },
       required: ['skill_name'],
     },
-    traits: { readOnly: true },
-    run({ skill_name: name }, _context, { snapshot }) {
+    traits: { readOnly: true, text: true },
+    run({ skill_name: name, file, page = 1 }, _context, { snapshot }) {
       const skill = findSkill(name, skills(snapshot).filter(isVisible));
+      const path = file === undefined ? undefined : toSkillPath(skill, file);
+      if (path !== undefined && isDirectoryOf(skill, path, snapshot))
+        return { content: [textPart(describeFiles(skill, snapshot, path))] };
+      if (path !== undefined && pathInSkill(skill, path) !== skill.file) return readFile(skill, path, page, snapshot);
       const text = readText(skill, snapshot, (reference, directory) => refer(reference, directory, snapshot));
-      return { content: [textPart(text)] };
+      const about = page === 1 ? [textPart(describeFiles(skill, snapshot))] : [];
+      return { content: [...toPageContent(skill, text, page), ...about] };
     },
   });
 }
+
+function readFile(skill: Skill, path: string, page: number, bounds: Bounds): { readonly content: readonly Part[] } {
+  const content = readSkillContent(skill, path, bounds);
+  if (content.kind === 'text') return { content: toPageContent(skill, content.text, page, path) };
+  if (content.kind === 'image')
+    return { content: [{ type: 'image', data: content.bytes.toString('base64'), mimeType: content.mimeType }] };
+  const what = `${path} is a binary file of ${formatBytes(content.bytes.length)}, at ${pathInSkill(skill, path)}`;
+  return { content: [textPart(`${what}; give that path to a tool that reads such files.`)] };
+}
+
+// SKL-10: a page, and how to read the others.
+function toPageContent(skill: Skill, text: string, page: number, file?: string): Part[] {
+  const pages = toPages(text);
+  const shown = pages[page - 1];
+  if (shown === undefined)
+    throw new ToolError('invalid_input', `there is no page ${page}: the text has ${pages.length}`, {
+      hint: `page must be from 1 to ${pages.length}`,
+    });
+  if (pages.length === 1) return [textPart(text)];
+  const input = (at: number) => JSON.stringify({ skill_name: skill.name, file, page: at });
+  const others = pages.flatMap(({ heading }, at) =>
+    at + 1 === page
+      ? []
+      : [`  ${READ_SKILL} ${input(at + 1)}${heading ? ` begins at: ${quoteOutside(heading, 100)}` : ''}`],
+  );
+  return [textPart(shown.text), textPart([`[page ${page} of ${pages.length}; the others:`, ...others, ']'].join('\n'))];
+}
+
+// SKL-9: where the skill is, and what can be read of it.
+function describeFiles(skill: Skill, bounds: Bounds, below = '.'): string {
+  const { files, isCut } = listSkillFiles(skill, bounds);
+  const listed = files.filter(({ path }) => path !== SKILL_FILE && (below === '.' || path.startsWith(`${below}/`)));
+  const lines = listed.map(({ path, size }) => `  ${quoteOutside(path, 300)} (${formatBytes(size)})`);
+  const shown = lines.slice(0, MAX_LINES);
+  const left = isCut || lines.length > shown.length;
+  return [
+    `\nDirectory of the skill: ${skill.directory}`,
+    ...(lines.length === 0 ? [] : [`Files, read with ${READ_SKILL} and file:`, ...shown]),
+    ...(left ? ['  … and more; give a directory as file to list it'] : []),
+  ].join('\n');
+}
+
+const MAX_LINES = 200;
 
 // In search mode it is not listed (SRV-9).
 const READ: Readonly<Record<Mode, string>> = {
@@ -91,7 +159,7 @@ export function isVisible(skill: Skill): boolean {
 }
 
 /** Returns the whole file with references in its text resolved (SKL-5). */
-export function readText(skill: Skill, snapshot: Snapshot, refer: Refer): string {
+function readText(skill: Skill, snapshot: Snapshot, refer: Refer): string {
   try {
     const text = readTextFile(skill.file, undefined, { within: snapshot.boundaryOf(skill) });
     if (text !== undefined) {

@@ -4,7 +4,7 @@ import type { ToolError } from './error.js';
 import type { JsonObject } from './json.js';
 import type { FileIdentity, Origin, Place, PlaceKind } from './origin.js';
 import type { Problem } from './problem.js';
-import type { Prompt, Resource } from './resource.js';
+import type { Prompt, Resource, SkillOffer } from './resource.js';
 import type { JsonSchema } from './schema.js';
 import type { Skill } from './skill.js';
 import type { Snapshot } from './snapshot.js';
@@ -83,6 +83,8 @@ export interface Upstream {
 export interface OfferSource {
   resources(snapshot: Snapshot): readonly Resource[] | Promise<readonly Resource[]>;
   prompts(snapshot: Snapshot): readonly Prompt[];
+  /** Returns skills with their files (SKL-11). */
+  skills?(snapshot: Snapshot): readonly SkillOffer[];
   /** Returns the tool that reads a resource, also one that is not listed; undefined if the URI is not of this source. */
   findResource(uri: string, snapshot: Snapshot): Tool | undefined;
   /** Returns the tool that starts a subscription to a resource; by default the one that reads it. */

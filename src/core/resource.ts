@@ -14,6 +14,16 @@ export interface Resource {
   readonly tool: Tool;
 }
 
+/** A skill as it is listed over MCP: its files with their digests (SKL-11). */
+export interface SkillOffer {
+  /** The URI of its `SKILL.md`. */
+  readonly uri: string;
+  /** Reads its `SKILL.md`: who may not read that may not know of the skill. */
+  readonly tool: Tool;
+  /** Returns `frontmatter`, `resources` and `_meta`; undefined if it cannot be offered in this form. */
+  readonly describe: () => JsonObject | undefined;
+}
+
 /** The name of the tool that reads a resource; selectors of rules match it. */
 export function toResourceName(uri: string): string {
   return `resource:${uri}`;
@@ -27,19 +37,23 @@ export function isTemplate(uri: string): boolean {
   return uri.includes('{');
 }
 
-const APP_SCHEME = 'ui://';
+// Schemes that a resource of a server keeps, with the server as authority.
+const KEPT = /^(?:ui|skill):\/\//i;
 
-const PUBLIC = /^(mcp|ui):\/\/([^/?#]+)\/(.+)$/s;
+const PUBLIC = /^(mcp|ui|skill):\/\/([^/?#]+)\/(.+)$/s;
 
 /** Whether a URI is that of a page of an MCP App. */
 export function isPage(uri: string): boolean {
   return /^ui:\/\//i.test(uri);
 }
 
-/** Returns the URI of a server's resource for clients. MCP Apps keep their scheme, with the server as authority. */
+/** Returns the URI of a server's resource for clients. MCP Apps and skills keep their scheme, with the server as authority. */
 export function toPublicUri(server: string, uri: string): string {
   const authority = encodeURIComponent(server);
-  return isPage(uri) ? `${APP_SCHEME}${authority}/${uri.slice(APP_SCHEME.length)}` : `mcp://${authority}/${uri}`;
+  const [scheme] = KEPT.exec(uri) ?? [];
+  return scheme === undefined
+    ? `mcp://${authority}/${uri}`
+    : `${scheme.toLowerCase()}${authority}/${uri.slice(scheme.length)}`;
 }
 
 /** Reverses `toPublicUri`; undefined for other URIs. */
@@ -47,7 +61,7 @@ export function parsePublicUri(uri: string): { readonly server: string; readonly
   const [, scheme, authority = '', rest = ''] = PUBLIC.exec(uri) ?? [];
   if (scheme === undefined || (scheme === 'mcp' && !/^[A-Za-z][\w+.-]*:/.test(rest))) return undefined;
   try {
-    return { server: decodeURIComponent(authority), uri: scheme === 'ui' ? APP_SCHEME + rest : rest };
+    return { server: decodeURIComponent(authority), uri: scheme === 'mcp' ? rest : `${scheme}://${rest}` };
   } catch {
     return undefined;
   }

@@ -10,7 +10,7 @@ import type { Observer } from './event.js';
 import type { Json } from './json.js';
 import type { Plan, Variables } from './plan.js';
 import type { Problem } from './problem.js';
-import type { Prompt, Resource } from './resource.js';
+import type { Prompt, Resource, SkillOffer } from './resource.js';
 import type { ToolResult } from './result.js';
 import type { SandboxPlan } from './sandbox.js';
 import type { CodeLimits } from './settings.js';
@@ -202,6 +202,11 @@ export interface ResourceSubscription {
   end(): void;
 }
 
+export interface ToolboxSkills {
+  /** Lists skills with their files, as Skills over MCP does; those denied to the caller are omitted (SKL-11). */
+  list(options?: OfferListOptions): Promise<readonly SkillOffer[]>;
+}
+
 export interface ToolboxPrompts {
   /** Lists prompts, each name once; those denied to the caller are omitted (POL-8). */
   list(options?: OfferListOptions): Promise<readonly Prompt[]>;
@@ -220,6 +225,8 @@ export interface ToolboxCatalog {
   readonly resources: ToolboxResources;
   /** Prompts: messages for a conversation. */
   readonly prompts: ToolboxPrompts;
+  /** Skills as they are listed over MCP. */
+  readonly skills: ToolboxSkills;
   /** Returns tools, shadowed tools and problems as of the same moment. */
   survey(options?: SearchOptions): Promise<Survey>;
   /** Returns errors and warnings about files that could not be loaded or look wrong. */

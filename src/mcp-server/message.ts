@@ -166,6 +166,7 @@ export const PARAM_SHAPES = {
   /** Of a call that is a task, in the older version. */
   task: loose({ task: loose({ ttl: optional(number) }) }),
   resource: loose({ uri: string }),
+  directory: loose({ uri: string, cursor: optional(string) }),
   prompt: loose({ name: string, arguments: optional(TEXTS) }),
   complete: loose({
     ref: REFERENCE,

@@ -10,7 +10,7 @@ import { resolveAppUri } from './apps.js';
 import type { ToolCalls } from './calls.js';
 import { type LiveListing, MODEL } from './listing.js';
 import { ERROR, META, type PARAM_SHAPES, toNotification } from './message.js';
-import { pageAt } from './pages.js';
+import { toPage } from './pages.js';
 import { MAX_SUBSCRIPTIONS, protocolOf, type RequestScope, Subscriptions } from './request.js';
 
 type Params<Name extends keyof typeof PARAM_SHAPES> = Infer<(typeof PARAM_SHAPES)[Name]>;
@@ -85,11 +85,6 @@ export function createResourceHandlers(toolbox: Toolbox, calls: ToolCalls) {
       return {};
     },
   };
-}
-
-function toPage(member: string, all: readonly object[], cursor: string | undefined): object {
-  const { from, to, nextCursor } = pageAt(cursor, all.length);
-  return { [member]: all.slice(from, to), nextCursor };
 }
 
 function metaOf({ meta: { remote } }: ToolResult): { readonly _meta?: JsonObject } {

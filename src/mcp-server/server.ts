@@ -2,7 +2,7 @@
 
 import type { Infer, Shape } from '../core/shape.js';
 import type { DoorOptions, Toolbox } from '../core/toolbox.js';
-import { RpcError, TASKS } from '../net/mcp.js';
+import { RpcError, SKILLS, TASKS } from '../net/mcp.js';
 import { showsApps } from './apps.js';
 import { createToolCalls } from './calls.js';
 import { createLiveListing, type LiveListing } from './listing.js';
@@ -22,6 +22,7 @@ import { CACHE_HINT, type CacheHint, createListingPages } from './pages.js';
 import { type Channel, type RequestScope, toScope } from './request.js';
 import { createListen, createResourceHandlers } from './resources.js';
 import type { SharedSessions } from './shared-sessions.js';
+import { createSkillHandlers } from './skills.js';
 import { createTasks, type Tasks, wantsTask } from './tasks.js';
 import { assertEnvelope } from './version.js';
 
@@ -66,7 +67,13 @@ interface Method {
 // Watching takes 10 ms to begin, which the first answers need not wait for.
 const WATCH_AFTER_MS = 10;
 // Methods that answer parameters of a wrong form with -32602; others do with -32603, like servers of the SDK.
-const WITH_INVALID_PARAMS: readonly string[] = ['tools/call', 'subscriptions/listen'];
+const WITH_INVALID_PARAMS: readonly string[] = [
+  'tools/call',
+  'subscriptions/listen',
+  'skills/list',
+  'skills/get',
+  'resources/directory/read',
+];
 // Before these nobody can miss a change.
 const FIRST_METHODS: readonly string[] = ['initialize', 'ping', 'server/discover'];
 
@@ -78,8 +85,10 @@ export function createMcpServer(toolbox: Toolbox, options: McpServerOptions): Mc
   const pages = createListingPages(listing, info);
   const listeners = createListen(toolbox, listing);
   const resources = createResourceHandlers(toolbox, calls);
+  const skills = createSkillHandlers(toolbox);
   const instructions = async () => (await toolbox.workspace.instructions()) || undefined;
-  const capabilities = { ...CAPABILITIES, ...(tasks && { extensions: { [TASKS]: {} } }) };
+  const extensions = { [SKILLS]: { directoryRead: true }, ...(tasks && { [TASKS]: {} }) };
+  const capabilities = { ...CAPABILITIES, extensions };
 
   const methods: Readonly<Record<string, Method>> = {
     initialize: older(PARAM_SHAPES.initialize, async (params, { client }) => {
@@ -113,6 +122,9 @@ export function createMcpServer(toolbox: Toolbox, options: McpServerOptions): Mc
     'resources/read': both(PARAM_SHAPES.resource, resources.read, { ...CACHE_HINT, ttlMs: 1000 }),
     'resources/subscribe': older(PARAM_SHAPES.resource, resources.subscribe),
     'resources/unsubscribe': older(PARAM_SHAPES.resource, resources.unsubscribe),
+    'skills/list': both(PARAM_SHAPES.list, skills.list, CACHE_HINT),
+    'skills/get': both(PARAM_SHAPES.resource, skills.get, CACHE_HINT),
+    'resources/directory/read': both(PARAM_SHAPES.directory, skills.readDirectory, CACHE_HINT),
     'prompts/list': both(PARAM_SHAPES.list, resources.listPrompts, CACHE_HINT),
     'prompts/get': both(PARAM_SHAPES.prompt, resources.getPrompt),
     'completion/complete': both(PARAM_SHAPES.complete, resources.complete),

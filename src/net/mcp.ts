@@ -1,4 +1,4 @@
-// What clients and servers of MCP share: error responses, and the name of the tasks extension.
+// What clients and servers of MCP share: error responses, and the names of extensions.
 
 /** An error response of JSON-RPC, sent to a client or received from a server. */
 export class RpcError extends Error {
@@ -14,3 +14,6 @@ export class RpcError extends Error {
 
 /** The extension of the newer protocol version for calls whose result is fetched later. */
 export const TASKS = 'io.modelcontextprotocol/tasks';
+
+/** The extension for skills with their files (SEP-2640). */
+export const SKILLS = 'io.modelcontextprotocol/skills';

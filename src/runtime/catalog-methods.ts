@@ -4,7 +4,7 @@ import { readSettled } from '../catalog/catalog.js';
 import type { References } from '../catalog/skill-references.js';
 import { guardListener } from '../core/async.js';
 import { type Caller, CODE } from '../core/caller.js';
-import type { Prompt, Resource } from '../core/resource.js';
+import type { Prompt, Resource, SkillOffer } from '../core/resource.js';
 import type { ToolResult } from '../core/result.js';
 import type { Snapshot } from '../core/snapshot.js';
 import type { Tool } from '../core/tool.js';
@@ -19,7 +19,7 @@ export function createCatalogMethods(
   parts: CallParts,
   references: References | undefined,
   watch: (listener: () => void) => () => void,
-): Omit<ToolboxCatalog, 'resources' | 'prompts'> {
+): Omit<ToolboxCatalog, 'resources' | 'prompts' | 'skills'> {
   const { workspace, catalog, executors, cascade } = parts;
   const listeners = new Set<() => void>();
   // Changes of files are watched; changes by code are reported here.
@@ -74,7 +74,7 @@ export function createCatalogMethods(
 export function createOfferMethods(
   parts: CallParts,
   call: (ref: string, input: unknown, options: DoorOptions) => Promise<ToolResult>,
-): Pick<ToolboxCatalog, 'resources' | 'prompts'> {
+): Pick<ToolboxCatalog, 'resources' | 'prompts' | 'skills'> {
   const { workspace } = parts;
   return {
     resources: {
@@ -91,6 +91,15 @@ export function createOfferMethods(
         const result = await call(uri, {}, { ...options, as: 'subscription', full: true });
         if (!result.ok) return { result, end: () => {} };
         return { result, end: await followResource(parts, uri, options.caller, onUpdate) };
+      },
+    },
+    skills: {
+      async list(options = {}) {
+        const snapshot = workspace.snapshot();
+        return listOffers<SkillOffer>(parts, snapshot, options, {
+          read: (source) => source.skills?.(snapshot) ?? [],
+          idOf: ({ uri }) => uri,
+        });
       },
     },
     prompts: {

@@ -103,10 +103,14 @@ export function largeResultsOf({ stores }: Pick<CallParts, 'stores'>, call: Call
   const isNested = nesting.depth > 0 && nesting.handles !== true;
   if (stores === undefined || isNested || options.full === true || options.onOutput !== undefined) return undefined;
   const { results, session, nextCalls } = stores;
-  const { inline } = snapshot.settings.results;
+  const { inline: most } = snapshot.settings.results;
+  // SKL-10: instructions are read whole.
+  const inline = call.tool?.traits.text === true ? Math.max(most, MOST_INSTRUCTIONS) : most;
   return { store: results, session: caller.session ?? session, inline, snapshot, nextCalls };
 }
 
+// A page of a skill with the list of its files.
+const MOST_INSTRUCTIONS = 150_000;
 // A UTF-8 character has at most four bytes, so more than four times as many are certainly too large.
 const BYTES_PER_CHARACTER = 4;
 // Stored JSON is read back for the check against the output schema up to this size.

@@ -4,7 +4,7 @@ import { canonicalJson, isRecord, type Json } from '../core/json.js';
 import { digestParts } from '../files/digest.js';
 
 /** What a server lists besides tools. */
-export type OfferKind = 'resource' | 'template' | 'prompt' | 'instructions';
+export type OfferKind = 'resource' | 'template' | 'prompt' | 'skill' | 'instructions';
 
 /** A tool, resource, template, prompt or text of instructions as its server describes it; not validated. */
 export interface RemoteTool {
@@ -25,8 +25,12 @@ export interface RemoteTool {
   readonly _meta?: Readonly<Record<string, Json>>;
 }
 
-// The size and the time of a resource change with its content, which is not pinned.
+// The size and the time of a resource, and the digests of a skill, change with its content, which is not pinned.
 function withoutContent(tool: RemoteTool): RemoteTool {
+  if (tool.offers === 'skill') {
+    const { resources: _, ...fields } = tool.fields ?? {};
+    return { ...tool, fields };
+  }
   if (tool.offers !== 'resource' || tool.fields === undefined) return tool;
   const { size: _, annotations, ...fields } = tool.fields;
   if (!isRecord(annotations)) return { ...tool, fields };

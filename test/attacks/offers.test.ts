@@ -222,7 +222,7 @@ describe('a document or skill of wield', () => {
       ['context_read(path=secret/*,$policy=ask)', ['denied', 'denied', 'denied', 'denied', none, none]],
       ['context_*($deny)', ['denied', 'denied', 'denied', 'denied', 'denied', none]],
       ['resource:context://secret/*($deny)', ['denied', 'denied', 'denied', 'denied', none, none]],
-      ['read_skill(name=notes,$deny)', [none, none, none, none, none, 'denied']],
+      ['read_skill(skill_name=notes,$deny)', [none, none, none, none, none, 'denied']],
     ] as const) {
       workspace.config(`[trust]\nrules = [${JSON.stringify(rule)}]\n`);
       expect([rule, await codes()]).toEqual([rule, expected]);

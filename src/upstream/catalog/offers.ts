@@ -2,7 +2,7 @@
 
 import type { Caller } from '../../core/caller.js';
 import type { OfferSource } from '../../core/format.js';
-import type { JsonObject } from '../../core/json.js';
+import { isRecord, type JsonObject } from '../../core/json.js';
 import {
   findByTemplate,
   isPage,
@@ -97,6 +97,12 @@ export function createUpstreamOffers({ format, describe, follow }: UpstreamOffer
           tool: offer.tool,
         }),
       ),
+    skills: (snapshot) =>
+      offersOf(snapshot, ['skill']).map(({ server, offer }) => ({
+        uri: publicId(server, offer),
+        tool: withSpellings(offer.tool, server, offer.id),
+        describe: () => toPublicSkill(offer.shown.traits.listed ?? {}, server),
+      })),
     findPrompt: (name, snapshot) =>
       promptsOf(snapshot).find(({ server, offer }) => publicId(server, offer) === name)?.offer.tool,
     findCompletion(ref, snapshot) {
@@ -118,6 +124,18 @@ function fieldsOf({ id, shown: { description, traits } }: ServerOffer): JsonObje
   return { ...listed, title, ...(isOwn ? { description } : {}) } as JsonObject;
 }
 
+// The URIs of its files are those that clients read here; an invalid entry is not passed on.
+function toPublicSkill({ frontmatter, resources, _meta }: JsonObject, server: ServerEntry): JsonObject | undefined {
+  if (!isRecord(frontmatter) || !(Array.isArray(resources) || resources === 'dynamic')) return undefined;
+  const files =
+    resources === 'dynamic'
+      ? resources
+      : resources.map((file) =>
+          isRecord(file) && typeof file.uri === 'string' ? { ...file, uri: toServerUri(server, file.uri) } : file,
+        );
+  return { frontmatter, resources: files, ...(_meta === undefined ? {} : { _meta }) } as JsonObject;
+}
+
 // What the filter of an entry leaves out cannot be read by its URI either, however it is spelled.
 function isSelected(server: ServerEntry, name: string, uri: string): boolean {
   const { allow: _, ...denying } = server;
@@ -126,10 +144,14 @@ function isSelected(server: ServerEntry, name: string, uri: string): boolean {
   return createFilter(server)({ name, remoteName: uri }) && others.every(isAllowed);
 }
 
+const SKILL = /^skill:/i;
+
 function withSpellings(tool: Tool, server: ServerEntry, uri: string): Tool {
   const others = otherSpellings(uri);
   const isKept = server.prefix === false;
   const prefixed = (isKept ? [uri, ...others] : others).map((one) => toPublicUri(server.name, one));
+  // A skill can also be named like any other resource.
+  if (SKILL.test(uri)) prefixed.push(`mcp://${encodeURIComponent(server.name)}/${uri}`);
   const spellings = [...(isKept ? others : []), ...prefixed].map(toResourceName);
   return spellings.length === 0 ? tool : { ...tool, origin: { ...tool.origin, spellings } };
 }

@@ -129,6 +129,8 @@ function readTraits({ title, annotations = {}, _meta }: RemoteTool, server: Serv
 
 // Of one field; icons may be embedded.
 const MAX_FIELD = 16 * 1024;
+// The 512 files of the largest skill.
+const MAX_FILES_FIELD = 512 * 1024;
 // Hints that a tool has as traits.
 const HINTS: readonly string[] = ['readOnlyHint', 'destructiveHint', 'idempotentHint', 'openWorldHint'];
 
@@ -144,11 +146,12 @@ function readListed(remote: RemoteTool, server: ServerEntry, warn: (warning: str
     _meta,
   };
   const kept = Object.entries(given).flatMap(([key, value]) => {
+    const most = remote.offers === 'skill' && key === 'resources' ? MAX_FILES_FIELD : MAX_FIELD;
     if (value === undefined || value === null) return [];
     const text = JSON.stringify(value);
     const fault =
-      text.length > MAX_FIELD
-        ? `is larger than ${formatBytes(MAX_FIELD)}`
+      text.length > most
+        ? `is larger than ${formatBytes(most)}`
         : sanitize(text) === text
           ? undefined
           : 'contains invisible characters';

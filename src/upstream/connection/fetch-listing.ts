@@ -2,7 +2,7 @@
 
 import { isRecord, type Json, type JsonObject, toJson } from '../../core/json.js';
 import { formatBytes, quoteOutside, sanitize } from '../../core/text.js';
-import { RpcError } from '../../net/mcp.js';
+import { RpcError, SKILLS } from '../../net/mcp.js';
 import type { OfferKind, RemoteTool } from '../remote-tool.js';
 import type { Fields } from './client.js';
 import { describeJsonFault } from './result.js';
@@ -35,6 +35,7 @@ const LISTS: readonly List[] = [
     id: 'uriTemplate',
   },
   { kind: 'prompt', capability: 'prompts', method: 'prompts/list', member: 'prompts', id: 'name' },
+  { kind: 'skill', capability: SKILLS, method: 'skills/list', member: 'skills', id: 'uri' },
 ];
 
 const MAX_PAGES = 100;
@@ -52,8 +53,10 @@ type Request = (method: string, params: Fields) => Promise<unknown>;
 /** Fetches tools, and the resources, templates and prompts of the capabilities. Throws only what `request` throws. */
 export async function fetchListing(request: Request, capabilities: JsonObject): Promise<ToolListing> {
   const found = createToolList();
+  const { extensions } = capabilities;
+  const announced: JsonObject = { ...capabilities, ...(isRecord(extensions) ? (extensions as JsonObject) : {}) };
   for (const list of LISTS) {
-    if (capabilities[list.capability] === undefined) continue;
+    if (announced[list.capability] === undefined) continue;
     try {
       await fetchPages(list, request, found);
     } catch (error) {
@@ -178,10 +181,17 @@ function toListedTool(kind: OfferKind, id: string, entry: Record<string, Json>):
     name: entry[id] as string,
     offers: kind,
     title: toText(title),
-    description: toText(description) ?? toText(title) ?? toText(name),
+    description: kind === 'skill' ? describeSkill(entry) : (toText(description) ?? toText(title) ?? toText(name)),
     inputSchema: kind === 'prompt' ? toInput(entry.arguments) : kind === 'template' ? URI_INPUT : NO_INPUT,
-    fields: { ...fields, ...(kind === 'prompt' ? {} : { name: toText(name) ?? (entry[id] as string) }) },
+    fields: {
+      ...fields,
+      ...(kind === 'prompt' || kind === 'skill' ? {} : { name: toText(name) ?? (entry[id] as string) }),
+    },
   };
+}
+
+function describeSkill({ frontmatter }: Record<string, Json>): string | undefined {
+  return toText(toObject(frontmatter)?.description);
 }
 
 /** Converts the instructions of a server, so that they are cleaned, pinned and named by rules like a tool. */

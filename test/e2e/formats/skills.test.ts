@@ -135,7 +135,7 @@ describe('on demand', () => {
     workspace.write('.agents/skills/odd/SKILL.md', '---\nname: Odd notes\ndescription: Read them.\n---\n');
     expect((await wield(workspace, ['list'])).stdout).toMatch(/ SKILL +DESCRIPTION\n +Odd notes +Read them\.\n$/);
     const { stdout } = await wield(workspace, ['call', 'read_skill', '--skill_name', 'notes']);
-    expect(stdout).toBe('---\nname: notes\ndescription: About notes.\n---\n\nText of notes.\n');
+    expect(stdout).toContain('---\nname: notes\ndescription: About notes.\n---\n\nText of notes.\n');
   });
 
   spec('SKL-2', 'shows a model name and one line, and lets it read the rest', async () => {

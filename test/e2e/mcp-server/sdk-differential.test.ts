@@ -86,7 +86,7 @@ function createSdkServer(own: McpServer, session: string): Server {
     prompts: { listChanged: true },
     completions: {},
     logging: {},
-    extensions: { 'io.modelcontextprotocol/tasks': {} },
+    extensions: { 'io.modelcontextprotocol/skills': { directoryRead: true }, 'io.modelcontextprotocol/tasks': {} },
     tasks: { list: {}, cancel: {}, requests: { tools: { call: {} } } },
   };
   const server = new Server({ name: 'wield', version: VERSION }, { capabilities });

@@ -1,0 +1,77 @@
+// Skills over MCP (SEP-2640): `skills/list`, `skills/get` and `resources/directory/read`.
+
+import { createTurns } from '../core/async.js';
+import { isRecord, type JsonObject } from '../core/json.js';
+import type { Infer } from '../core/shape.js';
+import { isSkillEntry, MAIN_FILE } from '../core/skill-entry.js';
+import { quoteOutside } from '../core/text.js';
+import type { Toolbox } from '../core/toolbox.js';
+import { RpcError } from '../net/mcp.js';
+import { MODEL } from './listing.js';
+import { ERROR, type PARAM_SHAPES } from './message.js';
+import { toPage } from './pages.js';
+
+type Params<Name extends keyof typeof PARAM_SHAPES> = Infer<(typeof PARAM_SHAPES)[Name]>;
+
+const DIRECTORY = 'inode/directory';
+const TYPES: Readonly<Record<string, string>> = { md: 'text/markdown', json: 'application/json', html: 'text/html' };
+
+export function createSkillHandlers({ catalog }: Toolbox) {
+  const list = async () => {
+    const offers = await catalog.skills.list({ caller: MODEL });
+    return offers.map(({ uri, describe }) => ({ uri, describe: () => describeValid(uri, describe()) }));
+  };
+  return {
+    async list({ cursor }: Params<'list'>): Promise<object> {
+      const turn = createTurns();
+      const skills: JsonObject[] = [];
+      for (const { uri, describe } of await list()) {
+        await turn();
+        const fields = describe();
+        if (fields !== undefined) skills.push({ ...fields, uri });
+      }
+      return toPage('skills', skills, cursor);
+    },
+    async get({ uri }: Params<'resource'>): Promise<object> {
+      const fields = (await list()).find((skill) => skill.uri === uri)?.describe();
+      if (fields === undefined) throw unknown(`No skill is served at ${quoteOutside(uri, 300)}`);
+      return { skill: { ...fields, uri } };
+    },
+    /** Lists the files and directories directly in a directory of a skill. */
+    async readDirectory({ uri, cursor }: Params<'directory'>): Promise<object> {
+      const children = new Map<string, object>();
+      for (const skill of await list()) {
+        const root = skill.uri.slice(0, -MAIN_FILE.length);
+        if (uri !== root && !uri.startsWith(`${root}/`) && !root.startsWith(`${uri}/`)) continue;
+        for (const file of filesOf(skill.uri, skill.describe())) {
+          if (!file.startsWith(`${uri}/`)) continue;
+          const [name = '', ...below] = file.slice(uri.length + 1).split('/');
+          children.set(name, toChild(`${uri}/${name}`, name, below.length > 0));
+        }
+      }
+      if (children.size === 0) throw unknown(`${quoteOutside(uri, 300)} is not a directory of a skill`);
+      return toPage('resources', [...children.values()], cursor);
+    },
+  };
+}
+
+function describeValid(uri: string, fields: JsonObject | undefined): JsonObject | undefined {
+  return fields !== undefined && isSkillEntry(uri, fields) ? fields : undefined;
+}
+
+// A skill whose files change with every read lists none of them.
+function filesOf(uri: string, fields: JsonObject | undefined): string[] {
+  const resources = fields?.resources;
+  if (!Array.isArray(resources)) return fields === undefined ? [] : [uri];
+  return resources.flatMap((entry) => (isRecord(entry) && typeof entry.uri === 'string' ? [entry.uri] : []));
+}
+
+function toChild(uri: string, encoded: string, isDirectory: boolean): object {
+  const name = decodeURIComponent(encoded);
+  const type = isDirectory ? DIRECTORY : TYPES[name.slice(name.lastIndexOf('.') + 1)];
+  return { uri, name, ...(type === undefined ? {} : { mimeType: type }) };
+}
+
+function unknown(message: string): RpcError {
+  return new RpcError(ERROR.invalidParams, message);
+}
