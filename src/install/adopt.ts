@@ -9,7 +9,8 @@ import { copyTree, listTree, readTreeFile, writeTreeFile } from '../files/tree.j
 import { isForeign } from './apply/changes.js';
 import { isDirectory, isOccupied, namesIn } from './directory.js';
 import type { InstallEnvironment } from './environment.js';
-import { findNameFault, type ItemKind, isDirectoryKind, isItemKind } from './manifest/item-name.js';
+import { findNameFault, type ItemKind, isDirectoryKind } from './manifest/item-name.js';
+import { splitKind } from './plan/select.js';
 
 export interface UnmanagedItem {
   readonly kind: ItemKind;
@@ -38,12 +39,10 @@ function findUnmanaged({ homes, paths }: InstallEnvironment): UnmanagedItem[] {
 
 /** Finds one by `name` or `kind:name`. Throws `not_found` or `ambiguous`. */
 export function findUnmanagedItem(ref: string, environment: InstallEnvironment): UnmanagedItem {
-  const [kind, name] = ref.includes(':')
-    ? [ref.slice(0, ref.indexOf(':')), ref.slice(ref.indexOf(':') + 1)]
-    : [null, ref];
+  const { kind, rest } = splitKind(ref);
   const all = findUnmanaged(environment);
-  const matching = all.filter(
-    (item) => item.name === name && (kind === null || (isItemKind(kind) && item.kind === kind)),
+  const matching = all.filter((item) =>
+    kind === undefined ? item.name === ref : item.kind === kind && item.name === rest,
   );
   if (matching.length === 1) return matching[0]!;
   const known = (matching.length > 1 ? matching : all).map((item) => `${item.kind}:${item.name}`).join(', ');

@@ -12,10 +12,10 @@ import { quoteOutside } from '../core/text.js';
 import { NO_TRAITS, type Tool } from '../core/tool.js';
 import { createStatCache, type FileText, readHead, readTextOrFault } from '../files/read.js';
 import { checkStateDirectory } from '../files/state.js';
-import { hashTree } from '../files/tree.js';
 import { readScriptHeader, type ScriptHeader, toInputSchema, toTraits } from '../formats/script/header.js';
 import { readSkillMetadata } from '../formats/skill/metadata.js';
 import { createJsonSchema } from '../schema/json.js';
+import { isModified } from './apply/objects.js';
 import { type ItemFacts, parseItemFacts } from './manifest/tool-md.js';
 import { type Installed, type InstalledItem, parseInstalled } from './state.js';
 
@@ -165,18 +165,9 @@ export function findAlteration(
     'severity' in installed
       ? undefined
       : installed.items.find((one) => one.kind === 'tool' && one.effective === name && one.source === origin.source);
-  const hash = item === undefined ? undefined : hashOrNothing(join(objects, item.object));
-  if (item !== undefined && hash === item.installedHash) return undefined;
+  if (item !== undefined && !isModified(item, { objects })) return undefined;
   return {
     reason: 'its files were modified after it was installed',
     hint: `review them, then run wield install --accept tool:${name}, or --force to reinstall it`,
   };
-}
-
-function hashOrNothing(directory: string): string | undefined {
-  try {
-    return hashTree(directory);
-  } catch {
-    return undefined;
-  }
 }

@@ -86,7 +86,7 @@ async function makeCall(
   if (error === undefined) return toOutcome(result, kind, isDeclared(target.tool));
   // A call that asked during its run is not repeated.
   if (error.code === 'needs_approval' && !hasStarted)
-    return { deferred: new ToolError(error.code, error.message, { hint: error.hint, data: error.data }) };
+    return { deferred: new ToolError(error.code, error.message, error) };
   const isUnknown = error.code === 'not_found' && kind === 'call' && target.tool === undefined;
   if (!isUnknown) return toError(target.ref, error, textOf(result));
   return toError(target.ref, { ...error, hint: suggestName(name, await options.list(true)) });

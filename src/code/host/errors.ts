@@ -1,6 +1,6 @@
 // Errors of programs: limits, with the key that sets them, and what ended a program.
 
-import { ToolError } from '../../core/error.js';
+import { type ErrorCode, ToolError } from '../../core/error.js';
 import type { CodeLimits } from '../../core/settings.js';
 import { count, formatBytes, formatDuration, quoteOutside } from '../../core/text.js';
 import type { Outcome, ProgramError } from '../protocol.js';
@@ -8,35 +8,29 @@ import type { JournalEvent } from './journal.js';
 
 /** The error for a limit that a program exceeded; names the key of the configuration (COD-3). */
 export function exceeded(limit: 'calls' | 'cpu' | 'memory' | 'timeout', limits: CodeLimits): ToolError {
-  const data = { limit: `code.${limit}` };
-  switch (limit) {
-    case 'calls':
-      return new ToolError('too_large', `the program made more than ${count(limits.calls, 'call')} (code.calls)`, {
-        hint: 'use a tool that takes several items at once, or split the work over several programs',
-        data,
-      });
-    case 'memory':
-      return new ToolError(
-        'too_large',
-        `the program needs more than ${formatBytes(limits.memoryBytes)} of memory (code.memory)`,
-        { hint: 'keep large results as handles, and read parts of them with query() or page()', data },
-      );
-    case 'cpu':
-      return new ToolError(
-        'timeout',
-        `the program used more than ${formatDuration(limits.cpuMs)} of processor time (code.cpu)`,
-        { hint: 'let a tool or a query do the work; time in calls does not count', data },
-      );
-    case 'timeout':
-      return new ToolError(
-        'timeout',
-        `the program took longer than ${formatDuration(limits.timeoutMs)} (code.timeout)`,
-        {
-          hint: 'split the work over several programs',
-          data,
-        },
-      );
-  }
+  const [code, message, hint] = {
+    calls: [
+      'too_large',
+      `made more than ${count(limits.calls, 'call')}`,
+      'use a tool that takes several items at once, or split the work over several programs',
+    ],
+    memory: [
+      'too_large',
+      `needs more than ${formatBytes(limits.memoryBytes)} of memory`,
+      'keep large results as handles, and read parts of them with query() or page()',
+    ],
+    cpu: [
+      'timeout',
+      `used more than ${formatDuration(limits.cpuMs)} of processor time`,
+      'let a tool or a query do the work; time in calls does not count',
+    ],
+    timeout: [
+      'timeout',
+      `took longer than ${formatDuration(limits.timeoutMs)}`,
+      'split the work over several programs',
+    ],
+  }[limit] as [ErrorCode, string, string];
+  return new ToolError(code, `the program ${message} (code.${limit})`, { hint, data: { limit: `code.${limit}` } });
 }
 
 const MISSING = 'there are no modules, timers, files, network or globals of Node; tools.$search("words") finds tools';
@@ -59,10 +53,7 @@ export function toProgramError(error: ProgramError, events: readonly JournalEven
   const { name, message, line } = error;
   const at = line === undefined ? '' : ` (line ${line})`;
   const failed = failedCallOf(error, events);
-  if (failed !== undefined) {
-    const { code, message: why, hint, data } = failed;
-    return new ToolError(code, `${why}${at}`, { hint, data });
-  }
+  if (failed !== undefined) return new ToolError(failed.code, `${failed.message}${at}`, failed);
   // An engine without memory for an error says "[uninitialized]".
   if (/^(?:(?:InternalError: )?out of memory|\[uninitialized\])$/.test(message)) return exceeded('memory', limits);
   const fix = isMissing(name, message) ? MISSING : 'fix the program';

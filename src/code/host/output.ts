@@ -1,6 +1,6 @@
 // The result of a program: its value, its logs, and which of its calls ran.
 
-import { type ErrorValue, ToolError } from '../../core/error.js';
+import { ToolError } from '../../core/error.js';
 import { type Output, textPart } from '../../core/result.js';
 import { count, quoteOutside } from '../../core/text.js';
 import type { EngineCall } from '../protocol.js';
@@ -39,11 +39,11 @@ export function toOutput(answer: Answer, ended?: number): Output {
     ...(logs.length === 0 ? {} : { logs: [...logs] }),
     program: { seed, started, ...(ended === undefined ? {} : { ended }) },
   };
-  return { content: [textPart(text)], structured, ...(error === undefined ? {} : { error: toToolError(error) }) };
-}
-
-function toToolError({ code, message, hint, data }: ErrorValue): ToolError {
-  return new ToolError(code, message, { hint, data });
+  return {
+    content: [textPart(text)],
+    structured,
+    ...(error && { error: new ToolError(error.code, error.message, error) }),
+  };
 }
 
 /** Says that an answer was given before, or lost: nothing ran. */

@@ -36,20 +36,11 @@ export function createRun({ program, from, limits, suspended, now }: RunOptions)
     if (suspended === undefined) return;
     // Asking changes nothing in the engine.
     if (last?.events !== events.length) last = { snapshot: (await engine.snapshot()) ?? '', events: events.length };
-    const tools = waiting.map((one) => ({ tool: one.call.name, approval: approvalOf(one) }));
     const { snapshot } = last;
+    const tools = waiting.map((one) => ({ tool: one.call.name, approval: approvalOf(one) }));
     const { id, principal, workdir, source, seed, started } = program;
-    const known = { id, principal, workdir, source, seed, started };
-    const surplus = suspended.save({
-      ...known,
-      engine: engine.version,
-      snapshot,
-      events,
-      logs,
-      waiting: tools,
-      saved: now(),
-    });
-    removed.push(...surplus);
+    const known = { id, principal, workdir, source, seed, started, engine: engine.version };
+    removed.push(...suspended.save({ ...known, snapshot, events, logs, waiting: tools, saved: now() }));
     isDurable = true;
   };
 

@@ -6,7 +6,7 @@ import { nearest, quoteOutside } from '../../core/text.js';
 
 export function existingDocument(path: string): ToolError {
   return new ToolError('path_conflict', `${quoteOutside(path)} already exists`, {
-    hint: 'read it with context_read, or write again with on_conflict: "overwrite"',
+    hint: 'read it with context_read, or repeat the call with on_conflict: "overwrite"',
     data: { path },
   });
 }

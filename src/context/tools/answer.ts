@@ -6,6 +6,7 @@ import type { JsonObject } from '../../core/json.js';
 import { textPart } from '../../core/result.js';
 import type { ContextStore, DocumentVersion, Readable } from '../../core/store.js';
 import { formatBytes, quoteOutside } from '../../core/text.js';
+import { existingDocument } from '../store/document-errors.js';
 
 export type OnConflict = 'error' | 'overwrite';
 
@@ -15,6 +16,12 @@ export function storeOf(context: ToolContext): ContextStore {
   throw new ToolError('unavailable', 'this toolbox has no document store', {
     hint: 'use createNodeToolbox, or the command line',
   });
+}
+
+/** Throws `path_conflict` before something runs for a document that could not be written; the write checks again. */
+export async function assertFree({ documents }: ContextStore, path: string): Promise<void> {
+  const [taken] = await documents.versions(path);
+  if (taken !== undefined && taken.size !== null) throw existingDocument(taken.path);
 }
 
 /** Returns a result with text and structured data. */

@@ -2,10 +2,10 @@
 
 import { StringDecoder } from 'node:string_decoder';
 import type { CalledTool, ToolContext } from '../../core/context.js';
-import { type ErrorCode, ToolError } from '../../core/error.js';
+import { ToolError } from '../../core/error.js';
 import { type ToolResult, textOf } from '../../core/result.js';
-import { formatBytes, quoteOutside, sanitize } from '../../core/text.js';
-import { answer, type OnConflict, storeOf } from './answer.js';
+import { formatBytes, sanitize } from '../../core/text.js';
+import { answer, assertFree, type OnConflict, storeOf } from './answer.js';
 
 interface PipeInput {
   readonly tool_name: string;
@@ -22,11 +22,10 @@ const MAX_PAYLOAD_BYTES = 512 * 1024 * 1024;
 
 export async function pipe(input: PipeInput, context: ToolContext) {
   const { tool_name: name, tool_input: inner = {}, path, on_conflict } = input;
-  const { documents } = storeOf(context);
+  const store = storeOf(context);
   const overwrite = on_conflict === 'overwrite';
   // Before the tool runs, since its effects cannot be undone.
-  const [taken] = await documents.versions(path);
-  if (!overwrite && taken !== undefined && taken.size !== null) throw existingDocument(taken.path);
+  if (!overwrite) await assertFree(store, path);
   const collected = collect(context.signal);
   let started = false;
   const result = await context.toolbox.call(name, inner, {
@@ -39,9 +38,12 @@ export async function pipe(input: PipeInput, context: ToolContext) {
   });
   collected.end();
   if (collected.exceeded()) throw tooMuchOutput(name);
-  if (result.error !== undefined) throw started ? innerError(name, result) : sameError(result);
+  if (result.error !== undefined) {
+    // If nothing ran, the error is the one of a direct call.
+    throw started ? innerError(name, result) : new ToolError(result.error.code, result.error.message, result.error);
+  }
   const payload = toPayload(result, collected.bytes());
-  const written = await documents.write(path, payload, { overwrite });
+  const written = await store.documents.write(path, payload, { overwrite });
   const preview = toPreview(payload);
   return answer(`stored ${written.path}: ${formatBytes(payload.length)}, starting with\n${preview}`, {
     path: written.path,
@@ -98,13 +100,6 @@ function toPreview(payload: Uint8Array): string {
   return /[\uD800-\uDBFF]$/.test(cut) ? cut.slice(0, -1) : cut;
 }
 
-function existingDocument(path: string): ToolError {
-  return new ToolError('path_conflict', `${quoteOutside(path)} already exists, so the tool was not called`, {
-    hint: 'read it with context_read, or pipe again with on_conflict: "overwrite"',
-    data: { path },
-  });
-}
-
 function tooMuchOutput(name: string): ToolError {
   const limit = formatBytes(MAX_PAYLOAD_BYTES);
   return new ToolError('too_large', `${name} was cancelled: its output exceeds ${limit}; nothing was stored`, {
@@ -121,12 +116,6 @@ function innerError(name: string, { error, content }: ToolResult): ToolError {
     hint: hint ?? `call ${name} again with other input`,
     data: { tool: name, code },
   });
-}
-
-// Nothing ran, so the error is the one of a direct call.
-function sameError({ error }: ToolResult): ToolError {
-  const { code, message, hint, data } = error!;
-  return new ToolError(code as ErrorCode, message, { hint, data });
 }
 
 function capBytes(text: string): string {

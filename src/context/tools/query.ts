@@ -8,7 +8,7 @@ import { textPart } from '../../core/result.js';
 import type { ContextStore, Readable } from '../../core/store.js';
 import { formatBytes, quoteOutside } from '../../core/text.js';
 import { createQueryRunner, MAX_DOCUMENT_BYTES, QUERY_REFERENCE, type QueryOptions } from '../query/run.js';
-import { answer, type OnConflict, storeOf } from './answer.js';
+import { answer, assertFree, type OnConflict, storeOf } from './answer.js';
 
 interface QueryInput {
   readonly path: string;
@@ -68,16 +68,6 @@ function assertSize(path: string, { size }: Source, limit: number): void {
     `${quoteOutside(path)} is too large to query: ${formatBytes(size)}, limit ${formatBytes(limit)}`,
     { hint: 'make the tool that created it return less at once', data: { size } },
   );
-}
-
-// Before evaluating; the write checks again.
-async function assertFree({ documents }: ContextStore, target: string): Promise<void> {
-  const [taken] = await documents.versions(target);
-  if (taken === undefined || taken.size === null) return;
-  throw new ToolError('path_conflict', `${quoteOutside(taken.path)} already exists`, {
-    hint: 'read it with context_read, or query again with on_conflict: "overwrite"',
-    data: { path: taken.path },
-  });
 }
 
 function show(json: Buffer | undefined, facts: { readonly [key: string]: Json }) {

@@ -3,12 +3,12 @@
 import { existsSync, renameSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { isToolError, ToolError } from '../../core/error.js';
-import { isRecord } from '../../core/json.js';
+import { anything, list, object, optional, string, strings } from '../../core/shape.js';
 import { isLocked } from '../../files/lock.js';
 import { makeDirectory } from '../../files/make-directory.js';
 import { readStateFile } from '../../files/read.js';
 import { removeFile, removeTree } from '../../files/remove.js';
-import { parseStateJson, toFileError } from '../../files/state.js';
+import { readState, toFileError } from '../../files/state.js';
 import { writeFileAtomic } from '../../files/write.js';
 import {
   isOccupied,
@@ -223,18 +223,18 @@ export function isBusy({ lock }: InstallPaths): boolean {
 
 const MAX_BYTES = 64 * 1024 * 1024;
 
+const JOURNAL = object(
+  { id: string, changes: list(anything), objects: strings, made: strings, pinned: optional(strings) },
+  { unknown: 'keep' },
+);
+
 // Journals are written atomically, so an invalid one was edited or damaged later.
 function readJournal(paths: InstallPaths): Journal | undefined {
   const text = readStateFile(paths.journal, MAX_BYTES);
   if (text === undefined) return undefined;
-  try {
-    const journal = parseStateJson(text, 'the journal');
-    if (isRecord(journal) && Array.isArray(journal.changes) && Array.isArray(journal.objects))
-      return journal as unknown as Journal;
-  } catch {
-    // Reported below.
-  }
-  throw new ToolError('io', `${paths.journal} is corrupted, so an interrupted change cannot be undone`, {
-    hint: 'remove it, then run wield doctor',
+  const journal = readState(JOURNAL, text, paths.journal, () => {
+    const hint = 'remove it, then run wield doctor';
+    return new ToolError('io', `${paths.journal} is corrupted, so an interrupted change cannot be undone`, { hint });
   });
+  return journal as Journal;
 }

@@ -49,7 +49,10 @@ export function objectName({ objects }: InstallPaths, identity: readonly string[
 }
 
 /** Whether the files of an installed item differ from its recorded hash. */
-export function isModified({ installedHash, object }: InstalledItem, { objects }: InstallPaths): boolean {
+export function isModified(
+  { installedHash, object }: InstalledItem,
+  { objects }: Pick<InstallPaths, 'objects'>,
+): boolean {
   try {
     return hashTree(join(objects, object)) !== installedHash;
   } catch {

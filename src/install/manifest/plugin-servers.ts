@@ -34,21 +34,15 @@ export function readClaudeServers(
   fields: readonly Json[],
   skip: SkipServer,
 ): PluginServer[] {
-  const tables = fields.flat().flatMap((value): JsonObject[] => {
-    if (isRecord(value)) return [value as JsonObject];
-    if (typeof value !== 'string') {
-      skip(String(value), 'is neither a table of servers nor a path');
-      return [];
-    }
-    if (/\.(?:mcpb|dxt)$/i.test(value)) {
-      skip(value, 'is a bundle: add it by itself with wield add FILE.mcpb');
-      return [];
-    }
-    const path = normalize(value);
-    if (!isSafePath(path)) skip(value, 'its path is outside the plugin');
-    else return attempt(value, skip, () => readJsonObject(tree, join(root, path)));
-    return [];
-  });
+  const isBundle = (value: Json): boolean => typeof value === 'string' && /\.(?:mcpb|dxt)$/i.test(value);
+  for (const value of fields.filter(isBundle))
+    skip(String(value), 'is a bundle: add it by itself with wield add FILE.mcpb');
+  const tables = readTables(
+    tree,
+    root,
+    fields.filter((value) => !isBundle(value)),
+    skip,
+  );
   const servers = new Map<string, PluginServer>();
   for (const table of tables)
     for (const [name, value] of Object.entries(isRecord(table.mcpServers) ? table.mcpServers : table)) {
@@ -96,16 +90,20 @@ export function toServer(name: string, entry: Json, skip: SkipServer): PluginSer
   return undefined;
 }
 
-/** Reads something; a ToolError is a reason to skip it. */
-function attempt(name: string, skip: SkipServer, read: () => JsonObject | undefined): JsonObject[] {
-  try {
-    const value = read();
-    return value === undefined ? [] : [value];
-  } catch (error) {
-    if (!isToolError(error)) throw error;
-    skip(name, error.message);
+/** Returns tables that a plugin declares: each is an object, or the path of a file with one. */
+export function readTables(tree: string, root: string, fields: readonly Json[], skip: SkipServer): JsonObject[] {
+  return fields.flat().flatMap((value): JsonObject[] => {
+    if (isRecord(value)) return [value as JsonObject];
+    const path = typeof value === 'string' ? normalize(value) : undefined;
+    try {
+      if (path !== undefined && isSafePath(path)) return [readJsonObject(tree, join(root, path)) ?? []].flat();
+      skip(String(value), path === undefined ? 'is neither a table nor a path' : 'its path is outside the plugin');
+    } catch (error) {
+      if (!isToolError(error)) throw error;
+      skip(String(value), error.message);
+    }
     return [];
-  }
+  });
 }
 
 const ROOT = '${PLUGIN_ROOT}';
@@ -113,11 +111,10 @@ const AGENT_SERVERS = object({ $schema: oneOf(`${AGENT_SCHEMAS}1.0.0/mcp.schema.
 
 /** Reads `mcp.json` of Agent Plugins 1.0, with its closed shape. */
 export function readAgentServers(tree: string, root: string, skip: SkipServer): PluginServer[] {
-  const file = join(root, 'mcp.json');
-  const [document] = attempt(file, skip, () => readJsonObject(tree, file));
+  const [document] = readTables(tree, root, ['mcp.json'], skip);
   if (document === undefined) return [];
   if (!matches(AGENT_SERVERS, document)) {
-    skip(file, 'is not a valid mcp.json of Agent Plugins 1.0');
+    skip('mcp.json', 'is not a valid file of Agent Plugins 1.0');
     return [];
   }
   return Object.entries(document.mcpServers).flatMap(([name, value]) => {

@@ -66,7 +66,8 @@ function isSource(wanted: string, id: string): boolean {
   return id === wanted || id.endsWith(`/${wanted}`);
 }
 
-function splitKind(ref: string): { readonly kind: ItemKind | undefined; readonly rest: string } {
+/** Splits `kind:name`; other references have no kind. */
+export function splitKind(ref: string): { readonly kind: ItemKind | undefined; readonly rest: string } {
   const colon = ref.indexOf(':');
   const kind = colon === -1 ? undefined : ref.slice(0, colon);
   return { kind: isItemKind(kind) ? kind : undefined, rest: ref.slice(colon + 1) };

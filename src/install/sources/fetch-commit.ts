@@ -5,10 +5,10 @@ import { join } from 'node:path';
 import { ToolError } from '../../core/error.js';
 import { quoteOutside } from '../../core/text.js';
 import { makeDirectory } from '../../files/make-directory.js';
+import { classifyHost, isWithinReach } from '../../net/address.js';
 import type { InstallEnvironment } from '../environment.js';
 import type { Pin } from '../manifest/source-manifest.js';
 import { gitError, runGit } from './git.js';
-import { findMoved, isRedirected, SHOW_HEADERS } from './git-redirect.js';
 import { hideUser, protocolOf } from './location.js';
 
 export interface FetchedCommit {
@@ -134,4 +134,35 @@ function chooseRef(
     `${hideUser(url)} has no ${pin.to === 'ref' ? 'tag or branch' : pin.to} ${quoteOutside(pin.name, 80)}`,
     { hint: 'pass another --pin, or a commit hash' },
   );
+}
+
+// Git itself follows none, wherever it leads.
+const REDIRECTED = /returned error: 30[12378]\b/;
+const LOCATION = /^.*<= Recv header: location: (.*)$/gim;
+const REQUEST = '/info/refs?service=git-upload-pack';
+
+// Shows the headers of responses in stderr; values that are secret are left out by git.
+const SHOW_HEADERS = { GIT_TRACE_CURL: '1', GIT_TRACE_CURL_NO_DATA: '1' };
+
+// Whether git failed because of a redirect.
+function isRedirected(stderr: string): boolean {
+  return REDIRECTED.test(stderr);
+}
+
+/** Returns where a repository has moved: an https address no nearer than the given one (INS-78). Throws `unavailable` for others. */
+export function findMoved(url: string, stderr: string): string {
+  const location = [...stderr.matchAll(LOCATION)].at(-1)?.[1]?.trim() ?? '';
+  const target = URL.canParse(location, url) ? new URL(location, url) : undefined;
+  const refuse = (why: string): ToolError =>
+    new ToolError('unavailable', `${hideUser(url)} has moved to ${quoteOutside(hideUser(location), 200)}, ${why}`, {
+      hint: 'if that address is correct, add it instead',
+    });
+  if (!target?.pathname.concat(target.search).endsWith(REQUEST) || !target.search.startsWith('?service='))
+    throw refuse('which is not a repository');
+  if (target.protocol !== 'https:') throw refuse('which is not encrypted');
+  if (target.username !== '' || target.password !== '') throw refuse('which has credentials in it');
+  const from = classifyHost(new URL(url).hostname).class;
+  const { class: found, label } = classifyHost(target.hostname);
+  if (from === 'forbidden' || !isWithinReach(found, from)) throw refuse(`which is ${label}`);
+  return target.href.slice(0, target.href.indexOf(REQUEST));
 }

@@ -34,7 +34,7 @@ interface GlobMatch {
 export function matchGlobs(tree: string, kind: ItemKind, globs: ItemGlobs | undefined): GlobMatch[] {
   if (globs === undefined) return [];
   const matches = globs.include.flatMap((glob) =>
-    findPaths(tree, [glob], globs.exclude).flatMap(({ path, directory }): GlobMatch[] => {
+    findPaths(tree, glob, globs.exclude).flatMap(({ path, directory }): GlobMatch[] => {
       if (directory === isDirectoryKind(kind)) return [{ path, name: nameByParent(glob, path) }];
       if (kind !== 'skill' || !path.endsWith('/SKILL.md')) return [];
       return [{ path: dirname(path), name: nameByParent(dirname(glob), dirname(path)) }];
@@ -60,8 +60,7 @@ function nameByParent(glob: string, path: string): string | undefined {
 /** Returns the directories of roots, which may be globs. A missing one is a warning, or an error without `warnings`. */
 export function expandRoots(tree: string, roots: readonly string[], warnings: ScanWarning[] | undefined): string[] {
   return roots.flatMap((root) => {
-    if (WILDCARD.test(root))
-      return findPaths(tree, [root], []).flatMap(({ path, directory }) => (directory ? [path] : []));
+    if (WILDCARD.test(root)) return findPaths(tree, root).flatMap(({ path, directory }) => (directory ? [path] : []));
     if (!isSafePath(root)) throw pathEscape(root, `the root "${root}"`);
     assertInside(tree, root, `the root "${root}"`);
     if (isDirectory(join(tree, root))) return [join(root, '.') === '.' ? '' : root.replace(/\/+$/, '')];
@@ -157,10 +156,10 @@ function matches(segments: readonly Segment[], parts: readonly string[]): boolea
 /** Returns the files and directories that match. Does not follow links; skips `.git`. */
 function findPaths(
   root: string,
-  include: readonly string[],
-  exclude: readonly string[],
+  include: string,
+  exclude: readonly string[] = [],
 ): { readonly path: string; readonly directory: boolean }[] {
-  const wanted = include.map(compilePathGlob);
+  const isWanted = compilePathGlob(include);
   const unwanted = exclude.map(compilePathGlob);
   const found: { path: string; directory: boolean }[] = [];
   const walk = (prefix: string, depth: number): void => {
@@ -168,8 +167,7 @@ function findPaths(
     for (const entry of entries.sort((a, b) => compareText(a.name, b.name))) {
       if (entry.name === '.git' || depth > 128) continue;
       const path = prefix + entry.name;
-      if (wanted.some((glob) => glob(path)) && !unwanted.some((glob) => glob(path)))
-        found.push({ path, directory: entry.isDirectory() });
+      if (isWanted(path) && !unwanted.some((glob) => glob(path))) found.push({ path, directory: entry.isDirectory() });
       if (entry.isDirectory()) walk(`${path}/`, depth + 1);
     }
   };

@@ -9,8 +9,14 @@ import { statOrNothing } from '../../files/read.js';
 import { isDirectory, isOccupied, namesIn } from '../directory.js';
 import { findNameFault, type ItemKind, isSafePath } from '../manifest/item-name.js';
 import { COMPONENT_FIELDS } from '../manifest/marketplace.js';
-import { type PluginManifest, readJsonObject, readPluginManifest } from '../manifest/plugin-json.js';
-import { type PluginServer, readAgentServers, readClaudeServers, type SkipServer } from '../manifest/plugin-servers.js';
+import { type PluginManifest, readPluginManifest } from '../manifest/plugin-json.js';
+import {
+  type PluginServer,
+  readAgentServers,
+  readClaudeServers,
+  readTables,
+  type SkipServer,
+} from '../manifest/plugin-servers.js';
 import type { PluginEntry } from '../manifest/source-manifest.js';
 import { assertInside } from './load-manifest.js';
 import { readSourceItem, type SourceItem } from './source-item.js';
@@ -256,21 +262,13 @@ const NO_HOOKS = 'wield does not run hooks of an agent';
 /** Counts what plugins have besides items: it is named, and never installed (INS-61). */
 function countOthers({ only, fields }: Declared, { tree, root, plugin, skip }: PluginContext): void {
   const usual = (path: string): Json[] => (!only && isOccupied(join(tree, root, path)) ? [path] : []);
-  const tables = (written: readonly Json[]): JsonObject[] =>
-    written.flatMap((value) => {
-      if (isRecord(value)) return [value as JsonObject];
-      const path = typeof value === 'string' ? normalize(value) : '..';
-      try {
-        const table = isSafePath(path) ? readJsonObject(tree, join(root, path)) : undefined;
-        return table === undefined ? [] : [table];
-      } catch (error) {
-        if (!isToolError(error)) throw error;
-        return [{ [path]: {} }];
-      }
-    });
-  for (const table of tables([...usual('hooks/hooks.json'), ...fields('hooks')]))
+  const tables = (what: string, path: string, key: string): JsonObject[] =>
+    readTables(tree, root, [...usual(path), ...fields(key)], (name, reason) =>
+      skip(what, `${plugin}: ${name}`, reason),
+    );
+  for (const table of tables('hook', 'hooks/hooks.json', 'hooks'))
     for (const text of hookTexts(table)) skip('hook', `${plugin}: ${text}`, NO_HOOKS);
-  for (const table of tables([...usual('.lsp.json'), ...fields('lspServers')]))
+  for (const table of tables('LSP server', '.lsp.json', 'lspServers'))
     for (const name of Object.keys(table))
       skip('LSP server', `${plugin}:${name}`, 'wield does not start language servers');
   for (const path of [...usual('output-styles'), ...fields('outputStyles')])

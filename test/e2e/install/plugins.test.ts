@@ -213,7 +213,7 @@ describe('plugins', () => {
       { what: 'agent', reason: 'its manifest lists others', paths: ['half:agents/d.md'] },
       { what: 'command', reason: 'the file does not exist', paths: ['half:./gone.md'] },
       { what: 'command', reason: 'its manifest lists others', paths: ['half:commands/e.md'] },
-      { what: 'server', reason: 'is neither a table of servers nor a path', paths: ['half:1'] },
+      { what: 'server', reason: 'is neither a table nor a path', paths: ['half:1'] },
     ]);
     const loose = workspace.source('loose', {
       'plugin.json': '{"name":"loose"}',

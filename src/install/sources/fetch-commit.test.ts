@@ -1,6 +1,6 @@
 import { expect } from 'vitest';
 import { spec } from '../../../test/support/spec.js';
-import { findMoved } from './git-redirect.js';
+import { findMoved } from './fetch-commit.js';
 
 const move = (from: string, to: string): string =>
   findMoved(from, `10:00:00 http.c:1 <= Recv header: location: ${to}/info/refs?service=git-upload-pack\n`);
