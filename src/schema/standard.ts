@@ -4,6 +4,7 @@ import { ToolError } from '../core/error.js';
 import { describeValue, escapePointer, isRecord } from '../core/json.js';
 import type { Fault, JsonSchema, Schema } from '../core/schema.js';
 import { createJsonSchema } from './json.js';
+import { findInZod, findMarked, MARKING, type Side, type Unpublished } from './unpublished.js';
 
 /** The parts of Standard Schema 1 and Standard JSON Schema that are used here. */
 export interface StandardSchema<Input = unknown, Output = Input> {
@@ -13,10 +14,15 @@ export interface StandardSchema<Input = unknown, Output = Input> {
     readonly validate: (value: unknown) => StandardResult<Output> | Promise<StandardResult<Output>>;
     readonly types?: { readonly input: Input; readonly output: Output } | undefined;
     readonly jsonSchema?: {
-      readonly input: (options: { readonly target: 'draft-2020-12' }) => Record<string, unknown>;
-      readonly output: (options: { readonly target: 'draft-2020-12' }) => Record<string, unknown>;
+      readonly input: (options: JsonSchemaOptions) => Record<string, unknown>;
+      readonly output: (options: JsonSchemaOptions) => Record<string, unknown>;
     };
   };
+}
+
+interface JsonSchemaOptions {
+  readonly target: 'draft-2020-12';
+  readonly libraryOptions?: Record<string, unknown> | undefined;
 }
 
 export type StandardResult<Output> =
@@ -50,7 +56,7 @@ export async function parseStandard(schema: StandardSchema, value: unknown): Pro
  * Creates a Schema from a library's schema. A value must match the published JSON Schema and the library's own
  * refinements. `check` returns the value unchanged; `parseStandard` returns the parsed one.
  */
-export function createStandardSchema(schema: StandardSchema, side: 'input' | 'output'): Schema {
+export function createStandardSchema(schema: StandardSchema, side: Side): Schema {
   const published = createJsonSchema(publish(schema, side), { closed: side === 'input' });
   return {
     json: published.json,
@@ -64,17 +70,48 @@ export function createStandardSchema(schema: StandardSchema, side: 'input' | 'ou
   };
 }
 
-function publish(schema: StandardSchema, side: 'input' | 'output'): JsonSchema {
+function publish(schema: StandardSchema, side: Side): JsonSchema {
   const { jsonSchema, vendor } = schema['~standard'];
   if (typeof jsonSchema?.[side] !== 'function') {
-    throw new ToolError('invalid_definition', `the schema of "${vendor}" cannot be published as JSON Schema`, {
+    throw new ToolError('invalid_definition', `cannot be published as JSON Schema: "${vendor}" does not export it`, {
       hint: 'use a version that implements Standard JSON Schema (zod 4.2 or newer), or write the JSON Schema itself',
     });
   }
-  // The dialect is always 2020-12, and some providers reject the keyword.
-  const { $schema: _, ...json } = jsonSchema[side]({ target: 'draft-2020-12' });
+  const json = toDocument(schema, side);
+  const marked = findMarked(json, side);
+  if (marked !== undefined) throw cannotPublish(marked);
   // Copied, because a library may share objects within the document.
   return JSON.parse(JSON.stringify(json)) as JsonSchema;
+}
+
+function toDocument(schema: StandardSchema, side: Side): Record<string, unknown> {
+  const { jsonSchema, vendor } = schema['~standard'];
+  const options = vendor === 'arktype' ? { libraryOptions: MARKING } : {};
+  try {
+    // The dialect is always 2020-12, and some providers reject the keyword.
+    const { $schema: _, ...json } = jsonSchema![side]({ target: 'draft-2020-12', ...options });
+    return json;
+  } catch (error) {
+    const found = vendor === 'zod' ? findInZod(schema, side) : undefined;
+    if (found !== undefined) throw cannotPublish(found, error);
+    throw new ToolError(
+      'invalid_definition',
+      `cannot be published as JSON Schema: ${error instanceof Error ? error.message : error}`,
+      {
+        hint: 'JSON has no dates, bigints, maps, sets or functions: write the schema of what is sent, such as a string',
+        cause: error,
+      },
+    );
+  }
+}
+
+function cannotPublish({ path, what, write }: Unpublished, cause?: unknown): ToolError {
+  const part = path === '' ? 'it' : path;
+  return new ToolError('invalid_definition', `cannot be published as JSON Schema: ${part} is ${what}`, {
+    hint: `${path === '' ? '' : `for ${path}, `}write ${write}`,
+    data: { path },
+    cause,
+  });
 }
 
 function toFault({ message, path = [] }: StandardIssue, value: unknown): Fault {

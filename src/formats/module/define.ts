@@ -1,6 +1,6 @@
 // defineTool checks and freezes a definition; toTool turns it into a Tool.
 
-import { ToolError } from '../../core/error.js';
+import { isToolError, ToolError } from '../../core/error.js';
 import { deepFreeze } from '../../core/json.js';
 import { normalizeTags } from '../../core/name.js';
 import { IN_CODE } from '../../core/origin.js';
@@ -46,7 +46,8 @@ export function toTool(definition: ToolDefinition, more: Pick<Traits, 'role'> = 
       if (isStandardSchema(schema)) return createStandardSchema(schema, field === 'inputSchema' ? 'input' : 'output');
       return createJsonSchema(schema, { closed: field === 'inputSchema' });
     } catch (error) {
-      throw invalidField(name, field, (error as Error).message, { cause: error });
+      const hint = isToolError(error) ? error.hint : undefined;
+      throw invalidField(name, field, (error as Error).message, { hint, cause: error });
     }
   };
   const input = schemaOf('inputSchema', inputSchema);

@@ -108,6 +108,120 @@ describe('schemas', () => {
     }
   });
 
+  spec('MOD-38', 'that cannot be published name the part and what to write', () => {
+    const when = z.coerce.date();
+    const within: readonly (readonly [z.ZodType, string])[] = [
+      [z.object({ when }), 'when'],
+      [z.object({ order: z.object({ lines: z.array(z.object({ due: when.optional() })) }) }), 'order.lines[].due'],
+      [z.object({ pair: z.tuple([z.string(), when.nullable()]) }), 'pair[1]'],
+      [z.object({ rest: z.tuple([z.string()], when) }), 'rest[]'],
+      [z.object({ days: z.record(z.string(), when) }), 'days.*'],
+      [z.object({}).catchall(when), '*'],
+      [z.object({ one: z.union([z.string(), z.object({ at: when.default(() => new Date()) })]) }), 'one.at'],
+      [z.object({ both: z.intersection(z.object({ a: when.readonly() }), z.object({ b: z.string() })) }), 'both.a'],
+      [z.object({ later: z.lazy(() => z.object({ a: when })) }), 'later.a'],
+      [z.discriminatedUnion('kind', [z.object({ kind: z.literal('a'), on: when })]), 'on'],
+      [z.object({ text: z.string(), again: when.prefault(new Date(0)).catch(new Date(0)) }), 'again'],
+    ];
+    for (const [inputSchema, path] of within)
+      expect(() => defineTool({ name: 'odd', description: 'D', inputSchema, execute: () => 1 })).toThrow(
+        expect.objectContaining({
+          code: 'invalid_definition',
+          message: `odd: inputSchema cannot be published as JSON Schema: ${path} is a Date`,
+          hint: expect.stringContaining(`for ${path}, write z.iso.datetime()`),
+        }),
+      );
+    const kinds: readonly (readonly [z.ZodType, RegExp])[] = [
+      [z.bigint(), /z\.int\(\)/],
+      [z.coerce.bigint(), /z\.int\(\)/],
+      [z.symbol(), /z\.enum/],
+      [z.undefined(), /\.optional\(\)/],
+      [z.void(), /\.optional\(\)/],
+      [z.union([z.string(), z.undefined()]), /\.optional\(\)/],
+      [z.nan(), /z\.number\(\)/],
+      [z.map(z.string(), z.string()), /z\.record/],
+      [z.set(z.string()), /z\.array/],
+      [z.custom<Date>(), /z\.object/],
+      [z.instanceof(URL), /z\.object/],
+      [z.function() as unknown as z.ZodType, /z\.string/],
+      [z.literal(10n), /a number/],
+      [z.literal(['a', undefined]), /\.optional\(\)/],
+      [
+        z.string().catch(() => {
+          throw new Error('none');
+        }),
+        /\.default/,
+      ],
+      [z.transform(String), /z\.string\(\)\.transform/],
+    ];
+    for (const [kind, hint] of kinds)
+      expect(() =>
+        defineTool({ name: 'odd', description: 'D', inputSchema: z.object({ a: kind }), execute: () => 1 }),
+      ).toThrow(
+        expect.objectContaining({ message: expect.stringMatching(/: a is /), hint: expect.stringMatching(hint) }),
+      );
+    for (const [kind, hint] of [
+      [z.date(), /toISOString/],
+      [z.string().transform(Number), /\.pipe\(/],
+      [z.codec(z.string(), z.date(), { decode: (a) => new Date(a), encode: String }), /toISOString/],
+    ] as const)
+      expect(() =>
+        defineTool({
+          name: 'odd',
+          description: 'D',
+          outputSchema: z.object({ a: kind }),
+          execute: () => ({}) as never,
+        }),
+      ).toThrow(
+        expect.objectContaining({
+          message: expect.stringMatching(/outputSchema .*: a is /),
+          hint: expect.stringMatching(hint),
+        }),
+      );
+  });
+
+  spec('MOD-38', 'of other libraries do too, also if the library would publish anything', () => {
+    for (const [inputSchema, path, hint] of [
+      [type({ a: { when: 'Date' } }), 'a.when', /string\.date\.iso/],
+      [type({ list: '(Date | null)[]' }), 'list[]', /string\.date\.iso/],
+      [type({ n: 'bigint' }), 'n', /number\.integer/],
+      [type({ n: '10n' }), 'n', /number\.integer/],
+      [type({ s: 'symbol' }), 's', /string/],
+      [type({ m: 'Map' }), 'm', /\[string\]/],
+      [type({ m: 'Set' }), 'm', /string\[\]/],
+      [type({ 'u?': 'undefined' }), 'u', /name\?/],
+      [type({ f: 'Function' }), 'f', /name/],
+      [type({ any: { '[string]': 'bigint' } }), 'any.*', /number\.integer/],
+    ] as const)
+      expect(() => defineTool({ name: 'odd', description: 'D', inputSchema, execute: () => 1 } as never)).toThrow(
+        expect.objectContaining({
+          message: expect.stringContaining(`JSON Schema: ${path} is `),
+          hint: expect.stringMatching(hint),
+        }),
+      );
+    const parsed = type({ day: 'string.date.iso.parse', even: type('number').narrow((n) => n % 2 === 0) });
+    expect(() => defineTool({ name: 'odd', description: 'D', inputSchema: parsed, execute: () => 1 })).not.toThrow();
+    const other = {
+      '~standard': {
+        version: 1,
+        vendor: 'other',
+        validate: (value: unknown) => ({ value }),
+        jsonSchema: {
+          input: () => {
+            throw new Error('The "date" schema cannot be converted');
+          },
+          output: () => ({}),
+        },
+      },
+    } as const;
+    expect(() => defineTool({ name: 'odd', description: 'D', inputSchema: other, execute: () => 1 })).toThrow(
+      expect.objectContaining({
+        message: expect.stringContaining('The "date" schema'),
+        hint: expect.stringMatching(/string/),
+      }),
+    );
+  });
+
   spec('MOD-3', 'are published as the input schema', async () => {
     const node: z.ZodType = z.object({
       name: z.string(),
