@@ -99,7 +99,7 @@ export interface NodeToolboxOptions<Definition extends ToolDefinition = ToolDefi
   readonly trust?: boolean;
   /** Ends running tools even if this process is killed; for servers. */
   readonly guard?: boolean;
-  /** How long a listing waits for upstream servers that were never listed. */
+  /** How long a listing waits for upstream servers that were never listed; `limits.listing` by default. */
   readonly upstreamPatienceMs?: number;
   /** Called with the servers that a listing waits for, and with an empty list at the end. */
   readonly onWait?: (servers: readonly string[]) => void;
@@ -159,8 +159,6 @@ export interface ToolboxState {
 
 // Incremented when the format of the index changes.
 const INDEX_VERSION = '20';
-// The default start timeout of a server.
-const LISTING_PATIENCE_MS = 30_000;
 const MANAGED_CONFIG = '/etc/wield/config.toml';
 
 /** Creates the toolbox of a workdir. */
@@ -195,7 +193,7 @@ export function createNodeToolbox<const Definition extends ToolDefinition = neve
     ...files,
     wieldHome: machine.wieldHome,
     secrets,
-    patienceMs: options.upstreamPatienceMs ?? LISTING_PATIENCE_MS,
+    patienceMs: options.upstreamPatienceMs,
     onWait: options.onWait,
     onChange: () => watching.wake(),
     beforeRun: files.beforeRun,

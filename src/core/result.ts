@@ -95,8 +95,10 @@ export interface ResultMeta {
   readonly resolvers?: readonly { readonly param: string; readonly outcome: 'kept'; readonly reason: string }[];
   /** Number of attempts, if more than one (RUN-9). */
   readonly attempts?: number;
-  /** `_meta` of the upstream server (UPS-2). */
+  /** `_meta` of the upstream server that answered (UPS-2). */
   readonly remote?: JsonObject;
+  /** The error of the protocol that the upstream server answered with (UPS-107). */
+  readonly refusal?: { readonly code: number; readonly message: string; readonly data?: Json };
   /** True if the output is that of an earlier call. */
   readonly cached?: boolean;
   /** Handle of the complete result, if it was too large to return inline (CTX-1). */
@@ -150,6 +152,9 @@ export interface Output {
 export function textPart(text: string): Part {
   return { type: 'text', text };
 }
+
+/** The content of a result without any. */
+export const NO_OUTPUT: Part = textPart('');
 
 /** Returns the concatenated text parts of a result. */
 export function textOf(result: { readonly content: readonly Part[] }): string {

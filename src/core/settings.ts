@@ -27,6 +27,8 @@ export interface Settings {
     readonly queue: number;
     /** How many calls one caller may begin in a minute (FLT-74). */
     readonly callsPerMinute?: number;
+    /** How long a listing waits for servers that were never listed (UPS-108). */
+    readonly listingMs: number;
   };
   /** Results too large to return inline (CTX-1). */
   readonly results: {
@@ -126,6 +128,8 @@ export const DEFAULT_SETTINGS: Settings = {
     concurrentPerTool: 64,
     concurrentPerGroup: 64,
     queue: 1000,
+    // The default start timeout of a server.
+    listingMs: 30_000,
   },
   results: { inline: 10_000, keepMs: 72 * 3_600_000, totalBytes: 1024 ** 3, schemas: true },
   code: { calls: 50, parallel: 8, cpuMs: 5000, memoryBytes: 64 * 1024 * 1024, timeoutMs: 10 * 60_000 },

@@ -110,6 +110,8 @@ export function createToolCalls({ toolbox, listing, ready, shared }: ToolCallsOp
     });
     if (isRefused) throw needsTasks(scope);
     if ('resultType' in outcome) return outcome;
+    const { refusal } = outcome.meta;
+    if (refusal !== undefined) throw new RpcError(refusal.code, refusal.message, refusal.data);
     // This call may have been the first to connect to the tool's upstream server.
     const { names, outputs, structured } = known.outputs.has(asked) ? known : await listing.rereadKnown();
     if (outcome.error !== undefined && !names.has(asked)) rejectUnknown(outcome.error);

@@ -12,7 +12,7 @@ import { type AppTools, collectAppTools } from './apps.js';
 export interface ListedTool {
   readonly name: string;
   readonly title?: string;
-  readonly description: string;
+  readonly description?: string | undefined;
   readonly inputSchema: { readonly type: 'object'; readonly [keyword: string]: unknown };
   readonly outputSchema?: { readonly [keyword: string]: unknown };
   readonly annotations?: Readonly<Record<string, boolean | undefined>>;
@@ -135,11 +135,11 @@ function toListedTool(tool: Tool, name: string, trusted: boolean): ListedTool {
   const annotations = toAnnotations(tool);
   return {
     name,
-    title: tool.traits.title,
-    description: describeForModel(tool, trusted),
+    title: tool.origin.owner === 'upstream' ? (tool.traits.listed?.title as string | undefined) : tool.traits.title,
+    description: describe(tool, trusted),
     inputSchema: { ...tool.input.json, type: 'object' },
     outputSchema: tool.output && { ...tool.output.json },
-    ...withoutMeta(tool.traits.listed),
+    ...toFields(tool.traits.listed),
     ...(tool.traits.taskOnly === true ? { execution: { taskSupport: 'required' } } : {}),
     annotations: Object.values(annotations).some((hint) => hint !== undefined) ? annotations : undefined,
     _meta: toMeta(tool, trusted),
@@ -157,8 +157,15 @@ function toMeta(tool: Tool, trusted: boolean): ListedTool['_meta'] {
   };
 }
 
-function withoutMeta({ _meta: _, annotations: __, ...listed }: Readonly<Record<string, unknown>> = {}) {
+// Without those that are combined with others.
+function toFields({ _meta, annotations, title, description, ...listed }: Readonly<Record<string, unknown>> = {}) {
   return listed;
+}
+
+// A server's own description, if it differs from the one that is shown elsewhere (UPS-107).
+function describe(tool: Tool, trusted: boolean): string | undefined {
+  const { description = tool.description } = (tool.traits.listed ?? {}) as { readonly description?: string };
+  return describeForModel({ ...tool, description }, trusted) || undefined;
 }
 
 function toAnnotations({ traits }: Tool) {

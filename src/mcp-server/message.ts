@@ -57,6 +57,8 @@ export const ERROR = {
   methodNotFound: -32601,
   invalidParams: -32602,
   internal: -32603,
+  /** In the older version; -32602 in the newer. */
+  resourceNotFound: -32002,
   headerMismatch: -32020,
   missingCapability: -32021,
   unsupportedVersion: -32022,

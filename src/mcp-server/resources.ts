@@ -2,7 +2,7 @@
 
 import { formatError } from '../core/error.js';
 import type { Json, JsonObject } from '../core/json.js';
-import type { ToolResult } from '../core/result.js';
+import { NO_OUTPUT, type ToolResult } from '../core/result.js';
 import type { Infer } from '../core/shape.js';
 import type { Toolbox } from '../core/toolbox.js';
 import { RpcError } from '../net/mcp.js';
@@ -35,9 +35,8 @@ export function createResourceHandlers(toolbox: Toolbox, calls: ToolCalls) {
       const run = (options: object) => resources.read(uri, options);
       const outcome = await calls.serve({ scope, id: `resource:${uri}`, input: {}, run });
       if ('resultType' in outcome) return outcome;
-      assertOk(outcome, { uri });
-      // A resource without contents has an empty text here.
-      const parts = outcome.content.filter((part) => part.type !== 'text' || part.text !== '');
+      assertOk(outcome, { uri }, scope);
+      const parts = outcome.content.filter((part) => part !== NO_OUTPUT);
       const contents = parts.map((part) =>
         part.type === 'resource' ? part.resource : { uri, text: part.type === 'text' ? part.text : '' },
       );
@@ -51,7 +50,7 @@ export function createResourceHandlers(toolbox: Toolbox, calls: ToolCalls) {
       const run = (options: object) => prompts.get(name, input, options);
       const outcome = await calls.serve({ scope, id: `prompt:${name}`, input, run });
       if ('resultType' in outcome) return outcome;
-      assertOk(outcome, { name });
+      assertOk(outcome, { name }, scope);
       return { ...(outcome.structured as JsonObject), ...metaOf(outcome) };
     },
     async complete({ ref, argument, context }: Params<'complete'>, scope: RequestScope) {
@@ -76,7 +75,7 @@ export function createResourceHandlers(toolbox: Toolbox, calls: ToolCalls) {
       const outcome = await subscriptions.start(() => calls.serve({ scope, id: `resource:${uri}`, input: {}, run }));
       if (outcome === undefined)
         throw new RpcError(ERROR.invalidParams, `more than ${MAX_SUBSCRIPTIONS} subscriptions; unsubscribe first`);
-      assertOk(outcome as ToolResult, { uri });
+      assertOk(outcome as ToolResult, { uri }, scope);
       subscriptions.add(uri, end);
       return {};
     },
@@ -88,13 +87,24 @@ export function createResourceHandlers(toolbox: Toolbox, calls: ToolCalls) {
 }
 
 function metaOf({ meta: { remote } }: ToolResult): { readonly _meta?: JsonObject } {
-  return remote === undefined ? {} : { _meta: remote };
+  return remote === undefined || Object.keys(remote).length === 0 ? {} : { _meta: remote };
 }
 
-function assertOk({ error }: ToolResult, data: Readonly<Record<string, string>>): void {
+function assertOk(
+  { error, meta }: ToolResult,
+  data: Readonly<Record<string, string>>,
+  { isNewer }: RequestScope,
+): void {
   if (error === undefined) return;
+  // The versions have different codes for a resource that does not exist.
+  const isMissing = error.code === 'not_found' && data.uri !== undefined;
+  const missing = isNewer ? ERROR.invalidParams : ERROR.resourceNotFound;
+  if (meta.refusal !== undefined) {
+    const { code, message, data: own } = meta.refusal;
+    throw new RpcError(isMissing ? missing : code, message, own);
+  }
   const isInvalid = ['not_found', 'invalid_input', 'invalid_ref'].includes(error.code);
-  const code = isInvalid ? ERROR.invalidParams : ERROR.internal;
+  const code = isMissing ? missing : isInvalid ? ERROR.invalidParams : ERROR.internal;
   throw new RpcError(code, formatError(error), { ...data, 'wield/error': error });
 }
 

@@ -3,7 +3,7 @@
 import type { ErrorValue } from '../core/error.js';
 import { formatError } from '../core/error.js';
 import { isRecord } from '../core/json.js';
-import { isFailedOutput, type Part, type ToolResult, textPart } from '../core/result.js';
+import { isFailedOutput, NO_OUTPUT, type Part, type ToolResult, textPart } from '../core/result.js';
 import { RpcError } from '../net/mcp.js';
 import { ERROR, type Params } from './message.js';
 
@@ -19,14 +19,15 @@ export interface CallResult {
  * What a failed tool returned besides its message is in `_meta` otherwise (MOD-13).
  */
 export function toCallResult(result: ToolResult, withStructured: boolean): CallResult {
+  const isOfServer = result.meta.remote !== undefined;
   // A tool that returned nothing has an empty text, and model APIs reject empty texts.
-  const content = result.content.filter((part) => part.type !== 'text' || part.text !== '');
+  const content = result.content.filter((part) =>
+    isOfServer ? part !== NO_OUTPUT : part.type !== 'text' || part.text !== '',
+  );
   if (result.error) {
-    const text = formatError(result.error);
-    // The message of a failed tool may quote its output, which is not sent twice.
-    const isQuoted = (part: Part): boolean => part.type === 'text' && text.includes(part.text.trim());
     return {
-      content: [textPart(text), ...content.filter((part) => !isQuoted(part))],
+      // UPS-107: what a server says about a failure is not changed.
+      content: isOfServer && result.error.code === 'tool_failed' ? content : withError(result.error, content),
       ...structuredOf(result, withStructured),
       isError: true,
       _meta: {
@@ -44,13 +45,20 @@ export function toCallResult(result: ToolResult, withStructured: boolean): CallR
   };
 }
 
+function withError(error: ErrorValue, content: readonly Part[]): readonly Part[] {
+  const text = formatError(error);
+  // The message of a failed tool may quote its output, which is not sent twice.
+  const isQuoted = (part: Part): boolean => part.type === 'text' && text.includes(part.text.trim());
+  return [textPart(text), ...content.filter((part) => !isQuoted(part))];
+}
+
 function structuredOf({ structured }: ToolResult, withStructured: boolean): Pick<CallResult, 'structuredContent'> {
   return withStructured && structured !== undefined ? { structuredContent: structured } : {};
 }
 
 function toMeta({ meta }: ToolResult): Params | undefined {
-  const { remote, repaired, truncated } = meta;
-  if (remote === undefined && repaired === undefined && truncated === undefined) return undefined;
+  const { remote = {}, repaired, truncated } = meta;
+  if (Object.keys(remote).length === 0 && repaired === undefined && truncated === undefined) return undefined;
   return {
     ...remote,
     ...(repaired === undefined ? {} : { 'wield/repaired': repaired }),

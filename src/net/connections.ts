@@ -23,9 +23,11 @@ export interface ConnectionLimits {
 }
 
 const LIMITS: ConnectionLimits = { connections: 1000, receiving: 768, receivingPerPeer: 512 };
-// Five seconds, counted in checks: while this process is too busy to read, none takes place.
+// A minute, counted in checks: while this process is too busy to read, none takes place. Five seconds while there are many.
 const CHECK_MS = 500;
-const MAX_SILENT_CHECKS = 10;
+const MAX_SILENT_CHECKS = 120;
+const MAX_SILENT_CHECKS_CROWDED = 10;
+const CROWDED = 64;
 // Announced to clients, which close idle connections before that; the server waits longer, so that it does not close one
 // while the next request is on its way.
 const KEEP_ALIVE_SECONDS = 5;
@@ -33,7 +35,7 @@ const KEEP_ALIVE_BUFFER_SECONDS = 5;
 const TIMED_OUT = 'HTTP/1.1 408 Request Timeout\r\nConnection: close\r\nContent-Length: 0\r\n\r\n';
 
 /**
- * Cuts connections that send no byte of an unfinished request for five seconds. Too many unfinished requests, of a peer or
+ * Cuts connections that send no byte of an unfinished request for a minute, or five seconds if there are many. Too many unfinished requests, of a peer or
  * in total, cut the oldest: a client that sends its request at once is served, however many others do not.
  */
 export function limitConnections(server: Server, limits = LIMITS): void {
@@ -58,11 +60,12 @@ export function limitConnections(server: Server, limits = LIMITS): void {
       cut([...connections.values()].find(({ state }) => state !== 'serving')!);
   };
   const checkSilence = (): void => {
-    for (const connection of connections.values()) {
-      const { socket, state, bytes } = connection;
-      if (state !== 'receiving') continue;
+    const receiving = [...connections.values()].filter(({ state }) => state === 'receiving');
+    const most = receiving.length > CROWDED ? MAX_SILENT_CHECKS_CROWDED : MAX_SILENT_CHECKS;
+    for (const connection of receiving) {
+      const { socket, bytes } = connection;
       if (socket.bytesRead !== bytes) Object.assign(connection, { bytes: socket.bytesRead, silentChecks: 0 });
-      else if (++connection.silentChecks > MAX_SILENT_CHECKS) {
+      else if (++connection.silentChecks > most) {
         connections.delete(socket);
         socket.write(TIMED_OUT);
         socket.destroySoon();

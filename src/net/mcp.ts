@@ -12,6 +12,9 @@ export class RpcError extends Error {
   }
 }
 
+/** An answer that was not read: the error is ours, not the server's. */
+export class UnreadError extends RpcError {}
+
 /** The extension of the newer protocol version for calls whose result is fetched later. */
 export const TASKS = 'io.modelcontextprotocol/tasks';
 

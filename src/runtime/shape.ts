@@ -6,7 +6,7 @@ import type { Json } from '../core/json.js';
 import { parseOutput } from '../core/json.js';
 import { isLargeJson, MOST_READ_TEXT } from '../core/json-size.js';
 import { redactKnown, redactValue } from '../core/redact.js';
-import { type Output, type ResultMeta, type ToolResult, textOf, textPart } from '../core/result.js';
+import { NO_OUTPUT, type Output, type ResultMeta, type ToolResult, textOf, textPart } from '../core/result.js';
 import type { Snapshot } from '../core/snapshot.js';
 import {
   type FinishedResult,
@@ -30,7 +30,7 @@ export async function shapeOutput(call: ShapedCall, output: Output, now: number)
   const { tool } = call;
   const error = output.error ?? (tool?.output && (await findOutputFault(tool, output)));
   const returned = {
-    content: content.length > 0 ? content : [textPart('')],
+    content: content.length > 0 ? content : [NO_OUTPUT],
     // A tool that failed may say more in its structured output; what does not match its schema is not passed on.
     ...(structured !== undefined && error === output.error ? { structured } : {}),
   };

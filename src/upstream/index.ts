@@ -32,7 +32,7 @@ export interface UpstreamsOptions extends Omit<LoadPoolOptions, 'configurationOf
   readonly servers: ServerList;
   readonly pins: PinStore;
   readonly listingFiles: ListingFiles;
-  readonly patienceMs: number;
+  readonly patienceMs?: number | undefined;
   readonly onWait?: (servers: readonly string[]) => void;
 }
 

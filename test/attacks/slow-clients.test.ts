@@ -68,14 +68,14 @@ describe.concurrent('others are served while', () => {
   for (const [shape, text] of some(Object.entries(SHAPES), 2)) {
     finding(
       'B14',
-      `400 connections send ${shape}`,
+      `A53 400 connections send ${shape}`,
       async () => {
         const server = await startServer();
         const slow = openMany(server, 400, text);
         await sleep(500);
         await expectServed(server);
-        // Cut after seconds, not by the end of the test.
-        await until(() => slow.open() === 0, 'all are disconnected', 60_000);
+        // Cut after seconds, not by the end of the test; a few may be slow.
+        await until(() => slow.open() <= 64, 'most are disconnected', 60_000);
         await expectServed(server);
       },
       240_000,
@@ -84,37 +84,68 @@ describe.concurrent('others are served while', () => {
 });
 
 describe.concurrent('slow clients', () => {
-  spec('SRV-5', 'A53 slow headers and bodies are cut after a few seconds each, whatever they trickle', async () => {
+  spec('SRV-5', 'are waited for: before, in the headers and in the body of a request', async () => {
     const server = await startServer();
-    const endOf = (first: string, trickle: string): Promise<number> =>
-      new Promise((resolve) => {
-        const began = performance.now();
-        const socket = connect(server.port, '127.0.0.1', () => socket.write(first));
-        const timer = trickle === '' ? undefined : setInterval(() => socket.write(trickle), 500);
-        socket.on('error', () => {});
-        socket.resume();
-        socket.once('close', () => {
-          clearInterval(timer);
-          resolve(performance.now() - began);
+    const body = JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'ping' });
+    const [first, second] = [`${HEAD.slice(0, 20)}`, `${HEAD.slice(20)}Content-Length: ${body.length}\r\n\r\n`];
+    const answer = (...pieces: readonly string[]): Promise<string> =>
+      new Promise((resolve, reject) => {
+        const socket = connect(server.port, '127.0.0.1', async () => {
+          for (const [at, piece] of pieces.entries()) {
+            if (at > 0) await sleep(7000);
+            socket.write(piece);
+          }
+        });
+        socket.once('error', reject);
+        socket.once('close', () => resolve('closed'));
+        socket.once('data', (chunk: Buffer) => {
+          socket.destroy();
+          resolve(chunk.toString('utf8').split('\r\n')[0]!);
         });
       });
-    const whole = `${HEAD}Content-Length: 2\r\n\r\n{}`;
-    const [header, silent, body, bytes, ...behind] = await Promise.all([
-      endOf(`${HEAD}X-Slow: `, 'a'),
-      endOf(HEAD, ''),
-      endOf(SHAPES['one byte of a body'], ''),
-      endOf('', ''),
-      endOf(`GET / HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n${SHAPES['one byte of a body']}`, ''),
-      endOf(`${whole}${SHAPES['one byte of a body']}`, ''),
+    const answers = await Promise.all([
+      answer('', first + second + body),
+      answer(first, second + body),
+      answer(first + second, body),
+      answer(first + second + body.slice(0, 5), body.slice(5)),
     ]);
-    // A header may arrive in pieces for ten seconds; a client that sends nothing has five. Node would wait for a minute.
-    expect(header).toBeGreaterThan(8000);
-    expect(header).toBeLessThan(patience(50_000));
-    for (const time of [silent, body, bytes, ...behind]) {
-      expect(time).toBeGreaterThan(4000);
-      expect(time).toBeLessThan(patience(50_000));
-    }
+    // A session is missing, which is said to who sent a whole request.
+    expect(answers).toEqual(Array.from({ length: 4 }, () => 'HTTP/1.1 400 Bad Request'));
   });
+
+  spec.thorough(
+    'SRV-5',
+    'slow headers and bodies are cut after a minute',
+    async () => {
+      const server = await startServer();
+      const endOf = (first: string, trickle: string): Promise<number> =>
+        new Promise((resolve) => {
+          const began = performance.now();
+          const socket = connect(server.port, '127.0.0.1', () => socket.write(first));
+          const timer = trickle === '' ? undefined : setInterval(() => socket.write(trickle), 500);
+          socket.on('error', () => {});
+          socket.resume();
+          socket.once('close', () => {
+            clearInterval(timer);
+            resolve(performance.now() - began);
+          });
+        });
+      const whole = `${HEAD}Content-Length: 2\r\n\r\n{}`;
+      const times = await Promise.all([
+        endOf(`${HEAD}X-Slow: `, 'a'),
+        endOf(HEAD, ''),
+        endOf(SHAPES['one byte of a body'], ''),
+        endOf('', ''),
+        endOf(`GET / HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n${SHAPES['one byte of a body']}`, ''),
+        endOf(`${whole}${SHAPES['one byte of a body']}`, ''),
+      ]);
+      for (const time of times) {
+        expect(time).toBeGreaterThan(50_000);
+        expect(time).toBeLessThan(patience(100_000));
+      }
+    },
+    240_000,
+  );
 
   spec.thorough('SRV-5', 'a body that arrives slowly but without pauses is read', async () => {
     const server = await startServer();

@@ -161,7 +161,8 @@ describe('a server that fails during a call', () => {
       ['no-part', 'invalid_output', /content\[0\]\.text is missing/],
       ['deep', 'tool_failed', /not read: it has more than .* 256 levels/],
       ['proto', 'invalid_output', /has the key "__proto__"/],
-      ['huge', 'exec_failed', /a message of more than 16 MiB/],
+      ['huge', 'tool_failed', /a message of more than 16 MiB/],
+      ['huge-last', 'tool_failed', /a message of more than 16 MiB/],
       ['no-line', 'exec_failed', /a message of more than 16 MiB/],
       ['garbage', 'exec_failed', /floods its stdout with unexpected output/],
       ['chatter', 'exec_failed', /floods its stdout with unexpected output/],
@@ -182,6 +183,16 @@ describe('a server that fails during a call', () => {
       expectOnlyProtocol(server);
     });
   }
+
+  spec('UPS-109', 'refuses an answer that is too long, and keeps its process', async () => {
+    const { workspace, server } = shared();
+    await callTool(server, 'odd_wrong-id');
+    const started = workspace.starts('odd').length;
+    for (const tool of ['huge', 'huge-last'])
+      expect(saidBy(await callTool(server, `odd_${tool}`))).toContain('it is a message of more than 16 MiB');
+    expect(saidBy(await callTool(server, 'odd_wrong-id'))).toBe('said');
+    expect(workspace.starts('odd')).toHaveLength(started);
+  });
 
   spec('UPS-4', 'ignores unexpected, repeated and contradictory responses', async () => {
     const { server } = shared();

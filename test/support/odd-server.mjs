@@ -15,7 +15,12 @@ const hello = {
   capabilities: { tools: {}, resources: {}, prompts: {}, logging: {} },
   serverInfo: { name: 'odd', version: '1' },
 };
-const tool = (name) => ({ name, description: name, inputSchema: { type: 'object' } });
+const tool = (name) => ({ name, description: name, inputSchema: { type: 'object' }, ...FIELDS[name] });
+const FIELDS = {
+  padded: { title: ' Padded ', description: '\n  First line.\n\n  Second.\n' },
+  bare: { description: undefined },
+  titled: { annotations: { title: 'In annotations' } },
+};
 
 const TOOLS = {
   log: (meta) => {
@@ -34,7 +39,15 @@ const TOOLS = {
     _meta: { a: 1 },
   }),
   nothing: () => ({ content: [] }),
-  fails: () => ({ content: [{ type: 'text', text: 'bad' }], isError: true, _meta: { 'example.com/why': [1] } }),
+  fails: () => ({
+    content: [{ type: 'text', text: '{"error": "bad"}\n' }],
+    isError: true,
+    _meta: { 'example.com/why': [1] },
+  }),
+  refuses: () => ({ error: { code: -32099, message: 'Not  like\nthis. ', data: { field: 'x', list: [1, null] } } }),
+  padded: () => ({ content: [] }),
+  bare: () => ({ content: [] }),
+  titled: () => ({ content: [] }),
 };
 
 const METHODS = {
@@ -60,8 +73,11 @@ const METHODS = {
             ],
             _meta: { c: 3 },
           },
-  'prompts/list': () => ({ prompts: [{ name: 'bare' }] }),
-  'prompts/get': () => ({ messages: [{ role: 'assistant', content: { type: 'text', text: '' } }], _meta: { d: 4 } }),
+  'prompts/list': () => ({ prompts: [{ name: 'refuses' }, { name: 'bare' }] }),
+  'prompts/get': ({ name }) =>
+    name === 'refuses'
+      ? TOOLS.refuses()
+      : { messages: [{ role: 'assistant', content: { type: 'text', text: '' } }], _meta: { d: 4 } },
 };
 
 createInterface({ input: process.stdin })
@@ -71,6 +87,7 @@ createInterface({ input: process.stdin })
     const result = METHODS[method]?.(params);
     const cached = isModern ? { ttlMs: 0, cacheScope: 'private' } : {};
     if (result === undefined) write({ id, error: { code: -32601, message: 'Method not found' } });
+    else if (result.error !== undefined) write({ id, error: result.error });
     else write({ id, result: { ...stamp, ...cached, ...result } });
   })
   .on('close', () => process.exit());

@@ -118,6 +118,10 @@ const BAD = {
   proto: (id) => answerRaw(id, `{${SAID},"structuredContent":{"__proto__":{"polluted":true}}}`),
   'proto-result': (id) => answerRaw(id, `{"__proto__":{"isError":true},${SAID}}`),
   huge: (id) => answerRaw(id, `{"content":[{"type":"text","text":"${'x'.repeat(24 * 1024 * 1024)}"}]}`),
+  'huge-last': (id) =>
+    raw(
+      `{"result":{"content":[{"type":"text","text":"${'x'.repeat(24 * 1024 * 1024)}"}]},"jsonrpc":"2.0","id":${JSON.stringify(id)}}`,
+    ),
   'wrong-id': (id) => {
     for (const other of [`${id}0`, 'w999999', 7, null, true, {}, []])
       raw(JSON.stringify({ jsonrpc: '2.0', id: other, result: text('of another') }));

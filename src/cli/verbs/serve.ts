@@ -64,8 +64,6 @@ export const serve: Verb = {
       dispatcher: fleet
         ? { takes: (plan) => front!.takes(plan), run: (plan, context) => front!.run(plan, context) }
         : undefined,
-      // A client must not wait long for its first list; servers that answer later are announced as a change.
-      upstreamPatienceMs: 5000,
       trust: call.flags.has('trust'),
       offer: String(call.flags.get('with') ?? '')
         .split(',')
@@ -168,8 +166,8 @@ async function serveOverHttp(
   const { createServer } = await import('node:http');
   const server = createServer(
     {
-      headersTimeout: 10_000,
-      requestTimeout: 60_000,
+      headersTimeout: 60_000,
+      requestTimeout: 300_000,
       // How often the first two are checked.
       connectionsCheckingInterval: 2000,
       maxHeaderSize: 16 * 1024,

@@ -77,8 +77,10 @@ export async function connectHost(settings: HostSettings, options: HostOptions):
     const reply = isLargeJson(line) ? readLarge(line) : readReply(JSON.parse(line));
     const waiter = reply && waiters.get(reply.id);
     if (waiter === undefined) world.debug('tool host: ignored a message that belongs to no call in it');
-    else if (reply!.type === 'log') world.debug(`${waiter.tool}: ${reply!.message}`);
-    else waiter.onReply(reply!);
+    else {
+      if (reply!.type === 'log') world.debug(`${waiter.tool}: ${reply!.message}`);
+      waiter.onReply(reply!);
+    }
   }, MAX_LINE_BYTES);
   channel.on('data', (chunk: Buffer) => {
     try {

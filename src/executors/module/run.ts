@@ -68,6 +68,7 @@ export function runOnHost(
         finish(reply.output);
       } else if (callEnded.signal.aborted) return;
       else if (reply.type === 'progress') scope.progress(reply.progress);
+      else if (reply.type === 'log') scope.log?.({ level: 'info', data: reply.message, logger: name });
       else if ('question' in reply) {
         answerQuestion(reply, scope, callEnded.signal)
           .catch((thrown: unknown): Answer => ({ error: toToolError(thrown).toJSON() }))

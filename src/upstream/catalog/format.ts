@@ -14,8 +14,8 @@ import { createNameCheck, mayBeOf } from './name.js';
 import type { ServerTools } from './tools.js';
 
 export interface UpstreamFormatOptions extends ListingsOptions {
-  /** How long a listing waits for servers that were never listed. */
-  readonly patienceMs: number;
+  /** How long a listing waits for servers that were never listed, instead of `limits.listing`. */
+  readonly patienceMs?: number | undefined;
 }
 
 export interface ServerState {
@@ -41,7 +41,6 @@ export interface UpstreamFormat extends Upstream {
 const REPORT = 'report this to the author of the server';
 
 export function createUpstreamFormat(options: UpstreamFormatOptions): UpstreamFormat {
-  const { patienceMs } = options;
   const listings = createListings(options);
   const listAs = createListAs(listings);
   const toolsOf = (server: ServerEntry): ServerTools | undefined => {
@@ -92,6 +91,7 @@ export function createUpstreamFormat(options: UpstreamFormatOptions): UpstreamFo
         (server) => isAbout(ref, server) && mayStart(server, snapshot) && listings.isDue(server),
       );
       // A call of a tool waits for its server; a listing only for a limited time.
+      const { patienceMs = snapshot.settings.limits.listingMs } = options;
       return listings.request(due, snapshot, ref === undefined ? patienceMs : Number.POSITIVE_INFINITY);
     },
     states: (snapshot) =>

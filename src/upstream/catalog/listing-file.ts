@@ -64,7 +64,7 @@ export interface ListingFiles {
   put(configuration: string, text: string): void;
 }
 
-const FORMAT = 2;
+const FORMAT = 3;
 const MAX_BYTES = 64 * 1024 * 1024;
 
 const OPEN = { unknown: 'keep' } as const;

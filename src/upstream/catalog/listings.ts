@@ -37,6 +37,8 @@ export type Listings = ReturnType<typeof createListings>;
 const VERSION_LIFETIME_MS = 24 * 3_600_000;
 const FIRST_RETRY_MS = 5000;
 const MAX_RETRY_MS = 10 * 60_000;
+// A server that could not be started before does not hold up a listing for long.
+const FAILED_MS = 5000;
 
 export function createListings(options: ListingsOptions) {
   const { configurationOf, files, world } = options;
@@ -147,10 +149,12 @@ interface PendingListing {
   readonly name: string;
   readonly since: number;
   readonly done: Promise<unknown>;
+  /** Whether its last start failed. */
+  readonly hasFailed: boolean;
 }
 
 // Requests tool lists of servers: each server once for all callers, with a limit on the wait.
-function createRequests({ configurationOf, refresh, onWait = () => {}, world }: ListingsOptions) {
+function createRequests({ configurationOf, files, refresh, onWait = () => {}, world }: ListingsOptions) {
   const pending = new Map<string, PendingListing>();
   const request = (server: ServerEntry, snapshot: Snapshot): PendingListing => {
     const configuration = configurationOf(server);
@@ -159,14 +163,18 @@ function createRequests({ configurationOf, refresh, onWait = () => {}, world }: 
       const done = refresh(server, snapshot)
         .catch((error: unknown) => world.debug(`${server.name}: ${String(error)}`))
         .finally(() => pending.delete(configuration));
-      listing = { name: server.name, since: world.monotonic(), done };
+      const hasFailed = files.load(configuration) !== undefined;
+      listing = { name: server.name, since: world.monotonic(), done, hasFailed };
       pending.set(configuration, listing);
     }
     return listing;
   };
   /** Waits for servers, each up to `patienceMs` after its request; undefined if there is nothing to wait for. */
   return (servers: readonly ServerEntry[], snapshot: Snapshot, patienceMs: number): Promise<void> | undefined => {
-    const leftOf = ({ since }: PendingListing): number => since + patienceMs - world.monotonic();
+    const leftOf = ({ since, hasFailed }: PendingListing): number =>
+      since +
+      (hasFailed && Number.isFinite(patienceMs) ? Math.min(patienceMs, FAILED_MS) : patienceMs) -
+      world.monotonic();
     const waits = servers.map((server) => request(server, snapshot)).filter((listing) => leftOf(listing) > 0);
     return waits.length === 0 ? undefined : waitFor(waits, Math.max(...waits.map(leftOf)), onWait);
   };

@@ -121,7 +121,8 @@ function fieldsOf({ id, shown: { description, traits } }: ServerOffer): JsonObje
   const { title, listed = {} } = traits;
   // Rules and pages show a description always; one that the server did not give is not sent to clients.
   const isOwn = description !== (title ?? listed.name ?? id);
-  return { ...listed, title, ...(isOwn ? { description } : {}) } as JsonObject;
+  const { description: own = description, ...fields } = listed;
+  return { ...fields, ...(isOwn ? { description: own } : {}) } as JsonObject;
 }
 
 // The URIs of its files are those that clients read here; an invalid entry is not passed on.

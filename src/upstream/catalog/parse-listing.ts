@@ -42,8 +42,8 @@ export function parseListing(
   return { tools: parsed, faults: found };
 }
 
-// Models read descriptions at every turn; no tool needs more.
-const MAX_DESCRIPTION = 8000;
+// Models read descriptions at every turn.
+const MAX_DESCRIPTION = 16 * 1024;
 
 // Throws `invalid_definition` for invalid schemas.
 function parseTool(remote: RemoteTool, server: ServerEntry, warn: (warning: string) => void): StoredTool {
@@ -136,15 +136,19 @@ const HINTS: readonly string[] = ['readOnlyHint', 'destructiveHint', 'idempotent
 
 // Returns the fields that clients get as they are; undefined if there are none.
 function readListed(remote: RemoteTool, server: ServerEntry, warn: (warning: string) => void): JsonObject | undefined {
-  const { icons, annotations, execution, _meta } = remote;
+  const { title, description, icons, annotations, execution, _meta } = remote;
   const other = Object.entries(annotations ?? {}).filter(([hint]) => !HINTS.includes(hint));
-  const given: Readonly<Record<string, unknown>> = remote.fields ?? {
+  const own = sanitize(description ?? '');
+  const fields: Readonly<Record<string, unknown>> = remote.fields ?? {
     icons,
     annotations: other.length === 0 ? undefined : Object.fromEntries(other),
     // Here it can be called without a task too (UPS-99).
     execution: execution?.taskSupport === 'required' ? { ...execution, taskSupport: 'optional' } : execution,
     _meta,
   };
+  // As it was written if it is trimmed elsewhere, and empty if it was added here (UPS-107).
+  const isSame = description !== undefined && own === own.trim();
+  const given = { ...fields, title, description: isSame ? undefined : own.slice(0, MAX_DESCRIPTION) };
   const kept = Object.entries(given).flatMap(([key, value]) => {
     const most = remote.offers === 'skill' && key === 'resources' ? MAX_FILES_FIELD : MAX_FIELD;
     if (value === undefined || value === null) return [];

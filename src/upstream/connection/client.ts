@@ -4,8 +4,9 @@ import type { TraceParent } from '../../core/caller.js';
 import type { Progress } from '../../core/context.js';
 import { isRecord, type JsonObject } from '../../core/json.js';
 import { settlesWithin } from '../../core/time-limit.js';
-import { RpcError } from '../../net/mcp.js';
+import { RpcError, UnreadError } from '../../net/mcp.js';
 import type { JSONRPCMessage } from '../sdk.js';
+import { UNREAD } from './read-message.js';
 import type { UpstreamTransport } from './transport.js';
 
 /** The connection or the request ended without a response. */
@@ -250,12 +251,13 @@ function readErrorBody(error: Error, id: string): RpcError | undefined {
 function settleWith({ result, error }: Fields, waiter: Waiter): void {
   if (isRecord(result)) waiter.resolve(result);
   else if (isRecord(error) && typeof error.code === 'number') waiter.reject(toRpcError(error));
-  else waiter.reject(new RpcError(INTERNAL_ERROR, 'the response is neither a result nor an error'));
+  else waiter.reject(new UnreadError(INTERNAL_ERROR, 'the response is neither a result nor an error'));
 }
 
 /** Converts an error of a message; it may lack anything. */
 export function toRpcError({ code, message, data }: Fields): RpcError {
-  return new RpcError(typeof code === 'number' ? code : INTERNAL_ERROR, String(message ?? ''), data);
+  const Kind = data === UNREAD ? UnreadError : RpcError;
+  return new Kind(typeof code === 'number' ? code : INTERNAL_ERROR, String(message ?? ''), data);
 }
 
 function toProgress({ progress, total, message }: Fields): Progress {

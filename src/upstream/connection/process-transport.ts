@@ -8,10 +8,13 @@ import { settlesWithin } from '../../core/time-limit.js';
 import { type PipedCompanion, startPiped } from '../../process/companion.js';
 import type { StartRequest } from '../../process/start.js';
 import type { JSONRPCMessage } from '../sdk.js';
-import { readMessage } from './read-message.js';
+import { readMessage, refuseLong } from './read-message.js';
 import type { ServerExit, UpstreamTransport } from './transport.js';
 
 const MAX_LINE_BYTES = 16 * 1024 * 1024;
+// Of a longer line so much is skipped, and its beginning and end are kept.
+const MAX_SKIPPED_BYTES = 1024 ** 3;
+const KEPT_BYTES = 1024;
 // Output that is not a message, or not expected, before the server is stopped.
 const MAX_NOISE_BYTES = 16 * 1024 * 1024;
 const MAX_UNREAD_BYTES = 64 * 1024 * 1024;
@@ -41,6 +44,8 @@ export class ProcessTransport implements UpstreamTransport {
   #companion: PipedCompanion | undefined;
   #line: Buffer[] = [];
   #lineBytes = 0;
+  /** The beginning of a line that is too long to keep. */
+  #longHead: string | undefined;
   #noiseBytes = 0;
   #turn: { readonly began: number; messages: number } | undefined;
   #exit: ServerExit | undefined;
@@ -157,20 +162,34 @@ export class ProcessTransport implements UpstreamTransport {
       else {
         this.#line.push(piece);
         const line = Buffer.concat(this.#line);
+        const head = this.#longHead;
         this.#line = [];
         this.#lineBytes = 0;
-        this.#onLine(line);
+        this.#longHead = undefined;
+        if (head === undefined) this.#onLine(line);
+        else this.#onLongLine(head, line);
       }
     }
     if (from === chunk.length) return undefined;
     this.#line.push(chunk.subarray(from));
     this.#lineBytes += chunk.length - from;
-    if (this.#lineBytes > MAX_LINE_BYTES) {
-      this.#line = [];
-      this.#lineBytes = 0;
-      this.fail('sent a message of more than 16 MiB');
-    }
+    if (this.#lineBytes > MAX_LINE_BYTES) this.#skip();
     return undefined;
+  }
+
+  // UPS-109: the rest of the line is read, so that the connection can be used again.
+  #skip(): void {
+    const [first = NEWLINE] = this.#line;
+    this.#longHead ??= first.subarray(0, KEPT_BYTES).toString('utf8');
+    this.#line = [Buffer.concat(this.#line.slice(-2)).subarray(-KEPT_BYTES)];
+    if (!this.#longHead.trimStart().startsWith('{') || this.#lineBytes > MAX_SKIPPED_BYTES)
+      this.fail('sent a message of more than 16 MiB');
+  }
+
+  #onLongLine(head: string, tail: Buffer): void {
+    const refused = refuseLong(head, tail.toString('utf8'), '16 MiB');
+    if (refused === undefined) this.fail('sent a message of more than 16 MiB');
+    else this.onmessage?.(refused as JSONRPCMessage);
   }
 
   #isTurnOver(): boolean {

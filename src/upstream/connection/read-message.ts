@@ -42,9 +42,25 @@ function readLarge(text: string): unknown {
   return { jsonrpc: '2.0', id, result: { ...fields, content } };
 }
 
+/** In `data` of an error that takes the place of an answer. */
+export const UNREAD = 'wield/unread';
+
 // Without an id it belongs to no request, and is dropped.
 function refused(id: unknown, why: string): unknown {
-  return { jsonrpc: '2.0', id: id ?? null, error: { code: INVALID, message: `the answer is not read: ${why}` } };
+  const error = { code: INVALID, message: `the answer is not read: ${why}`, data: UNREAD };
+  return { jsonrpc: '2.0', id: id ?? null, error };
+}
+
+// The ids of our requests.
+const ID = String.raw`"id"\s*:\s*"(w\d+)"\s*`;
+const VERSION = String.raw`"jsonrpc"\s*:\s*"2\.0"\s*`;
+const ID_AT_START = new RegExp(String.raw`^\s*\{\s*(?:${VERSION},\s*)?${ID},`);
+const ID_AT_END = new RegExp(String.raw`,\s*(?:${VERSION},\s*)?${ID}(?:,\s*${VERSION})?\}\s*$`);
+
+/** The error for an answer that is too long to keep, by its first and last characters; undefined if it has no id there. */
+export function refuseLong(head: string, tail: string, limit: string): unknown {
+  const [, id] = ID_AT_START.exec(head) ?? ID_AT_END.exec(tail) ?? [];
+  return id === undefined ? undefined : refused(id, `it is a message of more than ${limit}`);
 }
 
 type Fetch = (url: string | URL, init?: RequestInit) => Promise<Response>;

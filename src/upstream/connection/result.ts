@@ -90,9 +90,8 @@ function assertMessages(name: string, messages: unknown): void {
 
 // Keys reserved by the protocol apply to one connection only.
 function toRemoteMeta(meta: unknown): Pick<Output, 'meta'> {
-  if (!isRecord(meta)) return {};
-  const own = Object.entries(meta as JsonObject).filter(([key]) => !PROTOCOL_META.test(key));
-  return own.length === 0 ? {} : { meta: { remote: Object.fromEntries(own) } };
+  const own = Object.entries((isRecord(meta) ? meta : {}) as JsonObject).filter(([key]) => !PROTOCOL_META.test(key));
+  return { meta: { remote: Object.fromEntries(own) } };
 }
 
 function toolFailed(tool: string, parts: readonly Part[]): ToolError {

@@ -5,7 +5,7 @@ import { CLIENT_CAPABILITIES } from '../../core/client-request.js';
 import type { Progress } from '../../core/context.js';
 import { ToolError } from '../../core/error.js';
 import type { CallScope } from '../../core/executor.js';
-import { copyJson, isLonger, isRecord, type Json } from '../../core/json.js';
+import { copyJson, isLonger, isRecord, type Json, toJson } from '../../core/json.js';
 import type { RemotePlan } from '../../core/plan.js';
 import type { Output, Part } from '../../core/result.js';
 import type { Snapshot } from '../../core/snapshot.js';
@@ -13,7 +13,7 @@ import { quoteOutside } from '../../core/text.js';
 import { runWithinLimit } from '../../core/time-limit.js';
 import { actionOf, type RemoteAction, type Tool } from '../../core/tool.js';
 import type { ServerEntry } from '../../core/upstream.js';
-import { RpcError } from '../../net/mcp.js';
+import { RpcError, UnreadError } from '../../net/mcp.js';
 import { toPublicMeta, toServerUri } from '../catalog/name.js';
 import type { RemoteCall } from '../connection/call.js';
 import { isBadResponse, isLostSession } from '../connection/client.js';
@@ -76,7 +76,7 @@ async function callServer(
   } catch (error) {
     if (error instanceof RpcError) {
       outcome = 'answered';
-      return { content: [], error: refused(plan, error, scope) };
+      return refused(plan, error, scope);
     }
     if (scope.signal.aborted || (error instanceof ToolError && !isCut(error))) throw error;
     if (server.kind === 'http' && !(error instanceof ToolError) && isBadResponse(error)) {
@@ -179,38 +179,62 @@ function toOfferParams({ method, remoteTool, input }: RemotePlan): Readonly<Reco
 const NOT_FOUND = [-32002, -32602];
 const OF_RESOURCES: readonly unknown[] = ['resources/read', 'resources/subscribe'];
 
-function refused(
-  { tool, method, server }: RemotePlan,
-  { message, code, data }: RpcError,
-  { client }: CallScope,
-): ToolError {
+function refused(plan: RemotePlan, error: RpcError, { client }: CallScope): Output {
+  const { tool, method, server } = plan;
+  const { message, code, data } = error;
   const shown = quoteOutside(message, 500);
   const required = code === MISSING_CAPABILITY && isRecord(data) ? Object.keys(data.requiredCapabilities ?? {}) : [];
   const known = required.filter((name) => /^[\w./-]{1,60}$/.test(name)).slice(0, 8);
   // The client has it, but it was not announced (RSC-7).
   const off = CLIENT_CAPABILITIES.find((one) => known.includes(one) && client?.capabilities[one] !== undefined);
   if (off !== undefined) {
-    return new ToolError('denied', `${tool.name} needs ${off}, which a rule denies its server`, {
+    const denied = new ToolError('denied', `${tool.name} needs ${off}, which a rule denies its server`, {
       hint: `a person can change the rule that selects ${off}:${server}`,
       data: { rule: null },
     });
+    return { content: [], error: denied };
   }
   if (known.length > 0) {
-    return new ToolError('unavailable', `${tool.name} needs a client with the capability ${known.join(', ')}`, {
-      hint: 'use another tool, or a client that supports it',
-      data: { code, requiredCapabilities: Object.fromEntries(known.map((name) => [name, {}])) },
-    });
+    const lacking = new ToolError(
+      'unavailable',
+      `${tool.name} needs a client with the capability ${known.join(', ')}`,
+      {
+        hint: 'use another tool, or a client that supports it',
+        data: { code, requiredCapabilities: Object.fromEntries(known.map((name) => [name, {}])) },
+      },
+    );
+    return { content: [], error: lacking };
   }
+  const isOwn = error instanceof UnreadError;
+  const meta = isOwn ? {} : { refusal: { code, message, ...toRefusalData(data) } };
   if (OF_RESOURCES.includes(method) && NOT_FOUND.includes(code)) {
-    return new ToolError('not_found', `${tool.name} was not found: ${shown}`, {
+    const missing = new ToolError('not_found', `${tool.name} was not found: ${shown}`, {
       hint: 'list the resources again, and check the URI',
       data: { code },
     });
+    return { content: [], error: missing, meta };
   }
-  return new ToolError('tool_failed', `the server refused ${tool.name}: ${shown}`, {
-    hint: 'change the input; if it is correct, contact the operator of the server',
-    data: { code },
-  });
+  const failed = new ToolError(
+    'tool_failed',
+    isOwn ? `${tool.name}: ${shown}` : `the server refused ${tool.name}: ${shown}`,
+    {
+      hint: isOwn
+        ? 'ask for less, or contact the operator of the server'
+        : 'change the input; if it is correct, contact the operator of the server',
+      data: { code },
+    },
+  );
+  return { content: [], error: failed, meta };
+}
+
+const REFUSAL_BOUNDS = { maxDepth: 32, maxBytes: 1024 * 1024 };
+
+function toRefusalData(data: unknown): { readonly data?: Json } {
+  try {
+    return data === undefined ? {} : { data: toJson(data, REFUSAL_BOUNDS) };
+  } catch {
+    return {};
+  }
 }
 
 // The client did not announce what the server needs for the call.

@@ -15,10 +15,11 @@ import { createJsonSchema } from '../../../src/schema/json.js';
 import { binary } from '../../support/built.js';
 import { createCallScope } from '../../support/call-scope.js';
 import { wield } from '../../support/cli.js';
-import { connectProcess } from '../../support/clients.js';
+import { connectProcess, connectStdio } from '../../support/clients.js';
 import { BLOCK, createModuleWorkspace, hostsOf, moduleText, PID, SLOW, untilNoHost } from '../../support/modules.js';
 import { sleep } from '../../support/processes.js';
 import { hasPty, NO_PTY } from '../../support/pty.js';
+import { until } from '../../support/server.js';
 import { spec, specIf } from '../../support/spec.js';
 
 describe('lifetime', () => {
@@ -49,6 +50,19 @@ describe('lifetime', () => {
     expect(hostsOf(workspace)).toHaveLength(1);
     process.kill((client.transport as unknown as { pid: number }).pid, 'SIGKILL');
     await untilNoHost(workspace);
+  });
+
+  spec('MOD-5', 'passes on what a tool logs to the client that wants it', async () => {
+    const workspace = createModuleWorkspace();
+    workspace.module('say.tool.mjs', moduleText('say', `(_input, { log }) => { log('a word'); return 'said'; }`));
+    const client = await connectStdio(workspace, 'older');
+    const heard: unknown[] = [];
+    client.setNotificationHandler('notifications/message', ({ params }) => void heard.push(params));
+    await client.callTool({ name: 'say', arguments: {} });
+    await until(() => heard.length > 0, 'the message arrives');
+    await client.setLoggingLevel('error');
+    await client.callTool({ name: 'say', arguments: {} });
+    expect(heard).toEqual([{ level: 'info', data: 'a word', logger: 'say' }]);
   });
 
   spec.thorough('MOD-15 MOD-5', 'gives a tool the whole context: calls, progress, questions, log', async () => {

@@ -56,13 +56,36 @@ describe.concurrent('through wield', () => {
         const call = (name: string) => client.callTool({ name, arguments: {} });
         const parts = await call('odd_parts');
         expect(parts).toMatchObject({
-          content: [{ text: 'x', annotations: { priority: 0.3 } }],
+          content: [{ text: '' }, { text: 'x', annotations: { priority: 0.3 } }],
           _meta: { a: 1 },
         });
         expect((await call('odd_nothing')).content).toEqual([]);
         const failed = await call('odd_fails');
         expect(failed.isError).toBe(true);
+        expect(failed.content).toEqual([{ type: 'text', text: '{"error": "bad"}\n' }]);
         expect(failed._meta).toMatchObject({ 'example.com/why': [1], 'wield/error': { code: 'tool_failed' } });
+      },
+    );
+
+    spec(
+      'UPS-107 UPS-10',
+      `errors, titles and descriptions are passed on unchanged: ${server} ${version}`,
+      async () => {
+        const client = await connect(server, version);
+        const { tools } = await client.listTools();
+        const find = (name: string) => tools.find((tool) => tool.name === `odd_${name}`);
+        expect(find('padded')).toMatchObject({ title: ' Padded ', description: '\n  First line.\n\n  Second.\n' });
+        expect(find('bare')).toBeDefined();
+        expect([find('bare')!.title, find('bare')!.description]).toEqual([undefined, undefined]);
+        expect(find('titled')).toMatchObject({ annotations: { title: 'In annotations' } });
+        expect(find('titled')!.title).toBeUndefined();
+        const data = { field: 'x', list: [1, null] };
+        await expect(client.callTool({ name: 'odd_refuses', arguments: {} })).rejects.toMatchObject({
+          code: -32099,
+          message: expect.stringMatching(/^(MCP error -32099: )?Not {2}like\nthis. $/),
+          data,
+        });
+        await expect(client.getPrompt({ name: 'odd_refuses' })).rejects.toMatchObject({ code: -32099, data });
       },
     );
 

@@ -1,8 +1,11 @@
 // Tests of servers that answer the version probe late, with an error or not at all, and of pinned versions.
 
 import { fileURLToPath } from 'node:url';
+import type { Client } from '@modelcontextprotocol/client';
 import { describe, expect } from 'vitest';
+import { connectPerson, connectStdio } from '../../support/clients.js';
 import { some } from '../../support/effort.js';
+import { until } from '../../support/server.js';
 import { finding, spec } from '../../support/spec.js';
 import { type CountedServer, configureServers, countedServer, said } from '../../support/upstream-servers.js';
 import { createWorkspace, type Workspace } from '../../support/workspace.js';
@@ -64,6 +67,26 @@ describe.concurrent('a server that is slow to answer the version probe', () => {
     const { workspace, upstream } = slowServer('mute', 60_000, { startTimeout: '8s' });
     expect(await callOnce(workspace)).toContain('did not respond within 8 s of starting');
     expect(upstream.starts()).toHaveLength(1);
+  });
+});
+
+describe.concurrent('a listing for a client of wield serve', () => {
+  const names = async (client: Client) => (await client.listTools()).tools.map(({ name }) => name);
+
+  spec('UPS-108', 'waits for a server that was never listed', async () => {
+    const { workspace } = slowServer('late', 6_000, { startTimeout: '30s' });
+    expect(await names(await connectStdio(workspace, 'older'))).toContain('far_echo');
+  });
+
+  spec('UPS-108 UPS-12', 'waits no longer than limits.listing, and what comes later is announced', async () => {
+    const { workspace } = slowServer('late', 3_000, { startTimeout: '30s' });
+    workspace.config('[limits]\nlisting = "500ms"\n');
+    let changes = 0;
+    const options = { onListChanged: () => void changes++ };
+    const client = await connectPerson(workspace, 'older', 'stdio', () => ({ action: 'cancel' }), options);
+    expect(await names(client)).not.toContain('far_echo');
+    await until(() => changes > 0, 'the change is announced');
+    expect(await names(client)).toContain('far_echo');
   });
 });
 
