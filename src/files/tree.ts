@@ -106,22 +106,22 @@ export function createTreeBounds(root: string, maxDepth = MAX_SOURCE_DEPTH): (pa
 }
 
 /**
- * Throws if a directory is too large, without reading its files; `.git` and `node_modules` do not count (INS-38).
- * `onFile` is called with the path of everything that is not a directory.
+ * Lists a directory and all directories in it, without `.git` and `node_modules`, not through links, and without reading
+ * files. Throws if it is too large (INS-38).
  */
-export function assertTreeBounds(root: string, onFile: (path: string) => void = () => {}): void {
+export function listEntries(root: string): { readonly path: string; readonly directory: boolean }[] {
   const count = createTreeBounds(root);
-  const walk = (prefix: string): void => {
-    for (const entry of readdirSync(join(root, prefix), { withFileTypes: true })) {
-      if (entry.name === '.git' || entry.name === 'node_modules') continue;
-      const path = prefix + entry.name;
-      const size = entry.isFile() ? (lstatSync(join(root, path), { throwIfNoEntry: false })?.size ?? 0) : 0;
-      count(path, size);
-      if (entry.isDirectory()) walk(`${path}/`);
-      else onFile(path);
-    }
-  };
-  walk('');
+  const walk = (prefix: string): ReturnType<typeof listEntries> =>
+    readdirSync(join(root, prefix), { withFileTypes: true })
+      .filter(({ name }) => name !== '.git' && name !== 'node_modules')
+      .sort((a, b) => compareText(a.name, b.name))
+      .flatMap((entry) => {
+        const path = prefix + entry.name;
+        count(path, entry.isFile() ? (lstatSync(join(root, path), { throwIfNoEntry: false })?.size ?? 0) : 0);
+        const own = { path, directory: entry.isDirectory() };
+        return own.directory ? [own, ...walk(`${path}/`)] : [own];
+      });
+  return walk('');
 }
 
 function readInnerLink(root: string, path: string): string {

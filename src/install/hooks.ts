@@ -9,6 +9,9 @@ import { readStateFile } from '../files/read.js';
 import { writeFileAtomic } from '../files/write.js';
 import { baseEnvironment, findLimiter, limitLauncher, searchPath } from '../process/environment.js';
 import { appliedProfiles } from '../process/sandbox/applied.js';
+import { planSandbox } from '../process/sandbox/index.js';
+import { prepareSandbox } from '../process/sandbox/prepare.js';
+import { explainFailure } from '../process/sandbox/report.js';
 import { runProcess } from '../process/spawn.js';
 import type { Hook, InstallEnvironment, InstallPaths } from './environment.js';
 import { parseState } from './state.js';
@@ -130,7 +133,6 @@ export async function runHook(hook: Hook, directory: string, environment: Instal
     data: { item, source, event, run, exitCode: outcome.exitCode },
   });
   if (sandbox === undefined || sandbox.backend === 'none' || outcome.ending !== 'exit') throw error;
-  const { explainFailure } = await import('../process/sandbox/report.js');
   const refused = { name, sandbox, cwd: directory, home: world.home, isPermanent: true };
   throw await explainFailure(error, refused, { stderr: `${outcome.stderr}`, stdout: `${outcome.stdout}` }, world);
 }
@@ -142,8 +144,6 @@ async function sandboxHook(directory: string, { world, sandbox, paths }: Install
     selectors.some((selector) => matchSelectorTool(selector, { name: 'hooks' })),
   );
   if (applied.length === 0) return { variables };
-  const { planSandbox } = await import('../process/sandbox/index.js');
-  const { prepareSandbox } = await import('../process/sandbox/prepare.js');
   const target = {
     name: 'a hook',
     isPermanent: true,

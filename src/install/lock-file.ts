@@ -26,25 +26,14 @@ import { removeFile } from '../files/remove.js';
 import { isWithin, realPath } from '../files/within.js';
 import { writeFileAtomic } from '../files/write.js';
 import type { InstallPaths } from './environment.js';
-import {
-  findNamespaceFault,
-  findPluginNameFault,
-  ITEM_KINDS,
-  type ItemKind,
-  isSafePath,
-} from './manifest/item-name.js';
+import { findNamespaceFault, findPluginNameFault, ITEM_KINDS, isSafePath } from './manifest/item-name.js';
 import { isWebLocation, parseLocation } from './sources/location.js';
 import { type InstalledItem, loadInstalled, loadSources, parseState, type SourceRecord, withParents } from './state.js';
 
-export interface LockedItem {
-  readonly kind: ItemKind;
-  readonly name: string;
+/** `installedHash` is that of the files before a build, wherever the store is. */
+export interface LockedItem
+  extends Pick<InstalledItem, 'kind' | 'name' | 'effective' | 'commit' | 'sourceHash' | 'installedHash'> {
   readonly plugin: string | null;
-  readonly effective: string;
-  readonly commit: string | null;
-  readonly sourceHash: string;
-  /** Of the installed files before a build, wherever the store is. */
-  readonly installedHash: string;
   /** After build and install hooks; null without any. */
   readonly builtHash: string | null;
 }

@@ -10,6 +10,7 @@ import { approveHooks, changedError, runHook, toHook } from '../hooks.js';
 import type { Pin, SourceManifest } from '../manifest/source-manifest.js';
 import { loadSources, type SourceRecord, saveSources } from '../state.js';
 import { clonePaths, copySource, exportTree, removeUnusedClones, treeOf } from './clones.js';
+import { fetchBundle } from './fetch-bundle.js';
 import { type FetchedCommit, fetchCommit } from './fetch-commit.js';
 import { scanRecord } from './load.js';
 import { loadManifest } from './load-manifest.js';
@@ -51,10 +52,8 @@ export async function fetchSource(
   const scanTree = (): Scan => scanRecord(record, treeOf(record, paths));
   const isGit = wanted.kind === 'git';
   if (isGit) await fetch(wanted.pin);
-  else if (wanted.kind === 'bundle') {
-    const { fetchBundle } = await import('./fetch-bundle.js');
-    record = { ...wanted, ...(await fetchBundle(wanted, wanted.pin, environment)) };
-  } else record = { ...wanted, snapshot: null };
+  else if (wanted.kind === 'bundle') record = { ...wanted, ...(await fetchBundle(wanted, wanted.pin, environment)) };
+  else record = { ...wanted, snapshot: null };
   let scan = scanTree();
   const { pin } = scan.manifest;
   if (isGit && !wanted.pinGiven && pin !== null && JSON.stringify(pin) !== JSON.stringify(wanted.pin)) {

@@ -1,11 +1,11 @@
 // Finds items of a source in the usual directories and by globs, and reads one entry.
 
-import { lstatSync, readdirSync } from 'node:fs';
+import { lstatSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import { ToolError } from '../../core/error.js';
 import { compileGlob, type Glob } from '../../core/glob.js';
 import type { Finding } from '../../core/problem.js';
-import { compareText, quoteOutside } from '../../core/text.js';
+import { quoteOutside } from '../../core/text.js';
 import { statOrNothing } from '../../files/read.js';
 import { isDirectory, namesIn } from '../directory.js';
 import { findNameFault, type ItemKind, isDirectoryKind, isSafePath } from '../manifest/item-name.js';
@@ -14,6 +14,9 @@ import { assertInside, pathEscape } from './load-manifest.js';
 import { readSourceItem, readSourceName, type SourceItem } from './source-item.js';
 
 export type ScanWarning = Finding & { readonly path: string };
+
+/** The files and directories of a source. */
+export type Entries = readonly { readonly path: string; readonly directory: boolean }[];
 
 /** Lists the entries of `skills`, `agents`, `rules` or `tools` below a root (INS-2). */
 export function conventionalPaths(tree: string, root: string, kind: ItemKind): string[] {
@@ -31,10 +34,10 @@ interface GlobMatch {
  * Globs match the directory of a tool; for a skill the directory or its SKILL.md (INS-36). A glob that ends in a fixed
  * name, such as `packages/<any>/tool`, names each match by its parent directory.
  */
-export function matchGlobs(tree: string, kind: ItemKind, globs: ItemGlobs | undefined): GlobMatch[] {
+export function matchGlobs(entries: Entries, kind: ItemKind, globs: ItemGlobs | undefined): GlobMatch[] {
   if (globs === undefined) return [];
   const matches = globs.include.flatMap((glob) =>
-    findPaths(tree, glob, globs.exclude).flatMap(({ path, directory }): GlobMatch[] => {
+    findPaths(entries, glob, globs.exclude).flatMap(({ path, directory }): GlobMatch[] => {
       if (directory === isDirectoryKind(kind)) return [{ path, name: nameByParent(glob, path) }];
       if (kind !== 'skill' || !path.endsWith('/SKILL.md')) return [];
       return [{ path: dirname(path), name: nameByParent(dirname(glob), dirname(path)) }];
@@ -58,9 +61,15 @@ function nameByParent(glob: string, path: string): string | undefined {
 }
 
 /** Returns the directories of roots, which may be globs. A missing one is a warning, or an error without `warnings`. */
-export function expandRoots(tree: string, roots: readonly string[], warnings: ScanWarning[] | undefined): string[] {
+export function expandRoots(
+  tree: string,
+  entries: Entries,
+  roots: readonly string[],
+  warnings: ScanWarning[] | undefined,
+): string[] {
   return roots.flatMap((root) => {
-    if (WILDCARD.test(root)) return findPaths(tree, root).flatMap(({ path, directory }) => (directory ? [path] : []));
+    if (WILDCARD.test(root))
+      return findPaths(entries, root).flatMap(({ path, directory }) => (directory ? [path] : []));
     if (!isSafePath(root)) throw pathEscape(root, `the root "${root}"`);
     assertInside(tree, root, `the root "${root}"`);
     if (isDirectory(join(tree, root))) return [join(root, '.') === '.' ? '' : root.replace(/\/+$/, '')];
@@ -153,24 +162,8 @@ function matches(segments: readonly Segment[], parts: readonly string[]): boolea
   return reached.has(segments.length);
 }
 
-/** Returns the files and directories that match. Does not follow links; skips `.git`. */
-function findPaths(
-  root: string,
-  include: string,
-  exclude: readonly string[] = [],
-): { readonly path: string; readonly directory: boolean }[] {
+function findPaths(entries: Entries, include: string, exclude: readonly string[] = []): Entries {
   const isWanted = compilePathGlob(include);
   const unwanted = exclude.map(compilePathGlob);
-  const found: { path: string; directory: boolean }[] = [];
-  const walk = (prefix: string, depth: number): void => {
-    const entries = readdirSync(join(root, prefix), { withFileTypes: true });
-    for (const entry of entries.sort((a, b) => compareText(a.name, b.name))) {
-      if (entry.name === '.git' || depth > 128) continue;
-      const path = prefix + entry.name;
-      if (isWanted(path) && !unwanted.some((glob) => glob(path))) found.push({ path, directory: entry.isDirectory() });
-      if (entry.isDirectory()) walk(`${path}/`, depth + 1);
-    }
-  };
-  walk('', 1);
-  return found;
+  return entries.filter(({ path }) => isWanted(path) && !unwanted.some((glob) => glob(path)));
 }

@@ -1,10 +1,9 @@
 // Reads the items of one plugin, and counts what cannot be installed.
 
-import { readdirSync } from 'node:fs';
 import { basename, dirname, join, normalize, relative } from 'node:path';
 import { isToolError } from '../../core/error.js';
 import { isRecord, type Json, type JsonObject } from '../../core/json.js';
-import { compareText, quoteOutside } from '../../core/text.js';
+import { quoteOutside } from '../../core/text.js';
 import { statOrNothing } from '../../files/read.js';
 import { isDirectory, isOccupied, namesIn } from '../directory.js';
 import { findNameFault, type ItemKind, isSafePath } from '../manifest/item-name.js';
@@ -18,8 +17,9 @@ import {
   type SkipServer,
 } from '../manifest/plugin-servers.js';
 import type { PluginEntry } from '../manifest/source-manifest.js';
+import { isBelow } from './find-skills.js';
 import { assertInside } from './load-manifest.js';
-import { readSourceItem, type SourceItem } from './source-item.js';
+import { readSourceItem, resolveLinks, type SourceItem } from './source-item.js';
 
 export interface FoundPlugin {
   readonly name: string;
@@ -30,18 +30,17 @@ export interface FoundPlugin {
   readonly unknown: readonly string[];
 }
 
-const MAX_FILES = 5000;
-
-/**
- * Reads a plugin. Throws `invalid_definition` or `path_escape` if it cannot be read at all (INS-60). `others` are
- * directories with a SKILL.md, which are skills of the plugin if it has none in the usual place.
- */
-export function readPlugin(tree: string, entry: PluginEntry, others: readonly string[], skip: Skip): FoundPlugin {
+/** Reads a plugin. Throws `invalid_definition` or `path_escape` if it cannot be read at all (INS-60). */
+export function readPlugin(
+  tree: string,
+  entry: PluginEntry,
+  found: Pick<PluginContext, 'files' | 'others' | 'skip'>,
+): FoundPlugin {
   const { name: plugin, path: root } = entry;
   assertInside(tree, root, `the directory of the plugin ${plugin}`);
-  if (!isDirectory(join(tree, root))) return { ...entry, items: [], unknown: skipAll(skip, plugin) };
+  if (!isDirectory(join(tree, root))) return { ...entry, items: [], unknown: skipAll(found.skip, plugin) };
   const manifest = readPluginManifest(tree, root);
-  const context = { tree, plugin, root, others, skip };
+  const context = { ...found, tree, plugin, root };
   const isAgent = manifest?.dialect === 'agent';
   // A plugin.json without its schema has the places of Claude, and those of Agent Plugins.
   const files = manifest?.file === join(root, 'plugin.json') ? ['.mcp.json', 'mcp.json'] : ['.mcp.json'];
@@ -142,23 +141,26 @@ function readSkills(context: PluginContext, { only, fields }: Declared): SourceI
 }
 
 function readDocuments(context: PluginContext, kind: 'agent' | 'command', { only, fields }: Declared): SourceItem[] {
-  const { tree, plugin, root, skip } = context;
+  const { tree, files, plugin, root, skip } = context;
+  // The Markdown files of a directory, or the file itself.
+  const markdownIn = (base: string): string[] =>
+    files.filter((file) => /\.md$/i.test(file) && (base === '' || isBelow(file, base)));
   // Commands can also be a table of names.
   const given = fields(`${kind}s`).flatMap((value) => (isRecord(value) ? (Object.values(value) as Json[]) : [value]));
   const paths = given.flatMap(
     (value) => resolvePath(context, kind, isRecord(value) ? (value.source as Json) : value) ?? [],
   );
-  const usual = join(root, `${kind}s`);
-  const places = only || given.length > 0 ? paths : [usual];
+  const usual = resolveLinks(tree, join(root, `${kind}s`));
+  const places = only || given.length > 0 ? paths.map((path) => resolveLinks(tree, path)) : [usual];
   const items = places.flatMap((base) =>
-    markdownIn(tree, base).flatMap((file) => {
+    markdownIn(base).flatMap((file) => {
       const name = (file === base ? basename(file) : relative(base, file)).replace(/\.md$/i, '').replaceAll('/', '-');
       return /^readme$/i.test(name) ? [] : readItem(context, kind, name, file);
     }),
   );
   if (!only && given.length > 0)
-    for (const file of markdownIn(tree, usual))
-      if (!places.some((place) => file === place || file.startsWith(`${place}/`)) && !/\/readme\.md$/i.test(file))
+    for (const file of markdownIn(usual))
+      if (!places.some((place) => isBelow(file, place)) && !/\/readme\.md$/i.test(file))
         skip(kind, `${plugin}:${quoteOutside(file, 80)}`, 'its manifest lists others');
   return distinct(items, (item) => skip(kind, item.path, `another ${kind} has the same name`));
 }
@@ -204,24 +206,6 @@ function distinct(items: readonly SourceItem[], onDouble: (item: SourceItem) => 
   return [...byName.values()];
 }
 
-// The Markdown files of a directory, or the file itself.
-function markdownIn(tree: string, path: string): string[] {
-  if (!isDirectory(join(tree, path))) return isOccupied(join(tree, path)) && /\.md$/i.test(path) ? [path] : [];
-  const found: string[] = [];
-  const walk = (directory: string, depth: number): void => {
-    for (const entry of readdirSync(join(tree, directory), { withFileTypes: true }).sort((a, b) =>
-      compareText(a.name, b.name),
-    )) {
-      if (found.length >= MAX_FILES) return;
-      const at = join(directory, entry.name);
-      if (entry.isDirectory() && depth < 8) walk(at, depth + 1);
-      else if (!entry.isDirectory() && /\.md$/i.test(entry.name)) found.push(at);
-    }
-  };
-  walk(path, 0);
-  return found;
-}
-
 /** The name of a directory that is a plugin without a marketplace. */
 export function entryOf(tree: string, path: string): PluginEntry | undefined {
   const manifest = readPluginManifest(tree, path);
@@ -245,7 +229,9 @@ interface PluginContext {
   readonly plugin: string;
   /** Its directory, relative to the source. */
   readonly root: string;
-  /** Directories with a SKILL.md, in no usual place. */
+  /** All files of the source. */
+  readonly files: readonly string[];
+  /** Directories with a SKILL.md, which are skills of the plugin if it has none in the usual place. */
   readonly others: readonly string[];
   readonly skip: Skip;
 }

@@ -24,22 +24,22 @@ export interface PluginScan {
 
 const MAX_DIRECTORIES = 500;
 
-/** Whether a file of a source may be the manifest of a plugin. */
-export function isPluginManifest(path: string): boolean {
-  return MANIFEST_PATHS.some((name) => path === name || path.endsWith(`/${name}`));
+interface PluginScanOptions {
+  /** Plugins that the marketplace of another source lists. */
+  readonly adopted?: readonly PluginEntry[] | undefined;
+  /** Where the source comes from. */
+  readonly location?: string | undefined;
 }
 
 /**
- * Undefined if the source has no plugins. `adopted` are those that the marketplace of another source lists, `location` is where
- * the source comes from; `manifests` are the files that may be manifests, `skillFiles` every SKILL.md. Throws `invalid_definition` if the manifest of the source itself is invalid.
+ * Undefined if the source has no plugins. `files` are all files of the source, `skillFiles` every SKILL.md. Throws
+ * `invalid_definition` if the manifest of the source itself is invalid.
  */
 export function scanPlugins(
   tree: string,
-  { manifests, skillFiles }: { readonly manifests: readonly string[]; readonly skillFiles: readonly string[] },
-  {
-    adopted,
-    location,
-  }: { readonly adopted?: readonly PluginEntry[] | undefined; readonly location?: string | undefined },
+  files: readonly string[],
+  skillFiles: readonly string[],
+  { adopted, location }: PluginScanOptions,
 ): PluginScan | undefined {
   const skipped = createSkipped();
   const marketplace = adopted === undefined ? withOwn(readMarketplace(tree), location) : undefined;
@@ -47,12 +47,12 @@ export function scanPlugins(
   const own = adopted ?? marketplace?.plugins ?? toList(entryOf(tree, ''));
   const whole = adopted !== undefined || marketplace !== undefined || own.length > 0;
   const isOne = marketplace === undefined && adopted === undefined;
-  const entries = whole ? own : findDirectories(tree, manifests, skipped.add);
+  const entries = whole ? own : findDirectories(tree, files, skipped.add);
   const plugins = entries.flatMap((entry) => {
     // The skills of several plugins are not told apart elsewhere than in their own directories.
     const others = entries.length > 1 && entry.path === '' ? [] : skillsBelow(entry.path, skillFiles);
     try {
-      return [readPlugin(tree, entry, others, skipped.add)];
+      return [readPlugin(tree, entry, { files, others, skip: skipped.add })];
     } catch (error) {
       if (!isToolError(error) || (isOne && whole)) throw error;
       skipped.add('plugin', entry.name, error.message);
@@ -96,9 +96,10 @@ function toList(entry: PluginEntry | undefined): readonly PluginEntry[] {
 // Directories with a manifest, outermost first; a plugin in another one is part of it.
 function findDirectories(
   tree: string,
-  manifests: readonly string[],
+  files: readonly string[],
   skip: (what: string, name: string, reason: string) => void,
 ): PluginEntry[] {
+  const manifests = files.filter((path) => MANIFEST_PATHS.some((name) => `/${path}`.endsWith(`/${name}`)));
   const directories = [...new Set(manifests.map(directoryOfManifest))].filter((path) => path !== '').sort(compareText);
   const found = new Map<string, PluginEntry>();
   for (const path of directories.slice(0, MAX_DIRECTORIES)) {

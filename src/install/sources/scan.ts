@@ -4,14 +4,14 @@ import { basename, join, normalize } from 'node:path';
 import { ToolError } from '../../core/error.js';
 import type { Finding } from '../../core/problem.js';
 import { compareText, quoteOutside } from '../../core/text.js';
-import { assertTreeBounds } from '../../files/tree.js';
+import { listEntries } from '../../files/tree.js';
 import { ITEM_KINDS, type ItemKind, SOURCE_KINDS } from '../manifest/item-name.js';
 import type { Adoption, SourceManifest } from '../manifest/source-manifest.js';
-import { conventionalPaths, expandRoots, matchGlobs, readEntry, type ScanWarning } from './find-items.js';
+import { conventionalPaths, type Entries, expandRoots, matchGlobs, readEntry, type ScanWarning } from './find-items.js';
 import { findSkills, isInside, type SkippedParts } from './find-skills.js';
 import { assertInside, type LoadedManifest, loadManifest, manifestError } from './load-manifest.js';
 import type { FoundPlugin } from './plugin-items.js';
-import { isPluginManifest, type PluginScan, scanPlugins } from './plugins.js';
+import { type PluginScan, scanPlugins } from './plugins.js';
 import { readDeclaredItem, type SourceItem } from './source-item.js';
 
 export interface Scan {
@@ -39,14 +39,10 @@ export interface ScanOptions {
 
 /** Throws `invalid_definition`, `path_escape` or `conflict`. */
 export function scanSource(tree: string, options: ScanOptions = {}): Scan {
-  const skillFiles: string[] = [];
-  const pluginFiles: string[] = [];
-  const scripts: string[] = [];
-  assertTreeBounds(tree, (path) => {
-    if (basename(path).toLowerCase() === 'skill.md') skillFiles.push(path);
-    else if (isPluginManifest(path)) pluginFiles.push(path);
-    else if (SCRIPT.test(path)) scripts.push(path);
-  });
+  const entries = listEntries(tree);
+  const files = entries.flatMap(({ path, directory }) => (directory ? [] : [path]));
+  const skillFiles = files.filter((path) => basename(path).toLowerCase() === 'skill.md');
+  const scripts = files.filter((path) => SCRIPT.test(path));
   const loaded = loadManifest(tree, options.adoption);
   const { manifest, file, findings } = loaded;
   if (options.onFinding !== undefined) findings.forEach(options.onFinding);
@@ -54,18 +50,14 @@ export function scanSource(tree: string, options: ScanOptions = {}): Scan {
   // A manifest of wield, and directories that a person chose, come before those of plugins (INS-60).
   const isPlain = file === null && manifest.roots === null && (options.roots ?? []).length === 0;
   const found = isPlain
-    ? scanPlugins(tree, { manifests: pluginFiles, skillFiles }, { ...options, adopted: options.adoption?.plugins })
+    ? scanPlugins(tree, files, skillFiles, { ...options, adopted: options.adoption?.plugins })
     : undefined;
   if (found?.whole)
     return joinPlugins({ items: [], warnings: [], plugins: [], skipped: [], manifest }, found, skillFiles);
   const directories = new Set(found?.plugins.map(({ path }) => path));
   const isOfPlugin = (path: string): boolean => isInside(path, directories);
-  const plain = scanPlain(
-    tree,
-    skillFiles.filter((path) => !isOfPlugin(path)),
-    loaded,
-    options,
-  );
+  const others = skillFiles.filter((path) => !isOfPlugin(path));
+  const plain = scanPlain({ tree, entries, skillFiles: others }, loaded, options);
   const whole = found === undefined ? plain : joinPlugins(plain, found, skillFiles.filter(isOfPlugin));
   const isEmpty = whole.items.length === 0 && whole.skipped.length === 0 && whole.manifest.sources.length === 0;
   return isEmpty && scripts.length > 0 ? { ...whole, skipped: [skipScripts(scripts)] } : whole;
@@ -101,8 +93,11 @@ function joinPlugins(plain: Scan, found: PluginScan, skillFiles: readonly string
 }
 
 function scanPlain(
-  tree: string,
-  skillFiles: readonly string[],
+  {
+    tree,
+    entries,
+    skillFiles,
+  }: { readonly tree: string; readonly entries: Entries; readonly skillFiles: readonly string[] },
   { manifest, file, addRoots, warnings: ignored }: LoadedManifest,
   options: ScanOptions,
 ): Scan {
@@ -117,14 +112,14 @@ function scanPlain(
   const given = options.roots ?? [];
   const chosen = given.length > 0 ? given : (manifest.roots ?? ['.']);
   const roots = [
-    ...expandRoots(tree, authoritative ? [] : chosen, given.length > 0 ? undefined : warnings),
-    ...expandRoots(tree, options.addRoots ?? [], undefined),
-    ...expandRoots(tree, addRoots, warnings),
+    ...expandRoots(tree, entries, authoritative ? [] : chosen, given.length > 0 ? undefined : warnings),
+    ...expandRoots(tree, entries, options.addRoots ?? [], undefined),
+    ...expandRoots(tree, entries, addRoots, warnings),
   ];
   const found = [
     ...manifest.items.map((item) => readDeclaredItem(tree, item, file!)),
     ...SOURCE_KINDS.flatMap((kind) =>
-      matchGlobs(tree, kind, manifest.globs[kind]).flatMap(({ path, name }) => read(kind, path, name)),
+      matchGlobs(entries, kind, manifest.globs[kind]).flatMap(({ path, name }) => read(kind, path, name)),
     ),
     ...[...new Set(roots)].flatMap((root) =>
       SOURCE_KINDS.flatMap((kind) => conventionalPaths(tree, root, kind).flatMap((path) => read(kind, path))),

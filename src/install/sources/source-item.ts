@@ -82,7 +82,8 @@ export function readDeclaredItem(tree: string, declared: DeclaredItem, manifestF
   };
 }
 
-function resolveLinks(tree: string, path: string): string {
+/** Returns the path of a source that a path leads to, relative to the source. */
+export function resolveLinks(tree: string, path: string): string {
   const [root, real] = [realPath(tree), realPath(join(tree, path))];
   return root === undefined || real === undefined ? path : relative(root, real);
 }
