@@ -144,11 +144,11 @@ export interface ToolboxState {
   snapshot(): Snapshot;
   configuration(): Configuration;
   /** The approvals of this machine. */
-  approvals(): Promise<LocalApprovals>;
+  readonly approvals: LocalApprovals;
   /** Those that calls use: of this machine, or of the fleet. */
-  sharedApprovals(): Promise<Approvals & ApprovalAdmin>;
+  readonly sharedApprovals: Approvals & ApprovalAdmin;
   /** Programs that wait for approvals (COD-10). */
-  programs(): Promise<SuspendedPrograms>;
+  readonly programs: SuspendedPrograms;
   /** What tools can have as their format. */
   readonly formats: readonly string[];
   /** The index that a library ships in its directory of skills (RES-22). */
@@ -265,10 +265,7 @@ function openFiles(options: NodeToolboxOptions, { world, wieldHome, helper }: To
     state,
     approvals: local.approvals,
     pins: state.pins,
-    programs: loadOnce(async () => {
-      const { key } = await local.approvals();
-      return createSuspendedPrograms(join(wieldHome, 'programs'), key, world);
-    }),
+    programs: createSuspendedPrograms(join(wieldHome, 'programs'), local.approvals.key, world),
     listingFiles: state.listings,
     servers: createServerList({ workdir, wieldHome, world, boundary: boundaryOf(workdir) }),
     stores: createStores({ wieldHome, workdir, results: state.results, world }),
@@ -354,18 +351,7 @@ function createCatalogs({ options, machine, files, workspace, formats, upstreams
     ownerOf: (directory, { places }) => findOwner(directory, places),
     formats,
     upstream: upstreams.format,
-    offers: loadOnce(async () => {
-      const own = createOwnOffers({
-        catalog,
-        cascade,
-        stores: files.stores,
-        tools: (snapshot) => listTools({ catalog, cascade }, snapshot, { caller: { kind: 'model', door: 'mcp' } }),
-        offered: files.offered,
-        world,
-      });
-      const modules = createModuleOffers(catalog.moduleOffers, toSchema);
-      return [toOfferSource(options.resources, options.prompts), own, modules, upstreams.offers];
-    }),
+    offers: () => offers,
     index: createIndexFile({
       directory: join(wieldHome, 'cache', 'index'),
       version: INDEX_VERSION,
@@ -385,6 +371,16 @@ function createCatalogs({ options, machine, files, workspace, formats, upstreams
     now: world.now,
     find: (ref, snapshot) => catalog.find(ref, { snapshot }),
   });
+  const own = createOwnOffers({
+    catalog,
+    cascade,
+    stores: files.stores,
+    tools: (snapshot) => listTools({ catalog, cascade }, snapshot, { caller: { kind: 'model', door: 'mcp' } }),
+    offered: files.offered,
+    world,
+  });
+  const modules = createModuleOffers(catalog.moduleOffers, toSchema);
+  const offers = [toOfferSource(options.resources, options.prompts), own, modules, upstreams.offers];
   const search = createSearch(catalog, cascade);
   return { catalog, references, search, cascade, shippedIndex };
 }
@@ -429,14 +425,6 @@ function createParts(parts: PartsOptions): CallParts {
     observers: createObservers({ recorder, meter: options.meter, debug: world.debug }),
     middleware: createMiddleware(options.middleware ?? []),
     stores,
-  };
-}
-
-function loadOnce<T>(load: () => Promise<T>): () => Promise<T> {
-  let loaded: Promise<T> | undefined;
-  return () => {
-    loaded ??= load();
-    return loaded;
   };
 }
 

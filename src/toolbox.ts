@@ -63,6 +63,7 @@ export function createFunctionToolbox(
     list: (caller, snapshot, knownOnly) => listTools({ catalog, cascade }, snapshot, { caller, knownOnly }),
     search: (...query) => createSearch(catalog, cascade)(...query),
   });
+  const offers = [toOfferSource(options.resources, options.prompts)];
   const catalog: Catalog = createCatalog({
     registered: toRegistry(tools),
     builtin: [runCode],
@@ -71,7 +72,7 @@ export function createFunctionToolbox(
     toAbsolute: () => undefined,
     ownerOf: () => 'program',
     formats: [],
-    offers: async () => [toOfferSource(options.resources, options.prompts)],
+    offers: () => offers,
     index: { load: () => undefined, save: () => {}, remove: () => {} },
     world,
   });

@@ -30,7 +30,7 @@ export interface CreateBuiltinsOptions {
   readonly references: () => References;
   readonly search: () => SearchTools;
   readonly cascade: () => CascadeResolver;
-  readonly suspended: () => Promise<SuspendedPrograms>;
+  readonly suspended: SuspendedPrograms;
   readonly stores: Pick<Stores, 'results' | 'session'>;
 }
 

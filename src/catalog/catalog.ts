@@ -41,7 +41,7 @@ export interface Catalog {
   /** Whether it contains tools of upstream servers. */
   readonly hasServers: boolean;
   /** Returns where resources and prompts come from, in order of precedence. Loaded on first use: most calls need none. */
-  offers(): Promise<readonly OfferSource[]>;
+  offers(): readonly OfferSource[];
   /** Returns the resources and prompts of module files, in path order. */
   moduleOffers(snapshot: Snapshot): readonly ModuleOffer[];
   /** `offer` names built-in tools, or groups of them, to list as well. */

@@ -32,7 +32,7 @@ export function createModuleOffers(list: Catalog['moduleOffers'], toSchema: ToSc
       .map((offer) => ({ ...offer, tool: toTool(offer) }))
       .filter(({ tool }) => snapshot.trusted || !needsTrust(tool));
   return {
-    resources: (snapshot) =>
+    resources: async (snapshot) =>
       toListed('resource', snapshot).map(({ id: uri, fields, tool }) => ({
         uri,
         isTemplate: isTemplate(uri),

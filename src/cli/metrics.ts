@@ -128,7 +128,7 @@ function describeFleet({ workers, lost }: FrontLoad): readonly MetricFamily[] {
 // NaN if the approvals cannot be read: the other numbers are still shown.
 async function countWaiting(state: NodeToolbox['state']): Promise<number> {
   try {
-    const approvals = await state.sharedApprovals();
+    const approvals = state.sharedApprovals;
     return (await approvals.list()).filter((approval) => approval.state === 'pending').length;
   } catch {
     return Number.NaN;

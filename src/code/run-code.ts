@@ -33,8 +33,8 @@ export interface RunCodeOptions {
   readonly beforeRun?: (() => void) | undefined;
   list(caller: Caller, snapshot: Snapshot, knownOnly: boolean): Promise<readonly Tool[]>;
   search(query: string, limit: number, caller: Caller, snapshot: Snapshot): Promise<readonly FoundTool[]>;
-  /** Opens the suspended programs; undefined if the toolbox keeps no state. */
-  readonly suspended?: () => Promise<SuspendedPrograms>;
+  /** Undefined if the toolbox keeps no state. */
+  readonly suspended?: SuspendedPrograms;
   /** Lets a caller read stored results of its program from before it was suspended, maybe in another session. */
   readonly adopt?: (ids: readonly string[], caller: Caller) => Promise<void>;
 }
@@ -55,7 +55,7 @@ export async function runCode(
   const { caller, snapshot } = internals;
   const own = { ...snapshot.settings.code, ...internals.options.codeLimits };
   const owner = { principal: `${caller.kind} ${formatCaller(caller)}`, workdir: snapshot.workdir };
-  const suspended = await options.suspended?.();
+  const { suspended } = options;
   const begun = await begin(asked, owner, suspended, world);
   if ('answer' in begun) return deliver(begun.answer, internals, begun.ended);
   // What the program did before is computed again, which counts as its time.

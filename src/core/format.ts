@@ -81,7 +81,7 @@ export interface Upstream {
 }
 
 export interface OfferSource {
-  resources(snapshot: Snapshot): readonly Resource[] | Promise<readonly Resource[]>;
+  resources(snapshot: Snapshot): Promise<readonly Resource[]>;
   prompts(snapshot: Snapshot): readonly Prompt[];
   /** Returns skills with their files (SKL-11). */
   skills?(snapshot: Snapshot): readonly SkillOffer[];

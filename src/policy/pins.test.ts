@@ -63,7 +63,7 @@ function offering(tool: Tool, store: PinStore): Toolbox {
     builtin: [],
     offered: () => 'none',
     formats: [],
-    offers: async () => [],
+    offers: () => [],
     toAbsolute: () => undefined,
     ownerOf: () => 'workspace',
     index: { load: () => undefined, save: () => {}, remove: () => {} },

@@ -189,7 +189,7 @@ export function isPin(value: unknown): value is Pin {
 }
 
 export interface ConsentsOptions {
-  readonly approvals: () => Promise<Approvals>;
+  readonly approvals: Approvals;
   /** Whether this process was started by a tool. */
   readonly isInsideCall: () => boolean;
   readonly pins: PinStore;

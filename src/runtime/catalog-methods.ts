@@ -106,7 +106,7 @@ export function createOfferMethods(
       async list(options = {}) {
         const snapshot = workspace.snapshot();
         return listOffers<Prompt>(parts, snapshot, options, {
-          read: (source) => source.prompts(snapshot),
+          read: async (source) => source.prompts(snapshot),
           idOf: ({ name }) => name,
         });
       },

@@ -35,7 +35,7 @@ export async function requestConsent(
   const verdict = call.verdict!;
   const { tool } = plan;
   const { caller, approve } = whoAsks(call, consents.isInsideCall());
-  const approvals = await consents.approvals();
+  const { approvals } = consents;
   // Checked first, so that a stored approval is not used up for nothing.
   if (signal.aborted) throw cancelled(tool.name, ' before it ran');
   const { workdir, secrets } = snapshot;

@@ -117,7 +117,7 @@ async function callToEnd(parts: CallParts, given: GivenCall): Promise<ToolResult
   let result = await call(parts, given);
   for (;;) {
     const suspension = findSuspension(result);
-    const approvals = suspension && (await parts.consents.approvals());
+    const approvals = suspension && parts.consents.approvals;
     if (approvals === undefined) return result;
     const { resume, ids } = suspension!;
     onPending(ids[0], ids.length > 1);

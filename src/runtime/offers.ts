@@ -20,10 +20,9 @@ export async function listOffers<T extends { readonly tool: Tool }>(
   { catalog }: Pick<CallParts, 'catalog'>,
   snapshot: Snapshot,
   { caller = CODE, knownOnly = false, denied = false }: OfferListOptions,
-  { read, idOf }: { read(source: OfferSource): readonly T[] | Promise<readonly T[]>; idOf(offer: T): string },
+  { read, idOf }: { read(source: OfferSource): Promise<readonly T[]>; idOf(offer: T): string },
 ): Promise<readonly T[]> {
-  const sources = await catalog.offers();
-  const readAll = () => Promise.all(sources.map(read));
+  const readAll = () => Promise.all(catalog.offers().map(read));
   // A reference that no server can have: modules are loaded, and servers are not started.
   const all = await readSettled(catalog, snapshot, readAll, knownOnly ? '' : undefined);
   const byId = new Map<string, T>();
@@ -41,9 +40,8 @@ export async function findOffer(
   ref: string,
   snapshot: Snapshot,
 ): Promise<Tool> {
-  const sources = await catalog.offers();
   const find = (): Tool => {
-    for (const source of sources) {
+    for (const source of catalog.offers()) {
       const tool = findIn(source, as, ref, snapshot);
       if (tool !== undefined) return executors.withDigest(tool);
     }
@@ -71,7 +69,7 @@ export async function followResource(
   onUpdate: () => void,
 ): Promise<() => void> {
   const snapshot = () => workspace.snapshot();
-  const source = (await catalog.offers()).find((one) => one.findResource(uri, snapshot()) !== undefined);
+  const source = catalog.offers().find((one) => one.findResource(uri, snapshot()) !== undefined);
   const tell = (): void => {
     const now = snapshot();
     const tool = source?.findResource(uri, now);

@@ -44,8 +44,8 @@ export interface Consents {
   check(tool: Tool, caller: Caller): Pick<Rules, 'changes' | 'altered'>;
   /** Pins the new definition of a tool that was approved after a change (POL-21). */
   accept(tool: Tool, snapshot: Snapshot): Promise<void>;
-  /** Opens the stored approvals; undefined if there is no store. */
-  approvals(): Promise<Approvals> | undefined;
+  /** Undefined if there is no store. */
+  readonly approvals: Approvals | undefined;
   /** Whether this process was started by a tool, and so nobody can consent in it (A44). */
   isInsideCall(): boolean;
 }
@@ -54,6 +54,6 @@ export interface Consents {
 export const NO_CONSENTS: Consents = {
   check: () => ({}),
   accept: async () => {},
-  approvals: () => undefined,
+  approvals: undefined,
   isInsideCall: () => false,
 };

@@ -22,7 +22,7 @@ export interface FileStateOptions {
 /** State of which nothing has to be waited for. */
 export interface FileState extends State {
   readonly results: ResultFiles;
-  approvals(): Promise<LocalApprovals>;
+  readonly approvals: LocalApprovals;
 }
 
 /** State that several machines share. */
@@ -34,7 +34,6 @@ export interface SharedState {
 }
 
 export function createFileState({ wieldHome, results, world, onListing }: FileStateOptions): FileState {
-  let approvals: LocalApprovals | undefined;
   return {
     pins: createPinStore(wieldHome, world.now),
     results: createResultFiles({ directory: results, now: world.now }),
@@ -42,9 +41,6 @@ export function createFileState({ wieldHome, results, world, onListing }: FileSt
     auditSinks: [],
     listings: createListingFiles(join(wieldHome, 'cache', 'upstream'), world, onListing),
     limiter: createLimiter(),
-    async approvals() {
-      approvals ??= createApprovalStore({ directory: join(wieldHome, 'approvals'), now: world.now });
-      return approvals;
-    },
+    approvals: createApprovalStore({ directory: join(wieldHome, 'approvals'), now: world.now }),
   };
 }

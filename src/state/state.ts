@@ -19,6 +19,5 @@ export interface State {
   /** Tool lists of upstream servers. */
   readonly listings: ListingFiles;
   readonly limiter: Limiter;
-  /** Loaded by the first call that needs approval. */
-  approvals(): Promise<Approvals & ApprovalAdmin>;
+  readonly approvals: Approvals & ApprovalAdmin;
 }

@@ -32,7 +32,7 @@ const linesOf = ({ dir }: Workspace, name: string): string[] =>
   existsSync(join(dir, name)) ? readFileSync(join(dir, name), 'utf8').trim().split('\n') : [];
 
 async function approveAll(workspace: Workspace): Promise<void> {
-  const approvals = await workspace.toolbox().state.approvals();
+  const approvals = workspace.toolbox().state.approvals;
   for (const { id, state } of approvals.list()) if (state === 'pending') await approvals.approve(id, false);
 }
 
@@ -92,7 +92,7 @@ describe('what suspended programs take', () => {
     const { error } = await runAsModel(toolbox, code);
     expect(error).toMatchObject({ code: 'too_large', message: expect.stringContaining('cannot wait for approval') });
     expect(filesOf(workspace)).toEqual([]);
-    expect((await toolbox.state.approvals()).list()).toEqual([]);
+    expect(toolbox.state.approvals.list()).toEqual([]);
     // Also after it has waited.
     const later = `await tools.deploy({ branch: 'b' }); const text = 'x'.repeat(3e6);
       for (let at = 0; at < 3; at++) await tools.$search(text).catch(() => 0);

@@ -84,7 +84,7 @@ if (hasRedis) {
 specIf(hasRedis, NO_REDIS, 'FLT-63', 'Redis sees neither inputs nor results, and cannot change either', async () => {
   const redis = await startRedis();
   const [one, two] = [await openFront(redis), await openFront(redis)];
-  const approvals = await one.state.approvals();
+  const approvals = one.state.approvals;
   const record = recordOf({ secret: 'hunter2-input' }, approvals.key(), Date.now());
   await approvals.ask(record);
   const writer = one.state.results.create('mine', { keepMs: 60_000, totalBytes: 1e6 });
@@ -131,7 +131,7 @@ specIf(hasRedis, NO_REDIS, 'FLT-63', 'Redis sees neither inputs nor results, and
   await expect((async () => two.state.results.open(handle.id, 'mine'))()).rejects.toMatchObject({ code: 'integrity' });
   // Another key is another fleet.
   const stranger = await openFront(redis, 'cd'.repeat(32));
-  expect(await (await stranger.state.approvals()).list()).toEqual([]);
+  expect(await stranger.state.approvals.list()).toEqual([]);
 });
 
 specIf(hasRedis, NO_REDIS, 'FLT-60', 'a result expires, also if it does so while it changes its session', async () => {
@@ -161,7 +161,7 @@ specIf(hasRedis, NO_REDIS, 'FLT-60', 'a result expires, also if it does so while
 specIf(hasRedis, NO_REDIS, 'FLT-64', 'a lost Redis is named, and state is shared again when it is back', async () => {
   const redis = await startRedis({ appendOnly: true });
   const [one, two] = [await openFront(redis), await openFront(redis)];
-  const approvals = await one.state.approvals();
+  const approvals = one.state.approvals;
   const record = recordOf({ page: 1 }, approvals.key(), Date.now());
   await approvals.ask(record);
   await redis.kill();
@@ -170,7 +170,7 @@ specIf(hasRedis, NO_REDIS, 'FLT-64', 'a lost Redis is named, and state is shared
     message: expect.stringContaining('Redis'),
   });
   await redis.start();
-  const others = await two.state.approvals();
+  const others = two.state.approvals;
   const isBack = async (): Promise<boolean> => {
     const [pending] = await approvals.list();
     await others.approve(pending!.id, false);

@@ -67,7 +67,7 @@ export function describeState({ name, condition, reason, open }: StateSuite): vo
       'an approval that one toolbox asks for is given at another and used once by one of both',
       async () => {
         const [one, two] = await open();
-        const [mine, theirs] = [await one.approvals(), await two.approvals()];
+        const [mine, theirs] = [one.approvals, two.approvals];
         expect(mine.key()).toBe(theirs.key());
         const record = recordOf({ page: 1 }, mine.key(), Date.now());
         await mine.ask(record);

@@ -30,7 +30,7 @@ function createSlowWorkspace(): Workspace {
 
 async function approveAll(workspace: Workspace): Promise<void> {
   const toolbox = workspace.toolbox();
-  const approvals = await toolbox.state.approvals();
+  const approvals = toolbox.state.approvals;
   for (const { id, state } of approvals.list()) if (state === 'pending') await approvals.approve(id, false);
 }
 

@@ -36,7 +36,7 @@ export const approvals: Verb = {
     if (action !== 'list' && id === undefined) {
       throw usageError(`missing id; usage: wield approvals ${action} <id>`, 'wield approvals list shows the ids');
     }
-    if (!usesFleet(call)) return act(call, await call.toolbox().state.approvals(), action, id);
+    if (!usesFleet(call)) return act(call, call.toolbox().state.approvals, action, id);
     const fleet = await (await import('../fleet-state.js')).openApprovals(call);
     try {
       return await act(call, fleet.state, action, id);
@@ -50,7 +50,7 @@ async function act(call: VerbCall, store: ApprovalAdmin, action: string, given: 
   const { state: held, machine } = call.toolbox();
   const id = given!;
   // Programs wait on their own machine.
-  const programs = usesFleet(call) ? [] : (await held.programs()).list();
+  const programs = usesFleet(call) ? [] : held.programs.list();
   if (action === 'list') return list(call, store, programs);
   if (action === 'show') return show(call, store, await store.find(id));
   assertPerson(machine.insideCall, action === 'approve' ? 'approving' : 'refusing');

@@ -33,7 +33,7 @@ export const clean: Verb = {
       workspace: { workdir },
       state: { approvals, configuration, stores },
     } = toolbox();
-    const stale = (await approvals()).stale().map(({ path }) => path);
+    const stale = approvals.stale().map(({ path }) => path);
     const cache = join(wieldHome, 'cache');
     const abandoned = findFiles(wieldHome).filter(
       (path) => !isWithin(cache, path) && (isAbandoned(path) || isAbandonedContender(path)),

@@ -110,7 +110,7 @@ function collectOffer(name: string, definition: OfferDefinition): CollectedOffer
   if (isResource ? OWN_SCHEMES.test(id) : OWN_PROMPT_NAMES.some((own) => own === id)) {
     throw new ToolError('invalid_definition', `"${id}" is reserved`, { hint: 'rename it' });
   }
-  const { fields, tool } = source.resources()[0] ?? source.prompts()[0]!;
+  const { fields, tool } = source.all[0]!;
   const hint = `remove it, or offer the resource from a program: createToolbox({ resources: [${name}] })`;
   return {
     export: name,

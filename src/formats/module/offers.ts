@@ -101,7 +101,8 @@ export function toOfferSource(
     defined.find((one) => !isTemplate(one.uri) && one.uri === uri) ??
     findByTemplate(uri, defined, (one) => (isTemplate(one.uri) ? one.uri : undefined));
   return {
-    resources: () => listed,
+    all: [...listed, ...made],
+    resources: async () => listed,
     prompts: () => made,
     findResource(uri: string): Tool | undefined {
       const found = find(uri);
@@ -119,7 +120,7 @@ export function toOfferSource(
         return { values: values.slice(0, 100), total: values.length, hasMore: values.length > 100 };
       });
     },
-  } satisfies OfferSource;
+  } satisfies OfferSource & { readonly all: readonly unknown[] };
 }
 
 const OPEN: JsonObject = { type: 'object', additionalProperties: true };

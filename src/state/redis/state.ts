@@ -61,7 +61,6 @@ export async function openRedisState(options: RedisStateOptions): Promise<RedisS
 }
 
 function toState(place: RedisPlace, local: FileState, pins: Mirror): State {
-  const approvals = createSharedApprovals(place);
   return {
     pins: createSharedPins(pins),
     results: createSharedResults(place, local.results),
@@ -69,6 +68,6 @@ function toState(place: RedisPlace, local: FileState, pins: Mirror): State {
     auditSinks: [createAuditStream(place)],
     listings: local.listings,
     limiter: createSharedLimiter(place, local.limiter),
-    approvals: async () => approvals,
+    approvals: createSharedApprovals(place),
   };
 }

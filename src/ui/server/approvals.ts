@@ -10,19 +10,19 @@ import type { PageParts } from './parts.js';
 import type { Handlers } from './route.js';
 
 // Those of the fleet, if this is one of its fronts.
-type Store = Awaited<ReturnType<NodeToolbox['state']['sharedApprovals']>>;
+type Store = NodeToolbox['state']['sharedApprovals'];
 
 type Names = 'GET /api/approvals' | 'POST /api/approvals/:id' | 'POST /api/approvals';
 
 export function createApprovalRoutes({ toolbox }: PageParts): Handlers<Names> {
   return {
     'GET /api/approvals': async () => {
-      const store = await toolbox.state.sharedApprovals();
+      const store = toolbox.state.sharedApprovals;
       const approvals = await store.list();
       return { approvals: await Promise.all(approvals.map((approval) => toApprovalItem(store, approval))) };
     },
     'POST /api/approvals/:id': async ({ params, body }) => {
-      const store = await toolbox.state.sharedApprovals();
+      const store = toolbox.state.sharedApprovals;
       const found = await findShown(store, params.id!, body.digest);
       const isDenied = body.answer === 'deny';
       // UI-8: an answer that is sent again does not undo another one.
@@ -33,7 +33,7 @@ export function createApprovalRoutes({ toolbox }: PageParts): Handlers<Names> {
       return { approval: await toApprovalItem(store, approval) };
     },
     'POST /api/approvals': async ({ body }) => {
-      const store = await toolbox.state.sharedApprovals();
+      const store = toolbox.state.sharedApprovals;
       const found = await Promise.all(body.deny.map(({ id, digest }) => findShown(store, id, digest)));
       for (const { id } of found) await store.deny(id, body.reason);
       return { denied: found.map(({ id }) => id) };

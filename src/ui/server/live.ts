@@ -55,7 +55,7 @@ function createLive(parts: PageParts): Live {
     if (!isSame) announce({ type: 'running', running });
   };
   const readApprovals = async (): Promise<void> => {
-    const approvals = await (await toolbox.state.sharedApprovals()).list();
+    const approvals = await toolbox.state.sharedApprovals.list();
     const waiting = approvals.filter(({ state }) => state === 'pending');
     const now = waiting.map(({ id }) => id).join(' ');
     if (now !== pending) announce({ type: 'approvals', pending: waiting.length });

@@ -93,7 +93,7 @@ async function planCall(parts: PageParts, { ref, as }: Named, input: Json): Prom
 
 // The digest that approvals of the plan have.
 async function createDigest({ toolbox }: PageParts): Promise<(plan: Plan) => string> {
-  const key = (await toolbox.state.sharedApprovals()).key();
+  const key = toolbox.state.sharedApprovals.key();
   return (plan) => digestPlan(plan, key);
 }
 

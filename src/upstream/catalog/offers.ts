@@ -80,7 +80,7 @@ export function createUpstreamOffers({ format, describe, follow }: UpstreamOffer
       const at = locate(uri, snapshot());
       return at && follow({ ...at, protocol }, snapshot, onUpdate);
     },
-    resources: (snapshot) =>
+    resources: async (snapshot) =>
       offersOf(snapshot, ['resource', 'template']).map(
         ({ server, offer }): Resource => ({
           uri: publicId(server, offer),

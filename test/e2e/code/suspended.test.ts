@@ -58,7 +58,7 @@ async function suspend(workspace: Workspace, program = PROGRAM): Promise<string>
 
 async function approveAll(workspace: Workspace): Promise<void> {
   const toolbox = workspace.toolbox();
-  const approvals = await toolbox.state.approvals();
+  const approvals = toolbox.state.approvals;
   for (const { id, state } of approvals.list()) if (state === 'pending') await approvals.approve(id, false);
 }
 
@@ -172,7 +172,7 @@ describe('suspended programs', () => {
       const code = `await tools.note({ text: 'one' }); return tools.deploy({ branch: 'a' })`;
       const { error } = await runAsModel(toolbox, code);
       const { resume: id, approvals } = error!.data as { resume: string; approvals: { id: string }[] };
-      await (await toolbox.state.approvals()).approve(approvals[0]!.id, false);
+      await toolbox.state.approvals.approve(approvals[0]!.id, false);
       // Longer than an approval can be used.
       now += 2 * 24 * 3_600_000;
       const asked = await runAsModel(toolbox, '', { resume: id });
@@ -180,7 +180,7 @@ describe('suspended programs', () => {
       const [again] = asked.error!.data!.approvals as { id: string }[];
       const journal = join(workspace.env.WIELD_HOME!, 'programs', `${id}.journal`);
       writeFileSync(journal, '0123456789 {"call":{"id":"é');
-      await (await toolbox.state.approvals()).approve(again!.id, false);
+      await toolbox.state.approvals.approve(again!.id, false);
       expect(returned(await runAsModel(toolbox, '', { resume: id }))).toBe('a');
       expect([linesOf(workspace, 'notes'), linesOf(workspace, 'ran')]).toEqual([['one'], ['a']]);
       const late = await runAsModel(toolbox, code);
@@ -220,7 +220,7 @@ describe('suspended programs', () => {
     // Still suspended, by the same id, and nothing ran.
     const again = await runAsModel(toolbox, PROGRAM);
     expect(again.error?.data).toMatchObject({ resume: id });
-    const approvals = await toolbox.state.approvals();
+    const approvals = toolbox.state.approvals;
     const [a, b, c] = again.error!.data!.approvals as { id: string }[];
     await approvals.approve(a!.id, false);
     // One of three: it runs, and the others are still asked for.

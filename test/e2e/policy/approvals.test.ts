@@ -386,7 +386,7 @@ describe('in code', () => {
       toolbox.call('deploy', { branch: 'main' }, approve === undefined ? {} : { approve });
     const refused = await call();
     const id = String(refused.error?.data?.id);
-    await (await toolbox.state.approvals()).approve(id, false);
+    await toolbox.state.approvals.approve(id, false);
     await call();
     await call(answer('once'));
     await call(answer('always'));
@@ -502,7 +502,7 @@ finding('B12', 'a guess of a secret cannot be tested against the digests of a st
   const ask = async () => {
     const toolbox = workspace.toolbox({ trust: true });
     await toolbox.call('pay', { pin: '4711' }, { caller: MODEL });
-    const [asked] = (await toolbox.state.approvals()).list();
+    const [asked] = toolbox.state.approvals.list();
     const { id, record } = asked!;
     rmSync(join(workspace.home, '.wield/approvals'), { recursive: true });
     return { id, inputDigest: record.inputDigest, planDigest: record.planDigest };

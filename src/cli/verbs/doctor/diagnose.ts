@@ -213,7 +213,7 @@ function trustProblems({ state: { trust }, machine: { wieldHome } }: NodeToolbox
 }
 
 async function approvalProblems(toolbox: NodeToolbox): Promise<Problem[]> {
-  const store = await toolbox.state.approvals();
+  const store = toolbox.state.approvals;
   try {
     const waiting = store.list().filter(({ state }) => state === 'pending').length;
     const unreadable = store.stale().filter(({ reason }) => reason === 'unreadable');
