@@ -5,6 +5,7 @@ import { MAX_DOCUMENT_BYTES, type QueryOptions } from '../context/query/run.js';
 import { toChunks, toSnippet, toTerms } from '../context/store/search-terms.js';
 import { answer } from '../context/tools/answer.js';
 import { createQuery } from '../context/tools/query.js';
+import { nextTurn } from '../core/async.js';
 import { ToolError } from '../core/error.js';
 import type { StoredResult } from '../core/store.js';
 import { count, formatBytes } from '../core/text.js';
@@ -123,7 +124,7 @@ async function* passagesOf(source: StoredResult, terms: readonly string[], signa
     }
     firstLine = line;
     at = end;
-    await new Promise((resolve) => setImmediate(resolve));
+    await nextTurn();
     if (signal.aborted) return;
   }
 }

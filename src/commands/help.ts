@@ -1,9 +1,9 @@
 // Formats the help of a tool from its schema (MOD-24).
 
 import { isRecord, type Json, type JsonObject } from '../core/json.js';
-import { quoteOutside, sanitize } from '../core/text.js';
+import { quoteOutside, quoteWord, sanitize } from '../core/text.js';
 import type { Tool } from '../core/tool.js';
-import { quoteWord, toCommandLine } from './line.js';
+import { toCommandLine } from './line.js';
 import { isSwitch, isVariadic, OWN_FLAGS, type Parameter, toParameters, toPositionals } from './parameters.js';
 import { choicesOf, entryOf, fieldsOf, typesOf } from './shape.js';
 import { firstSentences, HELP_WIDTH, wrap, wrapWords } from './wrap.js';

@@ -96,8 +96,3 @@ function asJson(flag: string, value: Json): string {
 export function valueText(value: Json): string {
   return typeof value === 'string' ? value : JSON.stringify(value);
 }
-
-/** Quotes an argument for a shell if needed. */
-export function quoteWord(text: string): string {
-  return /^[\w@%+=:,./-]+$/.test(text) ? text : `'${text.replace(/'/g, `'\\''`)}'`;
-}

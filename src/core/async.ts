@@ -1,4 +1,4 @@
-// Asynchronous work: in the background, in turns of the event loop, and limited to a number at the same time.
+// Asynchronous work: promises, in the background, in turns of the event loop, and limited to a number at the same time.
 
 type Report = (message: string) => void;
 
@@ -25,6 +25,25 @@ export function guardListener<Arguments extends unknown[]>(
       return undefined;
     }
   };
+}
+
+/** A promise that is settled from outside. */
+export interface Deferred<T> {
+  readonly promise: Promise<T>;
+  readonly resolve: (value: T) => void;
+  readonly reject: (error: unknown) => void;
+}
+
+export function deferred<T>(): Deferred<T> {
+  let settle!: Omit<Deferred<T>, 'promise'>;
+  const promise = new Promise<T>((resolve, reject) => {
+    settle = { resolve, reject };
+  });
+  return { promise, ...settle };
+}
+
+export function pause(milliseconds: number): Promise<void> {
+  return new Promise((resolve) => setTimeout(resolve, milliseconds));
 }
 
 // Much less than a person notices.

@@ -1,7 +1,7 @@
 // Schemas: the JSON Schema that callers see, the check that is enforced, and reading of schema nodes.
 
 import { copyJson, isRecord, type Json, mapValues } from './json.js';
-import { sanitize } from './text.js';
+import { decodeUri, sanitize } from './text.js';
 
 /** A JSON Schema document (2020-12). */
 export type JsonSchema = { readonly [keyword: string]: Json };
@@ -56,7 +56,7 @@ export function lookUp(root: JsonSchema, ref: string): unknown {
   if (!ref.startsWith('#/')) return ref.startsWith('#') ? anchorsOf(root).get(ref.slice(1)) : undefined;
   let target: unknown = root;
   for (const step of ref.slice(2).split('/')) {
-    const key = decodeStep(step).replace(/~1/g, '/').replace(/~0/g, '~');
+    const key = decodeUri(step).replace(/~1/g, '/').replace(/~0/g, '~');
     target =
       typeof target === 'object' && target !== null && Object.hasOwn(target, key)
         ? (target as SchemaNode)[key]
@@ -84,14 +84,6 @@ function anchorsOf(root: JsonSchema): Map<string, unknown> {
     anchors.set(root, known);
   }
   return known;
-}
-
-function decodeStep(step: string): string {
-  try {
-    return decodeURIComponent(step);
-  } catch {
-    return step;
-  }
 }
 
 /** Returns the types that a node accepts; empty if it does not restrict them. `known` has the types of branches. */
@@ -134,7 +126,8 @@ function inAll(parts: readonly ReadonlySet<string>[]): ReadonlySet<string> {
   return new Set([...(first ?? [])].filter((type) => others.every((types) => types.has(type))));
 }
 
-function jsonType(value: unknown): string {
+/** Returns the JSON type of a value; integers are numbers. */
+export function jsonType(value: unknown): string {
   if (value === null) return 'null';
   return Array.isArray(value) ? 'array' : typeof value;
 }

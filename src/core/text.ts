@@ -94,6 +94,15 @@ export function shortenPath(path: string, workdir: string, home: string | undefi
   return home !== undefined && path.startsWith(`${home}/`) ? `~${path.slice(home.length)}` : path;
 }
 
+/** Decodes a percent-encoded text; returns it unchanged if it is invalid. */
+export function decodeUri(text: string): string {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return text;
+  }
+}
+
 /** Splits a table of words that is written over several lines. */
 export function words(text: string): string[] {
   return text.trim().split(/\s+/);
@@ -200,4 +209,9 @@ export function estimateTokens(text: string): number {
     else tokens += code <= 32 ? 0.6 : 0.95;
   }
   return Math.ceil(tokens);
+}
+
+/** Quotes an argument for a shell if needed. */
+export function quoteWord(text: string): string {
+  return /^[\w@%+=:,./-]+$/.test(text) ? text : `'${text.replace(/'/g, `'\\''`)}'`;
 }

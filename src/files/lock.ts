@@ -2,6 +2,7 @@
 
 import { readdirSync, renameSync, rmdirSync, writeFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
+import { pause } from '../core/async.js';
 import { ToolError } from '../core/error.js';
 import type { World } from '../core/snapshot.js';
 import { loadCrypto } from './digest.js';
@@ -178,8 +179,4 @@ function firstAlive(directory: string, all: readonly Contender[]): Contender | u
     removeFile(join(directory, contender.name));
   }
   return undefined;
-}
-
-function pause(milliseconds: number): Promise<void> {
-  return new Promise((resolve) => setTimeout(resolve, milliseconds));
 }

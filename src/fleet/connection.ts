@@ -5,7 +5,7 @@ import { basename, dirname, join } from 'node:path';
 import type { Redis, RedisOptions } from 'ioredis';
 import { ToolError } from '../core/error.js';
 import { redactKnown } from '../core/redact.js';
-import { sanitize } from '../core/text.js';
+import { decodeUri, sanitize } from '../core/text.js';
 import type { FleetNames } from './names.js';
 
 /** Where the server of a fleet is, and how to log in. */
@@ -43,8 +43,8 @@ const MAX_DATABASE = 1_000_000;
 export function parseFleetAddress(text: string, env: Readonly<Record<string, string | undefined>>): FleetAddress {
   const url = URL.canParse(text) ? new URL(text) : undefined;
   if (url === undefined || !/^(?:rediss?|redis\+unix):$/.test(url.protocol)) throw notAnAddress();
-  const password = decode(url.password) || env[PASSWORD] || undefined;
-  const username = decode(url.username) || undefined;
+  const password = decodeUri(url.password) || env[PASSWORD] || undefined;
+  const username = decodeUri(url.username) || undefined;
   const isSocket = url.protocol === 'redis+unix:';
   const database = isSocket ? '' : url.pathname.replace(/^\//, '');
   if (!isSocket && url.hostname === '') throw notAnAddress();
@@ -188,12 +188,4 @@ function notAnAddress(): ToolError {
   return new ToolError('usage', '--fleet is not the address of a Redis server', {
     hint: 'write redis://HOST:PORT, rediss://USER@HOST:PORT with TLS, or redis+unix:///PATH',
   });
-}
-
-function decode(text: string): string {
-  try {
-    return decodeURIComponent(text);
-  } catch {
-    return text;
-  }
 }

@@ -1,7 +1,7 @@
 // A front: queues the calls of a toolbox for the workers of a fleet, and waits for their results (FLT-3).
 
 import type { Redis } from 'ioredis';
-import { inBackground } from '../core/async.js';
+import { inBackground, pause } from '../core/async.js';
 import { ToolError } from '../core/error.js';
 import type { CallScope, Dispatcher } from '../core/executor.js';
 import type { Plan, Variables } from '../core/plan.js';
@@ -13,7 +13,7 @@ import { type Job, type Order, type Refusal, type Reply, sealMessage, toBinding,
 import { KEYED_MS, KeyedCalls } from './keyed-calls.js';
 import { type FleetNames, toNames } from './names.js';
 import { busyFleet, busyIfFull, notRun, refused, toOutput, unknownKey } from './outcome.js';
-import { type FleetOptions, newId, newPeerId, sleep } from './peer.js';
+import { type FleetOptions, newId, newPeerId } from './peer.js';
 import { type Grant, Pending } from './pending.js';
 import { createPresence, type PeerInfo, type Presence } from './presence.js';
 import { createQueues, type Queues } from './queues.js';
@@ -253,7 +253,7 @@ export class Front implements Dispatcher {
       } else
         while (!call.isSettled && monotonic() < until) {
           await this.#order(call.grant!.worker, { type: 'cancel', jobId: call.jobId });
-          await sleep(CANCEL_EVERY_MS);
+          await pause(CANCEL_EVERY_MS);
         }
     } catch (error) {
       debug(`fleet: ${(error as Error).message}`);
@@ -329,7 +329,7 @@ export class Front implements Dispatcher {
     call.refusedSince ??= monotonic();
     call.refusals++;
     const { jobId } = call;
-    await sleep(OFFER_EVERY_MS);
+    await pause(OFFER_EVERY_MS);
     if (call.isSettled || call.isCancelled || call.jobId !== jobId) return;
     const isOver = monotonic() - call.refusedSince >= OFFER_MS && call.refusals >= MIN_OFFERS;
     if (!isOver) this.#repeat(call);

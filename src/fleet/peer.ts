@@ -31,7 +31,3 @@ export function newId(): string {
 export function newPeerId(kind: PeerKind): string {
   return `${kind}-${newId().slice(0, 8)}`;
 }
-
-export function sleep(milliseconds: number): Promise<void> {
-  return new Promise((resolve) => setTimeout(resolve, milliseconds));
-}

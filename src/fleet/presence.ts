@@ -2,6 +2,7 @@
 
 import type { Redis } from 'ioredis';
 import { isRecord } from '../core/json.js';
+import { matches, strings } from '../core/shape.js';
 import type { FleetNames, PeerKind } from './names.js';
 import { isWorkerTag } from './tag.js';
 
@@ -125,7 +126,7 @@ function parsePeer(text: string | null, id: string): [string, PeerInfo][] {
   if (!isRecord(value) || value.id !== id || !/^(?:front|worker)-[0-9a-f]{8}$/.test(id)) return [];
   const { host, pid, since, tags = [], running = [] } = value;
   if (typeof host !== 'string' || typeof pid !== 'number' || typeof since !== 'number') return [];
-  if (!isTexts(tags) || !tags.every(isWorkerTag) || !isTexts(running)) return [];
+  if (!matches(strings, tags) || !tags.every(isWorkerTag) || !matches(strings, running)) return [];
   return [[id, { id, host, pid, since, tags, running }]];
 }
 
@@ -135,10 +136,6 @@ function parseText(text: string): unknown {
   } catch {
     return undefined;
   }
-}
-
-function isTexts(value: unknown): value is string[] {
-  return Array.isArray(value) && value.every((one) => typeof one === 'string');
 }
 
 /** Reads all peers of a kind that are alive. */

@@ -1,11 +1,12 @@
 // The queues of a fleet, one per tag, as a front uses them.
 
 import type { Queue } from 'bullmq';
+import { pause } from '../core/async.js';
 import { settlesWithin } from '../core/time-limit.js';
 import { explainFailure, loadBullmq } from './connection.js';
 import { sealMessage } from './job.js';
 import { busyIfFull, noQueue, notRun } from './outcome.js';
-import { type FleetLink, sleep } from './peer.js';
+import type { FleetLink } from './peer.js';
 import type { Pending } from './pending.js';
 
 export interface Queues {
@@ -56,7 +57,7 @@ export function createQueues({ redis, key, names, debug }: FleetLink): Queues {
             if (busy !== undefined) throw busy;
             last = explainFailure(error);
             debug(`fleet: ${last}`);
-            await sleep(PAUSE_MS);
+            await pause(PAUSE_MS);
           }
         }
       };

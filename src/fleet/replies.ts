@@ -1,7 +1,8 @@
 // Reads the messages of workers to a front: a stream in Redis, so that none is lost while the connection is.
 
+import { pause } from '../core/async.js';
 import { openMessage, type Reply } from './job.js';
-import { type FleetLink, sleep } from './peer.js';
+import type { FleetLink } from './peer.js';
 
 /** `redis` is a connection of its own, because it waits. */
 export interface RepliesOptions extends FleetLink {
@@ -40,7 +41,7 @@ export function readReplies({ redis, key, names, front, onReply, debug }: Replie
         if (!isClosed) debug(`fleet: ${(error as Error).message}`);
         // Someone replaced it by something else.
         if (/^WRONGTYPE/.test((error as Error).message)) await redis.del(stream).catch(() => {});
-        await sleep(PAUSE_MS);
+        await pause(PAUSE_MS);
       }
     }
   };

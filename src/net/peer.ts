@@ -1,9 +1,9 @@
 // The process at the other end of a connection: whose it is, on a port that other users and tools can reach too.
 
-import { readFileSync } from 'node:fs';
 import type { Socket } from 'node:net';
 import { endianness } from 'node:os';
 import { isHeldByTool } from '../process/ancestry.js';
+import { readProc } from '../process/proc.js';
 import { classifyAddress, parseAddress } from './address.js';
 
 // Of the client's end: its address, ours, state, queues, timers, the user and the inode.
@@ -51,7 +51,7 @@ export type Connections = readonly RegExpExecArray[];
 
 /** Reads the connections of the machine; none on other systems than Linux. */
 export function readConnections(): Connections {
-  return ['/proc/net/tcp', '/proc/net/tcp6'].flatMap((path) => [...readTable(path).matchAll(ROW)]);
+  return ['/proc/net/tcp', '/proc/net/tcp6'].flatMap((path) => [...(readProc(path) ?? '').matchAll(ROW)]);
 }
 
 function findPeer(socket: Socket): Peer {
@@ -77,14 +77,6 @@ function findAmong(socket: Socket, rows: Connections): Peer {
 // Root may do anything here, and forwards ports for some systems. A socket that was closed has no inode and seems to be its.
 function isAllowed({ uid, inode }: PeerSocket): boolean {
   return (uid === process.getuid?.() || uid === 0) && inode !== '0';
-}
-
-function readTable(path: string): string {
-  try {
-    return readFileSync(path, 'utf8');
-  } catch {
-    return '';
-  }
 }
 
 // In words of four bytes, each in the order of the machine.

@@ -2,6 +2,7 @@
 
 import type { ChildProcess } from 'node:child_process';
 import type { Readable } from 'node:stream';
+import { nextTurn } from '../core/async.js';
 import type { Spill } from '../core/executor.js';
 import type { World } from '../core/snapshot.js';
 import type { ResultWriter } from '../core/store.js';
@@ -92,7 +93,7 @@ async function drain(
     await Promise.race([end, quiet]);
     clearTimeout(timer);
     // A late timer fires before the reads of its turn, and there may be something to read.
-    if (!done) await new Promise((resolve) => setImmediate(resolve));
+    if (!done) await nextTurn();
     if (state.held > 0 && ending === 'exit') continue;
     waited += world.monotonic() - began;
     if (world.monotonic() - state.lastOutput >= DRAIN_MS || waited >= DRAIN_LIMIT_MS[ending]) return;

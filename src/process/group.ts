@@ -2,6 +2,7 @@
 
 import { openSync } from 'node:fs';
 import type { Readable } from 'node:stream';
+import { pause } from '../core/async.js';
 import type { World } from '../core/snapshot.js';
 import { hasOpen, listProcesses, readProc, readProcLink } from './proc.js';
 
@@ -70,7 +71,7 @@ export function killMarked(mark: string, platform: string): void {
   for (let round = 0; round < 20 && quiet < 2; round++) {
     const found = findMarked(marked).filter((pid) => !done.has(pid));
     quiet = found.length === 0 ? quiet + 1 : 0;
-    if (quiet === 1) pause(EXEC_MS);
+    if (quiet === 1) block(EXEC_MS);
     for (const pid of found) {
       done.add(pid);
       kill(pid);
@@ -119,7 +120,7 @@ function isExecuting(pid: number): boolean {
 const MAX_PROBED = 50;
 const EXEC_MS = 5;
 
-function pause(milliseconds: number): void {
+function block(milliseconds: number): void {
   Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, milliseconds);
 }
 
@@ -155,7 +156,7 @@ export function watchLifeline(socket: Readable, pid: number, descriptor: number,
         // A guessed name could be that of another process's socket; only one that was started later can be meant.
         const suspects = shown === undefined ? assignedSince(pid) : listProcesses();
         for (const holder of findHolders(name, suspects)) kill(holder);
-        await new Promise((resolve) => setTimeout(resolve, PAUSE_MS));
+        await pause(PAUSE_MS);
       }
     },
   };

@@ -2,8 +2,8 @@
 
 import { basename } from 'node:path';
 import type { Duplex } from 'node:stream';
-import { type ErrorCode, ToolError } from '../core/error.js';
-import type { JsonObject } from '../core/json.js';
+import { deferred } from '../core/async.js';
+import { type ErrorValue, ToolError } from '../core/error.js';
 import type { World } from '../core/snapshot.js';
 import { createFrameReader, FRAME, type Frame, type FrameType, formatFrame } from './frames.js';
 import { killMarked, MARK, ownMark, signalGroup } from './group.js';
@@ -137,12 +137,9 @@ type Send = (type: FrameType, content?: string) => void;
 function createRun(request: RunRequest, { receive, world }: SuperviseOptions, send: Send): HelperRun {
   const { timeoutMs } = request;
   const pending = new Set<Promise<void>>();
-  let settle: { resolve(end: ProcessEnd): void; reject(error: ToolError): void };
-  const ended = new Promise<ProcessEnd>((resolve, reject) => {
-    settle = { resolve, reject };
-  });
+  const ended = deferred<ProcessEnd>();
+  const cancelled = deferred<void>();
   let isCancelled = false;
-  let onCancelled = (): void => {};
   let pid: number | undefined;
   let deadline = world.monotonic() + timeoutMs + STUCK_MS;
 
@@ -157,17 +154,12 @@ function createRun(request: RunRequest, { receive, world }: SuperviseOptions, se
   };
   // Output of a process that ended by itself is passed on to its end, unless the call is cancelled.
   const finish = async (end: ProcessEnd): Promise<void> => {
-    if (end.ending === 'exit' && pending.size > 0 && !isCancelled) {
-      const cancelled = new Promise<void>((resolve) => {
-        onCancelled = resolve;
-      });
-      await Promise.race([Promise.all(pending), cancelled]);
-    }
-    settle.resolve(end.ending === 'exit' && isCancelled ? { ...end, ending: 'cancelled' } : end);
+    if (end.ending === 'exit' && pending.size > 0) await Promise.race([Promise.all(pending), cancelled.promise]);
+    ended.resolve(end.ending === 'exit' && isCancelled ? { ...end, ending: 'cancelled' } : end);
   };
 
   return {
-    ended,
+    ended: ended.promise,
     timeoutMs,
     isStuck(now) {
       // While the listener is slow, the helper waits for us.
@@ -176,7 +168,7 @@ function createRun(request: RunRequest, { receive, world }: SuperviseOptions, se
     },
     stop(why) {
       if (why === 'cancelled') isCancelled = true;
-      onCancelled();
+      cancelled.resolve();
       send(FRAME.stop, why);
     },
     accept({ type, bytes }) {
@@ -191,27 +183,18 @@ function createRun(request: RunRequest, { receive, world }: SuperviseOptions, se
       }
       const told = JSON.parse(bytes.toString('utf8')) as unknown;
       if (type === FRAME.ended) void finish(told as ProcessEnd);
-      else settle.reject(toError(told as Failure));
+      else {
+        const failure = told as ErrorValue;
+        ended.reject(new ToolError(failure.code, failure.message, failure));
+      }
       return 'over';
     },
     lose(why) {
       if (pid !== undefined) signalGroup(pid, 'SIGKILL');
       killMarked(request.mark, world.platform);
-      settle.reject(helperEnded(request, why));
+      ended.reject(helperEnded(request, why));
     },
   };
-}
-
-/** A ToolError as data. */
-export interface Failure {
-  readonly code: ErrorCode;
-  readonly message: string;
-  readonly hint?: string;
-  readonly data?: JsonObject;
-}
-
-function toError({ code, message, hint, data }: Failure): ToolError {
-  return new ToolError(code, message, { hint, data });
 }
 
 // EXE-11

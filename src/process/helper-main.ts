@@ -2,11 +2,11 @@
 
 import { closeSync, constants, openSync } from 'node:fs';
 import { Socket } from 'node:net';
+import { type Deferred, deferred } from '../core/async.js';
 import { ToolError } from '../core/error.js';
 import type { World } from '../core/snapshot.js';
 import { createFrameReader, FRAME, type Frame, type FrameType, formatFrame } from './frames.js';
 import { killAllMarked, MARK, signalGroup } from './group.js';
-import type { Failure } from './helper-connection.js';
 import type { Receive, Run, RunRequest } from './request.js';
 import { supervise } from './spawn.js';
 
@@ -21,7 +21,7 @@ interface Running {
   readonly run: Run;
   pid?: number;
   /** Set while wield does not want output. */
-  held?: { readonly promise: Promise<void>; readonly release: () => void };
+  held?: Deferred<void> | undefined;
 }
 
 const CHANNEL = 3;
@@ -31,21 +31,13 @@ const [, , owner = '', outer = ''] = process.argv;
 const channel = new Socket({ fd: CHANNEL, readable: true, writable: true });
 const running = new Map<number, Running>();
 let isDismissed = false;
-let drained: ReturnType<typeof createGate> | undefined;
+let drained: Deferred<void> | undefined;
 
 const send = (type: FrameType, run: number, content?: string | Buffer): void => {
   if (channel.destroyed) return;
   // Wield reads slower than the processes write: all of them wait.
-  if (!channel.write(formatFrame(type, run, content))) drained ??= createGate();
+  if (!channel.write(formatFrame(type, run, content))) drained ??= deferred<void>();
 };
-
-function createGate() {
-  let release = (): void => {};
-  const promise = new Promise<void>((resolve) => {
-    release = resolve;
-  });
-  return { promise, release };
-}
 
 function start(id: number, { request, source, debugging }: StartMessage): void {
   const receive: Receive = (chunk, from) => {
@@ -95,11 +87,11 @@ function start(id: number, { request, source, debugging }: StartMessage): void {
 }
 
 function fail(id: number, error: unknown): void {
-  const { code, message, hint, data }: Failure =
+  const failure =
     error instanceof ToolError
-      ? (error as Failure)
-      : { code: 'exec_failed', message: `the process helper: ${(error as Error).message}`, hint: 'call it again' };
-  send(FRAME.failed, id, JSON.stringify({ code, message, hint, data }));
+      ? error
+      : new ToolError('exec_failed', `the process helper: ${(error as Error).message}`, { hint: 'call it again' });
+  send(FRAME.failed, id, JSON.stringify(failure));
 }
 
 function accept({ type, run: id, bytes }: Frame): void {
@@ -108,16 +100,16 @@ function accept({ type, run: id, bytes }: Frame): void {
   else if (type === FRAME.start) start(id, JSON.parse(bytes.toString('utf8')) as StartMessage);
   else if (known === undefined) return;
   else if (type === FRAME.stop) known.run.stop(bytes.toString('utf8') as 'cancelled' | 'capped');
-  else if (type === FRAME.hold) known.held ??= createGate();
+  else if (type === FRAME.hold) known.held ??= deferred<void>();
   else if (type === FRAME.release) {
-    known.held?.release();
+    known.held?.resolve();
     known.held = undefined;
   }
 }
 
 channel.on('data', createFrameReader(accept));
 channel.on('drain', () => {
-  drained?.release();
+  drained?.resolve();
   drained = undefined;
 });
 channel.on('error', () => {});

@@ -2,6 +2,7 @@
 
 import type { ChildProcess } from 'node:child_process';
 import type { Readable } from 'node:stream';
+import { deferred, nextTurn } from '../core/async.js';
 import type { World } from '../core/snapshot.js';
 import { onAbort } from '../core/time-limit.js';
 import { createOutput, readOutput } from './collect.js';
@@ -63,7 +64,7 @@ export function supervise(request: RunRequest, options: SuperviseOptions): Run {
     await output.drained(end.reason(), end.stoppedLate);
     const late = end.isLate();
     // The end of the socket may be read only in the next turn.
-    if (lifeline.isHeld()) await new Promise((resolve) => setImmediate(resolve));
+    if (lifeline.isHeld()) await nextTurn();
     if (late || lifeline.isHeld() || isAnyLeftSince(pid, mark, world.platform)) {
       killMarked(mark, world.platform);
       await lifeline.killHolders();
@@ -150,12 +151,4 @@ function watchEnd(child: ChildProcess, timeoutMs: number, world: World) {
     /** Whether there was a stop after the process had ended. */
     isLate: () => late,
   };
-}
-
-function deferred<T>(): { readonly promise: Promise<T>; readonly resolve: (value: T) => void } {
-  let resolve: (value: T) => void = () => {};
-  const promise = new Promise<T>((settle) => {
-    resolve = settle;
-  });
-  return { promise, resolve };
 }

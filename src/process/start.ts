@@ -5,6 +5,7 @@ import { once } from 'node:events';
 import { closeSync, existsSync, openSync, readdirSync, readFileSync } from 'node:fs';
 import { resolve as resolvePath } from 'node:path';
 import type { Readable } from 'node:stream';
+import { nextTurn, pause } from '../core/async.js';
 import { ToolError } from '../core/error.js';
 import type { World } from '../core/snapshot.js';
 import { MARK, markHost, markValue, ownMark } from './group.js';
@@ -49,7 +50,7 @@ export async function start(
       const temporary = code === 'ETXTBSY' || code === 'EAGAIN' || code === 'EMFILE' || code === 'ENFILE';
       if (!temporary || attempt >= BUSY_RETRIES) throw toStartError(request, error as NodeJS.ErrnoException);
       world.debug(`spawning ${request.argv[0]}: ${code}, retrying`);
-      await new Promise((resolve) => setTimeout(resolve, 20 * (attempt + 1)));
+      await pause(20 * (attempt + 1));
     }
   }
 }
@@ -194,15 +195,11 @@ async function assertLaunched({ stderr, stdio }: ChildProcess, name: string, sta
 async function peek(stream: Readable): Promise<string> {
   if (stream.readableLength === 0 && !stream.closed)
     await Promise.race([once(stream, 'readable'), once(stream, 'close'), pause(REPORT_MS)]);
-  await new Promise((resolve) => setImmediate(resolve));
+  await nextTurn();
   const chunk = stream.read() as Buffer | null;
   if (chunk === null) return '';
   stream.unshift(chunk);
   return chunk.toString('utf8');
-}
-
-function pause(milliseconds: number): Promise<void> {
-  return new Promise((resolve) => setTimeout(resolve, milliseconds));
 }
 
 function ignore(): void {}

@@ -97,7 +97,7 @@ export function createOfferMethods(
       async list(options = {}) {
         const snapshot = workspace.snapshot();
         return listOffers<SkillOffer>(parts, snapshot, options, {
-          read: (source) => source.skills?.(snapshot) ?? [],
+          read: async (source) => source.skills?.(snapshot) ?? [],
           idOf: ({ uri }) => uri,
         });
       },

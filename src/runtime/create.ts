@@ -1,7 +1,7 @@
 // Creates a toolbox from its parts.
 
 import type { References } from '../catalog/skill-references.js';
-import { guardListener } from '../core/async.js';
+import { guardListener, pause } from '../core/async.js';
 import { CODE } from '../core/caller.js';
 import { isToolError } from '../core/error.js';
 import type { ToolResult } from '../core/result.js';
@@ -90,7 +90,7 @@ export function assembleToolbox(options: AssembleOptions): Toolbox {
     async close() {
       isClosed = true;
       for (const controller of [...running]) controller.abort();
-      while (running.length > 0) await new Promise((resolve) => setTimeout(resolve, CLOSE_POLL_MS));
+      while (running.length > 0) await pause(CLOSE_POLL_MS);
       await executors.close();
       await observers.recorder?.close();
       stores?.documents.close();

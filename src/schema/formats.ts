@@ -102,7 +102,8 @@ function isIpv6(value: string): boolean {
   return /^[0-9a-f:.]+$/i.test(value) && URL.canParse(`http://[${value}]`);
 }
 
-function isRegex(value: string): boolean {
+/** Whether a text is a regular expression; patterns of other languages may not be. */
+export function isRegex(value: string): boolean {
   try {
     new RegExp(value, 'u');
     return true;

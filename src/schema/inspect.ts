@@ -4,6 +4,7 @@ import { ToolError } from '../core/error.js';
 import { isRecord } from '../core/json.js';
 import { type JsonSchema, lookUp } from '../core/schema.js';
 import { quoteOutside } from '../core/text.js';
+import { isRegex } from './formats.js';
 
 const MAX_SCHEMA_DEPTH = 64;
 const MAX_SCHEMA_NODES = 20_000;
@@ -126,11 +127,7 @@ function assertAcyclic(json: JsonSchema, nodes: Iterable<unknown>): void {
 function assertPattern(pattern: string, path: SchemaPath): void {
   if (pattern.length > MAX_PATTERN_LENGTH)
     throw badSchema(path, `has a pattern longer than ${MAX_PATTERN_LENGTH} characters`);
-  try {
-    new RegExp(pattern, 'u');
-  } catch {
-    throw badSchema(path, `"${pattern}" is not a regular expression`);
-  }
+  if (!isRegex(pattern)) throw badSchema(path, `"${pattern}" is not a regular expression`);
 }
 
 function badSchema(path: SchemaPath, problem: string): ToolError {

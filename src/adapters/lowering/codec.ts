@@ -1,6 +1,7 @@
 // Codecs: how the values of a schema node are encoded for a provider's strict mode, and decoded.
 
 import { isRecord, type Json } from '../../core/json.js';
+import { jsonType } from '../../core/schema.js';
 import type { Node } from './sanitize.js';
 
 export interface Codec {
@@ -19,12 +20,6 @@ export interface Codec {
 }
 
 const NO_TAGS: Codec['tags'] = new Map();
-
-/** Returns the JSON type of a value; integers are numbers. */
-export function typeOfJson(value: Json): string {
-  if (value === null) return 'null';
-  return Array.isArray(value) ? 'array' : typeof value;
-}
 
 /** A codec for values that are encoded as themselves. */
 export function plainCodec(schema: Node, type: string): Codec {
@@ -90,7 +85,7 @@ export function unionCodec(branches: readonly Codec[]): Codec | undefined {
   );
   if (!distinct) return undefined;
   const pick = (value: Json, side: 'from' | 'to'): Codec | undefined =>
-    branches.find((branch) => branch[side].has(typeOfJson(value)) && hasTags(value, branch.tags));
+    branches.find((branch) => branch[side].has(jsonType(value)) && hasTags(value, branch.tags));
   return {
     schema: { anyOf: branches.flatMap(({ schema }) => alternativesOf(schema)) },
     from: new Set(branches.flatMap(({ from }) => [...from])),

@@ -1,6 +1,7 @@
 // Compiles a schema to a codec for a provider's strict mode, if strict mode can express it.
 
 import { isRecord, type Json } from '../../core/json.js';
+import { jsonType } from '../../core/schema.js';
 import {
   alternativesOf,
   arrayCodec,
@@ -9,7 +10,6 @@ import {
   mapCodec,
   objectCodec,
   plainCodec,
-  typeOfJson,
   unionCodec,
 } from './codec.js';
 import type { StrictRules } from './profile.js';
@@ -73,7 +73,7 @@ function compileUnion(nodes: readonly Node[], options: CompileOptions): Codec | 
 function compileChoices(node: Node, values: readonly Json[]): Codec | undefined {
   const byType = new Map<string, Json[]>();
   for (const value of values) {
-    const type = typeOfJson(value);
+    const type = jsonType(value);
     byType.set(type, [...(byType.get(type) ?? []), value]);
   }
   if (byType.has('object') || byType.has('array') || node.allOf !== undefined) return undefined;

@@ -2,6 +2,7 @@
 
 import { closeSync, existsSync, openSync } from 'node:fs';
 import { createRequire } from 'node:module';
+import { pause } from '../../core/async.js';
 import { isToolError, ToolError } from '../../core/error.js';
 import { openState } from '../../files/read.js';
 
@@ -170,7 +171,7 @@ async function begin(db: Database): Promise<void> {
       return;
     } catch (error) {
       if (!isBusy(error) || process.hrtime()[0] - started > WRITE_LOCK_SECONDS) throw error;
-      await new Promise((resolve) => setTimeout(resolve, 1 + Math.random() * RETRY_MS));
+      await pause(1 + Math.random() * RETRY_MS);
     }
   }
 }

@@ -1,5 +1,6 @@
 // The full-text index of documents: chunks of each document, and the best match per document.
 
+import { nextTurn } from '../../core/async.js';
 import type { ContentKind } from '../../core/store.js';
 import type { Database } from './database.js';
 import { toChunks } from './search-terms.js';
@@ -49,7 +50,7 @@ export async function index(db: Database, path: string, content: Uint8Array, kin
     start += length;
     if (start - sliceStart < SLICE_BYTES) continue;
     sliceStart = start;
-    await new Promise((resolve) => setImmediate(resolve));
+    await nextTurn();
   }
 }
 

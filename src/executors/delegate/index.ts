@@ -1,6 +1,6 @@
 // The delegate executor: calls another tool instead, as a nested call with its own policy decision.
 
-import { type ErrorValue, ToolError } from '../../core/error.js';
+import { ToolError } from '../../core/error.js';
 import type { CallScope, Executor } from '../../core/executor.js';
 import { canonicalJson, copyJson } from '../../core/json.js';
 import type { DelegatePlan } from '../../core/plan.js';
@@ -50,14 +50,10 @@ async function callOther(plan: DelegatePlan, scope: CallScope): Promise<Output> 
     return {
       content,
       structured,
-      error: error && (late ? timedOut(tool.name, timeoutMs) : toError(error)),
+      error: error && (late ? timedOut(tool.name, timeoutMs) : new ToolError(error.code, error.message, error)),
       meta: rest,
     };
   } finally {
     clearTimeout(timer);
   }
-}
-
-function toError({ code, message, hint, data }: ErrorValue): ToolError {
-  return new ToolError(code, message, { hint, data });
 }

@@ -1,5 +1,6 @@
 // The function executor: runs code of this process with a time limit.
 
+import { deferred } from '../../core/async.js';
 import type { ToolUpstreams } from '../../core/context.js';
 import { type ToolError, toToolError } from '../../core/error.js';
 import type { CallScope, Executor } from '../../core/executor.js';
@@ -56,11 +57,8 @@ async function runFunction(
     ? (given, context) => action.run(given, context, scope)
     : action.run;
   const scoped = scopeStore(store);
-  let end = (_: Output): void => {};
-  const ended = new Promise<Output>((resolve) => {
-    end = resolve;
-  });
-  const stop = (error: ToolError): void => end({ content: [textPart('')], error });
+  const ended = deferred<Output>();
+  const stop = (error: ToolError): void => ended.resolve({ content: [textPart('')], error });
   const release = onAbort(scope.signal, () => stop(cancelled(name)));
   const limit = startTimeLimit(scope.timeoutMs ?? timeoutMs, () => {
     const error = timedOut(name, timeoutMs);
@@ -82,8 +80,8 @@ async function runFunction(
     log,
   };
   try {
-    invoke(run, input, scope, environment).then(end, (error: unknown) => stop(toToolError(error)));
-    return await ended;
+    invoke(run, input, scope, environment).then(ended.resolve, (error: unknown) => stop(toToolError(error)));
+    return await ended.promise;
   } finally {
     scoped.end();
     limit.clear();

@@ -1,5 +1,6 @@
 // Runs a plan on a tool host: time limit, cancellation, and the requests of the tool during the call.
 
+import { deferred } from '../../core/async.js';
 import { lacksCapability } from '../../core/client-request.js';
 import { ToolError, toToolError } from '../../core/error.js';
 import type { CallScope } from '../../core/executor.js';
@@ -24,10 +25,7 @@ export function runOnHost(
   scope: CallScope,
   onStuck: () => void,
 ): Promise<Output> {
-  let resolve: (output: Output) => void;
-  const promise = new Promise<Output>((settle) => {
-    resolve = settle;
-  });
+  const ended = deferred<Output>();
   const { name } = plan.tool;
   const callEnded = new AbortController();
   let responsive = false;
@@ -38,7 +36,7 @@ export function runOnHost(
     limit.clear();
     callEnded.abort();
     release();
-    resolve(output);
+    ended.resolve(output);
   };
   const remove = (): void => {
     clearTimeout(grace);
@@ -82,7 +80,7 @@ export function runOnHost(
   });
   host.send(toRequest(id, plan, scope));
   release = onAbort(scope.signal, () => stop(cancelled(name)));
-  return promise;
+  return ended.promise;
 }
 
 function toRequest(id: number, plan: ModulePlan, scope: CallScope): Request {

@@ -1,8 +1,9 @@
 // Starts a script so that the bytes that were hashed run, even if the file is replaced meanwhile.
 
-import { closeSync, constants, fstatSync, lstatSync, mkdtempSync, openSync, realpathSync, writeSync } from 'node:fs';
+import { closeSync, constants, fstatSync, lstatSync, mkdtempSync, openSync, writeSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { basename, dirname, join } from 'node:path';
+import { pause } from '../../core/async.js';
 import { ToolError } from '../../core/error.js';
 import type { FileIdentity } from '../../core/origin.js';
 import type { ProcessPlan } from '../../core/plan.js';
@@ -11,7 +12,7 @@ import type { ScriptAction, Tool } from '../../core/tool.js';
 import { digestAsFile, digestFile } from '../../files/digest.js';
 import { readHead, sameIdentity, statIdentity, statOrNothing, toIdentity } from '../../files/read.js';
 import { removeTree } from '../../files/remove.js';
-import { isWithin } from '../../files/within.js';
+import { isWithin, realPath } from '../../files/within.js';
 import { assertSameProgram, changed, type SkillScripts } from './integrity.js';
 
 /** A start that is bound to bytes. */
@@ -121,7 +122,7 @@ async function pinPath(
       return { argv: [file, ...args], verify, close: () => {} };
     }
     if (attempt >= ATTEMPTS) throw changed(tool, 'keeps changing');
-    await new Promise((resolve) => setTimeout(resolve, TICK_MS - age + 1));
+    await pause(TICK_MS - age + 1);
   }
 }
 
@@ -279,7 +280,7 @@ function writeAndReopen(writable: number, bytes: Uint8Array, pathOf: (descriptor
  * entries change all the time.
  */
 function watchDirectories(file: string, cwd: string): () => boolean {
-  const chains = [...new Set([file, realPath(file)])].map((path) => directoriesAbove(path, cwd));
+  const chains = [...new Set([file, realPath(file) ?? file])].map((path) => directoriesAbove(path, cwd));
   const before = chains.map((chain) => chain.map(stateOf));
   return () =>
     chains.some((chain, at) => {
@@ -294,14 +295,6 @@ function directoriesAbove(file: string, cwd: string): string[] {
   for (let at = dirname(file); ; at = dirname(at)) {
     chain.push(at);
     if (isWithin(at, cwd) || at === dirname(at)) return chain;
-  }
-}
-
-function realPath(file: string): string {
-  try {
-    return realpathSync(file);
-  } catch {
-    return file;
   }
 }
 

@@ -8,7 +8,7 @@ import { findSyntaxFault } from '../../core/json-syntax.js';
 import type { Boundary } from '../../core/origin.js';
 import type { Finding } from '../../core/problem.js';
 import { type JsonSchema, lookUp } from '../../core/schema.js';
-import { quoteOutside } from '../../core/text.js';
+import { decodeUri, quoteOutside } from '../../core/text.js';
 import { readHead, statIdentity, statOrNothing } from '../../files/read.js';
 import { isWithin, realPath } from '../../files/within.js';
 
@@ -105,7 +105,7 @@ export function openDocument(
         `refers to ${quoteOutside(target, 120)}, which is on another machine`,
         'put a copy of it next to the document',
       );
-    const path = resolve(dirname(from), decodeText(target));
+    const path = resolve(dirname(from), decodeUri(target));
     const real = realPath(path);
     if (real === undefined || !isWithin(folder, real))
       throw documentFault(
@@ -171,12 +171,4 @@ function invalidYaml({ message, linePos }: YamlError): ToolError {
   const [reason = ''] = message.split('\n')[0]!.split(/ at line \d/);
   const shown = quoteOutside(reason.replace(/:$/, ''), 160);
   return documentFault(`is not valid YAML: ${shown}`, 'fix the line', linePos?.[0]?.line);
-}
-
-function decodeText(text: string): string {
-  try {
-    return decodeURIComponent(text);
-  } catch {
-    return text;
-  }
 }

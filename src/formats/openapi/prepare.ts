@@ -84,9 +84,9 @@ export function packInThread(file: string, { boundary, ...options }: PrepareOpti
       clearTimeout(timer);
       void worker.terminate();
     };
-    const fail = ({ code, message, hint, data }: ErrorValue) => {
+    const fail = (fault: ErrorValue) => {
       end();
-      reject(new ToolError(code, message, { hint, data }));
+      reject(new ToolError(fault.code, fault.message, fault));
     };
     const timer = setTimeout(() => fail(TOO_LARGE), THREAD_MS);
     worker.on('message', (answer: ThreadAnswer) => {

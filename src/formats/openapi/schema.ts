@@ -2,6 +2,7 @@
 
 import { isRecord, type Json } from '../../core/json.js';
 import type { JsonSchema } from '../../core/schema.js';
+import { isRegex } from '../../schema/formats.js';
 import type { Located, Node, OpenDocument } from './document.js';
 import { findFree } from './name.js';
 import { withoutReadOnly } from './read-only.js';
@@ -167,7 +168,7 @@ function repair(schema: Record<string, Json>, node: Node, loose: boolean): JsonS
     schema.contentEncoding ??= 'base64';
   }
   if (typeof schema.pattern === 'string') {
-    const pattern = [schema.pattern, withPlainEscapes(schema.pattern)].find(isPattern);
+    const pattern = [schema.pattern, withPlainEscapes(schema.pattern)].find(isRegex);
     if (pattern === undefined) delete schema.pattern;
     else schema.pattern = pattern;
   }
@@ -185,16 +186,6 @@ function withPlainEscapes(pattern: string): string {
       ? whole
       : `\\x${character.charCodeAt(0).toString(16).padStart(2, '0')}`,
   );
-}
-
-// Patterns of other languages are not enforced.
-function isPattern(text: string): boolean {
-  try {
-    new RegExp(text, 'u');
-    return true;
-  } catch {
-    return false;
-  }
 }
 
 function countValues(value: unknown): number {

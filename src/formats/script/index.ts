@@ -7,7 +7,7 @@ import { isToolName } from '../../core/name.js';
 import { type FileIdentity, type Place, toOrigin } from '../../core/origin.js';
 import { type Problem, toProblem } from '../../core/problem.js';
 import type { World } from '../../core/snapshot.js';
-import { formatBytes } from '../../core/text.js';
+import { formatBytes, quoteWord } from '../../core/text.js';
 import type { ScriptCall, Tool } from '../../core/tool.js';
 import { type ReadFault, readHead } from '../../files/read.js';
 import { toFileUri } from '../../files/within.js';
@@ -141,12 +141,8 @@ function placeIn(path: string, severity: Problem['severity'], finding: HeaderFin
   const { hint, command } = finding;
   return toProblem(path, severity, {
     ...finding,
-    hint: command === undefined ? hint : `${hint}: ${command} ${shellWord(path)}`,
+    hint: command === undefined ? hint : `${hint}: ${command} ${quoteWord(path)}`,
   });
-}
-
-function shellWord(path: string): string {
-  return /^[\w@%+=:,./-]+$/.test(path) ? path : `'${path.replace(/'/g, `'\\''`)}'`;
 }
 
 function firstLines(bytes: Buffer): Buffer {

@@ -1,6 +1,6 @@
 // Finds out which backends work on this machine, by running something in each. The answer is kept until the next boot.
 
-import { readFileSync, writeFileSync } from 'node:fs';
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { isRecord } from '../../core/json.js';
 import type { SandboxBackend } from '../../core/sandbox.js';
@@ -10,6 +10,7 @@ import { removeFile } from '../../files/remove.js';
 import { createStateDirectory } from '../../files/state.js';
 import { writeFileAtomic } from '../../files/write.js';
 import { launcherSearch } from '../environment.js';
+import { readProc } from '../proc.js';
 import { bubblewrapLauncher } from './bubblewrap.js';
 import { createFilter, filterFile } from './filter.js';
 import { landlockLauncher } from './landlock.js';
@@ -48,6 +49,7 @@ const AGAIN = 'the machine may be too busy; it is tried again after a minute';
 const INSTALL = 'install it: apt install bubblewrap, dnf install bubblewrap, or pacman -S bubblewrap';
 const REINSTALL = 'check which program that is, and install the one of your distribution';
 // Ubuntu 24.04 and newer allow user namespaces to programs with a profile only.
+const APPARMOR_LIMIT = '/proc/sys/kernel/apparmor_restrict_unprivileged_userns';
 const APPARMOR =
   'give it the AppArmor profile of your distribution: apt install apparmor-profiles, then ' +
   'ln -s /usr/share/apparmor/extra-profiles/bwrap-userns-restrict /etc/apparmor.d/ and systemctl reload apparmor';
@@ -64,7 +66,13 @@ export async function probeBackends(
   const programs = names.map(launcherSearch(workdir, world)).map((program) => program ?? null);
   const filter = isMac ? undefined : filterFile(wieldHome);
   const identities = programs.map((program) => program && [program, statIdentity(program)]);
-  const key = JSON.stringify([PROBE, bootId(), process.getuid?.(), filter, identities]);
+  const key = JSON.stringify([
+    PROBE,
+    readProc('/proc/sys/kernel/random/boot_id'),
+    process.getuid?.(),
+    filter,
+    identities,
+  ]);
   const file = join(wieldHome, 'cache', 'sandbox.json');
   if (!isFresh) {
     if (known?.file === file && known.key === key) return known.states;
@@ -106,17 +114,6 @@ function readKept(file: string, key: string, now: number): readonly BackendState
   }
 }
 
-let boot: string | undefined;
-
-function bootId(): string {
-  try {
-    boot ??= readFileSync('/proc/sys/kernel/random/boot_id', 'utf8').trim();
-  } catch {
-    boot = '';
-  }
-  return boot;
-}
-
 interface ProbeOptions {
   /** A file that must not be readable. */
   readonly canary: string;
@@ -143,17 +140,9 @@ async function probeBubblewrap(program: string | null, options: ProbeOptions): P
   const version = await readVersion(program, world);
   const launcher = bubblewrapLauncher({ ...toOptions(program, canary), filter });
   const { fault, isUncertain } = await proveLauncher(launcher, canary, world, { filter, isOffline: true });
-  const limit = hasAppArmorLimit() ? APPARMOR : 'allow user namespaces for bubblewrap';
+  const limit = readProc(APPARMOR_LIMIT)?.trim() === '1' ? APPARMOR : 'allow user namespaces for bubblewrap';
   const remedy = fault === null ? null : isUncertain ? AGAIN : fault.startsWith(UNPROVEN) ? REINSTALL : limit;
   return { ...base, version, fault: fault && `bubblewrap does not work here: ${fault}`, remedy, isUncertain };
-}
-
-function hasAppArmorLimit(): boolean {
-  try {
-    return readFileSync('/proc/sys/kernel/apparmor_restrict_unprivileged_userns', 'utf8').trim() === '1';
-  } catch {
-    return false;
-  }
 }
 
 async function probeLandlock(

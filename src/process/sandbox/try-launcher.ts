@@ -1,9 +1,10 @@
 // Tries programs out: whether a launcher works, and which version one has.
 
-import { existsSync, readFileSync } from 'node:fs';
+import { existsSync } from 'node:fs';
 import type { World } from '../../core/snapshot.js';
 import { removeFile } from '../../files/remove.js';
 import { searchPath } from '../environment.js';
+import { readProc } from '../proc.js';
 import { runProcess } from '../spawn.js';
 
 const PROBE_MS = 15_000;
@@ -58,16 +59,8 @@ export async function proveLauncher(
 }
 
 function readDevices(): string[] {
-  const names = [...readSmallFile('/proc/net/dev').matchAll(/^\s*([^\s|:]+):/gm)].map(([, name]) => name!);
+  const names = [...(readProc('/proc/net/dev') ?? '').matchAll(/^\s*([^\s|:]+):/gm)].map(([, name]) => name!);
   return names.filter((name) => !IN_EVERY_NETWORK.test(name));
-}
-
-function readSmallFile(path: string): string {
-  try {
-    return readFileSync(path, 'utf8');
-  } catch {
-    return '';
-  }
 }
 
 function toTrial(outcome: Awaited<ReturnType<typeof run>>): Trial {

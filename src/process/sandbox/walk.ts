@@ -2,6 +2,7 @@
 
 import { existsSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
+import { nextTurn } from '../../core/async.js';
 import { ToolError } from '../../core/error.js';
 import type { SandboxSearch } from '../../core/sandbox.js';
 import { quoteOutside, words } from '../../core/text.js';
@@ -105,7 +106,7 @@ export async function walk({ root, skipped }: Pick<SandboxSearch, 'root' | 'skip
   ];
   for (let at = 0; at < queue.length; at++) {
     if (at >= MAX_DIRECTORIES) throw tooLarge(root);
-    if (at % DIRECTORIES_PER_TURN === DIRECTORIES_PER_TURN - 1) await new Promise(setImmediate);
+    if (at % DIRECTORIES_PER_TURN === DIRECTORIES_PER_TURN - 1) await nextTurn();
     const { path, name, isPackage } = queue[at]!;
     const listing = list(path, now);
     if (listing === undefined) continue;

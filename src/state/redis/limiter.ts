@@ -1,5 +1,6 @@
 // Limits of all fronts together: running calls are members of sorted sets that expire unless their front renews them (RUN-8).
 
+import { pause } from '../../core/async.js';
 import { cancelled } from '../../core/time-limit.js';
 import { type Limiter, RATE_MS, type Slot } from '../../runtime/limiter.js';
 import { type RedisPlace, reach } from './place.js';
@@ -92,7 +93,7 @@ async function enter(place: RedisPlace, slot: Slot, entering: Entering): Promise
         place.redis.eval(ENTER, sets.length, ...sets, id, LEASE_MS, ...most),
       );
       if (entered === 1) return hold(place, slot, entering);
-      await new Promise((resolve) => setTimeout(resolve, RETRY_MS));
+      await pause(RETRY_MS);
       if (signal.aborted) throw cancelled(tool);
     }
   } catch (error) {
