@@ -16,15 +16,13 @@ export function sanitize(text: string): string {
   return text.replace(ESCAPE_SEQUENCE, '').replace(UNSAFE, '');
 }
 
-// Compiled lazily: it takes longer than listing a directory.
-let hidden: RegExp | undefined;
+// Includes fillers and variation selectors; newlines and tabs are visible.
+const HIDDEN = /[^\P{C}\n\t]|[\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}]/gu;
 
 /** Replaces invisible characters of untrusted text by their code points, such as `<U+202E>`, for review. */
 export function revealHidden(text: string): string {
   if (PLAIN.test(text)) return text;
-  // Includes fillers and variation selectors; newlines and tabs are visible.
-  hidden ??= /[^\P{C}\n\t]|[\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}]/gu;
-  return text.replace(hidden, reveal);
+  return text.replace(HIDDEN, reveal);
 }
 
 /** Like `revealHidden`, on one line: newlines, tabs and unusual spaces are replaced too. */

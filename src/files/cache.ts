@@ -61,7 +61,7 @@ export function createCacheFiles({ directory, extension, debug }: CacheFilesOpti
   };
 }
 
-/** Returns eight hex digits. Not cryptographic: loading node:crypto takes longer than listing tools. */
+/** Returns eight hex digits. Not cryptographic: the files are private, and a listing needs no node:crypto. */
 export function checksum(bytes: Buffer): string {
   return process.getBuiltinModule('node:zlib').crc32(bytes).toString(16).padStart(8, '0');
 }

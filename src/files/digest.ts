@@ -4,7 +4,7 @@ import { readSync } from 'node:fs';
 import type { FileIdentity } from '../core/origin.js';
 import { type ReadFault, withFile } from './read.js';
 
-/** Loads node:crypto on first use; loading takes longer than listing the tools of a directory. */
+/** Loads node:crypto on first use: a listing needs none. */
 export function loadCrypto(): typeof import('node:crypto') {
   return process.getBuiltinModule('node:crypto');
 }

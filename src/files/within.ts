@@ -24,7 +24,7 @@ export function realPath(path: string): string | undefined {
   }
 }
 
-/** Returns the `file:` URI of a normalized absolute path. Plain paths need no `pathToFileURL`, which takes as long as a stat. */
+/** Returns the `file:` URI of an absolute path. */
 export function toFileUri(path: string): string {
-  return /^[\w./-]*$/.test(path) ? `file://${path}` : pathToFileURL(path).href;
+  return pathToFileURL(path).href;
 }

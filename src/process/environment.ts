@@ -118,7 +118,6 @@ export function findProgram(name: string, path: readonly string[]): string | und
 }
 
 function isExecutable(path: string): boolean {
-  // Most directories of a search path lack it, and an exception takes four times as long as a stat.
   if (statOrNothing(path)?.isFile() !== true) return false;
   try {
     accessSync(path, constants.X_OK);

@@ -34,7 +34,7 @@ let launcher: string | null | undefined;
 export function markLauncher(world: Pick<World, 'platform' | 'env'>): MarkLauncher | undefined {
   launcher ??= (hasToolMark('self') === false ? findMarker(world) : undefined) ?? null;
   if (launcher === null) return undefined;
-  // Not by node:crypto, which takes 5 ms to load: no tool sees the name, or any other of them.
+  // Need not be secret: no tool sees the name, or any other of them.
   const name = `wield-${Math.random().toString(36).slice(2)}${Math.random().toString(36).slice(2)}`;
   return { argv: [launcher, FLAG, '--'], name };
 }

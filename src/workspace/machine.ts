@@ -57,11 +57,7 @@ function createWorld(
     home: findHome(env, homedir),
     platform: process.platform,
     now,
-    // Not `performance.now()`: its module takes a millisecond to load.
-    monotonic: () => {
-      const [seconds, nanoseconds] = process.hrtime();
-      return seconds * 1e3 + nanoseconds / 1e6;
-    },
+    monotonic: () => Number(process.hrtime.bigint()) / 1e6,
     debug: debug === undefined ? () => {} : (message) => debug(redactKnown(message, secrets.all)),
     debugging: debug !== undefined,
   };

@@ -30,7 +30,7 @@ const NAMESPACES = [
   '--new-session',
 ];
 // Settings of the kernel, which root may change without capabilities, such as the program that gets core dumps. Bubblewrap
-// covers `sysrq-trigger`, `irq` and `bus` itself. A bind takes ten times as long as a tmpfs.
+// covers `sysrq-trigger`, `irq` and `bus` itself. Drivers get a tmpfs, which is cheaper than a bind.
 const KERNEL_SETTINGS = ['/proc/sys', '/proc/mtrr'];
 const KERNEL_DRIVERS = ['/proc/fs', '/proc/acpi', '/proc/asound', '/proc/scsi', '/proc/driver'];
 // Names of keys, which belong to a user, not to a namespace.

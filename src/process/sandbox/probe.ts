@@ -75,9 +75,8 @@ export async function probeBackends(
   ]);
   const file = join(wieldHome, 'cache', 'sandbox.json');
   if (!isFresh) {
-    if (known?.file === file && known.key === key) return known.states;
     const kept = readKept(file, key, world.now());
-    if (kept !== undefined) return remember(file, key, kept);
+    if (kept !== undefined) return kept;
   }
   if (filter !== undefined) createFilter(filter);
   createStateDirectory(wieldHome);
@@ -91,14 +90,6 @@ export async function probeBackends(
   } catch (error) {
     world.debug(`sandbox: the probe could not be kept: ${(error as Error).message}`);
   }
-  return remember(file, key, states);
-}
-
-let known: { readonly file: string; readonly key: string; readonly states: readonly BackendState[] } | undefined;
-
-// Reading the file takes a tenth of a millisecond per call.
-function remember(file: string, key: string, states: readonly BackendState[]): readonly BackendState[] {
-  if (!states.some(({ isUncertain }) => isUncertain)) known = { file, key, states };
   return states;
 }
 

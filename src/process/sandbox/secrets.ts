@@ -4,7 +4,7 @@ import { readdirSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { isRecord } from '../../core/json.js';
 import { digestParts } from '../../files/digest.js';
-import { readStateFile, statOrNothing } from '../../files/read.js';
+import { readStateFile } from '../../files/read.js';
 import { isWithin, realPath } from '../../files/within.js';
 import { createDirectoryCache } from './directory-cache.js';
 import { type Found, type FoundPath, findLinked } from './walk.js';
@@ -88,7 +88,6 @@ export function toLinkFiles(links: readonly RememberedLink[], wieldHome: string)
   });
 }
 
-// Most do not exist, and an exception takes four times as long as a stat.
 function realPaths(paths: readonly string[]): string[] {
-  return paths.flatMap((path) => (statOrNothing(path) === undefined ? [] : (realPath(path) ?? [])));
+  return paths.flatMap((path) => realPath(path) ?? []);
 }
