@@ -86,7 +86,7 @@ export function createToolCalls({ toolbox, listing, ready, shared }: ToolCallsOp
   };
   const call: ToolCalls['call'] = async (params, scope) => {
     const listed = params.name as string;
-    const known = await listing.known();
+    const known = listing.newest() ?? (await listing.known());
     const asked = known.names.has(listed) ? listed : await toAppTool(listing, known, listed, scope);
     const name = known.names.get(asked) ?? decodeName(asked);
     const input = (params.arguments ?? {}) as Json;

@@ -39,17 +39,16 @@ export class Client {
     this.announce = announce;
   }
 
-  /** Runs a request. Resolves to undefined if it was cancelled meanwhile. */
-  async run<T>(id: RequestId, answer: (controller: AbortController) => Promise<T>): Promise<T | undefined> {
-    const request: RunningRequest = { controller: new AbortController(), isCancelled: false };
+  /** Begins a request, which can be cancelled until it ends. */
+  begin(id: RequestId): RunningRequest {
+    const request: RunningRequest = { id, controller: new AbortController(), isCancelled: false };
     if (this.#isClosed) cancel(request);
     this.#running.set(id, request);
-    try {
-      const answered = await answer(request.controller);
-      return request.isCancelled ? undefined : answered;
-    } finally {
-      if (this.#running.get(id) === request) this.#running.delete(id);
-    }
+    return request;
+  }
+
+  end(request: RunningRequest): void {
+    if (this.#running.get(request.id) === request) this.#running.delete(request.id);
   }
 
   cancel(id: RequestId, reason?: string): void {
@@ -67,6 +66,7 @@ export class Client {
 }
 
 interface RunningRequest {
+  readonly id: RequestId;
   /** Also aborted by its call, when the time of the call is over. */
   readonly controller: AbortController;
   isCancelled: boolean;

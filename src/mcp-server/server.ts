@@ -151,23 +151,26 @@ export function createMcpServer(toolbox: Toolbox, options: McpServerOptions): Mc
     }
     return method;
   };
-  const dispatch = async (message: RequestMessage, channel: Channel, controller: AbortController): Promise<Answer> => {
+  const answer: McpServer['answer'] = async (message, channel) => {
     const { id, method: name, params = {} } = message;
-    const { isNewer } = channel;
+    const { client, isNewer } = channel;
+    const request = client.begin(id);
     try {
       const { handle, cache } = findMethod(message, isNewer);
       if (!FIRST_METHODS.includes(name)) watchSoon ??= setTimeout(listing.watch, WATCH_AFTER_MS).unref();
-      const result = await handle(params, toScope(message, channel, controller));
+      const result = await handle(params, toScope(message, channel, request.controller));
+      if (request.isCancelled) return undefined;
       return answered(id, isNewer && !(result instanceof Buffer) ? stamp(result, info, cache) : result);
     } catch (thrown) {
-      return failed(id, thrown);
+      return request.isCancelled ? undefined : failed(id, thrown);
+    } finally {
+      client.end(request);
     }
   };
   return {
     listing,
     tasks,
-    answer: (message, channel) =>
-      channel.client.run(message.id, (controller) => dispatch(message, channel, controller)),
+    answer,
     close() {
       clearTimeout(watchSoon);
       listeners.close();
