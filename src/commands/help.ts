@@ -1,5 +1,6 @@
 // Formats the help of a tool from its schema (MOD-24).
 
+import { describeConstraints } from '../core/constraints.js';
 import { isRecord, type Json, type JsonObject } from '../core/json.js';
 import { quoteOutside, quoteWord, sanitize } from '../core/text.js';
 import type { Tool } from '../core/tool.js';
@@ -96,9 +97,7 @@ function aboutParameter({ description, choices, default: standard, schema, types
   return [
     firstSentences(sanitize(description), ABOUT_LIMIT).replace(/\.$/, ''),
     choices.length > 0 ? `one of ${choices.map(shownValue).join(', ')}` : '',
-    rangeText(schema, '', ''),
-    rangeText(schema, 'Length', 'characters'),
-    rangeText(schema, 'Items', 'items'),
+    ...describeConstraints(schema),
     types.includes('array') ? itemText(entryOf(schema, 0, tool.input.json), tool) : '',
     fields.length > 0 ? `fields ${fields.map((field) => quoteOutside(field.name, 60)).join(', ')}` : '',
     standard === undefined ? '' : `default ${shownValue(standard)}`,
@@ -117,25 +116,8 @@ function itemText(item: unknown, tool: Tool): string {
   const choices = choicesOf(item, root);
   if (choices.length > 0) return `each one of ${choices.map(shownValue).join(', ')}`;
   const node = isRecord(item) ? item : {};
-  const parts = [
-    typesOf(item, root).join('|'),
-    rangeText(node, '', ''),
-    rangeText(node, 'Length', 'characters'),
-  ].filter((text) => text !== '');
+  const parts = [typesOf(item, root).join('|'), ...describeConstraints(node)].filter((text) => text !== '');
   return parts.length === 0 || parts.join() === 'string' ? '' : `each ${parts.join(', ')}`;
-}
-
-// Describes the bounds `min…` and `max…` of a schema: `1 to 10`, `at least 1 character`.
-function rangeText(schema: Parameter['schema'], what: '' | 'Length' | 'Items', unit: string): string {
-  // Libraries write the range of safe integers for every integer.
-  const toBound = (value: unknown): unknown =>
-    Math.abs(Number(value)) === Number.MAX_SAFE_INTEGER ? undefined : value;
-  const least = toBound(schema[what === '' ? 'minimum' : `min${what}`]);
-  const most = toBound(schema[what === '' ? 'maximum' : `max${what}`]);
-  const of = (bound: unknown): string => (unit === '' ? '' : ` ${bound === 1 ? unit.replace(/s$/, '') : unit}`);
-  if (typeof least === 'number' && typeof most === 'number') return `${least} to ${most}${of(most)}`;
-  if (typeof least === 'number') return `at least ${least}${of(least)}`;
-  return typeof most === 'number' ? `at most ${most}${of(most)}` : '';
 }
 
 // Formats a value inside a sentence; empty and padded text is quoted.

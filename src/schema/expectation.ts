@@ -1,7 +1,8 @@
 // Describes what a keyword of a schema expects.
 
+import { describeFormat, describePattern } from '../core/constraints.js';
 import { isRecord } from '../core/json.js';
-import { listSome } from '../core/text.js';
+import { count, listSome } from '../core/text.js';
 
 const TEXTS: Readonly<Record<string, (limit: string) => string>> = {
   const: (limit) => `exactly ${limit}`,
@@ -10,24 +11,24 @@ const TEXTS: Readonly<Record<string, (limit: string) => string>> = {
   exclusiveMinimum: (limit) => `more than ${limit}`,
   exclusiveMaximum: (limit) => `less than ${limit}`,
   multipleOf: (limit) => `a multiple of ${limit}`,
-  minLength: (limit) => `text of at least ${limit} characters`,
-  maxLength: (limit) => `text of at most ${limit} characters`,
-  minItems: (limit) => `at least ${limit} entries`,
-  maxItems: (limit) => `at most ${limit} entries`,
+  minLength: (limit) => `text of at least ${count(Number(limit), 'character')}`,
+  maxLength: (limit) => `text of at most ${count(Number(limit), 'character')}`,
+  minItems: (limit) => `a list of at least ${count(Number(limit), 'item')}`,
+  maxItems: (limit) => `a list of at most ${count(Number(limit), 'item')}`,
   uniqueItems: () => 'entries that all differ',
 };
 
-/** Returns what a keyword with this value expects of a value. */
-export function describeExpectation(keyword: string, limit: unknown): string {
+/** Returns what a keyword with this value expects of a value; `format` is that of the same schema. */
+export function describeExpectation(keyword: string, limit: unknown, format?: unknown): string {
   switch (keyword) {
     case 'type':
       return Array.isArray(limit) ? limit.join(' or ') : String(limit);
     case 'enum':
       return `one of ${Array.isArray(limit) ? listSome(limit, (choice) => JSON.stringify(choice)) : JSON.stringify(limit)}`;
     case 'pattern':
-      return `text that matches ${String(limit)}`;
+      return describePattern(String(limit), format);
     case 'format':
-      return `text in the format ${String(limit)}`;
+      return describeFormat(limit) ?? `text in the format ${String(limit)}`;
     case 'anyOf':
     case 'oneOf':
       return describeUnion(limit, keyword);
@@ -38,7 +39,11 @@ export function describeExpectation(keyword: string, limit: unknown): string {
 
 function describeUnion(branches: unknown, keyword: string): string {
   const kinds = Array.isArray(branches)
-    ? branches.map((branch) => (isRecord(branch) && typeof branch.type === 'string' ? branch.type : undefined))
+    ? branches.map((branch) =>
+        isRecord(branch) && typeof branch.type === 'string'
+          ? (describeFormat(branch.format) ?? branch.type)
+          : undefined,
+      )
     : [];
   const known = kinds.filter((kind) => kind !== undefined);
   if (known.length > 0 && known.length === kinds.length) return [...new Set(known)].join(' or ');

@@ -107,6 +107,22 @@ describe('faults', () => {
     expect(await faultsOf({ type: 'object', properties: {} }, [])).toHaveLength(1);
   });
 
+  spec('RUN-3', 'names a known format instead of the pattern that a library writes for it', async () => {
+    const long = `^(?:[a-z]+\\.)*[a-z]+@(?:[a-z]+\\.)+[a-z]{2,}$`;
+    const of = (text: JsonSchema): Promise<string[]> =>
+      faultsOf({ type: 'object', properties: { a: text } }, { a: 'x' }).then((all) => all.map((one) => one.expected));
+    expect(await of({ type: 'string', format: 'email', pattern: long })).toEqual(['an email address']);
+    expect(await of({ type: 'string', format: 'email', pattern: '@a\\.b$' })).toEqual([
+      'an email address that matches @a\\.b$',
+      'an email address',
+    ]);
+    expect(await of({ type: 'string', pattern: long })).toEqual([`text that matches ${long}`]);
+    expect(await of({ anyOf: [{ type: 'string', format: 'date' }, { type: 'integer' }] })).toEqual([
+      'a date such as 2026-01-31',
+    ]);
+    expect(await of({ type: 'array', minItems: 1 })).toEqual(['array']);
+  });
+
   test('reports a union as one fault', async () => {
     const union: JsonSchema = {
       type: 'object',

@@ -79,7 +79,8 @@ export function compileString(node: SchemaNode): Visit[] {
   const add = (keyword: string, accepts: (value: string, run: Run) => boolean): void => {
     checks.push(
       (value, run) =>
-        accepts(value as string, run) || run.fail('value', () => describeExpectation(keyword, node[keyword]), value),
+        accepts(value as string, run) ||
+        run.fail('value', () => describeExpectation(keyword, node[keyword], node.format), value),
     );
   };
   const { minLength, maxLength, pattern, format } = node;

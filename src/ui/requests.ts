@@ -19,10 +19,10 @@ export const REQUESTS = {
   'POST /api/plan': object(CALL),
   // `digest`: of the plan that the person saw. If the call would now run something else, it fails with `conflict`.
   'POST /api/run': object({ ...CALL, digest: TEXT }),
-  // `content`: the filled-in form.
+  // `content`: the filled-in form. `check` answers nothing, and is refused if the form has faults.
   'POST /api/answers': object({
     question: TEXT,
-    action: oneOf('accept', 'decline', 'cancel'),
+    action: oneOf('accept', 'decline', 'cancel', 'check'),
     content: optional(converted(table, (content) => content as JsonObject)),
   }),
   // `deny` denies a pending call, withdraws an approval or revokes a standing one.

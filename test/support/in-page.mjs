@@ -35,7 +35,7 @@ export function findUnnamed() {
     .filter((element) => {
       const id = element.getAttribute('aria-labelledby');
       const named = id === null ? '' : document.getElementById(id)?.textContent;
-      const text = element.matches('button, a') ? element.textContent : '';
+      const text = (element.matches('button, a') ? element : element.closest('label'))?.textContent ?? '';
       return `${element.getAttribute('aria-label') ?? ''}${named ?? ''}${text}`.trim() === '';
     })
     .map((element) => element.outerHTML.slice(0, 100));

@@ -25,6 +25,9 @@ const SCRIPTS: Readonly<Record<string, string>> = {
   hostile: `#!/bin/sh\n# @description ${HOSTILE}\n# @param *x string ${HOSTILE}\nprintf '%s' '${HOSTILE}'\nprintf '%s' '${HOSTILE}' >&2\nexit 3\n`,
 };
 
+/** A description of several lines, one of them long. */
+export const LINES = `First line.\n\n- one\n- ${'two '.repeat(100)}`;
+
 // Has a null, a union, a list, a map and a nested object.
 export const UNION = {
   type: 'object',
@@ -49,6 +52,11 @@ export const UNION = {
     note: { type: ['string', 'null'], description: HOSTILE },
     tags: { type: 'array', items: { type: 'string' } },
     env: { type: 'object', additionalProperties: { type: 'string' } },
+    mail: {
+      type: 'string',
+      format: 'email',
+      pattern: "^(?:[A-Za-z0-9_'+-]+\\.)*[A-Za-z0-9_+-]+@(?:[a-z]+\\.)+[a-z]{2,}$",
+    },
   },
 };
 
@@ -70,7 +78,10 @@ export function sharePageInBrowser(): () => PageInBrowser {
     const notes = await startLoginServer();
     const remote = { command: undefined, args: undefined, env: undefined, url: notes.url };
     const workspace = createUpstreamWorkspace({ up: {}, odd: { mode: 'changing' }, notes: { more: remote } });
-    workspace.tools('odd', [remoteTool('union', { inputSchema: UNION }), remoteTool('bidi', { description: HOSTILE })]);
+    workspace.tools('odd', [
+      remoteTool('union', { inputSchema: UNION, description: LINES }),
+      remoteTool('bidi', { description: HOSTILE }),
+    ]);
     for (const [name, text] of Object.entries(SCRIPTS)) workspace.script(name, text);
     workspace.config('[trust]\nrules = [\n  "drop($policy=deny)",\n  "deploy",\n  "*($policy=allow)",\n]\n');
     await wield(workspace, ['trust']);

@@ -38,6 +38,8 @@ export interface Page {
   stderr(): string;
   /** Everything on stdout so far. */
   printed(): string;
+  /** Ends the command before the test ends. */
+  stop(): Promise<void>;
 }
 
 /** Starts `wield ui`, or another command that prints the URL of the page; it ends after the test. */
@@ -45,13 +47,13 @@ export async function openPage(
   workspace: Pick<Workspace, 'dir' | 'env'>,
   args: readonly string[] = ['ui', '--json'],
 ): Promise<Page> {
-  const { url, stderr, printed } = await start(workspace, args);
+  const { url, stderr, printed, stop } = await start(workspace, args);
   const token = /"token": ?"([\w-]+)"/.exec(printed())?.[1] ?? '';
-  return { ...(await connectToPage(url, token)), stderr, printed };
+  return { ...(await connectToPage(url, token)), stderr, printed, stop };
 }
 
 /** Logs in to a page that runs, or uses its token. */
-export async function connectToPage(url: string, token = ''): Promise<Omit<Page, 'stderr' | 'printed'>> {
+export async function connectToPage(url: string, token = ''): Promise<Omit<Page, 'stderr' | 'printed' | 'stop'>> {
   const { origin, port, hash } = new URL(url);
   let credentials: Record<string, string> = token === '' ? {} : { authorization: `Bearer ${token}` };
   const request: Page['request'] = (path, { method = 'GET', headers = {}, body } = {}) => {
@@ -93,20 +95,21 @@ export function toCredentials({ headers, json }: PageResponse): Record<string, s
 }
 
 function start(workspace: Pick<Workspace, 'dir' | 'env'>, args: readonly string[]) {
-  return new Promise<{ url: string; stderr(): string; printed(): string }>((resolve, reject) => {
+  return new Promise<Pick<Page, 'url' | 'stderr' | 'printed' | 'stop'>>((resolve, reject) => {
     let printed = '';
     const onOutput = (chunk: Uint8Array): void => {
       printed += Buffer.from(chunk).toString('utf8');
       const url = /http:\/\/127\.0\.0\.1:\d+\/#[\w-]+/.exec(printed)?.[0];
-      if (url !== undefined && printed.endsWith('\n')) resolve({ url, stderr, printed: () => printed });
+      if (url !== undefined && printed.endsWith('\n')) resolve({ url, stderr, printed: () => printed, stop });
     };
     const { io, signal, stderr } = createIo(workspace, { onOutput });
     const ended = runCommand(args, io);
     void ended.then((status) => reject(new Error(`wield ${args[0]} exited with ${status}: ${printed}${stderr()}`)));
-    onEnd(async () => {
+    const stop = async (): Promise<void> => {
       signal('SIGTERM');
       await ended;
-    });
+    };
+    onEnd(stop);
   });
 }
 

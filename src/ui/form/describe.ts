@@ -1,5 +1,6 @@
 // Describes a schema as fields of a form, with their labels.
 
+import { describeConstraints, describeFormat } from '../../core/constraints.js';
 import { isRecord, type Json } from '../../core/json.js';
 import type { JsonSchema, SchemaNode } from '../../core/schema.js';
 import type { Field, FieldKind, FieldTexts } from './field.js';
@@ -51,7 +52,7 @@ function textsOf(node: SchemaNode): FieldTexts {
     title: textAt(node, 'title'),
     description: textAt(node, 'description'),
     default: node.default as Json | undefined,
-    notes: describeLimits(node),
+    notes: describeNotes(node),
   };
 }
 
@@ -174,28 +175,13 @@ function listOf(node: SchemaNode): FieldKind {
   };
 }
 
-const LIMITS: readonly (readonly [string, string])[] = [
-  ['minimum', 'at least'],
-  ['exclusiveMinimum', 'more than'],
-  ['maximum', 'at most'],
-  ['exclusiveMaximum', 'less than'],
-  ['multipleOf', 'a multiple of'],
-  ['minLength', 'characters: at least'],
-  ['maxLength', 'characters: at most'],
-  ['minItems', 'items: at least'],
-  ['maxItems', 'items: at most'],
-  ['minProperties', 'properties: at least'],
-  ['maxProperties', 'properties: at most'],
-  ['pattern', 'matches'],
-  ['format', 'format'],
-];
-
-function describeLimits(node: SchemaNode): string[] {
-  const limits = LIMITS.filter(([key]) => ['number', 'string'].includes(typeof node[key]));
-  return [
-    ...limits.map(([key, text]) => `${text} ${node[key]}`),
-    ...(node.uniqueItems === true ? ['no item twice'] : []),
-  ];
+function describeNotes(node: SchemaNode): string[] {
+  const { format, type } = node;
+  // Formats of numbers name their size in memory, and those of zod's `startsWith` are patterns.
+  const isOther =
+    type === 'string' && typeof format === 'string' && !/^(?:starts_with|ends_with|includes)$/.test(format);
+  const isUnknown = isOther && describeFormat(format) === undefined;
+  return [...describeConstraints(node), ...(isUnknown ? [`format ${format}`] : [])];
 }
 
 const MAX_NAMES = 3;
@@ -222,7 +208,8 @@ function labelBranches(fields: readonly Field[], root: JsonSchema): string[] {
 function labelOf(field: Field, root: JsonSchema): string {
   switch (field.kind) {
     case 'text':
-      return field.format ?? 'text';
+      // `an email address` is the label `email address`.
+      return describeFormat(field.format)?.replace(/^an? | such as .*/g, '') ?? field.format ?? 'text';
     case 'number':
       return field.integer ? 'whole number' : 'number';
     case 'boolean':

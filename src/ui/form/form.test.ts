@@ -1,8 +1,10 @@
 import { describe, expect, test } from 'vitest';
+import { z } from 'zod';
 import { spec } from '../../../test/support/spec.js';
 import type { JsonSchema } from '../../core/schema.js';
 import { findBranch } from './branch.js';
 import { describeField } from './describe.js';
+import { describeFault } from './faults.js';
 import type { Field } from './field.js';
 import { branchAt, chooseBranch, createForm, removeValue, renameProperty, setValue, valueAt } from './state.js';
 
@@ -48,7 +50,36 @@ describe('fields', () => {
       ],
     });
     const [id] = (branch as Extract<Field, { kind: 'object' }>).properties;
-    expect(describeField(id!.schema, root)).toMatchObject({ kind: 'text', notes: ['characters: at least 2'] });
+    expect(describeField(id!.schema, root)).toMatchObject({ kind: 'text', notes: ['at least 2 characters'] });
+  });
+
+  spec('UI-76', 'are described in words, without the patterns and ranges that libraries write', () => {
+    const notesOf = (schema: z.ZodType): string => fieldOf(z.toJSONSchema(schema) as JsonSchema).notes.join('; ');
+    expect(notesOf(z.email())).toBe('an email address');
+    expect(notesOf(z.int())).toBe('');
+    expect(notesOf(z.int32())).toBe('');
+    expect(notesOf(z.uint32())).toBe('at least 0');
+    expect(notesOf(z.float32().positive())).toBe('more than 0');
+    expect(notesOf(z.int().min(1).max(10).multipleOf(2))).toBe('1 to 10; a multiple of 2');
+    expect(notesOf(z.iso.datetime())).toBe('a date and time such as 2026-01-31T09:30:00Z');
+    expect(notesOf(z.iso.date())).toBe('a date such as 2026-01-31');
+    expect(notesOf(z.e164())).toBe('a phone number such as +442079460123');
+    expect(notesOf(z.uuid())).toBe('a UUID');
+    expect(notesOf(z.string().min(1))).toBe('not empty');
+    expect(notesOf(z.string().length(1))).toBe('exactly 1 character');
+    expect(notesOf(z.string().regex(/^[A-Z]{2}$/))).toBe('matches ^[A-Z]{2}$');
+    expect(notesOf(z.string().startsWith('ab'))).toBe('matches ^ab.*');
+    expect(notesOf(z.array(z.email()).max(1))).toBe('at most 1 item');
+    expect(notesOf(z.record(z.string(), z.int()).meta({ minProperties: 2 }))).toBe('at least 2 properties');
+    expect(labelsOf(z.toJSONSchema(z.union([z.email(), z.iso.date(), z.int()])) as JsonSchema)).toEqual([
+      'email address',
+      'date',
+      'whole number',
+    ]);
+    const fault = (expected: string, got: string): string => describeFault({ path: '/a', expected, got });
+    expect(fault('a value, since it is required', 'nothing')).toBe('is required');
+    expect(fault('string or integer', 'true')).toBe('must be text or a whole number, got true');
+    expect(fault('no such parameter', 'undeclared "a"')).toBe('is not a parameter of this tool');
   });
 
   spec('UI-50', 'omit what is impossible, and offer what depends on other values', () => {

@@ -1,21 +1,18 @@
 // The form of a tool and its JSON, then the plan and the verdict, then the run.
 
-import { type Signal, useComputed, useSignal } from '@preact/signals';
-import { useEffect, useRef } from 'preact/hooks';
-import type { Progress } from '../../core/context.js';
-import { type Json, type JsonObject, parseWithPosition } from '../../core/json.js';
-import type { ToolResult } from '../../core/result.js';
-import type { Fault } from '../../core/schema.js';
-import type { PlannedCall, QuestionItem, ToolDetails } from '../api.js';
+import { type Signal, useSignal } from '@preact/signals';
+import { useEffect } from 'preact/hooks';
+import { type Json, parseWithPosition } from '../../core/json.js';
+import type { PlannedCall, ToolDetails } from '../api.js';
+import { describeFault, type FormFault } from '../form/faults.js';
 import { createForm, type FormState } from '../form/state.js';
-import type { RequestOf } from '../requests.js';
-import { request, stream, toErrorValue } from './client.js';
+import { request } from './client.js';
 import { Part } from './fields/part.js';
 import { ErrorBox } from './parts.js';
 import { PlanView } from './plan.js';
-import { ResultView } from './result.js';
 import { view } from './route.js';
-import { useTask } from './use-request.js';
+import { RunView } from './run.js';
+import { useCheck } from './use-request.js';
 
 export function CallForm({ details }: { details: ToolDetails }) {
   const { input: schema, item } = details;
@@ -23,25 +20,18 @@ export function CallForm({ details }: { details: ToolDetails }) {
   const isJson = useSignal(false);
   const jsonFault = useSignal('');
   const running = useSignal<{ readonly plan: PlannedCall; readonly input: Json } | undefined>(undefined);
-  const plan = useTask<PlannedCall & { readonly input: Json }>();
+  const input = state.value.value;
+  const plan = useCheck(input, () => request('POST /api/plan', { body: { tool: item.name, input } }));
   const { input: given } = view.value;
   // A link or an edited call fills in the form, and nothing runs; a change of the catalog keeps what was typed.
   useEffect(() => {
     if (given !== undefined) state.value = createForm(schema, given);
   }, [given]);
-  // A plan belongs to the input that it was made for.
-  const current = useComputed(() =>
-    plan.value.value !== undefined && plan.value.value.input === state.value.value ? plan.value.value : undefined,
-  );
   const submit = (): void => {
-    const input = state.value.value;
-    const shown = current.value;
-    if (shown !== undefined) running.value = { plan: shown, input };
-    else plan.run(async () => ({ ...(await request('POST /api/plan', { body: { tool: item.name, input } })), input }));
+    if (plan.value === undefined) plan.ask();
+    else running.value = { plan: plan.value, input };
   };
-  const error = current.value === undefined ? plan.error.value : undefined;
-  const faults = (error?.data?.faults ?? []) as readonly Fault[];
-  const isDenied = current.value?.verdict.verdict === 'deny';
+  const current = plan.value;
   return (
     <>
       <form
@@ -51,23 +41,33 @@ export function CallForm({ details }: { details: ToolDetails }) {
           submit();
         }}
       >
-        <InputView details={details} state={state} isJson={isJson} jsonFault={jsonFault} faults={faults} />
-        <ErrorBox error={error} />
-        {current.value !== undefined && <PlanView planned={current.value} />}
+        <InputView details={details} state={state} isJson={isJson} jsonFault={jsonFault} faults={plan.faults} />
+        <ErrorBox error={plan.error} />
+        {current !== undefined && <PlanView planned={current} />}
         <div class="actions">
           <button
             type="submit"
             class="primary"
             aria-keyshortcuts="r"
-            disabled={plan.isBusy.value || isDenied || jsonFault.value !== ''}
+            onClick={(event) => {
+              // The second click of a double click is not consent to a plan that appeared in between.
+              if (event.detail > 1) event.preventDefault();
+            }}
+            disabled={current?.verdict.verdict === 'deny' || jsonFault.value !== ''}
           >
-            {current.value === undefined ? 'Show plan' : 'Run this plan'} <kbd>r</kbd>
+            {current === undefined ? 'Show plan' : 'Run this plan'} <kbd>r</kbd>
           </button>
-          {current.value === undefined && <span class="note">Nothing runs before you have seen the plan.</span>}
+          {current === undefined && <span class="note">Nothing runs before you have seen the plan.</span>}
         </div>
       </form>
       {running.value !== undefined && (
-        <RunView key={running.value} tool={item.name} input={running.value.input} digest={running.value.plan.digest} />
+        <RunView
+          key={running.value}
+          tool={item.name}
+          input={running.value.input}
+          digest={running.value.plan.digest}
+          onChanged={plan.forget}
+        />
       )}
     </>
   );
@@ -78,7 +78,7 @@ interface InputProps {
   readonly state: Signal<FormState>;
   readonly isJson: Signal<boolean>;
   readonly jsonFault: Signal<string>;
-  readonly faults: readonly Fault[];
+  readonly faults: readonly FormFault[];
 }
 
 function InputView({ details, state, isJson, jsonFault, faults }: InputProps) {
@@ -119,9 +119,9 @@ function InputView({ details, state, isJson, jsonFault, faults }: InputProps) {
       </span>
       {faults
         .filter(({ path }) => path === '' || isJson.value)
-        .map(({ path, expected, got }) => (
-          <p key={path + expected} class="fault">
-            {path} must be {expected}, got {got}
+        .map((fault) => (
+          <p key={fault.path + fault.expected} class="fault">
+            {`${fault.path.slice(1)} ${describeFault(fault)}`}
           </p>
         ))}
     </section>
@@ -154,108 +154,5 @@ function JsonInput({ state, fault }: { state: Signal<FormState>; fault: Signal<s
         </p>
       )}
     </>
-  );
-}
-
-interface RunProps {
-  readonly tool: string;
-  readonly input: Json;
-  /** Of the plan that was shown; another plan is not run. */
-  readonly digest: string;
-}
-
-function RunView({ tool, input, digest }: RunProps) {
-  const progress = useSignal<Progress>({});
-  const questions = useSignal<readonly QuestionItem[]>([]);
-  const result = useSignal<ToolResult | undefined>(undefined);
-  const abort = useSignal(new AbortController());
-  const section = useRef<HTMLDivElement>(null);
-  useEffect(() => {
-    const follow = async (): Promise<void> => {
-      const { signal } = abort.value;
-      try {
-        for await (const event of stream('POST /api/run', { body: { tool, input, digest }, signal })) {
-          if (event.type === 'progress') progress.value = event.progress;
-          else if (event.type === 'question') questions.value = [...questions.value, event.question];
-          else result.value = event.result;
-        }
-      } catch (error) {
-        const value = signal.aborted
-          ? { code: 'cancelled' as const, message: 'cancelled by you' }
-          : toErrorValue(error);
-        result.value = { ok: false, content: [], error: value, meta: { durationMs: 0 } };
-      }
-    };
-    follow();
-  }, []);
-  useEffect(
-    () => section.current?.scrollIntoView({ block: 'nearest' }),
-    [result.value === undefined, questions.value.length],
-  );
-  const { done, total, message } = progress.value;
-  const isCounted = done !== undefined && total !== undefined;
-  return (
-    <div ref={section} class="run">
-      <p class="hidden-label" role="status">
-        {result.value === undefined ? `${tool} is running` : `${tool}: ${result.value.error?.code ?? 'ok'}`}
-      </p>
-      {result.value !== undefined ? (
-        <ResultView result={result.value} />
-      ) : (
-        <section class="box" aria-label="Running">
-          <div class="actions">
-            <progress aria-label="Progress" {...(isCounted ? { value: done, max: total } : {})} />
-            <span class="prose">{message ?? (isCounted ? `${done} of ${total}` : 'running …')}</span>
-            <button type="button" onClick={() => abort.value.abort()}>
-              Cancel
-            </button>
-          </div>
-          {questions.value.map((question) => (
-            <QuestionView
-              key={question.id}
-              question={question}
-              onAnswered={() => {
-                questions.value = questions.value.filter(({ id }) => id !== question.id);
-              }}
-            />
-          ))}
-        </section>
-      )}
-    </div>
-  );
-}
-
-function QuestionView({ question, onAnswered }: { question: QuestionItem; onAnswered: () => void }) {
-  const { id, tool, message, schema, url } = question;
-  const state = useSignal<FormState>(createForm(schema ?? {}, undefined));
-  const { error, isBusy, run } = useTask<void>();
-  const answer = (action: RequestOf<'POST /api/answers'>['action']): Promise<void> =>
-    run(async () => {
-      const content = action === 'accept' && schema !== undefined ? { content: state.value.value as JsonObject } : {};
-      await request('POST /api/answers', { body: { question: id, action, ...content } });
-      onAnswered();
-    });
-  const faults = (error.value?.data?.faults ?? []) as readonly Fault[];
-  return (
-    <section class="question" aria-label={`Question of ${tool}`}>
-      <h3>{tool} asks</h3>
-      <p class="prose">{message}</p>
-      {url !== undefined && <code>{url}</code>}
-      {schema !== undefined && (
-        <Part form={{ root: schema, state, faults, Part }} schema={schema} path={[]} labelledBy={`question-${id}`} />
-      )}
-      <span id={`question-${id}`} class="hidden-label">
-        Answer to {tool}
-      </span>
-      <ErrorBox error={error.value} />
-      <div class="actions">
-        <button type="button" class="primary" disabled={isBusy.value} onClick={() => answer('accept')}>
-          {url === undefined ? 'Send the answer' : 'I have visited it'}
-        </button>
-        <button type="button" disabled={isBusy.value} onClick={() => answer('decline')}>
-          Decline
-        </button>
-      </div>
-    </section>
   );
 }

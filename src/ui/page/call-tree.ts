@@ -14,6 +14,8 @@ export interface CallFilter {
   readonly tool: string;
   /** `allow`, `ask`, `deny`, `failed`, `running`, or empty for all. */
   readonly verdict: string;
+  /** Only calls of this directory. */
+  readonly workdir?: string | undefined;
 }
 
 /** Returns the calls in display order. A call is shown if it matches, and with it the calls that it belongs to. */
@@ -46,8 +48,9 @@ function startOf(call: AnyCall): number {
   return call.isRunning ? Date.parse(call.since) : Date.parse(call.time) - call.durationMs;
 }
 
-function matches(call: AnyCall, { caller, tool, verdict }: CallFilter): boolean {
-  return contains(call.caller, caller) && contains(call.tool, tool) && hasOutcome(call, verdict);
+function matches(call: AnyCall, { caller, tool, verdict, workdir = call.workdir }: CallFilter): boolean {
+  const isAsked = contains(call.caller, caller) && contains(call.tool, tool) && hasOutcome(call, verdict);
+  return isAsked && call.workdir === workdir;
 }
 
 function contains(text: string, part: string): boolean {

@@ -16,7 +16,11 @@ export function CallPanel() {
   const row = useComputed(() => calls.value.find(({ id }) => id === view.value.name)).value;
   if (row === undefined) {
     const live = running.value.find(({ id }) => id === view.value.name);
-    return <Empty>{live === undefined ? 'Pick a call.' : `${live.tool} is running for ${live.caller}.`}</Empty>;
+    return (
+      <Empty>
+        {live === undefined ? 'Pick a call.' : `${live.tool} is running for ${live.caller} in ${live.workdir}.`}
+      </Empty>
+    );
   }
   return <Call key={row.id} row={row} />;
 }

@@ -4,9 +4,9 @@ import { useComputed, useSignal } from '@preact/signals';
 import { formatDuration } from '../../core/text.js';
 import { type AnyCall, type CallFilter, type CallNode, toCallTree } from './call-tree.js';
 import { now } from './clock.js';
-import { Chip, Choice, Empty, type Tone, VerdictChip } from './parts.js';
+import { Chip, Choice, Empty, Switch, type Tone, VerdictChip } from './parts.js';
 import { show, view } from './route.js';
-import { calls, running } from './store.js';
+import { calls, isElsewhere, running, session } from './store.js';
 import { type Row, VirtualList } from './virtual-list.js';
 
 const ROW_HEIGHT = 44;
@@ -14,7 +14,12 @@ const OUTCOMES = { '': 'all', running: 'running', allow: 'allow', ask: 'ask', de
 
 export function CallsPanel() {
   const filter = useSignal<CallFilter>({ caller: '', tool: '', verdict: '' });
-  const tree = useComputed(() => toCallTree(calls.value, running.value, filter.value));
+  const withOthers = useSignal(false);
+  const tree = useComputed(() => {
+    const workdir = withOthers.value ? undefined : session.value?.workdir;
+    return toCallTree(calls.value, running.value, { ...filter.value, workdir });
+  });
+  const others = useComputed(() => [...calls.value, ...running.value].filter(isElsewhere).length);
   const nodes = tree.value;
   const { panel, name } = view.value;
   const change = (part: Partial<CallFilter>): void => {
@@ -42,6 +47,7 @@ export function CallsPanel() {
             onChange={(verdict) => change({ verdict })}
           />
         </div>
+        {others.value > 0 && <Switch label={`${others.value} of other directories`} isOn={withOthers} />}
       </div>
       <VirtualList
         panel="calls"
@@ -52,7 +58,9 @@ export function CallsPanel() {
         rowHeight={ROW_HEIGHT}
         render={toRow}
       >
-        <Empty>{calls.value.length + running.value.length === 0 ? 'No calls yet.' : 'Nothing matches.'}</Empty>
+        <Empty>
+          {calls.value.length + running.value.length === others.value ? 'No calls here yet.' : 'Nothing matches.'}
+        </Empty>
       </VirtualList>
     </aside>
   );
@@ -62,6 +70,7 @@ function toRow({ call, depth }: CallNode): Row {
   const age = call.isRunning ? formatDuration(Math.max(0, now.value - Date.parse(call.since))) : formatTime(call);
   return {
     class: 'call-line',
+    title: isElsewhere(call) ? call.workdir : undefined,
     depth,
     children: (
       <>
@@ -71,7 +80,9 @@ function toRow({ call, depth }: CallNode): Row {
           {call.tool}
         </span>
         <Outcome call={call} />
-        <span class="item-about">{`${call.caller} · ${age}`}</span>
+        <span class="item-about">
+          {`${isElsewhere(call) ? `${call.workdir.split('/').slice(-2).join('/')} · ` : ''}${call.caller} · ${age}`}
+        </span>
       </>
     ),
   };

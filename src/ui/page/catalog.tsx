@@ -3,7 +3,7 @@
 import { useComputed, useSignal } from '@preact/signals';
 import { count } from '../../core/text.js';
 import type { CatalogItem, CatalogState, Mark } from '../api.js';
-import { Chip, Choice, Empty, type Tone } from './parts.js';
+import { Chip, Choice, Empty, Switch, type Tone } from './parts.js';
 import { show, view } from './route.js';
 import { type KindFilter, searchItems } from './search.js';
 import { catalog, isLoaded, loadCatalog, type Viewer, viewer } from './store.js';
@@ -30,6 +30,11 @@ const STATE_TONES: Readonly<Partial<Record<CatalogState, Tone>>> = {
   untrusted: 'warn',
 };
 
+/** Whether it is built in and not a tool that the caller is shown. */
+export function isUnused({ marks, kind, state }: CatalogItem): boolean {
+  return marks.includes('built-in') && (kind !== 'tool' || state === 'unlisted');
+}
+
 /** The name of an item in the address. */
 function nameOf(item: CatalogItem): string {
   return item.id === `tool:${item.name}` ? item.name : item.id;
@@ -43,8 +48,10 @@ export function findItem(items: readonly CatalogItem[], name: string | undefined
 export function CatalogPanel() {
   const text = useSignal('');
   const kind = useSignal<KindFilter>('all');
+  const withBuiltIn = useSignal(false);
   const found = useComputed(() => searchItems(catalog.value.items, text.value, kind.value));
-  const items = found.value;
+  const own = found.value.filter((item) => !isUnused(item));
+  const items = withBuiltIn.value ? found.value : own;
   const { panel, name } = view.value;
   return (
     <nav class="catalog" aria-label="Catalog">
@@ -75,6 +82,7 @@ export function CatalogPanel() {
             {count(items.length, 'item')}
           </span>
         </div>
+        <Switch label={`${found.value.length - own.length} built-in`} isOn={withBuiltIn} />
       </div>
       <VirtualList
         panel="tools"

@@ -75,6 +75,26 @@ export async function* stream<R extends Route>(
   }
 }
 
+// A browser opens six connections to a server, and other requests must not wait for tools (UI-82).
+const SLOTS = ['wield-run-1', 'wield-run-2', 'wield-run-3'];
+
+/** Runs an action that keeps a connection for long, when one of the slots that all tabs share is free. */
+export function inSlot(action: () => Promise<void>, signal: AbortSignal): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const others = new AbortController();
+    const options = { signal: AbortSignal.any([signal, others.signal]) };
+    const take = async (): Promise<void> => {
+      if (others.signal.aborted) return;
+      others.abort();
+      await action().then(resolve, reject);
+    };
+    for (const slot of SLOTS)
+      navigator.locks.request(slot, options, take).catch((error: unknown) => {
+        if (!others.signal.aborted) reject(error);
+      });
+  });
+}
+
 /** Returns what went wrong, whatever was thrown. */
 export function toErrorValue(thrown: unknown): ErrorValue {
   if (thrown instanceof ApiError) return thrown.value;

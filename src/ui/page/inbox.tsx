@@ -10,7 +10,7 @@ import { now } from './clock.js';
 import { onMove } from './keys.js';
 import { askPermission, permission } from './notify.js';
 import { Chip, Code, Diff, Empty, ErrorBox, Facts, TextInput } from './parts.js';
-import { approvals, hasApprovals, loadApprovals, pending } from './store.js';
+import { approvals, hasApprovals, loadApprovals, pending, session } from './store.js';
 import { useTask } from './use-request.js';
 
 /** What identifies the shown plan: another plan under the same id is not selected. */
@@ -103,6 +103,7 @@ interface CardProps {
 function ApprovalCard({ item, isSelected, onSelect, isChecked = false, onCheck }: CardProps) {
   const { tool, caller, rows, input, changes, state, note } = item;
   const isOpen = state !== 'pending' || isSelected;
+  const directory = rows.find(([label]) => label === 'in')?.[1];
   return (
     <article class={isSelected ? 'card selected' : 'card'} aria-label={`${tool} for ${caller.name}`}>
       <header class="card-head">
@@ -116,6 +117,7 @@ function ApprovalCard({ item, isSelected, onSelect, isChecked = false, onCheck }
         )}
         <button type="button" class="title" aria-expanded={isOpen} disabled={onSelect === undefined} onClick={onSelect}>
           <strong>{tool}</strong> <span class="note">{caller.name}</span>
+          {directory !== session.value?.workdir && <span class="note"> in {directory}</span>}
           {!isOpen && <span class="note summary">{JSON.stringify(input)}</span>}
         </button>
         {state !== 'pending' && <Chip tone={state === 'denied' ? 'bad' : 'good'}>{state}</Chip>}

@@ -4,7 +4,7 @@ import type { ComponentType } from 'preact';
 import { useEffect, useLayoutEffect, useRef } from 'preact/hooks';
 import { CallPanel } from './call.js';
 import { CallsPanel } from './calls.js';
-import { CatalogPanel } from './catalog.js';
+import { CatalogPanel, isUnused } from './catalog.js';
 import { ChangesPanel } from './changes.js';
 import { HealthPanel } from './health.js';
 import { InboxPanel } from './inbox.js';
@@ -12,7 +12,7 @@ import { closeHelp, isHelpOpen } from './keys.js';
 import { Chip, ErrorBox } from './parts.js';
 import { formatRoute, PANELS, type Panel, view } from './route.js';
 import { ServersPanel } from './servers.js';
-import { catalog, changes, offline, pending, session } from './store.js';
+import { catalog, changes, isLoaded, offline, pending, session } from './store.js';
 import { TokensPanel } from './tokens.js';
 import { ToolPanel } from './tool.js';
 
@@ -39,8 +39,9 @@ const KEYS = [
 export function Page() {
   const { panel, name } = view.value;
   const Content = CONTENTS[panel];
-  // A narrow window shows either the list or the middle, which has the error.
-  const isList = name === undefined && offline.value === undefined;
+  // A narrow window shows either the list or the middle, which has the error and the first steps.
+  const isFirst = panel === 'tools' && isLoaded.value && catalog.value.items.every(isUnused);
+  const isList = name === undefined && offline.value === undefined && !isFirst;
   const main = useRef<HTMLElement>(null);
   const last = useRef(`${panel} ${name}`);
   // What had the focus may be hidden now, as a list is in a narrow window. Then the content gets it.

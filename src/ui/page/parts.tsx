@@ -99,6 +99,22 @@ export function TextInput({ label, text, ...rest }: TextInputProps) {
   );
 }
 
+/** A checkbox whose state is kept in a signal. */
+export function Switch({ label, isOn }: { label: string; isOn: Signal<boolean> }) {
+  return (
+    <label class="note toggle">
+      <input
+        type="checkbox"
+        checked={isOn.value}
+        onChange={(event) => {
+          isOn.value = event.currentTarget.checked;
+        }}
+      />
+      {label}
+    </label>
+  );
+}
+
 interface ChoiceProps<T extends string> {
   readonly label: string;
   readonly value: T;

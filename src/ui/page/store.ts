@@ -6,7 +6,8 @@ import type { ApprovalItem, CallRow, Catalog, ChangedItem, PageEvent, RunningRow
 import { request, stream, toErrorValue } from './client.js';
 import { notifyPending } from './notify.js';
 
-const MAX_CALLS = 1000;
+// Of this directory, and of all others.
+const MAX_CALLS = 500;
 const RETRY_MS = 2000;
 
 export type Viewer = 'model' | 'person';
@@ -27,6 +28,11 @@ export const offline = signal<ErrorValue | undefined>(undefined);
 export const isLoaded = signal(false);
 
 export const pending = computed(() => approvals.value.filter(({ state }) => state === 'pending'));
+
+/** Whether a call belongs to another directory. */
+export function isElsewhere({ workdir }: Pick<CallRow, 'workdir'>): boolean {
+  return workdir !== session.value?.workdir;
+}
 
 const LOCK = 'wield-events';
 let retry: ReturnType<typeof setTimeout> | undefined;
@@ -87,6 +93,15 @@ async function take(told: Told): Promise<void> {
 }
 
 async function loadAll(): Promise<void> {
+  await loadCatalog();
+  offline.value = undefined;
+  // One that fails is fetched again with the next event.
+  await Promise.allSettled([loadApprovals(), loadChanges(), loadCalls()]);
+  serversVersion.value++;
+}
+
+/** Also loads whether the directory is trusted, which changes the catalog. */
+export async function loadCatalog(): Promise<void> {
   const [about, shown] = await Promise.all([
     request('GET /api/session'),
     request('GET /api/catalog/:as', { params: [viewer.value] }),
@@ -95,15 +110,7 @@ async function loadAll(): Promise<void> {
     session.value = about;
     catalog.value = shown;
     isLoaded.value = true;
-    offline.value = undefined;
   });
-  // One that fails is fetched again with the next event.
-  await Promise.allSettled([loadApprovals(), loadChanges(), loadCalls()]);
-  serversVersion.value++;
-}
-
-export async function loadCatalog(): Promise<void> {
-  catalog.value = await request('GET /api/catalog/:as', { params: [viewer.value] });
 }
 
 export async function loadApprovals(): Promise<void> {
@@ -147,8 +154,10 @@ async function apply(event: PageEvent): Promise<void> {
       break;
     case 'call': {
       const { call } = event;
+      const all = [...calls.value.filter(({ id }) => id !== call.id), call];
+      const own = all.filter((one) => !isElsewhere(one));
       batch(() => {
-        calls.value = [...calls.value.filter(({ id }) => id !== call.id), call].slice(-MAX_CALLS);
+        calls.value = [...all.filter(isElsewhere).slice(-MAX_CALLS), ...own.slice(-MAX_CALLS)];
         running.value = running.value.filter(({ id }) => id !== call.id);
       });
     }

@@ -8,9 +8,10 @@ import { request } from './client.js';
 import { ExplainTab } from './explain.js';
 import { Chip, Code, Empty, ErrorBox, Facts, PlaceText } from './parts.js';
 import { formatRoute, view } from './route.js';
-import { catalog, changes, isLoaded, pending, session } from './store.js';
+import { catalog, isLoaded, session } from './store.js';
 import { Tabs } from './tabs.js';
 import { useFetch } from './use-request.js';
+import { Welcome } from './welcome.js';
 
 export function ToolPanel() {
   const { name } = view.value;
@@ -39,37 +40,6 @@ export function ToolPanel() {
 function calleeOf({ id, kind, name }: CatalogItem): string | undefined {
   if (kind === 'tool') return id.startsWith('tool:') ? name : undefined;
   return kind === 'prompt' || (kind === 'resource' && !id.includes('{')) ? id : undefined;
-}
-
-function Welcome() {
-  if (!isLoaded.value) return <Empty>Loading …</Empty>;
-  const hasTools = catalog.value.items.some(({ marks }) => !marks.includes('built-in'));
-  const waiting = [
-    ['inbox', pending.value.length, 'call waits', 'calls wait', 'for approval'],
-    ['changes', changes.value.length, 'tool has', 'tools have', 'changed since approval'],
-  ] as const;
-  return (
-    <div class="welcome">
-      <h1>{hasTools ? 'Pick a tool' : 'No tools yet'}</h1>
-      {hasTools ? (
-        <p>
-          Type <kbd>/</kbd> to search, <kbd>j</kbd> and <kbd>k</kbd> to move, <kbd>?</kbd> for all keys.
-        </p>
-      ) : (
-        <p>
-          <code>wield new NAME</code> creates one, <code>wield mcp add</code> adds a server. They appear here at once.
-        </p>
-      )}
-      {waiting.map(
-        ([panel, number, one, many, what]) =>
-          number > 0 && (
-            <p key={panel} class="box warn">
-              <a href={formatRoute({ panel })}>{`${number} ${number === 1 ? one : many} ${what}`}</a>
-            </p>
-          ),
-      )}
-    </div>
-  );
 }
 
 function Item({ item }: { item: CatalogItem }) {

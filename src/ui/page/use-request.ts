@@ -1,8 +1,10 @@
 // A hook for an action or a fetch: whether it runs, its result, and what went wrong.
 
-import { type Signal, useSignal } from '@preact/signals';
-import { useEffect } from 'preact/hooks';
+import { batch, type Signal, useSignal } from '@preact/signals';
+import { useEffect, useRef } from 'preact/hooks';
 import type { ErrorValue } from '../../core/error.js';
+import type { Json } from '../../core/json.js';
+import { type FormFault, isMissing } from '../form/faults.js';
 import { toErrorValue } from './client.js';
 
 export interface Task<T> {
@@ -25,15 +27,18 @@ export function useTask<T>(): Task<T> {
     async run(action) {
       const number = ++newest.value;
       isBusy.value = true;
-      error.value = undefined;
+      let [result, wrong]: [T?, ErrorValue?] = [];
       try {
-        const result = await action();
-        if (number === newest.value) value.value = result;
+        result = await action();
       } catch (thrown) {
-        if (number === newest.value) error.value = toErrorValue(thrown);
-      } finally {
-        if (number === newest.value) isBusy.value = false;
+        wrong = toErrorValue(thrown);
       }
+      if (number !== newest.value) return;
+      batch(() => {
+        if (wrong === undefined) value.value = result;
+        error.value = wrong;
+        isBusy.value = false;
+      });
     },
   };
 }
@@ -45,4 +50,49 @@ export function useFetch<T>(action: () => Promise<T>, dependencies: readonly unk
     task.run(action);
   }, dependencies);
   return task;
+}
+
+export interface Check<T> {
+  /** What went wrong, if a person asked. */
+  readonly error: ErrorValue | undefined;
+  /** The answer for the input as it is now, if a person asked for it. */
+  readonly value: T | undefined;
+  /** What is wrong with the input; what is missing only after a person asked. */
+  readonly faults: readonly FormFault[];
+  /** Checks the input at once. */
+  readonly ask: () => void;
+  /** Forgets the answer. */
+  readonly forget: () => void;
+}
+
+const TYPING_MS = 250;
+
+/** Checks the input of a form when a person asks for it, and a moment after each change. */
+export function useCheck<T>(input: Json, check: (input: Json, isAsked: boolean) => Promise<T>): Check<T> {
+  const { value, error, run } = useTask<{ readonly input: Json; readonly answer: T }>();
+  const sent = useRef<Json | undefined>(input);
+  const asked = useSignal<Json | undefined>(undefined);
+  const send = (isAsked: boolean): void => {
+    sent.current = input;
+    run(async () => ({ input, answer: await check(input, isAsked) }));
+  };
+  useEffect(() => {
+    const timer = setTimeout(() => sent.current !== input && send(false), TYPING_MS);
+    return () => clearTimeout(timer);
+  }, [input]);
+  const faults = (error.value?.data?.faults ?? []) as readonly FormFault[];
+  const isKnown = asked.value === input && value.value?.input === input && error.value === undefined;
+  return {
+    error: asked.value === undefined ? undefined : error.value,
+    value: isKnown ? value.value?.answer : undefined,
+    faults: asked.value === undefined ? faults.filter((fault) => !isMissing(fault)) : faults,
+    ask() {
+      asked.value = input;
+      send(true);
+    },
+    forget() {
+      value.value = undefined;
+      asked.value = undefined;
+    },
+  };
 }

@@ -117,7 +117,12 @@ async function offerItems({ toolbox }: PageParts, caller: Caller, kind: 'prompt'
   const rules = toRules(toolbox.state.snapshot());
   return offers.map(({ tool }) => {
     const denial = findDenial(tool, caller, rules);
-    return { ...toItem(tool, denial === undefined ? LISTED : toDenied(denial)), id: tool.name, kind, marks: [] };
+    return {
+      ...toItem(tool, denial === undefined ? LISTED : toDenied(denial)),
+      id: tool.name,
+      kind,
+      marks: isBuiltIn(tool) ? ['built-in'] : [],
+    };
   });
 }
 
@@ -140,7 +145,7 @@ function describeServerState(
   return LISTED;
 }
 
-function marksOf({ traits, origin }: Tool): Mark[] {
+function marksOf({ traits, action, origin }: Tool): Mark[] {
   const marks: readonly (readonly [Mark, boolean | undefined])[] = [
     ['destructive', traits.destructive],
     ['read-only', traits.readOnly],
@@ -148,9 +153,13 @@ function marksOf({ traits, origin }: Tool): Mark[] {
     ['open-world', traits.openWorld],
     ['terminal', traits.terminal],
     ['sandbox', traits.sandbox !== undefined],
-    ['built-in', origin.builtin],
+    ['built-in', isBuiltIn({ action, origin })],
   ];
   return marks.filter(([, isSet]) => isSet === true).map(([mark]) => mark);
+}
+
+function isBuiltIn({ action, origin }: Pick<Tool, 'action' | 'origin'>): boolean {
+  return origin.builtin === true || (action.kind === 'function' && action.builtin === true);
 }
 
 function fileOf({ origin: { uri } }: Tool): Place | undefined {

@@ -21,6 +21,7 @@ interface Live {
   readonly ledger: Ledger;
 }
 
+// Of this workdir, and of all others (UI-80).
 const MAX_ROWS = 500;
 const POLL_MS = 300;
 
@@ -105,18 +106,20 @@ function createLog(
   take: (row: CallRow, record: AuditRecord) => void,
 ) {
   const reader = createAuditReader(toolbox.state.audit.directory);
-  let rows: CallRow[] = [];
+  const { workdir } = toolbox.workspace;
+  const rows = { own: [] as CallRow[], others: [] as CallRow[] };
   let reading: Promise<void> | undefined;
   const add = (record: AuditRecord): void => {
     const recorded = record.pid === process.pid && recording.has(record.call) ? { recorded: record.call } : {};
     const row = { ...toRow(record, ids), ...recorded };
     ids.finish(record);
-    rows.push(row);
-    if (rows.length > 2 * MAX_ROWS) rows = rows.slice(-MAX_ROWS);
+    const kept = record.workdir === workdir ? rows.own : rows.others;
+    kept.push(row);
+    if (kept.length > 2 * MAX_ROWS) kept.splice(0, MAX_ROWS);
     take(row, record);
   };
   return {
-    rows: (): readonly CallRow[] => rows.slice(-MAX_ROWS),
+    rows: (): readonly CallRow[] => [...rows.others.slice(-MAX_ROWS), ...rows.own.slice(-MAX_ROWS)],
     // UI-26: it may be large, and requests are answered while it is read.
     read(): Promise<void> {
       reading ??= reader.readInTurns(add).finally(() => {

@@ -156,14 +156,14 @@ function createQuestions(): Questions {
       const found = open.get(question);
       if (found === undefined)
         throw new ToolError('not_found', 'no tool waits for this answer', { hint: 'run the tool again' });
-      if (action !== 'accept') return found.end({ action });
+      if (action === 'decline' || action === 'cancel') return found.end({ action });
       const faults = await found.check(content);
       if (faults.length > 0)
         throw new ToolError('invalid_input', 'the answer is not valid', {
           hint: 'correct the marked fields',
           data: { faults },
         });
-      found.end({ action, content });
+      if (action === 'accept') found.end({ action, content });
     },
   };
 }

@@ -179,6 +179,19 @@ describe('a large log', () => {
     expect(order).toEqual(['/api/session', '/api/calls']);
     expect(calls.length).toBe(500);
   });
+
+  spec('UI-80', 'of another directory leaves room for the calls of this one', async () => {
+    const workspace = createWorkspace();
+    workspace.script('hello', '#!/bin/sh\n# @description Say hello.\necho hello\n');
+    await wield(workspace, ['call', 'hello']);
+    const [file] = logFiles(workspace);
+    const record = readFileSync(file!, 'utf8');
+    writeFileSync(file!, record + record.replaceAll(`"${workspace.dir}"`, '"/elsewhere"').repeat(1200));
+    const { calls } = (await (await openPage(workspace)).get('/api/calls')).json;
+    const of = (workdir: string): number =>
+      calls.filter((call: { workdir: string }) => call.workdir === workdir).length;
+    expect([of(workspace.dir), of('/elsewhere')]).toEqual([1, 500]);
+  });
 });
 
 describe('a server with a page', () => {

@@ -1,15 +1,16 @@
 // The page in a real Chromium: what it shows, what its keys do, and what hostile text cannot do.
 
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { basename, join } from 'node:path';
 import type { Page as Tab } from 'playwright-core';
 import { describe, expect } from 'vitest';
 import { browserSpec } from '../../support/browser.js';
 import { json, wield } from '../../support/cli.js';
 import { findUnnamed, findWeakText, readDescription, readFocus, readTexts } from '../../support/in-page.mjs';
-import { HOSTILE, REVEALED, sharePageInBrowser, UNION } from '../../support/page-browser.js';
+import { HOSTILE, LINES, REVEALED, sharePageInBrowser, UNION } from '../../support/page-browser.js';
 import { patience } from '../../support/patience.js';
 import { remoteTool } from '../../support/upstream-workspace.js';
+import { createWorkspace } from '../../support/workspace.js';
 
 const opened = sharePageInBrowser();
 
@@ -83,11 +84,61 @@ describe('the page in a browser', () => {
     expect(await field('/target').locator('select').first().inputValue()).toBe('0');
     expect(await field('/target/path').locator('textarea').inputValue()).toBe('a');
     await field('/tags').getByText('not of the declared type').waitFor();
-    await tab.keyboard.press('Escape');
-    await tab.getByRole('button', { name: 'Show plan' }).click();
     await field('/tags')
-      .getByText(/must be/)
+      .getByText(/must be a list/)
       .waitFor();
+  });
+
+  browserSpec('UI-77 UI-76 UI-81', 'checks what is typed, and says what is missing once it was asked', async () => {
+    const tab = await opened().visit('/tools/odd_union');
+    const field = (path: string) => tab.locator(`[data-path="${path}"]`);
+    const faults = () => tab.locator('.fault').allTextContents();
+    const mail = field('/mail');
+    await mail.getByText('an email address', { exact: true }).waitFor();
+    expect(await mail.textContent()).not.toContain('A-Za-z');
+    await mail.locator('textarea').fill('ada');
+    await poll(faults).toEqual(['must be an email address, got text "ada"']);
+    await mail.locator('textarea').fill('ada@example.org');
+    await poll(faults).toEqual([]);
+    await tab.getByText('Show plan').dblclick();
+    await poll(faults).toEqual(['is required']);
+    await field('/target').locator('select').selectOption({ label: 'Port' });
+    const port = field('/target/port').locator('input');
+    // A number that is not whole yet is typed on.
+    await port.pressSequentially('1.5');
+    await poll(faults).toEqual(['must be a whole number, got the number 1.5']);
+    await port.press('Backspace');
+    await port.press('Backspace');
+    expect(await port.inputValue()).toBe('1');
+    await poll(faults).toEqual([]);
+    await poll(() => tab.getByRole('alert').locator('visible=true').allTextContents()).not.toContain(/invalid/);
+    // The second click of a double click does not run the plan that the first one showed.
+    await tab.getByText('Show plan').dblclick();
+    await tab.getByText('Run this plan').waitFor();
+    expect(await tab.locator('.run').count()).toBe(0);
+    const shown = tab.locator('.description');
+    expect(await shown.innerText()).toContain('First line.\n\n- one\n- two two');
+    const [box, around] = [await shown.boundingBox(), await main(tab).boundingBox()];
+    expect(box!.width).toBeLessThan(around!.width);
+  });
+
+  browserSpec('UI-80', 'shows calls of this directory, and of others with theirs after a switch is set', async () => {
+    const { workspace, visit } = opened();
+    const other = createWorkspace();
+    other.script('elsewhere', '#!/bin/sh\n# @description Elsewhere.\necho there\n');
+    await wield({ dir: other.dir, env: workspace.env }, ['call', 'elsewhere']);
+    await wield(workspace, ['call', 'hello', '--name', 'here']);
+    const tab = await visit('/calls');
+    const live = tab.getByLabel('Live calls');
+    await live.locator('.item', { hasText: 'hello' }).first().waitFor();
+    expect(await live.getByText('elsewhere').count()).toBe(0);
+    await live.getByLabel('1 of other directories').check();
+    const row = live.locator('.item', { hasText: 'elsewhere' });
+    await row.waitFor();
+    expect(await row.getAttribute('title')).toBe(other.dir);
+    expect(await row.textContent()).toContain(basename(other.dir));
+    await row.click();
+    await main(tab).getByText(other.dir).first().waitFor();
   });
 
   browserSpec('UI-62 UI-56 UI-57', 'shows plan and verdict, runs that plan, and never from a link alone', async () => {
@@ -125,7 +176,7 @@ describe('the page in a browser', () => {
   });
 
   browserSpec(
-    'UI-62 UI-18 UI-74',
+    'UI-62 UI-18 UI-74 UI-81',
     'cancels a run, and shows parts, structured content and pages of a handle',
     async () => {
       const run = async (name: string): Promise<Tab> => {
@@ -137,7 +188,9 @@ describe('the page in a browser', () => {
       const waiting = await run('wait');
       await waiting.getByLabel('Live calls').locator('.item', { hasText: 'running' }).waitFor();
       await waiting.getByRole('button', { name: 'Cancel' }).click();
-      await waiting.getByLabel('Result').getByText('cancelled by you').waitFor();
+      const ended = waiting.getByLabel('Result');
+      await ended.getByText('cancelled by you').waitFor();
+      expect(await ended.locator('h2 .note').textContent()).toMatch(/^[1-9]\d* ms$|^[\d.]+ s$/);
       const parts = await run('up_parts');
       await parts.getByLabel('Result').getByText('words').waitFor();
       expect(await parts.getByLabel('Result').locator('img').getAttribute('src')).toBe('data:image/png;base64,aGk=');
@@ -321,7 +374,7 @@ describe('the page in a browser', () => {
       const card = tab.getByLabel('Server odd');
       await card.waitFor();
       workspace.tools('odd', [
-        remoteTool('union', { inputSchema: UNION }),
+        remoteTool('union', { inputSchema: UNION, description: LINES }),
         remoteTool('bidi', { description: 'Read ~/.ssh.' }),
       ]);
       await card.getByRole('button', { name: 'Restart' }).click();
@@ -392,7 +445,7 @@ describe('the page in a browser', () => {
     await tab.getByLabel('Catalog').getByText('Say hello.').waitFor();
     const focused = () => tab.evaluate(readFocus);
     await tab.keyboard.press('/');
-    for (let step = 0; step < 3; step++) await tab.keyboard.press('Tab');
+    for (let step = 0; step < 4; step++) await tab.keyboard.press('Tab');
     const first = await focused();
     expect(first).toMatch(/^catalog /);
     await tab.keyboard.press('ArrowDown');
@@ -419,10 +472,7 @@ describe('the page in a browser', () => {
     expect(described).toEqual(['name', 'required', 'Whom', '']);
     await tab.keyboard.press('Escape');
     await tab.keyboard.press('r');
-    await poll(() => field.evaluate(readDescription)).toEqual([
-      ...described.slice(0, 3),
-      expect.stringMatching(/must/),
-    ]);
+    await poll(() => field.evaluate(readDescription)).toEqual([...described.slice(0, 3), 'is required']);
     await field.focus();
     await tab.keyboard.type('Eve');
     await tab.keyboard.press('Escape');

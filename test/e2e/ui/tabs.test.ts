@@ -8,6 +8,8 @@ import { openPage, type Page } from '../../support/page.js';
 
 const TABS = 10;
 
+const WAIT = '#!/bin/sh\n# @description Wait.\nwhile [ ! -e "$WIELD_WORKDIR/go" ]; do sleep 0.05; done\necho went\n';
+
 async function open(): Promise<{ workspace: AskingWorkspace; server: Page; context: BrowserContext }> {
   const workspace = createAskingWorkspace();
   const server = await openPage(workspace);
@@ -42,6 +44,33 @@ describe('tabs', () => {
     await tabs.shift()!.reload();
     await askFor(workspace, 'three');
     for (const tab of tabs) await waitsFor(tab, 2);
+  });
+
+  browserSpec('UI-82', 'answer however many tools run, and more than three of them start later', async () => {
+    const { workspace, server, context } = await open();
+    workspace.script('wait', WAIT);
+    const tabs: Tab[] = [];
+    for (let at = 0; at < 5; at++) {
+      const tab = await context.newPage();
+      await tab.goto(at === 0 ? `${server.url}/tools/wait` : `${server.origin}/#/tools/wait`);
+      await tab.getByText('Show plan').click();
+      await tab.getByText('Run this plan').click();
+      const shown = at < 3 ? 'running …' : 'waiting for other runs of this browser …';
+      await tab.getByLabel('Running').getByText(shown).waitFor();
+      tabs.push(tab);
+    }
+    await askFor(workspace, 'one');
+    const last = tabs.at(-1)!;
+    await waitsFor(last, 1);
+    await last.keyboard.press('a');
+    await last.getByRole('button', { name: 'Approve once' }).click();
+    await last.getByText('No call waits for approval.').waitFor();
+    // One that still waits is cancelled; the other ones end.
+    await tabs[3]!.getByRole('button', { name: 'Cancel' }).click();
+    await tabs[3]!.getByLabel('Result').getByText('cancelled by you').waitFor();
+    workspace.write('go', '');
+    for (const tab of tabs.slice(0, 3)) await tab.getByLabel('Result').getByText('went').waitFor();
+    await poll(async () => (await server.get('/api/recording')).json.calls.length).toBe(4);
   });
 
   browserSpec('UI-54 UI-3', 'keep their login when they are reloaded, and leave nothing that can be used', async () => {

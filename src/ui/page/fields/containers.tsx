@@ -5,6 +5,7 @@ import { isRecord, type Json } from '../../../core/json.js';
 import type { JsonSchema } from '../../../core/schema.js';
 import { itemSchema, propertySchema } from '../../form/branch.js';
 import { describeField } from '../../form/describe.js';
+import { describeFault } from '../../form/faults.js';
 import type { FieldOf } from '../../form/field.js';
 import {
   branchAt,
@@ -214,9 +215,9 @@ function Row({ form, schema, path, name, required, onRename }: RowProps) {
       </p>
       <Part form={form} schema={schema} path={path} labelledBy={id} />
       <div id={`${id}-faults`} role="alert">
-        {wrong.map(({ expected, got }) => (
-          <p key={expected} class="fault">
-            must be {expected}, got {got}
+        {wrong.map((fault) => (
+          <p key={fault.expected} class="fault">
+            {describeFault(fault)}
           </p>
         ))}
       </div>

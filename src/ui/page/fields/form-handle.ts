@@ -2,13 +2,14 @@
 
 import type { Signal } from '@preact/signals';
 import type { ComponentType } from 'preact';
-import type { Fault, JsonSchema } from '../../../core/schema.js';
+import type { JsonSchema } from '../../../core/schema.js';
+import type { FormFault } from '../../form/faults.js';
 import type { FormState, Path } from '../../form/state.js';
 
 export interface FormHandle {
   readonly root: JsonSchema;
   readonly state: Signal<FormState>;
-  readonly faults: readonly Fault[];
+  readonly faults: readonly FormFault[];
   /** The field of a part; given here because fields contain fields. */
   readonly Part: ComponentType<PartProps>;
 }

@@ -25,8 +25,8 @@ export function Part(props: PartProps) {
   const { form, schema, path } = props;
   const field = describeField(schema, form.root);
   const value = valueAt(form.state.value.value, path);
-  // A union shows that nothing matches, and an unfinished number is a text.
-  const isDraft = field.kind === 'union' || (field.kind === 'number' && typeof value === 'string');
+  // A union shows that nothing matches; an unfinished number is a text, or not whole.
+  const isDraft = field.kind === 'union' || (field.kind === 'number' && /string|number/.test(typeof value));
   const isShown = value === undefined || isDraft || canShow(value, field, form.root);
   const Control = (isShown ? CONTROLS[field.kind] : RawField) as ComponentType<ControlProps<Field>>;
   return <Control {...props} field={field} />;
