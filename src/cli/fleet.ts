@@ -7,6 +7,8 @@ import type { FleetOptions } from '../fleet/peer.js';
 import type { NodeToolbox } from '../node.js';
 import { option, usageError, type VerbCall } from './verb.js';
 
+declare const WIELD_VERSION: string;
+
 const FLEET_VARIABLE = 'WIELD_FLEET';
 
 export const FLEET = option(
@@ -30,6 +32,7 @@ export function readFleet({ flags, env }: VerbCall, { world, wieldHome }: NodeTo
     address: parseFleetAddress(url, env),
     key: loadFleetKey(env, wieldHome),
     host: hostname(),
+    version: WIELD_VERSION,
     monotonic: world.monotonic,
     debug: world.debug,
   };

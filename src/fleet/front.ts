@@ -61,7 +61,7 @@ interface FrontParts {
 
 /** Connects a front. Throws `unavailable` if Redis cannot be used. */
 export async function openFront(options: FrontOptions): Promise<Front> {
-  const { address, key, host, monotonic, debug } = options;
+  const { address, key, host, version, monotonic, debug } = options;
   const names = toNames(key.fleet);
   const id = newPeerId('front');
   const [redis, reading] = await Promise.all([
@@ -73,7 +73,8 @@ export async function openFront(options: FrontOptions): Promise<Front> {
   const describe = (): Partial<PeerInfo> => ({
     running: [...pending].flatMap(({ job, isFollower }) => (job.binding === undefined || isFollower ? [] : [job.id])),
   });
-  const presence = await createPresence({ redis, names, kind: 'front', id, host, monotonic, describe, onError: debug });
+  const own = { id, host, version, monotonic };
+  const presence = await createPresence({ redis, names, kind: 'front', ...own, describe, onError: debug });
   return new Front(id, options, { names, redis, reading, presence, pending });
 }
 

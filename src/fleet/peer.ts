@@ -11,6 +11,8 @@ export interface FleetOptions {
   readonly key: FleetKey;
   /** The name of this machine. */
   readonly host: string;
+  /** The version of wield. */
+  readonly version: string;
   readonly monotonic: () => number;
   readonly debug: (message: string) => void;
 }

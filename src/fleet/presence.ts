@@ -10,6 +10,8 @@ import { isWorkerTag } from './tag.js';
 export interface PeerInfo {
   readonly id: string;
   readonly host: string;
+  /** Of wield; members from before it was written have none. */
+  readonly version?: string;
   readonly pid: number;
   /** Time of Redis. */
   readonly since: number;
@@ -33,6 +35,7 @@ export interface PresenceOptions {
   readonly kind: PeerKind;
   readonly id: string;
   readonly host: string;
+  readonly version: string;
   readonly monotonic: () => number;
   readonly describe?: () => Partial<PeerInfo>;
   readonly onError?: (message: string) => void;
@@ -56,13 +59,13 @@ redis.call('PEXPIRE', KEYS[3], ARGV[4])
 return now`;
 
 export async function createPresence(options: PresenceOptions): Promise<Presence> {
-  const { redis, names, kind, id, host, monotonic, describe = () => ({}), onError = () => {} } = options;
+  const { redis, names, kind, id, host, version, monotonic, describe = () => ({}), onError = () => {} } = options;
   const [seconds, microseconds] = await redis.time();
   let offset = Number(seconds) * 1000 + Number(microseconds) / 1000 - monotonic();
   const now = (): number => offset + monotonic();
   const since = Math.floor(now());
   const beat = async (): Promise<void> => {
-    const info: PeerInfo = { id, host, pid: process.pid, since, ...describe() };
+    const info: PeerInfo = { id, host, version, pid: process.pid, since, ...describe() };
     const sent = monotonic();
     const keys = [names.peer(id), names.peers(kind), names.replies(id)];
     const time = await redis.eval(BEAT, 3, ...keys, id, JSON.stringify(info), ALIVE_MS, REPLIES_MS);
@@ -124,10 +127,11 @@ async function readPeers(
 function parsePeer(text: string | null, id: string): [string, PeerInfo][] {
   const value = parseText(text ?? 'null');
   if (!isRecord(value) || value.id !== id || !/^(?:front|worker)-[0-9a-f]{8}$/.test(id)) return [];
-  const { host, pid, since, tags = [], running = [] } = value;
+  const { host, version, pid, since, tags = [], running = [] } = value;
   if (typeof host !== 'string' || typeof pid !== 'number' || typeof since !== 'number') return [];
   if (!matches(strings, tags) || !tags.every(isWorkerTag) || !matches(strings, running)) return [];
-  return [[id, { id, host, pid, since, tags, running }]];
+  if (version !== undefined && !isVersion(version)) return [];
+  return [[id, { id, host, ...(version !== undefined && { version }), pid, since, tags, running }]];
 }
 
 function parseText(text: string): unknown {
@@ -136,6 +140,10 @@ function parseText(text: string): unknown {
   } catch {
     return undefined;
   }
+}
+
+function isVersion(value: unknown): value is string {
+  return typeof value === 'string' && /^\d[\w.+-]{0,40}$/.test(value);
 }
 
 /** Reads all peers of a kind that are alive. */

@@ -24,6 +24,7 @@ export interface FleetStatus {
 interface Peer {
   readonly id: string;
   readonly host: string;
+  readonly version: string | null;
   readonly pid: number;
   readonly uptimeMs: number;
 }
@@ -40,7 +41,13 @@ export async function readStatus(redis: Redis, key: FleetKey): Promise<FleetStat
     redis.smembers(names.tags),
   ]);
   const tags = used.filter((tag) => tag === '' || isWorkerTag(tag));
-  const toPeer = ({ id, host, pid, since }: PeerInfo): Peer => ({ id, host, pid, uptimeMs: now - since });
+  const toPeer = ({ id, host, version, pid, since }: PeerInfo): Peer => ({
+    id,
+    host,
+    version: version ?? null,
+    pid,
+    uptimeMs: now - since,
+  });
   const [counts, ages, lastHour, lostWorkers] = await Promise.all([
     Promise.all(tags.map((tag) => redis.llen(names.waiting(tag)))),
     Promise.all(tags.map((tag) => readOldest(redis, key, names, tag))),

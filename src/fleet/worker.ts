@@ -44,7 +44,7 @@ const CLOSE_MS = 3000;
 
 /** Connects a worker, which then takes calls. Throws `unavailable` if Redis cannot be used. */
 export async function openWorker(options: WorkerOptions): Promise<Worker> {
-  const { address, key, host, monotonic, debug, tags } = options;
+  const { address, key, host, version, monotonic, debug, tags } = options;
   const names = toNames(key.fleet);
   const id = newPeerId('worker');
   const running = new Map<string, AbortController>();
@@ -60,6 +60,7 @@ export async function openWorker(options: WorkerOptions): Promise<Worker> {
     kind: 'worker',
     id,
     host,
+    version,
     monotonic,
     describe: () => ({ tags, running: [...running.keys()] }),
     onError: debug,

@@ -100,6 +100,7 @@ describe('who can write to the Redis of a fleet', () => {
       { tags: ['\u001b[31mevil'] },
       { tags: ['gpu', 7] },
       { running: [null] },
+      { version: '\u001b[31mevil' },
       { since: '\u001b[2J', pid: {} },
     ];
     for (const [at, value] of values.entries()) {

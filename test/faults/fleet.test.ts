@@ -367,6 +367,7 @@ describe.concurrent('without', () => {
       address: parseFleetAddress(redis.url, {}),
       key: KEY,
       host: 'here',
+      version: '0.0.0',
       variablesOf: () => undefined,
       monotonic: () => performance.now() + skipped,
       debug: () => {},

@@ -93,9 +93,14 @@ function formatStatus({ fronts, workers, running, waiting, oldestMs, lastHour }:
     ...(failed === 0 ? [] : [`${failed.toLocaleString('en')} failed`]),
     ...(busy === 0 ? [] : [`${busy.toLocaleString('en')} busy`]),
   ];
+  const versions = new Set([...fronts, ...workers].map(({ version }) => version ?? 'unknown'));
+  const mixed = [...versions].sort().join(', ');
   return [
     `  fronts ${fronts.length}   workers ${workers.length}${tagged}   running ${running}   waiting ${waiting}   oldest ${time(oldestMs)}`,
     `  last hour  ${calls.toLocaleString('en')} calls${others.length === 0 ? '' : ` (${others.join(', ')})`}   p50 ${time(p50Ms)}   p99 ${time(p99Ms)}${lost}`,
+    ...(versions.size < 2
+      ? []
+      : [`  versions   ${mixed}: the same on all members is expected, except during an upgrade`]),
     '',
   ].join('\n');
 }

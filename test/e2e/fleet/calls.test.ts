@@ -93,6 +93,7 @@ describe('a fleet', () => {
       address: parseFleetAddress(redis.url, {}),
       key: KEY,
       host: 'here',
+      version: '0.0.0',
       variablesOf: () => undefined,
       monotonic: () => performance.now(),
       debug: () => {},
@@ -221,6 +222,23 @@ describe('a fleet', () => {
     await wield(front, ['approvals', 'approve', pending.id, '--fleet', redis.url], ahead);
     expect((await callFront(url, 'erase')).text).toBe('gone\n');
     expect(linesOf(join(machine.dir, 'erased'))).toBe(1);
+  });
+
+  test('FLT-89', 'status names the versions of members that differ', async () => {
+    const { redis, machine, client } = fleet();
+    const status = async (...args: string[]) => wield(machine, ['fleet', 'status', '--fleet', redis.url, ...args]);
+    expect((await status()).stdout).not.toContain('versions');
+    const id = 'worker-0123abcd';
+    const [peer] = json(await status('--json')).workers;
+    await client.set(
+      NAMES.peer(id),
+      JSON.stringify({ ...peer, id, since: 1, running: [], version: '99.0.0' }),
+      'PX',
+      60_000,
+    );
+    await client.zadd(NAMES.peers('worker'), Date.now(), id);
+    expect((await status()).stdout).toContain(`  versions   ${peer.version}, 99.0.0: `);
+    await client.del(NAMES.peer(id));
   });
 
   test(
