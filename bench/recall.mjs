@@ -1,5 +1,5 @@
 // Measures how often two calls of `search_tools` find all expected tools of a query, next to one call with the raw query, and
-// writes docs/reference/search-recall.md. The second call asks for each clause of the query, by fixed rules that no data set
+// writes docs/reports/search-recall.md. The second call asks for each clause of the query, by fixed rules that no data set
 // was used to choose. Run it with: npm run --silent build && node bench/recall.mjs
 
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
@@ -63,7 +63,7 @@ function measure({ name, queries }, tools) {
 const everything = [...sets.flatMap(({ tools }) => tools), ...catalog];
 const rows = sets.flatMap((set) => [measure(set, set.tools), measure(set, everything)]);
 writeFileSync(
-  join(ROOT, 'docs/reference/search-recall.md'),
+  join(ROOT, 'docs/reports/search-recall.md'),
   [
     '# Recall of search',
     '',

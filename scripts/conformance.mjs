@@ -1,5 +1,5 @@
 // Runs the official conformance suite against wield as a server and a gateway, three times in a row against one process, and as
-// a client, and writes docs/reference/conformance.md. Arguments choose roles; others keep their last result. `--once`: one round.
+// a client, and writes docs/reports/conformance.md. Arguments choose roles; others keep their last result. `--once`: one round.
 // Fails if a scenario fails without a reason in test/support/conformance-reasons.json.
 
 import { execFileSync, spawn } from 'node:child_process';
@@ -155,7 +155,7 @@ for (const [role, run] of Object.entries(roles))
 const missing = Object.keys(roles).filter((role) => known[role] === undefined);
 if (missing.length > 0) console.log(`the page is not written: no results as ${missing.join(' and ')} yet`);
 else
-  writeFileSync(join(ROOT, 'docs/reference/conformance.md'), toPage(Object.keys(roles).flatMap((role) => known[role])));
+  writeFileSync(join(ROOT, 'docs/reports/conformance.md'), toPage(Object.keys(roles).flatMap((role) => known[role])));
 
 const unexplained = Object.values(known).flatMap((results) =>
   results.flatMap(({ role, scenarios }) =>

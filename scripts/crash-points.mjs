@@ -1,6 +1,6 @@
 // Interrupts each operation at every system call that changes a file, by a kill, ENOSPC or EIO, and checks what is left.
 // Usage: npm run crash-points [-- --only NAME] [--fault KILL|ENOSPC|EIO] [--at CALL:N] [--lanes N]. It updates
-// docs/reference/crash-points.md; rows of operations that did not run are kept.
+// docs/reports/crash-points.md; rows of operations that did not run are kept.
 
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -10,7 +10,7 @@ import { createServer } from 'vite';
 import { writeStalePrograms } from './programs.mjs';
 
 const ROOT = fileURLToPath(new URL('..', import.meta.url));
-const PAGE = join(ROOT, 'docs/reference/crash-points.md');
+const PAGE = join(ROOT, 'docs/reports/crash-points.md');
 const PARALLEL = { name: 'parallel installs', processes: 50 };
 
 const { values: options } = parseArgs({

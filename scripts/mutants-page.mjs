@@ -5,7 +5,7 @@ import { fileURLToPath } from 'node:url';
 
 const LISTS = new URL('../test/mutants/', import.meta.url);
 const RESULTS = new URL('../test/mutation-results.json', import.meta.url);
-const PAGE = new URL('../docs/reference/mutants.md', import.meta.url);
+const PAGE = new URL('../docs/reports/mutants.md', import.meta.url);
 
 export function readMutations() {
   return readdirSync(LISTS)

@@ -1,6 +1,6 @@
 // Applies one mutation of security-relevant code at a time to a copy of the project, and reports which no test notices.
 // Usage: npm run mutants [-- --only TEXT] [--rest] [--changed COMMIT] [--from N] [--seconds N] [--lanes 1|2]
-// [--no-baseline]. It updates test/mutation-results.json and docs/reference/mutants.md. With --random N [--seed N]
+// [--no-baseline]. It updates test/mutation-results.json and docs/reports/mutants.md. With --random N [--seed N]
 // [--out FILE] it draws the mutations, and prints the results.
 
 import { execFileSync, spawn } from 'node:child_process';

@@ -1,5 +1,5 @@
 // Compares public MCP servers behind wield with a direct client, field by field, shows their apps in Chromium, and writes
-// docs/reference/public-servers.md.
+// docs/reports/public-servers.md.
 // Packages are installed without their scripts into WIELD_SERVERS_CACHE (`~/.cache/wield-servers`). Arguments choose packages.
 
 import { execFileSync } from 'node:child_process';
@@ -202,4 +202,4 @@ for (const entry of SERVERS) {
     console.log(`${name}: not compared: ${error.message}`);
   }
 }
-if (chosen.length === 0) writeFileSync(join(ROOT, 'docs/reference/public-servers.md'), toPage(results));
+if (chosen.length === 0) writeFileSync(join(ROOT, 'docs/reports/public-servers.md'), toPage(results));

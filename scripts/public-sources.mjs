@@ -1,5 +1,5 @@
 // Takes public plugin and skill repositories through add, install, verify, install --frozen in another home, outdated,
-// upgrade and remove-source, and writes docs/reference/public-sources.md.
+// upgrade and remove-source, and writes docs/reports/public-sources.md.
 // Repositories are cloned into WIELD_SOURCES_CACHE (`~/.cache/wield-sources`), as OWNER/NAME, and git finds them there in
 // place of github.com, so that an older commit can come first. Arguments choose repositories.
 
@@ -261,6 +261,5 @@ for (const source of SOURCES.filter(isChosen)) {
   for (const [reason, count] of one.now.left) console.log(`  ${count} ${reason}`);
   for (const fault of one.faults) console.log(`  FAULT ${fault}`);
 }
-if (chosen.length === 0)
-  writeFileSync(join(ROOT, 'docs/reference/public-sources.md'), `${toPage(results).trimEnd()}\n`);
+if (chosen.length === 0) writeFileSync(join(ROOT, 'docs/reports/public-sources.md'), `${toPage(results).trimEnd()}\n`);
 process.exitCode = results.some(({ faults }) => faults.length > 0) ? 1 : 0;

@@ -1,5 +1,5 @@
 // The soak: 200 calls in flight for ten minutes for each transport and protocol version, all four at the same time.
-// Usage: node scripts/soak.mjs [--only http,newer]. A run of all four writes docs/reference/soak.md.
+// Usage: node scripts/soak.mjs [--only http,newer]. A run of all four writes docs/reports/soak.md.
 
 import { fork } from 'node:child_process';
 import {
@@ -210,6 +210,6 @@ const runs = ['stdio', 'http']
   .flatMap((transport) => ['older', 'newer'].map((protocol) => [transport, protocol]))
   .filter((run) => only.every((word) => run.includes(word)));
 const results = await Promise.all(runs.map((run) => (runs.length === 1 ? soak(...run) : soakInProcess(run))));
-if (only.length === 0) writeFileSync(join(ROOT, 'docs/reference/soak.md'), toPage(results.map(({ row }) => row)));
+if (only.length === 0) writeFileSync(join(ROOT, 'docs/reports/soak.md'), toPage(results.map(({ row }) => row)));
 if (results.some(({ faults }) => faults.length > 0)) process.exitCode = 1;
 if (process.send) process.send(results[0], () => process.disconnect());
