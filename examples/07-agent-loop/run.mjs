@@ -36,7 +36,7 @@ const server = await serveModel([
 
 // For a real model, change these three lines as in the comments.
 const client = new Anthropic({ baseURL: server.url, apiKey: 'none' }); // new Anthropic()
-const model = 'scripted'; // 'claude-sonnet-4-5'
+const model = 'scripted'; // 'claude-sonnet-5-5'
 const stop = server.close; // () => {}
 
 try {

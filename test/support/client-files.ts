@@ -99,7 +99,7 @@ enabled = false
 
 # the profile for reviews
 [profiles.review]
-model = "gpt-5-mini"
+model = "gpt-5.6-luna"
 `;
 
 const windsurf = `{
