@@ -2,7 +2,8 @@
 // as processes or threads, and the page. Everything is written beside it and swapped in at the end.
 
 import { execFileSync } from 'node:child_process';
-import { chmodSync, cpSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { chmodSync, cpSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { basename } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { rolldown } from 'rolldown';
 import { licenses, writeLicenses } from './licenses.mjs';
@@ -11,7 +12,7 @@ import { READABLE, writePrograms } from './programs.mjs';
 const root = fileURLToPath(new URL('..', import.meta.url));
 const dist = `${root}dist`;
 const next = `${root}dist-next`;
-const { version } = JSON.parse(readFileSync(`${root}package.json`, 'utf8'));
+const { version, exports: exported } = JSON.parse(readFileSync(`${root}package.json`, 'utf8'));
 
 rmSync(next, { recursive: true, force: true });
 // `--bundles` keeps the library, for the mutation tests.
@@ -25,6 +26,8 @@ if (process.argv.includes('--bundles')) {
   const args = [compiler, '-p', `${root}tsconfig.build.json`, '--outDir', next, ...flags];
   execFileSync(process.execPath, args, { stdio: 'inherit' });
   await bundleSdk(['upstream/sdk']);
+  stripMarks(next);
+  await writeRequiredTypes(next);
 }
 await writePrograms(next);
 await writeBinary(`${next}/cli`);
@@ -51,6 +54,37 @@ async function bundleSdk(names) {
       }),
     );
     writeFileSync(file, `${lines.join('\n')}\n`);
+  }
+}
+
+/** Removes the ids of statements from the comments that editors show: `(TOOL-1, A12)`. */
+function stripMarks(directory) {
+  const id = '(?:[A-Z]{2,4}-|[A-Z])\\d+';
+  const marks = new RegExp(`(?:\\s+\\*)?\\s*\\((?!SEP-)${id}(?:(?:,| to| and)\\s(?:${id}|\\d+))*\\)`, 'g');
+  for (const name of readdirSync(directory, { recursive: true }).filter((one) => one.endsWith('.d.ts'))) {
+    const file = `${directory}/${name}`;
+    const text = readFileSync(file, 'utf8');
+    const stripped = text.replace(/\/\*\*[\s\S]*?\*\//g, (comment) => comment.replace(marks, ''));
+    if (stripped !== text) writeFileSync(file, stripped);
+  }
+}
+
+/**
+ * Writes the types of each entry for CommonJS. Node loads our modules with `require`, but TypeScript rejects that with
+ * `--module node16`, unless the types are those of a CommonJS module.
+ */
+async function writeRequiredTypes(directory) {
+  const entries = Object.values(exported).flatMap(({ types }) => (types === undefined ? [] : [types.default]));
+  for (const entry of entries) {
+    const file = entry.replace('./dist', directory).replace(/\.d\.ts$/, '');
+    const from = `'./${basename(file)}.js'`;
+    const names = Object.entries(await import(`${file}.js`)).flatMap(([name, value]) => {
+      const its = `import(${from}, { with: { 'resolution-mode': 'import' } }).${name}`;
+      const isClass = /^class\b/.test(String(value));
+      return [`export declare const ${name}: typeof ${its};`, ...(isClass ? [`export type ${name} = ${its};`] : [])];
+    });
+    const types = `export type * from ${from} with { 'resolution-mode': 'import' };`;
+    writeFileSync(`${file}.d.cts`, `${[types, ...names].join('\n')}\n`);
   }
 }
 

@@ -22,7 +22,7 @@ export interface Searched {
   readonly workdir: string;
 }
 
-/** ERR-3, RES-11. `where` is undefined for a model, which learns no paths. */
+/** Returns the error for an unknown name, with the nearest ones (ERR-3, RES-11). `where` is undefined for a model, which learns no paths. */
 export function notFound(name: string, tools: readonly Tool[], where: Searched | undefined): ToolError {
   const close = nearest(
     name,
@@ -105,7 +105,7 @@ export function nothingAt(ref: string, names: readonly string[]): ToolError {
   });
 }
 
-/** RES-2 */
+/** Returns the error for a name that several tools have (RES-2). */
 export function ambiguous(ref: string, names: readonly string[]): ToolError {
   return new ToolError('ambiguous', `"${quoteOutside(ref, 200)}" has ${names.length} tools`, {
     hint: `use one of ${names

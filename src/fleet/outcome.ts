@@ -84,7 +84,7 @@ const REFUSAL_HINTS: Readonly<Partial<Record<Refusal['code'], string>>> = {
   denied: 'grant it in the configuration of the worker too: env.pass, or env.pass of the tool',
 };
 
-/** FLT-5, FLT-70, FLT-83 */
+/** Returns the error for a call that a worker refused (FLT-5, FLT-70, FLT-83). */
 export function refused(tool: string, { worker, code, message }: Refusal): ToolError {
   if (code === 'unavailable') {
     return new ToolError(code, `${tool} was not run again: ${message}`, {

@@ -19,7 +19,8 @@ import { formatMessage } from 'publint/utils';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { ROOT } from '../support/documents.js';
 import { ALL_TESTS } from '../support/effort.js';
-import { finding, testThorough } from '../support/spec.js';
+import { finding, spec, testThorough } from '../support/spec.js';
+import { readStatements } from '../support/statements.js';
 
 const run = promisify(execFile);
 const manifest = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8'));
@@ -164,17 +165,60 @@ export const double = defineTool({
     expect(JSON.parse(stdout)).toEqual([['other_hello', 'hello'], 'Hello, Ada!\n', 400]);
   });
 
-  testThorough('has types that need no others, but those of Node', async () => {
-    const types = join(project, 'node_modules', '@types');
-    mkdirSync(types, { recursive: true });
-    for (const name of ['@types/node', 'undici-types'])
-      symlinkSync(join(ROOT, 'node_modules', name), join(project, 'node_modules', name));
-    const imports = entries.map((entry, at) => `export * as e${at} from '${entry.replace(/^\./, 'wield')}';`);
-    writeFileSync(join(project, 'all.ts'), imports.join('\n'));
-    const compiler = join(ROOT, 'node_modules/typescript/bin/tsc');
-    const flags = '--strict --module nodenext --target es2023 --types node --noEmit'.split(' ');
-    const { stdout } = await run(process.execPath, [compiler, ...flags, 'all.ts'], { cwd: project, env });
-    expect(stdout).toBe('');
+  spec('SDK-12', 'has no ids of statements in its types', () => {
+    const families = new Set(readStatements().map(({ id }) => id.replace(/-\d+$/, '')));
+    const ids = `\\b(?:${[...families].join('|')})-\\d+|\\([A-Z]\\d+\\)`;
+    const types = contents.filter((path) => path.endsWith('.d.ts'));
+    const marked = types.filter((path) => new RegExp(ids).test(readFileSync(join(ROOT, path), 'utf8')));
+    expect(types.length).toBeGreaterThan(100);
+    expect(marked).toEqual([]);
+  });
+
+  describe.concurrent('has types', () => {
+    beforeAll(() => {
+      mkdirSync(join(project, 'node_modules', '@types'), { recursive: true });
+      for (const name of ['@types/node', 'undici-types'])
+        symlinkSync(join(ROOT, 'node_modules', name), join(project, 'node_modules', name));
+      const program = readFileSync(join(ROOT, 'test/support/typed-program.ts'), 'utf8');
+      const text = entries.reduce((here, entry) => {
+        const source = manifest.exports[entry].default.replace('./dist/', '../../src/');
+        return here.replace(`from '${source}'`, `from '${entry.replace(/^\./, 'wield')}'`);
+      }, program);
+      const all = entries.map((entry, at) => `export * as e${at} from '${entry.replace(/^\./, 'wield')}';`);
+      for (const extension of ['mts', 'cts']) {
+        writeFileSync(join(project, `program.${extension}`), text);
+        writeFileSync(join(project, `all.${extension}`), all.join('\n'));
+      }
+    });
+    const compile = async (files: string, flags: string): Promise<string> => {
+      const compiler = join(ROOT, 'node_modules/typescript/bin/tsc');
+      const args = `--strict --target es2023 --types node --noEmit ${flags} ${files}`.split(' ');
+      const ended = run(process.execPath, [compiler, ...args], { cwd: project, env });
+      return (await ended.catch((error: { stdout: string }) => error)).stdout;
+    };
+
+    for (const [way, file, flags] of [
+      ['nodenext', 'program.mts all.mts', '--module nodenext'],
+      ['node16', 'program.mts all.mts', '--module node16'],
+      ['bundler', 'program.mts all.mts', '--module esnext --moduleResolution bundler'],
+      ['nodenext, from CommonJS', 'program.cts all.cts', '--module nodenext'],
+      ['node16, from CommonJS', 'program.cts all.cts', '--module node16'],
+    ] as const)
+      spec('SDK-13', `for ${way}`, async () => {
+        expect(await compile(file, `${flags} --skipLibCheck`)).toBe('');
+      });
+
+    testThorough('that need no others, but those of Node', async () => {
+      expect(await compile('all.mts', '--module nodenext')).toBe('');
+      expect(await compile('all.cts', '--module node16')).toBe('');
+    });
+  });
+
+  spec('SDK-13', 'can be loaded by CommonJS', async () => {
+    const names = entries.map((entry) => entry.replace(/^\./, 'wield'));
+    const program = `console.log(${JSON.stringify(names)}.filter((name) => Object.keys(require(name)).length === 0).length)`;
+    const { stdout } = await run(process.execPath, ['--input-type=commonjs', '--eval', program], { cwd: project, env });
+    expect(stdout).toBe('0\n');
   });
 
   test('passes publint', async () => {

@@ -43,7 +43,7 @@ export function suggestVariables(
   return unset.length === 0 ? reason : `${reason}, and set ${unset.join(', ')}`;
 }
 
-/** SCR-24: variables that a script needs must be passed on and set. Their values are never shown. */
+/** Checks that the variables a script needs are passed on and set (SCR-24). Their values are never shown. */
 export function assertGranted(tool: Tool, needs: readonly string[], pass: readonly string[], world: World): void {
   for (const name of needs) {
     if (!isGranted(name, pass)) {
