@@ -12,18 +12,12 @@ export interface AuditSink {
   close?(): void | Promise<void>;
 }
 
-/** Sends lines to a sink. */
-export interface SinkQueue {
-  send(line: string): void;
-  /** Waits until all lines are sent, but not forever. */
-  close(): Promise<void>;
-}
-
 // Of a sink that is slower than the calls.
 const MAX_WAITING = 10_000;
 const CLOSE_MS = 5000;
 
-export function createSinkQueue(sink: AuditSink, warn: (message: string) => void): SinkQueue {
+/** Sends lines to a sink. */
+export function createSinkQueue(sink: AuditSink, warn: (message: string) => void) {
   let waiting = 0;
   let lost = 0;
   let closed: Promise<void> | undefined;
@@ -46,12 +40,16 @@ export function createSinkQueue(sink: AuditSink, warn: (message: string) => void
     if (!(await settlesWithin(sent, CLOSE_MS))) lose(waiting, `it did not end within ${formatDuration(CLOSE_MS)}`);
   };
   return {
-    send(line) {
-      if (waiting >= MAX_WAITING) return lose(1, `${MAX_WAITING} lines are waiting`);
+    send(line: string): void {
+      if (waiting >= MAX_WAITING) {
+        lose(1, `${MAX_WAITING} lines are waiting`);
+        return;
+      }
       waiting++;
       last = last.then(() => write(line));
     },
-    close() {
+    /** Waits until all lines are sent, but not forever. */
+    close(): Promise<void> {
       closed ??= end();
       return closed;
     },

@@ -57,33 +57,13 @@ function readValue(reader: Reader, depth: number): Json {
 
 function readArray(reader: Reader, depth: number): Json {
   const entries: Json[] = [];
-  reader.at++;
-  if (skipBlanks(reader) === ']') {
-    reader.at++;
-    return entries;
-  }
-  for (let count = 1; ; count++) {
-    if (isSampled(entries.length, reader, depth)) {
-      entries.length = count + skipRest(reader);
-      return entries;
-    }
-    entries.push(readValue(reader, depth + 1));
-    if (isAtEnd(reader, ']')) return entries;
-  }
+  entries.length += readEntries(reader, ']', depth, () => entries.push(readValue(reader, depth + 1)));
+  return entries;
 }
 
 function readObject(reader: Reader, depth: number): Json {
   const entries: [string, Json][] = [];
-  reader.at++;
-  if (skipBlanks(reader) === '}') {
-    reader.at++;
-    return {};
-  }
-  for (;;) {
-    if (isSampled(entries.length, reader, depth)) {
-      skipRest(reader);
-      return Object.fromEntries(entries);
-    }
+  readEntries(reader, '}', depth, () => {
     if (skipBlanks(reader) !== '"') throw new SyntaxError('a key is missing');
     const end = endOfText(reader.text, reader.at) + 1;
     const key = JSON.parse(reader.text.slice(reader.at, end)) as string;
@@ -91,19 +71,24 @@ function readObject(reader: Reader, depth: number): Json {
     if (skipBlanks(reader) !== ':') throw new SyntaxError('a colon is missing');
     reader.at++;
     entries.push([key, readValue(reader, depth + 1)]);
-    if (isAtEnd(reader, '}')) return Object.fromEntries(entries);
-  }
+  });
+  return Object.fromEntries(entries);
 }
 
-function isSampled(entries: number, { values }: Reader, depth: number): boolean {
-  return entries >= MAX_ENTRIES || depth >= MAX_DEPTH || values >= MAX_VALUES;
-}
-
-function isAtEnd(reader: Reader, close: string): boolean {
-  const character = skipBlanks(reader);
-  if (character !== close && character !== ',') throw new SyntaxError('a comma is missing');
+// Reads the first entries of an array or object; returns how many there are besides.
+function readEntries(reader: Reader, close: string, depth: number, readEntry: () => void): number {
   reader.at++;
-  return character === close;
+  for (let entries = 0; ; entries++) {
+    if (entries === 0 && skipBlanks(reader) === close) break;
+    if (entries >= MAX_ENTRIES || depth >= MAX_DEPTH || reader.values >= MAX_VALUES) return 1 + skipRest(reader);
+    readEntry();
+    const character = skipBlanks(reader);
+    if (character === close) break;
+    if (character !== ',') throw new SyntaxError('a comma is missing');
+    reader.at++;
+  }
+  reader.at++;
+  return 0;
 }
 
 // Goes behind the end of the array or object that it is in; returns how many commas were left in it.

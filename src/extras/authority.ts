@@ -34,18 +34,9 @@ interface UnreadableSkill {
   readonly hasRules: boolean;
 }
 
-export interface Authorities {
-  /** Returns the skill of which the tool is the callable form, if any. */
-  skillOf(tool: Tool, snapshot: Snapshot): Skill | undefined;
-  /** Returns the main skills that govern a tool, nearest first, without itself (RES-16). */
-  above(tool: Tool, snapshot: Snapshot): readonly MainSkill[];
-  /** Returns the main skills that govern the tools of a directory, its own first; null for tools not on disk. */
-  governing(directory: string | null, owner: Owner, snapshot: Snapshot): readonly MainSkill[];
-  /** Like `above`, for a listing: its skills are not read again, nor the actions of its tools. */
-  aboveListed(tool: Tool, skills: readonly Skill[], snapshot: Snapshot): readonly MainSkill[];
-}
+export type Authorities = ReturnType<typeof createAuthorities>;
 
-export function createAuthorities({ skills, flatSkills, roots, now }: AuthorityOptions): Authorities {
+export function createAuthorities({ skills, flatSkills, roots, now }: AuthorityOptions) {
   const { mainSkillOf, flatSkillOf } = createSkillReader({ skills, flatSkills, now });
 
   const rootOf = (directory: string, snapshot: Snapshot) => {
@@ -85,14 +76,18 @@ export function createAuthorities({ skills, flatSkills, roots, now }: AuthorityO
   };
 
   return {
+    /** Returns the skill of which the tool is the callable form, if any. */
     skillOf,
+    /** Returns the main skills that govern the tools of a directory, its own first; null for tools not on disk. */
     governing,
+    /** Like `above`, for a listing: its skills are not read again, nor the actions of its tools. */
     aboveListed: createListed((skills, snapshot) => {
       const listed = new Map(skills.filter(isSkillDirectory).map((skill) => [skill.directory, { skill }]));
       const find: Find = (directory, owner) => listed.get(directory) ?? mainSkillOf(directory, owner, snapshot);
       return (directory, owner) => governing(directory, owner, snapshot, find);
     }),
-    above(tool, snapshot) {
+    /** Returns the main skills that govern a tool, nearest first, without itself (RES-16). */
+    above(tool: Tool, snapshot: Snapshot): readonly MainSkill[] {
       const { directory, owner } = tool.origin;
       const skill = skillOf(tool, snapshot);
       // A skill is not its own authority; one in a file is governed by the main skill beside it.
@@ -150,14 +145,12 @@ function createSkillReader({ skills: format, flatSkills: flat, now }: Omit<Autho
 type Governing = (directory: string | null, owner: Owner) => readonly MainSkill[];
 
 // Finds what governs the tools of a listing once per directory.
-function createListed(
-  toGoverning: (skills: readonly Skill[], snapshot: Snapshot) => Governing,
-): Authorities['aboveListed'] {
+function createListed(toGoverning: (skills: readonly Skill[], snapshot: Snapshot) => Governing) {
   const listings = new WeakMap<
     Snapshot,
     { readonly of: Governing; readonly known: Map<string, readonly MainSkill[]> }
   >();
-  return ({ origin }, skills, snapshot) => {
+  return ({ origin }: Tool, skills: readonly Skill[], snapshot: Snapshot): readonly MainSkill[] => {
     const listing = listings.get(snapshot) ?? { of: toGoverning(skills, snapshot), known: new Map() };
     listings.set(snapshot, listing);
     const { uri, owner } = origin;

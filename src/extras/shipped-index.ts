@@ -40,16 +40,7 @@ import { isSettled, readHead, statOrNothing, toIdentity } from '../files/read.js
 import { removeFile } from '../files/remove.js';
 import { writeFileAtomic } from '../files/write.js';
 
-export interface ShippedIndex {
-  /** Returns what is known of a directory; undefined if it has no usable index. */
-  load(place: Place, format: Format): DirectoryState | undefined;
-  /** Writes the index of a directory. */
-  write(
-    directory: string,
-    formats: readonly Format[],
-  ): { readonly file: string; readonly entries: number; readonly tools: number };
-  remove(directory: string): { readonly file: string; readonly removed: boolean };
-}
+export type ShippedIndex = ReturnType<typeof createShippedIndex>;
 
 interface ShippedIndexOptions {
   /** Changes with the meaning of a field. */
@@ -119,11 +110,13 @@ function toNames(value: unknown): readonly string[] | undefined {
   return readShape(strings, value).value;
 }
 
-export function createShippedIndex(options: ShippedIndexOptions): ShippedIndex {
+export function createShippedIndex(options: ShippedIndexOptions) {
   return {
-    load: (place, format) => load(place, format, options),
-    write: (directory, formats) => write(directory, formats, options),
-    remove(directory) {
+    /** Returns what is known of a directory; undefined if it has no usable index. */
+    load: (place: Place, format: Format): DirectoryState | undefined => load(place, format, options),
+    /** Writes the index of a directory. */
+    write: (directory: string, formats: readonly Format[]) => write(directory, formats, options),
+    remove(directory: string) {
       const file = join(directory, FILE);
       const removed = statOrNothing(file) !== undefined;
       removeFile(file);

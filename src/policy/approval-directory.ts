@@ -44,19 +44,7 @@ export interface ApprovalTexts {
 }
 
 /** The approvals of texts. */
-export interface ApprovalPlace {
-  /** Returns the approvals in the given states that have not expired. */
-  find(states: readonly ApprovalState[], id?: string): Approval[];
-  /** Stores a record; returns false if it is too long. */
-  write(id: string, state: ApprovalState, record: ApprovalRecord): boolean;
-  /** Changes id and state at once, then adds a note if there is one; returns false if another process was faster. */
-  move(from: Approval, id: string, state: ApprovalState, note?: string): boolean;
-  /** Removes an approval, if it exists. */
-  remove(id: string, state: ApprovalState): void;
-  drop(path: string): void;
-  /** Returns the files that have no effect any more. */
-  stale(): StaleFile[];
-}
+export type ApprovalPlace = ReturnType<typeof createApprovalPlace>;
 
 const DAY = 24 * 3_600_000;
 /** How long an approval is in force, in milliseconds: people answer after a weekend, and callers come back later (POL-7). */
@@ -76,24 +64,27 @@ function isInForce({ since, state }: Approval, now: number): boolean {
   return age <= LIFETIMES[state] && (age >= -CLOCK_TOLERANCE || state === 'standing');
 }
 
-export function createApprovalPlace(texts: ApprovalTexts): ApprovalPlace {
+export function createApprovalPlace(texts: ApprovalTexts) {
   const pathOf = (id: string, state: ApprovalState): string => texts.pathOf(approvalName(id, state, texts.now()));
   const isFresh = (approval: Approval): boolean => isInForce(approval, texts.now());
   const entries = (): ApprovalEntry[] => texts.list().flatMap(parsePath);
   const read = (entry: ApprovalEntry): Approval | undefined => parseApproval(entry, texts.read(entry.path) ?? 'null');
   return {
-    find: (states, id) =>
+    /** Returns the approvals in the given states that have not expired. */
+    find: (states: readonly ApprovalState[], id?: string): Approval[] =>
       entries()
         .filter((entry) => states.includes(entry.state) && (id === undefined || entry.id === id))
         .map(read)
         .filter((approval) => approval !== undefined)
         .filter(isFresh),
-    write(id, state, record) {
+    /** Stores a record; returns false if it is too long. */
+    write(id: string, state: ApprovalState, record: ApprovalRecord): boolean {
       const text = formatApproval(texts.setsTime ? { ...record, created: texts.now() } : record);
       if (text !== undefined) texts.write(pathOf(id, state), text);
       return text !== undefined;
     },
-    move(from, id, state, note) {
+    /** Changes id and state at once, then adds a note if there is one; returns false if another process was faster. */
+    move(from: Approval, id: string, state: ApprovalState, note?: string): boolean {
       const to = pathOf(id, state);
       if (!texts.move(from.path, to)) return false;
       // Last: an approval that a caller used meanwhile must not come back.
@@ -101,9 +92,11 @@ export function createApprovalPlace(texts: ApprovalTexts): ApprovalPlace {
       if (text !== undefined) texts.write(to, text);
       return true;
     },
-    remove: (id, state) => texts.remove(pathOf(id, state)),
+    /** Removes an approval, if it exists. */
+    remove: (id: string, state: ApprovalState): void => texts.remove(pathOf(id, state)),
     drop: texts.remove,
-    stale: () =>
+    /** Returns the files that have no effect any more. */
+    stale: (): StaleFile[] =>
       entries().flatMap((entry): StaleFile[] => {
         const approval = read(entry);
         if (approval !== undefined && isFresh(approval)) return [];

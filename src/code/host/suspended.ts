@@ -42,22 +42,7 @@ export interface WaitingCall {
   readonly approval?: string;
 }
 
-export interface SuspendedPrograms {
-  /** Returns the ids of older programs that were removed to make room. Throws `too_large`. */
-  save(program: SuspendedProgram): readonly string[];
-  /** Appends an event; it is on the disk when this returns. Throws `too_large`. */
-  append(id: string, event: JournalEvent): void;
-  /** Keeps the answer of a program instead of the program. One that was cancelled is not delivered. */
-  end(program: ProgramOwner & { readonly id: string }, answer: Answer): void;
-  /** Returns a program and the events since it was saved, or its answer. Throws `not_found`, `busy` or `integrity`. */
-  claim(id: string, owner: Omit<ProgramOwner, 'source'>): Promise<ClaimedProgram | KeptAnswer>;
-  /** Returns the id of the program with this code that is suspended, or whose answer may have been lost. Throws `busy`. */
-  find(owner: ProgramOwner): string | undefined;
-  release(id: string): void;
-  remove(id: string): void;
-  /** Returns all suspended programs, oldest first. */
-  list(): readonly SuspendedProgram[];
-}
+export type SuspendedPrograms = ReturnType<typeof createSuspendedPrograms>;
 
 export interface ClaimedProgram {
   readonly program: SuspendedProgram;
@@ -74,11 +59,7 @@ export function newProgramId(): string {
 }
 
 /** `key` is the key of the state; a function, because it is created on first use. */
-export function createSuspendedPrograms(
-  directory: string,
-  key: () => string,
-  world: Pick<World, 'now' | 'monotonic'>,
-): SuspendedPrograms {
+export function createSuspendedPrograms(directory: string, key: () => string, world: Pick<World, 'now' | 'monotonic'>) {
   const { now } = world;
   const sealed = createSealed(key);
   const journal = (id: string): string => journalOf(directory, id);
@@ -113,7 +94,8 @@ export function createSuspendedPrograms(
   return {
     remove,
     release,
-    save(program) {
+    /** Returns the ids of older programs that were removed to make room. Throws `too_large`. */
+    save(program: SuspendedProgram): readonly string[] {
       const path = join(directory, `${program.id}-${ownerOf(program)}-${codeOf(program)}.json`);
       if (isLonger(program.events, MAX_BYTES)) throw tooLarge();
       const text = JSON.stringify(program);
@@ -128,20 +110,26 @@ export function createSuspendedPrograms(
       removeFile(journal(program.id));
       return removed;
     },
-    append(id, event) {
+    /** Appends an event; it is on the disk when this returns. Throws `too_large`. */
+    append(id: string, event: JournalEvent): void {
       const text = JSON.stringify(event);
       const path = journal(id);
       if (sizeOf(path) + text.length > MAX_BYTES && !('started' in event)) throw tooLarge();
       sealed.append(path, id, text);
     },
-    end(program, answer) {
+    /** Keeps the answer of a program instead of the program. One that was cancelled is not delivered. */
+    end(program: ProgramOwner & { readonly id: string }, answer: Answer): void {
       answers.save({ ...program, owner: ownerOf(program), code: codeOf(program) }, answer);
       // The claim remains if this process is killed, so that others know that it may not have delivered the answer.
       if (answer.error?.code === 'cancelled') giveUp(claimOf(program.id));
       else releaseOnExit(claimOf(program.id));
       removeFiles(program.id);
     },
-    async claim(id, { principal, workdir }) {
+    /** Returns a program and the events since it was saved, or its answer. Throws `not_found`, `busy` or `integrity`. */
+    async claim(
+      id: string,
+      { principal, workdir }: Omit<ProgramOwner, 'source'>,
+    ): Promise<ClaimedProgram | KeptAnswer> {
       if (!checkStateDirectory(directory)) throw notFound(id);
       const context = { world, signal: new AbortController().signal, doing: 'resuming a program' };
       return withLock(join(directory, 'claims.lock'), context, async () => {
@@ -163,7 +151,8 @@ export function createSuspendedPrograms(
         return { program, later: sealed.readLines<JournalEvent>(journal(id), id) };
       });
     },
-    find(owner) {
+    /** Returns the id of the program with this code that is suspended, or whose answer may have been lost. Throws `busy`. */
+    find(owner: ProgramOwner): string | undefined {
       const code = codeOf(owner);
       const same = suspended().filter((entry) => entry.code === code && isFresh(entry));
       const idle = same.find(({ id }) => !runs(id));
@@ -171,7 +160,8 @@ export function createSuspendedPrograms(
       if (idle === undefined && same.length > 0) throw busy(same[0]!.id);
       return idle?.id ?? answers.findLost(code);
     },
-    list: () =>
+    /** Returns all suspended programs, oldest first. */
+    list: (): readonly SuspendedProgram[] =>
       suspended()
         .flatMap((entry) => readOrNothing(() => read(entry)) ?? [])
         .filter(isFresh)

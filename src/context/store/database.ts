@@ -48,21 +48,14 @@ const SQLITE_BUSY = 5;
 const SQLITE_LOCKED = 6;
 const RETRY_MS = 20;
 
-export interface Connections {
-  /** Reads the last committed state, also while a change is running. */
-  read<T>(work: (db: Database) => T): T;
-  /** Runs `work` in an exclusive transaction, after earlier changes. It may take several ticks. */
-  change<T>(work: (db: Database) => T | Promise<T>): Promise<T>;
-  close(): void;
-}
-
 /** Creates connections that open the database on first use. */
-export function createConnections(prepareFile: () => string): Connections {
+export function createConnections(prepareFile: () => string) {
   let reader: Database | undefined;
   let writer: Database | undefined;
   let lastChange: Promise<unknown> = Promise.resolve();
   return {
-    read(work) {
+    /** Reads the last committed state, also while a change is running. */
+    read<T>(work: (db: Database) => T): T {
       try {
         reader ??= openStore(prepareFile());
         return work(reader);
@@ -70,7 +63,8 @@ export function createConnections(prepareFile: () => string): Connections {
         throw toStoreError(error);
       }
     },
-    change(work) {
+    /** Runs `work` in an exclusive transaction, after earlier changes. It may take several ticks. */
+    change<T>(work: (db: Database) => T | Promise<T>): Promise<T> {
       const result = lastChange.then(async () => {
         try {
           writer ??= openWriter(prepareFile());
@@ -82,7 +76,7 @@ export function createConnections(prepareFile: () => string): Connections {
       lastChange = result.catch(() => {});
       return result;
     },
-    close() {
+    close(): void {
       reader?.close();
       reader = undefined;
       const closing = writer;

@@ -21,12 +21,7 @@ export interface Description {
 }
 
 /** Checks a stream for valid UTF-8 without NUL. */
-export interface TextCheck {
-  add(chunk: Uint8Array): void;
-  isText(): boolean;
-}
-
-export function createTextCheck(): TextCheck {
+export function createTextCheck() {
   // Handles characters that are split between chunks.
   const decoder = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
   let text = true;
@@ -40,8 +35,8 @@ export function createTextCheck(): TextCheck {
     if (chunk?.includes(0)) text = false;
   };
   return {
-    add: decode,
-    isText() {
+    add: (chunk: Uint8Array): void => decode(chunk),
+    isText(): boolean {
       decode(undefined);
       return text;
     },

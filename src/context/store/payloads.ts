@@ -10,39 +10,30 @@ import { writeFileAtomic } from '../../files/write.js';
 
 export const MAX_DOCUMENT_BYTES = 1024 * 1024 * 1024;
 
-export interface Payloads {
-  fileOf(hash: string): string;
-  /** Writes the content if it is not stored yet, and returns its hash. */
-  write(content: Uint8Array): string;
-  /** Returns undefined if the file is missing or unreadable. */
-  read(hash: string): Uint8Array | undefined;
-  /** Reads a part of the content as text. Returns undefined if the file is missing or unreadable. */
-  readPart(hash: string, start: number, length: number): string | undefined;
-  /** Opens the content for reading in pieces. Returns undefined if the file is missing or unreadable. */
-  open(hash: string): (Pick<Readable, 'read'> & { close(): void }) | undefined;
-  /** Removes all payloads but these, and returns what it removed or, in a dry run, would remove. */
-  removeOthers(needed: ReadonlySet<unknown>, dryRun: boolean): { readonly files: number; readonly bytes: number };
-}
+export type Payloads = ReturnType<typeof createPayloads>;
 
-export function createPayloads(directory: () => string): Payloads {
+/** Methods that read return undefined if the file is missing or unreadable. */
+export function createPayloads(directory: () => string) {
   const fileOf = (hash: string): string => join(directory(), hash.slice(0, 2), hash);
   return {
     fileOf,
-    write(content) {
+    /** Writes the content if it is not stored yet, and returns its hash. */
+    write(content: Uint8Array): string {
       const hash = loadCrypto().createHash('sha256').update(content).digest('hex');
       const file = fileOf(hash);
       if (statOrNothing(file)?.size !== content.length) writeFileAtomic(file, content, { durable: false });
       return hash;
     },
-    read(hash) {
+    read(hash: string): Uint8Array | undefined {
       const reading = readHead(fileOf(hash), MAX_DOCUMENT_BYTES, { isState: true });
       return 'fault' in reading || !reading.complete ? undefined : reading.bytes;
     },
-    readPart(hash, start, length) {
+    readPart(hash: string, start: number, length: number): string | undefined {
       const bytes = withFile(fileOf(hash), (descriptor) => readAt(descriptor, start, length), { isState: true });
       return 'fault' in bytes ? undefined : bytes.toString('utf8');
     },
-    open(hash) {
+    /** Opens the content for reading in pieces. */
+    open(hash: string): (Pick<Readable, 'read'> & { close(): void }) | undefined {
       try {
         const descriptor = openState(fileOf(hash));
         return { read: (offset, length) => readAt(descriptor, offset, length), close: () => closeSync(descriptor) };
@@ -50,7 +41,8 @@ export function createPayloads(directory: () => string): Payloads {
         return undefined;
       }
     },
-    removeOthers(needed, dryRun) {
+    /** Removes all payloads but these, and returns what it removed or, in a dry run, would remove. */
+    removeOthers(needed: ReadonlySet<unknown>, dryRun: boolean) {
       let files = 0;
       let bytes = 0;
       for (const folder of readNames(directory())) {

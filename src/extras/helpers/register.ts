@@ -8,13 +8,18 @@ import type { JsonSchema } from '../../core/schema.js';
 import { parseSelectors } from '../../core/selector.js';
 import {
   anything,
+  converted,
   custom,
   described,
+  either,
   object,
   oneOf,
   optional,
+  type Path,
   readShape,
   type Shape,
+  string,
+  strings,
   table,
   text,
 } from '../../core/shape.js';
@@ -63,13 +68,17 @@ const OPTIONS = object({
   returns: SCHEMA,
   tags: optional(anything),
   visibility: optional(oneOf('hidden')),
-  metadata: optional(anything),
+  metadata: optional(table),
   role: TEXT,
   allowedTools: optional(anything),
   src: optional(custom('a URI that begins with file:, mcp: or inline:', (value) => (isUri(value) ? value : undefined))),
   module: TEXT,
   content: TEXT,
 } satisfies Record<keyof RegisterToolOptions, Shape<unknown>>);
+
+// An array, or separated by spaces.
+const WORDS = either([strings, converted(string, (words) => words.split(/\s+/).filter(Boolean))]);
+const METADATA = object({ tags: optional(WORDS), visibility: optional(oneOf('hidden')) }, { unknown: 'drop' });
 
 /**
  * Adds a tool to a toolbox; it shadows other tools of its name at once. Throws `invalid_definition`, or `conflict` if
@@ -136,21 +145,14 @@ export function clearAllCaches(toolbox: Toolbox): void {
 function toRegistered(options: RegisterToolOptions): Tool {
   const { name, fn, order, description, params, returns, src } = isRecord(options) ? options : ({} as never);
   const shown = typeof name === 'string' ? name : 'a tool';
-  const [fault] = readShape(OPTIONS, options).faults;
-  if (fault !== undefined)
-    throw bad(
-      shown,
-      String(fault.path[0] ?? 'options'),
-      fault.kind === 'unknown' ? 'is not a field of registerTool' : fault.message,
-    );
+  assertShape(OPTIONS, options, shown);
   const metadata = toMetadata(shown, options);
-  const visibility = options.visibility ?? metadata.visibility;
-  if (visibility !== undefined && visibility !== 'hidden') throw bad(shown, 'visibility', 'can only be "hidden"');
+  const { tags = [], visibility } = assertShape(METADATA, metadata, shown, ['metadata']);
   const tool = toFunctionTool({
     name,
     description: description ?? name,
-    tags: [...(options.tags ?? []), ...toTexts(shown, 'metadata.tags', metadata.tags)],
-    hidden: visibility === 'hidden',
+    tags: [...(options.tags ?? []), ...tags],
+    hidden: (options.visibility ?? visibility) === 'hidden',
     inputSchema: params,
     outputSchema: returns,
     execute:
@@ -167,6 +169,14 @@ function toRegistered(options: RegisterToolOptions): Tool {
       metadata: Object.keys(metadata).length === 0 ? undefined : metadata,
     },
   });
+}
+
+function assertShape<T>(shape: Shape<T>, value: unknown, shown: string, path: Path = []): T {
+  const { value: read, faults } = readShape(shape, value, path);
+  const [fault] = faults;
+  if (fault === undefined) return read!;
+  const what = fault.kind === 'unknown' ? 'is not a field of registerTool' : fault.message;
+  throw bad(shown, fault.path.length === 0 ? 'options' : fault.path.join('.'), what);
 }
 
 // The fields of a definition that have another name here.
@@ -206,17 +216,9 @@ function toMetadata(shown: string, options: RegisterToolOptions): Record<string,
   } catch (error) {
     throw bad(shown, 'metadata', `is not JSON: ${(error as Error).message}`);
   }
-  if (!isRecord(given)) throw bad(shown, 'metadata', 'must be an object');
   const { role, module, content } = options;
   const own = Object.entries({ role, module, content }).filter(([, value]) => value !== undefined);
-  return { ...given, ...(Object.fromEntries(own) as Record<string, Json>) };
-}
-
-function toTexts(shown: string, field: string, value: unknown): string[] {
-  if (value === undefined) return [];
-  const texts = typeof value === 'string' ? value.split(/\s+/).filter(Boolean) : value;
-  if (Array.isArray(texts) && texts.every((text) => typeof text === 'string')) return texts;
-  throw bad(shown, field, 'must be text or an array of text');
+  return { ...(given as Record<string, Json>), ...(Object.fromEntries(own) as Record<string, Json>) };
 }
 
 function bad(name: string, field: string, problem: string): ToolError {

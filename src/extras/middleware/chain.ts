@@ -67,22 +67,9 @@ export async function runChain(
   }
 }
 
-interface Runs {
-  /** Aborted when the call ends. */
-  readonly signal: AbortSignal;
-  /** Rejects when the call was stopped and its middleware does not settle. */
-  readonly stopped: Promise<never>;
-  timeLeftMs(): number;
-  /** Runs the plan once. */
-  start(): Promise<Output>;
-  /** Stops the call when its time is up; does nothing during a run, which has its own limit. */
-  watch(): void;
-  cancel(): void;
-  /** Ends all runs, so that nothing of a call is left when it has answered (EXE-6). */
-  end(): Promise<void>;
-}
+type Runs = ReturnType<typeof createRuns>;
 
-function createRuns({ plan, monotonic, execute }: ChainOptions, streams: boolean): Runs {
+function createRuns({ plan, monotonic, execute }: ChainOptions, streams: boolean) {
   const controller = new AbortController();
   // Waits and nested calls all listen; Node warns about more than ten listeners.
   setMaxListeners(0, controller.signal);
@@ -124,11 +111,15 @@ function createRuns({ plan, monotonic, execute }: ChainOptions, streams: boolean
     }
   };
   return {
+    /** Aborted when the call ends. */
     signal: controller.signal,
+    /** Rejects when the call was stopped and its middleware does not settle. */
     stopped,
     timeLeftMs,
+    /** Stops the call when its time is up; does nothing during a run, which has its own limit. */
     watch,
-    start() {
+    /** Runs the plan once. */
+    start(): Promise<Output> {
       const promise = runOnce();
       running.add(promise);
       const forget = (): void => {
@@ -139,12 +130,13 @@ function createRuns({ plan, monotonic, execute }: ChainOptions, streams: boolean
       promise.then(forget, forget);
       return promise;
     },
-    cancel() {
+    cancel(): void {
       stoppedBy ??= cancelled(plan.tool.name);
       controller.abort();
       watch();
     },
-    async end() {
+    /** Ends all runs, so that nothing of a call is left when it has answered (EXE-6). */
+    async end(): Promise<void> {
       hasEnded = true;
       clearTimeout(timer);
       if (running.size > 0 || stoppedBy !== undefined) controller.abort();
