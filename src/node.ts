@@ -47,7 +47,7 @@ import { createForeignScriptFormat } from './formats/script/foreign.js';
 import { createScriptFormat } from './formats/script/index.js';
 import { createFlatSkillFormat, createSkillFormat } from './formats/skill/index.js';
 import { createToolsJsonFormat } from './formats/tools-json/index.js';
-import { createPackageFormat, findAlteration } from './install/format.js';
+import { createPackageFormats, findAlteration, LISTED_KINDS } from './install/format.js';
 import type { ApprovalAdmin, LocalApprovals } from './policy/approvals.js';
 import { createConsents, type PinStore } from './policy/pins.js';
 import { createTrustStore, type TrustStore } from './policy/trust.js';
@@ -179,7 +179,7 @@ export function createNodeToolbox<const Definition extends ToolDefinition = neve
       firstWorkdir: files.workdir,
       home: world.home,
       paths: options.paths,
-      store: files.packages.store,
+      stores: LISTED_KINDS.map((kind) => join(files.packages.store, kind)),
       hasRootFiles: formats.some(({ places }) => places.includes('root')),
       boundaryOf: files.boundaryOf,
       now: world.now,
@@ -278,7 +278,7 @@ function openFiles(options: NodeToolboxOptions, { world, wieldHome, helper }: To
       sinks: [...state.auditSinks, ...(options.auditSinks ?? [])],
     }),
     packages: {
-      store: join(wieldHome, 'store', 'tool'),
+      store: join(wieldHome, 'store'),
       record: join(wieldHome, 'installed.json'),
       objects: join(wieldHome, 'objects'),
       now,
@@ -302,13 +302,13 @@ function createFormats(
   const modules = createModuleExecutor({ cacheDirectory, world, wieldHome, beforeRun, entry });
   const formats: readonly Format[] = [
     createToolsJsonFormat(),
-    createSkillFormat(),
+    createSkillFormat(join(packages.store, 'skill')),
     createFlatSkillFormat(),
     createScriptFormat(world),
     createModuleFormat({ cacheDirectory, world, describe: modules.describe }),
     createOpenApiFormat({ cacheDirectory: join(wieldHome, 'cache', 'openapi'), world }),
     createForeignScriptFormat(),
-    createPackageFormat(packages),
+    ...createPackageFormats(packages),
     ...further,
   ];
   const repeated = formats.find(({ name }, at) => formats.findIndex((other) => other.name === name) < at);

@@ -85,7 +85,7 @@ export type SkillContent =
 
 /** Returns the path of a file as the skill names it: relative to its directory. Throws `path_escape`. */
 export function toSkillPath({ name, directory }: Skill, file: string): string {
-  const plain = file.trim().replaceAll('\\', '/');
+  const plain = withoutTilde(file.trim().replaceAll('\\', '/'), directory);
   const bases = [directory, realPath(directory) ?? directory];
   const base = isAbsolute(plain) ? bases.find((one) => isWithin(one, plain)) : '.';
   const path = base === undefined ? '..' : posix.normalize(base === '.' ? plain : relative(base, plain));
@@ -94,6 +94,14 @@ export function toSkillPath({ name, directory }: Skill, file: string): string {
       hint: 'give a path relative to the directory of the skill',
     });
   return path.replace(/\/$/, '');
+}
+
+// Installed texts write paths in the home as `~/…`: the end of the directory tells which home that is.
+function withoutTilde(path: string, directory: string): string {
+  if (!path.startsWith('~/')) return path;
+  for (let at = directory.indexOf('/'); at !== -1; at = directory.indexOf('/', at + 1))
+    if (path.startsWith(`${directory.slice(at)}/`, 1)) return directory.slice(0, at) + path.slice(1);
+  return path;
 }
 
 /** Reads a file of a skill, found by `toSkillPath`. Throws `not_found`, `path_escape` or `too_large`. */

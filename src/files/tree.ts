@@ -41,9 +41,9 @@ const MAX_FILE_BYTES = 512 * 1024 * 1024;
 
 /**
  * Returns the regular files of a tree, sorted, without `.git`. Throws `invalid_definition` (INS-24), and `path_escape`
- * for a link that leads out of the tree where links are not rejected.
+ * for a link that leads out of the tree, or out of `within` if links are followed.
  */
-export function listTree(root: string, { links = 'reject' as LinkMode } = {}): TreeFile[] {
+export function listTree(root: string, { links = 'reject' as LinkMode, within = root } = {}): TreeFile[] {
   const files: TreeFile[] = [];
   const count = createTreeBounds(root, MAX_DEPTH);
   const add = (path: string, from: string, { mode } = lstatSync(join(root, from))): void => {
@@ -63,9 +63,9 @@ export function listTree(root: string, { links = 'reject' as LinkMode } = {}): T
       else if (links === 'keep') files.push({ path, executable: false, link: readInnerLink(root, path) });
       else if (links === 'reject') throw refuse(root, path, 'is a link', REPLACE);
       else {
-        const target = resolveInnerLink(root, from);
+        const target = resolveInnerLink(root, from, within);
         if (!target.directory) add(path, target.path);
-        else if (`${from}/`.startsWith(`${target.path}/`))
+        else if (isWithin(join(root, target.path), join(root, from)))
           throw refuse(root, path, 'leads to a directory above', REPLACE);
         else walk(`${target.path}/`, `${path}/`);
       }
@@ -78,10 +78,15 @@ export function listTree(root: string, { links = 'reject' as LinkMode } = {}): T
 const REPLACE = 'replace it by the file itself';
 
 // Returns what a link leads to, relative to the root.
-function resolveInnerLink(root: string, path: string): { readonly path: string; readonly directory: boolean } {
-  const [top, real] = [realPath(root), realPath(join(root, path))];
-  if (top === undefined || real === undefined) throw refuse(root, path, 'is a link that leads to nothing', 'remove it');
-  if (!isWithin(top, real) || real === top)
+function resolveInnerLink(
+  root: string,
+  path: string,
+  within: string,
+): { readonly path: string; readonly directory: boolean } {
+  const [top, bound, real] = [realPath(root), realPath(within), realPath(join(root, path))];
+  if (top === undefined || bound === undefined || real === undefined)
+    throw refuse(root, path, 'is a link that leads to nothing', 'remove it');
+  if (!isWithin(bound, real) || real === bound || relative(bound, real).split('/').includes('.git'))
     throw new ToolError('path_escape', `${quoteOutside(join(root, path), 300)} leads out of its directory`, {
       hint: 'replace the link by the file itself',
     });

@@ -1,18 +1,19 @@
-// The package format: installed tools with an entrypoint, under their effective names.
+// The formats of installed items: tools with an entrypoint, and texts of skills, agents and rules, by their effective names.
 
-import { join } from 'node:path';
+import { join, relative } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { isToolError } from '../core/error.js';
-import type { Format } from '../core/format.js';
+import type { Format, Reading } from '../core/format.js';
 import { isToolName } from '../core/name.js';
 import type { Place } from '../core/origin.js';
 import type { Problem } from '../core/problem.js';
 import { NO_PARAMETERS, type Schema } from '../core/schema.js';
 import { quoteOutside } from '../core/text.js';
 import { NO_TRAITS, type Tool } from '../core/tool.js';
-import { createStatCache, type FileText, readHead, readTextOrFault } from '../files/read.js';
+import { createStatCache, type FileText, readHead, readTextOrFault, statIdentity } from '../files/read.js';
 import { checkStateDirectory } from '../files/state.js';
 import { readScriptHeader, type ScriptHeader, toInputSchema, toTraits } from '../formats/script/header.js';
+import { readInstalledText } from '../formats/skill/index.js';
 import { readSkillMetadata } from '../formats/skill/metadata.js';
 import { createJsonSchema } from '../schema/json.js';
 import { isModified } from './apply/objects.js';
@@ -25,7 +26,7 @@ const RECORD_BYTES = 256 * 1024 * 1024;
 const NATIVE = ['7f454c46', 'cffaedfe', 'cafebabe'];
 
 export interface PackageFormatOptions {
-  /** The directory of links to installed tools. */
+  /** The directory of links to installed items, by kind. */
   readonly store: string;
   /** The file of the record of installed items. */
   readonly record: string;
@@ -34,30 +35,55 @@ export interface PackageFormatOptions {
   readonly now: () => number;
 }
 
-/** Tools are described by the record and run from their object (INS-22). */
-export function createPackageFormat({ store, record, objects, now }: PackageFormatOptions): Format {
+/** The kinds of items that a catalog has: tools, and texts that are read like skills (INS-80). */
+export const LISTED_KINDS = ['tool', 'skill', 'agent', 'rule'] as const;
+
+type ListedKind = (typeof LISTED_KINDS)[number];
+
+/** Items are described by the record; tools run from their object (INS-22). */
+export function createPackageFormats({ store, record, objects, now }: PackageFormatOptions): Format[] {
   const cache = createStatCache<Installed | Problem>({ now, limit: RECORD_BYTES, isState: () => true });
   const load = (): Installed | Problem => cache.get(record, [record], ([text]) => parseRecord(text, record));
-  return {
-    name: 'package',
+  const createFormat = (kind: ListedKind): Format => ({
+    name: kind === 'tool' ? 'package' : `installed-${kind}`,
+    shownAs: kind === 'tool' ? 'package' : kind,
     places: ['packages'],
     entries: 'directories',
+    yields: kind !== 'tool',
     claims: (entry) => !entry.startsWith('.'),
     entryOf: (toolName) => toolName,
     read(entry, place) {
-      // A directory of the same name in another place is not an installed tool.
-      if (place.directory !== store) return undefined;
+      // A directory of the same name in another place is not an installed item.
+      const directory = join(store, kind);
+      if (place.directory !== directory) return undefined;
       const installed = load();
       if ('severity' in installed) return { tools: [], problems: [installed], states: [undefined] };
-      const item = installed.items.find((one) => one.kind === 'tool' && one.effective === entry);
+      const item = installed.items.find((one) => one.kind === kind && one.effective === entry);
       if (item === undefined) return undefined;
       const object = join(objects, item.object);
-      const made = findUnsafeObject(object, store) ?? toTool(item, object, place);
+      const unsafe = findUnsafeObject(object, directory);
+      if (unsafe === undefined && kind !== 'tool') return readText(item, kind, place, record);
+      const made = unsafe ?? toTool(item, object, place);
       if (made === undefined) return undefined;
       // Not cached: the result depends on the record too.
       const states = [undefined];
       return 'severity' in made ? { tools: [], problems: [made], states } : { tools: [made], problems: [], states };
     },
+  });
+  return LISTED_KINDS.map(createFormat);
+}
+
+function readText(item: InstalledItem, kind: ListedKind, place: Place, record: string): Reading {
+  const { effective, name, store, source } = item;
+  const file = join(store, kind === 'skill' ? 'SKILL.md' : `${name}.md`);
+  const description = item.description ?? `The ${kind} ${name}.`;
+  const { tools, ...reading } = readInstalledText({ file, name: effective, description, place });
+  const toOwn = (tool: Tool): Tool => ({ ...tool, origin: { ...tool.origin, format: kind, source, server: source } });
+  return {
+    ...reading,
+    tools: tools.map(toOwn),
+    files: [file, record].map((path) => relative(place.directory, path)),
+    states: [...reading.states.slice(0, 1), statIdentity(record)],
   };
 }
 
@@ -157,17 +183,19 @@ function readInput(header: ScriptHeader | undefined, params: ItemFacts['params']
 
 /** Returns why the files of a tool are not the installed ones; undefined if they are unchanged. */
 export function findAlteration(
-  { name, origin }: Tool,
+  { name, origin, traits }: Tool,
   { record, objects }: PackageFormatOptions,
 ): { readonly reason: string; readonly hint: string } | undefined {
+  // Nothing of it runs, and skills may write notes into their directory.
+  if (traits.text === true) return undefined;
   const installed = parseRecord(readTextOrFault(record, RECORD_BYTES, { isState: true }), record);
   const item =
     'severity' in installed
       ? undefined
-      : installed.items.find((one) => one.kind === 'tool' && one.effective === name && one.source === origin.source);
+      : installed.items.find((one) => one.store === origin.directory && one.source === origin.source);
   if (item !== undefined && !isModified(item, { objects })) return undefined;
   return {
     reason: 'its files were modified after it was installed',
-    hint: `review them, then run wield install --accept tool:${name}, or --force to reinstall it`,
+    hint: `review them, then run wield install --accept ${item?.kind ?? 'tool'}:${item?.effective ?? name}, or --force to reinstall it`,
   };
 }

@@ -1,7 +1,7 @@
 // Repairs installed items: store paths, links and missing files (INS-40).
 
 import { existsSync } from 'node:fs';
-import { join } from 'node:path';
+import { basename, join } from 'node:path';
 import { applyPlan } from './apply/apply.js';
 import { asideOf, isForeign, linksOf } from './apply/changes.js';
 import { commit, type StoreChange } from './apply/commit.js';
@@ -35,6 +35,13 @@ export async function repairInstalled(environment: InstallEnvironment): Promise<
   return [...restored, ...(await linkAgain(loadInventory(environment)))];
 }
 
+/** Replaces the links of skills that an older version named with a colon (INS-81). */
+export async function replaceOldLinks(environment: InstallEnvironment): Promise<readonly Repair[]> {
+  const isOld = ({ kind, effective, links }: InstalledItem): boolean =>
+    kind === 'skill' && links.some((path) => basename(path) === effective && effective.includes(':'));
+  return linkAgain(loadInventory(environment), isOld);
+}
+
 async function restoreFiles(inventory: Inventory): Promise<Repair[]> {
   const { installed, environment } = inventory;
   const gone = installed.items.filter(
@@ -59,7 +66,7 @@ interface Relinked {
   readonly created: readonly string[];
 }
 
-async function linkAgain(inventory: Inventory): Promise<Repair[]> {
+async function linkAgain(inventory: Inventory, isChosen = (_: InstalledItem) => true): Promise<Repair[]> {
   const { installed, environment } = inventory;
   const { paths } = environment;
   // The links as the source and the configuration have them now; the recorded ones if the item cannot be planned.
@@ -68,9 +75,11 @@ async function linkAgain(inventory: Inventory): Promise<Repair[]> {
     const now = planned.get(itemKey(item));
     return typeof now === 'object' && now.effective === item.effective ? now.links : linksOf(item);
   };
-  const relinked = installed.items.flatMap((item) =>
-    existsSync(join(paths.objects, item.object)) ? (relink(item, wantedLinks(item), paths) ?? []) : [],
-  );
+  const relinked = installed.items
+    .filter(isChosen)
+    .flatMap((item) =>
+      existsSync(join(paths.objects, item.object)) ? (relink(item, wantedLinks(item), paths) ?? []) : [],
+    );
   if (relinked.length === 0) return [];
   const transaction = beginTransaction(paths);
   try {

@@ -118,8 +118,8 @@ export interface PlacesOptions {
   readonly home: string | undefined;
   /** The search path given by code, which overrides the configuration. */
   readonly paths: readonly PathEntry[] | undefined;
-  /** The directory of installed tools. */
-  readonly store: string;
+  /** The directories of installed items. */
+  readonly stores: readonly string[];
   /** Whether a format reads files of the workdir's root. */
   readonly hasRootFiles: boolean;
   readonly boundaryOf: BoundaryOf;
@@ -150,10 +150,10 @@ export interface PlacesOf {
   boundaryOf(at: Located, files: FilesOf): Boundary | undefined;
 }
 
-export function createPlaces({ firstWorkdir, home, paths, store, ...options }: PlacesOptions): PlacesOf {
+export function createPlaces({ firstWorkdir, home, paths, stores, ...options }: PlacesOptions): PlacesOf {
   const groupsIn = createGroups(options.now);
   const named = paths === undefined ? undefined : assertPaths(paths);
-  const installed: Place = { directory: store, owner: 'package', kind: 'packages' };
+  const installed = stores.map((directory): Place => ({ directory, owner: 'package', kind: 'packages' }));
 
   const roots = ({ settings }: Located): readonly string[] => {
     const configured = settings.roots.map(
@@ -196,7 +196,7 @@ export function createPlaces({ firstWorkdir, home, paths, store, ...options }: P
       const before = own === -1 ? path.length : own;
       return [
         ...path.slice(0, before),
-        ...(statOrNothing(store) === undefined ? [] : [installed]),
+        ...installed.filter(({ directory }) => statOrNothing(directory) !== undefined),
         ...path.slice(before),
         ...findScriptPlaces(at.workdir, home)
           .map((place) => withBoundary(place, at))

@@ -76,7 +76,13 @@ export const install: Verb = {
         const items = applied.map(toAppliedJson);
         printJson(terminal, { ok: true, dryRun, items, unchanged: plan.unchanged.map(toPlannedJson), refused, hooks });
       } else if (applied.length === 0)
-        terminal.out(dryRun ? '  nothing to do\n' : '  already installed and up to date\n');
+        terminal.out(
+          dryRun
+            ? '  nothing to do\n'
+            : refused.length > 0
+              ? '  nothing installed\n'
+              : '  already installed and up to date\n',
+        );
       else if (!dryRun) printApplied(terminal, applied, inventory);
       if (!json) printRefused(terminal, plan);
       return statusOf(plan);

@@ -7,6 +7,7 @@ import type { InstallEnvironment } from '../../install/environment.js';
 import { type Inventory, loadInventory } from '../../install/inventory.js';
 import { toAppliedJson, toInstalledJson, toRefusedJson } from '../../install/json.js';
 import { type InstallPlan, planUpgrade } from '../../install/plan/plans.js';
+import { replaceOldLinks } from '../../install/repair.js';
 import { addNested } from '../../install/sources/add.js';
 import { treeOf } from '../../install/sources/clones.js';
 import { syncSource } from '../../install/sources/fetch.js';
@@ -52,7 +53,11 @@ export const upgrade: Verb = {
       if (!json) {
         printPreview(terminal, items, plan, inventory);
         if (items.length + removed.length === 0)
-          terminal.out(`  everything is up to date${describeSkipped(inventory)}\n`);
+          terminal.out(
+            plan.refused.length > 0
+              ? '  nothing upgraded\n'
+              : `  everything is up to date${describeSkipped(inventory)}\n`,
+          );
         else if (dryRun) showHooks(terminal, hooks);
       }
       if (!dryRun && items.length + removed.length > 0) {
@@ -160,6 +165,7 @@ export const sync: Verb = {
       // Sources that were listed since are registered; nothing of them is installed.
       const nested = [];
       for (const one of synced) nested.push(...(await addNested(one, environment)).added.filter(({ known }) => !known));
+      const replaced = await replaceOldLinks(environment);
       if (json) {
         const sources = synced.map(({ record: { id, commit, ref, hooks }, before, scan }) => ({
           id,
@@ -182,6 +188,8 @@ export const sync: Verb = {
       }
       for (const { record, scan } of json ? [] : nested)
         terminal.out(`  ${sanitize(record.id)}  added  offers ${summarizeItems(scan.items)}\n`);
+      for (const link of json ? [] : replaced.flatMap(({ links }) => links))
+        terminal.out(`  linked   ${sanitize(link)}\n`);
       return 0;
     });
   },

@@ -1,16 +1,17 @@
 // The skill formats: a directory with a SKILL.md, or a Markdown file, is a skill and a tool that returns its text.
 
-import { readdirSync } from 'node:fs';
-import { basename, dirname, join, relative } from 'node:path';
+import { readdirSync, readlinkSync } from 'node:fs';
+import { basename, dirname, join, relative, resolve } from 'node:path';
 import type { Format, Reading } from '../../core/format.js';
 import { isReservedTag } from '../../core/name.js';
-import type { Place } from '../../core/origin.js';
-import { type Finding, toProblem } from '../../core/problem.js';
+import type { FileIdentity, Place } from '../../core/origin.js';
+import { type Finding, type Problem, toProblem } from '../../core/problem.js';
 import { isSkillDirectory, type Skill } from '../../core/skill.js';
 import { quoteOutside } from '../../core/text.js';
 import { admittedPath } from '../../files/boundary.js';
 import { readImports } from '../../files/closure.js';
 import { readHead } from '../../files/read.js';
+import { isWithin } from '../../files/within.js';
 import { readFrontmatter } from '../shared/frontmatter.js';
 import { findReferences } from '../shared/render.js';
 import { parseSkillFile, type SkillHeader } from '../shared/skill-file.js';
@@ -20,7 +21,8 @@ import { type SkillSource, toTool } from './to-tool.js';
 
 const MAX_BYTES = 1024 * 1024;
 
-export function createSkillFormat(): Format {
+/** `store` is the directory of installed skills: links to them are skipped, because they are listed by themselves (INS-80). */
+export function createSkillFormat(store?: string): Format {
   return {
     name: 'skill',
     places: ['skills'],
@@ -28,8 +30,19 @@ export function createSkillFormat(): Format {
     yields: true,
     claims: (entry) => !entry.startsWith('.'),
     filesOf: (entry) => [join(entry, 'SKILL.md')],
-    read: readSkillDirectory,
+    read: (entry, place) =>
+      store !== undefined && isLinkInto(store, join(place.directory, entry))
+        ? undefined
+        : readSkillDirectory(entry, place),
   };
+}
+
+function isLinkInto(store: string, path: string): boolean {
+  try {
+    return isWithin(store, resolve(dirname(path), readlinkSync(path)));
+  } catch {
+    return false;
+  }
 }
 
 /** Reads Markdown files with frontmatter directly in a directory of skills, named as they like (SKL-7). */
@@ -81,7 +94,6 @@ interface SkillFile {
 function readSkill({ file, reading, place, name }: SkillFile): Reading {
   if ('fault' in reading)
     return reject(file, { message: `cannot be read: ${reading.message}`, hint: 'check its permissions' });
-  const directory = dirname(file);
   const states = [reading.identity];
   if (!reading.complete) return { ...reject(file, { message: 'larger than 1 MiB', hint: 'shorten it' }), states };
   const text = reading.bytes.toString('utf8');
@@ -99,9 +111,46 @@ function readSkill({ file, reading, place, name }: SkillFile): Reading {
       }),
     );
   }
+  if (errors.length > 0) {
+    const { warnings: odd } = readSkillMetadata(header.metadata);
+    return { tools: [], problems: [...problems, ...odd.map((one) => toProblem(file, 'warning', one))], states };
+  }
+  return toReading(header, { file, text, identity: reading.identity, place }, problems);
+}
+
+/** An installed skill, agent or rule: named by the record, whatever its frontmatter is. */
+export interface InstalledText {
+  readonly file: string;
+  readonly name: string;
+  readonly description: string;
+  readonly place: Place;
+}
+
+/** Reads an installed text. Its author is not here, so that only what prevents it from being read is a problem. */
+export function readInstalledText({ file, name, description, place }: InstalledText): Reading {
+  const reading = readHead(file, MAX_BYTES);
+  if ('fault' in reading)
+    return reject(file, { message: `cannot be read: ${reading.message}`, hint: 'run wield doctor' });
+  const text = reading.bytes.toString('utf8');
+  const { skill } = parseSkillFile(text, name);
+  const header = skill ?? { allowedTools: null, metadata: {}, body: text, start: 0, description: '' };
+  const named = { ...header, name, description: header.description || description };
+  const { tools, skills, ...rest } = toReading(named, { file, text, identity: reading.identity, place }, []);
+  // Code of a package is an item of its own, with its own consent.
+  return { ...rest, tools: tools.filter(({ action }) => action.kind === 'text'), skills, problems: [] };
+}
+
+interface SkillText {
+  readonly file: string;
+  readonly text: string;
+  readonly identity: FileIdentity;
+  readonly place: Place;
+}
+
+function toReading(header: SkillHeader, { file, text, identity, place }: SkillText, problems: Problem[]): Reading {
+  const directory = dirname(file);
   const { metadata, warnings: odd, error } = readSkillMetadata(header.metadata);
   problems.push(...odd.map((warning) => toProblem(file, 'warning', warning)));
-  if (errors.length > 0) return { tools: [], problems, states };
   const { tags, hidden, delegate, inherit, timeoutMs, middleware, paths } = metadata;
   const { body, ...fields } = header;
   const skill: Skill = {
@@ -120,7 +169,7 @@ function readSkill({ file, reading, place, name }: SkillFile): Reading {
     references: findReferences(body),
   };
   const imports = delegate !== null && 'code' in delegate ? readImports(delegate.code, file, place.boundary) : [];
-  const source: SkillSource = { text, identity: reading.identity, imports };
+  const source: SkillSource = { text, identity, imports };
   const made = error ? toProblem(file, 'error', error) : toTool(skill, metadata, source);
   const base = { skills: [skill], ...toStates(file, source, place) };
   return 'severity' in made

@@ -99,8 +99,13 @@ export function linkPath(
   effective: string,
 ): string | null {
   if (kind === 'tool' || kind === 'server' || kind === 'plugin') return null;
-  const name = kind === 'agent' && plugin === null ? ownName : effective;
+  const name = kind === 'agent' && plugin === null ? ownName : toLinkName(kind, effective);
   return `${kind}s/${name}${isDirectoryKind(kind) ? '' : '.md'}`;
+}
+
+/** Returns the name of an item in an agent home: the format of skills has no colon in names (INS-81). */
+export function toLinkName(kind: ItemKind, effective: string): string {
+  return kind === 'skill' ? effective.replace(':', '-') : effective;
 }
 
 /**

@@ -8,6 +8,7 @@ import type { AppliedItem } from '../apply/stage.js';
 import { isDirectory, isOccupied, namesIn, readLink } from '../directory.js';
 import type { InstallEnvironment } from '../environment.js';
 import { loadInventory } from '../inventory.js';
+import { toLinkName } from '../manifest/item-name.js';
 import { planAvailable } from '../plan/plans.js';
 import { removeUnusedClones } from '../sources/clones.js';
 import { fetchSource, saveAll } from '../sources/fetch.js';
@@ -56,9 +57,12 @@ export async function importMind(state: MindState, environment: InstallEnvironme
   const applied = await applyPlan(plan, true, inventory);
   for (const item of state.items) removeAsides(item, state.home);
   const replaced = new Set(applied.flatMap(({ planned }) => planned.links.map(({ path }) => path)));
-  for (const link of state.items.flatMap(({ links }) => links))
-    if (!replaced.has(link) && readLink(link)?.startsWith(join(state.home, 'store')))
-      left.push({ what: `link ${link}`, why: 'it is in no agent home of wield, or its item was not taken over' });
+  for (const link of state.items.flatMap(({ links }) => links)) {
+    if (replaced.has(link) || !readLink(link)?.startsWith(join(state.home, 'store'))) continue;
+    // The same skill has another name here (INS-81).
+    if (replaced.has(join(dirname(link), toLinkName('skill', basename(link))))) unlinkSync(link);
+    else left.push({ what: `link ${link}`, why: 'it is in no agent home of wield, or its item was not taken over' });
+  }
   return { sources, applied, left };
 }
 

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { isToolError, ToolError } from '../../core/error.js';
 import type { Link } from '../directory.js';
 import type { Inventory } from '../inventory.js';
-import { type ItemKind, itemKey, linkPath } from '../manifest/item-name.js';
+import { type ItemKind, itemKey, linkPath, toLinkName } from '../manifest/item-name.js';
 import { type AvailableItem, availableKey, availableName } from '../sources/load.js';
 import type { SourceItem } from '../sources/source-item.js';
 import type { Installed, InstalledItem } from '../state.js';
@@ -81,8 +81,8 @@ function toPlanned(
 }
 
 // On many file systems, names that differ only in case are one name (INS-29).
-function nameKey({ kind }: { readonly kind: string }, effective: string): string {
-  return `${kind}\n${effective.toLowerCase()}`;
+function nameKey({ kind }: { readonly kind: ItemKind }, effective: string): string {
+  return `${kind}\n${toLinkName(kind, effective).toLowerCase()}`;
 }
 
 function assertDistinct(planned: readonly PlannedItem[], { items }: Installed): void {

@@ -50,7 +50,8 @@ export function filesOf(item: SourceItem, tree: string): TreeFile[] {
   if (item.content !== undefined) return [{ path: SERVER_FILE, executable: false }];
   return item.file
     ? [{ path: basename(item.path), executable: false }]
-    : listTree(rootOf(item, tree), { links: 'follow' });
+    : // A link may leave the item, but not the source (INS-82).
+      listTree(rootOf(item, tree), { links: 'follow', within: tree });
 }
 
 /** The file that describes an installed server. */

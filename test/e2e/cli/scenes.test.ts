@@ -272,14 +272,14 @@ from .agents/tools/note.tool.ts`,
         shows: `
   install  tool acme:detect (needed by scan)
   install  skill acme:scan
-  link     ~/.claude/skills/acme:scan
+  link     ~/.claude/skills/acme-scan
   build hook of acme:detect of home/agent-tools at …, run in a staging directory:
       echo built
   Install both and run the hook? [y/N] y
   | built
   installed  tool acme:detect  …
   installed  skill acme:scan  …
-  linked     ~/.claude/skills/acme:scan`,
+  linked     ~/.claude/skills/acme-scan`,
       },
       {
         command: 'cd ~/agent-tools; echo "echo 2" >> tools/detect/detect.sh; git commit -qam "Say two"; cd ~/site',

@@ -53,7 +53,7 @@ describe('files and links', () => {
         await workspace.json('add', source, '--yes', ...flags);
         const store = join(workspace.wieldHome, 'store');
         const links = {
-          [`skills/${prefix}scan`]: join(store, `skill/${prefix}scan`),
+          [`skills/${prefix.replace(':', '-')}scan`]: join(store, `skill/${prefix}scan`),
           'agents/helper.md': join(store, `agent/${prefix}helper/helper.md`),
           [`rules/${prefix}style.md`]: join(store, `rule/${prefix}style/style.md`),
         };
@@ -69,7 +69,7 @@ describe('files and links', () => {
           source: 'all',
         });
         const scan = items.find((item: { kind: string }) => item.kind === 'skill');
-        expect(scan.links).toEqual([join(workspace.home, `.claude/skills/${prefix}scan`)]);
+        expect(scan.links).toEqual([join(workspace.home, `.claude/skills/${prefix.replace(':', '-')}scan`)]);
         expect(scan.references).toContainEqual({
           kind: 'tool',
           name: 'detect',
@@ -331,7 +331,7 @@ describe('status and upgrade', () => {
     ]);
     expect(await statesOf(workspace)).toEqual({ 'jk:detect': ['clean'], 'jk:scan': ['clean'] });
     expect(existsSync(join(workspace.home, '.claude/skills/scan'))).toBe(false);
-    expect(existsSync(join(workspace.home, '.claude/skills/jk:scan/SKILL.md'))).toBe(true);
+    expect(existsSync(join(workspace.home, '.claude/skills/jk-scan/SKILL.md'))).toBe(true);
   });
 
   spec(

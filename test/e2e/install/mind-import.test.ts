@@ -90,7 +90,7 @@ describe('import mind', () => {
     expect(workspace.stored('skill/jk:scan/SKILL.md')).toContain('`~/.wield/store/tool/jk:detect/detect.sh .`');
     for (const lobe of ['.claude', '.gemini/config']) {
       const at = (link: string): string => readlinkSync(join(workspace.home, lobe, link));
-      expect(at('skills/jk:scan')).toBe(join(workspace.wieldHome, 'store/skill/jk:scan'));
+      expect(at('skills/jk-scan')).toBe(join(workspace.wieldHome, 'store/skill/jk:scan'));
       expect(at('agents/dev.md')).toBe(join(workspace.wieldHome, 'store/agent/dev/dev.md'));
       expect(at('skills/lost')).toBe(join(home, 'store/skill/lost'));
       expect(readdirSync(join(workspace.home, lobe, 'skills')).sort()).toEqual(['jk:scan', 'lost']);

@@ -81,7 +81,7 @@ describe('plugins', () => {
         'skill alpha:two',
       ]);
       const home = join(workspace.home, '.claude');
-      for (const link of ['skills/alpha:one/SKILL.md', 'agents/alpha:reviewer.md'])
+      for (const link of ['skills/alpha-one/SKILL.md', 'agents/alpha:reviewer.md'])
         expect(existsSync(join(home, link))).toBe(true);
       expect(existsSync(join(home, 'commands'))).toBe(false);
       await workspace.json('install', 'command:alpha:deploy');
