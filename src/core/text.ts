@@ -16,13 +16,11 @@ export function sanitize(text: string): string {
   return text.replace(ESCAPE_SEQUENCE, '').replace(UNSAFE, '');
 }
 
-// Includes fillers and variation selectors; newlines and tabs are visible.
-const HIDDEN = /[^\P{C}\n\t]|[\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}]/gu;
-
 /** Replaces invisible characters of untrusted text by their code points, such as `<U+202E>`, for review. */
 export function revealHidden(text: string): string {
   if (PLAIN.test(text)) return text;
-  return text.replace(HIDDEN, reveal);
+  // Includes fillers and variation selectors; newlines and tabs are visible.
+  return text.replace(/[^\P{C}\n\t]|[\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}]/gu, reveal);
 }
 
 /** Like `revealHidden`, on one line: newlines, tabs and unusual spaces are replaced too. */
