@@ -36,7 +36,7 @@ const LIMIT_EACH = 6;
 const COMPLETE_LINES = 5;
 const MAX_SIGNATURE = 300;
 const MAX_DESCRIPTION = 140;
-const MAX_SHORT_DESCRIPTION = 50;
+const MAX_SHORT_DESCRIPTION = 40;
 
 export function createSearchFunctions({ catalog, cascade, search, list }: SearchFunctionsOptions) {
   const mayName = (tool: Tool, caller: Caller, snapshot: Snapshot, skills: readonly Skill[]): boolean => {
@@ -66,8 +66,7 @@ export function createSearchFunctions({ catalog, cascade, search, list }: Search
     _context,
     { caller, snapshot },
   ) => {
-    const ranked = await Promise.all(queries.map((query) => search(query, limit, caller, snapshot)));
-    const found = mergeByRank(queries, ranked).slice(0, limit);
+    const found = await search(queries, limit, caller, snapshot);
     const { skills } = catalog().list(snapshot);
     const down = findDown(catalog(), snapshot).filter((server) => mayName(anyToolOf(server), caller, snapshot, skills));
     const isCode = isCodeMode(snapshot);
@@ -97,24 +96,6 @@ export function createSearchFunctions({ catalog, cascade, search, list }: Search
     };
   };
   return { search: searchAll, describe };
-}
-
-/** Merges rankings: tools named exactly, then by their best rank, then by how many queries found them. */
-function mergeByRank(queries: readonly string[], ranked: readonly (readonly Tool[])[]): readonly Tool[] {
-  const places = new Map<Tool, { best: number; sum: number; isNamed: boolean }>();
-  for (const [at, tools] of ranked.entries()) {
-    for (const [rank, tool] of tools.entries()) {
-      const place = places.get(tool) ?? { best: rank, sum: 0, isNamed: false };
-      places.set(tool, {
-        best: Math.min(place.best, rank),
-        sum: place.sum + 1 / (rank + 1),
-        isNamed: place.isNamed || tool.name === queries[at]!.trim(),
-      });
-    }
-  }
-  return [...places]
-    .sort(([, a], [, b]) => Number(b.isNamed) - Number(a.isNamed) || a.best - b.best || b.sum - a.sum)
-    .map(([tool]) => tool);
 }
 
 function isCodeMode({ settings }: Snapshot): boolean {

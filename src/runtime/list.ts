@@ -117,9 +117,9 @@ export function splitDenied(
   return { tools, denied };
 }
 
-/** Returns the visible tools that match a query, best first. */
+/** Returns the visible tools that match a query, best first; for several queries, the best of each in turn. */
 export type SearchTools = (
-  query: string,
+  query: string | readonly string[],
   limit: number,
   caller: Caller,
   snapshot: Snapshot,

@@ -87,6 +87,16 @@ describe('ranking', () => {
     expect(first('file new')).toBe('file_new_list');
   });
 
+  test('finds compounds in either spelling', () => {
+    const like = createSearchIndex(
+      ['get_cashflow', 'get_flow', 'read_file_system', 'read_system'].map((name) => ({ name })),
+      ({ name }, add) => add(name, 1, true),
+    );
+    const first = (query: string): string | undefined => like.search(query, 1)[0]?.name;
+    expect(first('statement of cash flows')).toBe('get_cashflow');
+    expect(first('the filesystem')).toBe('read_file_system');
+  });
+
   test('ranks the exact spelling first among names that differ in punctuation', () => {
     const near = createSearchIndex(
       ['a_b', 'A-B', 'ab', 'AB'].map((name) => ({ name })),
@@ -95,6 +105,22 @@ describe('ranking', () => {
     for (const name of ['a_b', 'A-B', 'ab', 'AB']) expect(near.search(name, 4)[0]?.name).toBe(name);
     expect(near.search('a b', 4)).toHaveLength(4);
     expect(near.search('c', 4)).toEqual([]);
+  });
+
+  test('takes turns among several queries, and prefers families that several of them found', () => {
+    const like = createSearchIndex(
+      ['ppt_add_slide', 'doc_save', 'ppt_save', 'sheet_save', 'mail_send'].map((name) => ({ name })),
+      ({ name }, add) => add(name, 1, true),
+      ({ name }) => name.split('_')[0]!,
+    );
+    const found = (queries: readonly string[], limit = 5): string[] =>
+      like.search(queries, limit).map((hit) => hit.name);
+    expect(found(['save a file'])[0]).toBe('doc_save');
+    expect(found(['add a slide', 'save a file'], 2)).toEqual(['ppt_add_slide', 'ppt_save']);
+    expect(found(['save a file', 'add a slide', 'send'], 3).sort()).toEqual(['mail_send', 'ppt_add_slide', 'ppt_save']);
+    // A name comes first, also if no other query supports it.
+    expect(found(['add a slide', 'save a ppt', ' mail_send '])[0]).toBe('mail_send');
+    expect(found(['', 'zebra'])).toEqual([]);
   });
 
   test('keeps no state between queries', () => {

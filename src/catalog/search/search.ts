@@ -1,6 +1,7 @@
 // Full-text search index: BM25 over weighted fields, exact names first.
 
 import { compareText } from '../../core/text.js';
+import { mergeByRank, raiseFamilies, type Scores } from './merge.js';
 import { stem } from './stem.js';
 import { toWords } from './words.js';
 
@@ -22,12 +23,13 @@ export interface SearchHit {
 }
 
 export interface SearchIndex {
-  /** Returns the best entries for a query, best first. */
-  search(query: string, limit: number): SearchHit[];
+  /** Returns the best entries for a query, best first; for several queries, the best of each in turn. */
+  search(query: string | readonly string[], limit: number): SearchHit[];
 }
 
 /** The weight of a term in each entry that contains it. */
 type Postings = Map<number, number>;
+const NOWHERE: ReadonlyMap<number, number> = new Map();
 
 // BM25 parameters: saturation of repeated words, and strength of length normalisation.
 const K1 = 1.2;
@@ -36,19 +38,22 @@ const B = 0.75;
 const K3 = 1;
 // Extra weight of an exact spelling and of adjacent words, relative to a matching stem.
 const EXACT_SPELLING = 0.5;
-const ADJACENT = 0.5;
+const ADJACENT = 0.25;
 // Above any sum of words.
 const NAME_SCORE = Number.MAX_VALUE;
 
+/** `familyOf` returns the server or group of an entry, for searches with several queries. */
 export function createSearchIndex<Entry extends Named>(
   entries: readonly Entry[],
   addTexts: (entry: Entry, add: AddText) => void,
+  familyOf: (entry: Entry) => string = ({ name }) => name,
 ): SearchIndex {
   const { words, stems, pairs, lengths } = collect(entries, addTexts);
   const names = groupNames(entries);
+  const families = entries.map(familyOf);
   const average = lengths.reduce((sum, length) => sum + length, 0) / Math.max(1, entries.length) || 1;
 
-  const scoreWith = (scores: Map<number, number>, postings: Postings, factor: number): void => {
+  const scoreWith = (scores: Scores, postings: ReadonlyMap<number, number>, factor: number): void => {
     const rarity = Math.log(1 + (entries.length - postings.size + 0.5) / (postings.size + 0.5));
     for (const [at, weight] of postings) {
       const norm = K1 * (1 - B + (B * lengths[at]!) / average);
@@ -57,26 +62,46 @@ export function createSearchIndex<Entry extends Named>(
     }
   };
 
+  // Words with the same stem count as one term.
+  const postingsOf = (root: string): Postings => mergePostings((stems.get(root) ?? []).map((word) => words.get(word)!));
+
+  const scoreWords = (query: string): Scores => {
+    const scores: Scores = new Map();
+    const queried = toWords(query);
+    for (const [root, times] of countOf(queried.map(stem))) {
+      scoreWith(scores, postingsOf(root), saturateRepeats(times));
+      // `filesystem` finds `file_system`.
+      scoreWith(scores, pairs.get(root) ?? NOWHERE, 1);
+    }
+    for (const [word, times] of countOf(queried))
+      scoreWith(scores, words.get(word) ?? NOWHERE, EXACT_SPELLING * saturateRepeats(times));
+    for (const pair of new Set(joinAdjacent(queried))) {
+      scoreWith(scores, pairs.get(pair) ?? NOWHERE, ADJACENT);
+      // `cash flow` finds `cashflow`.
+      scoreWith(scores, postingsOf(pair), 1);
+    }
+    return scores;
+  };
+
+  // An exact name comes first, then names that differ in case and punctuation only.
+  const scoreNames = (scores: Scores, query: string): void => {
+    for (const at of names.get(nameKey(query)) ?? [])
+      scores.set(at, entries[at]!.name === query.trim() ? Number.POSITIVE_INFINITY : NAME_SCORE);
+  };
+
   return {
     search(query, limit) {
-      const scores = new Map<number, number>();
-      const queried = toWords(query);
-      const roots = queried.map(stem);
-      for (const [root, times] of countOf(roots)) {
-        const found = (stems.get(root) ?? []).map((word) => words.get(word)!);
-        scoreWith(scores, mergePostings(found), saturateRepeats(times));
-      }
-      for (const [word, times] of countOf(queried))
-        scoreWith(scores, words.get(word) ?? new Map(), EXACT_SPELLING * saturateRepeats(times));
-      for (const pair of new Set(roots.slice(1).map((root, before) => `${roots[before]} ${root}`)))
-        scoreWith(scores, pairs.get(pair) ?? new Map(), ADJACENT);
-      // An exact name comes first, then names that differ in case and punctuation only.
-      for (const at of names.get(nameKey(query)) ?? [])
-        scores.set(at, entries[at]!.name === query ? Number.POSITIVE_INFINITY : NAME_SCORE);
-      return bestOf(
-        [...scores].map(([at, score]) => ({ at, name: entries[at]!.name, score })),
-        limit,
-      );
+      const queries = typeof query === 'string' ? [query] : query;
+      const scored = queries.map(scoreWords);
+      if (scored.length > 1) raiseFamilies(scored, families);
+      const rankings = scored.map((scores, nth) => {
+        scoreNames(scores, queries[nth]!);
+        return bestOf(
+          [...scores].map(([at, score]) => ({ at, name: entries[at]!.name, score })),
+          limit,
+        );
+      });
+      return mergeByRank(rankings).slice(0, limit);
     },
   };
 }
@@ -85,7 +110,7 @@ function collect<Entry>(entries: readonly Entry[], addTexts: (entry: Entry, add:
   const words = new Map<string, Postings>();
   // The words of each stem.
   const stems = new Map<string, string[]>();
-  // Adjacent stems of ordered texts.
+  // Stems of two adjacent words of ordered texts, joined.
   const pairs = new Map<string, Postings>();
   // Weighted number of words of each entry.
   const lengths: number[] = [];
@@ -105,21 +130,23 @@ function collect<Entry>(entries: readonly Entry[], addTexts: (entry: Entry, add:
         const root = stem(word);
         stems.set(root, [...(stems.get(root) ?? []), word]);
       }
-      if (!ordered) return;
-      const roots = found.map(stem);
-      for (let next = 1; next < roots.length; next++) countIn(pairs, `${roots[next - 1]} ${roots[next]}`, at, weight);
+      if (ordered) for (const pair of joinAdjacent(found)) countIn(pairs, pair, at, weight);
     });
     lengths.push(length);
   });
   return { words, stems, pairs, lengths };
 }
 
-// Words with the same stem count as one term.
 function mergePostings(all: readonly Postings[]): Postings {
   if (all.length === 1) return all[0]!;
   const merged: Postings = new Map();
   for (const postings of all) for (const [at, weight] of postings) merged.set(at, (merged.get(at) ?? 0) + weight);
   return merged;
+}
+
+// As a compound would be stemmed.
+function joinAdjacent(words: readonly string[]): string[] {
+  return words.slice(1).map((word, before) => stem(words[before]! + word));
 }
 
 function countOf(terms: readonly string[]): Map<string, number> {

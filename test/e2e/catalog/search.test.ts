@@ -1,6 +1,8 @@
 // Tests of wield search over the tools of a workspace.
 
 import { expect } from 'vitest';
+import type { Json } from '../../../src/core/json.js';
+import { defineTool } from '../../../src/index.js';
 import { json, wield } from '../../support/cli.js';
 import { finding, spec } from '../../support/spec.js';
 import { createWorkspace } from '../../support/workspace.js';
@@ -34,6 +36,27 @@ spec('CLI-11', 'ranks visible tools by name, description, tags and parameters', 
   expect(await find('site', '--limit', '1')).toHaveLength(1);
   expect(json(await wield(workspace, ['search', '--json'])).results).not.toEqual([]);
   expect((await wield(workspace, ['search', 'x', '--limit', 'many'])).status).toBe(2);
+});
+
+spec('CLI-11', 'finds choices, nested parameters and compounds', async () => {
+  const text = { type: 'string' } as const;
+  const define = (name: string, properties: Record<string, Json>) =>
+    defineTool({ name, description: 'Make one.', inputSchema: { type: 'object', properties }, execute: () => name });
+  const toolbox = createWorkspace().toolbox({
+    tools: [
+      define('draw', { kind: { type: 'string', enum: ['treemap', 'sankey', 7] } }),
+      define('book', { guests: { type: 'array', items: { type: 'object', properties: { passport: text } } } }),
+      define('order', { address: { type: 'object', properties: { zip: { ...text, description: 'Postcode' } } } }),
+      define('get_cashflow', {}),
+      define('file_system', {}),
+    ],
+  });
+  const find = async (query: string) => (await toolbox.search(query, 5)).map(({ name }) => name);
+  expect(await find('a sankey diagram')).toEqual(['draw']);
+  expect(await find('with a passport')).toEqual(['book']);
+  expect(await find('postcodes')).toEqual(['order']);
+  expect(await find('cash flow statement')).toEqual(['get_cashflow']);
+  expect(await find('the filesystem')).toEqual(['file_system']);
 });
 
 spec('CLI-11', 'ranks an exact name first', async () => {

@@ -213,7 +213,7 @@ describe('search mode', () => {
         expect(names.filter((name) => name.startsWith(area)).length).toBeGreaterThanOrEqual(at === 0 ? 10 : 6);
       for (const line of lines.slice(0, 5)) expect(line).toMatch(/^([a-z]+)-\d+\((\{ \1Id\?: string \})?\) — .{140}$/);
       for (const line of lines.slice(5))
-        expect(line).toMatch(line.includes('-9') ? /-9\(\) — .{50}$/ : /-\d+\(…\) — .{50}$/);
+        expect(line).toMatch(line.includes('-9') ? /-9\(\) — .{40}$/ : /-\d+\(…\) — .{40}$/);
     }
     expect((await search({ queries: areas, limit: 7 })).names).toHaveLength(7);
     const inPrograms = await search({ queries: ['mail'] }, 'code');
