@@ -5,6 +5,7 @@ import type { CodeLimits } from './core/settings.js';
 import type { CallOptions, DoorOptions, Toolbox } from './core/toolbox.js';
 import { RUN_CODE } from './core/view.js';
 
+/** Options of `runCode`. */
 export interface RunCodeOptions extends CallOptions {
   /** Further built-in tools that the program may call, by name or group. */
   readonly offer?: readonly string[];

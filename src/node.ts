@@ -74,14 +74,17 @@ export type { AuditSink } from './audit/sinks.js';
 export type { SuspendedProgram } from './code/host/suspended.js';
 export type { Approval, ApprovalAdmin, LocalApprovals as ApprovalStore } from './policy/approvals.js';
 
+/** Options of `createNodeToolbox`. */
 export interface NodeToolboxOptions<Definition extends ToolDefinition = ToolDefinition> {
   /** The workdir; by default the nearest one from `cwd` upwards. */
   readonly workdir?: string;
+  /** The directory that the workdir is searched from; that of the process by default. */
   readonly cwd?: string;
   /** Tools defined in code, which take precedence over all others. */
   readonly tools?: readonly (Definition & NoOtherKeys<Definition>)[];
   /** Resources and prompts defined in code, before all others. */
   readonly resources?: readonly ResourceDefinition[];
+  /** Prompts defined in code, before all others. */
   readonly prompts?: readonly PromptDefinition[];
   /** The search path; overrides the configuration, whose value `...` inserts (RES-6). */
   readonly paths?: readonly PathEntry[];
@@ -123,25 +126,35 @@ export interface NodeToolboxOptions<Definition extends ToolDefinition = ToolDefi
 
 /** A toolbox with the machine and the stored state that it uses. */
 export interface NodeToolbox extends Toolbox {
+  /** The environment, home directory and clock that it uses. */
   readonly machine: ToolboxMachine;
+  /** What it has stored, and the configuration. */
   readonly state: ToolboxState;
 }
 
 /** The toolbox of a workdir whose tools in code were given as definitions: their calls are typed by them. */
 export interface KnownNodeToolbox<Known extends NamedDefinition> extends NodeToolbox {
+  /** Calls a tool by its name or definition. Never throws: every outcome is a result. */
   readonly call: KnownToolbox<Known, string>['call'];
 }
 
 /** What is stored in the wield home, and the configuration. */
 export interface ToolboxState {
+  /** The workspaces that are trusted. */
   readonly trust: TrustStore;
+  /** The accepted definitions of tools from packages and servers. */
   readonly pins: PinStore;
+  /** Documents and large results. */
   readonly stores: Stores;
+  /** The upstream servers. */
   readonly upstreams: ServerAdmin;
+  /** The audit log. */
   readonly audit: { readonly directory: string; findFault(): string | undefined };
   /** Returns how many calls run and wait. */
   load(): Load;
+  /** Returns settings, rules, places and trust as they are now. */
   snapshot(): Snapshot;
+  /** Returns the configuration with the files that it was read from. */
   configuration(): Configuration;
   /** The approvals of this machine. */
   readonly approvals: LocalApprovals;

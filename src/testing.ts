@@ -15,8 +15,11 @@ import { createFunctionToolbox, QUIET, type ToolboxOptions } from './toolbox.js'
 
 /** Fakes of what a tool can reach. */
 export interface Fakes {
+  /** The clock that durations and limits are measured by. */
   readonly clock?: Clock;
+  /** The documents and results that tools reach. */
   readonly store?: ContextStore;
+  /** The upstream tools that tools reach. */
   readonly mcp?: ToolUpstreams;
   /** Answers questions of tools. */
   readonly ask?: Ask;
@@ -24,7 +27,9 @@ export interface Fakes {
   readonly elicit?: Elicit;
 }
 
+/** Options of `createTestToolbox`. */
 export interface TestToolboxOptions extends Omit<ToolboxOptions, 'tools'> {
+  /** Fakes of what the tools can reach. */
   readonly fakes?: Fakes;
 }
 
@@ -44,8 +49,11 @@ export function createTestToolbox<const Definition extends ToolDefinition>(
   } satisfies Partial<Toolbox>);
 }
 
+/** Options of `createTestContext`. */
 export interface TestContextOptions extends Omit<Fakes, 'clock'> {
+  /** The workdir of the context; `/` by default. */
   readonly workdir?: string;
+  /** The signal of the context; never aborted by default. */
   readonly signal?: AbortSignal;
   /** Answers nested calls; without it they fail. */
   readonly call?: (ref: string, input: unknown) => ToolResult | Promise<ToolResult>;
@@ -81,7 +89,9 @@ function notFound(ref: string): ToolResult {
   return { ok: false, content: [textPart('')], error: error.toJSON(), meta: { durationMs: 0 } };
 }
 
+/** A clock for tests. */
 export interface Clock {
+  /** Returns the time in milliseconds. */
   now(): number;
 }
 

@@ -21,6 +21,7 @@ import type { Middleware, MiddlewareFunction } from './runtime/middleware.js';
 import { createObservers } from './runtime/observers.js';
 import { NO_CONSENTS } from './runtime/parts.js';
 
+/** Options of `createToolbox`. */
 export interface ToolboxOptions<Definition extends ToolDefinition = ToolDefinition> {
   /** The tools, made by `defineTool` or written here. */
   readonly tools: readonly (Definition & NoOtherKeys<Definition>)[];
@@ -30,6 +31,7 @@ export interface ToolboxOptions<Definition extends ToolDefinition = ToolDefiniti
   readonly prompts?: readonly PromptDefinition[];
   /** The workdir given to tools; an absolute path. */
   readonly workdir?: string;
+  /** Limits of calls, instead of the defaults. */
   readonly limits?: Partial<Settings['limits']>;
   /** Whether input is repaired; true by default. */
   readonly repair?: boolean;

@@ -3,6 +3,7 @@
 import { formatDuration } from '../core/text.js';
 import { settlesWithin } from '../core/time-limit.js';
 
+/** Receives the lines of the audit log. */
 export interface AuditSink {
   /** Used in warnings. */
   readonly name: string;

@@ -6,6 +6,7 @@ import { quoteOutside } from '../core/text.js';
 /** `switch`: no value, or `--x=false`. `value`: takes the next argument, even one that starts with a dash. */
 export type FlagKind = 'switch' | 'value';
 
+/** One argument of a command line. */
 export type Argument =
   | { readonly kind: 'flag'; readonly name: string; readonly value: string | true }
   | { readonly kind: 'positional'; readonly value: string }

@@ -35,15 +35,19 @@ export interface CommanderCommand {
 
 /** The outcome of a mounted command. */
 export interface CommandOutcome {
+  /** The tool that was called. */
   readonly tool: Tool;
+  /** Its result. */
   readonly result: ToolResult;
   /** 0, or the status of the error's code. */
   readonly exitStatus: number;
   /** Whether `--json` was passed. */
   readonly json: boolean;
+  /** The command of the commander program. */
   readonly command: CommanderCommand;
 }
 
+/** Options of `registerToolsAsCLI`. */
 export interface RegisterToolsOptions {
   /** A person by default. */
   readonly caller?: Caller;

@@ -9,6 +9,7 @@ import { isSwitch, isVariadic, OWN_FLAGS, type Parameter, toParameters, toPositi
 import { choicesOf, entryOf, fieldsOf, typesOf } from './shape.js';
 import { firstSentences, HELP_WIDTH, wrap, wrapWords } from './wrap.js';
 
+/** Options of `formatToolHelp`. */
 export interface ToolHelpOptions {
   /** Where the tool comes from; its URI by default. */
   readonly from?: string;

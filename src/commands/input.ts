@@ -9,12 +9,15 @@ import { isVariadic, OWN_FLAGS, type Parameter, toParameters, toPositionals } fr
 import { createTargetFinder, kindOfTarget, type TargetFinder } from './target.js';
 import { addValue } from './values.js';
 
+/** The input that was read from a command line. */
 export interface CommandInput {
+  /** The input object. */
   readonly input: JsonObject;
   /** Whether an argument set a parameter. */
   readonly given: boolean;
 }
 
+/** Options of `readCommandInput`. */
 export interface CommandInputOptions {
   /** Returns the kind of a flag that belongs to the program, not to the tool. */
   readonly ownKind?: (name: string) => FlagKind | undefined;

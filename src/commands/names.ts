@@ -4,7 +4,9 @@ import type { Tool } from '../core/tool.js';
 
 /** The command of a tool: `<group> <word>`, or `<word>` without a group. */
 export interface CommandName {
+  /** The group, if the tool has one. */
   readonly group?: string;
+  /** The word after the group. */
   readonly word: string;
 }
 

@@ -6,17 +6,23 @@ import type { FlagKind } from './arguments.js';
 import { kebab } from './names.js';
 import { choicesOf, fieldsOf, typesOf } from './shape.js';
 
+/** A parameter of a tool, as a flag. */
 export interface Parameter {
   /** The name in the schema. */
   readonly name: string;
   /** Unique, without leading dashes. */
   readonly flag: string;
+  /** Whether it must be given. */
   readonly required: boolean;
+  /** What it means. */
   readonly description: string;
   /** Accepted types; empty means any. */
   readonly types: readonly string[];
+  /** The accepted values; empty if any. */
   readonly choices: readonly Json[];
+  /** The value if it is not given. */
   readonly default?: Json;
+  /** Its part of the input schema. */
   readonly schema: Readonly<Record<string, unknown>>;
 }
 

@@ -11,10 +11,15 @@ import type { Tool } from './tool.js';
 export interface ApprovalRequest {
   /** Identifies the call: equal for equal calls. */
   readonly id: string;
+  /** The tool that is called. */
   readonly tool: Tool;
+  /** What exactly runs if it is approved. */
   readonly plan: Plan;
+  /** Who calls. */
   readonly caller: Caller;
+  /** Why consent is needed. */
   readonly verdict: Verdict;
+  /** Keyed hash of the plan. */
   readonly planDigest: string;
   /** 0 for a call through a door, more for a nested call. */
   readonly depth: number;
@@ -49,7 +54,9 @@ export type Approve = (request: ApprovalRequest) => Promise<ApprovalAnswer>;
 
 /** The consent that a call ran with. */
 export interface Consent {
+  /** The id of the approval. */
   readonly id: string;
+  /** How it was given. */
   readonly by: ConsentWay;
 }
 
@@ -75,10 +82,15 @@ export interface ApprovalRecord {
   readonly binding: string;
   /** Kind and name of the caller: `model mcp:cursor`. */
   readonly principal: string;
+  /** The name of the tool. */
   readonly tool: string;
+  /** The URI of the tool; null for one defined in code. */
   readonly uri: string | null;
+  /** SHA-256 of the tool's definition and files. */
   readonly toolDigest: string;
+  /** Keyed hash of what runs. */
   readonly planDigest: string;
+  /** The directory that it runs in. */
   readonly workdir: string;
   /** Lines that identify what it starts or loads besides the tool: programs, interpreters, packages (POL-25). */
   readonly programs: readonly string[];
@@ -86,10 +98,13 @@ export interface ApprovalRecord {
   readonly inputDigest: string;
   /** Without secrets and values of sensitive names. */
   readonly input: Json;
+  /** The description of the tool. */
   readonly description: string;
+  /** The owner of the tool's files. */
   readonly owner: Owner;
   /** The command line with its launcher; null for code. */
   readonly command: readonly string[] | null;
+  /** The program that runs the script, if it is one. */
   readonly interpreter: string | null;
   /** Further command lines: resolvers, and the filter of the output. */
   readonly others: readonly (readonly string[])[];
@@ -97,7 +112,9 @@ export interface ApprovalRecord {
   readonly variables: readonly string[];
   /** The definition: the schema, and the text of a script. */
   readonly definition: string;
+  /** The rule that asks, as written; null if none matched. */
   readonly rule: string | null;
+  /** Why consent is needed. */
   readonly reason: string;
   /** Milliseconds since 1970. */
   readonly created: number;

@@ -19,7 +19,9 @@ export type CallerKind = 'person' | 'model' | 'code';
 
 /** Who calls, through which door. */
 export interface Caller {
+  /** Whether a person, a model or code calls. */
   readonly kind: CallerKind;
+  /** The way that the call came: `cli`, `mcp`, `library`, …. */
   readonly door: string;
   /** The name of the client, if it gave one. */
   readonly name?: string;
@@ -31,10 +33,13 @@ export interface Caller {
   readonly protocol?: ProtocolVersion;
 }
 
+/** What the policy decided about a call, and why. */
 export interface Verdict {
+  /** Whether the call runs, needs consent or is refused. */
   readonly verdict: 'allow' | 'ask' | 'deny';
   /** The rule that decided, as written; null if none matched. */
   readonly rule: string | null;
+  /** The reason, as a sentence for people. */
   readonly reason: string;
   /** Position of the rule, or of the list that does not select the call. */
   readonly source?: { readonly file: string; readonly line: number };

@@ -7,11 +7,16 @@ import type { ToolConfig } from './settings.js';
 import type { ContextStore } from './store.js';
 import type { NamedDefinition, ToolInput, ToolResultOf } from './typed.js';
 
+/** Receives the progress of a tool. */
 export type ProgressListener = (progress: Progress) => void;
 
+/** How far a tool is. */
 export interface Progress {
+  /** How much is done. */
   readonly done?: number;
+  /** How much there is to do. */
   readonly total?: number;
+  /** What is being done, for people. */
   readonly message?: string;
 }
 
@@ -19,15 +24,20 @@ export interface Progress {
 export interface LogEntry {
   /** A level of the protocol, such as `info`. */
   readonly level: string;
+  /** The message, or other data. */
   readonly data: Json;
+  /** What logs. */
   readonly logger?: string;
 }
 
+/** Receives the log messages of a tool. */
 export type LogListener = (entry: LogEntry) => void;
 
 /** Access of a tool to upstream servers. */
 export interface ToolUpstreams {
+  /** Lists the tools of all servers. */
   list(): Promise<readonly { readonly server: string; readonly name: string; readonly description: string }[]>;
+  /** Calls a tool of a server. Never throws: every outcome is a result. */
   call(server: string, name: string, input: unknown): Promise<ToolResult>;
 }
 
@@ -76,14 +86,19 @@ export interface ToolContext {
   readonly store: ContextStore | null;
   /** Calls `use` with the store. Throws `unavailable` if there is none. */
   withStore<T>(use: (store: ContextStore) => Promise<T>): Promise<T>;
+  /** The tools of upstream servers. */
   readonly mcp: ToolUpstreams | null;
   /** Absolute path. */
   readonly workdir: string;
   /** The same path, by the name that tools of botholomew use. */
   readonly projectDir: string;
+  /** The effective limits and roots. */
   readonly config: ToolConfig;
+  /** Aborted when the call is cancelled or times out. */
   readonly signal: AbortSignal;
+  /** Reports progress to the caller. */
   progress(done: number, total?: number, message?: string): void;
+  /** Writes a line to the log. */
   log(message: string): void;
   /** Asks the user. Throws `unavailable` if the user cannot be asked. */
   ask(question: string): Promise<string | null>;

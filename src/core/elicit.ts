@@ -6,6 +6,7 @@ import type { Fault, JsonSchema } from './schema.js';
 
 /** What a tool asks. */
 export interface Elicitation {
+  /** The question. */
   readonly message: string;
   /** A flat form, as in the protocol's `requestedSchema`. */
   readonly schema?: JsonSchema;
@@ -25,6 +26,7 @@ export interface Question extends Elicitation {
 
 /** `decline`: the user refused. `cancel`: there was no decision. */
 export interface ElicitAnswer {
+  /** What the person did. */
   readonly action: 'accept' | 'decline' | 'cancel';
   /** The filled-in form, if accepted. */
   readonly content?: Readonly<Record<string, Json>>;

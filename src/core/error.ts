@@ -39,21 +39,28 @@ export const ERROR_CODES = {
   internal: { exit: 70, recovery: 'report' },
 } as const satisfies Record<string, CodeFacts>;
 
+/** One of the error codes: `not_found`, `invalid_input`, `denied`, …. */
 export type ErrorCode = keyof typeof ERROR_CODES;
 
+/** What an error says besides its message. */
 export interface ToolErrorOptions {
   /** The next action, as text that can be pasted. */
   readonly hint?: string | undefined;
   /** Details for programs: paths, faults, candidates. JSON values only. */
   readonly data?: Readonly<Record<string, unknown>> | undefined;
+  /** The error that led to this one. */
   readonly cause?: unknown;
 }
 
 /** An error as it crosses a door: plain JSON. */
 export interface ErrorValue {
+  /** What kind of error it is. */
   readonly code: ErrorCode;
+  /** What is wrong with which thing. */
   readonly message: string;
+  /** What to do next. */
   readonly hint?: string;
+  /** Details for programs: paths, faults, candidates. */
   readonly data?: Readonly<Record<string, unknown>>;
 }
 
@@ -62,8 +69,11 @@ const BRAND = Symbol.for('wield.ToolError');
 
 /** The error that all modules throw; only `runtime/call.ts` turns it into a failed result. */
 export class ToolError extends Error {
+  /** What kind of error it is. */
   readonly code: ErrorCode;
+  /** What to do next. */
   readonly hint: string | undefined;
+  /** Details for programs: paths, faults, candidates. */
   readonly data: Readonly<Record<string, unknown>> | undefined;
 
   constructor(code: ErrorCode, message: string, options: ToolErrorOptions = {}) {
@@ -75,6 +85,7 @@ export class ToolError extends Error {
     Object.defineProperty(this, BRAND, { value: true });
   }
 
+  /** Returns the error as it is in results. */
   toJSON(): ErrorValue {
     return { code: this.code, message: this.message, hint: this.hint, data: this.data };
   }

@@ -38,11 +38,13 @@ export type EndEvent = EventBase & {
   readonly decision?: Decision;
 };
 
+/** The start, progress or end of a call. */
 export type CallEvent =
   | (EventBase & { readonly type: 'start' })
   | (EventBase & { readonly type: 'progress'; readonly progress: Progress })
   | EndEvent;
 
+/** Called with the events of calls. */
 export type Observer = (event: CallEvent) => void;
 
 /** Records every call. */

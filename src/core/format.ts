@@ -16,9 +16,13 @@ export type FileState = FileIdentity | undefined;
 
 /** The result of reading one entry. */
 export interface Reading {
+  /** The tools that were found. */
   readonly tools: readonly Tool[];
+  /** What is wrong with the files. */
   readonly problems: readonly Problem[];
+  /** The skills that were found. */
   readonly skills?: readonly Skill[];
+  /** The resources and prompts that were found. */
   readonly offers?: readonly ModuleOffer[];
   /** States of the files when they were read, in the order of `filesOf`. */
   readonly states: readonly FileState[];
@@ -31,7 +35,9 @@ export interface Reading {
 /** The part of a snapshot that a format may depend on. */
 export type FormatSnapshot = Pick<Snapshot, 'workdir' | 'settings' | 'trusted'>;
 
+/** Turns files into tools; runs nothing. */
 export interface Format {
+  /** The name of the format. */
   readonly name: string;
   /** What its tools show as their format, if it is not the name. */
   readonly shownAs?: string;

@@ -6,8 +6,10 @@ import { findSyntaxFault, positionOf, type SyntaxFault } from './json-syntax.js'
 import type { Finding } from './problem.js';
 import { formatBytes, quoteOutside } from './text.js';
 
+/** A JSON value. */
 export type Json = null | boolean | number | string | readonly Json[] | { readonly [key: string]: Json };
 
+/** A JSON object. */
 export type JsonObject = { readonly [key: string]: Json };
 
 export interface JsonBounds {

@@ -76,7 +76,9 @@ export function isNarrowing({ use }: MiddlewareSettings): boolean {
   return use === 'rate-limit';
 }
 
+/** Options of `retry`. */
 export interface RetryOptions {
+  /** Selectors of the calls it applies to; all by default. */
   readonly for?: string | readonly string[];
   /** Maximum number of runs; 3 by default. */
   readonly attempts?: number;
@@ -88,7 +90,9 @@ export interface RetryOptions {
   readonly assumeIdempotent?: boolean;
 }
 
+/** Options of `cache`. */
 export interface CacheOptions {
+  /** Selectors of the calls it applies to; all by default. */
   readonly for?: string | readonly string[];
   /** How long an output is reused; 60,000 by default. */
   readonly maxAgeMs?: number;
@@ -98,7 +102,9 @@ export interface CacheOptions {
   readonly maxBytes?: number;
 }
 
+/** Options of `rateLimit`. */
 export interface RateLimitOptions {
+  /** Selectors of the calls it applies to; all by default. */
   readonly for?: string | readonly string[];
   /** Number of calls that may start in each `everyMs`. */
   readonly calls: number;

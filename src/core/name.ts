@@ -35,6 +35,7 @@ export function decodeName(encoded: string): string {
   );
 }
 
+/** Names of tools in characters that providers accept. */
 export interface EncodedNames {
   /** Name to encoded name, for every name without a conflict. */
   readonly encode: ReadonlyMap<string, string>;

@@ -2,9 +2,11 @@
 
 /** Where a tool comes from (TOOL-6). */
 export interface Origin {
+  /** The format that the tool was read from: `script`, `module`, `mcp`, …. */
   readonly format: string;
   /** `file://…`, `mcp://server/tool`, `inline://id`, or null for a tool defined in code. */
   readonly uri: string | null;
+  /** The directory of its file; null without one. */
   readonly directory: string | null;
   /** The installed package that the tool belongs to. */
   readonly source: string | null;
@@ -64,8 +66,11 @@ export type PlaceKind = 'tools' | 'groups' | 'skills' | 'packages' | 'documents'
 
 /** A directory that is searched for tools. */
 export interface Place {
+  /** Its absolute path. */
   readonly directory: string;
+  /** The owner of its files. */
   readonly owner: Owner;
+  /** What is searched for in it. */
   readonly kind: PlaceKind;
   /** Globs of ignored entries: matched against names, or against absolute paths if they contain `/`. */
   readonly ignore?: readonly string[];

@@ -7,6 +7,7 @@ import type { FileIdentity } from './origin.js';
 import type { SandboxPlan } from './sandbox.js';
 import type { InlineModule, ModuleFiles, OfferRequest, RemoteAction, Tool } from './tool.js';
 
+/** What exactly a call runs, frozen before it is decided on. */
 export type Plan = ProcessPlan | FunctionPlan | ModulePlan | TextPlan | DelegatePlan | RemotePlan | HttpPlan;
 
 /** Names and values of variables. */

@@ -7,6 +7,7 @@ import type { Tool } from './tool.js';
 export interface Resource {
   /** The URI, or the URI template. */
   readonly uri: string;
+  /** Whether `uri` is a template. */
   readonly isTemplate: boolean;
   /** As listed: name, title, description, mimeType, size, annotations, icons and _meta. */
   readonly fields: JsonObject;
@@ -198,6 +199,7 @@ function canExpandTo(states: readonly TemplateState[], uri: string, work: { left
 
 /** A prompt. Its messages are made by calling its tool, so that takes the path of a call (RSC-1). */
 export interface Prompt {
+  /** The name that clients use. */
   readonly name: string;
   /** As listed: title, description, arguments, icons and _meta. */
   readonly fields: JsonObject;

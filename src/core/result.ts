@@ -78,18 +78,25 @@ export function findPartFault(parts: readonly unknown[]): string | undefined {
 
 /** A change of the input before validation (RUN-4). */
 export interface Repair {
+  /** JSON Pointer to the changed value. */
   readonly path: string;
+  /** What was changed. */
   readonly repair: 'null taken as absent' | 'text parsed as JSON' | 'taken as boolean';
 }
 
+/** How a call went. */
 export interface ResultMeta {
+  /** How long it took, in milliseconds. */
   readonly durationMs: number;
+  /** The exit status of a process. */
   readonly exitCode?: number;
   /** What enforced the sandbox of the tool, `none` if nothing could; absent without a sandbox (EXE-10). */
   readonly sandbox?: string;
+  /** The profile of that sandbox. */
   readonly sandboxProfile?: string;
   /** Files that appeared during the call and make other programs run code (EXE-75). */
   readonly sandboxLeft?: readonly string[];
+  /** What was changed in the input before it was validated. */
   readonly repaired?: readonly Repair[];
   /** Resolvers that failed, so that the given value was used (TJS-18). */
   readonly resolvers?: readonly { readonly param: string; readonly outcome: 'kept'; readonly reason: string }[];
@@ -105,6 +112,7 @@ export interface ResultMeta {
   readonly handle?: Handle;
   /** True if output was cut; `truncation` has the numbers. */
   readonly truncated?: boolean;
+  /** How much output was kept, and the limit. */
   readonly truncation?: { readonly keptBytes: number; readonly limitBytes: number };
 }
 
@@ -117,17 +125,21 @@ interface ResultBase {
 
 /** The result of a call that succeeded. */
 export interface SuccessfulResult<Structured = Json> extends ResultBase {
+  /** True: there is no error. */
   readonly ok: true;
   /** The value that the tool returned, if it is not just text. */
   readonly structured?: Structured;
+  /** Absent; so `result.error?.code` works before a check of `ok`. */
   readonly error?: undefined;
 }
 
 /** The result of a call that failed, or that was not run. */
 export interface FailedResult extends ResultBase {
+  /** False: there is an error. */
   readonly ok: false;
   /** What the tool returned besides the error. */
   readonly structured?: Json;
+  /** What went wrong, and what to do next. */
   readonly error: ErrorValue;
 }
 
@@ -136,10 +148,13 @@ export type ToolResult = SuccessfulResult | FailedResult;
 
 /** What an executor returns, before it becomes a ToolResult. */
 export interface Output {
+  /** What the tool printed or returned, in parts. */
   readonly content: readonly Part[];
+  /** The value that the tool returned. */
   readonly structured?: Json;
   /** Set if the tool ran and failed; its content is kept. */
   readonly error?: ToolError;
+  /** What else is reported about the run. */
   readonly meta?: Omit<ResultMeta, 'durationMs' | 'repaired'>;
   /** The bytes of stdout behind the text, and the text of stderr (EXE-7). */
   readonly streams?: { readonly stdout: Uint8Array; readonly stderr: string };

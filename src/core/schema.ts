@@ -8,20 +8,25 @@ export type JsonSchema = { readonly [keyword: string]: Json };
 
 /** One thing wrong with a value. */
 export interface Fault {
+  /** What kind of fault it is. */
   readonly kind: FaultKind;
   /** JSON Pointer to the value, empty for the whole. */
   readonly path: string;
+  /** What is expected there. */
   readonly expected: string;
+  /** What is there instead. */
   readonly got: string;
 }
 
 /** An undeclared property, a missing one, a wrong type, or a value that breaks another constraint. */
 export type FaultKind = 'unknown' | 'missing' | 'type' | 'value';
 
+/** A valid value, or what is wrong with it. */
 export type Check =
   | { readonly ok: true; readonly value: Json }
   | { readonly ok: false; readonly faults: readonly Fault[] };
 
+/** What callers see of an input or output, and the check that is enforced. */
 export interface Schema {
   /** The published schema. */
   readonly json: JsonSchema;

@@ -9,7 +9,9 @@ export type PathEntry = string | { readonly external: string } | { readonly igno
 
 /** A directory of a search path; `external` if it belongs to a library instead of the project. */
 export interface DirEntry {
+  /** The directory. */
   readonly dir: string;
+  /** Whether it belongs to a library. */
   readonly external: boolean;
 }
 

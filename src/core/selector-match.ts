@@ -8,8 +8,11 @@ import type { Moment } from './selector-terms.js';
 
 /** The properties of a tool that selectors match. */
 export interface SelectedTool {
+  /** The name of the tool. */
   readonly name: string;
+  /** Its tags. */
   readonly tags?: readonly string[];
+  /** Whether it is part of wield. */
   readonly builtin?: boolean;
   /** Other names that match too. */
   readonly otherNames?: readonly string[];

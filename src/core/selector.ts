@@ -5,6 +5,7 @@ import { type PatternContext, selectorError } from './glob-syntax.js';
 import { type Condition, SELECTOR_TERMS } from './selector-terms.js';
 import { nearest } from './text.js';
 
+/** A parsed selector. */
 export interface Selector {
   /** As it was written. */
   readonly text: string;
@@ -12,6 +13,7 @@ export interface Selector {
   readonly over: 'name' | 'tag';
   /** Matches built-in tools only (SEL-4). */
   readonly builtin: boolean;
+  /** What the name or tag must match. */
   readonly glob: Glob;
   /** All of them must match (SEL-2). */
   readonly arguments: readonly ArgumentPattern[];
@@ -23,11 +25,15 @@ export interface Selector {
   readonly denies: boolean;
 }
 
+/** A pattern for one argument of a call. */
 export interface ArgumentPattern {
+  /** The name of the argument. */
   readonly key: string;
+  /** What its value must match. */
   readonly glob: Glob;
 }
 
+/** What a selector decides about a call. */
 export type SelectorPolicy = 'allow' | 'ask' | 'deny';
 
 const POLICIES: readonly string[] = ['allow', 'ask', 'deny'];

@@ -151,6 +151,7 @@ export const DEFAULT_SETTINGS: Settings = {
 
 /** The part of the settings that a tool may see: limits, no secrets. */
 export interface ToolConfig {
+  /** The effective limits of calls. */
   readonly limits: Settings['limits'];
   /** Directories that the workdir may be changed to. */
   readonly roots: readonly string[];

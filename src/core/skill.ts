@@ -8,7 +8,9 @@ import type { PathEntry } from './search-path.js';
 import type { Snapshot } from './snapshot.js';
 import type { Tool } from './tool.js';
 
+/** Instructions for a model, with settings for the tools that they govern. */
 export interface Skill {
+  /** The name of the skill. */
   readonly name: string;
   /** One or a few lines: when to use it. */
   readonly description: string;
@@ -16,9 +18,11 @@ export interface Skill {
   readonly file: string;
   /** The directory of that file. */
   readonly directory: string;
+  /** The owner of its files. */
   readonly owner: Owner;
   /** Selectors of the tools it may call; null if not declared. */
   readonly allowedTools: readonly string[] | null;
+  /** Other fields of its frontmatter. */
   readonly metadata: Readonly<Record<string, Json>>;
   /** Not listed, and not shown to models (RES-20). */
   readonly hidden: boolean;
@@ -28,6 +32,7 @@ export interface Skill {
   readonly delegate: string | null;
   /** Skills whose settings apply after those of its authority; `false`: none, null: not declared (RES-17). */
   readonly inherit: readonly string[] | false | null;
+  /** Time limit of the tools it governs. */
   readonly timeoutMs?: number;
   /** Rules for calls of the tools it governs and for calls that it makes; they only restrict (RES-44). */
   readonly trust?: SkillRules;

@@ -11,18 +11,25 @@ import type { Schema } from './schema.js';
 import type { CodeLimits } from './settings.js';
 import type { Snapshot } from './snapshot.js';
 
+/** A tool of any format. */
 export interface Tool {
   /** Grammar in `name.ts`. */
   readonly name: string;
+  /** What it does, for models and people. */
   readonly description: string;
+  /** The schema of its input. */
   readonly input: Schema;
+  /** The schema of its structured result, if it has one. */
   readonly output?: Schema;
   /** What running it means, as data. */
   readonly action: Action;
+  /** Where it comes from. */
   readonly origin: Origin;
+  /** What its author says about it. */
   readonly traits: Traits;
 }
 
+/** What running a tool means. */
 export type Action =
   | ProcessAction
   | FunctionAction
@@ -190,21 +197,29 @@ export interface RemoteAction {
   readonly uri?: string;
 }
 
+/** What the author of a tool says about it. */
 export interface Traits {
   /** Name for people. */
   readonly title?: string;
+  /** The group that it is listed and named with. */
   readonly group?: string;
   /** Normalized (RES-30). */
   readonly tags: readonly string[];
+  /** Not listed; models cannot call it. */
   readonly hidden: boolean;
   /** Only for MCP Apps: hidden, except from clients that show them (RSC-20). */
   readonly app?: true;
+  /** Ends the agent loop that calls it. */
   readonly terminal: boolean;
   /** Hints of the author: displayed, but never a reason to allow more (TOOL-5). */
   readonly readOnly?: boolean;
+  /** May delete or overwrite; a model's call needs approval. */
   readonly destructive?: boolean;
+  /** A repeated call has no further effect. */
   readonly idempotent?: boolean;
+  /** Reaches beyond this machine, such as the web. */
   readonly openWorld?: boolean;
+  /** Time limit of a call, in milliseconds. */
   readonly timeoutMs?: number;
   /** MCP clients can call it only as a task (SRV-83). */
   readonly taskOnly?: true;
@@ -218,6 +233,7 @@ export interface Traits {
   readonly allowedTools?: readonly string[];
   /** Role of the tool, chosen by its author (MOD-14). */
   readonly role?: string;
+  /** Inputs that are shown as examples. */
   readonly examples: readonly Json[];
   /** Positional parameters on a command line, in order (MOD-21). */
   readonly positional?: readonly string[];
@@ -244,7 +260,9 @@ export function needsTrust({ origin, traits }: Tool): boolean {
 
 /** A tool that is hidden by another one of the same name (RES-12). */
 export interface ShadowedTool {
+  /** The hidden tool. */
   readonly tool: Tool;
+  /** The tool that is found by the name. */
   readonly by: Tool;
 }
 

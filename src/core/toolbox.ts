@@ -18,9 +18,13 @@ import type { Cascade, Skill } from './skill.js';
 import type { ShadowedTool, Tool } from './tool.js';
 import type { KnownRef, Meant, NamedDefinition, OtherNames, ToolInput, ToolResultOf } from './typed.js';
 
+/** Options of a call. */
 export interface CallOptions {
+  /** Who calls; code by default. */
   readonly caller?: Caller;
+  /** Cancels the call. */
   readonly signal?: AbortSignal;
+  /** Time limit of this call, in milliseconds, instead of the tool's. */
   readonly timeoutMs?: number;
   /** Returns the whole result, however large, instead of a handle. */
   readonly full?: boolean;
@@ -32,6 +36,7 @@ export interface CallOptions {
   readonly elicit?: Elicit<Question>;
   /** Like `elicit`, for doors that can only ask for a line of text. */
   readonly ask?: Ask;
+  /** Receives progress of the tool. */
   readonly onProgress?: ProgressListener;
   /** Receives all output while it is written; the result is still capped. */
   readonly onOutput?: OutputStream;
@@ -39,6 +44,7 @@ export interface CallOptions {
   readonly trace?: TraceParent;
 }
 
+/** Options of a plan or an explanation. */
 export interface PlanOptions extends CallOptions {
   /** False: plans without validating the input, to show what a tool would run. */
   readonly checkInput?: boolean;
@@ -91,6 +97,7 @@ export interface DispatchedCall {
   readonly variables?: Variables | undefined;
 }
 
+/** Options of a listing. */
 export interface ListOptions extends SearchOptions {
   /** Includes hidden tools. */
   readonly hidden?: boolean;
@@ -100,11 +107,13 @@ export interface ListOptions extends SearchOptions {
   readonly knownOnly?: boolean;
 }
 
+/** Options of a search. */
 export interface SearchOptions {
   /** Tools denied to this caller whatever the input are omitted (POL-8). Code by default. */
   readonly caller?: Caller;
 }
 
+/** Options of the text for a model. */
 export interface InstructionsOptions {
   /** Includes the inventory of capabilities, if it may be shown (SDK-11). */
   readonly capabilities?: boolean;
@@ -112,13 +121,17 @@ export interface InstructionsOptions {
 
 /** A tool that is denied whatever the input, and why. */
 export interface DeniedTool {
+  /** The tool. */
   readonly tool: Tool;
+  /** Why it is denied. */
   readonly verdict: Verdict;
 }
 
 /** Why the policy decides on a call as it does (POL-10). */
 export interface Explanation {
+  /** The tool that would be called. */
   readonly tool: Tool;
+  /** What the policy decides, and why. */
   readonly verdict: Verdict;
   /** The sandbox that it would run in, if any. */
   readonly sandbox?: SandboxPlan | undefined;
@@ -126,9 +139,13 @@ export interface Explanation {
   readonly unmatched: readonly RuleText[];
 }
 
+/** A rule with its position. */
 export interface RuleText {
+  /** The rule, as written. */
   readonly text: string;
+  /** The file that it is in. */
   readonly file: string | null;
+  /** Its line in the file. */
   readonly line: number | null;
 }
 
@@ -138,8 +155,11 @@ export interface Survey {
   readonly tools: readonly Tool[];
   /** Tools denied by a rule. */
   readonly denied: readonly DeniedTool[];
+  /** Tools that are hidden by others of the same name. */
   readonly shadowed: readonly ShadowedTool[];
+  /** What is wrong with files. */
   readonly problems: readonly Problem[];
+  /** All skills. */
   readonly skills: readonly Skill[];
   /** Built-in tools that are not listed, but callable by a person or code. */
   readonly unlisted: readonly Tool[];
@@ -165,7 +185,9 @@ export interface Toolbox {
   on(observer: Observer): () => void;
   /** Ends running calls and releases resources. */
   close(): Promise<void>;
+  /** Resources, prompts, problems and registration. */
   readonly catalog: ToolboxCatalog;
+  /** The directory that it works in. */
   readonly workspace: ToolboxWorkspace;
 }
 
@@ -187,6 +209,7 @@ export interface OfferListOptions extends SearchOptions {
   readonly knownOnly?: boolean;
 }
 
+/** The resources of a toolbox. */
 export interface ToolboxResources {
   /** Lists resources and templates, each URI once; those denied to the caller are omitted (POL-8). */
   list(options?: OfferListOptions): Promise<readonly Resource[]>;
@@ -198,7 +221,9 @@ export interface ToolboxResources {
 
 /** A subscription; if its result is an error, there is none. */
 export interface ResourceSubscription {
+  /** Whether it is subscribed, or the error. */
   readonly result: ToolResult;
+  /** Ends the subscription. */
   end(): void;
 }
 
@@ -207,6 +232,7 @@ export interface ToolboxSkills {
   list(options?: OfferListOptions): Promise<readonly SkillOffer[]>;
 }
 
+/** The prompts of a toolbox. */
 export interface ToolboxPrompts {
   /** Lists prompts, each name once; those denied to the caller are omitted (POL-8). */
   list(options?: OfferListOptions): Promise<readonly Prompt[]>;
@@ -239,6 +265,7 @@ export interface ToolboxCatalog {
   unregister(name: string): boolean;
   /** Clears what is cached about a tool, including the lists and indexes that contain it (RES-14). */
   clearToolCache(name: string): void;
+  /** Clears everything that is cached about tools. */
   clearAllCaches(): void;
   /** Returns what a tool inherits: its authority, permissions and settings (RES-17). */
   cascade(tool: Tool | string): Promise<Cascade>;

@@ -21,6 +21,7 @@ import { availableKey, loadSourceTrees } from './sources/load.js';
 import { type InstalledItem, loadInstalled, loadSources, type SourceRecord } from './state.js';
 import { type ReadableToolbox, toReadOnlyEnvironment } from './toolbox-environment.js';
 
+/** Whether an installed item is as it was installed, or what changed. */
 export type ItemState = 'clean' | keyof typeof ADVICE;
 
 /** Returns what to do, for the name of an item. */

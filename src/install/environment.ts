@@ -39,11 +39,15 @@ export interface PinnedItem {
 export interface Hook {
   /** SHA-256 over the source location, the item, the command and the bytes it runs on. */
   readonly digest: string;
+  /** The location of its source. */
   readonly source: string;
+  /** The commit of the source; null without one. */
   readonly commit: string | null;
   /** The item it belongs to; null for a hook of the source itself. */
   readonly item: string | null;
+  /** The kind of the item. */
   readonly kind: ItemKind | null;
+  /** When it runs. */
   readonly event: 'install' | 'uninstall' | 'build';
   /** The command, passed to `/bin/sh -c`. */
   readonly run: string;
@@ -51,12 +55,15 @@ export interface Hook {
   readonly where: string;
 }
 
+/** A report while something is installed. */
 export interface InstallProgress {
   /** `output`: a line that a hook printed. */
   readonly kind: 'progress' | 'note' | 'warning' | 'output';
+  /** The report, as a line for people. */
   readonly text: string;
   /** Of progress: what is done, from 0 to 1, and how much that is. */
   readonly share?: number;
+  /** Of progress: how much is done, such as `3 MB`. */
   readonly size?: string;
 }
 

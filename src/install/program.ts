@@ -22,18 +22,26 @@ import { findSource, findWithNested } from './sources/load.js';
 import { loadSources, type SourceRecord } from './state.js';
 import { type InstallingToolbox, toInstallEnvironment } from './toolbox-environment.js';
 
+/** Options of `createInstaller`. */
 export interface InstallerOptions {
+  /** Receives reports while something is installed. */
   readonly report?: (progress: InstallProgress) => void;
   /** Called once with all hooks that are not approved yet. If omitted or false, they are skipped (HOOK-2). */
   readonly approveHooks?: (hooks: readonly Hook[]) => Promise<boolean>;
+  /** Cancels what runs. */
   readonly signal?: AbortSignal;
 }
 
+/** An item of a source. */
 export type OfferedItem = ReturnType<typeof toOfferJson> & { readonly installed: boolean };
+/** A change that was made to an item. */
 export type AppliedChange = ReturnType<typeof toAppliedJson>;
+/** An item that was removed. */
 export type RemovedItem = ReturnType<typeof toInstalledJson>;
+/** An installed item with its state. */
 export type ItemReport = RemovedItem & { readonly states: readonly ItemState[] };
 
+/** Options of `add`. */
 export interface AddOptions {
   /** Undefined: the namespace of the manifest. Empty: no namespace. */
   readonly namespace?: string;
@@ -43,6 +51,7 @@ export interface AddOptions {
   readonly roots?: readonly string[];
 }
 
+/** Options of `install`. */
 export interface InstallOptions {
   /** Ids of sources to choose from; empty for all. */
   readonly sources?: readonly string[];

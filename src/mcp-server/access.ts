@@ -2,6 +2,7 @@
 
 import { hasToken } from '../net/bearer.js';
 
+/** Who may use a server. */
 export interface AccessOptions {
   /** The address that the server is bound to. */
   readonly host: string;
@@ -12,6 +13,7 @@ export interface AccessOptions {
 const LOOPBACK = new Set(['localhost', '127.0.0.1', '[::1]', '::1']);
 const ANY_ADDRESS = new Set(['0.0.0.0', '::', '[::]']);
 
+/** Whether an address can only be reached from this machine. */
 export function isLoopback(host: string): boolean {
   return LOOPBACK.has(host) || /^127(?:\.\d{1,3}){3}$/.test(host);
 }

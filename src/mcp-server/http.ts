@@ -20,7 +20,9 @@ import { createSessions } from './sessions.js';
 import { Responder, type ResponderOptions } from './sse.js';
 import { mismatch, readNewer } from './version.js';
 
+/** Options of `createMcpHttp`. */
 export interface HttpOptions extends Pick<McpServerOptions, 'version' | 'onError' | 'shared'> {
+  /** Who may use the server. */
   readonly access: AccessOptions;
   /** Returns the page `/metrics`, in the text format of Prometheus. */
   readonly metrics?: () => Promise<string>;
@@ -28,11 +30,13 @@ export interface HttpOptions extends Pick<McpServerOptions, 'version' | 'onError
   readonly isReady?: () => Promise<boolean>;
 }
 
+/** An MCP server over HTTP. */
 export interface HttpHandler {
   /** Listener for a server of `node:http`. */
   listener(request: IncomingMessage, response: ServerResponse): void;
   /** The same for servers of the Fetch API. */
   fetch(request: Request): Promise<Response>;
+  /** Ends all sessions. */
   close(): Promise<void>;
 }
 
@@ -50,6 +54,7 @@ const MAX_REQUESTS = 256;
 const METHODS = ['POST', 'GET', 'DELETE'];
 const NO_CONSENT = 'consent is not taken from a process that a tool started, or that cannot be found';
 
+/** Creates an MCP server over HTTP, to mount in a server of your own. */
 export function createMcpHttp(toolbox: Toolbox, options: HttpOptions): HttpHandler {
   const server = createMcpServer(toolbox, options);
   const sessions = createSessions({ server, shared: options.shared, onError: options.onError });

@@ -26,7 +26,9 @@ import { createSkillHandlers } from './skills.js';
 import { createTasks, type Tasks, wantsTask } from './tasks.js';
 import { assertEnvelope } from './version.js';
 
+/** Options of an MCP server. */
 export interface McpServerOptions {
+  /** The version that clients are told. */
   readonly version: string;
   /** Receives errors of the protocol layer; serving continues. */
   readonly onError?: (error: Error) => void;

@@ -10,14 +10,18 @@ import { Client } from './request.js';
 import { createMcpServer, failed, type McpServerOptions } from './server.js';
 import { type Phase, toPhase } from './version.js';
 
+/** Options of `serveMcpStdio`. */
 export interface StdioOptions extends Pick<McpServerOptions, 'version' | 'onError'>, LineTransportOptions {}
 
+/** A running MCP server over stdio. */
 export interface StdioServing {
   /** Resolves when the client has disconnected. */
   readonly ended: Promise<void>;
+  /** Ends the session. */
   close(): Promise<void>;
 }
 
+/** Serves a toolbox to one MCP client over stdin and stdout. */
 export function serveMcpStdio(toolbox: Toolbox, options: StdioOptions): StdioServing {
   let phase: Phase = 'opening';
   let end = (): void => {};

@@ -9,12 +9,17 @@ import { idOf, isIntact, standingIdOf } from './binding.js';
 /** `approved` may run once, `standing` always; `last` is what a tool was last approved for. */
 export type ApprovalState = 'pending' | 'approved' | 'denied' | 'standing' | 'last';
 
+/** A stored approval: pending, given or denied. */
 export interface Approval {
+  /** The id that people approve it by. */
   readonly id: string;
+  /** Whether it is pending, given or denied. */
   readonly state: ApprovalState;
+  /** The call that it is about. */
   readonly record: ApprovalRecord;
   /** Milliseconds since 1970. */
   readonly since: number;
+  /** The file that it is stored in. */
   readonly path: string;
   /** Why a person denied it. */
   readonly note?: string;

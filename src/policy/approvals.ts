@@ -35,6 +35,7 @@ export interface ApprovalAdmin {
   deny(id: string, reason?: string): Awaitable<Approval>;
   /** Milliseconds since 1970; null: until it is revoked. */
   expiry(approval: Approval): number | null;
+  /** Returns stored files that have expired or cannot be read. */
   stale(): Awaitable<readonly StaleFile[]>;
 }
 

@@ -10,11 +10,13 @@ import type { Tool } from '../core/tool.js';
 
 /** A frozen view of a call that may run, the same for all middleware (RUN-9). */
 export interface ServedCall {
+  /** The tool that is called. */
   readonly tool: Tool;
   /** The repaired and validated input. */
   readonly input: Json;
   /** The plan that `next` runs. */
   readonly plan: Plan;
+  /** Who calls. */
   readonly caller: Caller;
   /** 0 for a call through a door, more for a nested call. */
   readonly depth: number;
@@ -34,6 +36,7 @@ export interface ServedCall {
 
 /** The call as given to one entry, with the position of the entry (read by `wield/helpers`). */
 export interface MiddlewareCall extends ServedCall {
+  /** What only this library reads. */
   readonly [ENVELOPE]: Envelope;
 }
 
@@ -51,19 +54,23 @@ export const ENVELOPE: unique symbol = Symbol.for('wield.envelope') as never;
 /** Runs the rest and returns its output. Takes no input: what was decided is what runs. */
 export type Next = () => Promise<Output>;
 
+/** Runs around a call: returns the output of `next()`, or another one. */
 export type MiddlewareFunction = (call: MiddlewareCall, next: Next) => Output | Promise<Output>;
 
 /** When a hook runs: around each later entry and the tool, or around nested calls. */
 export type HookTrigger = '$next' | '$invoke';
 
+/** A function around calls, and the calls that it applies to. */
 export interface Middleware {
   /** Used in messages. */
   readonly name: string;
   /** Selectors of the calls it applies to; all by default. */
   readonly for?: string | readonly string[];
+  /** When it runs, if not around the tool. */
   readonly hook?: HookTrigger;
   /** True if it always returns the unchanged output of one `next()`; otherwise output cannot be streamed. */
   readonly streams?: boolean;
+  /** The function; it calls `next()` to run the tool. */
   readonly run: MiddlewareFunction;
 }
 

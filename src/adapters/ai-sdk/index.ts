@@ -24,6 +24,7 @@ export interface AISDKSchema {
   };
 }
 
+/** An output as the AI SDK sends it to a model. */
 export type AISDKOutput =
   | { type: 'text'; value: string }
   | { type: 'error-text'; value: string }
@@ -32,6 +33,7 @@ export type AISDKOutput =
       value: ({ type: 'text'; text: string } | { type: 'image-data'; data: string; mediaType: string })[];
     };
 
+/** A tool of the AI SDK. */
 export interface AISDKTool {
   readonly description: string;
   readonly inputSchema: AISDKSchema;
@@ -39,12 +41,14 @@ export interface AISDKTool {
   toModelOutput(options: { readonly output: unknown }): AISDKOutput;
 }
 
+/** A call that the AI SDK reports. */
 export interface AISDKCall {
   readonly toolCallId: string;
   readonly toolName: string;
   readonly input: unknown;
 }
 
+/** A result in a message of the AI SDK. */
 export interface AISDKResult {
   type: 'tool-result';
   toolCallId: string;

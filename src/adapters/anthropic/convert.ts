@@ -11,6 +11,7 @@ import {
 } from '../shared/adapter.js';
 import { toModelParts } from '../shared/content.js';
 
+/** A tool in a request to Anthropic's API. */
 export interface AnthropicTool {
   name: string;
   description: string;
@@ -18,6 +19,7 @@ export interface AnthropicTool {
   strict?: boolean;
 }
 
+/** A call in an answer of Anthropic's API. */
 export interface AnthropicToolUse {
   readonly type: 'tool_use';
   readonly id: string;
@@ -25,6 +27,7 @@ export interface AnthropicToolUse {
   readonly input: unknown;
 }
 
+/** A result in the next request to Anthropic's API. */
 export interface AnthropicToolResult {
   type: 'tool_result';
   tool_use_id: string;

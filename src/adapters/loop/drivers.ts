@@ -70,6 +70,7 @@ const DRIVERS = {
   ollama: createOllamaDriver,
 };
 
+/** The API that a client speaks. */
 export type Provider = keyof typeof DRIVERS;
 
 /** Chooses the driver for a client, by its provider or its methods. */

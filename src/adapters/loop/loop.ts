@@ -7,12 +7,15 @@ import type { ModelCallOptions, ModelCallResult, OfferOptions } from '../shared/
 import type { Driver, Message, ModelReply } from './drivers.js';
 import { createDriver, type ModelClient, type Provider } from './drivers.js';
 
+/** Options of `runAgentLoop`. */
 export interface AgentLoopOptions<M extends object = Message> extends OfferOptions, Omit<ModelCallOptions, 'client'> {
   /** A client of Anthropic's, OpenAI's or Ollama's SDK. */
   readonly client: ModelClient;
   /** By default recognised by the client's methods. */
   readonly provider?: Provider;
+  /** The name of the model. */
   readonly model: string;
+  /** The tools that the model may call. */
   readonly toolbox: Toolbox;
   /** The conversation so far, in the provider's format. */
   readonly messages: readonly M[];
@@ -20,6 +23,7 @@ export interface AgentLoopOptions<M extends object = Message> extends OfferOptio
   readonly system?: string;
   /** Maximum number of requests to the model; 20 by default. */
   readonly maxTurns?: number;
+  /** Maximum length of each answer of the model. */
   readonly maxTokens?: number;
   /** Further fields of each request, in the provider's format. */
   readonly request?: Readonly<Record<string, unknown>>;
@@ -30,7 +34,9 @@ export interface AgentLoopOptions<M extends object = Message> extends OfferOptio
 /** Why a loop ended; the first three are set by a terminal tool. */
 export type LoopStatus = 'completed' | 'failed' | 'waiting' | 'stopped' | 'max_turns' | 'cancelled';
 
+/** How a loop ended. */
 export interface LoopResult<M extends object = Message> {
+  /** Why it ended. */
   readonly status: LoopStatus;
   /** The given messages and all new ones; every call has its result. */
   readonly messages: M[];
@@ -42,6 +48,7 @@ export interface LoopResult<M extends object = Message> {
   readonly terminal?: { readonly tool: string; readonly result: ToolResult };
 }
 
+/** Options of `runChatTurn`. */
 export interface ChatTurnOptions<M extends object = Message> extends AgentLoopOptions<M> {
   /** A user message to append. */
   readonly input?: string;

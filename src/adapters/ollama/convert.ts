@@ -11,6 +11,7 @@ import {
 } from '../shared/adapter.js';
 import { toModelText } from '../shared/content.js';
 
+/** A tool in a request to Ollama. */
 export interface OllamaTool {
   type: string;
   function: { name: string; description: string; parameters: { type: string; [keyword: string]: unknown } };
@@ -21,6 +22,7 @@ export interface OllamaCall {
   readonly function: { readonly name: string; readonly arguments: unknown };
 }
 
+/** A result in the next request to Ollama. */
 export interface OllamaResult {
   role: 'tool';
   tool_name: string;

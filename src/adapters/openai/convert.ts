@@ -18,11 +18,13 @@ interface OpenAIFunction {
   strict: boolean;
 }
 
+/** A tool in a request to OpenAI's chat completions. */
 export interface OpenAIChatTool {
   type: 'function';
   function: OpenAIFunction;
 }
 
+/** A tool in a request to OpenAI's responses. */
 export interface OpenAIResponsesTool extends OpenAIFunction {
   type: 'function';
 }
@@ -42,12 +44,14 @@ export interface OpenAIResponsesCall {
   readonly arguments: string;
 }
 
+/** A result in the next request to OpenAI's chat completions. */
 export interface OpenAIChatResult {
   role: 'tool';
   tool_call_id: string;
   content: string;
 }
 
+/** A result in the next request to OpenAI's responses. */
 export interface OpenAIResponsesResult {
   type: 'function_call_output';
   call_id: string;
@@ -56,6 +60,7 @@ export interface OpenAIResponsesResult {
     | ({ type: 'input_text'; text: string } | { type: 'input_image'; image_url: string; detail: 'auto' })[];
 }
 
+/** Which tools a model is offered, and in which API. */
 export interface OpenAIOfferOptions extends OfferOptions {
   /** Chat completions by default. */
   readonly api?: 'chat' | 'responses';

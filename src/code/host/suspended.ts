@@ -18,19 +18,27 @@ import { createSealed } from './sealed.js';
 
 /** Everything that another process needs to go on. */
 export interface SuspendedProgram {
+  /** The id that resumes it. */
   readonly id: string;
   /** Kind and name of the caller, who alone can resume it. */
   readonly principal: string;
+  /** The directory that it was started in. */
   readonly workdir: string;
+  /** Its code. */
   readonly source: string;
+  /** The seed of its random numbers. */
   readonly seed: number;
   /** Milliseconds since 1970. */
   readonly started: number;
+  /** When it was suspended, in milliseconds since 1970. */
   readonly saved: number;
+  /** The version of the engine that it runs in. */
   readonly engine: string;
   /** State of the engine after the events; empty if it is too large, and the program is repeated from the events. */
   readonly snapshot: string;
+  /** What came into it from outside, in order. */
   readonly events: readonly JournalEvent[];
+  /** What it logged. */
   readonly logs: readonly string[];
   /** The calls that it waits for. */
   readonly waiting: readonly WaitingCall[];

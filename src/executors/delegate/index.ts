@@ -9,11 +9,13 @@ import { timedOut } from '../../core/time-limit.js';
 import { actionOf } from '../../core/tool.js';
 import { anchorRef } from '../../files/anchor.js';
 
+/** Options of `createDelegateExecutor`. */
 export interface DelegateExecutorOptions {
   /** Returns the SHA-256 of parts. */
   readonly digest: (parts: readonly string[]) => string;
 }
 
+/** Creates the executor of tools that call another tool. */
 export function createDelegateExecutor({ digest }: DelegateExecutorOptions): Executor<'delegate'> {
   return {
     kind: 'delegate',

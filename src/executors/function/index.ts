@@ -13,9 +13,11 @@ import { cancelled, onAbort, startTimeLimit, timedOut } from '../../core/time-li
 import { actionOf, type FunctionAction, type Tool } from '../../core/tool.js';
 import { invoke, scopeStore } from '../shared/invoke.js';
 
+/** Options of `createFunctionExecutor`. */
 export interface FunctionExecutorOptions {
   /** Returns the SHA-256 of parts. */
   readonly digest: (parts: readonly string[]) => string;
+  /** Receives debug messages. */
   readonly debug: (message: string) => void;
   /** Replaces the store of the toolbox. */
   readonly store?: ContextStore | null;
@@ -23,6 +25,7 @@ export interface FunctionExecutorOptions {
   readonly mcp?: ToolUpstreams | null;
 }
 
+/** Creates the executor of functions of this process. */
 export function createFunctionExecutor(options: FunctionExecutorOptions): Executor<'function'> {
   const { digest } = options;
   return {

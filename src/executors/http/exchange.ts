@@ -9,6 +9,7 @@ import { type Output, type Part, textPart } from '../../core/result.js';
 import { runWithinLimit } from '../../core/time-limit.js';
 import { createGuardedFetch, type Fetch } from '../../net/fetch.js';
 
+/** Options of `createHttpExecutor`. */
 export interface HttpRunOptions {
   /** Replaces references to secrets. Throws `unavailable` if one has no value. */
   readonly expand: (

@@ -13,6 +13,7 @@ import { buildRequest } from './request.js';
 
 export type { HttpRunOptions } from './exchange.js';
 
+/** Creates the executor of HTTP operations. */
 export function createHttpExecutor(options: HttpRunOptions): Executor<'http'> {
   const fetches: Fetches = new Map();
   return {

@@ -18,16 +18,19 @@ import { planSandbox, type SandboxPlaces, withSandbox } from '../../process/sand
 import type { HostSettings } from './connection.js';
 import { createHostPool, type HostPoolOptions } from './pool.js';
 
+/** Options of `createModuleExecutor`. */
 export interface ModuleExecutorOptions extends HostPoolOptions {
   /** Where the state of wield is; found by the environment if absent. */
   readonly wieldHome?: string;
 }
 
+/** Runs modules in tool hosts, and describes them. */
 export interface ModuleExecutor extends Executor<'module'> {
   /** Loads a module in the host of a directory and describes its tools. */
   describe(source: ModuleFiles, snapshot: Pick<Snapshot, 'workdir' | 'settings'>): Promise<Json>;
 }
 
+/** Creates the executor of modules, which run in tool hosts. */
 export function createModuleExecutor(options: ModuleExecutorOptions): ModuleExecutor {
   const { world, wieldHome, entry, cacheDirectory } = options;
   // What a plan that needed approval imports. Another host may have loaded other packages.

@@ -32,7 +32,9 @@ import { digestCommand, digestScript, readPlannedScripts, resolversOf, scriptNam
 import { assertGranted } from './missing-variables.js';
 import { runScript } from './run.js';
 
+/** Options of `createProcessExecutor`. */
 export interface ProcessExecutorOptions {
+  /** The environment and clock. */
   readonly world: World;
   /** Where the state of wield is; found by the environment if absent. */
   readonly wieldHome?: string;
@@ -43,6 +45,7 @@ export interface ProcessExecutorOptions {
 // Unchecked: the runtime chooses the executor by the kind of the action.
 const actionOf = ({ action }: Tool): ProcessAction => action as ProcessAction;
 
+/** Creates the executor of scripts and commands. */
 export function createProcessExecutor({ world, wieldHome, beforeRun }: ProcessExecutorOptions): Executor<'process'> {
   const seen: SeenFiles = new Map();
   const places = { world, wieldHome };

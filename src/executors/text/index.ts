@@ -13,6 +13,7 @@ import { digestAsFile, digestFile } from '../../files/digest.js';
 import { readHead, sameIdentity } from '../../files/read.js';
 import { renderText } from '../../formats/shared/render.js';
 
+/** Options of `createTextExecutor`. */
 export interface TextExecutorOptions {
   /** Resolves a reference in a text of this directory. */
   readonly refer: (reference: TextReference, directory: string, snapshot: Snapshot) => Referent | undefined;
@@ -20,6 +21,7 @@ export interface TextExecutorOptions {
 
 const MAX_BYTES = 4 * 1024 * 1024;
 
+/** Creates the executor of tools that return the text of a file. */
 export function createTextExecutor({ refer }: TextExecutorOptions): Executor<'text'> {
   return {
     kind: 'text',

@@ -29,7 +29,9 @@ import { type ToolDefinition, toTool } from '../../formats/module/define.js';
 
 /** Options of `registerTool`, as an alternative to a typed definition. */
 export interface RegisterToolOptions {
+  /** The name of the tool. */
   readonly name: string;
+  /** The function that runs. */
   readonly fn: (input: never, context: ToolContext) => unknown;
   /** The order of the arguments of `fn`: `context-first` for functions of agent-apps, `fn(context, input)`. */
   readonly order?: 'input-first' | 'context-first';
@@ -39,6 +41,7 @@ export interface RegisterToolOptions {
   readonly params?: JsonSchema;
   /** JSON Schema of the output. */
   readonly returns?: JsonSchema;
+  /** Words that rules and listings select it by. */
   readonly tags?: readonly string[];
   /** Hidden tools are not listed, and models cannot call them. */
   readonly visibility?: 'hidden';

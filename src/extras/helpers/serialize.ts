@@ -3,7 +3,9 @@
 import { ToolError } from '../../core/error.js';
 import { createSerializer, type DeserializeOptions, type SerializeOptions } from './serializer.js';
 
+/** Options of `stringify`. */
 export interface StringifyOptions extends SerializeOptions {
+  /** Number of spaces per level. */
   readonly indent?: number;
 }
 
@@ -61,8 +63,11 @@ export function serializeContext(context: unknown, maxDepth = 6): Record<string,
 
 /** Names of the functions in the isolate; by default their own. */
 export interface TransferableNames {
+  /** The name for `stringify`. */
   readonly stringify?: string;
+  /** The name for `parse`. */
   readonly parse?: string;
+  /** The name for `reviveFns`. */
   readonly reviveFns?: string;
 }
 

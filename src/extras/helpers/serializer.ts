@@ -1,5 +1,6 @@
 // The serializer: copies any value into JSON-safe values, and restores it.
 
+/** Options of `serialize`. */
 export interface SerializeOptions {
   /** Maximum number of nested containers; deeper ones become `{ "$truncated": true }`. 200 by default, and at most. */
   readonly maxDepth?: number;
@@ -7,6 +8,7 @@ export interface SerializeOptions {
   readonly maxBytes?: number;
 }
 
+/** Options of `deserialize`. */
 export interface DeserializeOptions {
   /** Revives functions by evaluating their source text; only for text from a trusted source. */
   readonly functions?: boolean;

@@ -26,10 +26,13 @@ export type DefinitionSchema = StandardSchema | JsonSchema;
 
 /** Returned by a tool instead of its result to report a failure (MOD-13). */
 export interface FailedOutput {
+  /** Marks the value as a failure. */
   readonly is_error: true;
   /** One of the error codes, or a code of the tool's own. */
   readonly error_type?: string;
+  /** What went wrong. */
   readonly message: string;
+  /** What the caller can do next. */
   readonly next_action_hint?: string;
 }
 
@@ -49,16 +52,27 @@ export interface ToolDefinition<
   Input extends DefinitionSchema = DefinitionSchema,
   Output extends DefinitionSchema = DefinitionSchema,
 > {
+  /** The name by which it is called: letters, digits, `_` and `-`, after an optional `namespace:`. */
   readonly name: string;
+  /** What it does and when to use it; models choose by it. */
   readonly description: string;
+  /** The group that it is listed with; at a shell, `wield GROUP NAME`. */
   readonly group?: string;
+  /** Words that rules and listings select it by. */
   readonly tags?: readonly string[];
+  /** Not listed, and models cannot call it; other tools can. */
   readonly hidden?: boolean;
+  /** Ends the agent loop that calls it. */
   readonly terminal?: boolean;
+  /** Changes nothing: shown to clients, which may ask less often. */
   readonly readOnly?: boolean;
+  /** May delete or overwrite something: a model's call needs approval, unless a rule allows it. */
   readonly destructive?: boolean;
+  /** A repeated call has no further effect, so it can be retried. */
   readonly idempotent?: boolean;
+  /** Reaches beyond this machine, such as the web: shown to clients. */
   readonly openWorld?: boolean;
+  /** Time limit of a call, in milliseconds; that of the configuration by default. */
   readonly timeoutMs?: number;
   /** Whether it takes so long that MCP clients can call it only as a task (SRV-83). */
   readonly taskOnly?: boolean;
@@ -66,14 +80,16 @@ export interface ToolDefinition<
   readonly sandbox?: string;
   /** Selectors of the tools that it may call; no restriction if absent. */
   readonly allowedTools?: readonly string[];
+  /** Inputs that are shown as examples. */
   readonly examples?: readonly Json[];
   /** Parameters that need no flag on a command line, in order; an array must be last (MOD-21). */
   readonly cli?: { readonly positional?: readonly string[] };
   /** Schema of the input object; no parameters if absent. */
   readonly inputSchema?: Input;
+  /** Schema of the returned value, which is validated and types the result. */
   readonly outputSchema?: Output;
-  /** Receives the parsed input: typed by a library's schema, unknown with a JSON Schema. */
   // A method, so that an author may annotate the input of a JSON Schema more narrowly.
+  /** Receives the parsed input: typed by a library's schema, unknown with a JSON Schema. */
   execute(input: ParsedInput<Input>, context: ToolContext): ResultFor<Output>;
 }
 

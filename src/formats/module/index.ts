@@ -21,11 +21,13 @@ import {
 } from './description.js';
 import { baseName } from './function-export.js';
 
+/** Options of `createModuleFormat`. */
 export interface ModuleFormatOptions {
   /** Directory of the description cache. */
   readonly cacheDirectory: string;
   /** Loads a module in the tool host and describes it. Throws if it cannot be loaded. */
   readonly describe: (source: ModuleFiles, snapshot: FormatSnapshot) => Promise<Json>;
+  /** The environment and clock. */
   readonly world: World;
 }
 

@@ -20,15 +20,23 @@ import { toTool } from './define.js';
 /** What `read` may return: text, bytes, or contents in the form of the protocol. */
 export type ResourceContent = string | Uint8Array | readonly JsonObject[];
 
+/** A resource as written by its author. */
 export interface ResourceDefinition {
   /** A URI, or a URI template with variables such as `notes://{id}`. */
   readonly uri: string;
+  /** The name that clients list it by. */
   readonly name: string;
+  /** A name for people. */
   readonly title?: string;
+  /** What it contains. */
   readonly description?: string;
+  /** The media type of its contents. */
   readonly mimeType?: string;
+  /** Audience, priority and time of change, in the form of the protocol. */
   readonly annotations?: JsonObject;
+  /** Icons, in the form of the protocol. */
   readonly icons?: readonly JsonObject[];
+  /** Other data for clients. */
   readonly _meta?: JsonObject;
   /** Receives the URI that is read. */
   read(uri: string, context: ToolContext): ResourceContent | Promise<ResourceContent>;
@@ -38,22 +46,32 @@ export interface ResourceDefinition {
   complete?(variable: string, value: string): readonly string[] | Promise<readonly string[]>;
 }
 
+/** A message of a prompt. */
 export interface PromptMessage {
+  /** Who says it. */
   readonly role: 'user' | 'assistant';
+  /** What is said. */
   readonly content: Part;
 }
 
+/** A prompt as written by its author. */
 export interface PromptDefinition {
+  /** The name that clients use. */
   readonly name: string;
+  /** A name for people. */
   readonly title?: string;
+  /** What it is for. */
   readonly description: string;
+  /** The arguments that a person fills in, all of them text. */
   readonly arguments?: readonly {
     readonly name: string;
     readonly title?: string;
     readonly description?: string;
     readonly required?: boolean;
   }[];
+  /** Icons, in the form of the protocol. */
   readonly icons?: readonly JsonObject[];
+  /** Other data for clients. */
   readonly _meta?: JsonObject;
   /** Returns one message of the user as text, or several messages. */
   get(

@@ -16,7 +16,9 @@ import { createJsonSchema } from '../../schema/json.js';
 
 /** A command that a file names. */
 export interface RootCommand {
+  /** The name of the tool. */
   readonly name: string;
+  /** What it does. */
   readonly description: string;
   /** The exact command line: a program of the PATH, then texts and values of parameters. */
   readonly argv: readonly [program: string, ...rest: (string | { readonly param: string })[]];
@@ -24,6 +26,7 @@ export interface RootCommand {
   readonly input?: JsonSchema;
 }
 
+/** Options of `createRootFormat`. */
 export interface RootFormatOptions {
   /** What tools show as their format. */
   readonly name: string;

@@ -21,7 +21,10 @@ import { type SkillSource, toTool } from './to-tool.js';
 
 const MAX_BYTES = 1024 * 1024;
 
-/** `store` is the directory of installed skills: links to them are skipped, because they are listed by themselves (INS-80). */
+/**
+ * Creates the format of skills, `SKILL.md` in a directory. `store` is the directory of installed skills: links to them are
+ * skipped, because they are listed by themselves (INS-80).
+ */
 export function createSkillFormat(store?: string): Format {
   return {
     name: 'skill',

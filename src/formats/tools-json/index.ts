@@ -24,6 +24,7 @@ const FILES = ['tools.json', 'allowlist.json', 'execution.json', 'SKILL.md'] as 
 const MAX_BYTES = 4 * 1024 * 1024;
 const BOUNDS = { maxDepth: 64, maxBytes: MAX_BYTES };
 
+/** Creates the format of `tools.json`. */
 export function createToolsJsonFormat(): Format {
   return {
     name: 'tools-json',
