@@ -119,6 +119,58 @@ describe('the page', () => {
     expect(await write({ ...credentials, origin: 'http://127.0.0.1:1', 'sec-fetch-site': 'same-site' })).toBe(403);
   });
 
+  spec('UI-3', 'takes the code from the body of a login only, and keeps it valid if it was elsewhere', async () => {
+    const page = await openPage(createWorkspace());
+    const code = new URL(page.url).hash.slice(1);
+    const login = { method: 'POST', body: '{}' };
+    const elsewhere: [string, Record<string, string>][] = [
+      ['/api/login', { referer: `${page.origin}/#${code}` }],
+      ['/api/login', { referer: `${page.origin}/?code=${code}` }],
+      ['/api/login', { cookie: `wield-${new URL(page.url).port}=${code}`, 'x-wield-key': code }],
+      [`/api/login?code=${code}`, {}],
+    ];
+    for (const [path, headers] of elsewhere)
+      expect((await page.request(path, { ...login, headers: { authorization: undefined, ...headers } })).status).toBe(
+        400,
+      );
+    for (const headers of [{ authorization: `Bearer ${code}` }, { 'x-wield-key': code }, { referer: page.url }])
+      expect((await page.request('/api/session', { headers: { authorization: undefined, ...headers } })).status).toBe(
+        401,
+      );
+    // An unknown field beside it is refused before the code is looked at.
+    const more = JSON.stringify({ code, next: 'https://evil.example' });
+    expect((await page.request('/api/login', { ...login, body: more })).status).toBe(400);
+    expect((await page.logIn(code)).status).toBe(200);
+  });
+
+  spec('UI-2 UI-3 UI-4', 'refuses a login that is used by another host, origin or process', async () => {
+    const workspace = createWorkspace();
+    const first = await openPage(workspace);
+    const { port, hash } = new URL(first.url);
+    const login = await first.logIn(hash.slice(1));
+    const old = { authorization: undefined, ...toCredentials(login) };
+    const plan = { method: 'POST', body: JSON.stringify({ tool: 'x', input: {} }) };
+    expect((await first.request('/api/plan', { ...plan, headers: old })).status).toBe(404);
+    // DNS rebinding: the browser has no cookie for that name, and would be refused with it.
+    for (const host of [`localhost:${port}`, `evil.example:${port}`, `[::1]:${port}`])
+      for (const request of [{}, plan])
+        expect((await first.request('/api/session', { ...request, headers: { ...old, host } })).status).toBe(403);
+    for (const origin of [`http://localhost:${port}`, 'http://127.0.0.1:1', 'null'])
+      expect((await first.request('/api/plan', { ...plan, headers: { ...old, origin } })).status).toBe(403);
+    // A form of another port: the browser sends the cookie, and nothing else of the login.
+    const form = { ...old, 'x-wield-key': undefined, 'sec-fetch-site': 'same-site', 'content-type': 'text/plain' };
+    expect((await first.request('/api/plan', { ...plan, headers: form })).status).toBe(403);
+    await first.stop();
+    const second = await openPage(workspace, ['ui', '--json', '--port', port]);
+    expect((await second.request('/api/session', { headers: old })).status).toBe(401);
+    expect((await second.request('/api/plan', { ...plan, headers: old })).status).toBe(401);
+    expect((await second.logIn(hash.slice(1))).status).toBe(403);
+    // The browser sends the old cookie with the new code, and gets a new one.
+    const again = await second.logIn(new URL(second.url).hash.slice(1), old);
+    expect(again.headers['set-cookie']).toHaveLength(1);
+    expect((await second.request('/api/session', { headers: { ...old, ...toCredentials(again) } })).status).toBe(200);
+  });
+
   spec('UI-3', 'needs the token in the header, and nowhere else', async () => {
     const { page } = opened();
     const { token } = page;

@@ -73,6 +73,32 @@ describe('tabs', () => {
     await poll(async () => (await server.get('/api/recording')).json.calls.length).toBe(4);
   });
 
+  browserSpec('UI-54 UI-3', 'of an older process ask for its new address, and go on after it was opened', async () => {
+    const { workspace, server, context } = await open();
+    const { port } = new URL(server.url);
+    const sent: string[] = [];
+    context.on('request', (request) => sent.push(`${request.url()} ${JSON.stringify(request.headers())}`));
+    const tab = await context.newPage();
+    await tab.goto(server.url);
+    const catalog = tab.getByLabel('Catalog').getByText('deploy').first();
+    await catalog.waitFor();
+    // The code is in no address, Referer or other header of a request.
+    expect(sent.length).toBeGreaterThan(3);
+    const code = new URL(server.url).hash.slice(1);
+    expect(sent.filter((one) => one.replace(`/#${code}`, '').includes(code))).toEqual([]);
+    await server.stop();
+    await tab.getByText('no connection to wield').waitFor();
+    const next = await openPage(workspace, ['ui', '--json', '--port', port]);
+    await tab.getByText('this browser is not logged in').waitFor();
+    const other = await context.newPage();
+    await other.goto(next.url);
+    await other.getByLabel('Catalog').getByText('deploy').first().waitFor();
+    await poll(() => tab.getByText('this browser is not logged in').count()).toBe(0);
+    // A name of this machine is another site.
+    await other.goto(`http://localhost:${port}/`);
+    expect(await other.textContent('body')).toBe('Host header not allowed\n');
+  });
+
   browserSpec('UI-54 UI-3', 'keep their login when they are reloaded, and leave nothing that can be used', async () => {
     const { server, context } = await open();
     const code = new URL(server.url).hash.slice(1);
@@ -107,7 +133,7 @@ describe('tabs', () => {
   });
 
   browserSpec('UI-3 UI-4', 'of another port get the cookie, and can do nothing with it', async () => {
-    const { server, context } = await open();
+    const { workspace, server, context } = await open();
     const tab = await context.newPage();
     await tab.goto(server.url);
     await tab.getByLabel('Catalog').getByText('deploy').first().waitFor();
@@ -120,7 +146,9 @@ describe('tabs', () => {
         'content-type': 'text/html',
         'set-cookie': `wield-${new URL(server.url).port}=x; Path=/api`,
       });
-      response.end('<p>evil</p>');
+      response.end(
+        `<p>evil</p><form method="post" enctype="text/plain"><input name="x" value="y"><button></button></form>`,
+      );
     });
     await new Promise<void>((resolve) => evil.listen(0, '127.0.0.1', resolve));
     const { port } = evil.address() as { port: number };
@@ -134,6 +162,15 @@ describe('tabs', () => {
     );
     // A response that cannot be read is opaque.
     expect(statuses).toEqual(['failed', 'opaque0', 'failed', 'opaque0']);
+    // A form needs no CORS; the cookie is sent, and nothing is decided.
+    const id = await askFor(workspace, 'forged');
+    const answer = page.waitForResponse((response) => response.url().includes('/api/approvals/'));
+    await page.evaluate(
+      `document.forms[0].action = '${server.origin}/api/approvals/${id}'; document.forms[0].submit()`,
+    );
+    expect((await answer).status()).toBe(403);
+    const { approvals } = (await server.get('/api/approvals')).json;
+    expect(approvals).toEqual([expect.objectContaining({ id, state: 'pending' })]);
     evil.close();
     evil.closeAllConnections();
     // The page still works: the cookie of the other server is ignored, or replaced ours and the login is lost.
