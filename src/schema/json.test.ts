@@ -120,7 +120,8 @@ describe('faults', () => {
     expect(await of({ anyOf: [{ type: 'string', format: 'date' }, { type: 'integer' }] })).toEqual([
       'a date such as 2026-01-31',
     ]);
-    expect(await of({ type: 'array', minItems: 1 })).toEqual(['array']);
+    const formats = ['email', 'uri'].map((format) => ({ type: 'string', format }));
+    expect(await of({ anyOf: formats })).toEqual(['an email address or a URI such as https://example.com']);
   });
 
   test('reports a union as one fault', async () => {

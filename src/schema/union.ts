@@ -1,5 +1,6 @@
 // The alternatives of `anyOf` and `oneOf`, and which of them a fault is about.
 
+import { describeFormat } from '../core/constraints.js';
 import { isRecord, type Json } from '../core/json.js';
 import { followRef, hasSomeType, type JsonSchema } from '../core/schema.js';
 import { describeExpectation } from './expectation.js';
@@ -30,13 +31,15 @@ interface Branch {
   readonly types: readonly unknown[] | undefined;
   /** The possible values, if the schema lists them. */
   readonly values: readonly unknown[] | undefined;
+  /** What its format expects, if it is known. */
+  readonly format: string | undefined;
   readonly required: readonly string[];
   /** Properties with one possible text, which tell alternatives apart. */
   readonly marks: ReadonlyMap<string, string>;
 }
 
 function toBranch(schema: unknown, root: JsonSchema, visit: Compiler['visit']): Branch {
-  const { type, required, properties, enum: choices, const: only } = followRef(schema, root);
+  const { type, format, required, properties, enum: choices, const: only } = followRef(schema, root);
   const marks = Object.entries(isRecord(properties) ? properties : {})
     .slice(0, 20)
     .flatMap(([name, property]) =>
@@ -46,6 +49,7 @@ function toBranch(schema: unknown, root: JsonSchema, visit: Compiler['visit']): 
     visit: visit(schema),
     types: type === undefined ? undefined : [type].flat(),
     values: only === undefined ? (Array.isArray(choices) ? choices : undefined) : [only],
+    format: describeFormat(format),
     required: Array.isArray(required) ? required.slice(0, 20) : [],
     marks: new Map(marks),
   };
@@ -98,14 +102,15 @@ function failUnion(keyword: string, branches: readonly Branch[], value: Json, ru
     const choices = near.map(({ marks }) => marks.get(mark));
     return run.fail(given === undefined ? 'missing' : 'value', () => describeExpectation('enum', choices), given, mark);
   }
-  const listed = near.every(({ values }) => values !== undefined);
-  const text = (): string =>
-    listed
-      ? describeExpectation(
-          'enum',
-          near.flatMap(({ values }) => values!),
-        )
-      : describeExpectation(keyword, []);
+  const text = (): string => {
+    if (near.every(({ values }) => values !== undefined))
+      return describeExpectation(
+        'enum',
+        near.flatMap(({ values }) => values!),
+      );
+    const formats = near.map(({ format }) => format);
+    return formats.includes(undefined) ? describeExpectation(keyword, []) : [...new Set(formats)].join(' or ');
+  };
   return run.fail('value', text, value);
 }
 

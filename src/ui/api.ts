@@ -199,7 +199,6 @@ export interface ApprovalItem {
   readonly input: Json;
   /** Names the plan; required to decide. */
   readonly digest: string;
-  readonly toolDigest: string;
   readonly reason: string;
   /** Diff to the last approved call of this tool. */
   readonly changes?: { readonly since: string | null; readonly lines: readonly string[] };

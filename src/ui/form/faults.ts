@@ -16,13 +16,13 @@ const TYPES: Readonly<Record<string, string>> = {
 
 /** Returns what is wrong, for a person. */
 export function describeFault({ expected, got }: FormFault): string {
-  if (isMissing({ got })) return 'is required';
+  if (got === 'nothing') return 'is required';
   if (got.startsWith('undeclared ')) return 'is not a parameter of this tool';
   const words = expected.split(' or ').map((word) => (Object.hasOwn(TYPES, word) ? TYPES[word] : word));
   return `must be ${words.join(' or ')}, got ${got}`;
 }
 
-/** Whether something required is absent, which is no mistake before a person is done. */
-export function isMissing({ got }: Pick<FormFault, 'got'>): boolean {
-  return got === 'nothing';
+/** Whether something is absent or not filled in, which is no mistake before a person is done. */
+export function isOpen({ got }: FormFault): boolean {
+  return got === 'nothing' || got === 'text ""';
 }

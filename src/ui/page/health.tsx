@@ -2,7 +2,7 @@
 
 import type { HealthCheck } from '../api.js';
 import { request } from './client.js';
-import { Chip, ErrorBox, PlaceText, type Tone } from './parts.js';
+import { Chip, Empty, ErrorBox, PlaceText, type Tone } from './parts.js';
 import { catalog } from './store.js';
 import { useFetch } from './use-request.js';
 
@@ -23,6 +23,7 @@ export function HealthPanel() {
     <section aria-label="Health">
       <h1>Health</h1>
       <ErrorBox error={error.value} />
+      {health === undefined && error.value === undefined && <Empty>Loading …</Empty>}
       {health !== undefined && health.fault !== null && <p class="box bad">{health.fault}</p>}
       <ul class="plain checks">
         {health?.checks.map(({ level, about, message, hint }) => (

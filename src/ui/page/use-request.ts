@@ -4,7 +4,7 @@ import { batch, type Signal, useSignal } from '@preact/signals';
 import { useEffect, useRef } from 'preact/hooks';
 import type { ErrorValue } from '../../core/error.js';
 import type { Json } from '../../core/json.js';
-import { type FormFault, isMissing } from '../form/faults.js';
+import { type FormFault, isOpen } from '../form/faults.js';
 import { toErrorValue } from './client.js';
 
 export interface Task<T> {
@@ -85,7 +85,7 @@ export function useCheck<T>(input: Json, check: (input: Json, isAsked: boolean) 
   return {
     error: asked.value === undefined ? undefined : error.value,
     value: isKnown ? value.value?.answer : undefined,
-    faults: asked.value === undefined ? faults.filter((fault) => !isMissing(fault)) : faults,
+    faults: asked.value === undefined ? faults.filter((fault) => !isOpen(fault)) : faults,
     ask() {
       asked.value = input;
       send(true);

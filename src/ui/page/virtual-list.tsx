@@ -1,12 +1,5 @@
 // A long list: only its visible rows are in the document, and Tab reaches one of them, so that it never blocks the way.
 
-import {
-  elementScroll,
-  observeElementOffset,
-  observeElementRect,
-  type VirtualItem,
-  Virtualizer,
-} from '@tanstack/virtual-core';
 import type { ComponentChildren } from 'preact';
 import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks';
 import { onMove } from './keys.js';
@@ -36,7 +29,8 @@ export interface Row {
 
 export function VirtualList<T>(props: ListProps<T>) {
   const { panel, items, keyOf, current, onShow, rowHeight, render, children } = props;
-  const { scroller, rows, height, scrollTo } = useVirtualRows(items.length, rowHeight);
+  const { scroller, from, to } = useVisibleRows(rowHeight);
+  const rows = items.slice(from, to);
   const shown = current === undefined ? -1 : items.indexOf(current);
   useEffect(() =>
     onMove(panel, (step) => {
@@ -46,20 +40,24 @@ export function VirtualList<T>(props: ListProps<T>) {
     }),
   );
   useEffect(() => {
-    if (shown >= 0) scrollTo(shown);
+    const { scrollTop = 0, clientHeight = 0 } = scroller.current ?? {};
+    const top = shown * rowHeight;
+    // As little as needed.
+    const next = Math.min(top, Math.max(scrollTop, top + rowHeight - clientHeight));
+    if (shown >= 0 && next !== scrollTop) scroller.current!.scrollTop = next;
   }, [shown]);
-  const reached = rows.some(({ index }) => index === shown) ? shown : rows[0]?.index;
+  const reached = shown >= from && shown < to ? shown : from;
   return (
     <div ref={scroller} class="scroller">
       {items.length === 0 && children}
-      <ul style={{ height: `${height}px` }} onKeyDown={moveFocus}>
-        {rows.map(({ index, start }) => {
-          const item = items[index]!;
+      <ul style={{ height: `${items.length * rowHeight}px` }} onKeyDown={moveFocus}>
+        {rows.map((item, at) => {
+          const index = from + at;
           const { class: name, title, depth = 0, children: content } = render(item);
           return (
             <li
               key={keyOf(item)}
-              style={{ transform: `translateY(${start}px)` }}
+              style={{ transform: `translateY(${index * rowHeight}px)` }}
               aria-setsize={items.length}
               aria-posinset={index + 1}
             >
@@ -90,26 +88,25 @@ function moveFocus(event: KeyboardEvent & { readonly currentTarget: HTMLElement 
   buttons[buttons.indexOf(event.target as HTMLButtonElement) + step]?.focus();
 }
 
-function useVirtualRows(count: number, rowHeight: number) {
+// Above and below the visible ones, so that the arrow keys find the next row.
+const MORE_ROWS = 8;
+
+/** Returns which rows can be seen; all have the same height. */
+function useVisibleRows(rowHeight: number) {
   const scroller = useRef<HTMLDivElement>(null);
-  const [, render] = useState(0);
-  const options = {
-    count,
-    getScrollElement: () => scroller.current,
-    estimateSize: () => rowHeight,
-    overscan: 8,
-    // Shown before the first measurement.
-    initialRect: { width: 300, height: 800 },
-    scrollToFn: elementScroll,
-    observeElementRect,
-    observeElementOffset,
-    onChange: () => render((value) => value + 1),
-  };
-  const [virtualizer] = useState(() => new Virtualizer<HTMLDivElement, HTMLElement>(options));
-  virtualizer.setOptions(options);
-  useLayoutEffect(() => virtualizer._didMount(), [virtualizer]);
-  useLayoutEffect(() => virtualizer._willUpdate());
-  const rows: readonly VirtualItem[] = virtualizer.getVirtualItems();
-  const scrollTo = (index: number): void => virtualizer.scrollToIndex(index);
-  return { scroller, rows, height: virtualizer.getTotalSize(), scrollTo };
+  // Shown before the first measurement.
+  const [{ top, height }, measure] = useState({ top: 0, height: 800 });
+  useLayoutEffect(() => {
+    const list = scroller.current!;
+    const update = (): void => measure({ top: list.scrollTop, height: list.clientHeight });
+    const observer = new ResizeObserver(update);
+    observer.observe(list);
+    list.addEventListener('scroll', update);
+    return () => {
+      observer.disconnect();
+      list.removeEventListener('scroll', update);
+    };
+  }, []);
+  const from = Math.max(0, Math.floor(top / rowHeight) - MORE_ROWS);
+  return { scroller, from, to: Math.ceil((top + height) / rowHeight) + MORE_ROWS };
 }

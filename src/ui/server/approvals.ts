@@ -69,7 +69,6 @@ async function toApprovalItem(store: Store, approval: Approval): Promise<Approva
     rows: approvalRows(record),
     input: record.input,
     digest: record.planDigest,
-    toolDigest: record.toolDigest,
     reason: record.reason,
     ...(changes === undefined ? {} : { changes: { since: changes.since, lines: changeLines(changes) } }),
     since: new Date(since).toISOString(),
