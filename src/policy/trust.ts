@@ -52,9 +52,7 @@ const INNER_PLACES = ['.agents/tools', '.agents/skills'];
 
 export function createTrustStore(wieldHome: string, now: () => number): TrustStore {
   const file = join(wieldHome, 'trust.json');
-  const cache = createStatCache<boolean>({ now, isState: (path) => path === file });
-  // As they were when the cached answers were computed.
-  const known = new Map<string, TrustedWorkspace>();
+  const cache = createStatCache<TrustedWorkspace | undefined>({ now, isState: (path) => path === file });
 
   const read = (): Map<string, TrustedWorkspace> => {
     const text = readStateFile(file);
@@ -106,20 +104,20 @@ export function createTrustStore(wieldHome: string, now: () => number): TrustSto
     const directory = realPath(named);
     if (directory === undefined) return false;
     const files = [file, ...DECIDING_FILES.map((name) => join(directory, name))];
-    const isUnchanged = cache.get(directory, files, ([record, ...texts]) => {
+    const unchanged = cache.get(directory, files, ([record, ...texts]) => {
       // Throws, so that the reason is shown.
       if (typeof record === 'object' && record.fault === 'unsafe') readStateFile(file);
-      if (typeof record !== 'string') return false;
+      if (typeof record !== 'string') return undefined;
       try {
         const workspace = parseRecord(record, file).get(directory);
-        if (workspace !== undefined) known.set(directory, workspace);
-        return workspace !== undefined && DECIDING_FILES.every((name, at) => isSame(workspace.files[name], texts[at]));
+        const isUnchanged = DECIDING_FILES.every((name, at) => isSame(workspace?.files[name], texts[at]));
+        return isUnchanged ? workspace : undefined;
       } catch {
         // An unreadable record trusts nothing.
-        return false;
+        return undefined;
       }
     });
-    return isUnchanged && newPlaces(known.get(directory)!).length === 0;
+    return unchanged !== undefined && newPlaces(unchanged).length === 0;
   };
 
   return {

@@ -197,24 +197,10 @@ function toStoreError(error: unknown): ToolError {
 /** Opens a database file with Node's own driver, else an optional package. Throws `unavailable` if there is none. */
 export function openDatabase(file: string): Database {
   const Driver = loadNodeDriver() ?? loadOptionalDriver();
-  if (Driver !== undefined) return cacheStatements(new Driver(file));
+  if (Driver !== undefined) return new Driver(file);
   throw new ToolError('unavailable', 'no SQLite driver for the context store', {
     hint: 'npm install libsql@0.5.29, or use Node 22.13 or newer',
   });
-}
-
-// Preparing a statement takes as long as running it, and the store uses few of them often.
-function cacheStatements(database: Database): Database {
-  const statements = new Map<string, Statement>();
-  return {
-    exec: (sql) => database.exec(sql),
-    prepare(sql) {
-      const statement = statements.get(sql) ?? database.prepare(sql);
-      statements.set(sql, statement);
-      return statement;
-    },
-    close: () => database.close(),
-  };
 }
 
 type Driver = new (file: string) => Database;

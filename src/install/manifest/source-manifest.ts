@@ -43,11 +43,7 @@ export function parsePin(value: string): Pin {
   return { to: /^[0-9a-f]{40}$/.test(value) ? 'commit' : 'ref', name: value };
 }
 
-interface DeclaredHook {
-  readonly run: string;
-  readonly name: string | null;
-  readonly event: 'install' | 'uninstall';
-}
+type DeclaredHook = Infer<typeof HOOK>;
 
 /** The fields of an item that `[[items]]` can declare. */
 export interface ItemFields {
@@ -162,7 +158,7 @@ function pinned<T extends Pins>(shape: Shape<T>): Shape<T> {
 }
 
 const EVENT = oneOf('install', 'uninstall');
-const HOOK: Shape<DeclaredHook> = converted(
+const HOOK = converted(
   object({ run: TEXT, name: optional(TEXT), optional: optional(anything), event: optional(EVENT) }, TABLE),
   ({ run, name = null, event = 'install' }) => ({ run, event, name }),
 );

@@ -10,7 +10,6 @@ import type { InstallEnvironment } from '../environment.js';
 import { loadInventory } from '../inventory.js';
 import { toLinkName } from '../manifest/item-name.js';
 import { planAvailable } from '../plan/plans.js';
-import { removeUnusedClones } from '../sources/clones.js';
 import { fetchSource, saveAll } from '../sources/fetch.js';
 import { parseLocation, type SourceLocation } from '../sources/location.js';
 import { toRecord } from '../sources/register.js';
@@ -87,14 +86,9 @@ async function register(source: MindSource, environment: InstallEnvironment): Pr
   const clone = isOccupied(join(source.clone, '.git')) ? `file://${source.clone}` : undefined;
   const at =
     isLocal || source.commit === null ? {} : { pin: { to: 'commit', name: source.commit } as const, pinGiven: true };
-  try {
-    const { record } = await fetchSource({ ...blank, ...at }, undefined, environment, { from: clone });
-    saveAll([...known, { ...record, pin: blank.pin, pinGiven: blank.pinGiven }], environment);
-    return record.id;
-  } catch (error) {
-    removeUnusedClones(paths, known);
-    throw error;
-  }
+  const { record } = await fetchSource({ ...blank, ...at }, undefined, environment, { from: clone });
+  saveAll([...known, { ...record, pin: blank.pin, pinGiven: blank.pinGiven }], environment);
+  return record.id;
 }
 
 // A local directory with a pin is a repository.

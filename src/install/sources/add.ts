@@ -18,28 +18,22 @@ import type { Scan } from './scan.js';
 
 /** Registers a source and its nested sources (INS-1). One that cannot be fetched is skipped, unless nothing is left. */
 export async function addSource(options: AddSourceOptions, environment: InstallEnvironment): Promise<AddedSources> {
-  const { paths } = environment;
-  const before = loadSources(paths);
+  const before = loadSources(environment.paths);
   const first: AddedSource = { ...(await addOne(options, null, environment)), install: 'all' };
-  const nested = await addRest(first, options, environment).catch((error: unknown) => {
+  try {
+    assertPlugins(first.scan, options.plugins);
+    const { added, skipped } = await addNested(first, environment, options.plugins);
+    const failed = skipped.find(({ reason }) => reason !== 'not_chosen');
+    if (first.scan.items.length === 0 && added.length === 0 && failed !== undefined)
+      throw new ToolError('unavailable', `nothing was added: ${quoteOutside(failed.source, 120)}: ${failed.message}`, {
+        hint: 'the source has no items of its own, and none of its nested sources could be added',
+      });
+    return { added: [first, ...added], skipped };
+  } catch (error) {
     // All or nothing: a failed hook of a nested source leaves no source behind.
     saveAll(before, environment);
     throw error;
-  });
-  const failed = nested.skipped.filter(({ reason }) => reason !== 'not_chosen');
-  if (first.scan.items.length === 0 && nested.added.length === 0 && failed.length > 0) {
-    saveAll(before, environment);
-    const [{ source, message }] = failed as [SkippedSource];
-    throw new ToolError('unavailable', `nothing was added: ${quoteOutside(source, 120)}: ${message}`, {
-      hint: 'the source has no items of its own, and none of its nested sources could be added',
-    });
   }
-  return { added: [first, ...nested.added], skipped: nested.skipped };
-}
-
-async function addRest(first: AddedSource, { plugins }: AddSourceOptions, environment: InstallEnvironment) {
-  assertPlugins(first.scan, plugins);
-  return addNested(first, environment, plugins);
 }
 
 function assertPlugins({ plugins, manifest }: Scan, chosen: readonly string[] = []): void {

@@ -36,7 +36,21 @@ export async function fetchSource(
   wanted: SourceRecord,
   before: SourceRecord | undefined,
   environment: InstallEnvironment,
-  { accept = false, from }: FetchOptions = {},
+  options: FetchOptions = {},
+): Promise<FetchedSource> {
+  try {
+    return await fetchNow(wanted, before, environment, options);
+  } catch (error) {
+    removeUnusedClones(environment.paths, loadSources(environment.paths));
+    throw error;
+  }
+}
+
+async function fetchNow(
+  wanted: SourceRecord,
+  before: SourceRecord | undefined,
+  environment: InstallEnvironment,
+  { accept = false, from }: FetchOptions,
 ): Promise<FetchedSource> {
   const { paths } = environment;
   const label = `${before === undefined ? 'cloning' : 'fetching'} ${wanted.id}`;
@@ -146,12 +160,8 @@ export async function syncSource(
   accept: boolean,
   environment: InstallEnvironment,
 ): Promise<SyncedSource> {
-  const { paths } = environment;
-  const { record: now, scan } = await fetchSource(record, record, environment, { accept }).catch((error: unknown) => {
-    removeUnusedClones(paths, loadSources(paths));
-    throw error;
-  });
-  const records = loadSources(paths).map((one) => (one.id === now.id ? now : one));
+  const { record: now, scan } = await fetchSource(record, record, environment, { accept });
+  const records = loadSources(environment.paths).map((one) => (one.id === now.id ? now : one));
   saveAll(records, environment);
   return { record: now, before: record.commit, scan };
 }

@@ -6,7 +6,7 @@ import type { InstallEnvironment } from '../environment.js';
 import { findNamespaceFault } from '../manifest/item-name.js';
 import type { Adoption, NestedSource, Pin } from '../manifest/source-manifest.js';
 import { loadSources, type SourceRecord } from '../state.js';
-import { cloneDirectory, removeUnusedClones } from './clones.js';
+import { cloneDirectory } from './clones.js';
 import { type FetchedSource, fetchSource, saveAll } from './fetch.js';
 import { parseLocation, type SourceLocation } from './location.js';
 
@@ -41,10 +41,7 @@ export async function addOne(
   const location = parseLocation(options.source, options.cwd, world.home);
   const blank = toRecord({ ...options, parent }, location, known, environment);
   const before = known.find(({ id }) => id === blank.id);
-  const fetched = await fetchSource(blank, before, environment).catch((error: unknown) => {
-    removeUnusedClones(paths, known);
-    throw error;
-  });
+  const fetched = await fetchSource(blank, before, environment);
   saveAll([...known.filter(({ id }) => id !== blank.id), fetched.record], environment);
   return { ...fetched, known: before !== undefined };
 }
