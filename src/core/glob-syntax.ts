@@ -9,7 +9,8 @@ export type Test = (character: number) => boolean;
 export type GlobItem =
   | { readonly kind: 'exact'; readonly character: number }
   | { readonly kind: 'one'; readonly test: Test }
-  | { readonly kind: 'run' }
+  /** Any number of characters: all that pass the test, any without one. */
+  | { readonly kind: 'run'; readonly test?: Test }
   | { readonly kind: 'choice'; readonly choices: readonly (readonly GlobItem[])[] };
 
 /** Location of a pattern in its source text, for error messages. */
@@ -86,8 +87,8 @@ function readSequence(reader: Reader, inBraces: boolean): GlobItem[] {
   return items;
 }
 
-function exactly(character: number): GlobItem {
-  return { kind: 'exact', character };
+export function exactly(character: number | string): GlobItem {
+  return { kind: 'exact', character: typeof character === 'string' ? character.codePointAt(0)! : character };
 }
 
 // Reads one character, escaped or not.

@@ -42,14 +42,11 @@ interface State {
 /** Compiles a pattern. Throws `invalid_definition` with the column of the error. */
 export function compileGlob(pattern: string, context: PatternContext = { text: pattern, offset: 0 }): Glob {
   const items = parseGlob(pattern, context);
-  const accept: State = { order: 0, also: [], seen: 0 };
-  const states = [accept];
-  const start = addSequence(items, accept, states, true);
-  if (states.length > MAX_STATES) {
+  const automaton = toAutomaton(items);
+  if (automaton.size > MAX_STATES) {
     const problem = `a pattern with more than ${MAX_STATES} alternatives and characters`;
     throw selectorError(context, 0, problem, 'use shorter ranges, or several selectors');
   }
-  const automaton = { start, accept, size: states.length };
   const literal = longestLiteral(items);
   return {
     pattern,
@@ -61,6 +58,18 @@ export function compileGlob(pattern: string, context: PatternContext = { text: p
       return budget.steps < 0 ? undecided : false;
     },
   };
+}
+
+/** Whether a value matches the items of a pattern; false if the budget is not enough. */
+export function matchesItems(items: readonly GlobItem[], value: string, budget: MatchBudget): boolean {
+  return run(toAutomaton(items), value, budget) ?? false;
+}
+
+function toAutomaton(items: readonly GlobItem[]): Automaton {
+  const accept: State = { order: 0, also: [], seen: 0 };
+  const states = [accept];
+  const start = addSequence(items, accept, states, true);
+  return { start, accept, size: states.length };
 }
 
 // Returns the longest text that every match contains.
@@ -83,7 +92,8 @@ function addSequence(items: readonly GlobItem[], after: State, states: State[], 
         : item.kind === 'run'
           ? [next]
           : [];
-    next = { order: states.length, ...toReading(item, next), also, isGate: item.kind === 'run' && isOutside, seen: 0 };
+    const isGate = item.kind === 'run' && item.test === undefined && isOutside;
+    next = { order: states.length, ...toReading(item, next), also, isGate, seen: 0 };
     states.push(next);
   }
   return next;
@@ -96,7 +106,7 @@ function toReading(item: GlobItem, next: State): Pick<State, 'reads' | 'next'> {
     case 'one':
       return { reads: item.test, next };
     case 'run':
-      return { reads: () => true };
+      return { reads: item.test ?? (() => true) };
     case 'choice':
       return {};
   }

@@ -1,5 +1,7 @@
 // Resources, data that clients read by URI, and prompts, messages for a conversation.
 
+import { matchesItems } from './glob.js';
+import { exactly, type GlobItem } from './glob-syntax.js';
 import type { JsonObject } from './json.js';
 import type { Tool } from './tool.js';
 
@@ -125,76 +127,42 @@ export function findByTemplate<T>(
   templateOf: (entry: T) => string | undefined,
 ): T | undefined {
   if (uri.length > MAX_URI) return undefined;
-  const work = { left: MAX_STEPS };
+  const budget = { steps: MAX_STEPS };
   return entries.find((entry) => {
     const template = templateOf(entry);
     if (template === undefined || !uri.startsWith(template.split('{', 1)[0]!)) return false;
-    work.left -= template.length;
-    return work.left > 0 && canExpandTo(toStates(template), uri, work);
+    budget.steps -= template.length;
+    return budget.steps > 0 && matchesItems(toItems(template), uri, budget);
   });
 }
 
-/** One state of the automaton of a template. */
-interface TemplateState {
-  /** Whether a character leads to the next state or, if it repeats, to this one again. */
-  readonly takes: (character: string) => boolean;
-  readonly repeats: boolean;
-  /** How many states may be skipped without a character. */
-  readonly skips: number;
+function toItems(template: string): GlobItem[] {
+  const parts = template.split(/(\{[^{}]*\})/);
+  return parts.flatMap((part) => (part.startsWith('{') ? [toExpression(part)] : [...part].map(exactly)));
 }
 
-function toStates(template: string): TemplateState[] {
-  return template
-    .split(/(\{[^{}]*\})/)
-    .flatMap((part) => (part.startsWith('{') ? toExpression(part) : [...part].map(toLiteral)));
-}
-
-function toLiteral(wanted: string): TemplateState {
-  return { takes: (character) => character === wanted, repeats: false, skips: 0 };
-}
-
-function toExpression(expression: string): TemplateState[] {
-  const repeated = (outside: string): TemplateState => ({
-    takes: (character) => !outside.includes(character),
-    repeats: true,
-    skips: 1,
+function toExpression(expression: string): GlobItem {
+  const without = (characters: string): GlobItem => ({ kind: 'run', test: (one) => !isIn(characters, one) });
+  const optional = (first: string, rest: GlobItem): GlobItem => ({
+    kind: 'choice',
+    choices: [[], [{ kind: 'one', test: (one) => isIn(first, one) }, rest]],
   });
-  const led = (by: string, outside: string): TemplateState[] => [
-    { takes: (character) => by.includes(character), repeats: false, skips: 2 },
-    repeated(outside),
-  ];
   switch (expression[1]) {
     case '+':
     case '#':
-      return [repeated('')];
+      return { kind: 'run' };
     case '?':
     case '&':
-      return led('?&', '#');
+      return optional('?&', without('#'));
     case '/':
-      return led('/', '?#');
+      return optional('/', without('?#'));
     default:
-      return [repeated('/?#')];
+      return without('/?#');
   }
 }
 
-// Follows all states at once: a pattern with several expressions would backtrack.
-function canExpandTo(states: readonly TemplateState[], uri: string, work: { left: number }): boolean {
-  const enter = (set: Set<number>, from: number): void => {
-    for (let at = from; !set.has(at); at += states[at]?.skips ?? 0) set.add(at);
-  };
-  let current = new Set<number>();
-  enter(current, 0);
-  for (const character of uri) {
-    const next = new Set<number>();
-    for (const at of current) {
-      const state = states[at];
-      if (state?.takes(character)) enter(next, state.repeats ? at : at + 1);
-    }
-    work.left -= current.size;
-    if (next.size === 0 || work.left <= 0) return false;
-    current = next;
-  }
-  return current.has(states.length);
+function isIn(characters: string, one: number): boolean {
+  return characters.includes(String.fromCodePoint(one));
 }
 
 /** A prompt. Its messages are made by calling its tool, so that takes the path of a call (RSC-1). */

@@ -167,7 +167,7 @@ describe('a server that lists what others have', () => {
 
   finding('B23 RSC-8', 'templates with many expressions take no time', async () => {
     const templates = ['x:{+a}{+b}{+c}{+d}!', 'x:{a}{b}{c}{d}{e}!', 'x:{?a}{?b}{?c}{?d}!', 'x:{/a*}{/b*}{/c*}{/d*}!'];
-    for (let at = 0; at < 300; at++) templates.push(`x:${'{+a}b'.repeat(60)}${at}!`);
+    for (let at = 0; at < 300; at++) templates.push(`x:${'{a}b'.repeat(60)}${at}!`);
     const offers = { templates: templates.map((uriTemplate) => ({ uriTemplate, name: 'x' })) };
     const workspace = createServers({ far: { offers } });
     const toolbox = workspace.toolbox();
@@ -175,7 +175,7 @@ describe('a server that lists what others have', () => {
     const began = performance.now();
     for (const uri of ['a', '?a', '/a', 'bbbbbbbbbbbbb'].map((text) => `x:${text.repeat(300)}`))
       await toolbox.catalog.resources.read(`mcp://far/${uri}`, MODEL);
-    expect(performance.now() - began).toBeLessThan(patience(2000));
+    expect(performance.now() - began).toBeLessThan(patience(500));
   });
 
   finding('B13 UPS-4', 'and sends messages all the time leaves others their turns', async () => {
