@@ -55,16 +55,12 @@ export function nextTurn(): Promise<void> {
 }
 
 /** Returns a function to await between steps: it waits for the next turn if this one has taken long. */
-export function createTurns(): () => Promise<void> | undefined {
+export function createTurns(): () => Promise<void> {
   let began = performance.now();
-  return () => {
-    if (performance.now() - began < TURN_MS) return undefined;
-    return new Promise((resolve) => {
-      setImmediate(() => {
-        began = performance.now();
-        resolve();
-      });
-    });
+  return async () => {
+    if (performance.now() - began < TURN_MS) return;
+    await nextTurn();
+    began = performance.now();
   };
 }
 

@@ -40,9 +40,9 @@ export function endTurn(): void {
   spent = MAX_STEPS_PER_TURN;
 }
 
-/** Returns a promise to wait for before the next validation, undefined if it may run at once. */
-export function nextTurn(): Promise<void> | undefined {
-  if (spent < MAX_STEPS_PER_TURN && last === undefined) return undefined;
+/** Waits until the next validation may run. */
+export async function nextTurn(): Promise<void> {
+  if (spent < MAX_STEPS_PER_TURN && last === undefined) return;
   const turn = (last ?? Promise.resolve()).then(
     () =>
       new Promise<void>((resolve) => {
@@ -54,7 +54,7 @@ export function nextTurn(): Promise<void> | undefined {
       }),
   );
   last = turn;
-  return turn;
+  await turn;
 }
 
 /** Names of properties and indexes of items that a schema covers; `ALL_ITEMS` for every item. */

@@ -53,8 +53,7 @@ async function checkDeferred(first: boolean, run: Run): Promise<boolean> {
   for (const { count, check, path } of run.deferred) {
     for (let entry = 0; entry < count; entry++) {
       if (run.isFull) return false;
-      const turn = nextTurn();
-      if (turn !== undefined) await turn;
+      await nextTurn();
       run.restart(path);
       if (!counted(run, () => check(entry))) valid = false;
       steps -= MAX_STEPS - run.left;

@@ -8,7 +8,7 @@ import { variableName } from '../../core/name.js';
 import type { ProcessPlan } from '../../core/plan.js';
 import { fillDefaults } from '../../core/schema.js';
 import type { World } from '../../core/snapshot.js';
-import type { CommandAction, ProcessAction, ScriptAction, Tool } from '../../core/tool.js';
+import { actionOf, type CommandAction, type ScriptAction, type Tool } from '../../core/tool.js';
 import { statIdentity } from '../../files/read.js';
 import { withForeignInput } from '../../formats/script/foreign-input.js';
 import {
@@ -42,9 +42,6 @@ export interface ProcessExecutorOptions {
   readonly beforeRun?: () => void;
 }
 
-// Unchecked: the runtime chooses the executor by the kind of the action.
-const actionOf = ({ action }: Tool): ProcessAction => action as ProcessAction;
-
 /** Creates the executor of scripts and commands. */
 export function createProcessExecutor({ world, wieldHome, beforeRun }: ProcessExecutorOptions): Executor<'process'> {
   const seen: SeenFiles = new Map();
@@ -52,15 +49,15 @@ export function createProcessExecutor({ world, wieldHome, beforeRun }: ProcessEx
   return {
     kind: 'process',
     digest(tool) {
-      const action = actionOf(tool);
+      const action = actionOf(tool, 'process');
       return action.runs === 'script' ? digestScript(tool, action) : digestCommand(tool, action);
     },
     keepsDigest(tool) {
-      const action = actionOf(tool);
+      const action = actionOf(tool, 'process');
       return action.runs === 'script' || scriptNames(action).length === 0;
     },
     async plan(tool, input, context) {
-      const action = actionOf(tool);
+      const action = actionOf(tool, 'process');
       const { snapshot } = context;
       const options = { tool, input, context, world: worldOf(context, world) };
       const plan = action.runs === 'script' ? planScript({ ...options, action }) : planCommand({ ...options, action });
@@ -70,7 +67,7 @@ export function createProcessExecutor({ world, wieldHome, beforeRun }: ProcessEx
     },
     programs: async (plan, { workdir }) => identifyPlan(plan, workdir, places),
     async run(plan, scope) {
-      const action = actionOf(plan.tool);
+      const action = actionOf(plan.tool, 'process');
       if (action.runs === 'script') return runScript({ plan, action, scope, world, beforeRun });
       const scripts = readPlannedScripts(plan, action);
       beforeRun?.();
@@ -170,7 +167,7 @@ function nulError(name: string): ToolError {
 
 /** Returns the lines of a plan (POL-25): the same for every input, because an approval may be for any input. */
 function identifyPlan(plan: ProcessPlan, workdir: string, { world, wieldHome }: SandboxPlaces): string[] {
-  const action = plan.tool.action as ProcessAction;
+  const action = actionOf(plan.tool, 'process');
   const path = (plan.environment.PATH ?? '').split(delimiter);
   const launchers = [plan.launcher[0], plan.sandbox?.launcher[0]].filter((file) => file !== undefined);
   const programs =

@@ -1,4 +1,4 @@
-// Runs the process of a plan, whose script is pinned, and says what its output means; imported on the first run.
+// Runs the process of a plan, whose script is pinned, and says what its output means.
 
 import { StringDecoder } from 'node:string_decoder';
 import { ToolError } from '../../core/error.js';
