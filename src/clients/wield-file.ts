@@ -1,9 +1,9 @@
 // Edits `mcp.json`, the server file that wield writes itself, and finds the secrets that it no longer refers to.
 
-import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
 import type { JsonObject } from '../core/json.js';
+import { namesIn } from '../files/list.js';
 import type { ClientEnvironment, Scope } from './client.js';
 import { type ConfigFile, editConfig, readConfig, toPlain } from './config-file.js';
 import { valueAt } from './forms/form.js';
@@ -48,7 +48,7 @@ export function findUnusedSecrets(
 ): string[] {
   const directory = join(wieldHome, 'secrets');
   const other = readConfig(wieldFile(scope === 'user' ? 'project' : 'user', environment), jsonForm).text ?? '';
-  return listFiles(directory)
+  return namesIn(directory)
     .map((name) => join(directory, name))
     .filter((path) => mentions(file.text ?? '', path) && !mentions(after, path) && !mentions(other, path));
 }
@@ -57,12 +57,4 @@ export function findUnusedSecrets(
 function mentions(text: string, path: string): boolean {
   const written = JSON.stringify(`file:${path}`).slice(1, -1);
   return [`${written}"`, `${written}}`].some((reference) => text.includes(reference));
-}
-
-function listFiles(directory: string): string[] {
-  try {
-    return readdirSync(directory);
-  } catch {
-    return [];
-  }
 }

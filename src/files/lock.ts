@@ -1,11 +1,12 @@
 // Lock between processes: a directory with a file per contender, named after its process (INS-31).
 
-import { readdirSync, renameSync, rmdirSync, writeFileSync } from 'node:fs';
+import { renameSync, rmdirSync, writeFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { pause } from '../core/async.js';
 import { ToolError } from '../core/error.js';
 import type { World } from '../core/snapshot.js';
 import { loadCrypto } from './digest.js';
+import { namesIn } from './list.js';
 import { makeDirectory } from './make-directory.js';
 import { isAlive, startTime } from './process-identity.js';
 import { removeFile } from './remove.js';
@@ -158,12 +159,7 @@ async function tryHold(directory: string, own: string): Promise<string | undefin
 
 // Returns all contenders in order, and removes other files.
 function contenders(directory: string): Contender[] {
-  let names: string[];
-  try {
-    names = readdirSync(directory).sort();
-  } catch {
-    return [];
-  }
+  const names = namesIn(directory).sort();
   return names.flatMap((name) => {
     const match = NAME.exec(name);
     if (match !== null) return [{ name, pid: Number(match[2]), started: Number(match[3]) }];

@@ -1,10 +1,10 @@
 // Identifies the npm packages that modules import, by their versions and the bytes of all their files (POL-25).
 
-import { type Dirent, readdirSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { isRecord } from '../core/json.js';
 import type { FileIdentity } from '../core/origin.js';
 import { digestFile, digestParts } from './digest.js';
+import { entriesOf } from './list.js';
 import { isSettled, readHead, sameIdentity, statOrNothing, toIdentity } from './read.js';
 import { realPath } from './within.js';
 
@@ -92,15 +92,6 @@ function filesBelow(directory: string, limit: number): readonly string[] | undef
     if (files.length + waiting.length > limit) return undefined;
   }
   return files.sort();
-}
-
-function entriesOf(directory: string): Dirent[] {
-  try {
-    return readdirSync(directory, { withFileTypes: true });
-  } catch {
-    // Node cannot load anything from it either.
-    return [];
-  }
 }
 
 interface Hashed {

@@ -7,13 +7,13 @@ import {
   linkSync,
   lstatSync,
   openSync,
-  readdirSync,
   renameSync,
   unlinkSync,
   writeSync,
 } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import { loadCrypto } from './digest.js';
+import { namesIn } from './list.js';
 import { makeDirectory } from './make-directory.js';
 import { isAlive, startTime } from './process-identity.js';
 import { toFileError } from './state.js';
@@ -106,13 +106,9 @@ function temporaryName(): string {
 
 /** Returns the temporary files in a directory whose process was killed while writing (STA-4). */
 export function findAbandoned(directory: string): string[] {
-  let names: string[];
-  try {
-    names = readdirSync(directory);
-  } catch {
-    return [];
-  }
-  return names.map((name) => join(directory, name)).filter(isAbandoned);
+  return namesIn(directory)
+    .map((name) => join(directory, name))
+    .filter(isAbandoned);
 }
 
 /** Whether a path is the temporary file of a killed process. */

@@ -1,8 +1,9 @@
 // What a worker remembers about calls with a key, so that they run once although Redis lost its data (FLT-83).
 
-import { readdirSync, statSync } from 'node:fs';
+import { statSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Json } from '../core/json.js';
+import { namesIn } from '../files/list.js';
 import { readStateFile } from '../files/read.js';
 import { removeFile } from '../files/remove.js';
 import { writeFileAtomic } from '../files/write.js';
@@ -74,18 +75,9 @@ export function createRunMemory(key: FleetKey, worker: string, wieldHome: string
 }
 
 function clean(directory: string, now: number): void {
-  for (const name of list(directory))
-    for (const id of list(join(directory, name))) {
+  for (const name of namesIn(directory))
+    for (const id of namesIn(join(directory, name))) {
       const file = join(directory, name, id);
       if ((statSync(file, { throwIfNoEntry: false })?.mtimeMs ?? now) < now - KEYED_MS) removeFile(file);
     }
-}
-
-function list(directory: string): readonly string[] {
-  try {
-    return readdirSync(directory);
-  } catch {
-    // Nothing was remembered yet.
-    return [];
-  }
 }

@@ -1,11 +1,11 @@
 // Groups: directories below `.agents/tools`, which hold modules (MOD-32).
 
-import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import type { FileIdentity, Place } from '../core/origin.js';
 import { DEFAULT_IGNORE } from '../core/search-path.js';
 import { compareText } from '../core/text.js';
 import { admittedPath } from '../files/boundary.js';
+import { entriesOf } from '../files/list.js';
 import { isSettled, sameIdentity, statOrNothing, toIdentity } from '../files/read.js';
 
 /** Returns a function that lists the groups of a place; they are listed again when the directory changed. */
@@ -31,12 +31,8 @@ export function createGroups(now: () => number): (place: Place) => readonly Plac
 
 // Links are not followed: a checkout could name any directory.
 function listDirectories(directory: string): string[] {
-  try {
-    return readdirSync(directory, { withFileTypes: true })
-      .filter((entry) => entry.isDirectory() && !entry.name.startsWith('.') && !DEFAULT_IGNORE.includes(entry.name))
-      .map(({ name }) => name)
-      .sort(compareText);
-  } catch {
-    return [];
-  }
+  return entriesOf(directory)
+    .filter((entry) => entry.isDirectory() && !entry.name.startsWith('.') && !DEFAULT_IGNORE.includes(entry.name))
+    .map(({ name }) => name)
+    .sort(compareText);
 }

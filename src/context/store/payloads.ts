@@ -1,9 +1,10 @@
 // The contents of documents, as files named by their hash.
 
-import { closeSync, readdirSync, readSync } from 'node:fs';
+import { closeSync, readSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Readable } from '../../core/store.js';
 import { loadCrypto } from '../../files/digest.js';
+import { namesIn } from '../../files/list.js';
 import { openState, readHead, statOrNothing, withFile } from '../../files/read.js';
 import { removeFile } from '../../files/remove.js';
 import { writeFileAtomic } from '../../files/write.js';
@@ -45,8 +46,8 @@ export function createPayloads(directory: () => string) {
     removeOthers(needed: ReadonlySet<unknown>, dryRun: boolean) {
       let files = 0;
       let bytes = 0;
-      for (const folder of readNames(directory())) {
-        for (const name of readNames(join(directory(), folder))) {
+      for (const folder of namesIn(directory())) {
+        for (const name of namesIn(join(directory(), folder))) {
           if (needed.has(name)) continue;
           const file = join(directory(), folder, name);
           bytes += statOrNothing(file)?.size ?? 0;
@@ -62,12 +63,4 @@ export function createPayloads(directory: () => string) {
 function readAt(descriptor: number, offset: number, length: number): Buffer {
   const buffer = Buffer.alloc(length);
   return buffer.subarray(0, readSync(descriptor, buffer, 0, length, offset));
-}
-
-function readNames(directory: string): string[] {
-  try {
-    return readdirSync(directory);
-  } catch {
-    return [];
-  }
 }

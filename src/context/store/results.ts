@@ -1,10 +1,11 @@
 // Large results as files: a payload that is written while a tool runs, and a metadata file beside it.
 
-import { closeSync, fstatSync, openSync, readdirSync, readSync, unlinkSync, utimesSync, writeSync } from 'node:fs';
+import { closeSync, fstatSync, openSync, readSync, unlinkSync, utimesSync, writeSync } from 'node:fs';
 import { join } from 'node:path';
 import { isRecord } from '../../core/json.js';
 import type { FinishedResult, Handle, ResultStore, ResultWriter, StoredResult } from '../../core/store.js';
 import { digestParts, loadCrypto } from '../../files/digest.js';
+import { namesIn } from '../../files/list.js';
 import { openState, readStateFile, readTextFile, statOrNothing } from '../../files/read.js';
 import { createStateDirectory } from '../../files/state.js';
 import { writeFileAtomic } from '../../files/write.js';
@@ -193,13 +194,7 @@ interface Entry {
 }
 
 function readEntries(directory: string): Entry[] {
-  let names: string[];
-  try {
-    names = readdirSync(directory);
-  } catch {
-    return [];
-  }
-  return names
+  return namesIn(directory)
     .filter((name) => ID.test(name))
     .flatMap((id) => {
       const payload = statOrNothing(join(directory, id));

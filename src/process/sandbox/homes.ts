@@ -1,8 +1,9 @@
 // Home directories, which are closed in a sandbox, and what is open in them: the project, programs and their libraries.
 
-import { readdirSync, readFileSync } from 'node:fs';
+import { readFileSync } from 'node:fs';
 import { basename, delimiter, dirname, isAbsolute, join, resolve } from 'node:path';
 import { words } from '../../core/text.js';
+import { entriesOf, namesIn } from '../../files/list.js';
 import { readHead, statOrNothing } from '../../files/read.js';
 import { isWithin, realPath } from '../../files/within.js';
 import { createDirectoryCache } from './directory-cache.js';
@@ -85,7 +86,7 @@ export function findCaches(home: string | undefined, homes: readonly string[]): 
 }
 
 const listPrograms = createDirectoryCache((home): readonly string[] => {
-  const names = new Set(readNames(home));
+  const names = new Set(namesIn(home));
   return PROGRAMS.filter((path) => names.has(path.split('/', 1)[0]!)).map((path) => join(home, path));
 });
 
@@ -102,12 +103,8 @@ const listTargets = createDirectoryCache((directory): readonly string[] => {
 function readLinks(directory: string): string[] {
   // Most of the search path belongs to the system, whose links lead to the system.
   if (SYSTEM.some((one) => isWithin(one, directory))) return [];
-  try {
-    const entries = readdirSync(directory, { withFileTypes: true });
-    return entries.filter((entry) => entry.isSymbolicLink()).map(({ name }) => join(directory, name));
-  } catch {
-    return [];
-  }
+  const links = entriesOf(directory).filter((entry) => entry.isSymbolicLink());
+  return links.map(({ name }) => join(directory, name));
 }
 
 /** Returns a program or directory as named and in its canonical place, with the libraries beside it. */
@@ -171,15 +168,7 @@ const CLOSED_IN_HOME = new Set(['Library', 'snap']);
 
 /** Returns what is closed in a home that is a workdir, or that a table names: all settings. */
 export const listSettings = createDirectoryCache((home): readonly string[] =>
-  readNames(home)
+  namesIn(home)
     .filter((name) => CLOSED_IN_HOME.has(name) || (name.startsWith('.') && !OPEN_IN_HOME.has(name)))
     .map((name) => join(home, name)),
 );
-
-function readNames(directory: string): readonly string[] {
-  try {
-    return readdirSync(directory);
-  } catch {
-    return [];
-  }
-}

@@ -1,8 +1,9 @@
 // Landlock, by setpriv of util-linux: for systems without user namespaces.
 
-import { accessSync, constants, readdirSync } from 'node:fs';
+import { accessSync, constants } from 'node:fs';
 import { dirname, join } from 'node:path';
 import type { SandboxAccess } from '../../core/sandbox.js';
+import { entriesOf } from '../../files/list.js';
 import { statOrNothing } from '../../files/read.js';
 import { isWithin } from '../../files/within.js';
 import type { LauncherOptions } from './bubblewrap.js';
@@ -87,12 +88,8 @@ function willBeDirectory(path: string, { write }: Profile): boolean | undefined 
 function except(root: string, hidden: readonly string[]): string[] {
   const inside = hidden.filter((path) => path !== root && isWithin(root, path));
   if (inside.length === 0) return [root];
-  try {
-    return readdirSync(root, { withFileTypes: true }).flatMap((entry) => {
-      const path = join(root, entry.name);
-      return entry.isSymbolicLink() || inside.includes(path) ? [] : except(path, inside);
-    });
-  } catch {
-    return [];
-  }
+  return entriesOf(root).flatMap((entry) => {
+    const path = join(root, entry.name);
+    return entry.isSymbolicLink() || inside.includes(path) ? [] : except(path, inside);
+  });
 }

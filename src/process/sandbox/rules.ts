@@ -1,8 +1,8 @@
 // What a sandboxed process may do where: of all rules for the directories around a path, the closest one applies.
 
-import { readdirSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import type { SandboxAccess, SandboxRules } from '../../core/sandbox.js';
+import { namesIn } from '../../files/list.js';
 import { isWithin, realPath } from '../../files/within.js';
 import { RUN, SYSTEM, TEMPORARY } from './places.js';
 import type { Profile } from './profile.js';
@@ -79,12 +79,9 @@ export function toRules({ profile, open, expose = [], state = [] }: RuleOptions)
 
 // They belong to the network namespace that /sys was mounted in.
 function findNetworkDevices(): string[] {
-  try {
-    const devices = readdirSync(NETWORK_DEVICES).map((name) => realPath(join(NETWORK_DEVICES, name)));
-    return [NETWORK_DEVICES, ...new Set(devices.flatMap((path) => (path === undefined ? [] : dirname(path))))];
-  } catch {
-    return [];
-  }
+  const devices = namesIn(NETWORK_DEVICES).map((name) => realPath(join(NETWORK_DEVICES, name)));
+  if (devices.length === 0) return [];
+  return [NETWORK_DEVICES, ...new Set(devices.flatMap((path) => (path === undefined ? [] : dirname(path))))];
 }
 
 /** Returns what a sandboxed process may do with a path; undefined if the path does not exist for it. */

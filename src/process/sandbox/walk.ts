@@ -1,11 +1,12 @@
 // Walks the directories of a project: finds secrets in it, and files that make other programs run code.
 
-import { existsSync, readdirSync } from 'node:fs';
+import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { nextTurn } from '../../core/async.js';
 import { ToolError } from '../../core/error.js';
 import type { SandboxSearch } from '../../core/sandbox.js';
 import { quoteOutside, words } from '../../core/text.js';
+import { entriesOf } from '../../files/list.js';
 import { lstatOrNothing } from '../../files/read.js';
 import { realPath } from '../../files/within.js';
 import { createDirectoryCache } from './directory-cache.js';
@@ -58,7 +59,7 @@ interface Listing {
 }
 
 const list = createDirectoryCache((directory): Listing => {
-  const entries = listEntries(directory);
+  const entries = entriesOf(directory);
   const names = new Set(entries.map(({ name }) => name));
   const isVirtual = (name: string): boolean => existsSync(join(directory, name, 'pyvenv.cfg'));
   const namesOf = (wanted: (entry: (typeof entries)[number]) => boolean): string[] =>
@@ -153,20 +154,12 @@ export function findLinked(files: readonly string[], directories: readonly strin
 }
 
 const listFiles = createDirectoryCache((directory): readonly (readonly [path: string, inode: string])[] =>
-  listEntries(directory).flatMap((entry) => {
+  entriesOf(directory).flatMap((entry) => {
     const path = join(directory, entry.name);
     const stats = entry.isFile() ? lstatOrNothing(path) : undefined;
     return stats === undefined ? [] : [[path, `${stats.dev} ${stats.ino}`] as const];
   }),
 );
-
-function listEntries(directory: string) {
-  try {
-    return readdirSync(directory, { withFileTypes: true });
-  } catch {
-    return [];
-  }
-}
 
 function tooLarge(root: string): ToolError {
   const count = MAX_DIRECTORIES.toLocaleString('en');

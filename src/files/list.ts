@@ -1,0 +1,17 @@
+// Lists directories that may be missing or unreadable.
+
+import { type Dirent, readdirSync } from 'node:fs';
+
+/** Returns the entries of a directory; none if it cannot be read. */
+export function entriesOf(directory: string): Dirent[] {
+  try {
+    return readdirSync(directory, { withFileTypes: true });
+  } catch {
+    return [];
+  }
+}
+
+/** Returns the names in a directory; none if it cannot be read. */
+export function namesIn(directory: string): string[] {
+  return entriesOf(directory).map(({ name }) => name);
+}
