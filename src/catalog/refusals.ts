@@ -3,7 +3,7 @@
 import { basename, dirname } from 'node:path';
 import { ToolError } from '../core/error.js';
 import type { Place } from '../core/origin.js';
-import { formatPlace, type Problem } from '../core/problem.js';
+import { formatPosition, type Problem } from '../core/problem.js';
 import { count, nearest, quoteOutside, shortenPath } from '../core/text.js';
 import type { Tool } from '../core/tool.js';
 
@@ -89,7 +89,7 @@ function describe(problem: Problem, workdir: string): string {
 }
 
 function placeOf(problem: Problem, workdir: string): string {
-  return formatPlace(shortenPath(problem.path, workdir, undefined), problem);
+  return formatPosition(shortenPath(problem.path, workdir, undefined), problem);
 }
 
 /** No tool is at a URI or path; `names` are tools that a fragment could pick there. */

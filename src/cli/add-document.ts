@@ -6,7 +6,7 @@ import { basename, extname, join, resolve } from 'node:path';
 import { assertPerson } from '../core/caller.js';
 import { isToolError, ToolError } from '../core/error.js';
 import { isToolName } from '../core/name.js';
-import { formatPlace } from '../core/problem.js';
+import { formatPosition } from '../core/problem.js';
 import { count, sanitize } from '../core/text.js';
 import type { Tool } from '../core/tool.js';
 import { withFileLock } from '../files/change.js';
@@ -100,7 +100,7 @@ export async function inspectDocument(
     const refuse = (error: unknown): never => {
       if (!isToolError(error)) throw error;
       const { message, hint, line } = toFinding(error);
-      const place = formatPlace(original ?? sanitize(basename(file)), { line });
+      const place = formatPosition(original ?? sanitize(basename(file)), { line });
       throw new ToolError('invalid_definition', `${place}: ${message}`, { hint });
     };
     const document = await prepareDocument(path, { name, settings: {} }).catch(refuse);

@@ -7,8 +7,8 @@ import { toNames } from '../fleet/names.js';
 import type { SharedState } from '../state/files.js';
 import { createSharedApprovals } from '../state/redis/approvals.js';
 import { readSharedAudit } from '../state/redis/audit.js';
+import { createKeyspace, type RedisKeyspace } from '../state/redis/keyspace.js';
 import { createSharedLimiter } from '../state/redis/limiter.js';
-import { createPlace, type RedisPlace } from '../state/redis/place.js';
 import { openRedisState, type RedisState } from '../state/redis/state.js';
 import { assertFleet } from './fleet.js';
 import type { VerbCall } from './verb.js';
@@ -24,35 +24,35 @@ export async function openFrontState(call: VerbCall): Promise<Opened<RedisState>
   const { options, close } = await open(call, ['state', 'messages']);
   const [redis, subscriber] = options.connections;
   const state = await openRedisState({ ...options, redis: redis!, subscriber: subscriber! });
-  return { state, close: () => close(state.place) };
+  return { state, close: () => close(state.keyspace) };
 }
 
 /** Workers share limits: they run the calls. */
 export async function openWorkerState(call: VerbCall): Promise<Opened<SharedState>> {
-  const { state: place, close } = await openPlace(call);
-  const share: SharedState['share'] = (local) => ({ ...local, limiter: createSharedLimiter(place, local.limiter) });
+  const { state: keyspace, close } = await openKeyspace(call);
+  const share: SharedState['share'] = (local) => ({ ...local, limiter: createSharedLimiter(keyspace, local.limiter) });
   return { state: { share, onListing: () => {} }, close };
 }
 
 /** The approvals of the fleet. */
 export async function openApprovals(call: VerbCall): Promise<Opened<ReturnType<typeof createSharedApprovals>>> {
-  const { state: place, close } = await openPlace(call);
-  return { state: createSharedApprovals(place), close };
+  const { state: keyspace, close } = await openKeyspace(call);
+  return { state: createSharedApprovals(keyspace), close };
 }
 
 /** Passes on the audit lines of all fronts; returns how many could not be read. */
 export async function readAudit(call: VerbCall, take: (line: string) => void): Promise<number> {
-  const { state: place, close } = await openPlace(call);
+  const { state: keyspace, close } = await openKeyspace(call);
   try {
-    return await readSharedAudit(place, take);
+    return await readSharedAudit(keyspace, take);
   } finally {
     await close();
   }
 }
 
-async function openPlace(call: VerbCall): Promise<Opened<RedisPlace>> {
+async function openKeyspace(call: VerbCall): Promise<Opened<RedisKeyspace>> {
   const { options, close } = await open(call, ['state']);
-  const state = createPlace({ ...options, redis: options.connections[0]! });
+  const state = createKeyspace({ ...options, redis: options.connections[0]! });
   return { state, close: () => close(state) };
 }
 
@@ -72,8 +72,8 @@ async function open({ flags, env, terminal }: VerbCall, names: readonly string[]
   const warn = (message: string): void => terminal.err(`warning  ${message}\n`);
   return {
     options: { key, warn, connections, address: fleetAddress.command },
-    close: async (place: RedisPlace) => {
-      await place.flush();
+    close: async (keyspace: RedisKeyspace) => {
+      await keyspace.flush();
       for (const connection of connections) connection.disconnect();
     },
   };

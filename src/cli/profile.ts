@@ -1,6 +1,6 @@
 // The flags --profile and --mode.
 
-import { formatPlace } from '../core/problem.js';
+import { formatPosition } from '../core/problem.js';
 import { nearest, quoteOutside, shortenPath } from '../core/text.js';
 import { MODES, type Mode } from '../core/view.js';
 import type { NodeToolbox, NodeToolboxOptions } from '../node.js';
@@ -37,7 +37,7 @@ export async function warnOfProfile({ flags, terminal }: VerbCall, toolbox: Node
   const survey = await catalog.survey();
   const { view } = state.snapshot().settings;
   for (const problem of ruleProblems({ rules: rulesOf(profile), survey, view })) {
-    const place = formatPlace(shortenPath(problem.path, workspace.workdir, machine.world.home), problem);
+    const place = formatPosition(shortenPath(problem.path, workspace.workdir, machine.world.home), problem);
     const label = terminal.paint('yellow', 'warning', 'err');
     terminal.err(`${label}  ${quoteOutside(`${place} ${problem.message}; ${problem.hint}`, 2000)}\n`);
   }

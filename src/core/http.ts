@@ -3,7 +3,7 @@
 import type { FileIdentity } from './origin.js';
 
 /** Where a parameter is sent. */
-export type HttpPlace = 'path' | 'query' | 'header' | 'cookie';
+export type HttpLocation = 'path' | 'query' | 'header' | 'cookie';
 
 /** The styles of OpenAPI; tabs are of Swagger 2.0, and `json` is that of a media type. */
 export type HttpStyleName =
@@ -30,7 +30,7 @@ export interface HttpParameter extends HttpStyle {
   readonly name: string;
   /** Property of the input. */
   readonly property: string;
-  readonly in: HttpPlace;
+  readonly in: HttpLocation;
 }
 
 /** A field of a body that is merged into the input. */
@@ -61,7 +61,7 @@ export interface HttpScheme {
   /** Name in the document. */
   readonly name: string;
   readonly kind: 'bearer' | 'basic' | 'key';
-  readonly in: Exclude<HttpPlace, 'path'>;
+  readonly in: Exclude<HttpLocation, 'path'>;
   /** Name of the header, query parameter or cookie. */
   readonly parameter: string;
 }

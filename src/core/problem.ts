@@ -32,8 +32,8 @@ export function toProblem(path: string, severity: Problem['severity'], finding: 
   return { severity, path, line, column, pointer, kind, message, hint };
 }
 
-/** Formats a place in a file: `tools.json:3:14`. */
-export function formatPlace(path: string, { line, column }: Pick<Problem, 'line' | 'column'>): string {
+/** Formats a position in a file: `tools.json:3:14`. */
+export function formatPosition(path: string, { line, column }: Pick<Problem, 'line' | 'column'>): string {
   if (line === undefined) return path;
   return column === undefined ? `${path}:${line}` : `${path}:${line}:${column}`;
 }

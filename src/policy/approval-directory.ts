@@ -44,7 +44,7 @@ export interface ApprovalTexts {
 }
 
 /** The approvals of texts. */
-export type ApprovalPlace = ReturnType<typeof createApprovalPlace>;
+export type ApprovalStorage = ReturnType<typeof createApprovalStorage>;
 
 const DAY = 24 * 3_600_000;
 /** How long an approval is in force, in milliseconds: people answer after a weekend, and callers come back later (POL-7). */
@@ -64,7 +64,7 @@ function isInForce({ since, state }: Approval, now: number): boolean {
   return age <= LIFETIMES[state] && (age >= -CLOCK_TOLERANCE || state === 'standing');
 }
 
-export function createApprovalPlace(texts: ApprovalTexts) {
+export function createApprovalStorage(texts: ApprovalTexts) {
   const pathOf = (id: string, state: ApprovalState): string => texts.pathOf(approvalName(id, state, texts.now()));
   const isFresh = (approval: Approval): boolean => isInForce(approval, texts.now());
   const entries = (): ApprovalEntry[] => texts.list().flatMap(parsePath);
@@ -105,8 +105,8 @@ export function createApprovalPlace(texts: ApprovalTexts) {
   };
 }
 
-export function createApprovalDirectory({ directory, now }: ApprovalDirectoryOptions): ApprovalPlace {
-  const place = createApprovalPlace({
+export function createApprovalDirectory({ directory, now }: ApprovalDirectoryOptions): ApprovalStorage {
+  const storage = createApprovalStorage({
     now,
     list: () => (checkStateDirectory(directory) ? readdirSync(directory).map((name) => join(directory, name)) : []),
     read(path) {
@@ -122,5 +122,5 @@ export function createApprovalDirectory({ directory, now }: ApprovalDirectoryOpt
     remove: removeFile,
   });
   const abandoned = (): StaleFile[] => findAbandoned(directory).map((path) => ({ path, reason: 'expired' }));
-  return { ...place, stale: () => [...place.stale(), ...abandoned()] };
+  return { ...storage, stale: () => [...storage.stale(), ...abandoned()] };
 }

@@ -12,7 +12,7 @@ import { removeFile } from '../files/remove.js';
 import { writeFileAtomic } from '../files/write.js';
 import {
   type ApprovalDirectoryOptions,
-  type ApprovalPlace,
+  type ApprovalStorage,
   createApprovalDirectory,
   LIFETIMES,
   type StaleFile,
@@ -75,50 +75,50 @@ export function createApprovalStore(options: ApprovalDirectoryOptions): LocalApp
   };
 }
 
-export function createApprovals(place: ApprovalPlace, key: () => string): ApprovalStore {
+export function createApprovals(storage: ApprovalStorage, key: () => string): ApprovalStore {
   const find = (id: string): Approval => {
-    const found = place.find(SHOWN, id).sort((a, b) => SHOWN.indexOf(a.state) - SHOWN.indexOf(b.state))[0];
+    const found = storage.find(SHOWN, id).sort((a, b) => SHOWN.indexOf(a.state) - SHOWN.indexOf(b.state))[0];
     if (found === undefined) throw notFound(id);
     return found;
   };
   const move = (from: Approval, state: ApprovalState, note?: string): Approval => {
-    if (!place.move(from, from.id, state, note)) throw notFound(from.id);
+    if (!storage.move(from, from.id, state, note)) throw notFound(from.id);
     // A caller may have used the approval already.
-    return place.find([state], from.id)[0] ?? { ...from, state };
+    return storage.find([state], from.id)[0] ?? { ...from, state };
   };
   const remember = (record: ApprovalRecord): void => {
-    place.write(toolIdOf(record), 'last', record);
+    storage.write(toolIdOf(record), 'last', record);
     // Last: after a crash before it, the question can be answered again.
-    place.remove(idOf(record), 'pending');
+    storage.remove(idOf(record), 'pending');
   };
   const always = (record: ApprovalRecord): void => {
     // Valid for any input, so none is stored.
     const standing = { ...record, input: null, command: null, others: [] };
     const id = standingIdOf(record);
-    const isGiven = place.find(['standing'], id).length > 0;
-    if (!isGiven && !place.write(id, 'standing', standing)) throw tooLong(record.tool);
+    const isGiven = storage.find(['standing'], id).length > 0;
+    if (!isGiven && !storage.write(id, 'standing', standing)) throw tooLong(record.tool);
     remember(record);
   };
 
   return {
     key,
-    take: (record) => withIoError('the approval could not be used, so nothing ran', () => take(place, record)),
+    take: (record) => withIoError('the approval could not be used, so nothing ran', () => take(storage, record)),
     ask: (record) =>
       withIoError(`${record.tool} needs approval, and the question could not be recorded`, () =>
-        recordQuestion(place, record),
+        recordQuestion(storage, record),
       ),
-    isPending: (id) => place.find(['pending'], id).length > 0,
+    isPending: (id) => storage.find(['pending'], id).length > 0,
     always: (record) =>
       withIoError('the standing approval could not be recorded, so nothing ran', () => always(record)),
     remember,
     changes(record) {
-      const [last] = place.find(['last'], toolIdOf(record));
+      const [last] = storage.find(['last'], toolIdOf(record));
       if (last === undefined) return undefined;
       const lines = lineDiff(describeForDiff(last.record), describeForDiff(record));
       const programs = comparePrograms(last.record.programs, record.programs);
       return lines.length === 0 ? undefined : { since: new Date(last.since).toISOString(), lines, programs };
     },
-    list: () => place.find(SHOWN).sort((a, b) => a.since - b.since),
+    list: () => storage.find(SHOWN).sort((a, b) => a.since - b.since),
     find,
     approve: (id, forAlways) =>
       withIoError('the approval could not be recorded', () => {
@@ -127,7 +127,7 @@ export function createApprovals(place: ApprovalPlace, key: () => string): Approv
         if (!forAlways) return found.state === 'approved' ? found : move(found, 'approved');
         always(found.record);
         // After a crash before this line the call is still listed as pending; the standing approval is in force.
-        place.drop(found.path);
+        storage.drop(found.path);
         return find(standingIdOf(found.record));
       }),
     deny: (id, reason) =>
@@ -136,11 +136,11 @@ export function createApprovals(place: ApprovalPlace, key: () => string): Approv
         if (found.state !== 'standing')
           return found.state === 'denied' ? found : move(found, 'denied', reason?.slice(0, MAX_NOTE));
         // All of them: two processes may have given it at the same time.
-        for (const { path } of place.find(['standing'], id)) place.drop(path);
+        for (const { path } of storage.find(['standing'], id)) storage.drop(path);
         return found;
       }),
     expiry: expiryOf,
-    stale: place.stale,
+    stale: storage.stale,
   };
 }
 
@@ -149,30 +149,30 @@ export function expiryOf({ since, state }: Approval): number | null {
   return Number.isFinite(LIFETIMES[state]) ? since + LIFETIMES[state] : null;
 }
 
-function take(place: ApprovalPlace, record: ApprovalRecord): StoredConsent | undefined {
+function take(storage: ApprovalStorage, record: ApprovalRecord): StoredConsent | undefined {
   const standing = standingIdOf(record);
-  for (const { since } of place.find(['standing'], standing))
+  for (const { since } of storage.find(['standing'], standing))
     return { id: standing, by: 'standing', at: new Date(since).toISOString() };
   const id = idOf(record);
-  for (const approved of place.find(['approved'], id)) {
+  for (const approved of storage.find(['approved'], id)) {
     if (approved.record.binding !== record.binding) continue;
     // This rename uses the approval up before anything runs; a second process finds nothing (POL-7).
     const at = new Date(approved.since).toISOString();
-    if (place.move(approved, toolIdOf(record), 'last')) return { id, by: 'record', at };
+    if (storage.move(approved, toolIdOf(record), 'last')) return { id, by: 'record', at };
   }
   return undefined;
 }
 
-function recordQuestion(place: ApprovalPlace, record: ApprovalRecord): void {
+function recordQuestion(storage: ApprovalStorage, record: ApprovalRecord): void {
   const id = idOf(record);
-  const known = place.find(['pending', 'denied'], id);
+  const known = storage.find(['pending', 'denied'], id);
   if (known.some((other) => other.record.binding !== record.binding)) throw sameId(record.tool);
   const denied = known.find((other) => other.state === 'denied');
   if (denied !== undefined) throw refused(record.tool, denied);
   if (known.length > 0) return;
-  for (const { path, reason } of place.stale()) if (reason === 'expired') place.drop(path);
-  if (place.find(['pending', 'denied']).length >= MAX_WAITING) throw tooMany(record.tool);
-  if (!place.write(id, 'pending', record)) throw tooLong(record.tool);
+  for (const { path, reason } of storage.stale()) if (reason === 'expired') storage.drop(path);
+  if (storage.find(['pending', 'denied']).length >= MAX_WAITING) throw tooMany(record.tool);
+  if (!storage.write(id, 'pending', record)) throw tooLong(record.tool);
 }
 
 function comparePrograms(before: readonly string[], now: readonly string[]): string[] {

@@ -41,7 +41,7 @@ export type Pin = Infer<typeof PIN>;
 export type Pins = ReadonlyMap<string, Pin>;
 
 /** Where pins are stored, by source: each package and each server has its own. */
-export interface PinPlace {
+export interface PinStorage {
   read(source: string): Pins;
   /** Replaces the pins of a source by what `change` returns; nothing else changes them meanwhile. */
   change(source: string, change: (pins: Pins) => Pins): Promise<void>;
@@ -54,7 +54,7 @@ export function createPinStore(wieldHome: string, now: () => number): PinStore {
 }
 
 // Each source has its own file, so that a call reads little and parallel pinning does not conflict.
-function createPinFiles(wieldHome: string, now: () => number): PinPlace {
+function createPinFiles(wieldHome: string, now: () => number): PinStorage {
   const cache = createStatCache<Pins>({ now, limit: MAX_BYTES, isState: () => true });
   const fileOf = (source: string): string => join(wieldHome, 'pins', `${source}.json`);
   return {
@@ -76,7 +76,7 @@ function createPinFiles(wieldHome: string, now: () => number): PinPlace {
   };
 }
 
-export function createPins({ read, change }: PinPlace): PinStore {
+export function createPins({ read, change }: PinStorage): PinStore {
   const find = (tool: Tool): Pin | undefined => {
     const source = sourceOf(tool);
     return source === undefined ? undefined : read(source).get(keyOf(tool));

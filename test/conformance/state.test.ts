@@ -95,7 +95,7 @@ specIf(hasRedis, NO_REDIS, 'FLT-63', 'Redis sees neither inputs nor results, and
   const lines: string[] = [];
   const countLines = async (): Promise<number> => {
     lines.length = 0;
-    await readSharedAudit(two.shared.place, (line) => lines.push(line));
+    await readSharedAudit(two.shared.keyspace, (line) => lines.push(line));
     return lines.length;
   };
   await expect.poll(countLines, { timeout: patience(30_000) }).toBe(1);
@@ -115,7 +115,7 @@ specIf(hasRedis, NO_REDIS, 'FLT-63', 'Redis sees neither inputs nor results, and
   expect(stored.join('\n')).not.toContain(Buffer.from('hunter2').toString('base64').slice(0, 8));
 
   // An approval that someone with access to Redis writes, copies or moves is none.
-  const hash = one.shared.place.keyOf('approvals');
+  const hash = one.shared.keyspace.keyOf('approvals');
   const fields = redis.command('--raw', 'hkeys', hash).split('\n');
   const pending = fields.find((field) => field.endsWith('.pending.json'))!;
   const approved = pending.replace('pending', `approved-${Date.now()}`);
@@ -124,9 +124,9 @@ specIf(hasRedis, NO_REDIS, 'FLT-63', 'Redis sees neither inputs nor results, and
   redis.command('hset', hash, approved, JSON.stringify({ version: 1, call: record }));
   expect(await approvals.take(record)).toBeUndefined();
   // So is a line, and a result of another session.
-  redis.command('xadd', one.shared.place.keyOf('audit'), '*', 'line', 'forged');
-  expect(await readSharedAudit(two.shared.place, () => {})).toBe(1);
-  const result = one.shared.place.hiddenKeyOf('result', handle.id);
+  redis.command('xadd', one.shared.keyspace.keyOf('audit'), '*', 'line', 'forged');
+  expect(await readSharedAudit(two.shared.keyspace, () => {})).toBe(1);
+  const result = one.shared.keyspace.hiddenKeyOf('result', handle.id);
   redis.command('hset', result, '0', redis.command('--raw', 'hget', result, 'head'));
   await expect((async () => two.state.results.open(handle.id, 'mine'))()).rejects.toMatchObject({ code: 'integrity' });
   // Another key is another fleet.
@@ -141,13 +141,13 @@ specIf(hasRedis, NO_REDIS, 'FLT-60', 'a result expires, also if it does so while
   writer.write(Buffer.alloc(2_500_000, 7));
   const { handle } = writer.finish();
   await state.results.share?.();
-  const key = shared.place.hiddenKeyOf('result', handle.id);
+  const key = shared.keyspace.hiddenKeyOf('result', handle.id);
   const keptMs = (): number => Number(redis.command('pttl', key));
   expect(keptMs()).toBeGreaterThan(0);
   await state.results.adopt?.(handle.id, 'yours');
   expect(keptMs()).toBeGreaterThan(0);
   // As if its time were over between two commands.
-  const { redis: connection } = shared.place;
+  const { redis: connection } = shared.keyspace;
   const read = connection.hget.bind(connection);
   connection.hget = (async (...of: Parameters<typeof read>) => {
     const value = await read(...of);

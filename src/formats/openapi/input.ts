@@ -1,6 +1,6 @@
 // Merges the parameters and the body of an operation into one input, and remembers where each value goes.
 
-import type { HttpBody, HttpField, HttpParameter, HttpPlace, HttpStyle } from '../../core/http.js';
+import type { HttpBody, HttpField, HttpLocation, HttpParameter, HttpStyle } from '../../core/http.js';
 import { isRecord, type Json } from '../../core/json.js';
 import type { JsonSchema } from '../../core/schema.js';
 import type { Located, Node, OpenDocument } from './document.js';
@@ -50,7 +50,12 @@ export function toInput(
     const schema = isRecord(media?.[1].schema) ? media[1].schema : isRecord(node.schema) ? node.schema : {};
     properties[property] = describe(writer.convert({ node: schema, file }), node.description);
     if (node.required === true || place === 'path') required.push(property);
-    sent.push({ name, property, in: place as HttpPlace, ...styleOf(node, place as HttpPlace, media !== undefined) });
+    sent.push({
+      name,
+      property,
+      in: place as HttpLocation,
+      ...styleOf(node, place as HttpLocation, media !== undefined),
+    });
   }
   const given = isRecord(operation.node.requestBody)
     ? document.follow({ node: operation.node.requestBody, file: operation.file })
@@ -171,7 +176,7 @@ function isFile({ type, format, contentMediaType }: Node): boolean {
   );
 }
 
-function styleOf(node: Node, place: HttpPlace, isJson: boolean): HttpStyle {
+function styleOf(node: Node, place: HttpLocation, isJson: boolean): HttpStyle {
   if (isJson) return { style: 'json', explode: false };
   const usual = place === 'query' || place === 'cookie' ? 'form' : 'simple';
   const style = (

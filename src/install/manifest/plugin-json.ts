@@ -3,7 +3,7 @@
 import { join } from 'node:path';
 import { ToolError } from '../../core/error.js';
 import { isRecord, type JsonObject, parseJson, toJsonFault } from '../../core/json.js';
-import { formatPlace } from '../../core/problem.js';
+import { formatPosition } from '../../core/problem.js';
 import {
   anything,
   formatFault,
@@ -52,7 +52,7 @@ export function readJsonObject(tree: string, path: string): JsonObject | undefin
     document = parseJson(reading.bytes.toString('utf8').replace(/^\ufeff/, ''), path);
   } catch (error) {
     const fault = toJsonFault(error);
-    throw new ToolError('invalid_definition', `${formatPlace(path, fault)} ${fault.message}`, {
+    throw new ToolError('invalid_definition', `${formatPosition(path, fault)} ${fault.message}`, {
       hint: 'fix the JSON',
       data: { file: path, line: fault.line, message: fault.message },
       cause: error,

@@ -1,7 +1,7 @@
 // The index of the approvals of a fleet: which of them count. Values that someone puts back into Redis do not (FLT-71).
 
 import { isRecord, type Json } from '../../core/json.js';
-import type { RedisPlace } from './place.js';
+import type { RedisKeyspace } from './keyspace.js';
 
 /** The field of the index. */
 export const INDEX = 'index';
@@ -18,12 +18,12 @@ export interface ReadApprovals {
 // Consent that might have been used or withdrawn. Questions and refusals may come back.
 const CONSENT = /\.(?:approved|standing)-/;
 
-export function createIndex(place: RedisPlace, hash: string) {
+export function createIndex(keyspace: RedisKeyspace, hash: string) {
   // The highest version that this process saw.
   let seen = 0;
   const open = (sealed: string): { version: number; names: readonly Json[] } => {
     try {
-      const value = place.open(hash, INDEX, sealed);
+      const value = keyspace.open(hash, INDEX, sealed);
       if (isRecord(value) && typeof value.version === 'number' && Array.isArray(value.names))
         return { version: value.version, names: value.names };
     } catch {
@@ -35,10 +35,10 @@ export function createIndex(place: RedisPlace, hash: string) {
     async read(): Promise<ReadApprovals> {
       // Another read may return a newer version meanwhile.
       const before = seen;
-      const { [INDEX]: sealed = '', ...stored } = await place.redis.hgetall(hash);
+      const { [INDEX]: sealed = '', ...stored } = await keyspace.redis.hgetall(hash);
       const { version, names } = open(sealed);
       const isOlder = version < before;
-      if (isOlder) place.warn('the approvals in Redis are older than before: what was approved is asked again');
+      if (isOlder) keyspace.warn('the approvals in Redis are older than before: what was approved is asked again');
       seen = Math.max(seen, version);
       const counts = new Set(names.filter((name) => !(isOlder && CONSENT.test(String(name)))));
       const fields = new Map(Object.entries(stored).filter(([name]) => counts.has(name)));
@@ -47,7 +47,7 @@ export function createIndex(place: RedisPlace, hash: string) {
         sealed,
         commit: (after) => [
           INDEX,
-          place.seal(hash, INDEX, { version: Math.max(before, version) + 1, names: [...after.keys()] }),
+          keyspace.seal(hash, INDEX, { version: Math.max(before, version) + 1, names: [...after.keys()] }),
         ],
       };
     },

@@ -3,10 +3,10 @@
 import type { Approvals } from '../../core/approval.js';
 import { ToolError } from '../../core/error.js';
 import type { Json } from '../../core/json.js';
-import { type ApprovalTexts, createApprovalPlace } from '../../policy/approval-directory.js';
+import { type ApprovalTexts, createApprovalStorage } from '../../policy/approval-directory.js';
 import { type ApprovalAdmin, type ApprovalStore, createApprovals, expiryOf } from '../../policy/approvals.js';
 import { createIndex, INDEX } from './approval-index.js';
-import { PATIENCE_MS, type RedisPlace, reach } from './place.js';
+import { PATIENCE_MS, type RedisKeyspace, reach } from './keyspace.js';
 
 // Stores changes if the index is still the one that was read: fields to remove, then fields and values to set.
 const COMMIT = `
@@ -17,11 +17,11 @@ for at = 3 + removed, #ARGV, 2 do redis.call('HSET', KEYS[1], ARGV[at], ARGV[at 
 return 1`;
 const ATTEMPTS = 50;
 
-export function createSharedApprovals(place: RedisPlace): Approvals & ApprovalAdmin {
-  const { redis } = place;
-  const hash = place.keyOf('approvals');
-  const index = createIndex(place, hash);
-  const key = (): string => place.secret('approvals');
+export function createSharedApprovals(keyspace: RedisKeyspace): Approvals & ApprovalAdmin {
+  const { redis } = keyspace;
+  const hash = keyspace.keyOf('approvals');
+  const index = createIndex(keyspace, hash);
+  const key = (): string => keyspace.secret('approvals');
 
   // What the rules decide is stored as a whole or decided again: an approval is used once (POL-7).
   const decide = <T>(rule: (store: ApprovalStore) => T): Promise<T> =>
@@ -30,7 +30,7 @@ export function createSharedApprovals(place: RedisPlace): Approvals & ApprovalAd
     const since = performance.now();
     for (let tried = 0; tried < ATTEMPTS; tried++) {
       const [{ fields, sealed, commit }, [seconds]] = await Promise.all([index.read(), redis.time()]);
-      const copy = createCopy(fields, { place, hash, now: Number(seconds) * 1000 });
+      const copy = createCopy(fields, { keyspace, hash, now: Number(seconds) * 1000 });
       let result: T;
       let thrown: unknown;
       try {
@@ -52,7 +52,7 @@ export function createSharedApprovals(place: RedisPlace): Approvals & ApprovalAd
   };
 
   return {
-    flag: ` --fleet ${place.address}`,
+    flag: ` --fleet ${keyspace.address}`,
     key,
     take: (record) => decide((store) => store.take(record)),
     ask: (record) => decide((store) => store.ask(record)),
@@ -70,18 +70,18 @@ export function createSharedApprovals(place: RedisPlace): Approvals & ApprovalAd
 }
 
 interface CopyOptions {
-  readonly place: RedisPlace;
+  readonly keyspace: RedisKeyspace;
   readonly hash: string;
   /** By the clock of Redis: those of machines may differ (FLT-14). */
   readonly now: number;
 }
 
 // A copy of the hash that remembers what was changed.
-function createCopy(fields: Map<string, string>, { place, hash, now }: CopyOptions) {
+function createCopy(fields: Map<string, string>, { keyspace, hash, now }: CopyOptions) {
   const removed = new Set<string>();
   const set = new Map<string, string>();
   const put = (name: string, text: string): void => {
-    fields.set(name, place.seal(hash, name, text as Json));
+    fields.set(name, keyspace.seal(hash, name, text as Json));
     set.set(name, fields.get(name)!);
     removed.delete(name);
   };
@@ -92,7 +92,7 @@ function createCopy(fields: Map<string, string>, { place, hash, now }: CopyOptio
   };
   const textOf = (name: string): string => {
     try {
-      return String(place.open(hash, name, fields.get(name)!));
+      return String(keyspace.open(hash, name, fields.get(name)!));
     } catch {
       return 'null';
     }
@@ -112,5 +112,5 @@ function createCopy(fields: Map<string, string>, { place, hash, now }: CopyOptio
     remove: drop,
     setsTime: true,
   };
-  return { approvals: createApprovalPlace(texts), changes: () => ({ removed: [...removed], set: [...set] }) };
+  return { approvals: createApprovalStorage(texts), changes: () => ({ removed: [...removed], set: [...set] }) };
 }

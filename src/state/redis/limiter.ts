@@ -3,9 +3,9 @@
 import { pause } from '../../core/async.js';
 import { cancelled } from '../../core/time-limit.js';
 import { type Limiter, RATE_MS, type Slot } from '../../runtime/limiter.js';
-import { type RedisPlace, reach } from './place.js';
+import { type RedisKeyspace, reach } from './keyspace.js';
 
-// Takes a place in each set, or in none: the id, how long it is valid, then the limit of each set.
+// Takes a slot in each set, or in none: the id, how long it is valid, then the limit of each set.
 // Allowed if Redis is full: a call that was queued before runs.
 const ENTER = `#!lua flags=allow-oom
 local t = redis.call('TIME')
@@ -35,7 +35,7 @@ local wait = last - now - ARGV[1]
 if wait > 0.01 then return math.ceil(wait) end
 redis.call('SET', KEYS[1], string.format('%.3f', last), 'PX', ARGV[1])
 return 0`;
-// A front that was killed holds its places for so long.
+// A front that was killed holds its slots for so long.
 const LEASE_MS = 10_000;
 const RENEW_MS = 3000;
 const RETRY_MS = 100;
@@ -44,8 +44,8 @@ const RETRY_MS = 100;
  * Limits of a tool or group protect something outside, such as the quota of a service, so the fleet shares those that are
  * narrower than what one machine may run. `limits.concurrent` protects a machine, and each has its own.
  */
-export function createSharedLimiter(place: RedisPlace, local: Limiter): Limiter {
-  const id = createIds(place);
+export function createSharedLimiter(keyspace: RedisKeyspace, local: Limiter): Limiter {
+  const id = createIds(keyspace);
   return {
     load: local.load,
     // The key of a caller does not show who it is.
@@ -53,7 +53,7 @@ export function createSharedLimiter(place: RedisPlace, local: Limiter): Limiter 
       Number(
         await reach(
           'the call was not run',
-          place.redis.eval(ADMIT, 1, place.keyOf('rate', place.secret(`rate ${caller}`)), RATE_MS, perMinute),
+          keyspace.redis.eval(ADMIT, 1, keyspace.keyOf('rate', keyspace.secret(`rate ${caller}`)), RATE_MS, perMinute),
         ),
       ),
     async acquire(tool, limits, signal, nested) {
@@ -65,10 +65,10 @@ export function createSharedLimiter(place: RedisPlace, local: Limiter): Limiter 
       ].filter(({ most }) => most < limits.concurrent);
       // A nested call runs within its outermost one.
       if (nested || shared.length === 0) return slot;
-      return enter(place, slot, {
+      return enter(keyspace, slot, {
         id: id(),
         tool: tool.name,
-        sets: shared.map(({ set }) => place.keyOf('running', set)),
+        sets: shared.map(({ set }) => keyspace.keyOf('running', set)),
         most: shared.map(({ most }) => most),
         signal,
       });
@@ -84,15 +84,15 @@ interface Entering {
   readonly signal: AbortSignal;
 }
 
-async function enter(place: RedisPlace, slot: Slot, entering: Entering): Promise<Slot> {
+async function enter(keyspace: RedisKeyspace, slot: Slot, entering: Entering): Promise<Slot> {
   const { id, tool, sets, most, signal } = entering;
   try {
     for (;;) {
       const entered = await reach(
         `${tool} was not run`,
-        place.redis.eval(ENTER, sets.length, ...sets, id, LEASE_MS, ...most),
+        keyspace.redis.eval(ENTER, sets.length, ...sets, id, LEASE_MS, ...most),
       );
-      if (entered === 1) return hold(place, slot, entering);
+      if (entered === 1) return hold(keyspace, slot, entering);
       await pause(RETRY_MS);
       if (signal.aborted) throw cancelled(tool);
     }
@@ -103,15 +103,15 @@ async function enter(place: RedisPlace, slot: Slot, entering: Entering): Promise
 }
 
 // Unique among all fronts and workers.
-function createIds(place: RedisPlace): () => string {
-  const own = place.secret(`limiter ${process.pid} ${Math.random()}`).slice(0, 16);
+function createIds(keyspace: RedisKeyspace): () => string {
+  const own = keyspace.secret(`limiter ${process.pid} ${Math.random()}`).slice(0, 16);
   let calls = 0;
   return () => `${own}-${++calls}`;
 }
 
-function hold(place: RedisPlace, slot: Slot, { id, sets }: Entering): Slot {
+function hold(keyspace: RedisKeyspace, slot: Slot, { id, sets }: Entering): Slot {
   const renew = setInterval(() => {
-    place.redis.eval(RENEW, sets.length, ...sets, id, LEASE_MS).catch(() => {});
+    keyspace.redis.eval(RENEW, sets.length, ...sets, id, LEASE_MS).catch(() => {});
   }, RENEW_MS);
   renew.unref();
   let isHeld = true;
@@ -120,7 +120,7 @@ function hold(place: RedisPlace, slot: Slot, { id, sets }: Entering): Slot {
       if (!isHeld) return;
       isHeld = false;
       clearInterval(renew);
-      for (const set of sets) place.track(place.redis.zrem(set, id));
+      for (const set of sets) keyspace.track(keyspace.redis.zrem(set, id));
       slot.release();
     },
   };

@@ -2,7 +2,7 @@
 
 import type { Redis } from 'ioredis';
 import type { Json } from '../../core/json.js';
-import { type RedisPlace, send } from './place.js';
+import { type RedisKeyspace, send } from './keyspace.js';
 
 export interface Mirror {
   /** Incremented with every change. */
@@ -15,7 +15,7 @@ export interface Mirror {
 
 export interface MirrorOptions {
   readonly name: string;
-  readonly place: RedisPlace;
+  readonly keyspace: RedisKeyspace;
   /** A connection that does nothing but receive messages. */
   readonly subscriber: Redis;
   /** Called with each value that came from another front. */
@@ -24,20 +24,20 @@ export interface MirrorOptions {
 
 /** Loads a hash. Values that are not sealed with the key of the fleet are ignored and reported. */
 export async function createMirror(options: MirrorOptions): Promise<Mirror> {
-  const { name, place, subscriber, onChange = () => {} } = options;
-  const { redis } = place;
-  const key = place.keyOf(name);
+  const { name, keyspace, subscriber, onChange = () => {} } = options;
+  const { redis } = keyspace;
+  const key = keyspace.keyOf(name);
   const values = new Map<string, Json>();
   let version = 0;
   const take = (field: string, sealed: string | null): void => {
     if (sealed === null) return;
     try {
-      const value = place.open(key, field, sealed);
+      const value = keyspace.open(key, field, sealed);
       values.set(field, value);
       version++;
       onChange(field, value);
     } catch (error) {
-      place.warn(`ignored a value of ${name}: ${(error as Error).message}`);
+      keyspace.warn(`ignored a value of ${name}: ${(error as Error).message}`);
     }
   };
   const load = async (): Promise<void> => {
@@ -45,7 +45,7 @@ export async function createMirror(options: MirrorOptions): Promise<Mirror> {
   };
   const reload = (field: string): void =>
     send(
-      place,
+      keyspace,
       name,
       redis.hget(key, field).then((sealed) => take(field, sealed)),
     );
@@ -53,7 +53,7 @@ export async function createMirror(options: MirrorOptions): Promise<Mirror> {
     if (channel === key) reload(field);
   });
   // Messages that were sent while the connection was broken are lost.
-  subscriber.on('ready', () => send(place, name, load()));
+  subscriber.on('ready', () => send(keyspace, name, load()));
   await subscriber.subscribe(key);
   await load();
 
@@ -66,13 +66,13 @@ export async function createMirror(options: MirrorOptions): Promise<Mirror> {
     set(field, value, { ifNew = false } = {}) {
       values.set(field, value);
       version++;
-      const sealed = place.seal(key, field, value);
+      const sealed = keyspace.seal(key, field, value);
       const store = async (): Promise<void> => {
         if (ifNew && (await redis.hsetnx(key, field, sealed)) === 0) return take(field, await redis.hget(key, field));
         if (!ifNew) await redis.hset(key, field, sealed);
         await redis.publish(key, field);
       };
-      send(place, name, store());
+      send(keyspace, name, store());
     },
   };
 }

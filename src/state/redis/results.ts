@@ -3,7 +3,7 @@
 import { copyResult, isResultId, ownerOf, type ResultFiles } from '../../context/store/results.js';
 import { isRecord, type Json } from '../../core/json.js';
 import type { ResultLimits, ResultStore, ResultWriter, StoredResult } from '../../core/store.js';
-import { type RedisPlace, reach } from './place.js';
+import { type RedisKeyspace, reach } from './keyspace.js';
 
 const PIECE = 1024 * 1024;
 const HEAD = 'head';
@@ -18,13 +18,13 @@ const REPLACE = `
 if redis.call('HEXISTS', KEYS[1], ARGV[1]) == 1 then redis.call('HSET', KEYS[1], ARGV[1], ARGV[2]) end
 `;
 
-export function createSharedResults(place: RedisPlace, files: ResultFiles): ResultStore {
+export function createSharedResults(keyspace: RedisKeyspace, files: ResultFiles): ResultStore {
   const sending = new Set<Promise<void>>();
 
   const upload = async (stored: StoredResult, owner: string, { keepMs }: ResultLimits): Promise<void> => {
-    const key = place.hiddenKeyOf('result', stored.handle.id);
+    const key = keyspace.hiddenKeyOf('result', stored.handle.id);
     const put = (field: string, value: Json) =>
-      place.redis.eval(PUT, 1, key, field, place.seal(key, field, value), keepMs);
+      keyspace.redis.eval(PUT, 1, key, field, keyspace.seal(key, field, value), keepMs);
     try {
       for (let offset = 0; offset < stored.size; offset += PIECE)
         await put(String(offset / PIECE), Buffer.from(stored.read(offset, PIECE)).toString('base64'));
@@ -34,21 +34,21 @@ export function createSharedResults(place: RedisPlace, files: ResultFiles): Resu
     }
   };
   const download = async (id: string, session: string): Promise<StoredResult | undefined> => {
-    const key = place.hiddenKeyOf('result', id);
-    const head = await place.redis.hget(key, HEAD);
-    const { owner, size } = head === null ? {} : toHead(place.open(key, HEAD, head));
+    const key = keyspace.hiddenKeyOf('result', id);
+    const head = await keyspace.redis.hget(key, HEAD);
+    const { owner, size } = head === null ? {} : toHead(keyspace.open(key, HEAD, head));
     if (owner === undefined || owner !== ownerOf(session)) return undefined;
     const writer = copyResult(files, id, owner);
     try {
       for (let offset = 0; offset < size!; offset += PIECE) {
         const field = String(offset / PIECE);
-        const piece = await place.redis.hget(key, field);
+        const piece = await keyspace.redis.hget(key, field);
         // Expired meanwhile.
         if (piece === null) {
           writer.discard();
           return undefined;
         }
-        writer.write(Buffer.from(String(place.open(key, field, piece)), 'base64'));
+        writer.write(Buffer.from(String(keyspace.open(key, field, piece)), 'base64'));
       }
     } catch (error) {
       writer.discard();
@@ -89,20 +89,20 @@ export function createSharedResults(place: RedisPlace, files: ResultFiles): Resu
       const local = files.open(id, session);
       return local !== undefined || !isResultId(id) ? local : fetch(id, session);
     },
-    adopt: (id, session) => adopt(place, files, id, session),
+    adopt: (id, session) => adopt(keyspace, files, id, session),
     share: () => Promise.all(sending).then(() => undefined),
     clean: files.clean,
   };
 }
 
-async function adopt(place: RedisPlace, files: ResultFiles, id: string, session: string): Promise<void> {
+async function adopt(keyspace: RedisKeyspace, files: ResultFiles, id: string, session: string): Promise<void> {
   if (!isResultId(id)) return;
   files.adopt(id, session);
   const owner = ownerOf(session);
-  const key = place.hiddenKeyOf('result', id);
-  const head = await place.redis.hget(key, HEAD);
-  const { size } = head === null ? {} : toHead(place.open(key, HEAD, head));
-  if (size !== undefined) await place.redis.eval(REPLACE, 1, key, HEAD, place.seal(key, HEAD, { owner, size }));
+  const key = keyspace.hiddenKeyOf('result', id);
+  const head = await keyspace.redis.hget(key, HEAD);
+  const { size } = head === null ? {} : toHead(keyspace.open(key, HEAD, head));
+  if (size !== undefined) await keyspace.redis.eval(REPLACE, 1, key, HEAD, keyspace.seal(key, HEAD, { owner, size }));
 }
 
 function toHead(value: unknown): { readonly owner?: string; readonly size?: number } {

@@ -3,20 +3,20 @@
 import type { Redis } from 'ioredis';
 import { isRecord, type Json } from '../../core/json.js';
 import type { SharedSessions } from '../../mcp-server/shared-sessions.js';
-import { type RedisPlace, reach, send } from './place.js';
+import { type RedisKeyspace, reach, send } from './keyspace.js';
 
 const IDLE_MS = 60 * 60_000;
 // As long as a question can be answered.
 const NONCE_MS = 600_000;
 const FIELD = 'session';
 
-export async function createSharedSessions(place: RedisPlace, subscriber: Redis): Promise<SharedSessions> {
-  const { redis } = place;
-  const channel = place.keyOf('sessions');
-  const own = place.secret(`sessions ${process.pid} ${Math.random()}`).slice(0, 16);
+export async function createSharedSessions(keyspace: RedisKeyspace, subscriber: Redis): Promise<SharedSessions> {
+  const { redis } = keyspace;
+  const channel = keyspace.keyOf('sessions');
+  const own = keyspace.secret(`sessions ${process.pid} ${Math.random()}`).slice(0, 16);
   const listeners: ((id: string, message: Json) => void)[] = [];
   const receive = (sealed: string): void => {
-    const value = place.open(channel, FIELD, sealed);
+    const value = keyspace.open(channel, FIELD, sealed);
     if (!isRecord(value) || value.from === own || typeof value.id !== 'string') return;
     for (const listener of listeners) listener(value.id, value.message as Json);
   };
@@ -25,29 +25,29 @@ export async function createSharedSessions(place: RedisPlace, subscriber: Redis)
     try {
       receive(sealed);
     } catch (error) {
-      place.warn(`ignored a message about a session: ${(error as Error).message}`);
+      keyspace.warn(`ignored a message about a session: ${(error as Error).message}`);
     }
   });
   await subscriber.subscribe(channel);
   const forward = (id: string, message: Json): void =>
     send(
-      place,
+      keyspace,
       'a message of a session',
-      redis.publish(channel, place.seal(channel, FIELD, { from: own, id, message })),
+      redis.publish(channel, keyspace.seal(channel, FIELD, { from: own, id, message })),
     );
-  const keyOf = (id: string): string => place.hiddenKeyOf('session', id);
+  const keyOf = (id: string): string => keyspace.hiddenKeyOf('session', id);
   // Someone may remove the key of an answer that was used (FLT-78).
   const taken = new Set<string>();
 
   return {
     async save(id, session) {
       const key = keyOf(id);
-      await reach('the session cannot be stored', redis.set(key, place.seal(key, FIELD, session), 'PX', IDLE_MS));
+      await reach('the session cannot be stored', redis.set(key, keyspace.seal(key, FIELD, session), 'PX', IDLE_MS));
     },
     async load(id) {
       const key = keyOf(id);
       const sealed = await reach('the session cannot be read', redis.getex(key, 'PX', IDLE_MS));
-      return sealed === null ? undefined : place.open(key, FIELD, sealed);
+      return sealed === null ? undefined : keyspace.open(key, FIELD, sealed);
     },
     async remove(id) {
       await reach('the session cannot be removed', redis.del(keyOf(id)));
@@ -55,10 +55,10 @@ export async function createSharedSessions(place: RedisPlace, subscriber: Redis)
     },
     forward,
     onForward: (listener) => void listeners.push(listener),
-    stateKeys: () => place.secrets('questions'),
+    stateKeys: () => keyspace.secrets('questions'),
     async takeOnce(nonce) {
       if (taken.has(nonce)) return false;
-      const answer = redis.set(place.hiddenKeyOf('answer', nonce), '1', 'PX', NONCE_MS, 'NX');
+      const answer = redis.set(keyspace.hiddenKeyOf('answer', nonce), '1', 'PX', NONCE_MS, 'NX');
       const isFirst = (await reach('the answer cannot be checked', answer)) === 'OK';
       if (taken.has(nonce)) return false;
       taken.add(nonce);

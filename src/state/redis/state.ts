@@ -7,10 +7,10 @@ import type { FileState, SharedState } from '../files.js';
 import type { State } from '../state.js';
 import { createSharedApprovals } from './approvals.js';
 import { createAuditStream } from './audit.js';
+import { createKeyspace, type RedisKeyspace } from './keyspace.js';
 import { createSharedLimiter } from './limiter.js';
 import { createMirror, type Mirror } from './mirror.js';
 import { createSharedPins } from './pins.js';
-import { createPlace, type RedisPlace } from './place.js';
 import { createSharedResults } from './results.js';
 import { createSharedSessions } from './sessions.js';
 
@@ -25,23 +25,23 @@ export interface RedisStateOptions {
 
 /** Loaded before a toolbox is created. */
 export interface RedisState extends SharedState {
-  readonly place: RedisPlace;
+  readonly keyspace: RedisKeyspace;
   readonly sessions: SharedSessions;
 }
 
 export async function openRedisState(options: RedisStateOptions): Promise<RedisState> {
   const { subscriber } = options;
-  const place = createPlace(options);
+  const keyspace = createKeyspace(options);
   const locals = new Set<FileState>();
   const put = (local: FileState, configuration: string, text: unknown): void => {
     if (typeof text === 'string') local.listings.put(configuration, text);
   };
   const [sessions, pins, listings] = await Promise.all([
-    createSharedSessions(place, subscriber),
-    createMirror({ name: 'pins', place, subscriber }),
+    createSharedSessions(keyspace, subscriber),
+    createMirror({ name: 'pins', keyspace, subscriber }),
     createMirror({
       name: 'listings',
-      place,
+      keyspace,
       subscriber,
       onChange: (configuration, text) => {
         for (const local of locals) put(local, configuration, text);
@@ -49,25 +49,25 @@ export async function openRedisState(options: RedisStateOptions): Promise<RedisS
     }),
   ]);
   return {
-    place,
+    keyspace,
     sessions,
     onListing: (configuration, text) => listings.set(configuration, text),
     share(local) {
       locals.add(local);
       for (const [configuration, text] of listings.entries()) put(local, configuration, text);
-      return toState(place, local, pins);
+      return toState(keyspace, local, pins);
     },
   };
 }
 
-function toState(place: RedisPlace, local: FileState, pins: Mirror): State {
+function toState(keyspace: RedisKeyspace, local: FileState, pins: Mirror): State {
   return {
     pins: createSharedPins(pins),
-    results: createSharedResults(place, local.results),
+    results: createSharedResults(keyspace, local.results),
     audit: local.audit,
-    auditSinks: [createAuditStream(place)],
+    auditSinks: [createAuditStream(keyspace)],
     listings: local.listings,
-    limiter: createSharedLimiter(place, local.limiter),
-    approvals: createSharedApprovals(place),
+    limiter: createSharedLimiter(keyspace, local.limiter),
+    approvals: createSharedApprovals(keyspace),
   };
 }

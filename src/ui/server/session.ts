@@ -1,7 +1,7 @@
 // Routes about the whole: the session, the catalog, health, settings, and tools that differ from what was approved.
 
 import { ToolError } from '../../core/error.js';
-import { formatPlace } from '../../core/problem.js';
+import { formatPosition } from '../../core/problem.js';
 import type { SettingsList } from '../api.js';
 import { callerOf, readCatalog } from './catalog.js';
 import type { Change, PageParts } from './parts.js';
@@ -51,7 +51,7 @@ function readSettings({ toolbox }: PageParts): SettingsList {
     fault: fault ?? null,
     problems: problems.map((problem) => ({
       severity: problem.severity,
-      path: formatPlace(problem.path, problem),
+      path: formatPosition(problem.path, problem),
       message: problem.message,
       hint: problem.hint,
     })),

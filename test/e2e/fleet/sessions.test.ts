@@ -51,7 +51,7 @@ async function openFront({ url }: RedisServer, alike?: Front): Promise<Front> {
   onEnd(async () => {
     await handler.close();
     await toolbox.close();
-    await shared.place.flush();
+    await shared.keyspace.flush();
     await Promise.all([redis!.quit(), subscriber!.quit()]);
   });
   const post: Post = (body, headers = {}) => handler.fetch(toRequest('POST', headers, body));

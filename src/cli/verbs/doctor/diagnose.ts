@@ -3,7 +3,7 @@
 import { existsSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { isToolError, toToolError } from '../../../core/error.js';
-import { formatPlace, type Problem } from '../../../core/problem.js';
+import { formatPosition, type Problem } from '../../../core/problem.js';
 import { count, formatDuration, shortenPath } from '../../../core/text.js';
 import type { NodeToolbox } from '../../../node.js';
 import { findInterpreter, findLimiter, findProgram, SYSTEM_LIMITS, searchPath } from '../../../process/environment.js';
@@ -270,7 +270,7 @@ async function installProblems(toolbox: NodeToolbox): Promise<Problem[]> {
 }
 
 function describeFile(problem: Problem, { workspace: { workdir }, machine: { world } }: NodeToolbox): string {
-  return formatPlace(shortenPath(problem.path, workdir, world.home), problem);
+  return formatPosition(shortenPath(problem.path, workdir, world.home), problem);
 }
 
 function warn(path: string, message: string, hint: string): Problem {

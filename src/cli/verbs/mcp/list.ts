@@ -1,6 +1,6 @@
 // `wield mcp list`: lists upstream servers with their state. Starts none.
 
-import { formatPlace, type Problem } from '../../../core/problem.js';
+import { formatPosition, type Problem } from '../../../core/problem.js';
 import { count, quoteOutside, shortenPath, spellOut } from '../../../core/text.js';
 import type { NodeToolbox } from '../../../node.js';
 import { describeServer } from '../../../upstream/entries/mask.js';
@@ -36,7 +36,7 @@ function printProblems({ terminal }: VerbCall, problems: readonly Problem[], too
   for (const problem of problems) {
     const { severity, path, message, hint } = problem;
     const [colour, label] = severity === 'error' ? (['red', 'problem'] as const) : (['yellow', 'warning'] as const);
-    const file = formatPlace(shortenPath(path, workspace.workdir, machine.world.home), problem);
+    const file = formatPosition(shortenPath(path, workspace.workdir, machine.world.home), problem);
     terminal.err(`  ${terminal.paint(colour, label, 'err')}  ${quoteOutside(`${file} ${message}; ${hint}`, 2000)}\n`);
   }
 }

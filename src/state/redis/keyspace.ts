@@ -10,7 +10,7 @@ import { toPrefix } from '../../fleet/names.js';
 import { busyIfFull } from '../../fleet/outcome.js';
 
 /** The Redis server of a fleet, as the stores use it. */
-export interface RedisPlace {
+export interface RedisKeyspace {
   readonly redis: Redis;
   /** What a person writes after `--fleet`, without a password. */
   readonly address: string;
@@ -34,17 +34,17 @@ export interface RedisPlace {
   flush(): Promise<void>;
 }
 
-export interface RedisPlaceOptions {
+export interface RedisKeyspaceOptions {
   readonly redis: Redis;
   readonly key: FleetKey;
   readonly warn: (message: string) => void;
   readonly address?: string;
 }
 
-export function createPlace({ redis, key, warn, address = 'URL' }: RedisPlaceOptions): RedisPlace {
+export function createKeyspace({ redis, key, warn, address = 'URL' }: RedisKeyspaceOptions): RedisKeyspace {
   let warned = '';
   const pending = new Set<Promise<unknown>>();
-  const keyOf: RedisPlace['keyOf'] = (...parts) => [toPrefix(key.fleet), 'state', ...parts].join(':');
+  const keyOf: RedisKeyspace['keyOf'] = (...parts) => [toPrefix(key.fleet), 'state', ...parts].join(':');
   return {
     redis,
     address,
@@ -73,9 +73,9 @@ export function createPlace({ redis, key, warn, address = 'URL' }: RedisPlaceOpt
 }
 
 /** Sends a command that no call waits for; a failure is reported. */
-export function send(place: RedisPlace, what: string, sent: Promise<unknown>): void {
-  place.track(
-    sent.catch((error: Error) => place.warn(`${what} could not be shared with the fleet: ${explainFailure(error)}`)),
+export function send(keyspace: RedisKeyspace, what: string, sent: Promise<unknown>): void {
+  keyspace.track(
+    sent.catch((error: Error) => keyspace.warn(`${what} could not be shared with the fleet: ${explainFailure(error)}`)),
   );
 }
 
