@@ -71,6 +71,15 @@ export function ratios(values, floor) {
   return spread(values.map((value, round) => value / floor[round]));
 }
 
+/**
+ * The target of not being behind any peer: the lowest ratio of a peer to the floor. `allowed` maps peers to how many times
+ * their ratio is still accepted. Undefined without peers.
+ */
+export function peerTarget(peers, floor, allowed = {}) {
+  const limits = Object.entries(peers).map(([name, values]) => ratios(values, floor).median * (allowed[name] ?? 1));
+  return limits.length === 0 ? undefined : { of: 'ratio', atMost: Number(Math.min(...limits).toFixed(2)) };
+}
+
 /** The spread of `values[i] - floor[i]`. */
 export function differences(values, floor) {
   return spread(values.map((value, round) => value - floor[round]));
