@@ -1,6 +1,6 @@
 // Manifests of mind in full, the names it gives, and sources with irregular files.
 
-import { existsSync, mkdirSync, readFileSync, readlinkSync, symlinkSync } from 'node:fs';
+import { existsSync, mkdirSync, readFileSync, readlinkSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect } from 'vitest';
 import { createInstallWorkspace, type Files, type InstallWorkspace, WORKED } from '../../support/install.js';
@@ -269,12 +269,12 @@ describe('irregular sources', () => {
         'skills/inner/run.sh!': '#!/bin/sh\n',
         'skills/outer/SKILL.md': skill('outer'),
         'skills/loop/SKILL.md': skill('loop'),
-        'shared.md': 'Shared.',
       });
       symlinkSync('docs/a.md', join(source, 'skills/inner/b.md'));
       symlinkSync('run.sh', join(source, 'skills/inner/go'));
       symlinkSync('docs', join(source, 'skills/inner/more'));
-      symlinkSync('../../shared.md', join(source, 'skills/outer/shared.md'));
+      writeFileSync(join(source, '../shared.md'), 'Shared.');
+      symlinkSync('../../../shared.md', join(source, 'skills/outer/shared.md'));
       symlinkSync('..', join(source, 'skills/loop/up'));
       mkdirSync(join(source, 'skills/dangling'));
       symlinkSync('/nowhere', join(source, 'skills/dangling/SKILL.md'));
