@@ -9,15 +9,6 @@ import { checkParents, findUnsafe, unsafeState } from '../files/state.js';
 import { fileName, listFiles } from './log.js';
 import { type AuditRecord, type StartedRecord, toInterrupted } from './record.js';
 
-export interface AuditReader {
-  /** Passes on the records that were appended since the last read, in order. */
-  read(take: (record: AuditRecord) => void): void;
-  /** The same, in pieces: other work is done in between. One at a time. */
-  readInTurns(take: (record: AuditRecord) => void): Promise<void>;
-  /** Number of lines so far that were not whole records. */
-  skipped(): number;
-}
-
 interface Position {
   readonly inode: number;
   offset: number;
@@ -30,7 +21,7 @@ const NEWLINE = 0x0a;
 // The start of every record; inside a string the quotes would be escaped.
 const BEGINNING = '{"time":"';
 
-export function createAuditReader(directory: string): AuditReader {
+export function createAuditReader(directory: string) {
   const positions = new Map<number, Position>();
   let skipped = 0;
   // Calls of which no end was read yet.
@@ -103,15 +94,18 @@ export function createAuditReader(directory: string): AuditReader {
   }
 
   return {
-    read(take) {
+    /** Passes on the records that were appended since the last read, in order. */
+    read(take: (record: AuditRecord) => void): void {
       for (const _ of readAll(take));
       for (const _ of readEnded(take));
     },
-    async readInTurns(take) {
+    /** The same, in pieces: other work is done in between. One at a time. */
+    async readInTurns(take: (record: AuditRecord) => void): Promise<void> {
       for (const _ of readAll(take)) await setImmediate();
       for (const _ of readEnded(take)) await setImmediate();
     },
-    skipped: () => skipped + [...positions.values()].filter(({ rest }) => rest.length > 0).length,
+    /** Number of lines so far that were not whole records. */
+    skipped: (): number => skipped + [...positions.values()].filter(({ rest }) => rest.length > 0).length,
   };
 }
 

@@ -30,19 +30,7 @@ export interface TrustChange {
   readonly after: string;
 }
 
-export interface TrustStore {
-  list(): readonly TrustedWorkspace[];
-  isTrusted(directory: string): boolean;
-  /** Returns what changed since a workspace was trusted; empty if it never was. */
-  changes(directory: string): readonly TrustChange[];
-  trust(directory: string, now: Date): Promise<TrustedWorkspace>;
-  /** Whether a directory has no file or directory that trust is about. */
-  isEmpty(directory: string): boolean;
-  /** Returns whether the workspace was trusted. */
-  revoke(directory: string): Promise<boolean>;
-  /** Runs a confirmed change of the files of a workspace; if it was trusted, it is trusted with the changed files. */
-  keep<T>(directory: string, now: Date, change: () => Promise<T>): Promise<T>;
-}
+export type TrustStore = ReturnType<typeof createTrustStore>;
 
 const DECIDING_FILES = ['.mcp.json', '.agents/mcp.json', '.agents/config.toml'];
 // Directories of tools: one that appears, or leads elsewhere, was not there to be read when the workspace was trusted.
@@ -50,7 +38,7 @@ const PLACES = ['.agents', 'skills', 'tools'];
 // Directories below them may appear, but not lead out of the workspace.
 const INNER_PLACES = ['.agents/tools', '.agents/skills'];
 
-export function createTrustStore(wieldHome: string, now: () => number): TrustStore {
+export function createTrustStore(wieldHome: string, now: () => number) {
   const file = join(wieldHome, 'trust.json');
   const cache = createStatCache<TrustedWorkspace | undefined>({ now, isState: (path) => path === file });
 
@@ -83,7 +71,7 @@ export function createTrustStore(wieldHome: string, now: () => number): TrustSto
       return false;
     }
   };
-  const changes = (directory: string): TrustChange[] => {
+  const changes = (directory: string): readonly TrustChange[] => {
     const workspace = find(directory);
     if (workspace === undefined) return [];
     const files = DECIDING_FILES.map((name) => ({
@@ -121,21 +109,26 @@ export function createTrustStore(wieldHome: string, now: () => number): TrustSto
   };
 
   return {
-    list: () => [...read().values()],
+    list: (): readonly TrustedWorkspace[] => [...read().values()],
+    /** Returns what changed since a workspace was trusted; empty if it never was. */
     changes,
     isTrusted,
-    async trust(directory, at) {
+    async trust(directory: string, at: Date): Promise<TrustedWorkspace> {
       const workspace = describeWorkspace(directory, at);
       await update((workspaces) => workspaces.set(workspace.directory, workspace));
       return workspace;
     },
-    isEmpty: (directory) => [...DECIDING_FILES, ...PLACES].every((name) => !isThere(join(directory, name))),
-    async revoke(directory) {
+    /** Whether a directory has no file or directory that trust is about. */
+    isEmpty: (directory: string): boolean =>
+      [...DECIDING_FILES, ...PLACES].every((name) => !isThere(join(directory, name))),
+    /** Returns whether the workspace was trusted. */
+    async revoke(directory: string): Promise<boolean> {
       return update((workspaces) => workspaces.delete(realPath(directory) ?? directory));
     },
-    async keep(directory, at, change) {
+    /** Runs a confirmed change of the files of a workspace; if it was trusted, it is trusted with the changed files. */
+    async keep<T>(directory: string, at: Date, change: () => Promise<T>): Promise<T> {
       if (!isRecorded(directory)) return change();
-      let result: Awaited<ReturnType<typeof change>>;
+      let result: T;
       // Before and after under one lock: another process may revoke the trust, or change the same files.
       await update(async (workspaces) => {
         const wasTrusted = isTrusted(directory);
