@@ -2,7 +2,7 @@
 
 import type { HealthCheck } from '../api.js';
 import { request } from './client.js';
-import { Chip, Empty, ErrorBox, PlaceText, type Tone } from './parts.js';
+import { Chip, Fetched, PlaceText, type Tone } from './parts.js';
 import { catalog } from './store.js';
 import { useFetch } from './use-request.js';
 
@@ -14,47 +14,50 @@ const TONES: Readonly<Record<HealthCheck['level'], Tone>> = {
 };
 
 export function HealthPanel() {
-  const { value, error } = useFetch(
+  const health = useFetch(
     async () => ({ ...(await request('GET /api/health')), ...(await request('GET /api/settings')) }),
     [catalog.value],
   );
-  const health = value.value;
   return (
     <section aria-label="Health">
       <h1>Health</h1>
-      <ErrorBox error={error.value} />
-      {health === undefined && error.value === undefined && <Empty>Loading …</Empty>}
-      {health !== undefined && health.fault !== null && <p class="box bad">{health.fault}</p>}
-      <ul class="plain checks">
-        {health?.checks.map(({ level, about, message, hint }) => (
-          <li key={`${about} ${message}`}>
-            <Chip tone={TONES[level]}>{level}</Chip>
-            <div>
-              <strong>{about}</strong> <span class="prose">{message}</span>
-              {hint !== undefined && <p class="note">{hint}</p>}
-            </div>
-          </li>
-        ))}
-      </ul>
-      <h2>Settings</h2>
-      <table class="settings">
-        <thead>
-          <tr>
-            <th>key</th>
-            <th>value</th>
-            <th>file</th>
-          </tr>
-        </thead>
-        <tbody>
-          {health?.settings.map(({ key, value: shown, place }) => (
-            <tr key={key}>
-              <th scope="row">{key}</th>
-              <td>{shown}</td>
-              <td>{place === null ? <span class="note">default</span> : <PlaceText place={place} />}</td>
-            </tr>
-          ))}
-        </tbody>
-      </table>
+      <Fetched task={health}>
+        {({ fault, checks, settings }) => (
+          <>
+            {fault !== null && <p class="box bad">{fault}</p>}
+            <ul class="plain checks">
+              {checks.map(({ level, about, message, hint }) => (
+                <li key={`${about} ${message}`}>
+                  <Chip tone={TONES[level]}>{level}</Chip>
+                  <div>
+                    <strong>{about}</strong> <span class="prose">{message}</span>
+                    {hint !== undefined && <p class="note">{hint}</p>}
+                  </div>
+                </li>
+              ))}
+            </ul>
+            <h2>Settings</h2>
+            <table class="settings">
+              <thead>
+                <tr>
+                  <th>key</th>
+                  <th>value</th>
+                  <th>file</th>
+                </tr>
+              </thead>
+              <tbody>
+                {settings.map(({ key, value, place }) => (
+                  <tr key={key}>
+                    <th scope="row">{key}</th>
+                    <td>{value}</td>
+                    <td>{place === null ? <span class="note">default</span> : <PlaceText place={place} />}</td>
+                  </tr>
+                ))}
+              </tbody>
+            </table>
+          </>
+        )}
+      </Fetched>
     </section>
   );
 }

@@ -94,7 +94,12 @@ function Header() {
       </nav>
       {about !== undefined && (
         <span class="about">
-          {!about.trusted && <Chip tone="warn">not trusted</Chip>} <span class="note">{about.workdir}</span>
+          {!about.trusted && (
+            <a href={formatRoute({ panel: 'tools' })}>
+              <Chip tone="warn">not trusted</Chip>
+            </a>
+          )}{' '}
+          <span class="note">{about.workdir}</span>
         </span>
       )}
     </header>

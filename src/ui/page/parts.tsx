@@ -4,6 +4,7 @@ import type { Signal } from '@preact/signals';
 import type { ComponentChildren } from 'preact';
 import type { ErrorValue } from '../../core/error.js';
 import type { Place } from '../api.js';
+import type { Task } from './use-request.js';
 
 export type Tone = 'good' | 'warn' | 'bad' | 'info' | 'plain';
 
@@ -25,6 +26,17 @@ export function ErrorBox({ error }: { error: ErrorValue | undefined }) {
       <strong>{error.code}</strong> <span class="prose">{error.message}</span>
       {error.hint !== undefined && <p class="note">{error.hint}</p>}
     </div>
+  );
+}
+
+/** What a fetch returned, also if a later one failed, and why one did not. */
+export function Fetched<T>({ task, children }: { task: Task<T>; children: (value: T) => ComponentChildren }) {
+  const { value, error } = task;
+  return (
+    <>
+      <ErrorBox error={error.value} />
+      {value.value !== undefined ? children(value.value) : error.value === undefined && <Empty>Loading …</Empty>}
+    </>
   );
 }
 

@@ -2,7 +2,7 @@
 
 import type { ServerItem } from '../api.js';
 import { request } from './client.js';
-import { Chip, Code, Empty, ErrorBox, Facts, PlaceText, type Tone } from './parts.js';
+import { Chip, Code, Empty, ErrorBox, Facts, Fetched, PlaceText, type Tone } from './parts.js';
 import { catalog, serversVersion } from './store.js';
 import { useFetch, useTask } from './use-request.js';
 
@@ -13,15 +13,19 @@ const TONES: Readonly<Partial<Record<ServerItem['state'], Tone>>> = {
 };
 
 export function ServersPanel() {
-  const { value, error } = useFetch(() => request('GET /api/servers'), [catalog.value, serversVersion.value]);
+  const listed = useFetch(() => request('GET /api/servers'), [catalog.value, serversVersion.value]);
   return (
     <section aria-label="Servers">
       <h1>Servers</h1>
-      <ErrorBox error={error.value} />
-      {value.value?.servers.length === 0 && <Empty>No servers. wield mcp add adds one.</Empty>}
-      {value.value?.servers.map((server) => (
-        <Server key={server.name} server={server} />
-      ))}
+      <Fetched task={listed}>
+        {({ servers }) =>
+          servers.length === 0 ? (
+            <Empty>No servers. wield mcp add adds one.</Empty>
+          ) : (
+            servers.map((server) => <Server key={server.name} server={server} />)
+          )
+        }
+      </Fetched>
     </section>
   );
 }

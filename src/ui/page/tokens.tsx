@@ -3,7 +3,7 @@
 import { count } from '../../core/text.js';
 import type { TokenRow } from '../api.js';
 import { request } from './client.js';
-import { Empty, ErrorBox } from './parts.js';
+import { Empty, Fetched } from './parts.js';
 import { calls, catalog } from './store.js';
 import { useFetch } from './use-request.js';
 
@@ -13,8 +13,7 @@ const PARTS = ['definition', 'inputs', 'results'] as const;
 const MAX_ROWS = 100;
 
 export function TokensPanel() {
-  const { value, error } = useFetch(() => request('GET /api/tokens'), [calls.value.length, catalog.value]);
-  const ledger = value.value;
+  const ledger = useFetch(() => request('GET /api/tokens'), [calls.value.length, catalog.value]);
   return (
     <section aria-label="Tokens">
       <h1>Tokens</h1>
@@ -25,14 +24,15 @@ export function TokensPanel() {
           </span>
         ))}
       </p>
-      <ErrorBox error={error.value} />
-      {ledger !== undefined && (
-        <>
-          <Bars title="Servers" rows={ledger.servers} />
-          <Bars title="Clients" rows={ledger.clients} />
-          <Bars title="Tools" rows={ledger.tools} />
-        </>
-      )}
+      <Fetched task={ledger}>
+        {({ servers, clients, tools }) => (
+          <>
+            <Bars title="Servers" rows={servers} />
+            <Bars title="Clients" rows={clients} />
+            <Bars title="Tools" rows={tools} />
+          </>
+        )}
+      </Fetched>
     </section>
   );
 }

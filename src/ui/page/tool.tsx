@@ -6,7 +6,7 @@ import { CallForm } from './call-form.js';
 import { findItem, ItemChips } from './catalog.js';
 import { request } from './client.js';
 import { ExplainTab } from './explain.js';
-import { Chip, Code, Empty, ErrorBox, Facts, PlaceText } from './parts.js';
+import { Chip, Code, Facts, Fetched, PlaceText } from './parts.js';
 import { formatRoute, view } from './route.js';
 import { catalog, isLoaded, session } from './store.js';
 import { Tabs } from './tabs.js';
@@ -70,12 +70,9 @@ function ItemFacts({ item, details }: { item: CatalogItem; details?: ToolDetails
 }
 
 function Tool({ name, item }: { name: string; item: CatalogItem | undefined }) {
-  const { value, error } = useFetch(() => request('GET /api/tools/:name', { params: [name] }), [name, catalog.value]);
+  const fetched = useFetch(() => request('GET /api/tools/:name', { params: [name] }), [name, catalog.value]);
   const tab = useSignal('call');
-  const details = value.value;
-  if (error.value !== undefined) return <ErrorBox error={error.value} />;
-  if (details === undefined) return <Empty>Loading …</Empty>;
-  return (
+  const show = (details: ToolDetails) => (
     <>
       <p class="prose description">{details.description}</p>
       <Tabs
@@ -106,16 +103,16 @@ function Tool({ name, item }: { name: string; item: CatalogItem | undefined }) {
       />
     </>
   );
+  return <Fetched task={fetched}>{show}</Fetched>;
 }
 
 function SentTab({ name }: { name: string }) {
   const providers = session.value?.providers ?? [];
   const provider = useSignal(providers[0] ?? '');
-  const { value, error } = useFetch(
+  const fetched = useFetch(
     () => request('GET /api/tools/:name/sent/:provider', { params: [name, provider.value] }),
     [name, provider.value],
   );
-  const sent = value.value;
   return (
     <section aria-label="What a model sees">
       <div class="switch">
@@ -132,19 +129,19 @@ function SentTab({ name }: { name: string }) {
           </button>
         ))}
       </div>
-      <ErrorBox error={error.value} />
-      {sent === undefined && error.value === undefined && <Empty>Loading …</Empty>}
-      {sent !== undefined && (
-        <>
-          <p>
-            {sent.name === null ? <Chip tone="warn">not sent</Chip> : <code>{sent.name}</code>}{' '}
-            <Chip tone="info">{`${sent.tokens} tokens`}</Chip> {sent.why}
-          </p>
-          <p class="prose">{sent.description}</p>
-          <h2>Exact text</h2>
-          <Code label="Exact text" value={sent.text} />
-        </>
-      )}
+      <Fetched task={fetched}>
+        {(sent) => (
+          <>
+            <p>
+              {sent.name === null ? <Chip tone="warn">not sent</Chip> : <code>{sent.name}</code>}{' '}
+              <Chip tone="info">{`${sent.tokens} tokens`}</Chip> {sent.why}
+            </p>
+            <p class="prose">{sent.description}</p>
+            <h2>Exact text</h2>
+            <Code label="Exact text" value={sent.text} />
+          </>
+        )}
+      </Fetched>
     </section>
   );
 }
