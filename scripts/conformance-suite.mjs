@@ -20,7 +20,7 @@ const RELEASE = '0.1.16';
 const PRERELEASE = '0.2.0-alpha.12';
 
 export const RUNS = [
-  { version: RELEASE, revision: '2025-11-25', args: [] },
+  { version: RELEASE, revision: '2025-11-25', args: ['--suite', 'all'] },
   { version: PRERELEASE, revision: '2025-11-25', args: ['--requirements', '2025-11-25'] },
   { version: PRERELEASE, revision: '2026-07-28', args: ['--requirements', '2026-07-28'] },
 ];
@@ -65,17 +65,42 @@ function runSuite(version, args) {
   }
 }
 
-/** Runs all scenarios for servers against a URL. */
-export function runServerScenarios({ version, args }, url) {
+// Scenarios of extensions that are no part of a revision.
+const SKILLS = /^ {2}- (sep-2640-\S+)/gm;
+
+/** Runs all scenarios for servers against a URL, with those of the skills extension in the newest revision. */
+export function runServerScenarios({ version, revision, args }, url) {
   const output = mkdtempSync(join(tmpdir(), 'wield-conformance-'));
-  runSuite(version, ['server', '--url', url, '-o', output, ...args]);
-  const scenarios = readdirSync(output).map((directory) => {
-    const checks = JSON.parse(readFileSync(join(output, directory, 'checks.json'), 'utf8'));
-    const name = /^server-(.*?)-\d{4}-\d\d-\d\dT/.exec(directory)[1];
-    return { name, isPassed: !checks.some(({ status }) => status === 'FAILURE') };
-  });
-  rmSync(output, { recursive: true });
-  return scenarios;
+  try {
+    runSuite(version, ['server', '--url', url, '-o', output, ...args]);
+    const isNewest = revision === RUNS.at(-1).revision;
+    const listed = isNewest ? runSuite(version, ['list', '--server']).stdout : '';
+    for (const [, name] of listed.matchAll(SKILLS))
+      runSuite(version, [
+        'server',
+        '--url',
+        url,
+        '-o',
+        output,
+        '--scenario',
+        name,
+        '--spec-version',
+        revision,
+        '--force',
+      ]);
+    return readdirSync(output).map((directory) => {
+      const checks = JSON.parse(readFileSync(join(output, directory, 'checks.json'), 'utf8'));
+      const has = (wanted) => checks.some(({ status }) => status === wanted);
+      return {
+        name: /^server-(.*?)-\d{4}-\d\d-\d\dT/.exec(directory)[1],
+        isPassed: !has('FAILURE'),
+        isScored: has('FAILURE') || has('SUCCESS') || has('WARNING'),
+        warnings: checks.flatMap(({ status, id, errorMessage }) => (status === 'WARNING' ? [errorMessage ?? id] : [])),
+      };
+    });
+  } finally {
+    rmSync(output, { recursive: true });
+  }
 }
 
 /** Runs all scenarios for clients one by one; in parallel, as a suite does, their timings fail on a small machine. */

@@ -46,6 +46,8 @@ export interface Client {
   toEntry(server: OwnServer): JsonObject;
   /** Reads an entry of the client into the draft, with notes about what is not imported. */
   readEntry(entry: JsonObject, draft: Draft): void;
+  /** Returns why the client does not start a server although it is configured, and what enables it. */
+  findBlock?(name: string, environment: ClientEnvironment, document: unknown): string | undefined;
   /** Translates references in a value to `${NAME}`; undefined if the client has no references. */
   readonly references?: (value: string) => string;
 }
@@ -59,7 +61,7 @@ type Paths = string | readonly string[] | ((environment: ClientEnvironment) => s
 /** What differs from the common case: a JSON file with an `mcpServers` table and the common fields. */
 export interface ClientRow
   extends Pick<Client, 'id' | 'name'>,
-    Partial<Pick<Client, 'form' | 'projectDirectory' | 'references' | 'toEntry'>> {
+    Partial<Pick<Client, 'form' | 'projectDirectory' | 'references' | 'toEntry' | 'findBlock'>> {
   readonly project?: Paths;
   readonly user: Paths;
   readonly table?: KeyPath | ((document: unknown, scope: Scope, environment: ClientEnvironment) => readonly KeyPath[]);
@@ -84,6 +86,7 @@ export function toClient(row: ClientRow): Client {
     form,
     projectDirectory,
     references,
+    findBlock: row.findBlock,
     files: (environment) => [...filesOf('project', project, environment), ...filesOf('user', user, environment)],
     toEntry: row.toEntry ?? (({ command, args }) => ({ ...extra, command, args })),
     readEntry(entry, draft) {

@@ -5,7 +5,9 @@ import { ToolError } from '../core/error.js';
 import { isRecord } from '../core/json.js';
 import { nearest, quoteOutside } from '../core/text.js';
 import { type Client, type ClientEnvironment, type ClientRow, STARTS_IN_PROJECT, toClient } from './client.js';
+import { readConfig, toPlain } from './config-file.js';
 import { valueAt } from './forms/form.js';
+import { jsonForm } from './forms/json.js';
 import { tomlForm } from './forms/toml.js';
 import { yamlForm } from './forms/yaml.js';
 import {
@@ -50,6 +52,25 @@ const timeout = time('timeout');
 const timeoutSeconds = time('timeout', 1000);
 const disabledTools = texts('deny');
 const envFile = instead('write its variables under env');
+
+// Gemini CLI starts no server that was disabled by its command, or that its lists do not allow.
+function findGeminiBlock(name: string, { home }: ClientEnvironment, document: unknown): string | undefined {
+  const stateOf = (value: unknown): unknown => (isRecord(value) ? value[name.toLowerCase()] : undefined);
+  const state = stateOf(readJson(join(home, '.gemini', 'mcp-server-enablement.json')));
+  if (isRecord(state) && state.enabled === false) return `it is disabled there; run: gemini mcp enable ${name}`;
+  const { allowed, excluded } = isRecord(document) && isRecord(document.mcp) ? document.mcp : {};
+  if (Array.isArray(excluded) && excluded.includes(name)) return `remove "${name}" from mcp.excluded in its settings`;
+  if (Array.isArray(allowed) && !allowed.includes(name)) return `add "${name}" to mcp.allowed in its settings`;
+  return undefined;
+}
+
+function readJson(path: string): unknown {
+  try {
+    return toPlain(readConfig(path, jsonForm).document);
+  } catch {
+    return undefined;
+  }
+}
 
 // Without a `type` Gemini CLI uses the SSE transport, or tries both.
 const urlOfGemini: FieldReader = (value, draft, field) => {
@@ -182,6 +203,7 @@ const ROWS: readonly ClientRow[] = [
     references: bareDollar,
     project: '.gemini/settings.json',
     user: '.gemini/settings.json',
+    findBlock: findGeminiBlock,
     fields: ({ type }) => ({
       ...(type === undefined ? { url: urlOfGemini } : {}),
       httpUrl: text('url'),

@@ -47,7 +47,7 @@ const MAX_PROMPTS = 48;
 const MAX_WAIT_MS = 5000;
 const RETRY_MS = 50;
 // An older prompt may be abandoned, and makes room for a new one.
-const ABANDONED_MS = 60_000;
+const ABANDONED_MS = 20_000;
 
 /** Limits the prompts of one server process. `client` identifies who is asked: session and client name. */
 export function createClientPrompts(): ClientPrompts {

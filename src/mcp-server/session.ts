@@ -29,6 +29,7 @@ export const IDLE_MS = 60 * 60_000;
 // A shared session expires after the idle time, too.
 const RESAVE_MS = IDLE_MS / 6;
 const OWN_STREAM = 'session';
+const BATCH_VERSION = '2025-03-26';
 // Requests and cancellations that are remembered of a session.
 const MAX_IDS = 1000;
 
@@ -93,7 +94,17 @@ export class Session {
     return this.#responders.size > 0 || this.#server.tasks?.isRunning(this.#client.session) === true;
   }
 
-  receive(exchange: Exchange, messages: readonly Message[]): void {
+  /** Whether the client listens to messages that belong to no request. */
+  get isConnected(): boolean {
+    return this.#stream.isConnected;
+  }
+
+  /** Whether the protocol version of the session has batches, as only one has. */
+  get hasBatches(): boolean {
+    return this.#client.initialized?.protocolVersion === BATCH_VERSION;
+  }
+
+  receive(exchange: Exchange, messages: readonly Message[], isBatch = false): void {
     const requests = messages.filter(isRequest);
     if (requests.length === 0) {
       for (const message of messages) this.take(message);
@@ -105,6 +116,7 @@ export class Session {
       log: this.#events,
       requests: requests.length,
       isPrimed: exchange.header('mcp-protocol-version') === OLDER_VERSIONS[0],
+      isBatch,
     });
     for (const message of messages) {
       if (isRequest(message))

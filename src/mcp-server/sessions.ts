@@ -83,15 +83,18 @@ function createTable() {
     sessions.delete(id);
     session?.close();
   };
-  // Many clients never end their session: the least recently used one without a running request is dropped, and its
-  // client can initialize again.
+  // Many clients never end their session: the least recently used one without a running request is dropped, first one whose
+  // client does not listen, and its client can initialize again.
   const makeRoom = (): boolean => {
     const limit = performance.now() - IDLE_MS;
-    for (const [id, session] of sessions) if (session.lastUsed < limit && !session.isBusy) drop(id);
+    for (const [id, session] of sessions)
+      if (session.lastUsed < limit && !session.isBusy && !session.isConnected) drop(id);
     if (sessions.size < MAX_SESSIONS) return true;
     const idle = [...sessions.values()].filter((session) => !session.isBusy);
     if (idle.length === 0) return false;
-    drop(idle.reduce((least, session) => (session.lastUsed < least.lastUsed ? session : least)).id);
+    const left = idle.filter((session) => !session.isConnected);
+    const among = left.length > 0 ? left : idle;
+    drop(among.reduce((least, session) => (session.lastUsed < least.lastUsed ? session : least)).id);
     return true;
   };
   return { sessions, drop, makeRoom };
@@ -109,7 +112,10 @@ async function isReached(exchange: Exchange, act: () => Promise<void>): Promise<
 }
 
 function receive(exchange: Exchange, session: Session, body: unknown) {
-  const bodies = Array.isArray(body) ? body : [body];
+  const isBatch = Array.isArray(body);
+  if (isBatch && !session.hasBatches)
+    return respondError(exchange, 400, 'Invalid Request: this protocol version has no batches', ERROR.invalidRequest);
+  const bodies = isBatch ? body : [body];
   if (bodies.length > MAX_BATCH)
     return respondError(exchange, 400, `Invalid Request: Batch must not exceed ${MAX_BATCH} messages`);
   const messages = bodies.map(toMessage);
@@ -117,7 +123,7 @@ function receive(exchange: Exchange, session: Session, body: unknown) {
     return respondError(exchange, 400, 'Parse error: Invalid JSON-RPC message', ERROR.parse);
   // Also without an id, as in the SDK.
   if (messages.some(startsSession)) return respondError(exchange, 400, 'Invalid Request: Server already initialized');
-  if (hasKnownVersion(exchange)) session.receive(exchange, messages);
+  if (hasKnownVersion(exchange)) session.receive(exchange, messages, isBatch);
 }
 
 const ACCEPTED: Readonly<Record<string, readonly string[]>> = {

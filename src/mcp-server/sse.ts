@@ -123,6 +123,8 @@ export interface ResponderOptions extends Omit<EventStreamOptions, 'id'> {
   readonly requests: number;
   /** Whether the client understands an event without data. */
   readonly isPrimed: boolean;
+  /** Whether a JSON response is a list. */
+  readonly isBatch?: boolean;
 }
 
 /** The response to the requests of one body: JSON, or an event stream if it takes long or there is more to send. */
@@ -159,7 +161,9 @@ export class Responder {
     if (isLast && this.#stream === undefined) {
       this.#isEnded = true;
       clearTimeout(this.#timer);
-      this.#exchange.respond(status, { 'content-type': 'application/json', ...this.#options.headers }, parts);
+      const { headers, isBatch } = this.#options;
+      const body = isBatch === true ? ['[', ...parts, ']'] : parts;
+      this.#exchange.respond(status, { 'content-type': 'application/json', ...headers }, body);
       return;
     }
     this.#begin().send(parts.join(''));

@@ -341,7 +341,8 @@ describe('a server without a login', () => {
     const { workspace } = createSetting();
     configureServers(workspace, { notes: { url: `${server.origin}/mcp`, startTimeout: '5s' } });
     const { stderr } = await wield(workspace, ['mcp', 'refresh', 'notes']);
-    expect(stderr).toContain('could not start the server notes: HTTP 404');
+    expect(stderr).toContain('could not connect to the server notes: HTTP 404');
+    expect(stderr).toContain('check that the server runs, and its url');
   });
 
   // A server whose stream ends at once, and how often it was opened.

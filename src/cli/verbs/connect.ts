@@ -3,7 +3,7 @@
 import { dirname } from 'node:path';
 import type { Client, ClientEnvironment, ClientFile, Scope } from '../../clients/client.js';
 import { STARTS_IN_PROJECT } from '../../clients/client.js';
-import { readConfig } from '../../clients/config-file.js';
+import { readConfig, toPlain } from '../../clients/config-file.js';
 import {
   applyPlan,
   type ConnectPlan,
@@ -79,12 +79,13 @@ export const connect: Verb = {
     const undo = call.flags.has('undo');
     const plan = (): ConnectPlan =>
       undo ? planUndo(client, file, name, store) : planConnect(client, file, server, store);
-    return carryOut(call, client, plan, { toolbox, undo, server, store });
+    return carryOut(call, client, plan, { toolbox, environment, undo, server, store });
   },
 };
 
 interface ConnectTask {
   readonly toolbox: NodeToolbox;
+  readonly environment: ClientEnvironment;
   readonly undo: boolean;
   readonly server: ReturnType<typeof findServer>;
   readonly store: RecordStore;
@@ -94,7 +95,7 @@ async function carryOut(
   call: VerbCall,
   client: Client,
   toPlan: () => ConnectPlan,
-  { toolbox, undo, server, store }: ConnectTask,
+  { toolbox, environment, undo, server, store }: ConnectTask,
 ): Promise<number> {
   const { terminal, json, flags } = call;
   const plan = toPlan();
@@ -102,7 +103,9 @@ async function carryOut(
   const { file, scope, changed } = plan;
   const shown = shortenPath(file.path, toolbox.workspace.workdir, toolbox.machine.world.home);
   const diff = changed ? toShownDiff(diffOf(plan)) : [];
-  const document = { client: client.id, scope, file: file.path, name, changed, diff };
+  const block = undo ? undefined : client.findBlock?.(name, environment, toPlain(file.document));
+  const blocked = block === undefined ? {} : { blocked: block };
+  const document = { client: client.id, scope, file: file.path, name, changed, diff, ...blocked };
   if (!json && changed) {
     terminal.out(`  ${terminal.paint('bold', client.name)}   ${shown} (${scope})\n`);
     printDiff(terminal, diff);
@@ -131,6 +134,7 @@ async function carryOut(
   } else if (!write) terminal.out('  nothing was written\n');
   else if (undo) terminal.out(`  disconnected  Restart ${client.name}, or reload its servers.\n`);
   else printConnected(call, client, scope, server, toolbox);
+  if (block !== undefined) terminal.out(`  disabled   ${client.name} does not start it yet: ${block}\n`);
   return 0;
 }
 

@@ -2,12 +2,15 @@
 
 import { isToolError, ToolError } from '../../core/error.js';
 import { formatDuration, quoteOutside } from '../../core/text.js';
+import { RpcError } from '../../net/mcp.js';
 import { statusOf } from './client.js';
 import type { ServerExit } from './transport.js';
 
 /** The server of a failure and the state of its transport. */
 export interface FailureContext {
   readonly server: string;
+  /** Whether it runs elsewhere and is reached over HTTP. */
+  readonly isRemote?: boolean;
   readonly exit?: ServerExit | undefined;
   readonly lastLines?: readonly string[] | undefined;
 }
@@ -17,16 +20,24 @@ const SHOWN_LINES = 3;
 
 /** A server that could not be started or reached. */
 export function startFailure(error: unknown, context: FailureContext): ToolError {
-  const { server } = context;
-  const { kind = 'start-failed', message, hint = `wield mcp refresh ${server}` } = explain(error, context);
-  const shown = `could not start the server ${server}: ${message}`;
+  const { server, isRemote, exit } = context;
+  const next = isRemote
+    ? 'check that the server runs, and its url, which must be an MCP endpoint over streamable HTTP'
+    : `wield mcp refresh ${server}`;
+  const { kind = 'start-failed', message, hint = next } = explain(error, context);
+  const shown =
+    error instanceof RpcError && exit === undefined
+      ? `the server ${server} answered with an error: ${message}`
+      : `could not ${isRemote ? 'connect to' : 'start'} the server ${server}: ${message}`;
   return ownError(error) ?? serverError('unavailable', kind, shown, hint, context);
 }
 
 /** A server that did not respond within its start timeout. */
 export function startTimeout(milliseconds: number, context: FailureContext): ToolError {
-  const message = `the server ${context.server} did not respond within ${formatDuration(milliseconds)} of starting`;
-  const hint = 'run its command by hand, or set a longer startTimeout in its entry';
+  const within = `did not respond within ${formatDuration(milliseconds)}`;
+  const message = `the server ${context.server} ${within}${context.isRemote ? '' : ' of starting'}`;
+  const check = context.isRemote ? 'check its url' : 'run its command by hand';
+  const hint = `${check}, or set a longer startTimeout in its entry`;
   return serverError('unavailable', 'start-timeout', message, hint, context);
 }
 

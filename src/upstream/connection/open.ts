@@ -121,7 +121,7 @@ async function attempt(
     const { exit } = transport;
     await transport.close().catch(() => {});
     if (signal.aborted) throw closedError(server);
-    const context = { server: name, exit, lastLines: transport.lastLines };
+    const context = { server: name, isRemote: server.kind === 'http', exit, lastLines: transport.lastLines };
     return {
       failure: isLate ? startTimeout(startTimeoutMs, context) : startFailure(error, context),
       mayBeVersion:

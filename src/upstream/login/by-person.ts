@@ -40,24 +40,68 @@ const PROBE_TIMEOUT_MS = 30_000;
 export async function logInByPerson(server: HttpServer, options: LoginOptions): Promise<StoredLogin> {
   const { directory } = options;
   const state = loadCrypto().randomBytes(32).toString('base64url');
-  const callback = await listenForAnswer(state, options.port);
-  const draft: Draft = {};
+  const before = readBefore(server, directory);
+  const callback = await listenAgain(state, server, before, options.port);
+  const { redirectUrl } = callback;
+  const isSameClient = before !== undefined && before.client.redirect === redirectUrl;
+  const draft: Draft = server.oauth === undefined ? { redirect: redirectUrl } : {};
+  if (isSameClient) draft.client = toRegistered(before);
   try {
-    const provider = createProvider(draft, server, { directory, redirectUrl: callback.redirectUrl, state });
-    const login = await obtain(server, provider, draft, callback, options);
+    const provider = createProvider(draft, server, { directory, redirectUrl, state });
+    const login = await obtain(server, provider, { draft, before }, callback, options);
     await withLoginLock(server, options, async () => writeLogin(directory, server, login));
     return login;
   } catch (thrown) {
+    // The login server may no longer know the client: the next login registers another one.
+    if (isSameClient)
+      await withLoginLock(server, { ...options, signal: undefined }, async () =>
+        writeLogin(directory, server, { ...before, client: { ...before.client, redirect: undefined } }),
+      );
     throw explain(thrown, server, draft);
   } finally {
     callback.close();
   }
 }
 
+// A login that cannot be read will be replaced.
+function readBefore(server: HttpServer, directory: string): StoredLogin | undefined {
+  try {
+    return readLogin(directory, server);
+  } catch {
+    return undefined;
+  }
+}
+
+// Many login servers accept only the redirect URL that a client was registered with, and so its port.
+async function listenAgain(
+  state: string,
+  server: HttpServer,
+  before: StoredLogin | undefined,
+  port: number | undefined,
+): Promise<Callback> {
+  const last = server.oauth === undefined && port === undefined ? before?.client.redirect : undefined;
+  if (last === undefined) return listenForAnswer(state, port);
+  try {
+    return await listenForAnswer(state, Number(new URL(last).port));
+  } catch {
+    return listenForAnswer(state);
+  }
+}
+
+// Bound to its issuer, so that another login server does not receive its secret.
+function toRegistered({ client: { id, secret }, issuer }: StoredLogin): OAuthClientInformationMixed {
+  return { client_id: id, ...(secret === null ? {} : { client_secret: secret }), issuer };
+}
+
+// What was granted before is asked for again.
+function joinScopes(...scopes: readonly (string | undefined)[]): string | undefined {
+  return [...new Set(scopes.flatMap((scope) => scope?.split(' ') ?? []))].join(' ') || undefined;
+}
+
 async function obtain(
   server: HttpServer,
   provider: OAuthClientProvider,
-  draft: Draft,
+  { draft, before }: { readonly draft: Draft; readonly before: StoredLogin | undefined },
   callback: Callback,
   options: LoginOptions,
 ): Promise<StoredLogin> {
@@ -68,7 +112,7 @@ async function obtain(
     serverUrl: server.url,
     fetchFn,
     resourceMetadataUrl,
-    scope: options.scope ?? server.oauth?.scope ?? readScope(asked),
+    scope: options.scope ?? server.oauth?.scope ?? joinScopes(readScope(asked), before?.scope),
     forceReauthorization: true,
   });
   const answer = await waitForAnswer(assertShowable(draft.authorizationUrl, server), callback, options);
@@ -123,7 +167,6 @@ export function createProvider(
     },
     state: () => state,
     clientInformation: () => known ?? draft.client,
-    // Each login registers a new client, because the port of the redirect differs.
     saveClientInformation: known === undefined ? save('client') : undefined,
     tokens: () => undefined,
     saveTokens: () => {},
@@ -144,12 +187,7 @@ function findClient(
 ): (OAuthClientInformationMixed & { issuer?: string | undefined }) | undefined {
   const { oauth } = server;
   if (oauth === undefined) return undefined;
-  let before: StoredLogin | undefined;
-  try {
-    before = readLogin(directory, server);
-  } catch {
-    // It will be replaced.
-  }
+  const before = readBefore(server, directory);
   return {
     client_id: oauth.clientId,
     client_secret: oauth.clientSecret,

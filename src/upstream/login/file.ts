@@ -33,7 +33,14 @@ export interface StoredLogin {
   readonly revocationEndpoint: string | null;
   readonly resource: string | null;
   /** The secret only of a dynamically registered client; a configured one is not stored. */
-  readonly client: { readonly id: string; readonly secret: string | null };
+  readonly client: {
+    readonly id: string;
+    readonly secret: string | null;
+    /** The redirect URL that it was registered with, if the next login can use it again. */
+    readonly redirect?: string | undefined;
+  };
+  /** The granted scopes, also after the tokens were rejected. */
+  readonly scope?: string | undefined;
   /** Null after they were rejected. */
   readonly tokens: Tokens | null;
   /** Milliseconds since 1970. */
@@ -43,6 +50,8 @@ export interface StoredLogin {
 /** What is stored besides the tokens. */
 export interface LoginDraft {
   client?: OAuthClientInformationMixed;
+  /** The redirect URL of a registered client. */
+  redirect?: string;
   discovery?: OAuthDiscoveryState;
   resource?: string;
 }
@@ -51,7 +60,7 @@ const MAX_BYTES = 256 * 1024;
 
 /** Converts a complete login to the stored form. */
 export function toStored(
-  { discovery, client, resource }: LoginDraft,
+  { discovery, client, redirect, resource }: LoginDraft,
   tokens: Tokens,
   server: HttpServer,
   now: number,
@@ -70,7 +79,8 @@ export function toStored(
     authMethods: metadata?.token_endpoint_auth_methods_supported ?? null,
     revocationEndpoint: typeof revocation === 'string' ? revocation : null,
     resource: resource ?? null,
-    client: { id: server.oauth?.clientId ?? client?.client_id ?? '', secret: client?.client_secret ?? null },
+    client: { id: server.oauth?.clientId ?? client?.client_id ?? '', secret: client?.client_secret ?? null, redirect },
+    scope: tokens.scope,
     ...toStoredTokens(tokens, server, now),
   };
 }

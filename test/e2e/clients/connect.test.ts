@@ -401,3 +401,25 @@ describe('the list of clients', () => {
     expect(workspace.toolbox().state.trust.isTrusted(workspace.dir)).toBe(true);
   });
 });
+
+spec('SRV-91', 'says what keeps a client from starting wield, and how to change that', async () => {
+  const workspace = createServed();
+  const settings = join(workspace.home, '.gemini');
+  mkdirSync(settings, { recursive: true });
+  const connect = async () => (await wield(workspace, ['connect', 'gemini-cli', '--scope', 'user', '--yes'])).stdout;
+  writeFileSync(join(settings, 'mcp-server-enablement.json'), '{"wield":{"enabled":false}}');
+  expect(await connect()).toContain(
+    'disabled   Gemini CLI does not start it yet: it is disabled there; run: gemini mcp enable wield',
+  );
+  // Also if nothing is to be written.
+  expect(await connect()).toContain('gemini mcp enable wield');
+  writeFileSync(join(settings, 'mcp-server-enablement.json'), '{}');
+  expect(await connect()).not.toContain('disabled');
+  const file = join(settings, 'settings.json');
+  const write = (mcp: object) =>
+    writeFileSync(file, JSON.stringify({ ...JSON.parse(readFileSync(file, 'utf8')), mcp }));
+  write({ excluded: ['wield'] });
+  expect(await connect()).toContain('remove "wield" from mcp.excluded');
+  write({ allowed: ['other'] });
+  expect(await connect()).toContain('add "wield" to mcp.allowed');
+});

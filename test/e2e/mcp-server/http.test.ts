@@ -37,12 +37,12 @@ async function messageOf(response: Response): Promise<Message> {
   return JSON.parse(data ?? text);
 }
 
-async function openSession(url: string): Promise<string> {
+async function openSession(url: string, version = OLDER): Promise<string> {
   const response = await post(url, {
     jsonrpc: '2.0',
     id: 0,
     method: 'initialize',
-    params: { protocolVersion: OLDER, capabilities: {}, clientInfo: { name: 'raw', version: '1' } },
+    params: { protocolVersion: version, capabilities: {}, clientInfo: { name: 'raw', version: '1' } },
   });
   expect(response.status).toBe(200);
   await response.text();
@@ -50,7 +50,7 @@ async function openSession(url: string): Promise<string> {
   const accepted = await post(
     url,
     { jsonrpc: '2.0', method: 'notifications/initialized' },
-    { 'mcp-session-id': session, 'mcp-protocol-version': OLDER },
+    { 'mcp-session-id': session, 'mcp-protocol-version': version },
   );
   expect(accepted.status).toBe(202);
   return session;
@@ -168,17 +168,39 @@ describe('sessions of the older protocol version', () => {
     expect(await messageOf(await callGreet(url, headers['mcp-session-id'], 9, 'Ada'))).toMatchObject({ id: 9 });
   });
 
+  spec('SRV-90', 'accepts a batch in the version that has them, and answers it with a list', async () => {
+    const { url } = shared();
+    const ping = [{ jsonrpc: '2.0', id: 1, method: 'ping' }];
+    const send = async (version: string) => {
+      const session = { 'mcp-session-id': await openSession(url, version), 'mcp-protocol-version': version };
+      return post(url, ping, session);
+    };
+    const batch = await send('2025-03-26');
+    expect(await batch.json()).toEqual([{ jsonrpc: '2.0', id: 1, result: {} }]);
+    for (const version of ['2025-06-18', OLDER]) {
+      const refused = await send(version);
+      expect([refused.status, ((await refused.json()) as { error: { code: number } }).error.code]).toEqual([
+        400, -32600,
+      ]);
+    }
+  });
+
   spec.thorough('SRV-5', 'accepts new clients when too many sessions were never ended', async () => {
     const server = await serveHttp(createTools());
     const first = await openSession(server.url);
     const used = await openSession(server.url);
+    const listening = await openSession(server.url);
+    const headers = { 'mcp-session-id': listening, accept: 'text/event-stream' };
+    const stream = await fetch(server.url, { headers });
+    onEnd(() => stream.body?.cancel());
     for (let count = 0; count < 30; count++) {
       await Promise.all(Array.from({ length: 10 }, () => openSession(server.url)));
       if (count === 20) expect((await callGreet(server.url, used, 1, 'x')).status).toBe(200);
     }
     const last = await openSession(server.url);
     expect((await messageOf(await callGreet(server.url, last, 1, 'x'))).result.content[0].text).toBe('hi x\n');
-    // The least recently used session was dropped.
+    expect((await callGreet(server.url, listening, 1, 'x')).status).toBe(200);
+    // The least recently used session that nobody listened to was dropped.
     expect((await callGreet(server.url, first, 1, 'x')).status).toBe(404);
     expect((await callGreet(server.url, used, 1, 'x')).status).toBe(200);
   });

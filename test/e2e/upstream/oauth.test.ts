@@ -2,7 +2,7 @@
 
 import { spawn } from 'node:child_process';
 import { existsSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
-import { request } from 'node:http';
+import { createServer, request } from 'node:http';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
@@ -211,6 +211,42 @@ describe('a login', () => {
     expect(filesOf(setting).length).toBe(1);
   });
 
+  spec('UPS-110', 'uses its registered client again, and asks again for what was granted', async () => {
+    const upstream = await startLoginServer();
+    const setting = createSetting();
+    const server = toServer(upstream.url);
+    await logIn(server, setting, { scope: 'a b' });
+    const asked: (string | null)[] = [];
+    const again = (more: Partial<LoginOptions> = {}) =>
+      logIn(server, setting, {
+        show: async (url) => {
+          asked.push(url.searchParams.get('scope'));
+          await browse(url);
+        },
+        ...more,
+      });
+    await again();
+    expect(upstream.registrations).toHaveLength(1);
+    expect(asked.at(-1)?.split(' ')).toEqual(expect.arrayContaining(['a', 'b']));
+    // A wish is followed as it is.
+    await again({ scope: 'c' });
+    expect(asked.at(-1)).toBe('c');
+    // The redirect URL of the client cannot be used.
+    const [file] = filesOf(setting);
+    const { redirect } = JSON.parse(readFileSync(file!, 'utf8')).client as { redirect: string };
+    const other = createServer();
+    await new Promise<void>((resolve) => other.listen(Number(new URL(redirect).port), '127.0.0.1', resolve));
+    onTestFinished(() => void other.close());
+    await again();
+    expect(upstream.registrations).toHaveLength(2);
+    // A login that fails is not tried again with the same client.
+    await failure(() =>
+      again({ show: async (url) => void (await browse(url, (page) => page.searchParams.set('client_id', 'gone'))) }),
+    );
+    await again();
+    expect(upstream.registrations).toHaveLength(3);
+  });
+
   spec('UPS-21', 'uses a configured client instead of registering one', async () => {
     const secret = 'client-secret-of-the-test';
     const upstream = await startLoginServer({ clients: { mine: { secret } }, registration: false });
@@ -339,7 +375,8 @@ describe('the browser flow', () => {
     const setting = createSetting();
     const server = toServer(upstream.url);
     await logIn(server, setting);
-    const before = readFileSync(filesOf(setting)[0]!, 'utf8');
+    const tokens = () => JSON.parse(readFileSync(filesOf(setting)[0]!, 'utf8')).tokens as unknown;
+    const before = tokens();
     const denied = await failure(() =>
       logIn(server, setting, {
         show: async (url) => void (await browse(url, (page) => page.searchParams.set('deny', '1'))),
@@ -354,7 +391,7 @@ describe('the browser flow', () => {
     const stop = new AbortController();
     const stopped = await failure(() => logIn(server, setting, { show: () => stop.abort(), signal: stop.signal }));
     expect(stopped.code).toBe('cancelled');
-    expect(readFileSync(filesOf(setting)[0]!, 'utf8')).toBe(before);
+    expect(tokens()).toEqual(before);
   });
 
   spec('UPS-21', 'stops on another issuer or an invalid page', async () => {

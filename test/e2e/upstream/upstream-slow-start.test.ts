@@ -112,7 +112,7 @@ describe.concurrent('the field protocol of a server', () => {
     expect(await callOnce(workspace)).toContain('could not start the server far');
     expect(upstream.log()).not.toContain('heard initialize');
     const other = slowServer('late', 0, { protocol: '2025-11-25' });
-    expect(await callOnce(other.workspace)).toContain('could not start the server far');
+    expect(await callOnce(other.workspace)).toContain('the server far answered with an error');
     expect(other.upstream.log()).not.toContain('heard server/discover');
   });
 

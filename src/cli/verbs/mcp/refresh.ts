@@ -102,7 +102,10 @@ function print({ terminal }: VerbCall, toolbox: NodeToolbox, { server, error }: 
 function toOwnError({ server, error }: Required<Outcome>): ToolError {
   const { summary, kind } = error.data ?? {};
   return new ToolError(error.code, typeof summary === 'string' ? summary : error.message, {
-    hint: kind === 'start-failed' ? `run it by hand to see more: ${describeServer(server)}` : (error.hint ?? ''),
+    hint:
+      kind === 'start-failed' && server.kind === 'stdio'
+        ? `run it by hand to see more: ${describeServer(server)}`
+        : (error.hint ?? ''),
     data: error.data,
     cause: error,
   });

@@ -1,10 +1,9 @@
-// The fixtures of the official conformance suite as tools, resources and prompts of a toolbox, served by wield over HTTP.
+// The fixtures of the official conformance suite as tools, resources and prompts in one file of ~/.agents/tools.
 
-import { createServer } from 'node:http';
-import { getRequestListener } from '@hono/node-server';
-import { registerTool, unregisterTool } from '../../dist/helpers.js';
-import { createToolbox, definePrompt, defineResource, defineTool } from '../../dist/index.js';
-import { createMcpHttp } from '../../dist/mcp-server/index.js';
+import { existsSync, rmSync, writeFileSync } from 'node:fs';
+import { homedir } from 'node:os';
+import { join } from 'node:path';
+import { definePrompt, defineResource, defineTool } from 'wield';
 
 const IMAGE = 'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==';
 const AUDIO = 'UklGRiQAAABXQVZFZm10IBAAAAABAAEAQB8AAEAfAAABAAgAZGF0YQAAAAA=';
@@ -51,6 +50,16 @@ const DEFAULTS = {
   status: { type: 'string', enum: ['active', 'inactive', 'pending'], default: 'active' },
   verified: { type: 'boolean', default: true },
 };
+
+// Adds a file, or removes it again.
+function toggle(name, content) {
+  const added = join(homedir(), '.agents/tools', name);
+  if (existsSync(added)) rmSync(added);
+  else writeFileSync(added, content, { mode: 0o755 });
+}
+const PROMPT = `import { definePrompt } from 'wield';
+export const added = definePrompt({ name: 'test_added_prompt', description: 'Added.', get: () => 'Added.' });
+`;
 
 const tools = [
   tool('test_simple_text', () => parts(text('This is a simple text response for testing.'))),
@@ -130,7 +139,11 @@ const tools = [
   }),
   // Adds a tool, or removes it again.
   tool('test_trigger_tool_change', () => {
-    if (!unregisterTool(toolbox, ADDED.name)) registerTool(toolbox, ADDED);
+    toggle('test_added.sh', '#!/bin/sh\n# @description Added.\necho added\n');
+    return parts(text('changed'));
+  }),
+  tool('test_trigger_prompt_change', () => {
+    toggle('added.tool.mjs', PROMPT);
     return parts(text('changed'));
   }),
   tool('greet', ({ name }) => parts(text(`Hello, ${name}!`)), object({ name: { type: 'string' } })),
@@ -295,11 +308,42 @@ const prompts = [
   }),
 ];
 
-const ADDED = tool('test_added', () => parts(text('added')));
-const toolbox = createToolbox({ tools, resources, prompts });
-const handler = createMcpHttp(toolbox, {
-  version: '0',
-  access: { host: '127.0.0.1' },
-});
-const listener = getRequestListener((request) => handler.fetch(request), { overrideGlobalObjects: false });
-createServer(listener).listen(Number(process.argv[2] ?? 0), 'localhost');
+// A file exports each definition by a name of its own.
+export const [
+  tool1,
+  tool2,
+  tool3,
+  tool4,
+  tool5,
+  tool6,
+  tool7,
+  tool8,
+  tool9,
+  tool10,
+  tool11,
+  tool12,
+  tool13,
+  tool14,
+  tool15,
+  tool16,
+  tool17,
+  tool18,
+  tool19,
+  tool20,
+  tool21,
+  tool22,
+  tool23,
+  tool24,
+  tool25,
+  tool26,
+  tool27,
+  tool28,
+  tool29,
+  tool30,
+  tool31,
+  tool32,
+  tool33,
+  tool34,
+] = tools;
+export const [resource1, resource2, resource3, resource4] = resources;
+export const [prompt1, prompt2, prompt3, prompt4, prompt5] = prompts;
