@@ -118,6 +118,9 @@ describe('a run', () => {
     const wrong = await first.answer({ action: 'accept', content: { colour: 2 } });
     expect([wrong.status, wrong.json.error.data.faults[0].path]).toEqual([400, '/colour']);
     expect((await first.answer({ action: 'accept', content: { colour: 'red' }, command: 'x' })).status).toBe(400);
+    // As one types: the form is checked, and nothing is answered.
+    expect((await first.answer({ action: 'check', content: { colour: 2 } })).status).toBe(400);
+    expect((await first.answer({ action: 'check', content: { colour: 'blue' } })).status).toBe(200);
     expect((await first.answer({ action: 'accept', content: { colour: 'red' } })).status).toBe(200);
     await expect.poll(() => first.events.at(-1)?.type, { timeout: patience(60_000) }).toBe('result');
     expect(JSON.stringify(first.events.at(-1))).toContain('red');
