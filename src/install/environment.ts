@@ -3,6 +3,7 @@
 import { join, resolve } from 'node:path';
 import type { Settings } from '../core/settings.js';
 import type { World } from '../core/snapshot.js';
+import { canonicalPath } from '../files/contained-path.js';
 import type { ProcessHelper } from '../process/helper.js';
 import type { ItemKind } from './manifest/item-name.js';
 
@@ -98,14 +99,23 @@ export function pathsOf(wieldHome: string): InstallPaths {
   };
 }
 
-/** Resolves the agent homes: those of `MIND_AGENT_HOMES`, else the configured ones, else one of the default places. */
+/**
+ * Resolves the agent homes, each place once: those of `MIND_AGENT_HOMES`, else the configured ones, else one of the
+ * default places.
+ */
 export function agentHomes(configured: readonly string[], { env, home }: Pick<World, 'env' | 'home'>): string[] {
   const { MIND_AGENT_HOMES = '', MIND_DEFAULT_LOBE, CLAUDE_HOME } = env;
   const given = MIND_AGENT_HOMES.split(':').filter((one) => one !== '');
   const one = [MIND_DEFAULT_LOBE, CLAUDE_HOME].find(Boolean) ?? '~/.claude';
   const homes = given.length > 0 ? given : configured.length > 0 ? configured : [one];
-  return homes.flatMap((path) => {
+  const paths = homes.flatMap((path) => {
     if (!/^~(?=\/|$)/.test(path)) return [resolve(path)];
     return home === undefined ? [] : [join(home, path.slice(1))];
   });
+  return paths.filter((path, at) => paths.findIndex((other) => isSamePlace(other, path)) === at);
+}
+
+/** Whether two absolute paths are one place, by whatever links and spellings (INS-83). */
+export function isSamePlace(a: string, b: string): boolean {
+  return a === b || (canonicalPath(a, '/') ?? a) === (canonicalPath(b, '/') ?? b);
 }

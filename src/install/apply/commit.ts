@@ -1,7 +1,7 @@
 // Commits a change of the installed items, by a journal: if the process is killed, the old or the new state remains.
 
 import { existsSync, renameSync } from 'node:fs';
-import { dirname, join } from 'node:path';
+import { basename, dirname, join } from 'node:path';
 import { isToolError, ToolError } from '../../core/error.js';
 import { anything, list, object, optional, string, strings } from '../../core/shape.js';
 import { isLocked } from '../../files/lock.js';
@@ -21,7 +21,7 @@ import {
   removeLink,
   TEMPORARY_LINK,
 } from '../directory.js';
-import type { InstallEnvironment, InstallPaths } from '../environment.js';
+import { type InstallEnvironment, type InstallPaths, isSamePlace } from '../environment.js';
 import { LOCK_NAME, writeLock } from '../lock-file.js';
 import { itemKey } from '../manifest/item-name.js';
 import { writeServers } from '../servers.js';
@@ -88,7 +88,12 @@ function applyChange({ store, after, linksBefore, linksAfter, aside }: StoreChan
     makeDirectory(dirname(link.path), 0o777);
     if (readLink(link.path) !== link.target) putLink(link);
   }
-  for (const link of linksBefore) if (!linksAfter.some(({ path }) => path === link.path)) removeLink(link);
+  for (const link of linksBefore) if (!linksAfter.some((other) => isSameLink(link, other))) removeLink(link);
+}
+
+// An agent home that was linked under two spellings has one of them now.
+function isSameLink(a: Link, b: Link): boolean {
+  return a.path === b.path || (basename(a.path) === basename(b.path) && isSamePlace(dirname(a.path), dirname(b.path)));
 }
 
 /** Converts a system error to a ToolError; returns any other error unchanged. */

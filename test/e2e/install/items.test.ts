@@ -120,6 +120,28 @@ describe('files and links', () => {
     },
   );
 
+  spec('INS-83', 'links into an agent home once, however it is spelled', async () => {
+    const workspace = createInstallWorkspace();
+    const at = (name: string): string => join(workspace.home, name);
+    const homes = ['~/.claude', at('.claude'), `${at('.claude')}/../.claude/`, '~/.agents'];
+    workspace.config(`[install]\nhomes = ${JSON.stringify(homes)}\n`);
+    symlinkSync('.claude', at('.agents'));
+    await workspace.json('add', workspace.source('starter', { 'skills/greet/SKILL.md': skill('greet') }), '--yes');
+    expect((await workspace.json('recall')).items[0].links).toEqual([at('.claude/skills/greet')]);
+    expect((await workspace.json('config', 'homes')).homes).toEqual([at('.claude')]);
+    // Two homes become one.
+    workspace.config('[install]\nhomes = ["~/.claude", "~/.codex"]\n');
+    await workspace.json('doctor', '--fix');
+    rmSync(at('.codex'), { recursive: true });
+    symlinkSync('.claude', at('.codex'));
+    await workspace.json('doctor', '--fix');
+    await workspace.json('install', 'greet', '--force', '--yes');
+    expect(readFileSync(at('.claude/skills/greet/SKILL.md'), 'utf8')).toContain('greet');
+    expect((await workspace.json('config', 'homes', 'add', at('.codex'))).homes).toEqual(['~/.codex']);
+    await workspace.json('uninstall', 'greet');
+    expect(existsSync(at('.claude/skills/greet'))).toBe(false);
+  });
+
   spec('INS-25', 'does not overwrite a file at the path of a link, and moves it aside with --force', async () => {
     const workspace = createInstallWorkspace();
     await workspace.json('add', workspace.source('tooling', WORKED));
