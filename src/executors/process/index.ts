@@ -26,8 +26,9 @@ import {
 } from '../../process/environment.js';
 import { identifyPrograms, type NamedProgram, shebangPrograms } from '../../process/programs.js';
 import { type SandboxPlaces, withSandbox } from '../../process/sandbox/index.js';
+import type { SeenFiles } from './command-output.js';
 import { planCommand } from './command-plan.js';
-import { runCommand, type SeenFiles } from './command-run.js';
+import { runCommand } from './command-run.js';
 import { digestCommand, digestScript, readPlannedScripts, resolversOf, scriptNames } from './integrity.js';
 import { assertGranted } from './missing-variables.js';
 import { runScript } from './run.js';
