@@ -47,7 +47,7 @@ export const LinePatchSchema: typeof JSON_SCHEMA & core.$ZodType<LinePatch, Line
 
 let zod: core.$ZodType | undefined;
 
-// Zod is loaded on first use, since it takes longer than most calls.
+// Zod is loaded on first use: few programs put it into a schema of Zod.
 function toZod(): core.$ZodType {
   if (zod === undefined) {
     const { createRequire } = process.getBuiltinModule('node:module');

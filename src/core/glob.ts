@@ -51,7 +51,7 @@ export function compileGlob(pattern: string, context: PatternContext = { text: p
   return {
     pattern,
     matches: (value, undecided = false, budget) => {
-      // Most values of most calls do not even contain it, which is found much faster.
+      // Most values of most calls do not contain it.
       if (literal === '' || value.includes(literal)) return run(automaton, value, budget) ?? undecided;
       if (budget === undefined) return false;
       budget.steps -= 1 + (value.length >> 5);

@@ -167,7 +167,7 @@ function parseRecord(text: string, file: string): Map<string, TrustedWorkspace> 
   return new Map(usable.map((workspace) => [workspace.directory, workspace]));
 }
 
-// What is gone offers nothing. Most do not exist, and an exception takes four times as long as a stat.
+// What is gone offers nothing.
 function newPlaces({ directory, places = {} }: TrustedWorkspace): [string, string | null][] {
   const changed = (name: string): boolean => {
     const path = join(directory, name);

@@ -82,7 +82,7 @@ const IN_PLACE = ['$ref', '$dynamicRef', '$recursiveRef', 'allOf', 'anyOf', 'one
 function closeRoot(json: JsonSchema): JsonSchema {
   const isExplicit = 'additionalProperties' in json || 'unevaluatedProperties' in json || !isRecord(json.properties);
   if (isExplicit) return json;
-  // Means the same without such keywords, and is faster.
+  // Means the same without such keywords.
   const keyword = IN_PLACE.some((key) => key in json) ? 'unevaluatedProperties' : 'additionalProperties';
   return { ...json, [keyword]: false };
 }

@@ -35,7 +35,7 @@ export async function index(db: Database, path: string, content: Uint8Array, kin
   unindex(db, path);
   if (kind === 'binary' || content.length > MAX_INDEXED_BYTES) return;
   const id = documentId(db, path);
-  // Numbered here, since reading back a generated id takes longer than the insert.
+  // Numbered here, so that no generated id is read back.
   let chunkId = Number(db.prepare('SELECT max(id) AS last FROM chunks').get()?.last ?? 0);
   const addChunk = db.prepare(
     'INSERT INTO chunks (id, document, start_line, end_line, start, length) VALUES (?, ?, ?, ?, ?, ?)',

@@ -44,7 +44,7 @@ export function readFrontmatter(text: string): Frontmatter | Finding {
   return plain ? { fields: plain, body, warnings: [] } : readYaml(block, body);
 }
 
-// Most frontmatter is simple, and loading the YAML parser takes longer than a listing.
+// Most frontmatter is simple, and needs no YAML parser.
 function readPlain(block: string): Record<string, string> | undefined {
   const fields: Record<string, string> = {};
   for (const line of block.split(/\r?\n/)) {
