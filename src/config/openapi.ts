@@ -10,7 +10,7 @@ const patterns = optional(list(text('a pattern', /./s), 'an array of patterns'))
 export const openApiTable: Shape<HttpSettings> = checked(
   object({
     spec: optional(text('the path of a document', /./s)),
-    server: optional(text('an address such as "https://api.example.com/v1"', /^https?:\/\/[^\s@]+$/i)),
+    server: optional(text('an address such as "https://api.example.com/v1"', /^https?:\/\/[^\s@?#]+$/i)),
     include: patterns,
     exclude: patterns,
     auth: optional(either([reference, record(reference)], 'a reference such as "${VARIABLE}" or "file:~/path"')),

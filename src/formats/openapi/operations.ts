@@ -190,8 +190,10 @@ function toDraft(
   writers: Writers,
   { name: group, settings }: OperationOptions,
 ): { readonly draft: Draft; readonly left: number } {
-  const { method, path, located, parameters } = operation;
+  const { method, located, parameters } = operation;
   const { node } = located;
+  // Documents tell operations of one path apart by what follows a `#`, which is not part of a request (OAS-12).
+  const path = operation.path.replace(/#.*$/s, '');
   const input = toInput(located, parameters, document, writers.input);
   const missing = [...path.matchAll(/\{([^{}]+)\}/g)].find(
     ([, one]) => !input.parameters.some((parameter) => parameter.in === 'path' && parameter.name === one),
@@ -215,7 +217,7 @@ function toDraft(
   };
   const draft: Draft = {
     name,
-    description: toDescription(node, method, path),
+    description: toDescription(node, method, operation.path),
     ...(typeof node.summary === 'string' && { title: clean(node.summary).slice(0, 120) }),
     tags: normalizeTags(Array.isArray(node.tags) ? node.tags.filter((tag) => typeof tag === 'string') : []),
     method: action.method,

@@ -310,6 +310,37 @@ describe('a request', () => {
     expect(server.requests).toHaveLength(sent);
   });
 
+  spec('OAS-12', 'sends no fragment, and what it hid', async () => {
+    const echo = await startEcho();
+    const workspace = createWorkspace();
+    const arn = { name: 'arn', in: 'path', required: true, schema: { type: 'string' } };
+    const keys = { name: 'tagKeys', in: 'query', required: true, schema: { type: 'array', items: { type: 'string' } } };
+    const servers = (url: string) => ({ servers: [{ url }] });
+    const paths = {
+      '/tags/{arn}': get([arn], { operationId: 'list' }),
+      '/tags/{arn}#tagKeys': {
+        parameters: [arn],
+        delete: { operationId: 'untag', parameters: [keys], responses: {} },
+        get: { parameters: [keys], responses: {} },
+      },
+      '/?Action=Copy#{x}&#y': get([keys], { operationId: 'fixed' }),
+      '/at#1': get([keys], { operationId: 'at', ...servers(`${echo.origin}/v2/#main`) }),
+      '/query': get([], { operationId: 'query', ...servers(`${echo.origin}/v2?a=1`) }),
+    };
+    put(workspace, document(echo.origin, paths));
+    const toolbox = workspace.toolbox();
+    const urlOf = async (name: string, input: Record<string, unknown>) => echoOf(await toolbox.call(name, input)).url;
+    const tagKeys = ['a#b', 'c'];
+    expect(await urlOf('list', { arn: 'x#y' })).toBe('/v1/tags/x%23y');
+    expect(await urlOf('untag', { arn: 'x', tagKeys })).toBe('/v1/tags/x?tagKeys=a%23b&tagKeys=c');
+    expect(await urlOf('get_tags_arn_tag_keys', { arn: 'x', tagKeys })).toBe('/v1/tags/x?tagKeys=a%23b&tagKeys=c');
+    expect(await urlOf('fixed', { tagKeys })).toBe('/v1/?Action=Copy&tagKeys=a%23b&tagKeys=c');
+    expect(await urlOf('at', { tagKeys: ['1'] })).toBe('/v2/at?tagKeys=1');
+    expect((await toolbox.call('query', {})).error?.code).toBe('unavailable');
+    workspace.config(`[openapi.api]\nserver = "${echo.origin}/#v3"\n`);
+    expect((await workspace.toolbox().call('list', { arn: 'x' })).error?.message).toContain('server');
+  });
+
   spec(
     'OAS-2 OAS-3',
     'sends headers, cookies, JSON and reserved characters, and refuses paths that lead elsewhere',
