@@ -18,6 +18,7 @@ import {
   type Siblings,
   type Token,
 } from './targets.js';
+import { findTildeTokens } from './tilde.js';
 
 export interface LoadedTree {
   readonly tree: string;
@@ -121,13 +122,17 @@ export function expandFile(
   const { text, tokens } = tokensIn(item, path, bytes, loaded);
   if (tokens.length === 0) return bytes;
   const siblings = loaded.siblingsOf(item);
-  const options = { ...rendering, prefix: siblings.prefix, tilde: MARKDOWN.test(path) };
+  const withTilde = MARKDOWN.test(path) ? findTildeTokens(text, tokens) : new Set<Token>();
   return replaceTokens(text, tokens, (token) => {
     const target = resolveToken(token, item, siblings);
     // Checked before, but a local source may have changed since.
     if (typeof target === 'string')
       throw badReference(token.text, target, { item, file: path, line: lineAt(text, token.start) });
-    const value = renderToken(token, target, options);
+    const value = renderToken(token, target, {
+      ...rendering,
+      prefix: siblings.prefix,
+      tilde: withTilde.has(token),
+    });
     // In a server, a path is part of a JSON string in which `${` begins a reference.
     return item.content === undefined ? value : JSON.stringify(value.replaceAll('${', () => '$${')).slice(1, -1);
   });

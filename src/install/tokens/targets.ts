@@ -91,7 +91,7 @@ export function resolveReference(
 
 interface RenderOptions extends Rendering {
   readonly prefix: string | null;
-  /** Whether a path in the home directory is written with `~`, as in Markdown (TOK-6). */
+  /** Whether a path in the home directory is written with `~` (TOK-6). */
   readonly tilde: boolean;
 }
 

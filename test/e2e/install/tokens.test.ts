@@ -1,5 +1,6 @@
 // Path tokens: expansion, text that is left alone, and bad references.
 
+import { spawnSync } from 'node:child_process';
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import fc from 'fast-check';
@@ -46,6 +47,77 @@ spec('TOK-8', 'expands tokens to prefixed names', async () => {
   ]);
   workspace.write('package.json', '{}');
   expect((await workspace.run('call', 'jk:detect', '--path', '.')).stdout).toBe('node\n');
+});
+
+// Each command prints the arguments of `show`, of which one is the path of a file of the store.
+const QUOTED = [
+  'sh @/show a',
+  '@/show a',
+  '"@/show" a',
+  "'@/show' a",
+  '"@"/show a',
+  '@"/show" a',
+  "$'@/show' a",
+  'X=@/show; "$X" a',
+  'X="@"; $X/show a',
+  'X=\'@/show\' && sh "$X" a',
+  'sh -c "@/show a"',
+  "sh -c 'cd / && @/show a'",
+  'sh -c "\\"@/show\\" a"',
+  '(@/show a)',
+  'true;@/show a',
+  'true &&@/show a',
+  'echo "$(@/show a)"',
+  "echo it\\'s >/dev/null; sh '@/show' a",
+  'printf "%s\\n" "say: @" | sed "s/say: //" | while read X; do sh "$X/show" a; done',
+  'env "X=@/show" sh -c \'sh "$X" a\'',
+  'sh <<EOF\n@/show a\nEOF',
+  "cat <<-'END' | sh\n\ttrue\n\tsh '@/show' a\n\tEND",
+  'sh -c "\ntrue\n@/show a\n"',
+  "# don't quote this\n@/show a # isn't it\nsh '@/show' b >/dev/null",
+  'PATH=/nowhere:@:$PATH; show a',
+  'X="$(cat "@/show")"; sh -c "$X" show a',
+];
+
+spec('TOK-6 INS-63', 'installs commands that run however they are quoted', async () => {
+  const workspace = createInstallWorkspace();
+  const fences = (root: string): string =>
+    QUOTED.map((command) => `\`\`\`sh\n${command.replaceAll('@', () => root)}\n\`\`\`\n`).join('\n');
+  const spans = (root: string): string =>
+    QUOTED.filter((command) => !command.includes('\n'))
+      .map((command) => `- Don't forget the tool's own: \`${command.replaceAll('@', () => root)}\`\n`)
+      .join('');
+  const show = '#!/bin/sh\necho "$1"\n';
+  const markdown = (root: string): string => `${SKILL}${spans(root)}\n${fences(root)}`;
+  await workspace.json(
+    'add',
+    workspace.source('own', {
+      'skills/probe/SKILL.md': markdown('{{path:tool:show}}'),
+      'tools/show/show!': show,
+    }),
+  );
+  await workspace.json('install', 'skill:probe');
+  const plugin = {
+    '.claude-plugin/plugin.json': JSON.stringify({ name: 'alpha' }),
+    'skills/probe/SKILL.md': markdown('${CLAUDE_PLUGIN_ROOT}'),
+    'show!': show,
+  };
+  await workspace.json('add', workspace.source('alpha', plugin), '--yes');
+  for (const item of ['skill/probe', 'skill/alpha:probe']) {
+    const text = workspace.stored(`${item}/SKILL.md`).slice(SKILL.length);
+    expect(text).toContain('`~/.wield/store/');
+    const commands = [...text.matchAll(/^- [^\n]*?: `([^\n]*)`$|^```sh\n(.*?)\n```$/gms)].map(
+      ([, span, block]) => span ?? block!,
+    );
+    expect(commands.length).toBeGreaterThan(QUOTED.length * 1.5);
+    const numbered = commands.map((command, at) => `echo ${at} "$(\n${command}\n)"`).join('\n');
+    const { stdout } = spawnSync('bash', ['-c', numbered], {
+      encoding: 'utf8',
+      env: { HOME: workspace.home, PATH: process.env.PATH },
+    });
+    const failed = commands.filter((_, at) => !stdout.split('\n').includes(`${at} a`));
+    expect(failed).toEqual([]);
+  }
 });
 
 spec('TOK-6', 'writes absolute paths outside home and in files other than Markdown', async () => {
