@@ -85,8 +85,15 @@ const toolsJson = (name: string): string =>
           },
         },
       ],
-      allowlist: { printf: ['Hello, %s!\\n'] },
-      execution: [{ tool: name, binary: 'printf', subcommand: 'Hello, %s!\\n', args: [{ param: 'name' }] }],
+      allowlist: { printf: [''] },
+      execution: [
+        {
+          tool: name,
+          binary: 'printf',
+          subcommand: '',
+          args: [{ kind: 'literal', value: 'Hello, %s!\\n' }, { param: 'name' }],
+        },
+      ],
     },
     null,
     2,

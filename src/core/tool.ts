@@ -90,8 +90,6 @@ export interface CommandAction {
   readonly directory: string;
   readonly allowlist: Allowlist;
   readonly executions: readonly Execution[];
-  /** Whether a subcommand with spaces is one argument. */
-  readonly wholeSubcommands?: boolean;
   /** The file that defines it, if what runs depends on more of it than is declared here; part of the digest. */
   readonly file?: { readonly path: string; readonly identity: FileIdentity } | undefined;
   /** Alternative groups of required programs; the first complete one determines `binGroup`. */

@@ -89,12 +89,6 @@ export function selectSubcommand(execution: Execution, slots: readonly Slot[]): 
   return override?.mapping.subcommandOverride ?? execution.subcommand;
 }
 
-/** Returns the arguments of a subcommand (TJS-6). */
-export function toWords(subcommand: string, isWhole: boolean | undefined): string[] {
-  if (isWhole !== true) return splitWords(subcommand);
-  return subcommand.trim() === '' ? [] : [subcommand];
-}
-
 export function splitWords(text: string): string[] {
   return text.split(/\s+/).filter((word) => word !== '');
 }

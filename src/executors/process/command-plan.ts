@@ -27,9 +27,9 @@ import {
   containSlots,
   selectExecution,
   selectSubcommand,
+  splitWords,
   toArguments,
   toSlots,
-  toWords,
 } from './arguments.js';
 import { assertNotDenied } from './deny.js';
 import { findSkillScript } from './integrity.js';
@@ -76,7 +76,7 @@ export function planCommand(options: PlanCommandOptions): ProcessPlan {
     allowlist: action.allowlist,
     execution,
     subcommand,
-    words: toWords(subcommand, action.wholeSubcommands),
+    words: splitWords(subcommand),
     denials,
     slots: contained.slots,
     resolvers,
@@ -198,7 +198,7 @@ function toStep(options: StepOptions): ResolverStep {
   for (const [index, text] of args.entries()) refuseDash(text, resolver.args[index]!, param, resolver.binary);
   const program = findProgram(resolver.binary, path);
   if (program === undefined) return skip(`command not found: ${resolver.binary}`);
-  const words = toWords(resolver.subcommand, action.wholeSubcommands);
+  const words = splitWords(resolver.subcommand);
   return {
     ...base,
     ...placed(1 + words.length),

@@ -65,9 +65,9 @@ function readScripts(action: CommandAction): readonly SkillScript[] {
 }
 
 function digestDeclaration(tool: Tool, action: CommandAction, scripts: readonly SkillScript[]): string {
-  const { allowlist, executions, wholeSubcommands } = action;
+  const { allowlist, executions } = action;
   const { sandbox } = tool.traits;
-  const declaration = { input: tool.input.json, allowlist, executions, wholeSubcommands, sandbox };
+  const declaration = { input: tool.input.json, allowlist, executions, sandbox };
   return digestParts([
     tool.origin.format,
     tool.name,

@@ -141,13 +141,13 @@ function toTool(
   { name, description, parameters, executions, sandbox }: DeclaredTool,
   { descriptor, directory, skill, owner }: ToToolOptions,
 ): Tool {
-  const { allowlist, wholeSubcommands } = descriptor;
+  const { allowlist } = descriptor;
   const { binGroups, allowedTools } = skill;
   return {
     name,
     description,
     input: createJsonSchema(parameters, { closed: true }),
-    action: { kind: 'process', runs: 'command', directory, allowlist, executions, wholeSubcommands, binGroups },
+    action: { kind: 'process', runs: 'command', directory, allowlist, executions, binGroups },
     origin: toOrigin('tools-json', toFileUri(join(directory, 'tools.json')), { directory, owner }),
     traits: { ...NO_TRAITS, ...(allowedTools === null ? {} : { allowedTools }), sandbox: sandbox ?? skill.sandbox },
   };

@@ -17,10 +17,7 @@ const EXEC_CAPABLE = new Set(
  * Returns warnings; pointers are those of the one-file layout. What nothing uses is reported only if the descriptor is
  * complete: an execution with an error may use it.
  */
-export function lintToolsDescriptor(
-  { tools, allowlist, wholeSubcommands }: ToolsDescriptor,
-  isComplete = true,
-): Finding[] {
+export function lintToolsDescriptor({ tools, allowlist }: ToolsDescriptor, isComplete = true): Finding[] {
   const findings: Finding[] = [];
   const used = usedPairs(tools);
   for (const [binary, subcommands] of Object.entries(allowlist)) {
@@ -41,7 +38,7 @@ export function lintToolsDescriptor(
     ...findings,
     ...tools.flatMap((tool, index) => [
       ...lintTool(tool, `/tools/${index}`, isComplete),
-      ...tool.executions.flatMap((execution) => lintExecution(tool, execution, `/tools/${index}`, wholeSubcommands)),
+      ...tool.executions.flatMap((execution) => lintExecution(tool, execution, `/tools/${index}`)),
     ]),
   ];
 }
@@ -95,20 +92,8 @@ function lintTool(tool: DeclaredTool, pointer: string, isComplete: boolean): Fin
   return findings;
 }
 
-function lintExecution(
-  { name, parameters }: DeclaredTool,
-  { subcommand, wrapper, args }: Execution,
-  pointer: string,
-  wholeSubcommands: boolean,
-): Finding[] {
+function lintExecution({ name, parameters }: DeclaredTool, { wrapper, args }: Execution, pointer: string): Finding[] {
   const findings: Finding[] = [];
-  if (wholeSubcommands && /\s/.test(subcommand.trim())) {
-    findings.push({
-      pointer,
-      message: `${name}: the subcommand "${subcommand}" is passed as one argument`,
-      hint: 'to pass several, split the file into tools.json, allowlist.json and execution.json',
-    });
-  }
   if (wrapper !== undefined) {
     findings.push({
       pointer,

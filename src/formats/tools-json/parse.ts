@@ -26,7 +26,6 @@ import { quoteOutside, sanitize } from '../../core/text.js';
 import { parseSandboxRequest } from '../../process/sandbox/applied.js';
 import { crossCheck } from './cross-check.js';
 import { execution } from './execution.js';
-import { hasWholeSubcommands } from './generation.js';
 
 export interface DeclaredTool {
   readonly name: string;
@@ -40,8 +39,6 @@ export interface DeclaredTool {
 export interface ToolsDescriptor {
   readonly tools: readonly DeclaredTool[];
   readonly allowlist: Allowlist;
-  /** Whether a subcommand with spaces is one argument. */
-  readonly wholeSubcommands: boolean;
 }
 
 export interface DescriptorFiles {
@@ -125,7 +122,6 @@ export function readToolsDescriptor(files: DescriptorFiles): DescriptorReading {
       executions: value.execution.filter((entry) => entry.tool === one.name).map((entry) => entry.execution),
     })),
     allowlist: value.allowlist,
-    wholeSubcommands: hasWholeSubcommands(files.tools),
   };
   return findings.length > 0 ? { draft, findings, warnings: [] } : { descriptor: draft, draft, findings, warnings };
 }

@@ -14,21 +14,20 @@ function withTools(document: ReturnType<typeof declare>, split = false) {
 }
 
 describe('a descriptor of chai', () => {
-  finding(
-    '002-17 TJS-6',
-    'passes a subcommand with spaces as one argument in the first version, else as several',
-    async () => {
-      const seed = declare([{ param: 'q' }], { subcommand: 'search content' });
-      const later = declare([{ param: 'q', optional: true }], { subcommand: 'search content' });
-      const run = async (document: typeof seed, split = false) =>
-        (await withTools(document, split).toolbox().call('run', { q: 'x' })).structured;
-      expect(await run(seed)).toEqual(['search content', 'x']);
-      expect(await run(later)).toEqual(['search', 'content', 'x']);
-      expect(await run(seed, true)).toEqual(['search', 'content', 'x']);
-      const check = await wield(withTools(seed), ['check']);
-      expect(check.stdout).toContain('the subcommand "search content" is passed as one argument');
-    },
-  );
+  finding('002-17 TJS-6', 'splits a subcommand at spaces in every version, also that of a resolver', async () => {
+    const seed = declare([{ param: 'q' }], { subcommand: 'search  content' });
+    const later = declare([{ param: 'q', optional: true }], { subcommand: 'search  content' });
+    const run = async (document: typeof seed, split = false) =>
+      (await withTools(document, split).toolbox().call('run', { q: 'x y' })).structured;
+    for (const found of [await run(seed), await run(later), await run(seed, true)])
+      expect(found).toEqual(['search', 'content', 'x y']);
+    const resolveCommand = { binary: 'args', subcommand: 'skill discover', args: ['$param'] };
+    const resolved = declare([{ param: 'q', resolveCommand }], {
+      allowlist: { args: ['', 'skill discover'] },
+    });
+    expect(await run(resolved)).toEqual(['["skill","discover","x y"]']);
+    expect((await wield(withTools(seed), ['check'])).stdout).not.toContain('search');
+  });
 
   finding('002-9 TJS-4', 'may map parameters that it does not declare, with a warning', async () => {
     const document = declare([{ param: 'a' }, { param: 'path', kind: 'flag' }]);
