@@ -80,6 +80,8 @@ export type ScriptCall =
 export interface ArgcParameter {
   readonly name: string;
   readonly kind: 'option' | 'flag' | 'arg';
+  /** The variable of the script, without `argc_`. */
+  readonly variable: string;
 }
 
 /** A program of the PATH; a declaration maps its input to arguments. */

@@ -8,9 +8,9 @@ import type { ForeignHeader } from './header.js';
 
 const TAG = /^\s*#\s*@(\w+)(?:\s+(.*))?$/;
 const COMMENT = /^\s*#\s?(.*)$/;
-// -f --name!*+~ [choices] =default <NOTATION> description
+// -f --name!*+~ [choices] =default $VARIABLE <NOTATION> description; a short name may be the only one.
 const PARAMETER =
-  /^(?:-\S\s+)?(-{0,2})([A-Za-z][\w-]*)([!*+~]?),?(?:\[(=?)([^\]]*)\])?(?:=(`[^`]*`|"[^"]*"|'[^']*'|\S+))?((?:\s+<[^>]*>)*)(?:\s+(.*))?$/s;
+  /^(?:[-+]\S\s+(?=[-+]))?([-+]{0,2})(\w[\w.:-]*)(?:([!~])|([*+])[,:@|/]?)?(?:\[(=?)([^\]]*)\])?(?:=(`[^`]*`|"[^"]*"|'[^']*'|[^\s<]+))?(?:\s+\$[$\w]+)?((?:\s*<[^>]*>)*)(?:\s+\$[$\w]+)?(?:\s+(.*))?$/s;
 const VARIABLE = /^([A-Za-z_]\w*)(!?)(?:=(\S+))?/;
 
 /** Undefined if it is not a header of argc; a text says why it cannot be used. */
@@ -31,9 +31,14 @@ export function readArgc(text: string): ForeignHeader | string | undefined {
     if (tag !== 'option' && tag !== 'flag' && tag !== 'arg') continue;
     const found = readParameter(tag, value);
     if (found === undefined) return `has an unreadable @${tag}: ${sanitize(value).slice(0, 60)}`;
-    if (parameters.some(({ name }) => name === found.name)) return `declares ${found.name} twice`;
-    parameters.push(found);
-    call.push({ name: found.name, kind: tag });
+    const { name: variable } = found;
+    const same = call.filter((one) => one.variable === variable);
+    if (same.some(({ kind }) => (kind === 'arg') === (tag === 'arg'))) return `declares ${variable} twice`;
+    // An option and an argument may have one name, and then set the same variable.
+    const name = same.length === 0 ? variable : `${tag}_${variable}`;
+    if (parameters.some((one) => one.name === name)) return `declares ${name} twice`;
+    parameters.push({ ...found, name });
+    call.push({ name, kind: tag, variable });
   }
   const description = tags
     .filter(({ tag }) => tag === 'describe')
@@ -66,19 +71,45 @@ function collect(text: string): { tag: string; value: string }[] {
 function readParameter(tag: 'option' | 'flag' | 'arg', value: string): HeaderParameter | undefined {
   const match = PARAMETER.exec(value);
   if (match === null || (match[1] === '') !== (tag === 'arg')) return undefined;
-  const [, , written = '', modifier, isFirst, list, fallback, notations = '', text = ''] = match;
-  const choices = list === undefined || list.startsWith('`') ? [] : list.split('|');
-  const isMany = tag !== 'flag' && /[*+~]/.test(modifier ?? '');
+  const [, prefix = '', written = '', single, many, isFirst, list, fallback, notation = '', text = ''] = match;
+  const choices = list === undefined || /^\??`/.test(list) ? [] : list.split('|');
+  const notations = [...notation.matchAll(/<([^>]*)>/g)].map(([, one]) => one!);
+  const length = toLength(notations);
+  const isRepeated = single === '~' || many !== undefined;
+  const isMany = tag !== 'flag' && (isRepeated || length.maxItems !== 1);
+  const isEach = (pattern: RegExp): boolean => notations.length > 0 && notations.every((one) => pattern.test(one));
   const type =
-    tag === 'flag' ? 'boolean' : /<INT>/.test(notations) ? 'integer' : /<NUM>/.test(notations) ? 'number' : 'string';
+    tag === 'flag'
+      ? 'boolean'
+      : isEach(/^INT[*+?]?$/)
+        ? 'integer'
+        : isEach(/^(?:INT|NUM)[*+?]?$/)
+          ? 'number'
+          : 'string';
   const own: JsonSchema = choices.length > 0 ? { enum: choices } : {};
-  const plain = fallback?.replace(/^(["'])(.*)\1$/s, '$2');
-  const first = isFirst === '=' ? choices[0] : plain;
-  const given: JsonSchema = first === undefined || first.startsWith('`') || type !== 'string' ? {} : { default: first };
+  const first = isFirst === '=' ? choices[0] : fallback?.replace(/^(["'])(.*)\1$/s, '$2');
+  const isKnown = first !== undefined && !first.startsWith('`') && tag !== 'flag';
+  const given = type === 'string' ? first : Number(first);
+  const name = written.replace(/[^A-Za-z0-9]/g, '_');
+  const { minItems = 0 } = length;
+  const limits = !isRepeated ? length : minItems > 1 || many === '+' ? { minItems } : {};
   return {
-    name: written.replaceAll('-', '_'),
-    required: modifier === '!' || modifier === '+',
-    ...(isMany ? { type: 'array', keywords: { items: { type, ...own } } } : { type, keywords: { ...own, ...given } }),
+    name: prefix.startsWith('+') ? `plus_${name}` : name,
+    required: single === '!' || many === '+',
+    ...(isMany
+      ? { type: 'array', keywords: { items: { type, ...own }, ...limits } }
+      : { type, keywords: { ...own, ...(isKnown && !Number.isNaN(given) && { default: given }) } }),
     description: sanitize(text).trim(),
+  };
+}
+
+// Each notation is a value: `<W> <H>` are two, and the last one may be repeated or missing (`<FILE*>`).
+function toLength(notations: readonly string[]): { readonly minItems?: number; readonly maxItems?: number } {
+  const count = Math.max(1, notations.length);
+  const modifier = /[*+?]$/.exec(notations.at(-1) ?? '')?.[0];
+  const minItems = modifier === '*' || modifier === '?' ? count - 1 : count;
+  return {
+    ...(minItems > 0 && { minItems }),
+    ...((modifier === undefined || modifier === '?') && { maxItems: count }),
   };
 }

@@ -3,7 +3,7 @@
 import { ToolError } from '../../core/error.js';
 import type { Json, JsonObject } from '../../core/json.js';
 import type { ProcessPlan } from '../../core/plan.js';
-import type { ScriptCall } from '../../core/tool.js';
+import type { ArgcParameter, ScriptCall } from '../../core/tool.js';
 
 const MAX_BYTES = 96 * 1024;
 
@@ -39,16 +39,19 @@ const WITH_OUTPUT = `LLM_OUTPUT=$(mktemp); export LLM_OUTPUT; wield_flags=$-; se
 ( [[ $wield_flags == *e* ]] && set -e; MAIN ); wield_status=$?
 cat -- "$LLM_OUTPUT"; rm -f -- "$LLM_OUTPUT"; exit "$wield_status"`;
 
+// Of an option and an argument that set the same variable, the argument is later.
+const byPlace = (a: ArgcParameter, b: ArgcParameter): number => Number(a.kind === 'arg') - Number(b.kind === 'arg');
+
 function toEvaluated({ parameters, defaults }: Extract<ScriptCall, { kind: 'argc' }>, input: JsonObject): string {
   const lines: string[] = [];
   const positional: string[] = [];
-  for (const { name, kind } of parameters) {
+  for (const { name, kind, variable } of parameters.toSorted(byPlace)) {
     const value = input[name];
     if (value === undefined || value === null || value === false) continue;
     const texts = (Array.isArray(value) ? value : [value]).map((one) => (kind === 'flag' ? '1' : toText(one)));
     if (kind === 'arg') positional.push(...texts);
     const words = texts.map(quote).join(' ');
-    lines.push(`argc_${name}=${Array.isArray(value) ? `( ${words} )` : words}`);
+    lines.push(`argc_${variable}=${Array.isArray(value) ? `( ${words} )` : words}`);
   }
   const main = ['main', ...positional.map(quote)].join(' ');
   return [...lines, defaults.LLM_OUTPUT === undefined ? main : WITH_OUTPUT.replace('MAIN', () => main)].join('\n');

@@ -78,6 +78,74 @@ spec('SCR-29', 'runs scripts of argc as they are, without argc', async () => {
   expect((await call({ city: 'a', mode: 'other' }))[0]).toBe(2);
 });
 
+const ODD = `#!/usr/bin/env bash
+# @describe Print values.
+# @flag -v                           Verbose output
+# @flag   -q
+# @flag -2 --12hour                  Clock
+# @flag +x                           Off
+# @option -n <INT>                   How often
+# @option -o --out-dir.name=a/b $OUT_DIR <DIR> Where to
+# @option --size <INT> <INT>         Width and height
+# @option --copy! <FROM> <TO+>       Files
+# @option --pair* <KEY> <VALUE>      Pairs
+# @option --tag*,                    Tags
+# @option --level=3 <INT>            Level
+# @option --file <FILE>              A file
+# @option --maybe[?\`_list\`]        One of them
+# @arg file!                         Another file
+# @arg others* <PATH>                More
+main() {
+    declare -p \${!argc_*} | sed 's/^declare -. //'
+    printf '%s;' "$@"
+}
+eval "$(argc --argc-eval "$0" "$@")"
+`;
+
+spec('SCR-29', 'reads every form of names and values of argc', async () => {
+  const workspace = createWorkspace();
+  workspace.script('odd.sh', ODD);
+  const { properties, required } = json(await wield(workspace, ['show', 'odd', '--json'])).input;
+  expect(required).toEqual(['copy', 'arg_file']);
+  expect(properties).toMatchObject({
+    v: { type: 'boolean', description: 'Verbose output' },
+    q: { type: 'boolean' },
+    '12hour': { type: 'boolean', description: 'Clock' },
+    plus_x: { type: 'boolean' },
+    n: { type: 'integer', description: 'How often' },
+    out_dir_name: { type: 'string', default: 'a/b', description: 'Where to' },
+    size: { type: 'array', items: { type: 'integer' }, minItems: 2, maxItems: 2 },
+    copy: { type: 'array', items: { type: 'string' }, minItems: 2 },
+    pair: { type: 'array', minItems: 2 },
+    tag: { type: 'array' },
+    level: { type: 'integer', default: 3 },
+    file: { type: 'string', description: 'A file' },
+    arg_file: { type: 'string', description: 'Another file' },
+    others: { type: 'array', description: 'More' },
+  });
+  expect(properties.copy).not.toHaveProperty('maxItems');
+  expect(properties.tag).not.toHaveProperty('minItems');
+  expect(properties.maybe).not.toHaveProperty('enum');
+  const flags = { v: true, q: false, '12hour': true, plus_x: true };
+  const input = { ...flags, n: 2, size: [3, 4], copy: ['a b', 'c', "d'"], file: 'x', arg_file: 'y', others: ['-z'] };
+  const run = await wield(workspace, ['call', 'odd', '--input', JSON.stringify(input)]);
+  expect(run.stdout.split('\n')).toEqual([
+    'argc_12hour="1"',
+    `argc_copy=([0]="a b" [1]="c" [2]="d'")`,
+    'argc_file="y"',
+    'argc_level="3"',
+    'argc_n="2"',
+    'argc_others=([0]="-z")',
+    'argc_out_dir_name="a/b"',
+    'argc_plus_x="1"',
+    'argc_size=([0]="3" [1]="4")',
+    'argc_v="1"',
+    'y;-z;',
+  ]);
+  const short = await wield(workspace, ['call', 'odd', '--input', JSON.stringify({ ...input, size: [3] })]);
+  expect(short.status).toBe(2);
+});
+
 spec('SCR-29', 'runs Raycast script commands with arguments by position', async () => {
   const workspace = createWorkspace();
   workspace.script('search-flights.sh', RAYCAST);
