@@ -1,7 +1,8 @@
 // Takes public plugin and skill repositories through add, install, verify, install --frozen in another home, outdated,
 // upgrade and remove-source, and writes docs/reports/public-sources.md.
 // Repositories are cloned into WIELD_SOURCES_CACHE (`~/.cache/wield-sources`), as OWNER/NAME, and git finds them there in
-// place of github.com, so that an older commit can come first. Arguments choose repositories.
+// place of github.com, so that an older commit can come first. Arguments choose repositories. `--files` installs only the
+// newest commit, and reads the files that skills name; entries with `files` are only used for that.
 
 import { execFileSync } from 'node:child_process';
 import {
@@ -22,6 +23,7 @@ import {
 import { homedir, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { FILES_HEADING, readNamedFiles, toFilesSection } from './public-skill-files.mjs';
 
 const ROOT = fileURLToPath(new URL('..', import.meta.url));
 const WIELD = join(ROOT, 'dist/cli/wield.cjs');
@@ -119,11 +121,9 @@ function compareHomes(one, other) {
   return differing(listing(one), listing(other));
 }
 
-function examine({ name, nested = [] }) {
-  const [older, newest] = chooseCommits(clone(name));
+// Calls `use` with a directory for homes, where git finds the repositories in place of github.com.
+async function withSources([name, ...nested], use) {
   const root = mkdtempSync(join(tmpdir(), 'wield-sources-'));
-  const faults = [];
-  const expect = (what, isRight, found = '') => isRight || faults.push(`${what} ${found}`);
   try {
     const move = serve(root, name);
     for (const other of nested) serve(root, other);
@@ -133,6 +133,25 @@ function examine({ name, nested = [] }) {
     const instead = `url.file://${root}/.insteadOf=https://github.com/`;
     writeFileSync(wrapper, `#!/bin/sh\nGIT_ALLOW_PROTOCOL=file exec ${program} -c '${instead}' "$@"\n`);
     chmodSync(wrapper, 0o755);
+    return await use(root, move);
+  } finally {
+    rmSync(root, { recursive: true, force: true });
+  }
+}
+
+const examineFiles = ({ name, nested = [] }) =>
+  withSources([name, ...nested], async (root) => {
+    const home = createHome(root, 'home');
+    home.run('add', name, '--yes');
+    home.run('install', '--all', '--yes');
+    return { name, ...(await readNamedFiles(home)) };
+  });
+
+function examine({ name, nested = [] }) {
+  const [older, newest] = chooseCommits(clone(name));
+  const faults = [];
+  const expect = (what, isRight, found = '') => isRight || faults.push(`${what} ${found}`);
+  return withSources([name, ...nested], (root, move) => {
     const [first, second] = [createHome(root, 'home1'), createHome(root, 'home2')];
     const before = listTree(first.home);
     const start = performance.now();
@@ -188,9 +207,7 @@ function examine({ name, nested = [] }) {
       expect(`the other home ${when}:`, other.length === 0, other.slice(0, 10).join(', '));
       expect(`verify in the other home ${when}:`, second.run('verify').status === 0);
     }
-  } finally {
-    rmSync(root, { recursive: true, force: true });
-  }
+  });
 }
 
 // Where a repository was looked for and stored is not part of the reason.
@@ -251,15 +268,24 @@ function toPage(results) {
   ].join('\n');
 }
 
-const chosen = process.argv.slice(2);
-const isChosen = ({ name }) => chosen.length === 0 || chosen.includes(name);
+const PAGE = join(ROOT, 'docs/reports/public-sources.md');
+const onlyFiles = process.argv.includes('--files');
+const chosen = process.argv.slice(2).filter((argument) => !argument.startsWith('--'));
+const isChosen = ({ name, files }) => (chosen.length === 0 ? onlyFiles || !files : chosen.includes(name));
 const results = [];
 for (const source of SOURCES.filter(isChosen)) {
-  const one = examine(source);
+  const one = await (onlyFiles ? examineFiles(source) : examine(source));
   results.push(one);
-  console.log(one.name, one.commits, toCame(one), one.outdated, `${one.seconds} s`);
-  for (const [reason, count] of one.now.left) console.log(`  ${count} ${reason}`);
+  if (onlyFiles) console.log(one.name, one.skills, 'skills', one.naming, 'name', one.files, 'files');
+  else {
+    console.log(one.name, one.commits, toCame(one), one.outdated, `${one.seconds} s`);
+    for (const [reason, count] of one.now.left) console.log(`  ${count} ${reason}`);
+  }
   for (const fault of one.faults) console.log(`  FAULT ${fault}`);
 }
-if (chosen.length === 0) writeFileSync(join(ROOT, 'docs/reports/public-sources.md'), `${toPage(results).trimEnd()}\n`);
+if (chosen.length === 0) {
+  const [steps, files = ''] = readFileSync(PAGE, 'utf8').split(FILES_HEADING);
+  const parts = onlyFiles ? [steps, toFilesSection(results)] : [toPage(results), files && FILES_HEADING + files];
+  writeFileSync(PAGE, `${parts.map((part) => part.trim()).join('\n\n')}\n`);
+}
 process.exitCode = results.some(({ faults }) => faults.length > 0) ? 1 : 0;

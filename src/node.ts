@@ -171,7 +171,7 @@ export interface ToolboxState {
 }
 
 // Incremented when the format of the index changes.
-const INDEX_VERSION = '20';
+const INDEX_VERSION = '21';
 const MANAGED_CONFIG = '/etc/wield/config.toml';
 
 /** Creates the toolbox of a workdir. */

@@ -2,13 +2,24 @@
 
 import type { ToolContext } from '../core/context.js';
 import { BUILTIN_TAG } from '../core/name.js';
-import type { CallInternals, Tool } from '../core/tool.js';
+import type { CallInternals, FunctionAction, Tool } from '../core/tool.js';
 import { type BuiltinTool, toBuiltin } from '../formats/module/builtin.js';
 
-export interface BuiltinDefinition<Input> extends Omit<BuiltinTool, 'run' | 'internal'> {
+type Described = Omit<BuiltinTool, 'run' | 'internal'>;
+
+export interface BuiltinDefinition<Input> extends Described {
   readonly run: (input: Input, context: ToolContext, internals: CallInternals) => unknown;
 }
 
 export function defineBuiltin<Input>({ traits, ...definition }: BuiltinDefinition<Input>): Tool {
   return toBuiltin({ ...definition, traits: { ...traits, tags: [BUILTIN_TAG] }, internal: true });
+}
+
+/** Defines a built-in tool whose calls go on as calls of another tool. */
+export function defineForwarding(definition: Described, forward: NonNullable<FunctionAction['forward']>): Tool {
+  const run = (): never => {
+    throw new TypeError(`${definition.name} is not run`);
+  };
+  const tool = defineBuiltin({ ...definition, run });
+  return { ...tool, action: { ...(tool.action as FunctionAction), forward } };
 }

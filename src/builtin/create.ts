@@ -18,7 +18,7 @@ import { createQueryResultTool } from './query-result.js';
 import { createReadResultTool } from './read-result.js';
 import { createRunCodeTool } from './run-code.js';
 import { createSearchModeTools } from './search-mode.js';
-import { createReadSkillTool } from './skills.js';
+import { createReadSkillTool, createRunScriptTool } from './skills.js';
 import { mayName, readableSkills } from './visibility.js';
 import { createWorkdirTool } from './workdir.js';
 
@@ -43,6 +43,10 @@ export function createBuiltins(options: CreateBuiltinsOptions): Tool[] {
     createReadSkillTool({
       skills: (snapshot) => readableSkills(naming(), snapshot),
       refer: (...reference) => references().refer(...reference),
+    }),
+    createRunScriptTool({
+      skills: (snapshot) => readableSkills(naming(), snapshot),
+      find: (name, snapshot) => catalog().find(name, { snapshot }),
     }),
     ...createDescribeTools({
       list({ kind }, snapshot) {

@@ -3,7 +3,7 @@
 import { estimateTokens } from '../core/text.js';
 import type { Tool } from '../core/tool.js';
 import { CALL_TOOL, DESCRIBE_TOOL, type Mode, RUN_CODE, SEARCH_TOOLS, type View } from '../core/view.js';
-import { defineBuiltin } from './builtin.js';
+import { defineBuiltin, defineForwarding } from './builtin.js';
 import { QUERY_RESULT } from './query-result.js';
 import { READ_RESULT } from './read-result.js';
 import { createSearchFunctions, type SearchFunctionsOptions } from './search-functions.js';
@@ -82,17 +82,17 @@ export function createSearchModeTools(options: SearchFunctionsOptions): Tool[] {
       traits: { readOnly: true },
       run: describe,
     }),
-    defineBuiltin({
-      name: CALL_TOOL,
-      description: 'Call a tool that search_tools found.',
-      inputSchema: {
-        type: 'object',
-        properties: { name: NAME, input: { type: 'object', additionalProperties: true } },
-        required: ['name'],
+    defineForwarding(
+      {
+        name: CALL_TOOL,
+        description: 'Call a tool that search_tools found.',
+        inputSchema: {
+          type: 'object',
+          properties: { name: NAME, input: { type: 'object', additionalProperties: true } },
+          required: ['name'],
+        },
       },
-      run() {
-        throw new TypeError(`${CALL_TOOL} is not run`);
-      },
-    }),
+      ({ name, input = {} }) => ({ ref: String(name), input }),
+    ),
   ];
 }

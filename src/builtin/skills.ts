@@ -6,10 +6,11 @@ import type { Referent, Skill, TextReference } from '../core/skill.js';
 import type { Snapshot } from '../core/snapshot.js';
 import { formatBytes, nearest, quoteOutside } from '../core/text.js';
 import type { Tool } from '../core/tool.js';
-import { CALL_TOOL, type Mode } from '../core/view.js';
+import { CALL_TOOL, type Mode, RUN_SKILL_SCRIPT } from '../core/view.js';
 import { readTextFile } from '../files/read.js';
+import { toFileUri } from '../files/within.js';
 import { renderText } from '../formats/shared/render.js';
-import { defineBuiltin } from './builtin.js';
+import { defineBuiltin, defineForwarding } from './builtin.js';
 import {
   type Bounds,
   isDirectoryOf,
@@ -98,15 +99,55 @@ function describeFiles(skill: Skill, bounds: Bounds, below = '.'): string {
   const listed = files.filter(({ path }) => path !== SKILL_FILE && (below === '.' || path.startsWith(`${below}/`)));
   const lines = listed.map(({ path, size }) => `  ${quoteOutside(path, 300)} (${formatBytes(size)})`);
   const shown = lines.slice(0, MAX_LINES);
+  const scripts = below === '.' ? (skill.scripts ?? []) : [];
   const left = isCut || lines.length > shown.length;
   return [
     `\nDirectory of the skill: ${skill.directory}`,
     ...(lines.length === 0 ? [] : [`Files, read with ${READ_SKILL} and file:`, ...shown]),
     ...(left ? ['  … and more; give a directory as file to list it'] : []),
+    ...(scripts.length === 0
+      ? []
+      : [`Scripts, run with ${RUN_SKILL_SCRIPT}: ${scripts.map(({ path }) => path).join(', ')}`]),
   ].join('\n');
 }
 
 const MAX_LINES = 200;
+
+export interface RunScriptOptions extends Pick<ReadSkillOptions, 'skills'> {
+  /** Returns the tool of a name. */
+  readonly find: (name: string, snapshot: Snapshot) => Tool;
+}
+
+/** Creates `run_skill_script`, whose calls are calls of the tool of a script: one tool in lists instead of many (SKL-13). */
+export function createRunScriptTool({ skills, find }: RunScriptOptions): Tool {
+  const definition = {
+    name: RUN_SKILL_SCRIPT,
+    description: "Run a script of a skill, in the skill's directory. Name files elsewhere by absolute paths.",
+    inputSchema: {
+      type: 'object',
+      properties: {
+        skill_name: { type: 'string' },
+        script: { type: 'string', description: 'Such as scripts/convert.py' },
+        args: { type: 'array', items: { type: 'string' } },
+        stdin: { type: 'string' },
+      },
+      required: ['skill_name', 'script'],
+    },
+  } as const;
+  return defineForwarding(definition, ({ skill_name: name, script, ...input }, snapshot) => {
+    const skill = findSkill(String(name), skills(snapshot).filter(isVisible));
+    const path = toSkillPath(skill, String(script));
+    const scripts = skill.scripts ?? [];
+    const found = scripts.find((one) => one.path === path) ?? scripts.find((one) => one.path === `scripts/${path}`);
+    const tool = found && find(found.tool, snapshot);
+    // Another tool of this name is not the script.
+    if (found === undefined || tool?.origin.uri !== toFileUri(pathInSkill(skill, found.path)))
+      throw new ToolError('not_found', `the skill "${skill.name}" has no script ${quoteOutside(path, 200)}`, {
+        hint: scripts.length === 0 ? 'it has none' : `it has ${scripts.map((one) => one.path).join(', ')}`,
+      });
+    return { ref: found.tool, input };
+  });
+}
 
 // In search mode it is not listed (SRV-9).
 const READ: Readonly<Record<Mode, string>> = {

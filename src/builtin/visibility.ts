@@ -10,6 +10,7 @@ import type { CascadeResolver, Skill } from '../core/skill.js';
 import type { Snapshot, World } from '../core/snapshot.js';
 import { nearest, quoteOutside } from '../core/text.js';
 import type { Tool } from '../core/tool.js';
+import { RUN_SKILL_SCRIPT } from '../core/view.js';
 import { findDenial } from '../policy/decide.js';
 import { toRules } from '../policy/rules.js';
 import { newNameOf } from '../policy/view.js';
@@ -57,6 +58,8 @@ export function offeredTo(
   const isReadOnDemand = ({ owner }: Skill): boolean =>
     snapshot.settings.skills.contextMode === 'readOnDemand' || (owner === 'workspace' && !snapshot.trusted);
   if (name === READ_SKILL && skills.some((skill) => isVisible(skill) && isReadOnDemand(skill))) return 'all';
+  if (name === RUN_SKILL_SCRIPT && skills.some((skill) => isVisible(skill) && skill.scripts !== undefined))
+    return 'models';
   if (isModeTool({ name })) return usesTool(snapshot.settings.view.mode, { name }) ? 'models' : 'none';
   // SRV-14: a model that gets a handle must be able to read it; a person gets the whole output.
   return name === READ_RESULT || name === QUERY_RESULT ? 'models' : 'none';

@@ -44,6 +44,15 @@ export interface Skill {
   readonly start: number;
   /** References in its text (SKL-5). */
   readonly references: readonly TextReference[];
+  /** Its scripts, which are tools (SKL-13). */
+  readonly scripts?: readonly SkillScript[];
+}
+
+export interface SkillScript {
+  /** Relative to the directory of the skill. */
+  readonly path: string;
+  /** Name of the tool. */
+  readonly tool: string;
 }
 
 /** Whether a skill is a directory with a `SKILL.md`, and not a file beside others (SKL-7). */

@@ -4,7 +4,7 @@ import type { Caller } from './caller.js';
 import type { Allowlist, Execution } from './command.js';
 import type { OutputStream, ToolContext } from './context.js';
 import type { HttpAction } from './http.js';
-import type { Json } from './json.js';
+import type { Json, JsonObject } from './json.js';
 import type { FileIdentity, Origin } from './origin.js';
 import type { SandboxRequest } from './sandbox.js';
 import type { Schema } from './schema.js';
@@ -67,7 +67,7 @@ export interface ScriptAction {
   readonly call?: ScriptCall;
 }
 
-/** `argc`: variables that a function `argc` sets. `positions`: arguments in this order. */
+/** `argc`: variables that a function `argc` sets. `positions`: arguments in this order. `arguments`: any, for a script of a skill. */
 export type ScriptCall =
   | {
       readonly kind: 'argc';
@@ -75,7 +75,12 @@ export type ScriptCall =
       /** Variables with their defaults. */
       readonly defaults: Readonly<Record<string, string>>;
     }
-  | { readonly kind: 'positions'; readonly positions: readonly { readonly name: string; readonly encoded: boolean }[] };
+  | { readonly kind: 'positions'; readonly positions: readonly { readonly name: string; readonly encoded: boolean }[] }
+  | {
+      readonly kind: 'arguments';
+      /** The directory of the skill, which it runs in. */
+      readonly directory: string;
+    };
 
 export interface ArgcParameter {
   readonly name: string;
@@ -116,6 +121,8 @@ export interface FunctionAction {
   readonly run: (input: Json, context: ToolContext, internals?: CallInternals) => unknown;
   /** Whether `run` gets the internals of the call: for built-in tools. */
   readonly builtin?: boolean;
+  /** Returns the call that a call of this tool goes on as; then `run` is not used. For built-in tools. */
+  readonly forward?: (input: JsonObject, snapshot: Snapshot) => { readonly ref: string; readonly input: Json };
   /** The author's function if `run` wraps it; its text is part of the digest. */
   readonly body?: (input: never, context: ToolContext) => unknown;
 }
@@ -229,6 +236,8 @@ export interface Traits {
   readonly sandbox?: SandboxRequest;
   /** Only returns a text: runs no code of its owner, so it needs no trust. */
   readonly text?: boolean;
+  /** A script of a skill: a model learns of it from the skill, and no list for models has it (SKL-13). */
+  readonly ofSkill?: true;
   /** Selectors of the tools it may call; absent: no limit (SKL-4). */
   readonly allowedTools?: readonly string[];
   /** Role of the tool, chosen by its author (MOD-14). */

@@ -35,5 +35,6 @@ export const SEARCH_TOOLS = 'search_tools';
 export const DESCRIBE_TOOL = 'describe_tool';
 /** A call of it is a call of the tool that its input names. */
 export const CALL_TOOL = 'call_tool';
+export const RUN_SKILL_SCRIPT = 'run_skill_script';
 /** Runs a program that calls tools. */
 export const RUN_CODE = 'run_code';

@@ -51,7 +51,8 @@ export function createPackageFormats({ store, record, objects, now }: PackageFor
     entries: 'directories',
     yields: kind !== 'tool',
     claims: (entry) => !entry.startsWith('.'),
-    entryOf: (toolName) => toolName,
+    // A skill also has the tools of its scripts.
+    ...(kind === 'skill' ? {} : { entryOf: (toolName: string) => toolName }),
     read(entry, place) {
       // A directory of the same name in another place is not an installed item.
       const directory = join(store, kind);
@@ -78,12 +79,15 @@ function readText(item: InstalledItem, kind: ListedKind, place: Place, record: s
   const file = join(store, kind === 'skill' ? 'SKILL.md' : `${name}.md`);
   const description = item.description ?? `The ${kind} ${name}.`;
   const { tools, ...reading } = readInstalledText({ file, name: effective, description, place });
-  const toOwn = (tool: Tool): Tool => ({ ...tool, origin: { ...tool.origin, format: kind, source, server: source } });
+  const toOwn = (tool: Tool): Tool => ({
+    ...tool,
+    origin: { ...tool.origin, format: tool.traits.text === true ? kind : tool.origin.format, source, server: source },
+  });
   return {
     ...reading,
     tools: tools.map(toOwn),
-    files: [file, record].map((path) => relative(place.directory, path)),
-    states: [...reading.states.slice(0, 1), statIdentity(record)],
+    files: [...(reading.files ?? []), relative(place.directory, record)],
+    states: [...reading.states, statIdentity(record)],
   };
 }
 

@@ -3,7 +3,7 @@
 import type { Caller, Verdict } from '../core/caller.js';
 import type { AllowList, Policy, Rule, RuleList } from '../core/rule.js';
 import { needsTrust, type Tool } from '../core/tool.js';
-import { CALL_TOOL, DESCRIBE_TOOL, RUN_CODE, SEARCH_TOOLS } from '../core/view.js';
+import { CALL_TOOL, DESCRIBE_TOOL, RUN_CODE, RUN_SKILL_SCRIPT, SEARCH_TOOLS } from '../core/view.js';
 import { type Judged, type Matches, matchAnyCall, matchCall } from './match.js';
 import type { Rules } from './rules.js';
 
@@ -11,7 +11,7 @@ type Level = Verdict['verdict'];
 
 const STRICTNESS: Readonly<Record<Level, number>> = { allow: 0, ask: 1, deny: 2 };
 // POL-12: these return only what the model was already given.
-// The calls that `call_tool` and programs make are decided on like any other (SRV-9, COD-8).
+// The calls that `call_tool`, `run_skill_script` and programs make are decided on like any other (SRV-9, COD-8).
 const ALWAYS: readonly string[] = [
   'read_result',
   'query_result',
@@ -21,6 +21,7 @@ const ALWAYS: readonly string[] = [
   SEARCH_TOOLS,
   DESCRIBE_TOOL,
   CALL_TOOL,
+  RUN_SKILL_SCRIPT,
   RUN_CODE,
 ];
 // The seed's manager of a conversation: a skill's `allowed-tools` need not name it (POL-15).

@@ -4,14 +4,13 @@ import type { Consent } from '../core/approval.js';
 import type { Verdict } from '../core/caller.js';
 import { ToolError } from '../core/error.js';
 import type { EndEvent } from '../core/event.js';
-import type { JsonObject } from '../core/json.js';
+import type { Json, JsonObject } from '../core/json.js';
 import { formatCaller } from '../core/name.js';
 import type { Output, ToolResult } from '../core/result.js';
 import { formatDuration } from '../core/text.js';
 import { cancelled } from '../core/time-limit.js';
 import type { Tool } from '../core/tool.js';
 import type { DispatchedCall } from '../core/toolbox.js';
-import { CALL_TOOL } from '../core/view.js';
 import { findDenial } from '../policy/decide.js';
 import { withNewName } from '../policy/view.js';
 import { requestConsent } from './consent.js';
@@ -54,7 +53,8 @@ async function run(parts: CallParts, current: Call): Promise<Output> {
   if (nesting.depth > MAX_DEPTH) throw tooDeep(event.ref);
   const tool = await findTool(parts, event.ref, current);
   current.tool = tool;
-  const isForwarding = tool.origin.builtin === true && tool.name === CALL_TOOL;
+  const forwardTo = tool.origin.builtin === true && tool.action.kind === 'function' ? tool.action.forward : undefined;
+  const isForwarding = forwardTo !== undefined;
   if (!isForwarding) nesting.accept?.(tool);
   if (options.dispatched !== undefined) assertSameVersion(tool, options.dispatched);
   const rules = rulesFor(parts, tool, current);
@@ -70,7 +70,7 @@ async function run(parts: CallParts, current: Call): Promise<Output> {
   if (verdict.verdict === 'deny') throw refusal(tool, verdict);
   if (verdict.verdict === 'ask') current.approval = await getConsent(parts, current);
   if (signal.aborted) throw cancelled(tool.name);
-  if (isForwarding) return forward(parts, current, plan.input as JsonObject);
+  if (isForwarding) return forward(parts, current, forwardTo(plan.input as JsonObject, snapshot));
   if (snapshot.settings.limits.callsPerMinute !== undefined) await assertRate(parts, tool, current);
   current.caller = withoutApps(caller);
   recorder?.start({ ...event, tool, plan, verdict, approval: current.approval, input: plan.input }, snapshot);
@@ -80,10 +80,10 @@ async function run(parts: CallParts, current: Call): Promise<Output> {
   return shown;
 }
 
-// SRV-9: a call of `call_tool` goes on as the call of the tool that its input names, with the same options and position.
-function forward(parts: CallParts, current: Call, { name, input = {} }: JsonObject): Promise<Output> {
+// SRV-9, SKL-13: the call goes on as that of the tool that its input names, with the same options and position.
+function forward(parts: CallParts, current: Call, { ref, input }: { ref: string; input: Json }): Promise<Output> {
   const caller = withoutApps(current.caller);
-  Object.assign(current.event, { ref: String(name), caller });
+  Object.assign(current.event, { ref, caller });
   Object.assign(current, { raw: input, caller, plan: undefined, approval: undefined, decision: undefined });
   return run(parts, current);
 }

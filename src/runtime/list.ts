@@ -26,7 +26,9 @@ export async function listTools(
   const { tools } = splitDenied(all, caller, snapshot, above(cascade, listing.skills, snapshot));
   const isVisible = ({ traits }: Tool): boolean =>
     hidden || !traits.hidden || (caller.apps === true && traits.app === true);
-  const visible = tools.filter((tool) => isVisible(tool) && !(isModel && isPlainText(tool)));
+  const visible = tools.filter(
+    (tool) => isVisible(tool) && !(isModel && (isPlainText(tool) || tool.traits.ofSkill === true)),
+  );
   if (!isModel) return visible;
   const { results, view } = snapshot.settings;
   return withAliases(results.schemas ? visible : visible.map(withoutOutput), view);

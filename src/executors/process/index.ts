@@ -63,7 +63,7 @@ export function createProcessExecutor({ world, wieldHome, beforeRun }: ProcessEx
       const options = { tool, input, context, world: worldOf(context, world) };
       const plan = action.runs === 'script' ? planScript({ ...options, action }) : planCommand({ ...options, action });
       if (context.withoutSandbox || !mayBeSandboxed(tool, snapshot.settings)) return plan;
-      const own = action.runs === 'script' ? [action.file, dirname(action.file)] : [action.directory];
+      const own = action.runs === 'script' ? [action.file, dirname(action.file), plan.cwd] : [action.directory];
       return withSandbox(plan, snapshot, [plan.interpreter ?? plan.binary, ...own], places);
     },
     programs: async (plan, { workdir }) => identifyPlan(plan, workdir, places),

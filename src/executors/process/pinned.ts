@@ -68,19 +68,21 @@ export function pinSkillScript(
 }
 
 // Returns undefined for a script that is too large to copy.
-function readPlanned(tool: Tool, { file }: ScriptAction): Buffer | undefined {
+function readPlanned(tool: Tool, action: ScriptAction): Buffer | undefined {
+  const { file } = action;
   const reading = readHead(file, MAX_COPIED_BYTES);
   if ('fault' in reading) throw gone(tool, file);
   if (!reading.complete) return undefined;
   if (digestAsFile(reading.bytes, partsOf(tool)) !== tool.origin.digest)
     throw changed(tool, 'changed after it was planned');
-  assertExecutable(file, reading.identity);
+  assertExecutable(action, reading.identity);
   return reading.bytes;
 }
 
 // The system starts the file of the descriptor, whatever its path leads to by then. The bytes of a running program
 // cannot be written to, so it is enough to look once after the start.
-function pinBinary(tool: Tool, { file }: ScriptAction): Pinned {
+function pinBinary(tool: Tool, action: ScriptAction): Pinned {
+  const { file } = action;
   let descriptor: number;
   try {
     descriptor = openSync(file, constants.O_RDONLY | constants.O_NONBLOCK);
@@ -88,7 +90,7 @@ function pinBinary(tool: Tool, { file }: ScriptAction): Pinned {
     throw gone(tool, file);
   }
   try {
-    const identity = hashPlanned(tool, `/proc/self/fd/${descriptor}`, file);
+    const identity = hashPlanned(tool, `/proc/self/fd/${descriptor}`, action);
     return {
       argv: ['/proc/self/fd/3'],
       argv0: file,
@@ -107,31 +109,35 @@ function pinBinary(tool: Tool, { file }: ScriptAction): Pinned {
 
 // For an interpreter that reads its script by path: what was hashed must still be there when it has read it.
 async function pinPath(
-  { tool, cwd }: ProcessPlan,
-  { file }: ScriptAction,
+  { tool, cwd, interpreter }: ProcessPlan,
+  action: ScriptAction,
   args: readonly string[],
   world: World,
 ): Promise<Pinned> {
+  const { file, shebang, call } = action;
+  // Its shebang may be ours, and it need not be executable.
+  const start = call?.kind === 'arguments' && interpreter ? [interpreter, ...(optionsOf(shebang) ?? [])] : [];
   for (let attempt = 1; ; attempt++) {
     const wasExchanged = watchDirectories(file, cwd);
-    const identity = hashPlanned(tool, file, file);
+    const identity = hashPlanned(tool, file, action);
     const age = world.now() - identity.changedMs;
     if (age > TICK_MS) {
       const verify = (): void => {
         if (!sameIdentity(statIdentity(file), identity) || wasExchanged()) throw exchanged(tool);
       };
-      return { argv: [file, ...args], verify, close: () => {} };
+      return { argv: [...start, file, ...args], verify, close: () => {} };
     }
     if (attempt >= ATTEMPTS) throw changed(tool, 'keeps changing');
     await pause(TICK_MS - age + 1);
   }
 }
 
-function hashPlanned(tool: Tool, path: string, file: string): FileIdentity {
+function hashPlanned(tool: Tool, path: string, action: ScriptAction): FileIdentity {
+  const { file } = action;
   const hashed = digestFile(path, partsOf(tool));
   if ('fault' in hashed) throw gone(tool, file);
   if (hashed.digest !== tool.origin.digest) throw changed(tool, 'changed after it was planned');
-  assertExecutable(file, hashed.identity);
+  assertExecutable(action, hashed.identity);
   return hashed.identity;
 }
 
@@ -139,8 +145,8 @@ function partsOf(tool: Tool): readonly string[] {
   return [tool.origin.format, tool.name];
 }
 
-function assertExecutable(file: string, { mode }: FileIdentity): void {
-  if ((mode & 0o111) !== 0) return;
+function assertExecutable({ file, call }: ScriptAction, { mode }: FileIdentity): void {
+  if ((mode & 0o111) !== 0 || call?.kind === 'arguments') return;
   throw new ToolError('exec_failed', `cannot start ${file}: permission denied`, {
     hint: `run: chmod +x ${file}`,
     data: { errno: 'EACCES', binary: file },

@@ -10,6 +10,7 @@ const MAX_BYTES = 96 * 1024;
 /** Adds the arguments and variables of such a script to its plan. Throws `invalid_input` for values it cannot get. */
 export function withForeignInput(plan: ProcessPlan, call: ScriptCall): ProcessPlan {
   const input = plan.input as JsonObject;
+  if (call.kind === 'arguments') return withArguments(plan, call.directory);
   const texts =
     call.kind === 'positions'
       ? call.positions.map(({ name, encoded }) => encode(toText(input[name] ?? ''), encoded))
@@ -22,6 +23,17 @@ export function withForeignInput(plan: ProcessPlan, call: ScriptCall): ProcessPl
   // Bash takes over exported functions. What it prints is evaluated by the last line of the script.
   const own = { 'BASH_FUNC_argc%%': '() { printf %s "$WIELD_ARGC"; }', WIELD_ARGC: texts[0]! };
   return { ...plan, environment: { ...call.defaults, ...plan.environment, ...own } };
+}
+
+// SKL-13: a script of a skill runs in its directory, as its text says, and leaves no caches there.
+function withArguments(plan: ProcessPlan, cwd: string): ProcessPlan {
+  const { args = [], stdin = '' } = plan.input as { readonly args?: readonly string[]; readonly stdin?: string };
+  if (args.some((text) => text.includes('\0') || Buffer.byteLength(text) > MAX_BYTES))
+    throw new ToolError('invalid_input', 'an argument is longer than 96 KiB, or contains a NUL character', {
+      hint: 'pass a shorter text, or use stdin',
+    });
+  const environment = { PYTHONDONTWRITEBYTECODE: '1', ...plan.environment };
+  return { ...plan, argv: [...plan.argv, ...args], stdin, cwd, environment };
 }
 
 function toText(value: Json): string {

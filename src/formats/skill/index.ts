@@ -8,6 +8,7 @@ import type { FileIdentity, Place } from '../../core/origin.js';
 import { type Finding, type Problem, toProblem } from '../../core/problem.js';
 import { isSkillDirectory, type Skill } from '../../core/skill.js';
 import { quoteOutside } from '../../core/text.js';
+import type { Tool } from '../../core/tool.js';
 import { admittedPath } from '../../files/boundary.js';
 import { readImports } from '../../files/closure.js';
 import { readHead } from '../../files/read.js';
@@ -17,6 +18,7 @@ import { findReferences } from '../shared/render.js';
 import { parseSkillFile, type SkillHeader } from '../shared/skill-file.js';
 import { readSkillMetadata } from './metadata.js';
 import { findRulesLine, unreadableRules } from './narrowing.js';
+import { readSkillScripts, type SkillScripts } from './scripts.js';
 import { type SkillSource, toTool } from './to-tool.js';
 
 const MAX_BYTES = 1024 * 1024;
@@ -139,8 +141,9 @@ export function readInstalledText({ file, name, description, place }: InstalledT
   const header = skill ?? { allowedTools: null, metadata: {}, body: text, start: 0, description: '' };
   const named = { ...header, name, description: header.description || description };
   const { tools, skills, ...rest } = toReading(named, { file, text, identity: reading.identity, place }, []);
-  // Code of a package is an item of its own, with its own consent.
-  return { ...rest, tools: tools.filter(({ action }) => action.kind === 'text'), skills, problems: [] };
+  // Scripts are compared with the record of the install; other code of a package is an item of its own.
+  const isKept = ({ action: { kind } }: Tool): boolean => kind === 'text' || kind === 'process';
+  return { ...rest, tools: tools.filter(isKept), skills, problems: [] };
 }
 
 interface SkillText {
@@ -171,13 +174,17 @@ function toReading(header: SkillHeader, { file, text, identity, place }: SkillTe
     paths,
     references: findReferences(body),
   };
+  const scripts = isSkillDirectory(skill) ? readSkillScripts(skill, place) : undefined;
+  const own: Skill =
+    scripts === undefined || scripts.scripts.length === 0 ? skill : { ...skill, scripts: scripts.scripts };
   const imports = delegate !== null && 'code' in delegate ? readImports(delegate.code, file, place.boundary) : [];
   const source: SkillSource = { text, identity, imports };
   const made = error ? toProblem(file, 'error', error) : toTool(skill, metadata, source);
-  const base = { skills: [skill], ...toStates(file, source, place) };
+  const base = { skills: [own], ...toStates(file, source, scripts, place) };
+  const more = scripts?.tools ?? [];
   return 'severity' in made
-    ? { tools: [], problems: [...problems, made], ...base }
-    : { tools: [made], problems, ...base };
+    ? { tools: more, problems: [...problems, made], ...base }
+    : { tools: [made, ...more], problems, ...base };
 }
 
 // Frontmatter that is read line by line has no metadata, but may declare rules.
@@ -208,11 +215,11 @@ function checkSpelling(directory: string, { boundary }: Place): Reading | undefi
 }
 
 // Files that inline code imports decide what runs, as SKILL.md itself does.
-function toStates(file: string, { identity, imports }: SkillSource, place: Place) {
-  if (imports.length === 0) return { states: [identity] };
+function toStates(file: string, { identity, imports }: SkillSource, scripts: SkillScripts | undefined, place: Place) {
+  const files = [file, ...imports.map(({ path }) => path), ...(scripts?.files ?? [])];
   return {
-    states: [identity, ...imports.map((file) => file.identity)],
-    files: [file, ...imports.map(({ path }) => path)].map((path) => relative(place.directory, path)),
+    states: [identity, ...imports.map((file) => file.identity), ...(scripts?.states ?? [])],
+    files: files.map((path) => relative(place.directory, path)),
   };
 }
 
