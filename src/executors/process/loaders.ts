@@ -52,7 +52,7 @@ export function toShellCommand(program: string, file: string, args: readonly str
 }
 
 // The words between interpreter and script; undefined if the system would read the line in another way.
-function optionsOf(shebang: string): string[] | undefined {
+export function optionsOf(shebang: string): string[] | undefined {
   const [program = '', ...rest] = shebang.trim().split(/\s+/);
   if (!program.endsWith('/env')) return rest.length > 1 ? undefined : rest;
   const words = rest[0] === '-S' ? rest.slice(1) : rest.length === 1 ? rest : [];

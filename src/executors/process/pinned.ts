@@ -14,7 +14,7 @@ import { readHead, sameIdentity, statIdentity, statOrNothing, toIdentity } from 
 import { removeTree } from '../../files/remove.js';
 import { isWithin, realPath } from '../../files/within.js';
 import { assertSameProgram, changed, type SkillScripts } from './integrity.js';
-import { findLoader, toShellCommand } from './loaders.js';
+import { findLoader, optionsOf, toShellCommand } from './loaders.js';
 
 /** A start that is bound to bytes. */
 export interface Pinned {
