@@ -12,7 +12,7 @@ const wordsOf = (text) =>
     text
       .split(/[\s`"'()[\]<>|,;*]+/)
       .map((word) => word.replace(/[#?].*$/, '').replace(/[.:]+$/, ''))
-      .filter((word) => /[./]/.test(word) && !word.includes('://') && word.length < 300),
+      .filter((word) => /[./]/.test(word) && !word.includes('://') && Buffer.byteLength(word) < 200),
   );
 
 // Returns the files of a skill that its texts name, relative to it.
