@@ -20,7 +20,7 @@ const RELEASE = '0.1.16';
 const PRERELEASE = '0.2.0-alpha.12';
 
 export const RUNS = [
-  { version: RELEASE, revision: '2025-11-25', args: ['--suite', 'all'] },
+  { version: RELEASE, revision: '2025-11-25', args: [], serverArgs: ['--suite', 'all'] },
   { version: PRERELEASE, revision: '2025-11-25', args: ['--requirements', '2025-11-25'] },
   { version: PRERELEASE, revision: '2026-07-28', args: ['--requirements', '2026-07-28'] },
 ];
@@ -69,10 +69,10 @@ function runSuite(version, args) {
 const SKILLS = /^ {2}- (sep-2640-\S+)/gm;
 
 /** Runs all scenarios for servers against a URL, with those of the skills extension in the newest revision. */
-export function runServerScenarios({ version, revision, args }, url) {
+export function runServerScenarios({ version, revision, args, serverArgs = args }, url) {
   const output = mkdtempSync(join(tmpdir(), 'wield-conformance-'));
   try {
-    runSuite(version, ['server', '--url', url, '-o', output, ...args]);
+    runSuite(version, ['server', '--url', url, '-o', output, ...serverArgs]);
     const isNewest = revision === RUNS.at(-1).revision;
     const listed = isNewest ? runSuite(version, ['list', '--server']).stdout : '';
     for (const [, name] of listed.matchAll(SKILLS))

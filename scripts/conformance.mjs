@@ -127,7 +127,7 @@ async function runGateway() {
   const options = { cwd: serverDirectory, env: { ...process.env, PORT: String(SUITE_PORT) } };
   const mcpServers = {
     suite: { url: urlOf(SUITE_PORT), prefix: false },
-    fixtures: { url: urlOf(FIXTURES_PORT), prefix: false, allow: ONLY_OURS },
+    fixtures: { url: urlOf(FIXTURES_PORT), prefix: false, allow: [...ONLY_OURS, '*skill*'] },
   };
   return withServer(SUITE_PORT, suite, options, () =>
     withWield(FIXTURES_PORT, FIXTURES, () =>

@@ -20,13 +20,11 @@ const TIMEOUT = { timeout: 90_000 };
 const REASONS = {
   tool: 'only for apps, so not offered to models',
   template: 'also a resource with the same URI',
-  title: 'added from `annotations.title`',
-  description: 'cut at 8,000 characters, or added where there is none',
+  description: 'cut at 16 KiB, or without invisible characters',
   '_meta.ui.resourceUri': 'rewritten, so that it can be read through wield',
   '_meta.ui/resourceUri': 'likewise, in an older spelling',
   'execution.taskSupport': '`required` is `optional` here, since wield waits for tasks itself',
   instructions: 'cut at 4,000 characters',
-  result: 'an empty text is omitted, since model APIs reject it',
 };
 
 function npmProgram(name) {
@@ -72,16 +70,19 @@ async function survey(transport, names = (name) => name) {
     template: capabilities.resources === undefined ? [] : await list('resources/templates/list', 'resourceTemplates'),
     prompt: capabilities.prompts === undefined ? [] : await list('prompts/list', 'prompts'),
   };
+  // An error of the protocol is compared like a result.
   const call = async (name, input) =>
-    client.callTool({ name: names(name), arguments: input }, undefined, TIMEOUT).catch((error) => error.message);
+    client
+      .callTool({ name: names(name), arguments: input }, undefined, TIMEOUT)
+      .catch(({ code, message, data }) => ({
+        content: { code, message: message.replaceAll(names(name), name), data },
+      }));
   return { client, offers, call, instructions: client.getInstructions() ?? '' };
 }
 
-const toComparable = (value) => (typeof value === 'string' ? value.trim() : value);
-
 // Paths of the leaves that differ between two JSON values; arrays are compared whole.
 function differences(direct, through, path = '') {
-  if (isDeepStrictEqual(toComparable(direct), toComparable(through))) return [];
+  if (isDeepStrictEqual(direct, through)) return [];
   const isObject = (value) => typeof value === 'object' && value !== null && !Array.isArray(value);
   if (!isObject(direct) || !isObject(through)) return [path];
   const keys = new Set([...Object.keys(direct), ...Object.keys(through)]);
@@ -139,11 +140,15 @@ async function examine(entry) {
     sides.push(await survey(new StdioClientTransport(serve), toThrough.tool));
     const [alone, through] = sides;
     const found = compare(alone, through);
-    if (entry.call !== undefined) {
-      const [expected, given] = [await alone.call(...entry.call), await through.call(...entry.call)];
-      if (!isDeepStrictEqual(expected.content, given.content)) found.set('result', 1);
-      if (!isDeepStrictEqual(expected.structuredContent, given.structuredContent)) found.set('structuredContent', 1);
-    }
+    const compareCall = async (field, name, input) => {
+      const [expected, given] = [await alone.call(name, input), await through.call(name, input)];
+      for (const member of ['content', 'isError', 'structuredContent'])
+        if (!isDeepStrictEqual(expected[member], given[member])) found.set(`${field}.${member}`, 1);
+    };
+    if (entry.call !== undefined) await compareCall('result', ...entry.call);
+    // Calls that fail: values that no tool accepts, for the first few tools that need some.
+    const failing = alone.offers.tool.filter(isStrict).slice(0, MAX_FAILING);
+    for (const { name, inputSchema } of failing) await compareCall('failure', name, toFailing(inputSchema));
     if (entry.app !== undefined) await driveApp(new StdioClientTransport(serve), entry.app);
     const hasApp = entry.app !== undefined;
     return { name, version: program.version, delay: entry.delay, offers: count(alone.offers), found, hasApp };
@@ -152,6 +157,16 @@ async function examine(entry) {
     rmSync(home, { recursive: true, force: true, maxRetries: 10, retryDelay: 200 });
   }
 }
+
+const MAX_FAILING = 3;
+// wield rejects input that does not match the schema before the server sees it: only texts can be wrong and pass.
+const isText = (schema) =>
+  schema?.type === 'string' && !('enum' in schema || 'pattern' in schema || 'format' in schema);
+// A tool that needs a task can only be called through wield.
+const isStrict = ({ execution, inputSchema: { required = [], properties = {} } }) =>
+  execution?.taskSupport !== 'required' &&
+  required.length > 0 && required.every((name) => isText(properties[name]) && !(properties[name].maxLength < 30));
+const toFailing = ({ required }) => Object.fromEntries(required.map((name) => [name, 'no such thing: /nowhere/<>']));
 
 const count = (offers) => Object.fromEntries(Object.entries(offers).map(([kind, list]) => [kind, list.length]));
 const toLabel = ({ name, version, delay }) =>
@@ -172,7 +187,7 @@ function toPage(results) {
     '',
     `${new Set(results.map(({ name }) => name)).size} public servers behind wield, compared field by field with a direct client`,
     `by \`npm run public-servers\`: ${sum('tool')} tools, ${sum('resource')} resources, ${sum('template')} templates,`,
-    `${sum('prompt')} prompts, instructions, and repeatable results. Names, URIs and \`_meta\` carry the name of the server.`,
+    `${sum('prompt')} prompts, instructions, repeatable results and failing calls. Names, URIs and \`_meta\` carry the name of the server.`,
     '',
     '| server | fields that differ |',
     '|---|---|',
