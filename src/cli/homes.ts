@@ -9,12 +9,17 @@ import { isRecord, type JsonObject } from '../core/json.js';
 import type { NodeToolbox } from '../node.js';
 
 /** Sets `install.homes`; everything else in the file stays. Returns the path of the file. Only a person may (A44). */
-export function writeHomes({ machine: { wieldHome, insideCall } }: NodeToolbox, homes: readonly string[]): string {
-  assertPerson(insideCall, 'changing agent homes');
-  const path = join(wieldHome, 'config.toml');
-  const file = readConfig(path, tomlForm);
+export function writeHomes(toolbox: NodeToolbox, homes: readonly string[]): string {
+  assertPerson(toolbox.machine.insideCall, 'changing agent homes');
+  const { file, after } = editHomes(toolbox, homes);
+  writeConfig(file, after, true);
+  return file.path;
+}
+
+/** Returns the user's configuration file, and its text with these agent homes. */
+export function editHomes({ machine: { wieldHome } }: NodeToolbox, homes: readonly string[]) {
+  const file = readConfig(join(wieldHome, 'config.toml'), tomlForm);
   const table = valueAt(file.document, ['install']);
   const entry = { ...(isRecord(table) ? (table as JsonObject) : {}), homes: [...homes] };
-  writeConfig(file, editConfig(file, tomlForm, ['install'], entry), true);
-  return path;
+  return { file, after: editConfig(file, tomlForm, ['install'], entry) };
 }

@@ -1,8 +1,9 @@
 // Directories, of which a missing one counts as empty, and symbolic links.
 
 import { lstatSync, readdirSync, readlinkSync, renameSync, rmdirSync, symlinkSync, unlinkSync } from 'node:fs';
-import { dirname, join } from 'node:path';
+import { basename, dirname, join } from 'node:path';
 import { compareText } from '../core/text.js';
+import { canonicalPath } from '../files/contained-path.js';
 import { loadCrypto } from '../files/digest.js';
 import { statOrNothing } from '../files/read.js';
 import { removeFile } from '../files/remove.js';
@@ -53,6 +54,11 @@ export function removeEmpty(directories: readonly string[]): string[] {
 export interface Link {
   readonly path: string;
   readonly target: string;
+}
+
+/** Returns the path of a link with its directory resolved: equal for all spellings (INS-83). */
+export function linkKey(path: string): string {
+  return join(canonicalPath(dirname(path), '/') ?? dirname(path), basename(path));
 }
 
 /** Prefix of links that are not renamed yet. */

@@ -100,7 +100,7 @@ export function pathsOf(wieldHome: string): InstallPaths {
 }
 
 /**
- * Resolves the agent homes, each place once: those of `MIND_AGENT_HOMES`, else the configured ones, else one of the
+ * Resolves the agent homes, each directory once: those of `MIND_AGENT_HOMES`, else the configured ones, else one of the
  * default places.
  */
 export function agentHomes(configured: readonly string[], { env, home }: Pick<World, 'env' | 'home'>): string[] {
@@ -112,10 +112,10 @@ export function agentHomes(configured: readonly string[], { env, home }: Pick<Wo
     if (!/^~(?=\/|$)/.test(path)) return [resolve(path)];
     return home === undefined ? [] : [join(home, path.slice(1))];
   });
-  return paths.filter((path, at) => paths.findIndex((other) => isSamePlace(other, path)) === at);
+  return paths.filter((path, at) => paths.findIndex((other) => isSameDirectory(other, path)) === at);
 }
 
-/** Whether two absolute paths are one place, by whatever links and spellings (INS-83). */
-export function isSamePlace(a: string, b: string): boolean {
+/** Whether two absolute paths lead to one directory, which may not exist yet (INS-83). */
+export function isSameDirectory(a: string, b: string): boolean {
   return a === b || (canonicalPath(a, '/') ?? a) === (canonicalPath(b, '/') ?? b);
 }

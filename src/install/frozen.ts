@@ -51,7 +51,9 @@ export async function installFrozen(
     const plan = planLocked(found, wanted, inventory, differences);
     if (differences.length > 0) throw differs(file, differences);
     saveAll([...before.filter(({ id }) => !records.some((one) => one.id === id)), ...records], environment, sources);
-    const applied = await applyPlan(plan, force, inventory, (items) => assertHashes(items, wanted, file));
+    const applied = await applyPlan(plan, force, inventory, {
+      check: (items) => assertHashes(items, wanted, file),
+    });
     saveAll(loadSources(environment.paths), environment);
     return { plan, applied, inventory };
   } catch (error) {

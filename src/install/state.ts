@@ -63,8 +63,12 @@ export function withParents(ids: ReadonlySet<string>, sources: readonly SourceRe
 }
 
 export function saveSources({ sourcesFile }: InstallPaths, sources: readonly SourceRecord[]): void {
-  const document = { version: SOURCES_VERSION, sources };
-  writeFileAtomic(sourcesFile, `${JSON.stringify(document, null, 1)}\n`);
+  writeFileAtomic(sourcesFile, printSources(sources));
+}
+
+/** Returns the text of `sources.json`. */
+export function printSources(sources: readonly SourceRecord[]): string {
+  return `${JSON.stringify({ version: SOURCES_VERSION, sources }, null, 1)}\n`;
 }
 
 export function loadInstalled({ installedFile }: InstallPaths): Installed {

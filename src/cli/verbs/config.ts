@@ -2,7 +2,7 @@
 
 import { join, relative, resolve } from 'node:path';
 import { quoteOutside, revealHidden, sanitize } from '../../core/text.js';
-import { agentHomes, isSamePlace } from '../../install/environment.js';
+import { agentHomes, isSameDirectory } from '../../install/environment.js';
 import { repairInstalled } from '../../install/repair.js';
 import { writeHomes } from '../homes.js';
 import { withInstalling } from '../installing.js';
@@ -69,7 +69,7 @@ async function configHomes(call: VerbCall): Promise<number> {
     throw usageError('unknown action', 'wield config homes, or wield config homes add|remove DIR');
   const home = toHome(call, directory);
   const at = (one: string): string => agentHomes([one], { ...world, env: {} })[0] ?? one;
-  const isSame = (one: string): boolean => isSamePlace(at(one), at(home));
+  const isSame = (one: string): boolean => isSameDirectory(at(one), at(home));
   const others = current.filter((one) => !isSame(one));
   if (action === 'remove' && others.length === current.length)
     throw usageError(`${home} is not an agent home`, 'wield config homes shows them');

@@ -3,13 +3,14 @@
 import { join, resolve } from 'node:path';
 import { ToolError } from '../../core/error.js';
 import { count, sanitize } from '../../core/text.js';
+import { agentHomes } from '../../install/environment.js';
 import { loadInventory } from '../../install/inventory.js';
 import { toAppliedJson } from '../../install/json.js';
-import { importMind } from '../../install/mind/import.js';
+import { importMind, type LeftOver } from '../../install/mind/import.js';
 import { type MindState, readMindState } from '../../install/mind/state.js';
 import { consent, DRY_RUN, RUN_HOOKS, YES } from '../consent.js';
-import { writeHomes } from '../homes.js';
-import { printApplied, withInstalling } from '../installing.js';
+import { editHomes } from '../homes.js';
+import { printApplied, showHooks, showPlan, withInstalling } from '../installing.js';
 import { printJson } from '../print.js';
 import { option, usageError, type Verb, type VerbCall } from '../verb.js';
 
@@ -32,34 +33,41 @@ export const importSystem: Verb = {
     const state = readMindState(findMindHome(call));
     const dryRun = flags.has('dry-run');
     const what = `${count(state.sources.length, 'source')} and ${count(state.items.length, 'item')} of ${state.home}`;
-    if (dryRun) {
-      const sources = state.sources.map(({ name }) => name);
-      const items = state.items.map(({ kind, name }) => `${kind} ${name}`);
-      if (json) return printJson(terminal, { ok: true, dryRun, from: state.home, sources, items, left: [], homes: [] });
-      for (const name of [...sources.map((source) => `source ${source}`), ...items])
-        terminal.out(`  would take over  ${sanitize(name)}\n`);
-      return 0;
-    }
-    if (!(await consent(call, `Take over ${what}?`, 'the installation'))) return 0;
-    const homes = takeLobes(call, state);
-    return withInstalling(call, async (environment) => {
-      const { sources, applied, left } = await importMind(state, environment);
+    const { homes, files } = takeLobes(call, state);
+    return withInstalling(call, async (given) => {
+      const environment = {
+        ...given,
+        ...(homes.length > 0 ? { homes: agentHomes(homes, given.world) } : {}),
+        ...(dryRun ? { approveHooks: async () => false } : {}),
+      };
+      const { sources, items, left, done } = await importMind(state, environment, {
+        files,
+        async agree(plan, kept, inventory) {
+          if (!json && (dryRun || !flags.has('yes'))) {
+            showPlan(terminal, plan, inventory);
+            showHooks(terminal, plan.hooks);
+          }
+          if (!json) printLeft(call, kept);
+          return !dryRun && consent(call, `Take over ${what}?`, 'the installation');
+        },
+      });
       if (json) {
-        const items = applied.map(toAppliedJson);
-        printJson(terminal, { ok: true, dryRun, from: state.home, sources: [...sources.values()], items, left, homes });
-        return 0;
+        const from = state.home;
+        return printJson(terminal, { ok: true, dryRun, from, sources, items: items.map(toAppliedJson), left, homes });
       }
-      for (const id of sources.values()) terminal.out(`  added      ${sanitize(id)}\n`);
-      printApplied(terminal, applied, loadInventory(environment));
-      for (const one of left)
-        terminal.err(
-          `  ${terminal.paint('yellow', 'left', 'err')}       ${sanitize(one.what)}: ${sanitize(one.why)}\n`,
-        );
+      if (!done) return 0;
+      for (const id of sources) terminal.out(`  added      ${sanitize(id)}\n`);
+      printApplied(terminal, items, loadInventory(environment));
       terminal.out(`  ${sanitize(state.home)} is unchanged; remove it once you do not need mind any more\n`);
       return 0;
     });
   },
 };
+
+function printLeft({ terminal }: VerbCall, left: readonly LeftOver[]): void {
+  for (const { what, why } of left)
+    terminal.err(`  ${terminal.paint('yellow', 'left', 'err')}       ${sanitize(what)}: ${sanitize(why)}\n`);
+}
 
 function findMindHome({ flags, env, cwd, toolbox }: VerbCall): string {
   const given = flags.get('from')?.toString();
@@ -71,10 +79,11 @@ function findMindHome({ flags, env, cwd, toolbox }: VerbCall): string {
 }
 
 // The lobes of mind become the agent homes, unless some are configured.
-function takeLobes({ toolbox }: VerbCall, { lobes }: MindState): readonly string[] {
+function takeLobes({ toolbox }: VerbCall, { lobes }: MindState) {
   const box = toolbox();
-  const isDefault = lobes.length === 0 || (lobes.length === 1 && lobes[0] === '~/.claude');
-  if (isDefault || box.state.configuration().settings.homes.length > 0) return [];
-  writeHomes(box, lobes);
-  return lobes;
+  const toHomes = (homes: readonly string[]): string => agentHomes(homes, { ...box.machine.world, env: {} }).join('\n');
+  const isDefault = lobes.length === 0 || toHomes(lobes) === toHomes([]);
+  if (isDefault || box.state.configuration().settings.homes.length > 0) return { homes: [], files: [] };
+  const { file, after } = editHomes(box, lobes);
+  return { homes: lobes, files: [{ path: file.real, before: file.text, after }] };
 }

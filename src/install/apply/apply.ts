@@ -3,7 +3,7 @@
 import { join } from 'node:path';
 import { ToolError } from '../../core/error.js';
 import { hashTree } from '../../files/tree.js';
-import { isOccupied, removeEmpty } from '../directory.js';
+import { isOccupied, type Link, linkKey, removeEmpty } from '../directory.js';
 import type { InstallPaths } from '../environment.js';
 import { digestFiles, portableHash } from '../hashes.js';
 import { approveHooks, changedError, runHook } from '../hooks.js';
@@ -14,7 +14,7 @@ import type { PlannedItem } from '../plan/plan-items.js';
 import type { InstallPlan } from '../plan/plans.js';
 import type { InstalledItem } from '../state.js';
 import { findAsides, toChanges, toRemoval } from './changes.js';
-import { commit } from './commit.js';
+import { commit, type FileEdit } from './commit.js';
 import { beginTransaction, collectGarbage, endTransaction, isModified } from './objects.js';
 import { type AppliedItem, type FindHook, type StagedItem, stageAll, writeAndDiff } from './stage.js';
 
@@ -34,22 +34,36 @@ export function previewPlan({ planned }: InstallPlan, inventory: Inventory): App
   }
 }
 
+export interface ApplyOptions {
+  /** Sees what was staged, and again what install hooks changed; if it throws, nothing is changed. */
+  readonly check?: (items: readonly AppliedItem[]) => void;
+  /** Links of another program that are replaced, by the keys of the items. */
+  readonly replaces?: ReadonlyMap<string, readonly Link[]>;
+  /** Files that are written with the change. */
+  readonly files?: readonly FileEdit[];
+}
+
 /**
  * Applies a plan and pins its tools (POL-21). `force` discards local changes, and moves aside files at the paths of
- * links. `check` sees what was staged, and again what install hooks changed; if it throws, nothing is changed.
+ * links.
  */
 export async function applyPlan(
   plan: InstallPlan,
   force: boolean,
   inventory: Inventory,
-  check: (items: readonly AppliedItem[]) => void = () => {},
+  { check = () => {}, replaces = new Map(), files = [] }: ApplyOptions = {},
 ): Promise<readonly AppliedItem[]> {
   const { planned, removed, hooks } = plan;
-  if (planned.length === 0 && removed.length === 0) return [];
+  if (planned.length === 0 && removed.length === 0 && files.length === 0) return [];
   const { environment, installed } = inventory;
   const { paths } = environment;
   if (!force) assertUnmodified(planned, paths);
-  const asides = findAsides(plan, force, inventory);
+  const asides = findAsides(
+    plan,
+    force,
+    inventory,
+    new Set([...replaces.values()].flat().map(({ path }) => linkKey(path))),
+  );
   const approved = await approveHooks(hooks, environment);
   const findHook: FindHook = (kind, effective, event) =>
     hooks.find(
@@ -76,11 +90,12 @@ export async function applyPlan(
       environment,
       transaction,
       changes: [
-        ...staged.flatMap((one) => toChanges(one.planned, one.object, asides)),
+        ...staged.flatMap((one) => toChanges(one.planned, one.object, asides, replaces.get(one.planned.key))),
         ...removed.map((item) => toRemoval(item)),
       ],
       staged,
       pinned: staged.map(({ planned: { key } }) => key),
+      files,
       beforeRecord: async () => {
         for (const { planned: one, object, portable } of staged) {
           const hook = findHook(one.item.kind, one.effective, 'install');

@@ -2,7 +2,7 @@
 
 import { basename, dirname, join } from 'node:path';
 import { ToolError } from '../../core/error.js';
-import { isOccupied, type Link, readLink } from '../directory.js';
+import { isOccupied, type Link, linkKey, readLink } from '../directory.js';
 import type { InstallPaths } from '../environment.js';
 import type { Inventory } from '../inventory.js';
 import { isDirectoryKind } from '../manifest/item-name.js';
@@ -13,12 +13,13 @@ import type { StoreChange } from './commit.js';
 
 /**
  * Returns the files at link paths that wield did not create, with the paths they are moved to. Throws `conflict`
- * without `force` (INS-25).
+ * without `force` (INS-25). The links in `foreign` are replaced.
  */
 export function findAsides(
   { planned, removed }: InstallPlan,
   force: boolean,
   { installed, environment: { paths } }: Inventory,
+  foreign: ReadonlySet<string>,
 ): Map<string, string> {
   const asides = new Map<string, string>();
   const owners = new Map(installed.items.flatMap((item) => item.links.map((path) => [path, item] as const)));
@@ -34,7 +35,7 @@ export function findAsides(
         });
       }
       taken.set(path, effective);
-      if (!isForeign(path, paths)) continue;
+      if (!isForeign(path, paths) || foreign.has(linkKey(path))) continue;
       if (!force) {
         throw new ToolError('conflict', `${path} already exists and was not created by wield`, {
           hint: 'move it away, or repeat the command with --force to rename it',
@@ -62,13 +63,14 @@ export function toChanges(
   { existing, store, links }: PlannedItem,
   object: string,
   asides: ReadonlyMap<string, string>,
+  foreign: readonly Link[] = [],
 ): StoreChange[] {
   const aside = links.flatMap(({ path }) => {
     const to = asides.get(path);
     return to === undefined ? [] : [{ path, to }];
   });
   const renamed = existing !== undefined && existing.store !== store;
-  const linksBefore = existing === undefined ? [] : linksOf(existing);
+  const linksBefore = [...foreign, ...(existing === undefined ? [] : linksOf(existing))];
   const stays = ({ path }: Link): boolean => links.some((link) => link.path === path);
   const change: StoreChange = {
     store,

@@ -1,18 +1,19 @@
 // Commits a change of the installed items, by a journal: if the process is killed, the old or the new state remains.
 
 import { existsSync, renameSync } from 'node:fs';
-import { basename, dirname, join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { isToolError, ToolError } from '../../core/error.js';
 import { anything, list, object, optional, string, strings } from '../../core/shape.js';
 import { isLocked } from '../../files/lock.js';
 import { makeDirectory } from '../../files/make-directory.js';
-import { readStateFile } from '../../files/read.js';
+import { readStateFile, statOrNothing } from '../../files/read.js';
 import { removeFile, removeTree } from '../../files/remove.js';
 import { readState, toFileError } from '../../files/state.js';
 import { writeFileAtomic } from '../../files/write.js';
 import {
   isOccupied,
   type Link,
+  linkKey,
   missingAbove,
   namesIn,
   putLink,
@@ -21,7 +22,7 @@ import {
   removeLink,
   TEMPORARY_LINK,
 } from '../directory.js';
-import { type InstallEnvironment, type InstallPaths, isSamePlace } from '../environment.js';
+import type { InstallEnvironment, InstallPaths } from '../environment.js';
 import { LOCK_NAME, writeLock } from '../lock-file.js';
 import { itemKey } from '../manifest/item-name.js';
 import { writeServers } from '../servers.js';
@@ -36,6 +37,8 @@ interface CommitOptions {
   readonly staged: readonly { readonly directory: string; readonly object: string }[];
   /** Keys of the items whose tools are pinned at the end. */
   readonly pinned: readonly string[];
+  /** Files that are written with the change. */
+  readonly files?: readonly FileEdit[];
   /** Runs after all links are changed; if it throws, everything is restored (HOOK-3). */
   readonly beforeRecord?: () => Promise<void>;
   /** Returns the state to record; called last. */
@@ -44,7 +47,7 @@ interface CommitOptions {
 
 /** Restores the previous state on any failure (INS-23). */
 export async function commit(options: CommitOptions): Promise<void> {
-  const { environment, transaction, changes, staged, pinned, beforeRecord, next } = options;
+  const { environment, transaction, changes, staged, pinned, files = [], beforeRecord, next } = options;
   const { paths } = environment;
   const made = changes.flatMap(({ linksAfter }) => linksAfter.flatMap(({ path }) => missingAbove(dirname(path))));
   const journal: Journal = {
@@ -53,12 +56,14 @@ export async function commit(options: CommitOptions): Promise<void> {
     objects: staged.map(({ object }) => object),
     made: [...new Set(made)],
     pinned,
+    files,
     lockFile: environment.lockFile,
   };
   writeJournal(journal, paths);
   try {
     for (const { directory, object } of staged) renameSync(directory, join(paths.objects, object));
     for (const change of changes) applyChange(change, paths);
+    for (const { path, before, after } of files) replaceText(path, before, after);
     await beforeRecord?.();
     saveInstalled(paths, { ...next(journal.made), transaction: transaction.id });
   } catch (error) {
@@ -79,6 +84,22 @@ export async function commit(options: CommitOptions): Promise<void> {
   }
 }
 
+/** A text file, before and after a change; null if there is none. */
+export interface FileEdit {
+  readonly path: string;
+  readonly before: string | null;
+  readonly after: string;
+}
+
+// Throws `conflict` if the file has another text than the expected one.
+function replaceText(path: string, expected: string | null, text: string | null): void {
+  if ((readStateFile(path) ?? null) !== expected)
+    throw new ToolError('conflict', `${path} changed meanwhile and was not written`, { hint: 'run the command again' });
+  const mode = statOrNothing(path)?.mode;
+  if (text === null) removeFile(path);
+  else writeFileAtomic(path, text, mode === undefined ? {} : { mode: mode & 0o777, exactMode: true });
+}
+
 function applyChange({ store, after, linksBefore, linksAfter, aside }: StoreChange, { objects }: InstallPaths): void {
   makeDirectory(dirname(store));
   for (const { path, to } of aside) renameSync(path, to);
@@ -88,12 +109,8 @@ function applyChange({ store, after, linksBefore, linksAfter, aside }: StoreChan
     makeDirectory(dirname(link.path), 0o777);
     if (readLink(link.path) !== link.target) putLink(link);
   }
-  for (const link of linksBefore) if (!linksAfter.some((other) => isSameLink(link, other))) removeLink(link);
-}
-
-// An agent home that was linked under two spellings has one of them now.
-function isSameLink(a: Link, b: Link): boolean {
-  return a.path === b.path || (basename(a.path) === basename(b.path) && isSamePlace(dirname(a.path), dirname(b.path)));
+  for (const link of linksBefore)
+    if (!linksAfter.some(({ path }) => linkKey(path) === linkKey(link.path))) removeLink(link);
 }
 
 /** Converts a system error to a ToolError; returns any other error unchanged. */
@@ -128,6 +145,7 @@ interface Journal {
   readonly made: readonly string[];
   /** Keys of the items whose tools are pinned at the end; absent in journals of older versions. */
   readonly pinned?: readonly string[];
+  readonly files?: readonly FileEdit[];
   /** Where the lock is written at the end. */
   readonly lockFile?: string;
 }
@@ -137,7 +155,9 @@ function writeJournal(journal: Journal, paths: InstallPaths): void {
 }
 
 /** Undoes a change. Can be repeated if it is killed itself (F02). */
-function rollBack({ changes, objects, made }: Journal, paths: InstallPaths): void {
+function rollBack({ changes, objects, made, files = [] }: Journal, paths: InstallPaths): void {
+  // A file that someone changed since stays.
+  for (const { path, before, after } of files) if (readStateFile(path) === after) replaceText(path, after, before);
   for (const change of [...changes].reverse()) {
     const { store, before, after, linksBefore, linksAfter, aside } = change;
     for (const link of linksAfter)

@@ -1,77 +1,129 @@
-// Takes over what mind installed: registers its sources, installs its items and replaces its links (INS-44).
+// Takes over what mind installed, in one change: registers its sources, installs its items, replaces its links (INS-44).
 
-import { unlinkSync } from 'node:fs';
-import { basename, dirname, join } from 'node:path';
-import { isToolError } from '../../core/error.js';
-import { applyPlan } from '../apply/apply.js';
+import { basename, dirname, join, resolve } from 'node:path';
+import { isToolError, ToolError } from '../../core/error.js';
+import { readTextFile } from '../../files/read.js';
+import { isWithin } from '../../files/within.js';
+import { applyPlan, previewPlan } from '../apply/apply.js';
+import type { FileEdit } from '../apply/commit.js';
 import type { AppliedItem } from '../apply/stage.js';
-import { isDirectory, isOccupied, namesIn, readLink } from '../directory.js';
+import { isDirectory, isOccupied, type Link, linkKey, readLink } from '../directory.js';
 import type { InstallEnvironment } from '../environment.js';
-import { loadInventory } from '../inventory.js';
-import { toLinkName } from '../manifest/item-name.js';
-import { planAvailable } from '../plan/plans.js';
-import { fetchSource, saveAll } from '../sources/fetch.js';
+import { type Inventory, loadInventory } from '../inventory.js';
+import { itemKey, toLinkName } from '../manifest/item-name.js';
+import type { PlannedItem } from '../plan/plan-items.js';
+import { type InstallPlan, planAvailable } from '../plan/plans.js';
+import { removeUnusedClones } from '../sources/clones.js';
+import { fetchSource } from '../sources/fetch.js';
+import { type AvailableItem, loadSourceTrees } from '../sources/load.js';
 import { parseLocation, type SourceLocation } from '../sources/location.js';
 import { toRecord } from '../sources/register.js';
-import { loadSources } from '../state.js';
+import { loadSources, printSources, type SourceRecord } from '../state.js';
+import { findObstacle } from './obstacles.js';
 import type { MindItem, MindSource, MindState } from './state.js';
 
-/** Something of mind that was not taken over, and stays as it is. */
+/** Something of mind that is not taken over, and stays as it is. */
 export interface LeftOver {
   readonly what: string;
   readonly why: string;
 }
 
 export interface MindImport {
-  /** Ids of the sources, by their names in mind. */
-  readonly sources: ReadonlyMap<string, string>;
-  readonly applied: readonly AppliedItem[];
+  /** Ids of the sources. */
+  readonly sources: readonly string[];
+  /** The items; of a dry run, those that would be installed. */
+  readonly items: readonly AppliedItem[];
   readonly left: readonly LeftOver[];
+  /** Whether it was agreed to. */
+  readonly done: boolean;
 }
 
-/** Nothing in the directory of mind is changed. Links to its store are replaced; what cannot be installed keeps its link. */
-export async function importMind(state: MindState, environment: InstallEnvironment): Promise<MindImport> {
-  const sources = new Map<string, string>();
-  const left: LeftOver[] = [];
-  for (const source of state.sources) {
+interface ImportOptions {
+  /** Further files to write in the same change. */
+  readonly files: readonly FileEdit[];
+  /** Sees the plan; nothing is changed unless it returns true. */
+  readonly agree: (plan: InstallPlan, left: readonly LeftOver[], inventory: Inventory) => Promise<boolean>;
+}
+
+/** Changes nothing of mind but links to its store, and no file of the user: what cannot be installed keeps its link. */
+export async function importMind(
+  state: MindState,
+  environment: InstallEnvironment,
+  { files, agree }: ImportOptions,
+): Promise<MindImport> {
+  const { paths } = environment;
+  try {
+    const left: LeftOver[] = [];
+    const { records, ids } = await fetchSources(state.sources, environment, left);
+    const inventory = { ...loadInventory(environment), sources: loadSourceTrees(records, environment) };
+    const found = findItems(state, ids, inventory, left);
+    const plan = planAvailable(chooseItems(found, state, inventory, left), inventory);
+    const replaces = findReplaced(plan, found, state, left);
+    const sources = [...new Set(ids.values())];
+    if (!(await agree(plan, left, inventory)))
+      return { sources, items: previewPlan(plan, inventory), left, done: false };
+    const before = readTextFile(paths.sourcesFile) ?? null;
+    const after = printSources(records);
+    const registry = sources.length === 0 || before === after ? [] : [{ path: paths.sourcesFile, before, after }];
+    const items = await applyPlan(plan, false, inventory, { replaces, files: [...files, ...registry] });
+    return { sources, items, left, done: true };
+  } finally {
+    removeUnusedClones(paths, loadSources(paths));
+  }
+}
+
+interface FetchedSources {
+  readonly records: readonly SourceRecord[];
+  /** Ids by the names of mind. */
+  readonly ids: ReadonlyMap<string, string>;
+}
+
+async function fetchSources(
+  sources: readonly MindSource[],
+  environment: InstallEnvironment,
+  left: LeftOver[],
+): Promise<FetchedSources> {
+  const known = loadSources(environment.paths);
+  let records = known;
+  const ids = new Map<string, string>();
+  for (const source of sources) {
     try {
-      sources.set(source.name, await register(source, environment));
+      const location = toLocation(source, environment.world.home);
+      const same = records.find((one) => one.location === location.location);
+      const record =
+        same === undefined
+          ? await fetchOne(source, location, records, environment)
+          : known.includes(same)
+            ? same
+            : { ...same, roots: joinRoots(same.roots, source.roots) };
+      const namespace = record.prefixGiven ? record.prefix : null;
+      if (namespace !== source.namespace)
+        throw new ToolError(
+          'conflict',
+          `its repository is the source ${record.id}, ${namespace === null ? 'without a namespace' : `with the namespace ${namespace}`}`,
+        );
+      records = [...records.filter(({ id }) => id !== record.id), record];
+      ids.set(source.name, record.id);
     } catch (error) {
       if (!isToolError(error)) throw error;
       left.push({ what: `source ${source.name}`, why: error.message });
     }
   }
-  const inventory = loadInventory(environment);
-  const wanted = state.items.flatMap((item) => {
-    const source = inventory.sources.find(({ record }) => record.id === sources.get(item.source));
-    const found = source?.scan.items.find(({ kind, name }) => kind === item.kind && name === item.bareName);
-    if (source !== undefined && found !== undefined) return [{ source, item: found }];
-    const why = source === undefined ? 'its source was not taken over' : 'it is no longer in its source';
-    left.push({ what: `${item.kind} ${item.name}`, why });
-    return [];
-  });
-  const plan = planAvailable(wanted, inventory);
-  for (const { kind, effective, error } of plan.refused)
-    left.push({ what: `${kind} ${effective}`, why: error.message });
-  const applied = await applyPlan(plan, true, inventory);
-  for (const item of state.items) removeAsides(item, state.home);
-  const replaced = new Set(applied.flatMap(({ planned }) => planned.links.map(({ path }) => path)));
-  for (const link of state.items.flatMap(({ links }) => links)) {
-    if (replaced.has(link) || !readLink(link)?.startsWith(join(state.home, 'store'))) continue;
-    // The same skill has another name here (INS-81).
-    if (replaced.has(join(dirname(link), toLinkName('skill', basename(link))))) unlinkSync(link);
-    else left.push({ what: `link ${link}`, why: 'it is in no agent home of wield, or its item was not taken over' });
-  }
-  return { sources, applied, left };
+  return { records, ids };
+}
+
+// Without roots, the whole repository is searched.
+function joinRoots(a: readonly string[], b: readonly string[]): readonly string[] {
+  return a.length === 0 || b.length === 0 ? [] : [...new Set([...a, ...b])];
 }
 
 // Fetches the commit that mind had, from its clone if there is one: this works without a network.
-async function register(source: MindSource, environment: InstallEnvironment): Promise<string> {
-  const { paths, world } = environment;
-  const known = loadSources(paths);
-  const location = toLocation(source, world.home);
-  const before = known.find((one) => one.location === location.location);
-  if (before !== undefined) return before.id;
+async function fetchOne(
+  source: MindSource,
+  location: SourceLocation,
+  records: readonly SourceRecord[],
+  environment: InstallEnvironment,
+): Promise<SourceRecord> {
   const isLocal = location.kind === 'local';
   const options = {
     source: source.url,
@@ -82,13 +134,12 @@ async function register(source: MindSource, environment: InstallEnvironment): Pr
     addRoots: source.addRoots,
     parent: null,
   };
-  const blank = toRecord(options, location, known, environment);
+  const blank = toRecord(options, location, records, environment);
   const clone = isOccupied(join(source.clone, '.git')) ? `file://${source.clone}` : undefined;
   const at =
     isLocal || source.commit === null ? {} : { pin: { to: 'commit', name: source.commit } as const, pinGiven: true };
-  const { record } = await fetchSource({ ...blank, ...at }, undefined, environment, { from: clone });
-  saveAll([...known, { ...record, pin: blank.pin, pinGiven: blank.pinGiven }], environment);
-  return record.id;
+  const { record } = await fetchSource({ ...blank, ...at }, undefined, environment, { from: clone, unsaved: records });
+  return { ...record, pin: blank.pin, pinGiven: blank.pinGiven };
 }
 
 // A local directory with a pin is a repository.
@@ -96,14 +147,84 @@ function toLocation({ url, pin }: MindSource, home: string | undefined): SourceL
   return parseLocation(pin !== null && isDirectory(url) ? `file://${url}` : url, '/', home);
 }
 
-// The links of mind were moved aside by the install, so that a failure restores them.
-function removeAsides({ links }: MindItem, home: string): void {
-  for (const link of links) {
-    const directory = dirname(link);
-    for (const name of namesIn(directory)) {
-      const path = join(directory, name);
-      if (name.startsWith(`.${basename(link)}.before-wield-`) && readLink(path)?.startsWith(join(home, 'store')))
-        unlinkSync(path);
-    }
+interface FoundItem extends AvailableItem {
+  readonly of: MindItem;
+}
+
+function findItems(
+  { items }: MindState,
+  ids: ReadonlyMap<string, string>,
+  { sources }: Inventory,
+  left: LeftOver[],
+): FoundItem[] {
+  return items.flatMap((of) => {
+    const source = sources.find(({ record }) => record.id === ids.get(of.source));
+    const item = source?.scan.items.find(({ kind, name }) => kind === of.kind && name === of.bareName);
+    if (source !== undefined && item !== undefined) return [{ of, source, item }];
+    const why = source === undefined ? 'its source was not taken over' : 'it is no longer in its source';
+    left.push({ what: `${of.kind} ${of.name}`, why });
+    return [];
+  });
+}
+
+const keyOf = ({ source, item }: AvailableItem): string => itemKey({ ...item, source: source.record.id });
+
+// An item is taken over with everything that it refers to, or not at all. What wield installed before stays as it is.
+function chooseItems(
+  found: readonly FoundItem[],
+  state: MindState,
+  inventory: Inventory,
+  left: LeftOver[],
+): FoundItem[] {
+  const { items: installed } = inventory.installed;
+  const done = new Set(installed.map(itemKey));
+  const owners = new Map(installed.flatMap((one) => one.links.map((path) => [linkKey(path), itemKey(one)] as const)));
+  const mindItems = new Map(found.map((one) => [keyOf(one), one.of]));
+  const links = new Set(state.items.flatMap((item) => linksInto(item, state)).map(({ path }) => linkKey(path)));
+  return found.filter((one) => {
+    if (done.has(keyOf(one))) return false;
+    const why = findObstacle(one, { inventory, state, owners, mindItems, links });
+    if (why !== undefined) left.push({ what: `${one.of.kind} ${one.of.name}`, why });
+    return why === undefined;
+  });
+}
+
+/** Returns the links of an item that lead into the store of mind. */
+function linksInto({ links }: MindItem, { home }: MindState): Link[] {
+  return links.flatMap((path) => {
+    const target = readLink(path);
+    const isOwn = target !== undefined && isWithin(join(home, 'store'), resolve(dirname(path), target));
+    return isOwn ? [{ path, target }] : [];
+  });
+}
+
+// Links in homes that are not agent homes of wield, and those of items that are not taken over, stay.
+function findReplaced(
+  { planned }: InstallPlan,
+  found: readonly FoundItem[],
+  state: MindState,
+  left: LeftOver[],
+): ReadonlyMap<string, readonly Link[]> {
+  const replaces = new Map<string, Link[]>();
+  const taken = new Map(planned.map((one) => [one.key, one]));
+  const keys = new Map(found.map((one) => [one.of, keyOf(one)]));
+  for (const item of state.items) {
+    const one = taken.get(keys.get(item) ?? '');
+    const stays = (link: Link): boolean => one === undefined || !replacesLink(one, link);
+    const links = linksInto(item, state);
+    if (one !== undefined)
+      replaces.set(
+        one.key,
+        links.filter((link) => !stays(link)),
+      );
+    for (const { path } of links.filter(stays))
+      left.push({ what: `link ${path}`, why: 'it is in no agent home of wield, or its item was not taken over' });
   }
+  return replaces;
+}
+
+// A skill may have another name here (INS-81).
+function replacesLink({ links }: PlannedItem, { path }: Link): boolean {
+  const names = [path, join(dirname(path), toLinkName('skill', basename(path)))].map(linkKey);
+  return links.some((link) => names.includes(linkKey(link.path)));
 }

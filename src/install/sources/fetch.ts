@@ -21,6 +21,8 @@ export interface FetchOptions {
   readonly accept?: boolean;
   /** A copy of the repository to fetch from, in place of its location. */
   readonly from?: string | undefined;
+  /** Sources that were fetched and are not saved yet; their clones stay if this one fails. */
+  readonly unsaved?: readonly SourceRecord[];
 }
 
 export interface FetchedSource {
@@ -41,7 +43,8 @@ export async function fetchSource(
   try {
     return await fetchNow(wanted, before, environment, options);
   } catch (error) {
-    removeUnusedClones(environment.paths, loadSources(environment.paths));
+    const { unsaved = [] } = options;
+    removeUnusedClones(environment.paths, [...loadSources(environment.paths), ...unsaved]);
     throw error;
   }
 }

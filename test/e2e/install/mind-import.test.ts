@@ -1,11 +1,26 @@
 // Taking over a home of mind, and its commands for whole installations.
 
 import { execFileSync } from 'node:child_process';
-import { existsSync, mkdirSync, readdirSync, readFileSync, readlinkSync, symlinkSync, writeFileSync } from 'node:fs';
+import {
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  readlinkSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import { dirname, join } from 'node:path';
 import { describe, expect } from 'vitest';
-import { createInstallWorkspace, type InstallWorkspace, WORKED, writeFiles } from '../../support/install.js';
-import { finding } from '../../support/spec.js';
+import {
+  createInstallWorkspace,
+  type Files,
+  type InstallWorkspace,
+  WORKED,
+  writeFiles,
+} from '../../support/install.js';
+import { finding, spec } from '../../support/spec.js';
 
 const skill = (name: string, text = 'Text.'): string =>
   `---\nname: ${name}\ndescription: About ${name}.\n---\n${text}\n`;
@@ -17,6 +32,26 @@ interface Installed {
   readonly source: string;
   readonly link: string | null;
 }
+
+const within = (directory: string, files: Files): Files =>
+  Object.fromEntries(
+    Object.entries(files).flatMap(([path, text]) =>
+      path.startsWith(directory) ? [[path.slice(directory.length), text]] : [],
+    ),
+  );
+
+/** What mind has in its store, with tokens expanded. */
+const STORED: Readonly<Record<string, Files>> = {
+  'jk:detect': within('tools/detect/', WORKED),
+  'jk:scan': {
+    ...within('skills/scan/', WORKED),
+    'SKILL.md': String(WORKED['skills/scan/SKILL.md'])
+      .replace('{{tools:detect}}', '~/.mind/store/tool/jk:detect/detect.sh')
+      .replace('{{path:tool:detect}}', '~/.mind/store/tool/jk:detect')
+      .replace('{{self}}', '~/.mind/store/skill/jk:scan'),
+  },
+  dev: { 'dev.md': '---\nname: dev\n---\nDev.' },
+};
 
 /** Writes a home as mind leaves it: a clone, a linked directory, copies in its store, links and state files. */
 function createMindHome(workspace: InstallWorkspace): string {
@@ -49,7 +84,7 @@ function createMindHome(workspace: InstallWorkspace): string {
   const lobes = [join(workspace.home, '.claude'), join(workspace.home, '.gemini/config')];
   const records = items.map(({ kind, name, bare, source: from, link }) => {
     const store = `store/${kind}/${name}`;
-    writeFiles(join(home, store), { [kind === 'skill' ? 'SKILL.md' : 'x.md']: `copy of ${name}` });
+    writeFiles(join(home, store), STORED[name] ?? { 'x.md': `copy of ${name}` });
     const links = link === null ? [] : lobes.map((lobe) => join(lobe, link));
     for (const path of links) {
       mkdirSync(dirname(path), { recursive: true });
@@ -70,7 +105,7 @@ describe('import mind', () => {
     const workspace = createInstallWorkspace();
     const home = createMindHome(workspace);
     const before = filesIn(home);
-    expect((await workspace.json('import', 'mind', '--dry-run')).items).toHaveLength(5);
+    expect((await workspace.json('import', 'mind', '--dry-run')).items).toHaveLength(3);
     expect((await workspace.fail('import', 'mind')).code).toBe('needs_approval');
     const { sources, items, left, homes } = await workspace.json('import', 'mind', '--yes');
     expect(sources).toEqual(['acme/tooling', 'local']);
@@ -93,7 +128,7 @@ describe('import mind', () => {
       expect(at('skills/jk-scan')).toBe(join(workspace.wieldHome, 'store/skill/jk:scan'));
       expect(at('agents/dev.md')).toBe(join(workspace.wieldHome, 'store/agent/dev/dev.md'));
       expect(at('skills/lost')).toBe(join(home, 'store/skill/lost'));
-      expect(readdirSync(join(workspace.home, lobe, 'skills')).sort()).toEqual(['jk:scan', 'lost']);
+      expect(readdirSync(join(workspace.home, lobe, 'skills')).sort()).toEqual(['jk-scan', 'lost']);
     }
     expect(filesIn(home)).toEqual(before);
     expect((await workspace.json('import', 'mind', '--yes')).items).toEqual([]);
@@ -114,6 +149,101 @@ describe('import mind', () => {
     expect(readlinkSync(join(workspace.home, '.claude/skills/jk:scan'))).toBe(join(home, 'store/skill/jk:scan'));
     writeFileSync(join(home, 'manifest.json'), '[]');
     expect((await workspace.fail('import', 'mind', '--yes')).message).toContain('is not a state file of mind');
+  });
+});
+
+interface Report {
+  readonly items: readonly { readonly kind: string; readonly effective: string; readonly links: readonly string[] }[];
+  readonly left: readonly { readonly what: string; readonly why: string }[];
+}
+
+/** Writes a home of mind with one local source, whose items are installed as they are. */
+function createLocalHome(workspace: InstallWorkspace, files: Files, more: object[] = []): string {
+  const home = join(workspace.home, '.mind');
+  const local = workspace.source('local', files);
+  const source = (name: string, url: string, rest: object) => {
+    const [host, owner, repo] = name.split('/');
+    return { name, host, owner, repo, url, commit: null, alias: null, pin: { kind: 'default-branch' }, ...rest };
+  };
+  const items = Object.keys(files).flatMap((path) => {
+    const [, kind, name] = /^(skill|rule)s\/(\w+)/.exec(path) ?? [];
+    if (kind === undefined) return [];
+    const store = join(home, 'store', kind, name!);
+    const own = kind === 'rule' ? `rules/${name}.md` : `skills/${name}/SKILL.md`;
+    writeFiles(store, { [kind === 'rule' ? `${name}.md` : 'SKILL.md']: files[own]! });
+    const link = join(workspace.home, '.claude', `${kind}s`, kind === 'rule' ? `${name}.md` : name!);
+    mkdirSync(dirname(link), { recursive: true });
+    if (!existsSync(link)) symlinkSync(kind === 'rule' ? join(store, `${name}.md`) : store, link);
+    return [[`${kind}:${name}`, { kind, name, bare_name: name, source: 'local/sources/local', links: [link] }]];
+  });
+  const sources = [
+    source('local/sources/local', local, {}),
+    ...more.map((one) => source('local/sources/again', local, one)),
+  ];
+  writeFiles(home, {
+    'sources.json': JSON.stringify({ version: 1, sources }),
+    'manifest.json': JSON.stringify({ version: 1, items: Object.fromEntries(items) }),
+    'config.toml': `lobes = ["~/.claude", "${workspace.home}/.claude", "~/.other"]\n`,
+  });
+  return home;
+}
+
+describe('one change', () => {
+  spec('INS-84 INS-83', 'leaves files of the user and local changes, and the dry run says so', async () => {
+    const workspace = createInstallWorkspace();
+    writeFiles(workspace.home, { '.claude/skills/greet/SKILL.md': 'mine' });
+    const home = createLocalHome(
+      workspace,
+      {
+        'skills/greet/SKILL.md': skill('greet'),
+        'skills/edited/SKILL.md': skill('edited'),
+        'skills/uses/SKILL.md': skill('uses', 'See {{path:skill:edited}}.'),
+        'skills/plain/SKILL.md': skill('plain'),
+        'rules/tone.md': 'Tone.',
+      },
+      [{ alias: 'second' }],
+    );
+    writeFiles(home, { 'store/skill/edited/SKILL.md': 'edited' });
+    const before = workspace.snapshot();
+    const dry: Report = await workspace.json('import', 'mind', '--dry-run');
+    expect(workspace.snapshot()).toEqual(before);
+    expect(existsSync(join(workspace.wieldHome, 'sources.json'))).toBe(false);
+    const { stderr } = await workspace.run('import', 'mind', '--dry-run');
+    expect(stderr).toContain('~/.claude/skills/greet is in the way'.replace('~', workspace.home));
+    expect(stderr).toContain('link     ~/.other/skills/plain');
+    const done: Report = await workspace.json('import', 'mind', '--yes');
+    const names = ({ items }: Report): string[] => items.map(({ kind, effective }) => `${kind}:${effective}`).sort();
+    expect(names(done)).toEqual(['rule:tone', 'skill:plain']);
+    expect(names(dry)).toEqual(names(done));
+    expect([dry.left, dry.items.map(({ links }) => links)]).toEqual([done.left, done.items.map(({ links }) => links)]);
+    const reasons = Object.fromEntries(done.left.map(({ what, why }) => [what, why]));
+    expect(reasons['source local/sources/again']).toContain('its repository is the source local, without a namespace');
+    expect(reasons['skill greet']).toContain('is in the way');
+    for (const name of ['edited', 'uses'])
+      expect(reasons[`skill ${name}`]).toContain(`${join(home, 'store/skill/edited')} differs from its source`);
+    expect(readFileSync(join(workspace.home, '.claude/skills/greet/SKILL.md'), 'utf8')).toBe('mine');
+    expect(readFileSync(join(workspace.home, '.claude/skills/edited/SKILL.md'), 'utf8')).toBe('edited');
+    expect(readdirSync(join(workspace.home, '.claude/skills')).sort()).toEqual(['edited', 'greet', 'plain', 'uses']);
+    expect(readlinkSync(join(workspace.home, '.claude/rules/tone.md'))).toContain(workspace.wieldHome);
+    // After the file was moved away, another import takes over the rest.
+    rmSync(join(workspace.home, '.claude/skills/greet'), { recursive: true });
+    expect(names(await workspace.json('import', 'mind', '--yes'))).toEqual(['skill:greet']);
+  });
+
+  spec('INS-84', 'a failure restores configuration, sources and links', async () => {
+    const workspace = createInstallWorkspace();
+    createLocalHome(workspace, {
+      'mind.toml': '[[items]]\nkind = "rule"\nname = "tone"\npath = "rules/tone.md"\ninstall = "exit 3"\n',
+      'rules/tone.md': 'Tone.',
+    });
+    workspace.config('# mine\n');
+    const before = workspace.snapshot();
+    expect((await workspace.fail('import', 'mind', '--yes', '--run-hooks')).message).toContain('failed with status 3');
+    expect(workspace.snapshot()).toEqual(before);
+    expect(existsSync(join(workspace.wieldHome, 'sources.json'))).toBe(false);
+    workspace.source('local', { 'mind.toml': '' });
+    expect((await workspace.json('import', 'mind', '--yes')).homes).toHaveLength(3);
+    expect(readFileSync(join(workspace.wieldHome, 'config.toml'), 'utf8')).toMatch(/^# mine\n(?:.*\n)*homes = /);
   });
 });
 
