@@ -7,6 +7,7 @@ import { quoteOutside } from '../core/text.js';
 import { isOwnServer } from '../upstream/entries/entry.js';
 import { mapTexts, type TextPosition } from '../upstream/entries/fields.js';
 import type { Client, ClientEnvironment, ClientFile } from './client.js';
+import { moveContainerSecrets } from './container.js';
 import { createDraft, type Draft } from './read-entry.js';
 import { convertUrl, findSecretArguments, holdsSecret, isSecret, splitScheme } from './secrets.js';
 
@@ -47,6 +48,7 @@ export function convertServer(client: Client, name: string, entry: unknown, opti
   const draft = createDraft(name);
   if (isRecord(entry)) client.readEntry(entry as JsonObject, draft);
   else draft.unusable = 'its entry is not an object';
+  moveContainerSecrets(draft);
   const secrets: Secret[] = [];
   const hide = (part: string, value: string): string => {
     const path = options.placeOf(name, part, value);

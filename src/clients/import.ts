@@ -13,7 +13,8 @@ import { type ConfigFile, editConfig, parse, readConfig, toPlain, writeConfig } 
 import { type ConvertedServer, convertServer } from './convert.js';
 import { valueAt } from './forms/form.js';
 import { jsonForm } from './forms/json.js';
-import { CLIENTS } from './table.js';
+import { ANY_CLIENTS, CLIENTS } from './table.js';
+import { findTables } from './tables.js';
 import { wieldFile } from './wield-file.js';
 
 export interface ImportSource {
@@ -60,7 +61,7 @@ export function findSources(client: Client, environment: ClientEnvironment): Imp
     .map((file) => ({ client, file }));
 }
 
-/** Finds the client of a file by its path, or the first client whose format yields servers. */
+/** Finds the client of a file by its path; other files are read in any format that yields servers. */
 export function findSourceOf(path: string, environment: ClientEnvironment): ImportSource {
   const known = CLIENTS.flatMap((client) => client.files(environment).map((file) => ({ client, file })));
   const place = resolve(path);
@@ -68,10 +69,10 @@ export function findSourceOf(path: string, environment: ClientEnvironment): Impo
   if (exact !== undefined) return exact;
   const tail = (name: string): string => name.split('/').slice(-2).join('/');
   const alike = known.find(({ file }) => tail(file.path) === tail(place));
-  for (const { client, file } of [...(alike === undefined ? [] : [alike]), ...known]) {
-    const tables = readTables(client, { ...file, path: place });
-    if (tables !== undefined && tables.length > 0)
-      return { client, file: { scope: 'user', path: place, tables: file.tables } };
+  const others = ANY_CLIENTS.map((client) => ({ client, file: { tables: () => [] } }));
+  for (const { client, file } of [...(alike === undefined ? [] : [alike]), ...others]) {
+    const source: ImportSource = { client, file: { scope: 'user', path: place, tables: file.tables } };
+    if ((readTables(source)?.length ?? 0) > 0) return source;
   }
   throw new ToolError('invalid_definition', `${path} has no servers in a known format`, {
     hint: 'for a list of clients with servers: wield mcp import',
@@ -79,9 +80,9 @@ export function findSourceOf(path: string, environment: ClientEnvironment): Impo
 }
 
 /** Returns the servers of a file, or undefined if it is not in the format of the client. */
-function readTables(client: Client, file: ClientFile): [string, unknown][] | undefined {
+function readTables(source: ImportSource): [string, unknown][] | undefined {
   try {
-    return readServers({ client, file });
+    return readServers(source);
   } catch {
     return undefined;
   }
@@ -90,7 +91,7 @@ function readTables(client: Client, file: ClientFile): [string, unknown][] | und
 /** Returns the servers of a source by name. Throws if the file is invalid. */
 export function readServers({ client, file }: ImportSource): [string, unknown][] {
   const { document } = readConfig(file.path, client.form);
-  return file.tables(document).flatMap((table): [string, unknown][] => {
+  return findTables(document, file.tables(document)).flatMap((table): [string, unknown][] => {
     const servers = valueAt(document, table);
     if (!isRecord(servers)) return [];
     const whole = isRecord(document) ? (toPlain(document) as JsonObject) : {};

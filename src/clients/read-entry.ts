@@ -69,7 +69,7 @@ const scalars = record(
 );
 
 /** A table of strings; others are noted. */
-export const map =
+const map =
   (key: 'env' | 'headers'): FieldReader =>
   (value, draft, field) => {
     const { value: read, faults } = readShape(scalars, value, [field]);
@@ -142,16 +142,47 @@ export const oauth: FieldReader = (value, draft, field) => {
   }
 };
 
-/** Fields that most clients have. */
+// A string; a command line as an array (opencode); or an object with path, args and env (older settings of Zed).
+const command: FieldReader = (value, draft, field) => {
+  if (Array.isArray(value)) {
+    text('command')(value[0], draft, field);
+    if (value.length > 1) texts('args')(value.slice(1), draft, field);
+  } else if (isRecord(value)) {
+    text('command')(value.path ?? value.command, draft, `${field}.path`);
+    if (value.args !== undefined) texts('args')(value.args, draft, `${field}.args`);
+    if (isRecord(value.env)) map('env')(value.env, draft, `${field}.env`);
+  } else text('command')(value, draft, field);
+};
+
+// The only tools that are offered: a list, in which `*` means all, or a table of booleans.
+const tools: FieldReader = (value, draft, field) => {
+  if (Array.isArray(value)) {
+    if (!value.includes('*')) texts('allow')(value, draft, field);
+    return;
+  }
+  const entries = isRecord(value) ? Object.entries(value) : [];
+  const namesOf = (wanted: boolean): string[] => entries.flatMap(([name, one]) => (one === wanted ? [name] : []));
+  if (entries.length === 0 || entries.some(([, one]) => typeof one !== 'boolean')) return ownRules(value, draft, field);
+  const off = namesOf(false).filter((name) => name !== '*');
+  if (namesOf(false).includes('*')) draft.allow = namesOf(true);
+  else if (off.length > 0) draft.deny = off;
+};
+
+const aliases = (names: readonly string[], reader: FieldReader): Fields =>
+  Object.fromEntries(names.map((name) => [name, reader]));
+
+/** Fields of clients, in all their spellings; what has another meaning in a client is in its row. */
 export const COMMON_FIELDS: Fields = {
-  type: transport,
-  transport,
-  command: text('command'),
+  ...aliases(['type', 'transport', 'transportType'], transport),
+  command,
+  cmd: command,
   args: texts('args'),
-  env: map('env'),
-  cwd: text('cwd'),
-  url: text('url'),
-  headers: map('headers'),
+  ...aliases(['env', 'envs', 'environment'], map('env')),
+  ...aliases(['cwd', 'working_directory', 'workingDirectory'], text('cwd')),
+  ...aliases(['url', 'serverUrl', 'httpUrl', 'uri'], text('url')),
+  ...aliases(['headers', 'http_headers'], map('headers')),
+  ...aliases(['tools', 'enabled_tools', 'enabledTools', 'includeTools', 'allowedTools', 'available_tools'], tools),
+  ...aliases(['disabled_tools', 'disabledTools', 'excludeTools'], texts('deny')),
   oauth,
   disabled: disabledWhen(true),
   enabled: disabledWhen(false),

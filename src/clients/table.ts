@@ -10,18 +10,7 @@ import { valueAt } from './forms/form.js';
 import { jsonForm } from './forms/json.js';
 import { tomlForm } from './forms/toml.js';
 import { yamlForm } from './forms/yaml.js';
-import {
-  type FieldReader,
-  ignored,
-  instead,
-  map,
-  oauth,
-  ownRules,
-  text,
-  texts,
-  time,
-  transport,
-} from './read-entry.js';
+import { type FieldReader, ignored, instead, oauth, ownRules, text, texts, time, transport } from './read-entry.js';
 
 // The directory in a variable, or one below the home directory.
 const directoryOf = ({ env, home }: ClientEnvironment, variable: string, otherwise: string): string => {
@@ -50,7 +39,6 @@ const braces = (value: string): string =>
 
 const timeout = time('timeout');
 const timeoutSeconds = time('timeout', 1000);
-const disabledTools = texts('deny');
 const envFile = instead('write its variables under env');
 
 // Gemini CLI starts no server that was disabled by its command, or that its lists do not allow.
@@ -76,24 +64,6 @@ function readJson(path: string): unknown {
 const urlOfGemini: FieldReader = (value, draft, field) => {
   text('url')(value, draft, field);
   draft.notes.push('url: the client may use the SSE transport there; wield uses Streamable HTTP');
-};
-
-// In older settings of Zed the command is an object with args and env.
-const commandOfZed: FieldReader = (value, draft, field) => {
-  if (!isRecord(value)) return text('command')(value, draft, field);
-  text('command')(value.path, draft, `${field}.path`);
-  if (value.args !== undefined) texts('args')(value.args, draft, `${field}.args`);
-  if (isRecord(value.env)) map('env')(value.env, draft, `${field}.env`);
-};
-
-// The command line of opencode is an array.
-const commandOfOpencode: FieldReader = (value, draft, field) => {
-  const [program, ...args] = Array.isArray(value) ? value : [];
-  if (typeof program !== 'string') draft.unusable ??= `${field} must be an array of strings`;
-  else {
-    draft.command = program;
-    texts('args')(args, draft, field);
-  }
 };
 
 // Names of variables that a server of Codex inherits.
@@ -173,7 +143,6 @@ const ROWS: readonly ClientRow[] = [
     table: ['mcp_servers'],
     fields: {
       env_vars: variablesOfCodex,
-      http_headers: map('headers'),
       env_http_headers: headersOfCodex,
       bearer_token_env_var: (value, draft) => {
         draft.ownHeaders.Authorization = `Bearer \${${String(value)}}`;
@@ -181,8 +150,6 @@ const ROWS: readonly ClientRow[] = [
       startup_timeout_sec: time('startTimeout', 1000),
       startup_timeout_ms: time('startTimeout'),
       tool_timeout_sec: timeoutSeconds,
-      enabled_tools: texts('allow'),
-      disabled_tools: disabledTools,
       default_tools_approval_mode: ownRules,
       tools: ownRules,
       scopes: (value, draft, field) => oauth({ scopes: value }, draft, field),
@@ -194,7 +161,6 @@ const ROWS: readonly ClientRow[] = [
     name: 'Windsurf',
     references: dollarEnv,
     user: '.codeium/windsurf/mcp_config.json',
-    fields: { serverUrl: text('url'), disabledTools },
   },
   {
     id: 'gemini-cli',
@@ -206,10 +172,7 @@ const ROWS: readonly ClientRow[] = [
     findBlock: findGeminiBlock,
     fields: ({ type }) => ({
       ...(type === undefined ? { url: urlOfGemini } : {}),
-      httpUrl: text('url'),
       timeout,
-      includeTools: texts('allow'),
-      excludeTools: texts('deny'),
     }),
   },
   {
@@ -221,7 +184,6 @@ const ROWS: readonly ClientRow[] = [
     table: ['context_servers'],
     toEntry: ({ command, args }) => ({ source: 'custom', command, args, env: {} }),
     fields: {
-      command: commandOfZed,
       source: (value, draft) => {
         if (value === 'extension') draft.unusable ??= 'it belongs to an extension of Zed';
       },
@@ -243,7 +205,7 @@ const ROWS: readonly ClientRow[] = [
       return isRecord(newer) && newer.type === undefined ? [['mcp', 'servers']] : [['mcp']];
     },
     toEntry: ({ command, args }) => ({ type: 'local', command: [command, ...args], enabled: true }),
-    fields: { command: commandOfOpencode, environment: map('env'), timeout },
+    fields: { timeout },
   },
   {
     // An extension of VS Code, like the next.
@@ -251,7 +213,7 @@ const ROWS: readonly ClientRow[] = [
     name: 'Cline',
     references: dollarEnv,
     user: inExtension('saoudrizwan.claude-dev', 'cline_mcp_settings.json'),
-    fields: { timeout: timeoutSeconds, transportType: transport },
+    fields: { timeout: timeoutSeconds },
   },
   {
     id: 'roo',
@@ -262,7 +224,6 @@ const ROWS: readonly ClientRow[] = [
     user: inExtension('rooveterinaryinc.roo-cline', 'mcp_settings.json'),
     fields: {
       timeout: timeoutSeconds,
-      disabledTools,
       watchPaths: instead('servers are not restarted when files change'),
     },
   },
@@ -272,12 +233,7 @@ const ROWS: readonly ClientRow[] = [
     references: bareDollar,
     user: below('COPILOT_HOME', '.copilot', 'mcp-config.json'),
     extra: { type: 'local', tools: ['*'] },
-    fields: {
-      tools: (value, draft, field) => {
-        if (!Array.isArray(value) || !value.includes('*')) texts('allow')(value, draft, field);
-      },
-      timeout,
-    },
+    fields: { timeout },
   },
   {
     id: 'kiro',
@@ -285,7 +241,7 @@ const ROWS: readonly ClientRow[] = [
     references: dollarName,
     project: '.kiro/settings/mcp.json',
     user: '.kiro/settings/mcp.json',
-    fields: { timeout, disabledTools, oauthScopes: ignored },
+    fields: { timeout, oauthScopes: ignored },
   },
   {
     id: 'amazon-q',
@@ -294,7 +250,7 @@ const ROWS: readonly ClientRow[] = [
     references: dollarEnv,
     project: '.amazonq/mcp.json',
     user: '.aws/amazonq/mcp.json',
-    fields: { timeout, disabledTools },
+    fields: { timeout },
   },
   { id: 'lm-studio', name: 'LM Studio', user: '.lmstudio/mcp.json', fields: { timeout } },
   {
@@ -303,7 +259,7 @@ const ROWS: readonly ClientRow[] = [
     references: dollarName,
     project: '.warp/.mcp.json',
     user: '.warp/.mcp.json',
-    fields: { working_directory: text('cwd'), start_on_launch: ignored },
+    fields: { start_on_launch: ignored },
   },
   {
     // Some of its extensions are servers.
@@ -323,13 +279,10 @@ const ROWS: readonly ClientRow[] = [
     }),
     fields: {
       type: typeOfGoose,
-      cmd: text('command'),
-      envs: map('env'),
       env_keys: keysOfGoose,
-      uri: text('url'),
       timeout: timeoutSeconds,
       available_tools: (value, draft, field) => {
-        if (Array.isArray(value) && value.length > 0) texts('allow')(value, draft, field);
+        if (!Array.isArray(value) || value.length > 0) texts('allow')(value, draft, field);
       },
       bundled: ignored,
       display_name: ignored,
@@ -344,6 +297,19 @@ function inExtension(extension: string, file: string) {
 }
 
 export const CLIENTS: readonly Client[] = ROWS.map(toClient);
+
+/** Reads files of unknown clients: any table of servers, references in every form that is not also plain text. */
+export const ANY_CLIENTS: readonly Client[] = [undefined, tomlForm, yamlForm].map((form) =>
+  toClient({
+    id: 'file',
+    name: 'a file',
+    ...(form !== undefined && { form }),
+    references: (value) => braces(dollarEnv(value)),
+    user: [],
+    table: () => [],
+    fields: { envFile, gallery: ignored, version: ignored, dev: ignored },
+  }),
+);
 
 /** Finds a client by id. Throws `usage` with a suggestion. */
 export function findClient(id: string, hint: string): Client {

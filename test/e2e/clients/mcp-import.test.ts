@@ -68,6 +68,141 @@ describe('clients', () => {
     }
   });
 
+  const FILES: [name: string, document: object | string, servers: object][] = [
+    [
+      'settings.json',
+      { 'editor.fontSize': 12, mcp: { inputs: [], servers: { a: { type: 'http', url: 'https://a.example' } } } },
+      { a: { type: 'http', url: 'https://a.example' } },
+    ],
+    [
+      'Code/User/settings.json',
+      { 'mcp.servers': { a: { command: 'x', env: { B: '$' + '{env:B}' } } } },
+      { a: { command: 'x', args: [], env: { B: '$' + '{B}' } } },
+    ],
+    [
+      'flat.json',
+      { ctx: { url: 'https://c.example/mcp' }, run: { command: 'x', args: ['y'] } },
+      {
+        ctx: { type: 'http', url: 'https://c.example/mcp' },
+        run: { command: 'x', args: ['y'] },
+      },
+    ],
+    [
+      'urls.json',
+      { mcpServers: { a: { serverUrl: 'https://a.example' }, b: { httpUrl: 'https://b.example' } } },
+      {
+        a: { type: 'http', url: 'https://a.example' },
+        b: { type: 'http', url: 'https://b.example' },
+      },
+    ],
+    [
+      'tools.json',
+      {
+        mcpServers: {
+          a: { command: 'x', tools: ['read'] },
+          b: { command: 'x', tools: ['*'], disabledTools: ['w'] },
+          c: { command: 'x', tools: { read: true, write: false } },
+          d: { command: 'x', tools: { '*': false, read: true } },
+        },
+      },
+      {
+        a: { command: 'x', args: [], allow: ['read'] },
+        b: { command: 'x', args: [], deny: ['w'] },
+        c: { command: 'x', args: [], deny: ['write'] },
+        d: { command: 'x', args: [], allow: ['read'] },
+      },
+    ],
+    [
+      'both.json',
+      {
+        servers: { a: { command: 'x' }, twice: { command: 'first' } },
+        mcpServers: { b: { command: 'y' }, twice: { command: 'second' } },
+        'amp.mcpServers': { c: { command: ['z', '1'] } },
+      },
+      {
+        a: { command: 'x', args: [] },
+        twice: { command: 'first', args: [] },
+        b: { command: 'y', args: [] },
+        c: { command: 'z', args: ['1'] },
+      },
+    ],
+    [
+      '.cursor/mcp.json',
+      { servers: { a: { command: 'x' } }, mcpServers: { b: { command: 'y' } } },
+      {
+        a: { command: 'x', args: [] },
+        b: { command: 'y', args: [] },
+      },
+    ],
+    [
+      'any.toml',
+      '[mcp_servers.a]\ncommand = "x"\nenabled_tools = ["r"]\n',
+      { a: { command: 'x', args: [], allow: ['r'] } },
+    ],
+    [
+      'any.yaml',
+      'extensions:\n  a: { type: stdio, cmd: x, envs: { K: v } }\n',
+      { a: { command: 'x', args: [], env: { K: 'v' } } },
+    ],
+  ];
+
+  spec('UPS-7 UPS-111', 'a file of any client: all its tables, and every spelling of a field', async () => {
+    for (const [name, document, servers] of FILES) {
+      const workspace = createWorkspace();
+      const path = workspace.write(
+        `copies/${name}`,
+        typeof document === 'string' ? document : JSON.stringify(document),
+      );
+      json(await wield(workspace, ['mcp', 'import', path, '--yes', '--json']));
+      expect([name, readWritten(workspace)]).toEqual([name, servers]);
+    }
+    const workspace = createWorkspace();
+    for (const document of [{ name: 'x', scripts: { build: 'tsc' } }, { a: { url: 'https://x' }, b: 1 }, [], {}]) {
+      const path = workspace.write('other.json', JSON.stringify(document));
+      const run = await wield(workspace, ['mcp', 'import', path, '--yes']);
+      expect([run.status, run.stderr]).toEqual([2, expect.stringContaining('has no servers in a known format')]);
+    }
+  });
+
+  spec('UPS-111', 'a secret of a container is passed in a variable, not in the command line', async () => {
+    const workspace = createWorkspace();
+    const container = (...args: string[]) => ({ command: '/usr/bin/docker', args: ['run', '-i', '--rm', ...args] });
+    const servers = {
+      a: container(
+        '-e',
+        `API_TOKEN=${SEEDED}`,
+        '-e',
+        'LEVEL=info',
+        '--name',
+        'n',
+        `--env=B_KEY=${SEEDED}`,
+        'image',
+        '-x',
+      ),
+      b: container('--env', 'TOKEN=$' + '{input:token}', '-eC_KEY=k1', '-e', 'D_KEY', 'image'),
+      c: container('image', '-e', `API_TOKEN=${SEEDED}`),
+    };
+    const path = workspace.write('servers.json', JSON.stringify({ servers }));
+    const run = json(await wield(workspace, ['mcp', 'import', path, '--yes', '--json']));
+    expect(JSON.stringify(run)).not.toContain(SEEDED);
+    const secret = (name: string): string => `file:${file(workspace, name)}`;
+    const start = ['run', '-i', '--rm'];
+    expect(readWritten(workspace)).toEqual({
+      a: {
+        command: '/usr/bin/docker',
+        args: [...start, '-e', 'API_TOKEN', '-e', 'LEVEL=info', '--name', 'n', '--env=B_KEY', 'image', '-x'],
+        env: { API_TOKEN: secret('a.API_TOKEN'), B_KEY: secret('a.B_KEY') },
+      },
+      b: {
+        command: '/usr/bin/docker',
+        args: [...start, '--env', 'TOKEN', '-eC_KEY', '-e', 'D_KEY', 'image'],
+        env: { TOKEN: '$' + '{TOKEN}', C_KEY: secret('b.C_KEY') },
+      },
+    });
+    expect(readFileSync(file(workspace, 'a.B_KEY'), 'utf8')).toBe(SEEDED);
+    expect(run.servers[2].notes[0]).toContain('its command line contains a credential');
+  });
+
   spec('UPS-7', 'claude-desktop: text that looks like a reference is kept', async () => {
     const { workspace, written } = await importAll('claude-desktop', 'user');
     expect(written.prisma.env).toEqual({
@@ -234,7 +369,7 @@ describe('secrets', () => {
 
   const shown: [string, object][] = [
     ['an option', { command: 'x', args: ['--api-key', SEEDED] }],
-    ['an assignment', { command: 'docker', args: ['run', '-e', `TOKEN=${SEEDED}`, 'x'] }],
+    ['an assignment', { command: 'docker', args: ['run', 'x', '-e', `TOKEN=${SEEDED}`] }],
     [
       'a header option',
       {
