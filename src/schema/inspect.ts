@@ -5,6 +5,7 @@ import { isRecord } from '../core/json.js';
 import { type JsonSchema, lookUp } from '../core/schema.js';
 import { quoteOutside } from '../core/text.js';
 import { isRegex } from './formats.js';
+import { LISTS, MAPS, ONE, toLocalReferences } from './references.js';
 
 const MAX_SCHEMA_DEPTH = 64;
 const MAX_SCHEMA_NODES = 20_000;
@@ -16,23 +17,14 @@ const MAX_REFERENCES = 200;
 
 type SchemaPath = readonly string[];
 
-// Keywords by what their values are: a schema, schemas in a list, schemas by name. All other values are data.
-const ONE = new Set([
-  ...['additionalProperties', 'unevaluatedProperties', 'propertyNames', 'items', 'additionalItems'],
-  ...['unevaluatedItems', 'contains', 'not', 'if', 'then', 'else', 'contentSchema'],
-]);
-const LISTS = new Set(['allOf', 'anyOf', 'oneOf', 'prefixItems', 'items']);
-const MAPS = new Set([
-  ...['properties', 'patternProperties', 'dependentSchemas', 'dependencies', '$defs', 'definitions'],
-]);
-
 /**
  * Limits depth and size, and rejects external references and invalid regular expressions: schemas of servers and
- * documents are untrusted. Throws `invalid_definition`.
+ * documents are untrusted. Returns the schema with local references only. Throws `invalid_definition`.
  */
-export function inspectSchema(json: JsonSchema): void {
-  if (!isRecord(json)) throw badSchema([], 'is not an object');
-  assertSize(json);
+export function inspectSchema(given: JsonSchema | boolean): JsonSchema {
+  if (typeof given === 'boolean') return given ? {} : { not: {} };
+  if (!isRecord(given)) throw badSchema([], 'is not an object');
+  const json = assertSize(given) ? toLocalReferences(given) : given;
   const path: string[] = [];
   // References can point to parts that no keyword contains.
   const known = new Set<unknown>();
@@ -73,24 +65,28 @@ export function inspectSchema(json: JsonSchema): void {
     walk(target.node);
   }
   if (targets.length > 0) assertAcyclic(json, known);
+  return json;
 }
 
-// Counts everything, data included.
-function assertSize(json: JsonSchema): void {
+// Counts everything, data included; returns whether there is an `$id`.
+function assertSize(json: JsonSchema): boolean {
   const path: string[] = [];
   let values = 0;
+  let hasId = false;
   const count = (value: unknown): void => {
     if (path.length > MAX_SCHEMA_DEPTH) throw badSchema(path, `is nested deeper than ${MAX_SCHEMA_DEPTH} levels`);
     if (++values > MAX_SCHEMA_VALUES) throw badSchema([], `has more than ${MAX_SCHEMA_VALUES} values`);
     if (typeof value !== 'object' || value === null) return;
     for (const key of Object.keys(value)) {
       if (key === '__proto__') throw badSchema(path, 'has the key "__proto__"');
+      hasId ||= key === '$id';
       path.push(key);
       count((value as Record<string, unknown>)[key]);
       path.pop();
     }
   };
   count(json);
+  return hasId;
 }
 
 function resolve(json: JsonSchema, ref: string, path: SchemaPath): unknown {

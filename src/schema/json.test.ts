@@ -57,6 +57,73 @@ const values = fc.dictionary(
   { maxKeys: 4 },
 ) as fc.Arbitrary<Json>;
 
+// Documents whose parts have addresses of their own, each with values.
+const ADDRESSED: readonly (readonly [schema: JsonSchema, values: readonly Json[]])[] = [
+  [{ properties: { a: { $ref: 'item' } }, $defs: { x: { $id: 'item', type: 'string' } } }, [{ a: 's' }, { a: 1 }]],
+  [
+    {
+      $id: 'https://example.org/root.json',
+      properties: { a: { $ref: 'https://example.org/item.json' }, b: { $ref: 'root.json#/$defs/y' } },
+      $defs: { x: { $id: '/item.json', type: 'string' }, y: { type: 'integer' } },
+    },
+    [{ a: 's', b: 1 }, { a: 1 }, { b: 's' }],
+  ],
+  [
+    {
+      properties: { a: { $ref: 'folder/list#/$defs/entry' }, b: { $ref: 'folder/list#named' }, c: { $ref: '#named' } },
+      $defs: {
+        list: {
+          $id: 'folder/list',
+          type: 'array',
+          items: { $ref: '#/$defs/entry' },
+          $defs: { entry: { $ref: 'other' }, more: { $anchor: 'named', type: 'boolean' } },
+        },
+        other: { $id: 'folder/other', type: 'integer' },
+        'named~/ %': { $anchor: 'named', type: 'null' },
+      },
+    },
+    [{ a: 1, b: true, c: null }, { a: 's' }, { b: null }, { c: true }],
+  ],
+  [
+    {
+      $id: 'urn:uuid:deadbeef',
+      properties: { a: { $ref: 'urn:uuid:deadbeef#/$defs/x' } },
+      $defs: { x: { minimum: 2 } },
+    },
+    [{ a: 2 }, { a: 1 }],
+  ],
+  [
+    { $id: 'https://example.org/tree', properties: { left: { $ref: 'tree' } }, required: ['n'] },
+    [{ n: 1 }, { n: 1, left: {} }, { n: 1, left: { n: 2 } }],
+  ],
+  [
+    { properties: { a: { const: { $id: 'item', $ref: 'item' } }, $id: { type: 'string' } } },
+    [{ a: 1 }, { $id: 's' }, { $id: 1 }],
+  ],
+];
+
+spec('TOOL-26', 'references find parts of the document by their address, and are published as local ones', async () => {
+  for (const [schema, list] of ADDRESSED) {
+    const expected = new Ajv2020({ strict: false }).compile(schema);
+    const own = createJsonSchema(schema);
+    const published = new Ajv2020({ strict: false }).compile(own.json);
+    for (const value of list) {
+      const valid = expected(value);
+      expect([schema, value, (await own.check(value)).ok, published(value)]).toEqual([schema, value, valid, valid]);
+    }
+    expect(JSON.stringify(own.json)).not.toMatch(/"\$ref":"[^#](?!tem"})/);
+  }
+  expect((await createJsonSchema(true).check(1)).ok).toBe(true);
+  expect((await createJsonSchema(false).check(1)).ok).toBe(false);
+  for (const $ref of ['other', 'https://example.org/x', 'item#missing', 'item#/missing'])
+    expect(() => createJsonSchema({ items: { $ref }, $defs: { x: { $id: 'item' } } })).toThrow(
+      /outside|does not exist/,
+    );
+  expect(() => createJsonSchema({ $defs: { x: { $id: 'item', allOf: [{ $ref: 'item' }] } } })).toThrow(
+    'refers to itself',
+  );
+});
+
 spec('TOOL-4', 'the check rejects every value that the published schema rejects', async () => {
   const ajv = new Ajv2020({ strict: false });
   let accepted = 0;

@@ -13,22 +13,19 @@ export interface JsonSchemaOptions {
 }
 
 /**
- * Creates a Schema from a JSON Schema document. Throws `invalid_definition` if the document is too large or refers to
- * other documents.
+ * Creates a Schema from a JSON Schema document, whose references by `$id` become local ones. Throws `invalid_definition`
+ * if the document is too large or refers to other documents.
  */
 export function createJsonSchema(
-  json: JsonSchema,
+  given: JsonSchema | boolean,
   { closed = false, inspected = false }: JsonSchemaOptions = {},
 ): Schema {
-  if (!inspected) inspectSchema(json);
+  const json = inspected ? (given as JsonSchema) : inspectSchema(given);
   let check: ((value: Json) => Promise<Check>) | undefined;
   return {
     json,
     async check(value) {
-      if (check === undefined) {
-        if (inspected) inspectSchema(json);
-        check = createCheck(json, closed);
-      }
+      check ??= createCheck(inspected ? inspectSchema(json) : json, closed);
       return await check(value);
     },
   };

@@ -67,12 +67,11 @@ function parseTool(remote: RemoteTool, server: ServerEntry, warn: (warning: stri
 }
 
 function readSchemas({ inputSchema, outputSchema }: RemoteTool, warn: (warning: string) => void) {
-  const input = asObject(inputSchema);
-  assertParamHeaders(input);
+  const given = asObject(inputSchema);
+  assertParamHeaders(given);
   // Validates the schemas before the tool is offered.
-  createJsonSchema(input, { closed: true });
-  const output = outputSchema as JsonSchema | undefined;
-  if (output !== undefined) createJsonSchema(output);
+  const input = createJsonSchema(given, { closed: true }).json;
+  const output = outputSchema === undefined ? undefined : createJsonSchema(outputSchema as JsonSchema).json;
   const clean = { input: cleanSchema(input), output: output && cleanSchema(output) };
   if (clean.input !== input || clean.output !== output)
     warn('has invisible characters in its schemas, which are removed from descriptions');
