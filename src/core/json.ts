@@ -258,6 +258,11 @@ export function canonicalJson(value: unknown): string {
   });
 }
 
+/** Returns a text as it is, and any other value as JSON. */
+export function showValue(value: unknown): string {
+  return typeof value === 'string' ? value : (JSON.stringify(value) ?? 'nothing');
+}
+
 /** Describes a value briefly: `text "abc"`, `an array`, `null`. */
 export function describeValue(value: unknown): string {
   if (value === null) return 'null';

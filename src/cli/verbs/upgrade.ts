@@ -81,11 +81,16 @@ export const upgrade: Verb = {
   },
 };
 
-// Fetches the sources of installed items, and those that they are nested in: a marketplace can list another commit.
+// Fetches the sources of installed items, and those that they are nested in: a marketplace can list another commit. If
+// nothing is installed, all are fetched.
 async function syncUsed(environment: InstallEnvironment, accept: boolean): Promise<void> {
   const { paths } = environment;
   const records = loadSources(paths);
-  const used = withParents(new Set(loadInstalled(paths).items.map(({ source }) => source)), records);
+  const { items } = loadInstalled(paths);
+  const used = withParents(
+    new Set(items.length === 0 ? records.map(({ id }) => id) : items.map(({ source }) => source)),
+    records,
+  );
   for (const { id } of records) {
     const record = loadSources(paths).find((one) => one.id === id);
     if (record === undefined || !used.has(id)) continue;

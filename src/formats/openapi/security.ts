@@ -4,7 +4,7 @@ import type { HttpScheme } from '../../core/http.js';
 import { isRecord } from '../../core/json.js';
 import type { Node, OpenDocument } from './document.js';
 
-/** Returns the base URL; empty for one that is relative or has a query, since a path cannot follow it. */
+/** Returns the base URL; empty for one that is relative, or has a query or a placeholder: no path can follow it. */
 export function toServer(servers: unknown, configured: string | undefined): string {
   if (configured !== undefined) return configured.replace(/\/+$/, '');
   const [first] = Array.isArray(servers) ? servers.filter(isRecord) : [];
@@ -15,7 +15,7 @@ export function toServer(servers: unknown, configured: string | undefined): stri
     return isRecord(variable) && variable.default !== undefined ? String(variable.default) : whole;
   });
   const base = url.replace(/#.*$/s, '');
-  return /^https?:\/\/[^/?][^?]*$/i.test(base) && URL.canParse(base) ? base.replace(/\/+$/, '') : '';
+  return /^https?:\/\/[^/?][^?{}<>]*$/i.test(base) && URL.canParse(base) ? base.replace(/\/+$/, '') : '';
 }
 
 /** Returns the schemes of an operation that can be used. */

@@ -2,7 +2,7 @@
 
 import { join, normalize } from 'node:path';
 import { isToolError } from '../../core/error.js';
-import { isRecord, type Json, type JsonObject, mapValues } from '../../core/json.js';
+import { isRecord, type Json, type JsonObject, mapValues, showValue } from '../../core/json.js';
 import {
   custom,
   formatFault,
@@ -97,10 +97,10 @@ export function readTables(tree: string, root: string, fields: readonly Json[], 
     const path = typeof value === 'string' ? normalize(value) : undefined;
     try {
       if (path !== undefined && isSafePath(path)) return [readJsonObject(tree, join(root, path)) ?? []].flat();
-      skip(String(value), path === undefined ? 'is neither a table nor a path' : 'its path is outside the plugin');
+      skip(showValue(value), path === undefined ? 'is neither a table nor a path' : 'its path is outside the plugin');
     } catch (error) {
       if (!isToolError(error)) throw error;
-      skip(String(value), error.message);
+      skip(showValue(value), error.message);
     }
     return [];
   });

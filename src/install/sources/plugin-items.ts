@@ -2,7 +2,7 @@
 
 import { basename, dirname, join, normalize, relative } from 'node:path';
 import { isToolError } from '../../core/error.js';
-import { isRecord, type Json, type JsonObject } from '../../core/json.js';
+import { isRecord, type Json, type JsonObject, showValue } from '../../core/json.js';
 import { quoteOutside } from '../../core/text.js';
 import { statOrNothing } from '../../files/read.js';
 import { isDirectory, isOccupied, namesIn } from '../directory.js';
@@ -107,7 +107,7 @@ function resolvePath({ tree, plugin, root, skip }: PluginContext, kind: string, 
   if (found !== undefined && isOccupied(join(tree, found))) return found;
   const outside = path === undefined ? 'is not a path' : 'its path is outside the plugin';
   const reason = isInside ? 'the file does not exist' : outside;
-  skip(kind, `${plugin}:${quoteOutside(String(written), 80)}`, reason);
+  skip(kind, `${plugin}:${quoteOutside(showValue(written), 80)}`, reason);
   return undefined;
 }
 
@@ -258,7 +258,7 @@ function countOthers({ only, fields }: Declared, { tree, root, plugin, skip }: P
     for (const name of Object.keys(table))
       skip('LSP server', `${plugin}:${name}`, 'wield does not start language servers');
   for (const path of [...usual('output-styles'), ...fields('outputStyles')])
-    skip('output style', `${plugin}: ${String(path)}`, 'wield has no output styles');
+    skip('output style', `${plugin}: ${showValue(path)}`, 'wield has no output styles');
 }
 
 // One line per command: the event and what would run.
@@ -269,7 +269,7 @@ function hookTexts(table: JsonObject): string[] {
       const hooks = isRecord(matcher) && Array.isArray(matcher.hooks) ? matcher.hooks : [matcher];
       return hooks.map((hook) => {
         const run = isRecord(hook) ? (hook.command ?? hook.prompt ?? hook.url ?? hook.type) : undefined;
-        return `${event}${run === undefined ? '' : `: ${String(run)}`}`;
+        return `${event}${run === undefined ? '' : `: ${showValue(run)}`}`;
       });
     }),
   );

@@ -15,7 +15,14 @@ export interface RegistryServer {
   /** The archive to install in place of an entry: its address and its SHA-256. */
   readonly bundle?: { readonly url: string; readonly sha256: string };
   /** Variables that the entry refers to; a person sets them where the server is started. */
-  readonly variables: readonly { readonly name: string; readonly description: string | null }[];
+  readonly variables: readonly RegistryInput[];
+  /** What the entry leaves out: it is optional, and was not given. */
+  readonly optional: readonly RegistryInput[];
+}
+
+interface RegistryInput {
+  readonly name: string;
+  readonly description: string | null;
 }
 
 export interface RegistryOptions {
@@ -31,6 +38,8 @@ type Build = (item: JsonObject, fill: Fill) => JsonObject | string;
 /** Throws `invalid_definition` if nothing of the entry can be used; the message has every reason. */
 export function toServerEntry(server: JsonObject, options: RegistryOptions): RegistryServer {
   const { name, version } = server;
+  if (isEarlier(server))
+    throw unusable('the entry has a format from before 2025-09-16, in which names are written with _');
   if (
     typeof name !== 'string' ||
     !/^[A-Za-z0-9][\w.-]*\/[A-Za-z0-9][\w.-]*$/.test(name) ||
@@ -47,7 +56,7 @@ export function toServerEntry(server: JsonObject, options: RegistryOptions): Reg
     for (const item of items) {
       const bundle = item.registryType === 'mcpb' ? readBundlePackage(item, options.local) : undefined;
       if (typeof bundle === 'object')
-        return { name: name.split('/').at(-1)!, version, entry: {}, bundle, variables: [] };
+        return { name: name.split('/').at(-1)!, version, entry: {}, bundle, variables: [], optional: [] };
       if (bundle !== undefined) {
         reasons.push(bundle);
         continue;
@@ -56,7 +65,14 @@ export function toServerEntry(server: JsonObject, options: RegistryOptions): Reg
       const entry = build(item, fill);
       const fault = typeof entry === 'string' ? entry : findFault(entry, fill, options);
       if (typeof entry === 'string' || fault !== undefined) reasons.push(fault!);
-      else return { name: name.split('/').at(-1)!, version, entry, variables: fill.variables() };
+      else
+        return {
+          name: name.split('/').at(-1)!,
+          version,
+          entry,
+          variables: fill.variables(),
+          optional: fill.optional(),
+        };
     }
   throw unusable(reasons.length === 0 ? 'the entry has no packages and no remotes' : reasons.join('; '));
 }
@@ -82,6 +98,13 @@ function findFault(
 // Of an address that a person completes, nothing is known.
 function isNear(url: string): boolean {
   return URL.canParse(url) && classifyHost(new URL(url).hostname).class !== 'public';
+}
+
+// The first formats have a version in an object, and packages and remotes with other names.
+function isEarlier({ version_detail, packages, remotes }: JsonObject): boolean {
+  const names = ['registry_type', 'registry_name', 'transport_type', 'environment_variables', 'package_arguments'];
+  const items = [...listOf(packages), ...listOf(remotes)];
+  return version_detail !== undefined || items.some((item) => names.some((name) => item[name] !== undefined));
 }
 
 function unusable(why: string): ToolError {
@@ -174,9 +197,12 @@ function fromRemote(item: JsonObject, fill: Fill): JsonObject | string {
 
 type Fill = ReturnType<typeof createFill>;
 
+const describe = ({ description }: JsonObject): string | null => (typeof description === 'string' ? description : null);
+
 // Fills in inputs of an entry: a fixed value, what a person gave, the default, or a reference to a variable.
 function createFill(values: Readonly<Record<string, string>>) {
   const asked = new Map<string, string | null>();
+  const left = new Map<string, string | null>();
   const given = new Set<string>();
   const literal = (text: string): string => text.replaceAll('${', () => '$${');
   const reference = (name: string, input: JsonObject): string => {
@@ -184,7 +210,7 @@ function createFill(values: Readonly<Record<string, string>>) {
       .replace(/\W/g, '_')
       .toUpperCase()
       .replace(/^(?=\d)/, '_');
-    asked.set(variable, typeof input.description === 'string' ? input.description : null);
+    asked.set(variable, describe(input));
     return `\${${variable}}`;
   };
   // Undefined: optional, and not given. Secrets are never written: a person's value must be a reference itself.
@@ -196,7 +222,9 @@ function createFill(values: Readonly<Record<string, string>>) {
     }
     if (typeof value.value === 'string') return text(value.value, value.variables);
     if (typeof value.default === 'string' && value.isSecret !== true) return literal(value.default);
-    return value.isRequired === true || value.isSecret === true ? reference(name, value) : undefined;
+    if (value.isRequired === true || value.isSecret === true) return reference(name, value);
+    left.set(name, describe(value));
+    return undefined;
   };
   // `{name}` in a text is a variable of the entry.
   const text = (template: string, variables: Json | undefined): string => {
@@ -216,6 +244,7 @@ function createFill(values: Readonly<Record<string, string>>) {
     /** Whether a reference is a variable that is listed, or was given by a person. */
     isListed: (reference: string): boolean => given.has(reference) || asked.has(reference.slice(2, -1)),
     variables: () => [...asked].map(([name, description]) => ({ name, description })),
+    optional: () => [...left].map(([name, description]) => ({ name, description })),
     table: (value: Json | undefined): Record<string, string> =>
       Object.fromEntries(
         listOf(value).flatMap((item) => {

@@ -325,6 +325,7 @@ describe('a request', () => {
       },
       '/?Action=Copy#{x}&#y': get([keys], { operationId: 'fixed' }),
       '/at#1': get([keys], { operationId: 'at', ...servers(`${echo.origin}/v2/#main`) }),
+      '/placeholder': get([], { operationId: 'placeholder', ...servers(`${echo.origin}/{tenant}/v2`) }),
       '/query': get([], { operationId: 'query', ...servers(`${echo.origin}/v2?a=1`) }),
     };
     put(workspace, document(echo.origin, paths));
@@ -336,7 +337,7 @@ describe('a request', () => {
     expect(await urlOf('get_tags_arn_tag_keys', { arn: 'x', tagKeys })).toBe('/v1/tags/x?tagKeys=a%23b&tagKeys=c');
     expect(await urlOf('fixed', { tagKeys })).toBe('/v1/?Action=Copy&tagKeys=a%23b&tagKeys=c');
     expect(await urlOf('at', { tagKeys: ['1'] })).toBe('/v2/at?tagKeys=1');
-    expect((await toolbox.call('query', {})).error?.code).toBe('unavailable');
+    for (const name of ['query', 'placeholder']) expect((await toolbox.call(name, {})).error?.code).toBe('unavailable');
     workspace.config(`[openapi.api]\nserver = "${echo.origin}/#v3"\n`);
     expect((await workspace.toolbox().call('list', { arn: 'x' })).error?.message).toContain('server');
   });

@@ -298,6 +298,16 @@ describe('verify', () => {
   );
 });
 
+spec('INS-27', 'an upgrade fetches the sources also if nothing is installed', async () => {
+  const workspace = createInstallWorkspace();
+  await workspace.json('add', workspace.repository('repo', WORKED), '--register-only');
+  writeFiles(join(workspace.dir, '../sources/repo'), { 'skills/late/SKILL.md': skill('late') });
+  workspace.git('repo', 'add', '--all');
+  workspace.git('repo', 'commit', '--quiet', '--message', 'Late');
+  await workspace.json('upgrade', '--yes');
+  expect((await workspace.run('show-source', 'repo')).stdout).toContain('late');
+});
+
 describe('outdated', () => {
   spec('INS-66', 'lists what an upgrade would change, and changes nothing', async () => {
     const workspace = createInstallWorkspace();

@@ -91,6 +91,21 @@ describe('plugins', () => {
     },
   );
 
+  spec('INS-4', 'names what it cannot read as it is written', async () => {
+    const workspace = createInstallWorkspace();
+    const manifest = {
+      name: 'alpha',
+      outputStyles: [{ at: 'styles' }],
+      mcpServers: [['x']],
+      hooks: { Stop: [{ hooks: [{ command: { run: 'touch' } }] }] },
+    };
+    const files = { ...ALPHA, '.claude-plugin/plugin.json': JSON.stringify(manifest) };
+    await workspace.json('add', workspace.source('alpha', files), '--yes');
+    const { stdout } = await workspace.run('show-source', 'alpha');
+    expect(stdout).not.toContain('[object');
+    for (const written of ['{"at":"styles"}', '{"run":"touch"}']) expect(stdout).toContain(written);
+  });
+
   spec('INS-63', 'expands the directory of the plugin in Markdown, and no tokens of wield', async () => {
     const workspace = createInstallWorkspace();
     await workspace.json('add', workspace.source('alpha', ALPHA), '--yes');

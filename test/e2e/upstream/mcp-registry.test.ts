@@ -87,6 +87,7 @@ spec('UPS-91', 'writes references for what is required or secret, and lists the 
   const added = await addFile(workspace, server({ packages: [npm({ environmentVariables })] }), '--env', 'ROOT=/srv');
   expect(added.entry.env).toEqual({ API_KEY: '${API_KEY}', REGION: 'eu', ROOT: '/srv', ODD: '$${HOME}' });
   expect(added.document.variables).toEqual([{ name: 'API_KEY', description: 'The key' }]);
+  expect(added.document.optional).toEqual([{ name: 'OPTIONAL', description: null }]);
   const secret = 'sk-live-0123456789abcdef0123456789';
   const refused = await addFile(
     workspace,
@@ -110,6 +111,12 @@ spec('UPS-90 UPS-91', 'refuses entries without a fixed version, and identifiers 
     [server({ remotes: [{ type: 'streamable-http', url: 'http://169.254.169.254/' }] }), /no https/],
     [server({}), /no packages and no remotes/],
     [{ name: '../x', version: '1.0.0', packages: [npm()] }, /no valid name/],
+    [
+      { name: 'a/x', version_detail: { version: '1.0.0' }, packages: [{ registry_name: 'npm', name: 'x' }] },
+      /before 2025/,
+    ],
+    [server({ packages: [{ registry_type: 'npm', identifier: 'x', version: '1.0.0' }] }), /before 2025/],
+    [server({ remotes: [{ transport_type: 'streamable', url: 'https://x.example' }] }), /before 2025/],
   ];
   for (const [document, message] of cases) {
     const { run } = await addFile(workspace, document);

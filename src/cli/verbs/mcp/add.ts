@@ -47,7 +47,14 @@ export const add: McpAction = {
     const toolbox = call.toolbox();
     const isDry = call.flags.has('dry-run');
     const scope = readScope(call) ?? 'user';
-    const { name, entry, command, bundle, variables = [] } = await readWanted(call, positionals, toolbox);
+    const {
+      name,
+      entry,
+      command,
+      bundle,
+      variables = [],
+      optional = [],
+    } = await readWanted(call, positionals, toolbox);
     if (!isDry) assertPerson(toolbox.machine.insideCall, 'adding a server');
     if (bundle !== undefined) return addBundle(call, bundle);
     if (isOwnServer(command[0] ?? '', command.slice(1))) throw ownServer();
@@ -75,7 +82,16 @@ export const add: McpAction = {
     const isWritten = edit.changed && !isDry;
     if (call.json) {
       const { path } = edit.file;
-      printJson(call.terminal, { ok: true, server: name, scope, file: path, diff, variables, written: isWritten });
+      printJson(call.terminal, {
+        ok: true,
+        server: name,
+        scope,
+        file: path,
+        diff,
+        variables,
+        optional,
+        written: isWritten,
+      });
       return 0;
     }
     const { terminal } = call;
@@ -86,6 +102,9 @@ export const add: McpAction = {
     }
     for (const variable of variables)
       terminal.out(`  set     ${variable.name}   ${quoteOutside(variable.description ?? '', 120)}\n`);
+    for (const one of optional)
+      terminal.out(`  may set ${quoteOutside(one.name, 60)}   ${quoteOutside(one.description ?? '', 120)}\n`);
+    if (optional.length > 0) terminal.out('          pass those with --env NAME=VALUE or --header NAME=VALUE\n');
     if (!edit.changed) terminal.out(`  ${file} already has this server\n`);
     else if (!isWritten) terminal.out('  nothing was written\n');
     else
@@ -103,6 +122,7 @@ interface Wanted {
   readonly bundle?: RegistryServer['bundle'];
   /** Variables that a person has to set. */
   readonly variables?: RegistryServer['variables'];
+  readonly optional?: RegistryServer['optional'];
 }
 
 // A server by its command or URL, or an entry of a registry (UPS-90).
@@ -121,7 +141,7 @@ async function readWanted(
   const registry = String(call.flags.get('registry') ?? REGISTRY);
   const found = await readRegistryEntry(place, { cwd: call.cwd, registry, signal: call.signal });
   const path = searchPath(toolbox.machine.world);
-  const { name, entry, bundle, variables } = toServerEntry(found, {
+  const { name, entry, bundle, variables, optional } = toServerEntry(found, {
     values: {
       ...readPairs('env', call.repeated('env'), PAIR),
       ...readPairs('header', call.repeated('header'), HEADER),
@@ -131,7 +151,7 @@ async function readWanted(
   });
   const words = typeof entry.command === 'string' ? [entry.command, ...(entry.args as readonly string[])] : [];
   const chosen = isNamed ? first : String(call.flags.get('name') ?? name);
-  return { name: checkServerName(chosen), entry, command: words, bundle, variables };
+  return { name: checkServerName(chosen), entry, command: words, bundle, variables, optional };
 }
 
 // UPS-1: it would start itself again and again, so it is not listed.
