@@ -105,8 +105,8 @@ async function acquireFor(
   { acquire }: RemoteRunOptions,
 ): Promise<Lease> {
   const canBeAsked = elicit !== undefined || client !== undefined;
-  // Without a client that has one, the version in which more servers ask.
-  const protocol = caller.protocol ?? (canBeAsked ? '2025-11-25' : undefined);
+  // Without a client that has one, the version in which more servers ask; over HTTP the newer one has its own headers.
+  const protocol = caller.protocol ?? (canBeAsked && server.kind === 'stdio' ? '2025-11-25' : undefined);
   const person = canBeAsked || log !== undefined ? name : undefined;
   const lease = await acquire(server, snapshot, { protocol, person }, signal);
   if (!lease.isSecondary || findListed(plan, lease).planned !== undefined) return lease;
