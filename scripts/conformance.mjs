@@ -172,7 +172,7 @@ function toPage(results) {
     'Results of the official conformance suite, written by `npm run conformance`. As a server and as a gateway, it is run against',
     '`wield serve --http` with its defaults, all three revisions and three rounds of each against one process; a scenario passes if',
     'it does in every round. The server has the fixtures of the suite as a file in `~/.agents/tools`. The gateway is in front of the',
-    "suite's own server and, for tools that it lacks, of the server of the first rows, with `prefix = false` and nothing else. The",
+    "suite's own server and, for tools that it lacks, of the server of the first rows, with `prefix = false`, and `allow` for the second. The",
     'client is used like a person uses it, who runs the login commands that it suggests.',
     '',
     '| role | suite | revision | scenarios passed | with warnings | without a score |',
