@@ -10,7 +10,7 @@ const TAG = /^\s*#\s*@(\w+)(?:\s+(.*))?$/;
 const COMMENT = /^\s*#\s?(.*)$/;
 // -f --name!*+~ [choices] =default $VARIABLE <NOTATION> description; a short name may be the only one.
 const PARAMETER =
-  /^(?:[-+]\S\s+(?=[-+]))?([-+]{0,2})(\w[\w.:-]*)(?:([!~])|([*+])[,:@|/]?)?(?:\[(=?)([^\]]*)\])?(?:=(`[^`]*`|"[^"]*"|'[^']*'|[^\s<]+))?(?:\s+\$[$\w]+)?((?:\s*<[^>]*>)*)(?:\s+\$[$\w]+)?(?:\s+(.*))?$/s;
+  /^(?:[-+]\S\s+(?=[-+]))?([-+]{0,2})(\w[\w.:-]*|[^\s\w-])(?:([!~])|([*+])[,:@|/]?)?(?:\[(=?)([^\]]*)\])?(?:=(`[^`]*`|"[^"]*"|'[^']*'|[^\s<]+))?(?:\s+\$[$\w]+)?((?:\s*<[^>]*>)*)(?:\s+\$[$\w]+)?(?:\s+(.*))?$/s;
 const VARIABLE = /^([A-Za-z_]\w*)(!?)(?:=(\S+))?/;
 
 /** Undefined if it is not a header of argc; a text says why it cannot be used. */
@@ -33,7 +33,11 @@ export function readArgc(text: string): ForeignHeader | string | undefined {
     if (found === undefined) return `has an unreadable @${tag}: ${sanitize(value).slice(0, 60)}`;
     const { name: variable } = found;
     const same = call.filter((one) => one.variable === variable);
-    if (same.some(({ kind }) => (kind === 'arg') === (tag === 'arg'))) return `declares ${variable} twice`;
+    if (same.some(({ kind }) => (kind === 'arg') === (tag === 'arg'))) {
+      if (tag === 'arg') return `declares ${variable} twice`;
+      // `-help` and `--help` set one variable.
+      continue;
+    }
     // An option and an argument may have one name, and then set the same variable.
     const name = same.length === 0 ? variable : `${tag}_${variable}`;
     if (parameters.some((one) => one.name === name)) return `declares ${name} twice`;

@@ -84,6 +84,8 @@ const ODD = `#!/usr/bin/env bash
 # @flag   -q
 # @flag -2 --12hour                  Clock
 # @flag +x                           Off
+# @flag -?                           Help
+# @flag --v                          The same
 # @option -n <INT>                   How often
 # @option -o --out-dir.name=a/b $OUT_DIR <DIR> Where to
 # @option --size <INT> <INT>         Width and height
@@ -112,6 +114,7 @@ spec('SCR-29', 'reads every form of names and values of argc', async () => {
     q: { type: 'boolean' },
     '12hour': { type: 'boolean', description: 'Clock' },
     plus_x: { type: 'boolean' },
+    _: { type: 'boolean', description: 'Help' },
     n: { type: 'integer', description: 'How often' },
     out_dir_name: { type: 'string', default: 'a/b', description: 'Where to' },
     size: { type: 'array', items: { type: 'integer' }, minItems: 2, maxItems: 2 },
