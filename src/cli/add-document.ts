@@ -6,7 +6,7 @@ import { basename, extname, join, resolve } from 'node:path';
 import { assertPerson } from '../core/caller.js';
 import { isToolError, ToolError } from '../core/error.js';
 import { isToolName } from '../core/name.js';
-import { formatPosition } from '../core/problem.js';
+import { type Finding, formatPosition } from '../core/problem.js';
 import { count, sanitize } from '../core/text.js';
 import type { Tool } from '../core/tool.js';
 import { withFileLock } from '../files/change.js';
@@ -62,6 +62,10 @@ export async function addDocument(call: VerbCall, source: string): Promise<numbe
   return 0;
 }
 
+// Reserved names (RFC 2606), and those that ask for a name.
+const PLACEHOLDER =
+  /(?:^|\.)(?:example\.(?:com|net|org)|example|test|invalid)$|(?:^|[.-])(?:your|my)-?(?:domain|host|server|company|instance|tenant|site|org|api)(?:$|[.-])/i;
+
 function readFile(path: string): Buffer {
   const reading = readHead(path, MAX_BYTES);
   if (!('fault' in reading) && reading.complete) return reading.bytes;
@@ -105,7 +109,19 @@ export async function inspectDocument(
     };
     const document = await prepareDocument(path, { name, settings: {} }).catch(refuse);
     const named = toTools(document.drafts, name, { directory: join(file, '..'), owner: 'user' }, new Set());
-    const found = { tools: named.tools, findings: [...document.findings, ...named.findings] };
+    const placeholders = serversOf(named.tools).filter((server) => PLACEHOLDER.test(new URL(server).hostname));
+    const findings = [
+      ...document.findings,
+      ...named.findings,
+      ...placeholders.map(
+        (server): Finding => ({
+          severity: 'warning',
+          message: `the server ${sanitize(server)} is a placeholder`,
+          hint: `set server = "https://…" in [openapi.${name}] of ~/.wield/config.toml`,
+        }),
+      ),
+    ];
+    const found = { tools: named.tools, findings };
     assertWhole(document, name, path);
     assertReachableServers(found.tools, typeof source === 'string' ? 'loopback' : classifyHost(source.hostname).class);
     const { message = 'has no operations', hint = 'add some' } = found.findings[0] ?? {};

@@ -708,11 +708,26 @@ describe('wield add', () => {
     expect(added.stdout).toBe(
       '  found    2 operations at https://api.example.com/v1    1 read-only, 1 ask first\n  Try      wield shop one --help\n',
     );
+    expect(added.stderr).toContain('is a placeholder; set server = "https://…" in [openapi.shop]');
+    for (const [host, isPlaceholder] of Object.entries({
+      'your-domain.com': true,
+      'api.mycompany.test': true,
+      'yourdomain.atlassian.net': true,
+      'api.your-host.dev': true,
+      'example.io': false,
+      'api.myapis.com': false,
+      'contest.org': false,
+    })) {
+      workspace.write('host.json', document(`https://${host}`, { '/a': get([]) }));
+      const { problems } = json(await wield(workspace, ['add', 'host.json', '--force', '--json'])).document;
+      expect([host, problems.length]).toEqual([host, isPlaceholder ? 1 : 0]);
+    }
     expect((await wield(workspace, ['shop', 'one', '--dry-run'])).stdout).toContain('GET https://api.example.com/v1/a');
     const server = await listen((_request, response) => response.end(text('two')));
     const url = `${server.origin}/x/depot.json?v=1`;
     const { document: found } = json(await wield(workspace, ['add', url, '--namespace', 'far', '--json']));
-    expect(found).toMatchObject({ name: 'far', operations: 2, readOnly: 1, asks: 1, problems: [] });
+    expect(found).toMatchObject({ name: 'far', operations: 2, readOnly: 1, asks: 1 });
+    expect(found.problems).toMatchObject([{ message: 'the server https://api.example.com/v1 is a placeholder' }]);
     expect(found.file).toBe(join(workspace.home, '.agents/tools/far.openapi.json'));
     const { tools } = json(await wield(workspace, ['list', '--json']));
     const names = tools.map(({ name }: { name: string }) => name);
