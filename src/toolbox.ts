@@ -113,6 +113,7 @@ export function createFixedWorkspace(workdir: string, settings: Settings, world:
       roots: [],
       servers: { servers: [], disabled: [], problems: [] },
       secrets: [],
+      hidden: [],
       problems: [],
       boundaryOf: () => undefined,
     });

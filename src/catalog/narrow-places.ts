@@ -28,6 +28,9 @@ export function narrowPlaces(snapshot: Snapshot, narrowing: readonly Narrowing[]
     get secrets() {
       return snapshot.secrets;
     },
+    get hidden() {
+      return snapshot.hidden;
+    },
     boundaryOf: (files) => snapshot.boundaryOf(files),
   } satisfies Snapshot);
 }

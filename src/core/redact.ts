@@ -273,3 +273,26 @@ export function isSensitiveName(name: string): boolean {
     .split(/[^a-z0-9]+/);
   return SECRET.test(words.join('')) || words.some((word) => SECRET_WORDS.has(word));
 }
+
+const PLAIN = [
+  /^(?:true|false|yes|no|on|off|null|none|undefined)?$/i,
+  /^(?:trace|debug|verbose|info|notice|warn|warning|error|fatal|critical|silent)$/i,
+  /^-?\d{1,5}(?:\.\d{1,3})?$/,
+  // Paths, words, host names and email addresses.
+  /^(?:~|\.{1,2})?\/(?:[\w.@ -]+\/){0,40}[\w.@ -]{0,100}$/,
+  /^[A-Za-z][a-z]*(?:[,._-](?:[A-Za-z][a-z]*|[A-Z]{2,4})){0,2}$/,
+  /^[\w.+-]{1,64}@[\w-]{1,63}(?:\.[\w-]{1,63}){1,5}$/,
+];
+
+/** Whether a text is clearly not a secret: a flag, a small number, a path, a word. */
+export function isPlainText(value: string): boolean {
+  if (value.length > 500) return false;
+  const isPath = value.split('/').length > 2;
+  return PLAIN.some((pattern) => pattern.test(value)) && (isPath || !isOpaque(value));
+}
+
+/** Whether a string is long and mixed enough to be a token. */
+export function isOpaque(text: string): boolean {
+  if (text.length < 20) return false;
+  return text.split(/[-_.~/]/).some((piece) => piece.length >= 8 && /\d/.test(piece) && /[A-Za-z]/.test(piece));
+}

@@ -25,6 +25,8 @@ export interface Snapshot {
   readonly servers: ConfiguredServers;
   /** Values that must not appear in messages or records, including those of servers started since. */
   readonly secrets: readonly string[];
+  /** Values of variables that tools get and models must not see, without those that are clearly not secret. */
+  readonly hidden: readonly string[];
   /** Problems of the configuration and the search path. */
   readonly problems: readonly Problem[];
   /** Returns the directory that reads must stay inside; undefined if the files do not belong to a workspace (RES-46). */

@@ -19,7 +19,7 @@ import { findTool, isOfModel, rulesFor } from './find.js';
 import type { CallParts } from './parts.js';
 import { jsonOrNothing, prepare } from './prepare.js';
 import { type Call, type GivenCall, openCall, withoutApps } from './scope.js';
-import { shapeFailure, shapeOutput, toInlineOutput } from './shape.js';
+import { hideVariables, shapeFailure, shapeOutput, toInlineOutput } from './shape.js';
 
 const MAX_DEPTH = 16;
 
@@ -74,7 +74,7 @@ async function run(parts: CallParts, current: Call): Promise<Output> {
   if (snapshot.settings.limits.callsPerMinute !== undefined) await assertRate(parts, tool, current);
   current.caller = withoutApps(caller);
   recorder?.start({ ...event, tool, plan, verdict, approval: current.approval, input: plan.input }, snapshot);
-  const output = await execute(parts, current);
+  const output = hideVariables(current, await execute(parts, current));
   const shown = await toInlineOutput(parts, current, output);
   current.outputHash = shown.storedHash;
   return shown;

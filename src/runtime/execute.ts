@@ -9,7 +9,7 @@ import type { Action, Tool } from '../core/tool.js';
 import type { ChainRun } from './middleware.js';
 import type { CallParts, Executors } from './parts.js';
 import type { Call } from './scope.js';
-import { largeResultsOf, toSpill } from './shape.js';
+import { hidesVariables, largeResultsOf, toSpill } from './shape.js';
 
 /** Returns the output of a call whose plan may run. Throws what went wrong before or around the run. */
 export async function execute(parts: CallParts, call: Call): Promise<Output> {
@@ -64,7 +64,8 @@ async function runPlan(parts: CallParts, call: Call, within?: ChainRun): Promise
       options.onOutput === undefined || within?.streams === false
         ? undefined
         : guardListener(options.onOutput, workspace.world.debug);
-    scope.spill = large && toSpill(large);
+    // What is stored at once cannot be redacted.
+    scope.spill = large && !hidesVariables(call) ? toSpill(large) : undefined;
     return await (dispatcher ?? executors.of(tool)).run(plan as never, scope);
   } finally {
     slot?.release();

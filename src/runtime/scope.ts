@@ -9,6 +9,7 @@ import type { NestedOptions } from '../core/context.js';
 import type { EventBase } from '../core/event.js';
 import type { CallScope } from '../core/executor.js';
 import type { Plan } from '../core/plan.js';
+import { redactValue } from '../core/redact.js';
 import type { Repair, ToolResult } from '../core/result.js';
 import type { AllowList } from '../core/rule.js';
 import { type Narrowing, NO_NARROWING } from '../core/skill.js';
@@ -142,7 +143,7 @@ export function openCall(parts: CallParts, given: GivenCall, make: MakeCall): Ca
     client,
     progress(progress) {
       observers.emit?.({ type: 'progress', ...call.event, progress });
-      onProgress?.(progress);
+      onProgress?.(caller.kind === 'model' ? redactValue(progress, snapshot.hidden) : progress);
     },
     log: options.onLog && guardListener(options.onLog, debug),
     nest,

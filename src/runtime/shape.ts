@@ -5,7 +5,7 @@ import type { Spill } from '../core/executor.js';
 import type { Json } from '../core/json.js';
 import { parseOutput } from '../core/json.js';
 import { isLargeJson, MOST_READ_TEXT } from '../core/json-size.js';
-import { redactKnown, redactValue } from '../core/redact.js';
+import { redactKnown, redactOutput, redactValue } from '../core/redact.js';
 import { NO_OUTPUT, type Output, type ResultMeta, type ToolResult, textOf, textPart } from '../core/result.js';
 import type { Snapshot } from '../core/snapshot.js';
 import {
@@ -37,6 +37,19 @@ export async function shapeOutput(call: ShapedCall, output: Output, now: number)
   const ended = toMeta(call, now, meta);
   if (error === undefined) return { ok: true, ...returned, meta: ended };
   return { ok: false, ...returned, error: toErrorValue(error, call.snapshot), meta: ended };
+}
+
+/** Whether values of variables are removed from the output of a call: those for a model (ERR-8). */
+export function hidesVariables({ caller, nesting, snapshot }: Call): boolean {
+  return caller.kind === 'model' && nesting.depth === 0 && snapshot.hidden.length > 0;
+}
+
+/** Removes the values of variables, before a part of the output is shown or stored. */
+export function hideVariables(call: Call, output: Output): Output {
+  const shown = hidesVariables(call) ? redactOutput(output, call.snapshot.hidden) : output;
+  if (shown.content === output.content) return shown;
+  const { streams: _, ...rest } = shown;
+  return rest;
 }
 
 /** Returns the result of a call that did not run. */

@@ -4,7 +4,7 @@ import { basename, dirname, isAbsolute, join, resolve } from 'node:path';
 import { ToolError } from '../core/error.js';
 import type { Boundary, Owner, Place } from '../core/origin.js';
 import type { Problem } from '../core/problem.js';
-import type { KnownSecrets } from '../core/redact.js';
+import { isPlainText, isSensitiveName, type KnownSecrets } from '../core/redact.js';
 import type { Policy } from '../core/rule.js';
 import { DEFAULT_PATHS, fillRest, type PathEntry, readPaths } from '../core/search-path.js';
 import type { Settings } from '../core/settings.js';
@@ -55,7 +55,9 @@ function toSnapshot(workdir: string, options: WorkspaceOptions): Snapshot {
   const isTrusted = once(() => options.isTrusted(workdir));
   const listPlaces = once(() => places.list(at));
   const readServers = once(() => options.servers(settings));
-  const ownSecrets = once(() => findSecrets(settings, world));
+  const ownVariables = once(() => findSecrets(settings, world));
+  const ownSecrets = once(() => ownVariables().map(([, value]) => value));
+  const hidden = once(() => ownVariables().flatMap((one) => (isPlainVariable(one) ? [] : [one[1]])));
   return Object.freeze({
     workdir,
     settings,
@@ -79,6 +81,9 @@ function toSnapshot(workdir: string, options: WorkspaceOptions): Snapshot {
     get secrets() {
       return serverSecrets.all.length === 0 ? ownSecrets() : [...ownSecrets(), ...serverSecrets.all];
     },
+    get hidden() {
+      return hidden();
+    },
     get problems() {
       return [...problems, ...places.problems(at)];
     },
@@ -100,14 +105,19 @@ const MIN_SECRET_LENGTH = 4;
 // Never passed on, but they may be printed.
 const OWN_SECRETS = ['WIELD_TOKEN', 'WIELD_FLEET', 'WIELD_FLEET_KEY', 'WIELD_FLEET_PASSWORD'];
 
-// Returns the values of variables that the configuration passes to tools, the model key and our own secrets.
-function findSecrets({ env, tools, model }: Settings, world: World): readonly string[] {
+// A value such as `production` or a path would make results unreadable, unless its name says that it is a secret.
+function isPlainVariable([name, value]: readonly [string, string]): boolean {
+  return !isSensitiveName(name) && !OWN_SECRETS.includes(name) && isPlainText(value);
+}
+
+// Returns the variables that the configuration passes to tools, the model key and our own secrets, with their values.
+function findSecrets({ env, tools, model }: Settings, world: World): readonly (readonly [string, string])[] {
   const key = model?.keyVariable === undefined ? [] : [model.keyVariable];
   const pass = [...env.pass, ...key, ...[...tools.values()].flatMap((tool) => tool.pass ?? [])];
   if (pass.length === 0 && OWN_SECRETS.every((name) => !world.env[name])) return [];
   return Object.entries(world.env).flatMap(([name, value]) =>
     value !== undefined && value.length >= MIN_SECRET_LENGTH && (OWN_SECRETS.includes(name) || isGranted(name, pass))
-      ? [value]
+      ? [[name, value]]
       : [],
   );
 }

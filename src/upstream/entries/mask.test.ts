@@ -2,8 +2,9 @@
 
 import { describe, expect, test } from 'vitest';
 import { spec } from '../../../test/support/spec.js';
+import { isOpaque } from '../../core/redact.js';
 import type { ServerEntry } from '../../core/upstream.js';
-import { describeServer, isOpaque, isPlainValue } from './mask.js';
+import { describeServer, isPlainValue } from './mask.js';
 
 const BASE = { name: 's', owner: 'user', place: { file: '/f', pointer: '', line: null } } as const;
 const started = (command: string, ...args: string[]): ServerEntry => ({

@@ -1,7 +1,7 @@
 // Formats server entries for display: references as written, secrets masked.
 
 import type { JsonObject } from '../../core/json.js';
-import { REDACTED } from '../../core/redact.js';
+import { isOpaque, isPlainText, REDACTED } from '../../core/redact.js';
 import { quoteOutside } from '../../core/text.js';
 import { OAUTH_SECRETS, type ServerEntry, type StdioServer } from '../../core/upstream.js';
 import { mapTexts, type TextPosition } from './fields.js';
@@ -12,30 +12,12 @@ const TOKENS =
   /\b(?:gh[pousr]_\w{16,}|github_pat_\w{16,}|glpat-[\w-]{16,}|sk-[\w-]{16,}|xox[abprs]-[\w-]{8,}|AKIA[0-9A-Z]{12,}|AIza[\w-]{20,}|npm_\w{20,}|eyJ[\w-]{8,}\.[\w-]{4,}\.[\w-]*)/g;
 const PASSWORD_IN_ADDRESS = /([a-z][a-z0-9+.-]{0,20}:\/\/[^\s:/@]{0,200}:)[^\s/@]{1,500}@/gi;
 const SCHEME = /^\s*(?:(?:bearer|basic|token|digest|apikey)\b\s*)?/i;
-const PLAIN = [
-  /^(?:true|false|yes|no|on|off|null|none|undefined)?$/i,
-  /^(?:trace|debug|verbose|info|notice|warn|warning|error|fatal|critical|silent)$/i,
-  /^-?\d{1,5}(?:\.\d{1,3})?$/,
-  // Paths, words, host names and email addresses.
-  /^(?:~|\.{1,2})?\/(?:[\w.@ -]+\/){0,40}[\w.@ -]{0,100}$/,
-  /^[A-Za-z][a-z]*(?:[,._-](?:[A-Za-z][a-z]*|[A-Z]{2,4})){0,2}$/,
-  /^[\w.+-]{1,64}@[\w-]{1,63}(?:\.[\w-]{1,63}){1,5}$/,
-];
 // Placeholder for a reference while a URL is split.
 const MARK = /\ue000(\d+)\ue001/g;
 
 /** Whether a value is clearly not a secret: a flag, a small number, a path, a word, a URL without credentials. */
 export function isPlainValue(value: string): boolean {
-  if (value.length > 500) return false;
-  if (/^https?:\/\//.test(value)) return maskAddress(value) === value;
-  const isPath = value.split('/').length > 2;
-  return PLAIN.some((pattern) => pattern.test(value)) && (isPath || !isOpaque(value));
-}
-
-/** Whether a string is long and mixed enough to be a token. */
-export function isOpaque(text: string): boolean {
-  if (text.length < 20) return false;
-  return text.split(/[-_.~/]/).some((piece) => piece.length >= 8 && /\d/.test(piece) && /[A-Za-z]/.test(piece));
+  return /^https?:\/\//.test(value) && value.length <= 500 ? maskAddress(value) === value : isPlainText(value);
 }
 
 /** Returns one line: the command with its arguments, or the URL without credentials and query. */

@@ -1,9 +1,9 @@
 // Collects the secrets of an expanded server.
 
-import { isSensitiveName, SHORTEST_SECRET } from '../../core/redact.js';
+import { isOpaque, isSensitiveName, SHORTEST_SECRET } from '../../core/redact.js';
 import { OAUTH_SECRETS } from '../../core/upstream.js';
 import type { TextPosition } from './fields.js';
-import { isOpaque, isPlainValue } from './mask.js';
+import { isPlainValue } from './mask.js';
 import { isSecretName } from './value.js';
 
 /** An expanded value with the parts that came from references. */

@@ -3,6 +3,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import {
+  type CallOptions,
   createToolbox,
   decodeName,
   defineTool,
@@ -268,6 +269,31 @@ describe('errors', () => {
     const { error } = await toolbox.call('greet', { who: 'x' });
     expect(error?.message).toBe('greet failed: at red  [redacted]');
     expect((await toolbox.call('x\u001b[2Jy', {})).error?.message).toBe('"xy" contains a control character');
+  });
+
+  spec('ERR-8', 'a model does not see the values of variables that a tool gets', async () => {
+    const workspace = createWorkspace();
+    workspace.config('[env]\npass = ["DEPLOY_*", "MY_VALUE"]\n[tools.leak.env]\npass = ["SITE_TOKEN"]\n');
+    workspace.script(
+      'leak',
+      '#!/bin/sh\n# @description Leak.\n# @param large boolean\necho "::progress 1/2 $MY_VALUE" >&2\n' +
+        'printf \'%s %s \' "$DEPLOY_ENV" "$SITE_TOKEN"; printf %s "$MY_VALUE" | base64\n' +
+        '[ "$WIELD_PARAM_LARGE" = true ] && yes "$MY_VALUE" | head -n 20000\nexit 0\n',
+    );
+    const env = { ...workspace.env, DEPLOY_ENV: 'production', SITE_TOKEN: 'swordfish', MY_VALUE: 'x7!Kq92$' };
+    const toolbox = workspace.toolbox({ env, trust: true });
+    const model = { kind: 'model', door: 'test' } as const;
+    const heard: string[] = [];
+    const onProgress = ({ message = '' }: { readonly message?: string | undefined }) => void heard.push(message);
+    const call = async (ref: string, input: Json, caller: CallOptions['caller']): Promise<string> =>
+      JSON.stringify(await toolbox.call(ref, input, { caller, onProgress }));
+    expect(await call('leak', {}, model)).toContain('production [redacted] [redacted]');
+    expect(heard.join()).not.toContain('x7!');
+    expect(await call('leak', {}, { kind: 'person', door: 'test' })).toContain('production swordfish');
+    const large = await call('leak', { large: true }, model);
+    expect(large).not.toMatch(/x7!|swordf/);
+    const { id } = JSON.parse(large).meta.handle;
+    expect(await call('read_result', { id, page: 1 }, model)).toMatch(/^(?!.*x7!).*\[redacted\]/s);
   });
 
   spec('ERR-6', 'fuzzing the library door finds no internal error', async () => {
