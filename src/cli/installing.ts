@@ -133,6 +133,11 @@ export function statusOf({ refused }: InstallPlan): number {
   return refused.length === 0 ? 0 : exitStatus(refused[0]!.error.code);
 }
 
+/** Returns the beginning of the JSON document of a plan; its error is that of the first item that cannot be installed. */
+export function outcomeOf({ refused }: Pick<InstallPlan, 'refused'>) {
+  return refused.length === 0 ? { ok: true } : { ok: false, error: refused[0]!.error.toJSON() };
+}
+
 /** Prints the items that cannot be installed. */
 export function printRefused(terminal: Terminal, { refused }: InstallPlan): void {
   for (const { kind, effective, error } of refused) {

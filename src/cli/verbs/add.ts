@@ -16,6 +16,7 @@ import { RUN_HOOKS } from '../consent.js';
 import {
   type AgreeToHooks,
   askForPlan,
+  outcomeOf,
   printApplied,
   printRefused,
   showPlan,
@@ -157,5 +158,6 @@ interface Outcome extends AddedSources {
 function toJson({ added, skipped, refused, installed }: Outcome) {
   const [first] = added;
   const nested = added.slice(1).map(toSourceJson);
-  return { ok: true, source: toSourceJson(first!), nested, skipped, installed, refused: refused.map(toRefusedJson) };
+  const source = toSourceJson(first!);
+  return { ...outcomeOf({ refused }), source, nested, skipped, installed, refused: refused.map(toRefusedJson) };
 }

@@ -15,6 +15,7 @@ import { loadInstalled, loadSources } from '../../install/state.js';
 import {
   APPLY_FLAGS,
   askForPlan,
+  outcomeOf,
   printApplied,
   printRefused,
   showHooks,
@@ -74,7 +75,8 @@ export const install: Verb = {
       const refused = plan.refused.map(toRefusedJson);
       if (json) {
         const items = applied.map(toAppliedJson);
-        printJson(terminal, { ok: true, dryRun, items, unchanged: plan.unchanged.map(toPlannedJson), refused, hooks });
+        const unchanged = plan.unchanged.map(toPlannedJson);
+        printJson(terminal, { ...outcomeOf(plan), dryRun, items, unchanged, refused, hooks });
       } else if (applied.length === 0)
         terminal.out(
           dryRun

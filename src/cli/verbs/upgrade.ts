@@ -18,6 +18,7 @@ import { consent, RUN_HOOKS } from '../consent.js';
 import {
   APPLY_FLAGS,
   newLinks,
+  outcomeOf,
   printApplied,
   printRefused,
   showHooks,
@@ -54,7 +55,7 @@ export const upgrade: Verb = {
         printPreview(terminal, items, plan, inventory);
         if (items.length + removed.length === 0)
           terminal.out(
-            plan.refused.length > 0
+            plan.refused.length + plan.kept.length > 0
               ? '  nothing upgraded\n'
               : `  everything is up to date${describeSkipped(inventory)}\n`,
           );
@@ -74,7 +75,8 @@ export const upgrade: Verb = {
       const refused = plan.refused.map(toRefusedJson);
       if (json) {
         const gone = removed.map(toInstalledJson);
-        printJson(terminal, { ok: true, dryRun, items: items.map(toAppliedJson), removed: gone, kept, refused, hooks });
+        const upgraded = items.map(toAppliedJson);
+        printJson(terminal, { ...outcomeOf(plan), dryRun, items: upgraded, removed: gone, kept, refused, hooks });
       } else printRefused(terminal, plan);
       return statusOf(plan);
     });

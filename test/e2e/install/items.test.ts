@@ -330,6 +330,7 @@ describe('status and upgrade', () => {
       writeFileSync(edited, 'my notes');
       const { kept, items } = await workspace.json('evolve', '--yes');
       expect(kept).toEqual([{ kind: 'skill', effective: 'scan', source: expect.any(String), why: 'locally modified' }]);
+      expect((await workspace.run('upgrade')).stdout).toContain('nothing upgraded');
       expect(items.map((item: { effective: string }) => item.effective)).toEqual(['detect']);
       expect(readFileSync(edited, 'utf8')).toBe('my notes');
       expect((await workspace.run('call', 'detect', '--path', '.')).stdout).toBe('newer\n');

@@ -291,7 +291,8 @@ describe('irregular sources', () => {
       ]);
       await workspace.json('add', source);
       const run = await workspace.run('install', '--all', '--json');
-      const { items, refused } = JSON.parse(run.stdout);
+      const { ok, error, items, refused } = JSON.parse(run.stdout);
+      expect([ok, error]).toEqual([false, refused[0].error]);
       expect([run.status, names(items), names(refused)]).toEqual([
         2,
         ['skill:good', 'skill:inner'],

@@ -20,7 +20,7 @@ import { type RegistryServer, toServerEntry } from '../../../upstream/registry/e
 import { isRegistryEntry, isRegistryPlace, REGISTRY, readRegistryEntry } from '../../../upstream/registry/read.js';
 import { changeConfig, checkServerName, findClientEnvironment, readScope } from '../../clients.js';
 import { DRY_RUN, printDiff, toShownDiff } from '../../consent.js';
-import { printApplied, printRefused, statusOf, withInstalling } from '../../installing.js';
+import { outcomeOf, printApplied, printRefused, statusOf, withInstalling } from '../../installing.js';
 import { printJson } from '../../print.js';
 import type { Terminal } from '../../terminal.js';
 import { option, toggle, usageError, type VerbCall } from '../../verb.js';
@@ -240,7 +240,7 @@ async function addBundle(call: VerbCall, { url, sha256 }: NonNullable<RegistrySe
     const applied = await applyPlan(plan, flags.has('force'), inventory);
     if (json)
       printJson(terminal, {
-        ok: true,
+        ...outcomeOf(plan),
         source: toSourceJson(added[0]!),
         installed: applied.map(toAppliedJson),
         written: applied.length > 0,
