@@ -51,10 +51,10 @@ console.log(`detect: ${textOf(result).trim()}`);
 // With a namespace every token is expanded accordingly, without editing the skill.
 wield('add', source, '--namespace', 'jk', '--register-only');
 wield('upgrade', '--yes');
-assert.equal(steps('jk:scan')[0], '1. Run the shared tool: `~/.wield/store/tool/jk:detect/detect.sh .`');
+assert.equal(steps('jk-scan')[0], '1. Run the shared tool: `~/.wield/store/tool/jk:detect/detect.sh .`');
 assert.equal(existsSync(join(home, '.claude/skills/scan')), false);
 assert.equal((await toolbox.call('jk:detect', { path: '/' })).ok, true);
-console.log(steps('jk:scan')[0]);
+console.log(steps('jk-scan')[0]);
 await toolbox.close();
 
 wield('remove-source', source, '--yes');

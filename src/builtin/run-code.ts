@@ -1,6 +1,6 @@
 // The built-in tool `run_code`: runs a program that calls tools (COD-1).
 
-import { type AskedCode, type RunCodeOptions, runCode } from '../code/run-code.js';
+import type { AskedCode, RunCodeOptions } from '../code/run-code.js';
 import { toIdentifier } from '../core/name.js';
 import { quoteOutside } from '../core/text.js';
 import type { Tool } from '../core/tool.js';
@@ -37,6 +37,10 @@ export function createRunCodeTool({ search, ...options }: RunCodeToolOptions): T
       },
     },
     traits: { timeoutMs: TIMEOUT_MS },
-    run: (...call) => runCode({ ...options, search: find }, ...call),
+    // Most commands run no programs.
+    async run(...call) {
+      const { runCode } = await import('../code/run-code.js');
+      return runCode({ ...options, search: find }, ...call);
+    },
   });
 }

@@ -1,4 +1,4 @@
-// The http executor: plans and sends requests of operations.
+// The http executor. What builds and sends requests is loaded by the first call: most workspaces have no documents.
 
 import { ToolError } from '../../core/error.js';
 import type { Executor } from '../../core/executor.js';
@@ -8,8 +8,7 @@ import type { HttpPlan } from '../../core/plan.js';
 import { actionOf, type Tool } from '../../core/tool.js';
 import { digestParts } from '../../files/digest.js';
 import { sameIdentity, statIdentity } from '../../files/read.js';
-import { type Fetches, type HttpRunOptions, runRequest } from './exchange.js';
-import { buildRequest } from './request.js';
+import type { Fetches, HttpRunOptions } from './exchange.js';
 
 export type { HttpRunOptions } from './exchange.js';
 
@@ -36,13 +35,17 @@ export function createHttpExecutor(options: HttpRunOptions): Executor<'http'> {
       const settings = snapshot.settings.openapi.get(action.document);
       const server = settings?.server?.replace(/\/+$/, '') ?? action.server;
       if (server === '') throw noServer(tool, action);
+      const { buildRequest } = await import('./request.js');
       const request = buildRequest(action, server, isRecord(input) ? (input as Record<string, Json>) : {});
       const credentials = chooseCredentials(action, settings);
       const { method } = action;
       const { outputBytes } = snapshot.settings.limits;
       return { kind: 'http', tool, input, timeoutMs, method, ...request, server, credentials, outputBytes };
     },
-    run: (plan, scope) => runRequest(plan, scope, fetches, options),
+    async run(plan, scope) {
+      const { runRequest } = await import('./exchange.js');
+      return runRequest(plan, scope, fetches, options);
+    },
   };
 }
 
