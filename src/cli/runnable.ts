@@ -10,6 +10,14 @@ import { printTable } from './table.js';
 import type { Terminal } from './terminal.js';
 import type { VerbCall } from './verb.js';
 
+/** Says why the workspace is not trusted: never, or no longer, because of these files. Empty if it is. */
+export function describeDistrust({ state, workspace: { trusted, workdir } }: NodeToolbox): string {
+  if (trusted) return '';
+  const changed = state.trust.changes(workdir).map(({ file }) => file);
+  if (changed.length === 0) return 'this workspace is not trusted';
+  return `this workspace is no longer trusted, because ${changed.join(', ')} changed`;
+}
+
 export interface Runnable {
   readonly tools: readonly { readonly name: string; readonly format: string; readonly file: string }[];
   readonly servers: readonly { readonly name: string; readonly target: string; readonly file: string }[];

@@ -2,6 +2,7 @@
 
 import type { Caller, Verdict } from '../core/caller.js';
 import type { AllowList, Policy, Rule, RuleList } from '../core/rule.js';
+import { quoteOutside, quoteWord } from '../core/text.js';
 import { needsTrust, type Tool } from '../core/tool.js';
 import { CALL_TOOL, DESCRIBE_TOOL, RUN_CODE, RUN_SKILL_SCRIPT, SEARCH_TOOLS } from '../core/view.js';
 import { type Judged, type Matches, matchAnyCall, matchCall } from './match.js';
@@ -40,7 +41,7 @@ export function decide(plan: Judged, caller: Caller, rules: Rules): Verdict {
       rule: null,
       reason: 'the workspace is not trusted',
       code: 'needs_trust',
-      hint: 'a person must review its tools and run: wield trust',
+      hint: `a person must review its tools and run: wield trust${rules.workdir === undefined ? '' : ` ${quoteWord(quoteOutside(rules.workdir, 300))}`}`,
     };
   }
   if (caller.kind === 'model' && rules.altered !== undefined) return alteration(rules.altered);

@@ -13,6 +13,8 @@ export interface Rules {
   readonly now: number;
   /** Whether the workspace that the plan's code belongs to is trusted (POL-20). */
   readonly trusted: () => boolean;
+  /** The workspace, to name it. */
+  readonly workdir?: string | undefined;
   /** Lists of the tools that make this call; each must select it too (RUN-11). */
   readonly within: readonly AllowList[];
   /** Rules of the skills that govern the tool or make this call; they only restrict (RES-44). */
@@ -31,13 +33,14 @@ export interface RulesOptions extends Pick<Rules, 'changes' | 'altered'>, Partia
 }
 
 export function toRules(
-  snapshot: Pick<Snapshot, 'policy' | 'now' | 'trusted'>,
+  snapshot: Pick<Snapshot, 'policy' | 'now' | 'trusted'> & Partial<Pick<Snapshot, 'workdir'>>,
   { within = [], narrowing = [], trust = false, changes, altered }: RulesOptions = {},
 ): Rules {
-  const { policy, now } = snapshot;
+  const { policy, now, workdir } = snapshot;
   return {
     policy,
     now,
+    workdir,
     within,
     inherited: narrowing.flatMap(toRuleLists),
     changes,

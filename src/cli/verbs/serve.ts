@@ -16,6 +16,7 @@ import { FLEET, readFleet, usesFleet } from '../fleet.js';
 import { resolvePath } from '../io.js';
 import { type CallMetrics, createCallMetrics, describeMetrics } from '../metrics.js';
 import { MODE, openProfile, PROFILE } from '../profile.js';
+import { describeDistrust } from '../runnable.js';
 import type { Terminal } from '../terminal.js';
 import { option, toggle, usageError, type Verb, type VerbCall } from '../verb.js';
 
@@ -243,9 +244,8 @@ async function announce(terminal: Terminal, toolbox: NodeToolbox, host: string, 
   const tools = await toolbox.list({ caller: { kind: 'model', door: 'mcp' }, knownOnly: true });
   terminal.out(`http://${host.includes(':') && !host.startsWith('[') ? `[${host}]` : host}:${port}${MCP_PATH}\n`);
   terminal.err(`  serving ${count(tools.length, 'tool')} of ${toolbox.workspace.workdir}; press Ctrl-C to stop\n`);
-  if (!toolbox.workspace.trusted && tools.some(needsTrust)) {
-    terminal.err('  this workspace is not trusted: models cannot call its tools until you run wield trust\n');
-  }
+  if (!toolbox.workspace.trusted && tools.some(needsTrust))
+    terminal.err(`  ${describeDistrust(toolbox)}: models cannot call its tools until you run wield trust\n`);
 }
 
 function parseAddress(text: string): Address {

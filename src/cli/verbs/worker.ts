@@ -6,6 +6,7 @@ import { isWorkerTag, TAG_FORM } from '../../fleet/tag.js';
 import type { WorkerOptions } from '../../fleet/worker.js';
 import { assertFleet, FLEET, readFleet } from '../fleet.js';
 import { openProfile, PROFILE } from '../profile.js';
+import { describeDistrust } from '../runnable.js';
 import { option, toggle, usageError, type Verb, type VerbCall } from '../verb.js';
 
 const CONCURRENCY = 16;
@@ -49,7 +50,7 @@ export const worker: Verb = {
       `  running calls of the fleet ${fleet.key.fleet} at ${fleet.address.shown} in ${toolbox.workspace.workdir}; press Ctrl-C to stop\n`,
     );
     if (!toolbox.workspace.trusted)
-      terminal.err('  this workspace is not trusted: calls of its tools are refused until you run wield trust\n');
+      terminal.err(`  ${describeDistrust(toolbox)}: calls of its tools are refused until you run wield trust\n`);
     await new Promise<void>((resolve) => {
       if (signal.aborted) resolve();
       else signal.addEventListener('abort', () => resolve(), { once: true });

@@ -36,6 +36,16 @@ async function callAsModel(workspace: Workspace, args: readonly string[] = []) {
 const isRefused = { isError: true, _meta: { 'wield/error': { code: 'needs_trust' } } };
 
 describe('an untrusted workspace', () => {
+  spec('POL-35', 'is named by the error, and doctor says what changed since it was trusted', async () => {
+    const workspace = createWorkspace();
+    await wield(workspace, ['trust', '--yes']);
+    workspace.script('touch-it', '#!/bin/sh\n# @description Nothing.\n');
+    expect(JSON.stringify(await callAsModel(workspace))).toContain(`run: wield trust ${workspace.dir}`);
+    expect((await wield(workspace, ['doctor'])).stdout).toContain('no longer trusted, because .agents changed');
+    await wield(workspace, ['trust', '--yes']);
+    expect((await wield(workspace, ['doctor'])).stdout).toContain('this workspace is trusted');
+  });
+
   spec('POL-20 SCR-20', 'is listed with a mark, and none of its code runs for a model at any door', async () => {
     const workspace = createGuarded();
     for (const connect of [connectStdio, connectHttp]) {

@@ -10,6 +10,7 @@ import { findInterpreter, findLimiter, findProgram, SYSTEM_LIMITS, searchPath } 
 import { probeBackends } from '../../../process/sandbox/probe.js';
 import { runProcess } from '../../../process/spawn.js';
 import { findMarker } from '../../../process/tool-mark.js';
+import { describeDistrust } from '../../runnable.js';
 
 export interface Check {
   /** `absent`: an optional program that is not installed. */
@@ -90,11 +91,12 @@ export async function diagnose(toolbox: NodeToolbox, more: readonly Problem[] = 
 const ONLINE_ONLY =
   'only profiles with network = true are enforced; read-only, workdir and no-network need bubblewrap, since it cannot separate the network';
 
-async function checkMachine({
-  machine: { world, wieldHome },
-  state: { configuration },
-  workspace: { trusted, workdir },
-}: NodeToolbox): Promise<Check[]> {
+async function checkMachine(toolbox: NodeToolbox): Promise<Check[]> {
+  const {
+    machine: { world, wieldHome },
+    state: { configuration },
+    workspace: { trusted, workdir },
+  } = toolbox;
   const path = searchPath(world);
   const checks: Check[] = [{ level: 'ok', about: 'node', message: process.versions.node }];
   for (const [name, program, without] of [['git', 'git', 'needed for git sources']] as const) {
@@ -140,7 +142,7 @@ async function checkMachine({
   checks.push({
     level: 'ok',
     about: 'trust',
-    message: trusted ? 'this workspace is trusted' : 'this workspace is not trusted: models cannot call its tools',
+    message: trusted ? 'this workspace is trusted' : `${describeDistrust(toolbox)}: models cannot call its tools`,
   });
   return checks;
 }
