@@ -1,6 +1,6 @@
 // Takes over what mind installed, in one change: registers its sources, installs its items, replaces its links (INS-44).
 
-import { basename, dirname, join, resolve } from 'node:path';
+import { dirname, join, resolve } from 'node:path';
 import { isToolError, ToolError } from '../../core/error.js';
 import { readTextFile } from '../../files/read.js';
 import { isWithin } from '../../files/within.js';
@@ -10,7 +10,7 @@ import type { AppliedItem } from '../apply/stage.js';
 import { isDirectory, isOccupied, type Link, linkKey, readLink } from '../directory.js';
 import type { InstallEnvironment } from '../environment.js';
 import { type Inventory, loadInventory } from '../inventory.js';
-import { itemKey, toLinkName } from '../manifest/item-name.js';
+import { itemKey } from '../manifest/item-name.js';
 import type { PlannedItem } from '../plan/plan-items.js';
 import { type InstallPlan, planAvailable } from '../plan/plans.js';
 import { removeUnusedClones } from '../sources/clones.js';
@@ -223,8 +223,7 @@ function findReplaced(
   return replaces;
 }
 
-// A skill may have another name here (INS-81).
+// In the same directory: the link of a skill with a prefix and of an agent of a plugin have another name here.
 function replacesLink({ links }: PlannedItem, { path }: Link): boolean {
-  const names = [path, join(dirname(path), toLinkName('skill', basename(path)))].map(linkKey);
-  return links.some((link) => names.includes(linkKey(link.path)));
+  return links.some((link) => dirname(linkKey(link.path)) === dirname(linkKey(path)));
 }

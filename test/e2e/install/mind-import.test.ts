@@ -166,14 +166,15 @@ function createLocalHome(workspace: InstallWorkspace, files: Files, more: object
     return { name, host, owner, repo, url, commit: null, alias: null, pin: { kind: 'default-branch' }, ...rest };
   };
   const items = Object.keys(files).flatMap((path) => {
-    const [, kind, name] = /^(skill|rule)s\/(\w+)/.exec(path) ?? [];
+    const [, kind, name] = /^(skill|rule|agent)s\/(\w+)/.exec(path) ?? [];
     if (kind === undefined) return [];
     const store = join(home, 'store', kind, name!);
-    const own = kind === 'rule' ? `rules/${name}.md` : `skills/${name}/SKILL.md`;
-    writeFiles(store, { [kind === 'rule' ? `${name}.md` : 'SKILL.md']: files[own]! });
-    const link = join(workspace.home, '.claude', `${kind}s`, kind === 'rule' ? `${name}.md` : name!);
+    const isFile = kind !== 'skill';
+    const own = isFile ? `${kind}s/${name}.md` : `skills/${name}/SKILL.md`;
+    writeFiles(store, { [isFile ? `${name}.md` : 'SKILL.md']: files[own]! });
+    const link = join(workspace.home, '.claude', `${kind}s`, isFile ? `${name}.md` : name!);
     mkdirSync(dirname(link), { recursive: true });
-    if (!existsSync(link)) symlinkSync(kind === 'rule' ? join(store, `${name}.md`) : store, link);
+    if (!existsSync(link)) symlinkSync(isFile ? join(store, `${name}.md`) : store, link);
     return [[`${kind}:${name}`, { kind, name, bare_name: name, source: 'local/sources/local', links: [link] }]];
   });
   const sources = [
@@ -228,6 +229,16 @@ describe('one change', () => {
     // After the file was moved away, another import takes over the rest.
     rmSync(join(workspace.home, '.claude/skills/greet'), { recursive: true });
     expect(names(await workspace.json('import', 'mind', '--yes'))).toEqual(['skill:greet']);
+  });
+
+  spec('INS-84', 'replaces the link of an agent of a plugin, which has another name here', async () => {
+    const workspace = createInstallWorkspace();
+    createLocalHome(workspace, {
+      '.claude-plugin/plugin.json': '{"name":"p"}',
+      'agents/dev.md': '---\nname: dev\ndescription: Develops.\n---\nDev.',
+    });
+    await workspace.json('import', 'mind', '--yes');
+    expect(readdirSync(join(workspace.home, '.claude/agents'))).toEqual(['p:dev.md']);
   });
 
   spec('INS-84', 'a failure restores configuration, sources and links', async () => {
