@@ -57,7 +57,8 @@ function readValue(reader: Reader, depth: number): Json {
 
 function readArray(reader: Reader, depth: number): Json {
   const entries: Json[] = [];
-  entries.length += readEntries(reader, ']', depth, () => entries.push(readValue(reader, depth + 1)));
+  const more = readEntries(reader, ']', depth, () => entries.push(readValue(reader, depth + 1)));
+  entries.length += more;
   return entries;
 }
 

@@ -221,7 +221,7 @@ describe('positionals of a definition', () => {
     [{ positional: ['form'] }, '"form" is not one'],
     [{ positional: ['to', 'to'] }, '"to" is not one'],
     [{ positional: 'to' }, 'an array of strings'],
-    [{ positionals: ['to'] }, 'no field "positionals"'],
+    [{ positionals: ['to'] }, 'cli.positionals is not a field'],
     ['to', 'must be an object'],
   ] as const) {
     spec('MOD-21', `${JSON.stringify(cli)} is rejected: ${problem}`, () => {

@@ -120,7 +120,14 @@ specIf(hasRedis, NO_REDIS, 'FLT-65 FLT-76', SESSION_TITLE, async () => {
   const begun = await one.post(initialize);
   const { protocolVersion, capabilities } = (await lastOf(begun)).result;
   expect(protocolVersion).toBe(OLDER);
-  expect(Object.keys(capabilities).sort()).toEqual(['completions', 'logging', 'prompts', 'resources', 'tools']);
+  expect(Object.keys(capabilities).sort()).toEqual([
+    'completions',
+    'extensions',
+    'logging',
+    'prompts',
+    'resources',
+    'tools',
+  ]);
   const session = { 'mcp-session-id': begun.headers.get('mcp-session-id')!, 'mcp-protocol-version': OLDER };
   expect((await two.post({ jsonrpc: '2.0', method: 'notifications/initialized' }, session)).status).toBe(202);
 
