@@ -17,6 +17,8 @@ import { type NamedDefinition, toRef } from '../../core/typed.js';
 const { stringify, parse } = JSON;
 
 const FAILED_HINT = 'change the input, or fix the tool';
+// MOD-39: tools of botholomew are written for Bun.
+const BUN_HINT = 'tools run in Node; use its modules, such as node:fs and node:child_process, in place of Bun';
 
 /** The parts of a call that a function can use. */
 export type CallPart = Pick<CallScope, 'call' | 'client' | 'elicit' | 'progress' | 'remoteTools'>;
@@ -95,9 +97,10 @@ function toUpstreams({ call, remoteTools }: CallPart): ToolUpstreams | null {
 function toFailedOutput(thrown: unknown, name: string): Output {
   if (isToolError(thrown)) return { content: [textPart('')], error: thrown };
   const message = thrown instanceof Error ? thrown.message : String(thrown);
+  const hint = message === 'Bun is not defined' ? BUN_HINT : FAILED_HINT;
   return {
     content: [textPart(message)],
-    error: new ToolError('tool_failed', `${name} failed: ${message}`, { hint: FAILED_HINT, cause: thrown }),
+    error: new ToolError('tool_failed', `${name} failed: ${message}`, { hint, cause: thrown }),
   };
 }
 

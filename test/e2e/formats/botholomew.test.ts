@@ -8,7 +8,7 @@ import { createTestToolbox } from '../../../src/testing.js';
 import { json, wield } from '../../support/cli.js';
 import { connectStdio } from '../../support/clients.js';
 import { createModuleWorkspace } from '../../support/modules.js';
-import { finding } from '../../support/spec.js';
+import { finding, spec } from '../../support/spec.js';
 
 // The file of the seed, as it is.
 const COMPLETE = `import { z } from "zod";
@@ -54,6 +54,14 @@ describe('a tool file of botholomew', () => {
     untrusted.write('src/empty.ts', 'export const x = 1;\n');
     untrusted.trust();
     expect((await wield(untrusted, ['call', './src/empty.ts'])).stderr).toContain('exports no tool');
+  });
+
+  spec('MOD-39', 'that uses Bun fails with a hint to the modules of Node', async () => {
+    const workspace = createModuleWorkspace();
+    const read = `${COMPLETE.replace('execute: async (input, ctx) => ({', 'execute: async (input, ctx) => (Bun.file("x"), {')}`;
+    workspace.write('src/tools/task/complete.ts', read);
+    const run = await wield(workspace, ['call', './src/tools/task/complete.ts', '--summary', 'done', '--json']);
+    expect(json(run).error.hint).toContain('tools run in Node; use its modules');
   });
 
   finding('004-6 MOD-32', 'is found in a directory of its group', async () => {
