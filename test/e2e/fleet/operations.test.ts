@@ -58,8 +58,9 @@ describe.concurrent('a fleet', () => {
     expect(refused).toMatchObject({ code: 'denied', error: { data: { fleet: { ran: 'no' } } } });
     expect(refused.error.message).toContain(`${worker.name} does not grant it TOKEN`);
     await worker.stop();
+    // The value reaches the tool; models do not see it in the result.
     await startHere(createMember(TOOLS, '[env]\npass = ["TOKEN"]\n'), workerArgs(redis.url));
-    expect((await callFront(url, 'greet')).text).toBe('hello front-token\n');
+    expect((await callFront(url, 'greet')).text).toBe('hello [redacted]\n');
     const asked = await callFront(url, 'erase');
     const [, command = ''] = /wield (approvals approve \S+ --fleet [^\s;]+);/.exec(asked.error.hint)!;
     expect((await wield(front, command.split(' '))).status).toBe(0);
