@@ -5,9 +5,11 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { expect, test } from 'vitest';
 import { createPath, findAffected } from '../../scripts/bare-path.mjs';
+import { ALL_TESTS } from '../support/effort.js';
 import { hasProgram } from '../support/machine.js';
 import optional from '../support/optional-programs.json' with { type: 'json' };
 import { patience } from '../support/patience.js';
+import { TAKES_LONG } from '../support/spec.js';
 import { createWorkspace } from '../support/workspace.js';
 
 const ROOT = join(import.meta.dirname, '../..');
@@ -15,7 +17,9 @@ const VITEST = join(ROOT, 'node_modules/vitest/vitest.mjs');
 
 test(
   'without optional programs, every suite still has tests',
-  async () => {
+  async (context) => {
+    // `.ci/run` runs these files without the programs.
+    if (!ALL_TESTS) context.skip(TAKES_LONG);
     const PATH = createPath(join(createWorkspace().home, 'bin'), Object.keys(optional));
     // No test has this name, so that files are only loaded.
     const args = [VITEST, 'run', '--testNamePattern', '^no such test$', '--maxWorkers', '2', ...findAffected()];

@@ -32,7 +32,7 @@ const CASES = [
   { profile: ANY_PROVIDER, strict: false },
 ];
 const VALUES = 6;
-const cases = some(found, 240);
+const cases = some(found, 120);
 
 specIf(
   found.length > 0,
