@@ -72,11 +72,9 @@ async function survey(transport, names = (name) => name) {
   };
   // An error of the protocol is compared like a result.
   const call = async (name, input) =>
-    client
-      .callTool({ name: names(name), arguments: input }, undefined, TIMEOUT)
-      .catch(({ code, message, data }) => ({
-        content: { code, message: message.replaceAll(names(name), name), data },
-      }));
+    client.callTool({ name: names(name), arguments: input }, undefined, TIMEOUT).catch(({ code, message, data }) => ({
+      content: { code, message: message.replaceAll(names(name), name), data },
+    }));
   return { client, offers, call, instructions: client.getInstructions() ?? '' };
 }
 
@@ -165,7 +163,8 @@ const isText = (schema) =>
 // A tool that needs a task can only be called through wield.
 const isStrict = ({ execution, inputSchema: { required = [], properties = {} } }) =>
   execution?.taskSupport !== 'required' &&
-  required.length > 0 && required.every((name) => isText(properties[name]) && !(properties[name].maxLength < 30));
+  required.length > 0 &&
+  required.every((name) => isText(properties[name]) && !(properties[name].maxLength < 30));
 const toFailing = ({ required }) => Object.fromEntries(required.map((name) => [name, 'no such thing: /nowhere/<>']));
 
 const count = (offers) => Object.fromEntries(Object.entries(offers).map(([kind, list]) => [kind, list.length]));
