@@ -12,6 +12,7 @@ import {
   readFileSync,
   renameSync,
   rmSync,
+  statSync,
   writeFileSync,
 } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -57,8 +58,9 @@ export function copyCompiledCode(wieldHome: string | undefined): void {
 
 // Throws while another worker is making it.
 function findCode(): string {
-  // The binary contains the hash of all its files.
-  const build = createHash('sha256').update(readFileSync(binary())).digest('hex').slice(0, 16);
+  // The binary names its files by their hashes, and compiled code is for one build, known by its time.
+  const { mtimeMs } = statSync(binary());
+  const build = createHash('sha256').update(readFileSync(binary())).update(`${mtimeMs}`).digest('hex').slice(0, 16);
   const directory = join(CACHE, `${PREFIX}${build}`);
   const code = join(directory, 'code');
   if (!existsSync(code)) {
