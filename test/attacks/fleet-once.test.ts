@@ -8,16 +8,16 @@ import { describe, expect } from 'vitest';
 import { createFleetKey } from '../../src/fleet/key.js';
 import { toNames } from '../../src/fleet/names.js';
 import { callFront, createMember, FLEET_KEY, frontArgs, startHere, until, workerArgs } from '../support/fleet.js';
-import { patience } from '../support/patience.js';
 import { sleep } from '../support/processes.js';
 import { hasRedis, NO_REDIS, type RedisServer, startRedis } from '../support/redis.js';
 import { onEnd } from '../support/share.js';
 import { specIf } from '../support/spec.js';
 
+// A result that is lost with what was deleted is answered when the time of the call is over.
 const TOOLS = {
   count:
     '#!/bin/sh\n# @description Count.\n# @param text string A text.\necho "$WIELD_PARAM_TEXT" >> runs\nwc -l < runs\n',
-  slow: '#!/bin/sh\n# @description Count slowly.\n# @param text string A text.\necho "$WIELD_PARAM_TEXT" >> runs\nsleep 2\necho slow\n',
+  slow: '#!/bin/sh\n# @description Count slowly.\n# @timeout 20s\n# @param text string A text.\necho "$WIELD_PARAM_TEXT" >> runs\nsleep 2\necho slow\n',
 };
 const NAMES = toNames(createFleetKey(FLEET_KEY).fleet);
 const test = (ids: string, title: string, body: () => Promise<void>): void =>
@@ -125,11 +125,7 @@ describe.runIf(hasRedis)('who can write to the Redis of a fleet', () => {
     };
     for (const [name, attack] of Object.entries(attacks)) {
       let isOver = false;
-      // A result may be lost with what was deleted.
-      const signal = AbortSignal.timeout(patience(15_000));
-      const answer = callFront(url, 'slow', { text: name }, { signal, ...(name === 'deleted' && { key: name }) }).catch(
-        () => ({ error: undefined }),
-      );
+      const answer = callFront(url, 'slow', { text: name }, name === 'deleted' ? { key: name } : {});
       void answer.finally(() => {
         isOver = true;
       });
