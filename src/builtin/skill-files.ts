@@ -1,7 +1,6 @@
 // The files of a skill: listed within limits, and read without leaving its directory (SKL-9).
 
 import { isUtf8 } from 'node:buffer';
-import { type Dirent, readdirSync } from 'node:fs';
 import { isAbsolute, join, posix, relative, sep } from 'node:path';
 import { ToolError } from '../core/error.js';
 import { isSkillDirectory, type Skill } from '../core/skill.js';
@@ -9,6 +8,7 @@ import { MAX_SKILL_FILES } from '../core/skill-entry.js';
 import type { Snapshot } from '../core/snapshot.js';
 import { compareText, formatBytes, nearest, quoteOutside } from '../core/text.js';
 import { admittedPath } from '../files/boundary.js';
+import { entriesOf } from '../files/list.js';
 import { readHead, statOrNothing } from '../files/read.js';
 import { isWithin, realPath } from '../files/within.js';
 
@@ -44,7 +44,7 @@ export function listSkillFiles(skill: Skill, bounds: Bounds): SkillFiles {
   const isFull = (): boolean => files.length > MAX_SKILL_FILES || entries > MAX_ENTRIES;
   const walk = (path: string, depth: number): void => {
     if (root === undefined || depth > MAX_DEPTH) return;
-    for (const entry of readEntries(join(root, path))) {
+    for (const entry of entriesOf(join(root, path))) {
       entries++;
       if (isFull()) return;
       if (IGNORED.includes(entry.name)) continue;
@@ -67,14 +67,6 @@ export function listSkillFiles(skill: Skill, bounds: Bounds): SkillFiles {
 function rootOf(skill: Skill, { boundaryOf }: Bounds): string | undefined {
   const admitted = isSkillDirectory(skill) ? admittedPath(skill.directory, boundaryOf(skill)) : undefined;
   return admitted === undefined ? undefined : realPath(admitted);
-}
-
-function readEntries(directory: string): Dirent[] {
-  try {
-    return readdirSync(directory, { withFileTypes: true });
-  } catch {
-    return [];
-  }
 }
 
 /** What a file of a skill contains. */

@@ -1,6 +1,5 @@
 // The scripts of a skill as tools: files below its `scripts` directory that an interpreter runs (SKL-13).
 
-import { readdirSync } from 'node:fs';
 import { dirname, extname, join, relative } from 'node:path';
 import { isToolName } from '../../core/name.js';
 import { type FileIdentity, type Place, toOrigin } from '../../core/origin.js';
@@ -9,6 +8,7 @@ import { compareText, quoteOutside, sanitize } from '../../core/text.js';
 import { NO_TRAITS, type Tool } from '../../core/tool.js';
 import { admittedPath } from '../../files/boundary.js';
 import { hashTexts } from '../../files/digest.js';
+import { entriesOf } from '../../files/list.js';
 import { readHead, statIdentity } from '../../files/read.js';
 import { isWithin, realPath, toFileUri } from '../../files/within.js';
 import { createJsonSchema } from '../../schema/json.js';
@@ -111,7 +111,7 @@ function listFiles(
   const top = realPath(skill);
   const found: string[] = [];
   const walk = (directory: string, depth: number): void => {
-    for (const entry of readEntries(admittedPath(directory, boundary))) {
+    for (const entry of entriesOf(admittedPath(directory, boundary) ?? '')) {
       const path = join(directory, entry.name);
       // Names with these beginnings are modules and caches.
       if (/^[._]/.test(entry.name) || entry.name === 'node_modules' || found.length > MAX_SCRIPTS * 4) continue;
@@ -128,14 +128,6 @@ function listFiles(
   };
   walk(root, 1);
   return found.sort(compareText);
-}
-
-function readEntries(directory: string | undefined) {
-  try {
-    return readdirSync(directory ?? '', { withFileTypes: true });
-  } catch {
-    return [];
-  }
 }
 
 // `pdf` and `scripts/forms/fill.py`: `pdf_forms_fill`.
