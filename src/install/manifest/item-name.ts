@@ -92,14 +92,14 @@ export function isDirectoryKind(kind: ItemKind): boolean {
 
 /**
  * Returns the default path of an item's link in an agent home; null for a tool, a server and a plugin, which have none
- * (INS-34, INS-21). An agent is linked by its own name, because agents are called by it; one of a plugin by both.
+ * (INS-34, INS-21). An agent is linked by its own name, because agents are called by it.
  */
 export function linkPath(
-  { kind, ownName, plugin }: { readonly kind: ItemKind; readonly ownName: string; readonly plugin: string | null },
+  { kind, ownName }: { readonly kind: ItemKind; readonly ownName: string },
   effective: string,
 ): string | null {
   if (kind === 'tool' || kind === 'server' || kind === 'plugin') return null;
-  const name = kind === 'agent' && plugin === null ? ownName : toLinkName(kind, effective);
+  const name = kind === 'agent' ? ownName : toLinkName(kind, effective);
   return `${kind}s/${name}${isDirectoryKind(kind) ? '' : '.md'}`;
 }
 

@@ -76,9 +76,12 @@ function isEdited(planned: PlannedItem, of: MindItem, state: MindState, { enviro
   const own = new Map(files.map((path) => [path, toText(readTreeFile(stored, path))]));
   if (stats.isFile()) own.set('', toText(readTreeFile(stored, '')));
   const root = rootOf(item, source.tree);
+  // For mind, a plugin has the same tokens as any source, and its prefix is the one that mind gave.
+  const prefix = of.name === of.bareName ? null : of.name.slice(0, -of.bareName.length - 1);
+  const loaded = { ...source, siblingsOf: () => ({ ...source.siblingsOf(item), prefix }) };
   const fresh = form.all.map(({ path, from = path }): [string, string] => {
     const bytes = readItemFile(item, root, from);
-    return [path, toText(expandFile(item, path, bytes, source, { store, home }))];
+    return [path, toText(expandFile({ ...item, plugin: null }, path, bytes, loaded, { store, home }))];
   });
   if (item.file) return own.size !== 1 || ![...own.values()].includes(fresh[0]![1]);
   const isBuilt = item.build !== null || item.install !== null || source.record.hooks !== 'none';

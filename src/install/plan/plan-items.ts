@@ -3,7 +3,7 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { isToolError, ToolError } from '../../core/error.js';
-import type { Link } from '../directory.js';
+import { isOccupied, type Link, readLink } from '../directory.js';
 import type { Inventory } from '../inventory.js';
 import { type ItemKind, itemKey, linkPath, toLinkName } from '../manifest/item-name.js';
 import { type AvailableItem, availableKey, availableName } from '../sources/load.js';
@@ -25,6 +25,8 @@ export function planItems(wanted: readonly AvailableItem[], inventory: Inventory
   const planned: PlannedItem[] = [];
   const visits = new Map<string, Visit>();
   const existing = new Map(inventory.installed.items.map((item) => [itemKey(item), item]));
+  const agents = inventory.installed.items.filter(({ kind }) => kind === 'agent');
+  const owners = new Map(agents.flatMap((item) => item.links.map((path) => [path.toLowerCase(), itemKey(item)])));
   // A lock names items of several commits: what another one needs is the one that is wanted (INS-30).
   const chosen = new Map(wanted.map((available) => [availableKey(available), available]));
   const visit = (available: AvailableItem, neededBy: string | null): string | undefined => {
@@ -44,7 +46,7 @@ export function planItems(wanted: readonly AvailableItem[], inventory: Inventory
       const current = visits.get(key)!;
       const next = current.left.pop();
       if (next === undefined) {
-        planned.push(toPlanned(current, existing.get(key), inventory));
+        planned.push(toPlanned(current, existing.get(key), owners, inventory));
         stack.pop();
       } else {
         const inner = visit(chosen.get(availableKey(next)) ?? next, current.available.item.name);
@@ -69,13 +71,19 @@ function dependenciesOf({ source, item }: AvailableItem, { references }: SourceF
 function toPlanned(
   { available, form, neededBy }: Visit,
   existing: InstalledItem | undefined,
+  // Keys of the agents that have a link, by its path in lower case.
+  owners: Map<string, string>,
   { environment: { paths, homes } }: Inventory,
 ): PlannedItem {
   const { source, item } = available;
   const effective = availableName(available);
   const store = join(paths.store, item.kind, effective);
-  const links = homes.flatMap((home) => linkOf(home, item, effective, store));
   const key = availableKey(available);
+  // INS-85: many plugins have an agent of the same name.
+  const isTaken = (path: string): boolean =>
+    (owners.get(path.toLowerCase()) ?? key) !== key || (isOccupied(path) && readLink(path) === undefined);
+  const links = homes.flatMap((home) => linkOf(home, item, { effective, store, isTaken }));
+  if (item.kind === 'agent') for (const { path } of links) owners.set(path.toLowerCase(), key);
   const planned = { key, source, item, form, effective, store, existing, links, neededBy };
   return { ...planned, change: changeOf(planned, paths.objects) };
 }
@@ -118,9 +126,19 @@ export interface PlannedItem extends AvailableItem {
   readonly neededBy: string | null;
 }
 
-function linkOf(home: string, item: SourceItem, effective: string, store: string): Link[] {
+interface LinkContext {
+  readonly effective: string;
+  readonly store: string;
+  isTaken(path: string): boolean;
+}
+
+function linkOf(home: string, item: SourceItem, { effective, store, isTaken }: LinkContext): Link[] {
   const at = item.link ?? linkPath(item, effective);
-  return at === null ? [] : [{ path: join(home, at), target: item.file ? join(store, `${item.name}.md`) : store }];
+  if (at === null) return [];
+  const path = join(home, at);
+  const target = item.file ? join(store, `${item.name}.md`) : store;
+  const isSecond = item.kind === 'agent' && item.plugin !== null && isTaken(path);
+  return [{ path: isSecond ? join(home, `agents/${effective}.md`) : path, target }];
 }
 
 /** Whether hooks of the source created other files than those that were installed; they must have run. */

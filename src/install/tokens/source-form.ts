@@ -140,14 +140,23 @@ export function expandFile(
 
 // TOK-2: no tokens in files in which they are not expanded. Plugins have tokens of their own, in Markdown and servers.
 function tokensIn(
-  { plugin, kind, content }: SourceItem,
+  item: SourceItem,
   path: string,
   bytes: Buffer,
-  { expand }: LoadedTree,
+  { expand, siblingsOf }: LoadedTree,
 ): { readonly text: string; readonly tokens: readonly Token[] } {
+  const { plugin, kind, content } = item;
   const none = { text: '', tokens: [] };
   if ((expand === 'markdown' || plugin !== null) && content === undefined && !MARKDOWN.test(path)) return none;
   if (kind === 'plugin' || !bytes.includes('{') || bytes.includes(0) || !isUtf8(bytes)) return none;
   const text = bytes.toString('utf8');
-  return { text, tokens: plugin === null ? findTokens(text) : findPluginTokens(text) };
+  if (plugin === null) return { text, tokens: findTokens(text) };
+  if (content !== undefined) return { text, tokens: findPluginTokens(text) };
+  // INS-86: most plugins are written for other systems, where braces may mean something else.
+  const siblings = siblingsOf(item);
+  const known = findTokens(text).filter((token) => {
+    const target = resolveToken(token, item, siblings);
+    return typeof target !== 'string' && target.kind !== 'plugin';
+  });
+  return { text, tokens: [...findPluginTokens(text), ...known].sort((a, b) => a.start - b.start) };
 }

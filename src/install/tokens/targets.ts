@@ -80,7 +80,10 @@ export function resolveReference(
   const [, kind, name = ''] = match ?? [];
   if (match === null || findNameFault(name) !== undefined || !(kind === undefined || isItemKind(kind)))
     return 'not a valid reference';
-  const matching = (byName.get(name) ?? []).filter((item) => kind === undefined || item.kind === kind);
+  // The directory of a plugin often has the name of its only skill; it is meant only if its kind is written.
+  const matching = (byName.get(name) ?? []).filter((item) =>
+    kind === undefined ? item.kind !== 'plugin' : item.kind === kind,
+  );
   const [first] = matching;
   if (first === undefined)
     return findElsewhere(kind ?? null, name) === undefined ? 'no such item' : "another source's item";
@@ -185,7 +188,7 @@ export function findTokens(text: string): Token[] {
 
 const PLUGIN_TOKEN = /\$\{(?:CLAUDE_)?PLUGIN_(ROOT|DATA)\}/g;
 
-/** Returns the tokens of a plugin, such as `${CLAUDE_PLUGIN_ROOT}`; it has no others (INS-63). */
+/** Returns the tokens of a plugin, such as `${CLAUDE_PLUGIN_ROOT}`; in its servers there are no others (INS-63). */
 export function findPluginTokens(text: string): Token[] {
   return [...text.matchAll(PLUGIN_TOKEN)].map((match) => ({
     head: match[1] === 'ROOT' ? 'root' : 'data',

@@ -231,14 +231,21 @@ describe('one change', () => {
     expect(names(await workspace.json('import', 'mind', '--yes'))).toEqual(['skill:greet']);
   });
 
-  spec('INS-84', 'replaces the link of an agent of a plugin, which has another name here', async () => {
+  spec('INS-84 INS-85 INS-86', 'takes over a plugin, with the link and the tokens of its agents', async () => {
     const workspace = createInstallWorkspace();
-    createLocalHome(workspace, {
+    const agent = '---\nname: dev\ndescription: Develops.\n---\n';
+    const home = createLocalHome(workspace, {
       '.claude-plugin/plugin.json': '{"name":"p"}',
-      'agents/dev.md': '---\nname: dev\ndescription: Develops.\n---\nDev.',
+      'agents/dev.md': `${agent}As {{ns:dev}} in {{self}}, with \${CLAUDE_PLUGIN_ROOT}.`,
     });
-    await workspace.json('import', 'mind', '--yes');
-    expect(readdirSync(join(workspace.home, '.claude/agents'))).toEqual(['p:dev.md']);
+    // What mind made of it, without a prefix.
+    const stored = `${agent}As dev in ~/.mind/store/agent/dev, with \${CLAUDE_PLUGIN_ROOT}.`;
+    writeFiles(home, { 'store/agent/dev/dev.md': stored });
+    const { items, left }: Report = await workspace.json('import', 'mind', '--yes');
+    expect([items.map(({ effective }) => effective), left]).toEqual([['p', 'p:dev'], []]);
+    const links = join(workspace.home, '.claude/agents');
+    expect(readdirSync(links)).toEqual(['dev.md']);
+    expect(readFileSync(join(links, 'dev.md'), 'utf8')).toContain('As dev in ~/.wield/store/agent/p:dev, with ~');
   });
 
   spec('INS-84', 'a failure restores configuration, sources and links', async () => {

@@ -1,10 +1,10 @@
 // Plugins and marketplaces: what is found, installed, accepted, upgraded and removed.
 
-import { existsSync, readFileSync, rmSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect } from 'vitest';
 import { json } from '../../support/cli.js';
-import { createInstallWorkspace, writeFiles } from '../../support/install.js';
+import { createInstallWorkspace, type Files, writeFiles } from '../../support/install.js';
 import { ALPHA, below, SERVER, serveGit, skill } from '../../support/plugins.js';
 import { spec } from '../../support/spec.js';
 
@@ -81,7 +81,7 @@ describe('plugins', () => {
         'skill alpha:two',
       ]);
       const home = join(workspace.home, '.claude');
-      for (const link of ['skills/alpha-one/SKILL.md', 'agents/alpha:reviewer.md'])
+      for (const link of ['skills/alpha-one/SKILL.md', 'agents/reviewer.md'])
         expect(existsSync(join(home, link))).toBe(true);
       expect(existsSync(join(home, 'commands'))).toBe(false);
       await workspace.json('install', 'command:alpha:deploy');
@@ -106,7 +106,7 @@ describe('plugins', () => {
     for (const written of ['{"at":"styles"}', '{"run":"touch"}']) expect(stdout).toContain(written);
   });
 
-  spec('INS-63', 'expands the directory of the plugin in Markdown, and no tokens of wield', async () => {
+  spec('INS-63', 'expands the directory of the plugin in Markdown', async () => {
     const workspace = createInstallWorkspace();
     await workspace.json('add', workspace.source('alpha', ALPHA), '--yes');
     const text = workspace.stored('skill/alpha:one/SKILL.md');
@@ -117,6 +117,55 @@ describe('plugins', () => {
     expect(items.find(({ kind }: { kind: string }) => kind === 'skill').references).toEqual([
       { kind: 'plugin', name: 'alpha', value: join(workspace.wieldHome, 'store/plugin/alpha') },
     ]);
+  });
+
+  spec('INS-85', 'links agents of plugins by their own names, and a second one with its prefix', async () => {
+    const workspace = createInstallWorkspace();
+    const agents = join(workspace.home, '.claude/agents');
+    const agent = (name: string): string => `---\nname: ${name}\ndescription: An agent.\n---\nWork.\n`;
+    const plugin = (name: string, ...names: string[]): Files => ({
+      '.claude-plugin/plugin.json': JSON.stringify({ name }),
+      ...Object.fromEntries(names.map((one) => [`agents/${one}.md`, agent(one)])),
+    });
+    writeFiles(agents, { 'mine.md': 'mine' });
+    await workspace.json('add', workspace.source('first', plugin('first', 'dev', 'mine')), '--yes');
+    const both = { ...below('a', plugin('a', 'Dev', 'ops')), ...below('b', plugin('b', 'ops')) };
+    await workspace.json('add', workspace.source('both', both), '--yes');
+    const linked = ['a:Dev.md', 'b:ops.md', 'dev.md', 'first:mine.md', 'mine.md', 'ops.md'];
+    expect(readdirSync(agents).sort()).toEqual(linked);
+    expect(readFileSync(join(agents, 'mine.md'), 'utf8')).toBe('mine');
+    // Nothing moves unless a name becomes free.
+    await workspace.json('upgrade', '--yes');
+    expect(readdirSync(agents).sort()).toEqual(linked);
+    await workspace.json('uninstall', 'agent:first:dev', '--yes');
+    await workspace.json('upgrade', '--yes');
+    expect(readdirSync(agents).sort()).toEqual(['Dev.md', 'b:ops.md', 'first:mine.md', 'mine.md', 'ops.md']);
+  });
+
+  spec('INS-86', 'expands tokens in Markdown of plugins that refer to its items, and no others', async () => {
+    const workspace = createInstallWorkspace();
+    const body = 'Ask {{ns:scribe}}, not {{ns:p}}; see {{self}}/notes.md, {{ path:skill:other }}, {{path:p}}.';
+    const others = '{{ns:nobody}} {{tools:none}} {{path:plugin:p}} {{name}} {{{self}}}';
+    await workspace.json(
+      'add',
+      workspace.source('p', {
+        '.claude-plugin/plugin.json': '{"name":"p"}',
+        'agents/scribe.md': '---\nname: scribe\ndescription: Writes.\n---\nFrom {{self}}.\n',
+        'skills/p/SKILL.md': skill('p', `${body}\n${others}\n`),
+        'skills/p/page.html': '{{self}}',
+        'skills/other/SKILL.md': skill('other'),
+      }),
+    );
+    // What a skill refers to is installed with it.
+    const { items } = await workspace.json('install', 'skill:p:p');
+    expect(names(items)).toEqual(['agent p:scribe', 'skill p:other', 'skill p:p']);
+    const store = '~/.wield/store/skill';
+    expect(workspace.stored('skill/p:p/SKILL.md').split('\n').slice(-3, -1)).toEqual([
+      `Ask scribe, not p:p; see ${store}/p:p/notes.md, ${store}/p:other, ${store}/p:p.`,
+      others,
+    ]);
+    expect(workspace.stored('skill/p:p/page.html')).toBe('{{self}}');
+    expect(workspace.stored('agent/p:scribe/scribe.md')).toContain('From ~/.wield/store/agent/p:scribe.');
   });
 
   spec('INS-62 INS-63', 'starts a server of a plugin only after a person accepted it as it is', async () => {
