@@ -20,6 +20,23 @@ const FAILED_HINT = 'change the input, or fix the tool';
 // MOD-39: tools of botholomew are written for Bun.
 const BUN_HINT = 'tools run in Node; use its modules, such as node:fs and node:child_process, in place of Bun';
 
+// MOD-40: fields that tools of botholomew read, and what there is instead. Inherited, so that a copy of a context has none.
+const FOREIGN_FIELDS = Object.freeze(
+  Object.create(Object.prototype, {
+    conn: missing('conn', 'use ctx.store, or ctx.withStore(async (store) => …): documents instead of a database'),
+    dbPath: missing('dbPath', 'use ctx.withStore(async (store) => …) in place of withDb(ctx.dbPath, …)'),
+    mcpxClient: missing('mcpxClient', 'use ctx.mcp, which is null without servers: list(), call(server, tool, input)'),
+  }),
+) as object;
+
+function missing(field: string, hint: string): PropertyDescriptor {
+  return {
+    get() {
+      throw new ToolError('tool_failed', `the context of tools has no ${field}`, { hint });
+    },
+  };
+}
+
 /** The parts of a call that a function can use. */
 export type CallPart = Pick<CallScope, 'call' | 'client' | 'elicit' | 'progress' | 'remoteTools'>;
 
@@ -63,6 +80,7 @@ export function createContext(run: CallPart, environment: FunctionEnvironment): 
     });
   };
   return Object.freeze({
+    __proto__: FOREIGN_FIELDS,
     toolbox: Object.freeze({
       call: (ref: string | NamedDefinition, input: unknown, options?: NestedOptions) =>
         call(toRef(ref), input, options),

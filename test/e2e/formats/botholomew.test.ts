@@ -62,6 +62,32 @@ describe('a tool file of botholomew', () => {
     workspace.write('src/tools/task/complete.ts', read);
     const run = await wield(workspace, ['call', './src/tools/task/complete.ts', '--summary', 'done', '--json']);
     expect(json(run).error.hint).toContain('tools run in Node; use its modules');
+    for (const module of ['bun', 'bun:sqlite']) {
+      workspace.write('src/db.ts', `import '${module}';\n${COMPLETE}`);
+      expect((await wield(workspace, ['call', './src/db.ts', '--summary', 'x'])).stderr).toContain(
+        `${module} is a module of Bun, and tools run in Node`,
+      );
+    }
+  });
+
+  spec('MOD-40', 'that reads what is not in the context fails with a hint to what is', async () => {
+    const workspace = createModuleWorkspace();
+    const reads = {
+      conn: 'ctx.conn.query("x")',
+      path: '(({ dbPath }) => dbPath)(ctx)',
+      mcpx: 'ctx.mcpxClient?.listTools()',
+      copy: '({ ...ctx }).conn ?? "none"',
+    };
+    const tools = Object.entries(reads).map(
+      ([name, read]) =>
+        `export const ${name} = { name: '${name}', description: 'x', inputSchema: { type: 'object' }, execute: (input, ctx) => ${read} };\n`,
+    );
+    workspace.module('reads.tool.mjs', tools.join(''));
+    const run = async (name: string) => (await wield(workspace, ['call', name])).stderr;
+    expect(await run('conn')).toContain('hint  use ctx.store');
+    expect(await run('path')).toContain('hint  use ctx.withStore');
+    expect(await run('mcpx')).toContain('hint  use ctx.mcp,');
+    expect((await wield(workspace, ['call', 'copy'])).stdout).toBe('none\n');
   });
 
   finding('004-6 MOD-32', 'is found in a directory of its group', async () => {

@@ -23,6 +23,8 @@ const packages = new Map<string, Resolved>();
 export function resolveUrl(specifier: string, from: string): Resolved {
   if (specifier.startsWith('node:') || BUILTIN.has(specifier))
     return { url: specifier.startsWith('node:') ? specifier : `node:${specifier}`, ours: false };
+  if (specifier === 'bun' || specifier.startsWith('bun:'))
+    throw new Error(`${specifier} is a module of Bun, and tools run in Node; use a module of Node or a package`);
   const path = resolveFile(specifier, from);
   if (path !== undefined) return { url: pathToFileURL(path).href, ours: !path.includes('/node_modules/') };
   const key = `${dirname(from)}\n${specifier}`;
