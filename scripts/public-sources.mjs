@@ -142,9 +142,11 @@ async function withSources([name, ...nested], use) {
 const examineFiles = ({ name, nested = [] }) =>
   withSources([name, ...nested], async (root) => {
     const home = createHome(root, 'home');
-    home.run('add', name, '--yes');
-    home.run('install', '--all', '--yes');
-    return { name, ...(await readNamedFiles(home)) };
+    const faults = [home.run('add', name, '--yes'), home.run('install', '--all', '--yes')]
+      .filter(({ ok, error }) => !ok && error !== undefined)
+      .map(({ error }) => error.message);
+    const found = await readNamedFiles(home);
+    return { name, ...found, faults: [...faults, ...found.faults] };
   });
 
 function examine({ name, nested = [] }) {

@@ -121,15 +121,20 @@ function readSkills(context: PluginContext, { only, fields }: Declared): SourceI
   const { tree, plugin, root, others, skip } = context;
   const given = fields('skills');
   const declared = given.flatMap((written) => {
-    const path = resolvePath(context, 'skill', written);
-    if (path === undefined) return [];
-    if (!isSkill(join(tree, path))) return skillsIn(context, path);
+    const named = resolvePath(context, 'skill', written);
+    if (named === undefined) return [];
+    // Many manifests name the file of a skill instead of its directory (INS-87).
+    const path = basename(named) === 'SKILL.md' ? dirname(named) : named;
+    if (!isSkill(join(tree, path))) {
+      if (!hasSkills(join(tree, path)))
+        skip('skill', `${plugin}:${quoteOutside(showValue(written), 80)}`, 'contains no skills');
+      return skillsIn(context, path);
+    }
     // A skill is named after its directory; one that is the source itself after the plugin.
     return readItem(context, 'skill', join(path) === '.' ? plugin : basename(path), path);
   });
   const usual = only ? [] : skillsIn(context, join(root, 'skills'));
-  const directory = join(tree, root, 'skills');
-  const isFree = !only && given.length === 0 && !namesIn(directory).some((name) => isSkill(join(directory, name)));
+  const isFree = !only && given.length === 0 && !hasSkills(join(tree, root, 'skills'));
   const isOne = isFree && isSkill(join(tree, root));
   const found = [
     ...usual,
@@ -194,6 +199,10 @@ export const BLANK = { file: false, bin: null, build: null, install: null, unins
 
 function isSkill(directory: string): boolean {
   return statOrNothing(join(directory, 'SKILL.md'))?.isFile() === true;
+}
+
+function hasSkills(directory: string): boolean {
+  return namesIn(directory).some((name) => isSkill(join(directory, name)));
 }
 
 function distinct(items: readonly SourceItem[], onDouble: (item: SourceItem) => void): SourceItem[] {

@@ -257,6 +257,28 @@ describe('plugins', () => {
     expect(existsSync(data)).toBe(true);
   });
 
+  spec('INS-87', 'reads listed skills by directory, by file and by the directory that contains them', async () => {
+    const workspace = createInstallWorkspace();
+    const listed = ['./guides/one/SKILL.md', './guides/two', './packs', './docs', './docs/text.md'];
+    const files = {
+      '.claude-plugin/plugin.json': JSON.stringify({ name: 'listed', skills: listed }),
+      'guides/one/SKILL.md': skill('one'),
+      'guides/one/references/more.md': 'more\n',
+      'guides/two/SKILL.md': skill('two'),
+      'packs/three/SKILL.md': skill('three'),
+      'docs/text.md': 'text\n',
+    };
+    const { source } = await workspace.json('add', workspace.source('listed', files), '--yes');
+    expect(names(source.items)).toEqual(['skill listed:one', 'skill listed:three', 'skill listed:two']);
+    expect(workspace.stored('skill/listed:one/references/more.md')).toBe('more\n');
+    expect(source.skipped).toEqual([
+      { what: 'skill', reason: 'contains no skills', paths: ['listed:./docs', 'listed:./docs/text.md'] },
+    ]);
+    const single = { '.claude-plugin/plugin.json': '{"name":"single","skills":"./SKILL.md"}', 'SKILL.md': skill('it') };
+    const added = await workspace.json('add', workspace.source('single', single), '--yes');
+    expect(names(added.source.items)).toEqual(['skill single:single']);
+  });
+
   spec('INS-76', 'offers what is right in a plugin, and counts the rest with its reason', async () => {
     const workspace = createInstallWorkspace();
     const manifest = { name: 'half', skills: [7, './more'], agents: './own', commands: ['./gone.md'], mcpServers: [1] };
