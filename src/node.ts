@@ -219,7 +219,7 @@ export function createNodeToolbox<const Definition extends ToolDefinition = neve
     search: tools.search,
     references: tools.references,
     instructions: async (snapshot, asked) => {
-      const own = createInstructions({ ...tools, world }, snapshot, asked);
+      const own = createInstructions({ ...tools, remoteSkills: upstreams.format.skills, world }, snapshot, asked);
       const remote = upstreams.instructions(snapshot);
       return [own, remote].filter((text) => text !== '').join('\n\n');
     },
@@ -343,6 +343,7 @@ function createCatalogs({ options, machine, files, workspace, formats, upstreams
   const { world, wieldHome } = machine;
   const toSchema: ToSchema = (json, side) => createJsonSchema(json, { closed: side === 'input' });
   const shippedIndex = createShippedIndex({ version: INDEX_VERSION, toSchema, world });
+  const remoteSkills = upstreams.format.skills;
   const builtin = createBuiltins({
     workspace,
     queries: { world, entry: () => findEntry('query/main.cjs'), beforeRun: files.beforeRun },
@@ -350,6 +351,7 @@ function createCatalogs({ options, machine, files, workspace, formats, upstreams
     references: () => references,
     search: () => search,
     cascade: () => cascade,
+    remoteSkills,
     suspended: files.programs,
     stores: files.stores,
   });
@@ -359,7 +361,7 @@ function createCatalogs({ options, machine, files, workspace, formats, upstreams
     registered: toRegistry(options.tools ?? []),
     builtin,
     yielding,
-    offered: (tool, skills, snapshot) => offeredTo(tool, skills, snapshot, files.offered),
+    offered: (tool, skills, snapshot) => offeredTo(tool, skills, snapshot, { offered: files.offered, remoteSkills }),
     toAbsolute: (path, { workdir }) => toDirectory(path, workdir, world.home),
     ownerOf: (directory, { places }) => findOwner(directory, places),
     formats,

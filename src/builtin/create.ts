@@ -6,7 +6,7 @@ import type { SuspendedPrograms } from '../code/host/suspended.js';
 import type { QueryOptions } from '../context/query/run.js';
 import { createContextTools } from '../context/tools/create.js';
 import type { Caller } from '../core/caller.js';
-import type { CascadeResolver } from '../core/skill.js';
+import type { CascadeResolver, RemoteSkill } from '../core/skill.js';
 import type { Snapshot, Workspace } from '../core/snapshot.js';
 import type { Stores } from '../core/store.js';
 import type { Tool } from '../core/tool.js';
@@ -19,7 +19,7 @@ import { createReadResultTool } from './read-result.js';
 import { createRunCodeTool } from './run-code.js';
 import { createSearchModeTools } from './search-mode.js';
 import { createReadSkillTool, createRunScriptTool } from './skills.js';
-import { mayName, readableSkills } from './visibility.js';
+import { mayName, readableRemoteSkills, readableSkills } from './visibility.js';
 import { createWorkdirTool } from './workdir.js';
 
 export interface CreateBuiltinsOptions {
@@ -30,18 +30,20 @@ export interface CreateBuiltinsOptions {
   readonly references: () => References;
   readonly search: () => SearchTools;
   readonly cascade: () => CascadeResolver;
+  readonly remoteSkills: (snapshot: Snapshot) => readonly RemoteSkill[];
   readonly suspended: SuspendedPrograms;
   readonly stores: Pick<Stores, 'results' | 'session'>;
 }
 
 export function createBuiltins(options: CreateBuiltinsOptions): Tool[] {
-  const { workspace, queries, catalog, references, search, cascade, suspended, stores } = options;
+  const { workspace, queries, catalog, references, search, cascade, remoteSkills, suspended, stores } = options;
   const naming = () => ({ catalog: catalog(), cascade: cascade() });
   const list = (caller: Caller, snapshot: Snapshot) => listTools(naming(), snapshot, { caller });
   return [
     createWorkdirTool(workspace),
     createReadSkillTool({
       skills: (snapshot) => readableSkills(naming(), snapshot),
+      remote: (snapshot) => readableRemoteSkills(remoteSkills(snapshot), snapshot),
       refer: (...reference) => references().refer(...reference),
     }),
     createRunScriptTool({

@@ -111,8 +111,8 @@ export function createMcpTools({ list, search }: McpToolsOptions): Tool[] {
   ];
 }
 
-function isRemote({ origin }: Tool): boolean {
-  return origin.owner === 'upstream';
+function isRemote(tool: Tool): boolean {
+  return readRemote(tool) !== undefined;
 }
 
 function nameOf(tool: Tool): string {

@@ -17,9 +17,10 @@ import { decide } from '../policy/decide.js';
 import { toRules } from '../policy/rules.js';
 import { readCapabilities } from './capabilities.js';
 import { createFollower } from './follow.js';
+import { READ_SKILL } from './skill-content.js';
 import { SKILL_FILE } from './skill-files.js';
 import { describeSkill, findByUri, readResource, toSkillUri } from './skill-resources.js';
-import { isVisible, READ_SKILL } from './skills.js';
+import { isVisible } from './skills.js';
 import { isOffered, readableSkills } from './visibility.js';
 
 export interface OwnOffersOptions {

@@ -30,7 +30,8 @@ export interface SkillFiles {
 
 const MAX_ENTRIES = 10_000;
 const MAX_DEPTH = 16;
-const MAX_BYTES = 4 * 1024 * 1024;
+/** Of a file that is read. */
+export const MAX_BYTES = 4 * 1024 * 1024;
 const IGNORED: readonly string[] = ['.git', 'node_modules', '__pycache__', '.DS_Store'];
 
 /** Where the files of skills must be. */
@@ -140,7 +141,7 @@ const IMAGES: readonly (readonly [RegExp, string])[] = [
 const SAMPLE = 8192;
 
 // By its bytes: names of files promise nothing.
-function toContent(bytes: Buffer): SkillContent {
+export function toContent(bytes: Buffer): SkillContent {
   const head = bytes.toString('latin1', 0, SAMPLE);
   const image = IMAGES.find(([sign]) => sign.test(head))?.[1];
   if (image !== undefined) return { kind: 'image', mimeType: image, bytes };

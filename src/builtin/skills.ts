@@ -2,7 +2,7 @@
 
 import { ToolError } from '../core/error.js';
 import { type Part, textPart } from '../core/result.js';
-import type { Referent, Skill, TextReference } from '../core/skill.js';
+import type { Referent, RemoteSkill, Skill, TextReference } from '../core/skill.js';
 import type { Snapshot } from '../core/snapshot.js';
 import { formatBytes, nearest, quoteOutside } from '../core/text.js';
 import type { Tool } from '../core/tool.js';
@@ -11,24 +11,24 @@ import { readTextFile } from '../files/read.js';
 import { toFileUri } from '../files/within.js';
 import { renderText } from '../formats/shared/render.js';
 import { defineBuiltin, defineForwarding } from './builtin.js';
+import { readRemoteSkill } from './remote-skills.js';
+import { describeListed, READ_SKILL, showContent, toPageContent } from './skill-content.js';
 import {
   type Bounds,
   isDirectoryOf,
   listSkillFiles,
   pathInSkill,
   readSkillContent,
-  SKILL_FILE,
-  toPages,
   toSkillPath,
 } from './skill-files.js';
-
-export const READ_SKILL = 'read_skill';
 
 /** Resolves a reference in a text of this directory. */
 type Refer = (reference: TextReference, directory: string) => Referent | undefined;
 
 export interface ReadSkillOptions {
   readonly skills: (snapshot: Snapshot) => readonly Skill[];
+  /** Skills of upstream servers, which give way to others. */
+  readonly remote: (snapshot: Snapshot) => readonly RemoteSkill[];
   readonly refer: (reference: TextReference, directory: string, snapshot: Snapshot) => Referent | undefined;
 }
 
@@ -39,7 +39,7 @@ interface Asked {
 }
 
 /** Creates `read_skill`, which reads visible skills and their files; a hidden skill is called by its own name. */
-export function createReadSkillTool({ skills, refer }: ReadSkillOptions): Tool {
+export function createReadSkillTool({ skills, remote, refer }: ReadSkillOptions): Tool {
   return defineBuiltin<Asked>({
     name: READ_SKILL,
     description: 'Read the instructions of a skill before doing its task.',
@@ -53,8 +53,10 @@ export function createReadSkillTool({ skills, refer }: ReadSkillOptions): Tool {
       required: ['skill_name'],
     },
     traits: { readOnly: true, text: true },
-    run({ skill_name: name, file, page = 1 }, _context, { snapshot }) {
-      const skill = findSkill(name, skills(snapshot).filter(isVisible));
+    run({ skill_name: name, file, page = 1 }, _context, internals) {
+      const { snapshot } = internals;
+      const skill = findSkill(name, [...skills(snapshot).filter(isVisible), ...remote(snapshot)]);
+      if ('server' in skill) return readRemoteSkill(skill, { file, page }, internals);
       const path = file === undefined ? undefined : toSkillPath(skill, file);
       if (path !== undefined && isDirectoryOf(skill, path, snapshot))
         return { content: [textPart(describeFiles(skill, snapshot, path))] };
@@ -68,50 +70,23 @@ export function createReadSkillTool({ skills, refer }: ReadSkillOptions): Tool {
 
 function readFile(skill: Skill, path: string, page: number, bounds: Bounds): { readonly content: readonly Part[] } {
   const content = readSkillContent(skill, path, bounds);
-  if (content.kind === 'text') return { content: toPageContent(skill, content.text, page, path) };
-  if (content.kind === 'image')
-    return { content: [{ type: 'image', data: content.bytes.toString('base64'), mimeType: content.mimeType }] };
+  if (content.kind !== 'binary') return { content: showContent(skill, content, page, path) };
   const what = `${path} is a binary file of ${formatBytes(content.bytes.length)}, at ${pathInSkill(skill, path)}`;
   return { content: [textPart(`${what}; give that path to a tool that reads such files.`)] };
-}
-
-// SKL-10: a page, and how to read the others.
-function toPageContent(skill: Skill, text: string, page: number, file?: string): Part[] {
-  const pages = toPages(text);
-  const shown = pages[page - 1];
-  if (shown === undefined)
-    throw new ToolError('invalid_input', `there is no page ${page}: the text has ${pages.length}`, {
-      hint: `page must be from 1 to ${pages.length}`,
-    });
-  if (pages.length === 1) return [textPart(text)];
-  const input = (at: number) => JSON.stringify({ skill_name: skill.name, file, page: at });
-  const others = pages.flatMap(({ heading }, at) =>
-    at + 1 === page
-      ? []
-      : [`  ${READ_SKILL} ${input(at + 1)}${heading ? ` begins at: ${quoteOutside(heading, 100)}` : ''}`],
-  );
-  return [textPart(shown.text), textPart([`[page ${page} of ${pages.length}; the others:`, ...others, ']'].join('\n'))];
 }
 
 // SKL-9: where the skill is, and what can be read of it.
 function describeFiles(skill: Skill, bounds: Bounds, below = '.'): string {
   const { files, isCut } = listSkillFiles(skill, bounds);
-  const listed = files.filter(({ path }) => path !== SKILL_FILE && (below === '.' || path.startsWith(`${below}/`)));
-  const lines = listed.map(({ path, size }) => `  ${quoteOutside(path, 300)} (${formatBytes(size)})`);
-  const shown = lines.slice(0, MAX_LINES);
   const scripts = below === '.' ? (skill.scripts ?? []) : [];
-  const left = isCut || lines.length > shown.length;
   return [
     `\nDirectory of the skill: ${skill.directory}`,
-    ...(lines.length === 0 ? [] : [`Files, read with ${READ_SKILL} and file:`, ...shown]),
-    ...(left ? ['  … and more; give a directory as file to list it'] : []),
+    ...describeListed(files, below, isCut),
     ...(scripts.length === 0
       ? []
       : [`Scripts, run with ${RUN_SKILL_SCRIPT}: ${scripts.map(({ path }) => path).join(', ')}`]),
   ].join('\n');
 }
-
-const MAX_LINES = 200;
 
 export interface RunScriptOptions extends Pick<ReadSkillOptions, 'skills'> {
   /** Returns the tool of a name. */
@@ -159,6 +134,8 @@ const READ: Readonly<Record<Mode, string>> = {
 
 export interface DescribeSkillsOptions {
   readonly snapshot: Snapshot;
+  /** Skills of upstream servers. */
+  readonly remote: readonly RemoteSkill[];
   /** Whether a model may call the tool that reads one. */
   readonly mayRead: boolean;
   readonly refer: Refer;
@@ -168,23 +145,44 @@ export interface DescribeSkillsOptions {
  * Returns the instructions about skills (SKL-2); empty without skills. Texts of an untrusted workspace are not sent to
  * the model: its skills are only named.
  */
-export function describeSkills(all: readonly Skill[], { snapshot, mayRead, refer }: DescribeSkillsOptions): string {
+export function describeSkills(
+  all: readonly Skill[],
+  { snapshot, remote, mayRead, refer }: DescribeSkillsOptions,
+): string {
   const skills = all.filter(isVisible);
   const { view } = snapshot.settings;
   const mode = snapshot.settings.skills.contextMode;
   const isWhole = (skill: Skill): boolean => mode === 'full' && (snapshot.trusted || skill.owner !== 'workspace');
   // Not mentioned if the model may not call `read_skill` (POL-8).
   const named = mayRead ? skills.filter((skill) => !isWhole(skill)) : [];
-  const lines = named.map((skill) => `- ${skill.name}: ${quoteOutside(skill.description, 200)}`);
+  const names = new Set(skills.map(({ name }) => name));
+  const others = mayRead ? remote.filter(({ name, isStartable }) => isStartable && !names.has(name)) : [];
+  const lines = [...named.map(toLine), ...describeRemote(others)];
   return [
     ...skills.filter(isWhole).map((skill) => `# Skill: ${skill.name}\n\n${readText(skill, snapshot, refer).trim()}`),
-    ...(named.length === 0
+    ...(lines.length === 0
       ? []
       : [[`Skills. ${READ[view.mode]} with a name before doing what that skill is for.`, ...lines].join('\n')]),
   ].join('\n\n');
 }
 
-function findSkill(name: string, skills: readonly Skill[]): Skill {
+function toLine({ name, description }: Pick<Skill, 'name' | 'description'>): string {
+  return `- ${name}: ${quoteOutside(description, 200)}`;
+}
+
+// Of one server: its author decides how many there are.
+const MAX_ANNOUNCED = 50;
+
+function describeRemote(skills: readonly RemoteSkill[]): readonly string[] {
+  const servers = [...new Set(skills.map(({ server }) => server))];
+  return servers.flatMap((server) => {
+    const own = skills.filter((skill) => skill.server === server);
+    const more = own.length - MAX_ANNOUNCED;
+    return [...own.slice(0, MAX_ANNOUNCED).map(toLine), ...(more > 0 ? [`- … and ${more} more of ${server}`] : [])];
+  });
+}
+
+function findSkill<S extends Pick<Skill, 'name'>>(name: string, skills: readonly S[]): S {
   const found = skills.find((skill) => skill.name === name);
   if (found) return found;
   const names = skills.map((skill) => skill.name);

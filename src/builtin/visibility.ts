@@ -6,7 +6,7 @@ import { isToolOf, type References } from '../catalog/skill-references.js';
 import type { CallerKind } from '../core/caller.js';
 import { ToolError } from '../core/error.js';
 import type { Settings } from '../core/settings.js';
-import type { CascadeResolver, Skill } from '../core/skill.js';
+import type { CascadeResolver, RemoteSkill, Skill } from '../core/skill.js';
 import type { Snapshot, World } from '../core/snapshot.js';
 import { nearest, quoteOutside } from '../core/text.js';
 import type { Tool } from '../core/tool.js';
@@ -18,7 +18,8 @@ import { readCapabilities } from './capabilities.js';
 import { QUERY_RESULT } from './query-result.js';
 import { READ_RESULT } from './read-result.js';
 import { isModeTool, usesTool } from './search-mode.js';
-import { describeSkills, isVisible, READ_SKILL } from './skills.js';
+import { READ_SKILL } from './skill-content.js';
+import { describeSkills, isVisible } from './skills.js';
 
 /** Whether a built-in tool is offered, by its name or group. */
 export function isOffered(
@@ -47,17 +48,24 @@ export function checkOffer(offered: readonly string[], builtin: readonly Tool[])
   });
 }
 
-/** Returns who sees a built-in tool. `offered` are the names and groups that code offers. */
+export interface OfferedOptions {
+  /** Names and groups that code offers. */
+  readonly offered: readonly string[];
+  readonly remoteSkills: (snapshot: Snapshot) => readonly RemoteSkill[];
+}
+
+/** Returns who sees a built-in tool. */
 export function offeredTo(
   { name, traits }: Tool,
   skills: readonly Skill[],
   snapshot: Snapshot,
-  offered: readonly string[],
+  { offered, remoteSkills }: OfferedOptions,
 ): Audience {
   if (isOffered(name, traits.group, offered, snapshot.settings)) return 'all';
   const isReadOnDemand = ({ owner }: Skill): boolean =>
     snapshot.settings.skills.contextMode === 'readOnDemand' || (owner === 'workspace' && !snapshot.trusted);
   if (name === READ_SKILL && skills.some((skill) => isVisible(skill) && isReadOnDemand(skill))) return 'all';
+  if (name === READ_SKILL && remoteSkills(snapshot).length > 0) return 'all';
   if (name === RUN_SKILL_SCRIPT && skills.some((skill) => isVisible(skill) && skill.scripts !== undefined))
     return 'models';
   if (isModeTool({ name })) return usesTool(snapshot.settings.view.mode, { name }) ? 'models' : 'none';
@@ -107,7 +115,14 @@ export function readableSkills({ catalog, cascade }: NamingParts, snapshot: Snap
   });
 }
 
+/** Returns the skills of servers that a model may read. */
+export function readableRemoteSkills(all: readonly RemoteSkill[], snapshot: Snapshot): readonly RemoteSkill[] {
+  const rules = toRules(snapshot);
+  return all.filter(({ tool }) => findDenial(tool, { kind: 'model', door: 'library' }, rules) === undefined);
+}
+
 export interface InstructionsContext extends NamingParts {
+  readonly remoteSkills: (snapshot: Snapshot) => readonly RemoteSkill[];
   readonly references: References;
   readonly world: World;
 }
@@ -118,10 +133,12 @@ export function createInstructions(
   snapshot: Snapshot,
   { capabilities = false }: { readonly capabilities?: boolean },
 ): string {
-  const { catalog, cascade, references, world } = context;
+  const { catalog, cascade, references, remoteSkills, world } = context;
+  const remote = readableRemoteSkills(remoteSkills(snapshot), snapshot);
   const describe = (skills: readonly Skill[]): string =>
     describeSkills(skills, {
       snapshot,
+      remote,
       mayRead: mayName(
         cascade,
         catalog.find(READ_SKILL, { snapshot }),
@@ -132,7 +149,7 @@ export function createInstructions(
       refer: (reference, directory) => references.refer(reference, directory, snapshot),
     });
   const readable = readableSkills(context, snapshot);
-  const skills = readable.length === 0 ? '' : describe(readable);
+  const skills = readable.length + remote.length === 0 ? '' : describe(readable);
   // SDK-11: text of an untrusted workspace is not sent to the model.
   const inventory = capabilities ? readCapabilities(world.home, snapshot.trusted ? snapshot.workdir : undefined) : '';
   return [inventory, skills].filter((text) => text !== '').join('\n\n');

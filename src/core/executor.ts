@@ -64,6 +64,8 @@ export interface CallScope {
   readonly log?: LogListener | undefined;
   /** Makes a nested call. */
   readonly call: (ref: string, input: unknown, options?: NestedOptions) => Promise<ToolResult>;
+  /** Reads a resource in a nested call. */
+  readonly read: (uri: string) => Promise<ToolResult>;
   /** Makes a nested call of a tool named by the definition, which may be hidden. */
   readonly delegate: (ref: string, input: unknown) => Promise<ToolResult>;
   /** Registers a function that pauses the time limit while the user is asked. */

@@ -6,7 +6,7 @@ import type { FileIdentity, Origin, Place, PlaceKind } from './origin.js';
 import type { Problem } from './problem.js';
 import type { Prompt, Resource, SkillOffer } from './resource.js';
 import type { JsonSchema } from './schema.js';
-import type { Skill } from './skill.js';
+import type { RemoteSkill, Skill } from './skill.js';
 import type { Snapshot } from './snapshot.js';
 import type { ModuleAction, Tool } from './tool.js';
 import type { ProtocolVersion } from './upstream.js';
@@ -71,12 +71,14 @@ export interface Upstream {
     snapshot: Snapshot,
     isTaken?: (name: string) => boolean,
   ): { readonly tools: readonly Tool[]; readonly problems: readonly Problem[] };
-  /** Returns the tool that keeps its own name; undefined if no known server has it. */
+  /** Returns the tool that gives way to others: one that keeps its own name, or a skill; undefined if no known server has it. */
   findOriginal(name: string, snapshot: Snapshot): Tool | undefined;
   /** Returns the tool of a name; undefined if no known server has it. */
   find(name: string, snapshot: Snapshot): Tool | undefined;
   /** Returns the tool of a URI. */
   at(uri: string, snapshot: Snapshot): Tool | undefined;
+  /** Returns the skills of known servers that can be read by name (SKL-14). */
+  skills(snapshot: Snapshot): readonly RemoteSkill[];
   /** Returns why the tools of the server of a reference are not known. */
   why(ref: string, snapshot: Snapshot): ToolError | undefined;
   /**

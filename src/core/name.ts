@@ -185,10 +185,11 @@ export function toRemoteUri(server: string, tool: string): string {
   return `mcp://${encodeURIComponent(server)}/${encodeURIComponent(tool)}`;
 }
 
-/** Returns the server of a tool and its name there; undefined if it is not a tool of a server. */
-export function readRemote({ origin }: Tool): { readonly server: string; readonly name: string } | undefined {
+/** Returns the server of a tool and its name there; undefined if it is not a tool of a server, or a skill. */
+export function readRemote({ origin, traits }: Tool): { readonly server: string; readonly name: string } | undefined {
   const { uri, server } = origin;
-  if (origin.owner !== 'upstream' || uri === null || typeof server !== 'string') return undefined;
+  if (origin.owner !== 'upstream' || uri === null || typeof server !== 'string' || traits.text === true)
+    return undefined;
   return { server, name: decodeURIComponent(uri.slice(uri.lastIndexOf('/') + 1)) };
 }
 

@@ -55,6 +55,29 @@ export interface SkillScript {
   readonly tool: string;
 }
 
+/** A skill of an upstream server, read through the server (SKL-14). */
+export interface RemoteSkill {
+  /** `<server>_<path>`. */
+  readonly name: string;
+  readonly description: string;
+  readonly server: string;
+  /** Reads its `SKILL.md`. */
+  readonly tool: Tool;
+  /** The URI of its directory. */
+  readonly directory: string;
+  /** `dynamic` if the server does not list them. */
+  readonly files: readonly RemoteSkillFile[] | 'dynamic';
+  /** Whether its server may be started. */
+  readonly isStartable: boolean;
+}
+
+export interface RemoteSkillFile {
+  /** Relative to the directory of the skill. */
+  readonly path: string;
+  readonly size: number;
+  readonly uri: string;
+}
+
 /** Whether a skill is a directory with a `SKILL.md`, and not a file beside others (SKL-7). */
 export function isSkillDirectory({ file }: Pick<Skill, 'file'>): boolean {
   return file.endsWith('/SKILL.md');

@@ -6,6 +6,7 @@ import type { OutputStream, ToolContext } from './context.js';
 import type { HttpAction } from './http.js';
 import type { Json, JsonObject } from './json.js';
 import type { FileIdentity, Origin } from './origin.js';
+import type { ToolResult } from './result.js';
 import type { SandboxRequest } from './sandbox.js';
 import type { Schema } from './schema.js';
 import type { CodeLimits } from './settings.js';
@@ -109,6 +110,8 @@ export interface CallInternals {
   readonly snapshot: Snapshot;
   /** Receives output while the tool runs, if the caller wants it. */
   readonly stream?: OutputStream;
+  /** Reads a resource in a nested call. */
+  readonly read: (uri: string) => Promise<ToolResult>;
   readonly options: {
     /** Limits of a program, instead of those of the settings. */
     readonly codeLimits?: Partial<CodeLimits> | undefined;
@@ -264,7 +267,8 @@ export const NO_TRAITS: Traits = Object.freeze({
 
 /** Whether a model can call the tool only if its workspace is trusted, because it runs code of the workspace (POL-20). */
 export function needsTrust({ origin, traits }: Tool): boolean {
-  return (origin.owner === 'workspace' || origin.configuredBy === 'workspace') && traits.text !== true;
+  // A text of a server is read through the server, which is started for it.
+  return origin.configuredBy === 'workspace' || (origin.owner === 'workspace' && traits.text !== true);
 }
 
 /** A tool that is hidden by another one of the same name (RES-12). */

@@ -30,6 +30,8 @@ export interface NestedCallOptions extends NestedOptions {
   readonly sharesSlot?: boolean;
   /** The tool that is called, if the runtime made it. */
   readonly tool?: Tool;
+  /** What the reference is, if it is not that of a tool. */
+  readonly as?: DoorOptions['as'];
 }
 
 /** Makes a call inside another one. */

@@ -148,6 +148,7 @@ export function openCall(parts: CallParts, given: GivenCall, make: MakeCall): Ca
     log: options.onLog && guardListener(options.onLog, debug),
     nest,
     call: (inner, input, asked) => nest(inner, input, { ...asked, signal: asked?.signal ?? signal }),
+    read: (uri) => nest(uri, {}, { signal, as: 'resource' }),
     delegate: (inner, input) => nest(inner, input, { signal, named: 'by-definition' }),
     whileAsked,
     rights: () => rightsOf(parts, call),
@@ -166,10 +167,10 @@ function toContextStore({ documents, results, session }: Stores, caller: Caller)
 function toNested(parts: CallParts, outer: Call, asked: NestedCallOptions): Pick<GivenCall, 'options' | 'nesting'> {
   const { options, nesting, snapshot } = outer;
   const { trust, approve, elicit, client } = options;
-  const { named = 'by-caller', sharesSlot = true, tool, onOutput, onStart, handles, deferApproval } = asked;
+  const { named = 'by-caller', sharesSlot = true, tool, as, onOutput, onStart, handles, deferApproval } = asked;
   const { permissions, narrowing } = parts.cascade.of(outer.tool!, snapshot);
   return {
-    options: { caller: withoutApps(outer.caller), trust, approve, elicit, client, onOutput },
+    options: { caller: withoutApps(outer.caller), trust, approve, elicit, client, onOutput, as },
     nesting: {
       named,
       sharesSlot,

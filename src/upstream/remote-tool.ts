@@ -1,6 +1,7 @@
 // Tools, resources and prompts as servers describe them.
 
 import { canonicalJson, isRecord, type Json } from '../core/json.js';
+import type { Tool } from '../core/tool.js';
 import { digestParts } from '../files/digest.js';
 
 /** What a server lists besides tools. */
@@ -36,6 +37,16 @@ function withoutContent(tool: RemoteTool): RemoteTool {
   if (!isRecord(annotations)) return { ...tool, fields };
   const { lastModified: __, ...kept } = annotations as Record<string, Json>;
   return { ...tool, fields: { ...fields, annotations: kept } };
+}
+
+/** A resource, template, prompt or skill of a server, in the catalog. */
+export interface ServerOffer {
+  readonly kind: OfferKind;
+  /** Its URI, template or name at the server. */
+  readonly id: string;
+  readonly tool: Tool;
+  /** As it was approved, if it changed. */
+  readonly shown: Tool;
 }
 
 const digests = new WeakMap<RemoteTool, string>();

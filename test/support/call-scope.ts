@@ -18,6 +18,7 @@ export function createCallScope(snapshot: Snapshot): CallScope {
     progress: () => {},
     call: refuse,
     delegate: refuse,
+    read: refuse,
     whileAsked: () => {},
     rights: () => '',
   };

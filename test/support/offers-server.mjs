@@ -1,4 +1,4 @@
-// A stdio server with tools, resources, templates, prompts and completions, read from a file that may change:
+// A stdio server with tools, resources, templates, prompts, skills and completions, read from a file that may change:
 // its second argument. The first one is the file of its starts.
 
 import { appendFileSync, readFileSync, watchFile } from 'node:fs';
@@ -18,6 +18,7 @@ const METHODS = {
       prompts: { listChanged: true },
       completions: {},
       logging: {},
+      ...(offers().skills === undefined ? {} : { extensions: { 'io.modelcontextprotocol/skills': {} } }),
     },
     serverInfo: { name: 'offers', version: '1' },
     instructions: offers().instructions,
@@ -25,6 +26,7 @@ const METHODS = {
   'tools/list': () => ({ tools: offers().tools ?? [] }),
   'resources/list': () => ({ resources: offers().resources ?? [] }),
   'resources/templates/list': () => ({ resourceTemplates: offers().templates ?? [] }),
+  'skills/list': () => ({ skills: offers().skills }),
   'prompts/list': () => ({ prompts: offers().prompts ?? [] }),
   'tools/call': ({ name }) => {
     write({ method: 'notifications/message', params: { level: 'info', data: `called ${name}`, logger: 'own' } });

@@ -11,6 +11,7 @@ import { mayStart, type ServerEntry } from '../../core/upstream.js';
 import { type FailedStart, isFailedStart } from './listing-file.js';
 import { createListings, type Listings, type ListingsOptions } from './listings.js';
 import { createNameCheck, mayBeOf } from './name.js';
+import type { ServerSkill } from './skills.js';
 import type { ServerTools } from './tools.js';
 
 export interface UpstreamFormatOptions extends ListingsOptions {
@@ -53,16 +54,46 @@ export function createUpstreamFormat(options: UpstreamFormatOptions): UpstreamFo
       return found === undefined ? [] : [{ server, found }];
     });
 
+  // Of two skills with one name, that of the first server.
+  const skillsOf = ({ servers }: Pick<Snapshot['servers'], 'servers'>) => {
+    const byName = new Map<string, { readonly server: ServerEntry; readonly skill: ServerSkill }>();
+    for (const server of servers) {
+      const isOfAnother = createNameCheck(server, servers);
+      for (const skill of toolsOf(server)?.skills.values() ?? []) {
+        const { name } = skill.tool;
+        if (!byName.has(name) && !isOfAnother(name)) byName.set(name, { server, skill });
+      }
+    }
+    return [...byName.values()];
+  };
+
   return {
     listings,
     listed,
-    list: (snapshot, isTaken) => listAs('shown', snapshot, isTaken),
+    list(snapshot, isTaken = () => false) {
+      const { tools, problems } = listAs('shown', snapshot, isTaken);
+      const names = new Set(tools.map(({ name }) => name));
+      // A skill gives way to any tool, and can still be read with `read_skill`.
+      const skills = skillsOf(snapshot.servers).map(({ skill }) => skill.shown);
+      const others = skills.filter(({ name }) => !names.has(name) && !isTaken(name));
+      return { tools: [...tools, ...others], problems };
+    },
+    skills: (snapshot) =>
+      skillsOf(snapshot.servers).map(({ server, skill: { shown, files, directory } }) => ({
+        name: shown.name,
+        description: shown.description,
+        server: server.name,
+        tool: shown,
+        directory,
+        files,
+        isStartable: mayStart(server, snapshot),
+      })),
     findOriginal(name, { servers: { servers } }) {
       for (const server of servers.filter(({ prefix }) => prefix === false)) {
         const tool = toolsOf(server)?.byName.get(name);
         if (tool !== undefined && !createNameCheck(server, servers)(name)) return tool;
       }
-      return undefined;
+      return skillsOf({ servers }).find(({ skill }) => skill.tool.name === name)?.skill.tool;
     },
     find(name, { servers: { servers } }) {
       // The first server wins, as in a listing; the others are not looked at.

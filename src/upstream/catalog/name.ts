@@ -2,7 +2,7 @@
 
 import { isRecord, type Json } from '../../core/json.js';
 import { isToolName } from '../../core/name.js';
-import { OWN_SCHEMES, toPromptName, toPublicUri, toResourceName } from '../../core/resource.js';
+import { OWN_SCHEMES, otherSpellings, toPromptName, toPublicUri, toResourceName } from '../../core/resource.js';
 import type { ServerEntry } from '../../core/upstream.js';
 import { hashTexts } from '../../files/digest.js';
 import type { RemoteTool } from '../remote-tool.js';
@@ -75,6 +75,18 @@ type Named = Pick<ServerEntry, 'name' | 'prefix'>;
  */
 export function toServerUri({ name, prefix }: Named, uri: string): string {
   return prefix === false && !OWN_SCHEMES.test(uri) ? uri : toPublicUri(name, uri);
+}
+
+const SKILL = /^skill:/i;
+
+/** Returns the other names of the tool that reads a resource of a server, which rules that restrict match too (RSC-1). */
+export function spellingsOf(server: Named, uri: string): readonly string[] {
+  const others = otherSpellings(uri);
+  const isKept = server.prefix === false;
+  const prefixed = (isKept ? [uri, ...others] : others).map((one) => toPublicUri(server.name, one));
+  // A skill can also be named like any other resource.
+  if (SKILL.test(uri)) prefixed.push(`mcp://${encodeURIComponent(server.name)}/${uri}`);
+  return [...(isKept ? others : []), ...prefixed].map(toResourceName);
 }
 
 /** Rewrites the page of an MCP App in `_meta`, so that clients can read it. */

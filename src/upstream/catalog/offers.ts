@@ -12,7 +12,6 @@ import {
   parsePublicUri,
   type Resource,
   toPromptName,
-  toPublicUri,
   toResourceName,
 } from '../../core/resource.js';
 import type { Snapshot } from '../../core/snapshot.js';
@@ -22,9 +21,11 @@ import { findDenial } from '../../policy/decide.js';
 import { toRules } from '../../policy/rules.js';
 import { createJsonSchema } from '../../schema/json.js';
 import type { ServerSubscriptions } from '../connection/subscriptions.js';
+import type { ServerOffer } from '../remote-tool.js';
 import type { UpstreamFormat } from './format.js';
-import { createNameCheck, toPrefix, toServerUri } from './name.js';
-import { createFilter, type ServerOffer, type ServerTools } from './tools.js';
+import { createNameCheck, spellingsOf, toPrefix, toServerUri } from './name.js';
+import { skillNamesOf } from './skills.js';
+import { createFilter, type ServerTools } from './tools.js';
 
 export interface UpstreamOffersOptions {
   readonly format: UpstreamFormat;
@@ -41,7 +42,7 @@ export function createUpstreamOffers({ format, describe, follow }: UpstreamOffer
     format
       .listed(snapshot)
       .flatMap(({ server, found }) =>
-        found.offers.filter(({ kind }) => kinds.includes(kind)).map((offer) => ({ server, offer })),
+        found.offers.filter(({ kind }) => kinds.includes(kind)).map((offer) => ({ server, found, offer })),
       );
   const promptsOf = (snapshot: Snapshot) => {
     const { servers } = snapshot.servers;
@@ -61,13 +62,13 @@ export function createUpstreamOffers({ format, describe, follow }: UpstreamOffer
     if (at === undefined) return undefined;
     const { server, found } = at;
     const offer = findListed(found, at.uri);
-    if (offer?.kind === 'resource') return withSpellings(offer.tool, server, at.uri);
+    if (offer?.kind === 'resource') return withSpellings(offer.tool, at);
     // Rules match the URI that is read, not the template, nor how it was written.
     const name = toResourceName(toServerUri(server, at.uri));
     if (!isSelected(server, name, at.uri)) return undefined;
-    if (offer === undefined) return withSpellings({ ...describe(server, at.uri), name }, server, at.uri);
+    if (offer === undefined) return withSpellings({ ...describe(server, at.uri), name }, at);
     const action = { ...(offer.tool.action as RemoteAction), uri: at.uri };
-    return withSpellings({ ...offer.tool, name, action, input: NONE }, server, at.uri);
+    return withSpellings({ ...offer.tool, name, action, input: NONE }, at);
   };
 
   return {
@@ -82,11 +83,11 @@ export function createUpstreamOffers({ format, describe, follow }: UpstreamOffer
     },
     resources: async (snapshot) =>
       offersOf(snapshot, ['resource', 'template']).map(
-        ({ server, offer }): Resource => ({
+        ({ server, found, offer }): Resource => ({
           uri: publicId(server, offer),
           isTemplate: offer.kind === 'template',
           fields: fieldsOf(offer),
-          tool: withSpellings(offer.tool, server, offer.id),
+          tool: withSpellings(offer.tool, { server, found, uri: offer.id }),
         }),
       ),
     prompts: (snapshot) =>
@@ -98,9 +99,9 @@ export function createUpstreamOffers({ format, describe, follow }: UpstreamOffer
         }),
       ),
     skills: (snapshot) =>
-      offersOf(snapshot, ['skill']).map(({ server, offer }) => ({
+      offersOf(snapshot, ['skill']).map(({ server, found, offer }) => ({
         uri: publicId(server, offer),
-        tool: withSpellings(offer.tool, server, offer.id),
+        tool: withSpellings(offer.tool, { server, found, uri: offer.id }),
         describe: () => toPublicSkill(offer.shown.traits.listed ?? {}, server),
       })),
     findPrompt: (name, snapshot) =>
@@ -145,16 +146,16 @@ function isSelected(server: ServerEntry, name: string, uri: string): boolean {
   return createFilter(server)({ name, remoteName: uri }) && others.every(isAllowed);
 }
 
-const SKILL = /^skill:/i;
-
-function withSpellings(tool: Tool, server: ServerEntry, uri: string): Tool {
-  const others = otherSpellings(uri);
-  const isKept = server.prefix === false;
-  const prefixed = (isKept ? [uri, ...others] : others).map((one) => toPublicUri(server.name, one));
-  // A skill can also be named like any other resource.
-  if (SKILL.test(uri)) prefixed.push(`mcp://${encodeURIComponent(server.name)}/${uri}`);
-  const spellings = [...(isKept ? others : []), ...prefixed].map(toResourceName);
+// A rule about a skill also restricts its files (SKL-14).
+function withSpellings(tool: Tool, { server, found, uri }: Located): Tool {
+  const spellings = [...spellingsOf(server, uri), ...skillNamesOf(found.skills, uri)];
   return spellings.length === 0 ? tool : { ...tool, origin: { ...tool.origin, spellings } };
+}
+
+interface Located {
+  readonly server: ServerEntry;
+  readonly found: ServerTools;
+  readonly uri: string;
 }
 
 function findListed(found: ServerTools, uri: string): ServerOffer | undefined {

@@ -6,9 +6,10 @@ import { matchSelectorTool } from '../../core/selector-match.js';
 import type { RemoteAction, Tool } from '../../core/tool.js';
 import type { ServerEntry } from '../../core/upstream.js';
 import { createJsonSchema } from '../../schema/json.js';
-import type { OfferKind } from '../remote-tool.js';
+import type { OfferKind, ServerOffer } from '../remote-tool.js';
 import type { ApprovedDefinition, Listing, StoredTool } from './listing-file.js';
 import { toOfferedName } from './name.js';
+import { type ServerSkills, toServerSkills } from './skills.js';
 
 /** The server of a tool. */
 export interface ToolPlace {
@@ -62,22 +63,13 @@ function prefixedNameOf({ name, remoteName, offers }: StoredTool, server: Server
   return prefixed === name ? undefined : prefixed;
 }
 
-/** A resource, template or prompt of a server. */
-export interface ServerOffer {
-  readonly kind: OfferKind;
-  /** Its URI, template or name at the server. */
-  readonly id: string;
-  readonly tool: Tool;
-  /** As it was approved, if it changed. */
-  readonly shown: Tool;
-}
-
 export interface ServerTools {
   readonly server: ServerEntry;
   readonly listing: Listing;
   /** Tools, resources, templates and prompts, each with its tool. */
   readonly all: readonly Tool[];
   readonly offers: readonly ServerOffer[];
+  readonly skills: ServerSkills;
   readonly tools: readonly Tool[];
   readonly byName: ReadonlyMap<string, Tool>;
   /** The same tools; changed ones as they were approved. */
@@ -102,6 +94,9 @@ export function toServerTools(listing: Listing, place: ToolPlace): ServerTools {
     return { stored, tool, shown: stored.approved === undefined ? tool : convert(toApproved(stored, stored.approved)) };
   });
   const own = selected.filter(({ stored }) => stored.offers === undefined);
+  const offers = selected.flatMap(({ stored: { offers: kind, remoteName }, tool, shown }) =>
+    kind === undefined ? [] : [{ kind, id: remoteName, tool, shown }],
+  );
   return {
     server,
     listing,
@@ -110,9 +105,8 @@ export function toServerTools(listing: Listing, place: ToolPlace): ServerTools {
     // The first of two tools with one name is the one that is listed.
     byName: new Map(own.toReversed().map(({ tool }) => [tool.name, tool])),
     shown: own.map(({ shown }) => shown),
-    offers: selected.flatMap(({ stored: { offers, remoteName }, tool, shown }) =>
-      offers === undefined ? [] : [{ kind: offers, id: remoteName, tool, shown }],
-    ),
+    offers,
+    skills: toServerSkills(offers, server),
     changed: selected.flatMap(({ stored }) => (stored.approved === undefined ? [] : [stored.name])),
     renamed,
   };

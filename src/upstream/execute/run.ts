@@ -156,7 +156,7 @@ function kindsOf(method: RemoteAction['method'], isTemplate: boolean): readonly 
   if (method === undefined) return [undefined];
   if (method === 'prompts/get') return ['prompt'];
   if (method === 'completion/complete') return ['prompt', 'template'];
-  return [isTemplate ? 'template' : 'resource'];
+  return [isTemplate ? 'template' : 'resource', 'skill'];
 }
 
 function changed({ name }: Tool, how: string): ToolError {

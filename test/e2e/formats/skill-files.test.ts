@@ -87,6 +87,8 @@ describe('the files of a skill', () => {
       ]) {
         const result = await read({ file });
         expect([file, result.ok, JSON.stringify(result).includes('SECRET')]).toEqual([file, false, false]);
+        // A path is refused as such; only links are opened.
+        if (!/^(?:link|all)/.test(file)) expect(result.error?.message, file).toContain('is not inside the skill');
         const uri = `skill://notes/${encodeURIComponent(file)}`;
         expect([uri, (await toolbox.catalog.resources.read(uri, MODEL)).ok]).toEqual([uri, false]);
       }
