@@ -1,12 +1,14 @@
-// Resources and prompts of wield itself: skills, documents, and the prompts `tools` and `capabilities`.
+// Resources and prompts of wield itself: skills, documents, installed agents, and the prompts `tools` and `capabilities`.
 
 import type { Catalog } from '../catalog/catalog.js';
 import { parseLogicalPath } from '../context/logical-path.js';
+import type { ToolContext } from '../core/context.js';
 import { ToolError } from '../core/error.js';
 import type { OfferSource } from '../core/format.js';
 import type { JsonObject } from '../core/json.js';
 import { BUILTIN_TAG } from '../core/name.js';
 import { type OWN_PROMPT_NAMES, type Prompt, type Resource, toPromptName, toResourceName } from '../core/resource.js';
+import { textOf } from '../core/result.js';
 import type { CascadeResolver, Skill } from '../core/skill.js';
 import type { Snapshot, World } from '../core/snapshot.js';
 import type { Stores } from '../core/store.js';
@@ -79,6 +81,12 @@ export function createOwnOffers(options: OwnOffersOptions): OfferSource {
       return now === 'binary' ? { blob: bytes.toString('base64') } : { text: bytes.toString('utf8') };
     });
   };
+  // RSC-22: the text of an installed agent is a prompt.
+  const agentsOf = (snapshot: Snapshot): readonly Prompt[] => {
+    const { tools, skills } = catalog.list(snapshot);
+    const agents = new Set(tools.filter(isAgent).map(({ name }) => name));
+    return skills.filter(({ name, hidden }) => agents.has(name) && !hidden).map(toAgentPrompt);
+  };
   // SRV-14: documents are offered together with the tools that read them.
   const offersDocuments = ({ settings }: Snapshot): boolean =>
     isOffered(CONTEXT_READ, 'context', options.offered, settings);
@@ -99,16 +107,17 @@ export function createOwnOffers(options: OwnOffersOptions): OfferSource {
         ...documents.map(({ path, kind, size }) => toDocument(path, kind, size)),
       ];
     },
-    prompts: () => OWN_PROMPTS.map((prompt) => toPrompt(prompt, options)),
+    prompts: (snapshot) => [...OWN_PROMPTS.map((prompt) => toPrompt(prompt, options)), ...agentsOf(snapshot)],
     skills: (snapshot) =>
       skillsOf(snapshot).map((skill) => ({ ...toSkill(skill), describe: () => describeSkill(skill, snapshot) })),
     findResource(uri, snapshot) {
       if (uri.startsWith(CONTEXT) && offersDocuments(snapshot)) return toDocument(toPath(uri), 'text', null).tool;
       return findSkillFile(uri, snapshot)?.tool;
     },
-    findPrompt(name) {
+    findPrompt(name, snapshot) {
       const prompt = OWN_PROMPTS.find((one) => one.name === name);
-      return prompt && toPrompt(prompt, options).tool;
+      if (prompt !== undefined) return toPrompt(prompt, options).tool;
+      return agentsOf(snapshot).find((one) => one.name === name)?.tool;
     },
   };
 }
@@ -176,13 +185,33 @@ function toPrompt({ name, description, make }: OwnPrompt, options: OwnOffersOpti
   return { name, fields: { description }, tool };
 }
 
+function isAgent({ origin, traits }: Tool): boolean {
+  return origin.format === 'agent' && traits.text === true;
+}
+
+function toAgentPrompt({ name, description: given }: Skill): Prompt {
+  const description = quoteOutside(given, 1000);
+  const tool = toOwnTool(toPromptName(name), description, async (_internals, { toolbox }) => {
+    const result = await toolbox.call(name, {});
+    if (result.error !== undefined) {
+      const { code, message, hint, data } = result.error;
+      throw new ToolError(code, message, { hint, data });
+    }
+    return { description, messages: [{ role: 'user', content: { type: 'text', text: textOf(result) } }] };
+  });
+  // A rule about the agent applies to the prompt.
+  return { name, fields: { description }, tool: { ...tool, origin: { ...tool.origin, spellings: [name] } } };
+}
+
+type Run = (internals: CallInternals, context: ToolContext) => Promise<unknown>;
+
 // The name is not that of a tool, so that only `resources` and `prompts` find it.
-function toOwnTool(name: string, description: string, run: (internals: CallInternals) => Promise<unknown>): Tool {
+function toOwnTool(name: string, description: string, run: Run): Tool {
   const tool = toTool({ name: 'own', description, readOnly: true, execute: () => undefined });
   return {
     ...tool,
     name,
-    action: { kind: 'function', builtin: true, run: (_input, _context, internals) => run(internals!) },
+    action: { kind: 'function', builtin: true, run: (_input, context, internals) => run(internals!, context) },
     origin: { ...tool.origin, format: 'builtin' },
     traits: { ...tool.traits, tags: [BUILTIN_TAG] },
   };

@@ -3,6 +3,7 @@
 import { readdirSync, readFileSync, renameSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect } from 'vitest';
+import { runAnthropicCall, toAnthropicTools } from '../../../src/adapters/anthropic/index.js';
 import { textOf } from '../../../src/index.js';
 import { connectStdio } from '../../support/clients.js';
 import { createInstallWorkspace } from '../../support/install.js';
@@ -56,6 +57,38 @@ describe('installed texts', () => {
     expect(uris).toContain('skill://acme/review/SKILL.md');
     const [content] = (await client.readResource({ uri: 'skill://acme/review/references/rules.md' })).contents;
     expect(content).toMatchObject({ text: 'Be kind.\n', mimeType: 'text/markdown' });
+  });
+
+  spec('RSC-22 INS-80', 'of agents are prompts, and tools of adapters read all of them', async () => {
+    const workspace = createInstallWorkspace();
+    workspace.source('kit', FILES);
+    await workspace.json('add', '../sources/kit', '--yes');
+    await workspace.json('install', '--all', '--yes');
+    const client = await connectStdio(workspace, 'newer');
+    const { prompts } = await client.listPrompts();
+    expect(prompts.find(({ name }) => name === 'acme:helper')).toEqual({
+      name: 'acme:helper',
+      description: 'Helps with tests.',
+    });
+    expect(prompts.map(({ name }) => name).filter((name) => name.startsWith('acme'))).toEqual(['acme:helper']);
+    const { description, messages } = await client.getPrompt({ name: 'acme:helper' });
+    expect(description).toBe('Helps with tests.');
+    expect(messages).toEqual([{ role: 'user', content: { type: 'text', text: 'You help.\n' } }]);
+    await expect(client.getPrompt({ name: 'acme:style' })).rejects.toThrow();
+
+    const toolbox = workspace.toolbox();
+    expect((await toAnthropicTools(toolbox)).map(({ name }) => name)).toContain('read_skill');
+    const block = (skill: string) =>
+      ({ type: 'tool_use', id: skill, name: 'read_skill', input: { skill_name: skill } }) as const;
+    for (const [name, text] of [
+      ['acme:helper', 'You help.'],
+      ['acme:style', 'Tabs.'],
+    ] as const)
+      expect(JSON.stringify(await runAnthropicCall(toolbox, block(name)))).toContain(text);
+    workspace.config('[trust]\nrules = ["acme:helper($deny)"]\n');
+    const names = (await toolbox.catalog.prompts.list(MODEL)).map(({ name }) => name);
+    expect(names).not.toContain('acme:helper');
+    expect((await toolbox.catalog.prompts.get('acme:helper', {}, MODEL)).error?.code).toBe('denied');
   });
 
   spec('INS-80', 'change with the next install, and disappear with an uninstall', async () => {
