@@ -1,6 +1,7 @@
 // Resources and prompts of wield itself: skills, documents, installed agents, and the prompts `tools` and `capabilities`.
 
 import type { Catalog } from '../catalog/catalog.js';
+import { isToolOf } from '../catalog/skill-references.js';
 import { parseLogicalPath } from '../context/logical-path.js';
 import type { ToolContext } from '../core/context.js';
 import { ToolError } from '../core/error.js';
@@ -84,8 +85,12 @@ export function createOwnOffers(options: OwnOffersOptions): OfferSource {
   // RSC-22: the text of an installed agent is a prompt.
   const agentsOf = (snapshot: Snapshot): readonly Prompt[] => {
     const { tools, skills } = catalog.list(snapshot);
-    const agents = new Set(tools.filter(isAgent).map(({ name }) => name));
-    return skills.filter(({ name, hidden }) => agents.has(name) && !hidden).map(toAgentPrompt);
+    const byName = new Map(tools.map((tool) => [tool.name, tool]));
+    const isCalled = (skill: Skill): boolean => {
+      const tool = byName.get(skill.name);
+      return tool !== undefined && isToolOf(skill, tool);
+    };
+    return skills.filter((skill) => skill.agent === true && isVisible(skill) && isCalled(skill)).map(toAgentPrompt);
   };
   // SRV-14: documents are offered together with the tools that read them.
   const offersDocuments = ({ settings }: Snapshot): boolean =>
@@ -183,10 +188,6 @@ function toPrompt({ name, description, make }: OwnPrompt, options: OwnOffersOpti
     return { description, messages: [{ role: 'user', content: { type: 'text', text } }] };
   });
   return { name, fields: { description }, tool };
-}
-
-function isAgent({ origin, traits }: Tool): boolean {
-  return origin.format === 'agent' && traits.text === true;
 }
 
 function toAgentPrompt({ name, description: given }: Skill): Prompt {

@@ -44,6 +44,8 @@ export interface Skill {
   readonly start: number;
   /** References in its text (SKL-5). */
   readonly references: readonly TextReference[];
+  /** Whether it is the text of an agent, which is also a prompt (RSC-22). */
+  readonly agent?: true;
   /** Its scripts, which are tools (SKL-13). */
   readonly scripts?: readonly SkillScript[];
 }

@@ -78,7 +78,7 @@ function readText(item: InstalledItem, kind: ListedKind, place: Place, record: s
   const { effective, name, store, source } = item;
   const file = join(store, kind === 'skill' ? 'SKILL.md' : `${name}.md`);
   const description = item.description ?? `The ${kind} ${name}.`;
-  const { tools, ...reading } = readInstalledText({ file, name: effective, description, place });
+  const { tools, skills = [], ...reading } = readInstalledText({ file, name: effective, description, place });
   const toOwn = (tool: Tool): Tool => ({
     ...tool,
     origin: { ...tool.origin, format: tool.traits.text === true ? kind : tool.origin.format, source, server: source },
@@ -86,6 +86,7 @@ function readText(item: InstalledItem, kind: ListedKind, place: Place, record: s
   return {
     ...reading,
     tools: tools.map(toOwn),
+    skills: kind === 'agent' ? skills.map((skill) => ({ ...skill, agent: true as const })) : skills,
     files: [...(reading.files ?? []), relative(place.directory, record)],
     states: [...reading.states, statIdentity(record)],
   };
