@@ -170,15 +170,14 @@ function createViews({ formats, index, world }: CatalogOptions): Views {
     let known = views.get(key);
     if (known === undefined) {
       if (views.size >= MAX_VIEWS) views.clear();
-      known = createDirectory({ place, format, world, index });
+      known = createDirectory({ place, format, world, index, formats: formatsOf(place) });
       views.set(key, known);
     }
     return known;
   };
+  const formatsOf = ({ kind }: Place): readonly Format[] => formats.filter(({ places }) => places.includes(kind));
   const inOrder = (places: readonly Place[]): readonly Directory[] => {
-    const all = places.flatMap((place) =>
-      formats.filter((format) => format.places.includes(place.kind)).map((format) => of(place, format)),
-    );
+    const all = places.flatMap((place) => formatsOf(place).map((format) => of(place, format)));
     return [...all.filter((directory) => !directory.yields), ...all.filter((directory) => directory.yields)];
   };
 

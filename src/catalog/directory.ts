@@ -20,11 +20,13 @@ export interface DirectoryOptions {
   readonly format: Format;
   readonly world: World;
   readonly index: IndexFile;
+  /** All formats of the place: an entry of none of them is reported once, if debugging. */
+  readonly formats?: readonly Format[];
 }
 
 export function createDirectory(options: DirectoryOptions): Directory {
   const { place, format, world } = options;
-  const reader = createDirectoryReader(place, format, world);
+  const reader = createDirectoryReader(options);
   const cache = createCache(options, reader);
 
   const toolIn = (entry: string | undefined, tool: string, snapshot: FormatSnapshot): Tool | undefined =>
@@ -182,7 +184,7 @@ interface DirectoryReader {
   read(stats: Stats, previous: DirectoryState | undefined, snapshot: FormatSnapshot): DirectoryState;
 }
 
-function createDirectoryReader(place: Place, format: Format, world: World): DirectoryReader {
+function createDirectoryReader({ place, format, world, formats = [] }: DirectoryOptions): DirectoryReader {
   // Concatenated: for a thousand files, `join` takes 10 ms.
   const prefix = join(place.directory, sep);
   const pathOf = (file: string): string => prefix + file;
@@ -224,14 +226,16 @@ function createDirectoryReader(place: Place, format: Format, world: World): Dire
       return [];
     }
     // The target of a link is checked when the entry is read.
-    const isKind = (entry: Dirent): boolean =>
-      entry.isDirectory() === (format.entries === 'directories') || entry.isSymbolicLink();
-    const claimed: string[] = [];
-    for (const entry of all) {
-      if (isKind(entry) && claims(entry.name)) claimed.push(entry.name);
-      else if (world.debugging) world.debug(`${pathOf(entry.name)}: ignored, not a ${format.name}`);
-    }
-    return claimed.sort(compareText);
+    const isKind = (entry: Dirent, { entries }: Format): boolean =>
+      entry.isDirectory() === (entries === 'directories') || entry.isSymbolicLink();
+    const isOfNone = (entry: Dirent): boolean =>
+      !isIgnored(entry.name) && !formats.some((one) => isKind(entry, one) && one.claims(entry.name));
+    if (world.debugging && formats[0] === format)
+      for (const entry of all.filter(isOfNone)) world.debug(`${pathOf(entry.name)}: ignored, no format has this name`);
+    return all
+      .filter((entry) => isKind(entry, format) && claims(entry.name))
+      .map(({ name }) => name)
+      .sort(compareText);
   };
 
   return {

@@ -6,6 +6,7 @@ import { quoteOutside, quoteWord, sanitize } from '../core/text.js';
 import type { Tool } from '../core/tool.js';
 import { toCommandLine } from './line.js';
 import { isSwitch, isVariadic, OWN_FLAGS, type Parameter, toParameters, toPositionals } from './parameters.js';
+import { sampleOf } from './sample.js';
 import { choicesOf, entryOf, fieldsOf, typesOf } from './shape.js';
 import { firstSentences, HELP_WIDTH, wrap, wrapWords } from './wrap.js';
 
@@ -31,9 +32,10 @@ export function formatToolHelp(tool: Tool, command: string, options: ToolHelpOpt
     '',
   ];
   if (parameters.length > 0) lines.push(...parameterRows(tool), '');
-  const example = [command, ...exampleArguments(tool)].join(' ');
+  const example = exampleArguments(tool);
   const from = options.from ?? tool.origin.uri ?? tool.origin.format;
-  lines.push('Example', `  ${example}`, '', ...ownFlagNote(parameters, command), `from ${from}`, '');
+  if (example !== undefined) lines.push('Example', `  ${[command, ...example].join(' ')}`, '');
+  lines.push(...ownFlagNote(parameters, command), `from ${from}`, '');
   return sanitize(lines.join('\n'));
 }
 
@@ -127,38 +129,14 @@ function shownValue(value: Json): string {
   return quoteOutside(plain ? value : JSON.stringify(value), 80);
 }
 
-/** Returns example arguments in shell quotes: the tool's own example, else a sample of each required parameter. */
-export function exampleArguments(tool: Tool): string[] {
+/**
+ * Returns example arguments in shell quotes: the tool's own example, else a sample of each required parameter; undefined
+ * if no valid one is known (MOD-41).
+ */
+export function exampleArguments(tool: Tool): string[] | undefined {
   const [example] = tool.traits.examples;
-  const input = isRecord(example) ? (example as JsonObject) : sampleInput(tool);
-  return toCommandLine(tool, input).map((word) => quoteWord(sanitize(word)));
-}
-
-function sampleInput(tool: Tool): JsonObject {
-  const required = toParameters(tool.input.json).filter((parameter) => parameter.required);
-  return Object.fromEntries(required.map((parameter) => [parameter.name, sample(parameter)]));
-}
-
-function sample(parameter: Parameter): Json {
-  const { choices, schema, types, name } = parameter;
-  if (choices.length > 0) return choices[0]!;
-  if (Array.isArray(schema.examples) && schema.examples.length > 0) return schema.examples[0] as Json;
-  const [type = 'string'] = types;
-  const number = typeof schema.minimum === 'number' ? schema.minimum : undefined;
-  const samples: Readonly<Record<string, Json>> = {
-    number: number ?? 1.5,
-    integer: number ?? 1,
-    boolean: true,
-    array: sampleItems(schema),
-    object: {},
-    null: null,
-  };
-  return Object.hasOwn(samples, type) ? samples[type]! : name;
-}
-
-function sampleItems({ items }: Parameter['schema']): Json {
-  const item = isRecord(items) ? items : {};
-  if (Array.isArray(item.enum)) return item.enum.slice(0, 2) as Json[];
-  if (item.type === 'integer' || item.type === 'number') return [typeof item.minimum === 'number' ? item.minimum : 1];
-  return ['a', 'b'];
+  const input = isRecord(example) ? example : sampleOf(tool.input.json, '', tool.input.json);
+  return isRecord(input)
+    ? toCommandLine(tool, input as JsonObject).map((word) => quoteWord(sanitize(word)))
+    : undefined;
 }

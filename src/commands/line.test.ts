@@ -278,13 +278,71 @@ describe('help', () => {
       if (choices.length > 0) expect(help).toMatch(/\bone\s+of\s/);
       if (standard !== undefined) expect(help).toMatch(/\bdefault\s/);
     }
-    expect(help).toMatch(/\nExample\n {2}wield tool/);
-    expect(exampleArguments(tool).length > 0 || parameters.every((one) => !one.required)).toBe(true);
+    const example = exampleArguments(tool);
+    expect(/\nExample\n {2}wield tool/.test(help)).toBe(example !== undefined);
+    expect(example?.length !== 0 || parameters.every((one) => !one.required)).toBe(true);
   };
 
   specIf(found.length > 0, NO_CORPORA, 'MOD-24', 'of real tools reads well', () => {
     for (const { inputSchema, name: called, description } of found)
       assertReadsWell(toolOf(inputSchema, 'tool', description?.trim() || called));
+  });
+
+  // The words of the example without their quotes, as the shell passes them.
+  const unquote = (word: string): string => (word.startsWith("'") ? word.slice(1, -1).replaceAll(`'\\''`, "'") : word);
+  const checkExample = async (tool: Tool): Promise<boolean | undefined> => {
+    const line = exampleArguments(tool)?.map(unquote);
+    if (line === undefined) return undefined;
+    const input =
+      line[0] === '--input' && line[1]?.startsWith('{')
+        ? JSON.parse(line[1])
+        : readCommandInput(tool, line, { ownKind }).input;
+    return (await tool.input.check(input)).ok;
+  };
+
+  spec('MOD-41', 'has a valid example, or none', async () => {
+    const valid: JsonSchema[] = [
+      { type: 'string', minLength: 20 },
+      { type: 'string', maxLength: 2 },
+      { type: 'string', format: 'date' },
+      { type: 'integer', maximum: -3 },
+      { type: 'number', exclusiveMinimum: 0, exclusiveMaximum: 1 },
+      { type: 'integer', minimum: 7, multipleOf: 5 },
+      { type: 'array', items: { enum: ['x', 'y', 'z'] }, minItems: 3, uniqueItems: true },
+      {
+        type: 'array',
+        maxItems: 1,
+        items: { type: 'object', properties: { at: { type: 'string' } }, required: ['at'] },
+      },
+      {
+        type: 'object',
+        properties: { deep: { type: 'object', required: ['n'], properties: { n: { type: 'integer' } } } },
+      },
+      { anyOf: [{ type: 'null' }, { type: 'string', format: 'email' }] },
+      { allOf: [{ type: 'string' }, { minLength: 9 }] },
+      { $ref: '#/$defs/one' },
+    ];
+    const toolWith = (value: JsonSchema): Tool =>
+      toolOf({
+        type: 'object',
+        properties: { value },
+        required: ['value'],
+        $defs: { one: { const: 'one thing' } },
+      });
+    for (const value of valid) expect([value, await checkExample(toolWith(value))]).toEqual([value, true]);
+    for (const value of [{ type: 'string', pattern: '^a{9}$' }, { not: { type: 'string' } }] as JsonSchema[])
+      expect([value, await checkExample(toolWith(value))]).toEqual([value, undefined]);
+  });
+
+  specIf(found.length > 0, NO_CORPORA, 'MOD-41', 'of real tools has valid examples', async () => {
+    const bad: string[] = [];
+    let none = 0;
+    for (const { inputSchema, name: called } of found) {
+      const isValid = await checkExample(toolOf(inputSchema, 'tool', called));
+      if (isValid === false) bad.push(called);
+      if (isValid === undefined) none++;
+    }
+    expect([bad, none / found.length < 0.05]).toEqual([[], true]);
   });
 
   spec('MOD-24', 'aligns, wraps, marks, and shows choices, fields, defaults and an example', () => {

@@ -149,7 +149,7 @@ function toTool(item: InstalledItem, object: string, place: Place): Tool | Probl
   }
   return {
     name: effective,
-    description: quoteOutside(header?.description ?? item.description ?? `The tool ${item.name}.`, 1000),
+    description: quoteOutside(item.description ?? header?.description ?? `The tool ${item.name}.`, 1000),
     input,
     action: {
       kind: 'process',

@@ -100,13 +100,16 @@ function judge(tool: Tool, caller: Caller, rules: Rules, matches: Matches): Verd
   const unreadable = inherited.find(({ fault }) => fault !== undefined);
   if (unreadable !== undefined) return byFault(unreadable);
   const denial = findDeny([...policy.lists, ...within], policy, inherited, matches);
-  if (denial !== undefined) return byRule('deny', denial);
+  if (denial !== undefined) {
+    const list = [...within, ...inherited].find((one) => one.rules.includes(denial));
+    return list === undefined ? byRule('deny', denial) : bySkill(byRule('deny', denial), list);
+  }
   const lists = tool.name === CONTEXT_MANAGER ? policy.lists : [...policy.lists, ...within];
   const always = tool.origin.builtin === true && ALWAYS.includes(tool.name);
   const listed: Verdict[] = [];
   for (const list of always ? [] : lists) {
     const verdict = byList(list, matches);
-    if (verdict.verdict === 'deny') return verdict;
+    if (verdict.verdict === 'deny') return within.includes(list) ? bySkill(verdict, list) : verdict;
     listed.push(verdict);
   }
   const trusted = byTrustRules(policy, inherited, matches, () => byDefault(tool, caller));
@@ -144,6 +147,13 @@ function byList(list: AllowList, matches: Matches): Verdict {
 
 function byFault({ of, fault, file, line }: RuleList): Verdict {
   return { verdict: 'deny', rule: null, reason: `${of} cannot be read: ${fault}`, source: toSource({ file, line }) };
+}
+
+// POL-36: skills and tools only restrict, so that no configuration allows what they deny.
+function bySkill(verdict: Verdict, { of }: RuleList): Verdict {
+  const { source } = verdict;
+  const where = source === undefined ? of : `${quoteOutside(source.file, 300)}:${source.line}`;
+  return { ...verdict, hint: `no configuration can allow it, only a change of ${where}` };
 }
 
 // POL-5. Rules of the project, a profile and skills count only if they are stricter.

@@ -1,6 +1,7 @@
 // Formats a plan for people: what a call would run, line by line.
 
 import type { HttpPlan, ModulePlan, Plan, ProcessPlan, RemotePlan } from '../core/plan.js';
+import { quoteWord } from '../core/text.js';
 import { describeSandbox } from '../process/sandbox/text.js';
 
 type Row = readonly [label: string, value: string];
@@ -51,21 +52,23 @@ function sandboxRows({ sandbox }: ProcessPlan | ModulePlan | RemotePlan): readon
   return sandbox === undefined ? [] : [['sandbox', describeSandbox(sandbox)]];
 }
 
+// As it is typed into a shell, so that the arguments can be told apart.
+function toLine(argv: readonly string[]): string {
+  return argv.map(quoteWord).join(' ');
+}
+
 function processRows(plan: ProcessPlan): readonly Row[] {
   const { launcher, binary, argv, interpreter, cwd, environment, stdin, command } = plan;
-  const rows: Row[] = [['would run', [...launcher, binary, ...argv.slice(1)].join(' ')]];
+  const rows: Row[] = [['would run', toLine([...launcher, binary, ...argv.slice(1)])]];
   if (interpreter !== undefined) rows.push(['through', interpreter]);
   rows.push(...sandboxRows(plan), ['in', cwd], ['with', Object.keys(environment).sort().join(' ')]);
   if (stdin !== '') rows.push(['input', stdin]);
   if (command === undefined) return rows;
   for (const { param, argv: resolver, skipped, onFailure } of command.resolvers) {
-    const line = `${resolver.join(' ')}   to resolve ${param}; on failure ${onFailure}`;
+    const line = `${toLine(resolver)}   to resolve ${param}; on failure ${onFailure}`;
     rows.push(['first', skipped === null ? line : `${param} is not resolved: ${skipped}`]);
   }
   for (const { param, argv: check, skipped } of command.denials)
-    rows.push([
-      'first',
-      skipped === null ? `${check.join(' ')}   to check ${param}` : `${param} is refused: ${skipped}`,
-    ]);
+    rows.push(['first', skipped === null ? `${toLine(check)}   to check ${param}` : `${param} is refused: ${skipped}`]);
   return [...rows, ['allowlist', `${command.execution.binary} ${command.subcommand}`.trim()]];
 }

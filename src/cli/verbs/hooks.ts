@@ -3,10 +3,11 @@
 import { spellOut } from '../../core/text.js';
 import { applyPlan } from '../../install/apply/apply.js';
 import { type Inventory, loadInventory } from '../../install/inventory.js';
+import { itemKey } from '../../install/manifest/item-name.js';
 import { planInstall } from '../../install/plan/plans.js';
 import { syncSource } from '../../install/sources/fetch.js';
 import { findSource } from '../../install/sources/load.js';
-import { loadSources } from '../../install/state.js';
+import { type InstalledItem, loadSources, type SourceRecord } from '../../install/state.js';
 import { RUN_HOOKS } from '../consent.js';
 import { printApplied, withInstalling } from '../installing.js';
 import { printJson } from '../print.js';
@@ -33,8 +34,8 @@ interface ListedHook {
   readonly item: string | null;
   readonly event: string;
   readonly run: string;
-  /** Whether hooks of the source ran for its current commit; null for those of items. */
-  readonly state: string | null;
+  /** Whether it ran: for the current commit of a source, or for the installed item. Null for uninstall hooks. */
+  readonly state: SourceRecord['hooks'] | 'not installed' | null;
 }
 
 function list(call: VerbCall, target: string | undefined): Promise<number> {
@@ -53,15 +54,32 @@ function list(call: VerbCall, target: string | undefined): Promise<number> {
   });
 }
 
-function listHooks({ sources }: Inventory): ListedHook[] {
+function listHooks({ sources, installed }: Inventory): ListedHook[] {
+  const items = new Map(installed.items.map((item) => [itemKey(item), item]));
   return sources.flatMap(({ record: { id, hooks: state }, scan }) => [
-    ...scan.manifest.hooks.map(({ event, run }) => ({ source: id, item: null, event, run, state })),
-    ...scan.items.flatMap(({ kind, name, build, install, uninstall }) =>
-      Object.entries({ build, install, uninstall }).flatMap(([event, run]) =>
-        run === null ? [] : [{ source: id, item: `${kind}:${name}`, event, run, state: null }],
-      ),
+    ...scan.manifest.hooks.map(({ event, run }) => ({
+      source: id,
+      item: null,
+      event,
+      run,
+      state: event === 'uninstall' ? null : state,
+    })),
+    ...scan.items.flatMap((item) =>
+      (['build', 'install', 'uninstall'] as const).flatMap((event) => {
+        const run = item[event];
+        if (run === null) return [];
+        const state = toState(event, items.get(itemKey({ ...item, source: id })));
+        return [{ source: id, item: `${item.kind}:${item.name}`, event, run, state }];
+      }),
     ),
   ]);
+}
+
+function toState(event: 'build' | 'install' | 'uninstall', item: InstalledItem | undefined): ListedHook['state'] {
+  if (event === 'uninstall') return null;
+  if (item === undefined) return 'not installed';
+  const isRun = event === 'build' ? item.build === 'built' : item.portable?.built != null;
+  return isRun ? 'ran' : 'skipped';
 }
 
 // Source hooks run in the sources again; an item is installed again, so that a failure changes nothing.

@@ -60,6 +60,7 @@ export const show: Verb = {
         verdicts: { person: verdicts[0], model: verdicts[1] },
       });
     const rows = parameterRows(tool);
+    const example = exampleArguments(tool);
     const facts: [string, string][] = [
       ['format', tool.origin.format],
       ['from', tool.origin.uri ?? 'this program'],
@@ -71,7 +72,7 @@ export const show: Verb = {
       ['traits', describeTraits(tool)],
       ['governed', governed?.authority ? `by ${governed.authority.name}, ${governed.authority.file}` : ''],
       ['may call', (governed?.permissions ?? []).map((list) => list.join(' ') || 'nothing').join('; and ')],
-      ['example', [exampleCommand, ...exampleArguments(tool)].join(' ')],
+      ['example', example === undefined ? '' : [exampleCommand, ...example].join(' ')],
     ];
     terminal.out(`${terminal.paint('bold', tool.name)}\n${sanitize(tool.description)}\n\n`);
     if (rows.length > 0) terminal.out(`${sanitize(rows.join('\n'))}\n\n`);

@@ -75,7 +75,13 @@ export function collectExports(exports: Readonly<Record<string, unknown>>, file:
       addTool(found.name, () => toTool(fromFrontmatter(frontmatter, found.run, file), readRole(frontmatter)));
     }
   }
-  for (const [name, value] of Object.entries(exports)) {
+  const entries = Object.entries(exports).flatMap(([name, value]) =>
+    // MOD-42: an array of definitions is as good as an export for each.
+    Array.isArray(value)
+      ? value.map((one, at): [string, unknown] => [`${name}[${at}]`, one])
+      : [[name, value] as const],
+  );
+  for (const [name, value] of entries) {
     if (name === 'frontmatter' || seen.has(value)) continue;
     seen.add(value);
     if (isOfferDefinition(value)) addOffer(name, value);

@@ -52,6 +52,7 @@ const BOUNDS: Readonly<Record<string, readonly [string, string]>> = {
   array: ['minItems', 'maxItems'],
 };
 const RANGE = /^(-?\d+(?:\.\d+)?)?\.\.(-?\d+(?:\.\d+)?)?$/;
+const DASHED_RANGE = /^(\d+(?:\.\d+)?) *- *(\d+(?:\.\d+)?)$/;
 
 /**
  * Parses the type that a text starts with. Returns undefined for an unknown type, which is a string (SCR-7), and a
@@ -64,8 +65,10 @@ export function parseType(text: string): ParsedType | TypeFault | undefined {
   const next = text.charAt(word.length);
   if (base === undefined || (next !== '' && !/[\s([=]/.test(next)) || (lower === 'enum' && next !== '('))
     return undefined;
-  // "string(s)" is a word, not a range.
-  if (lower !== 'enum' && /^\([A-Za-z]*\)(?:\s|$)/.test(text.slice(word.length))) return undefined;
+  // "string(s)" is a word, not a range; so are other types that octomind does not know, and reads as text.
+  const inside = /^\(([^)]*)\)(?:\s|$)/.exec(text.slice(word.length))?.[1];
+  if (lower !== 'enum' && inside !== undefined && !inside.includes('..') && !DASHED_RANGE.test(inside.trim()))
+    return undefined;
   try {
     return readType(text, word.length, base, lower === 'enum');
   } catch (error) {
@@ -147,7 +150,7 @@ function readChoices(text: string, offset: number): string[] {
 function readRange(text: string, type: ParameterType, offset: number): JsonSchema {
   const bounds = BOUNDS[type];
   if (bounds === undefined) throw new TypeFault(offset, `${type} has no range`, 'remove the parentheses');
-  const match = RANGE.exec(text.trim());
+  const match = RANGE.exec(text.trim()) ?? DASHED_RANGE.exec(text.trim());
   if (!match || (match[1] === undefined && match[2] === undefined))
     throw new TypeFault(offset, `"${quoteOutside(text, 40)}" is not a range`, 'write MIN..MAX, MIN.. or ..MAX');
   const [min, max] = [match[1], match[2]].map((bound) => (bound === undefined ? undefined : Number(bound)));

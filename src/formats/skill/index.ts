@@ -78,7 +78,11 @@ function readFlatSkill(entry: string, place: Place): Reading | undefined {
   const file = join(place.directory, entry);
   const reading = readHead(file, MAX_BYTES, { within: place.boundary });
   if ('fault' in reading || !reading.complete) return undefined;
-  if (place.named !== true && !isNamed(readFrontmatter(reading.bytes.toString('utf8')))) return undefined;
+  const frontmatter = readFrontmatter(reading.bytes.toString('utf8'));
+  if (place.named !== true && !isNamed(frontmatter)) {
+    const fault = findMissing(frontmatter);
+    return fault && { tools: [], problems: [toProblem(file, 'warning', fault)], states: [reading.identity] };
+  }
   return readSkill({ file, reading, place, name: entry.replace(/\.md$/i, '') });
 }
 
@@ -86,6 +90,17 @@ function isNamed(frontmatter: ReturnType<typeof readFrontmatter>): boolean {
   if ('message' in frontmatter) return false;
   const { name, description } = frontmatter.fields;
   return [name, description].every((text) => typeof text === 'string' && text.trim() !== '');
+}
+
+const SKILL_FIELDS = ['name', 'description', 'allowed-tools', 'metadata', 'license', 'compatibility', 'trust'];
+
+// A file with fields of skills and no others was meant to be one; pages of other systems have a title and more.
+function findMissing(frontmatter: ReturnType<typeof readFrontmatter>): Finding | undefined {
+  if ('message' in frontmatter) return undefined;
+  const names = Object.keys(frontmatter.fields);
+  const missing = ['name', 'description'].filter((field) => !names.includes(field));
+  if (missing.length !== 1 || names.some((name) => !SKILL_FIELDS.includes(name))) return undefined;
+  return { message: `not listed as a skill: it has no ${missing[0]}`, hint: `add ${missing[0]}: to its frontmatter` };
 }
 
 interface SkillFile {

@@ -184,7 +184,7 @@ const ITEM = checked(
     const { kind, link } = item;
     for (const key of ['bin', 'build'] as const)
       if (kind !== 'tool' && item[key] !== undefined)
-        fail([key], `is only allowed for tools, and this is a ${kind}`, `remove ${key}`);
+        fail([key], `is only allowed for tools, and the kind is ${kind}`, `remove ${key}`);
     const fault = link === undefined ? undefined : findLinkFault(kind, link);
     if (fault !== undefined) fail(['link'], `"${quoteOutside(link!, 80)}" ${fault}`, 'fix the link, or omit it');
   },

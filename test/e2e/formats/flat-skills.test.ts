@@ -47,6 +47,15 @@ describe('a skill in a file', () => {
     expect((await toolbox.call('c'.repeat(65), {})).error?.code).toBe('invalid_ref');
   });
 
+  spec('SKL-7', 'is not listed without a name or a description, and check says why', async () => {
+    const workspace = createModuleWorkspace();
+    workspace.write('skills/noname.md', '---\ndescription: A skill.\nmetadata: {}\n---\nText.\n');
+    workspace.write('skills/bare.md', '---\nname: bare\n---\nText.\n');
+    const { stdout } = await wield(workspace, ['check']);
+    expect(stdout).toMatch(/noname\.md\n +warning +not listed as a skill: it has no name\n +hint +add name: /);
+    expect(stdout).toMatch(/bare\.md\n +warning +not listed as a skill: it has no description/);
+  });
+
   spec('SKL-7', 'is not any other file, and nothing is imported to find out', async () => {
     const workspace = createModuleWorkspace();
     const mark = join(workspace.home, 'imported');

@@ -68,6 +68,24 @@ export const helper = 3;
     expect(textOf(await toolbox.call('tool_mts', {}))).toMatch(/^file:.*\/mts.tool.mts$/);
   });
 
+  spec('MOD-42', 'loads definitions in an exported array', async () => {
+    const workspace = createModuleWorkspace();
+    workspace.module(
+      'all.tool.mjs',
+      `const make = (name) => ({ name, description: 'D', execute: () => name });
+export const first = make('first');
+export default [first, make('second'), 'text'];
+export const more = [make('third')];
+export const numbers = [1, 2];
+`,
+    );
+    expect((await names(workspace)).sort()).toEqual(['first', 'second', 'third']);
+    const toolbox = workspace.toolbox();
+    for (const name of ['first', 'second', 'third']) expect(textOf(await toolbox.call(name, {}))).toBe(name);
+    workspace.module('bad.tool.mjs', "export default [{ name: 'bad', inputSchema: 3, execute() {} }];\n");
+    expect((await wield(workspace, ['check'])).stdout).toContain('export "default[0]"');
+  });
+
   spec('MOD-7', 'supports relative imports, packages, JSON and CommonJS', async () => {
     const workspace = createModuleWorkspace();
     workspace.write('node_modules/pad/package.json', '{ "name": "pad", "exports": { "import": "./x.mjs" } }');

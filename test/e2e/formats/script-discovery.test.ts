@@ -15,6 +15,7 @@ import { join } from 'node:path';
 import { describe, expect } from 'vitest';
 import { textOf } from '../../../src/index.js';
 import type { NodeToolbox } from '../../../src/node.js';
+import { wield } from '../../support/cli.js';
 import { spec } from '../../support/spec.js';
 import { createWorkspace, LATER } from '../../support/workspace.js';
 
@@ -32,6 +33,16 @@ const settle = (...paths: string[]): void => {
   const past = new Date(Date.now() - 60_000);
   for (const path of paths) utimesSync(path, past, past);
 };
+
+spec('SCR-30', 'the debug log names files of no format, once, and no others', async () => {
+  const workspace = createWorkspace();
+  workspace.script('say', saying('hi'));
+  workspace.write('.agents/tools/.notes', 'x');
+  workspace.write('skills/flat.md', '---\nname: flat\ndescription: Flat.\n---\nText.\n');
+  const { stderr } = await wield(workspace, ['list', '--verbose']);
+  const ignored = stderr.split('\n').filter((line) => line.includes(': ignored'));
+  expect(ignored).toEqual([expect.stringContaining('.agents/tools/.notes: ignored, no format has this name')]);
+});
 
 describe('one toolbox', () => {
   spec('SCR-15', 'sees a new, edited, removed, chmod-ed and renamed file at once, in list and call', async () => {

@@ -46,6 +46,17 @@ describe('a descriptor of chai', () => {
     expect(json(await wield(workspace, ['check', '--json']))).toMatchObject({ errors: 0 });
   });
 
+  finding('R9 SKL-3', 'a skill and its tool may have one name', async () => {
+    const workspace = createSkillWorkspace();
+    const document = JSON.stringify(declare([{ param: 'path' }])).replaceAll('"run"', '"notes"');
+    workspace.write('.agents/skills/notes/tools.json', document);
+    workspace.write('.agents/skills/notes/SKILL.md', '---\nname: notes\ndescription: How.\n---\nHow to.\n');
+    expect((await wield(workspace, ['doctor'])).status).toBe(0);
+    expect((await wield(workspace, ['check'])).stdout).toContain('no problems');
+    expect((await wield(workspace, ['call', 'notes', '--path', 'x'])).stdout).toBe('["x"]\n');
+    expect((await wield(workspace, ['call', 'read_skill', 'notes'])).stdout).toContain('How to.');
+  });
+
   finding('002-20 TJS-7', 'refuses a missing positional before a given one', async () => {
     const workspace = withTools(declare([{ param: 'path' }, { param: 'content' }], { subcommand: 'create' }));
     const toolbox = workspace.toolbox();

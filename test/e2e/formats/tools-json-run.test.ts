@@ -190,7 +190,7 @@ describe('a dry run', () => {
       expect(verdict).toMatchObject({ verdict: 'allow' });
       const shown = (await wield(workspace, ['call', 'run', ...given, '--dry-run'])).stdout;
       expect(shown).toContain(
-        `would run   ${join(workspace.bin, 'act')} do it {output of ${look} up n} a b --mode=-x\n`,
+        `would run   ${join(workspace.bin, 'act')} do it '{output of ${look} up n}' a b --mode=-x\n`,
       );
       expect(shown).toContain(`first       ${look} up n   to resolve name; on failure reject\n`);
       expect(shown).toContain('first       words is not resolved: scripts are disabled');

@@ -185,6 +185,24 @@ describe('tools', () => {
     30_000,
   );
 
+  spec('INS-20', 'describes a tool by TOOL.md everywhere, else by its script', async () => {
+    const workspace = createInstallWorkspace();
+    const script = '#!/bin/sh\n# @description From the script.\necho\n';
+    await workspace.json(
+      'add',
+      workspace.source('said', {
+        'tools/both/TOOL.md': '---\ndescription: From TOOL.md.\n---\n',
+        'tools/both/both!': script,
+        'tools/one/one!': script,
+      }),
+      '--yes',
+    );
+    const describedBy = async (...args: string[]) =>
+      (await workspace.run('list', ...args)).stdout.match(/From [\w .]+\./g)?.sort();
+    expect(await describedBy()).toEqual(['From TOOL.md.', 'From the script.']);
+    expect(await describedBy('--installed')).toEqual(['From TOOL.md.']);
+  });
+
   spec('INS-22', 'calls an installed tool like a script, with the schema of its header or TOOL.md', async () => {
     const workspace = createInstallWorkspace();
     const source = workspace.source('callable', {

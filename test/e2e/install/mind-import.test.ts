@@ -306,14 +306,20 @@ describe('commands for whole installations', () => {
     const workspace = createInstallWorkspace();
     const log = join(workspace.dir, 'log');
     const source = workspace.source('hooked', {
-      'mind.toml': `[[hooks]]\nrun = "echo source >> ${log}"\n[[items]]\nkind = "rule"\nname = "r"\npath = "r.md"\ninstall = "echo item >> ${log}"\n`,
+      'mind.toml': `[[hooks]]\nrun = "echo source >> ${log}"\n[[hooks]]\nevent = "uninstall"\nrun = "true"\n[[items]]\nkind = "rule"\nname = "r"\npath = "r.md"\ninstall = "echo item >> ${log}"\n`,
       'r.md': 'R.',
     });
+    await workspace.json('add', source, '--register-only');
+    const states = async () =>
+      (await workspace.json('hooks', 'list')).hooks.map(({ event, state }: Record<string, unknown>) => [event, state]);
+    const uninstall = [['uninstall', null]];
+    expect(await states()).toEqual([['install', 'skipped'], ...uninstall, ['install', 'not installed']]);
+    await workspace.json('install', 'rule:r', '--yes');
+    expect(await states()).toEqual([['install', 'skipped'], ...uninstall, ['install', 'skipped']]);
+    await workspace.json('uninstall', 'rule:r', '--yes');
+    await workspace.json('remove', '--source', 'hooked', '--yes');
     await workspace.json('add', source, '--yes', '--run-hooks');
-    expect((await workspace.json('hooks', 'list')).hooks).toMatchObject([
-      { source: 'hooked', item: null, event: 'install', state: 'ran' },
-      { source: 'hooked', item: 'rule:r', event: 'install', state: null },
-    ]);
+    expect(await states()).toEqual([['install', 'ran'], ...uninstall, ['install', 'ran']]);
     await workspace.run('hooks', 'run', 'hooked', '--force');
     await workspace.run('hooks', 'run', 'hooked#r', '--dangerously-skip-install-hook-check');
     expect(readFileSync(log, 'utf8')).toBe('source\nitem\nsource\nitem\n');

@@ -56,6 +56,23 @@ const RELAY = `async (_, { toolbox }) => {
 const trust = (rules: string): string => `metadata:\n  trust:\n    rules: ${JSON.stringify(rules)}`;
 
 describe('trust rules of a skill', () => {
+  spec('POL-36', 'are named as what would have to change, with their file and line', async () => {
+    const workspace = createRuledWorkspace();
+    const file = govern(workspace, 'trust:\n  rules: "wipe($deny) *"');
+    const denied = await wield(workspace, ['call', 'wipe']);
+    expect(denied.stderr).toContain(`no configuration can allow it, only a change of ${file}:5`);
+    rmSync(file);
+    workspace.write(
+      'skills/narrow/SKILL.md',
+      '---\nname: narrow\ndescription: x\nallowed-tools: other\nmetadata: { delegate: wipe }\n---\n',
+    );
+    const listed = await wield(workspace, ['call', 'narrow']);
+    expect(listed.stderr).toContain('no configuration can allow it, only a change of allowed-tools of narrow');
+    // One in the configuration is not.
+    workspace.config('[trust]\nrules = ["wipe($deny)"]\n');
+    expect((await wield(workspace, ['call', 'wipe'])).stderr).toContain('the configuration can allow it');
+  });
+
   finding('001-89 RES-44', 'ask for calls of the tools it governs', async () => {
     const workspace = createRuledWorkspace();
     const toolbox = workspace.toolbox();
