@@ -3,6 +3,8 @@
 import { join, resolve } from 'node:path';
 import { createRecorder } from './audit/recorder.js';
 import type { AuditSink } from './audit/sinks.js';
+import { backgroundDirectory } from './background/files.js';
+import { createBackground } from './background/processes.js';
 import { createBuiltins } from './builtin/create.js';
 import { createOwnOffers } from './builtin/own-resources.js';
 import { showInMode } from './builtin/search-mode.js';
@@ -171,7 +173,7 @@ export interface ToolboxState {
 }
 
 // Incremented when the format of the index changes.
-const INDEX_VERSION = '21';
+const INDEX_VERSION = '22';
 const MANAGED_CONFIG = '/etc/wield/config.toml';
 
 /** Creates the toolbox of a workdir. */
@@ -260,6 +262,7 @@ function openFiles(options: NodeToolboxOptions, { world, wieldHome, helper }: To
     onListing: shared?.onListing,
   });
   const state: State = shared?.share(local) ?? local;
+  const stores = createStores({ wieldHome, workdir, results: state.results, world });
   return {
     workdir,
     offered: options.offer ?? [],
@@ -281,7 +284,13 @@ function openFiles(options: NodeToolboxOptions, { world, wieldHome, helper }: To
     programs: createSuspendedPrograms(join(wieldHome, 'programs'), local.approvals.key, world),
     listingFiles: state.listings,
     servers: createServerList({ workdir, wieldHome, world, boundary: boundaryOf(workdir) }),
-    stores: createStores({ wieldHome, workdir, results: state.results, world }),
+    stores,
+    background: createBackground({
+      directory: backgroundDirectory(wieldHome),
+      session: stores.session,
+      world,
+      guard: helper.start,
+    }),
     recorder: createRecorder({
       wieldHome,
       pid: process.pid,
@@ -354,6 +363,7 @@ function createCatalogs({ options, machine, files, workspace, formats, upstreams
     remoteSkills,
     suspended: files.programs,
     stores: files.stores,
+    background: files.background,
   });
   const yielding = createTaskTools();
   checkOffer(files.offered, [...builtin, ...yielding]);
@@ -361,7 +371,7 @@ function createCatalogs({ options, machine, files, workspace, formats, upstreams
     registered: toRegistry(options.tools ?? []),
     builtin,
     yielding,
-    offered: (tool, skills, snapshot) => offeredTo(tool, skills, snapshot, { offered: files.offered, remoteSkills }),
+    offered: (tool, listed, snapshot) => offeredTo(tool, listed, snapshot, { offered: files.offered, remoteSkills }),
     toAbsolute: (path, { workdir }) => toDirectory(path, workdir, world.home),
     ownerOf: (directory, { places }) => findOwner(directory, places),
     formats,
@@ -410,13 +420,13 @@ function createParts(parts: PartsOptions): CallParts {
   const { options, machine, files, workspace, tools, modules, upstreams, secrets } = parts;
   const { world } = machine;
   const { catalog, references, cascade } = tools;
-  const { beforeRun, recorder, state, stores, pins, packages } = files;
+  const { beforeRun, recorder, state, stores, pins, packages, background } = files;
   return {
     workspace,
     catalog,
     executors: createExecutors(
       [
-        createProcessExecutor({ world, wieldHome: machine.wieldHome, beforeRun }),
+        createProcessExecutor({ world, wieldHome: machine.wieldHome, beforeRun, background }),
         modules,
         createFunctionExecutor({ digest: digestParts, debug: world.debug }),
         createTextExecutor({ refer: references.refer }),

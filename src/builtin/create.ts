@@ -1,5 +1,6 @@
 // Creates the built-in tools of a workspace.
 
+import type { BackgroundProcesses } from '../background/processes.js';
 import type { Catalog } from '../catalog/catalog.js';
 import type { References } from '../catalog/skill-references.js';
 import type { SuspendedPrograms } from '../code/host/suspended.js';
@@ -11,6 +12,7 @@ import type { Snapshot, Workspace } from '../core/snapshot.js';
 import type { Stores } from '../core/store.js';
 import type { Tool } from '../core/tool.js';
 import { listTools, type SearchTools } from '../runtime/list.js';
+import { createBackgroundTools } from './background.js';
 import { createCapabilitiesTool } from './capabilities.js';
 import { createDescribeTools } from './describe-tools.js';
 import { createMcpTools } from './mcp.js';
@@ -33,10 +35,12 @@ export interface CreateBuiltinsOptions {
   readonly remoteSkills: (snapshot: Snapshot) => readonly RemoteSkill[];
   readonly suspended: SuspendedPrograms;
   readonly stores: Pick<Stores, 'results' | 'session'>;
+  readonly background: BackgroundProcesses;
 }
 
 export function createBuiltins(options: CreateBuiltinsOptions): Tool[] {
-  const { workspace, queries, catalog, references, search, cascade, remoteSkills, suspended, stores } = options;
+  const { workspace, queries, catalog, references, search, cascade, remoteSkills, suspended, stores, background } =
+    options;
   const naming = () => ({ catalog: catalog(), cascade: cascade() });
   const list = (caller: Caller, snapshot: Snapshot) => listTools(naming(), snapshot, { caller });
   return [
@@ -65,6 +69,7 @@ export function createBuiltins(options: CreateBuiltinsOptions): Tool[] {
     }),
     createReadResultTool(),
     createQueryResultTool(queries),
+    ...createBackgroundTools(background),
     ...createSearchModeTools({
       catalog,
       cascade,

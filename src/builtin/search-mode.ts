@@ -3,6 +3,7 @@
 import { estimateTokens } from '../core/text.js';
 import type { Tool } from '../core/tool.js';
 import { CALL_TOOL, DESCRIBE_TOOL, type Mode, RUN_CODE, SEARCH_TOOLS, type View } from '../core/view.js';
+import { isBackgroundTool } from './background.js';
 import { defineBuiltin, defineForwarding } from './builtin.js';
 import { QUERY_RESULT } from './query-result.js';
 import { READ_RESULT } from './read-result.js';
@@ -34,7 +35,8 @@ export function showInMode(
   if (mode === 'all') return tools;
   const others = tools.filter((tool) => tool.origin.builtin !== true || !isModeTool(tool));
   if (mode === 'auto' && !isMuch(others.filter(({ origin }) => origin.builtin !== true))) return others;
-  const isShown = (tool: Tool): boolean => usesTool(mode, tool) || RESULTS.includes(tool.name) || isOffered(tool);
+  const isShown = (tool: Tool): boolean =>
+    usesTool(mode, tool) || RESULTS.includes(tool.name) || isBackgroundTool(tool) || isOffered(tool);
   return tools.filter((tool) => tool.origin.builtin === true && isShown(tool));
 }
 

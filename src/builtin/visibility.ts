@@ -1,7 +1,7 @@
 // Who sees a built-in tool, which tools and skills a caller may know of, and the instructions sent to a model first.
 
 import type { Catalog } from '../catalog/catalog.js';
-import type { Audience } from '../catalog/listing.js';
+import type { Audience, Listed } from '../catalog/listing.js';
 import { isToolOf, type References } from '../catalog/skill-references.js';
 import type { CallerKind } from '../core/caller.js';
 import { ToolError } from '../core/error.js';
@@ -14,6 +14,7 @@ import { RUN_SKILL_SCRIPT } from '../core/view.js';
 import { findDenial } from '../policy/decide.js';
 import { toRules } from '../policy/rules.js';
 import { newNameOf } from '../policy/view.js';
+import { isBackgroundTool } from './background.js';
 import { readCapabilities } from './capabilities.js';
 import { QUERY_RESULT } from './query-result.js';
 import { READ_RESULT } from './read-result.js';
@@ -57,7 +58,7 @@ export interface OfferedOptions {
 /** Returns who sees a built-in tool. */
 export function offeredTo(
   { name, traits }: Tool,
-  skills: readonly Skill[],
+  { skills, hasBackground }: Listed,
   snapshot: Snapshot,
   { offered, remoteSkills }: OfferedOptions,
 ): Audience {
@@ -68,6 +69,7 @@ export function offeredTo(
   if (name === READ_SKILL && remoteSkills(snapshot).length > 0) return 'all';
   if (name === RUN_SKILL_SCRIPT && skills.some((skill) => isVisible(skill) && skill.scripts !== undefined))
     return 'models';
+  if (isBackgroundTool({ name })) return hasBackground ? 'models' : 'none';
   if (isModeTool({ name })) return usesTool(snapshot.settings.view.mode, { name }) ? 'models' : 'none';
   // SRV-14: a model that gets a handle must be able to read it; a person gets the whole output.
   return name === READ_RESULT || name === QUERY_RESULT ? 'models' : 'none';

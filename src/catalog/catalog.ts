@@ -3,7 +3,6 @@
 import { isToolError, ToolError } from '../core/error.js';
 import type { Format, ModuleOffer, OfferSource, Upstream } from '../core/format.js';
 import type { Owner, Place } from '../core/origin.js';
-import type { Skill } from '../core/skill.js';
 import type { Snapshot, World } from '../core/snapshot.js';
 import type { Tool } from '../core/tool.js';
 import type { FindOptions } from './at-path.js';
@@ -12,7 +11,7 @@ import { createDirectory } from './directory.js';
 import type { Directory, DirectoryListing, Views } from './entry.js';
 import { createFinder, hasServers, isRequested, mayBeRemote, mayKeepName } from './find.js';
 import type { IndexFile } from './index-file.js';
-import { type Audience, byName, type Listing, mergeListing, withoutReserved } from './listing.js';
+import { type Audience, byName, type Listed, type Listing, mergeListing, withoutReserved } from './listing.js';
 
 export interface CatalogOptions {
   /** Tools defined in code; first in precedence. */
@@ -24,7 +23,7 @@ export interface CatalogOptions {
   readonly builtin: readonly Tool[];
   /** Built-in tools that give way to any other tool of their name. */
   readonly yielding?: readonly Tool[];
-  readonly offered: (tool: Tool, skills: readonly Skill[], snapshot: Snapshot) => Audience;
+  readonly offered: (tool: Tool, listed: Listed, snapshot: Snapshot) => Audience;
   /** Makes a path of a reference absolute; undefined if that is not possible. */
   readonly toAbsolute: (path: string, snapshot: Snapshot) => string | undefined;
   /** The owner of a directory outside the search path. */
@@ -83,7 +82,7 @@ export function createCatalog(options: CatalogOptions): Catalog {
       yielding,
       remote: upstream?.list(snapshot, isTakenBy([...registered.values(), ...reserved], directories)),
       directories,
-      audienceOf: (tool, skills) => (isRequested(tool, offer) ? 'all' : offered(tool, skills, snapshot)),
+      audienceOf: (tool, listed) => (isRequested(tool, offer) ? 'all' : offered(tool, listed, snapshot)),
     });
     const { tools, problems } = delegates.completeAll(
       merged.tools,
@@ -115,10 +114,7 @@ export function createCatalog(options: CatalogOptions): Catalog {
     register(tool, snapshot) {
       const { name } = tool;
       const builtin = reserved.find((candidate) => candidate.name === name);
-      if (
-        registered.has(name) ||
-        (builtin !== undefined && offered(builtin, list(snapshot).skills, snapshot) !== 'none')
-      ) {
+      if (registered.has(name) || (builtin !== undefined && offered(builtin, list(snapshot), snapshot) !== 'none')) {
         throw new ToolError('conflict', `a tool named "${name}" already exists`, {
           hint: registered.has(name) ? 'unregister it first, or choose another name' : 'choose another name',
         });

@@ -3,7 +3,6 @@
 import type { Upstream } from '../core/format.js';
 import { isToolName, otherName, parseRef, type UriRef } from '../core/name.js';
 import type { Problem } from '../core/problem.js';
-import type { Skill } from '../core/skill.js';
 import type { Snapshot } from '../core/snapshot.js';
 import type { Tool } from '../core/tool.js';
 import {
@@ -15,7 +14,7 @@ import {
   toFilePath,
 } from './at-path.js';
 import type { Views } from './entry.js';
-import type { Audience, Listing } from './listing.js';
+import type { Audience, Listed, Listing } from './listing.js';
 import { findBrokenFile, invalidName, notFound, nothingAt, notUsable } from './refusals.js';
 
 export interface FinderOptions extends PathFinderOptions {
@@ -24,7 +23,7 @@ export interface FinderOptions extends PathFinderOptions {
   readonly builtin: readonly Tool[];
   /** The built-in tools that give way to others. */
   readonly yielding: readonly Tool[];
-  readonly offered: (tool: Tool, skills: readonly Skill[], snapshot: Snapshot) => Audience;
+  readonly offered: (tool: Tool, listed: Listed, snapshot: Snapshot) => Audience;
   readonly upstream?: Upstream;
   readonly list: (snapshot: Snapshot) => Listing;
   readonly views: Pick<Views, 'of' | 'inOrder'>;
@@ -163,7 +162,7 @@ function createReach(options: FinderOptions) {
   };
 
   const isOffered = (tool: Tool, { snapshot, offer = [] }: FindOptions): boolean =>
-    !builtin.includes(tool) || isRequested(tool, offer) || offered(tool, list(snapshot).skills, snapshot) !== 'none';
+    !builtin.includes(tool) || isRequested(tool, offer) || offered(tool, list(snapshot), snapshot) !== 'none';
 
   const isInReach = (tool: Tool, reach: FindOptions): boolean =>
     !(reach.visibleOnly && tool.traits.hidden && !(reach.apps && tool.traits.app)) &&

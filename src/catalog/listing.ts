@@ -12,12 +12,18 @@ import type { DirectoryListing } from './entry.js';
 /** Who sees a built-in tool: everyone, models only, or nobody (callable by name). */
 export type Audience = 'all' | 'models' | 'none';
 
-export interface Listing {
+/** What decides who sees a built-in tool. */
+export interface Listed {
+  /** The first skill of each name, in path order. */
+  readonly skills: readonly Skill[];
+  /** Whether a process of a tool goes on after its call. */
+  readonly hasBackground: boolean;
+}
+
+export interface Listing extends Listed {
   readonly tools: readonly Tool[];
   readonly shadowed: readonly ShadowedTool[];
   readonly problems: readonly Problem[];
-  /** The first skill of each name, in path order. */
-  readonly skills: readonly Skill[];
   /** Built-in tools that are not listed for everyone. */
   readonly unlisted: readonly Tool[];
   /** The unlisted tools that models see. */
@@ -33,7 +39,7 @@ export interface ListingParts {
   readonly remote: ReturnType<Upstream['list']> | undefined;
   /** In precedence order. */
   readonly directories: readonly DirectoryListing[];
-  readonly audienceOf: (tool: Tool, skills: readonly Skill[]) => Audience;
+  readonly audienceOf: (tool: Tool, listed: Listed) => Audience;
 }
 
 /** Merges in order of precedence: registered, built-in, servers, disk in path order, each group by name (RES-8). */
@@ -44,6 +50,11 @@ export function mergeListing(parts: ListingParts): Listing {
   const forModels: Tool[] = [];
   const shadowed: ShadowedTool[] = [];
   const problems: Problem[] = [];
+  const registered = [...parts.registered];
+  const isBackground = ({ traits }: Tool): boolean => traits.background === true;
+  const hasBackground = [registered, ...parts.directories.map(({ tools }) => tools)].some((all) =>
+    all.some(isBackground),
+  );
   const skills = firstOfEachName(parts.directories.flatMap((listing) => listing.skills));
 
   const add = (tool: Tool, to: Tool[]): void => {
@@ -61,12 +72,12 @@ export function mergeListing(parts: ListingParts): Listing {
   };
   const addBuiltin = (tool: Tool): void => {
     if (winners.has(tool.name)) return;
-    const audience = parts.audienceOf(tool, skills);
+    const audience = parts.audienceOf(tool, { skills, hasBackground });
     if (audience === 'models') forModels.push(tool);
     add(tool, audience === 'all' ? tools : unlisted);
   };
 
-  for (const tool of [...parts.registered].sort(byName)) addListed(tool);
+  for (const tool of registered.sort(byName)) addListed(tool);
   for (const tool of parts.reserved) addBuiltin(tool);
   for (const tool of parts.remote?.tools ?? []) addListed(tool);
   problems.push(...(parts.remote?.problems ?? []));
@@ -75,7 +86,7 @@ export function mergeListing(parts: ListingParts): Listing {
     problems.push(...listing.problems);
   }
   for (const tool of parts.yielding) addBuiltin(tool);
-  return { tools, shadowed, problems: withoutRepeats(problems), skills, unlisted, forModels };
+  return { tools, shadowed, problems: withoutRepeats(problems), skills, hasBackground, unlisted, forModels };
 }
 
 /** Removes reserved tags from a tool of any format (RES-31). */

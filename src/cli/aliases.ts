@@ -22,6 +22,7 @@ const UPGRADE_FLAGS = { ...HOOK_FLAGS, 'no-sync': 'offline' };
 
 const OWN: readonly Alias[] = [
   { word: 'adopt', command: 'install', arguments: ['--adopt'] },
+  { word: 'background', command: 'list', arguments: ['--background'], yields: true },
   { word: 'capabilities', command: 'init', arguments: ['--capabilities'] },
   { word: 'clean', command: 'doctor', arguments: ['--clean'] },
   { word: 'export', command: 'list', arguments: ['--manifest'] },

@@ -58,6 +58,7 @@ export const VERBS: readonly VerbEntry[] = [
         outdated: async () => (await import('./verbs/list-installed.js')).outdated,
         manifest: async () => (await import('./verbs/list-installed.js')).exportInstalled,
         tokens: async () => (await import('./verbs/tokens.js')).tokens,
+        background: async () => (await import('./verbs/list-background.js')).listBackground,
       },
     ],
     show: [

@@ -158,6 +158,11 @@ export const KEYS: Readonly<Record<string, Key>> = {
     'limits.callsPerMinute',
     'Calls of one caller, in a fleet at all fronts together; one more fails with `busy`',
   ),
+  'limits.background': limit(
+    COUNT,
+    'limits.background',
+    'Processes of one session in the [background](../guides/background.md); one more fails with `busy`',
+  ),
   'limits.listing': limit(DURATION, 'limits.listingMs', 'Wait of a listing for MCP servers that were never listed'),
   'results.inline': key(
     COUNT,

@@ -108,6 +108,8 @@ export interface ApprovalRecord {
   readonly interpreter: string | null;
   /** Further command lines: resolvers, and the filter of the output. */
   readonly others: readonly (readonly string[])[];
+  /** Set if its process goes on after the call. */
+  readonly background?: true;
   /** Names of variables. */
   readonly variables: readonly string[];
   /** The definition: the schema, and the text of a script. */

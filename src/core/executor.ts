@@ -51,6 +51,8 @@ export interface CallScope {
   readonly stream?: OutputStream;
   /** Stores output that is too large to return inline. */
   readonly spill?: Spill;
+  /** Set if the process of the plan goes on after its call; called with its id when it has started. */
+  readonly onBackground?: (pid: number) => void;
   /** The stores as given to a function. */
   readonly store: ContextStore | null;
   /** Asks the user, if the door can (MOD-18). */

@@ -200,6 +200,7 @@ export function describePlan(plan: Plan): Record<string, Json> {
       ? {}
       : { allowlisted: { binary: plan.command.execution.binary, subcommand: plan.command.subcommand } }),
     timeoutMs: plan.timeoutMs,
+    ...(plan.tool.traits.background === true ? { background: true } : {}),
     digest: plan.tool.origin.digest,
   };
 }

@@ -96,6 +96,11 @@ function cutOut(text: string, found: [number, number][]): string {
   return rest + text.slice(end);
 }
 
+/** Returns all forms that secrets are removed in. */
+export function formsOf(secrets: readonly string[]): readonly string[] {
+  return [...matcherOf(secrets).forms.values()].flat();
+}
+
 function toForms(secret: string): string[] {
   const inJson = JSON.stringify(secret).slice(1, -1);
   const asciiJson = inJson.replace(

@@ -160,8 +160,17 @@ export interface Output {
   readonly streams?: { readonly stdout: Uint8Array; readonly stderr: string };
   /** Hash of the bytes that became a handle. */
   readonly storedHash?: string;
+  /** The process that goes on after its call, if one does. */
+  readonly background?: BackgroundRun;
   /** Receives output that is too large for memory; the text is then only its beginning. */
   readonly spilled?: ResultWriter;
+}
+
+/** A process that goes on after its call. */
+export interface BackgroundRun {
+  readonly id: string;
+  /** Resolves when it has ended, with its last output and why it ended. Never rejects. */
+  readonly ended: Promise<{ readonly output: Output; readonly reason: string }>;
 }
 
 export function textPart(text: string): Part {

@@ -27,6 +27,8 @@ export interface Settings {
     readonly queue: number;
     /** How many calls one caller may begin in a minute (FLT-74). */
     readonly callsPerMinute?: number;
+    /** Processes of one session in the background at the same time (BGR-6). */
+    readonly background: number;
     /** How long a listing waits for servers that were never listed (UPS-108). */
     readonly listingMs: number;
   };
@@ -128,6 +130,7 @@ export const DEFAULT_SETTINGS: Settings = {
     concurrentPerTool: 64,
     concurrentPerGroup: 64,
     queue: 1000,
+    background: 8,
     // The default start timeout of a server.
     listingMs: 30_000,
   },

@@ -229,8 +229,10 @@ export interface Traits {
   readonly idempotent?: boolean;
   /** Reaches beyond this machine, such as the web. */
   readonly openWorld?: boolean;
-  /** Time limit of a call, in milliseconds. */
+  /** Time limit of a call, or of a process in the background, in milliseconds. */
   readonly timeoutMs?: number;
+  /** Its process goes on after the call, until it is stopped or the session ends (BGR-1). */
+  readonly background?: true;
   /** MCP clients can call it only as a task (SRV-83). */
   readonly taskOnly?: true;
   /** The tag of the workers that it runs on (FLT-7). */

@@ -60,6 +60,11 @@ export interface DoorOptions extends PlanOptions {
   readonly logLevel?: string | undefined;
   /** Awaited before the tool runs, so that a door with a slow reader can delay calls. */
   readonly ready?: (signal: AbortSignal) => Promise<void> | undefined;
+  /**
+   * How long a process in the background lives: until the signal, which is that of the caller's session. `call`: as long as
+   * the call, which waits for it. `none`: the caller has no session, so it is not started. As long as the toolbox by default.
+   */
+  readonly background?: AbortSignal | 'call' | 'none';
   /** Runs the call without a sandbox, if the caller is a person (EXE-10). */
   readonly sandbox?: 'none';
   /**

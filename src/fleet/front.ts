@@ -12,7 +12,7 @@ import { assertHasFleet, connect, explainFailure } from './connection.js';
 import { type Job, type Order, type Refusal, type Reply, sealMessage, toBinding, toCallId } from './job.js';
 import { KEYED_MS, KeyedCalls } from './keyed-calls.js';
 import { type FleetNames, toNames } from './names.js';
-import { busyFleet, busyIfFull, notRun, refused, toOutput, unknownKey } from './outcome.js';
+import { busyFleet, busyIfFull, notInBackground, notRun, refused, toOutput, unknownKey } from './outcome.js';
 import { type FleetOptions, newId, newPeerId } from './peer.js';
 import { type Grant, Pending } from './pending.js';
 import { createPresence, type PeerInfo, type Presence } from './presence.js';
@@ -135,7 +135,8 @@ export class Front implements Dispatcher {
     }
   }
 
-  run(plan: Plan, scope: CallScope): Promise<Output> {
+  async run(plan: Plan, scope: CallScope): Promise<Output> {
+    if (plan.tool.traits.background === true) throw notInBackground(plan.tool.name);
     return runWithinLimit(plan, scope, () => this.#call(plan, scope));
   }
 

@@ -139,3 +139,10 @@ export function otherCall(tool: string): ToolError {
     hint: 'use a new key for every call, and the same key only to repeat one',
   });
 }
+
+/** BGR-7: a worker could not read it for the session, or end it with the session. */
+export function notInBackground(tool: string): ToolError {
+  return new ToolError('unavailable', `${tool} was not started: workers of a fleet run nothing in the background`, {
+    hint: 'run it on this machine: wield serve without --fleet, or wield call',
+  });
+}

@@ -74,6 +74,7 @@ export function createToolCalls({ toolbox, listing, ready, shared }: ToolCallsOp
           elicit,
           client,
           fault,
+          background: scope.client.sessionEnd,
           ready,
           trace: readTraceParent(scope),
           key: readKey(scope),

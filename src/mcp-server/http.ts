@@ -162,7 +162,7 @@ async function answerNewer(server: McpServer, exchange: Exchange, message: Reque
   const responder = new Responder(exchange, INDEPENDENT);
   const send = (text: string): void => responder.send(text);
   // This version has no sessions: all clients with access share one.
-  const client = new Client('http', send);
+  const client = new Client('http', send, false);
   // A client cancels its request by closing the response.
   exchange.onDisconnect(() => client.close());
   const mayConsent = (): boolean => exchange.mayConsent();

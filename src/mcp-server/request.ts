@@ -1,5 +1,6 @@
 // A client, and the scope of one of its requests: what handlers know about it, and how they send messages meanwhile.
 
+import { setMaxListeners } from 'node:events';
 import type { TraceParent } from '../core/caller.js';
 import type { LogListener, ProgressListener } from '../core/context.js';
 import { isRecord } from '../core/json.js';
@@ -31,12 +32,18 @@ export class Client {
   logLevel: string | undefined;
   readonly requests = new ClientRequests();
   readonly subscriptions = new Subscriptions();
+  /** Aborted when the session ends; `none` if there is none. */
+  readonly sessionEnd: AbortSignal | 'none';
+  readonly #end = new AbortController();
   readonly #running = new Map<RequestId, RunningRequest>();
   #isClosed = false;
 
-  constructor(session: string, announce: (text: string) => void) {
+  constructor(session: string, announce: (text: string) => void, hasSession = true) {
     this.session = session;
     this.announce = announce;
+    this.sessionEnd = hasSession ? this.#end.signal : 'none';
+    // Every process in the background listens, and Node warns about more than ten.
+    setMaxListeners(0, this.#end.signal);
   }
 
   /** Begins a request, which can be cancelled until it ends. */
@@ -60,6 +67,7 @@ export class Client {
   close(): void {
     this.#isClosed = true;
     for (const request of this.#running.values()) cancel(request);
+    this.#end.abort();
     this.requests.close();
     this.subscriptions.close();
   }

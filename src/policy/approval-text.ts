@@ -12,13 +12,15 @@ const MAX_CHANGES = 60;
 
 /** Returns the lines that describe the call. */
 export function approvalRows(record: ApprovalRecord, limit = MAX_VALUE): ApprovalRow[] {
-  const { description, uri, owner, command, interpreter, others, workdir, input, principal, reason } = record;
+  const { description, uri, owner, command, interpreter, others, workdir, input, principal, reason, background } =
+    record;
   return [
     ['says', spellOut(description.split('\n', 1)[0]!)],
     ['from', `${spellOut(uri ?? 'code of this program')}${owner === 'workspace' ? ' (of the workspace)' : ''}`],
     ...(command === null ? [] : [['runs', showCommand(command)] as const]),
     ...(interpreter === null ? [] : [['through', showArgument(interpreter)] as const]),
     ...others.map((other) => ['and', showCommand(other)] as const),
+    ...(background === true ? [['lasts', 'until it is stopped or the session ends'] as const] : []),
     ['in', showArgument(workdir)],
     ['input', spellOut(JSON.stringify(input))],
     ['for', spellOut(principal.replace(/^(\w+) (.*)$/, '$2 (a $1)').replace('(a code)', '(code)'))],

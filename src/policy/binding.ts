@@ -58,6 +58,7 @@ export function toRecord(options: BindOptions): ApprovalRecord {
       : describeSent(plan, redact),
     interpreter: (isProcess && plan.interpreter) || null,
     others: isProcess ? otherCommands(plan).map((argv) => argv.map(redact)) : [],
+    ...(tool.traits.background === true ? { background: true as const } : {}),
     variables: isProcess ? Object.keys(plan.environment).sort() : [],
     definition: redactKnown(describeDefinition(tool), secrets),
     rule: verdict.rule,

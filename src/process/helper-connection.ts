@@ -134,7 +134,7 @@ interface HelperRun extends Run {
 
 type Send = (type: FrameType, content?: string) => void;
 
-function createRun(request: RunRequest, { receive, world }: SuperviseOptions, send: Send): HelperRun {
+function createRun(request: RunRequest, { receive, onStarted, world }: SuperviseOptions, send: Send): HelperRun {
   const { timeoutMs } = request;
   const pending = new Set<Promise<void>>();
   const ended = deferred<ProcessEnd>();
@@ -179,6 +179,7 @@ function createRun(request: RunRequest, { receive, world }: SuperviseOptions, se
       }
       if (type === FRAME.started) {
         pid = Number(bytes);
+        onStarted?.(pid);
         return undefined;
       }
       const told = JSON.parse(bytes.toString('utf8')) as unknown;

@@ -99,7 +99,7 @@ function accept({ type, run: id, bytes }: Frame): void {
   if (type === FRAME.close) isDismissed = true;
   else if (type === FRAME.start) start(id, JSON.parse(bytes.toString('utf8')) as StartMessage);
   else if (known === undefined) return;
-  else if (type === FRAME.stop) known.run.stop(bytes.toString('utf8') as 'cancelled' | 'capped');
+  else if (type === FRAME.stop) known.run.stop(bytes.toString('utf8') as 'timeout' | 'cancelled' | 'capped');
   else if (type === FRAME.hold) known.held ??= deferred<void>();
   else if (type === FRAME.release) {
     known.held?.resolve();

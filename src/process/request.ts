@@ -21,6 +21,8 @@ export interface ProcessRequest {
   readonly outputBytes: number;
   /** Ends the process early. */
   readonly signal?: AbortSignal;
+  /** Called when it has started. If set, the signal leaves it as much time to end as its time limit does. */
+  readonly onBackground?: ((pid: number) => void) | undefined;
   /** Returns the part of a stderr chunk that is output. */
   readonly filterStderr?: (chunk: Buffer) => Buffer;
   /** Called once, before the first output is passed on. */
@@ -54,7 +56,7 @@ export interface SuperviseOptions {
 /** A process that is started and watched. */
 export interface Run {
   /** Ends its group early. */
-  stop(why: 'cancelled' | 'capped'): void;
+  stop(why: 'timeout' | 'cancelled' | 'capped'): void;
   /** Resolves when nothing of it is left. Rejects with `exec_failed` if it could not be started. */
   readonly ended: Promise<ProcessEnd>;
 }

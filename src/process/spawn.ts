@@ -23,12 +23,13 @@ export function useHelper(world: World, supervise: Supervise | undefined): void 
 
 /** Runs a process to its end. Throws `exec_failed` only if it could not be started. */
 export async function runProcess(request: ProcessRequest, world: World): Promise<ProcessOutcome> {
-  const { argv, argv0, filter, cwd, environment, stdin, timeoutMs, descriptor } = request;
+  const { argv, argv0, filter, cwd, environment, stdin, timeoutMs, descriptor, onBackground } = request;
   const output = createOutput(request, () => run.stop('capped'));
   const started = { argv, argv0, filter, cwd, environment, stdin, timeoutMs, mark: nextMark() };
   const begin = helpers.get(world) ?? supervise;
-  const run = begin(started, { descriptor, receive: output.receive, world });
-  const release = request.signal && onAbort(request.signal, () => run.stop('cancelled'));
+  const run = begin(started, { descriptor, receive: output.receive, onStarted: onBackground, world });
+  const how = onBackground === undefined ? 'cancelled' : 'timeout';
+  const release = request.signal && onAbort(request.signal, () => run.stop(how));
   try {
     return { ...(await run.ended), ...output.finish() };
   } finally {

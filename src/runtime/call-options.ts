@@ -54,6 +54,7 @@ const OPTIONS = object({
   logLevel: optional(string),
   onOutput: listener,
   ready: listener,
+  background: optional(whichIs<DoorOptions['background']>('a signal, call or none', () => true)),
   full: flag,
   trust: flag,
   sandbox: optional(oneOf('none')),

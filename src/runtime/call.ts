@@ -6,13 +6,14 @@ import { ToolError } from '../core/error.js';
 import type { EndEvent } from '../core/event.js';
 import type { Json, JsonObject } from '../core/json.js';
 import { formatCaller } from '../core/name.js';
-import type { Output, ToolResult } from '../core/result.js';
+import type { BackgroundRun, Output, ToolResult } from '../core/result.js';
 import { formatDuration } from '../core/text.js';
 import { cancelled } from '../core/time-limit.js';
 import type { Tool } from '../core/tool.js';
 import type { DispatchedCall } from '../core/toolbox.js';
 import { findDenial } from '../policy/decide.js';
 import { withNewName } from '../policy/view.js';
+import { recordBackground } from './background.js';
 import { requestConsent } from './consent.js';
 import { execute } from './execute.js';
 import { findTool, isOfModel, rulesFor } from './find.js';
@@ -31,8 +32,10 @@ export async function call(parts: CallParts, given: GivenCall): Promise<ToolResu
   observers.recorder?.begin(current.event, current.snapshot);
   observers.emit?.({ type: 'start', ...current.event });
   let result: ToolResult;
+  let background: BackgroundRun | undefined;
   try {
     const output = await run(parts, current);
+    background = output.background;
     result = await shapeOutput(current, output, world.monotonic());
   } catch (thrown) {
     result = shapeFailure(current, thrown, world.monotonic());
@@ -43,6 +46,7 @@ export async function call(parts: CallParts, given: GivenCall): Promise<ToolResu
   if (result.error !== undefined && current.tool !== undefined && isOfModel(current))
     result = { ...result, error: withNewName(result.error, current.tool, current.snapshot.settings.view) };
   record(parts, current, result);
+  if (background !== undefined) recordBackground(parts, current, background);
   return result;
 }
 

@@ -54,11 +54,18 @@ export async function prepare(
   return { plan, verdict: decide(plan, caller, rules), repairs };
 }
 
+// BGR-5: a process in the background has a life time, which the limits of calls do not concern.
+const LIFE_MS = 24 * 3_600_000;
+
 // The user's setting for the tool, else the tool's own limit, else the inherited one; ceilings apply on top.
 function timeLimit(tool: Tool, { limits, tools }: Settings, inherited: number): number {
   const own = tools.get(tool.name);
+  const { timeoutMs = inherited, background } = tool.traits;
   const chosen =
-    own?.timeoutMs ?? Math.min(tool.traits.timeoutMs ?? inherited, limits.timeoutCeilingMs ?? Number.POSITIVE_INFINITY);
+    own?.timeoutMs ??
+    (background === true
+      ? (tool.traits.timeoutMs ?? LIFE_MS)
+      : Math.min(timeoutMs, limits.timeoutCeilingMs ?? Number.POSITIVE_INFINITY));
   return Math.min(chosen, own?.timeoutCeilingMs ?? Number.POSITIVE_INFINITY);
 }
 

@@ -101,6 +101,11 @@ type MakeCall = (parts: CallParts, given: GivenCall) => Promise<ToolResult>;
 
 let calls = 0;
 
+/** Returns the id of a new call, unique in this process. */
+export function nextCallId(): string {
+  return `c${++calls}`;
+}
+
 /** Opens a call; `make` makes the calls inside it. */
 export function openCall(parts: CallParts, given: GivenCall, make: MakeCall): Call {
   const { workspace, catalog, observers, stores } = parts;
@@ -124,7 +129,7 @@ export function openCall(parts: CallParts, given: GivenCall, make: MakeCall): Ca
   const { debug } = workspace.world;
   const { elicit, client } = askThrough(options, () => call.tool!, nest, debug);
   const onProgress = options.onProgress && guardListener(options.onProgress, debug);
-  const id = `c${++calls}`;
+  const id = nextCallId();
   const call: Call = {
     id,
     event: { call: id, ref, caller, depth: nesting.depth, parent: nesting.parent, trace: options.trace },
@@ -167,10 +172,12 @@ function toContextStore({ documents, results, session }: Stores, caller: Caller)
 function toNested(parts: CallParts, outer: Call, asked: NestedCallOptions): Pick<GivenCall, 'options' | 'nesting'> {
   const { options, nesting, snapshot } = outer;
   const { trust, approve, elicit, client } = options;
+  // A call that waits for its process in the background does not make those inside it wait.
+  const background = options.background === 'call' ? undefined : options.background;
   const { named = 'by-caller', sharesSlot = true, tool, as, onOutput, onStart, handles, deferApproval } = asked;
   const { permissions, narrowing } = parts.cascade.of(outer.tool!, snapshot);
   return {
-    options: { caller: withoutApps(outer.caller), trust, approve, elicit, client, onOutput, as },
+    options: { caller: withoutApps(outer.caller), trust, approve, elicit, client, onOutput, background, as },
     nesting: {
       named,
       sharesSlot,

@@ -57,12 +57,15 @@ function toLine(argv: readonly string[]): string {
   return argv.map(quoteWord).join(' ');
 }
 
+const LASTS = 'in the background, until it is stopped or the session ends';
+
 function processRows(plan: ProcessPlan): readonly Row[] {
   const { launcher, binary, argv, interpreter, cwd, environment, stdin, command } = plan;
   const rows: Row[] = [['would run', toLine([...launcher, binary, ...argv.slice(1)])]];
   if (interpreter !== undefined) rows.push(['through', interpreter]);
   rows.push(...sandboxRows(plan), ['in', cwd], ['with', Object.keys(environment).sort().join(' ')]);
   if (stdin !== '') rows.push(['input', stdin]);
+  if (plan.tool.traits.background === true) rows.push(['lasts', LASTS]);
   if (command === undefined) return rows;
   for (const { param, argv: resolver, skipped, onFailure } of command.resolvers) {
     const line = `${toLine(resolver)}   to resolve ${param}; on failure ${onFailure}`;

@@ -2,6 +2,7 @@
 
 import { createAuditReader, parseRecord } from '../../audit/read.js';
 import type { AuditRecord } from '../../audit/record.js';
+import { pauseUnlessAborted } from '../../core/async.js';
 import { ERROR_CODES } from '../../core/error.js';
 import { compileGlob } from '../../core/glob.js';
 import { count, formatDuration, quoteOutside } from '../../core/text.js';
@@ -67,7 +68,7 @@ export const audit: Verb = {
     }
     if (!follow) return 0;
     while (!call.signal.aborted) {
-      await pause(POLL_MS, call.signal);
+      await pauseUnlessAborted(POLL_MS, call.signal);
       reader.read((record) => matches(record) && printRecord(call, record));
     }
     return 0;
@@ -173,16 +174,4 @@ function toLimit(value: string | true | undefined): number | undefined {
   const limit = /^\d{1,9}$/.test(String(value)) ? Number(value) : 0;
   if (limit > 0) return limit;
   throw usageError(`--limit "${quoteOutside(String(value), 40)}" is not a positive number`, 'for example --limit 20');
-}
-
-function pause(milliseconds: number, signal: AbortSignal): Promise<void> {
-  return new Promise((resolve) => {
-    const done = (): void => {
-      clearTimeout(timer);
-      signal.removeEventListener('abort', done);
-      resolve();
-    };
-    const timer = setTimeout(done, milliseconds);
-    signal.addEventListener('abort', done);
-  });
 }

@@ -133,7 +133,9 @@ export async function callTool(
     });
   }
   const { input, ...fault } = await readToolInput(verbCall, tool, parsed, flags.get('input'));
-  const options = { ...toCallOptions(verbCall, toolbox, flags), ...fault, found: tool };
+  // BGR-7: the session of a person ends with the command, so that it shows the output and waits for the end.
+  const background = 'call' as const;
+  const options = { ...toCallOptions(verbCall, toolbox, flags), ...fault, found: tool, background };
   if (flags.has('dry-run')) {
     printPlan(terminal, await toolbox.plan(ref, input, options), json);
     return 0;

@@ -17,7 +17,7 @@ const PERSON: Caller = { kind: 'person', door: 'cli' };
 export const list: Verb = {
   name: 'list',
   usage:
-    'list [--hidden] [--all] [--tag TAG] [--group GROUP] [--format FORMAT] [--installed [item…] | --available | --sources] [--profile NAME] [--json]\n  wield list --outdated | --manifest | --tokens',
+    'list [--hidden] [--all] [--tag TAG] [--group GROUP] [--format FORMAT] [--installed [item…] | --available | --sources] [--profile NAME] [--json]\n  wield list --outdated | --manifest | --tokens | --background',
   summary: 'List the tools that can be called from this directory.',
   examples: ['wield list', 'wield list --all --json', 'wield list --tag api --tag slow', 'wield list --format skill'],
   flags: {
@@ -36,6 +36,7 @@ export const list: Verb = {
     outdated: toggle('List installed items whose source has something newer'),
     manifest: toggle('Print the sources and installed items as a source manifest'),
     tokens: toggle('Count the tokens that the tools cost a model'),
+    background: toggle('List processes in the background; with an id, show the output of one'),
   },
   positionals: Number.POSITIVE_INFINITY,
   async run(call) {

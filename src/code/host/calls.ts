@@ -99,7 +99,9 @@ function inputTooLarge(name: string): ToolError {
 
 // The output of a script that happens to be JSON is text, unless it has an output schema.
 function isDeclared(tool: Tool | undefined): boolean {
-  return tool === undefined || tool.output !== undefined || tool.action.kind !== 'process';
+  if (tool === undefined || tool.output !== undefined || tool.action.kind !== 'process') return true;
+  // What is known of the process, and not its output.
+  return tool.traits.background === true;
 }
 
 interface Target {

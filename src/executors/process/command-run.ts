@@ -75,7 +75,8 @@ export async function runCommand(options: RunCommandOptions): Promise<Output> {
     const sandbox = plan.sandbox && exposeIn(plan.sandbox, temporary.paths);
     const final = { ...plan, argv, stdin, environment, cwd: directory ?? plan.cwd, sandbox };
     // Output that is changed afterwards can be neither streamed nor spilled.
-    const outcome = await runPlan(final, changesOutput(command) ? withoutStream(scope) : scope, world);
+    const isKept = changesOutput(command) && scope.onBackground === undefined;
+    const outcome = await runPlan(final, isKept ? withoutStream(scope) : scope, world);
     const output = toOutput(final, outcome);
     const shaped =
       toError(final, outcome) === undefined ? await shape({ ...run, plan: final }, output, outcome, slots) : output;

@@ -1,11 +1,13 @@
 // The process executor: plans and runs scripts and declared commands.
 
 import { delimiter, dirname } from 'node:path';
+import type { BackgroundProcesses } from '../../background/processes.js';
 import { ToolError } from '../../core/error.js';
-import type { Executor, PlanContext } from '../../core/executor.js';
+import type { CallScope, Executor, PlanContext } from '../../core/executor.js';
 import { isRecord, type Json, type JsonObject } from '../../core/json.js';
 import { variableName } from '../../core/name.js';
 import type { ProcessPlan } from '../../core/plan.js';
+import type { Output } from '../../core/result.js';
 import { fillDefaults } from '../../core/schema.js';
 import type { World } from '../../core/snapshot.js';
 import { actionOf, type CommandAction, type ScriptAction, type Tool } from '../../core/tool.js';
@@ -41,12 +43,22 @@ export interface ProcessExecutorOptions {
   readonly wieldHome?: string;
   /** Called before each process is started. */
   readonly beforeRun?: () => void;
+  /** Runs processes that go on after their call; without it calls wait for them. */
+  readonly background?: BackgroundProcesses;
 }
 
 /** Creates the executor of scripts and commands. */
-export function createProcessExecutor({ world, wieldHome, beforeRun }: ProcessExecutorOptions): Executor<'process'> {
+export function createProcessExecutor(options: ProcessExecutorOptions): Executor<'process'> {
+  const { world, wieldHome, beforeRun, background } = options;
   const seen: SeenFiles = new Map();
   const places = { world, wieldHome };
+  const runPlanned = async (plan: ProcessPlan, scope: CallScope): Promise<Output> => {
+    const action = actionOf(plan.tool, 'process');
+    if (action.runs === 'script') return runScript({ plan, action, scope, world, beforeRun });
+    const scripts = readPlannedScripts(plan, action);
+    beforeRun?.();
+    return runCommand({ plan, scripts, seen, scope, world });
+  };
   return {
     kind: 'process',
     digest(tool) {
@@ -68,13 +80,21 @@ export function createProcessExecutor({ world, wieldHome, beforeRun }: ProcessEx
     },
     programs: async (plan, { workdir }) => identifyPlan(plan, workdir, places),
     async run(plan, scope) {
-      const action = actionOf(plan.tool, 'process');
-      if (action.runs === 'script') return runScript({ plan, action, scope, world, beforeRun });
-      const scripts = readPlannedScripts(plan, action);
-      beforeRun?.();
-      return runCommand({ plan, scripts, seen, scope, world });
+      if (plan.tool.traits.background !== true || background === undefined) return runPlanned(plan, scope);
+      return background.start(plan, scope, (own) => runPlanned(withOwnOutput(plan, own), own));
     },
+    close: async () => background?.close(),
   };
+}
+
+// What a process in the background writes is kept elsewhere, except for its beginning.
+const FIRST_BYTES = 64 * 1024;
+
+function withOwnOutput(plan: ProcessPlan, { onBackground }: CallScope): ProcessPlan {
+  const { limits } = plan;
+  return onBackground === undefined
+    ? plan
+    : { ...plan, limits: { ...limits, outputBytes: Math.min(limits.outputBytes, FIRST_BYTES) } };
 }
 
 interface PlanScriptOptions {

@@ -66,8 +66,8 @@ function readScripts(action: CommandAction): readonly SkillScript[] {
 
 function digestDeclaration(tool: Tool, action: CommandAction, scripts: readonly SkillScript[]): string {
   const { allowlist, executions } = action;
-  const { sandbox } = tool.traits;
-  const declaration = { input: tool.input.json, allowlist, executions, sandbox };
+  const { sandbox, background } = tool.traits;
+  const declaration = { input: tool.input.json, allowlist, executions, sandbox, background };
   return digestParts([
     tool.origin.format,
     tool.name,

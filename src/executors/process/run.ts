@@ -67,6 +67,8 @@ export interface RunScriptOptions {
 
 // SCR-23 requires 5 s; timers are often late.
 const HEARTBEAT_MS = 4500;
+// When the interpreter of a process in the background has read its script, if it wrote nothing before.
+const READ_MS = 500;
 
 /**
  * Runs the process of a plan to its end. Progress lines are removed from stderr. Throws `integrity` if a pinned script
@@ -88,6 +90,13 @@ export async function runPlan(
     : undefined;
   const { stream, spill } = scope;
   const watch = watchPinned(pinned, scope);
+  let verifying: NodeJS.Timeout | undefined;
+  const { onBackground } = scope;
+  const onStarted = (pid: number): void => {
+    // Later, its author may have changed it.
+    verifying = setTimeout(watch.verify, READ_MS);
+    onBackground?.(pid);
+  };
   try {
     const outcome = await runProcess(
       {
@@ -101,6 +110,7 @@ export async function runPlan(
         timeoutMs: scope.timeoutMs ?? plan.timeoutMs,
         outputBytes: plan.limits.outputBytes,
         signal: scope.signal,
+        onBackground: onBackground && onStarted,
         onFirstOutput: watch.verify,
         filterStderr(chunk) {
           filter ??= createProgressFilter(report);
@@ -119,6 +129,7 @@ export async function runPlan(
     return { ...outcome, stderr: Buffer.concat([outcome.stderr, rest]) };
   } finally {
     clearInterval(heartbeat);
+    clearTimeout(verifying);
   }
 }
 

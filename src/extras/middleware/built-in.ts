@@ -111,7 +111,10 @@ export function cache(options: CacheOptions = {}): Middleware {
     name: 'cache',
     for: options.for,
     async run(call, next) {
-      if (call.tool.traits.readOnly !== true || call.tool.traits.destructive === true) return next();
+      const { readOnly, destructive, background } = call.tool.traits;
+      // BGR-3: built-in tools read what belongs to a session, and changes.
+      const isCached = call.tool.origin.builtin !== true && background !== true;
+      if (readOnly !== true || destructive === true || !isCached) return next();
       const { tool, input, caller, workdir } = call;
       const whose = [caller.kind, caller.door, caller.name ?? null, workdir];
       const key = canonicalJson([tool.name, tool.origin.digest, input, ...whose]);

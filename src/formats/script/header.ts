@@ -143,8 +143,9 @@ export function toInputSchema({ parameters }: ScriptHeader): JsonSchema {
   };
 }
 
-export function toOutputSchema({ returns }: ScriptHeader): JsonSchema | undefined {
-  if (returns === undefined) return undefined;
+export function toOutputSchema({ returns, flags }: ScriptHeader): JsonSchema | undefined {
+  // What a call of a process in the background returns is not its output.
+  if (returns === undefined || flags.has('background')) return undefined;
   const { type, keywords, description } = returns;
   return { type, ...keywords, ...(description === '' ? {} : { description }) };
 }
@@ -157,6 +158,7 @@ export function toTraits({ group, tags, flags, timeoutMs, examples, sandbox, run
     terminal: flags.has('terminal'),
     readOnly: flags.has('readonly') || undefined,
     destructive: flags.has('destructive') || undefined,
+    background: flags.has('background') || undefined,
     timeoutMs,
     sandbox,
     runOn,

@@ -3,7 +3,7 @@
 /** Number of physical lines the header may take, including the shebang (SCR-3). */
 export const HEADER_LINES = 80;
 
-export const FLAGS = ['readonly', 'destructive', 'terminal', 'hidden'] as const;
+export const FLAGS = ['readonly', 'destructive', 'terminal', 'hidden', 'background'] as const;
 
 export type HeaderFlag = (typeof FLAGS)[number];
 

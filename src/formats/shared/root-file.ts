@@ -24,6 +24,8 @@ export interface RootCommand {
   readonly argv: readonly [program: string, ...rest: (string | { readonly param: string })[]];
   /** Schema of the parameters; none by default. */
   readonly input?: JsonSchema;
+  /** Whether its process goes on after the call, such as a development server. */
+  readonly background?: boolean;
 }
 
 /** Options of `createRootFormat`. */
@@ -89,14 +91,14 @@ function notAToolName(name: string) {
 }
 
 function toTool(command: RootCommand, format: string, path: string, identity: FileIdentity, place: Place): Tool {
-  const { name, description, argv, input = NO_PARAMETERS } = command;
+  const { name, description, argv, input = NO_PARAMETERS, background } = command;
   return {
     name,
     description: sanitize(description),
     input: createJsonSchema(input, { closed: true }),
     action: toAction(argv, place.directory, { path, identity }),
     origin: toOrigin(format, toFileUri(path), place),
-    traits: NO_TRAITS,
+    traits: background === true ? { ...NO_TRAITS, background } : NO_TRAITS,
   };
 }
 

@@ -138,7 +138,7 @@ interface ToToolOptions {
 }
 
 function toTool(
-  { name, description, parameters, executions, sandbox }: DeclaredTool,
+  { name, description, parameters, executions, sandbox, background }: DeclaredTool,
   { descriptor, directory, skill, owner }: ToToolOptions,
 ): Tool {
   const { allowlist } = descriptor;
@@ -149,7 +149,12 @@ function toTool(
     input: createJsonSchema(parameters, { closed: true }),
     action: { kind: 'process', runs: 'command', directory, allowlist, executions, binGroups },
     origin: toOrigin('tools-json', toFileUri(join(directory, 'tools.json')), { directory, owner }),
-    traits: { ...NO_TRAITS, ...(allowedTools === null ? {} : { allowedTools }), sandbox: sandbox ?? skill.sandbox },
+    traits: {
+      ...NO_TRAITS,
+      ...(allowedTools === null ? {} : { allowedTools }),
+      sandbox: sandbox ?? skill.sandbox,
+      background,
+    },
   };
 }
 

@@ -6,6 +6,7 @@ import type { Finding } from '../../core/problem.js';
 import type { SandboxRequest } from '../../core/sandbox.js';
 import { cleanSchema, type JsonSchema, NO_PARAMETERS } from '../../core/schema.js';
 import {
+  boolean,
   checked,
   converted,
   described,
@@ -34,6 +35,8 @@ export interface DeclaredTool {
   readonly executions: readonly Execution[];
   /** The sandbox that it asks for. */
   readonly sandbox?: SandboxRequest;
+  /** Its process goes on after the call. */
+  readonly background?: true;
 }
 
 export interface ToolsDescriptor {
@@ -80,18 +83,25 @@ const DESCRIPTOR = object(
 
 function tool(): Shape<Omit<DeclaredTool, 'executions'>> {
   const entry = object(
-    { name: text(), description: optional(string), parameters: optional(table), sandbox: optional(string) },
+    {
+      name: text(),
+      description: optional(string),
+      parameters: optional(table),
+      sandbox: optional(string),
+      background: optional(boolean),
+    },
     NULLS,
   );
   const named = checked(entry, ({ name }, fail) => {
     const message = `"${quoteOutside(name, 60)}" is not a tool name`;
     if (!isToolName(name)) fail(['name'], message, 'use at most 64 letters, digits, _ and -');
   });
-  return converted(named, ({ name, description = '', parameters = NO_PARAMETERS, sandbox }) => ({
+  return converted(named, ({ name, description = '', parameters = NO_PARAMETERS, sandbox, background }) => ({
     name,
     description: sanitize(description),
     parameters: cleanSchema(parameters as JsonSchema),
     sandbox: sandbox === undefined ? undefined : parseSandboxRequest(sandbox),
+    background: background === true ? true : undefined,
   }));
 }
 

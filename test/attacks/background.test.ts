@@ -1,0 +1,141 @@
+// Attacks by processes in the background, and on them: they end with their session, and belong to it.
+
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { existsSync } from 'node:fs';
+import { describe, expect, vi } from 'vitest';
+import { built } from '../support/built.js';
+import { connectUrl } from '../support/clients.js';
+import { callFront, createMember, frontArgs, startHere, workerArgs } from '../support/fleet.js';
+import { NO_PROC } from '../support/machine.js';
+import { patience } from '../support/patience.js';
+import { processesWith } from '../support/processes.js';
+import { hasRedis, NO_REDIS, startRedis } from '../support/redis.js';
+import { serveHere, serveUrl } from '../support/serve.js';
+import { serveStdio } from '../support/server.js';
+import { onEnd } from '../support/share.js';
+import { shellScript } from '../support/shell-script.js';
+import { specIf } from '../support/spec.js';
+import { createWorkspace, type Workspace } from '../support/workspace.js';
+
+// Ignores SIGTERM, and starts a process in another session and one in the same group.
+const STUBBORN = shellScript(
+  `trap '' TERM; setsid sh -c 'sleep 611; :' & (sleep 612; :) & echo up; while :; do sleep 0.1; done`,
+  '@background',
+);
+
+const onLinux = (ids: string, title: string, body: () => Promise<void>): void =>
+  specIf(existsSync('/proc'), NO_PROC, ids, title, body);
+
+function createStubborn(): Workspace {
+  const workspace = createWorkspace();
+  workspace.script('dev', STUBBORN);
+  return workspace;
+}
+
+const leftOf = ({ dir }: Workspace): number[] => processesWith(dir);
+
+const untilNoneIsLeft = (workspace: Workspace): Promise<void> =>
+  vi.waitFor(() => expect(leftOf(workspace)).toEqual([]), { timeout: patience(20_000), interval: 200 });
+
+interface Client {
+  callTool(params: { name: string; arguments: Record<string, unknown> }): Promise<unknown>;
+}
+
+interface Called {
+  readonly isError?: boolean;
+  readonly content: readonly { readonly text: string }[];
+}
+
+const call = async (client: Client, name: string, input: Record<string, unknown> = {}): Promise<Called> =>
+  (await client.callTool({ name, arguments: input })) as Called;
+
+async function start(client: Client): Promise<{ readonly id: string; readonly pid: number }> {
+  const { content } = await call(client, 'dev');
+  const [, id = '', pid] = /as (b_\w+), process (\d+)/.exec(content[0]!.text) ?? [];
+  return { id, pid: Number(pid) };
+}
+
+const endSession = ({ transport }: { readonly transport?: unknown }): Promise<void> =>
+  (transport as { terminateSession(): Promise<void> }).terminateSession();
+
+describe.concurrent('a process in the background', () => {
+  onLinux('BGR-5 BGR-4', 'does not outlive a client over stdio, and takes its descendants with it', async () => {
+    const workspace = createStubborn();
+    const server = serveHere(workspace);
+    await server.initialize();
+    const started = await server.request(1, 'tools/call', { name: 'dev', arguments: {} });
+    expect(started.result.content[0].text).toContain('runs in the background');
+    expect(leftOf(workspace).length).toBeGreaterThan(2);
+    await server.close();
+    await untilNoneIsLeft(workspace);
+  });
+
+  onLinux('BGR-2 BGR-5', 'is neither known to another session over HTTP, nor outlives its own', async () => {
+    const workspace = createStubborn();
+    const url = await serveUrl(workspace, ['--trust']);
+    const [one, other] = [await connectUrl(url, 'older'), await connectUrl(url, 'older')];
+    const { id, pid } = await start(one);
+    for (const name of ['read_background', 'stop_background']) {
+      const refused = await call(other, name, { id });
+      expect(refused).toMatchObject({ isError: true });
+      const guessed = await call(other, name, { id: 'b_000000000000' });
+      expect(refused.content[0]!.text.replace(id, 'b_000000000000')).toBe(guessed.content[0]!.text);
+    }
+    expect((await call(other, 'read_background')).content[0]!.text).toContain('Nothing of this session');
+    expect((await call(one, 'read_background', { id })).content[0]!.text).toContain('is running');
+    const { id: mine } = await start(other);
+    await endSession(one);
+    await vi.waitFor(() => expect(() => process.kill(pid, 0)).toThrow(), { timeout: patience(20_000) });
+    // That of the other session goes on.
+    expect((await call(other, 'read_background', { id: mine })).content[0]!.text).toContain('is running');
+    await endSession(other);
+    await untilNoneIsLeft(workspace);
+  });
+
+  onLinux('BGR-7', 'is not started where there is no session to end it with', async () => {
+    const workspace = createStubborn();
+    const client = await connectUrl(await serveUrl(workspace, ['--trust']), 'newer');
+    const refused = await call(client, 'dev');
+    expect(refused).toMatchObject({ isError: true });
+    expect(refused.content[0]!.text).toContain('no session to end it with');
+    expect(leftOf(workspace)).toEqual([]);
+  });
+
+  specIf(hasRedis, NO_REDIS, 'BGR-7', 'is not started by a worker of a fleet', async () => {
+    const { url: redis } = await startRedis();
+    const [front, machine] = [createMember({ dev: STUBBORN }), createMember({ dev: STUBBORN })];
+    const { name: url } = await startHere(front, frontArgs(redis));
+    await startHere(machine, workerArgs(redis));
+    expect((await callFront(url, 'dev')).code).toBe('unavailable');
+    expect([...leftOf(front), ...leftOf(machine)]).toEqual([]);
+  });
+
+  onLinux('BGR-5', 'does not outlive a killed server', async () => {
+    const workspace = createStubborn();
+    const server = serveStdio(workspace);
+    await server.initialize();
+    const started = await server.request(1, 'tools/call', { name: 'dev', arguments: {} });
+    expect(started.result.content[0].text).toContain('runs in the background');
+    expect(leftOf(workspace).length).toBeGreaterThan(2);
+    process.kill(server.pid, 'SIGKILL');
+    await untilNoneIsLeft(workspace);
+  });
+
+  onLinux('BGR-5', 'does not outlive a killed program', async () => {
+    const workspace = createStubborn();
+    const file = workspace.write(
+      'program.mjs',
+      `import { createNodeToolbox } from '${built('node.js')}';
+      const toolbox = createNodeToolbox({ cwd: process.cwd(), env: process.env });
+      console.log((await toolbox.call('dev', {})).ok);`,
+    );
+    const child = spawn(process.execPath, [file], { cwd: workspace.dir, env: workspace.env });
+    onEnd(() => child.kill('SIGKILL'));
+    const [line] = (await once(child.stdout, 'data')) as [Buffer];
+    expect(String(line)).toBe('true\n');
+    expect(leftOf(workspace).length).toBeGreaterThan(2);
+    child.kill('SIGKILL');
+    await untilNoneIsLeft(workspace);
+  });
+});
