@@ -84,7 +84,10 @@ export function createAuthorities({ skills, flatSkills, roots, now }: AuthorityO
     aboveListed: createListed((skills, snapshot) => {
       const listed = new Map(skills.filter(isSkillDirectory).map((skill) => [skill.directory, { skill }]));
       const find: Find = (directory, owner) => listed.get(directory) ?? mainSkillOf(directory, owner, snapshot);
-      return (directory, owner) => governing(directory, owner, snapshot, find);
+      return {
+        find: (directory, owner) => find(directory, owner, snapshot),
+        of: (directory, owner) => governing(directory, owner, snapshot, find),
+      };
     }),
     /** Returns the main skills that govern a tool, nearest first, without itself (RES-16). */
     above(tool: Tool, snapshot: Snapshot): readonly MainSkill[] {
@@ -142,20 +145,27 @@ function createSkillReader({ skills: format, flatSkills: flat, now }: Omit<Autho
   return { mainSkillOf, flatSkillOf };
 }
 
-type Governing = (directory: string | null, owner: Owner) => readonly MainSkill[];
+interface Governing {
+  readonly of: (directory: string | null, owner: Owner) => readonly MainSkill[];
+  /** Returns the main skill of a directory. */
+  readonly find: (directory: string, owner: Owner) => MainSkill | undefined;
+}
 
 // Finds what governs the tools of a listing once per directory.
 function createListed(toGoverning: (skills: readonly Skill[], snapshot: Snapshot) => Governing) {
-  const listings = new WeakMap<
-    Snapshot,
-    { readonly of: Governing; readonly known: Map<string, readonly MainSkill[]> }
-  >();
-  return ({ origin }: Tool, skills: readonly Skill[], snapshot: Snapshot): readonly MainSkill[] => {
-    const listing = listings.get(snapshot) ?? { of: toGoverning(skills, snapshot), known: new Map() };
+  const listings = new WeakMap<Snapshot, Governing & { readonly known: Map<string, readonly MainSkill[]> }>();
+  // Code in a skill has the same form of URI in a directory and in a file.
+  const isOwnOf = ({ find }: Governing, tool: Tool, directory: string): boolean => {
+    const { uri, owner } = tool.origin;
+    if (!uri?.startsWith('inline://')) return uri?.endsWith('/SKILL.md') === true;
+    const main = find(directory, owner);
+    return main !== undefined && 'skill' in main && isToolOf(main.skill, tool);
+  };
+  return (tool: Tool, skills: readonly Skill[], snapshot: Snapshot): readonly MainSkill[] => {
+    const listing = listings.get(snapshot) ?? { ...toGoverning(skills, snapshot), known: new Map() };
     listings.set(snapshot, listing);
-    const { uri, owner } = origin;
-    const isSkill = uri !== null && (uri.startsWith('inline://') || uri.endsWith('/SKILL.md'));
-    const directory = isSkill && origin.directory !== null ? dirname(origin.directory) : origin.directory;
+    const { directory: own, owner } = tool.origin;
+    const directory = own !== null && isOwnOf(listing, tool, own) ? dirname(own) : own;
     const key = `${owner} ${directory}`;
     const found = listing.known.get(key) ?? listing.of(directory, owner);
     listing.known.set(key, found);

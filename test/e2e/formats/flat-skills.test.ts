@@ -82,6 +82,24 @@ describe('a skill in a file', () => {
     expect((await toolbox.call('./tools/other.js', {}, model)).error?.code).toBe('not_found');
   });
 
+  spec('SKL-7 RES-16 RES-44', 'is listed and called under the same main skill, with code too', async () => {
+    const workspace = createModuleWorkspace();
+    const code = (name: string) =>
+      `---\nname: ${name}\ndescription: Runs.\nmetadata:\n  delegate:\n    code: export default () => 'RAN'\n---\n`;
+    const rules = "metadata:\n  trust:\n    rules: ['flat-*($deny)', 'inner($deny)', 'outer($deny)']\n";
+    workspace.write('skills/SKILL.md', `---\nname: outer\ndescription: Main.\n${rules}---\nText.\n`);
+    workspace.write('skills/flat.md', code('flat-code'));
+    workspace.write('skills/inner/SKILL.md', code('inner'));
+    workspace.write('skills/free.md', code('free'));
+    const model = { caller: { kind: 'model', door: 'test' } } as const;
+    const toolbox = workspace.toolbox({ trust: true });
+    const listed = (await toolbox.list(model)).map(({ name }) => name);
+    const called = async (name: string) => (await toolbox.call(name, {}, model)).error?.code ?? 'ok';
+    for (const name of ['flat-code', 'inner', 'free'])
+      expect([name, listed.includes(name) ? 'ok' : 'denied']).toEqual([name, await called(name)]);
+    expect([await called('flat-code'), await called('free')]).toEqual(['denied', 'ok']);
+  });
+
   spec('SKL-7 RES-16 SKL-4', 'has its own permissions, and is governed by the main skill beside it', async () => {
     const workspace = createModuleWorkspace();
     workspace.write('skills/SKILL.md', skill('main'));
