@@ -6,11 +6,11 @@ import type { AppliedItem } from '../install/apply/stage.js';
 import type { Hook, InstallEnvironment, InstallProgress } from '../install/environment.js';
 import { pendingHooks } from '../install/hooks.js';
 import type { Inventory } from '../install/inventory.js';
-import { withInstallLock } from '../install/lock.js';
+import { recoverIfInterrupted, withInstallLock } from '../install/lock.js';
 import { ITEM_KINDS } from '../install/manifest/item-name.js';
 import type { PlannedItem } from '../install/plan/plan-items.js';
 import type { InstallPlan } from '../install/plan/plans.js';
-import { toInstallEnvironment } from '../install/toolbox-environment.js';
+import { toInstallEnvironment, toRecoveryEnvironment } from '../install/toolbox-environment.js';
 import { ask, DRY_RUN, RUN_HOOKS, YES } from './consent.js';
 import { showShare, showTransient } from './status-line.js';
 import type { Terminal } from './terminal.js';
@@ -32,6 +32,13 @@ export const APPLY_FLAGS: Readonly<Record<string, FlagHelp>> = {
 
 /** Records hooks that were approved together with a plan. */
 export type AgreeToHooks = (hooks: readonly Hook[]) => void;
+
+/** Returns an environment for reading, after finishing or undoing a change that was interrupted. */
+export async function readInstalled({ toolbox, signal }: VerbCall): Promise<InstallEnvironment> {
+  const environment = toRecoveryEnvironment(toolbox(), signal);
+  await recoverIfInterrupted(environment);
+  return environment;
+}
 
 /** Runs work under the install lock, with an environment that reports to the terminal and asks there about hooks. */
 export function withInstalling<T>(

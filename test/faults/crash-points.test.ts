@@ -79,7 +79,7 @@ const POINTS_ONCE_WRONG = [
   ['INS-31 STA-4', 'install', 'KILL', /^write .*\/\.staging-.*SKILL\.md$/],
   ['INS-31 POL-21', 'upgrade', 'KILL', /^unlink .*install\.journal$/],
   ['INS-31', 'recovery of an uninstall', 'KILL', /^rename .*\.wield-link-RANDOM .*\.claude\/skills\/scan$/],
-  ['INS-31', 'recovery of a finished upgrade', 'ENOSPC', /^rmdir .*\/\.staging-/],
+  ['INS-31', 'recovery of a finished upgrade', 'ENOSPC', /^rmdir .*\/objects$/],
   ['CLI-16', 'clean', 'EIO', /^unlink .*pending\.json$/],
   ['CTX-50', 'changed document', 'ENOSPC', /^pwrite64 .*documents\.db-wal$/],
   ['POL-7', 'approve always', 'KILL', /^rename .*\.last\.json$/],

@@ -7,21 +7,18 @@ import { findOutdated, type ItemStatus, readStatus } from '../../install/compare
 import { toExportedManifest } from '../../install/export.js';
 import { type Inventory, listAvailable, loadInventory } from '../../install/inventory.js';
 import { toInstalledJson, toOfferJson, toSourceJson } from '../../install/json.js';
-import { recoverIfInterrupted } from '../../install/lock.js';
 import { selectAvailable, selectInstalled } from '../../install/plan/select.js';
 import { availableKey, listItems } from '../../install/sources/load.js';
-import { toReadOnlyEnvironment, toRecoveryEnvironment } from '../../install/toolbox-environment.js';
-import { summarizeItems, withInstalling } from '../installing.js';
+import { toReadOnlyEnvironment } from '../../install/toolbox-environment.js';
+import { readInstalled, summarizeItems, withInstalling } from '../installing.js';
 import { printJson } from '../print.js';
 import { oneLine, printTable } from '../table.js';
 import type { Terminal } from '../terminal.js';
 import { option, toggle, type Verb, type VerbCall } from '../verb.js';
 
 export async function listInstalled(call: VerbCall): Promise<number> {
-  const { terminal, flags, positionals, json, toolbox, signal } = call;
-  const environment = toRecoveryEnvironment(toolbox(), signal);
-  await recoverIfInterrupted(environment);
-  const inventory = loadInventory(environment);
+  const { terminal, flags, positionals, json } = call;
+  const inventory = loadInventory(await readInstalled(call));
   if (flags.has('sources')) return printSources(terminal, inventory, json);
   if (flags.has('available')) {
     const chosen = new Set(selectAvailable(positionals, listItems(inventory.sources)).map(availableKey));

@@ -10,9 +10,8 @@ import { isGlobRef } from '../../install/plan/select.js';
 import { dropSource } from '../../install/sources/fetch.js';
 import { findWithNested } from '../../install/sources/load.js';
 import { loadSources } from '../../install/state.js';
-import { toReadOnlyEnvironment } from '../../install/toolbox-environment.js';
 import { confirmDestructive, needsYes } from '../consent.js';
-import { REMOVE_FLAGS, showHooks, withInstalling } from '../installing.js';
+import { REMOVE_FLAGS, readInstalled, showHooks, withInstalling } from '../installing.js';
 import { printJson } from '../print.js';
 import { usageError, type Verb } from '../verb.js';
 
@@ -28,7 +27,7 @@ export const uninstall: Verb = {
     if (positionals.length === 0)
       throw usageError('missing item; usage: wield uninstall <item…>', 'wield list --installed shows the items');
     // A wrong name is reported before it matters who asks.
-    planUninstall(positionals, loadInventory(toReadOnlyEnvironment(call.toolbox())));
+    planUninstall(positionals, loadInventory(await readInstalled(call)));
     return withInstalling(call, async (environment) => {
       const inventory = loadInventory(environment);
       const plan = planUninstall(positionals, inventory);
@@ -80,7 +79,7 @@ export const removeSource: Verb = {
     const { flags, positionals, terminal, json, cwd } = call;
     if (positionals[0] === undefined)
       throw usageError('missing source; usage: wield remove --source <source>', 'wield list --sources shows them');
-    findWithNested(positionals[0], loadSources(toReadOnlyEnvironment(call.toolbox()).paths), cwd);
+    findWithNested(positionals[0], loadSources((await readInstalled(call)).paths), cwd);
     return withInstalling(call, async (environment) => {
       const records = findWithNested(positionals[0]!, loadSources(environment.paths), cwd);
       const names = records.map(({ id }) => id);

@@ -13,7 +13,6 @@ import { treeOf } from '../../install/sources/clones.js';
 import { syncSource } from '../../install/sources/fetch.js';
 import { findSource, scanRecord } from '../../install/sources/load.js';
 import { loadInstalled, loadSources, withParents } from '../../install/state.js';
-import { toReadOnlyEnvironment } from '../../install/toolbox-environment.js';
 import { consent, RUN_HOOKS } from '../consent.js';
 import {
   APPLY_FLAGS,
@@ -21,6 +20,7 @@ import {
   outcomeOf,
   printApplied,
   printRefused,
+  readInstalled,
   showHooks,
   statusOf,
   summarizeItems,
@@ -162,7 +162,7 @@ export const sync: Verb = {
   positionals: Number.POSITIVE_INFINITY,
   async run(call) {
     const { flags, positionals, terminal, json, cwd } = call;
-    const known = loadSources(toReadOnlyEnvironment(call.toolbox()).paths);
+    const known = loadSources((await readInstalled(call)).paths);
     for (const name of positionals) findSource(name, known, cwd);
     return withInstalling(call, async (environment) => {
       const all = loadSources(environment.paths);
