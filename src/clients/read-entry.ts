@@ -179,7 +179,7 @@ export const COMMON_FIELDS: Fields = {
   args: texts('args'),
   ...aliases(['env', 'envs', 'environment'], map('env')),
   ...aliases(['cwd', 'working_directory', 'workingDirectory'], text('cwd')),
-  ...aliases(['url', 'serverUrl', 'httpUrl', 'uri'], text('url')),
+  ...aliases(['url', 'serverUrl', 'httpUrl', 'baseUrl', 'base_url', 'uri'], text('url')),
   ...aliases(['headers', 'http_headers'], map('headers')),
   ...aliases(['tools', 'enabled_tools', 'enabledTools', 'includeTools', 'allowedTools', 'available_tools'], tools),
   ...aliases(['disabled_tools', 'disabledTools', 'excludeTools'], texts('deny')),

@@ -32,6 +32,8 @@ const inApplicationData =
 
 // References to variables, translated to `${NAME}`.
 const dollarEnv = (value: string): string => value.replace(/\$\{env:([A-Za-z_]\w*)\}/g, '$${$1}');
+// Of mcporter.
+const dollarPrefix = (value: string): string => value.replace(/\$env:([A-Za-z_]\w*)/g, '$${$1}');
 const dollarName = (value: string): string => value;
 const bareDollar = (value: string): string => value.replace(/\$([A-Za-z_]\w*)/g, '$${$1}');
 const braces = (value: string): string =>
@@ -304,7 +306,7 @@ export const ANY_CLIENTS: readonly Client[] = [undefined, tomlForm, yamlForm].ma
     id: 'file',
     name: 'a file',
     ...(form !== undefined && { form }),
-    references: (value) => braces(dollarEnv(value)),
+    references: (value) => braces(dollarEnv(dollarPrefix(value))),
     user: [],
     table: () => [],
     fields: { envFile, gallery: ignored, version: ignored, dev: ignored },

@@ -70,6 +70,16 @@ describe('clients', () => {
 
   const FILES: [name: string, document: object | string, servers: object][] = [
     [
+      'mcporter.json',
+      {
+        mcpServers: {
+          docs: { description: 'd', baseUrl: 'https://docs.example/mcp', headers: { Authorization: '$env:DOCS_KEY' } },
+        },
+        imports: ['cursor'],
+      },
+      { docs: { type: 'http', url: 'https://docs.example/mcp', headers: { Authorization: '$' + '{DOCS_KEY}' } } },
+    ],
+    [
       'settings.json',
       { 'editor.fontSize': 12, mcp: { inputs: [], servers: { a: { type: 'http', url: 'https://a.example' } } } },
       { a: { type: 'http', url: 'https://a.example' } },
