@@ -40,6 +40,12 @@ const PROGRAMS = [
   { folder: 'code', input: { engine: 'src/code/engine/main.ts' }, output: { format: 'cjs', minify: READABLE } },
   // The helper process of a server.
   { folder: 'helper', input: { main: 'src/process/helper-main.ts' }, output: { format: 'cjs', minify: READABLE } },
+  // Runs a package runner while it installs something.
+  {
+    folder: 'first-start',
+    input: { main: 'src/process/first-start-main.ts' },
+    output: { format: 'cjs', minify: READABLE },
+  },
   // The thread that reads large documents.
   {
     folder: 'openapi',

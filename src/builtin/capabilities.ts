@@ -50,6 +50,9 @@ export function createCapabilitiesTool(options: CapabilitiesOptions): Tool {
   });
 }
 
+// A server may still be starting.
+const NO_TOOLS = '- No tools are known.';
+
 async function makeLines(
   { tools, env }: CapabilitiesOptions,
   snapshot: Snapshot,
@@ -58,7 +61,7 @@ async function makeLines(
   const seen = (await tools(snapshot)).filter((tool) => tool.origin.builtin !== true && !tool.traits.terminal);
   const themes = describeThemes(seen);
   const { model } = snapshot.settings;
-  if (model === undefined || seen.length === 0) return themes.length > 0 ? themes : ['- No tools yet.'];
+  if (model === undefined || seen.length === 0) return themes.length > 0 ? themes : [NO_TOOLS];
   const prompt = seen.map(({ name, description }) => `${name}: ${sanitize(description).slice(0, 500)}`).join('\n');
   const key = model.keyVariable === undefined ? undefined : env[model.keyVariable];
   const answer = await askModel({ model, key, system: SYSTEM, prompt, signal });

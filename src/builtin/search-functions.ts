@@ -3,15 +3,15 @@
 import type { Catalog } from '../catalog/catalog.js';
 import { readSettled } from '../catalog/catalog.js';
 import { resolveName } from '../code/host/calls.js';
+import { anyToolOf } from '../core/any-tool.js';
 import type { Caller } from '../core/caller.js';
 import { isToolError } from '../core/error.js';
 import { toIdentifier, toRemoteUri } from '../core/name.js';
 import { textPart } from '../core/result.js';
-import { NO_PARAMETERS } from '../core/schema.js';
 import type { CascadeResolver, Skill } from '../core/skill.js';
 import type { Snapshot } from '../core/snapshot.js';
 import { quoteOutside } from '../core/text.js';
-import { describeForModel, NO_TRAITS, type Tool } from '../core/tool.js';
+import { describeForModel, type Tool } from '../core/tool.js';
 import { WHOLE_VIEW } from '../core/view.js';
 import { newNameOf, withAlias } from '../policy/view.js';
 import type { SearchTools } from '../runtime/list.js';
@@ -141,17 +141,4 @@ function findDown(catalog: Catalog, snapshot: Snapshot): string[] {
     }
     return [];
   });
-}
-
-// A made-up tool of a server: rules that deny it deny the server as a whole.
-function anyToolOf(server: string): Tool {
-  const json = NO_PARAMETERS;
-  return {
-    name: `${server}_any`,
-    description: '',
-    input: { json, check: async (value) => ({ ok: true, value }) },
-    action: { kind: 'delegate', ref: '', ownInput: true },
-    origin: { format: 'mcp', uri: null, directory: null, source: null, digest: null, server, owner: 'upstream' },
-    traits: NO_TRAITS,
-  };
 }

@@ -6,6 +6,7 @@ import { count, nearest, quoteOutside, revealHidden } from '../core/text.js';
 import { printJson } from './print.js';
 import { oneLine, printTable } from './table.js';
 import type { Terminal } from './terminal.js';
+import { describeEmpty, printUnanswered, type Unanswered } from './unanswered.js';
 import { usageError } from './verb.js';
 
 /** A tool as `--json` prints it. */
@@ -41,8 +42,8 @@ export interface Listed {
   readonly tools: readonly ListedTool[];
   readonly skills: readonly ListedSkill[];
   readonly problems: readonly Problem[];
-  /** Servers that are not started because the workspace is not trusted. */
-  readonly unstarted: number;
+  /** Servers that did not answer. */
+  readonly unanswered: readonly Unanswered[];
 }
 
 export interface ListedOptions {
@@ -82,7 +83,7 @@ export function assertKnown({ tools, skills }: Listed, tags: readonly string[], 
 
 /** Prints a listing and returns the exit status. */
 export function printListed(terminal: Terminal, listed: Listed, options: ListedOptions): number {
-  const { problems, unstarted } = listed;
+  const { problems, unanswered } = listed;
   const hidden = options.all || options.hidden;
   const matches = createFilter(options);
   const tools = listed.tools.filter(
@@ -98,6 +99,7 @@ export function printListed(terminal: Terminal, listed: Listed, options: ListedO
       tools,
       skills: skills.map(({ name, description, path }) => ({ name, description, path })),
       problems,
+      unanswered,
     });
   const denied = listed.tools.filter(({ deniedBy }) => deniedBy !== null);
   if (tools.length > 0) {
@@ -106,6 +108,7 @@ export function printListed(terminal: Terminal, listed: Listed, options: ListedO
   } else if (listed.tools.some((tool) => !isUnavailable(tool)))
     terminal.out('No matching tools. wield list shows all.\n');
   else if (denied.length > 0) terminal.out('All tools are denied by rules. wield list --all shows them.\n');
+  else if (unanswered.length > 0) terminal.out(`${describeEmpty(unanswered)}\n`);
   else terminal.out('No tools yet. Create one: wield init\n');
   // Skills that are tools are listed above; these can only be read.
   const known = new Set([...tools, ...denied].map(({ uri }) => uri));
@@ -115,11 +118,7 @@ export function printListed(terminal: Terminal, listed: Listed, options: ListedO
     terminal.out('\n');
     printTable(terminal, ['SKILL', 'DESCRIPTION'], rows);
   }
-  if (unstarted > 0) {
-    terminal.err(
-      `\n${count(unstarted, 'server')} not started: this workspace is not trusted; wield mcp shows what would run\n`,
-    );
-  }
+  printUnanswered(terminal, unanswered);
   if (problems.length > 0) {
     terminal.err(
       `\n${terminal.paint('yellow', count(problems.length, 'problem'), 'err')}; wield doctor suggests fixes\n`,

@@ -11,7 +11,7 @@ import { type CommandWord, findCommandWord, parseVerbArguments } from './command
 import { type Io, resolvePath } from './io.js';
 import { createOwnFlags, type OwnFlags } from './own-flags.js';
 import { printError, printHelp, printJson } from './print.js';
-import { showWait } from './status-line.js';
+import { createWaitLine } from './status-line.js';
 import { ClosedOutput, createTerminal, type Terminal } from './terminal.js';
 import { isCommand, toolCommand } from './tool-command.js';
 import { formatVerbHelp, unknownFlag, usageError } from './verb.js';
@@ -72,7 +72,7 @@ async function runCommand({ word, before, rest }: CommandWord, setup: Setup): Pr
   const place = parsed.flags.has('cwd') ? { workdir: cwd } : { cwd };
   let toolbox: NodeToolbox | undefined;
   const close = () => toolbox?.close();
-  const onWait = verb.runsUntilStopped ? undefined : createWaitListener(terminal, interrupt, close);
+  const onWait = verb.runsUntilStopped ? undefined : createWaitListener(terminal, interrupt, () => toolbox);
   try {
     const status = await verb.run({
       ...parsed,
@@ -138,12 +138,13 @@ function toToolboxOptions({ terminal, own }: Setup) {
 }
 
 // Ctrl-C while waiting for servers closes the toolbox, which ends the wait.
-function createWaitListener(terminal: Terminal, interrupt: Interrupt, close: () => void) {
+function createWaitListener(terminal: Terminal, interrupt: Interrupt, toolbox: () => NodeToolbox | undefined) {
   let isWaiting = false;
+  const show = createWaitLine(terminal, () => toolbox()?.state.snapshot().servers.servers ?? []);
   return (servers: readonly string[]): void => {
-    if (!isWaiting) interrupt.signal().addEventListener('abort', close, { once: true });
+    if (!isWaiting) interrupt.signal().addEventListener('abort', () => void toolbox()?.close(), { once: true });
     isWaiting = true;
-    showWait(terminal, servers);
+    show(servers);
   };
 }
 

@@ -1,6 +1,8 @@
 // A transient line on a terminal: progress of a call, servers that are waited for (CLI-4).
 
-import { quoteOutside } from '../core/text.js';
+import { formatDuration, quoteOutside } from '../core/text.js';
+import type { ServerEntry } from '../core/upstream.js';
+import { runnerOf } from '../upstream/entries/package-runner.js';
 import type { Terminal } from './terminal.js';
 
 /** Shows a line that the next output replaces; an empty text clears it. */
@@ -18,9 +20,37 @@ export function showShare(terminal: Terminal, text: string, share: number, size 
   terminal.showTransient(`  ${quoteOutside(text, room)}  ${bar}  ${size}`);
 }
 
-/** Shows the servers that a listing waits for; none clears the line. */
-export function showWait(terminal: Terminal, servers: readonly string[]): void {
-  showTransient(terminal, servers.length === 0 ? '' : `waiting for ${servers.join(', ')}`);
+// When the time is shown, and how often it changes.
+const SHOWN_MS = 2000;
+const TICK_MS = 1000;
+
+/** Returns a function that shows the servers that are waited for, and since when; none clears the line. */
+export function createWaitLine(terminal: Terminal, servers: () => readonly ServerEntry[]) {
+  let since: number | undefined;
+  let tick: NodeJS.Timeout | undefined;
+  return (names: readonly string[]): void => {
+    clearInterval(tick);
+    if (names.length === 0) {
+      since = undefined;
+      showTransient(terminal, '');
+      return;
+    }
+    since ??= performance.now();
+    const began = since;
+    const known = servers();
+    const waiting = names.map((name) => {
+      const server = known.find((one) => one.name === name);
+      const runner = server && runnerOf(server);
+      return runner === undefined ? name : `${name} (${runner} installs it)`;
+    });
+    const show = (): void => {
+      const passed = performance.now() - began;
+      const time = passed < SHOWN_MS ? '' : ` … ${formatDuration(Math.floor(passed / 1000) * 1000)}`;
+      showTransient(terminal, `waiting for ${waiting.join(', ')}${time}`);
+    };
+    show();
+    if (terminal.errIsTerminal) tick = setInterval(show, TICK_MS).unref();
+  };
 }
 
 export interface StatusLine {

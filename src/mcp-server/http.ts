@@ -21,7 +21,7 @@ import { Responder, type ResponderOptions } from './sse.js';
 import { mismatch, readNewer } from './version.js';
 
 /** Options of `createMcpHttp`. */
-export interface HttpOptions extends Pick<McpServerOptions, 'version' | 'onError' | 'shared'> {
+export interface HttpOptions extends Pick<McpServerOptions, 'version' | 'onError' | 'notices' | 'shared'> {
   /** Who may use the server. */
   readonly access: AccessOptions;
   /** Returns the page `/metrics`, in the text format of Prometheus. */

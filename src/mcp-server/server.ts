@@ -19,7 +19,7 @@ import {
   type RequestMessage,
 } from './message.js';
 import { CACHE_HINT, type CacheHint, createListingPages } from './pages.js';
-import { type Channel, type RequestScope, toScope } from './request.js';
+import { type Channel, type RequestScope, toLogListener, toScope } from './request.js';
 import { createListen, createResourceHandlers } from './resources.js';
 import type { SharedSessions } from './shared-sessions.js';
 import { createSkillHandlers } from './skills.js';
@@ -34,6 +34,8 @@ export interface McpServerOptions {
   readonly onError?: (error: Error) => void;
   /** Delays calls while the client does not read its responses. */
   readonly ready?: DoorOptions['ready'];
+  /** Returns what a client is told with a list of tools, such as servers that did not answer. */
+  readonly notices?: (() => readonly string[]) | undefined;
   /** What the servers of a fleet share. */
   readonly shared?: SharedSessions | undefined;
 }
@@ -113,9 +115,13 @@ export function createMcpServer(toolbox: Toolbox, options: McpServerOptions): Mc
       client.logLevel = level;
       return {};
     }),
-    'tools/list': both(PARAM_SHAPES.list, ({ cursor }, scope) =>
-      pages.read(cursor, scope.isNewer, showsApps(scope.capabilities)),
-    ),
+    'tools/list': both(PARAM_SHAPES.list, async ({ cursor }, scope) => {
+      const page = await pages.read(cursor, scope.isNewer, showsApps(scope.capabilities));
+      const log = toLogListener(scope);
+      for (const data of log === undefined ? [] : (options.notices?.() ?? []))
+        log?.({ level: 'warning', data, logger: 'wield' });
+      return page;
+    }),
     'tools/call': both(PARAM_SHAPES.call, (params, scope) =>
       tasks !== undefined && wantsTask(params, scope) ? tasks.start(params, scope) : calls.call(params, scope),
     ),

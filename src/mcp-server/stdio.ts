@@ -11,7 +11,7 @@ import { createMcpServer, failed, type McpServerOptions } from './server.js';
 import { type Phase, toPhase } from './version.js';
 
 /** Options of `serveMcpStdio`. */
-export interface StdioOptions extends Pick<McpServerOptions, 'version' | 'onError'>, LineTransportOptions {}
+export interface StdioOptions extends Pick<McpServerOptions, 'version' | 'onError' | 'notices'>, LineTransportOptions {}
 
 /** A running MCP server over stdio. */
 export interface StdioServing {

@@ -312,7 +312,7 @@ export interface ServerItem {
   readonly target: string;
   readonly owner: string;
   readonly place: Place;
-  readonly state: 'listed' | 'failed' | 'untrusted' | 'unknown' | 'off';
+  readonly state: 'listed' | 'starting' | 'failed' | 'untrusted' | 'unknown' | 'off';
   /** Whether this process has a connection. */
   readonly connected: boolean;
   /** Protocol version of the connection. */

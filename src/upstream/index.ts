@@ -12,6 +12,7 @@ import type { Snapshot, World } from '../core/snapshot.js';
 import { NO_TRAITS, type Tool } from '../core/tool.js';
 import type { ServerEntry } from '../core/upstream.js';
 import { digestParts } from '../files/digest.js';
+import { isLocked } from '../files/lock.js';
 import type { PinStore } from '../policy/pins.js';
 import { worldOf } from '../process/environment.js';
 import { createUpstreamFormat, type ServerState, type UpstreamFormat } from './catalog/format.js';
@@ -28,7 +29,8 @@ import { createRemoteExecutor } from './execute/executor.js';
 import type { LoadPoolOptions } from './load-pool.js';
 import { createServerSecrets } from './server-secrets.js';
 
-export interface UpstreamsOptions extends Omit<LoadPoolOptions, 'configurationOf' | 'listings' | 'serverSecrets'> {
+export interface UpstreamsOptions
+  extends Omit<LoadPoolOptions, 'configurationOf' | 'lockOf' | 'listings' | 'serverSecrets'> {
   readonly servers: ServerList;
   readonly pins: PinStore;
   readonly listingFiles: ListingFiles;
@@ -92,11 +94,12 @@ export interface ChangedTool {
 export function createUpstreams(options: UpstreamsOptions): Upstreams {
   const { wieldHome, workdir, pins, secrets, onChange, world } = options;
   const configurationOf = createConfigurationHash(workdir);
+  const lockOf = (server: ServerEntry): string => join(wieldHome, 'starting', configurationOf(server));
   const serverSecrets = createServerSecrets(secrets);
   let loaded: Promise<Pool> | undefined;
   const load = (): Promise<Pool> => {
     loaded ??= import('./load-pool.js').then(({ loadPool }) =>
-      loadPool({ ...options, serverSecrets, configurationOf, listings: format.listings }),
+      loadPool({ ...options, serverSecrets, configurationOf, lockOf, listings: format.listings }),
     );
     return loaded;
   };
@@ -141,6 +144,7 @@ export function createUpstreams(options: UpstreamsOptions): Upstreams {
     pinNew: (tools) => pinNew(tools.map(withDigest), pins, world),
     patienceMs: options.patienceMs,
     onWait: options.onWait,
+    isInstalling: (server) => isLocked(lockOf(server)),
     world,
   });
 

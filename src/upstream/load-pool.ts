@@ -1,12 +1,14 @@
 // The connection pool of a toolbox with everything it needs to start servers; loaded when the first one is needed.
 
-import { join } from 'node:path';
+import { delimiter, join } from 'node:path';
 import type { Json } from '../core/json.js';
 import { addSecrets, type KnownSecrets, redactError, redactValue } from '../core/redact.js';
 import type { World } from '../core/snapshot.js';
 import type { HttpServer, ServerEntry } from '../core/upstream.js';
 import { createGuardedFetch } from '../net/fetch.js';
-import { baseEnvironment } from '../process/environment.js';
+import { isStartedByTool } from '../process/ancestry.js';
+import { baseEnvironment, findProgram } from '../process/environment.js';
+import type { StartRequest } from '../process/start.js';
 import { readVersion } from '../workspace/machine.js';
 import type { Listing, StoredTool } from './catalog/listing-file.js';
 import type { Listings } from './catalog/listings.js';
@@ -20,6 +22,7 @@ import { withReadMessages } from './connection/read-message.js';
 import type { UpstreamTransport } from './connection/transport.js';
 import { expandServer, type ResolvedServer } from './entries/expand.js';
 import { assertAccepted } from './entries/installed-files.js';
+import { runnerOf } from './entries/package-runner.js';
 import { serverProfiles } from './entries/sandbox.js';
 import { withLogin } from './login/oauth.js';
 import { digestDefinition, type RemoteTool } from './remote-tool.js';
@@ -29,6 +32,8 @@ export interface LoadPoolOptions {
   readonly wieldHome: string;
   readonly workdir: string;
   readonly configurationOf: (server: ServerEntry) => string;
+  /** The lock of the first start of a server. */
+  readonly lockOf: (server: ServerEntry) => string;
   readonly secrets: KnownSecrets;
   readonly serverSecrets: ServerSecrets;
   readonly listings: Listings;
@@ -42,9 +47,11 @@ const QUICK_RECONNECTS = 5;
 const QUICK_MS = 100;
 const MIN_RECONNECT_MS = 1000;
 const MAX_RECONNECT_MS = 600_000;
+// How long a package runner may take to install something without wield.
+const FIRST_START_MS = 10 * 60_000;
 
 export function loadPool(options: LoadPoolOptions): Pool {
-  const { workdir, configurationOf, secrets, serverSecrets, listings, onChange, world } = options;
+  const { workdir, configurationOf, lockOf, secrets, serverSecrets, listings, onChange, world } = options;
   return new Pool({
     world,
     version: readVersion(),
@@ -58,7 +65,8 @@ export function loadPool(options: LoadPoolOptions): Pool {
         addSecrets(secrets, found);
         return server;
       };
-      return openTransport(expand, settings, options);
+      const isFirst = runnerOf(entry) !== undefined && listings.stored(entry) === undefined;
+      return openTransport(expand, settings, { ...options, lock: isFirst ? lockOf(entry) : undefined });
     },
     knownVersionOf: (server) => listings.knownVersionOf(server) as NegotiatedVersion | undefined,
     mayHaveBoth: (server) => {
@@ -103,7 +111,7 @@ function idOf({ name, offers }: Pick<RemoteTool, 'name' | 'offers'>): string {
 async function openTransport(
   expand: () => ResolvedServer,
   { env, sandbox }: StartSettings,
-  { world, wieldHome, beforeRun, serverSecrets }: LoadPoolOptions,
+  { world, wieldHome, beforeRun, serverSecrets, lock }: LoadPoolOptions & { readonly lock: string | undefined },
 ): Promise<UpstreamTransport> {
   const server = expand();
   if (server.kind === 'stdio') {
@@ -114,12 +122,14 @@ async function openTransport(
     const argv = [server.command, ...server.args];
     const request = { argv, cwd: server.cwd, environment };
     const { applied, sandboxes } = serverProfiles(server, sandbox);
-    if (applied.length === 0) return new ProcessTransport(request, world);
+    const first = lock === undefined || !mayGoOn(request, world) ? undefined : { lock, limitMs: FIRST_START_MS };
+    if (applied.length === 0) return new ProcessTransport(request, world, first);
     const { sandboxServer } = await import('./connection/sandboxed.js');
     const { name } = server;
     return new ProcessTransport(
       await sandboxServer({ name, request, applied, sandboxes }, { world, wieldHome }),
       world,
+      first,
     );
   }
   const { StreamableHTTPClientTransport } = await import('./sdk.js');
@@ -136,6 +146,12 @@ async function openTransport(
     fetch: withReadMessages(withToken),
     reconnectionScheduler: createReconnections(world),
   });
+}
+
+// A missing program is reported by its start, and what a tool started ends with its call (EXE-6).
+function mayGoOn({ argv, environment }: StartRequest, world: World): boolean {
+  const path = environment.PATH?.split(delimiter) ?? [];
+  return findProgram(argv[0]!, path) !== undefined && !isStartedByTool(world.env, world.platform);
 }
 
 function createReconnections({ monotonic }: World) {

@@ -10,6 +10,7 @@ import { unknownChoice } from '../choices.js';
 import { commandProblems } from '../commands.js';
 import { assertKnown, type Listed, type ListedTool, printListed } from '../listed.js';
 import { openProfile, PROFILE, warnOfProfile } from '../profile.js';
+import { findUnanswered } from '../unanswered.js';
 import { option, toggle, usageError, type Verb } from '../verb.js';
 
 const PERSON: Caller = { kind: 'person', door: 'cli' };
@@ -107,6 +108,6 @@ async function readListed(toolbox: NodeToolbox, reserved: ReadonlySet<string>): 
       tags,
     })),
     problems: [...survey.problems, ...commandProblems(survey, reserved)].filter(({ severity }) => severity === 'error'),
-    unstarted: servers.filter(({ state }) => state === 'untrusted').length,
+    unanswered: findUnanswered(toolbox),
   };
 }

@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import type { FoundItem } from '../../install/inventory.js';
 import { printJson } from '../print.js';
 import { oneLine, printTable } from '../table.js';
+import { describeEmpty, findUnanswered, printUnanswered } from '../unanswered.js';
 import { option, usageError, type Verb } from '../verb.js';
 
 const DEFAULT_LIMIT = 10;
@@ -28,6 +29,7 @@ export const search: Verb = {
     const hits = everything
       ? (await box.list()).slice(0, limit)
       : await box.search(query, limit, { caller: { kind: 'person', door: 'cli' } });
+    const unanswered = findUnanswered(box);
     const isFile = (name: string): boolean => existsSync(join(wieldHome, name));
     const found = ['sources.json', 'installed.json'].some(isFile)
       ? (await import('../../install/inventory.js')).searchItems(query, limit, box)
@@ -49,10 +51,15 @@ export const search: Verb = {
         })),
         installed,
         offers,
+        unanswered,
       });
     } else if (hits.length + installed.length + offers.length === 0)
       terminal.out(
-        everything ? 'No tools yet. Create one: wield init\n' : 'No matching tools. wield list shows all.\n',
+        !everything
+          ? 'No matching tools. wield list shows all.\n'
+          : unanswered.length > 0
+            ? `${describeEmpty(unanswered)}\n`
+            : 'No tools yet. Create one: wield init\n',
       );
     else {
       const rows = hits.map(({ name, origin, description }) => [name, origin.format, oneLine(description)]);
@@ -72,6 +79,7 @@ export const search: Verb = {
         printTable(terminal, head, lines);
       }
     }
+    if (!json) printUnanswered(terminal, unanswered);
     return 0;
   },
 };

@@ -18,6 +18,7 @@ import { type CallMetrics, createCallMetrics, describeMetrics } from '../metrics
 import { MODE, openProfile, PROFILE } from '../profile.js';
 import { describeDistrust } from '../runnable.js';
 import type { Terminal } from '../terminal.js';
+import { createUnansweredReport, toNotices } from '../unanswered.js';
 import { option, toggle, usageError, type Verb, type VerbCall } from '../verb.js';
 
 declare const WIELD_VERSION: string;
@@ -58,8 +59,10 @@ export const serve: Verb = {
     const isFront = metrics !== undefined && usesFleet(call);
     let front: Front | undefined;
     const fleet = isFront ? await openState(call) : undefined;
-    const toolbox = openProfile(call, {
+    const report = createUnansweredReport(call.terminal, () => toolbox);
+    const toolbox: NodeToolbox = openProfile(call, {
       guard: true,
+      onWait: report,
       meter: metrics?.record,
       shared: fleet?.state,
       dispatcher: fleet
@@ -115,6 +118,7 @@ async function serveOverStdio({ terminal, signal }: VerbCall, toolbox: NodeToolb
     version: WIELD_VERSION,
     input: io.stdin.stream(),
     write: io.stdout.writeAsync,
+    notices: () => toNotices(toolbox),
     onError: (error) => toolbox.machine.world.debug(`protocol: ${error.message}`),
   });
   signal.addEventListener('abort', () => void serving.close(), { once: true });
@@ -159,6 +163,7 @@ async function serveOverHttp(
     version: WIELD_VERSION,
     access,
     shared: sessions,
+    notices: () => toNotices(toolbox),
     metrics: () => describeMetrics(metrics, toolbox, front?.describe()),
     ...(front === undefined ? {} : { isReady: () => front.isReady() }),
     onError: (error) => toolbox.machine.world.debug(`protocol: ${error.message}`),

@@ -32,11 +32,12 @@ export function Welcome() {
 function FirstSteps() {
   const isUsed = useComputed(() => calls.value.some((call) => call.kind === 'model' && !isElsewhere(call)));
   const hasTools = catalog.value.items.some((item) => !isUnused(item) && item.kind !== 'server');
+  const hasServers = catalog.value.items.some(({ kind }) => kind === 'server');
   const isTrusted = session.value?.trusted === true;
   const isDone = hasTools && isTrusted && isUsed.value;
   return (
     <>
-      <h1>{hasTools ? 'Pick a tool' : 'No tools yet'}</h1>
+      <h1>{hasTools ? 'Pick a tool' : hasServers ? 'The servers have no tools yet' : 'No tools yet'}</h1>
       {hasTools && (
         <p>
           Type <kbd>/</kbd> to search, <kbd>j</kbd> and <kbd>k</kbd> to move, <kbd>?</kbd> for all keys.

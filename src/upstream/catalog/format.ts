@@ -8,6 +8,7 @@ import type { Snapshot } from '../../core/snapshot.js';
 import { compareText } from '../../core/text.js';
 import type { Tool } from '../../core/tool.js';
 import { mayStart, type ServerEntry } from '../../core/upstream.js';
+import { runnerOf } from '../entries/package-runner.js';
 import { type FailedStart, isFailedStart } from './listing-file.js';
 import { createListings, type Listings, type ListingsOptions } from './listings.js';
 import { createNameCheck, mayBeOf } from './name.js';
@@ -17,11 +18,15 @@ import type { ServerTools } from './tools.js';
 export interface UpstreamFormatOptions extends ListingsOptions {
   /** How long a listing waits for servers that were never listed, instead of `limits.listing`. */
   readonly patienceMs?: number | undefined;
+  /** Whether a process installs the package of a server now, of this wield or of another one (UPS-112). */
+  readonly isInstalling: (server: ServerEntry) => boolean;
 }
 
 export interface ServerState {
   readonly server: ServerEntry;
-  readonly state: 'listed' | 'failed' | 'untrusted' | 'unknown' | 'off';
+  readonly state: 'listed' | 'starting' | 'failed' | 'untrusted' | 'unknown' | 'off';
+  /** The package runner that starts it, such as npx. */
+  readonly runner?: string | undefined;
   readonly tools: readonly Tool[];
   /** With resources, templates and prompts. */
   readonly all?: readonly Tool[];
@@ -43,7 +48,9 @@ const REPORT = 'report this to the author of the server';
 
 export function createUpstreamFormat(options: UpstreamFormatOptions): UpstreamFormat {
   const listings = createListings(options);
-  const listAs = createListAs(listings);
+  const isStarting = (server: ServerEntry): boolean =>
+    listings.isRequested(server) || (runnerOf(server) !== undefined && options.isInstalling(server));
+  const listAs = createListAs(listings, isStarting);
   const toolsOf = (server: ServerEntry): ServerTools | undefined => {
     const found = listings.toolsOf(server);
     return found === undefined || isFailedStart(found) ? undefined : found;
@@ -113,6 +120,7 @@ export function createUpstreamFormat(options: UpstreamFormatOptions): UpstreamFo
       for (const server of snapshot.servers.servers.filter((one) => isAbout(ref, one))) {
         const found = listings.toolsOf(server);
         if (found === undefined && !mayStart(server, snapshot)) return needsTrust(server);
+        if (isStarting(server)) return unavailable(server, describeStarting(server, runnerOf(server)));
         if (found !== undefined && isFailedStart(found)) return unavailable(server, found);
       }
       return undefined;
@@ -126,12 +134,16 @@ export function createUpstreamFormat(options: UpstreamFormatOptions): UpstreamFo
       return listings.request(due, snapshot, ref === undefined ? patienceMs : Number.POSITIVE_INFINITY);
     },
     states: (snapshot) =>
-      snapshot.servers.servers.map((server) => toState(server, listings.toolsOf(server), mayStart(server, snapshot))),
+      snapshot.servers.servers.map((server) => {
+        const state = toState(server, listings.toolsOf(server), mayStart(server, snapshot));
+        const isWaiting = state.state === 'unknown' || state.state === 'failed';
+        return isWaiting && isStarting(server) ? { ...state, state: 'starting', runner: runnerOf(server) } : state;
+      }),
   };
 }
 
 // Lists the tools of all servers by name, as they are or as they were approved, and what is wrong with them.
-function createListAs(listings: Listings) {
+function createListAs(listings: Listings, isStarting: (server: ServerEntry) => boolean) {
   return (form: 'tools' | 'shown', snapshot: Snapshot, isTaken: (name: string) => boolean = () => false) => {
     const { servers, problems } = snapshot.servers;
     const all: Problem[] = [...problems];
@@ -141,8 +153,10 @@ function createListAs(listings: Listings) {
         all.push({ path: server.place.file, pointer: server.place.pointer ?? undefined, severity, message, hint });
       const found = listings.toolsOf(server);
       if (found === undefined) {
-        const { message, hint } = needsTrust(server);
-        if (!mayStart(server, snapshot)) report('warning', message, hint!);
+        const { message, hint } = mayStart(server, snapshot)
+          ? describeStarting(server, runnerOf(server))
+          : needsTrust(server);
+        if (!mayStart(server, snapshot) || isStarting(server)) report('warning', message, hint!);
         continue;
       }
       if (isFailedStart(found)) {
@@ -193,8 +207,21 @@ export function needsTrust({ name, owner }: ServerEntry): ToolError {
   });
 }
 
-// The error for a tool of a server whose last start failed.
-function unavailable({ name }: ServerEntry, { message, hint }: FailedStart): ToolError {
+/** Describes a server that has not answered yet. */
+export function describeStarting(
+  { name }: ServerEntry,
+  runner: string | undefined,
+): { readonly message: string; readonly hint: string } {
+  return runner === undefined
+    ? { message: `the server ${name} has not answered yet`, hint: `to wait for it: wield mcp refresh ${name}` }
+    : {
+        message: `the server ${name} is still starting: ${runner} installs it, also in the background`,
+        hint: 'wield mcp shows when it is ready',
+      };
+}
+
+// The error for a tool of a server that is not ready, or whose last start failed.
+function unavailable({ name }: ServerEntry, { message, hint }: Pick<FailedStart, 'message' | 'hint'>): ToolError {
   return new ToolError('unavailable', message, { hint, data: { server: name } });
 }
 

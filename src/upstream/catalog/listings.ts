@@ -43,6 +43,7 @@ const FAILED_MS = 5000;
 export function createListings(options: ListingsOptions) {
   const { configurationOf, files, world } = options;
   const known = new Map<string, ServerTools>();
+  const requests = createRequests(options);
 
   const load = (server: ServerEntry): Listing | FailedStart | undefined => {
     const configuration = configurationOf(server);
@@ -82,7 +83,9 @@ export function createListings(options: ListingsOptions) {
   };
 
   return {
-    request: createRequests(options),
+    request: requests.request,
+    /** Whether a server is being started for its tool list. */
+    isRequested: requests.isPending,
 
     /** Returns the tools of a server, why its last start failed, or undefined if it was never listed. */
     toolsOf(server: ServerEntry): ServerTools | FailedStart | undefined {
@@ -169,14 +172,17 @@ function createRequests({ configurationOf, files, refresh, onWait = () => {}, wo
     }
     return listing;
   };
-  /** Waits for servers, each up to `patienceMs` after its request; undefined if there is nothing to wait for. */
-  return (servers: readonly ServerEntry[], snapshot: Snapshot, patienceMs: number): Promise<void> | undefined => {
-    const leftOf = ({ since, hasFailed }: PendingListing): number =>
-      since +
-      (hasFailed && Number.isFinite(patienceMs) ? Math.min(patienceMs, FAILED_MS) : patienceMs) -
-      world.monotonic();
-    const waits = servers.map((server) => request(server, snapshot)).filter((listing) => leftOf(listing) > 0);
-    return waits.length === 0 ? undefined : waitFor(waits, Math.max(...waits.map(leftOf)), onWait);
+  return {
+    isPending: (server: ServerEntry): boolean => pending.has(configurationOf(server)),
+    /** Waits for servers, each up to `patienceMs` after its request; undefined if there is nothing to wait for. */
+    request(servers: readonly ServerEntry[], snapshot: Snapshot, patienceMs: number): Promise<void> | undefined {
+      const leftOf = ({ since, hasFailed }: PendingListing): number =>
+        since +
+        (hasFailed && Number.isFinite(patienceMs) ? Math.min(patienceMs, FAILED_MS) : patienceMs) -
+        world.monotonic();
+      const waits = servers.map((server) => request(server, snapshot)).filter((listing) => leftOf(listing) > 0);
+      return waits.length === 0 ? undefined : waitFor(waits, Math.max(...waits.map(leftOf)), onWait);
+    },
   };
 }
 

@@ -1,7 +1,7 @@
 // Errors of upstream servers, with the last lines of their output.
 
 import { isToolError, ToolError } from '../../core/error.js';
-import { formatDuration, quoteOutside } from '../../core/text.js';
+import { formatDuration, quoteOutside, quoteWord } from '../../core/text.js';
 import { RpcError } from '../../net/mcp.js';
 import { statusOf } from './client.js';
 import type { ServerExit } from './transport.js';
@@ -11,6 +11,10 @@ export interface FailureContext {
   readonly server: string;
   /** Whether it runs elsewhere and is reached over HTTP. */
   readonly isRemote?: boolean;
+  /** The package runner that starts it. */
+  readonly runner?: string | undefined;
+  /** The directory that npx installed it into, if that is incomplete. */
+  readonly brokenCache?: string | undefined;
   readonly exit?: ServerExit | undefined;
   readonly lastLines?: readonly string[] | undefined;
 }
@@ -20,7 +24,12 @@ const SHOWN_LINES = 3;
 
 /** A server that could not be started or reached. */
 export function startFailure(error: unknown, context: FailureContext): ToolError {
-  const { server, isRemote, exit } = context;
+  const { server, isRemote, exit, brokenCache } = context;
+  if (brokenCache !== undefined && exit !== undefined) {
+    const message = `could not start the server ${server}: npx did not finish installing it into ${brokenCache}`;
+    const hint = `remove that directory, then try again: rm -r ${quoteWord(brokenCache)}; wield mcp refresh ${server}`;
+    return serverError('unavailable', 'half-installed', message, hint, context);
+  }
   const next = isRemote
     ? 'check that the server runs, and its url, which must be an MCP endpoint over streamable HTTP'
     : `wield mcp refresh ${server}`;
@@ -37,7 +46,10 @@ export function startTimeout(milliseconds: number, context: FailureContext): Too
   const within = `did not respond within ${formatDuration(milliseconds)}`;
   const message = `the server ${context.server} ${within}${context.isRemote ? '' : ' of starting'}`;
   const check = context.isRemote ? 'check its url' : 'run its command by hand';
-  const hint = `${check}, or set a longer startTimeout in its entry`;
+  const hint =
+    context.runner === undefined
+      ? `${check}, or set a longer startTimeout in its entry`
+      : `${context.runner} may still be installing it; wait, then run: wield mcp refresh ${context.server}`;
   return serverError('unavailable', 'start-timeout', message, hint, context);
 }
 
@@ -69,7 +81,7 @@ export function isFinal(error: unknown): boolean {
   return ownError(error) !== undefined;
 }
 
-type FailureKind = 'start-failed' | 'start-timeout' | 'access-denied' | 'bad-response' | 'lost';
+type FailureKind = 'start-failed' | 'half-installed' | 'start-timeout' | 'access-denied' | 'bad-response' | 'lost';
 
 function serverError(
   code: 'unavailable' | 'exec_failed',

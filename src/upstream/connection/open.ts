@@ -10,9 +10,11 @@ import type { Snapshot, World } from '../../core/snapshot.js';
 import type { ServerEntry } from '../../core/upstream.js';
 import { findDenial } from '../../policy/decide.js';
 import { toRules } from '../../policy/rules.js';
+import { runnerOf } from '../entries/package-runner.js';
 import { type Connection, connect } from './connection.js';
 import { isFinal, startFailure, startTimeout } from './failure.js';
 import type { ConnectOptions, NegotiatedVersion } from './handshake.js';
+import { findBrokenCache } from './npx-cache.js';
 import type { UpstreamTransport } from './transport.js';
 
 /** The settings that a server is started with. */
@@ -50,6 +52,12 @@ export interface Opened {
 }
 
 const START_TIMEOUT_MS = 30_000;
+// Of a package runner, which may download what it runs.
+const RUNNER_TIMEOUT_MS = 5 * 60_000;
+
+function startTimeoutOf(server: ServerEntry): number {
+  return server.startTimeoutMs ?? (runnerOf(server) === undefined ? START_TIMEOUT_MS : RUNNER_TIMEOUT_MS);
+}
 
 /** Throws a ToolError; `cancelled` if the signal was aborted. */
 export async function openConnection(
@@ -60,7 +68,7 @@ export async function openConnection(
 ): Promise<Opened> {
   // A package that is installed first has the time that its installer takes.
   let until: number | undefined;
-  const deadline = (): number => (until ??= options.world.monotonic() + (server.startTimeoutMs ?? START_TIMEOUT_MS));
+  const deadline = (): number => (until ??= options.world.monotonic() + startTimeoutOf(server));
   const known = knownVersionOf(server, options);
   const first = await attempt(server, known, { ...options, settings, deadline, signal, older });
   if (!('failure' in first)) return first;
@@ -100,7 +108,8 @@ async function attempt(
   knownVersion: NegotiatedVersion | undefined,
   { world, version, open, settings, redact, deadline, signal, older }: AttemptOptions,
 ): Promise<Opened | Failed> {
-  const { name, protocol, startTimeoutMs = START_TIMEOUT_MS } = server;
+  const { name, protocol } = server;
+  const startTimeoutMs = startTimeoutOf(server);
   const transport = await open(server, settings);
   const stop = new AbortController();
   const giveUp = (): void => {
@@ -121,7 +130,10 @@ async function attempt(
     const { exit } = transport;
     await transport.close().catch(() => {});
     if (signal.aborted) throw closedError(server);
-    const context = { server: name, isRemote: server.kind === 'http', exit, lastLines: transport.lastLines };
+    const isRemote = server.kind === 'http';
+    const lastLines = exit?.lastLines ?? transport.lastLines ?? [];
+    const brokenCache = exit && findBrokenCache(server, lastLines, world);
+    const context = { server: name, isRemote, runner: runnerOf(server), brokenCache, exit, lastLines };
     return {
       failure: isLate ? startTimeout(startTimeoutMs, context) : startFailure(error, context),
       mayBeVersion:

@@ -1,11 +1,13 @@
 // The stdio transport: a child process, one message per line, with limits on its output.
 
 import type { Readable } from 'node:stream';
+import { finished } from 'node:stream/promises';
 import { inBackground } from '../../core/async.js';
 import type { World } from '../../core/snapshot.js';
 import { sanitize } from '../../core/text.js';
 import { settlesWithin } from '../../core/time-limit.js';
 import { type PipedCompanion, startPiped } from '../../process/companion.js';
+import { type FirstStart, startFirst } from '../../process/first-start.js';
 import type { StartRequest } from '../../process/start.js';
 import type { JSONRPCMessage } from '../sdk.js';
 import { readMessage, refuseLong } from './read-message.js';
@@ -39,6 +41,7 @@ export class ProcessTransport implements UpstreamTransport {
 
   readonly #request: StartRequest;
   readonly #world: World;
+  readonly #first: Omit<FirstStart, 'request'> | undefined;
   // The end of its output, in bounded memory.
   #tail = '';
   #companion: PipedCompanion | undefined;
@@ -48,12 +51,15 @@ export class ProcessTransport implements UpstreamTransport {
   #longHead: string | undefined;
   #noiseBytes = 0;
   #turn: { readonly began: number; messages: number } | undefined;
+  #hasAnswered = false;
   #exit: ServerExit | undefined;
   #failure: string | undefined;
 
-  constructor(request: StartRequest, world: World) {
+  /** `first`: the process may install something first, which goes on if it is closed before it has answered (UPS-112). */
+  constructor(request: StartRequest, world: World, first?: Omit<FirstStart, 'request'>) {
     this.#request = request;
     this.#world = world;
+    this.#first = first;
   }
 
   /** How it ended; undefined while it runs. */
@@ -73,7 +79,10 @@ export class ProcessTransport implements UpstreamTransport {
   }
 
   async start(): Promise<void> {
-    const companion = await startPiped(this.#request, this.#world);
+    const companion =
+      this.#first === undefined
+        ? await startPiped(this.#request, this.#world)
+        : await startFirst({ ...this.#first, request: this.#request }, this.#world);
     this.#companion = companion;
     companion.stdout.on('data', (chunk: Buffer) => this.#onData(chunk, companion.stdout));
     // A server without stdout is useless; one that exits closes stdout first.
@@ -113,6 +122,11 @@ export class ProcessTransport implements UpstreamTransport {
     if (companion === undefined || this.#exit !== undefined) return;
     this.#failure ??= 'was closed';
     companion.stdin.end();
+    if (this.#first !== undefined && !this.#hasAnswered) {
+      await settlesWithin(finished(companion.stdin), DRAIN_MS);
+      this.#end(this.#failure);
+      return;
+    }
     if (!(await settlesWithin(companion.ended, STDIN_GRACE_MS))) {
       try {
         process.kill(companion.pid, 'SIGTERM');
@@ -210,6 +224,7 @@ export class ProcessTransport implements UpstreamTransport {
     try {
       const message = readMessage(line.toString('utf8')) as JSONRPCMessage;
       if (typeof message !== 'object' || message === null) throw new SyntaxError('not a message');
+      this.#hasAnswered = true;
       expected = this.onmessage?.(message);
     } catch (error) {
       if (!(error instanceof SyntaxError)) this.onerror?.(error as Error);

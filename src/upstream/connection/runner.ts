@@ -11,6 +11,7 @@ import { createStateDirectory } from '../../files/state.js';
 import { findProgram, pathOutside } from '../../process/environment.js';
 import { runProcess } from '../../process/spawn.js';
 import type { StartRequest } from '../../process/start.js';
+import { findRunner } from '../entries/package-runner.js';
 
 /** What a runner is asked to run. */
 interface Wanted {
@@ -34,7 +35,8 @@ interface Installing {
 }
 
 const INSTALL_MS = 5 * 60_000;
-const RUNNERS = new Set(['npx', 'uvx', 'pipx', 'bunx', 'pnpx', 'dlx']);
+// Those that need the network in a sandbox; of the others, what they run is what has the sandbox.
+const RUNNERS = new Set(['npx', 'npm', 'pnpx', 'pnpm', 'yarn', 'bunx', 'bun', 'uvx', 'pipx']);
 
 /** Returns the command line of a server without its package runner. Throws `unavailable` if that is not possible. */
 export async function installRunner(
@@ -44,9 +46,17 @@ export async function installRunner(
   world: World,
 ): Promise<readonly string[]> {
   const [program = '', ...words] = argv;
-  const runner = basename(program);
-  if (!RUNNERS.has(runner)) return argv;
-  const wanted = runner === 'npx' ? readNpx(words) : runner === 'uvx' ? readUvx(words) : undefined;
+  const runner = findRunner(argv);
+  if (runner === undefined || !RUNNERS.has(runner)) return argv;
+  // Behind a wrapper, such as `env npx`, the words are not its own.
+  const isDirect = basename(program) === runner;
+  const wanted = !isDirect
+    ? undefined
+    : runner === 'npx'
+      ? readNpx(words)
+      : runner === 'uvx'
+        ? readUvx(words)
+        : undefined;
   if (wanted === undefined) throw cannotInstall(name, runner);
   const { spec, command, args } = wanted;
   const place = join(directory, digestParts([runner, spec]).slice(0, 16));
@@ -59,7 +69,7 @@ export async function installRunner(
 }
 
 // `npx [-y] PACKAGE …` or `npx [-y] -p PACKAGE COMMAND …`.
-function readNpx(words: readonly string[]): Wanted | undefined {
+export function readNpx(words: readonly string[]): Wanted | undefined {
   const [first = '', ...rest] = words;
   if (first === '-y' || first === '--yes') return readNpx(rest);
   const [, joined] = /^--package=(.+)$/.exec(first) ?? [];

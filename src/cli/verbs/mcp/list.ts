@@ -3,6 +3,7 @@
 import { formatPosition, type Problem } from '../../../core/problem.js';
 import { count, quoteOutside, shortenPath, spellOut } from '../../../core/text.js';
 import type { NodeToolbox } from '../../../node.js';
+import { describeStarting } from '../../../upstream/catalog/format.js';
 import { describeServer } from '../../../upstream/entries/mask.js';
 import { printJson } from '../../print.js';
 import { printTable } from '../../table.js';
@@ -42,7 +43,7 @@ function printProblems({ terminal }: VerbCall, problems: readonly Problem[], too
 }
 
 export function toServerJson(found: ServerState): Record<string, unknown> {
-  const { server, state, tools, changed, listedAt, failure } = found;
+  const { server, state, runner, tools, changed, listedAt, failure } = found;
   return {
     name: server.name,
     kind: server.kind,
@@ -51,6 +52,7 @@ export function toServerJson(found: ServerState): Record<string, unknown> {
     file: server.place.file,
     line: findLine(server),
     state,
+    runner,
     tools: tools.map(({ name }) => name),
     changed,
     failure: failure && {
@@ -99,6 +101,8 @@ function describeState({ state, tools, changed }: ServerState): string {
       const ready = `ready: ${count(tools.length, 'tool')}`;
       return changed.length === 0 ? ready : `${ready}, ${changed.length} changed`;
     }
+    case 'starting':
+      return 'starting';
     case 'failed':
       return 'failed';
     case 'untrusted':
@@ -110,8 +114,9 @@ function describeState({ state, tools, changed }: ServerState): string {
   }
 }
 
-function noteOf({ server, changed, failure }: ServerState): [string, string][] {
+function noteOf({ server, state, runner, changed, failure }: ServerState): [string, string][] {
   const name = spellOut(server.name);
+  if (state === 'starting') return [['starting', spellOut(describeStarting(server, runner).message)]];
   if (failure !== undefined) {
     return [
       ['failed', spellOut(failure.message)],

@@ -6,7 +6,7 @@ import { mayStart, type ServerEntry } from '../../../core/upstream.js';
 import type { NodeToolbox } from '../../../node.js';
 import { describeServer } from '../../../upstream/entries/mask.js';
 import { printJson } from '../../print.js';
-import { showWait } from '../../status-line.js';
+import { createWaitLine } from '../../status-line.js';
 import type { VerbCall } from '../../verb.js';
 import { toServerJson } from './list.js';
 import { findState, findUsable, type McpAction, someOf } from './server.js';
@@ -57,18 +57,19 @@ function chooseServers(toolbox: NodeToolbox, names: readonly string[]): ServerEn
 async function refreshAll(call: VerbCall, toolbox: NodeToolbox, servers: readonly ServerEntry[]): Promise<Outcome[]> {
   const outcomes = new Map<ServerEntry, Outcome>();
   const waiting = new Set<string>();
+  const showWait = createWaitLine(call.terminal, () => servers);
   const left = [...servers];
   const refreshNext = async (): Promise<void> => {
     for (let server = left.shift(); server !== undefined; server = left.shift()) {
       if (call.signal.aborted) return;
       waiting.add(server.name);
-      showWait(call.terminal, [...waiting]);
+      showWait([...waiting]);
       const error = await toolbox.state.upstreams.refresh(server).then(() => undefined, toToolError);
       waiting.delete(server.name);
       outcomes.set(server, { server, error });
-      showWait(call.terminal, []);
+      showWait([]);
       if (!call.json) print(call, toolbox, { server, error }, servers.length);
-      showWait(call.terminal, [...waiting]);
+      showWait([...waiting]);
     }
   };
   const onAbort = (): void => void toolbox.close();
