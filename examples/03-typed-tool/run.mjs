@@ -39,7 +39,7 @@ try {
 
   // Listing a module loads it, so a person has to trust the directory first.
   assert.match(run(wield, 'list'), /complete-task +module +Not loaded/);
-  run(wield, 'trust');
+  run(wield, 'trust', '--yes');
   const [tool] = JSON.parse(run(wield, 'list', '--json')).tools;
   assert.deepEqual([tool.name, tool.group, tool.format], ['complete_task', 'task', 'module']);
 

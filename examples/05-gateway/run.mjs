@@ -43,7 +43,7 @@ try {
       ['memory', 'untrusted'],
     ],
   );
-  wield('trust');
+  wield('trust', '--yes');
   process.stdout.write(wield('mcp', 'refresh'));
 
   const client = new Client({ name: 'example', version: '1' });

@@ -30,7 +30,7 @@ const { source: added } = wield('add', source);
 console.log(`offers: ${added.items.map(({ kind, name }) => `${kind} ${name}`).join(', ')}`);
 
 // The skill refers to the tool, so both are installed, the tool first.
-const { items } = wield('install', 'scan');
+const { items } = wield('install', '--yes', 'scan');
 assert.deepEqual(
   items.map(({ effective }) => effective),
   ['detect', 'scan'],

@@ -30,7 +30,7 @@ try {
   assert.equal(early.isError, true);
   assert.match(early.content[0].text, /^\[needs_trust\]/);
 
-  execFileSync(process.execPath, [wield, 'trust'], { cwd, env, stdio: 'ignore' });
+  execFileSync(process.execPath, [wield, 'trust', '--yes'], { cwd, env, stdio: 'ignore' });
 
   const { tools } = await client.listTools();
   assert.deepEqual(

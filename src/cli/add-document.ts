@@ -20,6 +20,7 @@ import type { Prepared } from '../formats/openapi/prepare.js';
 import { type NamedTools, toTools } from '../formats/openapi/to-tools.js';
 import { type AddressClass, classifyHost, isWithinReach } from '../net/address.js';
 import { createGuardedFetch } from '../net/fetch.js';
+import { confirm } from './consent.js';
 import { printJson } from './print.js';
 import { usageError, type VerbCall } from './verb.js';
 
@@ -37,7 +38,8 @@ export function isDocument(source: string, cwd: string): boolean {
 export async function addDocument(call: VerbCall, source: string): Promise<number> {
   const { terminal, json, cwd, flags } = call;
   const { machine } = call.toolbox();
-  assertPerson(machine.insideCall, 'adding tools');
+  const dryRun = flags.has('dry-run');
+  if (!dryRun) assertPerson(machine.insideCall, 'adding tools');
   const { home } = machine.world;
   if (home === undefined) throw new ToolError('unavailable', 'there is no home directory', { hint: 'set HOME' });
   const isRemote = /^https?:\/\//i.test(source);
@@ -49,16 +51,27 @@ export async function addDocument(call: VerbCall, source: string): Promise<numbe
   const file = join(home, '.agents', 'tools', `${name}.openapi${extname(path)}`);
   const found = await inspectDocument(bytes, name, file, isRemote ? new URL(source) : resolve(cwd, source));
   const { wieldHome, world } = machine;
-  await withFileLock(file, { wieldHome, world, signal: call.signal, doing: `writing ${file}` }, async () => {
-    const known = readHead(file, MAX_BYTES);
-    if (!('fault' in known) && !known.bytes.equals(bytes) && !flags.has('force'))
-      throw new ToolError('conflict', `${file} exists and is different`, { hint: 'pass --force, or --namespace NAME' });
-    makeDirectory(join(home, '.agents', 'tools'), 0o755);
-    writeFileAtomic(file, bytes, { mode: 0o644 });
-  });
+  if (!json) print(call, found);
+  if (!json) terminal.out(`  ${dryRun ? 'would write' : 'file   '}  ${sanitize(file)}\n`);
+  if (!dryRun && !(await confirm(call, 'Add it to your tools?', file))) return 0;
+  const write = (): Promise<void> =>
+    withFileLock(file, { wieldHome, world, signal: call.signal, doing: `writing ${file}` }, async () => {
+      const known = readHead(file, MAX_BYTES);
+      if (!('fault' in known) && !known.bytes.equals(bytes) && !flags.has('force'))
+        throw new ToolError('conflict', `${file} exists and is different`, {
+          hint: 'pass --force, or --namespace NAME',
+        });
+      makeDirectory(join(home, '.agents', 'tools'), 0o755);
+      writeFileAtomic(file, bytes, { mode: 0o644 });
+    });
+  if (!dryRun) await write();
   if (json)
-    printJson(terminal, { ok: true, document: { name, file, ...summarize(found.tools), problems: found.findings } });
-  else print(call, name, found);
+    printJson(terminal, {
+      ok: true,
+      dryRun,
+      document: { name, file, ...summarize(found.tools), problems: found.findings },
+    });
+  else if (!dryRun) printTry(call, name, found);
   return 0;
 }
 
@@ -164,12 +177,15 @@ function summarize(tools: readonly Tool[]) {
   return { server, others, operations: tools.length, readOnly, asks: tools.length - readOnly };
 }
 
-function print({ terminal }: VerbCall, name: string, { tools, findings }: NamedTools): void {
+function print({ terminal }: VerbCall, { tools, findings }: NamedTools): void {
   const { server, others, operations, readOnly, asks } = summarize(tools);
   const at = server === '' ? '' : ` at ${[server, ...others].map(sanitize).join(', ')}`;
   terminal.out(`  found    ${count(operations, 'operation')}${at}    ${readOnly} read-only, ${asks} ask first\n`);
   for (const { message, hint } of findings)
     terminal.err(`  ${terminal.paint('yellow', 'warning', 'err')}  ${sanitize(message)}; ${sanitize(hint)}\n`);
+}
+
+function printTry({ terminal }: VerbCall, name: string, { tools }: NamedTools): void {
   const shown = tools.find(({ traits }) => traits.readOnly === true) ?? tools[0]!;
   terminal.out(`  Try      wield ${name} ${shown.name.replaceAll('_', '-')} --help\n`);
 }

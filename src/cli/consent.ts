@@ -1,15 +1,19 @@
-// Shows changes of files and asks for confirmation.
+// The one rule for asking: changes are shown, then confirmed (CLI-31).
 
+import { assertPerson } from '../core/caller.js';
 import { ToolError } from '../core/error.js';
 import { redactText } from '../core/redact.js';
-import { sanitize } from '../core/text.js';
+import { quoteWord, sanitize } from '../core/text.js';
 import { readLine, type Terminal } from './terminal.js';
-import { type FlagHelp, toggle, usageError, type VerbCall } from './verb.js';
+import { type FlagHelp, toggle, type VerbCall } from './verb.js';
 
 const MAX_LINE = 2000;
 
-export const YES: FlagHelp = toggle('Do not ask for confirmation', 'y');
-export const DRY_RUN: FlagHelp = toggle('Show what would happen without changing anything', 'n');
+/** The flags of every verb that changes something outside the project or makes something runnable. */
+export const ASKS: Readonly<Record<'dry-run' | 'yes', FlagHelp>> = {
+  'dry-run': toggle('Show what would happen without changing anything', 'n'),
+  yes: toggle('Do not ask for confirmation', 'y'),
+};
 
 export const RUN_HOOKS: FlagHelp = toggle('Also run the hooks that are shown');
 
@@ -25,26 +29,37 @@ export function printDiff(terminal: Terminal, diff: readonly string[]): void {
   }
 }
 
-/** Asks for confirmation unless `--yes` is set. Throws `needs_approval` if there is no terminal. */
-export async function consent(call: VerbCall, question: string, what: string): Promise<boolean> {
-  const message = `${what} was not changed: needs confirmation, and this is not a terminal`;
-  const hint = 'review the change with --dry-run, then pass --yes';
-  return confirmDestructive(call, question, new ToolError('needs_approval', message, { hint }));
+/**
+ * Asks before a change that was shown, unless `--yes` is set. Throws `needs_approval` if there is no terminal, and `denied`
+ * in a process that a tool started.
+ */
+export async function confirm(call: VerbCall, question: string, what: string): Promise<boolean> {
+  assertPerson(call.toolbox().machine.insideCall, 'confirming a change');
+  if (call.flags.has('yes')) return true;
+  if (!mayConfirm(call)) throw unconfirmed(call, what);
+  if (await ask(call, question)) return true;
+  call.terminal.out('  nothing was changed\n');
+  return false;
+}
+
+/** Whether a change can be confirmed: by `--yes`, or at a terminal. */
+export function mayConfirm({ flags, json, terminal }: VerbCall): boolean {
+  return flags.has('yes') || (!json && terminal.canAsk);
+}
+
+/** The error where nobody can be asked, with the command that does it. */
+export function unconfirmed({ json, typed }: VerbCall, what: string): ToolError {
+  const end = typed.indexOf('--');
+  const words = typed.map((word) => quoteWord(redactText(sanitize(word), [], MAX_LINE)));
+  const command = ['wield', ...words.toSpliced(end === -1 ? words.length : end, 0, '--yes')].join(' ');
+  const why = json ? '--json does not ask' : 'this is not a terminal';
+  return new ToolError('needs_approval', `${what}: not changed, because it needs confirmation and ${why}`, {
+    hint: `review it with --dry-run, then run: ${command}`,
+  });
 }
 
 /** Asks a yes/no question; anything but yes is no. */
 export async function ask({ terminal, signal }: VerbCall, question: string): Promise<boolean> {
   terminal.err(`  ${question} [y/N] `);
   return ['y', 'yes'].includes((await readLine(terminal, signal)).trim().toLowerCase());
-}
-
-/** Asks before something is destroyed, unless `--yes` is set. Throws `refusal` if there is no terminal (INS-32). */
-export async function confirmDestructive(call: VerbCall, question: string, refusal: ToolError): Promise<boolean> {
-  if (call.flags.has('yes')) return true;
-  if (call.json || !call.terminal.canAsk) throw refusal;
-  return ask(call, question);
-}
-
-export function needsYes(what: string): ToolError {
-  return usageError(`${what} needs confirmation, and this is not a terminal`, 'pass --yes');
 }

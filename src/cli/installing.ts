@@ -3,6 +3,7 @@
 import { exitStatus } from '../core/error.js';
 import { count, quoteOutside, sanitize, spellOut } from '../core/text.js';
 import type { AppliedItem } from '../install/apply/stage.js';
+import { withCopiedSources } from '../install/copied-sources.js';
 import type { Hook, InstallEnvironment, InstallProgress } from '../install/environment.js';
 import { pendingHooks } from '../install/hooks.js';
 import type { Inventory } from '../install/inventory.js';
@@ -11,23 +12,18 @@ import { ITEM_KINDS } from '../install/manifest/item-name.js';
 import type { PlannedItem } from '../install/plan/plan-items.js';
 import type { InstallPlan } from '../install/plan/plans.js';
 import { toInstallEnvironment, toRecoveryEnvironment } from '../install/toolbox-environment.js';
-import { ask, DRY_RUN, RUN_HOOKS, YES } from './consent.js';
+import { ASKS, ask, confirm, RUN_HOOKS } from './consent.js';
 import { showShare, showTransient } from './status-line.js';
 import type { Terminal } from './terminal.js';
 import { type FlagHelp, toggle, type VerbCall } from './verb.js';
 
 declare const WIELD_VERSION: string;
 
-export const REMOVE_FLAGS: Readonly<Record<string, FlagHelp>> = {
-  'dry-run': DRY_RUN,
-  'run-hooks': RUN_HOOKS,
-  yes: YES,
-};
+export const REMOVE_FLAGS: Readonly<Record<string, FlagHelp>> = { ...ASKS, 'run-hooks': RUN_HOOKS };
 export const APPLY_FLAGS: Readonly<Record<string, FlagHelp>> = {
-  'dry-run': DRY_RUN,
+  ...ASKS,
   'run-hooks': RUN_HOOKS,
   force: toggle('Install again: discard local changes, and move files aside that are in the way of a link', 'f'),
-  yes: YES,
 };
 
 /** Records hooks that were approved together with a plan. */
@@ -40,10 +36,14 @@ export async function readInstalled({ toolbox, signal }: VerbCall): Promise<Inst
   return environment;
 }
 
-/** Runs work under the install lock, with an environment that reports to the terminal and asks there about hooks. */
+/**
+ * Runs work under the install lock, with an environment that reports to the terminal and asks there about hooks. With
+ * `copies`, sources are fetched into copies, which are removed.
+ */
 export function withInstalling<T>(
   call: VerbCall,
   work: (environment: InstallEnvironment, agree: AgreeToHooks) => Promise<T>,
+  { copies = false } = {},
 ): Promise<T> {
   const { terminal, flags, json } = call;
   const agreed = new Set<string>();
@@ -63,21 +63,26 @@ export function withInstalling<T>(
   const agree: AgreeToHooks = (hooks) => {
     for (const { digest } of hooks) agreed.add(digest);
   };
-  return withInstallLock(environment, () => work(environment, agree));
+  return withInstallLock(environment, () =>
+    copies ? withCopiedSources(environment, (copy) => work(copy, agree)) : work(environment, agree),
+  );
 }
 
-/** Asks one question for a plan and its hooks (HOOK-2). */
-export async function askForPlan(
+/** Asks one question for a plan and its hooks (HOOK-2); `--yes` alone runs no hook. */
+export async function confirmPlan(
   call: VerbCall,
   { planned, hooks }: InstallPlan,
   { environment }: Inventory,
   agree: AgreeToHooks,
 ): Promise<boolean> {
-  const pending = pendingHooks(hooks, environment.paths);
+  const isAsked = !call.flags.has('yes');
+  const pending = isAsked ? pendingHooks(hooks, environment.paths) : [];
   showHooks(call.terminal, pending);
   const what = planned.length === 1 ? 'it' : planned.length === 2 ? 'both' : `all ${planned.length}`;
   const andRun = pending.length === 0 ? '' : ` and run the ${pending.length === 1 ? 'hook' : 'hooks'}`;
-  if (!(await ask(call, `Install ${what}${andRun}?`))) return false;
+  const [first, ...others] = planned.map(({ effective }) => sanitize(effective));
+  const names = `${first}${others.length === 0 ? '' : ` and ${others.length} more`}`;
+  if (!(await confirm(call, `Install ${what}${andRun}?`, names))) return false;
   agree(pending);
   return true;
 }

@@ -32,6 +32,11 @@ export function restoreLast(wieldHome: string, name: string | undefined): Promis
   return locked(wieldHome, (root) => restore(root, name));
 }
 
+/** Returns what `restoreLast` brings back. Throws like it. */
+export function findLast(wieldHome: string, name: string | undefined): RemovedFiles {
+  return find(join(wieldHome, 'removed'), name).record;
+}
+
 // One process at a time: names are in order of time, and a file that two removed would be copied by one.
 function locked<T>(wieldHome: string, work: (root: string) => T): Promise<T> {
   const root = join(wieldHome, 'removed');
@@ -55,18 +60,23 @@ function move(root: string, name: string, paths: readonly string[], now: number)
 }
 
 function restore(root: string, name: string | undefined): RemovedFiles {
+  const { entry, record } = find(root, name);
+  for (const [at, path] of record.paths.entries()) {
+    makeDirectory(dirname(path), 0o777);
+    cpSync(join(root, entry, `${at}-${basename(path)}`), path, { recursive: true, verbatimSymlinks: true });
+  }
+  removeTree(join(root, entry));
+  return record;
+}
+
+function find(root: string, name: string | undefined): { readonly entry: string; readonly record: RemovedFiles } {
   for (const entry of namesIn(root).reverse()) {
     const record = readRecord(join(root, entry, RECORD));
     if (record === undefined || (name !== undefined && record.name !== name)) continue;
     const taken = record.paths.find((path) => existsSync(path));
     if (taken !== undefined)
       throw new ToolError('conflict', `${quoteOutside(taken, 200)} exists again`, { hint: 'move it away first' });
-    for (const [at, path] of record.paths.entries()) {
-      makeDirectory(dirname(path), 0o777);
-      cpSync(join(root, entry, `${at}-${basename(path)}`), path, { recursive: true, verbatimSymlinks: true });
-    }
-    removeTree(join(root, entry));
-    return record;
+    return { entry, record };
   }
   const what = name === undefined ? 'nothing was removed' : `"${quoteOutside(name, 60)}" was not removed`;
   throw new ToolError('not_found', what, { hint: 'wield remove NAME removes a tool' });

@@ -28,7 +28,7 @@ export async function run(argv: readonly string[], io: Io): Promise<number> {
   const own = createOwnFlags(argv, terminal);
   const faults = watchFaults(terminal, own);
   try {
-    return await runCommand(findCommandWord(argv), { terminal, interrupt, own, faults });
+    return await runCommand(findCommandWord(argv), { argv, terminal, interrupt, own, faults });
   } catch (thrown) {
     if (thrown instanceof ClosedOutput) return 0;
     const error = toToolError(thrown);
@@ -43,6 +43,7 @@ export async function run(argv: readonly string[], io: Io): Promise<number> {
 }
 
 interface Setup {
+  readonly argv: readonly string[];
   readonly terminal: Terminal;
   readonly interrupt: Interrupt;
   readonly own: OwnFlags;
@@ -77,6 +78,7 @@ async function runCommand({ word, before, rest }: CommandWord, setup: Setup): Pr
     const status = await verb.run({
       ...parsed,
       terminal,
+      typed: setup.argv,
       json,
       cwd,
       env: io.env,

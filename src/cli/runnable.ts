@@ -8,7 +8,7 @@ import { describeServer } from '../upstream/entries/mask.js';
 import { ask } from './consent.js';
 import { printTable } from './table.js';
 import type { Terminal } from './terminal.js';
-import type { VerbCall } from './verb.js';
+import { type FlagHelp, toggle, type VerbCall } from './verb.js';
 
 /** Says why the workspace is not trusted: never, or no longer, because of these files. Empty if it is. */
 export function describeDistrust({ state, workspace: { trusted, workdir } }: NodeToolbox): string {
@@ -51,13 +51,19 @@ export async function findOthers(toolbox: NodeToolbox): Promise<Runnable | undef
   return isEmpty && toolbox.state.trust.isEmpty(toolbox.workspace.workdir) ? undefined : found;
 }
 
-/** Whether a workspace may be trusted with what it has: nothing, or the user agrees at a terminal. */
+/** `--yes` of a verb that creates tools. */
+export const TRUST_ALL: FlagHelp = toggle('Also trust what else is in the directory, without asking', 'y');
+
+/** Whether a workspace may be trusted with what it has: nothing, or the user agrees, at a terminal or by `--yes`. */
 export async function mayTrust(call: VerbCall, found: Runnable | undefined): Promise<boolean> {
   if (found === undefined) return true;
-  if (call.json || !call.terminal.canAsk) return false;
-  call.terminal.out('  This directory has more that models could run once it is trusted:\n');
-  printRunnable(call.terminal, found);
-  return ask(call, 'Trust all of it?');
+  const isAgreed = call.flags.has('yes');
+  if (!isAgreed && (call.json || !call.terminal.canAsk)) return false;
+  if (!call.json) {
+    call.terminal.out('  This directory has more that models could run once it is trusted:\n');
+    printRunnable(call.terminal, found);
+  }
+  return isAgreed || ask(call, 'Trust all of it?');
 }
 
 export function printRunnable(terminal: Terminal, { tools, servers }: Runnable): void {

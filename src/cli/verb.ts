@@ -53,6 +53,8 @@ export interface VerbArguments {
 
 export interface VerbCall extends VerbArguments {
   readonly terminal: Terminal;
+  /** All arguments, as typed. */
+  readonly typed: readonly string[];
   readonly json: boolean;
   readonly cwd: string;
   readonly env: Readonly<Record<string, string | undefined>>;

@@ -53,7 +53,7 @@ const TAG_BYTES = 16;
 export function loadFleetKey(env: Readonly<Record<string, string | undefined>>, wieldHome: string): FleetKey {
   const given = env[VARIABLE];
   if (given) return toFleetKey(parseRing(given, VARIABLE));
-  const file = fileOf(wieldHome);
+  const file = fleetKeyFile(wieldHome);
   const text = readStateFile(file, MAX_BYTES);
   if (text === undefined) {
     throw new ToolError('unavailable', `no key of the fleet: neither ${VARIABLE} nor ${file} exists`, {
@@ -70,7 +70,7 @@ export function loadFleetKey(env: Readonly<Record<string, string | undefined>>, 
 
 /** Creates `fleet.key` in the wield home unless it exists; returns its path and whether it is new. */
 export function createKeyFile(wieldHome: string): { readonly file: string; readonly isNew: boolean } {
-  const file = fileOf(wieldHome);
+  const file = fleetKeyFile(wieldHome);
   const isNew = readStateFile(file, MAX_BYTES) === undefined;
   const key = loadCrypto().randomBytes(32).toString('hex');
   if (isNew) writeFileAtomic(file, `${key}\n`, { keepExisting: true });
@@ -86,7 +86,7 @@ export async function rotateKeyFile(
   now: number,
   hours: number,
 ): Promise<{ file: string; from: Date; until: Date }> {
-  const file = fileOf(wieldHome);
+  const file = fleetKeyFile(wieldHome);
   const from = now + hours * HOUR_MS;
   const until = from + ACCEPTED_MS;
   await changeFile(file, { doing: 'changing the key of the fleet' }, (text) => {
@@ -176,7 +176,8 @@ function toFleetKey({ periods, names }: KeyRing): FleetKey {
   };
 }
 
-function fileOf(wieldHome: string): string {
+/** Returns the path of the key in a wield home. */
+export function fleetKeyFile(wieldHome: string): string {
   return join(wieldHome, 'fleet.key');
 }
 

@@ -2,7 +2,7 @@
 
 import { join } from 'node:path';
 import { ToolError } from '../core/error.js';
-import { applyPlan } from './apply/apply.js';
+import { applyPlan, previewPlan } from './apply/apply.js';
 import type { AppliedItem } from './apply/stage.js';
 import type { InstallEnvironment } from './environment.js';
 import { portableHash } from './hashes.js';
@@ -17,7 +17,14 @@ import { fetchSource, saveAll } from './sources/fetch.js';
 import { type AvailableItem, type LoadedSource, loadSourceTrees } from './sources/load.js';
 import { type InstalledItem, loadSources, type SourceRecord } from './state.js';
 
+interface FrozenOptions {
+  /** Sees the plan; nothing is changed unless it returns true. */
+  readonly agree?: (plan: InstallPlan, inventory: Inventory) => Promise<boolean>;
+}
+
 export interface FrozenOutcome {
+  /** Whether it was agreed to. */
+  readonly done: boolean;
   readonly plan: InstallPlan;
   readonly applied: readonly AppliedItem[];
   readonly inventory: Inventory;
@@ -28,6 +35,7 @@ export async function installFrozen(
   file: string,
   force: boolean,
   environment: InstallEnvironment,
+  { agree = async () => true }: FrozenOptions = {},
 ): Promise<FrozenOutcome> {
   const locked = readLock(file);
   const before = loadSources(environment.paths);
@@ -50,12 +58,17 @@ export async function installFrozen(
     const found = wanted.flatMap(({ source, item }) => findLocked(source, item, sources) ?? missing(item, differences));
     const plan = planLocked(found, wanted, inventory, differences);
     if (differences.length > 0) throw differs(file, differences);
+    if (!(await agree(plan, inventory))) {
+      const applied = previewPlan(plan, inventory);
+      saveAll(before, environment);
+      return { plan, applied, inventory, done: false };
+    }
     saveAll([...before.filter(({ id }) => !records.some((one) => one.id === id)), ...records], environment, sources);
     const applied = await applyPlan(plan, force, inventory, {
       check: (items) => assertHashes(items, wanted, file),
     });
     saveAll(loadSources(environment.paths), environment);
-    return { plan, applied, inventory };
+    return { plan, applied, inventory, done: true };
   } catch (error) {
     saveAll(before, environment);
     throw error;

@@ -11,7 +11,8 @@ import { type Link, readLink } from './directory.js';
 import type { InstallEnvironment, InstallPaths } from './environment.js';
 import { type Inventory, loadInventory } from './inventory.js';
 import { itemKey } from './manifest/item-name.js';
-import { findAvailable, planUpgrade } from './plan/plans.js';
+import type { PlannedItem } from './plan/plan-items.js';
+import { findAvailable, type InstallPlan, planUpgrade } from './plan/plans.js';
 import type { InstalledItem } from './state.js';
 
 export interface Repair {
@@ -35,6 +36,12 @@ export async function repairInstalled(environment: InstallEnvironment): Promise<
   return [...restored, ...(await linkAgain(loadInventory(environment)))];
 }
 
+/** Returns what `repairInstalled` would do. */
+export function previewRepairs(environment: InstallEnvironment): readonly Repair[] {
+  const inventory = loadInventory(environment);
+  return [...(planRestored(inventory)?.planned ?? []).map(toRestored), ...findRelinked(inventory).map(toRelinked)];
+}
+
 /** Replaces the links of skills that an older version named with a colon (INS-81). */
 export async function replaceOldLinks(environment: InstallEnvironment): Promise<readonly Repair[]> {
   const isOld = ({ kind, effective, links }: InstalledItem): boolean =>
@@ -42,21 +49,26 @@ export async function replaceOldLinks(environment: InstallEnvironment): Promise<
   return linkAgain(loadInventory(environment), isOld);
 }
 
-async function restoreFiles(inventory: Inventory): Promise<Repair[]> {
+// Plans the items whose files are gone; undefined if there are none.
+function planRestored(inventory: Inventory): InstallPlan | undefined {
   const { installed, environment } = inventory;
   const gone = installed.items.filter(
     (item) => !existsSync(join(environment.paths.objects, item.object)) && findAvailable(item, inventory) !== undefined,
   );
-  if (gone.length === 0) return [];
+  if (gone.length === 0) return undefined;
   const refs = gone.map(({ source, kind, effective }) => `${source}#${kind}:${effective}`);
-  const applied = await applyPlan(planUpgrade(refs, true, inventory), true, inventory);
-  return applied.map(({ planned: { item, effective, links } }) => ({
-    kind: item.kind,
-    effective,
-    done: 'installed',
-    links: links.map(({ path }) => path),
-    aside: [],
-  }));
+  return planUpgrade(refs, true, inventory);
+}
+
+async function restoreFiles(inventory: Inventory): Promise<Repair[]> {
+  const plan = planRestored(inventory);
+  if (plan === undefined) return [];
+  const applied = await applyPlan(plan, true, inventory);
+  return applied.map(({ planned }) => toRestored(planned));
+}
+
+function toRestored({ item, effective, links }: PlannedItem): Repair {
+  return { kind: item.kind, effective, done: 'installed', links: links.map(({ path }) => path), aside: [] };
 }
 
 interface Relinked {
@@ -66,7 +78,7 @@ interface Relinked {
   readonly created: readonly string[];
 }
 
-async function linkAgain(inventory: Inventory, isChosen = (_: InstalledItem) => true): Promise<Repair[]> {
+function findRelinked(inventory: Inventory, isChosen = (_: InstalledItem) => true): Relinked[] {
   const { installed, environment } = inventory;
   const { paths } = environment;
   // The links as the source and the configuration have them now; the recorded ones if the item cannot be planned.
@@ -75,11 +87,21 @@ async function linkAgain(inventory: Inventory, isChosen = (_: InstalledItem) => 
     const now = planned.get(itemKey(item));
     return typeof now === 'object' && now.effective === item.effective ? now.links : linksOf(item);
   };
-  const relinked = installed.items
+  return installed.items
     .filter(isChosen)
     .flatMap((item) =>
       existsSync(join(paths.objects, item.object)) ? (relink(item, wantedLinks(item), paths) ?? []) : [],
     );
+}
+
+function toRelinked({ item: { kind, effective }, created, change: { aside } }: Relinked): Repair {
+  return { kind, effective, done: 'linked', links: created, aside };
+}
+
+async function linkAgain(inventory: Inventory, isChosen?: (item: InstalledItem) => boolean): Promise<Repair[]> {
+  const { installed, environment } = inventory;
+  const { paths } = environment;
+  const relinked = findRelinked(inventory, isChosen);
   if (relinked.length === 0) return [];
   const transaction = beginTransaction(paths);
   try {
@@ -98,13 +120,7 @@ async function linkAgain(inventory: Inventory, isChosen = (_: InstalledItem) => 
   } finally {
     endTransaction(transaction, paths);
   }
-  return relinked.map(({ item: { kind, effective }, created, change: { aside } }) => ({
-    kind,
-    effective,
-    done: 'linked',
-    links: created,
-    aside,
-  }));
+  return relinked.map(toRelinked);
 }
 
 // Undefined if everything is in place.

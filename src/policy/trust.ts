@@ -113,6 +113,8 @@ export function createTrustStore(wieldHome: string, now: () => number) {
     /** Returns what changed since a workspace was trusted; empty if it never was. */
     changes,
     isTrusted,
+    /** Whether a workspace was trusted, also if something changed since. */
+    isRecorded,
     async trust(directory: string, at: Date): Promise<TrustedWorkspace> {
       const workspace = describeWorkspace(directory, at);
       await update((workspaces) => workspaces.set(workspace.directory, workspace));

@@ -238,7 +238,7 @@ describe('A44 a model approves', () => {
 
   spec('POL-23', 'a tool cannot trust a workspace by any command', async () => {
     const workspace = createAskingWorkspace();
-    for (const command of ['trust', 'call sneaky --trust', 'serve --trust']) {
+    for (const command of ['trust --yes', 'call sneaky --trust', 'serve --trust']) {
       sneak(workspace, `${WIELD} ${command} </dev/null`);
       expect(await callSneaky(workspace)).toContain('trusting from inside a tool call does not count');
     }
@@ -294,7 +294,7 @@ describe('A44 a model approves', () => {
     for (const args of [
       ['call', 'deploy', '--branch', 'main'],
       ['approvals', 'approve'],
-      ['install', 'nothing'],
+      ['install', '--yes', 'nothing'],
       ['remove-source', 'nothing'],
       ['call', 'deploy', '--branch', 'main', '--input', '-'],
     ])
@@ -412,7 +412,7 @@ describe('A44 a model approves', () => {
     expect(approved).toMatchObject({ status: 0 });
     expect((await workspace.deploy()).status).toBe(0);
     expect((await wieldProcess(workspace, ['call', 'deploy', '--branch', 'next', '--yes'])).status).toBe(0);
-    expect((await wieldProcess(workspace, ['trust'])).status).toBe(0);
+    expect((await wieldProcess(workspace, ['trust', '--yes'])).status).toBe(0);
   });
 
   spec('POL-23', 'a client cannot create a standing approval', async () => {

@@ -52,7 +52,7 @@ describe('the mark', () => {
       const seen = join(workspace.dir, 'far');
       const far = { command: 'sh', args: ['-c', `cat /proc/self/limits > ${seen}`] };
       workspace.write('.mcp.json', JSON.stringify({ mcpServers: { far } }));
-      await wield(workspace, ['trust']);
+      await wield(workspace, ['trust', '--yes']);
       await wield(workspace, ['mcp', 'refresh', 'far']);
       expect(readFileSync(seen, 'utf8')).toMatch(MARK);
       for (const tool of ['limits', 'module'])
@@ -86,7 +86,7 @@ describe('the mark', () => {
         expect(run.stdout).toContain(text);
       }
       workspace.write('.mcp.json', JSON.stringify({ mcpServers: { far: { command: 'no-such-program', args: [] } } }));
-      await wield(workspace, ['trust']);
+      await wield(workspace, ['trust', '--yes']);
       const run = await wield(workspace, ['mcp', 'refresh', 'far', '--json']);
       expect(run.stdout + run.stderr).toContain('cannot start no-such-program: not on PATH');
     },
@@ -206,7 +206,7 @@ describe('a service', () => {
       for (let restart = 0; restart < 2; restart++)
         expect(await runAsService(workspace, 'serve --http 0 --trust', /\/mcp|error/)).toContain('/mcp');
       expect(await runAsService(workspace, 'call deploy --branch main --yes', /deployed|error/)).toContain('deployed');
-      expect(await runAsService(workspace, 'trust', /Models can|error/)).toContain('Models can now call');
+      expect(await runAsService(workspace, 'trust --yes', /Models can|error/)).toContain('Models can now call');
       await client.close();
       await running;
     },
@@ -271,7 +271,7 @@ describe('A44 a tool is the client', () => {
   // Trusted, so that a model could call it.
   const createTrusted = async (): Promise<AskingWorkspace> => {
     const workspace = createAskingWorkspace();
-    await wield(workspace, ['trust']);
+    await wield(workspace, ['trust', '--yes']);
     return workspace;
   };
 
@@ -386,7 +386,7 @@ describe('A45 a workspace raises its own trust', () => {
       const workspace = createAskingWorkspace();
       workspace.write(`${place}/keep`, '');
       workspace.write('../outside/keep', '');
-      await wield(workspace, ['trust']);
+      await wield(workspace, ['trust', '--yes']);
       const listed = async (): Promise<string> => (await wield(workspace, ['trust', '--list'])).stdout;
       expect(await listed()).not.toContain('suspended');
       rmSync(join(workspace.dir, place), { recursive: true });

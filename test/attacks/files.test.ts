@@ -136,7 +136,7 @@ spec('TJS-24 POL-20', 'A24: a planted path is neither written to nor read as a t
   const env = { TMPDIR: temporary };
   const { stdout } = await wield(workspace, ['call', 'run', '--text', 'given'], { env });
   expect(stdout).toBe('600 1 regular file\n700 2 directory\ngiven');
-  expect((await wield(workspace, ['trust'], { env })).status).toBe(0);
+  expect((await wield(workspace, ['trust', '--yes'], { env })).status).toBe(0);
   expect(readFileSync(victim, 'utf8')).toBe('untouched');
 });
 

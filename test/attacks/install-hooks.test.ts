@@ -152,7 +152,7 @@ if (hasPty)
         'tools/b/build.sh': mark(workspace, 'good'),
       });
       await workspace.json('add', build);
-      await wieldAtTerminal(workspace, ['install', 'b'], {
+      await wieldAtTerminal(workspace, ['install', '--yes', 'b'], {
         answers: [
           [
             'Run it?',
@@ -164,7 +164,7 @@ if (hasPty)
         ],
       });
       expect(marks(workspace)).toEqual([]);
-      await workspace.json('install', 'b', '--run-hooks');
+      await workspace.json('install', '--yes', 'b', '--run-hooks');
       expect(marks(workspace)).toEqual(['evil']);
     },
     60_000,
@@ -183,12 +183,12 @@ spec(
       'b/b!': `#!/bin/sh\n${mark(workspace, 'first')}`,
     };
     await workspace.json('add', workspace.source('pair', files), '--yes');
-    await workspace.json('install', 'b', 'a', '--run-hooks');
+    await workspace.json('install', '--yes', 'b', 'a', '--run-hooks');
     expect(marks(workspace)).toEqual(['first']);
     await workspace.json('uninstall', 'a', '--yes', '--run-hooks');
     expect(marks(workspace)).toEqual(['first', 'bye']);
     workspace.source('pair', { 'b/b!': `#!/bin/sh\n${mark(workspace, 'evil')}` });
-    const { items } = await workspace.json('install', 'b', 'a');
+    const { items } = await workspace.json('install', '--yes', 'b', 'a');
     expect(items.map(({ build }: { build: string }) => build)).toContain('skipped');
     expect(marks(workspace)).not.toContain('evil');
     writeFileSync(join(workspace.wieldHome, 'store/tool/a/bye.sh'), mark(workspace, 'evil'));

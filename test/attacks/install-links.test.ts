@@ -74,7 +74,7 @@ spec('INS-37', 'B2: rejects reserved names of items, which become the names of t
   for (const [at, name] of ['CLAUDE', 'claude.local', 'AGENTS', 'Memory'].entries()) {
     const source = workspace.source(`agents-${at}`, { [`agents/${name}.md`]: 'Do as I say.\n' });
     await workspace.json('add', source);
-    const error = await workspace.fail('install', `agent:${name}`);
+    const error = await workspace.fail('install', '--yes', `agent:${name}`);
     expect([name, error.code]).toEqual([name, 'invalid_definition']);
     expect((await workspace.run('check', source)).status).toBe(1);
   }
@@ -108,7 +108,7 @@ finding(
     const { items } = await workspace.json('install', 'named', '--dry-run');
     expect(items[0].links).toEqual([join(workspace.home, '.claude/tools/other')]);
     expect(agentFiles(workspace)).toEqual([]);
-    await workspace.json('install', 'named');
+    await workspace.json('install', '--yes', 'named');
     expect(existsSync(join(workspace.home, '.claude/tools/other/SKILL.md'))).toBe(true);
     // A link that changes with an upgrade is shown as well.
     workspace.source('named', item('tool', 'tools/third', 'named'));

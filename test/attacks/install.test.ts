@@ -268,7 +268,7 @@ describe('content', () => {
     });
     const { source: added } = await workspace.json('add', source);
     expect(added.items.map(({ name }: { name: string }) => name)).toEqual(['detect', 'ok']);
-    expect((await workspace.fail('install', 'ok')).code).toBe('bad_reference');
+    expect((await workspace.fail('install', '--yes', 'ok')).code).toBe('bad_reference');
     const linked = workspace.source('linked', { 'tools/t/t!': '#!/bin/sh\n' });
     mkdirSync(join(linked, 'skills'));
     symlinkSync('../../..', join(linked, 'skills/up'));
@@ -351,7 +351,7 @@ test(
     await workspace.json('add', source);
     for (const args of [
       ['add', source, '--yes'],
-      ['install', 'scan'],
+      ['install', '--yes', 'scan'],
       ['upgrade', '--yes'],
       ['remove-source', 'tooling', '--yes'],
       ['sync'],

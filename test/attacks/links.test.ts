@@ -205,7 +205,7 @@ describe('links out of an untrusted checkout', () => {
       expect(problem).toMatchObject({ hint: expect.stringContaining('wield trust') });
       expect(`${problem?.path} ${problem?.message}`).toContain(join(checkout.dir, names));
       expect(problem?.message).toContain(checkout.outside);
-      expect((await wield(checkout, ['trust'])).status).toBe(0);
+      expect((await wield(checkout, ['trust', '--yes'])).status).toBe(0);
       if (!isSilent) expect(await survey(checkout)).toContain(SECRET);
       expect(JSON.stringify(await problemsOf(checkout))).not.toContain('outside the workspace');
       // Revoking trust takes it back, in a toolbox that has read it too.

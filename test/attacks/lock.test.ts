@@ -46,10 +46,10 @@ spec('INS-30', 'A27 A35: a lock names only what could be added, and is refused a
     Object.assign(document.sources[0], more);
     hostile.write('wield.lock', JSON.stringify(document));
     const before = hostile.snapshot();
-    const { message } = await hostile.fail('install', '--frozen');
+    const { message } = await hostile.fail('install', '--yes', '--frozen');
     expect([name, hostile.snapshot(), existsSync(marker)]).toEqual([name, before, false]);
     expect([name, message]).toEqual([name, expect.stringMatching(/wield\.lock is not a valid lock: /)]);
   }
   hostile.write('wield.lock', text);
-  expect((await hostile.json('install', '--frozen')).items).toHaveLength(3);
+  expect((await hostile.json('install', '--yes', '--frozen')).items).toHaveLength(3);
 });

@@ -74,7 +74,7 @@ describe('an untrusted workspace', () => {
     ]);
     for (const name of ['evil', 'hidden_name']) expect((await callTool(client, name)).isError).toBe(true);
     expect(ran()).toBe(false);
-    await wield(workspace, ['trust']);
+    await wield(workspace, ['trust', '--yes']);
     // A client may believe a list for a while; one that comes later sees the new one.
     const later = await connectStdio(workspace, 'newer', []);
     expect((await later.listTools()).tools.map((tool) => tool.name)).toEqual([

@@ -111,7 +111,7 @@ for (const [title, damage] of unsafe) {
     });
     rmSync(join(workspace.dir, 'ran'));
     const path = damage(workspace);
-    const run = await wield(workspace, path.endsWith('trust.json') ? ['trust'] : ['call', 'hello']);
+    const run = await wield(workspace, path.endsWith('trust.json') ? ['trust', '--yes'] : ['call', 'hello']);
     expect(run.status).not.toBe(0);
     expect(run.stderr).toContain(path);
     expect(run.stderr).toMatch(/ch(mod|own)/);
@@ -257,7 +257,7 @@ finding('B25 STA-3', 'F06 on a full disk a large result is an error with its beg
 
 finding('B20 STA-4', 'temporary files of killed processes are removed, others stay', async () => {
   const workspace = createWorkspace();
-  await wield(workspace, ['trust']);
+  await wield(workspace, ['trust', '--yes']);
   const home = workspace.env.WIELD_HOME!;
   const living = spawn('sleep', ['60']);
   const started = startTime(living.pid!);
@@ -338,7 +338,7 @@ for (const [what, create] of some(special, 2)) {
         workspace.script('hello', shellScript('echo hello'));
         mkdirSync(dirname(join(workspace.dir, name)), { recursive: true });
         create(join(workspace.dir, name));
-        for (const args of [['trust'], ['list'], ['call', 'hello'], ['doctor'], ['mcp']]) {
+        for (const args of [['trust', '--yes'], ['list'], ['call', 'hello'], ['doctor'], ['mcp']]) {
           const run = await wield(workspace, args);
           expect([name, args, run.status, run.stderr]).toEqual([name, args, expect.not.toBeOneOf([70]), run.stderr]);
           expect(run.stderr).not.toContain('unexpected');
@@ -350,7 +350,7 @@ for (const [what, create] of some(special, 2)) {
         mkdirSync(workspace.env.WIELD_HOME!, { mode: 0o700 });
         create(join(workspace.env.WIELD_HOME!, name));
         for (const args of [
-          ['trust'],
+          ['trust', '--yes'],
           ['list'],
           ['call', 'hello'],
           ['approvals'],
@@ -371,7 +371,7 @@ for (const [what, create] of some(special, 2)) {
 finding('B21 STA-5', 'F07 F11 a home that cannot be written is named', async () => {
   const workspace = createWorkspace();
   writeFileSync(workspace.env.WIELD_HOME!, '');
-  const run = await wield(workspace, ['trust']);
+  const run = await wield(workspace, ['trust', '--yes']);
   expect([run.status, run.stderr]).toEqual([8, expect.stringContaining(workspace.env.WIELD_HOME!)]);
 });
 
@@ -389,7 +389,7 @@ findingIf(
       'mkdir:error=EROFS',
     ]) {
       const workspace = createWorkspace();
-      expect([fault, await underStrace(workspace, fault, ['trust'])]).toEqual([fault, 8]);
+      expect([fault, await underStrace(workspace, fault, ['trust', '--yes'])]).toEqual([fault, 8]);
     }
   },
   60_000,

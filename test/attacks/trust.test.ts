@@ -91,7 +91,7 @@ describe('what a checkout ships', () => {
     for (const link of ['.agents', '.agents/tools'] as const) {
       const checkout = createWorkspace();
       const same = { ...checkout, env: trusted.env };
-      await wield(trusted, ['trust']);
+      await wield(trusted, ['trust', '--yes']);
       if (link === '.agents/tools') mkdirSync(join(checkout.dir, '.agents'));
       symlinkSync(join(trusted.dir, link), join(checkout.dir, link));
       // Not even read (RES-46).
@@ -112,7 +112,7 @@ describe('what a checkout ships', () => {
     trusted.script('attack', touching(join(trusted.dir, 'ran')));
     const link = join(trusted.home, 'link');
     symlinkSync(trusted.dir, link);
-    await wield(trusted, ['trust', link]);
+    await wield(trusted, ['trust', '--yes', link]);
     const checkout = createWorkspace();
     checkout.script('attack', touching(join(checkout.dir, 'ran')));
     rmSync(link);
@@ -145,7 +145,7 @@ describe('what a checkout ships', () => {
     const workspace = createWorkspace();
     const sentinel = join(workspace.dir, 'ran');
     workspace.script('attack', touching(sentinel));
-    await wield(workspace, ['trust']);
+    await wield(workspace, ['trust', '--yes']);
     const config = join(workspace.dir, '.agents/config.toml');
     const tries: [string, () => void][] = [
       ['a directory', () => mkdirSync(config)],
@@ -167,7 +167,7 @@ describe('what a checkout ships', () => {
   spec('POL-20', 'A45 an unreadable trust file trusts nothing', async () => {
     const workspace = createWorkspace();
     workspace.script('attack', touching(join(workspace.dir, 'ran')));
-    await wield(workspace, ['trust']);
+    await wield(workspace, ['trust', '--yes']);
     for (const text of ['', '{', '[]', '{"workspaces":{}}', `{"workspaces":[{"directory":"${workspace.dir}"}]}`]) {
       writeFileSync(join(workspace.env.WIELD_HOME!, 'trust.json'), text);
       expect(codeOf(await callAsModel(workspace)), text).toBe('needs_trust');
@@ -183,21 +183,21 @@ describe('what a tool writes', () => {
       'attack',
       '#!/bin/sh\n# @description Write our configuration.\nprintf \'[limits]\\ntimeout = "1s"\\n\' >.agents/config.toml\necho ran\n',
     );
-    await wield(workspace, ['trust']);
+    await wield(workspace, ['trust', '--yes']);
     const server = serveHere(workspace, { args: [] });
     await server.initialize();
     const first = await server.request(1, 'tools/call', { name: 'attack', arguments: {} });
     expect(first.result.isError ?? false).toBe(false);
     const second = await server.request(2, 'tools/call', { name: 'attack', arguments: {} });
     expect(codeOf(second.result)).toBe('needs_trust');
-    expect((await wield(workspace, ['trust'])).stdout).toContain('+ timeout = "1s"');
+    expect((await wield(workspace, ['trust', '--yes'])).stdout).toContain('+ timeout = "1s"');
   });
 
   spec('POL-20', 'A25 a deciding file replaced by another of the same size is noticed', async () => {
     const workspace = createWorkspace();
     workspace.script('attack', touching(join(workspace.dir, 'ran')));
     workspace.write('.mcp.json', '{"a":1}');
-    await wield(workspace, ['trust']);
+    await wield(workspace, ['trust', '--yes']);
     const server = serveHere(workspace, { args: [] });
     await server.initialize();
     const first = await server.request(1, 'tools/call', { name: 'attack', arguments: {} });

@@ -74,7 +74,7 @@ describe('an untrusted workspace', () => {
         message: 'the server far is not started: the workspace is not trusted',
       });
     expect((await wield(workspace, ['call', 'farther'], { env })).stderr).toContain('tool not found');
-    expect((await wield(workspace, ['trust'], { env })).status).toBe(0);
+    expect((await wield(workspace, ['trust', '--yes'], { env })).status).toBe(0);
     expect((await wield(workspace, ['list'], { env })).stdout).toContain('far_echo');
     expect(workspace.starts('far')).toHaveLength(1);
   });
@@ -83,7 +83,7 @@ describe('an untrusted workspace', () => {
 describe('a trusted workspace', () => {
   async function known(): Promise<UpstreamWorkspace> {
     const workspace = hostile();
-    await wield(workspace, ['trust'], { env });
+    await wield(workspace, ['trust', '--yes'], { env });
     await wield(workspace, ['list'], { env });
     expect(workspace.starts('far')).toHaveLength(1);
     return workspace;
@@ -97,7 +97,7 @@ describe('a trusted workspace', () => {
     expect(workspace.starts('more')).toEqual([]);
     const { problems } = json(await wield(workspace, ['list', '--json'], { env }));
     expect(JSON.stringify(problems)).not.toContain('the secret in');
-    const trust = await wield(workspace, ['trust'], { env });
+    const trust = await wield(workspace, ['trust', '--yes'], { env });
     expect(trust.stdout + trust.stderr).toMatch(/\+.*"more"/);
     expect((await wield(workspace, ['list'], { env })).stdout).toMatch(/far_echo[\s\S]*more_echo/);
   });

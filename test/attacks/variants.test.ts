@@ -151,7 +151,7 @@ describe('places', () => {
     ['mcp'],
     ['audit'],
     ['approvals'],
-    ['trust'],
+    ['trust', '--yes'],
     ['clean'],
     ['config'],
     ['search', 'x'],

@@ -66,7 +66,7 @@ describe('a key that is there twice', () => {
   spec('STA-7', 'makes wield.lock invalid', async () => {
     const workspace = createWorkspace();
     workspace.write('wield.lock', '{\n  "version": 1,\n  "sources": [],\n  "sources": []\n}\n');
-    for (const verb of [['verify'], ['install', '--frozen']]) {
+    for (const verb of [['verify'], ['install', '--yes', '--frozen']]) {
       const { status, stderr } = await wield(workspace, verb);
       expect([verb, status === 0]).toEqual([verb, false]);
       expect(stderr).toMatch(/wield\.lock:4: has the key "sources" twice/);

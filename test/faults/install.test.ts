@@ -187,7 +187,7 @@ spec.thorough(
     const names = Array.from({ length: INSTALLS }, (_, at) => `s${at}`);
     const files = names.map((name) => [`skills/${name}/SKILL.md`, skill(name, 'one')]);
     await workspace.json('add', workspace.source('many', Object.fromEntries(files)));
-    const runs = await Promise.all(names.map((name) => wieldProcess(workspace, ['install', name])));
+    const runs = await Promise.all(names.map((name) => wieldProcess(workspace, ['install', '--yes', name])));
     expect(runs.map(({ status, stderr }) => [status, stderr.replace(/^note.*\n/gm, '')])).toEqual(
       runs.map(() => [0, '']),
     );
@@ -237,7 +237,7 @@ spec('INS-31', 'F16: takes over the lock of a dead process, or of one with a reu
   for (const name of ['held-999999-123-aabbcc', `held-${process.pid}-1-aabbcc`, 'try-999999-1-ff', 'garbage']) {
     mkdirSync(lock, { recursive: true });
     writeFileSync(join(lock, name), '');
-    expect((await workspace.run('install', 'scan')).status).toBe(0);
+    expect((await workspace.run('install', '--yes', 'scan')).status).toBe(0);
     expect(existsSync(lock)).toBe(false);
   }
 });
@@ -265,7 +265,7 @@ spec(
       [() => writeFileSync(file, '{"version":99}'), 'unavailable'],
     ] as const) {
       corrupt();
-      expect((await workspace.fail('install', 'scan')).code).toBe(code);
+      expect((await workspace.fail('install', '--yes', 'scan')).code).toBe(code);
       expect((await workspace.run('list')).status).toBe(0);
       const doctor = await workspace.run('doctor');
       expect([doctor.status, doctor.stdout]).toEqual([1, expect.stringContaining('installed.json')]);
@@ -344,13 +344,13 @@ specIf(
     const call = await workspace.run('call', 'detect', '--path', '.');
     expect([call.status, call.stdout]).toEqual([0, 'unknown\n']);
     for (const args of [
-      ['install', 'scan', '--force'],
+      ['install', '--yes', 'scan', '--force'],
       ['upgrade', '--yes'],
       ['uninstall', 'scan', '--yes'],
       ['remove-source', 'tooling', '--yes'],
       ['sync'],
       ['add', workspace.source('other', WORKED)],
-      ['trust'],
+      ['trust', '--yes'],
     ]) {
       const { code, hint, status } = await workspace.fail(...args);
       expect([args, code, status, hint]).toEqual([args, 'io', 8, expect.stringMatching(/./)]);
@@ -369,16 +369,16 @@ spec('INS-23', 'changes nothing if the store or an agent home is not writable', 
   await workspace.json('add', workspace.source('tooling', WORKED));
   writeFileSync(join(workspace.home, '.claude'), 'a file instead of a directory');
   const before = workspace.snapshot();
-  const error = await workspace.fail('install', 'scan');
+  const error = await workspace.fail('install', '--yes', 'scan');
   expect([error.code, error.hint]).toEqual(['io', expect.stringContaining('agent homes')]);
   expect(workspace.snapshot()).toEqual(before);
   rmSync(join(workspace.home, '.claude'));
   if (process.getuid?.() !== 0) {
     chmodSync(workspace.wieldHome, 0o500);
-    expect((await workspace.fail('install', 'scan')).code).toBe('io');
+    expect((await workspace.fail('install', '--yes', 'scan')).code).toBe('io');
     chmodSync(workspace.wieldHome, 0o700);
   }
-  await workspace.json('install', 'scan');
+  await workspace.json('install', '--yes', 'scan');
 });
 
 const OTHER_FILE_SYSTEM = ['/dev/shm', diskDirectory()].find(

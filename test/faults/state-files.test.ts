@@ -32,7 +32,7 @@ specIf(
   'state files are synced before and after they are renamed',
   async () => {
     const workspace = createWorkspace();
-    const { status, steps } = await traceSteps(workspace, ['trust']);
+    const { status, steps } = await traceSteps(workspace, ['trust', '--yes']);
     expect(status).toBe(0);
     const calls = steps.map(({ call }) => call);
     // The lock is renamed before.
@@ -51,7 +51,7 @@ specIf(
   'F07 a write whose sync fails does not count',
   async () => {
     const workspace = createWorkspace();
-    expect(await underStrace(workspace, 'fsync:error=EIO:when=1', ['trust'])).not.toBe(0);
+    expect(await underStrace(workspace, 'fsync:error=EIO:when=1', ['trust', '--yes'])).not.toBe(0);
     expect(existsSync(join(workspace.home, '.wield', 'trust.json'))).toBe(false);
   },
   60_000,

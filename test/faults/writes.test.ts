@@ -44,14 +44,14 @@ spec(
       failed(
         await together(
           workspace,
-          odd.map((directory) => ['trust', directory]),
+          odd.map((directory) => ['trust', '--yes', directory]),
         ),
       ),
     ).toEqual([]);
     expect(await trusted(workspace)).toEqual([...odd].sort());
     const runs = await together(
       workspace,
-      directories.map((directory) => ['trust', directory, ...(odd.includes(directory) ? ['--revoke'] : [])]),
+      directories.map((directory) => ['trust', '--yes', directory, ...(odd.includes(directory) ? ['--revoke'] : [])]),
     );
     expect(failed(runs)).toEqual([]);
     expect(await trusted(workspace)).toEqual([...even].sort());
@@ -66,8 +66,18 @@ spec(
   async () => {
     const workspace = createWorkspace();
     mkdirSync(join(workspace.dir, '.agents'));
-    await wield(workspace, ['trust']);
-    const add = (at: number): string[] => ['mcp', 'add', `s${at}`, '--scope', 'project', '--', 'true', String(at)];
+    await wield(workspace, ['trust', '--yes']);
+    const add = (at: number): string[] => [
+      'mcp',
+      'add',
+      '--yes',
+      `s${at}`,
+      '--scope',
+      'project',
+      '--',
+      'true',
+      String(at),
+    ];
     const half = numbers.slice(0, COUNT / 2);
     expect(failed(await together(workspace, half.map(add)))).toEqual([]);
     const file = join(workspace.dir, '.agents', 'mcp.json');
@@ -97,7 +107,7 @@ spec(
     const workspace = createWorkspace();
     const runs = await together(
       workspace,
-      numbers.map((at) => ['mcp', 'add', 'one', '--', 'true', String(at)]),
+      numbers.map((at) => ['mcp', 'add', '--yes', 'one', '--', 'true', String(at)]),
     );
     const added = runs.flatMap(({ status }, at) => (status === 0 ? [at] : []));
     expect(added).toHaveLength(1);
@@ -118,9 +128,9 @@ spec(
   async () => {
     const workspace = createWorkspace();
     mkdirSync(join(workspace.dir, '.agents'));
-    await wield(workspace, ['trust']);
+    await wield(workspace, ['trust', '--yes']);
     const runs = await together(workspace, [
-      ...numbers.map((at) => ['mcp', 'add', `s${at}`, '--scope', 'project', '--', 'true', String(at)]),
+      ...numbers.map((at) => ['mcp', 'add', '--yes', `s${at}`, '--scope', 'project', '--', 'true', String(at)]),
       ['trust', '--revoke'],
     ]);
     expect(failed(runs)).toEqual([]);

@@ -47,7 +47,7 @@ beforeAll(async () => {
   contents = files.map((file: { path: string }) => file.path);
   writeFileSync(join(project, 'package.json'), '{ "name": "elsewhere", "private": true, "type": "module" }');
   if (ALL_TESTS) {
-    const install = ['install', '--prefer-offline', '--no-audit', '--no-fund', '--ignore-scripts', tarball];
+    const install = ['install', '--yes', '--prefer-offline', '--no-audit', '--no-fund', '--ignore-scripts', tarball];
     await run('npm', install, { cwd: project });
   } else await unpack();
   env = { PATH: process.env.PATH, HOME: join(root, 'home'), LANG: 'C.UTF-8' };

@@ -117,7 +117,7 @@ const INSTALLING: readonly Operation[] = [
   },
   {
     name: 'accept local changes',
-    args: ['install', 'detect', '--accept'],
+    args: ['install', '--yes', 'detect', '--accept'],
     observe: INSTALLED,
     async prepare(place) {
       await add(place, source('v0'), '--yes');
@@ -129,7 +129,7 @@ const INSTALLING: readonly Operation[] = [
 const SERVERS: readonly Operation[] = [
   {
     name: 'add a server',
-    args: ['mcp', 'add', 'docs', '--', 'node', 'server.mjs'],
+    args: ['mcp', 'add', '--yes', 'docs', '--', 'node', 'server.mjs'],
     observe: [],
     prepare: async (place) => place.write({ 'home/.agents/mcp.json': '{ "mcpServers": {} }\n' }),
   },
@@ -215,7 +215,7 @@ const CONSENT: readonly Operation[] = [
   },
   {
     name: 'trust',
-    args: ['trust'],
+    args: ['trust', '--yes'],
     observe: [['trust', '--list', '--json']],
     prepare: async (place) => place.write({ 'project/.agents/tools/deploy!': DEPLOY }),
   },
@@ -225,7 +225,7 @@ const CONSENT: readonly Operation[] = [
     observe: [['trust', '--list', '--json']],
     async prepare(place) {
       place.write({ 'project/.agents/tools/deploy!': DEPLOY });
-      await must(place, 'trust');
+      await must(place, 'trust', '--yes');
     },
   },
 ];
@@ -336,7 +336,7 @@ export async function installInParallel(count: number): Promise<string[]> {
     const names = Array.from({ length: count }, (_, at) => `s${at}`);
     const toSkill = (name: string) => `---\nname: ${name}\ndescription: S.\n---\n`;
     await add(place, Object.fromEntries(names.map((name) => [`sources/kit/skills/${name}/SKILL.md`, toSkill(name)])));
-    const runs = await Promise.all(names.map((name) => place.run('install', name)));
+    const runs = await Promise.all(names.map((name) => place.run('install', '--yes', name)));
     const failures = runs.flatMap(({ status, stderr }, at) =>
       status === 0 ? [] : [`install ${names[at]}: ${status} ${stderr.trim()}`],
     );

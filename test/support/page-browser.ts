@@ -84,7 +84,7 @@ export function sharePageInBrowser(): () => PageInBrowser {
     ]);
     for (const [name, text] of Object.entries(SCRIPTS)) workspace.script(name, text);
     workspace.config('[trust]\nrules = [\n  "drop($policy=deny)",\n  "deploy",\n  "*($policy=allow)",\n]\n');
-    await wield(workspace, ['trust']);
+    await wield(workspace, ['trust', '--yes']);
     // Writes the address that a browser is asked to open to a file.
     workspace.write('bin/xdg-open', '#!/bin/sh\necho "$1" >"$HOME/asked"\nmv "$HOME/asked" "$HOME/opened"\n', 0o755);
     const env = { ...workspace.env, PATH: `${join(workspace.dir, 'bin')}:${workspace.env.PATH}`, DISPLAY: ':0' };

@@ -1,7 +1,8 @@
 // `wield add`: adds a source and offers to install its items.
 
 import { count, quoteOutside, sanitize } from '../../core/text.js';
-import { applyPlan } from '../../install/apply/apply.js';
+import { applyPlan, previewPlan } from '../../install/apply/apply.js';
+import type { InstallEnvironment } from '../../install/environment.js';
 import { type Inventory, loadInventory } from '../../install/inventory.js';
 import { toAppliedJson, toRefusedJson, toSourceJson } from '../../install/json.js';
 import { isByName } from '../../install/manifest/item-name.js';
@@ -12,10 +13,10 @@ import { type AddedSources, addSource } from '../../install/sources/add.js';
 import { listItems } from '../../install/sources/load.js';
 import type { AddedSource } from '../../install/sources/register.js';
 import type { Scan } from '../../install/sources/scan.js';
-import { RUN_HOOKS } from '../consent.js';
+import { ASKS, RUN_HOOKS } from '../consent.js';
 import {
   type AgreeToHooks,
-  askForPlan,
+  confirmPlan,
   outcomeOf,
   printApplied,
   printRefused,
@@ -25,14 +26,14 @@ import {
   withInstalling,
 } from '../installing.js';
 import { printJson } from '../print.js';
-import { option, toggle, type Verb, type VerbCall } from '../verb.js';
+import { option, toggle, usageError, type Verb, type VerbCall } from '../verb.js';
 
 export const add: Verb = {
   name: 'add',
   usage:
-    'add [owner/repo | URL | DIR | BUNDLE | OPENAPI] [--namespace NAME] [--plugin NAME …] [--pin REF] [--register-only] [--yes]\n  wield add --import mind',
+    'add <owner/repo | URL | DIR | BUNDLE | OPENAPI> [--namespace NAME] [--plugin NAME …] [--pin REF] [--register-only] [--dry-run] [--yes]\n  wield add --import mind',
   summary:
-    'Add a source: a git repository, which is cloned, or a directory (by default this one), which is used in place, or a bundle (.mcpb). An OpenAPI document, a file or an address, is copied to your tools.',
+    'Add a source: a git repository, which is cloned, or a directory, which is used in place, or a bundle (.mcpb). An OpenAPI document, a file or an address, is copied to your tools.',
   examples: [
     'wield add acme/agent-tools --namespace acme',
     'wield add ./my-tools --yes',
@@ -49,14 +50,20 @@ export const add: Verb = {
     recursive: toggle('Also install the items of all nested sources', 'r'),
     'register-only': toggle('Do not install anything'),
     force: toggle('Move files aside that are in the way of a link', 'f'),
-    yes: toggle('Install all its items without asking', 'y'),
     'run-hooks': RUN_HOOKS,
+    'dry-run': ASKS['dry-run'],
+    yes: toggle('Install all its items without asking', 'y'),
     import: toggle('Take over what another system installed: mind'),
   },
   positionals: 1,
   async run(call) {
     const { flags, positionals, terminal, json, cwd } = call;
-    const [source = '.'] = positionals;
+    const [source] = positionals;
+    if (source === undefined)
+      throw usageError(
+        'missing source; usage: wield add <owner/repo | URL | DIR | BUNDLE | OPENAPI>',
+        'wield add . adds this directory',
+      );
     // The reader of documents is loaded for something that may be one.
     if (/\.(?:json|ya?ml)(?:[?#]|$)/i.test(source)) {
       const { addDocument, isDocument } = await import('../add-document.js');
@@ -64,7 +71,8 @@ export const add: Verb = {
     }
     const text = (name: string): string | undefined => flags.get(name)?.toString();
     const pin = text('pin');
-    return withInstalling(call, async (environment, agree) => {
+    const dryRun = flags.has('dry-run');
+    const addAll = async (environment: InstallEnvironment, agree: AgreeToHooks): Promise<number> => {
       const options = {
         source,
         cwd,
@@ -78,17 +86,21 @@ export const add: Verb = {
       if (!json) printAdded(call, added);
       const inventory = loadInventory(environment);
       const plan = await planWanted(call, added, inventory, agree);
-      const applied = plan === undefined ? [] : await applyPlan(plan, flags.has('force'), inventory);
+      const apply = (wanted: InstallPlan) =>
+        dryRun ? previewPlan(wanted, inventory) : applyPlan(wanted, flags.has('force'), inventory);
+      const applied = plan === undefined ? [] : await apply(plan);
       const refused = plan?.refused ?? [];
-      if (json) printJson(terminal, toJson({ added, skipped, refused, installed: applied.map(toAppliedJson) }));
+      if (json) printJson(terminal, toJson({ dryRun, added, skipped, refused, installed: applied.map(toAppliedJson) }));
       else {
-        printApplied(terminal, applied, inventory);
+        if (dryRun) terminal.out('  nothing was changed\n');
+        else printApplied(terminal, applied, inventory);
         if (plan !== undefined) printRefused(terminal, plan);
-        else if (added.some(({ scan }) => scan.items.length > 0))
+        else if (!dryRun && added.some(({ scan }) => scan.items.length > 0))
           terminal.out('  nothing installed; run wield install NAME, or wield install --all\n');
       }
       return plan === undefined ? 0 : statusOf(plan);
-    });
+    };
+    return withInstalling(call, addAll, { copies: dryRun });
   },
 };
 
@@ -100,7 +112,8 @@ async function planWanted(
   agree: AgreeToHooks,
 ): Promise<InstallPlan | undefined> {
   const { flags, terminal, json } = call;
-  if (flags.has('register-only') || !(flags.has('yes') || (!json && terminal.canAsk))) return undefined;
+  const dryRun = flags.has('dry-run');
+  if (flags.has('register-only') || !(dryRun || flags.has('yes') || (!json && terminal.canAsk))) return undefined;
   const chosen = call.repeated('plugin');
   const wanted = added.flatMap(({ record, install }) => {
     const items = listItems(inventory.sources.filter((source) => source.record.id === record.id));
@@ -111,15 +124,16 @@ async function planWanted(
     return install === 'none' ? [] : selectAvailable(install, items);
   });
   const plan = planAvailable(wanted, inventory);
-  if (flags.has('yes') || plan.planned.length === 0) return plan;
-  showPlan(terminal, plan, inventory);
-  return (await askForPlan(call, plan, inventory, agree)) ? plan : undefined;
+  if (plan.planned.length === 0) return plan;
+  if (!json && (dryRun || !flags.has('yes'))) showPlan(terminal, plan, inventory);
+  return dryRun || (await confirmPlan(call, plan, inventory, agree)) ? plan : undefined;
 }
 
-function printAdded({ terminal }: VerbCall, added: readonly AddedSource[]): void {
+function printAdded({ terminal, flags }: VerbCall, added: readonly AddedSource[]): void {
   for (const { record, scan, known } of added) {
     const { id, commit, ref, location } = record;
-    terminal.out(`  ${known ? 'updated' : 'added  '}  ${sanitize(id)}  ${sanitize(location)}\n`);
+    const did = flags.has('dry-run') ? (known ? 'would update' : 'would add') : known ? 'updated' : 'added  ';
+    terminal.out(`  ${did}  ${sanitize(id)}  ${sanitize(location)}\n`);
     if (commit !== null) {
       const kind = ref === 'HEAD' ? '' : record.pin?.to === 'tag' ? 'tag ' : 'branch ';
       terminal.out(`  pinned   ${commit.slice(0, 12)}${ref === null ? '' : `  (${kind}${sanitize(ref)})`}\n`);
@@ -151,13 +165,14 @@ function showPaths(paths: readonly string[]): string {
 }
 
 interface Outcome extends AddedSources {
+  readonly dryRun: boolean;
   readonly refused: InstallPlan['refused'];
   readonly installed: readonly unknown[];
 }
 
-function toJson({ added, skipped, refused, installed }: Outcome) {
+function toJson({ dryRun, added, skipped, refused, installed }: Outcome) {
   const [first] = added;
   const nested = added.slice(1).map(toSourceJson);
   const source = toSourceJson(first!);
-  return { ...outcomeOf({ refused }), source, nested, skipped, installed, refused: refused.map(toRefusedJson) };
+  return { ...outcomeOf({ refused }), dryRun, source, nested, skipped, installed, refused: refused.map(toRefusedJson) };
 }

@@ -11,20 +11,20 @@ import { loadInventory } from '../../install/inventory.js';
 import { toAppliedJson } from '../../install/json.js';
 import { planInstall } from '../../install/plan/plans.js';
 import { addSource } from '../../install/sources/add.js';
-import { consent, YES } from '../consent.js';
+import { ASKS, confirm } from '../consent.js';
 import { printApplied, withInstalling } from '../installing.js';
 import { printJson } from '../print.js';
 import { option, toggle, usageError, type Verb } from '../verb.js';
 
 export const adopt: Verb = {
   name: 'install --adopt',
-  usage: 'install --adopt <[kind:]name> --to DIR [--force] [--yes]',
+  usage: 'install --adopt <[kind:]name> --to DIR [--force] [--dry-run] [--yes]',
   summary: 'Move a skill, agent or rule that is in an agent home into a source, and install it from there.',
   examples: ['wield install --adopt skill:notes --to ~/my-tools'],
   flags: {
     to: option('DIR', 'The directory of the source'),
     force: toggle('Overwrite an item of the same name in the source', 'f'),
-    yes: YES,
+    ...ASKS,
   },
   positionals: 1,
   async run(call) {
@@ -41,7 +41,13 @@ export const adopt: Verb = {
     return withInstalling(call, async (environment) => {
       const item = findUnmanagedItem(ref, environment);
       const what = `${item.kind} ${item.name}`;
-      if (!(await consent(call, `Move the ${what} from ${item.paths.join(', ')} to ${source}?`, what))) return 0;
+      const from = item.paths.join(', ');
+      if (flags.has('dry-run')) {
+        if (json) return printJson(terminal, { ok: true, dryRun: true, from: item.paths, to: source });
+        terminal.out(`  would move  ${sanitize(what)} from ${sanitize(from)} to ${sanitize(source)}\n`);
+        return 0;
+      }
+      if (!(await confirm(call, `Move the ${what} from ${from} to ${source}?`, what))) return 0;
       const path = copyToSource(item, source, flags.has('force'));
       const { added } = await addSource({ source, cwd, roots: [] }, environment);
       const inventory = loadInventory(environment);

@@ -1,35 +1,42 @@
-// `wield approvals`: lists, approves and denies pending calls.
+// `wield approvals`: lists, approves and denies pending calls, and takes approvals back.
 
 import { assertPerson } from '../../core/caller.js';
+import { ToolError } from '../../core/error.js';
 import { count, quoteOutside, spellOut } from '../../core/text.js';
 import type { Approval, ApprovalAdmin, SuspendedProgram } from '../../node.js';
 import { approvalRows } from '../../policy/approval-text.js';
 import { unknownChoice } from '../choices.js';
+import { ASKS } from '../consent.js';
 import { FLEET, usesFleet } from '../fleet.js';
 import { printJson } from '../print.js';
 import { printTable } from '../table.js';
 import type { Terminal } from '../terminal.js';
 import { option, toggle, usageError, type Verb, type VerbCall } from '../verb.js';
 
-const ACTIONS = ['list', 'show', 'approve', 'deny'];
+const ACTIONS = ['list', 'show', 'approve', 'deny', 'revoke'];
 
 export const approvals: Verb = {
   name: 'approvals',
-  usage: 'approvals [list | show ID | approve ID [--all-like-this] | deny ID [--reason TEXT]]',
-  summary: 'List the calls that wait for your approval, and approve or deny them.',
+  usage:
+    'approvals [list | show ID | approve ID [--all-like-this | --always] | deny ID [--reason TEXT] | revoke ID] [--dry-run]',
+  summary: 'List the calls that wait for your approval and what you approved; approve, deny or take back.',
   examples: [
     'wield approvals',
     'wield approvals show 3f9a1c0be2d47788',
     'wield approvals approve 3f9a1c0be2d47788',
     'wield approvals deny 3f9a1c0be2d47788',
+    'wield approvals revoke 3f9a1c0be2d47788',
   ],
   flags: {
     fleet: FLEET,
     'all-like-this': toggle('With approve: all calls of this tool that the same suspended program waits for'),
     reason: option('TEXT', 'With deny: told to the caller'),
     always: toggle('With approve: also approve later calls of this version of the tool, with any input'),
+    // Does not ask: the answer is itself a confirmation, and taking back narrows (CLI-31).
+    ...ASKS,
   },
   positionals: 2,
+  completes: ACTIONS,
   async run(call) {
     const [action = 'list', id] = call.positionals;
     if (!ACTIONS.includes(action)) throw unknownChoice('action', action, ACTIONS, 'wield approvals');
@@ -53,7 +60,9 @@ async function act(call: VerbCall, store: ApprovalAdmin, action: string, given: 
   const programs = usesFleet(call) ? [] : held.programs.list();
   if (action === 'list') return list(call, store, programs);
   if (action === 'show') return show(call, store, await store.find(id));
-  assertPerson(machine.insideCall, action === 'approve' ? 'approving' : 'refusing');
+  if (action === 'revoke') assertStanding(await store.find(id));
+  if (call.flags.has('dry-run')) return preview(call, store, await store.find(id), action);
+  assertPerson(machine.insideCall, WHAT[action]!);
   if (action === 'approve' && call.flags.has('all-like-this'))
     return approveAll(call, store, findAlike(await store.find(id), programs));
   if (action === 'approve') return printOutcome(call, store, await store.approve(id, call.flags.has('always')));
@@ -61,6 +70,22 @@ async function act(call: VerbCall, store: ApprovalAdmin, action: string, given: 
   const reason = call.flags.get('reason');
   const denied = await store.deny(id, typeof reason === 'string' ? reason : undefined);
   return printOutcome(call, store, denied, state === 'standing' ? 'revoked' : undefined);
+}
+
+const WHAT: Readonly<Record<string, string>> = { approve: 'approving', deny: 'refusing', revoke: 'revoking' };
+
+function assertStanding({ id, state }: Approval): void {
+  if (state === 'standing') return;
+  throw new ToolError('conflict', `${id} is ${state}, and not a standing approval`, {
+    hint: `wield approvals deny ${id} denies the call`,
+  });
+}
+
+function preview({ terminal, json }: VerbCall, store: ApprovalAdmin, approval: Approval, action: string): number {
+  if (json) return printJson(terminal, { ok: true, dryRun: true, approval: toJson(store, approval) });
+  terminal.out(`  would ${action}\n`);
+  printApproval(terminal, store, approval);
+  return 0;
 }
 
 async function list(
@@ -87,6 +112,8 @@ async function list(
         describeInput(approval, alike(approval).length),
       ]);
     printTable(terminal, ['ID', 'STATE', 'TOOL', 'CALLER', 'UNTIL', 'INPUT'], rows);
+    if (found.some(({ state }) => state === 'standing'))
+      terminal.out('\n  wield approvals revoke ID takes back a standing approval.\n');
   }
   return 0;
 }
@@ -129,7 +156,7 @@ function printOutcome(
   if (json) return printJson(terminal, { ok: true, approval: { ...toJson(store, approval), state } });
   printApproval(terminal, store, { ...approval }, state);
   if (state === 'approved') terminal.out('  The next call with exactly this input runs once.\n');
-  if (state === 'standing') terminal.out(`  wield approvals deny ${approval.id} revokes it.\n`);
+  if (state === 'standing') terminal.out(`  wield approvals revoke ${approval.id} takes it back.\n`);
   return 0;
 }
 

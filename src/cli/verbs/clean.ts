@@ -10,8 +10,9 @@ import { isWithin } from '../../files/within.js';
 import { findAbandoned, isAbandoned } from '../../files/write.js';
 import { recoverIfIdle } from '../../install/lock.js';
 import { toRecoveryEnvironment } from '../../install/toolbox-environment.js';
+import { ASKS } from '../consent.js';
 import { printJson } from '../print.js';
-import { toggle, type Verb } from '../verb.js';
+import type { Verb } from '../verb.js';
 
 interface Removable {
   readonly path: string;
@@ -23,7 +24,8 @@ export const clean: Verb = {
   usage: 'doctor --clean [--dry-run] [--json]',
   summary: 'Remove caches, expired approvals and results, unreferenced documents and temporary files.',
   examples: ['wield doctor --clean --dry-run', 'wield doctor --clean'],
-  flags: { 'dry-run': toggle('Show what would be removed without removing it') },
+  // Does not ask: nothing that it removes is needed (CLI-31).
+  flags: ASKS,
   positionals: 0,
   async run({ terminal, flags, json, toolbox, signal }) {
     const dryRun = flags.has('dry-run');

@@ -1,10 +1,15 @@
 // `wield config`: shows the effective configuration with the file and line of each value, and manages the agent homes.
 
 import { join, relative, resolve } from 'node:path';
+import { diffOf } from '../../clients/connect.js';
+import { assertPerson } from '../../core/caller.js';
 import { quoteOutside, revealHidden, sanitize } from '../../core/text.js';
 import { agentHomes, isSameDirectory } from '../../install/environment.js';
-import { repairInstalled } from '../../install/repair.js';
-import { writeHomes } from '../homes.js';
+import { previewRepairs, repairInstalled } from '../../install/repair.js';
+import { toReadOnlyEnvironment } from '../../install/toolbox-environment.js';
+import { unknownChoice } from '../choices.js';
+import { ASKS, confirm, printDiff, toShownDiff } from '../consent.js';
+import { editHomes, writeHomes } from '../homes.js';
 import { withInstalling } from '../installing.js';
 import { printJson } from '../print.js';
 import { printTable } from '../table.js';
@@ -12,10 +17,10 @@ import { option, usageError, type Verb, type VerbCall } from '../verb.js';
 
 export const config: Verb = {
   name: 'config',
-  usage: 'config [--json]\n  wield config homes [list | add DIR | remove DIR] [--preset NAME]',
+  usage: 'config [--json]\n  wield config homes [list | add DIR | remove DIR] [--preset NAME] [--dry-run] [--yes]',
   summary: 'Show the effective configuration, with the file and line of each value; or manage the agent homes.',
   examples: ['wield config', 'wield config homes add --preset codex'],
-  flags: { preset: option('NAME', 'The agent home of gemini, codex, universal or windsurf') },
+  flags: { preset: option('NAME', 'The agent home of gemini, codex, universal or windsurf'), ...ASKS },
   positionals: 3,
   completes: ['homes'],
   async run(call) {
@@ -53,7 +58,7 @@ const PRESETS: Readonly<Record<string, { readonly path: string; readonly project
 
 /** The positionals are `homes`, an action and a directory. */
 async function configHomes(call: VerbCall): Promise<number> {
-  const { positionals, terminal, json, toolbox: open } = call;
+  const { positionals, terminal, json, flags, toolbox: open } = call;
   const [, action = 'list', directory] = positionals;
   const toolbox = open();
   const { world } = toolbox.machine;
@@ -66,7 +71,7 @@ async function configHomes(call: VerbCall): Promise<number> {
     return 0;
   }
   if (action !== 'add' && action !== 'remove')
-    throw usageError('unknown action', 'wield config homes, or wield config homes add|remove DIR');
+    throw unknownChoice('action', action, ['list', 'add', 'remove'], 'wield config homes');
   const home = toHome(call, directory);
   const at = (one: string): string => agentHomes([one], { ...world, env: {} })[0] ?? one;
   const isSame = (one: string): boolean => isSameDirectory(at(one), at(home));
@@ -75,9 +80,20 @@ async function configHomes(call: VerbCall): Promise<number> {
     throw usageError(`${home} is not an agent home`, 'wield config homes shows them');
   const homes = action === 'add' ? [...others, home] : others;
   if (homes.length === 0) throw usageError('this is the last agent home', 'add another one first');
+  const dryRun = flags.has('dry-run');
+  if (!dryRun) assertPerson(toolbox.machine.insideCall, 'changing agent homes');
+  const edit = editHomes(toolbox, homes);
+  const later = previewRepairs({ ...toReadOnlyEnvironment(toolbox), homes: agentHomes(homes, world) });
+  if (!json) {
+    terminal.out(`  ${terminal.paint('bold', sanitize(edit.file.path))}\n`);
+    printDiff(terminal, toShownDiff(diffOf(edit)));
+    for (const link of later.flatMap(({ links }) => links)) terminal.out(`  link     ${sanitize(link)}\n`);
+  }
+  if (dryRun && json) return printJson(terminal, { ok: true, dryRun, homes, file: edit.file.path, linked: later });
+  if (dryRun || !(await confirm(call, 'Change the agent homes?', edit.file.path))) return 0;
   const file = writeHomes(toolbox, homes);
   const fixed = await withInstalling(call, repairInstalled);
-  if (json) return printJson(terminal, { ok: true, homes, file, linked: fixed });
+  if (json) return printJson(terminal, { ok: true, dryRun, homes, file, linked: fixed });
   terminal.out(`  ${action === 'add' ? 'added  ' : 'removed'}  ${sanitize(home)}  in ${sanitize(file)}\n`);
   for (const link of fixed.flatMap(({ links }) => links)) terminal.out(`  linked   ${sanitize(link)}\n`);
   return 0;
@@ -87,8 +103,7 @@ async function configHomes(call: VerbCall): Promise<number> {
 function toHome({ flags, cwd, toolbox }: VerbCall, directory: string | undefined): string {
   const name = flags.get('preset')?.toString();
   const preset = name === undefined ? undefined : PRESETS[name];
-  if (name !== undefined && preset === undefined)
-    throw usageError(`unknown preset "${sanitize(name)}"`, `use ${Object.keys(PRESETS).join(', ')}`);
+  if (name !== undefined && preset === undefined) throw unknownChoice('preset', name, Object.keys(PRESETS), '--preset');
   if (preset !== undefined && !preset.project) return preset.path;
   if (directory === undefined && preset === undefined)
     throw usageError('missing directory', 'wield config homes add DIR');

@@ -30,7 +30,7 @@ import {
   readScope,
   SCOPES,
 } from '../clients.js';
-import { consent, DRY_RUN, printDiff, toShownDiff, YES } from '../consent.js';
+import { ASKS, confirm, printDiff, toShownDiff } from '../consent.js';
 import { findOwnCommand, OWN_NAME } from '../own-command.js';
 import { printJson } from '../print.js';
 import { MODE, openProfile, PROFILE, warnOfProfile } from '../profile.js';
@@ -40,7 +40,7 @@ import { option, toggle, usageError, type Verb, type VerbCall } from '../verb.js
 export const connect: Verb = {
   name: 'connect',
   usage:
-    'connect [CLIENT] [--scope project|user] [--name NAME] [--profile NAME] [--mode MODE] [--dry-run | --print | --undo]',
+    'connect [CLIENT] [--scope project|user] [--name NAME] [--profile NAME] [--mode MODE] [--print | --undo] [--dry-run] [--yes]',
   summary: 'Add wield to the configuration of a client such as Claude Code or Cursor. Shows the change first.',
   examples: [
     'wield connect',
@@ -58,8 +58,7 @@ export const connect: Verb = {
     mode: MODE,
     print: toggle('Print the entry without writing it'),
     undo: toggle('Remove the entry, or restore the one it replaced'),
-    'dry-run': DRY_RUN,
-    yes: YES,
+    ...ASKS,
   },
   positionals: 1,
   completes: CLIENTS.map((client) => client.id),
@@ -114,10 +113,7 @@ async function carryOut(
   if (write) {
     if (plan.altered) assertAsked(call, shown, name);
     const question = undo ? 'Undo the change?' : plan.replaces ? 'Replace the existing entry?' : 'Write this change?';
-    if (!(await consent(call, question, shown))) {
-      terminal.out('  nothing was written\n');
-      return 0;
-    }
+    if (!(await confirm(call, question, shown))) return 0;
     await changeConfig(call, file.path, async () => {
       const now = toPlan();
       if (now.changed) assertUnchanged(plan.current, now.current, shown);

@@ -5,7 +5,7 @@ import { quoteOutside } from '../../core/text.js';
 import { listUnsafeState } from '../../files/state.js';
 import type { Repair } from '../../install/repair.js';
 import type { NodeToolbox } from '../../node.js';
-import { RUN_HOOKS } from '../consent.js';
+import { ASKS, confirm, RUN_HOOKS } from '../consent.js';
 import { printJson } from '../print.js';
 import { hang } from '../table.js';
 import type { Terminal } from '../terminal.js';
@@ -17,12 +17,13 @@ const COLOURS = { ok: 'green', absent: 'dim', warning: 'yellow', problem: 'red' 
 
 export const doctor: Verb = {
   name: 'doctor',
-  usage: 'doctor [--fix] [--json]\n  wield doctor --clean [--dry-run]',
+  usage: 'doctor [--fix [--dry-run] [--yes]] [--json]\n  wield doctor --clean [--dry-run]',
   summary: 'Check the setup and suggest fixes. Exits with 1 if there is a problem.',
   examples: ['wield doctor', 'wield doctor --fix'],
   flags: {
     fix: toggle('Restore links, store paths and missing files of installed items'),
     'run-hooks': RUN_HOOKS,
+    ...ASKS,
     clean: toggle('Remove caches and expired data'),
   },
   positionals: 0,
@@ -32,13 +33,15 @@ export const doctor: Verb = {
     const toolbox = openOrFault(open);
     const unsafe = isToolError(toolbox) ? [toolbox] : listUnsafeState(toolbox.machine.wieldHome);
     if (isToolError(toolbox) || unsafe.length > 0) return printUnsafe(unsafe, terminal, json);
+    const dryRun = flags.has('dry-run');
     const repairs = flags.has('fix') ? await repair(call) : [];
+    if (repairs === undefined) return 0;
     const { checks, problems, warnings } = await runDoctor(toolbox, reserved);
     if (json) {
       const passed = checks.filter(({ level }) => level === 'ok' || level === 'absent');
-      printJson(terminal, { ok: true, problems, warnings, checks: passed, fixed: repairs });
+      printJson(terminal, { ok: true, problems, warnings, checks: passed, dryRun, fixed: repairs });
     } else {
-      printRepairs(terminal, repairs);
+      if (!dryRun) printRepairs(terminal, repairs, 'fixed');
       if (flags.has('fix') && repairs.length === 0)
         terminal.out(
           `  ${terminal.paint('green', 'ok'.padEnd(8))} nothing to fix: no link or file of an installed item is missing\n`,
@@ -55,20 +58,33 @@ export const doctor: Verb = {
   },
 };
 
-// Loaded only if something is to be fixed.
-async function repair(call: VerbCall): Promise<readonly Repair[]> {
-  const { repairInstalled } = await import('../../install/repair.js');
+// Loaded only if something is to be fixed. Undefined if the user declined.
+async function repair(call: VerbCall): Promise<readonly Repair[] | undefined> {
+  const { previewRepairs, repairInstalled } = await import('../../install/repair.js');
   const { withInstalling } = await import('../installing.js');
-  return withInstalling(call, repairInstalled);
+  return withInstalling(call, async (environment) => {
+    const planned = previewRepairs(environment);
+    const dryRun = call.flags.has('dry-run');
+    if (!call.json && (dryRun || !call.flags.has('yes')))
+      printRepairs(call.terminal, planned, dryRun ? 'would' : 'fix');
+    if (dryRun || planned.length === 0) return planned;
+    const names = planned.map(({ kind, effective }) => `${kind} ${quoteOutside(effective, 200)}`).join(', ');
+    return (await confirm(call, 'Fix this?', names)) ? repairInstalled(environment) : undefined;
+  });
 }
 
-function printRepairs(terminal: Terminal, repairs: readonly Repair[]): void {
+const TO_DO = { installed: 'install again', linked: 'link again' };
+const DONE = { installed: 'installed again', linked: 'linked again' };
+
+function printRepairs(terminal: Terminal, repairs: readonly Repair[], label: 'fixed' | 'fix' | 'would'): void {
   for (const { kind, effective, done, links, aside } of repairs) {
-    const what = done === 'installed' ? 'installed again' : 'linked again';
-    terminal.out(`  ${terminal.paint('green', 'fixed'.padEnd(8))} ${kind} ${quoteOutside(effective, 200)}  ${what}\n`);
+    const what = (label === 'fixed' ? DONE : TO_DO)[done];
+    terminal.out(`  ${terminal.paint('green', label.padEnd(8))} ${kind} ${quoteOutside(effective, 200)}  ${what}\n`);
     for (const link of links) terminal.out(`           ${quoteOutside(link, 2000)}\n`);
     for (const { path, to } of aside)
-      terminal.out(`           moved ${quoteOutside(path, 2000)} to ${quoteOutside(to, 2000)}\n`);
+      terminal.out(
+        `           ${label === 'fixed' ? 'moved' : 'move'} ${quoteOutside(path, 2000)} to ${quoteOutside(to, 2000)}\n`,
+      );
   }
 }
 

@@ -2,7 +2,10 @@
 
 import { assertPerson } from '../../core/caller.js';
 import { count, formatDuration } from '../../core/text.js';
+import { statOrNothing } from '../../files/read.js';
 import type { FleetStatus } from '../../fleet/status.js';
+import { unknownChoice } from '../choices.js';
+import { ASKS, confirm } from '../consent.js';
 import { FLEET, readFleet } from '../fleet.js';
 import { printJson } from '../print.js';
 import { option, toggle, usageError, type Verb, type VerbCall } from '../verb.js';
@@ -13,11 +16,12 @@ const MAX_HOURS = 1000;
 
 export const fleet: Verb = {
   name: 'fleet',
-  usage: 'fleet status [--fleet URL] | fleet key [--rotate]',
+  usage: 'fleet status [--fleet URL] | fleet key [--rotate] [--dry-run] [--yes]',
   summary: 'Show who runs calls of a fleet, what waits and the last hour; or create its key.',
   examples: ['wield fleet status --fleet rediss://queue:6379', 'wield fleet key', 'wield fleet key --rotate'],
   flags: {
     fleet: FLEET,
+    ...ASKS,
     rotate: toggle('With key: replace the key, with time to copy the new one'),
     hours: option('N', `With --rotate: when the new key is used (default ${ROTATE_HOURS})`),
   },
@@ -26,7 +30,9 @@ export const fleet: Verb = {
   async run(call) {
     const [action] = call.positionals;
     if (action === 'key') return call.flags.has('rotate') ? rotateKey(call) : createKey(call);
-    if (action !== 'status') throw usageError('wield fleet needs status or key', 'wield fleet status --fleet URL');
+    if (action === undefined)
+      throw usageError('missing action; usage: wield fleet status|key', 'wield fleet status --fleet URL');
+    if (action !== 'status') throw unknownChoice('action', action, ACTIONS, 'wield fleet');
     const { address, key, debug } = readFleet(call, call.toolbox().machine);
     const [{ assertHasFleet, connect }, { readStatus }, { toNames }] = await Promise.all([
       import('../../fleet/connection.js'),
@@ -46,10 +52,19 @@ export const fleet: Verb = {
   },
 };
 
-async function createKey({ terminal, json, toolbox }: VerbCall): Promise<number> {
-  const { createKeyFile } = await import('../../fleet/key.js');
+async function createKey(call: VerbCall): Promise<number> {
+  const { terminal, json, flags, toolbox } = call;
+  const { createKeyFile, fleetKeyFile } = await import('../../fleet/key.js');
   const { wieldHome, insideCall } = toolbox().machine;
+  const key = fleetKeyFile(wieldHome);
+  const exists = statOrNothing(key) !== undefined;
+  if (flags.has('dry-run')) {
+    if (json) return printJson(terminal, { ok: true, dryRun: true, file: key, created: !exists });
+    terminal.out(`${exists ? 'exists' : 'would create'}  ${key}\n`);
+    return 0;
+  }
   assertPerson(insideCall, 'creating the key of a fleet');
+  if (!exists && !(await confirm(call, `Create ${key}?`, key))) return 0;
   const { file, isNew } = createKeyFile(wieldHome);
   if (json) printJson(terminal, { ok: true, file, created: isNew });
   else
@@ -60,15 +75,24 @@ async function createKey({ terminal, json, toolbox }: VerbCall): Promise<number>
 }
 
 // FLT-86
-async function rotateKey({ terminal, json, toolbox, flags, env }: VerbCall): Promise<number> {
-  const { rotateKeyFile } = await import('../../fleet/key.js');
+async function rotateKey(call: VerbCall): Promise<number> {
+  const { terminal, json, toolbox, flags, env } = call;
+  const { rotateKeyFile, fleetKeyFile } = await import('../../fleet/key.js');
   const { wieldHome, insideCall, world } = toolbox().machine;
-  assertPerson(insideCall, 'changing the key of a fleet');
+  const dryRun = flags.has('dry-run');
+  if (!dryRun) assertPerson(insideCall, 'changing the key of a fleet');
   if (env.WIELD_FLEET_KEY)
     throw usageError('the key is in WIELD_FLEET_KEY, not in a file', 'write it into fleet.key of the wield home first');
   const text = String(flags.get('hours') ?? ROTATE_HOURS);
   if (!/^\d{1,4}$/.test(text) || Number(text) > MAX_HOURS)
     throw usageError(`--hours must be a number from 0 to ${MAX_HOURS}`, 'wield fleet key --rotate --hours 24');
+  const key = fleetKeyFile(wieldHome);
+  if (dryRun) {
+    if (json) return printJson(terminal, { ok: true, dryRun, file: key });
+    terminal.out(`would rotate  ${key}\n  the new key would be used after ${count(Number(text), 'hour')}\n`);
+    return 0;
+  }
+  if (!(await confirm(call, `Add a new key to ${key}, used after ${count(Number(text), 'hour')}?`, key))) return 0;
   const { file, from, until } = await rotateKeyFile(wieldHome, world.now(), Number(text));
   if (json) printJson(terminal, { ok: true, file, from, until });
   else

@@ -1,31 +1,34 @@
 // `wield hooks`: lists the hooks of sources and items, and runs them again.
 
-import { spellOut } from '../../core/text.js';
+import { sanitize, spellOut } from '../../core/text.js';
 import { applyPlan } from '../../install/apply/apply.js';
+import { pendingHooks } from '../../install/hooks.js';
 import { type Inventory, loadInventory } from '../../install/inventory.js';
 import { itemKey } from '../../install/manifest/item-name.js';
 import { planInstall } from '../../install/plan/plans.js';
 import { syncSource } from '../../install/sources/fetch.js';
 import { findSource } from '../../install/sources/load.js';
 import { type InstalledItem, loadSources, type SourceRecord } from '../../install/state.js';
-import { RUN_HOOKS } from '../consent.js';
-import { printApplied, withInstalling } from '../installing.js';
+import { unknownChoice } from '../choices.js';
+import { ASKS, mayConfirm, RUN_HOOKS, unconfirmed } from '../consent.js';
+import { confirmPlan, printApplied, readInstalled, withInstalling } from '../installing.js';
 import { printJson } from '../print.js';
 import { usageError, type Verb, type VerbCall } from '../verb.js';
 
 export const hooks: Verb = {
   name: 'hooks',
-  usage: 'hooks list [source]\n  wield hooks run <source | source#item> [--run-hooks]',
+  usage: 'hooks list [source]\n  wield hooks run <source | source#item> [--dry-run] [--yes]',
   summary: 'List the hooks of sources and their items, or run install and build hooks again.',
   examples: ['wield hooks list', 'wield hooks run acme/agent-tools'],
-  flags: { 'run-hooks': RUN_HOOKS },
+  flags: { ...ASKS, 'run-hooks': RUN_HOOKS },
   positionals: 2,
   completes: ['list', 'run'],
   async run(call) {
     const [action = 'list', target] = call.positionals;
     if (action === 'list') return list(call, target);
-    if (action === 'run' && target !== undefined) return runAgain(call, target);
-    throw usageError('unknown action, or no source given', 'wield hooks list, or wield hooks run <source>');
+    if (action !== 'run') throw unknownChoice('action', action, ['list', 'run'], 'wield hooks');
+    if (target !== undefined) return runAgain(call, target);
+    throw usageError('missing source; usage: wield hooks run <source | source#item>', 'wield hooks list shows them');
   },
 };
 
@@ -82,22 +85,46 @@ function toState(event: 'build' | 'install' | 'uninstall', item: InstalledItem |
   return isRun ? 'ran' : 'skipped';
 }
 
-// Source hooks run in the sources again; an item is installed again, so that a failure changes nothing.
-function runAgain(call: VerbCall, target: string): Promise<number> {
-  const { terminal, json, cwd } = call;
-  return withInstalling(call, async (environment) => {
-    if (target.includes('#')) {
-      const inventory = loadInventory(environment);
+// Source hooks run in the sources again; an item is installed again, so that a failure changes nothing. Hooks that were
+// approved before are not asked about; `--yes` means the same as `--run-hooks` here.
+async function runAgain(call: VerbCall, target: string): Promise<number> {
+  const { terminal, json, cwd, flags } = call;
+  const { paths } = await readInstalled(call);
+  const record = target.includes('#') ? undefined : findSource(target, loadSources(paths), cwd);
+  const isApproved = flags.has('yes') || flags.has('run-hooks');
+  const own = { ...call, flags: isApproved ? new Map([...flags, ['run-hooks', true], ['yes', true]] as const) : flags };
+  return withInstalling(own, async (environment, agree) => {
+    const inventory = loadInventory(environment);
+    if (flags.has('dry-run')) return showHooksOf(call, target, record?.id, inventory);
+    if (record === undefined) {
       const plan = planInstall({ refs: [target], sources: [], all: false, force: true }, inventory);
+      if (pendingHooks(plan.hooks, paths).length > 0 && !(await confirmPlan(own, plan, inventory, agree))) return 0;
       const applied = await applyPlan(plan, true, inventory);
       if (json) printJson(terminal, { ok: true, hooks: plan.hooks });
       else printApplied(terminal, applied, inventory);
       return 0;
     }
-    const record = findSource(target, loadSources(environment.paths), cwd);
-    const synced = await syncSource({ ...record, hooks: 'skipped', snapshot: null }, false, environment);
-    if (json) printJson(terminal, { ok: true, source: record.id, state: synced.record.hooks });
-    else terminal.out(`  ${record.id}  ${synced.record.hooks}\n`);
-    return synced.record.hooks === 'skipped' ? 1 : 0;
+    const { id, hooks } = (await syncSource({ ...record, hooks: 'skipped', snapshot: null }, false, environment))
+      .record;
+    if (hooks === 'skipped' && !mayConfirm(own)) throw unconfirmed(call, `the hooks of ${sanitize(id)}`);
+    if (json) printJson(terminal, { ok: true, source: id, state: hooks });
+    else terminal.out(`  ${sanitize(id)}  ${hooks}\n`);
+    return hooks === 'skipped' ? 1 : 0;
   });
+}
+
+function showHooksOf(
+  { terminal, json }: VerbCall,
+  target: string,
+  source: string | undefined,
+  inventory: Inventory,
+): number {
+  const hooks =
+    source === undefined
+      ? planInstall({ refs: [target], sources: [], all: false, force: true }, inventory).hooks
+      : listHooks(inventory).filter((hook) => hook.source === source && hook.item === null && hook.event === 'install');
+  if (json) return printJson(terminal, { ok: true, dryRun: true, hooks });
+  terminal.out(hooks.length === 0 ? '  no hooks\n' : '  would run\n');
+  for (const line of hooks.flatMap(({ run }) => run.split('\n'))) terminal.out(`      ${spellOut(line)}\n`);
+  return 0;
 }

@@ -8,7 +8,8 @@ import { loadInventory } from '../../install/inventory.js';
 import { toAppliedJson } from '../../install/json.js';
 import { importMind, type LeftOver } from '../../install/mind/import.js';
 import { type MindState, readMindState } from '../../install/mind/state.js';
-import { consent, DRY_RUN, RUN_HOOKS, YES } from '../consent.js';
+import { unknownChoice } from '../choices.js';
+import { ASKS, confirm, RUN_HOOKS } from '../consent.js';
 import { editHomes } from '../homes.js';
 import { printApplied, showHooks, showPlan, withInstalling } from '../installing.js';
 import { printJson } from '../print.js';
@@ -21,15 +22,20 @@ export const importSystem: Verb = {
   examples: ['wield add --import mind --dry-run', 'wield add --import mind --yes'],
   flags: {
     from: option('DIR', 'The directory of mind; MIND_HOME or ~/.mind by default'),
-    'dry-run': DRY_RUN,
     'run-hooks': RUN_HOOKS,
-    yes: YES,
+    ...ASKS,
   },
   positionals: 1,
   completes: ['mind'],
   async run(call) {
     const { flags, positionals, terminal, json } = call;
-    if (positionals[0] !== 'mind') throw usageError('--import needs the name of a system', 'wield add --import mind');
+    const [system] = positionals;
+    if (system === undefined)
+      throw usageError(
+        'missing system; usage: wield add --import mind',
+        'mind is the only system that can be imported',
+      );
+    if (system !== 'mind') throw unknownChoice('system', system, ['mind'], 'wield add --import');
     const state = readMindState(findMindHome(call));
     const dryRun = flags.has('dry-run');
     const what = `${count(state.sources.length, 'source')} and ${count(state.items.length, 'item')} of ${state.home}`;
@@ -48,7 +54,7 @@ export const importSystem: Verb = {
             showHooks(terminal, plan.hooks);
           }
           if (!json) printLeft(call, kept);
-          return !dryRun && consent(call, `Take over ${what}?`, 'the installation');
+          return !dryRun && confirm(call, `Take over ${what}?`, 'the installation');
         },
       });
       if (json) {

@@ -5,8 +5,9 @@ import { join, resolve } from 'node:path';
 import { ToolError } from '../../core/error.js';
 import { count, sanitize } from '../../core/text.js';
 import { makeDirectory } from '../../files/make-directory.js';
+import { ASKS } from '../consent.js';
 import { printJson } from '../print.js';
-import { findOthers, mayTrust } from '../runnable.js';
+import { findOthers, mayTrust, printRunnable, TRUST_ALL } from '../runnable.js';
 import { toggle, usageError, type Verb, type VerbCall } from '../verb.js';
 
 const HELLO = `#!/bin/sh
@@ -39,13 +40,15 @@ const CONFIG = `# Settings of this workspace. They can only restrict what your ~
 
 export const init: Verb = {
   name: 'init',
-  usage: 'init [--source [DIR]] [--json]\n  wield init --index [DIR]\n  wield init --capabilities',
+  usage: 'init [--source [DIR]] [--dry-run] [--yes]\n  wield init --index [DIR]\n  wield init --capabilities',
   summary: 'Create a first tool in this directory, or the manifest of a source. Existing files are not changed.',
   examples: ['wield init', 'wield init --source'],
   flags: {
     source: toggle('Create a commented wield.toml, to publish tools and skills'),
     index: toggle('Write the index of a skill library'),
     capabilities: toggle('Write a summary of the tools for agents'),
+    'dry-run': ASKS['dry-run'],
+    yes: TRUST_ALL,
   },
   positionals: 1,
   async run(call) {
@@ -71,11 +74,20 @@ export const init: Verb = {
     ];
     const created: string[] = [];
     const lines: [string, string, string][] = [];
-    mkdirOrFail(join(agents, 'tools'));
+    const isDry = flags.has('dry-run');
+    if (!isDry) mkdirOrFail(join(agents, 'tools'));
     for (const { name, text, mode, about } of files) {
-      const made = writeNew(join(cwd, name), text, mode);
+      const made = isDry ? !existsSync(join(cwd, name)) : writeNew(join(cwd, name), text, mode);
       if (made) created.push(name);
-      lines.push([made ? 'created' : 'exists', name, made ? about : 'not changed']);
+      lines.push([made ? (isDry ? 'create' : 'created') : 'exists', name, made ? about : 'not changed']);
+    }
+    if (isDry) {
+      const wouldTrust = !insideCall && !trust.isTrusted(cwd) && found === undefined;
+      if (json) return printJson(terminal, { ok: true, dryRun: true, workdir: cwd, created, trusted: wouldTrust });
+      if (wouldTrust) lines.push(['trust', 'this workspace', '']);
+      for (const line of lines) terminal.out(`  ${formatLine(line)}\n`);
+      if (found !== undefined) printRunnable(terminal, found);
+      return 0;
     }
     // Trusted only if nothing else becomes runnable by it, or the user agrees to that (CLI-5).
     if (!insideCall && !trust.isTrusted(cwd) && (await mayTrust(call, found))) {
@@ -83,7 +95,7 @@ export const init: Verb = {
       lines.push(['trusted', 'this workspace', 'wield trust --revoke undoes it']);
     }
     if (json) return printJson(terminal, { ok: true, workdir: cwd, created, trusted: trust.isTrusted(cwd) });
-    for (const [what, thing, about] of lines) terminal.out(`  ${what.padEnd(8)} ${thing.padEnd(22)} ${about}\n`);
+    for (const line of lines) terminal.out(`  ${formatLine(line)}\n`);
     if (!trust.isTrusted(cwd)) {
       terminal.out(
         found === undefined
@@ -98,6 +110,10 @@ export const init: Verb = {
   },
 };
 
+function formatLine([what, thing, about]: readonly [string, string, string]): string {
+  return `${what.padEnd(8)} ${thing.padEnd(22)} ${about}`.trimEnd();
+}
+
 const MANIFEST = `[source]
 # description = "What it contains"
 # namespace = "team"           # items are named team:name
@@ -107,12 +123,18 @@ const MANIFEST = `[source]
 # run = "make"
 `;
 
-async function initSource({ terminal, json, cwd, positionals }: VerbCall): Promise<number> {
+async function initSource({ terminal, json, cwd, positionals, flags }: VerbCall): Promise<number> {
   const directory = resolve(cwd, positionals[0] ?? '.');
   const { MANIFEST_FILES } = await import('../../install/sources/load-manifest.js');
   const existing = MANIFEST_FILES.find((name) => existsSync(join(directory, name)));
-  mkdirOrFail(directory);
   const file = existing ?? 'wield.toml';
+  if (flags.has('dry-run')) {
+    const created = existing === undefined ? [file] : [];
+    if (json) return printJson(terminal, { ok: true, dryRun: true, workdir: directory, created });
+    terminal.out(`  ${existing === undefined ? 'create' : 'exists'}   ${sanitize(join(directory, file))}\n`);
+    return 0;
+  }
+  mkdirOrFail(directory);
   if (existing === undefined) writeNew(join(directory, file), MANIFEST, 0o644);
   const { items } = (await import('../../install/sources/check.js')).checkSource(directory, false);
   if (json)

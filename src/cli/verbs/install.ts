@@ -3,18 +3,21 @@
 import { count, sanitize } from '../../core/text.js';
 import { acceptModified } from '../../install/apply/accept.js';
 import { applyPlan, previewPlan } from '../../install/apply/apply.js';
+import { isModified } from '../../install/apply/objects.js';
 import type { InstallEnvironment } from '../../install/environment.js';
 import { installFrozen } from '../../install/frozen.js';
 import { assertSources, loadInventory } from '../../install/inventory.js';
 import { toAppliedJson, toInstalledJson, toPlannedJson, toRefusedJson } from '../../install/json.js';
 import { findLock } from '../../install/lock-file.js';
-import { planInstall } from '../../install/plan/plans.js';
-import { isGlobRef, selectInstalled } from '../../install/plan/select.js';
+import { nameOf, planInstall } from '../../install/plan/plans.js';
+import { selectInstalled } from '../../install/plan/select.js';
 import { findSource } from '../../install/sources/load.js';
 import { loadInstalled, loadSources } from '../../install/state.js';
+import { confirm } from '../consent.js';
 import {
+  type AgreeToHooks,
   APPLY_FLAGS,
-  askForPlan,
+  confirmPlan,
   outcomeOf,
   printApplied,
   printRefused,
@@ -64,13 +67,9 @@ export const install: Verb = {
       const plan = planInstall({ refs: positionals, sources, all, force: flags.has('force') }, inventory);
       const { planned, hooks } = plan;
       const dryRun = flags.has('dry-run');
-      const needed = planned.some(({ neededBy }) => neededBy !== null);
-      if (!json && (dryRun || needed || planned.length > 1)) showPlan(terminal, plan, inventory);
+      if (!json && (dryRun || !flags.has('yes'))) showPlan(terminal, plan, inventory);
       if (!json && dryRun) showHooks(terminal, hooks);
-      // Items named by the user are not confirmed; dependencies and matches of a glob are.
-      const many = all || positionals.some(isGlobRef);
-      const asks = (needed || many) && !dryRun && !flags.has('yes') && !json && terminal.canAsk;
-      if (asks && !(await askForPlan(call, plan, inventory, agree))) return 0;
+      if (!dryRun && planned.length > 0 && !(await confirmPlan(call, plan, inventory, agree))) return 0;
       const applied = dryRun ? previewPlan(plan, inventory) : await applyPlan(plan, flags.has('force'), inventory);
       const refused = plan.refused.map(toRefusedJson);
       if (json) {
@@ -94,28 +93,50 @@ export const install: Verb = {
 
 async function frozen(call: VerbCall): Promise<number> {
   const { flags, positionals, terminal, json } = call;
-  if (positionals.length > 0 || flags.has('all') || flags.has('accept') || flags.has('dry-run'))
+  if (positionals.length > 0 || flags.has('all') || flags.has('accept'))
     throw usageError('--frozen installs the whole lock', 'omit items and other flags: wield install --frozen');
   const { workdir } = call.toolbox().workspace;
-  return withInstalling(call, async (environment) => {
+  const dryRun = flags.has('dry-run');
+  const install = async (environment: InstallEnvironment, agree: AgreeToHooks): Promise<number> => {
     const file = findLock(workdir, environment.lockFile);
-    const { plan, applied, inventory } = await installFrozen(file, flags.has('force'), environment);
+    const { plan, applied, inventory, done } = await installFrozen(file, flags.has('force'), environment, {
+      async agree(plan, inventory) {
+        const { planned, removed } = plan;
+        const isShown = !json && (dryRun || !flags.has('yes'));
+        if (isShown) showPlan(terminal, plan, inventory);
+        if (isShown)
+          for (const { kind, effective } of removed) terminal.err(`  remove   ${kind} ${sanitize(effective)}\n`);
+        if (dryRun) return false;
+        return planned.length + removed.length === 0 || confirmPlan(call, plan, inventory, agree);
+      },
+    });
+    if (!done && !dryRun) return 0;
     const removed = plan.removed.map(toInstalledJson);
     if (json) {
       const unchanged = plan.unchanged.map(toPlannedJson);
-      printJson(terminal, { ok: true, lock: file, items: applied.map(toAppliedJson), unchanged, removed });
+      printJson(terminal, { ok: true, dryRun, lock: file, items: applied.map(toAppliedJson), unchanged, removed });
+    } else if (dryRun) {
+      if (plan.planned.length + removed.length === 0) terminal.out('  nothing to do\n');
     } else {
       printApplied(terminal, applied, inventory);
       for (const { kind, effective } of removed) terminal.out(`  removed    ${kind} ${sanitize(effective)}\n`);
       terminal.out(`  ${count(applied.length + plan.unchanged.length, 'item')} as in ${sanitize(file)}\n`);
     }
     return 0;
-  });
+  };
+  return withInstalling(call, install, { copies: dryRun });
 }
 
-async function accept({ positionals, json, terminal }: VerbCall, environment: InstallEnvironment): Promise<number> {
-  const items = await acceptModified(selectInstalled(positionals, loadInstalled(environment.paths)), environment);
-  if (json) printJson(terminal, { ok: true, accepted: items.map(toInstalledJson) });
-  else for (const { kind, effective } of items) terminal.out(`  accepted  ${kind} ${effective}\n`);
+async function accept(call: VerbCall, environment: InstallEnvironment): Promise<number> {
+  const { positionals, json, terminal, flags } = call;
+  const dryRun = flags.has('dry-run');
+  const chosen = selectInstalled(positionals, loadInstalled(environment.paths));
+  const names = chosen.map(nameOf).join(', ');
+  const modified = chosen.filter((item) => isModified(item, environment.paths));
+  if (!json) for (const item of modified) terminal.err(`  changed   locally: ${nameOf(item)}\n`);
+  if (!dryRun && !(await confirm(call, `Accept ${names} as installed now?`, names))) return 0;
+  const items = dryRun ? chosen : await acceptModified(chosen, environment);
+  if (json) printJson(terminal, { ok: true, dryRun, accepted: items.map(toInstalledJson) });
+  else for (const item of items) terminal.out(`  ${dryRun ? 'would accept' : 'accepted'}  ${nameOf(item)}\n`);
   return 0;
 }

@@ -10,7 +10,7 @@ import { list } from './mcp/list.js';
 import { login, logout } from './mcp/login.js';
 import { refresh } from './mcp/refresh.js';
 import { remove } from './mcp/remove.js';
-import type { McpAction } from './mcp/server.js';
+import { type McpAction, STRAY_FLAG } from './mcp/server.js';
 
 const ACTIONS: Readonly<Record<string, McpAction>> = {
   list,
@@ -32,7 +32,7 @@ export const mcp: Verb = {
   examples: actions.map(({ example }) => example),
   flags: joinFlags(),
   positionals: Number.POSITIVE_INFINITY,
-  strayFlag: 'put the command of a server after --: wield mcp add NAME -- COMMAND …; wield mcp --help shows all flags',
+  strayFlag: STRAY_FLAG,
   completes: Object.keys(ACTIONS),
   async run(call) {
     const [name = 'list', ...rest] = call.positionals;
@@ -44,7 +44,7 @@ export const mcp: Verb = {
       if (Object.hasOwn(known, flag)) continue;
       // Flags of a command that does not follow `--`.
       const isStray = rest.length > 1;
-      throw usageError(`wield mcp ${name} has no flag --${flag}`, isStray ? mcp.strayFlag! : hint);
+      throw usageError(`wield mcp ${name} has no flag --${flag}`, isStray ? STRAY_FLAG : hint);
     }
     checkChoices(action.flags, call);
     if (rest.length > action.positionals) {

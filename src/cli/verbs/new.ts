@@ -8,14 +8,15 @@ import { quoteOutside } from '../../core/text.js';
 import { makeDirectory } from '../../files/make-directory.js';
 import { removeFile } from '../../files/remove.js';
 import { renewTrust } from '../clients.js';
+import { ASKS } from '../consent.js';
 import { printJson } from '../print.js';
-import { findOthers, mayTrust } from '../runnable.js';
+import { findOthers, mayTrust, TRUST_ALL } from '../runnable.js';
 import { type NewFile, TEMPLATES, testFile, toFiles } from '../templates.js';
 import { option, toggle, usageError, type Verb, type VerbCall } from '../verb.js';
 
 export const newTool: Verb = {
   name: 'new',
-  usage: 'new NAME [--bash | --python | --node | --ts | --tools-json | --openapi FILE]',
+  usage: 'new NAME [--bash | --python | --node | --ts | --tools-json | --openapi FILE] [--dry-run] [--yes]',
   summary: 'Create a tool of this workspace that works, with a test. Existing files are not changed.',
   examples: ['wield new greet', 'wield new greet --python', 'wield new petstore --openapi ./petstore.yaml'],
   flags: {
@@ -25,6 +26,8 @@ export const newTool: Verb = {
     ts: toggle('A TypeScript module'),
     'tools-json': toggle('A command line, declared by a tools.json'),
     openapi: option('FILE', 'The operations of an OpenAPI document, which is copied'),
+    'dry-run': ASKS['dry-run'],
+    yes: TRUST_ALL,
   },
   positionals: 1,
   async run(call) {
@@ -37,6 +40,13 @@ export const newTool: Verb = {
     if (kinds.length > 1) throw usageError(`--${kinds[0]} and --${kinds[1]} exclude each other`, 'choose one');
     const [kind = 'bash'] = kinds;
     const files = kind === 'openapi' ? await documentFiles(call, name) : toFiles(name, kind);
+    if (flags.has('dry-run')) {
+      assertNew(cwd, files);
+      const created = files.map(({ path }) => path);
+      if (json) return printJson(terminal, { ok: true, dryRun: true, name, workdir: cwd, created });
+      for (const path of created) terminal.out(`  create   ${path}\n`);
+      return 0;
+    }
     const toolbox = call.toolbox({ workdir: cwd });
     const { insideCall, world } = toolbox.machine;
     const { trust } = toolbox.state;
@@ -74,10 +84,14 @@ async function documentFiles({ cwd, flags }: VerbCall, name: string): Promise<Ne
 }
 
 // All or nothing: what exists is not changed.
-function writeAll(cwd: string, files: readonly NewFile[]): void {
+function assertNew(cwd: string, files: readonly NewFile[]): void {
   const existing = files.find(({ path }) => existsSync(join(cwd, path)));
   if (existing !== undefined)
     throw new ToolError('conflict', `${existing.path} exists`, { hint: 'choose another name, or remove it first' });
+}
+
+function writeAll(cwd: string, files: readonly NewFile[]): void {
+  assertNew(cwd, files);
   const made: string[] = [];
   try {
     for (const { path, text, mode } of files) {

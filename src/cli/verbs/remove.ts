@@ -7,24 +7,25 @@ import { assertPerson } from '../../core/caller.js';
 import { isToolError, ToolError } from '../../core/error.js';
 import { count, quoteOutside, shortenPath, spellOut } from '../../core/text.js';
 import type { Tool } from '../../core/tool.js';
+import { isWithin } from '../../files/within.js';
 import type { NodeToolbox } from '../../node.js';
 import { renewTrust } from '../clients.js';
-import { DRY_RUN, RUN_HOOKS, YES } from '../consent.js';
+import { ASKS, confirm, RUN_HOOKS } from '../consent.js';
 import { printJson } from '../print.js';
-import { moveToRemoved, restoreLast } from '../removed-files.js';
+import { findLast, moveToRemoved, restoreLast } from '../removed-files.js';
 import { toggle, usageError, type Verb, type VerbCall } from '../verb.js';
 
 export const remove: Verb = {
   name: 'remove',
-  usage: 'remove NAME [--dry-run]\n  wield remove --undo [NAME]\n  wield remove --source <source>',
+  usage:
+    'remove NAME [--dry-run] [--yes]\n  wield remove --undo [NAME] [--dry-run] [--yes]\n  wield remove --source <source>',
   summary: 'Remove a tool of this workspace, or your own, with its test. --undo brings back what was removed last.',
   examples: ['wield remove greet', 'wield remove --undo'],
   flags: {
     source: toggle('Remove a source and everything installed from it'),
     undo: toggle('Bring back what was removed last, or NAME'),
-    'dry-run': DRY_RUN,
     'run-hooks': RUN_HOOKS,
-    yes: YES,
+    ...ASKS,
   },
   positionals: 1,
   completes: 'tools',
@@ -36,15 +37,24 @@ export const remove: Verb = {
     const isDry = flags.has('dry-run');
     if (!isDry) assertPerson(insideCall, 'removing a tool');
     const shorten = (path: string): string => spellOut(shortenPath(path, cwd, world.home));
+    // Your own tools are outside the project (CLI-31).
+    const mayChange = async (question: string, paths: readonly string[]): Promise<boolean> => {
+      if (paths.every((path) => isWithin(toolbox.workspace.workdir, path))) return true;
+      if (!json) for (const path of paths) terminal.out(`  file      ${shorten(path)}\n`);
+      return confirm(call, question, paths.map(shorten).join(', '));
+    };
     if (flags.has('undo')) {
-      const restored = await renewTrust(toolbox, () => restoreLast(wieldHome, name));
-      if (json) return printJson(terminal, { ok: true, name: restored.name, restored: restored.paths });
-      for (const path of restored.paths) terminal.out(`  restored  ${shorten(path)}\n`);
+      const { name: last, paths } = findLast(wieldHome, name);
+      if (!isDry && !(await mayChange(`Bring back ${last}?`, paths))) return 0;
+      if (!isDry) await renewTrust(toolbox, () => restoreLast(wieldHome, last));
+      if (json) return printJson(terminal, { ok: true, name: last, dryRun: isDry, restored: paths });
+      for (const path of paths) terminal.out(`  ${isDry ? 'would restore' : 'restored'}  ${shorten(path)}\n`);
       return 0;
     }
     if (name === undefined) throw usageError('missing name; usage: wield remove NAME', 'wield list shows the tools');
     const found = await findFiles(toolbox, name);
     if (found === undefined) return removeOther(call, name);
+    if (!isDry && !(await mayChange(`Remove ${name}?`, found.paths))) return 0;
     if (!isDry) await renewTrust(toolbox, () => moveToRemoved(wieldHome, name, found.paths, world.now()));
     if (json) return printJson(terminal, { ok: true, name, dryRun: isDry, tools: found.tools, removed: found.paths });
     for (const path of found.paths) terminal.out(`  ${isDry ? 'would remove' : 'removed'}  ${shorten(path)}\n`);

@@ -4,7 +4,9 @@ import { resolve } from 'node:path';
 import { assertPerson } from '../../core/caller.js';
 import { count } from '../../core/text.js';
 import { lineDiff } from '../../files/diff.js';
-import { ask, DRY_RUN, printDiff, toShownDiff, YES } from '../consent.js';
+import { describeWorkspace } from '../../policy/trust.js';
+import { assertUnchanged } from '../clients.js';
+import { ASKS, confirm, printDiff, toShownDiff } from '../consent.js';
 import { printJson } from '../print.js';
 import { findRunnable, printRunnable, type Runnable } from '../runnable.js';
 import { printTable } from '../table.js';
@@ -12,12 +14,11 @@ import { toggle, type Verb, type VerbCall } from '../verb.js';
 
 export const trust: Verb = {
   name: 'trust',
-  usage: 'trust [DIR] [--dry-run] [--yes] [--list | --revoke]',
+  usage: 'trust [DIR] [--list | --revoke] [--dry-run] [--yes]',
   summary: 'Trust a workspace, so that models can call its tools. Your own calls need no trust.',
-  examples: ['wield trust', 'wield trust --dry-run', 'wield trust --list', 'wield trust --revoke'],
+  examples: ['wield trust', 'wield trust --dry-run', 'wield trust --yes', 'wield trust --list', 'wield trust --revoke'],
   flags: {
-    'dry-run': DRY_RUN,
-    yes: YES,
+    ...ASKS,
     list: toggle('List the trusted workspaces'),
     revoke: toggle('Revoke trust'),
   },
@@ -59,6 +60,8 @@ async function grant(call: VerbCall, workdir: string): Promise<number> {
   const toolbox = open();
   const trustStore = toolbox.state.trust;
   const isDry = flags.has('dry-run');
+  const at = new Date(terminal.io.now());
+  const shown = describeWorkspace(workdir, at);
   const changes = trustStore
     .changes(workdir)
     .map(({ file, before, after }) => ({ file, diff: toShownDiff(lineDiff(before, after)) }));
@@ -69,19 +72,19 @@ async function grant(call: VerbCall, workdir: string): Promise<number> {
       printDiff(terminal, diff);
     }
     printRunnable(terminal, found);
-    if (!isDry && !flags.has('yes') && terminal.canAsk && !(await ask(call, `Trust ${workdir}?`))) {
-      terminal.out('  not trusted\n');
-      return 0;
-    }
   }
-  if (!isDry) await trustStore.trust(workdir, new Date(terminal.io.now()));
+  if (!isDry && !trustStore.isTrusted(workdir)) {
+    if (!(await confirm(call, `Trust ${workdir}?`, workdir))) return 0;
+    assertUnchanged(shown, describeWorkspace(workdir, at), workdir);
+    await trustStore.trust(workdir, at);
+  }
   if (json) {
     const { tools, ...rest } = found;
     const names = tools.map(({ name }) => name);
     const trusted = isDry ? trustStore.isTrusted(workdir) : true;
     return printJson(terminal, { ok: true, directory: workdir, trusted, changes, tools: names, files: tools, ...rest });
   }
-  if (isDry) terminal.out(`  ${describe(found)} would be callable by models. wield trust does it.\n`);
+  if (isDry) terminal.out(`  Models could call its ${describe(found)}. wield trust does it.\n`);
   else {
     terminal.out(`  trusted  ${workdir}\n`);
     terminal.out(`  Models can now call its ${describe(found)}. wield trust --revoke undoes it.\n`);
@@ -94,9 +97,14 @@ function describe({ tools, servers }: Runnable): string {
   return servers.length === 0 ? counted : `${counted} and ${count(servers.length, 'server')}`;
 }
 
-async function revoke({ terminal, json, toolbox }: VerbCall, workdir: string): Promise<number> {
-  const revoked = await toolbox().state.trust.revoke(workdir);
-  if (json) printJson(terminal, { ok: true, directory: workdir, trusted: false, revoked });
+// Narrows, so it does not ask (CLI-31).
+async function revoke({ terminal, json, flags, toolbox }: VerbCall, workdir: string): Promise<number> {
+  const trustStore = toolbox().state.trust;
+  const isDry = flags.has('dry-run');
+  const isRecorded = trustStore.isRecorded(workdir);
+  const revoked = isDry ? false : await trustStore.revoke(workdir);
+  if (json) return printJson(terminal, { ok: true, directory: workdir, trusted: isDry && isRecorded, revoked });
+  if (isDry && isRecorded) terminal.out(`  would revoke  ${workdir}\n`);
   else terminal.out(revoked ? `  revoked  ${workdir}\n` : `  ${workdir} was not trusted\n`);
   return 0;
 }

@@ -5,12 +5,11 @@ import { applyPlan } from '../../install/apply/apply.js';
 import { isModified } from '../../install/apply/objects.js';
 import { loadInventory } from '../../install/inventory.js';
 import { toInstalledJson } from '../../install/json.js';
-import { findDependents, nameOf, neededError, planRemoval, planUninstall } from '../../install/plan/plans.js';
-import { isGlobRef } from '../../install/plan/select.js';
+import { findDependents, nameOf, planRemoval, planUninstall } from '../../install/plan/plans.js';
 import { dropSource } from '../../install/sources/fetch.js';
 import { findWithNested } from '../../install/sources/load.js';
 import { loadSources } from '../../install/state.js';
-import { confirmDestructive, needsYes } from '../consent.js';
+import { confirm } from '../consent.js';
 import { REMOVE_FLAGS, readInstalled, showHooks, withInstalling } from '../installing.js';
 import { printJson } from '../print.js';
 import { usageError, type Verb } from '../verb.js';
@@ -50,13 +49,10 @@ export const uninstall: Verb = {
         if (flags.has('dry-run')) showHooks(terminal, plan.hooks);
       }
       if (!flags.has('dry-run')) {
-        // What can be installed again is removed without a question, unless more is lost than was named (INS-32).
-        const asks = dependents.length > 0 || modified.length > 0 || positionals.some(isGlobRef);
         const what = plan.removed.map(nameOf).join(', ');
-        const refusal =
-          dependents.length === 0 ? needsYes(`removing ${what}`) : neededError(plan.removed, dependents, 'pass --yes');
+        const needed = dependents.length === 0 ? '' : `, needed by ${dependents.map(nameOf).join(', ')}`;
         const question = dependents.length === 0 ? `Remove ${what}?` : `Remove ${what} anyway?`;
-        if (asks && !(await confirmDestructive(call, question, refusal))) return 0;
+        if (!(await confirm(call, question, `${what}${needed}`))) return 0;
         await applyPlan(plan, true, inventory);
       }
       if (json) printJson(terminal, document);
@@ -93,7 +89,7 @@ export const removeSource: Verb = {
       };
       if (!flags.has('dry-run')) {
         const what = `${names.join(', ')} with ${count(plan.removed.length, 'installed item')}`;
-        if (!(await confirmDestructive(call, `Remove ${what}?`, needsYes(`removing ${what}`)))) return 0;
+        if (!(await confirm(call, `Remove ${what}?`, what))) return 0;
         await applyPlan(plan, true, inventory);
         for (const record of records) await dropSource(record, environment);
       }

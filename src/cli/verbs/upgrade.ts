@@ -13,7 +13,7 @@ import { treeOf } from '../../install/sources/clones.js';
 import { syncSource } from '../../install/sources/fetch.js';
 import { findSource, scanRecord } from '../../install/sources/load.js';
 import { loadInstalled, loadSources, withParents } from '../../install/state.js';
-import { consent, RUN_HOOKS } from '../consent.js';
+import { ASKS, confirm, mayConfirm, RUN_HOOKS } from '../consent.js';
 import {
   APPLY_FLAGS,
   newLinks,
@@ -44,7 +44,7 @@ export const upgrade: Verb = {
   positionals: Number.POSITIVE_INFINITY,
   async run(call) {
     const { flags, positionals, terminal, json } = call;
-    return withInstalling(call, async (environment) => {
+    const upgradeItems = async (environment: InstallEnvironment): Promise<number> => {
       if (!flags.has('offline')) await syncUsed(environment, flags.has('accept'));
       const inventory = loadInventory(environment);
       const plan = planUpgrade(positionals, flags.has('force'), inventory);
@@ -62,7 +62,7 @@ export const upgrade: Verb = {
         else if (dryRun) showHooks(terminal, hooks);
       }
       if (!dryRun && items.length + removed.length > 0) {
-        if (!(await consent(call, 'Upgrade?', 'the installation'))) return 0;
+        if (!(await confirm(call, 'Upgrade?', 'the installation'))) return 0;
         items = await applyPlan(plan, flags.has('force'), inventory);
         if (!json) printApplied(terminal, items, inventory);
       }
@@ -79,7 +79,9 @@ export const upgrade: Verb = {
         printJson(terminal, { ...outcomeOf(plan), dryRun, items: upgraded, removed: gone, kept, refused, hooks });
       } else printRefused(terminal, plan);
       return statusOf(plan);
-    });
+    };
+    // Without consent not even a fetch is kept: the next run would compare with it.
+    return withInstalling(call, upgradeItems, { copies: flags.has('dry-run') || !mayConfirm(call) });
   },
 };
 
@@ -155,16 +157,18 @@ function printPreview(
 
 export const sync: Verb = {
   name: 'upgrade --fetch-only',
-  usage: 'upgrade --fetch-only [source…] [--accept]',
+  usage: 'upgrade --fetch-only [source…] [--accept] [--dry-run]',
   summary: 'Fetch updates of sources. Installed items are not changed; wield upgrade does that.',
   examples: ['wield upgrade --fetch-only', 'wield upgrade --fetch-only acme/agent-tools'],
-  flags: { accept: toggle('Accept a tag that moved'), 'run-hooks': RUN_HOOKS },
+  // Does not ask: nothing that is fetched runs before an upgrade (CLI-31).
+  flags: { accept: toggle('Accept a tag that moved'), 'run-hooks': RUN_HOOKS, ...ASKS },
   positionals: Number.POSITIVE_INFINITY,
   async run(call) {
     const { flags, positionals, terminal, json, cwd } = call;
     const known = loadSources((await readInstalled(call)).paths);
     for (const name of positionals) findSource(name, known, cwd);
-    return withInstalling(call, async (environment) => {
+    const dryRun = flags.has('dry-run');
+    const fetchAll = async (environment: InstallEnvironment): Promise<number> => {
       const all = loadSources(environment.paths);
       const chosen = positionals.length === 0 ? all : positionals.map((name) => findSource(name, all, cwd));
       const synced = [];
@@ -172,7 +176,7 @@ export const sync: Verb = {
       // Sources that were listed since are registered; nothing of them is installed.
       const nested = [];
       for (const one of synced) nested.push(...(await addNested(one, environment)).added.filter(({ known }) => !known));
-      const replaced = await replaceOldLinks(environment);
+      const replaced = dryRun ? [] : await replaceOldLinks(environment);
       if (json) {
         const sources = synced.map(({ record: { id, commit, ref, hooks }, before, scan }) => ({
           id,
@@ -183,7 +187,7 @@ export const sync: Verb = {
           items: scan.items.length,
           warnings: scan.warnings,
         }));
-        printJson(terminal, { ok: true, sources, added: nested.map(({ record }) => record.id) });
+        printJson(terminal, { ok: true, dryRun, sources, added: nested.map(({ record }) => record.id) });
       } else if (synced.length === 0) terminal.out('  no sources; add one: wield add owner/repo\n');
       for (const { record, before, scan } of json ? [] : synced) {
         const { id, commit } = record;
@@ -198,6 +202,7 @@ export const sync: Verb = {
       for (const link of json ? [] : replaced.flatMap(({ links }) => links))
         terminal.out(`  linked   ${sanitize(link)}\n`);
       return 0;
-    });
+    };
+    return withInstalling(call, fetchAll, { copies: dryRun });
   },
 };

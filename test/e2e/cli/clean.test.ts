@@ -16,7 +16,7 @@ spec.thorough('CLI-15', 'clean removes caches only, and --dry-run lists them', a
     workspace.script(`t${index}`, `#!/bin/sh\n# @description Tool ${index}.\necho ${index}\n`);
   }
   workspace.config('[limits]\ntimeout = "9s"\n');
-  await wieldProcess(workspace, ['trust']);
+  await wieldProcess(workspace, ['trust', '--yes']);
   await wieldProcess(workspace, ['list']);
   const cache = join(workspace.env.WIELD_HOME!, 'cache', 'index');
   expect(readdirSync(cache)).toHaveLength(1);

@@ -43,7 +43,7 @@ describe('values of flags', () => {
     [['explain', 'hello', '--as', 'mpc'], 'did you mean --as mcp?'],
     [['connect', 'cursor', '--scope', 'projct'], 'did you mean --scope project?'],
     [['connect', 'cursor', '--scope', 'everywhere'], 'use --scope project|user'],
-    [['mcp', 'add', 'x', '--scope', 'usr', '--', 'ls'], 'did you mean --scope user?'],
+    [['mcp', 'add', '--yes', 'x', '--scope', 'usr', '--', 'ls'], 'did you mean --scope user?'],
     [['mcp', 'import', 'cursor', '--scope', 'usr'], 'did you mean --scope user?'],
     [['mcp', 'remove', 'x', '--scope', 'usr'], 'did you mean --scope user?'],
     [['serve', '--with', 'contxt'], 'did you mean context?'],

@@ -394,7 +394,7 @@ describe('the list of clients', () => {
 
   test('a trusted workspace stays trusted after a confirmed change', async () => {
     const workspace = createServed();
-    await wield(workspace, ['trust']);
+    await wield(workspace, ['trust', '--yes']);
     await wield(workspace, ['connect', 'claude-code', '--yes']);
     expect(workspace.toolbox().state.trust.isTrusted(workspace.dir)).toBe(true);
     await wield(workspace, ['connect', 'claude-code', '--undo', '--yes']);

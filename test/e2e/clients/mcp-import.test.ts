@@ -483,7 +483,7 @@ describe('existing servers', () => {
     const workspace = createWorkspace();
     workspace.script('greet', '#!/bin/sh\n# @description Greet.\n');
     writeClientFile(workspace, fixtureOf('codex', 'user'));
-    await wield(workspace, ['trust']);
+    await wield(workspace, ['trust', '--yes']);
     await wield(workspace, ['mcp', 'import', 'codex', '--scope', 'project', '--yes']);
     expect(workspace.toolbox().state.trust.isTrusted(workspace.dir)).toBe(true);
   });

@@ -267,7 +267,7 @@ describe('a fleet', () => {
       delete bare.env.WIELD_FLEET_KEY;
       const missing = await wield(bare, ['fleet', 'status'], { env });
       expect(missing.stderr).toContain('wield fleet key');
-      const made = await wield(bare, ['fleet', 'key']);
+      const made = await wield(bare, ['fleet', 'key', '--yes']);
       const key = readFileSync(join(bare.env.WIELD_HOME!, 'fleet.key'), 'utf8').trim();
       expect(made.stdout).toContain('created');
       expect(made.stdout + made.stderr).not.toContain(key);

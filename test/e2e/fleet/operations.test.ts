@@ -91,8 +91,8 @@ describe.concurrent('a fleet', () => {
     const [front, machine] = [createMember(TOOLS), createMember(TOOLS)];
     const [home, other] = [front, machine].map(({ env }) => env.WIELD_HOME!) as [string, string];
     for (const member of [front, machine]) delete member.env.WIELD_FLEET_KEY;
-    expect((await wield(front, ['fleet', 'key', '--rotate'])).stderr).toContain('wield fleet key');
-    await wield(front, ['fleet', 'key']);
+    expect((await wield(front, ['fleet', 'key', '--yes', '--rotate'])).stderr).toContain('wield fleet key');
+    await wield(front, ['fleet', 'key', '--yes']);
     const share = (): void => {
       mkdirSync(other, { recursive: true });
       writeFileSync(join(other, 'fleet.key'), readFileSync(join(home, 'fleet.key')), { mode: 0o600 });
@@ -104,9 +104,9 @@ describe.concurrent('a fleet', () => {
     const asked = await callFront(serving.name, 'erase');
     expect((await callFront(serving.name, 'greet', {}, { key: 'k' })).text).toBe('hello \n');
     // Restarted one after the other, some before the new key is used and some after.
-    const rotated = await wield(front, ['fleet', 'key', '--rotate', '--hours', '1']);
+    const rotated = await wield(front, ['fleet', 'key', '--yes', '--rotate', '--hours', '1']);
     expect(rotated.stdout).toContain('restart each before');
-    expect((await wield(front, ['fleet', 'key', '--rotate'])).stderr).toContain('a rotation is under way');
+    expect((await wield(front, ['fleet', 'key', '--yes', '--rotate'])).stderr).toContain('a rotation is under way');
     await serving.stop();
     serving = await startHere(front, frontArgs(redis.url));
     expect((await callFront(serving.name, 'greet')).text).toBe('hello \n');

@@ -119,12 +119,12 @@ describe('bundles', () => {
     await workspace.json('add', url, '--yes', '--pin', sha256(bytes));
     const other = createInstallWorkspace();
     copyFileSync(join(workspace.wieldHome, 'wield.lock'), join(other.dir, 'wield.lock'));
-    await other.json('install', '--frozen');
+    await other.json('install', '--yes', '--frozen');
     expect((await other.json('mcp', 'list')).servers[0].name).toBe('notes');
     bytes = bundle(manifest({ version: '2.0.0' }));
     const third = createInstallWorkspace();
     copyFileSync(join(workspace.wieldHome, 'wield.lock'), join(third.dir, 'wield.lock'));
-    expect((await third.fail('install', '--frozen')).code).toBe('integrity');
+    expect((await third.fail('install', '--yes', '--frozen')).code).toBe('integrity');
     expect((await third.json('list', '--installed')).items).toEqual([]);
   });
 
@@ -337,7 +337,7 @@ describe('bundles', () => {
     const add = (item: object) => {
       const entry = { name: 'io.github.acme/notes', version: '1.0.0', packages: [{ registryType: 'mcpb', ...item }] };
       workspace.write('server.json', JSON.stringify(entry));
-      return workspace.run('mcp', 'add', './server.json', '--json');
+      return workspace.run('mcp', 'add', '--yes', './server.json', '--json');
     };
     const identifier = `${files.origin}/notes.mcpb`;
     const other = json(await add({ identifier, fileSha256: 'a'.repeat(64) }));

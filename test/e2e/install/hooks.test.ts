@@ -75,7 +75,7 @@ spec(
       expect.stringContaining('is not built: its build hook was skipped'),
     ]);
     expect(called.stderr).toContain('wield install tool:made --run-hooks');
-    await workspace.json('install', 'made', '--run-hooks');
+    await workspace.json('install', '--yes', 'made', '--run-hooks');
     expect((await workspace.run('call', 'made')).status).toBe(0);
   },
 );
@@ -90,7 +90,7 @@ specIf(
     const url = workspace.repository('repo', { ...TOOL(`${BUILD} && true \u202esafe`) });
     const commit = workspace.git('repo', 'rev-parse', 'HEAD').trim();
     await workspace.json('add', url);
-    const refused = await wieldAtTerminal(workspace, ['install', 'made'], {
+    const refused = await wieldAtTerminal(workspace, ['install', '--yes', 'made'], {
       answers: [['Run it?', 'n\n']],
       env: { NO_COLOR: '1' },
     });
@@ -99,11 +99,11 @@ specIf(
     expect(refused.screen).toContain('a staging directory');
     expect(refused.screen).toContain(`${BUILD} && true <U+202E>safe`);
     expect(refused.screen).toContain('not built');
-    const agreed = await wieldAtTerminal(workspace, ['install', 'made'], { answers: [['Run it?', 'y\n']] });
+    const agreed = await wieldAtTerminal(workspace, ['install', '--yes', 'made'], { answers: [['Run it?', 'y\n']] });
     expect(agreed.screen).not.toContain('not built');
     // The same bytes need no second approval, with or without a terminal.
     await workspace.json('uninstall', 'made', '--yes');
-    expect((await workspace.json('install', 'made')).items[0].build).toBe('built');
+    expect((await workspace.json('install', '--yes', 'made')).items[0].build).toBe('built');
     // Changed bytes do.
     workspace.source('repo', { 'tools/made/in.sh': '#!/bin/sh\necho other\n' });
     workspace.git('repo', 'commit', '--quiet', '--all', '-m', 'Other');
@@ -184,11 +184,13 @@ spec(
     workspace.config('[limits]\noutput = "64K"\n');
     const source = workspace.source('noisy', TOOL('env > env.txt; cp in.sh out.sh; chmod +x out.sh'));
     await workspace.json('add', source);
-    await workspace.runWith({ env: { SECRET: 'x', LD_PRELOAD: '' } }, 'install', 'made', '--run-hooks');
+    await workspace.runWith({ env: { SECRET: 'x', LD_PRELOAD: '' } }, 'install', '--yes', 'made', '--run-hooks');
     expect(workspace.stored('tool/made/env.txt')).not.toContain('SECRET');
     const flood = workspace.source('flood', { 'tools/flood/TOOL.md': '---\nbuild: yes\n---\n' });
     await workspace.json('add', flood);
-    expect((await workspace.fail('install', 'flood', '--run-hooks')).message).toContain('exceeded the output limit');
+    expect((await workspace.fail('install', '--yes', 'flood', '--run-hooks')).message).toContain(
+      'exceeded the output limit',
+    );
   },
   30_000,
 );
@@ -224,7 +226,7 @@ finding(
     await stays(await workspace.fail('upgrade'));
     await stays(await workspace.fail('upgrade', 'detect'));
     const plain = await workspace.run('upgrade');
-    expect([plain.status, plain.stderr]).toEqual([5, expect.stringContaining('pass --yes')]);
+    expect([plain.status, plain.stderr]).toEqual([5, expect.stringContaining('wield upgrade --yes')]);
     await workspace.json('upgrade', '--dry-run');
     // A changed build, a changed input of the build, and a build where there was none.
     for (const change of [

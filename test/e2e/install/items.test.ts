@@ -112,9 +112,9 @@ describe('files and links', () => {
       mkdirSync(join(source, 'tools/deep', ...Array.from({ length: 130 }, () => 'd')), { recursive: true });
       await workspace.json('add', source);
       for (const name of ['deep', 'piped'])
-        expect((await workspace.fail('install', name)).code).toBe('invalid_definition');
-      expect((await workspace.fail('install', 'linked')).code).toBe('path_escape');
-      await workspace.json('install', 'good');
+        expect((await workspace.fail('install', '--yes', name)).code).toBe('invalid_definition');
+      expect((await workspace.fail('install', '--yes', 'linked')).code).toBe('path_escape');
+      await workspace.json('install', '--yes', 'good');
       const mode = (file: string): number => lstatSync(join(workspace.wieldHome, 'store/tool/good', file)).mode & 0o111;
       expect([mode('good') !== 0, mode('plain')]).toEqual([true, 0]);
     },
@@ -131,14 +131,14 @@ describe('files and links', () => {
     expect((await workspace.json('config', 'homes')).homes).toEqual([at('.claude')]);
     // Two homes become one.
     workspace.config('[install]\nhomes = ["~/.claude", "~/.codex"]\n');
-    await workspace.json('doctor', '--fix');
+    await workspace.json('doctor', '--fix', '--yes');
     rmSync(at('.codex'), { recursive: true });
     symlinkSync('.claude', at('.codex'));
-    await workspace.json('doctor', '--fix');
+    await workspace.json('doctor', '--fix', '--yes');
     await workspace.json('install', 'greet', '--force', '--yes');
     expect(readFileSync(at('.claude/skills/greet/SKILL.md'), 'utf8')).toContain('greet');
-    expect((await workspace.json('config', 'homes', 'add', at('.codex'))).homes).toEqual(['~/.codex']);
-    await workspace.json('uninstall', 'greet');
+    expect((await workspace.json('config', 'homes', 'add', '--yes', at('.codex'))).homes).toEqual(['~/.codex']);
+    await workspace.json('uninstall', '--yes', 'greet');
     expect(existsSync(at('.claude/skills/greet'))).toBe(false);
   });
 
@@ -149,10 +149,10 @@ describe('files and links', () => {
     mkdirSync(mine, { recursive: true });
     writeFileSync(join(mine, 'SKILL.md'), 'my own');
     const before = workspace.snapshot();
-    const error = await workspace.fail('install', 'scan');
+    const error = await workspace.fail('install', '--yes', 'scan');
     expect([error.code, error.message]).toEqual(['conflict', expect.stringContaining(mine)]);
     expect(workspace.snapshot()).toEqual(before);
-    await workspace.json('install', 'scan', '--force');
+    await workspace.json('install', '--yes', 'scan', '--force');
     const aside = Object.keys(workspace.snapshot()).find(
       (path) => path.includes('before-wield') && path.endsWith('SKILL.md'),
     );
@@ -178,7 +178,7 @@ describe('tools', () => {
           [`tools/${name}/sub/x`]: '',
         });
         await workspace.json('add', source);
-        expect([bin, (await workspace.fail('install', name)).code]).toEqual([bin, code]);
+        expect([bin, (await workspace.fail('install', '--yes', name)).code]).toEqual([bin, code]);
       }
       expect(existsSync(join(workspace.wieldHome, 'store'))).toBe(false);
     },
@@ -245,7 +245,7 @@ describe('tools', () => {
     expect(person.stderr).toContain('its files were modified after it was installed');
     const verified = await workspace.run('verify');
     expect([verified.status, verified.stderr]).toEqual([7, expect.stringContaining('tool detect: locally modified')]);
-    await workspace.json('install', '--accept', 'tool:detect');
+    await workspace.json('install', '--yes', '--accept', 'tool:detect');
     expect((await model()).ok).toBe(true);
     expect((await workspace.run('call', 'detect', '--path', '.')).stderr).toBe('');
     expect((await workspace.run('verify')).status).toBe(0);
@@ -385,7 +385,7 @@ describe('status and upgrade', () => {
         'skills/asks/SKILL.md': '---\nname: asks\ndescription: Asks.\nrequires: [skill:scan]\n---\n{{ns:scan}}\n',
       });
       await workspace.json('add', source);
-      const { items } = await workspace.json('install', 'asks');
+      const { items } = await workspace.json('install', '--yes', 'asks');
       expect(
         items.map(({ effective, neededBy }: { effective: string; neededBy: string }) => [effective, neededBy]),
       ).toEqual([
@@ -394,7 +394,11 @@ describe('status and upgrade', () => {
         ['asks', null],
       ]);
       const refused = await workspace.fail('uninstall', 'detect');
-      expect([refused.code, refused.status, refused.data.dependents]).toEqual(['conflict', 4, ['skill scan']]);
+      expect([refused.code, refused.status, refused.message]).toEqual([
+        'needs_approval',
+        5,
+        expect.stringContaining('tool detect, needed by skill scan'),
+      ]);
       renameSync(join(source, 'tools/detect/detect.sh'), join(source, 'tools/detect/moved.sh'));
       workspace.source('tooling', { 'tools/detect/TOOL.md': '---\ndescription: D.\nbin: moved.sh\n---\n' });
       expect(await statesOf(workspace)).toEqual({
@@ -414,12 +418,12 @@ describe('status and upgrade', () => {
     await workspace.json('add', workspace.source('one', { ...DETECT, 'agents/a.md': 'One.' }), '--yes');
     const other = workspace.source('other', { ...DETECT, 'agents/a.md': 'Other.' });
     await workspace.json('add', other);
-    const error = await workspace.fail('install', '--all', '--source', 'other');
+    const error = await workspace.fail('install', '--yes', '--all', '--source', 'other');
     expect([error.code, error.status, error.hint]).toEqual(['conflict', 4, expect.stringContaining('--namespace')]);
     await workspace.json('add', other, '--namespace', 'two');
-    await workspace.json('install', 'two:detect');
-    expect((await workspace.fail('install', 'agent:two:a')).message).toContain('agents/a.md');
-    expect((await workspace.fail('install', 'tool:none')).code).toBe('not_found');
+    await workspace.json('install', '--yes', 'two:detect');
+    expect((await workspace.fail('install', '--yes', 'agent:two:a')).message).toContain('agents/a.md');
+    expect((await workspace.fail('install', '--yes', 'tool:none')).code).toBe('not_found');
   });
 });
 
@@ -452,8 +456,8 @@ spec(
     for (const args of [
       ['add', source],
       ['install', 'scan', '--dry-run'],
-      ['install', 'scan'],
-      ['install', 'scan'],
+      ['install', '--yes', 'scan'],
+      ['install', '--yes', 'scan'],
       ['list', '--installed'],
       ['list', '--available'],
       ['search', 'detect'],
@@ -473,9 +477,10 @@ spec(
     }
     for (const args of [
       ['uninstall', 's*'],
+      ['uninstall', 'scan'],
       ['remove-source', 'tooling'],
     ])
-      expect([args, (await workspace.fail(...args)).hint]).toEqual([args, 'pass --yes']);
+      expect([args, (await workspace.fail(...args)).code]).toEqual([args, 'needs_approval']);
     expect(Object.keys(await statesOf(workspace))).toEqual(['detect', 'scan']);
   },
   60_000,

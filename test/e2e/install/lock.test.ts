@@ -57,7 +57,7 @@ describe('wield.lock', () => {
       ]);
       expect(existsSync(join(workspace.dir, 'wield.lock'))).toBe(false);
       project(workspace);
-      await workspace.json('install', 'scan', '--force');
+      await workspace.json('install', '--yes', 'scan', '--force');
       expect(lockOf(workspace)).toBe(readFileSync(home, 'utf8'));
       await workspace.json('remove-source', 'repo', '--yes');
       expect(existsSync(join(workspace.dir, 'wield.lock'))).toBe(false);
@@ -74,13 +74,13 @@ describe('wield.lock', () => {
     writeFiles(join(workspace.dir, '../sources/repo'), { 'skills/scan/SKILL.md': skill('scan', 'Newer.\n') });
     workspace.git('repo', 'commit', '--quiet', '--all', '--message', 'Newer');
     const other = elsewhere(workspace);
-    expect(await other.fail('install', '--frozen')).toMatchObject({
+    expect(await other.fail('install', '--yes', '--frozen')).toMatchObject({
       code: 'integrity',
       message: expect.stringContaining('tool made: its hooks did not run'),
     });
     expect((await other.json('list', '--installed')).items).toEqual([]);
     expect((await other.json('list', '--available')).items).toEqual([]);
-    const { items } = await other.json('install', '--frozen', '--run-hooks');
+    const { items } = await other.json('install', '--yes', '--frozen', '--run-hooks');
     expect(items).toHaveLength(8);
     expect(lockOf(other)).toBe(lockOf(workspace));
     for (const path of [
@@ -94,15 +94,15 @@ describe('wield.lock', () => {
       of.stored('server/alpha:db/server.json').replaceAll(of.wieldHome, '');
     expect(server(other)).toBe(server(workspace));
     expect((await other.run('verify')).status).toBe(0);
-    expect((await other.json('install', '--frozen')).unchanged).toHaveLength(8);
+    expect((await other.json('install', '--yes', '--frozen')).unchanged).toHaveLength(8);
     // What a locked source has besides is removed.
-    await other.json('install', 'command:alpha:deploy');
+    await other.json('install', '--yes', 'command:alpha:deploy');
     cpSync(join(workspace.dir, 'wield.lock'), join(other.dir, 'wield.lock'));
     expect(await other.fail('verify')).toMatchObject({
       status: 7,
       message: expect.stringContaining('command alpha:deploy: installed, but not in the lock'),
     });
-    expect((await other.json('install', '--frozen')).removed).toEqual([
+    expect((await other.json('install', '--yes', '--frozen')).removed).toEqual([
       expect.objectContaining({ effective: 'alpha:deploy' }),
     ]);
   });
@@ -119,7 +119,7 @@ describe('wield.lock', () => {
     workspace.git('repo', 'commit', '--quiet', '--all', '--message', 'New');
     await workspace.json('upgrade', 'a', '--yes');
     const other = elsewhere(workspace);
-    await other.json('install', '--frozen');
+    await other.json('install', '--yes', '--frozen');
     expect(other.stored('skill/a/SKILL.md')).toContain('New.');
     expect(other.stored('skill/b/SKILL.md')).not.toContain('New.');
     expect(lockOf(other)).toBe(lockOf(workspace));
@@ -134,7 +134,7 @@ describe('wield.lock', () => {
     const { items } = await workspace.json('upgrade', '--yes');
     expect(items.map(({ effective }: { effective: string }) => effective)).toEqual(['detect']);
     const other = elsewhere(workspace);
-    await other.json('install', '--frozen');
+    await other.json('install', '--yes', '--frozen');
     expect(other.stored('tool/detect/lib.sh')).toContain('new');
     expect(lockOf(other)).toBe(lockOf(workspace));
   });
@@ -177,7 +177,7 @@ describe('wield.lock', () => {
         cpSync(join(workspace.dir, 'local'), join(other.dir, 'local'), { recursive: true });
         writeFileSync(join(other.dir, 'wield.lock'), text);
         const before = other.snapshot();
-        expect([name, (await other.fail('install', '--frozen')).message]).toEqual([
+        expect([name, (await other.fail('install', '--yes', '--frozen')).message]).toEqual([
           name,
           expect.stringMatching(message),
         ]);
@@ -185,10 +185,10 @@ describe('wield.lock', () => {
       }
       const moved = elsewhere(workspace);
       moved.write('local/skills/near/SKILL.md', skill('near', 'Other.\n'));
-      expect((await moved.fail('install', '--frozen')).message).toMatch(/skill near: the source differs/);
+      expect((await moved.fail('install', '--yes', '--frozen')).message).toMatch(/skill near: the source differs/);
       rmSync(join(moved.dir, 'wield.lock'));
-      expect(await moved.fail('install', '--frozen')).toMatchObject({ code: 'not_found' });
-      expect(await moved.fail('install', 'scan', '--frozen')).toMatchObject({ code: 'usage' });
+      expect(await moved.fail('install', '--yes', '--frozen')).toMatchObject({ code: 'not_found' });
+      expect(await moved.fail('install', '--yes', 'scan', '--frozen')).toMatchObject({ code: 'usage' });
     },
     60_000,
   );

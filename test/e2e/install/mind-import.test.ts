@@ -324,7 +324,9 @@ describe('commands for whole installations', () => {
     await workspace.run('hooks', 'run', 'hooked#r', '--dangerously-skip-install-hook-check');
     expect(readFileSync(log, 'utf8')).toBe('source\nitem\nsource\nitem\n');
     writeFileSync(join(source, 'r.md'), 'Changed.');
-    expect((await workspace.run('hooks', 'run', 'hooked')).status).toBe(1);
+    expect((await workspace.run('hooks', 'run', 'hooked')).status).toBe(5);
+    await workspace.json('hooks', 'run', 'hooked', '--yes');
+    expect(readFileSync(log, 'utf8')).toBe('source\nitem\nsource\nitem\nsource\n');
     expect((await workspace.fail('hooks', 'jump')).code).toBe('usage');
   });
 
@@ -336,15 +338,15 @@ describe('commands for whole installations', () => {
       await workspace.json('add', workspace.source('starter', { 'skills/greet/SKILL.md': skill('greet') }), '--yes');
       const link = (home: string): boolean => existsSync(join(workspace.home, home, 'skills/greet/SKILL.md'));
       workspace.config('# mine\n[limits]\ntimeout = "1m"\n');
-      await workspace.json('config', 'lobes', 'add', '--preset', 'codex');
+      await workspace.json('config', 'lobes', 'add', '--preset', 'codex', '--yes');
       expect([link('.claude'), link('.agents')]).toEqual([true, true]);
-      await workspace.json('link-project');
+      await workspace.json('link-project', '--yes');
       expect(existsSync(join(workspace.dir, '.windsurf/skills/greet/SKILL.md'))).toBe(true);
-      await workspace.json('config', 'homes', 'remove', '~/.agents');
+      await workspace.json('config', 'homes', 'remove', '--yes', '~/.agents');
       expect([link('.claude'), link('.agents')]).toEqual([true, false]);
       expect((await workspace.json('config', 'lobes', 'list')).homes).toHaveLength(2);
       expect(readFileSync(join(workspace.wieldHome, 'config.toml'), 'utf8')).toContain('# mine\n[limits]');
-      expect((await workspace.fail('config', 'homes', 'remove', '/nowhere')).code).toBe('usage');
+      expect((await workspace.fail('config', 'homes', 'remove', '--yes', '/nowhere')).code).toBe('usage');
       const source = workspace.source('new', { 'skills/x/SKILL.md': skill('x') });
       expect((await workspace.json('init-source', source)).items).toBe(1);
       expect((await workspace.json('init-source', source)).created).toEqual([]);

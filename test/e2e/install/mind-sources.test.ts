@@ -203,7 +203,7 @@ describe('names', () => {
     expect(workspace.stored('skill/jk:use/SKILL.md')).toContain('Ask realname-a.');
     const reserved = workspace.source('reserved', { 'agents/x.md': '---\nname: CLAUDE\n---\n' });
     await workspace.json('add', reserved);
-    expect((await workspace.fail('install', 'x')).message).toContain('the name is reserved');
+    expect((await workspace.fail('install', '--yes', 'x')).message).toContain('the name is reserved');
   });
 
   finding('000-50 INS-36', 'a glob that ends in a fixed name names each match by its parent', async () => {
@@ -290,7 +290,7 @@ describe('irregular sources', () => {
         'skipped: its SKILL.md is a link that leads to nothing',
       ]);
       await workspace.json('add', source);
-      const run = await workspace.run('install', '--all', '--json');
+      const run = await workspace.run('install', '--yes', '--all', '--json');
       const { ok, error, items, refused } = JSON.parse(run.stdout);
       expect([ok, error]).toEqual([false, refused[0].error]);
       expect([run.status, names(items), names(refused)]).toEqual([
@@ -303,7 +303,7 @@ describe('irregular sources', () => {
       expect(readFileSync(at('b.md'), 'utf8')).toBe('A ~/.wield/store/skill/inner\n');
       expect(readFileSync(at('more/a.md'), 'utf8')).toBe('A ~/.wield/store/skill/inner\n');
       expect(readFileSync(at('go'), 'utf8')).toBe('#!/bin/sh\n');
-      expect((await workspace.run('install', 'outer')).status).not.toBe(0);
+      expect((await workspace.run('install', '--yes', 'outer')).status).not.toBe(0);
       expect((await workspace.run('verify')).status).toBe(0);
       expect(
         (await workspace.json('list', '--installed')).items.map(({ states }: { states: string[] }) => states),

@@ -84,7 +84,7 @@ describe('plugins', () => {
       for (const link of ['skills/alpha-one/SKILL.md', 'agents/reviewer.md'])
         expect(existsSync(join(home, link))).toBe(true);
       expect(existsSync(join(home, 'commands'))).toBe(false);
-      await workspace.json('install', 'command:alpha:deploy');
+      await workspace.json('install', '--yes', 'command:alpha:deploy');
       expect(readFileSync(join(home, 'commands/alpha:deploy.md'), 'utf8')).toContain('Deploy it.');
       const shown = await workspace.run('show-source', 'repo');
       expect(shown.stdout).toMatch(/skipped {2}1 hook: wield does not run hooks[\s\S]*PostToolUse: touch \/tmp\/owned/);
@@ -157,7 +157,7 @@ describe('plugins', () => {
       }),
     );
     // What a skill refers to is installed with it.
-    const { items } = await workspace.json('install', 'skill:p:p');
+    const { items } = await workspace.json('install', '--yes', 'skill:p:p');
     expect(names(items)).toEqual(['agent p:scribe', 'skill p:other', 'skill p:p']);
     const store = '~/.wield/store/skill';
     expect(workspace.stored('skill/p:p/SKILL.md').split('\n').slice(-3, -1)).toEqual([
@@ -206,11 +206,11 @@ describe('plugins', () => {
     expect((await workspace.json('mcp', 'list')).servers).toEqual([]);
     expect(existsSync(join(workspace.wieldHome, 'servers.json'))).toBe(false);
     // The directory goes with the last item that needs it.
-    expect(names((await workspace.json('uninstall', 'alpha:one')).removed)).toEqual([
+    expect(names((await workspace.json('uninstall', '--yes', 'alpha:one')).removed)).toEqual([
       'plugin alpha',
       'skill alpha:one',
     ]);
-    await workspace.json('install', 'alpha');
+    await workspace.json('install', '--yes', 'alpha');
     expect(names((await workspace.json('list', '--installed')).items)).toEqual([
       'agent alpha:reviewer',
       'plugin alpha',

@@ -16,14 +16,14 @@ const SKILL = '---\nname: probe\ndescription: Probe.\n---\n\n';
 async function expand(workspace: InstallWorkspace, text: string, files: Files = DETECT): Promise<string> {
   const source = workspace.source('tokens', { ...files, 'skills/probe/SKILL.md': SKILL + text });
   await workspace.json('add', source);
-  await workspace.json('install', 'skill:probe');
+  await workspace.json('install', '--yes', 'skill:probe');
   return workspace.stored('skill/probe/SKILL.md').slice(SKILL.length);
 }
 
 spec('TOK-1 TOK-6 TOK-10 INS-28', 'expands the example of the specification, with ~', async () => {
   const workspace = createInstallWorkspace();
   await workspace.json('add', workspace.source('tooling', WORKED));
-  const { items } = await workspace.json('install', 'scan');
+  const { items } = await workspace.json('install', '--yes', 'scan');
   expect(items.map(({ effective }: { effective: string }) => effective)).toEqual(['detect', 'scan']);
   expect(workspace.stored('skill/scan/SKILL.md').split('\n').slice(5, 8)).toEqual([
     '1. Run the shared tool: `~/.wield/store/tool/detect/detect.sh .`',
@@ -39,7 +39,7 @@ spec('TOK-1 TOK-6 TOK-10 INS-28', 'expands the example of the specification, wit
 spec('TOK-8', 'expands tokens to prefixed names', async () => {
   const workspace = createInstallWorkspace();
   await workspace.json('meld', workspace.source('tooling', WORKED), '--namespace', 'jk');
-  await workspace.json('learn', 'jk:scan');
+  await workspace.json('learn', '--yes', 'jk:scan');
   expect(workspace.stored('skill/jk:scan/SKILL.md').split('\n').slice(5, 8)).toEqual([
     '1. Run the shared tool: `~/.wield/store/tool/jk:detect/detect.sh .`',
     '2. Source its library: `. ~/.wield/store/tool/jk:detect/lib.sh`',
@@ -96,7 +96,7 @@ spec('TOK-6 INS-63', 'installs commands that run however they are quoted', async
       'tools/show/show!': show,
     }),
   );
-  await workspace.json('install', 'skill:probe');
+  await workspace.json('install', '--yes', 'skill:probe');
   const plugin = {
     '.claude-plugin/plugin.json': JSON.stringify({ name: 'alpha' }),
     'skills/probe/SKILL.md': markdown('${CLAUDE_PLUGIN_ROOT}'),
@@ -129,7 +129,7 @@ spec('TOK-6', 'writes absolute paths outside home and in files other than Markdo
     'skills/scan/run.sh!': '#!/bin/sh\nexec {{tools:detect}}\n',
   });
   await workspace.json('add', source);
-  await workspace.json('install', 'scan');
+  await workspace.json('install', '--yes', 'scan');
   const store = join(workspace.dir, '..', 'elsewhere/store');
   const text = readFileSync(join(store, 'skill/scan/SKILL.md'), 'utf8');
   expect(text).toContain(`\`${store}/tool/detect/detect.sh .\``);
@@ -140,7 +140,7 @@ spec('TOK-6', 'writes absolute paths outside home and in files other than Markdo
     'add',
     other.source('tooling', { ...WORKED, 'skills/scan/run.sh!': '#!/bin/sh\nexec {{tools:detect}}\n' }),
   );
-  await other.json('install', 'scan');
+  await other.json('install', '--yes', 'scan');
   expect(other.stored('skill/scan/run.sh')).toBe(`#!/bin/sh\nexec ${other.wieldHome}/store/tool/detect/detect.sh\n`);
 });
 
@@ -236,7 +236,7 @@ spec(
     const before = workspace.snapshot();
     for (const [token, cause] of cases) {
       workspace.source('here', { 'skills/probe/docs/how.md': `one\ntwo\nthree ${token} four\n` });
-      const error = await workspace.fail('install', 'probe');
+      const error = await workspace.fail('install', '--yes', 'probe');
       expect([token, error.code, error.data]).toEqual([
         token,
         'bad_reference',
@@ -246,7 +246,7 @@ spec(
       expect(error.hint).toMatch(/\w/);
       expect(workspace.snapshot()).toEqual(before);
     }
-    await workspace.json('install', 'fine');
+    await workspace.json('install', '--yes', 'fine');
     expect(workspace.stored('skill/fine/SKILL.md')).toContain('~/.wield/store/tool/twin ~/.wield/store/tool/bare');
   },
   60_000,
@@ -256,7 +256,7 @@ spec('TOK-7', 'hashes the token form as source, and the expanded form as install
   const [plain, prefixed] = [createInstallWorkspace(), createInstallWorkspace()];
   const install = async (workspace: InstallWorkspace, ...flags: string[]) => {
     await workspace.json('add', workspace.source('tooling', WORKED), ...flags);
-    const { items } = await workspace.json('install', 'skill:scan');
+    const { items } = await workspace.json('install', '--yes', 'skill:scan');
     return items.find(({ kind }: { kind: string }) => kind === 'skill');
   };
   const [one, other] = [await install(plain), await install(prefixed, '--namespace', 'jk')];

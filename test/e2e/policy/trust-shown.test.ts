@@ -35,9 +35,9 @@ describe('wield trust', () => {
       expect(dry.stdout).toContain(text);
     expect(trustFile(workspace)).toBe(false);
     expect(json(await wield(workspace, ['trust', '--dry-run', '--json']))).toMatchObject({ trusted: false });
-    const { stdout } = await wield(workspace, ['trust']);
+    const { stdout } = await wield(workspace, ['trust', '--yes']);
     expect(stdout.indexOf('touch started-server')).toBeLessThan(stdout.indexOf('  trusted  '));
-    expect(json(await wield(workspace, ['trust', '--json']))).toMatchObject({
+    expect(json(await wield(workspace, ['trust', '--yes', '--json']))).toMatchObject({
       trusted: true,
       tools: expect.arrayContaining(['greet']),
       servers: [{ name: 'far', file: '.mcp.json' }],
@@ -55,7 +55,7 @@ describe('wield trust', () => {
       const workspace = createCheckout();
       const asked = await wieldAtTerminal(workspace, ['trust'], { answers: [['[y/N]', 'n\n']] });
       expect(asked.screen.indexOf('touch started-server')).toBeLessThan(asked.screen.indexOf('[y/N]'));
-      expect(asked.screen).toContain('not trusted');
+      expect(asked.screen).toContain('nothing was changed');
       expect(trustFile(workspace)).toBe(false);
       expect((await wieldAtTerminal(workspace, ['trust', '--yes'])).screen).toContain('  trusted  ');
       expect(trustFile(workspace)).toBe(true);

@@ -87,7 +87,7 @@ describe('an untrusted workspace', () => {
   specIf(hasStrace, NO_STRACE, 'POL-20', 'starts nothing for list, show and doctor', async () => {
     const workspace = createGuarded();
     const trace = join(workspace.home, 'trace');
-    for (const args of [['list'], ['show', 'touch-it'], ['doctor'], ['trust']]) {
+    for (const args of [['list'], ['show', 'touch-it'], ['doctor'], ['trust', '--yes']]) {
       spawnSync('strace', ['-f', '-qq', '-e', 'trace=execve', '-o', trace, process.execPath, binary(), ...args], {
         cwd: workspace.dir,
         env: workspace.env,
@@ -123,7 +123,7 @@ describe('wield trust', () => {
     "lets models call tools, is stored with the user's state, listed and revoked, without a terminal",
     async () => {
       const workspace = createGuarded();
-      const granted = await wield(workspace, ['trust']);
+      const granted = await wield(workspace, ['trust', '--yes']);
       expect(granted.status).toBe(0);
       expect(granted.stdout).toContain(workspace.dir);
       expect(existsSync(join(workspace.env.WIELD_HOME!, 'trust.json'))).toBe(true);
@@ -142,7 +142,7 @@ describe('wield trust', () => {
     const workspace = createGuarded();
     const link = join(workspace.home, 'link');
     symlinkSync(workspace.dir, link);
-    expect(json(await wield(workspace, ['trust', link, '--json'], { cwd: workspace.home })).ok).toBe(true);
+    expect(json(await wield(workspace, ['trust', '--yes', link, '--json'], { cwd: workspace.home })).ok).toBe(true);
     expect(json(await wield(workspace, ['trust', '--list', '--json'])).workspaces).toMatchObject([
       { directory: workspace.dir },
     ]);
@@ -150,7 +150,7 @@ describe('wield trust', () => {
     expect((await callAsModel(workspace, ['--cwd', link])).isError ?? false).toBe(false);
     workspace.write('below/.agents/tools/touch-it', '#!/bin/sh\n# @description Below.\necho below\n', 0o755);
     expect(await callAsModel(workspace, ['--cwd', join(workspace.dir, 'below')])).toMatchObject(isRefused);
-    expect((await wield(workspace, ['trust', '/no/such/directory'])).status).not.toBe(0);
+    expect((await wield(workspace, ['trust', '--yes', '/no/such/directory'])).status).not.toBe(0);
   });
 
   for (const file of some(['.agents/config.toml', '.mcp.json', '.agents/mcp.json'], 2)) {
@@ -159,16 +159,16 @@ describe('wield trust', () => {
       const [before, after] = file.endsWith('toml')
         ? ['repair = true\n', 'repair = false\n']
         : ['{"mcpServers":{}}\n', '{"mcpServers":{"x":{"command":"evil"}}}\n'];
-      await wield(workspace, ['trust']);
+      await wield(workspace, ['trust', '--yes']);
       expect((await callAsModel(workspace)).isError ?? false).toBe(false);
       workspace.write(file, before);
       expect(await callAsModel(workspace)).toMatchObject(isRefused);
-      await wield(workspace, ['trust']);
+      await wield(workspace, ['trust', '--yes']);
       expect((await callAsModel(workspace)).isError ?? false).toBe(false);
       workspace.write(file, after);
       expect(await callAsModel(workspace)).toMatchObject(isRefused);
       expect((await wield(workspace, ['trust', '--list'])).stdout).toContain(`${file} changed`);
-      const again = await wield(workspace, ['trust']);
+      const again = await wield(workspace, ['trust', '--yes']);
       expect(again.stdout).toContain(file);
       expect(again.stdout).toContain(`- ${before.trim()}`);
       expect(again.stdout).toContain(`+ ${after.trim()}`);
@@ -187,7 +187,7 @@ describe('wield trust', () => {
     await server.request(1, 'tools/list');
     const refused = await server.request(2, 'tools/call', { name: 'touch-it', arguments: {} });
     expect(refused.result).toMatchObject(isRefused);
-    await wield(workspace, ['trust']);
+    await wield(workspace, ['trust', '--yes']);
     await server.receive(({ method }) => method === 'notifications/tools/list_changed');
     const { result } = await server.request(3, 'tools/list');
     expect(result.tools[0]).toMatchObject({ name: 'touch-it', description: 'Leave a file.' });
@@ -227,14 +227,17 @@ spec('POL-20 UPS-5', 'the diff of a servers file has no secrets', async () => {
   const entry = (token: string) =>
     JSON.stringify({ mcpServers: { one: { command: 'x', env: { API_TOKEN: token } } } }, null, 2);
   workspace.write('.mcp.json', entry('first-secret-value'));
-  await wield(workspace, ['trust']);
+  await wield(workspace, ['trust', '--yes']);
   workspace.write('.mcp.json', entry('second-secret-value').replace('"x"', '"y"'));
-  for (const args of [['trust', '--json'], ['trust']]) {
+  for (const args of [
+    ['trust', '--yes', '--json'],
+    ['trust', '--yes'],
+  ]) {
     const { status, stdout } = await wield(workspace, args);
     expect(status).toBe(0);
     expect(stdout).not.toMatch(/(?:first|second)-secret-value/);
     workspace.write('.mcp.json', entry('third-secret-value'));
   }
   workspace.write('.mcp.json', entry('fourth-secret-value').replace('"x"', '"z"'));
-  expect((await wield(workspace, ['trust'])).stdout).toMatch(/\+.*"command": "z"/);
+  expect((await wield(workspace, ['trust', '--yes'])).stdout).toMatch(/\+.*"command": "z"/);
 });

@@ -80,7 +80,7 @@ describe('accept', () => {
     const { workspace } = await createChanged();
     const answer = (typed: string) =>
       wieldAtTerminal(workspace, ['mcp', 'accept', 'docs'], { answers: [['[y/N] ', typed]] });
-    expect((await answer('n\n')).screen).toContain('nothing was approved');
+    expect((await answer('n\n')).screen).toContain('nothing was changed');
     expect((await listed(workspace))[1][2]).toBe(true);
     expect((await answer('y\n')).screen).toContain('approved  docs_search');
     expect((await listed(workspace))[1][2]).toBe(false);

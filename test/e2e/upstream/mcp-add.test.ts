@@ -17,7 +17,7 @@ describe('add and remove', () => {
     const command = [entry.command, ...entry.args];
     const dry = await wield(workspace, ['mcp', 'add', 'fine', '--dry-run', '--', ...command]);
     expect([dry.status, existsSync(file)]).toEqual([0, false]);
-    const added = await wield(workspace, ['mcp', 'add', 'fine', '--env', 'KEY=${HOME}', '--', ...command]);
+    const added = await wield(workspace, ['mcp', 'add', '--yes', 'fine', '--env', 'KEY=${HOME}', '--', ...command]);
     expect(added.status).toBe(0);
     expect(added.stdout).toContain('+         "KEY": "${HOME}"');
     expect(added.stdout).toContain('next    wield mcp refresh fine starts it');
@@ -28,8 +28,8 @@ describe('add and remove', () => {
     });
     const env = await wield(workspace, ['call', 'fine_environment', '--name', 'KEY']);
     expect(env.stdout).not.toContain('${HOME}');
-    expect((await wield(workspace, ['mcp', 'add', 'fine', '--', 'other'])).status).toBe(4);
-    const stray = await wield(workspace, ['mcp', 'add', 'other', 'npx', '-y', 'other']);
+    expect((await wield(workspace, ['mcp', 'add', '--yes', 'fine', '--', 'other'])).status).toBe(4);
+    const stray = await wield(workspace, ['mcp', 'add', '--yes', 'other', 'npx', '-y', 'other']);
     expect([stray.status, stray.stderr]).toEqual([2, expect.stringContaining('put the command of a server after --')]);
     expect((await wield(workspace, ['mcp', 'remove', 'fine'])).status).toBe(5);
     const removed = await wield(workspace, ['mcp', 'remove', 'fine', '--yes', '--json']);
@@ -41,16 +41,16 @@ describe('add and remove', () => {
   finding('N11 UPS-14', 'reject a bad name, and warn of a program that is not on PATH', async () => {
     const workspace = createWorkspace();
     for (const name of ['bad name', '../x', '-x', 'a'.repeat(65), 'ä']) {
-      const { status, stderr } = await wield(workspace, ['mcp', 'add', '--', name, 'ls']);
+      const { status, stderr } = await wield(workspace, ['mcp', 'add', '--yes', '--', name, 'ls']);
       expect([status, stderr]).toEqual([2, expect.stringContaining('is not a valid server name')]);
     }
     expect(existsSync(join(workspace.home, '.agents', 'mcp.json'))).toBe(false);
-    const added = await wield(workspace, ['mcp', 'add', 'gone', '--', 'no-such-program', 'x']);
+    const added = await wield(workspace, ['mcp', 'add', '--yes', 'gone', '--', 'no-such-program', 'x']);
     expect([added.status, added.stderr]).toEqual([0, 'warning  no-such-program is not on your PATH\n']);
     const refreshed = await wield(workspace, ['mcp', 'refresh', 'gone']);
     expect(refreshed.stderr).toContain('cannot start no-such-program: not on PATH');
     expect(refreshed.stderr).toContain('install it, or write its full path');
-    expect((await wield(workspace, ['mcp', 'add', 'here', '--', 'sh'])).stderr).toBe('');
+    expect((await wield(workspace, ['mcp', 'add', '--yes', 'here', '--', 'sh'])).stderr).toBe('');
   });
 
   finding('N11', 'a missing directory, file or interpreter of a server is named', async () => {
@@ -77,7 +77,7 @@ describe('add and remove', () => {
       ['npx', '-y', 'wield', 'serve'],
       [process.execPath, binary(), 'serve'],
     ]) {
-      const { status, stderr } = await wield(workspace, ['mcp', 'add', 'me', '--', ...command]);
+      const { status, stderr } = await wield(workspace, ['mcp', 'add', '--yes', 'me', '--', ...command]);
       expect([status, stderr]).toEqual([2, expect.stringContaining('this command starts wield itself')]);
     }
     expect(existsSync(join(workspace.home, '.agents', 'mcp.json'))).toBe(false);
@@ -109,13 +109,13 @@ describe('add and remove', () => {
       ['--', 'server', '--token', secret],
       ['--env', secret, '--', 'server'],
     ]) {
-      const { status, stdout, stderr } = await wield(workspace, ['mcp', 'add', 'x', ...args]);
+      const { status, stdout, stderr } = await wield(workspace, ['mcp', 'add', '--yes', 'x', ...args]);
       expect([status, stdout]).toEqual([2, '']);
       expect(stderr).not.toContain(secret);
     }
     expect(existsSync(join(workspace.home, '.agents', 'mcp.json'))).toBe(false);
     const url = ['--url', 'https://example.com/mcp', '--header', 'Authorization: Bearer ${TOKEN}'];
-    const run = await wield(workspace, ['mcp', 'add', 'x', ...url, '--scope', 'project']);
+    const run = await wield(workspace, ['mcp', 'add', '--yes', 'x', ...url, '--scope', 'project']);
     expect(run.stdout).toContain('"Authorization": "Bearer ${TOKEN}"');
     const { mcpServers } = JSON.parse(readFileSync(join(workspace.dir, '.agents', 'mcp.json'), 'utf8'));
     expect(mcpServers.x).toEqual({
@@ -137,6 +137,6 @@ describe('add and remove', () => {
     const foreign = await wield(workspace, ['mcp', 'remove', 'theirs', '--yes']);
     expect([foreign.status, foreign.stderr]).toEqual([4, expect.stringContaining('.mcp.json:1 by hand')]);
     for (const args of [[], ['a'], ['a', '--url', 'https://x.example', '--', 'x'], ['a', '--url', 'nowhere']])
-      expect((await wield(workspace, ['mcp', 'add', ...args])).status).toBe(2);
+      expect((await wield(workspace, ['mcp', 'add', '--yes', ...args])).status).toBe(2);
   });
 });

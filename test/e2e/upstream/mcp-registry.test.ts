@@ -20,7 +20,7 @@ const server = (more: object) => ({ name: NAME, description: 'Notes.', version: 
 
 async function addFile(workspace: Workspace, document: object, ...args: readonly string[]) {
   workspace.write('server.json', JSON.stringify(document));
-  const run = await wield(workspace, ['mcp', 'add', './server.json', '--force', '--json', ...args]);
+  const run = await wield(workspace, ['mcp', 'add', '--yes', './server.json', '--force', '--json', ...args]);
   const entries =
     run.status === 0 ? JSON.parse(readFileSync(join(workspace.home, '.agents/mcp.json'), 'utf8')).mcpServers : {};
   return { run, document: json(run), entry: entries.notes };
@@ -135,7 +135,7 @@ spec('UPS-90', 'asks a registry for a version, and refuses another answer', asyn
         .end(JSON.stringify({ server: answer, _meta: {} }));
   });
   const add = async (place: string, ...args: readonly string[]) =>
-    json(await wield(workspace, ['mcp', 'add', place, '--registry', registry.origin, '--json', ...args]));
+    json(await wield(workspace, ['mcp', 'add', '--yes', place, '--registry', registry.origin, '--json', ...args]));
   expect(await add(`registry:${NAME}`)).toMatchObject({ ok: true, server: 'notes', written: true });
   expect(registry.requests[0]!.url).toBe('/v0.1/servers/io.github.acme%2Fnotes/versions/latest');
   expect(await add(`registry:${NAME}@1.2.3`, '--name', 'mine')).toMatchObject({ ok: true, server: 'mine' });
@@ -271,13 +271,13 @@ spec('UPS-90', 'takes a name before the file or directory of an entry', async ()
     ['mine', './server.json'],
     ['other', '.'],
   ] as const) {
-    const run = await wield(workspace, ['mcp', 'add', name, place, '--json']);
+    const run = await wield(workspace, ['mcp', 'add', '--yes', name, place, '--json']);
     expect([run.status, run.stderr]).toEqual([0, '']);
     const written = JSON.parse(readFileSync(join(workspace.home, '.agents/mcp.json'), 'utf8')).mcpServers;
     expect(written[name]).toEqual({ command: 'npx', args: ['-y', '@acme/notes@1.2.3'] });
   }
   for (const args of [['none', './none.json'], ['./none.json']]) {
-    const missing = await wield(workspace, ['mcp', 'add', ...args, '--json']);
+    const missing = await wield(workspace, ['mcp', 'add', '--yes', ...args, '--json']);
     expect(json(missing).error).toMatchObject({ message: expect.stringContaining('none.json') });
     expect(missing.status).not.toBe(0);
   }
@@ -285,7 +285,7 @@ spec('UPS-90', 'takes a name before the file or directory of an entry', async ()
   expect(Object.keys(mcpServers)).toEqual(['mine', 'other']);
   // A program is a command.
   workspace.write('start.sh', '#!/bin/sh\n');
-  await wield(workspace, ['mcp', 'add', 'third', './start.sh']);
+  await wield(workspace, ['mcp', 'add', '--yes', 'third', './start.sh']);
   const { third } = JSON.parse(readFileSync(join(workspace.home, '.agents/mcp.json'), 'utf8')).mcpServers;
   expect(third).toEqual({ command: './start.sh' });
 });

@@ -135,7 +135,7 @@ describe('refresh', () => {
     expect((await wield(workspace, ['mcp', 'refresh', 'theirs'])).status).toBe(5);
     expect((await wield(workspace, ['mcp', 'refresh', 'off'])).status).toBe(8);
     expect([...theirs.starts(), ...off.starts()]).toEqual([]);
-    expect((await wield(workspace, ['trust'])).status).toBe(0);
+    expect((await wield(workspace, ['trust', '--yes'])).status).toBe(0);
     expect((await wield(workspace, ['mcp', 'refresh', 'theirs'])).status).toBe(0);
   });
 });

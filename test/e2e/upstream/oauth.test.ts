@@ -484,6 +484,7 @@ describe('the command', () => {
     const toolbox = workspace.toolbox({ env: { ...workspace.env, ...env } });
     const call: VerbCall = {
       terminal,
+      typed: [],
       flags: new Map(Object.entries(args)),
       repeated: () => [],
       positionals: [],

@@ -238,7 +238,7 @@ describe('a pin', () => {
     ] as const) {
       workspace.workspaceServers({ far: { mode: 'changing' } });
       workspace.tools('far', [remoteTool('act', { description })]);
-      expect((await wield(workspace, ['trust'], { env })).status).toBe(0);
+      expect((await wield(workspace, ['trust', '--yes'], { env })).status).toBe(0);
     }
     for (const [workspace, description] of [
       [one, 'Does this.'],

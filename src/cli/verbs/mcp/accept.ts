@@ -14,7 +14,7 @@ import { digestServer, findInstalledServer } from '../../../install/servers.js';
 import type { NodeToolbox } from '../../../node.js';
 import { readServer } from '../../../upstream/entries/entry.js';
 import { isChanged } from '../../../upstream/entries/installed-files.js';
-import { confirmDestructive, DRY_RUN, printDiff, YES } from '../../consent.js';
+import { ASKS, confirm, printDiff } from '../../consent.js';
 import { withInstalling } from '../../installing.js';
 import { printJson } from '../../print.js';
 import { widthOf, wrap } from '../../terminal.js';
@@ -23,12 +23,11 @@ import { askConfig } from './ask-config.js';
 import { findState, type McpAction, type ServerState, someOf } from './server.js';
 
 export const accept: McpAction = {
-  usage: 'accept NAME [TOOL …] [--set KEY=VALUE …] [--dry-run | --yes]',
+  usage: 'accept NAME [TOOL …] [--set KEY=VALUE …] [--dry-run] [--yes]',
   example: 'wield mcp accept github',
   flags: {
     set: option('KEY=VALUE', 'A value that an installed server needs', { repeats: true }),
-    'dry-run': DRY_RUN,
-    yes: YES,
+    ...ASKS,
   },
   positionals: Number.POSITIVE_INFINITY,
   async run(call, [name, ...named]) {
@@ -45,7 +44,8 @@ export const accept: McpAction = {
     const changed = choose(toolbox, state, named);
     if (!call.json) show(call, changed);
     const question = changed.length === 1 ? 'Approve this change?' : 'Approve these changes?';
-    const isAccepted = changed.length > 0 && !dry && (await mayApprove(call, question));
+    const isAccepted = changed.length > 0 && !dry;
+    if (isAccepted && !(await confirm(call, question, spellOut(name)))) return 0;
     if (isAccepted) await toolbox.state.upstreams.approve(changed.map(({ tool }) => tool));
     if (call.json) {
       printJson(call.terminal, {
@@ -60,17 +60,6 @@ export const accept: McpAction = {
     return 0;
   },
 };
-
-function mayApprove(call: VerbCall, question: string): Promise<boolean> {
-  const refusal = new ToolError(
-    'needs_approval',
-    'nothing was approved: needs confirmation, and this is not a terminal',
-    {
-      hint: 'review the change with --dry-run, then pass --yes',
-    },
-  );
-  return confirmDestructive(call, question, refusal);
-}
 
 type Changed = ReturnType<NodeToolbox['state']['upstreams']['changes']>;
 
@@ -129,11 +118,9 @@ async function acceptInstalled(call: VerbCall, server: ServerEntry, dry: boolean
     ...changed.map(({ path }): [string, string] => ['changed', `files in ${path}`]),
   ];
   if (!json) for (const [label, text] of facts) terminal.out(`  ${label.padEnd(8)} ${spellOut(text)}\n`);
-  const refusal = new ToolError('needs_approval', 'not accepted: needs confirmation, and this is not a terminal', {
-    hint: 'review it with --dry-run, then pass --yes',
-  });
-  const isAccepted = !dry && (await confirmDestructive(call, 'Start it when its tools are needed?', refusal));
+  const isAccepted = !dry;
   if (isAccepted) {
+    if (!(await confirm(call, 'Start it when its tools are needed?', spellOut(name)))) return 0;
     const digest = digestServer(entry, files);
     await withInstalling(call, (environment) => {
       for (const { path, value } of secrets) writeFileAtomic(path, value, { mode: 0o600 });

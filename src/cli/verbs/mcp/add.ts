@@ -18,17 +18,17 @@ import { findProgram, searchPath } from '../../../process/environment.js';
 import { isOwnServer, readServer } from '../../../upstream/entries/entry.js';
 import { type RegistryServer, toServerEntry } from '../../../upstream/registry/entry.js';
 import { isRegistryEntry, isRegistryPlace, REGISTRY, readRegistryEntry } from '../../../upstream/registry/read.js';
-import { changeConfig, checkServerName, findClientEnvironment, readScope } from '../../clients.js';
-import { DRY_RUN, printDiff, toShownDiff } from '../../consent.js';
+import { assertUnchanged, changeConfig, checkServerName, findClientEnvironment, readScope } from '../../clients.js';
+import { ASKS, confirm, printDiff, toShownDiff } from '../../consent.js';
 import { outcomeOf, printApplied, printRefused, statusOf, withInstalling } from '../../installing.js';
 import { printJson } from '../../print.js';
 import type { Terminal } from '../../terminal.js';
 import { option, toggle, usageError, type VerbCall } from '../../verb.js';
-import { type McpAction, SCOPE } from './server.js';
+import { type McpAction, SCOPE, STRAY_FLAG } from './server.js';
 
 export const add: McpAction = {
   usage:
-    'add (NAME -- COMMAND … | NAME --url URL | [NAME] (registry:NAME[@VERSION] | FILE | DIR)) [--env K=V …] [--header K=V …] [--scope user|project]',
+    'add (NAME -- COMMAND … | NAME --url URL | [NAME] (registry:NAME[@VERSION] | FILE | DIR)) [--env K=V …] [--header K=V …] [--scope user|project] [--dry-run] [--yes]',
   example: 'wield mcp add files -- npx -y @modelcontextprotocol/server-filesystem .',
   flags: {
     url: option('URL', 'The URL of an HTTP server, instead of a command'),
@@ -40,7 +40,7 @@ export const add: McpAction = {
     registry: option('URL', 'The registry to ask, instead of the official one'),
     scope: SCOPE,
     force: toggle('Replace existing servers'),
-    'dry-run': DRY_RUN,
+    ...ASKS,
   },
   positionals: Number.POSITIVE_INFINITY,
   async run(call, positionals) {
@@ -69,17 +69,30 @@ export const add: McpAction = {
         hint: 'choose another name, or pass --force to replace it',
       });
     };
-    const write = (): ServerEdit => {
-      const planned = plan();
-      if (planned.changed) writeConfig(planned.file, planned.after, scope === 'user');
-      return planned;
-    };
-    const edit = isDry ? plan() : await changeConfig(call, target, write);
+    const edit = plan();
     // The new entry contains no secrets (checked above); the old one may.
     const diff = (edit.changed ? diffOf(edit) : []).map((line) =>
       line.startsWith('+') ? spellOut(line) : toShownDiff([line])[0]!,
     );
     const isWritten = edit.changed && !isDry;
+    const { terminal } = call;
+    if (!call.json) {
+      warnIfMissing(terminal, command[0], toolbox);
+      if (edit.changed) {
+        terminal.out(`  ${terminal.paint('bold', file)}\n`);
+        printDiff(terminal, diff);
+      }
+      printVariables(terminal, variables, optional);
+    }
+    if (isWritten) {
+      const question = edit.current === undefined ? 'Add this server?' : 'Replace the existing server?';
+      if (!(await confirm(call, question, file))) return 0;
+      await changeConfig(call, target, () => {
+        const now = plan();
+        assertUnchanged(edit.current, now.current, file);
+        if (now.changed) writeConfig(now.file, now.after, scope === 'user');
+      });
+    }
     if (call.json) {
       const { path } = edit.file;
       printJson(call.terminal, {
@@ -94,17 +107,6 @@ export const add: McpAction = {
       });
       return 0;
     }
-    const { terminal } = call;
-    warnIfMissing(terminal, command[0], toolbox);
-    if (edit.changed) {
-      terminal.out(`  ${terminal.paint('bold', file)}\n`);
-      printDiff(terminal, diff);
-    }
-    for (const variable of variables)
-      terminal.out(`  set     ${variable.name}   ${quoteOutside(variable.description ?? '', 120)}\n`);
-    for (const one of optional)
-      terminal.out(`  may set ${quoteOutside(one.name, 60)}   ${quoteOutside(one.description ?? '', 120)}\n`);
-    if (optional.length > 0) terminal.out('          pass those with --env NAME=VALUE or --header NAME=VALUE\n');
     if (!edit.changed) terminal.out(`  ${file} already has this server\n`);
     else if (!isWritten) terminal.out('  nothing was written\n');
     else
@@ -114,6 +116,18 @@ export const add: McpAction = {
     return 0;
   },
 };
+
+function printVariables(
+  terminal: Terminal,
+  variables: NonNullable<Wanted['variables']>,
+  optional: NonNullable<Wanted['optional']>,
+): void {
+  for (const variable of variables)
+    terminal.out(`  set     ${variable.name}   ${quoteOutside(variable.description ?? '', 120)}\n`);
+  for (const one of optional)
+    terminal.out(`  may set ${quoteOutside(one.name, 60)}   ${quoteOutside(one.description ?? '', 120)}\n`);
+  if (optional.length > 0) terminal.out('          pass those with --env NAME=VALUE or --header NAME=VALUE\n');
+}
 
 interface Wanted {
   readonly name: string;
@@ -136,6 +150,7 @@ async function readWanted(
   const [place = first] = command;
   const isNamed = command.length === 1 && isRegistryEntry(place, call.cwd);
   const isByHand = (command.length > 0 && !isNamed) || call.flags.has('url');
+  if (isByHand) assertOwnFlags(call.typed, command);
   if (isByHand || !isRegistryPlace(place, call.cwd))
     return { name: checkServerName(first), entry: readEntry(call, command), command };
   const registry = String(call.flags.get('registry') ?? REGISTRY);
@@ -152,6 +167,15 @@ async function readWanted(
   const words = typeof entry.command === 'string' ? [entry.command, ...(entry.args as readonly string[])] : [];
   const chosen = isNamed ? first : String(call.flags.get('name') ?? name);
   return { name: checkServerName(chosen), entry, command: words, bundle, variables, optional };
+}
+
+// `-y` in `wield mcp add files npx -y PACKAGE` is meant for npx, and must not confirm anything.
+function assertOwnFlags(typed: readonly string[], [program]: readonly string[]): void {
+  if (program === undefined || typed.includes('--')) return;
+  const after = typed.slice(typed.lastIndexOf(program) + 1);
+  const flag = after.findIndex((word) => /^(?:-[yn]|--yes|--dry-run)$/.test(word));
+  if (flag === -1 || !after.slice(flag).some((word) => !word.startsWith('-'))) return;
+  throw usageError(`${after[flag]} is in the middle of the command`, STRAY_FLAG);
 }
 
 // UPS-1: it would start itself again and again, so it is not listed.
@@ -226,11 +250,13 @@ async function addBundle(call: VerbCall, { url, sha256 }: NonNullable<RegistrySe
       `the server is a bundle, which is installed without --${unused}`,
       'wield mcp accept asks for values',
     );
-  if (flags.has('dry-run')) {
-    if (json) printJson(terminal, { ok: true, bundle: url, sha256, written: false });
-    else terminal.out(`  would install  ${quoteOutside(url, 300)}\n  sha256         ${sha256}\n`);
-    return 0;
-  }
+  const isDry = flags.has('dry-run');
+  if (!json)
+    terminal.out(
+      `  ${isDry ? 'would install' : 'bundle       '}  ${quoteOutside(url, 300)}\n  sha256         ${sha256}\n`,
+    );
+  else if (isDry) printJson(terminal, { ok: true, bundle: url, sha256, written: false });
+  if (isDry || !(await confirm(call, 'Install it?', quoteOutside(url, 300)))) return 0;
   return withInstalling(call, async (environment) => {
     const pin = { to: 'commit', name: sha256 } as const;
     const { added } = await addSource({ source: url, cwd, roots: [], pin }, environment);

@@ -18,21 +18,20 @@ import { ToolError } from '../../../core/error.js';
 import { count, quoteOutside, shortenPath, spellOut } from '../../../core/text.js';
 import { statOrNothing } from '../../../files/read.js';
 import { assertUnchanged, changeConfig, findClientEnvironment, readScope } from '../../clients.js';
-import { consent, DRY_RUN, YES } from '../../consent.js';
+import { ASKS, confirm } from '../../consent.js';
 import { printJson } from '../../print.js';
 import { printTable } from '../../table.js';
 import { option, toggle, type VerbCall } from '../../verb.js';
 import { type McpAction, SCOPE } from './server.js';
 
 export const importServers: McpAction = {
-  usage: 'import [CLIENT | FILE] [--server NAME …] [--scope user|project]',
+  usage: 'import [CLIENT | FILE] [--server NAME …] [--scope user|project] [--dry-run] [--yes]',
   example: 'wield mcp import cursor',
   flags: {
     server: option('NAME', 'Only this server; can be repeated', { repeats: true }),
     scope: SCOPE,
     force: toggle('Replace existing servers'),
-    'dry-run': DRY_RUN,
-    yes: YES,
+    ...ASKS,
   },
   positionals: 1,
   async run(call, [from]) {
@@ -54,10 +53,7 @@ export const importServers: McpAction = {
     const write = plan.written.length > 0 && !call.flags.has('dry-run');
     const file = shortenPath(plan.destination.path, environment.workdir, environment.home);
     if (write) {
-      if (!(await consent(call, `Write ${count(plan.written.length, 'server')} to ${file}?`, file))) {
-        call.terminal.out('  nothing was written\n');
-        return 0;
-      }
+      if (!(await confirm(call, `Write ${count(plan.written.length, 'server')} to ${file}?`, file))) return 0;
       await changeConfig(call, plan.destination.path, () => {
         const now = toPlan();
         assertUnchanged(plan.written, now.written, file);

@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { assertPerson } from '../../../core/caller.js';
 import { formatDuration, parseDuration, spellOut } from '../../../core/text.js';
 import type { HttpServer } from '../../../core/upstream.js';
+import { ASKS } from '../../consent.js';
 import { printJson } from '../../print.js';
 import { readLine } from '../../terminal.js';
 import { option, toggle, usageError, type VerbCall } from '../../verb.js';
@@ -14,10 +15,12 @@ const FLAGS: McpAction['flags'] = {
   timeout: option('TIME', 'With login: how long to wait (5m)'),
   scope: option('WORDS', 'With login: the OAuth scopes to request'),
   port: option('N', 'With login: the local port of the redirect'),
+  // Does not ask: the server does, in the browser (CLI-31).
+  ...ASKS,
 };
 
 export const login: McpAction = {
-  usage: 'login NAME [--no-browser] [--timeout TIME] [--scope WORDS] [--port N]',
+  usage: 'login NAME [--no-browser] [--timeout TIME] [--scope WORDS] [--port N] [--dry-run]',
   example: 'wield mcp login github',
   flags: FLAGS,
   positionals: 1,
@@ -30,6 +33,7 @@ const MAX_ADDRESS = 4096;
 /** Logs in to a server whose references were expanded. */
 export async function loginTo(call: VerbCall, server: HttpServer): Promise<number> {
   const { terminal, flags, signal } = call;
+  if (flags.has('dry-run')) return printDryRun(call, server, 'log in to');
   const { wieldHome, world, insideCall } = call.toolbox().machine;
   assertPerson(insideCall, 'logging in');
   const timeoutMs = readTimeout(flags.get('timeout'));
@@ -64,6 +68,12 @@ export async function loginTo(call: VerbCall, server: HttpServer): Promise<numbe
   return 0;
 }
 
+function printDryRun({ terminal, json }: VerbCall, { name, url }: HttpServer, what: string): number {
+  if (json) return printJson(terminal, { ok: true, dryRun: true, server: name, url });
+  terminal.out(`  would ${what} ${spellOut(name)} (${spellOut(url)})\n`);
+  return 0;
+}
+
 // A browser on another machine cannot open the redirect URL, so the user pastes it here.
 async function readPasted(
   { terminal }: VerbCall,
@@ -94,15 +104,17 @@ function readPort(flag: string | true | undefined): number | undefined {
 }
 
 export const logout: McpAction = {
-  usage: 'logout NAME',
+  usage: 'logout NAME [--dry-run]',
   example: 'wield mcp logout github',
-  flags: {},
+  // Narrows, so it does not ask (CLI-31).
+  flags: ASKS,
   positionals: 1,
   run: async (call, [name]) => logoutOf(call, await findAddressed(call.toolbox(), name, 'logout')),
 };
 
 /** Logs out of a server whose references were expanded. */
 export async function logoutOf(call: VerbCall, server: HttpServer): Promise<number> {
+  if (call.flags.has('dry-run')) return printDryRun(call, server, 'log out of');
   const { wieldHome, world, insideCall } = call.toolbox().machine;
   assertPerson(insideCall, 'logging out');
   const { logout: logOut } = await import('../../../upstream/login/index.js');

@@ -8,15 +8,15 @@ import { ToolError } from '../../../core/error.js';
 import { quoteOutside, shortenPath, spellOut } from '../../../core/text.js';
 import type { NodeToolbox } from '../../../node.js';
 import { assertUnchanged, changeConfig, findClientEnvironment, readScope } from '../../clients.js';
-import { consent, DRY_RUN, printDiff, toShownDiff, YES } from '../../consent.js';
+import { ASKS, confirm, printDiff, toShownDiff } from '../../consent.js';
 import { printJson } from '../../print.js';
 import { usageError } from '../../verb.js';
 import { describePlace, findState, type McpAction, SCOPE } from './server.js';
 
 export const remove: McpAction = {
-  usage: 'remove NAME [--scope user|project]',
+  usage: 'remove NAME [--scope user|project] [--dry-run] [--yes]',
   example: 'wield mcp remove files',
-  flags: { scope: SCOPE, 'dry-run': DRY_RUN, yes: YES },
+  flags: { scope: SCOPE, ...ASKS },
   positionals: 1,
   async run(call, [name]) {
     if (name === undefined)
@@ -40,7 +40,8 @@ export const remove: McpAction = {
     }
     const environment = findClientEnvironment(toolbox);
     const secrets = findUnusedSecrets(edit, environment, toolbox.machine.wieldHome);
-    const isWritten = !isDry && (await consent(call, 'Remove it?', file));
+    if (!isDry && !(await confirm(call, 'Remove it?', file))) return 0;
+    const isWritten = !isDry;
     const { path } = edit.file;
     if (isWritten)
       await changeConfig(call, path, () => {

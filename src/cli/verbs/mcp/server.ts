@@ -17,6 +17,9 @@ export const SCOPE: FlagHelp = option(
   { choices: SCOPES },
 );
 
+export const STRAY_FLAG =
+  'put the command of a server after --: wield mcp add NAME -- COMMAND …; wield mcp --help shows all flags';
+
 export interface McpAction {
   /** The usage after `wield mcp`. */
   readonly usage: string;
