@@ -35,6 +35,8 @@ export interface Client {
   readonly id: string;
   readonly name: string;
   readonly form: Form;
+  /** What a person does in the client before it uses a new server (SRV-92). */
+  readonly next: Readonly<Record<Scope, string>>;
   /** Its files, project first; in each scope the first that exists is used, or the first of all. */
   files(environment: ClientEnvironment): readonly ClientFile[];
   /**
@@ -62,6 +64,8 @@ type Paths = string | readonly string[] | ((environment: ClientEnvironment) => s
 export interface ClientRow
   extends Pick<Client, 'id' | 'name'>,
     Partial<Pick<Client, 'form' | 'projectDirectory' | 'references' | 'toEntry' | 'findBlock'>> {
+  /** The same in both scopes, or one for each. */
+  readonly next: string | Client['next'];
   readonly project?: Paths;
   readonly user: Paths;
   readonly table?: KeyPath | ((document: unknown, scope: Scope, environment: ClientEnvironment) => readonly KeyPath[]);
@@ -84,6 +88,7 @@ export function toClient(row: ClientRow): Client {
     id,
     name,
     form,
+    next: typeof row.next === 'string' ? { project: row.next, user: row.next } : row.next,
     projectDirectory,
     references,
     findBlock: row.findBlock,

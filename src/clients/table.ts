@@ -101,6 +101,10 @@ const ROWS: readonly ClientRow[] = [
   {
     id: 'claude-code',
     name: 'Claude Code',
+    next: {
+      project: 'run claude in this directory and approve the server; claude mcp list shows it',
+      user: 'start claude again; claude mcp list shows it',
+    },
     projectDirectory: STARTS_IN_PROJECT,
     references: dollarName,
     project: '.mcp.json',
@@ -113,11 +117,13 @@ const ROWS: readonly ClientRow[] = [
   {
     id: 'claude-desktop',
     name: 'Claude Desktop',
+    next: 'quit Claude Desktop and open it again; Settings > Developer shows its state',
     user: inApplicationData('Claude', 'claude_desktop_config.json'),
   },
   {
     id: 'cursor',
     name: 'Cursor',
+    next: 'switch it on in Cursor Settings > MCP',
     projectDirectory: '${workspaceFolder}',
     references: dollarEnv,
     project: '.cursor/mcp.json',
@@ -127,6 +133,7 @@ const ROWS: readonly ClientRow[] = [
   {
     id: 'vscode',
     name: 'VS Code',
+    next: 'run MCP: List Servers in VS Code, start it, and confirm that you trust it',
     projectDirectory: '${workspaceFolder}',
     references: dollarEnv,
     project: '.vscode/mcp.json',
@@ -138,6 +145,10 @@ const ROWS: readonly ClientRow[] = [
   {
     id: 'codex',
     name: 'Codex',
+    next: {
+      project: 'run codex in this directory and trust it: Codex reads no project file before; codex mcp list shows it',
+      user: 'start codex again; codex mcp list shows it',
+    },
     form: tomlForm,
     projectDirectory: STARTS_IN_PROJECT,
     project: '.codex/config.toml',
@@ -161,12 +172,14 @@ const ROWS: readonly ClientRow[] = [
   {
     id: 'windsurf',
     name: 'Windsurf',
+    next: 'refresh the MCP servers in the settings of Cascade',
     references: dollarEnv,
     user: '.codeium/windsurf/mcp_config.json',
   },
   {
     id: 'gemini-cli',
     name: 'Gemini CLI',
+    next: 'run gemini in this directory and trust the folder: it starts no server before; gemini mcp list shows it',
     projectDirectory: STARTS_IN_PROJECT,
     references: bareDollar,
     project: '.gemini/settings.json',
@@ -180,6 +193,7 @@ const ROWS: readonly ClientRow[] = [
   {
     id: 'zed',
     name: 'Zed',
+    next: 'trust the project if Zed asks; the settings of the Agent Panel show its state',
     projectDirectory: STARTS_IN_PROJECT,
     project: '.zed/settings.json',
     user: inConfig('zed', 'settings.json'),
@@ -197,6 +211,7 @@ const ROWS: readonly ClientRow[] = [
   {
     id: 'opencode',
     name: 'opencode',
+    next: 'start opencode again; opencode mcp list shows it',
     projectDirectory: STARTS_IN_PROJECT,
     references: braces,
     project: ['opencode.json', 'opencode.jsonc'],
@@ -213,6 +228,7 @@ const ROWS: readonly ClientRow[] = [
     // An extension of VS Code, like the next.
     id: 'cline',
     name: 'Cline',
+    next: 'open MCP Servers in Cline, which shows its state',
     references: dollarEnv,
     user: inExtension('saoudrizwan.claude-dev', 'cline_mcp_settings.json'),
     fields: { timeout: timeoutSeconds },
@@ -220,6 +236,7 @@ const ROWS: readonly ClientRow[] = [
   {
     id: 'roo',
     name: 'Roo Code',
+    next: 'open MCP Servers in Roo Code, and refresh them',
     projectDirectory: STARTS_IN_PROJECT,
     references: dollarEnv,
     project: '.roo/mcp.json',
@@ -232,6 +249,7 @@ const ROWS: readonly ClientRow[] = [
   {
     id: 'copilot-cli',
     name: 'GitHub Copilot CLI',
+    next: 'start copilot again; copilot mcp list shows it',
     references: bareDollar,
     user: below('COPILOT_HOME', '.copilot', 'mcp-config.json'),
     extra: { type: 'local', tools: ['*'] },
@@ -240,6 +258,7 @@ const ROWS: readonly ClientRow[] = [
   {
     id: 'kiro',
     name: 'Kiro',
+    next: 'open MCP Servers in Kiro, which shows its state',
     references: dollarName,
     project: '.kiro/settings/mcp.json',
     user: '.kiro/settings/mcp.json',
@@ -248,16 +267,24 @@ const ROWS: readonly ClientRow[] = [
   {
     id: 'amazon-q',
     name: 'Amazon Q Developer',
+    next: 'start q chat again; /mcp shows its state',
     projectDirectory: STARTS_IN_PROJECT,
     references: dollarEnv,
     project: '.amazonq/mcp.json',
     user: '.aws/amazonq/mcp.json',
     fields: { timeout },
   },
-  { id: 'lm-studio', name: 'LM Studio', user: '.lmstudio/mcp.json', fields: { timeout } },
+  {
+    id: 'lm-studio',
+    name: 'LM Studio',
+    next: 'switch it on in the Program tab of LM Studio',
+    user: '.lmstudio/mcp.json',
+    fields: { timeout },
+  },
   {
     id: 'warp',
     name: 'Warp',
+    next: 'start it in Settings > AI > Manage MCP servers of Warp',
     references: dollarName,
     project: '.warp/.mcp.json',
     user: '.warp/.mcp.json',
@@ -267,6 +294,7 @@ const ROWS: readonly ClientRow[] = [
     // Some of its extensions are servers.
     id: 'goose',
     name: 'Goose',
+    next: 'start a new session of Goose',
     form: yamlForm,
     user: inConfig('goose', 'config.yaml'),
     table: ['extensions'],
@@ -305,6 +333,7 @@ export const ANY_CLIENTS: readonly Client[] = [undefined, tomlForm, yamlForm].ma
   toClient({
     id: 'file',
     name: 'a file',
+    next: '',
     ...(form !== undefined && { form }),
     references: (value) => braces(dollarEnv(dollarPrefix(value))),
     user: [],

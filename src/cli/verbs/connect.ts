@@ -104,7 +104,8 @@ async function carryOut(
   const diff = changed ? toShownDiff(diffOf(plan)) : [];
   const block = undo ? undefined : client.findBlock?.(name, environment, toPlain(file.document));
   const blocked = block === undefined ? {} : { blocked: block };
-  const document = { client: client.id, scope, file: file.path, name, changed, diff, ...blocked };
+  const next = undo ? {} : { next: client.next[scope] };
+  const document = { client: client.id, scope, file: file.path, name, changed, diff, ...next, ...blocked };
   if (!json && changed) {
     terminal.out(`  ${terminal.paint('bold', client.name)}   ${shown} (${scope})\n`);
     printDiff(terminal, diff);
@@ -125,7 +126,7 @@ async function carryOut(
     terminal.out(
       undo
         ? `  ${client.name} is not connected: no "${name}" in ${shown}\n`
-        : `  ${client.name} is already connected as "${name}" in ${shown}\n`,
+        : `  ${client.name} is already connected as "${name}" in ${shown}\n  next       ${client.next[scope]}\n`,
     );
   } else if (!write) terminal.out('  nothing was written\n');
   else if (undo) terminal.out(`  disconnected  Restart ${client.name}, or reload its servers.\n`);
@@ -142,7 +143,8 @@ function printConnected(
   { state: { trust: trustStore }, workspace: { workdir } }: NodeToolbox,
 ): void {
   const flags = `${scope === 'user' ? ' --scope user' : ''}${name === 'wield' ? '' : ` --name ${name}`}`;
-  terminal.out(`  connected  Restart ${client.name}, or reload its servers.\n`);
+  terminal.out(`  connected  ${client.name}, as "${name}"\n`);
+  terminal.out(`  next       ${client.next[scope]}\n`);
   terminal.out(`  undo       wield connect ${client.id}${flags} --undo\n`);
   if (!trustStore.isTrusted(workdir))
     terminal.out('  trust      run wield trust to let models call the tools of this workspace\n');

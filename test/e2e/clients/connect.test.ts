@@ -423,3 +423,39 @@ spec('SRV-91', 'says what keeps a client from starting wield, and how to change 
   write({ allowed: ['other'] });
   expect(await connect()).toContain('add "wield" to mcp.allowed');
 });
+
+describe.concurrent('the next step', () => {
+  spec('SRV-92', 'is printed for every client and scope, and is in the JSON', async () => {
+    for (const { id, files } of CLIENTS) {
+      const workspace = createServed();
+      const { dir: workdir, home, env } = workspace;
+      const found = files({ workdir, home, env, platform: 'linux' }).map(({ scope }) => scope);
+      for (const scope of id === 'kiro' || id === 'warp' ? ['user'] : new Set(found)) {
+        const planned = json(await wield(workspace, ['connect', id, '--scope', scope, '--dry-run', '--json']));
+        expect([id, planned.next]).toEqual([id, expect.stringMatching(/^[a-z].{10,}[^.]$/)]);
+      }
+    }
+  });
+
+  for (const [client, step] of [
+    ['codex', 'run codex in this directory and trust it'],
+    ['claude-code', 'run claude in this directory and approve the server'],
+    ['gemini-cli', 'run gemini in this directory and trust the folder'],
+  ] as const)
+    spec('SRV-92', `of ${client} is shown after each connection, and not after undoing it`, async () => {
+      const workspace = createServed();
+      const connect = async (...flags: string[]) =>
+        (await wield(workspace, ['connect', client, '--yes', ...flags])).stdout;
+      expect(await connect()).toContain(`  next       ${step}`);
+      expect(await connect()).toContain(`  next       ${step}`);
+      expect(await connect('--undo')).not.toContain('next ');
+    });
+
+  spec('SRV-92', 'of Codex and Claude Code is another one in the user scope', async () => {
+    const workspace = createServed();
+    for (const client of ['codex', 'claude-code']) {
+      const { next } = json(await wield(workspace, ['connect', client, '--scope', 'user', '--yes', '--json']));
+      expect(next).toMatch(/^start \w+ again; \w+ mcp list shows it$/);
+    }
+  });
+});
