@@ -129,6 +129,7 @@ export function openCall(parts: CallParts, given: GivenCall, make: MakeCall): Ca
   const { debug } = workspace.world;
   const { elicit, client } = askThrough(options, () => call.tool!, nest, debug);
   const onProgress = options.onProgress && guardListener(options.onProgress, debug);
+  const onLog = options.onLog && guardListener(options.onLog, debug);
   const id = nextCallId();
   const call: Call = {
     id,
@@ -150,7 +151,7 @@ export function openCall(parts: CallParts, given: GivenCall, make: MakeCall): Ca
       observers.emit?.({ type: 'progress', ...call.event, progress });
       onProgress?.(caller.kind === 'model' ? redactValue(progress, snapshot.hidden) : progress);
     },
-    log: options.onLog && guardListener(options.onLog, debug),
+    log: onLog && ((entry) => onLog(caller.kind === 'model' ? redactValue(entry, snapshot.hidden) : entry)),
     nest,
     call: (inner, input, asked) => nest(inner, input, { ...asked, signal: asked?.signal ?? signal }),
     read: (uri) => nest(uri, {}, { signal, as: 'resource' }),
@@ -166,18 +167,29 @@ function toContextStore({ documents, results, session }: Stores, caller: Caller)
 }
 
 /**
- * A nested call inherits the caller, the trust and the approval callback of the outer one, nothing else (RUN-7).
+ * A nested call inherits the caller, the trust, the log and the approval callback of the outer one, nothing else (RUN-7).
  * Consent is not inherited: it is requested again through the same door.
  */
 function toNested(parts: CallParts, outer: Call, asked: NestedCallOptions): Pick<GivenCall, 'options' | 'nesting'> {
   const { options, nesting, snapshot } = outer;
-  const { trust, approve, elicit, client } = options;
+  const { trust, approve, elicit, client, onLog, logLevel } = options;
   // A call that waits for its process in the background does not make those inside it wait.
   const background = options.background === 'call' ? undefined : options.background;
   const { named = 'by-caller', sharesSlot = true, tool, as, onOutput, onStart, handles, deferApproval } = asked;
   const { permissions, narrowing } = parts.cascade.of(outer.tool!, snapshot);
   return {
-    options: { caller: withoutApps(outer.caller), trust, approve, elicit, client, onOutput, background, as },
+    options: {
+      caller: withoutApps(outer.caller),
+      trust,
+      approve,
+      elicit,
+      client,
+      onLog,
+      logLevel,
+      onOutput,
+      background,
+      as,
+    },
     nesting: {
       named,
       sharesSlot,

@@ -1,12 +1,14 @@
 // Details of the protocol that the server keeps: headers, origins, unknown tools, questions, sessions, empty and large results.
 
 import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
-import { describe, expect, onTestFinished } from 'vitest';
+import { describe, expect, onTestFinished, vi } from 'vitest';
 import { type Answer, connectAsking, connectHttp, connectStdio } from '../../support/clients.js';
 import { some } from '../../support/effort.js';
-import { serveUrl } from '../../support/serve.js';
+import { patience } from '../../support/patience.js';
+import { serveHere, serveUrl } from '../../support/serve.js';
 import { OLDER } from '../../support/server.js';
-import { finding } from '../../support/spec.js';
+import { finding, spec } from '../../support/spec.js';
+import { createSkillServer } from '../../support/upstream-skills.js';
 import { createWorkspace, type Workspace } from '../../support/workspace.js';
 
 const ACCEPTED = { 'content-type': 'application/json', accept: 'application/json, text/event-stream' };
@@ -249,4 +251,46 @@ describe('sessions of the older protocol version', () => {
     const unknown = await fetch(url, { headers: { accept: 'text/event-stream', 'last-event-id': 'x_1', ...session } });
     expect(unknown.ok).toBe(false);
   });
+});
+
+describe('a resource that does not exist', () => {
+  const MISSING = ['skill://nosuch/SKILL.md', 'context://nosuch', 'nosuch:x', 'mcp://far/notes://missing'];
+
+  spec('RSC-1', 'has the code of the older protocol version, here and at a server', async () => {
+    const server = serveHere(createSkillServer([]).workspace);
+    await server.initialize();
+    await server.request('list', 'resources/list');
+    for (const method of ['resources/read', 'resources/subscribe'])
+      for (const uri of MISSING.filter((one) => method === 'resources/read' || !one.startsWith('mcp:')))
+        expect((await server.request(`${method} ${uri}`, method, { uri })).error?.code, `${method} ${uri}`).toBe(
+          -32002,
+        );
+  });
+
+  spec('RSC-1', 'has the code of the newer protocol version, here and at a server', async () => {
+    const client = await connectStdio(createSkillServer([]).workspace, 'newer');
+    await client.listResources();
+    for (const uri of MISSING) await expect(client.readResource({ uri }), uri).rejects.toMatchObject({ code: -32602 });
+  });
+});
+
+describe('log messages', () => {
+  for (const version of some(['older', 'newer'] as const, 1))
+    spec('RUN-7 MOD-5', `of a tool that another one calls reach the client: ${version}`, async () => {
+      const { workspace } = createSkillServer([], { tools: [{ name: 'link', inputSchema: { type: 'object' } }] });
+      workspace.write(
+        '.agents/tools/own.tool.mjs',
+        `import { defineTool } from 'wield';
+         export const own = defineTool({
+           name: 'outer', description: 'Calls.', inputSchema: { type: 'object' },
+           execute: async (_input, { toolbox }) => (await toolbox.call('far_link', {})).ok });`,
+      );
+      const client = await connectStdio(workspace, version);
+      const heard: unknown[] = [];
+      client.setNotificationHandler('notifications/message', ({ params }) => void heard.push(params.data));
+      if (version === 'older') await client.setLoggingLevel('info');
+      const _meta = version === 'newer' ? { 'io.modelcontextprotocol/logLevel': 'info' } : {};
+      await client.callTool({ name: 'outer', arguments: {}, _meta } as never);
+      await vi.waitFor(() => expect(heard).toContain('called link'), { timeout: patience(5000) });
+    });
 });

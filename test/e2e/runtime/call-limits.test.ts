@@ -3,6 +3,7 @@
 import { expect, vi } from 'vitest';
 import type { CallEvent } from '../../../src/core/event.js';
 import type { ToolResult } from '../../../src/core/result.js';
+import type { DoorOptions } from '../../../src/core/toolbox.js';
 import { createToolbox, defineTool, type ToolContext, type ToolDefinition } from '../../../src/index.js';
 import { patience } from '../../support/patience.js';
 import { sleep } from '../../support/processes.js';
@@ -85,6 +86,28 @@ spec('RUN-7', 'a nested call carries the caller, the signal and a depth', async 
   ]);
   expect(starts.every((event) => event.caller.name === 'somebody')).toBe(true);
   expect(innerSignal?.aborted).toBe(false);
+});
+
+spec('RUN-7', 'log messages of a nested call reach the listener of the outer one', async () => {
+  const toolbox = createToolbox({
+    tools: [
+      tool('outer', async (_input, context) => {
+        context.log('began');
+        return (await context.toolbox.call('inner', {})).structured;
+      }),
+      tool('inner', (_input, context) => {
+        context.log('within');
+        return {};
+      }),
+    ],
+  });
+  const heard: unknown[] = [];
+  const options: DoorOptions = { onLog: ({ data, logger }) => void heard.push([logger, data]) };
+  await toolbox.call('outer', {}, options);
+  expect(heard).toEqual([
+    ['outer', 'began'],
+    ['inner', 'within'],
+  ]);
 });
 
 spec('RUN-7 RUN-6', 'cancelling the outer call cancels the inner one, and its process', async () => {
