@@ -71,10 +71,14 @@ async function survey(transport, names = (name) => name) {
     prompt: capabilities.prompts === undefined ? [] : await list('prompts/list', 'prompts'),
   };
   // An error of the protocol is compared like a result.
-  const call = async (name, input) =>
-    client.callTool({ name: names(name), arguments: input }, undefined, TIMEOUT).catch(({ code, message, data }) => ({
-      content: { code, message: message.replaceAll(names(name), name), data },
-    }));
+  const call = async (name, input) => {
+    try {
+      const { isError = false, ...result } = await client.callTool({ name: names(name), arguments: input }, TIMEOUT);
+      return { ...result, isError };
+    } catch ({ code, message, data }) {
+      return { content: { code, message: message.replaceAll(names(name), name), data }, isError: true };
+    }
+  };
   return { client, offers, call, instructions: client.getInstructions() ?? '' };
 }
 
@@ -129,6 +133,9 @@ async function examine(entry) {
   const env = { PATH: process.env.PATH, HOME: home, WIELD_HOME: join(home, '.wield') };
   const server = { ...(entry.delay === undefined ? direct : delayed), cwd };
   writeFileSync(join(home, '.agents/mcp.json'), JSON.stringify({ mcpServers: { it: server } }));
+  // Destructive tools are called too: approvals are not compared.
+  mkdirSync(env.WIELD_HOME);
+  writeFileSync(join(env.WIELD_HOME, 'config.toml'), '[trust]\nrules = ["it_*($policy=allow)"]\n');
   const sides = [];
   try {
     sides.push(await survey(new StdioClientTransport({ ...direct, cwd, env, stderr: 'ignore' })));
@@ -138,18 +145,24 @@ async function examine(entry) {
     sides.push(await survey(new StdioClientTransport(serve), toThrough.tool));
     const [alone, through] = sides;
     const found = compare(alone, through);
+    const calls = { results: 0, failures: 0 };
     const compareCall = async (field, name, input) => {
       const [expected, given] = [await alone.call(name, input), await through.call(name, input)];
+      calls[expected.isError ? 'failures' : 'results']++;
       for (const member of ['content', 'isError', 'structuredContent'])
-        if (!isDeepStrictEqual(expected[member], given[member])) found.set(`${field}.${member}`, 1);
+        if (!isDeepStrictEqual(expected[member], given[member])) {
+          found.set(`${field}.${member}`, (found.get(`${field}.${member}`) ?? 0) + 1);
+          const [one, other] = [expected, given].map((result) => JSON.stringify(result[member])?.slice(0, 1000));
+          console.log(`  ${name} ${member}\n    direct  ${one}\n    through ${other}`);
+        }
     };
     if (entry.call !== undefined) await compareCall('result', ...entry.call);
     // Calls that fail: values that no tool accepts, for the first few tools that need some.
-    const failing = alone.offers.tool.filter(isStrict).slice(0, MAX_FAILING);
+    const failing = alone.offers.tool.filter(isForModels).filter(isStrict).slice(0, MAX_FAILING);
     for (const { name, inputSchema } of failing) await compareCall('failure', name, toFailing(inputSchema));
     if (entry.app !== undefined) await driveApp(new StdioClientTransport(serve), entry.app);
     const hasApp = entry.app !== undefined;
-    return { name, version: program.version, delay: entry.delay, offers: count(alone.offers), found, hasApp };
+    return { name, version: program.version, delay: entry.delay, offers: count(alone.offers), calls, found, hasApp };
   } finally {
     for (const { client } of sides) await client.close().catch(() => {});
     rmSync(home, { recursive: true, force: true, maxRetries: 10, retryDelay: 200 });
@@ -160,6 +173,7 @@ const MAX_FAILING = 3;
 // wield rejects input that does not match the schema before the server sees it: only texts can be wrong and pass.
 const isText = (schema) =>
   schema?.type === 'string' && !('enum' in schema || 'pattern' in schema || 'format' in schema);
+const isForModels = ({ _meta }) => _meta?.ui?.visibility?.includes('model') ?? true;
 // A tool that needs a task can only be called through wield.
 const isStrict = ({ execution, inputSchema: { required = [], properties = {} } }) =>
   execution?.taskSupport !== 'required' &&
@@ -172,7 +186,7 @@ const toLabel = ({ name, version, delay }) =>
   `${name} ${version}${delay === undefined ? '' : ` (starts after ${delay} s)`}`;
 const toDifferences = ({ found }) => [...found].map(([path, times]) => `\`${path}\` ${times}`).join(', ');
 
-function toPage(results) {
+function toPage(results, failed) {
   const paths = new Set(results.flatMap(({ found }) => [...found.keys()]));
   const reasons = [...paths].map((path) => `| \`${path}\` | ${REASONS[path] ?? 'a defect'} |`);
   const sum = (kind) => results.reduce((total, { offers }) => total + offers[kind], 0);
@@ -181,12 +195,14 @@ function toPage(results) {
     results.filter(({ found }) => found.size > 0),
   ];
   const apps = results.filter(({ hasApp }) => hasApp);
+  const called = (outcome) => results.reduce((total, { calls }) => total + calls[outcome], 0);
   return [
     '# Public servers',
     '',
     `${new Set(results.map(({ name }) => name)).size} public servers behind wield, compared field by field with a direct client`,
     `by \`npm run public-servers\`: ${sum('tool')} tools, ${sum('resource')} resources, ${sum('template')} templates,`,
-    `${sum('prompt')} prompts, instructions, repeatable results and failing calls. Names, URIs and \`_meta\` carry the name of the server.`,
+    `${sum('prompt')} prompts, instructions, ${called('results')} repeatable results and ${called('failures')} failing calls. Names, URIs and \`_meta\``,
+    'carry the name of the server.',
     '',
     '| server | fields that differ |',
     '|---|---|',
@@ -198,6 +214,7 @@ function toPage(results) {
     '',
     `Without differences: ${same.map(toLabel).join(', ')}.`,
     '',
+    ...failed.flatMap((reason) => [`Not compared: ${reason}`, '']),
     `Apps that show the results of their tools in Chromium, through wield: ${apps.map(toLabel).join(', ')}.`,
     '',
   ].join('\n');
@@ -205,6 +222,7 @@ function toPage(results) {
 
 const chosen = process.argv.slice(2);
 const results = [];
+const failed = [];
 for (const entry of SERVERS) {
   const name = entry.npm ?? entry.pypi;
   if (chosen.length > 0 && !chosen.includes(name)) continue;
@@ -213,7 +231,8 @@ for (const entry of SERVERS) {
     results.push(result);
     console.log(toLabel(result), JSON.stringify(result.offers), toDifferences(result));
   } catch (error) {
+    failed.push(`${name}: ${error.message.split('\n', 1)[0]}`);
     console.log(`${name}: not compared: ${error.message}`);
   }
 }
-if (chosen.length === 0) writeFileSync(join(ROOT, 'docs/reports/public-servers.md'), toPage(results));
+if (chosen.length === 0) writeFileSync(join(ROOT, 'docs/reports/public-servers.md'), toPage(results, failed));
