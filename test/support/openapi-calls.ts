@@ -77,7 +77,7 @@ export async function callOperations(
     let made = 0;
     let reason = '';
     for (let attempt = 0; attempt < calls * 8 && made < calls; attempt++) {
-      const input = randomValue(tool.input.json, random, attempt === 0) as Record<string, Json>;
+      const input = randomValue(tool.input.json, random, attempt % 4 === 0) as Record<string, Json>;
       const { error } = await toolbox.call(tool.name, input);
       const sent = take();
       if (sent === undefined) {

@@ -1,5 +1,6 @@
 // Random values for large schemas, most of which are valid. Optional parts are left out where a value gets deep.
 
+import fc from 'fast-check';
 import { isRecord, type Json } from '../../src/core/json.js';
 import { lookUp } from './valid-values.js';
 
@@ -112,7 +113,17 @@ function textFor(node: Node, random: Random): string {
   const start = random(WORDS.length);
   const at = candidates.map((_, index) => candidates[(start + index) % candidates.length]!);
   const fitting = at.map((word) => word.padEnd(least, 'a').slice(0, most));
-  return fitting.find((word) => pattern.test(word) && [...word].length >= least) ?? fitting[0]!;
+  const fits = (word: string): boolean => pattern.test(word) && [...word].length >= least && [...word].length <= most;
+  return fitting.find(fits) ?? matching(pattern, random).find(fits) ?? fitting[0]!;
+}
+
+// Empty for expressions that fast-check does not support.
+function matching(pattern: RegExp, random: Random): readonly string[] {
+  try {
+    return fc.sample(fc.stringMatching(pattern), { seed: random(1 << 16), numRuns: 20 });
+  } catch {
+    return [];
+  }
 }
 
 function objectOf(root: Node, node: Node, random: Random, depth: number, whole: boolean): Json {

@@ -36,7 +36,9 @@ export function createHttpExecutor(options: HttpRunOptions): Executor<'http'> {
       const server = settings?.server?.replace(/\/+$/, '') ?? action.server;
       if (server === '') throw noServer(tool, action);
       const { buildRequest } = await import('./request.js');
-      const request = buildRequest(action, server, isRecord(input) ? (input as Record<string, Json>) : {});
+      const given = isRecord(input) ? (input as Record<string, Json>) : {};
+      const { required } = tool.input.json;
+      const request = buildRequest(action, server, given, Array.isArray(required) ? required.map(String) : []);
       const credentials = chooseCredentials(action, settings);
       const { method } = action;
       const { outputBytes } = snapshot.settings.limits;

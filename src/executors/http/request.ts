@@ -5,7 +5,12 @@ import { isRecord, type Json } from '../../core/json.js';
 import { formatSegment, headerText, invalidValue, textOf, toPairs } from './style.js';
 
 /** Builds a request. Throws `invalid_input` for a value that cannot be sent in its place. */
-export function buildRequest(action: HttpAction, server: string, input: Input): HttpRequest {
+export function buildRequest(
+  action: HttpAction,
+  server: string,
+  input: Input,
+  required: readonly string[],
+): HttpRequest {
   const given = action.parameters.flatMap((parameter) => {
     const value = Object.hasOwn(input, parameter.property) ? input[parameter.property] : undefined;
     return value === undefined || value === null ? [] : [{ parameter, value }];
@@ -22,7 +27,9 @@ export function buildRequest(action: HttpAction, server: string, input: Input): 
   for (const { parameter, value } of of('header')) headers[parameter.name.toLowerCase()] = headerText(parameter, value);
   const cookies = of('cookie').flatMap(({ parameter, value }) => toPairs(parameter.name, value, parameter));
   if (cookies.length > 0) headers.cookie = cookies.join('; ');
-  const body = action.body && buildBody(action.body, input);
+  for (const { property, in: place, name, ...style } of action.parameters)
+    if (place !== 'path' && required.includes(property)) assertSent(property, input[property] ?? null, style);
+  const body = action.body && buildBody(action.body, input, required);
   if (body !== undefined) headers['content-type'] = body.contentType;
   const url = server + path + (query.length === 0 ? '' : `${path.includes('?') ? '&' : '?'}${query.join('&')}`);
   return { url, headers, ...(body === undefined ? {} : { body: body.body }) };
@@ -49,7 +56,7 @@ export interface BuiltBody {
 }
 
 /** Builds a body; undefined if the input has nothing for it. */
-function buildBody(body: HttpBody, input: Input): BuiltBody | undefined {
+function buildBody(body: HttpBody, input: Input, required: readonly string[]): BuiltBody | undefined {
   const { contentType, kind, property } = body;
   const given = body.fields.flatMap((field) => {
     const value = Object.hasOwn(input, field.property) ? input[field.property] : undefined;
@@ -67,6 +74,10 @@ function buildBody(body: HttpBody, input: Input): BuiltBody | undefined {
           field: body.fields.find((one) => one.name === name) ?? { name, property },
           value,
         }));
+  if (property === undefined && (kind === 'form' || kind === 'multipart'))
+    for (const { field, value } of given)
+      if (field.required || required.includes(field.property))
+        assertSent(field.property, value, kind === 'form' ? formStyle(field, value) : EACH);
   switch (kind) {
     case 'json': {
       const value =
@@ -91,6 +102,15 @@ function buildBody(body: HttpBody, input: Input): BuiltBody | undefined {
         body: { base64: readBase64(property!, whole!).toString('base64') },
       };
   }
+}
+
+// Every item of a list is a part.
+const EACH: HttpStyle = { style: 'form', explode: true };
+
+// Outside of JSON, null and most empty lists are sent as nothing: a required value would be missing (OAS-13).
+function assertSent(property: string, value: Json, style: HttpStyle): void {
+  if (value === null || (Array.isArray(value) && toPairs(property, value, style).length === 0))
+    throw invalidValue(property, `is required, and ${value === null ? 'null' : 'an empty list'} cannot be sent`);
 }
 
 // Without a style, the fields of an object would be fields of the form.

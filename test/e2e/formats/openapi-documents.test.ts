@@ -192,4 +192,45 @@ describe('requests', () => {
       message: 'rows has an empty object at 0, which cannot be sent',
     });
   });
+
+  spec('OAS-13', 'are not sent without a required value that is null or an empty list', async () => {
+    const recorder = await startRecorder();
+    onEnd(recorder.close);
+    const list = { type: 'array', nullable: true, items: { type: 'string' } };
+    const form = { type: 'object', required: ['kinds'], properties: { kinds: list, more: list } };
+    const bodies = {
+      form: 'application/x-www-form-urlencoded',
+      parts: 'multipart/form-data',
+      json: 'application/json',
+    };
+    const paths = Object.entries(bodies).map(([name, type]) => [
+      `/${name}`,
+      { post: { operationId: name, requestBody: { required: true, content: { [type]: { schema: form } } } } },
+    ]);
+    const query = (name: string, required: boolean) => ({ name, in: 'query', required, schema: list });
+    const find = { get: { operationId: 'find', parameters: [query('kinds', true), query('more', false)] } };
+    const document = { openapi: '3.0.0', info: {}, paths: { ...Object.fromEntries(paths), '/find': find } };
+    const { dir: workdir, env, config, write } = createWorkspace();
+    config(`[openapi.api]\nserver = "${recorder.address}"\n`);
+    write('.agents/tools/api.openapi.json', JSON.stringify(document));
+    const toolbox = createNodeToolbox({ workdir, env });
+    onEnd(() => toolbox.close());
+    for (const name of ['find', 'form', 'parts'])
+      for (const [kinds, shown] of [
+        [null, 'null'],
+        [[], 'an empty list'],
+      ] as const) {
+        expect((await toolbox.call(name, { kinds })).error).toMatchObject({
+          code: 'invalid_input',
+          message: `kinds is required, and ${shown} cannot be sent`,
+        });
+        expect(recorder.take()).toBeUndefined();
+      }
+    await toolbox.call('find', { kinds: ['a'], more: null });
+    expect(recorder.take()?.url).toBe('/find?kinds=a');
+    await toolbox.call('form', { kinds: ['a'], more: [] });
+    expect(String(recorder.take()?.body)).toBe('kinds=a');
+    await toolbox.call('json', { kinds: null, more: [] });
+    expect(String(recorder.take()?.body)).toBe('{"kinds":null,"more":[]}');
+  });
 });
