@@ -24,6 +24,17 @@ describe('adding', () => {
     expect((await workspace.json('list', '--available')).items).toHaveLength(3);
   });
 
+  spec('INS-27', 'is followed by an upgrade that fetches the source, though nothing is installed', async () => {
+    const workspace = createInstallWorkspace();
+    const url = workspace.repository('later', { 'skills/a/SKILL.md': skill('a') });
+    await workspace.json('add', url, '--register-only');
+    writeFiles(url.slice('file://'.length), { 'skills/b/SKILL.md': skill('b') });
+    workspace.git('later', 'add', '--all');
+    workspace.git('later', 'commit', '--quiet', '--message', 'Add b');
+    await workspace.json('upgrade', '--yes');
+    expect((await workspace.json('list', '--available')).items).toHaveLength(2);
+  });
+
   spec('INS-79', 'a directory may have spaces and other letters in its path; a location of git may not', async () => {
     const workspace = createInstallWorkspace();
     const directory = workspace.source('wörk place/my tooling', WORKED);

@@ -124,6 +124,20 @@ spec('UPS-90 UPS-91', 'refuses entries without a fixed version, and identifiers 
   }
 });
 
+spec('UPS-90', 'names an entry of a format before 2025-09-16', async () => {
+  const workspace = createWorkspace();
+  for (const packages of [
+    [{ registry_name: 'npm', name: '@acme/notes', version: '1.2.3' }],
+    [{ registry_type: 'npm', identifier: '@acme/notes', version: '1.2.3' }],
+  ]) {
+    const { run, document } = await addFile(workspace, server({ packages }));
+    expect([run.status, document.error.message]).toEqual([
+      2,
+      expect.stringContaining('a format from before 2025-09-16'),
+    ]);
+  }
+});
+
 spec('UPS-90', 'asks a registry for a version, and refuses another answer', async () => {
   const workspace = createWorkspace();
   let answer: object = server({ packages: [npm()] });
