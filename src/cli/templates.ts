@@ -1,4 +1,6 @@
-// The files of new tools: each greets someone, and has a test.
+// The files of new tools: each repeats its input until it is written, and has a test.
+
+import { findDestructiveWord } from '../core/destructive-words.js';
 
 /** The kinds of tools that `wield new` creates; the first one is the default. */
 export const TEMPLATES = ['bash', 'python', 'node', 'ts', 'tools-json'] as const;
@@ -12,39 +14,45 @@ export interface NewFile {
   readonly mode: number;
 }
 
-const header = (comment: string): string => `${comment} @description Greet someone.
-${comment} @param *name string  Whom to greet
-${comment} @readonly
-${comment} @example {"name":"Ada"}`;
+const describe = (name: string): string => `${name}: write here what it does, and when to use it.`;
+const PARAMETER = 'What to work on';
+// A tool whose name says that it destroys something asks before a model's call (POL-38).
+const isDestructive = (name: string): boolean => findDestructiveWord(name) !== undefined;
 
-const bash = (): string => `#!/usr/bin/env bash
-${header('#')}
+const header = (comment: string, name: string): string => `${comment} @description ${describe(name)}
+${comment} @param *text string  ${PARAMETER}
+${isDestructive(name) ? `${comment} @destructive\n` : ''}${comment} @example {"text":"hello"}
+
+${comment} Mark it above: @readonly if it changes nothing, @destructive if a change cannot be undone.`;
+
+const bash = (name: string): string => `#!/usr/bin/env bash
+${header('#', name)}
 set -euo pipefail
 
-echo "Hello, $WIELD_PARAM_NAME!"
+echo "${name}: $WIELD_PARAM_TEXT"
 `;
 
-const python = (): string => `#!/usr/bin/env python3
-${header('#')}
+const python = (name: string): string => `#!/usr/bin/env python3
+${header('#', name)}
 
 import json
 import sys
 
 parameters = json.load(sys.stdin)
-print(f"Hello, {parameters['name']}!")
+print(f"${name}: {parameters['text']}")
 `;
 
 // Spelled in parts: this file uses neither itself.
 const [STDIN, LOG] = [['process', 'stdin'].join('.'), ['console', 'log'].join('.')];
 
-const node = (): string => `#!/usr/bin/env node
-${header('//')}
+const node = (name: string): string => `#!/usr/bin/env node
+${header('//', name)}
 
 const chunks = [];
 ${STDIN}.on('data', (chunk) => chunks.push(chunk));
 ${STDIN}.on('end', () => {
-  const { name } = JSON.parse(Buffer.concat(chunks).toString());
-  ${LOG}(\`Hello, \${name}!\`);
+  const { text } = JSON.parse(Buffer.concat(chunks).toString());
+  ${LOG}(\`${name}: \${text}\`);
 });
 `;
 
@@ -52,23 +60,23 @@ const ts = (name: string): string => `import { defineTool } from 'wield';
 
 export default defineTool({
   name: ${JSON.stringify(name)},
-  description: 'Greet someone.',
-  readOnly: true,
-  inputSchema: {
+  description: ${JSON.stringify(describe(name))},
+  // readOnly: true if it changes nothing, destructive: true if a change cannot be undone.
+${isDestructive(name) ? '  destructive: true,\n' : ''}  inputSchema: {
     type: 'object',
-    properties: { name: { type: 'string', description: 'Whom to greet' } },
-    required: ['name'],
+    properties: { text: { type: 'string', description: '${PARAMETER}' } },
+    required: ['text'],
   },
-  execute: ({ name }: { name: string }) => \`Hello, \${name}!\`,
+  execute: ({ text }: { text: string }) => \`${name}: \${text}\`,
 });
 `;
 
 const skill = (name: string): string => `---
 name: ${name}
-description: Greet someone.
+description: ${JSON.stringify(describe(name))}
 ---
 
-\`${name}\` greets someone.
+Write here how to use \`${name}\`.
 `;
 
 const toolsJson = (name: string): string =>
@@ -77,11 +85,11 @@ const toolsJson = (name: string): string =>
       tools: [
         {
           name,
-          description: 'Greet someone.',
+          description: describe(name),
           parameters: {
             type: 'object',
-            properties: { name: { type: 'string', description: 'Whom to greet' } },
-            required: ['name'],
+            properties: { text: { type: 'string', description: PARAMETER } },
+            required: ['text'],
           },
         },
       ],
@@ -91,7 +99,7 @@ const toolsJson = (name: string): string =>
           tool: name,
           binary: 'printf',
           subcommand: '',
-          args: [{ kind: 'literal', value: 'Hello, %s!\\n' }, { param: 'name' }],
+          args: [{ kind: 'literal', value: `${name}: %s\\n` }, { param: 'text' }],
         },
       ],
     },
@@ -108,9 +116,9 @@ export function toFiles(name: string, template: Template): NewFile[] {
       ? [tool(`tools/${name}.tool.ts`, ts(name))]
       : template === 'tools-json'
         ? [tool(`skills/${name}/SKILL.md`, skill(name)), tool(`skills/${name}/tools.json`, toolsJson(name))]
-        : [tool(`tools/${name}`, texts[template](), 0o755)];
-  const check = `actual=$(wield call ${name} --name Ada) || exit 1
-[ "$actual" = "Hello, Ada!" ] || { echo "${name}: got $actual" >&2; exit 1; }`;
+        : [tool(`tools/${name}`, texts[template](name), 0o755)];
+  const check = `actual=$(wield call ${name} --text hello) || exit 1
+[ "$actual" = "${name}: hello" ] || { echo "${name}: got $actual" >&2; exit 1; }`;
   return [...own, testFile(name, check)];
 }
 

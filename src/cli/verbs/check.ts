@@ -2,6 +2,9 @@
 
 import { existsSync, readdirSync } from 'node:fs';
 import { basename, join, relative, resolve, sep } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import type { Caller } from '../../core/caller.js';
+import { describeUnmarked, findUnmarkedWord } from '../../core/destructive-words.js';
 import { isToolError } from '../../core/error.js';
 import { type Problem, toProblem } from '../../core/problem.js';
 import { count, sanitize } from '../../core/text.js';
@@ -53,10 +56,12 @@ export const check: Verb = {
       boundary: state.snapshot().boundaryOf({ directory, owner: 'workspace' }),
     });
     const listed = directory === workdir ? toListed(await problems(), own.findings, directory) : [];
+    const unmarked = directory === workdir ? await findUnmarked(toolbox, directory) : [];
     const checked = Math.max(own.checked, source.items);
     const findings: Shown[] = [
       ...own.findings.map((finding) => (source.items > 0 ? toSourceFinding(finding, directory) : finding)),
       ...listed,
+      ...unmarked,
       ...source.findings.map(({ severity, path, message, hint, fixed }) => ({
         level: severity,
         path,
@@ -88,6 +93,26 @@ const SOURCE_FILES = [
   ...['wield.toml', 'mind.toml', 'SKILL.md', 'skills', 'tools', 'agents', 'rules'],
   ...['.claude-plugin', '.codex-plugin', 'plugin.json'],
 ];
+
+const MODEL: Caller = { kind: 'model', door: 'mcp' };
+const CODE: Caller = { kind: 'code', door: 'library' };
+
+// POL-38: tools of the workspace that models call without asking although their words say that they destroy something.
+async function findUnmarked(toolbox: NodeToolbox, directory: string): Promise<CheckFinding[]> {
+  const findings: CheckFinding[] = [];
+  // Without trust all calls of models are denied, whatever rules say.
+  const caller = toolbox.workspace.trusted ? MODEL : CODE;
+  for (const tool of (await toolbox.catalog.survey()).tools) {
+    const file = tool.origin.uri?.startsWith('file:') ? fileURLToPath(tool.origin.uri.split('#', 1)[0]!) : undefined;
+    const word = findUnmarkedWord(tool);
+    if (word === undefined || file === undefined || !isWithin(directory, file)) continue;
+    const { verdict } = await toolbox.explain(tool.name, undefined, { caller });
+    if (verdict.rule !== null || verdict.verdict === 'ask') continue;
+    const { message, hint } = describeUnmarked(tool.name, word);
+    findings.push({ level: 'warning', path: relative(directory, file), pointer: '', message, hint });
+  }
+  return findings;
+}
 
 // Returns what a listing of the workspace reports about other files: documents, flat skills, servers, the configuration.
 function toListed(problems: readonly Problem[], found: readonly CheckFinding[], directory: string): CheckFinding[] {

@@ -1,6 +1,7 @@
 // `wield explain`: shows which rule decides a call, and which rules do not match it.
 
 import type { Caller } from '../../core/caller.js';
+import { describeUnmarked, findUnmarkedWord } from '../../core/destructive-words.js';
 import { parseJson } from '../../core/json.js';
 import { quoteOutside, revealHidden } from '../../core/text.js';
 import type { Explanation, RuleText } from '../../core/toolbox.js';
@@ -38,11 +39,20 @@ export const explain: Verb = {
         : parseJson(await readInput(String(source), terminal, signal), inputName(String(source)));
     const toolbox = open();
     const explanation = await toolbox.explain(ref, input, { caller });
-    if (json) printJson(terminal, { ok: true, ...toDocument(explanation) });
-    else print(terminal, explanation, toolbox.machine.world.home);
+    const note = caller.kind === 'model' ? findNote(explanation) : undefined;
+    if (json) return printJson(terminal, { ok: true, ...toDocument(explanation), ...(note && { note }) });
+    print(terminal, explanation, toolbox.machine.world.home);
+    if (note !== undefined)
+      terminal.out(`\n  ${terminal.paint('yellow', 'note')}   ${note.message}\n         ${note.hint}\n`);
     return 0;
   },
 };
+
+// POL-38: by default a tool without marks is allowed, whatever its name says.
+function findNote({ tool, verdict }: Explanation) {
+  const word = verdict.verdict === 'allow' && verdict.rule === null ? findUnmarkedWord(tool) : undefined;
+  return word === undefined ? undefined : describeUnmarked(quoteOutside(tool.name, 64), word);
+}
 
 function toDocument({ verdict, unmatched, sandbox }: Explanation) {
   const { rule, reason, source } = verdict;

@@ -2,6 +2,7 @@
 
 import { chmodSync, existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, extname, join, resolve } from 'node:path';
+import { findDestructiveWord } from '../../core/destructive-words.js';
 import { ToolError } from '../../core/error.js';
 import { isToolName } from '../../core/name.js';
 import { quoteOutside } from '../../core/text.js';
@@ -61,13 +62,20 @@ export const newTool: Verb = {
     const created = files.map(({ path }) => path);
     if (json) return printJson(terminal, { ok: true, name, workdir: cwd, created, trusted: isTrusted });
     for (const path of created) terminal.out(`  created  ${path}\n`);
+    if (isMarked(name, kind))
+      terminal.out(`  asks     before a model calls it: "${findDestructiveWord(name)}" may be destructive\n`);
     if (!isTrusted) terminal.out('  note     models may call it after: wield trust\n');
     else if (!wasTrusted) terminal.out('  trusted  this workspace; wield trust --revoke undoes it\n');
-    terminal.out(kind === 'openapi' ? `  Try      wield ${name}\n` : `  Try      wield call ${name} --name Ada\n`);
+    terminal.out(kind === 'openapi' ? `  Try      wield ${name}\n` : `  Try      wield call ${name} --text hello\n`);
     terminal.out(`  Test     sh .agents/tests/${name}.sh\n  Undo     wield remove ${name}\n`);
     return 0;
   },
 };
+
+// A tools.json has no mark for it.
+function isMarked(name: string, kind: string): boolean {
+  return kind !== 'openapi' && kind !== 'tools-json' && findDestructiveWord(name) !== undefined;
+}
 
 async function documentFiles({ cwd, flags }: VerbCall, name: string): Promise<NewFile[]> {
   const { inspectDocument } = await import('../add-document.js');

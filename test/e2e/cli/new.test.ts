@@ -46,9 +46,40 @@ spec.thorough('CLI-28', 'creates tools that work, each with a test that passes',
   // A test that cannot fail would be none.
   writeFileSync(
     join(workspace.dir, '.agents/tools/greet-bash'),
-    '#!/bin/sh\n# @description x\n# @param name string x\necho no\n',
+    '#!/bin/sh\n# @description x\n# @param text string x\necho no\n',
   );
   expect(() => test('greet-bash')).toThrow(/got no/);
+});
+
+spec('CLI-28 CLI-32', 'creates a tool that has the given name, and does nothing else yet', async () => {
+  const workspace = createWorkspace();
+  for (const kind of ['bash', 'tools-json']) {
+    const name = `backup-${kind}`;
+    await run(workspace, 'new', name, `--${kind}`);
+    expect(await wield(workspace, ['call', name, '--text', 'photos'])).toMatchObject({ stdout: `${name}: photos\n` });
+    const { tools } = await run(workspace, 'list');
+    expect(tools).toContainEqual(
+      expect.objectContaining({ name, description: expect.stringContaining(`${name}: write here`), readOnly: null }),
+    );
+  }
+  expect((await wield(workspace, ['check'])).stdout).toContain('no problems');
+  const text = readFileSync(join(workspace.dir, '.agents/tools/backup-bash'), 'utf8');
+  expect(text).not.toMatch(/greet|hello, /i);
+});
+
+spec('CLI-32', 'marks a tool whose name says that it destroys something', async () => {
+  const workspace = createWorkspace();
+  const made = await wield(workspace, ['new', 'delete-old', '--python']);
+  expect(made.stdout).toContain('asks     before a model calls it: "delete" may be destructive');
+  await run(workspace, 'new', 'dropTables', '--ts');
+  await run(workspace, 'new', 'backup');
+  const { tools } = await run(workspace, 'list');
+  const marks = tools.map(({ name, destructive }: { name: string; destructive: boolean | null }) => [
+    name,
+    destructive,
+  ]);
+  expect(Object.fromEntries(marks)).toEqual({ backup: null, 'delete-old': true, dropTables: true });
+  expect((await run(workspace, 'explain', 'delete-old', '--as', 'mcp')).verdict).toBe('ask');
 });
 
 spec('CLI-28', 'changes nothing that exists, and refuses names and flags that do not fit', async () => {
