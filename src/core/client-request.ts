@@ -26,6 +26,8 @@ export interface RequestClient {
   readonly capabilities: Readonly<Partial<Record<ClientCapability, Json>>>;
   /** Sends a request and returns its result. Throws `unavailable` if the client does not support it. */
   request(request: ClientRequest, signal: AbortSignal): Promise<JsonObject>;
+  /** Called before a request is decided on. The returned function is called when it is sent or will not be. */
+  expect?(): () => void;
 }
 
 /** Returns the capability of a method; undefined if it is not a request to clients. */

@@ -136,6 +136,7 @@ async function serveByResults(
       approvalRequired = approvals.request(approval);
       return 'later';
     };
+    const own = prompts.createClient(client, scope.capabilities, call.requestInput);
     return request.run({
       controller: call.controller,
       onProgress: onProgress && call.onProgress,
@@ -143,7 +144,7 @@ async function serveByResults(
       elicit: prompts.createElicit(client, modes, (question, signal) =>
         ask(toInputRequest(question), signal, question.id),
       ),
-      client: prompts.createClient(client, scope.capabilities, call.requestInput),
+      client: own && { ...own, expect: call.expectInput },
     });
   });
   return approvalRequired ?? outcome;

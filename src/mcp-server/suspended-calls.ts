@@ -1,7 +1,7 @@
 // Calls suspended while their client collects input: the newer protocol version answers in another request (SRV-15).
 
 import { randomBytes } from 'node:crypto';
-import { nextTurn } from '../core/async.js';
+import { deferred, nextTurn } from '../core/async.js';
 import type { Progress } from '../core/context.js';
 import type { ToolResult } from '../core/result.js';
 import type { DoorOptions } from '../core/toolbox.js';
@@ -34,6 +34,8 @@ export interface SuspendableCall {
   readonly onProgress: (progress: Progress) => void;
   /** Suspends the call until the client answers. Rejects if it does not. */
   requestInput(request: InputRequest, signal: AbortSignal, key?: string): Promise<InputAnswer>;
+  /** Announces a request that is decided on first. The returned function must be called when it is made or will not be. */
+  expectInput(): () => void;
 }
 
 export interface SuspendedCalls {
@@ -57,6 +59,8 @@ interface RunningCall {
   readonly binding: () => string;
   readonly controller: AbortController;
   unsent: PendingInput[];
+  /** How many requests are being decided on. */
+  expected: number;
   /** Sent to the client, by key. */
   sent: Map<string, PendingInput>;
   current?: CallRequest | undefined;
@@ -67,8 +71,10 @@ interface RunningCall {
   wake: () => void;
 }
 
-// Some requests are calls of their own, which take a few turns of the event loop to be decided on.
+// Turns of the event loop that a request takes from the tool to here.
 const TURNS = 10;
+// How long a request waits for others of the same time: deciding on one may load code, or ask the user.
+const EXPECTED_MS = 500;
 
 export function createSuspendedCalls(ttlMs: number, sign: (state: RequestState) => string): SuspendedCalls {
   const suspended = new Map<string, { readonly call: RunningCall; readonly timer: NodeJS.Timeout }>();
@@ -103,6 +109,7 @@ export function createSuspendedCalls(ttlMs: number, sign: (state: RequestState) 
         binding: () => request.binding(),
         controller: new AbortController(),
         unsent: [],
+        expected: 0,
         sent: new Map(),
         // It may report progress before it returns for the first time.
         current: request,
@@ -115,6 +122,7 @@ export function createSuspendedCalls(ttlMs: number, sign: (state: RequestState) 
         controller: call.controller,
         onProgress: (progress) => call.current?.onProgress?.(progress),
         requestInput: (input, signal, key) => requestInput(call, { request: input, key, signal }),
+        expectInput: () => expectInput(call),
       };
       call.result = run(suspendable).finally(() => {
         call.isEnded = true;
@@ -169,6 +177,7 @@ async function untilEndOrInput(
           call.wake = resolve;
         });
       // Input requested at the same time is sent in one response.
+      await untilDecided(call);
       for (let turn = 0; turn < TURNS && !call.isEnded; turn++) await nextTurn();
       if (call.isEnded || call.unsent.length === 0) continue;
       if (scope.asksInTask !== true) return suspend();
@@ -180,6 +189,28 @@ async function untilEndOrInput(
     call.current = undefined;
     signal.removeEventListener('abort', abort);
   }
+}
+
+async function untilDecided(call: RunningCall): Promise<void> {
+  const limit = performance.now() + EXPECTED_MS;
+  for (let left = EXPECTED_MS; call.expected > 0 && !call.isEnded && left > 0; left = limit - performance.now()) {
+    const { promise, resolve } = deferred<void>();
+    call.wake = resolve;
+    const timer = setTimeout(resolve, left);
+    await promise;
+    clearTimeout(timer);
+  }
+}
+
+function expectInput(call: RunningCall): () => void {
+  let isOpen = true;
+  call.expected++;
+  return () => {
+    if (!isOpen) return;
+    isOpen = false;
+    call.expected--;
+    call.wake();
+  };
 }
 
 const KEY = /^[\w.-]{1,64}$/;

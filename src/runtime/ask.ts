@@ -57,7 +57,7 @@ export function pauseWhileAsked(given: DoorOptions): Pick<CallScope, 'options' |
     ...given,
     elicit: elicit && ((question, signal) => paused(() => elicit(question, signal))),
     client: client && {
-      capabilities: client.capabilities,
+      ...client,
       request: (request, signal) => paused(() => client.request(request, signal)),
     },
   };
@@ -179,7 +179,9 @@ async function sendToClient(
   const isUpstream = origin.owner === 'upstream' && origin.server !== null;
   const asker = isUpstream ? origin.server : name;
   if (client.capabilities[capability] === undefined) throw lacksCapability(asker, capability);
+  const arrive = client.expect?.() ?? (() => {});
   const send = async (given: JsonObject, signal: AbortSignal): Promise<JsonObject> => {
+    arrive();
     const _meta = { ...(given._meta as JsonObject | undefined), 'wield/server': asker };
     const answer = await client.request({ capability, params: { ...given, _meta }, id }, signal);
     if (isClientResult(capability, answer)) return toJson(answer, CLIENT_BOUNDS) as JsonObject;
@@ -188,11 +190,9 @@ async function sendToClient(
     });
   };
   const tool = toClientTool(capability, asker, send);
-  const { error, structured } = await nest(tool.name, toJson(params, CLIENT_BOUNDS), {
-    signal: until,
-    named: 'by-definition',
-    tool,
-  });
+  const sent = async () =>
+    nest(tool.name, toJson(params, CLIENT_BOUNDS), { signal: until, named: 'by-definition', tool });
+  const { error, structured } = await sent().finally(arrive);
   if (error === undefined) return structured as JsonObject;
   throw new ToolError(error.code, error.message, { hint: error.hint, data: error.data });
 }

@@ -3,9 +3,11 @@
 import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
 import { expect, onTestFinished, vi } from 'vitest';
 import type { ToolDefinition } from '../../../src/formats/module/define.js';
+import { createToolbox, defineTool } from '../../../src/index.js';
 import { createMcpHttp } from '../../../src/mcp-server/index.js';
 import { createTestToolbox } from '../../../src/testing.js';
 import { untilNoHost } from '../../support/modules.js';
+import { sleep } from '../../support/processes.js';
 import { call, codeOf, createQuestionWorkspace, say, TYPED, textOf } from '../../support/questions.js';
 import { serveHere } from '../../support/serve.js';
 import { type Message, type RawSession, serveHttp, serveStdio, until } from '../../support/server.js';
@@ -219,3 +221,69 @@ async function connectHeld(
   onTestFinished(() => client.close());
   return client;
 }
+
+spec(
+  'SRV-15 RSC-7',
+  'requests of the same time are sent together, however long one takes to be decided on',
+  async () => {
+    const form = { type: 'object', properties: { colour: { type: 'string' } } } as const;
+    const toolbox = createToolbox({
+      tools: [
+        defineTool({
+          name: 'all',
+          description: 'Asks for everything.',
+          inputSchema: { type: 'object' },
+          execute: async (_input, { elicit, requestClient }) => {
+            const sampling = requestClient('sampling', { messages: [], maxTokens: 1 });
+            await Promise.all([elicit({ message: 'Which?', schema: form }), sampling, requestClient('roots')]);
+            return 'asked';
+          },
+        }),
+      ],
+      middleware: [
+        async ({ tool }, next) => {
+          if (tool.name.startsWith('sampling:')) await sleep(100);
+          return next();
+        },
+      ],
+    });
+    const handler = createMcpHttp(toolbox, { version: '1', access: { host: '127.0.0.1' } });
+    onTestFinished(() => handler.close());
+    const post = async (more: object = {}) => {
+      const { _meta, ...rest } = params('all', more);
+      const capabilities = { elicitation: { form: {} }, sampling: {}, roots: {} };
+      const response = await handler.fetch(
+        new Request('http://127.0.0.1/mcp', {
+          method: 'POST',
+          headers: {
+            host: '127.0.0.1',
+            'content-type': 'application/json',
+            accept: 'application/json, text/event-stream',
+            'mcp-protocol-version': '2026-07-28',
+            'mcp-method': 'tools/call',
+            'mcp-name': 'all',
+          },
+          body: JSON.stringify({
+            jsonrpc: '2.0',
+            id: ++ids,
+            method: 'tools/call',
+            params: { ...rest, _meta: { ..._meta, 'io.modelcontextprotocol/clientCapabilities': capabilities } },
+          }),
+        }),
+      );
+      const text = await response.text();
+      return JSON.parse(/^data: (\{.*)$/m.exec(text)?.[1] ?? text).result;
+    };
+    const { inputRequests, requestState } = await post();
+    const methods = Object.values(inputRequests as Record<string, { method: string }>).map(({ method }) => method);
+    expect(methods.sort()).toEqual(['elicitation/create', 'roots/list', 'sampling/createMessage']);
+    const answers: Record<string, object> = {
+      'elicitation/create': { action: 'accept', content: { colour: 'red' } },
+      'roots/list': { roots: [] },
+      'sampling/createMessage': { role: 'assistant', model: 'test', content: { type: 'text', text: 'x' } },
+    };
+    const entries = Object.entries(inputRequests as Record<string, { method: string }>);
+    const given = Object.fromEntries(entries.map(([key, { method }]) => [key, answers[method]]));
+    expect((await post({ requestState, inputResponses: given })).content[0].text).toBe('asked');
+  },
+);
