@@ -36,7 +36,7 @@ export function createRunCodeTool({ search, ...options }: RunCodeToolOptions): T
         resume: { type: 'string', description: 'Instead of code: p_…, a program that waited for approval' },
       },
     },
-    traits: { timeoutMs: TIMEOUT_MS },
+    traits: { timeoutMs: TIMEOUT_MS, positional: ['code'] },
     // Most commands run no programs.
     async run(...call) {
       const { runCode } = await import('../code/run-code.js');

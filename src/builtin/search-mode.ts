@@ -74,7 +74,7 @@ export function createSearchModeTools(options: SearchFunctionsOptions): Tool[] {
         },
         required: ['queries'],
       },
-      traits: { readOnly: true },
+      traits: { readOnly: true, positional: ['queries'] },
       run: search,
     }),
     defineBuiltin({

@@ -52,7 +52,7 @@ export function createReadSkillTool({ skills, remote, refer }: ReadSkillOptions)
       },
       required: ['skill_name'],
     },
-    traits: { readOnly: true, text: true },
+    traits: { readOnly: true, text: true, positional: ['skill_name', 'file'] },
     run({ skill_name: name, file, page = 1 }, _context, internals) {
       const { snapshot } = internals;
       const skill = findSkill(name, [...skills(snapshot).filter(isVisible), ...remote(snapshot)]);
@@ -108,6 +108,7 @@ export function createRunScriptTool({ skills, find }: RunScriptOptions): Tool {
       },
       required: ['skill_name', 'script'],
     },
+    traits: { positional: ['skill_name', 'script', 'args'] },
   } as const;
   return defineForwarding(definition, ({ skill_name: name, script, ...input }, snapshot) => {
     const skill = findSkill(String(name), skills(snapshot).filter(isVisible));

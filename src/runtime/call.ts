@@ -16,7 +16,7 @@ import { withNewName } from '../policy/view.js';
 import { recordBackground } from './background.js';
 import { requestConsent } from './consent.js';
 import { execute } from './execute.js';
-import { findTool, isOfModel, rulesFor } from './find.js';
+import { findTool, forwardOf, isOfModel, rulesFor } from './find.js';
 import type { CallParts } from './parts.js';
 import { jsonOrNothing, prepare } from './prepare.js';
 import { type Call, type GivenCall, openCall, withoutApps } from './scope.js';
@@ -57,7 +57,7 @@ async function run(parts: CallParts, current: Call): Promise<Output> {
   if (nesting.depth > MAX_DEPTH) throw tooDeep(event.ref);
   const tool = await findTool(parts, event.ref, current);
   current.tool = tool;
-  const forwardTo = tool.origin.builtin === true && tool.action.kind === 'function' ? tool.action.forward : undefined;
+  const forwardTo = forwardOf(tool);
   const isForwarding = forwardTo !== undefined;
   if (!isForwarding) nesting.accept?.(tool);
   if (options.dispatched !== undefined) assertSameVersion(tool, options.dispatched);
@@ -88,7 +88,9 @@ async function run(parts: CallParts, current: Call): Promise<Output> {
 function forward(parts: CallParts, current: Call, { ref, input }: { ref: string; input: Json }): Promise<Output> {
   const caller = withoutApps(current.caller);
   Object.assign(current.event, { ref, caller });
-  Object.assign(current, { raw: input, caller, plan: undefined, approval: undefined, decision: undefined });
+  // What the door found is the tool that forwards.
+  const options = { ...current.options, found: undefined };
+  Object.assign(current, { raw: input, caller, options, plan: undefined, approval: undefined, decision: undefined });
   return run(parts, current);
 }
 

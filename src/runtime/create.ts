@@ -4,6 +4,7 @@ import type { References } from '../catalog/skill-references.js';
 import { guardListener, pause } from '../core/async.js';
 import { CODE } from '../core/caller.js';
 import { isToolError } from '../core/error.js';
+import type { JsonObject } from '../core/json.js';
 import type { ToolResult } from '../core/result.js';
 import type { Snapshot } from '../core/snapshot.js';
 import { onAbort } from '../core/time-limit.js';
@@ -16,7 +17,7 @@ import { call } from './call.js';
 import { checkCaller, checkCallOptions, findOptionFault, withFault } from './call-options.js';
 import { createCatalogMethods, createOfferMethods } from './catalog-methods.js';
 import { findSuspension, untilDecided } from './consent.js';
-import { findTool, rulesFor } from './find.js';
+import { findTool, forwardOf, rulesFor } from './find.js';
 import { listTools, type SearchTools } from './list.js';
 import type { CallParts } from './parts.js';
 import { checkInput, prepare, readGiven } from './prepare.js';
@@ -129,12 +130,19 @@ async function callToEnd(parts: CallParts, given: GivenCall): Promise<ToolResult
   }
 }
 
-async function planOnly(parts: CallParts, ref: string, raw: unknown, options: DoorOptions) {
+async function planOnly(
+  parts: CallParts,
+  ref: string,
+  raw: unknown,
+  options: DoorOptions,
+): ReturnType<Toolbox['plan']> {
   checkCallOptions(options);
   const base = toBase(parts.workspace.snapshot(), options);
   const tool = await findTool(parts, ref, base);
   const { plan, verdict } = await prepare(parts, tool, raw, base, rulesFor(parts, tool, base));
-  return { plan, verdict };
+  const forwarded = verdict.verdict === 'deny' ? undefined : forwardOf(tool)?.(plan.input as JsonObject, base.snapshot);
+  if (forwarded === undefined) return { plan, verdict };
+  return planOnly(parts, forwarded.ref, forwarded.input, { ...options, found: undefined });
 }
 
 async function explain(parts: CallParts, ref: string, raw: unknown, options: DoorOptions): Promise<Explanation> {

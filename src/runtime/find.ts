@@ -3,7 +3,7 @@
 import { readSettled } from '../catalog/catalog.js';
 import { isToolError } from '../core/error.js';
 import type { Skill } from '../core/skill.js';
-import type { Tool } from '../core/tool.js';
+import type { FunctionAction, Tool } from '../core/tool.js';
 import { findDenial } from '../policy/decide.js';
 import { type Rules, toRules } from '../policy/rules.js';
 import { newNameOf } from '../policy/view.js';
@@ -79,4 +79,9 @@ function retryChanged<T>(find: () => T): T {
       if (!isToolError(error) || error.code !== 'integrity' || attempt >= MAX_ATTEMPTS) throw error;
     }
   }
+}
+
+/** Returns the function by which the calls of a built-in tool go on as those of another tool. */
+export function forwardOf({ origin, action }: Tool): FunctionAction['forward'] {
+  return origin.builtin === true && action.kind === 'function' ? action.forward : undefined;
 }

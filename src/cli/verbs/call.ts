@@ -7,7 +7,7 @@ import { contentText } from '../../commands/output.js';
 import { kindOfOwnFlag, toParameters } from '../../commands/parameters.js';
 import { assertPerson, type Caller } from '../../core/caller.js';
 import { exitStatus, isToolError, ToolError } from '../../core/error.js';
-import { type JsonObject, parseJson } from '../../core/json.js';
+import { isRecord, type JsonObject, parseJson } from '../../core/json.js';
 import type { ToolResult } from '../../core/result.js';
 import { quoteOutside, shortenPath } from '../../core/text.js';
 import type { Tool } from '../../core/tool.js';
@@ -189,7 +189,7 @@ async function readToolInput(
 ): Promise<{ input: unknown; fault?: ToolError }> {
   try {
     const { input, given } = parsed.toInput();
-    const fromFlags = given ? input : undefined;
+    const fromFlags = given ? toWholeInput(tool, input) : undefined;
     if (inputFlag === undefined) return { input: fromFlags ?? (await readPipedInput(tool, terminal, signal)) };
     if (fromFlags !== undefined) throw inputTwice();
     return { input: parseJson(await readInput(String(inputFlag), terminal, signal), inputName(String(inputFlag))) };
@@ -197,6 +197,18 @@ async function readToolInput(
     if (isToolError(error) && error.code === 'invalid_input') return { input: undefined, fault: error };
     throw error;
   }
+}
+
+// CLI-35: `--input` of a tool with a parameter of that name is the whole input if it has what is missing otherwise.
+function toWholeInput(tool: Tool, input: JsonObject): JsonObject {
+  const { input: value, ...others } = input;
+  if (Object.keys(others).length > 0 || !isRecord(value)) return input;
+  const parameters = toParameters(tool.input.json);
+  const isWhole =
+    parameters.some(({ name, required }) => required && name !== 'input') &&
+    parameters.every(({ name, required }) => !required || Object.hasOwn(value, name)) &&
+    Object.keys(value).every((key) => parameters.some(({ name }) => name === key));
+  return isWhole ? (value as JsonObject) : input;
 }
 
 // CLI-8: without any argument, the input is JSON on stdin if the tool has a required parameter. Otherwise stdin belongs
