@@ -32,7 +32,8 @@ export interface Io {
   now(): number;
   /** The file of the `wield` binary. */
   readonly binary: string;
-  onSignal(listener: (signal: Signal) => void): void;
+  /** Calls the listener with signals; it returns whether the signal stops the command. */
+  onSignal(listener: (signal: Signal) => boolean): void;
   /** Calls the listener with errors that nobody handled; the process ends unless it returns true. */
   readonly onFault?: ((listener: (error: unknown) => boolean) => void) | undefined;
   /** Redirects everything else that is printed to stdout to stderr: stdout carries a protocol (SRV-7). */

@@ -132,13 +132,12 @@ function onFault(listener: (error: unknown) => boolean): void {
 }
 
 // The first signal stops the command, a second one ends the process (CLI-10).
-function onSignal(listener: (signal: Signal) => void): void {
+function onSignal(listener: (signal: Signal) => boolean): void {
   let signalled = false;
   for (const name of SIGNALS) {
     process.on(name, () => {
       if (signalled) process.exit(128 + constants.signals[name]);
-      signalled = true;
-      listener(name);
+      signalled = listener(name);
     });
   }
 }

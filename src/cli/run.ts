@@ -85,6 +85,7 @@ async function runCommand({ word, before, rest }: CommandWord, setup: Setup): Pr
       reserved: RESERVED,
       load: (inner, ...given) => parseCommand(findCommandEntry(inner), ...given),
       settleFlags: setup.own.settle,
+      onHangup: interrupt.onHangup,
       get signal() {
         return interrupt.signal();
       },
@@ -201,6 +202,7 @@ function watchFaults(terminal: Terminal, own: OwnFlags): Faults {
 }
 
 interface Interrupt {
+  onHangup(listener: () => void): void;
   signal(): AbortSignal;
   /** The exit status of the received signal, if any. */
   status(): number | undefined;
@@ -211,11 +213,20 @@ function watchSignals(io: Io): Interrupt {
   // Created on first use: Node loads modules for it.
   let controller: AbortController | undefined;
   let status: number | undefined;
+  let hangup: (() => void) | undefined;
   io.onSignal((name) => {
+    if (name === 'SIGHUP' && hangup !== undefined && status === undefined) {
+      hangup();
+      return false;
+    }
     status ??= name === 'SIGINT' ? INTERRUPTED : 128 + constants.signals[name];
     controller?.abort();
+    return true;
   });
   return {
+    onHangup(listener) {
+      if (![io.stdin, io.stdout, io.stderr].some(({ isTerminal }) => isTerminal)) hangup = listener;
+    },
     signal() {
       controller ??= new AbortController();
       if (status !== undefined) controller.abort();

@@ -68,6 +68,8 @@ export interface VerbCall extends VerbArguments {
   ): Promise<{ readonly verb: Verb; readonly parsed: VerbArguments }>;
   /** Tells which flags belong to wield, once the parameters of a tool are known. */
   settleFlags(flags: ReadonlyMap<string, string | true>): void;
+  /** Calls a listener on SIGHUP, which then does not stop the command; not at a terminal, where it means that it was closed. */
+  onHangup(listener: () => void): void;
   /** Aborted by a signal such as Ctrl-C. */
   readonly signal: AbortSignal;
   /** Returns the toolbox of the workdir; the options of the first call count. */

@@ -50,7 +50,7 @@ test('pages of other sites are refused', () => {
 
 test('the token must be the whole token', () => {
   const host = '127.0.0.1';
-  const ask = (authorization: string): number => statusOf({ host, authorization }, { token: TOKEN });
+  const ask = (authorization: string): number => statusOf({ host, authorization }, { tokens: () => [TOKEN] });
   expect(ask(`Bearer ${TOKEN}`)).toBe(200);
   const other = 'x'.repeat(TOKEN.length);
   for (const sent of [
@@ -63,12 +63,12 @@ test('the token must be the whole token', () => {
     TOKEN,
   ])
     expect([sent, ask(sent)]).toEqual([sent, 401]);
-  expect(statusOf({ host }, { token: TOKEN })).toBe(401);
+  expect(statusOf({ host }, { tokens: () => [TOKEN] })).toBe(401);
 });
 
 test('the endpoint checks access before anything else, and takes JSON only', async () => {
   const http = createMcpHttp(createToolbox({ tools: [] }), {
-    access: { host: '127.0.0.1', token: TOKEN },
+    access: { host: '127.0.0.1', tokens: () => [TOKEN] },
   } as never);
   const body = JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'tools/list' });
   const ask = async (headers: Record<string, string>): Promise<number> => {

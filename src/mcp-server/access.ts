@@ -6,8 +6,8 @@ import { hasToken } from '../net/bearer.js';
 export interface AccessOptions {
   /** The address that the server is bound to. */
   readonly host: string;
-  /** The bearer token; required unless the address is loopback. */
-  readonly token?: string;
+  /** Returns the bearer tokens that are valid now; required unless the address is loopback. */
+  readonly tokens?: (() => readonly string[]) | undefined;
 }
 
 const LOOPBACK = new Set(['localhost', '127.0.0.1', '[::1]', '::1']);
@@ -29,13 +29,14 @@ export interface Refusal {
 }
 
 /** Returns why a request is not allowed, else undefined. */
-export function checkAccess(header: ReadHeader, { host, token }: AccessOptions): Refusal | undefined {
+export function checkAccess(header: ReadHeader, { host, tokens }: AccessOptions): Refusal | undefined {
   const requested = parseHost(header('host') ?? '');
   if (requested === undefined || !isOwnHost(requested.hostname, host)) return forbidden('Host header not allowed');
   const origin = header('origin');
   // Pages of other sites, and of other servers on this machine, must not reach this one.
   if (origin !== undefined && !isSameServer(parseUrl(origin), requested)) return forbidden('Origin header not allowed');
-  if (token !== undefined && !hasToken(header('authorization'), token)) {
+  const authorization = header('authorization');
+  if (tokens !== undefined && !tokens().some((token) => hasToken(authorization, token))) {
     const headers = { 'www-authenticate': 'Bearer realm="wield"' };
     return { status: 401, message: 'missing or wrong bearer token', headers };
   }

@@ -40,7 +40,7 @@ export interface CollectedIo {
 export function createIo(workspace: Pick<Workspace, 'dir' | 'env'>, options: InProcessOptions = {}): CollectedIo {
   const stdout = createOutput(options.onOutput);
   const stderr = createOutput();
-  const listeners: ((name: Signal) => void)[] = [];
+  const listeners: ((name: Signal) => boolean)[] = [];
   const { stdin = '' } = options;
   const input = options.input ?? Readable.from(stdin === '' ? [] : [Buffer.from(stdin)]);
   const io: Io = {

@@ -6,24 +6,22 @@ import { assertPerson } from '../../core/caller.js';
 import { ToolError } from '../../core/error.js';
 import { count, sanitize } from '../../core/text.js';
 import { needsTrust } from '../../core/tool.js';
-import { readTextFile } from '../../files/read.js';
 import type { Front, FrontOptions } from '../../fleet/front.js';
 import { createMcpHttp, isLoopback, MCP_PATH, serveMcpStdio } from '../../mcp-server/index.js';
 import type { SharedSessions } from '../../mcp-server/shared-sessions.js';
 import { limitConnections } from '../../net/connections.js';
 import type { NodeToolbox } from '../../node.js';
 import { FLEET, readFleet, usesFleet } from '../fleet.js';
-import { resolvePath } from '../io.js';
 import { type CallMetrics, createCallMetrics, describeMetrics } from '../metrics.js';
 import { MODE, openProfile, PROFILE } from '../profile.js';
 import { describeDistrust } from '../runnable.js';
 import type { Terminal } from '../terminal.js';
+import { openTokens } from '../tokens.js';
 import { createUnansweredReport, toNotices } from '../unanswered.js';
 import { option, toggle, usageError, type Verb, type VerbCall } from '../verb.js';
 
 declare const WIELD_VERSION: string;
 
-const MIN_TOKEN = 16;
 const POLL_MS = 20;
 // Event streams stay open until the client closes them.
 const STREAMS_MS = 500;
@@ -41,7 +39,7 @@ export const serve: Verb = {
   ],
   flags: {
     http: option('[HOST:]PORT', 'Serve over HTTP at /mcp; the default host is 127.0.0.1'),
-    'token-file': option('FILE', 'Require this bearer token (or set WIELD_TOKEN)'),
+    'token-file': option('FILE', 'Require a bearer token of this file, one per line (or set WIELD_TOKEN)'),
     mode: MODE,
     profile: PROFILE,
     fleet: FLEET,
@@ -76,7 +74,7 @@ export const serve: Verb = {
     if (call.flags.has('trust')) assertPerson(toolbox.machine.insideCall, 'trusting');
     if (call.flags.has('ui')) assertPage(toolbox, http);
     if (metrics === undefined) return serveOverStdio(call, toolbox);
-    const access = { ...parseAddress(String(http)), token: readToken(call) };
+    const access = { ...parseAddress(String(http)), tokens: openTokens(call) };
     try {
       if (fleet !== undefined) front = await connectFront(call, toolbox);
       return await serveOverHttp(call, toolbox, { access, metrics, front, sessions: fleet?.state.sessions });
@@ -139,7 +137,7 @@ interface Address {
 }
 
 interface HttpServing {
-  readonly access: Address & { readonly token: string | undefined };
+  readonly access: Address & { readonly tokens: (() => readonly string[]) | undefined };
   readonly metrics: CallMetrics;
   /** Both are set if workers of a fleet run the calls. */
   readonly front: Front | undefined;
@@ -152,7 +150,7 @@ async function serveOverHttp(
   { access, metrics, front, sessions }: HttpServing,
 ): Promise<number> {
   const { terminal, signal } = call;
-  if (!isLoopback(access.host) && access.token === undefined) {
+  if (!isLoopback(access.host) && access.tokens === undefined) {
     throw usageError(
       `${access.host} is reachable from other machines and needs a token`,
       'set WIELD_TOKEN, pass --token-file, or serve on 127.0.0.1',
@@ -186,6 +184,11 @@ async function serveOverHttp(
   await announce(terminal, toolbox, access.host, port);
   const page = call.flags.has('ui') ? await (await import('../page.js')).openPage(call, toolbox, 0) : undefined;
   if (page !== undefined) terminal.out(`${page.url}\n`);
+  // The configuration is read again whenever it changes.
+  call.onHangup(() => {
+    access.tokens?.();
+    terminal.err('  SIGHUP: tokens and configuration are current\n');
+  });
   await new Promise<void>((resolve) => {
     if (signal.aborted) resolve();
     else signal.addEventListener('abort', () => resolve(), { once: true });
@@ -263,24 +266,4 @@ function parseAddress(text: string): Address {
     );
   }
   return { host: match[1] ?? '127.0.0.1', port };
-}
-
-function readToken({ flags, env, terminal }: VerbCall): string | undefined {
-  const file = flags.get('token-file');
-  const token = file === undefined ? env.WIELD_TOKEN : readTokenFile(resolvePath(terminal.io, String(file)));
-  if (token === undefined || token === '') return undefined;
-  if (token.length < MIN_TOKEN) {
-    throw usageError(`the token is shorter than ${MIN_TOKEN} characters`, 'generate one: openssl rand -hex 32');
-  }
-  return token;
-}
-
-function readTokenFile(file: string): string {
-  try {
-    const text = readTextFile(file, 4096)?.trim();
-    if (text) return text;
-  } catch {
-    // Reported below, like a missing file.
-  }
-  throw new ToolError('io', `no token in ${file}`, { hint: 'generate one: openssl rand -hex 32 > FILE' });
 }

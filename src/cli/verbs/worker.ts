@@ -51,6 +51,8 @@ export const worker: Verb = {
     );
     if (!toolbox.workspace.trusted)
       terminal.err(`  ${describeDistrust(toolbox)}: calls of its tools are refused until you run wield trust\n`);
+    // The configuration is read again whenever it changes.
+    call.onHangup(() => terminal.err('  SIGHUP: the configuration is current\n'));
     await new Promise<void>((resolve) => {
       if (signal.aborted) resolve();
       else signal.addEventListener('abort', () => resolve(), { once: true });

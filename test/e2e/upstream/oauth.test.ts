@@ -495,6 +495,7 @@ describe('the command', () => {
       reserved: new Set(),
       load: () => Promise.reject(new Error('unused')),
       settleFlags: () => {},
+      onHangup: () => {},
       signal: new AbortController().signal,
       toolbox: () => toolbox,
     };

@@ -1,0 +1,60 @@
+// The bearer tokens of `wield serve --http`: from a file, which is read again when it changes, or a variable.
+
+import { isDeepStrictEqual } from 'node:util';
+import { ToolError, toToolError } from '../core/error.js';
+import { count } from '../core/text.js';
+import { readTextFile, statIdentity } from '../files/read.js';
+import { resolvePath } from './io.js';
+import { usageError, type VerbCall } from './verb.js';
+
+const MIN_TOKEN = 16;
+const MAX_BYTES = 64 * 1024;
+const GENERATE = 'generate one: openssl rand -hex 32';
+
+/** Returns a function that returns the tokens that are valid now; undefined if none are required (SRV-95). */
+export function openTokens({ flags, env, terminal }: VerbCall): (() => readonly string[]) | undefined {
+  const named = flags.get('token-file');
+  if (named === undefined) {
+    const tokens = env.WIELD_TOKEN ? parseTokens(env.WIELD_TOKEN, 'WIELD_TOKEN') : undefined;
+    return tokens && (() => tokens);
+  }
+  const file = resolvePath(terminal.io, String(named));
+  let seen = statIdentity(file);
+  let tokens = readTokens(file);
+  return () => {
+    const now = statIdentity(file);
+    if (isDeepStrictEqual(now, seen)) return tokens;
+    seen = now;
+    try {
+      tokens = readTokens(file);
+      terminal.err(`  read ${count(tokens.length, 'token')} from ${file} again\n`);
+    } catch (error) {
+      // Without tokens everyone would be let in.
+      terminal.err(
+        `${terminal.paint('yellow', 'warning', 'err')}  ${toToolError(error).message}; the old tokens stay valid\n`,
+      );
+    }
+    return tokens;
+  };
+}
+
+function readTokens(file: string): readonly string[] {
+  const text = readTextFile(file, MAX_BYTES);
+  if (text === undefined) throw new ToolError('io', `file not found: ${file}`, { hint: `${GENERATE} > ${file}` });
+  return parseTokens(text, file);
+}
+
+// One token per line, so that a new one is valid before the old one is removed.
+function parseTokens(text: string, where: string): readonly string[] {
+  const lines = text.split(/\r?\n/).map((line) => line.trim());
+  const tokens = lines.filter((line) => line !== '' && !line.startsWith('#'));
+  if (tokens.length === 0) throw new ToolError('io', `no token in ${where}`, { hint: GENERATE });
+  // The token itself is not repeated.
+  for (const token of tokens) {
+    const at = tokens.length === 1 ? where : `line ${lines.indexOf(token) + 1} of ${where}`;
+    if (/\s/.test(token)) throw usageError(`the token in ${at} contains a space`, 'write one token per line');
+    if (token.length < MIN_TOKEN)
+      throw usageError(`the token in ${at} is shorter than ${MIN_TOKEN} characters`, GENERATE);
+  }
+  return tokens;
+}
