@@ -143,11 +143,15 @@ function toToolboxOptions({ terminal, own }: Setup) {
 // Ctrl-C while waiting for servers closes the toolbox, which ends the wait.
 function createWaitListener(terminal: Terminal, interrupt: Interrupt, toolbox: () => NodeToolbox | undefined) {
   let isWaiting = false;
-  const show = createWaitLine(terminal, () => toolbox()?.state.snapshot().servers.servers ?? []);
+  const line = createWaitLine(terminal, () => toolbox()?.state.snapshot().servers.servers ?? []);
+  const leave = (): void => {
+    line.interrupt();
+    void toolbox()?.close();
+  };
   return (servers: readonly string[]): void => {
-    if (!isWaiting) interrupt.signal().addEventListener('abort', () => void toolbox()?.close(), { once: true });
+    if (!isWaiting) interrupt.signal().addEventListener('abort', leave, { once: true });
     isWaiting = true;
-    show(servers);
+    line.show(servers);
   };
 }
 

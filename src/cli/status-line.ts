@@ -1,6 +1,6 @@
 // A transient line on a terminal: progress of a call, servers that are waited for (CLI-4).
 
-import { formatDuration, quoteOutside } from '../core/text.js';
+import { formatDuration, quoteOutside, spellOut } from '../core/text.js';
 import type { ServerEntry } from '../core/upstream.js';
 import { runnerOf } from '../upstream/entries/package-runner.js';
 import type { Terminal } from './terminal.js';
@@ -24,32 +24,48 @@ export function showShare(terminal: Terminal, text: string, share: number, size 
 const SHOWN_MS = 2000;
 const TICK_MS = 1000;
 
-/** Returns a function that shows the servers that are waited for, and since when; none clears the line. */
-export function createWaitLine(terminal: Terminal, servers: () => readonly ServerEntry[]) {
+/** A line that shows the servers that are waited for, and since when. */
+export interface WaitLine {
+  /** None clears the line. */
+  show(names: readonly string[]): void;
+  /** Says what goes on after an interrupt (UPS-112). */
+  interrupt(): void;
+}
+
+export function createWaitLine(terminal: Terminal, servers: () => readonly ServerEntry[]): WaitLine {
   let since: number | undefined;
   let tick: NodeJS.Timeout | undefined;
-  return (names: readonly string[]): void => {
-    clearInterval(tick);
-    if (names.length === 0) {
-      since = undefined;
-      showTransient(terminal, '');
-      return;
-    }
-    since ??= performance.now();
-    const began = since;
-    const known = servers();
-    const waiting = names.map((name) => {
-      const server = known.find((one) => one.name === name);
-      const runner = server && runnerOf(server);
-      return runner === undefined ? name : `${name} (${runner} installs it)`;
-    });
-    const show = (): void => {
-      const passed = performance.now() - began;
-      const time = passed < SHOWN_MS ? '' : ` … ${formatDuration(Math.floor(passed / 1000) * 1000)}`;
-      showTransient(terminal, `waiting for ${waiting.join(', ')}${time}`);
-    };
-    show();
-    if (terminal.errIsTerminal) tick = setInterval(show, TICK_MS).unref();
+  let installing: readonly string[] = [];
+  const describe = (name: string): string => {
+    const server = servers().find((one) => one.name === name);
+    const runner = server && runnerOf(server);
+    if (runner !== undefined) installing = [...installing, name];
+    return runner === undefined ? name : `${name} (${runner} installs it)`;
+  };
+  return {
+    show(names) {
+      clearInterval(tick);
+      installing = [];
+      if (names.length === 0) {
+        since = undefined;
+        showTransient(terminal, '');
+        return;
+      }
+      since ??= performance.now();
+      const began = since;
+      const waiting = names.map(describe).join(', ');
+      const show = (): void => {
+        const passed = performance.now() - began;
+        const time = passed < SHOWN_MS ? '' : ` … ${formatDuration(Math.floor(passed / 1000) * 1000)}`;
+        showTransient(terminal, `waiting for ${waiting}${time}`);
+      };
+      show();
+      if (terminal.errIsTerminal) tick = setInterval(show, TICK_MS).unref();
+    },
+    interrupt() {
+      const names = installing.map(spellOut).join(', ');
+      if (names !== '') terminal.err(`  ${names}: the installation goes on in the background; wield mcp shows it\n`);
+    },
   };
 }
 

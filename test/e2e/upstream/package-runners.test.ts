@@ -1,7 +1,9 @@
 // Tests of servers behind package runners: their first start takes long, and is not interrupted.
 
 import { spawn } from 'node:child_process';
-import { readFileSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
 import { describe, expect } from 'vitest';
 import { startFirst } from '../../../src/process/first-start.js';
 import { binary } from '../../support/built.js';
@@ -10,12 +12,15 @@ import { NO_PROC } from '../../support/machine.js';
 import { createRunnerWorkspace, type RunnerWorkspace } from '../../support/package-runner.js';
 import { sleep } from '../../support/processes.js';
 import { hasPty, NO_PTY, wieldAtTerminal } from '../../support/pty.js';
+import { hasBubblewrap, NO_BUBBLEWRAP } from '../../support/sandbox-attempts.js';
 import { serveHere } from '../../support/serve.js';
 import { until } from '../../support/server.js';
 import { spec, specIf } from '../../support/spec.js';
 import { configureServers, countedServer } from '../../support/upstream-servers.js';
 import { isAlive } from '../../support/upstream-workspace.js';
 import { createWorkspace } from '../../support/workspace.js';
+
+const SERVER = fileURLToPath(new URL('../../support/upstream-server.mjs', import.meta.url));
 
 const stateOf = async (workspace: RunnerWorkspace) => json(await wield(workspace, ['mcp', '--json'])).servers[0];
 
@@ -86,11 +91,12 @@ describe.concurrent('the first start of a package runner', () => {
 
   spec('UPS-112 UPS-15', 'goes on after an interrupt', async () => {
     const workspace = createRunnerWorkspace({ listing: '30s' });
-    const { io, signal } = createIo(workspace);
+    const { io, signal, stderr } = createIo(workspace);
     const running = runCommand(['mcp', 'refresh', 'files'], io);
     await begun(workspace);
     signal('SIGINT');
     expect(await running).toBe(130);
+    expect(stderr()).toContain('files: the installation goes on in the background; wield mcp shows it');
     expect(isAlive(workspace.runs()[0]!)).toBe(true);
     workspace.install();
     await until(() => !isAlive(workspace.runs()[0]!), 'it ends');
@@ -129,6 +135,28 @@ describe.concurrent('the first start of a package runner', () => {
     expect(readFileSync(`/proc/${workspace.runs()[0]}/environ`, 'utf8')).toMatch(/(?:^|\0)WIELD_CALL=/);
     workspace.install();
     await until(() => !isAlive(workspace.runs()[0]!), 'it ends');
+  });
+
+  specIf(hasBubblewrap(), NO_BUBBLEWRAP, 'UPS-112 EXE-10', 'has the sandbox of the server', async () => {
+    const workspace = createWorkspace();
+    const outside = join(workspace.home, 'outside');
+    const command = workspace.write(
+      'docker',
+      `#!/bin/sh
+: > begun; (: > ${outside}) 2>/dev/null
+until [ -e installed ]; do sleep 0.05; done
+exec ${process.execPath} ${SERVER}
+`,
+      0o755,
+    );
+    configureServers(workspace, { files: { command, args: ['run', 'files'], sandbox: 'workdir' } });
+    workspace.config('[limits]\nlisting = "500ms"\n');
+    expect((await wield(workspace, ['list'])).stderr).toContain('docker installs it');
+    await until(() => existsSync(join(workspace.dir, 'begun')), 'the installation has begun');
+    workspace.write('installed', '');
+    workspace.config('[limits]\nlisting = "30s"\n');
+    expect((await wield(workspace, ['list'])).stdout).toContain('files_echo');
+    expect(existsSync(outside)).toBe(false);
   });
 
   spec('UPS-112', 'has a limit without wield', async () => {

@@ -57,22 +57,25 @@ function chooseServers(toolbox: NodeToolbox, names: readonly string[]): ServerEn
 async function refreshAll(call: VerbCall, toolbox: NodeToolbox, servers: readonly ServerEntry[]): Promise<Outcome[]> {
   const outcomes = new Map<ServerEntry, Outcome>();
   const waiting = new Set<string>();
-  const showWait = createWaitLine(call.terminal, () => servers);
+  const line = createWaitLine(call.terminal, () => servers);
   const left = [...servers];
   const refreshNext = async (): Promise<void> => {
     for (let server = left.shift(); server !== undefined; server = left.shift()) {
       if (call.signal.aborted) return;
       waiting.add(server.name);
-      showWait([...waiting]);
+      line.show([...waiting]);
       const error = await toolbox.state.upstreams.refresh(server).then(() => undefined, toToolError);
       waiting.delete(server.name);
       outcomes.set(server, { server, error });
-      showWait([]);
+      line.show([]);
       if (!call.json) print(call, toolbox, { server, error }, servers.length);
-      showWait([...waiting]);
+      line.show([...waiting]);
     }
   };
-  const onAbort = (): void => void toolbox.close();
+  const onAbort = (): void => {
+    line.interrupt();
+    void toolbox.close();
+  };
   call.signal.addEventListener('abort', onAbort, { once: true });
   await Promise.all(Array.from({ length: Math.min(MAX_CONCURRENT, servers.length) }, refreshNext));
   call.signal.removeEventListener('abort', onAbort);
