@@ -85,6 +85,11 @@ export function findPluginNameFault(name: string): string | undefined {
 // Files that agents read as configuration or instructions, in lower case.
 const RESERVED_FILES = ['claude.md', 'claude.local.md', 'agents.md', 'gemini.md', 'memory.md', 'readme.md'];
 
+/** Whether a file has the name of one that agents read as configuration or instructions. */
+export function isReservedFile(file: string): boolean {
+  return RESERVED_FILES.includes(file.toLowerCase());
+}
+
 /** An agent, a rule or a command is a Markdown file; everything else is a directory. */
 export function isDirectoryKind(kind: ItemKind): boolean {
   return kind !== 'agent' && kind !== 'rule' && kind !== 'command';
@@ -121,7 +126,7 @@ export function findLinkFault(kind: ItemKind, link: string): string | undefined 
     findNameFault(name) === undefined &&
     (isDirectoryKind(kind) ? !/\.(?:json|jsonc|toml|ya?ml|md)$/i.test(name) : name !== file);
   if (!wellFormed) return `is not ${kind}s/NAME${isDirectoryKind(kind) ? '' : '.md'}`;
-  return RESERVED_FILES.includes(file.toLowerCase()) ? 'is not allowed: the name is reserved' : undefined;
+  return isReservedFile(file) ? 'is not allowed: the name is reserved' : undefined;
 }
 
 /** Whether a relative path has no `..` and is not absolute. Links are checked separately. */

@@ -6,7 +6,7 @@ import { isRecord, type Json, type JsonObject, showValue } from '../../core/json
 import { quoteOutside } from '../../core/text.js';
 import { statOrNothing } from '../../files/read.js';
 import { isDirectory, isOccupied, namesIn } from '../directory.js';
-import { findNameFault, type ItemKind, isSafePath } from '../manifest/item-name.js';
+import { findNameFault, type ItemKind, isReservedFile, isSafePath } from '../manifest/item-name.js';
 import { COMPONENT_FIELDS } from '../manifest/marketplace.js';
 import { type PluginManifest, readPluginManifest } from '../manifest/plugin-json.js';
 import {
@@ -160,7 +160,10 @@ function readDocuments(context: PluginContext, kind: 'agent' | 'command', { only
   const items = places.flatMap((base) =>
     markdownIn(base).flatMap((file) => {
       const name = (file === base ? basename(file) : relative(base, file)).replace(/\.md$/i, '').replaceAll('/', '-');
-      return /^readme$/i.test(name) ? [] : readItem(context, kind, name, file);
+      if (!isReservedFile(`${name}.md`)) return readItem(context, kind, name, file);
+      // INS-88
+      if (!/^readme$/i.test(name)) skip(kind, `${plugin}:${quoteOutside(file, 80)}`, 'its name is reserved');
+      return [];
     }),
   );
   if (!only && given.length > 0)

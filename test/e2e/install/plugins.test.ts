@@ -279,6 +279,23 @@ describe('plugins', () => {
     expect(names(added.source.items)).toEqual(['skill single:single']);
   });
 
+  spec('INS-88', 'counts files of instructions among agents and commands', async () => {
+    const workspace = createInstallWorkspace();
+    const files = {
+      '.claude-plugin/plugin.json': '{"name":"docs"}',
+      'agents/AGENTS.md': 'Instructions.\n',
+      'agents/helper.md': '---\nname: helper\ndescription: Helps.\n---\nHelp.\n',
+      'commands/claude.md': 'Instructions.\n',
+      'commands/README.md': 'About the commands.\n',
+    };
+    const added = await workspace.json('add', workspace.source('docs', files), '--yes');
+    expect(names(added.installed)).toEqual(['agent docs:helper']);
+    expect(added.source.skipped).toEqual([
+      { what: 'agent', reason: 'its name is reserved', paths: ['docs:agents/AGENTS.md'] },
+      { what: 'command', reason: 'its name is reserved', paths: ['docs:commands/claude.md'] },
+    ]);
+  });
+
   spec('INS-76', 'offers what is right in a plugin, and counts the rest with its reason', async () => {
     const workspace = createInstallWorkspace();
     const manifest = { name: 'half', skills: [7, './more'], agents: './own', commands: ['./gone.md'], mcpServers: [1] };
