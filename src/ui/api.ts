@@ -99,6 +99,7 @@ export type CatalogState =
   | 'denied'
   | 'untrusted'
   | 'changed'
+  | 'starting'
   | 'failed';
 
 export interface CatalogItem {

@@ -27,6 +27,7 @@ const STATE_TONES: Readonly<Partial<Record<CatalogState, Tone>>> = {
   denied: 'bad',
   failed: 'bad',
   changed: 'warn',
+  starting: 'warn',
   untrusted: 'warn',
 };
 

@@ -9,7 +9,7 @@ import { needsTrust, type Tool } from '../../core/tool.js';
 import type { DoorOptions, Survey, Toolbox } from '../../core/toolbox.js';
 import { findDenial } from '../../policy/decide.js';
 import { toRules } from '../../policy/rules.js';
-import type { ServerState } from '../../upstream/catalog/format.js';
+import { describeStarting, type ServerState } from '../../upstream/catalog/format.js';
 import { describeServer } from '../../upstream/entries/mask.js';
 import type { Catalog, CatalogItem, Mark, Place } from '../api.js';
 import { type PageParts, PERSON } from './parts.js';
@@ -126,9 +126,12 @@ async function offerItems({ toolbox }: PageParts, caller: Caller, kind: 'prompt'
   });
 }
 
-function toServerItem({ server, state, failure, changed }: ServerState): CatalogItem {
+function toServerItem({ server, state, runner, failure, changed }: ServerState): CatalogItem {
   const { name, place } = server;
-  const status = describeServerState(state, failure?.message, changed);
+  const status: Status =
+    state === 'starting'
+      ? { state, why: describeStarting(server, runner).message }
+      : describeServerState(state, failure?.message, changed);
   const item = { id: `server:${name}`, kind: 'server' as const, name, description: describeServer(server) };
   return { ...item, ...status, place: { file: place.file, line: place.line }, server: name, tags: [], marks: [] };
 }

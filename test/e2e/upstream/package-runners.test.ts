@@ -10,6 +10,7 @@ import { binary } from '../../support/built.js';
 import { createIo, json, runCommand, wield } from '../../support/cli.js';
 import { NO_PROC } from '../../support/machine.js';
 import { createRunnerWorkspace, type RunnerWorkspace } from '../../support/package-runner.js';
+import { openPage } from '../../support/page.js';
 import { sleep } from '../../support/processes.js';
 import { hasPty, NO_PTY, wieldAtTerminal } from '../../support/pty.js';
 import { hasBubblewrap, NO_BUBBLEWRAP } from '../../support/sandbox-attempts.js';
@@ -221,6 +222,18 @@ describe.concurrent('what is shown of a server that did not answer', () => {
     expect(JSON.stringify(searched)).toContain('the server is not available: files');
     workspace.install();
     await server.close();
+  });
+
+  spec('UPS-115', 'the page names it', async () => {
+    const workspace = createRunnerWorkspace();
+    const page = await openPage(workspace);
+    const { items } = (await page.get('/api/catalog/model')).json;
+    expect(items.find(({ kind }: { kind: string }) => kind === 'server')).toMatchObject({
+      state: 'starting',
+      why: expect.stringContaining('npx installs it'),
+    });
+    expect((await page.get('/api/servers')).json.servers).toMatchObject([{ name: 'files', state: 'starting' }]);
+    workspace.install();
   });
 
   spec('UPS-115', 'doctor names it', async () => {
