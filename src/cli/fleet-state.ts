@@ -1,7 +1,7 @@
 // The state that fronts and workers of a fleet share, for the verbs that use it.
 
 import { findHome, findWieldHome } from '../files/home.js';
-import { assertHasFleet, connect, parseFleetAddress } from '../fleet/connection.js';
+import { begin, connect, parseFleetAddress } from '../fleet/connection.js';
 import { loadFleetKey } from '../fleet/key.js';
 import { toNames } from '../fleet/names.js';
 import type { SharedState } from '../state/files.js';
@@ -68,7 +68,7 @@ async function open({ flags, env, terminal }: VerbCall, names: readonly string[]
   const connections = await Promise.all(
     names.map((name) => connect(fleetAddress, { name, failsFast: name === 'state' })),
   );
-  await assertHasFleet(connections[0]!, fleetAddress, toNames(key.fleet));
+  await begin(connections, fleetAddress, toNames(key.fleet), async () => {});
   const warn = (message: string): void => terminal.err(`warning  ${message}\n`);
   return {
     options: { key, warn, connections, address: fleetAddress.command },

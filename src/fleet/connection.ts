@@ -3,7 +3,7 @@
 import { existsSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import type { Redis, RedisOptions } from 'ioredis';
-import { ToolError } from '../core/error.js';
+import { isToolError, ToolError } from '../core/error.js';
 import { redactKnown } from '../core/redact.js';
 import { decodeUri, sanitize } from '../core/text.js';
 import type { FleetNames } from './names.js';
@@ -104,13 +104,21 @@ export async function connect(address: FleetAddress, settings: ConnectOptions): 
 }
 
 /**
- * Checks that this server has the keys of a fleet. Throws `unavailable` if it is a node of a cluster that does not, with the
- * address of the one that does (FLT-84).
+ * Does the first work on connections; if it fails, they are closed. Throws `unavailable` if a command fails, and if the server
+ * is a node of a cluster that does not have the keys of the fleet, with the address of the one that does (FLT-84).
  */
-export async function assertHasFleet(redis: Redis, { shown }: FleetAddress, names: FleetNames): Promise<void> {
+export async function begin<T>(
+  connections: readonly Redis[],
+  { shown }: FleetAddress,
+  names: FleetNames,
+  work: () => Promise<T>,
+): Promise<T> {
   try {
-    await redis.exists(names.tags);
+    await connections[0]!.exists(names.tags);
+    return await work();
   } catch (error) {
+    for (const connection of connections) connection.disconnect();
+    if (isToolError(error)) throw error;
     const { message } = error as Error;
     const [, node] = /^(?:MOVED|ASK) \d+ (\S+)$/.exec(message) ?? [];
     throw new ToolError('unavailable', `cannot use ${shown}: ${explainFailure(error)}`, {

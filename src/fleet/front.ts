@@ -8,7 +8,7 @@ import type { Plan, Variables } from '../core/plan.js';
 import type { Output } from '../core/result.js';
 import type { Settings } from '../core/settings.js';
 import { cancelled, onAbort, runWithinLimit, settlesWithin } from '../core/time-limit.js';
-import { assertHasFleet, connect, explainFailure } from './connection.js';
+import { begin, connect, explainFailure } from './connection.js';
 import { type Job, type Order, type Refusal, type Reply, sealMessage, toBinding, toCallId } from './job.js';
 import { KEYED_MS, KeyedCalls } from './keyed-calls.js';
 import { type FleetNames, toNames } from './names.js';
@@ -68,14 +68,15 @@ export async function openFront(options: FrontOptions): Promise<Front> {
     connect(address, { name: 'front', failsFast: true, silenceMs: 1500, onError: debug }),
     connect(address, { name: 'front-replies', silenceMs: 3000, onError: debug }),
   ]);
-  await assertHasFleet(redis, address, names);
   const pending = new Set<Pending>();
   const describe = (): Partial<PeerInfo> => ({
     running: [...pending].flatMap(({ job, isFollower }) => (job.binding === undefined || isFollower ? [] : [job.id])),
   });
   const own = { id, host, version, monotonic };
-  const presence = await createPresence({ redis, names, kind: 'front', ...own, describe, onError: debug });
-  return new Front(id, options, { names, redis, reading, presence, pending });
+  return begin([redis, reading], address, names, async () => {
+    const presence = await createPresence({ redis, names, kind: 'front', ...own, describe, onError: debug });
+    return new Front(id, options, { names, redis, reading, presence, pending });
+  });
 }
 
 export class Front implements Dispatcher {

@@ -8,7 +8,7 @@ import type { KnownSecrets } from '../core/redact.js';
 import { settlesWithin } from '../core/time-limit.js';
 import { needsTrust, type Tool } from '../core/tool.js';
 import type { Toolbox } from '../core/toolbox.js';
-import { assertHasFleet, connect, loadBullmq } from './connection.js';
+import { begin, connect, loadBullmq } from './connection.js';
 import { type Job, type JobResult, openMessage, type Refusal } from './job.js';
 import { type FleetNames, toNames } from './names.js';
 import { createOffers, type Offers } from './offers.js';
@@ -53,23 +53,24 @@ export async function openWorker(options: WorkerOptions): Promise<Worker> {
     connect(address, { name: 'worker-channel', onError: debug }),
   ]);
   const [redis, listening] = connections;
-  await assertHasFleet(redis, address, names);
-  const presence = await createPresence({
-    redis,
-    names,
-    kind: 'worker',
-    id,
-    host,
-    version,
-    monotonic,
-    describe: () => ({ tags, running: [...running.keys()] }),
-    onError: debug,
+  return begin(connections, address, names, async () => {
+    const presence = await createPresence({
+      redis,
+      names,
+      kind: 'worker',
+      id,
+      host,
+      version,
+      monotonic,
+      describe: () => ({ tags, running: [...running.keys()] }),
+      onError: debug,
+    });
+    const worker = new Worker(id, options, { names, redis, connections, presence, running });
+    listening.on('message', (channel: string, sealed: string) => worker.receive(channel, sealed));
+    await listening.subscribe(names.channel(id), names.started);
+    await worker.start();
+    return worker;
   });
-  const worker = new Worker(id, options, { names, redis, connections, presence, running });
-  listening.on('message', (channel: string, sealed: string) => worker.receive(channel, sealed));
-  await listening.subscribe(names.channel(id), names.started);
-  await worker.start();
-  return worker;
 }
 
 interface WorkerParts {

@@ -34,15 +34,14 @@ export const fleet: Verb = {
       throw usageError('missing action; usage: wield fleet status|key', 'wield fleet status --fleet URL');
     if (action !== 'status') throw unknownChoice('action', action, ACTIONS, 'wield fleet');
     const { address, key, debug } = readFleet(call, call.toolbox().machine);
-    const [{ assertHasFleet, connect }, { readStatus }, { toNames }] = await Promise.all([
+    const [{ begin, connect }, { readStatus }, { toNames }] = await Promise.all([
       import('../../fleet/connection.js'),
       import('../../fleet/status.js'),
       import('../../fleet/names.js'),
     ]);
     const redis = await connect(address, { name: 'status', onError: debug });
     try {
-      await assertHasFleet(redis, address, toNames(key.fleet));
-      const status = await readStatus(redis, key);
+      const status = await begin([redis], address, toNames(key.fleet), () => readStatus(redis, key));
       if (call.json) printJson(call.terminal, { ok: true, ...status });
       else call.terminal.out(formatStatus(status));
       return 0;
