@@ -9,12 +9,15 @@ import type { ConnectOptions } from './handshake.js';
 export interface ResourceWatch {
   /** Throws `unavailable` if the server does not support subscriptions, or what the request throws. */
   subscribe(uri: string, signal: AbortSignal): Promise<void>;
+  /** Ends a subscription that no listener follows any more. */
   unsubscribe(uri: string): void;
   /** Adds a listener; the returned function removes it. */
   listen(listener: UpdateListener): () => void;
 }
 
 export interface UpdateListener {
+  /** Whether it still needs the updates of a resource. */
+  follows(uri: string): boolean;
   /** Called with the URI of each changed resource. */
   onUpdate(uri: string): void;
   /** Called when updates may have been missed, or the server may have forgotten its subscriptions. */
@@ -49,7 +52,7 @@ export function watchResources(client: Client, capabilities: JsonObject, options
       await (streams?.add(uri, signal) ?? client.request('resources/subscribe', { uri }, { signal }));
     },
     unsubscribe(uri) {
-      if (!client.isOpen) return;
+      if (!client.isOpen || [...listeners].some((listener) => listener.follows(uri))) return;
       const ended =
         streams?.delete(uri) ??
         client.request('resources/unsubscribe', { uri }, { signal: AbortSignal.timeout(TIMEOUT_MS) });

@@ -79,7 +79,11 @@ function followServer(
     let unlisten = (): void => {};
     const stopped = new Promise<'lost' | 'unknown'>((resolve) => {
       const check = async (): Promise<void> => ((await own.isAlive()) ? updates.addAll() : resolve('lost'));
-      unlisten = own.resources.listen({ onUpdate: updates.add, onDoubt: () => inBackground(check(), debug) });
+      unlisten = own.resources.listen({
+        follows: (uri) => listeners.has(uri),
+        onUpdate: updates.add,
+        onDoubt: () => inBackground(check(), debug),
+      });
       own.closed.then(() => resolve('unknown'));
       ended.signal.addEventListener('abort', () => resolve('unknown'), { once: true });
       if (ended.signal.aborted) resolve('unknown');
