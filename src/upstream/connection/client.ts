@@ -2,6 +2,7 @@
 
 import type { TraceParent } from '../../core/caller.js';
 import type { Progress } from '../../core/context.js';
+import { toToolError } from '../../core/error.js';
 import { isRecord, type JsonObject } from '../../core/json.js';
 import { settlesWithin } from '../../core/time-limit.js';
 import { RpcError, UnreadError } from '../../net/mcp.js';
@@ -224,7 +225,8 @@ export class Client {
       if (!stop.signal.aborted) await this.#send({ id, result: answer });
     } catch (error) {
       if (stop.signal.aborted) return;
-      const { code, message } = error instanceof RpcError ? error : { code: INTERNAL_ERROR, message: String(error) };
+      const { code, message } =
+        error instanceof RpcError ? error : { code: INTERNAL_ERROR, message: toToolError(error).message };
       await this.#send({ id, error: { code, message } }).catch(this.onError);
     } finally {
       this.#answering.delete(id);
