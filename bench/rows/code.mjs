@@ -35,7 +35,7 @@ export const row = {
       const code = `return [await tools.deploy(), ${round}]`;
       const { took, result } = await timed(() => runCode(toolbox, code, options));
       const { resume, approvals } = result.error.data;
-      (await toolbox.state.approvals()).approve(approvals[0].id, false);
+      await toolbox.state.approvals.approve(approvals[0].id, false);
       const again = await timed(() => runCode(toolbox, '', { ...options, resume }));
       if (!again.result.ok) throw new Error(JSON.stringify(again.result.error));
       resumed = again.took;

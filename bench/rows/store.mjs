@@ -36,7 +36,7 @@ export const row = {
 async function measureWriting() {
   const directory = createDirectory();
   const plain = createDirectory();
-  const store = createDocumentFiles({ directory, now: Date.now });
+  const store = createDocumentFiles({ directory: () => directory, now: Date.now });
   let written = 0;
   const write = async () => {
     const began = performance.now();
@@ -74,13 +74,13 @@ async function measureWriting() {
 async function measureReading(directory) {
   const open = async () => {
     const began = performance.now();
-    const store = createDocumentFiles({ directory, now: Date.now });
+    const store = createDocumentFiles({ directory: () => directory, now: Date.now });
     await store.read('d1/n1.md');
     const took = performance.now() - began;
     store.close();
     return took;
   };
-  const store = createDocumentFiles({ directory, now: Date.now });
+  const store = createDocumentFiles({ directory: () => directory, now: Date.now });
   const search = async (query, options) => {
     const began = performance.now();
     await store.search(query, options);
