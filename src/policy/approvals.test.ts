@@ -41,6 +41,7 @@ function recordOf(call: Call = {}): ApprovalRecord {
     description: 'Deploy.',
     origin: { uri: 'file:///deploy', digest, owner: 'workspace' },
     input: { json: { type: 'object' } },
+    traits: {},
     action: { kind: 'function' },
   } as unknown as Tool;
   const plan = {
