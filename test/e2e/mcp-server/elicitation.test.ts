@@ -129,7 +129,7 @@ spec.thorough('SRV-15 SRV-6', 'asks for approval first, then the questions, in b
     const asked: string[] = [];
     const client = await connectAsking(workspace, protocol, 'stdio', (message, params, signal) => {
       asked.push(message.split('\n')[0]!);
-      return message.includes('your consent') ? ACCEPT : answerAll(message, params, signal);
+      return message.includes('your approval') ? ACCEPT : answerAll(message, params, signal);
     });
     expect(JSON.parse(textOf(await client.callTool(call('both')))).order.content).toEqual(FILLED);
     expect(asked).toEqual(['wield needs your approval to run both.', 'both asks:', 'both asks:']);

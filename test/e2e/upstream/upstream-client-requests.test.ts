@@ -78,8 +78,12 @@ async function createFar(protocol: ProtocolVersion, wire: Wire, rules: readonly 
   return workspace;
 }
 
-const call = ({ client }: Host, name: string, input: Record<string, unknown> = {}) =>
-  client.callTool({ name, arguments: input }) as Promise<{ isError?: boolean }>;
+// Servers of the older version answer what they may not request with an error of the protocol, which is passed on.
+const call = ({ client }: Host, name: string, input: Record<string, unknown> = {}): Promise<{ isError?: boolean }> =>
+  client.callTool({ name, arguments: input }).catch(({ message }: Error) => ({
+    isError: true,
+    content: [{ type: 'text', text: message }],
+  })) as Promise<{ isError?: boolean }>;
 const answersOf = (result: unknown): Record<string, unknown> => JSON.parse(said(result));
 const SAID = { role: 'assistant', model: 'test', content: { type: 'text', text: 'Say 0. Said.' } };
 

@@ -113,8 +113,9 @@ for (const protocol of some(['older', 'newer'] as const, 1)) {
         ['ui://far/app/page.html', 'ui://app/page.html'],
       ] as const)
         expect(await textOf(client, uri)).toEqual(content(uri, at));
-      await expect(textOf(client, 'mcp://far/notes://missing')).rejects.toMatchObject({ code: -32602 });
-      await expect(textOf(client, 'mcp://other/notes://one')).rejects.toMatchObject({ code: -32602 });
+      const missing = { code: protocol === 'older' ? -32002 : -32602 };
+      await expect(textOf(client, 'mcp://far/notes://missing')).rejects.toMatchObject(missing);
+      await expect(textOf(client, 'mcp://other/notes://one')).rejects.toThrow('resource not found');
     });
 
     finding.thorough('C3 RSC-2', 'links, embedded resources and pages of apps can be read', async () => {

@@ -84,14 +84,13 @@ function expectSame(direct: Wild, through: Wild, call: ReferenceCall, name: stri
     expect(through.content[0].text, about).toContain('# Research Report: tools');
     return;
   }
-  if ('refused' in direct || direct.isError === true) {
-    // SRV-3: the error comes first, with code and hint.
-    const [first, ...rest] = through.content;
-    expect(first.text, about).toMatch(/^\[tool_failed\] [^\n]*\n(?:.*\n)*hint: /);
-    expect(first.text, about).toContain(name);
-    // A text that the error quotes is not sent twice.
-    const isNew = (part: Wild): boolean => part.type !== 'text' || !first.text.includes(part.text.trim());
-    expect(rest, about).toEqual('refused' in direct ? [] : direct.content.filter(isNew));
+  // SRV-3: errors of servers are passed on.
+  if ('refused' in direct) {
+    expect(through.refused, about).toContain(direct.refused.replace(/^MCP error -?\d+: /, ''));
+    return;
+  }
+  if (direct.isError === true) {
+    expect(through.content, about).toEqual(direct.content);
     expect(through.isError, about).toBe(true);
     expect(through._meta['wield/error'].code, about).toBe('tool_failed');
     return;
@@ -149,9 +148,8 @@ function toWire({ content, structured, error, meta }: ToolResult): Wild {
   const said = content.filter((part) => part.type !== 'text' || part.text !== '');
   if (error === undefined)
     return settled({ content: said, structuredContent: structured, ...(remote ? { _meta: remote } : {}) });
-  const text = `[${error.code}] ${error.message}\nhint: ${error.hint}`;
-  const more = said.filter((part) => part.type !== 'text' || !text.includes(part.text.trim()));
-  return settled({ content: [{ type: 'text', text }, ...more], isError: true, _meta: { 'wield/error': error } });
+  if (said.length === 0) return { refused: error.message };
+  return settled({ content: said, isError: true, _meta: { 'wield/error': error } });
 }
 
 function openWorkspace(find: (workspace: Workspace) => ReferenceServer): {
@@ -244,8 +242,7 @@ describe('a call that requires visiting a URL first', () => {
         name: 'everything_trigger-url-elicitation',
         arguments: { url: 'https://example.com/pay', errorPath: true, elicitationId: action },
       });
-    const refused = await call();
-    expect(refused.isError).toBe(true);
+    await expect(call()).rejects.toMatchObject({ code: -32042 });
     expect(asked).toHaveLength(1);
     action = 'accept';
     const accepted = await call();

@@ -35,12 +35,12 @@ describe.concurrent.each([
     await client.listTools();
     expect(textOf(await client.callTool({ name: 'far_works', arguments: {} }))).toBe('worked');
     expect(textOf(await client.callTool({ name: 'far_asks', arguments: {} }))).toBe('Hello, Ada!');
-    const failed = await client.callTool({ name: 'far_fails', arguments: {} });
-    expect(failed.isError).toBe(true);
-    expect(textOf(failed)).toContain('the disk is full');
-    const stopped = await client.callTool({ name: 'far_stops', arguments: {} });
-    expect(stopped.isError).toBe(true);
-    expect(textOf(stopped)).toMatch(/cancelled/);
+    await expect(client.callTool({ name: 'far_fails', arguments: {} })).rejects.toMatchObject({
+      code: -32603,
+      message: expect.stringContaining('the disk is full'),
+    });
+    const stopped = client.callTool({ name: 'far_stops', arguments: {} });
+    expect(await stopped.then(textOf, ({ message }: Error) => message)).toMatch(/cancelled/);
   });
 
   spec('UPS-99', 'is told of a cancelled call', async () => {

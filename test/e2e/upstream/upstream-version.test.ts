@@ -15,9 +15,10 @@ const RED: ElicitAnswer = { action: 'accept', content: { colour: 'red' } };
 describe('the protocol version of a server', () => {
   const callOnce = async (workspace: Workspace, name = 'far_echo'): Promise<string> => {
     const toolbox = workspace.toolbox();
-    const result = await toolbox.call(name, name === 'far_echo' ? { text: 'hello' } : {}, {
-      elicit: async () => RED,
-    });
+    const result =
+      name === 'far_echo'
+        ? await toolbox.call(name, { text: 'hello' })
+        : await toolbox.call(name, {}, { elicit: async () => RED });
     await toolbox.close();
     return result.error === undefined ? said(result) : `${result.error.code}: ${result.error.message}`;
   };
