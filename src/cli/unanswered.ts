@@ -56,9 +56,11 @@ export function printUnanswered(terminal: Terminal, unanswered: readonly Unanswe
 
 /** Returns what MCP clients are told about servers that did not answer, if models may know them; not why. */
 export function toNotices(toolbox: NodeToolbox): string[] {
+  const unanswered = findUnanswered(toolbox).filter(({ state }) => state !== 'untrusted');
+  if (unanswered.length === 0) return [];
   const rules = toRules(toolbox.state.snapshot());
-  return findUnanswered(toolbox)
-    .filter(({ state, name }) => state !== 'untrusted' && findDenial(anyToolOf(name), MODEL, rules) === undefined)
+  return unanswered
+    .filter(({ name }) => findDenial(anyToolOf(name), MODEL, rules) === undefined)
     .map(({ state, name, message }) => (state === 'starting' ? message : `the server ${name} is not available`));
 }
 

@@ -215,7 +215,7 @@ export function describeStarting(
   return runner === undefined
     ? { message: `the server ${name} has not answered yet`, hint: `to wait for it: wield mcp refresh ${name}` }
     : {
-        message: `the server ${name} is still starting: ${runner} installs it, also in the background`,
+        message: `the server ${name} is still starting: ${runner} installs it in the background`,
         hint: 'wield mcp shows when it is ready',
       };
 }

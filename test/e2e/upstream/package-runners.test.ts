@@ -8,6 +8,7 @@ import { describe, expect } from 'vitest';
 import { startFirst } from '../../../src/process/first-start.js';
 import { binary } from '../../support/built.js';
 import { createIo, json, runCommand, wield } from '../../support/cli.js';
+import { connectHttp } from '../../support/clients.js';
 import { NO_PROC } from '../../support/machine.js';
 import { createRunnerWorkspace, type RunnerWorkspace } from '../../support/package-runner.js';
 import { openPage } from '../../support/page.js';
@@ -222,6 +223,34 @@ describe.concurrent('what is shown of a server that did not answer', () => {
     expect(JSON.stringify(searched)).toContain('the server is not available: files');
     workspace.install();
     await server.close();
+  });
+
+  for (const protocol of ['older', 'newer'] as const)
+    spec(
+      'UPS-115',
+      `a client of the ${protocol} version over HTTP gets the list, and is told if it may be`,
+      async () => {
+        const workspace = createRunnerWorkspace();
+        const client = await connectHttp(workspace, protocol);
+        const logged: unknown[] = [];
+        client.setNotificationHandler('notifications/message', ({ params }) => void logged.push(params.data));
+        const { tools } = await client.listTools();
+        expect(tools.map(({ name }) => name)).not.toContain('files_echo');
+        // The newer version sends log messages only where a request asks for them.
+        if (protocol === 'newer') expect(logged).toEqual([]);
+        else await until(() => logged.length > 0, 'it is told');
+        workspace.install();
+      },
+    );
+
+  spec('UPS-115', 'a server that is denied to models is not named to them', async () => {
+    const workspace = createRunnerWorkspace();
+    workspace.config('[limits]\nlisting = "500ms"\n[trust]\nrules = ["files_*($deny)"]\n');
+    const server = serveHere(workspace);
+    await server.initialize();
+    await server.request(2, 'tools/list');
+    expect(server.lines.join('\n')).not.toContain('files');
+    workspace.install();
   });
 
   spec('UPS-115', 'the page names it', async () => {
