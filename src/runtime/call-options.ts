@@ -30,9 +30,11 @@ const milliseconds = whichIs<number>(
   'a positive number of milliseconds',
   (value) => typeof value === 'number' && value > 0,
 );
-const signal = whichIs<AbortSignal>(
-  'an AbortSignal',
-  (value) => typeof (value as AbortSignal | null)?.addEventListener === 'function',
+const isSignal = (value: unknown): boolean => typeof (value as AbortSignal | null)?.addEventListener === 'function';
+const signal = whichIs<AbortSignal>('an AbortSignal', isSignal);
+const life = whichIs<AbortSignal | 'call' | 'none'>(
+  "an AbortSignal, 'call' or 'none'",
+  (value) => value === 'call' || value === 'none' || isSignal(value),
 );
 
 const CALLER = object({
@@ -54,7 +56,7 @@ const OPTIONS = object({
   logLevel: optional(string),
   onOutput: listener,
   ready: listener,
-  background: optional(whichIs<DoorOptions['background']>('a signal, call or none', () => true)),
+  background: optional(life),
   full: flag,
   trust: flag,
   sandbox: optional(oneOf('none')),

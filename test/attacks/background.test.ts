@@ -1,15 +1,15 @@
 // Attacks by processes in the background, and on them: they end with their session, and belong to it.
 
 import { spawn } from 'node:child_process';
-import { once } from 'node:events';
-import { existsSync } from 'node:fs';
+import { existsSync, readdirSync } from 'node:fs';
+import { join } from 'node:path';
 import { describe, expect, vi } from 'vitest';
-import { built } from '../support/built.js';
+import { binary } from '../support/built.js';
 import { connectUrl } from '../support/clients.js';
 import { callFront, createMember, frontArgs, startHere, workerArgs } from '../support/fleet.js';
 import { NO_PROC } from '../support/machine.js';
 import { patience } from '../support/patience.js';
-import { processesWith } from '../support/processes.js';
+import { processesWith, sleep } from '../support/processes.js';
 import { hasRedis, NO_REDIS, startRedis } from '../support/redis.js';
 import { serveHere, serveUrl } from '../support/serve.js';
 import { serveStdio } from '../support/server.js';
@@ -30,13 +30,17 @@ const onLinux = (ids: string, title: string, body: () => Promise<void>): void =>
 function createStubborn(): Workspace {
   const workspace = createWorkspace();
   workspace.script('dev', STUBBORN);
+  // If the test fails.
+  onEnd(() => {
+    for (const pid of leftOf(workspace)) process.kill(pid, 'SIGKILL');
+  });
   return workspace;
 }
 
 const leftOf = ({ dir }: Workspace): number[] => processesWith(dir);
 
 const untilNoneIsLeft = (workspace: Workspace): Promise<void> =>
-  vi.waitFor(() => expect(leftOf(workspace)).toEqual([]), { timeout: patience(20_000), interval: 200 });
+  vi.waitFor(() => expect(leftOf(workspace)).toEqual([]), { timeout: patience(5000), interval: 200 });
 
 interface Client {
   callTool(params: { name: string; arguments: Record<string, unknown> }): Promise<unknown>;
@@ -86,7 +90,7 @@ describe.concurrent('a process in the background', () => {
     expect((await call(one, 'read_background', { id })).content[0]!.text).toContain('is running');
     const { id: mine } = await start(other);
     await endSession(one);
-    await vi.waitFor(() => expect(() => process.kill(pid, 0)).toThrow(), { timeout: patience(20_000) });
+    await vi.waitFor(() => expect(() => process.kill(pid, 0)).toThrow(), { timeout: patience(5000) });
     // That of the other session goes on.
     expect((await call(other, 'read_background', { id: mine })).content[0]!.text).toContain('is running');
     await endSession(other);
@@ -99,6 +103,11 @@ describe.concurrent('a process in the background', () => {
     const refused = await call(client, 'dev');
     expect(refused).toMatchObject({ isError: true });
     expect(refused.content[0]!.text).toContain('no session to end it with');
+    // Nor by a program of such a caller.
+    const coding = await connectUrl(await serveUrl(workspace, ['--trust', '--mode', 'code']), 'newer');
+    const program = await call(coding, 'run_code', { code: 'return tools.dev({})' });
+    expect(program).toMatchObject({ isError: true });
+    expect(program.content[0]!.text).toContain('no session to end it with');
     expect(leftOf(workspace)).toEqual([]);
   });
 
@@ -124,16 +133,19 @@ describe.concurrent('a process in the background', () => {
 
   onLinux('BGR-5', 'does not outlive a killed program', async () => {
     const workspace = createStubborn();
-    const file = workspace.write(
-      'program.mjs',
-      `import { createNodeToolbox } from '${built('node.js')}';
-      const toolbox = createNodeToolbox({ cwd: process.cwd(), env: process.env });
-      console.log((await toolbox.call('dev', {})).ok);`,
+    workspace.write(
+      'program.ts',
+      'const { id } = await tools.dev({}); return tools.read_background({ id, wait: 60 });',
     );
-    const child = spawn(process.execPath, [file], { cwd: workspace.dir, env: workspace.env });
+    const child = spawn(process.execPath, [binary(), 'run', 'program.ts', '--yes'], {
+      cwd: workspace.dir,
+      env: workspace.env,
+    });
     onEnd(() => child.kill('SIGKILL'));
-    const [line] = (await once(child.stdout, 'data')) as [Buffer];
-    expect(String(line)).toBe('true\n');
+    const state = join(workspace.env.WIELD_HOME!, 'background');
+    // It has written its first line, and the call returns a second later.
+    await vi.waitFor(() => expect(readdirSync(state).length).toBeGreaterThan(1), { timeout: patience(5000) });
+    await sleep(1500);
     expect(leftOf(workspace).length).toBeGreaterThan(2);
     child.kill('SIGKILL');
     await untilNoneIsLeft(workspace);

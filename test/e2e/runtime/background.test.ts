@@ -30,7 +30,7 @@ function createDev(text = DEV): { workspace: Workspace; toolbox: NodeToolbox } {
 
 const idOf = (result: ToolResult): string => (result.structured as { id: string }).id;
 
-const within = <T>(check: () => T | Promise<T>): Promise<T> => vi.waitFor(check, { timeout: patience(20_000) });
+const within = <T>(check: () => T | Promise<T>): Promise<T> => vi.waitFor(check, { timeout: patience(5000) });
 
 describe.concurrent('a process in the background', () => {
   spec('BGR-1 BGR-3 BGR-4', 'goes on after its call, is read in parts and stopped', async () => {
@@ -106,6 +106,13 @@ describe.concurrent('a process in the background', () => {
       expect.objectContaining({ tool: 'watch', status: 'running' }),
       expect.objectContaining({ tool: 'web', status: 'running' }),
     ]);
+    // An approval of the tool is not one of the same tool in the background.
+    const digestOf = async (): Promise<unknown> => (await toolbox.plan('watch', {})).plan.tool.origin.digest;
+    const digest = await digestOf();
+    const [tool] = declared.tools;
+    const plain = { ...declared, tools: [{ ...tool, background: undefined }] };
+    workspace.write('.agents/skills/one/tools.json', JSON.stringify(plain));
+    await within(async () => expect(await digestOf()).not.toBe(digest));
   });
 
   spec('BGR-2', 'is offered to models with the tools that read and stop it, only if there is one', async () => {
@@ -175,14 +182,14 @@ describe.concurrent('a process in the background', () => {
     const toolbox = workspace.toolbox({ trust: true });
     const [one, other] = [await toolbox.call('dev', {}, MODEL), await toolbox.call('dev', {}, MODEL)];
     expect(idOf(one)).not.toBe(idOf(other));
+    await toolbox.call(STOP, { id: idOf(other) }, MODEL);
     const input = { id: idOf(one), offset: 0 };
-    const before = textOf(await toolbox.call(READ, input, MODEL));
+    expect(textOf(await toolbox.call(READ, input, MODEL))).not.toContain('compiled');
     workspace.write('more', 'compiled\n');
-    await within(async () => {
-      const all = await Promise.all([one, other].map((run) => toolbox.call(READ, { ...input, id: idOf(run) }, MODEL)));
-      expect(all.map(textOf).join('')).toContain('compiled');
-    });
-    expect(before).not.toContain('compiled');
+    await within(async () =>
+      expect((await wield(workspace, ['list', '--background', input.id])).stdout).toContain('compiled'),
+    );
+    expect(textOf(await toolbox.call(READ, input, MODEL))).toContain('compiled');
   });
 
   spec('BGR-1 EXE-8', 'goes on if its author changes it, also if it has written nothing yet', async () => {
