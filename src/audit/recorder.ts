@@ -1,7 +1,7 @@
 // Records calls: those that run as files for other processes, and those that ended in the audit log.
 
 import { join } from 'node:path';
-import { ToolError } from '../core/error.js';
+import { systemReason, ToolError } from '../core/error.js';
 import type { Recorder } from '../core/event.js';
 import type { Settings } from '../core/settings.js';
 import type { Snapshot, World } from '../core/snapshot.js';
@@ -57,7 +57,7 @@ export function createRecorder(options: RecorderOptions): AuditRecorder {
     }
   };
   const unwritable = (error: unknown): string =>
-    `the audit log in ${directory} cannot be written: ${(error as Error).message}`;
+    `the audit log in ${directory} cannot be written: ${systemReason(error)}`;
   const toContext = ({ workdir, settings, secrets }: Snapshot): RecordContext => {
     const { contents } = settings.audit;
     return { now: world.now(), pid, workdir, contents, secrets, hash: hashTexts };
@@ -102,7 +102,7 @@ export function createRecorder(options: RecorderOptions): AuditRecorder {
         for (const queue of queues) queue.send(line);
         log.append(line, snapshot.settings.audit);
       } catch (error) {
-        const message = `a call of ${event.tool?.name ?? 'an unknown tool'} was not recorded in ${directory}: ${(error as Error).message}`;
+        const message = `a call of ${event.tool?.name ?? 'an unknown tool'} was not recorded in ${directory}: ${systemReason(error)}`;
         world.debug(message);
         if (!warned) warn(message);
         warned = true;

@@ -52,15 +52,18 @@ export async function addDocument(call: VerbCall, source: string): Promise<numbe
   const found = await inspectDocument(bytes, name, file, isRemote ? new URL(source) : resolve(cwd, source));
   const { wieldHome, world } = machine;
   if (!json) print(call, found);
-  if (!json) terminal.out(`  ${dryRun ? 'would write' : 'file   '}  ${sanitize(file)}\n`);
+  if (!json && (dryRun || !flags.has('yes')))
+    terminal.out(`  ${dryRun ? 'would write' : 'file   '}  ${sanitize(file)}\n`);
+  const assertFree = (): void => {
+    const known = readHead(file, MAX_BYTES);
+    if (!('fault' in known) && !known.bytes.equals(bytes) && !flags.has('force'))
+      throw new ToolError('conflict', `${file} exists and is different`, { hint: 'pass --force, or --namespace NAME' });
+  };
+  assertFree();
   if (!dryRun && !(await confirm(call, 'Add it to your tools?', file))) return 0;
   const write = (): Promise<void> =>
     withFileLock(file, { wieldHome, world, signal: call.signal, doing: `writing ${file}` }, async () => {
-      const known = readHead(file, MAX_BYTES);
-      if (!('fault' in known) && !known.bytes.equals(bytes) && !flags.has('force'))
-        throw new ToolError('conflict', `${file} exists and is different`, {
-          hint: 'pass --force, or --namespace NAME',
-        });
+      assertFree();
       makeDirectory(join(home, '.agents', 'tools'), 0o755);
       writeFileAtomic(file, bytes, { mode: 0o644 });
     });

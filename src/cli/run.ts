@@ -10,7 +10,7 @@ import { findAlias } from './aliases.js';
 import { type CommandWord, findCommandWord, parseVerbArguments } from './command-line.js';
 import { type Io, resolvePath } from './io.js';
 import { createOwnFlags, type OwnFlags } from './own-flags.js';
-import { printError, printHelp, printJson } from './print.js';
+import { printError, printHelp, printJson, toShellHint } from './print.js';
 import { createWaitLine } from './status-line.js';
 import { ClosedOutput, createTerminal, type Terminal } from './terminal.js';
 import { isCommand, toolCommand } from './tool-command.js';
@@ -32,8 +32,9 @@ export async function run(argv: readonly string[], io: Io): Promise<number> {
   } catch (thrown) {
     if (thrown instanceof ClosedOutput) return 0;
     const error = toToolError(thrown);
-    if (own.json()) printJson(terminal, { ok: false, error: error.toJSON() });
-    else printError(terminal, error.toJSON());
+    const value = error.toJSON();
+    if (own.json()) printJson(terminal, { ok: false, error: { ...value, hint: toShellHint(value, io.env) } });
+    else printError(terminal, value);
     if (error.code === 'internal') own.debug?.(String((error.cause as Error)?.stack ?? error.stack));
     return interrupt.status() ?? exitStatus(error.code);
   } finally {

@@ -3,7 +3,7 @@
 import { realpathSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
-import { ToolError } from '../core/error.js';
+import { systemReason, ToolError } from '../core/error.js';
 import { isRecord, type JsonObject } from '../core/json.js';
 import { withFileLock } from '../files/change.js';
 import type { LockContext } from '../files/lock.js';
@@ -69,7 +69,7 @@ export function writeConfig(file: ConfigFile, text: string, isPrivate: boolean):
     const mode = stats === undefined ? (isPrivate ? 0o600 : 0o644) : stats.mode & 0o777;
     writeFileAtomic(file.real, text, { mode, exactMode: stats !== undefined });
   } catch (error) {
-    throw new ToolError('io', `cannot write ${file.path}: ${(error as Error).message}`, {
+    throw new ToolError('io', `cannot write ${file.path}: ${systemReason(error)}`, {
       hint: 'check the permissions of the file',
       cause: error,
     });

@@ -116,13 +116,23 @@ const OTHER_HINTS: Readonly<Record<string, string>> = {
   EAGAIN: 'too many processes or too little memory; run the command again later',
 };
 
+/** Returns what a system error says, without its code, system call and path: `no such file or directory`. */
+export function systemReason(error: unknown): string {
+  const message = error instanceof Error ? error.message : String(error);
+  return /^E[A-Z0-9]+: (.+?)(?:, \w+(?: '.*)?)?$/s.exec(message)?.[1] ?? message;
+}
+
 /** Converts anything thrown to a ToolError: errors of the machine become `io`, others are bugs and `internal` (ERR-6). */
 export function toToolError(thrown: unknown): ToolError {
   if (isToolError(thrown)) return thrown;
   const message = thrown instanceof Error ? thrown.message : String(thrown);
   const code = thrown instanceof Error && 'code' in thrown ? String(thrown.code) : '';
   const hint = MACHINE_HINTS[code] ?? OTHER_HINTS[code];
-  if (hint !== undefined) return new ToolError('io', message, { hint, data: { errno: code }, cause: thrown });
+  if (hint !== undefined) {
+    const { path } = thrown as { readonly path?: unknown };
+    const reason = `${typeof path === 'string' ? `${path}: ` : ''}${systemReason(thrown)}`;
+    return new ToolError('io', reason, { hint, data: { errno: code }, cause: thrown });
+  }
   return new ToolError('internal', `unexpected: ${message}`, {
     hint: 'this is a bug in wield; run the command again with --verbose and report the output',
     cause: thrown,

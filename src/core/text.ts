@@ -51,14 +51,21 @@ export function nearest(name: string, candidates: Iterable<string>): string[] {
   const scored: { candidate: string; distance: number }[] = [];
   for (const candidate of candidates) {
     const other = candidate.toLowerCase();
-    if (Math.abs(other.length - wanted.length) > limit && !other.startsWith(wanted)) continue;
+    const [first = other] = other.split(/[-_:.]/, 1);
     // A short word with another first letter is another word: foo is not roo.
     if (wanted.length <= 3 && other[0] !== wanted[0]) continue;
-    const distance = other.startsWith(wanted) && wanted.length > 1 ? 1 : editDistance(wanted, other, limit);
-    if (distance <= limit) scored.push({ candidate, distance });
+    const isBeginning = other.startsWith(wanted) && wanted.length > 1;
+    // The first part of a name is close too: clade means claude-code.
+    const ofPart = first === other || wanted.length <= 3 ? limit + 1 : near(wanted, first, limit) + 0.5;
+    const distance = isBeginning ? 1 : Math.min(near(wanted, other, limit), ofPart);
+    if (Math.floor(distance) <= limit) scored.push({ candidate, distance });
   }
   scored.sort((a, b) => a.distance - b.distance || compareText(a.candidate, b.candidate));
   return scored.slice(0, 3).map((entry) => entry.candidate);
+}
+
+function near(wanted: string, other: string, limit: number): number {
+  return Math.abs(other.length - wanted.length) > limit ? limit + 1 : editDistance(wanted, other, limit);
 }
 
 // Damerau-Levenshtein distance; anything above `limit` is returned as limit + 1.

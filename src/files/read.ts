@@ -1,7 +1,7 @@
 // Reads files that may be untrusted, with a size limit, and caches what is computed from them.
 
 import { closeSync, constants, fstatSync, lstatSync, openSync, readSync, type Stats, statSync } from 'node:fs';
-import { ToolError } from '../core/error.js';
+import { systemReason, ToolError } from '../core/error.js';
 import type { Boundary, FileIdentity } from '../core/origin.js';
 import { isDescriptorAdmitted, toDeparture, traceBoundary } from './boundary.js';
 import { checkParents, explainUnsafe, findUnsafe, toFileError, unsafeState } from './state.js';
@@ -96,7 +96,8 @@ export function withFile<T>(
   try {
     descriptor = openSync(path, constants.O_RDONLY | constants.O_NONBLOCK);
   } catch (error) {
-    const { code, message } = error as NodeJS.ErrnoException;
+    const { code } = error as NodeJS.ErrnoException;
+    const message = systemReason(error);
     const missing = code === 'ENOENT' || code === 'ENOTDIR' || code === 'ELOOP';
     return { fault: missing ? 'missing' : code === 'ENXIO' ? 'not-a-file' : 'unreadable', message, error };
   }
@@ -115,7 +116,7 @@ export function withFile<T>(
     if (unsafe !== undefined) return { fault: 'unsafe', message: unsafe.message, error: unsafe };
     return use(descriptor, toIdentity(stats));
   } catch (error) {
-    return { fault: 'unreadable', message: (error as Error).message, error };
+    return { fault: 'unreadable', message: systemReason(error), error };
   } finally {
     closeSync(descriptor);
   }

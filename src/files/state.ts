@@ -2,7 +2,7 @@
 
 import { lstatSync, readdirSync, type Stats, statSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { isToolError, MACHINE_HINTS, ToolError } from '../core/error.js';
+import { isToolError, MACHINE_HINTS, systemReason, ToolError } from '../core/error.js';
 import { findDuplicateKey } from '../core/json.js';
 import { positionOf } from '../core/json-syntax.js';
 import { readShape, type Shape } from '../core/shape.js';
@@ -106,20 +106,15 @@ const COPIES = new Set(['objects', 'sources', 'servers', 'plugin-data']);
 /** Converts a system error of reading or writing a file to a ToolError; a ToolError is returned unchanged. */
 export function toFileError(error: unknown, verb: 'read' | 'write', path: string): ToolError {
   if (error instanceof ToolError) return error;
-  const { code = '', message } = error as NodeJS.ErrnoException;
+  const { code = '' } = error as NodeJS.ErrnoException;
   const place = verb === 'read' ? path : dirname(path);
-  return new ToolError('io', `cannot ${verb} ${path}: ${shorten(message)}`, {
+  return new ToolError('io', `cannot ${verb} ${path}: ${systemReason(error)}`, {
     hint:
       MACHINE_HINTS[code] ??
       `check that ${place} is yours and ${verb === 'read' ? 'readable' : 'a writable directory'}`,
     data: { path, ...(code === '' ? {} : { errno: code }) },
     cause: error,
   });
-}
-
-// `ENOSPC: no space left on device, write '/path'`: the path is named already.
-function shorten(message: string): string {
-  return message.replace(/, \w+(?: '.*')?$/s, '');
 }
 
 /**

@@ -14,7 +14,7 @@ import {
   writeFileSync,
 } from 'node:fs';
 import { dirname, isAbsolute, join, relative } from 'node:path';
-import { ToolError } from '../core/error.js';
+import { systemReason, ToolError } from '../core/error.js';
 import { compareText, quoteOutside } from '../core/text.js';
 import { loadCrypto } from './digest.js';
 import { makeDirectory } from './make-directory.js';
@@ -145,7 +145,7 @@ export function readTreeFile(root: string, path: string): Buffer {
   try {
     descriptor = openSync(file, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK);
   } catch (error) {
-    throw new ToolError('io', `${quoteOutside(file, 300)} cannot be read: ${(error as Error).message}`, {
+    throw new ToolError('io', `${quoteOutside(file, 300)} cannot be read: ${systemReason(error)}`, {
       hint: 'check its permissions',
       cause: error,
     });

@@ -1,7 +1,7 @@
 // The store of approvals: pending calls, calls that may run once, refused calls and standing approvals (POL-7).
 
 import type { ApprovalRecord, Approvals, StoredConsent } from '../core/approval.js';
-import { isToolError, ToolError } from '../core/error.js';
+import { isToolError, systemReason, ToolError } from '../core/error.js';
 import type { Awaitable } from '../core/store.js';
 import { quoteOutside } from '../core/text.js';
 import { lineDiff } from '../files/diff.js';
@@ -198,7 +198,7 @@ function withIoError<T>(what: string, act: () => T): T {
     return act();
   } catch (error) {
     if (isToolError(error)) throw error;
-    throw new ToolError('io', `${what}: ${(error as Error).message}`, {
+    throw new ToolError('io', `${what}: ${systemReason(error)}`, {
       hint: 'make the state directory (~/.wield, or WIELD_HOME) writable, and call again',
       cause: error,
     });

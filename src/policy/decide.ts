@@ -27,7 +27,7 @@ const ALWAYS: readonly string[] = [
 ];
 // The seed's manager of a conversation: a skill's `allowed-tools` need not name it (POL-15).
 const CONTEXT_MANAGER = 'context-manager';
-const ALLOWED: Verdict = Object.freeze({ verdict: 'allow', rule: null, reason: 'no rule matches it' });
+const ALLOWED: Verdict = Object.freeze({ verdict: 'allow', rule: null, reason: 'by default' });
 
 export function decide(plan: Judged, caller: Caller, rules: Rules): Verdict {
   const { tool } = plan;

@@ -162,8 +162,8 @@ async function askWithin(
   }
 }
 
-function describe({ path, expected, got }: Fault): string {
-  return `${path === '' ? 'it' : path}: expected ${expected}, got ${got}`;
+function describe({ kind, path, expected, got }: Fault): string {
+  return `${path === '' ? 'it' : path}: ${kind === 'missing' ? 'required' : `expected ${expected}, got ${got}`}`;
 }
 
 const CLIENT_BOUNDS = { maxDepth: 32, maxBytes: 4 * 1024 * 1024 };

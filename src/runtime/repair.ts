@@ -45,10 +45,14 @@ function repairInput(input: Json, schema: JsonSchema, switches: readonly string[
       return parsed;
     }
     if (Array.isArray(value)) {
-      if (!isRecord(here.items)) return value;
-      return value.map((item, index) => repair(item, here.items, `${path}/${index}`, depth + 1));
+      const { items } = here.items === undefined ? (findBranch(value, here, schema) ?? here) : here;
+      if (!isRecord(items)) return value;
+      return value.map((item, index) => repair(item, items, `${path}/${index}`, depth + 1));
     }
-    return isRecord(value) ? repairProperties(value as JsonObject, here, path, depth) : value;
+    if (!isRecord(value)) return value;
+    const own = repairProperties(value as JsonObject, here, path, depth);
+    const branch = findBranch(own, here, schema);
+    return branch === undefined ? own : repair(own, branch, path, depth + 1);
   };
   const repairProperties = (value: JsonObject, here: SchemaNode, path: string, depth: number): JsonObject => {
     const { properties } = here;
@@ -72,6 +76,30 @@ function repairInput(input: Json, schema: JsonSchema, switches: readonly string[
     return repaired;
   };
   return { input: repair(input, schema, '', 0), repairs };
+}
+
+// The only branch of a union that a value can mean: by its type, required properties and constants.
+function findBranch(value: Json, here: SchemaNode, root: JsonSchema): SchemaNode | undefined {
+  const branches = [here.anyOf, here.oneOf]
+    .flatMap((list) => (Array.isArray(list) ? list : []))
+    .map((branch) => followRef(branch, root));
+  const fitting = branches.filter((branch) => mayFit(value, branch, root));
+  return fitting.length === 1 ? fitting[0] : undefined;
+}
+
+function mayFit(value: Json, branch: SchemaNode, root: JsonSchema): boolean {
+  const types = acceptedTypes(branch, root);
+  if (!types.has(Array.isArray(value) ? 'array' : 'object')) return false;
+  if (!isRecord(value)) return true;
+  const { required, properties } = branch;
+  if (Array.isArray(required) && !required.every((name) => Object.hasOwn(value, String(name)))) return false;
+  return Object.entries(isRecord(properties) ? properties : {}).every(([name, property]) => {
+    const { const: constant, enum: choices } = followRef(property, root);
+    const given = value[name];
+    if (given === undefined || given === null) return true;
+    const allowed = constant !== undefined ? [constant] : Array.isArray(choices) ? choices : undefined;
+    return allowed === undefined || allowed.includes(given as never);
+  });
 }
 
 /** Returns the parameters that were given as null and dropped. */

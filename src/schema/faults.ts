@@ -37,10 +37,11 @@ function hintFor(tool: Pick<Tool, 'name'>, faults: readonly Fault[], declared: r
 
 /** Creates the error for an output that does not match its schema. The message names the first fault only. */
 export function describeOutputFaults(tool: string, faults: readonly Fault[]): ToolError {
-  const { path, expected, got } = faults[0]!;
+  const { path, expected, got, kind } = faults[0]!;
+  const what = kind === 'missing' ? 'required' : `expected ${expected}, got ${got}`;
   return new ToolError(
     'invalid_output',
-    `${tool} returned an invalid output${path === '' ? '' : ` at ${quoteOutside(path)}`}: expected ${expected}, got ${got}`,
+    `${tool} returned an invalid output${path === '' ? '' : ` at ${quoteOutside(path)}`}: ${what}`,
     { hint: 'fix the tool: its output does not match its own output schema', data: { faults: faults.map(toData) } },
   );
 }

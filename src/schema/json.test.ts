@@ -158,9 +158,9 @@ describe('faults', () => {
 
   spec('RUN-3', 'reports all faults at once, each with kind, path, expected and actual value', async () => {
     expect(await faultsOf(schema, { count: 'x', list: [{}], extra: 1 })).toEqual([
-      { kind: 'missing', path: '/who', expected: 'a value, since it is required', got: 'nothing' },
+      { kind: 'missing', path: '/who', expected: 'a value', got: 'nothing' },
       { kind: 'type', path: '/count', expected: 'integer', got: 'text "x"' },
-      { kind: 'missing', path: '/list/0/k', expected: 'a value, since it is required', got: 'nothing' },
+      { kind: 'missing', path: '/list/0/k', expected: 'a value', got: 'nothing' },
       { kind: 'unknown', path: '/extra', expected: 'no such parameter', got: 'undeclared "extra"' },
     ]);
     expect(await faultsOf(schema, { who: 'x' })).toEqual([
@@ -233,7 +233,7 @@ describe('faults', () => {
         'has the faults of the one that is meant',
         shapes,
         { kind: 'circle' },
-        { kind: 'missing', path: '/a/radius', expected: 'a value, since it is required', got: 'nothing' },
+        { kind: 'missing', path: '/a/radius', expected: 'a value', got: 'nothing' },
       ],
       [
         'has the faults of the only one of its type',

@@ -33,7 +33,7 @@ function hasAll(value: Properties, names: readonly string[], run: Run): boolean 
   run.spend(names.length);
   return every(
     names,
-    (name) => Object.hasOwn(value, name) || run.fail('missing', () => 'a value, since it is required', undefined, name),
+    (name) => Object.hasOwn(value, name) || run.fail('missing', () => 'a value', undefined, name),
     run,
   );
 }

@@ -228,14 +228,14 @@ ${lines(400, (at) => `  /p${at}: { get: { operationId: a${at}, parameters: [{ na
     const paths = { '/a': { get: { operationId: 'one' } }, '/b': { get: { operationId: 'two', servers } } };
     const text = JSON.stringify({ openapi: '3.1.0', servers: [{ url: 'https://a.example' }], paths });
     const server = await listen((_, response) => response.end(text));
-    const refused = await wield(workspace, ['add', `${server.origin}/x.json`]);
+    const refused = await wield(workspace, ['add', '--yes', `${server.origin}/x.json`]);
     expect(refused.stderr).toContain(
       'names the server http://169.254.169.254/latest, which is a cloud metadata address',
     );
     // Nobody calls that address, so a file that names it is refused as well; what is near is the user's own choice.
     workspace.write('x.json', text);
     for (const args of [
-      ['add', 'x.json'],
+      ['add', '--yes', 'x.json'],
       ['new', 'x', '--openapi', 'x.json'],
     ]) {
       const { status, stderr } = await wield(workspace, args);
@@ -243,7 +243,7 @@ ${lines(400, (at) => `  /p${at}: { get: { operationId: a${at}, parameters: [{ na
     }
     for (const directory of [workspace.home, workspace.dir]) expect(existsSync(join(directory, '.agents'))).toBe(false);
     workspace.write('x.json', text.replace('169.254.169.254', '127.0.0.1:9'));
-    const added = await wield(workspace, ['add', 'x.json']);
+    const added = await wield(workspace, ['add', '--yes', 'x.json']);
     expect(added.stdout).toContain('at https://a.example, http://127.0.0.1:9/latest');
   });
 });

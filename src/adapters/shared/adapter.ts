@@ -119,7 +119,7 @@ function createAdapter(toolbox: Toolbox, { door, profile, strict = false, offer 
 function readArguments(args: unknown): { readonly input: Json; readonly fault?: ToolError } {
   if (typeof args !== 'string') return { input: (args ?? {}) as Json };
   try {
-    return { input: args.trim() === '' ? {} : parseJson(args, 'the arguments of the call') };
+    return { input: args.trim() === '' ? {} : parseJson(args, 'the argument string') };
   } catch (error) {
     if (!isToolError(error)) throw error;
     return { input: {}, fault: error };

@@ -41,7 +41,7 @@ export const call: Verb = {
     input: option('JSON|@FILE|-', 'The whole input: JSON, a file, or - for stdin'),
     'dry-run': toggle('Show what would run without running it'),
     timeout: option('30s', 'Stop the tool after this time'),
-    sandbox: option('PROFILE', 'Run it without its sandbox: none', { choices: ['none'] }),
+    sandbox: option('PROFILE', 'Run the tool without its sandbox; the only value is none', { choices: ['none'] }),
     trust: toggle('Trust this workspace for this call only'),
     yes: toggle('Approve without asking'),
     full: toggle('With --json: print a large output instead of a handle, up to limits.output'),

@@ -2,7 +2,7 @@
 
 import { chmodSync, existsSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
-import { ToolError } from '../../core/error.js';
+import { systemReason, ToolError } from '../../core/error.js';
 import { count, sanitize } from '../../core/text.js';
 import { makeDirectory } from '../../files/make-directory.js';
 import { ASKS } from '../consent.js';
@@ -148,7 +148,7 @@ function mkdirOrFail(directory: string): void {
   try {
     makeDirectory(directory, 0o777);
   } catch (error) {
-    throw new ToolError('io', `cannot create ${directory}: ${(error as Error).message}`, {
+    throw new ToolError('io', `cannot create ${directory}: ${systemReason(error)}`, {
       hint: 'check the permissions of the directory, or pass another one with --cwd',
     });
   }
@@ -159,7 +159,7 @@ function writeNew(path: string, text: string, mode: number): boolean {
     writeFileSync(path, text, { flag: 'wx' });
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === 'EEXIST') return false;
-    throw new ToolError('io', `cannot write ${path}: ${(error as Error).message}`, {
+    throw new ToolError('io', `cannot write ${path}: ${systemReason(error)}`, {
       hint: 'check the permissions of the directory',
     });
   }

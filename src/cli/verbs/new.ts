@@ -3,7 +3,7 @@
 import { chmodSync, existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, extname, join, resolve } from 'node:path';
 import { findDestructiveWord } from '../../core/destructive-words.js';
-import { ToolError } from '../../core/error.js';
+import { systemReason, ToolError } from '../../core/error.js';
 import { isToolName } from '../../core/name.js';
 import { quoteOutside } from '../../core/text.js';
 import { makeDirectory } from '../../files/make-directory.js';
@@ -112,7 +112,7 @@ function writeAll(cwd: string, files: readonly NewFile[]): void {
     }
   } catch (error) {
     for (const file of made) removeFile(file);
-    throw new ToolError('io', `cannot write ${cwd}/.agents: ${(error as Error).message}`, {
+    throw new ToolError('io', `cannot write ${cwd}/.agents: ${systemReason(error)}`, {
       hint: 'check the permissions of the directory',
     });
   }

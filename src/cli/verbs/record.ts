@@ -1,7 +1,7 @@
 // `wield record`: runs a command, and writes its calls with input and result to a file.
 
 import { closeSync, openSync, writeSync } from 'node:fs';
-import { ToolError } from '../../core/error.js';
+import { systemReason, ToolError } from '../../core/error.js';
 import { count, quoteOutside } from '../../core/text.js';
 import { removeFile } from '../../files/remove.js';
 import { runInner } from '../command-line.js';
@@ -60,7 +60,7 @@ function create(path: string, shown: string): number {
     return openSync(path, 'wx', 0o600);
   } catch (error) {
     const exists = (error as NodeJS.ErrnoException).code === 'EEXIST';
-    throw new ToolError('io', exists ? `${shown} exists` : `cannot write ${shown}: ${(error as Error).message}`, {
+    throw new ToolError('io', exists ? `${shown} exists` : `cannot write ${shown}: ${systemReason(error)}`, {
       hint: exists ? 'name another file, or remove it' : 'check the path',
     });
   }

@@ -5,7 +5,7 @@ import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { assertPerson } from '../../core/caller.js';
 import { isToolError, ToolError } from '../../core/error.js';
-import { count, quoteOutside, shortenPath, spellOut } from '../../core/text.js';
+import { count, nearest, quoteOutside, shortenPath, spellOut } from '../../core/text.js';
 import type { Tool } from '../../core/tool.js';
 import { isWithin } from '../../files/within.js';
 import type { NodeToolbox } from '../../node.js';
@@ -53,7 +53,7 @@ export const remove: Verb = {
     }
     if (name === undefined) throw usageError('missing name; usage: wield remove NAME', 'wield list shows the tools');
     const found = await findFiles(toolbox, name);
-    if (found === undefined) return removeOther(call, name);
+    if (found === undefined) return removeOther(call, name, toolbox);
     if (!isDry && !(await mayChange(`Remove ${name}?`, found.paths))) return 0;
     if (!isDry) await renewTrust(toolbox, () => moveToRemoved(wieldHome, name, found.paths, world.now()));
     if (json) return printJson(terminal, { ok: true, name, dryRun: isDry, tools: found.tools, removed: found.paths });
@@ -98,14 +98,19 @@ function notRemovable({ name, origin }: Tool, where: string): ToolError {
 }
 
 // In mind, `remove` removes a source (docs/coming-from/mind.md).
-async function removeOther(call: VerbCall, name: string): Promise<number> {
+async function removeOther(call: VerbCall, name: string, toolbox: NodeToolbox): Promise<number> {
   const { removeSource } = await import('./uninstall.js');
   try {
     return await removeSource.run(call);
   } catch (error) {
     if (!isToolError(error) || error.code !== 'not_found') throw error;
+    const [close] = nearest(
+      name,
+      (await toolbox.list({ hidden: true })).map((tool) => tool.name),
+    );
+    const all = 'wield list shows the tools, wield list --sources the sources';
     throw new ToolError('not_found', `neither a tool nor a source is named "${quoteOutside(name, 60)}"`, {
-      hint: 'wield list shows the tools, wield list --sources the sources',
+      hint: close === undefined ? all : `did you mean ${quoteOutside(close, 60)}? ${all}`,
     });
   }
 }

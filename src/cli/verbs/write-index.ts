@@ -1,7 +1,7 @@
 // `wield init --index`: writes or removes the index of a skill library.
 
 import { resolve } from 'node:path';
-import { ToolError } from '../../core/error.js';
+import { systemReason, ToolError } from '../../core/error.js';
 import { count, sanitize } from '../../core/text.js';
 import { statOrNothing } from '../../files/read.js';
 import { printJson } from '../print.js';
@@ -41,7 +41,7 @@ function inDirectory<T>(directory: string, work: () => T): T {
   try {
     return work();
   } catch (error) {
-    throw new ToolError('io', `cannot write in ${directory}: ${(error as Error).message}`, {
+    throw new ToolError('io', `cannot write in ${directory}: ${systemReason(error)}`, {
       hint: 'check the permissions of the directory',
       cause: error,
     });

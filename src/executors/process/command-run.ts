@@ -3,7 +3,7 @@
 import { mkdtempSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
-import { ToolError } from '../../core/error.js';
+import { systemReason, ToolError } from '../../core/error.js';
 import type { CallScope } from '../../core/executor.js';
 import { isRecord, type JsonObject } from '../../core/json.js';
 import type { CommandPlan, ProcessPlan, ResolverStep, Slot } from '../../core/plan.js';
@@ -145,7 +145,7 @@ async function runStep(
       world,
     );
   } catch (error) {
-    return { reason: (error as Error).message };
+    return { reason: systemReason(error) };
   } finally {
     pinned?.close();
   }

@@ -2,7 +2,7 @@
 
 import { existsSync, renameSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { isToolError, ToolError } from '../../core/error.js';
+import { isToolError, systemReason, ToolError } from '../../core/error.js';
 import { anything, list, object, optional, string, strings } from '../../core/shape.js';
 import { isLocked } from '../../files/lock.js';
 import { makeDirectory } from '../../files/make-directory.js';
@@ -205,7 +205,7 @@ function writeLockOfProject({ paths, report }: InstallEnvironment, file: string)
   try {
     writeLock(paths, file);
   } catch (error) {
-    report({ kind: 'warning', text: `could not write ${file}: ${(error as Error).message}` });
+    report({ kind: 'warning', text: `could not write ${file}: ${systemReason(error)}` });
   }
 }
 

@@ -77,7 +77,7 @@ describe('fields', () => {
       'whole number',
     ]);
     const fault = (expected: string, got: string): string => describeFault({ path: '/a', expected, got });
-    expect(fault('a value, since it is required', 'nothing')).toBe('is required');
+    expect(fault('a value', 'nothing')).toBe('is required');
     expect(fault('string or integer', 'true')).toBe('must be text or a whole number, got true');
     expect(fault('no such parameter', 'undeclared "a"')).toBe('is not a parameter of this tool');
   });

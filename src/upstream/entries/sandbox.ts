@@ -108,7 +108,7 @@ export function assertWholeServer(tool: Tool, { name }: Pick<ServerEntry, 'name'
 
 /** Reported if a call asks for a server without its sandbox: the server may run already, and others use it. */
 export function keepsSandbox({ name, place }: Pick<ServerEntry, 'name' | 'place'>): ToolError {
-  return new ToolError('usage', `the server ${name} has its sandbox in every call`, {
+  return new ToolError('usage', `the server ${name} cannot run without its sandbox for one call`, {
     hint: `change its entry in ${place.file}, or the [sandbox] tables and rules that name it, and leave out --sandbox`,
     data: { server: name },
   });

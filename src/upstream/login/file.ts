@@ -2,7 +2,7 @@
 
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
-import { isToolError, ToolError } from '../../core/error.js';
+import { isToolError, systemReason, ToolError } from '../../core/error.js';
 import type { World } from '../../core/snapshot.js';
 import type { HttpServer } from '../../core/upstream.js';
 import { loadCrypto } from '../../files/digest.js';
@@ -185,7 +185,7 @@ export function writeLogin(directory: string, server: HttpServer, login: StoredL
   try {
     writeFileAtomic(findLoginFile(directory, server), text);
   } catch (error) {
-    throw new ToolError('io', `cannot write to ${directory}: ${(error as Error).message}`, {
+    throw new ToolError('io', `cannot write to ${directory}: ${systemReason(error)}`, {
       hint: 'make it writable, or set WIELD_HOME to another directory',
       cause: error,
     });
@@ -199,7 +199,7 @@ export function removeLogin(directory: string, server: HttpServer): boolean {
   try {
     removeFile(file);
   } catch (error) {
-    throw new ToolError('io', `cannot remove ${file}: ${(error as Error).message}`, {
+    throw new ToolError('io', `cannot remove ${file}: ${systemReason(error)}`, {
       hint: 'remove it by hand',
       cause: error,
     });

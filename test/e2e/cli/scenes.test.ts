@@ -198,7 +198,7 @@ error  query starts with "-": notesmd-cli could read it as an option
   in          ~/site
   with        HOME LANG PATH TERM
   allowlist   notesmd-cli search
-  policy      allow    no rule matches it`,
+  policy      allow    by default`,
       },
     ],
   );

@@ -704,7 +704,7 @@ describe('wield add', () => {
   spec('OAS-9', 'copies a document from a file or an address', async () => {
     const workspace = createWorkspace();
     workspace.write('shop.yaml', text('one'));
-    const added = await wield(workspace, ['add', 'shop.yaml']);
+    const added = await wield(workspace, ['add', '--yes', 'shop.yaml']);
     expect(added.stdout).toBe(
       '  found    2 operations at https://api.example.com/v1    1 read-only, 1 ask first\n  Try      wield shop one --help\n',
     );
@@ -719,13 +719,13 @@ describe('wield add', () => {
       'contest.org': false,
     })) {
       workspace.write('host.json', document(`https://${host}`, { '/a': get([]) }));
-      const { problems } = json(await wield(workspace, ['add', 'host.json', '--force', '--json'])).document;
+      const { problems } = json(await wield(workspace, ['add', '--yes', 'host.json', '--force', '--json'])).document;
       expect([host, problems.length]).toEqual([host, isPlaceholder ? 1 : 0]);
     }
     expect((await wield(workspace, ['shop', 'one', '--dry-run'])).stdout).toContain('GET https://api.example.com/v1/a');
     const server = await listen((_request, response) => response.end(text('two')));
     const url = `${server.origin}/x/depot.json?v=1`;
-    const { document: found } = json(await wield(workspace, ['add', url, '--namespace', 'far', '--json']));
+    const { document: found } = json(await wield(workspace, ['add', '--yes', url, '--namespace', 'far', '--json']));
     expect(found).toMatchObject({ name: 'far', operations: 2, readOnly: 1, asks: 1 });
     expect(found.problems).toMatchObject([{ message: 'the server https://api.example.com/v1 is a placeholder' }]);
     expect(found.file).toBe(join(workspace.home, '.agents/tools/far.openapi.json'));
@@ -737,12 +737,12 @@ describe('wield add', () => {
   spec('OAS-9', 'changes nothing if the document cannot be used, or another one is there', async () => {
     const workspace = createWorkspace();
     workspace.write('shop.json', text('one'));
-    expect((await wield(workspace, ['add', 'shop.json'])).status).toBe(0);
+    expect((await wield(workspace, ['add', '--yes', 'shop.json'])).status).toBe(0);
     const kept = join(workspace.home, '.agents/tools/shop.openapi.json');
     workspace.write('other/shop.json', text('two'));
-    expect((await wield(workspace, ['add', 'other/shop.json'])).stderr).toContain('exists and is different');
+    expect((await wield(workspace, ['add', '--yes', 'other/shop.json'])).stderr).toContain('exists and is different');
     expect(readFileSync(kept, 'utf8')).toContain('"one"');
-    expect((await wield(workspace, ['add', 'other/shop.json', '--force'])).status).toBe(0);
+    expect((await wield(workspace, ['add', '--yes', 'other/shop.json', '--force'])).status).toBe(0);
     expect(readFileSync(kept, 'utf8')).toContain('"two"');
     workspace.write('bad.json', '{ "openapi":\n ]');
     workspace.write('none.yaml', 'openapi: 3.0.0\npaths: {}\n');
@@ -755,7 +755,7 @@ describe('wield add', () => {
       'none.yaml': 'has no operations',
       'split.json': 'refers to 1 other file',
     })) {
-      const refused = await wield(workspace, ['add', name]);
+      const refused = await wield(workspace, ['add', '--yes', name]);
       expect([name, refused.status]).toEqual([name, expect.any(Number)]);
       expect(refused.status).not.toBe(0);
       expect(refused.stderr).toContain(message);

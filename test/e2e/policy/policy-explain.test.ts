@@ -54,8 +54,8 @@ describe('wield explain', () => {
     const explain = async (...args: string[]) => json(await wield(workspace, ['explain', 'deploy', '--json', ...args]));
     expect(await explain('--as', 'mcp')).toMatchObject({ verdict: 'deny', rule: null, unmatched: [] });
     expect((await explain('--as', 'mcp')).reason).toContain('not trusted');
-    expect(await explain()).toMatchObject({ verdict: 'allow', rule: null, reason: 'no rule matches it' });
-    expect((await wield(workspace, ['explain', 'deploy'])).stdout).toBe('  allow  no rule matches it\n');
+    expect(await explain()).toMatchObject({ verdict: 'allow', rule: null, reason: 'by default' });
+    expect((await wield(workspace, ['explain', 'deploy'])).stdout).toBe('  allow  by default\n');
     workspace.config(list('hello'));
     const file = join(workspace.env.WIELD_HOME!, 'config.toml');
     expect(await explain()).toEqual({

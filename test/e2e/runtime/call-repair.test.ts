@@ -2,6 +2,7 @@
 
 import fc from 'fast-check';
 import { expect } from 'vitest';
+import type { JsonObject } from '../../../src/core/json.js';
 import { createToolbox } from '../../../src/index.js';
 import { echo, TYPED } from '../../support/echo-tool.js';
 import { shellScript } from '../../support/shell-script.js';
@@ -43,6 +44,37 @@ spec('RUN-4', 'repairs are made, and noted', async () => {
   expect((await toolbox.call('echo', { list: ['1', 2] })).meta.repaired).toEqual([
     { path: '/list/0', repair: 'text parsed as JSON' },
   ]);
+});
+
+spec('RUN-4', 'repairs reach the one branch of a union that is meant', async () => {
+  const circle = { kind: { const: 'circle' }, radius: { type: 'number' }, label: { type: 'string' } };
+  const box = { kind: { const: 'box' }, width: { type: 'number' } };
+  const shape: JsonObject = {
+    oneOf: [
+      { type: 'object', properties: circle, required: ['kind', 'radius'] },
+      { $ref: '#/$defs/box' },
+      { type: 'array', items: { anyOf: [{ type: 'integer' }, { type: 'null' }] } },
+    ],
+  };
+  const $defs = { box: { type: 'object', properties: box, required: ['kind', 'width'] } };
+  const any = { anyOf: [{ properties: { a: { type: 'number' } } }, { properties: { a: { type: 'boolean' } } }] };
+  const toolbox = createToolbox({ tools: [echo({ type: 'object', properties: { shape, any }, $defs })] });
+  const call = async (input: object) => {
+    const { structured, meta, error } = await toolbox.call('echo', input);
+    return error?.code ?? [(structured as { got: unknown }).got, meta.repaired?.map(({ path }) => path)];
+  };
+  expect(await call({ shape: { kind: 'circle', radius: '2', label: null } })).toEqual([
+    { shape: { kind: 'circle', radius: 2 } },
+    ['/shape/radius', '/shape/label'],
+  ]);
+  expect(await call({ shape: { kind: 'box', width: '3' } })).toEqual([
+    { shape: { kind: 'box', width: 3 } },
+    ['/shape/width'],
+  ]);
+  expect(await call({ shape: ['1', 2] })).toEqual([{ shape: [1, 2] }, ['/shape/0']]);
+  // Both branches could be meant.
+  expect(await call({ any: { a: '1' } })).toBe('invalid_input');
+  expect(await call({ shape: { kind: 'ball', radius: '2' } })).toBe('invalid_input');
 });
 
 spec('RUN-4', 'nothing else is guessed', async () => {

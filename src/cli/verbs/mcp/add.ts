@@ -205,6 +205,11 @@ function readEntry(call: VerbCall, [command, ...args]: readonly string[]): JsonO
   if (headers !== undefined) {
     throw usageError('--header needs --url', 'use --env for the variables of a command');
   }
+  if (args.length === 0 && /^(?:https?|wss?):|^https?\/|:\/\//i.test(command))
+    throw usageError(
+      `"${quoteOutside(command, 200)}" is not a command`,
+      'pass the address of a server with --url https://…',
+    );
   return { command, ...(args.length > 0 && { args }), ...(env && { env }) };
 }
 

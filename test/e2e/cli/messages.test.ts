@@ -1,0 +1,113 @@
+// Tests of messages for people: reasons in words, suggestions for unknown names, commands in hints.
+
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect } from 'vitest';
+import { wield } from '../../support/cli.js';
+import { shellScript } from '../../support/shell-script.js';
+import { spec } from '../../support/spec.js';
+import { createWorkspace } from '../../support/workspace.js';
+
+const RAW = /\bE[A-Z]{3,}\b|, (?:open|scandir|mkdir|lstat|stat|rename) '/;
+
+describe.concurrent('messages', () => {
+  spec('CLI-36', 'the reason of a file that cannot be used is in words, without a code', async () => {
+    const workspace = createWorkspace();
+    workspace.script('hello', shellScript('echo hi', '@param *name string Who'));
+    workspace.write('file', 'x');
+    for (const args of [
+      ['run', 'nosuch.js'],
+      ['call', 'hello', '--input', '@nosuch'],
+      ['call', 'hello', '--input', '@.'],
+      ['call', 'hello', '--input', '@file/below'],
+      ['check', 'nosuch'],
+      ['replay', 'nosuch'],
+      ['diff', 'nosuch', 'other'],
+      ['record', 'file/below', 'list'],
+      ['new', 'x', '--openapi', 'nosuch'],
+      ['add', './nosuch'],
+      ['add', './nosuch.openapi.json'],
+      ['mcp', 'import', './nosuch.json'],
+      ['mcp', 'add', './nosuch.json'],
+      ['trust', 'nosuch'],
+      ['serve', '--http', '0', '--token-file', 'nosuch'],
+      ['serve', '--http', '0', '--token-file', '.'],
+      ['init', '--index', 'nosuch'],
+      ['init', '--source', 'file'],
+      ['--cwd', 'nosuch', 'list'],
+      ['list', '--manifest', '--output', 'file/below'],
+      ['install', '--frozen', '--yes'],
+    ]) {
+      const { status, stderr } = await wield(workspace, args);
+      expect([args, status === 0, stderr]).toEqual([args, false, expect.stringMatching(/^error {2}/m)]);
+      expect(stderr).not.toMatch(RAW);
+    }
+  });
+
+  spec('CLI-36', 'a state file that cannot be written is reported without a code', async () => {
+    const workspace = createWorkspace();
+    writeFileSync(join(workspace.home, '.wield'), 'in the way');
+    for (const args of [['trust', '--yes'], ['doctor'], ['approvals']]) {
+      const { stdout, stderr } = await wield(workspace, args);
+      expect(`${stdout}${stderr}`).not.toMatch(RAW);
+    }
+  });
+
+  spec('CLI-36', 'an unknown name suggests the one that was meant', async () => {
+    const workspace = createWorkspace();
+    workspace.script('hello', shellScript('echo hi'));
+    await wield(workspace, ['mcp', 'add', 'files', '--yes', '--', 'ls']);
+    for (const [args, meant] of [
+      [['connect', 'clade'], 'claude-code'],
+      [['connect', 'Claude'], 'claude-code'],
+      [['connect', 'curser'], 'cursor'],
+      [['mcp', 'import', 'vscod'], 'vscode'],
+      [['mcp', 'refresh', 'file'], 'files'],
+      [['mcp', 'remove', 'fils', '--yes'], 'files'],
+      [['call', 'helo'], 'hello'],
+      [['show', 'helo'], 'hello'],
+      [['explain', 'helo'], 'hello'],
+      [['remove', 'helo'], 'hello'],
+      [['instal', 'x'], 'wield install'],
+      [['approvals', 'aprove', 'x'], 'approve'],
+      [['config', 'homes', 'ad', 'x'], 'add'],
+      [['fleet', 'stats'], 'status'],
+      [['hooks', 'rum', 'x'], 'run'],
+      [['add', '--import', 'mnd'], 'mind'],
+    ] as const) {
+      const { status, stderr } = await wield(workspace, args);
+      expect([args, status === 0, stderr]).toEqual([args, false, expect.stringMatching(/did you mean/)]);
+      expect([args, stderr]).toEqual([args, expect.stringContaining(meant)]);
+    }
+  });
+
+  spec('CLI-36', 'an address is not stored as the command of a server', async () => {
+    const workspace = createWorkspace();
+    for (const word of ['http//bad', 'http://localhost:1/mcp', 'https:/x', 'ftp://x', 'HTTPS://x']) {
+      const { status, stderr } = await wield(workspace, ['mcp', 'add', 'y', '--yes', word]);
+      expect([word, status, stderr]).toEqual([word, 2, expect.stringContaining('--url')]);
+    }
+    expect((await wield(workspace, ['mcp', 'add', 'y', '--yes', '--url', 'http//bad'])).status).toBe(2);
+  });
+
+  spec('CLI-36', 'hints at a shell name commands', async () => {
+    const workspace = createWorkspace();
+    const { stderr } = await wield(workspace, ['context', 'read', 'nosuch']);
+    expect(stderr).toContain('wield context tree shows all documents');
+    expect(stderr).not.toContain('context_');
+  });
+
+  spec('CLI-36', 'a connection that failed names the proxy that is not used', async () => {
+    const workspace = createWorkspace();
+    const env = { HTTPS_PROXY: 'http://proxy.example:3128' };
+    const args = ['add', 'http://127.0.0.1:9/x.openapi.json', '--yes'];
+    const { stderr } = await wield(workspace, args, { env });
+    expect(stderr).toContain('HTTPS_PROXY is set, but wield connects directly');
+    expect(stderr).not.toContain('proxy.example');
+    expect((await wield(workspace, args)).stderr).not.toContain('PROXY');
+    const json = await wield(workspace, [...args, '--json'], { env });
+    expect(JSON.parse(json.stdout).error.hint).toContain('HTTPS_PROXY');
+    await wield(workspace, ['mcp', 'add', 'far', '--yes', '--url', 'http://127.0.0.1:9/mcp']);
+    expect((await wield(workspace, ['mcp', 'refresh', 'far'], { env })).stderr).toContain('HTTPS_PROXY');
+  });
+});
