@@ -140,7 +140,7 @@ export function otherCall(tool: string): ToolError {
   });
 }
 
-/** BGR-7: a worker could not read it for the session, or end it with the session. */
+/** The error for a process in the background: a worker could neither read it for a session, nor end it with one (BGR-7). */
 export function notInBackground(tool: string): ToolError {
   return new ToolError('unavailable', `${tool} was not started: workers of a fleet run nothing in the background`, {
     hint: 'run it on this machine: wield serve without --fleet, or wield call',
