@@ -27,6 +27,8 @@ export interface Caller {
   readonly name?: string;
   /** The session whose large results it can read; by default that of the toolbox (CTX-3). */
   readonly session?: string;
+  /** Tells apart clients that have no session, for servers that ask the client of a call (UPS-106). */
+  readonly person?: string;
   /** Whether the client shows MCP Apps, whose tools it may list and call (RSC-20). */
   readonly apps?: boolean;
   /** The protocol version of an MCP client: servers that have both are called in the same one (UPS-105). */

@@ -1,6 +1,6 @@
 // Calls of tools, and whatever else asks the client's user: how a request becomes a call, and a result its answer.
 
-import { createHash } from 'node:crypto';
+import { createHash, randomUUID } from 'node:crypto';
 import { type ErrorValue, formatError, ToolError } from '../core/error.js';
 import { canonicalJson, type Json } from '../core/json.js';
 import { decodeName } from '../core/name.js';
@@ -54,7 +54,9 @@ export function createToolCalls({ toolbox, listing, ready, shared }: ToolCallsOp
   const interactive = createInteractiveCalls(shared);
   const serve: ToolCalls['serve'] = ({ scope, id, input, run, checkPlan }) => {
     const { clientName = '', capabilities } = scope;
-    const { session } = scope.client;
+    const { session, sessionEnd } = scope.client;
+    // Clients without a session may have the same name.
+    const person = sessionEnd === 'none' ? randomUUID() : undefined;
     const { kind, door } = MODEL;
     const protocol = protocolOf(scope);
     return interactive.serve({
@@ -67,7 +69,7 @@ export function createToolCalls({ toolbox, listing, ready, shared }: ToolCallsOp
       onProgress: toProgressListener(scope),
       run: ({ controller, onProgress, approve, elicit, client, fault }) =>
         run({
-          caller: { kind, door, apps: showsApps(capabilities), session, name: scope.clientName, protocol },
+          caller: { kind, door, apps: showsApps(capabilities), session, person, name: scope.clientName, protocol },
           controller,
           onProgress,
           approve,

@@ -42,6 +42,7 @@ const CALLER = object({
   door: text("a string such as 'library'"),
   name: optional(string),
   session: optional(string),
+  person: optional(string),
   apps: flag,
   protocol: optional(oneOf(...PROTOCOL_VERSIONS)),
 } satisfies Record<keyof Caller, unknown>);

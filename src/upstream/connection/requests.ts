@@ -1,7 +1,13 @@
 // Requests of a server during a call, to the person and the client behind it, in both protocol versions.
 
 import { setMaxListeners } from 'node:events';
-import { CLIENT_METHODS, capabilityOf, lacksCapability, type RequestClient } from '../../core/client-request.js';
+import {
+  CLIENT_METHODS,
+  type ClientRequest,
+  capabilityOf,
+  lacksCapability,
+  type RequestClient,
+} from '../../core/client-request.js';
 import type { Elicit, Elicitation } from '../../core/elicit.js';
 import { ToolError, toToolError } from '../../core/error.js';
 import { isRecord, type JsonObject } from '../../core/json.js';
@@ -99,6 +105,13 @@ function toElicitation({ message, requestedSchema, url, elicitationId }: JsonObj
   };
 }
 
+// For the client, "this server" is wield, with what all other servers said.
+function withoutContext(request: ClientRequest): ClientRequest {
+  const { params } = request;
+  if (request.capability !== 'sampling' || params.includeContext !== 'thisServer') return request;
+  return { ...request, params: { ...params, includeContext: 'none' } };
+}
+
 /** Limits what one call asks of the person and the client behind it, and removes secrets from it. */
 export function guardRequests<Call extends AskingCall>(call: Call, redact: <T>(value: T) => T): Call {
   const { elicit, client, name } = call;
@@ -112,7 +125,7 @@ export function guardRequests<Call extends AskingCall>(call: Call, redact: <T>(v
     client: client && {
       capabilities: client.capabilities,
       async request(request, signal) {
-        if (!isTooMany()) return client.request(redact(request), signal);
+        if (!isTooMany()) return client.request(withoutContext(redact(request)), signal);
         throw new ToolError('busy', `${name} sent its client more than ${MAX_REQUESTS} requests in one call`, {
           hint: 'do less in one call, or report this to the author of the server',
         });

@@ -131,8 +131,8 @@ async function acquireFor(
   return acquire(server, snapshot, { person }, signal);
 }
 
-function toPerson({ caller: { kind, door, name, session } }: CallScope): string {
-  return JSON.stringify([kind, door, name, session]);
+function toPerson({ caller: { kind, door, name, session, person } }: CallScope): string {
+  return JSON.stringify([kind, door, name, session, person]);
 }
 
 async function send(plan: RemotePlan, remote: RemoteTool, connection: Connection, call: RemoteCall): Promise<Output> {
