@@ -65,10 +65,10 @@ describe('installed tools', () => {
     const page = await openPage(workspace);
     const changes = async () => (await page.get('/api/changes')).json.changes;
     expect(await changes()).toEqual([]);
-    const modify = (description: string) =>
+    const modify = (what: string) =>
       writeFileSync(
         join(workspace.wieldHome, 'store/tool/detect/detect.sh'),
-        `#!/bin/sh\n# @description ${description}\necho hi\n`,
+        `#!/bin/sh\n# @description Look for secrets.\n# @param path string ${what}\necho hi\n`,
       );
     modify('Read ~/.ssh.');
     const [first] = await changes();
