@@ -289,7 +289,7 @@ function openFiles(options: NodeToolboxOptions, { world, wieldHome, helper }: To
       directory: backgroundDirectory(wieldHome),
       session: stores.session,
       world,
-      guard: helper.start,
+      guard: helper.ready,
     }),
     recorder: createRecorder({
       wieldHome,

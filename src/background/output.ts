@@ -25,7 +25,11 @@ export function createOutputFiles(base: string): OutputFiles {
   let descriptor: number | undefined;
   let fault: string | undefined;
   const close = (): void => {
-    if (descriptor !== undefined) closeSync(descriptor);
+    try {
+      if (descriptor !== undefined) closeSync(descriptor);
+    } catch (error) {
+      fault = (error as Error).message;
+    }
     descriptor = undefined;
   };
   const open = (): number => {

@@ -1,7 +1,7 @@
 // Processes that go on after their call: each belongs to a session, and ends with it (BGR).
 
 import { randomBytes } from 'node:crypto';
-import { deferred } from '../core/async.js';
+import { deferred, inBackground } from '../core/async.js';
 import { ToolError } from '../core/error.js';
 import type { CallScope } from '../core/executor.js';
 import type { ProcessPlan } from '../core/plan.js';
@@ -18,8 +18,8 @@ export interface BackgroundOptions {
   /** The session of callers without one. */
   readonly session: string;
   readonly world: World;
-  /** Makes sure that they end even if this process is killed. */
-  readonly guard: () => void;
+  /** Makes sure that they end even if this process is killed: awaited before one is started. */
+  readonly guard: () => Promise<void>;
 }
 
 export interface BackgroundProcesses {
@@ -55,10 +55,16 @@ export function createBackground(options: BackgroundOptions): BackgroundProcesse
     releases.delete(id);
     removeProcess(base);
   };
+  const end = (entry: Entry, why: string): void =>
+    inBackground(
+      entry.stop(why).then(() => forget(entry)),
+      world.debug,
+    );
   // A person can ask for a stop from another process.
   const poll = (): void => {
     const running = [...entries.values()].filter(isRunning);
-    for (const { base, stop } of running) if (isStopRequested(base)) void stop('stopped by a person');
+    for (const { base, stop } of running)
+      if (isStopRequested(base)) inBackground(stop('stopped by a person'), world.debug);
     if (running.length > 0) return;
     clearInterval(timer);
     timer = undefined;
@@ -85,9 +91,9 @@ export function createBackground(options: BackgroundOptions): BackgroundProcesse
       const { background: lasts } = scope.options;
       if (lasts === 'call') return run(scope);
       if (lasts === 'none') throw noSession(name);
+      await guard();
       readProcesses(directory);
       makeRoom(name, scope.caller.session, scope.snapshot.settings.limits.background);
-      guard();
       const entry = open(plan, scope, run);
       const isStarted = await looksStarted(entry, scope.signal);
       if (!isStarted) {
@@ -96,13 +102,13 @@ export function createBackground(options: BackgroundOptions): BackgroundProcesse
         return (await entry.ended).output;
       }
       if (scope.signal.aborted) {
-        void entry.stop('the call that started it was cancelled').then(() => forget(entry));
+        end(entry, 'the call that started it was cancelled');
         throw cancelled(name);
       }
       if (lasts !== undefined)
         releases.set(
           entry.id,
-          onAbort(lasts, () => void entry.stop('its session ended').then(() => forget(entry))),
+          onAbort(lasts, () => end(entry, 'its session ended')),
         );
       const { id, ended } = entry;
       const { inline } = scope.snapshot.settings.results;

@@ -1,5 +1,6 @@
 // Records a process that goes on after its call, as a call inside that one: from its start to its end (BGR-8).
 
+import { inBackground } from '../core/async.js';
 import type { EndEvent } from '../core/event.js';
 import { type BackgroundRun, NO_OUTPUT, type Output, type ToolResult } from '../core/result.js';
 import type { CallParts } from './parts.js';
@@ -22,12 +23,13 @@ export function recordBackground({ observers, workspace }: CallParts, outer: Cal
     world.debug(`the start of a process in the background was not recorded: ${(error as Error).message}`);
   }
   // Nothing asynchronous here: the toolbox waits for the end of the process, and then closes the recorder.
-  void ended.then(({ output, reason }) => {
+  const recorded = ended.then(({ output, reason }) => {
     const result = toResult({ tool, snapshot, repairs: [], startedAt }, output, world.monotonic());
     const end: EndEvent = { type: 'end', ...event, ...known, verdict: verdict && { ...verdict, reason }, result };
     recorder?.record(end, snapshot);
     observers.emit?.(end);
   });
+  inBackground(recorded, world.debug);
 }
 
 function toResult(call: Parameters<typeof shapeFailure>[0], output: Output, now: number): ToolResult {

@@ -18,9 +18,10 @@ import { shellScript } from '../support/shell-script.js';
 import { specIf } from '../support/spec.js';
 import { createWorkspace, type Workspace } from '../support/workspace.js';
 
-// Ignores SIGTERM, and starts a process in another session and one in the same group.
+// Ignores SIGTERM, and starts a process in another session, and one in the same group without its environment.
 const STUBBORN = shellScript(
-  `trap '' TERM; setsid sh -c 'sleep 611; :' & (sleep 612; :) & echo up; while :; do sleep 0.1; done`,
+  `trap '' TERM; setsid sh -c 'sleep 611; :' & env -i sh -c 'sleep 612; :' "$PWD" &
+  echo up; while :; do sleep 0.1; done`,
   '@background',
 );
 
