@@ -23,7 +23,7 @@ export function missingDocument(path: string, others: readonly string[], deleted
   const close = nearest(path, others);
   const hint =
     deleted !== undefined && deleted > 0
-      ? `it was deleted; context_read can read its version ${deleted}`
+      ? `it was deleted; context_read with version: ${deleted} reads it`
       : close.length > 0
         ? `did you mean ${close.map((other) => quoteOutside(other)).join(', ')}? context_tree shows all documents`
         : 'context_tree shows all documents';
