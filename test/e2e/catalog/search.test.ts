@@ -30,6 +30,7 @@ spec('CLI-11', 'ranks visible tools by name, description, tags and parameters', 
     schema: 1,
     query: 'invoice',
     results: [{ name: 'invoice', description: 'Make one.', format: 'script', group: null, tags: ['accounting'] }],
+    unanswered: [],
   });
   expect((await wield(workspace, ['search', 'branch'])).stdout).toContain('Publish the site to staging.');
   expect((await wield(workspace, ['search', 'zebra'])).stdout).toContain('No matching tools');
