@@ -59,10 +59,21 @@ export function describeFormat(format: unknown): string | undefined {
   return typeof format === 'string' && Object.hasOwn(FORMATS, format) ? FORMATS[format] : undefined;
 }
 
+// A time without an offset, which no format of JSON Schema is: zod writes only the pattern of its `iso.time()`.
+const LOCAL_TIME =
+  /^\^\(\?:\[01\]\\d\|2\[0-3\]\):\[0-5\]\\d(?:(\(\?::\[0-5\]\\d\(\?:\\\.\\d\+\)\?\)\?)|(:\[0-5\]\\d)(?:\\\.\\d\{(\d)\})?)?\$$/;
+
+function describeLocalTime(pattern: string): string | undefined {
+  const [found, , seconds, digits] = LOCAL_TIME.exec(pattern) ?? [];
+  if (found === undefined) return undefined;
+  const fraction = digits === undefined ? '' : `.${'0'.repeat(Number(digits))}`;
+  return `a time such as 09:30${seconds === undefined ? '' : `:00${fraction}`}`;
+}
+
 /** Returns what a pattern expects; one that a library writes for a format is not shown. */
 export function describePattern(pattern: string, format: unknown): string {
   const known = describeFormat(format);
-  if (known === undefined) return `text that matches ${pattern}`;
+  if (known === undefined) return describeLocalTime(pattern) ?? `text that matches ${pattern}`;
   return isOfFormat(pattern, format) ? known : `${known} that matches ${pattern}`;
 }
 
@@ -86,7 +97,9 @@ export function describeConstraints(node: SchemaNode): string[] {
     uniqueItems === true ? 'no item twice' : '',
     rangeText(node, 'Properties', 'property'),
     describeFormat(format) ?? '',
-    typeof pattern === 'string' && !isOfFormat(pattern, format) ? `matches ${shorten(pattern)}` : '',
+    typeof pattern === 'string' && !isOfFormat(pattern, format)
+      ? (describeLocalTime(pattern) ?? `matches ${shorten(pattern)}`)
+      : '',
   ].filter((text) => text !== '');
 }
 

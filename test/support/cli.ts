@@ -105,9 +105,11 @@ export function wieldProcess(
   args: readonly string[],
   options: CliOptions = {},
 ): Promise<CliRun> {
+  // Throws at once if the build is stale: a test may wait for what the command does, and not for the command.
+  const file = binary();
   copyCompiledCode(workspace.env.WIELD_HOME);
   return new Promise((resolve, reject) => {
-    const child = spawn(process.execPath, [binary(), ...args], {
+    const child = spawn(process.execPath, [file, ...args], {
       cwd: options.cwd ?? workspace.dir,
       env: { ...workspace.env, ...options.env },
     });

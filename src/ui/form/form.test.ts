@@ -63,6 +63,10 @@ describe('fields', () => {
     expect(notesOf(z.int().min(1).max(10).multipleOf(2))).toBe('1 to 10; a multiple of 2');
     expect(notesOf(z.iso.datetime())).toBe('a date and time such as 2026-01-31T09:30:00Z');
     expect(notesOf(z.iso.date())).toBe('a date such as 2026-01-31');
+    expect(notesOf(z.iso.time())).toBe('a time such as 09:30');
+    expect(notesOf(z.iso.time({ precision: -1 }))).toBe('a time such as 09:30');
+    expect(notesOf(z.iso.time({ precision: 0 }))).toBe('a time such as 09:30:00');
+    expect(notesOf(z.iso.time({ precision: 3 }))).toBe('a time such as 09:30:00.000');
     expect(notesOf(z.e164())).toBe('a phone number such as +442079460123');
     expect(notesOf(z.uuid())).toBe('a UUID');
     expect(notesOf(z.string().min(1))).toBe('not empty');
