@@ -172,10 +172,10 @@ describe('a server that lists what others have', () => {
     const workspace = createServers({ far: { offers } });
     const toolbox = workspace.toolbox();
     await toolbox.list(MODEL);
-    const began = performance.now();
+    const began = process.cpuUsage();
     for (const uri of ['a', '?a', '/a', 'bbbbbbbbbbbbb'].map((text) => `x:${text.repeat(300)}`))
       await toolbox.catalog.resources.read(`mcp://far/${uri}`, MODEL);
-    expect(performance.now() - began).toBeLessThan(patience(500));
+    expect(process.cpuUsage(began).user / 1000).toBeLessThan(patience(500));
   });
 
   finding('B13 UPS-4', 'and sends messages all the time leaves others their turns', async () => {

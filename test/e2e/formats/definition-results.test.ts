@@ -68,7 +68,10 @@ describe('context', () => {
     const result = await capture((context) => {
       keys = Reflect.ownKeys(context).sort();
       expect(Object.isFrozen(context) && Object.isFrozen(context.toolbox)).toBe(true);
-      expect(Object.getPrototypeOf(context)).toBe(Object.prototype);
+      // MOD-40
+      const inherited = Object.getPrototypeOf(context);
+      expect(Reflect.ownKeys(inherited)).toEqual(['conn', 'dbPath', 'mcpxClient']);
+      expect(Object.isFrozen(inherited) && Object.getPrototypeOf(inherited) === Object.prototype).toBe(true);
       expect(Reflect.ownKeys(context.toolbox)).toEqual(['call']);
       expect(() => Object.assign(context, { more: 1 })).toThrow(TypeError);
       expect(Object.isFrozen(context.config.limits)).toBe(true);
