@@ -167,7 +167,7 @@ export interface ToolboxState {
   /** What tools can have as their format. */
   readonly formats: readonly string[];
   /** The index that a library ships in its directory of skills (RES-22). */
-  readonly shippedIndex: Pick<ShippedIndex, 'remove'> & {
+  readonly shippedIndex: Pick<ShippedIndex, 'fileOf' | 'remove'> & {
     write(directory: string): ReturnType<ShippedIndex['write']>;
   };
 }
@@ -480,6 +480,7 @@ function toState(from: StateParts): ToolboxState {
     formats: [...new Set(formats.map(({ name, shownAs = name }) => shownAs)), 'upstream', 'builtin'],
     shippedIndex: {
       write: (directory) => shippedIndex.write(directory, formats),
+      fileOf: shippedIndex.fileOf,
       remove: shippedIndex.remove,
     },
   };

@@ -116,6 +116,8 @@ export function createShippedIndex(options: ShippedIndexOptions) {
     load: (place: Place, format: Format): DirectoryState | undefined => load(place, format, options),
     /** Writes the index of a directory. */
     write: (directory: string, formats: readonly Format[]) => write(directory, formats, options),
+    /** Returns the path of the index of a directory. */
+    fileOf: (directory: string): string => join(directory, FILE),
     remove(directory: string) {
       const file = join(directory, FILE);
       const removed = statOrNothing(file) !== undefined;

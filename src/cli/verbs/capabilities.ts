@@ -4,8 +4,9 @@ import type { Caller } from '../../core/caller.js';
 import { exitStatus } from '../../core/error.js';
 import { sanitize } from '../../core/text.js';
 import { createApprove } from '../approve.js';
+import { ASKS } from '../consent.js';
 import { printError, printJson } from '../print.js';
-import { toggle, type Verb } from '../verb.js';
+import type { Verb } from '../verb.js';
 
 const PERSON: Caller = { kind: 'person', door: 'cli' };
 
@@ -14,7 +15,7 @@ export const capabilities: Verb = {
   usage: 'init --capabilities [--dry-run] [--json]',
   summary: 'Write a summary of what the tools can do, by theme, for the system prompt of an agent.',
   examples: ['wield init --capabilities', 'wield init --capabilities --dry-run'],
-  flags: { 'dry-run': toggle('Print the summary without writing it') },
+  flags: ASKS,
   positionals: 0,
   async run({ terminal, flags, json, signal, toolbox: open }) {
     const toolbox = open();
@@ -23,7 +24,7 @@ export const capabilities: Verb = {
     const options = {
       caller: insideCall ? { ...PERSON, name: 'tool' } : PERSON,
       signal,
-      approve: createApprove({ terminal, yes: false, insideCall }),
+      approve: createApprove({ terminal, yes: flags.has('yes'), insideCall }),
     };
     const result = await toolbox.call('capabilities_refresh', { dry_run: dryRun }, options);
     if (result.error !== undefined) {

@@ -4,15 +4,16 @@ import { resolve } from 'node:path';
 import { systemReason, ToolError } from '../../core/error.js';
 import { count, sanitize } from '../../core/text.js';
 import { statOrNothing } from '../../files/read.js';
+import { ASKS } from '../consent.js';
 import { printJson } from '../print.js';
 import { toggle, type Verb } from '../verb.js';
 
 export const writeIndex: Verb = {
   name: 'init --index',
-  usage: 'init --index [DIR] [--clean]',
+  usage: 'init --index [DIR] [--clean] [--dry-run]',
   summary: 'Write the index of a skill library, which is published with the skills.',
   examples: ['wield init --index skills', 'wield init --index skills --clean'],
-  flags: { clean: toggle('Remove the index') },
+  flags: { clean: toggle('Remove the index'), ...ASKS },
   positionals: 1,
   async run({ terminal, positionals, flags, json, cwd, toolbox }) {
     const directory = resolve(cwd, positionals[0] ?? '.');
@@ -20,6 +21,14 @@ export const writeIndex: Verb = {
       throw new ToolError('not_found', `directory not found: ${directory}`, {
         hint: 'pass a directory of skills',
       });
+    }
+    if (flags.has('dry-run')) {
+      const file = toolbox().state.shippedIndex.fileOf(directory);
+      const does = !flags.has('clean') || statOrNothing(file) !== undefined;
+      if (json) return printJson(terminal, { ok: true, dryRun: true, directory, file });
+      const what = flags.has('clean') ? 'remove' : 'write';
+      terminal.out(does ? `  would ${what}  ${sanitize(file)}\n` : '  nothing to remove\n');
+      return 0;
     }
     if (flags.has('clean')) {
       const { file, removed } = inDirectory(directory, () => toolbox().state.shippedIndex.remove(directory));

@@ -93,6 +93,8 @@ const ROWS: readonly Row[] = [
     prepare: (workspace) => workspace.json('add', workspace.source('hooked', HOOKED), '--register-only'),
   },
   { args: ['init'], prepare: () => {}, silent: true },
+  { args: ['init', '--index', '.'], prepare: () => {}, silent: true },
+  { args: ['init', '--capabilities'], prepare: tool, silent: true },
   { args: ['new', 'greet'], prepare: () => {}, silent: true },
   { args: ['remove', 'greet'], prepare: tool, silent: true },
 ];
@@ -184,10 +186,11 @@ describe.concurrent('verbs that change something', () => {
     const others =
       'audit call check completions diff explain list record replay run search serve show ui version worker';
     expect(VERBS.map(({ name }) => name).sort()).toEqual([...changing.split(' '), ...others.split(' ')].sort());
-    for (const { name, load } of VERBS.filter((verb) => changing.split(' ').includes(verb.name))) {
-      const { flags } = await load();
-      expect([name, flags['dry-run']?.short, flags.yes?.short]).toEqual([name, 'n', 'y']);
-    }
+    for (const { load, modes } of VERBS.filter((verb) => changing.split(' ').includes(verb.name)))
+      for (const one of [load, ...Object.values(modes)]) {
+        const { name, flags } = await one();
+        expect([name, flags['dry-run']?.short, flags.yes?.short]).toEqual([name, 'n', 'y']);
+      }
   });
 });
 
