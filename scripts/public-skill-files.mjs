@@ -87,5 +87,7 @@ export function toFilesSection(results) {
     ...results.map(
       ({ name, skills, naming, files, faults }) => `| ${[name, skills, naming, files, faults.length].join(' | ')} |`,
     ),
+    '',
+    ...results.flatMap(({ name, refused }) => refused.map((reason) => `- Not installed from ${name}: ${reason}`)),
   ].join('\n');
 }

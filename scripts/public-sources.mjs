@@ -142,11 +142,13 @@ async function withSources([name, ...nested], use) {
 const examineFiles = ({ name, nested = [] }) =>
   withSources([name, ...nested], async (root) => {
     const home = createHome(root, 'home');
-    const faults = [home.run('add', name, '--yes'), home.run('install', '--all', '--yes')]
-      .filter(({ ok, error }) => !ok && error !== undefined)
-      .map(({ error }) => error.message);
+    const steps = [home.run('add', name, '--yes'), home.run('install', '--all', '--yes')];
+    const refused = steps.at(-1).refused ?? [];
+    // One item that cannot be installed is the repository's fault, and does not stop the others.
+    const faults = steps.flatMap(({ error }) => (error === undefined || refused.length > 0 ? [] : [error.message]));
     const found = await readNamedFiles(home);
-    return { name, ...found, faults: [...faults, ...found.faults] };
+    const reasons = refused.map(({ error }) => toReason(error.message));
+    return { name, ...found, refused: reasons, faults: [...faults, ...found.faults] };
   });
 
 function examine({ name, nested = [] }) {
@@ -278,7 +280,7 @@ const results = [];
 for (const source of SOURCES.filter(isChosen)) {
   const one = await (onlyFiles ? examineFiles(source) : examine(source));
   results.push(one);
-  if (onlyFiles) console.log(one.name, one.skills, 'skills', one.naming, 'name', one.files, 'files');
+  if (onlyFiles) console.log(one.name, one.skills, 'skills', one.naming, 'name', one.files, 'files', ...one.refused);
   else {
     console.log(one.name, one.commits, toCame(one), one.outdated, `${one.seconds} s`);
     for (const [reason, count] of one.now.left) console.log(`  ${count} ${reason}`);
