@@ -1,5 +1,4 @@
-// What `npm test` does: builds, then checks format and types beside the tests, which leave a core idle now and then.
-// The first fault ends the tests. `--without NAME,…` or `--without all` hides optional programs, and runs the test files
+// What `npm test` does: builds, then runs the tests. `--without NAME,…` or `--without all` hides optional programs, and runs the test files
 // that depend on them unless others are given. Other arguments are passed to the test runner.
 
 import { spawn } from 'node:child_process';
@@ -40,14 +39,11 @@ const showing = setInterval(() => console.log(`${doing}, ${Math.round((Date.now(
 
 try {
   begin('building dist/');
-  // The types are checked below.
-  await run('npm', ['run', '--silent', 'build', '--', '--checked'], 'inherit');
-  begin(at === -1 ? 'running tests, lint and types' : 'running tests without optional programs, lint and types');
+  // Without a check of the types, which tests do not need.
+  await run('npm', ['run', '--silent', 'build', '--', '--checked']);
+  begin(at === -1 ? 'running tests' : 'running tests without optional programs');
   clearInterval(showing);
-  await Promise.all([
-    run(process.execPath, [VITEST, 'run', ...args], 'inherit', 'vitest run'),
-    silent('lint').then(() => silent('types')),
-  ]);
+  await run(process.execPath, [VITEST, 'run', ...args], 'vitest run');
   end(0);
 } catch (error) {
   if (!stopped) {
@@ -62,24 +58,17 @@ function begin(what) {
 }
 
 /** Runs a command in a process group of its own, without input. */
-function run(command, args, output, what = [command, ...args].join(' ')) {
-  const child = spawn(command, args, { stdio: ['ignore', output, output], env, detached: true });
+function run(command, args, what = [command, ...args].join(' ')) {
+  const child = spawn(command, args, { stdio: ['ignore', 'inherit', 'inherit'], env, detached: true });
   running.add(child);
-  let printed = '';
-  child.stdout?.on('data', (chunk) => (printed += chunk));
-  child.stderr?.on('data', (chunk) => (printed += chunk));
   return new Promise((resolve, reject) => {
     child.on('error', reject);
     child.on('close', (status) => {
       running.delete(child);
       if (status === 0) resolve();
-      else reject(new Error(`${printed}${what} failed`));
+      else reject(new Error(`${what} failed`));
     });
   });
-}
-
-function silent(name) {
-  return run('npm', ['run', '--silent', name], 'pipe');
 }
 
 /** Ends what runs, with everything that it started, removes its files and exits. */
