@@ -182,7 +182,7 @@ describe('replaced built-ins', () => {
     'writing of node':
       'const fs = (await import("node:fs")).default; fs.writeSync = () => { throw 1; }; (await import("node:net")).Socket.prototype.write = () => true; (await import("node:module")).syncBuiltinESMExports();',
   };
-  for (const [name, replace] of sample(Object.entries(INHERITED), ALL_TESTS ? 3 : 2)) {
+  for (const [name, replace] of sample(Object.entries(INHERITED), ALL_TESTS ? 3 : 1)) {
     finding('B24', `${name}: the call has an answer${SAMPLED}`, async () => {
       const workspace = createModuleWorkspace();
       workspace.module('breaks.tool.mjs', moduleText('breaks', `async () => { ${replace} return 'answer'; }`));
@@ -194,7 +194,7 @@ describe('replaced built-ins', () => {
     });
   }
 
-  for (const [name, replace] of sample(Object.entries(REPLACED), ALL_TESTS ? 3 : 2)) {
+  for (const [name, replace] of sample(Object.entries(REPLACED), ALL_TESTS ? 3 : 1)) {
     finding('B24', `${name}: the call is answered${SAMPLED}`, async () => {
       const workspace = createModuleWorkspace();
       workspace.module('breaks.tool.mjs', moduleText('breaks', `async () => { ${replace} return 'answer'; }`));
@@ -238,7 +238,7 @@ describe.concurrent('malformed results', () => {
     `{ type: 'video', data: '' }`,
     `{ type: 'text', text: 'x', annotations: 3 }`,
   ];
-  for (const part of sample(PARTS, ALL_TESTS ? 3 : 2)) {
+  for (const part of sample(PARTS, ALL_TESTS ? 3 : 1)) {
     finding('B21', `${part} is an error of the tool, over MCP too${SAMPLED}`, async () => {
       const workspace = createModuleWorkspace();
       workspace.module('odd.tool.mjs', moduleText('odd', `() => ({ content: [${part}] })`));

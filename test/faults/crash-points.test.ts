@@ -9,7 +9,7 @@ import { specIf } from '../support/spec.js';
 import { FAULTS, type Fault, hasStrace, NO_STRACE, type Step } from '../support/strace.js';
 
 const POINTS = rounds(ALL_TESTS ? 2 : 1, 60);
-const REGRESSIONS = rounds(ALL_TESTS ? 4 : 2, 10);
+const REGRESSIONS = rounds(ALL_TESTS ? 4 : 1, 10);
 
 let state = SEED + 1;
 function pick<T>(values: readonly T[]): T {

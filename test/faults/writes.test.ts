@@ -9,7 +9,7 @@ import { rounds } from '../support/effort.js';
 import { spec } from '../support/spec.js';
 import { createWorkspace, type Workspace } from '../support/workspace.js';
 
-const COUNT = rounds(8, 50);
+const COUNT = rounds(5, 50);
 const TIMEOUT_MS = 240_000;
 const numbers = Array.from({ length: COUNT }, (_, at) => at);
 
