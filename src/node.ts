@@ -41,10 +41,13 @@ import { createCascadeResolver } from './extras/cascade.js';
 import { createMiddleware } from './extras/middleware/index.js';
 import { createShippedIndex, type ShippedIndex } from './extras/shipped-index.js';
 import { digestParts } from './files/digest.js';
+import { createJustfileFormat } from './formats/justfile/index.js';
+import { createMakefileFormat } from './formats/makefile/index.js';
 import { type NoOtherKeys, type ToolDefinition, toRegistry } from './formats/module/define.js';
 import { createModuleFormat } from './formats/module/index.js';
 import { type PromptDefinition, type ResourceDefinition, toOfferSource } from './formats/module/offers.js';
 import { createOpenApiFormat } from './formats/openapi/index.js';
+import { createPackageJsonFormat } from './formats/package-json/index.js';
 import { createForeignScriptFormat } from './formats/script/foreign.js';
 import { createScriptFormat } from './formats/script/index.js';
 import { createFlatSkillFormat, createSkillFormat } from './formats/skill/index.js';
@@ -196,6 +199,7 @@ export function createNodeToolbox<const Definition extends ToolDefinition = neve
       paths: options.paths,
       stores: LISTED_KINDS.map((kind) => join(files.packages.store, kind)),
       hasRootFiles: formats.some(({ places }) => places.includes('root')),
+      isTaskFile: (name) => formats.some((format) => format.places.includes('tasks') && format.claims(name)),
       boundaryOf: files.boundaryOf,
       now: world.now,
     }),
@@ -331,6 +335,9 @@ function createFormats(
     createOpenApiFormat({ cacheDirectory: join(wieldHome, 'cache', 'openapi'), world }),
     createForeignScriptFormat(),
     ...createPackageFormats(packages),
+    createPackageJsonFormat(),
+    createMakefileFormat(),
+    createJustfileFormat(),
     ...further,
   ];
   const repeated = formats.find(({ name }, at) => formats.findIndex((other) => other.name === name) < at);

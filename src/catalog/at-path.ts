@@ -59,7 +59,12 @@ export function createPathFinder(options: PathFinderOptions, mayReach: (tool: To
     const at = entryAt(path, format);
     if (at === undefined) return undefined;
     const { directory, entry } = at;
-    const known = snapshot.places.find((place) => place.directory === directory && format.places.includes(place.kind));
+    const known = snapshot.places.find(
+      (place) =>
+        place.directory === directory &&
+        format.places.includes(place.kind) &&
+        (place.only === undefined || place.only === entry),
+    );
     if (visibleOnly) return known && views.of(known, format).at(entry, snapshot);
     const owner = known?.owner ?? ownerOf(directory, snapshot);
     const boundary = known?.boundary ?? snapshot.boundaryOf({ directory, owner });

@@ -160,8 +160,30 @@ function createViews({ formats, index, world }: CatalogOptions): Views {
   const views = new Map<string, Directory>();
 
   const of = (place: Place, format: Format): Directory => {
-    const { kind, owner, directory, external = false, named = false, ignore = [], boundary, only, label } = place;
-    const own = [format.name, kind, owner, external, named, directory, boundary?.directory, only, label];
+    const {
+      kind,
+      owner,
+      directory,
+      external = false,
+      named = false,
+      ignore = [],
+      boundary,
+      only,
+      label,
+      filter,
+    } = place;
+    const own = [
+      format.name,
+      kind,
+      owner,
+      external,
+      named,
+      directory,
+      boundary?.directory,
+      only,
+      label,
+      JSON.stringify(filter),
+    ];
     const key = [...own, ...ignore].join('\n');
     let known = views.get(key);
     if (known === undefined) {

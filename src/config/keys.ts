@@ -36,7 +36,7 @@ import { sandboxRule, sandboxTable } from './sandbox.js';
  */
 export type Lowering = 'lowers' | 'replaces' | 'adds' | 'narrows' | 'joins' | 'extends' | 'own' | 'ignored';
 
-type Section = 'limits' | 'results' | 'code' | 'skills' | 'env' | 'view' | 'audit' | 'model';
+type Section = 'limits' | 'results' | 'code' | 'skills' | 'env' | 'view' | 'audit' | 'model' | 'tasks';
 type SettingName =
   | { [S in Section]: `${S}.${keyof NonNullable<Settings[S]> & string}` }[Section]
   | Exclude<keyof Settings, Section>;
@@ -106,6 +106,19 @@ const VARIABLE: Value = {
   word: 'name',
   shape: text('the name of a variable that holds the key', /^[A-Za-z_][A-Za-z0-9_]*$/),
 };
+
+const TASK_FILES: Value = {
+  word: 'paths',
+  shape: checked(described(strings, 'an array of paths'), (paths, fail) => {
+    for (const [at, path] of paths.entries())
+      if (!isRelativePath(path)) fail([at], 'must be a path in the workdir', 'write it relative to the workdir');
+  }),
+};
+const TASK_GLOBS: Value = { ...names('globs of names'), word: 'globs' };
+
+function isRelativePath(path: string): boolean {
+  return path !== '' && !/^[/~]|\\|\0/.test(path) && !path.split('/').includes('..');
+}
 
 function names(of: string): Value {
   return { word: 'names', shape: described(strings, `an array of ${of}`) };
@@ -253,6 +266,14 @@ export const KEYS: Readonly<Record<string, Key>> = {
     'An [OpenAPI document](../guides/openapi.md): `spec`, `server`, `include`, `exclude`, `auth`',
     RESTRICTS,
   ),
+  'tasks.from': key(
+    TASK_FILES,
+    'replaces',
+    'tasks.from',
+    'Files whose [tasks](tasks.md) are tools, such as `package.json` and `Makefile`',
+  ),
+  'tasks.include': key(TASK_GLOBS, 'replaces', 'tasks.include', 'Only these tasks: globs of their names', RESTRICTS),
+  'tasks.exclude': key(TASK_GLOBS, 'narrows', null, 'Not these tasks: globs of their names', RESTRICTS),
   'mcpServers.*': key(SERVER, 'own', null, 'An upstream [server](servers.md)', { kind: 'server' }),
   'mcp.servers': key({ ...SERVER, word: 'tables' }, 'own', null, 'The same as an array, each entry with a `name`', {
     kind: 'server',

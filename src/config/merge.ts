@@ -3,7 +3,7 @@
 import type { Json } from '../core/json.js';
 import type { MiddlewareSettings } from '../core/middleware-settings.js';
 import { fillRest, type PathEntry, REST } from '../core/search-path.js';
-import { DEFAULT_SETTINGS, type Settings, type ToolSettings } from '../core/settings.js';
+import { DEFAULT_SETTINGS, type Settings, type TaskSettings, type ToolSettings } from '../core/settings.js';
 import type { Alias, View } from '../core/view.js';
 import { keyName } from './key-path.js';
 import { KEYS, withSetting } from './keys.js';
@@ -77,13 +77,22 @@ export function toSettings(effective: ReadonlyMap<string, ConfigValue>, all: rea
     middleware: toMiddlewareSettings(effective),
     sandbox: toSandboxSettings(all, paths),
     openapi: toOpenApiSettings(effective.values()),
+    tasks: toTaskSettings(settings.tasks, all),
     servers: [...effective.values()].flatMap(({ server }) => server ?? []),
-    disabledServers: all
-      .filter(({ path }) => path.join('.') === 'mcp.disabled')
-      .flatMap(({ value }) => value as readonly string[]),
+    disabledServers: joined('mcp.disabled', all),
     // Used only if both the provider and the model are set.
     model: model?.provider === undefined || model.name === undefined ? undefined : model,
   };
+}
+
+// The values of a list that every layer extends.
+function joined(key: string, all: readonly ConfigValue[]): readonly string[] {
+  return all.filter(({ path }) => path.join('.') === key).flatMap(({ value }) => value as readonly string[]);
+}
+
+function toTaskSettings(tasks: TaskSettings, all: readonly ConfigValue[]): TaskSettings {
+  const exclude = joined('tasks.exclude', all);
+  return exclude.length === 0 ? tasks : { ...tasks, exclude };
 }
 
 // Higher layers are nearer to the run, so that their limits also apply to what lower layers repeat.

@@ -70,6 +70,8 @@ export interface Mapping {
   /** A path that must stay within the workdir. */
   readonly contained: boolean;
   readonly resolve?: Resolver;
+  /** For `positional`: text before each value, such as `NAME=`. */
+  readonly prefix?: string;
   /** For `envvar`: the variable. */
   readonly variable?: string;
   readonly deny?: Deny;

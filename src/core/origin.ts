@@ -60,9 +60,15 @@ export interface FileIdentity {
 
 /**
  * Kind of a place: scripts, modules in a directory below them, skills of the search path, links to installed tools, a
- * document that the configuration names, or the root of the workdir.
+ * document or a file of tasks that the configuration names, or the root of the workdir.
  */
-export type PlaceKind = 'tools' | 'groups' | 'skills' | 'packages' | 'documents' | 'root';
+export type PlaceKind = 'tools' | 'groups' | 'skills' | 'packages' | 'documents' | 'tasks' | 'root';
+
+/** Globs of names: only those that are included, without those that are excluded. */
+export interface ToolFilter {
+  readonly include?: readonly string[] | undefined;
+  readonly exclude?: readonly string[] | undefined;
+}
 
 /** A directory that is searched for tools. */
 export interface Place {
@@ -82,6 +88,8 @@ export interface Place {
   readonly only?: string;
   /** The name that the configuration gives to it. */
   readonly label?: string;
+  /** Which of its tools are offered. */
+  readonly filter?: ToolFilter;
   /** The workspace that its files must be in; places of the user and of packages have none. */
   readonly boundary?: Boundary;
 }

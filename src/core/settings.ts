@@ -2,6 +2,7 @@
 
 import type { HttpSettings } from './http.js';
 import type { MiddlewareSettings } from './middleware-settings.js';
+import type { ToolFilter } from './origin.js';
 import { NO_SANDBOXES, type SandboxSettings } from './sandbox.js';
 import { DEFAULT_PATHS, type PathEntry } from './search-path.js';
 import type { ServerEntry } from './upstream.js';
@@ -81,12 +82,20 @@ export interface Settings {
   readonly sandbox: SandboxSettings;
   /** Documents of HTTP operations, by name (OAS-6). */
   readonly openapi: ReadonlyMap<string, HttpSettings>;
+  /** Files of tasks to offer, and which of their tasks (TSK-1). */
+  readonly tasks: TaskSettings;
   /** Upstream servers of the configuration, each name once (UPS-1). */
   readonly servers: readonly ServerEntry[];
   /** Names of disabled servers. */
   readonly disabledServers: readonly string[];
   /** The model that wield may use itself (SDK-7). */
   readonly model?: ModelSettings;
+}
+
+/** Files of tasks whose tasks are tools. */
+export interface TaskSettings extends ToolFilter {
+  /** Paths of the files, relative to the workdir. */
+  readonly from: readonly string[];
 }
 
 /** Limits of one program. */
@@ -148,6 +157,7 @@ export const DEFAULT_SETTINGS: Settings = {
   middleware: [],
   sandbox: NO_SANDBOXES,
   openapi: new Map(),
+  tasks: { from: [] },
   servers: [],
   disabledServers: [],
 };

@@ -5,6 +5,6 @@ export type { Place } from '../core/origin.js';
 export { createModuleFormat, type ModuleFormatOptions } from './module/index.js';
 export { createOpenApiFormat } from './openapi/index.js';
 export { createScriptFormat } from './script/index.js';
-export { createRootFormat, type RootCommand, type RootFormatOptions } from './shared/root-file.js';
+export { createRootFormat, type RootCommand, type RootFormatOptions, type RootParameter } from './shared/root-file.js';
 export { createSkillFormat } from './skill/index.js';
 export { createToolsJsonFormat } from './tools-json/index.js';

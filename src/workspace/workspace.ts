@@ -1,6 +1,6 @@
 // The workspace of a toolbox: its workdir, the places searched for tools and skills, and the snapshots that calls use.
 
-import { basename, dirname, isAbsolute, join, resolve } from 'node:path';
+import { basename, dirname, isAbsolute, join, relative, resolve } from 'node:path';
 import { ToolError } from '../core/error.js';
 import type { Boundary, Owner, Place } from '../core/origin.js';
 import type { Problem } from '../core/problem.js';
@@ -132,6 +132,8 @@ export interface PlacesOptions {
   readonly stores: readonly string[];
   /** Whether a format reads files of the workdir's root. */
   readonly hasRootFiles: boolean;
+  /** Whether a format reads tasks from the file or directory of this name. */
+  readonly isTaskFile: (name: string) => boolean;
   readonly boundaryOf: BoundaryOf;
   readonly now: () => number;
 }
@@ -212,11 +214,12 @@ export function createPlaces({ firstWorkdir, home, paths, stores, ...options }: 
           .map((place) => withBoundary(place, at))
           .flatMap((place) => [place, ...groupsIn(place)]),
         ...findDocuments(at, home, workspacesOf(at)).map((place) => withBoundary(place, at)),
+        ...findTaskFiles(at, home).map((place) => withBoundary(place, at)),
         ...(options.hasRootFiles ? [withBoundary(rootOf(at.workdir, home), at)] : []),
       ];
     },
     libraries: (at) => readPath(at).filter(({ external }) => external === true),
-    problems: (at) => findMissing(searchPath(at)),
+    problems: (at) => [...findMissing(searchPath(at)), ...findTaskProblems(at, options.isTaskFile)],
     boundaryOf,
   };
 }
@@ -255,6 +258,28 @@ function findScriptPlaces(workdir: string, home: string | undefined): Place[] {
 
 function rootOf(workdir: string, home: string | undefined): Place {
   return { directory: workdir, owner: workdir === home ? 'user' : 'workspace', kind: 'root' };
+}
+
+// TSK-1: the files of tasks that the configuration names.
+function findTaskFiles({ settings: { tasks }, workdir }: Located, home: string | undefined): Place[] {
+  const { from, ...filter } = tasks;
+  return from.map((path): Place => {
+    const file = resolve(workdir, path);
+    const owner = workdir === home ? 'user' : 'workspace';
+    const label = relative(workdir, dirname(file));
+    return { directory: dirname(file), owner, kind: 'tasks', only: basename(file), label, filter };
+  });
+}
+
+function findTaskProblems({ settings, workdir }: Located, isTaskFile: (name: string) => boolean): Problem[] {
+  return settings.tasks.from.flatMap((path): Problem[] => {
+    const file = resolve(workdir, path);
+    const report = (message: string, hint: string): Problem[] => [{ severity: 'warning', path: file, message, hint }];
+    if (!isTaskFile(basename(file)))
+      return report('is in tasks.from, but is not a file of tasks', 'see docs/reference/tasks.md for their names');
+    if (statOrNothing(file) !== undefined) return [];
+    return report('is in tasks.from, but does not exist', 'create it, or remove it from tasks.from');
+  });
 }
 
 // Documents that the user's configuration names. One in a workspace can be changed by others, so it needs trust.

@@ -146,8 +146,9 @@ export function toArguments(execution: Execution, slots: readonly Slot[], option
           afterOptions = true;
         }
         for (const text of values) {
-          if (!afterOptions) refuseDash(mapping, text, execution.binary);
-          argv.push(text);
+          const argument = (mapping.prefix ?? '') + text;
+          if (!afterOptions) refuseDash(mapping, argument, execution.binary);
+          argv.push(argument);
         }
       }
     }

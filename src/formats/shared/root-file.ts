@@ -21,11 +21,21 @@ export interface RootCommand {
   /** What it does. */
   readonly description: string;
   /** The exact command line: a program of the PATH, then texts and values of parameters. */
-  readonly argv: readonly [program: string, ...rest: (string | { readonly param: string })[]];
+  readonly argv: readonly [program: string, ...rest: (string | RootParameter)[]];
   /** Schema of the parameters; none by default. */
   readonly input?: JsonSchema;
   /** Whether its process goes on after the call, such as a development server. */
   readonly background?: boolean;
+}
+
+/** A parameter in a command line; of a list, each element is one argument. */
+export interface RootParameter {
+  /** Its name in the schema. */
+  readonly param: string;
+  /** Text before the value, such as `NAME=`; then it may be left out before others. */
+  readonly prefix?: string;
+  /** Whether a value may begin with a dash, because the program does not read it as an option. */
+  readonly allowDash?: boolean;
 }
 
 /** Options of `createRootFormat`. */
@@ -61,7 +71,7 @@ export function createRootFormat({ name, claims, parse }: RootFormatOptions): Fo
     const problems: Problem[] = [];
     try {
       for (const command of parse(head.bytes.toString('utf8'), file)) {
-        if (isToolName(command.name)) tools.push(toTool(command, name, path, head.identity, place));
+        if (isToolName(command.name)) tools.push(toTool(command, name, { path, identity: head.identity }, place));
         else problems.push(toProblem(path, 'warning', notAToolName(command.name)));
       }
     } catch (error) {
@@ -90,15 +100,35 @@ function notAToolName(name: string) {
   };
 }
 
-function toTool(command: RootCommand, format: string, path: string, identity: FileIdentity, place: Place): Tool {
-  const { name, description, argv, input = NO_PARAMETERS, background } = command;
+/** The file that defines a command. */
+export interface DefiningFile {
+  readonly path: string;
+  readonly identity: FileIdentity;
+}
+
+/** What only formats of wield say about a command. */
+export interface OwnCommand extends RootCommand {
+  readonly destructive?: boolean;
+  /** Whether `--` is written before the values of parameters. */
+  readonly endOfOptions?: boolean;
+  /** The directory that it runs in, relative to the workdir. */
+  readonly directory?: string;
+}
+
+/** Makes the tool of a command. Throws if its program is not a name. */
+export function toTool(command: OwnCommand, format: string, file: DefiningFile, place: Place): Tool {
+  const { name, description, input = NO_PARAMETERS, background, destructive } = command;
   return {
     name,
     description: sanitize(description),
     input: createJsonSchema(input, { closed: true }),
-    action: toAction(argv, place.directory, { path, identity }),
-    origin: toOrigin(format, toFileUri(path), place),
-    traits: background === true ? { ...NO_TRAITS, background } : NO_TRAITS,
+    action: toAction(command, place.directory, file),
+    origin: toOrigin(format, toFileUri(file.path), place),
+    traits: {
+      ...NO_TRAITS,
+      ...(background === true ? { background } : {}),
+      ...(destructive === true ? { destructive } : {}),
+    },
   };
 }
 
@@ -112,27 +142,33 @@ const PLAIN: Omit<Mapping, 'kind' | 'param'> = {
   contained: false,
 };
 
-function toAction(
-  [program, ...rest]: RootCommand['argv'],
-  directory: string,
-  file: CommandAction['file'],
-): CommandAction {
+function toAction(command: OwnCommand, directory: string, { path, identity }: DefiningFile): CommandAction {
+  const [program, ...rest] = command.argv;
   if (!isProgramName(program))
     throw new ToolError('invalid_definition', `"${quoteOutside(program, 60)}" is not the name of a program`, {
       hint: 'use a program of the PATH, without a directory',
     });
-  const args = rest.map(
-    (part): Mapping =>
-      typeof part === 'string'
-        ? { ...PLAIN, kind: 'literal', param: '', literal: part }
-        : { ...PLAIN, kind: 'positional', param: part.param },
-  );
-  const execution = { binary: program, subcommand: '', args, endOfOptions: false, successExitCodes: [], hints: [] };
+  const args = rest.map((part): Mapping => {
+    if (typeof part === 'string') return { ...PLAIN, kind: 'literal', param: '', literal: part };
+    const { param, prefix, allowDash = false } = part;
+    const named = prefix === undefined ? {} : { prefix, optional: true };
+    return { ...PLAIN, kind: 'positional', param, allowDash, ...named };
+  });
+  if (command.directory !== undefined)
+    args.push({ ...PLAIN, kind: 'workingdir', param: '', absentDefault: command.directory });
+  const execution = {
+    binary: program,
+    subcommand: '',
+    args,
+    endOfOptions: command.endOfOptions ?? false,
+    successExitCodes: [],
+    hints: [],
+  };
   return {
     kind: 'process',
     runs: 'command',
     directory,
-    file,
+    file: { path, identity },
     allowlist: { [program]: [''] },
     executions: [execution],
     binGroups: [],

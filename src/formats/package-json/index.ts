@@ -1,0 +1,183 @@
+// The package.json format: scripts of a package and of its workspaces.
+
+import { ToolError } from '../../core/error.js';
+import type { Format } from '../../core/format.js';
+import { compileGlob } from '../../core/glob.js';
+import { isRecord, parseWithPosition } from '../../core/json.js';
+import type { Finding } from '../../core/problem.js';
+import {
+  ARGS,
+  createTaskFormat,
+  describeTask,
+  type Task,
+  type TaskSource,
+  type Tasks,
+  type TextFile,
+} from '../shared/task-file.js';
+import { parseYaml } from '../shared/yaml.js';
+
+export function createPackageJsonFormat(): Format {
+  return createTaskFormat({ name: 'package-json', prefix: 'npm', files: ['package.json'], parse });
+}
+
+function parse(source: TaskSource): Tasks {
+  const document = parseObject(source.text);
+  const manager = findManager(source, document);
+  const { members, findings } = findMembers(source, document, manager);
+  const own = scriptsOf(document, manager);
+  const below = members.map((file) => toMember(file, manager));
+  return {
+    tasks: [...own.tasks, ...below.flatMap(({ tasks }) => tasks)],
+    leftOut: [...(own.leftOut ?? []), ...below.flatMap(({ leftOut = [] }) => leftOut)],
+    findings: [...findings, ...below.flatMap((one) => one.findings ?? [])],
+  };
+}
+
+function parseObject(text: string): Record<string, unknown> {
+  let document: unknown;
+  try {
+    document = parseWithPosition(text);
+  } catch (error) {
+    throw new ToolError('invalid_definition', `is not valid JSON: ${(error as Error).message}`, {
+      hint: 'fix the line',
+    });
+  }
+  if (isRecord(document)) return document;
+  throw new ToolError('invalid_definition', 'must be an object', { hint: 'write { "scripts": { … } }' });
+}
+
+// npm runs these itself, around an installation, a version or a release.
+const LIFECYCLE = new Set(
+  ['install', 'prepare', 'publish', 'pack', 'version', 'uninstall', 'shrinkwrap'].flatMap((name) => [
+    `pre${name}`,
+    `post${name}`,
+  ]),
+);
+for (const name of ['install', 'prepare', 'prepublishOnly', 'dependencies']) LIFECYCLE.add(name);
+
+function scriptsOf(document: Record<string, unknown>, manager: Manager, member?: Pick<Task, 'file' | 'group'>): Tasks {
+  const scripts = isRecord(document.scripts) ? document.scripts : {};
+  const tasks: Task[] = [];
+  const leftOut: { name: string; why: string }[] = [];
+  for (const [name, text] of Object.entries(scripts)) {
+    if (LIFECYCLE.has(name) || isHook(name, scripts)) continue;
+    if (typeof text !== 'string') leftOut.push({ name, why: 'not a string' });
+    else tasks.push({ ...member, name, description: describeTask(undefined, text), ...toCommand(manager, name) });
+  }
+  return { tasks, leftOut };
+}
+
+// Runs before or after another script.
+function isHook(name: string, scripts: Record<string, unknown>): boolean {
+  const of = /^(?:pre|post)(.+)$/.exec(name)?.[1];
+  return of !== undefined && Object.hasOwn(scripts, of);
+}
+
+type Manager = 'npm' | 'pnpm' | 'yarn' | 'bun';
+
+// All but npm pass everything after the name of the script on to it.
+function toCommand(manager: Manager, script: string): Pick<Task, 'argv' | 'input' | 'endOfOptions'> {
+  if (manager === 'npm') return { argv: ['npm', 'run', script, { param: 'args' }], input: ARGS, endOfOptions: true };
+  return { argv: [manager, 'run', script, { param: 'args', allowDash: true }], input: ARGS };
+}
+
+const LOCK_FILES: readonly (readonly [file: string, manager: Manager])[] = [
+  ['pnpm-lock.yaml', 'pnpm'],
+  ['yarn.lock', 'yarn'],
+  ['bun.lock', 'bun'],
+  ['bun.lockb', 'bun'],
+  ['package-lock.json', 'npm'],
+  ['npm-shrinkwrap.json', 'npm'],
+];
+
+// By the nearest lock file; `packageManager` decides if there are several, or none.
+function findManager({ has, depth }: TaskSource, document: Record<string, unknown>): Manager {
+  const declared = /^(npm|pnpm|yarn|bun)(?:@|$)/.exec(String(document.packageManager ?? ''))?.[1] as
+    | Manager
+    | undefined;
+  for (let up = 0; up <= depth; up++) {
+    const found = new Set(LOCK_FILES.filter(([file]) => has('../'.repeat(up) + file)).map(([, manager]) => manager));
+    if (declared !== undefined && (found.has(declared) || found.size > 1)) return declared;
+    const [first] = found;
+    if (first !== undefined) return first;
+  }
+  return declared ?? 'npm';
+}
+
+const MAX_MEMBERS = 200;
+
+function findMembers(
+  source: TaskSource,
+  { workspaces }: Record<string, unknown>,
+  manager: Manager,
+): { readonly members: readonly TextFile[]; readonly findings: readonly Finding[] } {
+  const declared =
+    manager === 'pnpm' ? readPnpmWorkspace(source) : isRecord(workspaces) ? workspaces.packages : workspaces;
+  const patterns = Array.isArray(declared) ? declared.filter((one) => typeof one === 'string').map(normalize) : [];
+  const excluded = patterns.filter((one) => one.startsWith('!')).map((one) => compileGlob(normalize(one.slice(1))));
+  const findings: Finding[] = [];
+  const found = new Set<string>();
+  for (const pattern of patterns) {
+    if (pattern.startsWith('!')) continue;
+    if (pattern.includes('**') || pattern.split('/').includes('..') || pattern.startsWith('/'))
+      findings.push({
+        message: `workspaces of "${pattern}" are left out: only * for one directory is followed`,
+        hint: 'name their package.json files in tasks.from',
+      });
+    else for (const directory of expand(source, pattern)) found.add(directory);
+  }
+  const wanted = [...found].filter((directory) => !excluded.some((glob) => glob.matches(directory)));
+  if (wanted.length > MAX_MEMBERS)
+    findings.push({
+      message: `${wanted.length - MAX_MEMBERS} workspaces are left out: it has more than ${MAX_MEMBERS}`,
+      hint: 'name their package.json files in tasks.from',
+    });
+  const members = wanted.slice(0, MAX_MEMBERS).flatMap((directory) => source.read(`${directory}/package.json`) ?? []);
+  return { members, findings };
+}
+
+function readPnpmWorkspace({ read }: TaskSource): unknown {
+  const file = read('pnpm-workspace.yaml');
+  if (file === undefined) return undefined;
+  const document = parseYaml(file.text, 'pnpm-workspace.yaml');
+  return isRecord(document) ? document.packages : undefined;
+}
+
+function normalize(pattern: string): string {
+  return pattern.replace(/^\.\//, '').replace(/\/+$/, '');
+}
+
+// Directories of a pattern, whose parts are names or have a * in them.
+function expand({ directories }: TaskSource, pattern: string): string[] {
+  let found = [''];
+  for (const part of pattern.split('/')) {
+    const glob = /[*?[{]/.test(part) ? compileGlob(part) : undefined;
+    found = found.flatMap((above) => {
+      const names =
+        glob === undefined
+          ? [part]
+          : directories(above === '' ? '.' : above).filter((name) => isMember(name) && glob.matches(name));
+      return names.map((name) => (above === '' ? name : `${above}/${name}`));
+    });
+  }
+  return found.filter((one) => one !== '.' && one !== '');
+}
+
+function isMember(name: string): boolean {
+  return name !== 'node_modules' && !name.startsWith('.');
+}
+
+// The name of a package without its scope is unique in most workspaces.
+function toMember(file: TextFile, manager: Manager): Tasks {
+  let document: Record<string, unknown>;
+  try {
+    document = parseObject(file.text);
+  } catch (error) {
+    const finding = { message: `${file.path}: ${(error as Error).message}`, hint: 'fix the file' };
+    return { tasks: [], findings: [finding] };
+  }
+  const directory = file.path.split('/').at(-2)!;
+  const group =
+    typeof document.name === 'string' && document.name !== '' ? document.name.replace(/^@[^/]*\//, '') : directory;
+  return scriptsOf(document, manager, { file, group });
+}

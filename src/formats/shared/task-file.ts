@@ -1,0 +1,279 @@
+// A format for a file of tasks, such as a Makefile, that the configuration names: each task is a tool.
+
+import { readdirSync } from 'node:fs';
+import { dirname, join, normalize, relative } from 'node:path';
+import { findDestructiveWord } from '../../core/destructive-words.js';
+import { isToolError } from '../../core/error.js';
+import type { FileState, Format, Reading } from '../../core/format.js';
+import { compileGlob } from '../../core/glob.js';
+import { isToolName } from '../../core/name.js';
+import type { Place, ToolFilter } from '../../core/origin.js';
+import { type Finding, type Problem, toProblem } from '../../core/problem.js';
+import { compareText, listSome, quoteOutside } from '../../core/text.js';
+import type { Tool } from '../../core/tool.js';
+import { admittedPath } from '../../files/boundary.js';
+import { readHead, sameIdentity, statIdentity } from '../../files/read.js';
+import { type DefiningFile, type OwnCommand, toTool } from './root-file.js';
+
+/** A task as its file declares it. */
+export interface Task extends Omit<OwnCommand, 'background' | 'destructive' | 'directory'> {
+  /** The file that defines it, if it is another one, such as the package.json of a workspace. */
+  readonly file?: TextFile;
+  /** What its name begins with, if not the prefix of the format. */
+  readonly prefix?: string;
+  /** Added to the prefix: the name of a workspace. */
+  readonly group?: string;
+  readonly line?: number;
+}
+
+/** A task that cannot be a tool. */
+export interface LeftOut {
+  readonly name: string;
+  readonly why: string;
+}
+
+/** What a parser found. */
+export interface Tasks {
+  readonly tasks: readonly Task[];
+  readonly leftOut?: readonly LeftOut[];
+  readonly findings?: readonly Finding[];
+}
+
+/** A file and its text. */
+export interface TextFile extends DefiningFile {
+  readonly text: string;
+}
+
+/** What a parser reads; paths are relative to the directory of the file. */
+export interface TaskSource {
+  readonly text: string;
+  /** The name of the file. */
+  readonly file: string;
+  /** How many directories it is below the workdir. */
+  readonly depth: number;
+  /** Returns another file; undefined if it does not exist or may not be read. */
+  read(path: string): TextFile | undefined;
+  has(path: string): boolean;
+  /** Returns the names of the directories in a directory. */
+  directories(path: string): readonly string[];
+}
+
+/** Options of `createTaskFormat`. */
+export interface TaskFormatOptions {
+  readonly name: string;
+  /** What the names of its tools begin with. */
+  readonly prefix: string;
+  /** The names of its files; the program reads the first one that exists. */
+  readonly files: readonly string[];
+  /** Whether the program reads all of the files. */
+  readonly readsAll?: boolean;
+  /** Runs nothing; throws a ToolError with a hint if the file is not valid. */
+  readonly parse: (source: TaskSource) => Tasks;
+}
+
+const MAX_BYTES = 4 * 1024 * 1024;
+const NOT_OFFERED: Reading = { tools: [], problems: [], states: [undefined], pending: true };
+
+/** Creates a format. Its tools are those of a root format, with names, marks and filters that all tasks share. */
+export function createTaskFormat(options: TaskFormatOptions): Format {
+  const { name, files } = options;
+  return {
+    name,
+    places: ['tasks'],
+    entries: 'files',
+    claims: (entry) => files.includes(entry),
+    read(entry, place, snapshot) {
+      if (place.named !== true) return readTasks(entry, place, options);
+      // By path: only a file that the configuration names.
+      const { workdir, settings } = snapshot ?? {};
+      const path = workdir === undefined ? '' : relative(workdir, join(place.directory, entry));
+      if (workdir === undefined || !settings?.tasks.from.some((one) => normalize(one) === path)) return NOT_OFFERED;
+      const { from: _, ...filter } = settings.tasks;
+      const label = relative(workdir, place.directory);
+      return { ...readTasks(entry, { ...place, label, filter }, options), pending: true };
+    },
+  };
+}
+
+function readTasks(entry: string, place: Place, options: TaskFormatOptions): Reading {
+  const path = join(place.directory, entry);
+  const seen = new Map<string, FileState>();
+  const refuse = (finding: Finding): Reading => ({
+    tools: [],
+    problems: [toProblem(path, 'error', finding)],
+    files: [...seen.keys()],
+    states: [...seen.values()],
+  });
+  const source = createSource(entry, place, seen);
+  const other = options.readsAll === true ? undefined : findPreferred(entry, source, options.files, place);
+  if (other !== undefined)
+    return refuse({
+      message: `is not what the program reads: ${other} comes first`,
+      hint: `name ${other} in tasks.from, or remove it`,
+    });
+  const own = source.read(entry);
+  if (own === undefined) {
+    const head = readHead(path, MAX_BYTES, { within: place.boundary });
+    return refuse(
+      'fault' in head
+        ? { message: `cannot be read: ${head.message}`, hint: head.hint ?? 'check the file' }
+        : { message: 'is larger than 4 MiB', hint: 'shorten it' },
+    );
+  }
+  let found: Tasks;
+  try {
+    found = options.parse({ ...source, text: own.text.replace(/^\ufeff/, ''), file: entry });
+  } catch (error) {
+    const hint = (isToolError(error) ? error.hint : undefined) ?? 'fix the file';
+    const line = isToolError(error) ? (error.data?.line as number | undefined) : undefined;
+    return refuse({ message: quoteOutside((error as Error).message, 200), hint, line });
+  }
+  const { tools, problems } = toTools(found, own, place, options);
+  return { tools, problems, files: [...seen.keys()], states: [...seen.values()] };
+}
+
+// A file that the program would read instead: what runs would not be what was approved.
+function findPreferred(
+  entry: string,
+  { has }: Pick<TaskSource, 'has'>,
+  files: readonly string[],
+  { directory }: Place,
+): string | undefined {
+  const own = statIdentity(join(directory, entry));
+  return files
+    .slice(0, files.indexOf(entry))
+    .find((file) => has(file) && !sameIdentity(statIdentity(join(directory, file)), own));
+}
+
+function createSource(entry: string, place: Place, seen: Map<string, FileState>): Omit<TaskSource, 'text' | 'file'> {
+  const look = (path: string): string => {
+    const absolute = join(place.directory, path);
+    seen.set(path, statIdentity(absolute));
+    return absolute;
+  };
+  // The states of a reading begin with its own file.
+  look(entry);
+  return {
+    depth: (place.label ?? '') === '' ? 0 : place.label!.split('/').length,
+    read(path) {
+      const absolute = look(path);
+      const head = readHead(absolute, MAX_BYTES, { within: place.boundary });
+      if ('fault' in head || !head.complete) return undefined;
+      seen.set(path, head.identity);
+      return { path: absolute, identity: head.identity, text: head.bytes.toString('utf8') };
+    },
+    has: (path) => statIdentity(look(path)) !== undefined,
+    directories(path) {
+      try {
+        const real = admittedPath(look(path), place.boundary) ?? '';
+        const all = readdirSync(real, { withFileTypes: true });
+        return all
+          .filter((one) => one.isDirectory())
+          .map((one) => one.name)
+          .sort(compareText);
+      } catch {
+        return [];
+      }
+    },
+  };
+}
+
+function toTools(
+  { tasks, leftOut = [], findings = [] }: Tasks,
+  own: TextFile,
+  place: Place,
+  { name: format, prefix }: TaskFormatOptions,
+): Pick<Reading, 'problems'> & { readonly tools: Tool[] } {
+  const isWanted = createFilter(place.filter);
+  const tools = new Map<string, { readonly tool: Tool; readonly task: string }>();
+  const problems: Problem[] = findings.map((one) => toProblem(own.path, one.severity ?? 'warning', one));
+  const report = (message: string, hint: string, line?: number): void => {
+    problems.push(toProblem(own.path, 'warning', { message, hint, line }));
+  };
+  for (const task of tasks) {
+    const name = toName([task.prefix ?? prefix, place.label ?? '', task.group ?? '', task.name]);
+    if (!isWanted([name, task.name])) continue;
+    const shown = quoteOutside(task.name, 60);
+    const known = tools.get(name);
+    if (!isToolName(name) || task.name.startsWith('-'))
+      report(
+        `"${shown}" is left out: its name cannot be that of a tool`,
+        'use at most 50 letters, digits, _ and -',
+        task.line,
+      );
+    else if (known !== undefined && known.task !== task.name)
+      report(
+        `"${shown}" is left out: "${quoteOutside(known.task, 60)}" is named ${name} too`,
+        'rename one of them',
+        task.line,
+      );
+    else if (known === undefined) {
+      const file = task.file ?? own;
+      const directory = join(place.label ?? '', relative(place.directory, dirname(file.path)));
+      const marks = {
+        ...(findDestructiveWord(task.name) === undefined ? {} : { destructive: true }),
+        ...(isLongRunning(task.name) ? { background: true } : {}),
+        ...(directory === '.' ? {} : { directory }),
+      };
+      tools.set(name, { tool: toTool({ ...task, ...marks, name }, format, file, place), task: task.name });
+    }
+  }
+  for (const [why, names] of groupByReason(leftOut.filter(({ name }) => isWanted([toName([prefix, name]), name]))))
+    report(
+      `left out: ${listSome(names, (one) => quoteOutside(one, 60))}: ${why}`,
+      'exclude them in [tasks], or change them',
+    );
+  return { tools: [...tools.values()].map(({ tool }) => tool), problems };
+}
+
+function groupByReason(leftOut: readonly LeftOut[]): Map<string, string[]> {
+  const reasons = new Map<string, string[]>();
+  for (const { name, why } of leftOut) reasons.set(why, [...(reasons.get(why) ?? []), name]);
+  return reasons;
+}
+
+// TSK-3: `build:css` is `npm-build-css`.
+function toName(parts: readonly string[]): string {
+  return parts
+    .map((part) => part.replace(/[^A-Za-z0-9_-]+/g, '-').replace(/^-+|-+$/g, ''))
+    .filter((part) => part !== '')
+    .join('-');
+}
+
+function createFilter({ include, exclude }: ToolFilter = {}): (names: readonly string[]) => boolean {
+  const toMatcher = (patterns: readonly string[]) => {
+    const globs = patterns.map((pattern) => compileGlob(pattern));
+    return (names: readonly string[]): boolean => globs.some((glob) => names.some((name) => glob.matches(name)));
+  };
+  const isIncluded = include && toMatcher(include);
+  const isExcluded = exclude && toMatcher(exclude);
+  return (names) => isIncluded?.(names) !== false && isExcluded?.(names) !== true;
+}
+
+// TSK-7: `dev`, `start:web`, `test:watch`; but not `build:dev`, which ends.
+function isLongRunning(name: string): boolean {
+  return /^(?:dev|start|serve|watch|preview)(?:$|:)|(?:^|[:._-])(?:watch|serve)$/.test(name);
+}
+
+// TSK-6: text that a shell reads as nothing but words, none of which is an option.
+const WORD = '[\\p{L}\\p{N}_@%+=:,./][\\p{L}\\p{N}_@%+=:,./-]*';
+
+/** Pattern of values that the file puts into text for a shell (TSK-6). */
+export const SHELL_SAFE = `^(?:${WORD}(?: ${WORD})*)?$`;
+
+/** What is said of a parameter with this pattern. */
+export const SHELL_SAFE_NOTE = 'words without quotes, $ and other characters of the shell';
+
+/** Schema of tasks that declare no parameters. */
+export const ARGS = {
+  type: 'object',
+  properties: {
+    args: { type: 'array', items: { type: 'string' }, description: 'Arguments, each one argument' },
+  },
+} as const;
+
+/** Describes a task by its own words, or by what it runs. */
+export function describeTask(about: string | undefined, runs: string): string {
+  const said = about === undefined ? '' : quoteOutside(about, 500);
+  return said === '' ? `Run ${quoteOutside(runs, 200)}` : said;
+}
