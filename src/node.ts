@@ -41,16 +41,21 @@ import { createCascadeResolver } from './extras/cascade.js';
 import { createMiddleware } from './extras/middleware/index.js';
 import { createShippedIndex, type ShippedIndex } from './extras/shipped-index.js';
 import { digestParts } from './files/digest.js';
+import { createComposerFormat } from './formats/composer/index.js';
+import { createDenoFormat } from './formats/deno/index.js';
 import { createJustfileFormat } from './formats/justfile/index.js';
 import { createMakefileFormat } from './formats/makefile/index.js';
+import { createMiseFormat } from './formats/mise/index.js';
 import { type NoOtherKeys, type ToolDefinition, toRegistry } from './formats/module/define.js';
 import { createModuleFormat } from './formats/module/index.js';
 import { type PromptDefinition, type ResourceDefinition, toOfferSource } from './formats/module/offers.js';
 import { createOpenApiFormat } from './formats/openapi/index.js';
 import { createPackageJsonFormat } from './formats/package-json/index.js';
+import { createPyprojectFormat } from './formats/pyproject/index.js';
 import { createForeignScriptFormat } from './formats/script/foreign.js';
 import { createScriptFormat } from './formats/script/index.js';
 import { createFlatSkillFormat, createSkillFormat } from './formats/skill/index.js';
+import { createTaskfileFormat } from './formats/taskfile/index.js';
 import { createToolsJsonFormat } from './formats/tools-json/index.js';
 import { createPackageFormats, findAlteration, LISTED_KINDS } from './install/format.js';
 import type { ApprovalAdmin, LocalApprovals } from './policy/approvals.js';
@@ -338,6 +343,11 @@ function createFormats(
     createPackageJsonFormat(),
     createMakefileFormat(),
     createJustfileFormat(),
+    createTaskfileFormat(),
+    createDenoFormat(),
+    createComposerFormat(),
+    createPyprojectFormat(),
+    createMiseFormat(),
     ...further,
   ];
   const repeated = formats.find(({ name }, at) => formats.findIndex((other) => other.name === name) < at);

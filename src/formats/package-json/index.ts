@@ -1,9 +1,8 @@
 // The package.json format: scripts of a package and of its workspaces.
 
-import { ToolError } from '../../core/error.js';
 import type { Format } from '../../core/format.js';
 import { compileGlob } from '../../core/glob.js';
-import { isRecord, parseWithPosition } from '../../core/json.js';
+import { isRecord } from '../../core/json.js';
 import type { Finding } from '../../core/problem.js';
 import {
   ARGS,
@@ -14,7 +13,7 @@ import {
   type Tasks,
   type TextFile,
 } from '../shared/task-file.js';
-import { parseYaml } from '../shared/yaml.js';
+import { parseObject, parseYaml } from '../shared/task-text.js';
 
 export function createPackageJsonFormat(): Format {
   return createTaskFormat({ name: 'package-json', prefix: 'npm', files: ['package.json'], parse });
@@ -31,19 +30,6 @@ function parse(source: TaskSource): Tasks {
     leftOut: [...(own.leftOut ?? []), ...below.flatMap(({ leftOut = [] }) => leftOut)],
     findings: [...findings, ...below.flatMap((one) => one.findings ?? [])],
   };
-}
-
-function parseObject(text: string): Record<string, unknown> {
-  let document: unknown;
-  try {
-    document = parseWithPosition(text);
-  } catch (error) {
-    throw new ToolError('invalid_definition', `is not valid JSON: ${(error as Error).message}`, {
-      hint: 'fix the line',
-    });
-  }
-  if (isRecord(document)) return document;
-  throw new ToolError('invalid_definition', 'must be an object', { hint: 'write { "scripts": { … } }' });
 }
 
 // npm runs these itself, around an installation, a version or a release.

@@ -1,6 +1,6 @@
 // A format for a file of tasks, such as a Makefile, that the configuration names: each task is a tool.
 
-import { readdirSync } from 'node:fs';
+import { type Dirent, readdirSync } from 'node:fs';
 import { dirname, join, normalize, relative } from 'node:path';
 import { findDestructiveWord } from '../../core/destructive-words.js';
 import { isToolError } from '../../core/error.js';
@@ -9,6 +9,7 @@ import { compileGlob } from '../../core/glob.js';
 import { isToolName } from '../../core/name.js';
 import type { Place, ToolFilter } from '../../core/origin.js';
 import { type Finding, type Problem, toProblem } from '../../core/problem.js';
+import type { JsonSchema } from '../../core/schema.js';
 import { compareText, listSome, quoteOutside } from '../../core/text.js';
 import type { Tool } from '../../core/tool.js';
 import { admittedPath } from '../../files/boundary.js';
@@ -23,6 +24,8 @@ export interface Task extends Omit<OwnCommand, 'background' | 'destructive' | 'd
   readonly prefix?: string;
   /** Added to the prefix: the name of a workspace. */
   readonly group?: string;
+  /** Whether it runs in the directory of the file that the configuration names, wherever its own file is. */
+  readonly runsBeside?: boolean;
   readonly line?: number;
 }
 
@@ -56,6 +59,8 @@ export interface TaskSource {
   has(path: string): boolean;
   /** Returns the names of the directories in a directory. */
   directories(path: string): readonly string[];
+  /** Returns the names of the files in a directory. */
+  files(path: string): readonly string[];
 }
 
 /** Options of `createTaskFormat`. */
@@ -151,6 +156,15 @@ function createSource(entry: string, place: Place, seen: Map<string, FileState>)
     seen.set(path, statIdentity(absolute));
     return absolute;
   };
+  const list = (path: string, isWanted: (one: Dirent) => boolean): readonly string[] => {
+    try {
+      const real = admittedPath(look(path), place.boundary) ?? '';
+      const all = readdirSync(real, { withFileTypes: true }).filter(isWanted);
+      return all.map(({ name }) => name).sort(compareText);
+    } catch {
+      return [];
+    }
+  };
   // The states of a reading begin with its own file.
   look(entry);
   return {
@@ -163,18 +177,8 @@ function createSource(entry: string, place: Place, seen: Map<string, FileState>)
       return { path: absolute, identity: head.identity, text: head.bytes.toString('utf8') };
     },
     has: (path) => statIdentity(look(path)) !== undefined,
-    directories(path) {
-      try {
-        const real = admittedPath(look(path), place.boundary) ?? '';
-        const all = readdirSync(real, { withFileTypes: true });
-        return all
-          .filter((one) => one.isDirectory())
-          .map((one) => one.name)
-          .sort(compareText);
-      } catch {
-        return [];
-      }
-    },
+    directories: (path) => list(path, (one) => one.isDirectory()),
+    files: (path) => list(path, (one) => one.isFile()),
   };
 }
 
@@ -209,7 +213,8 @@ function toTools(
       );
     else if (known === undefined) {
       const file = task.file ?? own;
-      const directory = join(place.label ?? '', relative(place.directory, dirname(file.path)));
+      const below = task.runsBeside === true ? '' : relative(place.directory, dirname(file.path));
+      const directory = join(place.label ?? '', below);
       const marks = {
         ...(findDestructiveWord(task.name) === undefined ? {} : { destructive: true }),
         ...(isLongRunning(task.name) ? { background: true } : {}),
@@ -271,6 +276,23 @@ export const ARGS = {
     args: { type: 'array', items: { type: 'string' }, description: 'Arguments, each one argument' },
   },
 } as const;
+
+/** Like `ARGS`, for programs that put arguments into the text of a shell (TSK-6); `:::` begins another task of mise. */
+export const PLAIN_ARGS = {
+  type: 'object',
+  properties: {
+    args: {
+      type: 'array',
+      items: { type: 'string', pattern: `^(?:-{0,2}${WORD}(?: ${WORD})*)?$`, not: { const: ':::' } },
+      description: `Arguments, each one argument: ${SHELL_SAFE_NOTE}`,
+    },
+  },
+} as const;
+
+/** Schema of a variable that the file puts into the text of a shell. */
+export function toVariable(notes: readonly string[] = []): JsonSchema {
+  return { type: 'string', pattern: SHELL_SAFE, description: [...notes, SHELL_SAFE_NOTE].join('; ') };
+}
 
 /** Describes a task by its own words, or by what it runs. */
 export function describeTask(about: string | undefined, runs: string): string {

@@ -1,0 +1,60 @@
+// The deno.json format: tasks of Deno.
+
+import { ToolError } from '../../core/error.js';
+import type { Format } from '../../core/format.js';
+import { isRecord } from '../../core/json.js';
+import { lineAt } from '../../core/text.js';
+import {
+  createTaskFormat,
+  describeTask,
+  type LeftOut,
+  PLAIN_ARGS,
+  type Task,
+  type Tasks,
+} from '../shared/task-file.js';
+
+export function createDenoFormat(): Format {
+  return createTaskFormat({
+    name: 'deno',
+    prefix: 'deno',
+    files: ['deno.json', 'deno.jsonc'],
+    parse: ({ text }) => parse(text),
+  });
+}
+
+function parse(text: string): Tasks {
+  const document = parseJsonc(text);
+  const tasks: Task[] = [];
+  const leftOut: LeftOut[] = [];
+  for (const [name, value] of Object.entries(isRecord(document) && isRecord(document.tasks) ? document.tasks : {})) {
+    const { command, description, dependencies } = isRecord(value) ? value : { command: value };
+    if (typeof command !== 'string' && dependencies === undefined) {
+      leftOut.push({ name, why: 'it has no command' });
+      continue;
+    }
+    const about = typeof description === 'string' ? description : undefined;
+    tasks.push({
+      name,
+      description: describeTask(about, typeof command === 'string' ? command : `deno task ${name}`),
+      argv: ['deno', 'task', name, { param: 'args', allowDash: true }],
+      input: PLAIN_ARGS,
+    });
+  }
+  return { tasks, leftOut };
+}
+
+// Comments and trailing commas are allowed in both files.
+function parseJsonc(text: string): unknown {
+  const { createRequire } = process.getBuiltinModule('node:module');
+  const { parse: read, printParseErrorCode } = createRequire(import.meta.url)(
+    'jsonc-parser',
+  ) as typeof import('jsonc-parser');
+  const errors: import('jsonc-parser').ParseError[] = [];
+  const document: unknown = read(text, errors, { allowTrailingComma: true });
+  const [first] = errors;
+  if (first === undefined) return document;
+  throw new ToolError('invalid_definition', `is not valid JSON: ${printParseErrorCode(first.error)}`, {
+    hint: 'fix the line',
+    data: { line: lineAt(text, first.offset) },
+  });
+}

@@ -1,0 +1,92 @@
+// The mise format: tasks of mise.toml, and the files of its task directories.
+
+import type { Format } from '../../core/format.js';
+import { isRecord } from '../../core/json.js';
+import {
+  createTaskFormat,
+  describeTask,
+  type LeftOut,
+  PLAIN_ARGS,
+  type Task,
+  type TaskSource,
+  type Tasks,
+} from '../shared/task-file.js';
+import { parseTomlTable } from '../shared/task-text.js';
+
+export function createMiseFormat(): Format {
+  return createTaskFormat({
+    name: 'mise',
+    prefix: 'mise',
+    files: ['mise.toml', '.mise.toml'],
+    readsAll: true,
+    parse,
+  });
+}
+
+function parse(source: TaskSource): Tasks {
+  const document = parseTomlTable(source.text);
+  const tasks: Task[] = [];
+  const leftOut: LeftOut[] = [];
+  for (const [name, value] of Object.entries(isRecord(document.tasks) ? document.tasks : {})) {
+    const body = isRecord(value) ? value : { run: value };
+    if (body.hide === true || name.startsWith('_')) continue;
+    if (body.confirm !== undefined) leftOut.push({ name, why: 'it asks for confirmation at a terminal' });
+    else if (name.includes('*')) leftOut.push({ name, why: 'a pattern, not a name' });
+    else
+      tasks.push(
+        toTask(
+          name,
+          body.description,
+          [body.run].flat().find((one) => typeof one === 'string'),
+        ),
+      );
+  }
+  const known = new Set(tasks.map(({ name }) => name));
+  return { tasks: [...tasks, ...fileTasks(source).filter(({ name }) => !known.has(name))], leftOut };
+}
+
+function toTask(name: string, about: unknown, runs: unknown): Task {
+  return {
+    name,
+    description: describeTask(
+      typeof about === 'string' ? about : undefined,
+      typeof runs === 'string' ? runs : `mise run ${name}`,
+    ),
+    argv: ['mise', 'run', name, { param: 'args' }],
+    input: PLAIN_ARGS,
+    endOfOptions: true,
+  };
+}
+
+const DIRECTORIES = ['mise-tasks', '.mise-tasks', '.mise/tasks', 'mise/tasks', '.config/mise/tasks'];
+const MAX_DEPTH = 3;
+
+// Executable files; one in a directory is named with it, as `db:migrate`.
+function fileTasks(source: TaskSource): Task[] {
+  const found: Task[] = [];
+  const search = (directory: string, names: readonly string[]): void => {
+    for (const file of source.files(directory)) {
+      const task = toFileTask(source, `${directory}/${file}`, [...names, file]);
+      if (task !== undefined) found.push(task);
+    }
+    if (names.length < MAX_DEPTH)
+      for (const below of source.directories(directory)) search(`${directory}/${below}`, [...names, below]);
+  };
+  for (const directory of DIRECTORIES) if (source.has(directory)) search(directory, []);
+  return found;
+}
+
+function toFileTask({ read }: TaskSource, path: string, names: readonly string[]): Task | undefined {
+  const file = read(path);
+  if (file === undefined || (file.identity.mode & 0o111) === 0) return undefined;
+  const header = [...file.text.slice(0, 8192).matchAll(/^(?:#|\/\/|--|;)\s*(?:MISE|\[MISE\])\s+(\w+)\s*=\s*(.+)$/gim)];
+  const fields = new Map(
+    header.map(([, key = '', value = '']) => [key.toLowerCase(), value.trim().replace(/^(["'])(.*)\1$/, '$2')]),
+  );
+  if (fields.get('hide') === 'true' || fields.has('confirm')) return undefined;
+  // `_default` is the task of its directory, and an extension is not part of the name.
+  const last = names.at(-1)!.replace(/\.\w+$/, '');
+  const name = [...names.slice(0, -1), ...(last === '_default' ? [] : [last])].join(':');
+  if (name === '' || last.startsWith('.') || (last.startsWith('_') && last !== '_default')) return undefined;
+  return { ...toTask(name, fields.get('description'), `mise run ${name}`), file, runsBeside: true };
+}

@@ -1,0 +1,140 @@
+// The pyproject.toml format: tasks of Poe the Poet and scripts of PDM.
+
+import type { Format } from '../../core/format.js';
+import { isRecord } from '../../core/json.js';
+import type { JsonSchema } from '../../core/schema.js';
+import type { RootParameter } from '../shared/root-file.js';
+import {
+  ARGS,
+  createTaskFormat,
+  describeTask,
+  type LeftOut,
+  PLAIN_ARGS,
+  type Task,
+  type Tasks,
+} from '../shared/task-file.js';
+import { parseTomlTable } from '../shared/task-text.js';
+
+export function createPyprojectFormat(): Format {
+  return createTaskFormat({
+    name: 'pyproject',
+    prefix: 'poe',
+    files: ['pyproject.toml'],
+    parse: ({ text }) => parse(text),
+  });
+}
+
+function parse(text: string): Tasks {
+  const { tool } = parseTomlTable(text);
+  const { poe, pdm } = isRecord(tool) ? tool : {};
+  const tasks: Task[] = [];
+  const leftOut: LeftOut[] = [];
+  for (const [name, value] of Object.entries(isRecord(poe) && isRecord(poe.tasks) ? poe.tasks : {})) {
+    if (name.startsWith('_')) continue;
+    const task = toPoeTask(name, value);
+    if ('why' in task) leftOut.push(task);
+    else tasks.push(task);
+  }
+  for (const [name, value] of Object.entries(isRecord(pdm) && isRecord(pdm.scripts) ? pdm.scripts : {}))
+    if (!name.startsWith('_')) tasks.push(toPdmTask(name, value));
+  return { tasks, leftOut };
+}
+
+function runsOf(value: unknown, keys: readonly string[], otherwise: string): string {
+  if (typeof value === 'string') return value;
+  const text = isRecord(value) ? keys.map((key) => value[key]).find((one) => typeof one === 'string') : undefined;
+  return typeof text === 'string' ? text : otherwise;
+}
+
+function helpOf(value: unknown): string | undefined {
+  return isRecord(value) && typeof value.help === 'string' ? value.help : undefined;
+}
+
+function toPdmTask(name: string, value: unknown): Task {
+  return {
+    prefix: 'pdm',
+    name,
+    description: describeTask(helpOf(value), runsOf(value, ['cmd', 'shell', 'call'], `pdm run ${name}`)),
+    argv: ['pdm', 'run', name, { param: 'args', allowDash: true }],
+    input: PLAIN_ARGS,
+  };
+}
+
+function toPoeTask(name: string, value: unknown): Task | LeftOut {
+  const task = {
+    name,
+    description: describeTask(helpOf(value), runsOf(value, ['cmd', 'shell', 'script', 'expr'], `poe ${name}`)),
+  };
+  const declared = argumentsOf(value);
+  if (declared === undefined) return { ...task, argv: ['poe', name, { param: 'args', allowDash: true }], input: ARGS };
+  const missing = declared.find(({ isRequired, schema }) => isRequired && schema === undefined);
+  if (missing !== undefined) return { name, why: `its argument "${missing.name}" cannot be passed` };
+  const usable = declared.filter(({ schema }) => schema !== undefined);
+  // Options first: a list of positional arguments takes all that follow.
+  const ordered = [
+    ...usable.filter(({ option }) => option !== undefined),
+    ...usable.filter(({ option }) => option === undefined),
+  ];
+  return {
+    ...task,
+    argv: [
+      'poe',
+      name,
+      ...ordered.map(
+        ({ name: param, option }): RootParameter =>
+          option === undefined ? { param } : { param, prefix: `${option}=`, allowDash: true },
+      ),
+    ],
+    input: {
+      type: 'object',
+      properties: Object.fromEntries(usable.map((one) => [one.name, one.schema!])),
+      required: usable.filter(({ isRequired }) => isRequired).map((one) => one.name),
+    },
+  };
+}
+
+interface Argument {
+  readonly name: string;
+  /** The option before its value; a positional argument has none. */
+  readonly option: string | undefined;
+  readonly isRequired: boolean;
+  /** Undefined for a flag, which has no value. */
+  readonly schema: JsonSchema | undefined;
+}
+
+// `args = ["name", { name = "env", options = ["--env"], default = "dev" }]`, or a table by name.
+function argumentsOf(value: unknown): readonly Argument[] | undefined {
+  const args = isRecord(value) ? value.args : undefined;
+  if (Array.isArray(args))
+    return args.flatMap((one: unknown) => toArgument(typeof one === 'string' ? { name: one } : one));
+  if (!isRecord(args)) return undefined;
+  return Object.entries(args).flatMap(([name, one]) => toArgument({ ...(isRecord(one) ? one : {}), name }));
+}
+
+const TYPES: Readonly<Record<string, string>> = { string: 'string', integer: 'integer', float: 'number' };
+
+function toArgument(given: unknown): Argument[] {
+  if (!isRecord(given) || typeof given.name !== 'string') return [];
+  const { name, options, positional, help, multiple, required, default: fallback } = given;
+  const isPositional = positional === true || typeof positional === 'string';
+  const options_ = Array.isArray(options) ? options.filter((one) => typeof one === 'string') : [];
+  const option = isPositional
+    ? undefined
+    : (options_.find((one) => one.startsWith('--')) ?? (options_.length > 0 ? undefined : `--${name}`));
+  const type = TYPES[typeof given.type === 'string' ? given.type : 'string'];
+  const isUsable =
+    type !== undefined &&
+    (isPositional || option !== undefined) &&
+    !(option !== undefined && multiple !== undefined && multiple !== false);
+  const notes = [
+    ...(typeof help === 'string' ? [help] : []),
+    ...(fallback === undefined ? [] : [`Default: ${String(fallback)}`]),
+  ];
+  const about: JsonSchema = notes.length === 0 ? {} : { description: notes.join('; ') };
+  const isList = multiple !== undefined && multiple !== false;
+  const schema: JsonSchema = isList
+    ? { type: 'array', items: { type: type ?? 'string' }, ...about }
+    : { type: type ?? 'string', ...about };
+  const isRequired = required === true || (isPositional && required !== false && fallback === undefined && !isList);
+  return [{ name, option, isRequired, schema: isUsable ? schema : undefined }];
+}

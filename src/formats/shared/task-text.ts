@@ -1,0 +1,46 @@
+// Parses JSON, TOML and YAML files of tasks. Parsers of TOML and YAML are loaded on first use.
+
+import { ToolError } from '../../core/error.js';
+import { isRecord, parseWithPosition } from '../../core/json.js';
+import { quoteOutside } from '../../core/text.js';
+import { parseToml } from '../../files/toml.js';
+
+/** Parses a JSON object. Throws `invalid_definition`. */
+export function parseObject(text: string): Record<string, unknown> {
+  let document: unknown;
+  try {
+    document = parseWithPosition(text);
+  } catch (error) {
+    throw new ToolError('invalid_definition', `is not valid JSON: ${(error as Error).message}`, {
+      hint: 'fix the line',
+    });
+  }
+  if (isRecord(document)) return document;
+  throw new ToolError('invalid_definition', 'must be an object', { hint: 'write { "scripts": { … } }' });
+}
+
+/** Parses a TOML document. Throws `invalid_definition`. */
+export function parseTomlTable(text: string): Record<string, unknown> {
+  const parsed = parseToml(text);
+  if ('document' in parsed) return isRecord(parsed.document) ? parsed.document : {};
+  throw new ToolError('invalid_definition', `is not valid TOML: ${parsed.message}`, {
+    hint: 'fix the line',
+    data: { line: parsed.line },
+  });
+}
+
+/** Parses a document. Throws `invalid_definition` with its line. */
+export function parseYaml(text: string, what: string): unknown {
+  const { createRequire } = process.getBuiltinModule('node:module');
+  const yaml = createRequire(import.meta.url)('yaml') as typeof import('yaml');
+  try {
+    return yaml.parse(text, { maxAliasCount: 100, schema: 'core', merge: true, logLevel: 'error' }) as unknown;
+  } catch (error) {
+    const { message, linePos } = error as Error & Partial<import('yaml').YAMLParseError>;
+    const why = quoteOutside(message.split('\n')[0]!.replace(/ at line \d+, column \d+:?$/, ''), 150);
+    throw new ToolError('invalid_definition', `${what} is not valid YAML: ${why}`, {
+      hint: 'fix the line',
+      data: { line: linePos?.[0].line ?? 1 },
+    });
+  }
+}

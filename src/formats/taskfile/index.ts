@@ -1,0 +1,102 @@
+// The Taskfile format: tasks of Task (taskfile.dev).
+
+import { ToolError } from '../../core/error.js';
+import type { Format } from '../../core/format.js';
+import { isRecord } from '../../core/json.js';
+import type { JsonSchema } from '../../core/schema.js';
+import {
+  ARGS,
+  createTaskFormat,
+  describeTask,
+  type LeftOut,
+  type Task,
+  type Tasks,
+  toVariable,
+} from '../shared/task-file.js';
+import { parseYaml } from '../shared/task-text.js';
+
+const STEMS = ['Taskfile.yml', 'taskfile.yml', 'Taskfile.yaml', 'taskfile.yaml'];
+
+export function createTaskfileFormat(): Format {
+  return createTaskFormat({
+    name: 'taskfile',
+    prefix: 'task',
+    files: [...STEMS, ...STEMS.map((name) => name.replace('.', '.dist.'))],
+    parse: ({ text, file }) => parse(text, file),
+  });
+}
+
+function parse(text: string, file: string): Tasks {
+  const document = parseYaml(text, file);
+  if (!isRecord(document))
+    throw new ToolError('invalid_definition', 'must be a mapping', { hint: 'write tasks: below version: "3"' });
+  const tasks: Task[] = [];
+  const leftOut: LeftOut[] = [];
+  for (const [name, value] of Object.entries(isRecord(document.tasks) ? document.tasks : {})) {
+    const body = isRecord(value) ? value : { cmds: value };
+    if (body.internal === true) continue;
+    if (name.includes('*')) leftOut.push({ name, why: 'a pattern, not a name' });
+    else if (body.prompt !== undefined) leftOut.push({ name, why: 'it asks for confirmation at a terminal' });
+    else tasks.push(toTask(name, body));
+  }
+  const includes = isRecord(document.includes) ? Object.keys(document.includes) : [];
+  return {
+    tasks,
+    leftOut,
+    findings:
+      includes.length === 0
+        ? []
+        : [
+            {
+              message: `tasks of included files are left out: ${includes.join(', ')}`,
+              hint: 'name the files in tasks.from, or declare the tasks in the file itself',
+            },
+          ],
+  };
+}
+
+// Variables that a task requires, and those that it gives a default, are parameters; `args` is what CLI_ARGS contains.
+function toTask(name: string, body: Record<string, unknown>): Task {
+  const required = requiredOf(body.requires);
+  const optional = Object.entries(isRecord(body.vars) ? body.vars : {}).flatMap(([variable, value]) =>
+    typeof value === 'string' &&
+    new RegExp(`\\{\\{-?\\s*\\.${variable}\\s*\\|\\s*default\\b`).test(value) &&
+    !required.has(variable)
+      ? [variable]
+      : [],
+  );
+  const variables = [...required.keys(), ...optional].filter((variable) => /^[A-Za-z_]\w*$/.test(variable));
+  const takesArgs = /\.CLI_ARGS\b/.test(JSON.stringify(body));
+  const about = [body.desc, body.summary].find((one) => typeof one === 'string');
+  return {
+    name,
+    description: describeTask(about as string | undefined, `task ${name}`),
+    argv: [
+      'task',
+      name,
+      ...variables.map((variable) => ({ param: variable, prefix: `${variable}=` })),
+      ...(takesArgs ? ['--', { param: 'args', allowDash: true }] : []),
+    ],
+    input: {
+      type: 'object',
+      properties: {
+        ...Object.fromEntries(variables.map((variable) => [variable, required.get(variable) ?? toVariable()])),
+        ...(takesArgs ? ARGS.properties : {}),
+      },
+      required: variables.filter((variable) => required.has(variable)),
+    },
+  };
+}
+
+// `requires: { vars: [NAME, { name: ENV, enum: [dev, prod] }] }`
+function requiredOf(requires: unknown): ReadonlyMap<string, JsonSchema> {
+  const vars = isRecord(requires) && Array.isArray(requires.vars) ? requires.vars : [];
+  return new Map(
+    vars.flatMap((one: unknown): [string, JsonSchema][] => {
+      if (typeof one === 'string') return [[one, toVariable()]];
+      if (!isRecord(one) || typeof one.name !== 'string') return [];
+      const values = Array.isArray(one.enum) ? one.enum.filter((value) => typeof value === 'string') : [];
+      return [[one.name, values.length === 0 ? toVariable() : { type: 'string', enum: values }]];
+    }),
+  );
+}
