@@ -74,7 +74,7 @@ export function convertServer(client: Client, name: string, entry: unknown, opti
   const headers = { ...draft.ownHeaders, ...changed.headers };
   const { allow, deny, timeout, startTimeout, sandbox, sandboxEnabled, disabled } = draft;
   const written = withoutUndefined({
-    ...(command === undefined ? { type: 'http', url: url ?? '' } : { command, args }),
+    ...(command === undefined ? { type: draft.isSse ? 'sse' : 'http', url: url ?? '' } : { command, args }),
     env: unlessEmpty(env),
     cwd,
     headers: unlessEmpty(headers),

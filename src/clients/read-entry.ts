@@ -12,6 +12,8 @@ export interface Draft {
   env: Record<string, string>;
   cwd?: string;
   url?: string;
+  /** It is reached over the deprecated HTTP+SSE transport. */
+  isSse?: true;
   headers: Record<string, string>;
   oauth?: Record<string, string>;
   allow?: readonly string[];
@@ -111,12 +113,13 @@ export const instead =
 
 export const ownRules = instead('use rules to allow calls without approval');
 
-/** `type` or `transport`; the SSE transport is not supported. */
+/** `type` or `transport`. */
 export const transport: FieldReader = (value, draft, field) => {
   const word = typeof value === 'string' ? value.toLowerCase().replace(/[^a-z]/g, '') : '';
-  if (word === 'sse')
-    draft.unusable ??= 'it uses the SSE transport, which is not supported; use its Streamable HTTP URL';
-  else if (!['stdio', 'local', 'http', 'streamablehttp', 'remote'].includes(word))
+  if (word === 'sse') {
+    draft.isSse = true;
+    draft.notes.push('it uses the SSE transport, which is deprecated; if it has a Streamable HTTP URL, use that');
+  } else if (!['stdio', 'local', 'http', 'streamablehttp', 'remote'].includes(word))
     draft.unusable ??= `${field} ${quoteOutside(JSON.stringify(value), 40)} is not known`;
 };
 

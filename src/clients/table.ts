@@ -65,7 +65,9 @@ function readJson(path: string): unknown {
 // Without a `type` Gemini CLI uses the SSE transport, or tries both.
 const urlOfGemini: FieldReader = (value, draft, field) => {
   text('url')(value, draft, field);
-  draft.notes.push('url: the client may use the SSE transport there; wield uses Streamable HTTP');
+  draft.notes.push(
+    'url: the client may use the SSE transport there; if wield cannot connect, set "type": "sse" in its entry',
+  );
 };
 
 // Names of variables that a server of Codex inherits.

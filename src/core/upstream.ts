@@ -69,6 +69,8 @@ export interface HttpServer extends ServerBase {
   readonly url: string;
   readonly headers: Readonly<Record<string, string>>;
   readonly oauth?: OAuthSettings;
+  /** The deprecated HTTP+SSE transport; absent: streamable HTTP (UPS-116). */
+  readonly transport?: 'sse';
 }
 
 export const GRANTS = ['client_credentials', 'jwt_bearer'] as const;

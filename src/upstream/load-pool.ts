@@ -19,6 +19,7 @@ import type { StartSettings } from './connection/open.js';
 import { Pool } from './connection/pool.js';
 import { ProcessTransport } from './connection/process-transport.js';
 import { withReadMessages } from './connection/read-message.js';
+import { SseTransport } from './connection/sse-transport.js';
 import type { UpstreamTransport } from './connection/transport.js';
 import { expandServer, type ResolvedServer } from './entries/expand.js';
 import { assertAccepted } from './entries/installed-files.js';
@@ -132,7 +133,6 @@ async function openTransport(
       first,
     );
   }
-  const { StreamableHTTPClientTransport } = await import('./sdk.js');
   const directory = join(wieldHome, 'oauth');
   const fetch = createGuardedFetch({ url: server.url, headers: server.headers, limitsEvents: true });
   const withToken = withLogin(fetch, {
@@ -142,6 +142,8 @@ async function openTransport(
     reread: () => expand() as HttpServer,
     remember: (tokens) => serverSecrets.remember(server.name, tokens),
   });
+  if (server.transport === 'sse') return new SseTransport(new URL(server.url), withToken);
+  const { StreamableHTTPClientTransport } = await import('./sdk.js');
   return new StreamableHTTPClientTransport(new URL(server.url), {
     fetch: withReadMessages(withToken),
     reconnectionScheduler: createReconnections(world),

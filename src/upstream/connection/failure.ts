@@ -31,7 +31,7 @@ export function startFailure(error: unknown, context: FailureContext): ToolError
     return serverError('unavailable', 'half-installed', message, hint, context);
   }
   const next = isRemote
-    ? 'check that the server runs, and its url, which must be an MCP endpoint over streamable HTTP'
+    ? 'check that the server runs, and its url: an MCP endpoint over streamable HTTP, or over SSE with "type": "sse"'
     : `wield mcp refresh ${server}`;
   const { kind = 'start-failed', message, hint = next } = explain(error, context);
   const shown =

@@ -3,6 +3,7 @@
 import { findDuplicateKey, isRecord, type Json, parseOutput } from '../../core/json.js';
 import { findMembers, isLargeJson, MOST_READ_TEXT } from '../../core/json-size.js';
 import { quoteOutside } from '../../core/text.js';
+import { createEventSplitter, type StreamEvent } from './event-stream.js';
 
 // The code for an invalid message in JSON-RPC.
 const INVALID = -32600;
@@ -94,42 +95,18 @@ function toReadText(text: string): string {
   }
 }
 
-// Passes each event on when it has ended, so that data in several lines is one message.
+// Passes each event on when it has ended.
 function toReadEvents(body: ReadableStream<Uint8Array>): ReadableStream<Uint8Array> {
-  const decoder = new TextDecoder();
+  const split = createEventSplitter();
   const encoder = new TextEncoder();
-  let lines: string[] = [];
-  let line = '';
-  let afterReturn = false;
-  const endEvent = (): string => {
-    const data = lines.filter((one) => one.startsWith('data:')).map((one) => one.slice(one[5] === ' ' ? 6 : 5));
-    const others = lines.filter((one) => !one.startsWith('data:'));
-    const shown =
-      data.length === 0
-        ? []
-        : toReadText(data.join('\n'))
-            .split('\n')
-            .map((one) => `data: ${one}`);
-    lines = [];
-    return `${[...others, ...shown].join('\n')}\n\n`;
-  };
-  const read = (chunk: string): string => {
-    let events = '';
-    const text = afterReturn && chunk.startsWith('\n') ? chunk.slice(1) : chunk;
-    afterReturn = text.endsWith('\r');
-    const [first = '', ...more] = text.split(/\r\n|\n|\r/);
-    line += first;
-    for (const next of more) {
-      if (line !== '') lines.push(line);
-      else if (lines.length > 0) events += endEvent();
-      line = next;
-    }
-    return events;
+  const read = ({ others, data }: StreamEvent): string => {
+    const shown = data === undefined ? [] : toReadText(data).split('\n');
+    return `${[...others, ...shown.map((line) => `data: ${line}`)].join('\n')}\n\n`;
   };
   return body.pipeThrough(
     new TransformStream<Uint8Array, Uint8Array>({
       transform(chunk, controller) {
-        const events = read(decoder.decode(chunk, { stream: true }));
+        const events = split(chunk).map(read).join('');
         if (events !== '') controller.enqueue(encoder.encode(events));
       },
     }),

@@ -4,7 +4,7 @@ import { isRecord } from '../../core/json.js';
 import type { Finding } from '../../core/problem.js';
 import { type Reading, readShape, type Shape } from '../../core/shape.js';
 import { nearest, quoteOutside } from '../../core/text.js';
-import type { ServerEntry, ServerPlace } from '../../core/upstream.js';
+import type { HttpServer, ServerEntry, ServerPlace } from '../../core/upstream.js';
 import { COMMON, HTTP, type Report, STDIO } from './fields.js';
 import { findLiteralSecrets } from './mask.js';
 import { readSandbox } from './sandbox.js';
@@ -28,8 +28,10 @@ export interface ServerSource {
 
 const OF_STDIO = [...Object.keys(STDIO.fields), 'sandbox', 'sandboxEnabled'];
 const OF_HTTP = Object.keys(HTTP.fields);
-const KNOWN = [...OF_STDIO, ...OF_HTTP, 'type', ...Object.keys(COMMON.fields)];
+const KNOWN = [...OF_STDIO, ...OF_HTTP, 'type', 'transport', ...Object.keys(COMMON.fields)];
 const HTTP_TYPES = ['http', 'streamable-http', 'streamableHttp'];
+// Clients use either.
+const TYPE_KEYS = ['type', 'transport'] as const;
 const OWN_PROGRAM = /(?:^|[\\/])wield(?:\.cjs)?$/;
 const MAX_NAME = 128;
 
@@ -94,7 +96,7 @@ export function readServer(name: string, value: unknown, source: ServerSource): 
     kind === 'stdio'
       ? withKind('stdio', { args: [], env: {} }, read(STDIO))
       : kind === 'http'
-        ? withKind('http', { headers: {} }, read(HTTP))
+        ? withKind('http', { headers: {}, ...readTransport(value, error, warn) }, read(HTTP))
         : undefined;
   if (own === undefined || findings.some(({ severity }) => severity === 'error')) return { entry: undefined, findings };
   const entry: ServerEntry = {
@@ -130,18 +132,16 @@ function withKind<K extends ServerEntry['kind'], D extends object, T extends obj
 type Fields = Readonly<Record<string, unknown>>;
 
 function findKind(fields: Fields, error: Report): ServerEntry['kind'] | undefined {
-  const { type } = fields;
   const has = (key: string): boolean => fields[key] !== undefined;
-  if (type === 'sse') {
-    error(
-      ['type'],
-      'the "sse" transport is deprecated and not supported',
-      'use its streamable HTTP address, with "type": "http"',
-    );
+  for (const key of TYPE_KEYS) {
+    if (!has(key) || ['stdio', 'sse', ...HTTP_TYPES].includes(fields[key] as string)) continue;
+    error([key], 'must be "stdio", "http" or "sse"', 'remove it: command means stdio, url means http');
     return undefined;
   }
-  if (type !== undefined && type !== 'stdio' && !HTTP_TYPES.includes(type as string)) {
-    error(['type'], 'must be "stdio" or "http"', 'remove it: command means stdio, url means http');
+  const type = fields.type ?? fields.transport;
+  const [named, again] = TYPE_KEYS.map((key) => (HTTP_TYPES.includes(fields[key] as string) ? 'http' : fields[key]));
+  if (named !== undefined && again !== undefined && named !== again) {
+    error(['transport'], '"type" and "transport" contradict each other', 'keep one of them');
     return undefined;
   }
   if (has('command') && has('url')) {
@@ -155,6 +155,20 @@ function findKind(fields: Fields, error: Report): ServerEntry['kind'] | undefine
   const missing = type === undefined ? '"command" or "url"' : `"${key}"`;
   error([], `has no ${missing}`, other === undefined ? `add ${missing}` : `write url instead of ${other}`);
   return undefined;
+}
+
+// UPS-116: that transport has the older protocol versions only.
+function readTransport(fields: Fields, error: Report, warn: Report): Pick<HttpServer, 'transport' | 'protocol'> {
+  const key = TYPE_KEYS.find((one) => fields[one] === 'sse');
+  if (key === undefined) return {};
+  warn(
+    [key],
+    'the "sse" transport is deprecated: a newer version of the server may no longer have it',
+    'if the server has a streamable HTTP address, use that, with "type": "http"',
+  );
+  if (fields.protocol === '2026-07-28')
+    error(['protocol'], `the "sse" transport does not have the version ${fields.protocol}`, 'remove it');
+  return { transport: 'sse', protocol: '2025-11-25' };
 }
 
 function reportIgnoredFields(fields: Fields, kind: ServerEntry['kind'] | undefined, error: Report, warn: Report): void {

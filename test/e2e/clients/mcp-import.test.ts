@@ -46,8 +46,9 @@ describe('clients', () => {
         },
       },
       sentry: { type: 'http', url: 'https://mcp.sentry.dev/mcp' },
+      old: { type: 'sse', url: 'https://mcp.example.com/sse' },
     });
-    expect(document.servers.map((one: { status: string }) => one.status)).toEqual(['new', 'new', 'unusable']);
+    expect(document.servers.map((one: { status: string }) => one.status)).toEqual(['new', 'new', 'new']);
     expect(document.servers[0]).toMatchObject({ secrets: ['GITHUB_PERSONAL_ACCESS_TOKEN'], variables: [] });
     expect(notes.old[0]).toContain('SSE');
   });

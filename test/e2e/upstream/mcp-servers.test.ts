@@ -225,14 +225,14 @@ describe('server files', () => {
     writeFileSync(join(workspace.home, '.agents/mcp.json'), '{"mcpServers":{"a":{"command":"x"}}}');
     const file = workspace.write(
       '.mcp.json',
-      '{"mcpServers":{"a":{"command":"y"},"b":{"type":"sse","url":"https://x"}}}',
+      '{"mcpServers":{"a":{"command":"y"},"b":{"type":"ws","url":"https://x"}}}',
     );
     expect(await workspace.toolbox().catalog.problems()).toMatchObject([
       {
         severity: 'error',
         path: file,
         pointer: '/mcpServers/b/type',
-        hint: expect.stringContaining('streamable HTTP'),
+        hint: expect.stringContaining('url means http'),
       },
       {
         severity: 'warning',
@@ -249,7 +249,7 @@ describe('server files', () => {
     ]);
     const doctor = await wield(workspace, ['doctor']);
     expect(doctor.status).toBe(1);
-    expect(doctor.stdout).toContain('deprecated');
+    expect(doctor.stdout).toContain('must be "stdio", "http" or "sse"');
   });
 
   spec('POL-20', 'listing and diagnosing never expand references of a workspace', async () => {
