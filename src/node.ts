@@ -45,7 +45,7 @@ import { createComposerFormat } from './formats/composer/index.js';
 import { createDenoFormat } from './formats/deno/index.js';
 import { createJustfileFormat } from './formats/justfile/index.js';
 import { createMakefileFormat } from './formats/makefile/index.js';
-import { createMiseFormat } from './formats/mise/index.js';
+import { createMiseDirectoryFormat, createMiseFormat } from './formats/mise/index.js';
 import { type NoOtherKeys, type ToolDefinition, toRegistry } from './formats/module/define.js';
 import { createModuleFormat } from './formats/module/index.js';
 import { type PromptDefinition, type ResourceDefinition, toOfferSource } from './formats/module/offers.js';
@@ -348,6 +348,7 @@ function createFormats(
     createComposerFormat(),
     createPyprojectFormat(),
     createMiseFormat(),
+    createMiseDirectoryFormat(),
     ...further,
   ];
   const repeated = formats.find(({ name }, at) => formats.findIndex((other) => other.name === name) < at);

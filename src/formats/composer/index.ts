@@ -2,7 +2,8 @@
 
 import type { Format } from '../../core/format.js';
 import { isRecord } from '../../core/json.js';
-import { ARGS, createTaskFormat, describeTask, type LeftOut, type Task, type Tasks } from '../shared/task-file.js';
+import { createTaskFormat, type LeftOut, type Task, type Tasks } from '../shared/task-file.js';
+import { ARGS, describeTask } from '../shared/task-input.js';
 import { parseObject } from '../shared/task-text.js';
 
 export function createComposerFormat(): Format {

@@ -4,14 +4,8 @@ import { ToolError } from '../../core/error.js';
 import type { Format } from '../../core/format.js';
 import { isRecord } from '../../core/json.js';
 import { lineAt } from '../../core/text.js';
-import {
-  createTaskFormat,
-  describeTask,
-  type LeftOut,
-  PLAIN_ARGS,
-  type Task,
-  type Tasks,
-} from '../shared/task-file.js';
+import { createTaskFormat, type LeftOut, type Task, type Tasks } from '../shared/task-file.js';
+import { describeTask, PLAIN_ARGS } from '../shared/task-input.js';
 
 export function createDenoFormat(): Format {
   return createTaskFormat({

@@ -2,14 +2,8 @@
 
 import type { Format } from '../../core/format.js';
 import type { JsonSchema } from '../../core/schema.js';
-import {
-  createTaskFormat,
-  describeTask,
-  SHELL_SAFE,
-  SHELL_SAFE_NOTE,
-  type Task,
-  type Tasks,
-} from '../shared/task-file.js';
+import { createTaskFormat, type Task, type Tasks } from '../shared/task-file.js';
+import { describeTask, SHELL_SAFE, SHELL_SAFE_NOTE } from '../shared/task-input.js';
 import { type JustParameter, type Recipe, readJustfile } from './read.js';
 
 export function createJustfileFormat(): Format {

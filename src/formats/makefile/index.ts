@@ -2,14 +2,8 @@
 
 import type { Format } from '../../core/format.js';
 import type { JsonSchema } from '../../core/schema.js';
-import {
-  createTaskFormat,
-  describeTask,
-  SHELL_SAFE,
-  SHELL_SAFE_NOTE,
-  type Task,
-  type Tasks,
-} from '../shared/task-file.js';
+import { createTaskFormat, type Task, type Tasks } from '../shared/task-file.js';
+import { describeTask, SHELL_SAFE, SHELL_SAFE_NOTE, toVariable } from '../shared/task-input.js';
 import { readMakefile, type Target } from './read.js';
 
 export function createMakefileFormat(): Format {
@@ -71,14 +65,7 @@ function toTask(target: Target, variables: ReadonlyMap<string, string>, programs
     input: {
       type: 'object',
       properties: Object.fromEntries(
-        used.map((variable) => [
-          variable,
-          {
-            type: 'string',
-            pattern: SHELL_SAFE,
-            description: `Default: ${variables.get(variable) || 'empty'}; ${SHELL_SAFE_NOTE}`,
-          },
-        ]),
+        used.map((variable) => [variable, toVariable([`Default: ${variables.get(variable) || 'empty'}`])]),
       ),
     },
   };

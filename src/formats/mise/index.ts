@@ -2,15 +2,8 @@
 
 import type { Format } from '../../core/format.js';
 import { isRecord } from '../../core/json.js';
-import {
-  createTaskFormat,
-  describeTask,
-  type LeftOut,
-  PLAIN_ARGS,
-  type Task,
-  type TaskSource,
-  type Tasks,
-} from '../shared/task-file.js';
+import { createTaskFormat, type LeftOut, type Task, type TaskSource, type Tasks } from '../shared/task-file.js';
+import { describeTask, PLAIN_ARGS } from '../shared/task-input.js';
 import { parseTomlTable } from '../shared/task-text.js';
 
 export function createMiseFormat(): Format {
@@ -20,6 +13,25 @@ export function createMiseFormat(): Format {
     files: ['mise.toml', '.mise.toml'],
     readsAll: true,
     parse,
+  });
+}
+
+/** Creates the format of task directories without a mise.toml. */
+export function createMiseDirectoryFormat(): Format {
+  return createTaskFormat({
+    name: 'mise',
+    prefix: 'mise',
+    files: [...new Set(DIRECTORIES.map((path) => path.split('/').at(-1)!))],
+    readsAll: true,
+    ofDirectories: {
+      name: 'mise-tasks',
+      baseOf(path) {
+        // The longest one: `.config/mise/tasks` ends with `mise/tasks`.
+        const own = [...DIRECTORIES].reverse().find((one) => path === one || path.endsWith(`/${one}`));
+        return own === undefined ? undefined : path.slice(0, -own.length).replace(/\/$/, '');
+      },
+    },
+    parse: (source) => ({ tasks: fileTasks(source, [source.file]) }),
   });
 }
 
@@ -42,7 +54,7 @@ function parse(source: TaskSource): Tasks {
       );
   }
   const known = new Set(tasks.map(({ name }) => name));
-  return { tasks: [...tasks, ...fileTasks(source).filter(({ name }) => !known.has(name))], leftOut };
+  return { tasks: [...tasks, ...fileTasks(source, DIRECTORIES).filter(({ name }) => !known.has(name))], leftOut };
 }
 
 function toTask(name: string, about: unknown, runs: unknown): Task {
@@ -62,7 +74,7 @@ const DIRECTORIES = ['mise-tasks', '.mise-tasks', '.mise/tasks', 'mise/tasks', '
 const MAX_DEPTH = 3;
 
 // Executable files; one in a directory is named with it, as `db:migrate`.
-function fileTasks(source: TaskSource): Task[] {
+function fileTasks(source: TaskSource, directories: readonly string[]): Task[] {
   const found: Task[] = [];
   const search = (directory: string, names: readonly string[]): void => {
     for (const file of source.files(directory)) {
@@ -72,7 +84,7 @@ function fileTasks(source: TaskSource): Task[] {
     if (names.length < MAX_DEPTH)
       for (const below of source.directories(directory)) search(`${directory}/${below}`, [...names, below]);
   };
-  for (const directory of DIRECTORIES) if (source.has(directory)) search(directory, []);
+  for (const directory of directories) if (source.has(directory)) search(directory, []);
   return found;
 }
 

@@ -4,15 +4,8 @@ import type { Format } from '../../core/format.js';
 import { compileGlob } from '../../core/glob.js';
 import { isRecord } from '../../core/json.js';
 import type { Finding } from '../../core/problem.js';
-import {
-  ARGS,
-  createTaskFormat,
-  describeTask,
-  type Task,
-  type TaskSource,
-  type Tasks,
-  type TextFile,
-} from '../shared/task-file.js';
+import { createTaskFormat, type Task, type TaskSource, type Tasks, type TextFile } from '../shared/task-file.js';
+import { ARGS, describeTask } from '../shared/task-input.js';
 import { parseObject, parseYaml } from '../shared/task-text.js';
 
 export function createPackageJsonFormat(): Format {

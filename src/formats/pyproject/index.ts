@@ -4,15 +4,8 @@ import type { Format } from '../../core/format.js';
 import { isRecord } from '../../core/json.js';
 import type { JsonSchema } from '../../core/schema.js';
 import type { RootParameter } from '../shared/root-file.js';
-import {
-  ARGS,
-  createTaskFormat,
-  describeTask,
-  type LeftOut,
-  PLAIN_ARGS,
-  type Task,
-  type Tasks,
-} from '../shared/task-file.js';
+import { createTaskFormat, type LeftOut, type Task, type Tasks } from '../shared/task-file.js';
+import { ARGS, describeTask, PLAIN_ARGS } from '../shared/task-input.js';
 import { parseTomlTable } from '../shared/task-text.js';
 
 export function createPyprojectFormat(): Format {

@@ -9,7 +9,6 @@ import { compileGlob } from '../../core/glob.js';
 import { isToolName } from '../../core/name.js';
 import type { Place, ToolFilter } from '../../core/origin.js';
 import { type Finding, type Problem, toProblem } from '../../core/problem.js';
-import type { JsonSchema } from '../../core/schema.js';
 import { compareText, listSome, quoteOutside } from '../../core/text.js';
 import type { Tool } from '../../core/tool.js';
 import { admittedPath } from '../../files/boundary.js';
@@ -72,6 +71,13 @@ export interface TaskFormatOptions {
   readonly files: readonly string[];
   /** Whether the program reads all of the files. */
   readonly readsAll?: boolean;
+  /** The names are those of directories with a file per task. */
+  readonly ofDirectories?: {
+    /** The name of the format, if tools show another one. */
+    readonly name: string;
+    /** Returns the directory that the tasks run in, by the path of theirs; undefined if it has no tasks. */
+    readonly baseOf: (path: string) => string | undefined;
+  };
   /** Runs nothing; throws a ToolError with a hint if the file is not valid. */
   readonly parse: (source: TaskSource) => Tasks;
 }
@@ -81,11 +87,11 @@ const NOT_OFFERED: Reading = { tools: [], problems: [], states: [undefined], pen
 
 /** Creates a format. Its tools are those of a root format, with names, marks and filters that all tasks share. */
 export function createTaskFormat(options: TaskFormatOptions): Format {
-  const { name, files } = options;
+  const { name, files, ofDirectories } = options;
   return {
-    name,
+    ...(ofDirectories === undefined ? { name } : { name: ofDirectories.name, shownAs: name }),
     places: ['tasks'],
-    entries: 'files',
+    entries: ofDirectories === undefined ? 'files' : 'directories',
     claims: (entry) => files.includes(entry),
     read(entry, place, snapshot) {
       if (place.named !== true) return readTasks(entry, place, options);
@@ -100,7 +106,30 @@ export function createTaskFormat(options: TaskFormatOptions): Format {
   };
 }
 
+// Tasks of a directory are read from the directory that they run in.
 function readTasks(entry: string, place: Place, options: TaskFormatOptions): Reading {
+  const { ofDirectories } = options;
+  if (ofDirectories === undefined) return readAt(entry, place, options);
+  const path = join(place.label ?? '', entry);
+  const base = ofDirectories.baseOf(path);
+  if (base === undefined)
+    return {
+      tools: [],
+      problems: [
+        toProblem(join(place.directory, entry), 'error', {
+          message: 'is not a directory of tasks',
+          hint: 'see docs/reference/tasks.md for their names',
+        }),
+      ],
+      states: [statIdentity(join(place.directory, entry))],
+    };
+  const up = relative(place.label ?? '', base);
+  const at = { ...place, directory: join(place.directory, up), label: base };
+  const reading = readAt(relative(base, path), at, options);
+  return { ...reading, files: reading.files?.map((file) => join(up, file)) };
+}
+
+function readAt(entry: string, place: Place, options: TaskFormatOptions): Reading {
   const path = join(place.directory, entry);
   const seen = new Map<string, FileState>();
   const refuse = (finding: Finding): Reading => ({
@@ -116,7 +145,7 @@ function readTasks(entry: string, place: Place, options: TaskFormatOptions): Rea
       message: `is not what the program reads: ${other} comes first`,
       hint: `name ${other} in tasks.from, or remove it`,
     });
-  const own = source.read(entry);
+  const own = options.ofDirectories === undefined ? source.read(entry) : toTextFile(path);
   if (own === undefined) {
     const head = readHead(path, MAX_BYTES, { within: place.boundary });
     return refuse(
@@ -135,6 +164,11 @@ function readTasks(entry: string, place: Place, options: TaskFormatOptions): Rea
   }
   const { tools, problems } = toTools(found, own, place, options);
   return { tools, problems, files: [...seen.keys()], states: [...seen.values()] };
+}
+
+function toTextFile(path: string): TextFile | undefined {
+  const identity = statIdentity(path);
+  return identity && { path, identity, text: '' };
 }
 
 // A file that the program would read instead: what runs would not be what was approved.
@@ -258,44 +292,4 @@ function createFilter({ include, exclude }: ToolFilter = {}): (names: readonly s
 // TSK-7: `dev`, `start:web`, `test:watch`; but not `build:dev`, which ends.
 function isLongRunning(name: string): boolean {
   return /^(?:dev|start|serve|watch|preview)(?:$|:)|(?:^|[:._-])(?:watch|serve)$/.test(name);
-}
-
-// TSK-6: text that a shell reads as nothing but words, none of which is an option.
-const WORD = '[\\p{L}\\p{N}_@%+=:,./][\\p{L}\\p{N}_@%+=:,./-]*';
-
-/** Pattern of values that the file puts into text for a shell (TSK-6). */
-export const SHELL_SAFE = `^(?:${WORD}(?: ${WORD})*)?$`;
-
-/** What is said of a parameter with this pattern. */
-export const SHELL_SAFE_NOTE = 'words without quotes, $ and other characters of the shell';
-
-/** Schema of tasks that declare no parameters. */
-export const ARGS = {
-  type: 'object',
-  properties: {
-    args: { type: 'array', items: { type: 'string' }, description: 'Arguments, each one argument' },
-  },
-} as const;
-
-/** Like `ARGS`, for programs that put arguments into the text of a shell (TSK-6); `:::` begins another task of mise. */
-export const PLAIN_ARGS = {
-  type: 'object',
-  properties: {
-    args: {
-      type: 'array',
-      items: { type: 'string', pattern: `^(?:-{0,2}${WORD}(?: ${WORD})*)?$`, not: { const: ':::' } },
-      description: `Arguments, each one argument: ${SHELL_SAFE_NOTE}`,
-    },
-  },
-} as const;
-
-/** Schema of a variable that the file puts into the text of a shell. */
-export function toVariable(notes: readonly string[] = []): JsonSchema {
-  return { type: 'string', pattern: SHELL_SAFE, description: [...notes, SHELL_SAFE_NOTE].join('; ') };
-}
-
-/** Describes a task by its own words, or by what it runs. */
-export function describeTask(about: string | undefined, runs: string): string {
-  const said = about === undefined ? '' : quoteOutside(about, 500);
-  return said === '' ? `Run ${quoteOutside(runs, 200)}` : said;
 }

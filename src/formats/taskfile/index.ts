@@ -4,15 +4,8 @@ import { ToolError } from '../../core/error.js';
 import type { Format } from '../../core/format.js';
 import { isRecord } from '../../core/json.js';
 import type { JsonSchema } from '../../core/schema.js';
-import {
-  ARGS,
-  createTaskFormat,
-  describeTask,
-  type LeftOut,
-  type Task,
-  type Tasks,
-  toVariable,
-} from '../shared/task-file.js';
+import { createTaskFormat, type LeftOut, type Task, type Tasks } from '../shared/task-file.js';
+import { ARGS, describeTask, toVariable } from '../shared/task-input.js';
 import { parseYaml } from '../shared/task-text.js';
 
 const STEMS = ['Taskfile.yml', 'taskfile.yml', 'Taskfile.yaml', 'taskfile.yaml'];

@@ -213,4 +213,34 @@ run = "x"
     workspace.write('app/.mise/tasks/fresh', '#!/bin/sh\n', 0o755);
     expect((await toolbox.list()).map(({ name }) => name)).toContain('mise-app-fresh');
   });
+
+  spec('TSK-11 TSK-5', 'a task directory of mise without a mise.toml', async () => {
+    const workspace = createTasks({ 'other/tasks/x': '' }, '[".mise/tasks", "api/.config/mise/tasks", "other/tasks"]');
+    workspace.write('.mise/tasks/build', '#!/bin/sh\n#MISE description="Build it"\n', 0o755);
+    workspace.write('api/.config/mise/tasks/db/_default', '#!/bin/sh\n', 0o755);
+    expect(await read(workspace)).toEqual({
+      tools: [
+        ['mise-build', 'Build it', 'args'],
+        ['mise-api-db', 'Run mise run db', 'args'],
+      ],
+      problems: ['is not a directory of tasks'],
+    });
+    const toolbox = workspace.toolbox();
+    expect((await toolbox.plan('mise-build', {})).plan).toMatchObject({
+      argv: ['mise', 'run', 'build'],
+      cwd: workspace.dir,
+    });
+    expect((await toolbox.plan('mise-api-db', {})).plan).toMatchObject({
+      argv: ['mise', 'run', 'db'],
+      cwd: `${workspace.dir}/api`,
+    });
+    expect((await toolbox.find('mise-build')).origin).toMatchObject({ format: 'mise', owner: 'workspace' });
+    workspace.write('.mise/tasks/lint', '#!/bin/sh\n', 0o755);
+    workspace.write('.mise/tasks/build', '#!/bin/sh\n#MISE description="Build all"\n', 0o755);
+    expect((await toolbox.list()).map(({ description }) => description)).toEqual([
+      'Build all',
+      'Run mise run lint',
+      'Run mise run db',
+    ]);
+  });
 });

@@ -1,6 +1,6 @@
 // Files of tasks that the configuration names.
 
-import { existsSync } from 'node:fs';
+import { existsSync, symlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect } from 'vitest';
 import { textOf } from '../../../src/index.js';
@@ -202,5 +202,26 @@ describe.concurrent('files of tasks', () => {
     await namesOf(workspace);
     await wield(workspace, ['doctor']);
     expect(existsSync(join(workspace.dir, 'ran'))).toBe(false);
+  });
+
+  spec('TSK-5 RES-46', 'does not follow links out of the workspace', async () => {
+    const outside = createTasks({ 'package.json': PACKAGE, 'web/package.json': PACKAGE }, '');
+    const workspace = createTasks({}, '["package.json", "linked/package.json", "own/package.json"]');
+    symlinkSync(join(outside.dir, 'package.json'), join(workspace.dir, 'package.json'));
+    symlinkSync(outside.dir, join(workspace.dir, 'linked'));
+    workspace.write('own/package.json', JSON.stringify({ workspaces: ['packages/*', 'web'] }));
+    symlinkSync(join(outside.dir, 'web'), join(workspace.dir, 'own/web'));
+    expect(await namesOf(workspace)).toEqual([]);
+    expect((await workspace.toolbox().catalog.problems()).map(({ message }) => message)).toEqual([
+      expect.stringContaining('outside the workspace'),
+      expect.stringContaining('outside the workspace'),
+      expect.stringContaining('outside the workspace'),
+    ]);
+  });
+
+  spec('TSK-2', 'doctor names what is left out, and why', async () => {
+    const workspace = createTasks({ Makefile: '$(OUT):\n\ttrue\n' }, '["Makefile"]');
+    const said = await wield(workspace, ['doctor']);
+    expect(said.stdout + said.stderr).toContain('$(OUT): named by a variable, which only make can expand');
   });
 });
