@@ -23,7 +23,7 @@ function parse(text: string): Tasks {
     findings: others.map(({ line, name }) => ({
       line,
       message: `recipes of "${name}" are left out: imports and modules are not followed`,
-      hint: 'name its file in tasks.from, or declare the recipes in the file itself',
+      hint: 'declare the recipes that you want to offer in the file itself',
     })),
   };
 }
