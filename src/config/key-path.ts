@@ -44,12 +44,21 @@ export interface Leaf {
   readonly value: unknown;
 }
 
+function isTable(name: string): boolean {
+  return NAMED.includes(name) || Object.keys(KEYS).some((key) => key.startsWith(`${name}.`));
+}
+
 /** Returns the leaves of a document with their paths. The tables of an array of tables are leaves, counted from 1. */
 export function leaves(document: unknown, path: readonly string[] = []): readonly Leaf[] {
   if (path.length === 1 && path[0] === 'sandbox') return sandboxLeaves(document);
+  // For editors.
+  if (path.length === 1 && path[0] === '$schema' && typeof document === 'string') return [];
   if (Array.isArray(document) && ARRAYS.includes(path.join('.')))
     return document.map((value, at) => ({ path: [...path, String(at + 1)], value }));
   if (!isRecord(document) || (path.length > 0 && Object.hasOwn(KEYS, keyName(path))))
     return [{ path, value: document }];
-  return Object.entries(document).flatMap(([key, value]) => leaves(value, [...path, key]));
+  const entries = Object.entries(document);
+  // A table without keys is valid if it could have some.
+  if (entries.length === 0 && path.length > 0 && !isTable(keyName(path))) return [{ path, value: document }];
+  return entries.flatMap(([key, value]) => leaves(value, [...path, key]));
 }

@@ -1,8 +1,8 @@
 // The table of configuration keys; settings, the reference page and the JSON Schema of the file follow from it.
 
 import { isNarrowing, type MiddlewareSettings, middlewareEntry } from '../core/middleware-settings.js';
-import { isToolName } from '../core/name.js';
-import { readPaths } from '../core/search-path.js';
+import { isToolName, TOOL_NAME_PATTERN } from '../core/name.js';
+import { PATHS_SCHEMA, readPaths } from '../core/search-path.js';
 import type { Settings } from '../core/settings.js';
 import { DEFAULT_SETTINGS } from '../core/settings.js';
 import {
@@ -24,8 +24,8 @@ import {
 } from '../core/shape.js';
 import { formatBytes, formatDuration } from '../core/text.js';
 import { MODES } from '../core/view.js';
-import { SERVER_SCHEMA } from '../upstream/entries/fields.js';
 import { maskAddress } from '../upstream/entries/mask.js';
+import { SERVER_SCHEMA } from '../upstream/entries/schema.js';
 import { openApiTable } from './openapi.js';
 import { sandboxRule, sandboxTable } from './sandbox.js';
 
@@ -71,7 +71,7 @@ const COUNT: Value = { word: 'number', shape: integer(1, 'a whole number above 0
 const SIZE: Value = { word: 'size', shape: size, format: formatBytes };
 const DURATION: Value = { word: 'duration', shape: duration, format: formatDuration };
 const SECONDS: Value = { word: 'duration', shape: converted(duration, (ms) => Math.max(1, Math.ceil(ms / 1000))) };
-const TEXT: Value = { word: 'text', shape: text('a text', /./s) };
+const TEXT: Value = { word: 'text', shape: text('a text', /[\s\S]/) };
 const TAG: Value = { ...TEXT, word: 'tag' };
 const MODE: Value = { word: 'all, search, code or auto', shape: oneOf(...MODES) };
 const SELECTORS: Value = {
@@ -82,17 +82,18 @@ const VARIABLES = names('names of variables');
 const DIRECTORIES: Value = { ...names('directories'), word: 'directories' };
 const TOOL_NAME: Value = {
   word: 'name',
-  shape: checked(described(string, 'the name of a tool'), (name, fail) => {
-    if (!isToolName(name)) fail([], 'must be the name of a tool');
-  }),
+  shape: checked(
+    described(string, 'the name of a tool'),
+    (name, fail) => {
+      if (!isToolName(name)) fail([], 'must be the name of a tool');
+    },
+    { pattern: TOOL_NAME_PATTERN },
+  ),
 };
 const FIXED: Value = { word: 'table', shape: described(table, 'a table of parameters and their values') };
 const PATHS: Value = {
   word: 'search path',
-  shape: custom('an array of directories, { external = "…" } and { ignore = "…" }', readPaths, {
-    type: 'array',
-    items: { anyOf: [{ type: 'string' }, { type: 'object' }] },
-  }),
+  shape: custom('an array of directories, { external = "…" } and { ignore = "…" }', readPaths, PATHS_SCHEMA),
 };
 const SERVER: Value = { word: 'table', shape: { ...table, schema: SERVER_SCHEMA } };
 const CONTEXT_MODE: Value = { word: 'full or readOnDemand', shape: oneOf('full', 'readOnDemand') };
@@ -109,10 +110,14 @@ const VARIABLE: Value = {
 
 const TASK_FILES: Value = {
   word: 'paths',
-  shape: checked(described(strings, 'an array of paths'), (paths, fail) => {
-    for (const [at, path] of paths.entries())
-      if (!isRelativePath(path)) fail([at], 'must be a path in the workdir', 'write it relative to the workdir');
-  }),
+  shape: checked(
+    described(strings, 'an array of paths'),
+    (paths, fail) => {
+      for (const [at, path] of paths.entries())
+        if (!isRelativePath(path)) fail([at], 'must be a path in the workdir', 'write it relative to the workdir');
+    },
+    { items: { type: 'string', pattern: '^(?![/~])(?!(?:[\\s\\S]*/)?\\.\\.(?:/|$))[^\\\\\\x00]+$' } },
+  ),
 };
 const TASK_GLOBS: Value = { ...names('globs of names'), word: 'globs' };
 

@@ -5,12 +5,12 @@ import { checked, either, list, object, optional, record, type Shape, text } fro
 import type { ConfigValue } from './value.js';
 
 const reference = text('a reference such as "${VARIABLE}" or "file:~/path"', /\$\{[^}]+\}|^file:/);
-const patterns = optional(list(text('a pattern', /./s), 'an array of patterns'));
+const patterns = optional(list(text('a pattern', /[\s\S]/), 'an array of patterns'));
 
 export const openApiTable: Shape<HttpSettings> = checked(
   object({
-    spec: optional(text('the path of a document', /./s)),
-    server: optional(text('an address such as "https://api.example.com/v1"', /^https?:\/\/[^\s@?#]+$/i)),
+    spec: optional(text('the path of a document', /[\s\S]/)),
+    server: optional(text('an address such as "https://api.example.com/v1"', /^[Hh][Tt][Tt][Pp][Ss]?:\/\/[^\s@?#]+$/)),
     include: patterns,
     exclude: patterns,
     auth: optional(either([reference, record(reference)], 'a reference such as "${VARIABLE}" or "file:~/path"')),
@@ -21,6 +21,10 @@ export const openApiTable: Shape<HttpSettings> = checked(
     // A secret is sent only to a server that stands next to it.
     if (auth !== undefined && server === undefined)
       fail(['auth'], 'has no server: name the server that may receive it', 'add server');
+  },
+  {
+    dependentRequired: { auth: ['server'] },
+    allOf: [{ properties: { spec: { not: { type: 'string', pattern: '^[Hh][Tt][Tt][Pp][Ss]?:' } } } }],
   },
 );
 

@@ -21,7 +21,7 @@ import {
 } from '../core/shape.js';
 import type { ConfigValue } from './value.js';
 
-const paths = optional(list(text('a path', /./s), 'an array of paths'));
+const paths = optional(list(text('a path', /[\s\S]/), 'an array of paths'));
 const PROFILE = object({
   read: paths,
   write: paths,
@@ -47,9 +47,12 @@ export const sandboxTable: Shape<Infer<typeof PROFILE>> = {
   },
 };
 
+/** Names that a profile cannot have, as JSON Schema. */
+export const PROFILE_NAME_SCHEMA = { not: { enum: BUILTIN_PROFILES } };
+
 const RULE = object({
   match: described(stringOrStrings, 'selectors, as text or an array of text'),
-  profile: text('the name of a profile', /./s),
+  profile: text('the name of a profile', /[\s\S]/),
   required: optional(boolean),
 });
 

@@ -109,7 +109,10 @@ export interface OutputHint {
   readonly whenArg: Readonly<Record<string, Json>>;
 }
 
+/** The names of programs that are looked up on the PATH. */
+export const PROGRAM_NAME = /^[A-Za-z0-9_][A-Za-z0-9_.+-]*$/;
+
 /** Whether text is the name of a program that is looked up on the PATH. */
 export function isProgramName(text: string): boolean {
-  return /^[A-Za-z0-9_][A-Za-z0-9_.+-]*$/.test(text);
+  return PROGRAM_NAME.test(text);
 }

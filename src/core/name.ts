@@ -10,6 +10,9 @@ const NAME = /^(?:([A-Za-z0-9_][A-Za-z0-9_-]{0,63}):)?([A-Za-z0-9_][A-Za-z0-9_-]
 
 const RESERVED_NAMESPACES = new Set(['file', 'mcp', 'inline']);
 
+/** `isToolName` as a pattern of JSON Schema. */
+export const TOOL_NAME_PATTERN = `^(?!(?:${[...RESERVED_NAMESPACES].join('|')}):)${NAME.source.slice(1)}`;
+
 /** Whether text is a tool name: one part, or a namespace, a colon and one part (TOOL-2). */
 export function isToolName(text: string): boolean {
   const match = NAME.exec(text);

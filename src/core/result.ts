@@ -58,6 +58,12 @@ const RESOURCE = checked(
   ({ text, blob }, fail) => {
     if (typeof text !== 'string' && typeof blob !== 'string') fail([], 'needs a string "text" or "blob"');
   },
+  {
+    anyOf: [
+      { required: ['text'], properties: { text: { type: 'string' } } },
+      { required: ['blob'], properties: { blob: { type: 'string' } } },
+    ],
+  },
 );
 /** The parts of a content. */
 export const PARTS = list(

@@ -24,6 +24,19 @@ export const DEFAULT_PATHS: readonly PathEntry[] = ['.agents/skills', 'skills', 
 /** Entries that are always ignored. */
 export const DEFAULT_IGNORE: readonly string[] = ['node_modules', '.git', 'dist', '.cache'];
 
+const TEXT_SCHEMA = { type: 'string', pattern: '^[^\\x00]+$' };
+const entrySchema = (key: string) => ({
+  type: 'object',
+  required: [key],
+  properties: { [key]: TEXT_SCHEMA },
+  additionalProperties: false,
+});
+/** `readPaths` as JSON Schema, which cannot check globs. */
+export const PATHS_SCHEMA = {
+  type: 'array',
+  items: { anyOf: [TEXT_SCHEMA, entrySchema('external'), entrySchema('ignore')] },
+};
+
 /** Validates a search path; returns undefined if it is invalid. */
 export function readPaths(value: unknown): readonly PathEntry[] | undefined {
   return Array.isArray(value) && value.every(isPathEntry) ? value : undefined;

@@ -1,8 +1,8 @@
 // Shapes of values from outside: files, messages and entries. Reading one reports each fault with its path.
 
-import { describeValue, escapePointer, isRecord, type Json } from './json.js';
+import { describeValue, escapePointer, isRecord, type Json, type JsonObject, mapValues } from './json.js';
 import type { JsonSchema } from './schema.js';
-import { nearest, parseBytes, parseDuration, quoteOutside } from './text.js';
+import { BYTES, DURATION, nearest, parseBytes, parseDuration, quoteOutside } from './text.js';
 
 /** Keys and indices from the whole value to a part of it. */
 export type Path = readonly (string | number)[];
@@ -111,7 +111,7 @@ export const anything = custom<unknown>('a value', (value) => value);
 /** Any object, as it is. */
 export const table = custom('an object', (value) => (isRecord(value) ? value : undefined), { type: 'object' });
 
-/** A string that is not blank, or one that matches a pattern. */
+/** A string that is not blank, or one that matches a pattern without flags. */
 export function text(expected = 'a non-empty string', pattern = /\S/): Shape<string> {
   const accepts = (value: unknown): value is string => typeof value === 'string' && pattern.test(value);
   return custom(expected, (value) => (accepts(value) ? value : undefined), { type: 'string', pattern: pattern.source });
@@ -119,7 +119,11 @@ export function text(expected = 'a non-empty string', pattern = /\S/): Shape<str
 
 export function integer(min = 0, expected = `an integer of ${min} or more`): Shape<number> {
   const accepts = (value: unknown): value is number => Number.isSafeInteger(value) && (value as number) >= min;
-  return custom(expected, (value) => (accepts(value) ? value : undefined), { type: 'integer', minimum: min });
+  return custom(expected, (value) => (accepts(value) ? value : undefined), {
+    type: 'integer',
+    minimum: min,
+    maximum: Number.MAX_SAFE_INTEGER,
+  });
 }
 
 /** One of some strings, numbers or booleans. */
@@ -169,16 +173,22 @@ interface RecordOptions {
   /** Returns what is wrong with a key. */
   readonly findFault?: (key: string) => string | undefined;
   readonly keyHint?: string;
+  /** What `findFault` accepts, as a pattern of JSON Schema. */
+  readonly keyPattern?: string;
 }
 
 /** An object with any keys; invalid entries are reported and omitted. */
 export function record<T>(
   item: Shape<T>,
-  { expected = 'an object', findFault, keyHint = 'rename or remove it' }: RecordOptions = {},
+  { expected = 'an object', findFault, keyHint = 'rename or remove it', keyPattern }: RecordOptions = {},
 ): Shape<Readonly<Record<string, T>>> {
   return {
     expected,
-    schema: { type: 'object', additionalProperties: item.schema },
+    schema: {
+      type: 'object',
+      ...(keyPattern === undefined ? {} : { propertyNames: { pattern: keyPattern } }),
+      additionalProperties: item.schema,
+    },
     read(value, path, report) {
       if (!isRecord(value)) {
         report(mismatch(path, value, expected));
@@ -226,8 +236,10 @@ export function object<const F extends Fields>(
     fields,
     schema: {
       type: 'object',
-      properties: Object.fromEntries(Object.entries(fields).map(([key, { schema }]) => [key, schema])),
-      required,
+      properties: mapValues(fields, ({ schema, optional: mayBeMissing = false }) =>
+        nullIsMissing && mayBeMissing ? orNull(schema) : schema,
+      ),
+      ...(required.length === 0 ? {} : { required }),
       ...(unknown === 'report' ? { additionalProperties: false } : {}),
     },
     read(value, path, report) {
@@ -271,12 +283,16 @@ export function optional<T>(shape: Shape<T>): Shape<T> & { readonly optional: tr
   return { ...shape, optional: true };
 }
 
+function orNull(schema: JsonSchema): JsonSchema {
+  return Object.keys(schema).length === 0 ? schema : { anyOf: [schema, { type: 'null' }] };
+}
+
 /** A value or null. */
 export function nullable<T>(shape: Shape<T>): Shape<T | null> {
   return {
     ...shape,
     expected: `${shape.expected} or null`,
-    schema: { anyOf: [shape.schema, { type: 'null' }] },
+    schema: orNull(shape.schema),
     read: (value, path, report) => (value === null ? null : shape.read(value, path, report)),
   };
 }
@@ -308,7 +324,15 @@ export function tagged<const S extends Readonly<Record<string, Shape<unknown>>>>
   const head = object({ [tag]: oneOf(...Object.keys(shapes)) }, { unknown: 'drop' });
   return {
     expected: `an object with ${tag}`,
-    schema: { anyOf: Object.values(shapes).map(({ schema }) => schema) },
+    schema: {
+      type: 'object',
+      required: [tag],
+      properties: { [tag]: { enum: Object.keys(shapes) } },
+      anyOf: Object.entries(shapes).map(([kind, { schema }]) => ({
+        ...schema,
+        properties: { ...(schema.properties as JsonObject), [tag]: { const: kind } },
+      })),
+    },
     read(value, path, report) {
       const kind = isRecord(value) && Object.hasOwn(value, tag) ? value[tag] : undefined;
       if (typeof kind === 'string' && Object.hasOwn(shapes, kind))
@@ -319,10 +343,14 @@ export function tagged<const S extends Readonly<Record<string, Shape<unknown>>>>
   };
 }
 
-/** Checks a value further: `find` reports what is wrong with it, and nothing remains of it then. */
-export function checked<T>(shape: Shape<T>, find: (value: T, fail: Fail) => void): Shape<T> {
+/**
+ * Checks a value further: `find` reports what is wrong with it, and nothing remains of it then. `keywords` says the same as
+ * JSON Schema, as far as possible.
+ */
+export function checked<T>(shape: Shape<T>, find: (value: T, fail: Fail) => void, keywords: JsonSchema = {}): Shape<T> {
   return {
     ...shape,
+    schema: { ...shape.schema, ...keywords },
     read(value, path, report) {
       const read = shape.read(value, path, report);
       if (read === undefined) return undefined;
@@ -347,18 +375,48 @@ export function converted<T, U>(shape: Shape<T>, convert: (value: T) => U): Shap
   };
 }
 
+/** Returns a pattern of JSON Schema, which has no flags, for an expression with the flag `i` and no ranges of letters. */
+export function toCaselessPattern({ source }: RegExp): string {
+  return source.replace(/(?<!\\)[a-z]/gi, (letter) => `[${letter.toUpperCase()}${letter.toLowerCase()}]`);
+}
+
+function toTrimmedPattern(pattern: RegExp): string {
+  return `^\\s*${toCaselessPattern(pattern).slice(1, -1)}\\s*$`;
+}
+
+/** The JSON Schema of values that match one schema if they match another. */
+export function when(condition: JsonSchema, schema: JsonSchema, otherwise: JsonSchema = {}): JsonSchema {
+  // biome-ignore lint/suspicious/noThenProperty: a keyword of JSON Schema.
+  return { if: condition, then: schema, else: otherwise };
+}
+
+/** The JSON Schema of an object that has a key, and not as null. */
+export function withKey(key: string): JsonSchema {
+  return { required: [key], properties: { [key]: { not: { type: 'null' } } } };
+}
+
 /** Milliseconds, written as text with a unit or as a number of seconds. */
 export const duration = custom(
   'a duration such as "30s"',
   (value) => (typeof value === 'string' || typeof value === 'number' ? parseDuration(String(value)) : undefined),
-  { anyOf: [{ type: 'string', pattern: '^\\d' }, { type: 'number' }] },
+  {
+    anyOf: [
+      { type: 'string', pattern: toTrimmedPattern(DURATION) },
+      { type: 'number', minimum: 0.001, exclusiveMaximum: 2 ** 31 / 1000 },
+    ],
+  },
 );
 
 /** Bytes, written as text with a unit or as a number. */
 export const size = custom(
   'a size such as "16M"',
   (value) => (typeof value === 'string' || Number.isSafeInteger(value) ? parseBytes(String(value)) : undefined),
-  { anyOf: [{ type: 'string', pattern: '^\\d' }, { type: 'integer' }] },
+  {
+    anyOf: [
+      { type: 'string', pattern: toTrimmedPattern(BYTES) },
+      { type: 'integer', minimum: 1, maximum: Number.MAX_SAFE_INTEGER },
+    ],
+  },
 );
 
 /** One string or an array of strings, as an array. */

@@ -150,7 +150,8 @@ export function formatDuration(milliseconds: number): string {
   return `${Number((seconds / Number(size)).toFixed(1))} ${unit}`;
 }
 
-const DURATION = /^(\d+(?:\.\d+)?)\s*(ms|s|m|min|h|d|days?)?$/i;
+/** What `parseDuration` accepts; without regard to case. */
+export const DURATION = /^(\d+(?:\.\d+)?)\s*(ms|s|m|min|h|d|days?)?$/i;
 
 const DURATION_UNITS: Readonly<Record<string, number>> = {
   ms: 1,
@@ -172,7 +173,8 @@ export function parseDuration(text: string): number | undefined {
   return milliseconds >= 1 && milliseconds < 2 ** 31 ? Math.round(milliseconds) : undefined;
 }
 
-const BYTES = /^(\d+(?:\.\d+)?)\s*(?:([KMGT])(?:i?B)?|B)?$/i;
+/** What `parseBytes` accepts; without regard to case. */
+export const BYTES = /^(\d+(?:\.\d+)?)\s*(?:(K|M|G|T)(?:i?B)?|B)?$/i;
 
 /** Parses `4096`, `64K`, `512M` or `2GiB` into bytes; undefined for anything else. */
 export function parseBytes(text: string): number | undefined {

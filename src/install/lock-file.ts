@@ -10,6 +10,7 @@ import {
   formatFault,
   list,
   nullable,
+  number,
   object,
   oneOf,
   optional,
@@ -18,6 +19,8 @@ import {
   string,
   table,
   text,
+  when,
+  withKey,
 } from '../core/shape.js';
 import { compareText } from '../core/text.js';
 import { directoriesInHome } from '../files/home.js';
@@ -26,7 +29,14 @@ import { removeFile } from '../files/remove.js';
 import { isWithin, realPath } from '../files/within.js';
 import { writeFileAtomic } from '../files/write.js';
 import type { InstallPaths } from './environment.js';
-import { findNamespaceFault, findPluginNameFault, ITEM_KINDS, isSafePath } from './manifest/item-name.js';
+import {
+  findNamespaceFault,
+  findPluginNameFault,
+  ITEM_KINDS,
+  isSafePath,
+  NAMESPACE_PATTERN,
+  PLUGIN_PATTERN,
+} from './manifest/item-name.js';
 import { isWebLocation, parseLocation } from './sources/location.js';
 import { type InstalledItem, loadInstalled, loadSources, parseState, type SourceRecord, withParents } from './state.js';
 
@@ -64,28 +74,35 @@ export function readLock(file: string): readonly LockedSource[] {
   const text = readTextFile(file, MAX_BYTES, { isState: directoriesInHome(file) !== undefined });
   if (text === undefined)
     throw new ToolError('not_found', `${LOCK_NAME} not found: ${file}`, { hint: 'installing something writes it' });
-  const { sources } = parseState(text, file, VERSION);
-  const { faults, value = [] } = readShape(SOURCES, sources, ['sources']);
+  const { faults, value } = readShape(LOCK, parseState(text, file, VERSION));
   if (faults.length > 0)
     throw new ToolError('io', `${file} is not a valid lock: ${formatFault(faults[0]!)}`, {
       hint: 'restore it from version control',
     });
-  return (value as readonly LockedSource[]).map((source) =>
+  return (value!.sources as readonly LockedSource[]).map((source) =>
     isOnDisk(source) ? { ...source, location: resolve(dirname(file), source.location) } : source,
   );
 }
 
-const valid = (expected: string, isValid: (text: string) => boolean): Shape<string> =>
-  custom(expected, (value) => (typeof value === 'string' && isValid(value) ? value : undefined));
+const valid = (expected: string, isValid: (text: string) => boolean, pattern: string): Shape<string> =>
+  custom(expected, (value) => (typeof value === 'string' && isValid(value) ? value : undefined), {
+    type: 'string',
+    pattern,
+  });
 const maybe = <T>(shape: Shape<T>) => optional(nullable(shape));
 const open = <const F extends Fields>(fields: F) => object(fields, { unknown: 'keep' });
 type Fields = Readonly<Record<string, Shape<unknown>>>;
 
-const ID = valid('an id', (id) => id !== '' && !/[\0-\x1f\x7f]/.test(id) && !id.split('/').includes('..'));
-const PATH = valid('a path inside the source', isSafePath);
+const NO_PARENT = '(?!(?:[\\s\\S]*/)?\\.\\.(?:/|$))';
+const ID = valid(
+  'an id',
+  (id) => id !== '' && !/[\0-\x1f\x7f]/.test(id) && !id.split('/').includes('..'),
+  `^${NO_PARENT}[^\\x00-\\x1f\\x7f]+$`,
+);
+const PATH = valid('a path inside the source', isSafePath, `^(?![/~])${NO_PARENT}[^\\x00-\\x1f\\x7f\\\\]*$`);
 const PATHS = maybe(list(PATH));
-const NAMESPACE = valid('a namespace', (name) => findNamespaceFault(name) === undefined);
-const PLUGIN = valid('the name of a plugin', (name) => findPluginNameFault(name) === undefined);
+const NAMESPACE = valid('a namespace', (name) => findNamespaceFault(name) === undefined, NAMESPACE_PATTERN);
+const PLUGIN = valid('the name of a plugin', (name) => findPluginNameFault(name) === undefined, PLUGIN_PATTERN);
 const COMMIT = maybe(text('a commit', /^[0-9a-f]{40}(?:[0-9a-f]{24})?$/));
 const FLAG = optional(boolean);
 const HOOK = open({ run: string, name: maybe(string), event: oneOf('install', 'uninstall') });
@@ -122,11 +139,17 @@ const SOURCE = open({
 });
 // Only what could have been added is fetched and read (A27).
 const SOURCES = list(
-  checked(SOURCE, ({ kind, location, commit }, fail) => {
-    if (kind === 'git' && commit == null) fail(['commit'], 'is missing');
-    if (kind === 'git' && !isRepository(location)) fail(['location'], 'must be a repository');
-  }),
+  checked(
+    SOURCE,
+    ({ kind, location, commit }, fail) => {
+      if (kind === 'git' && commit == null) fail(['commit'], 'is missing');
+      if (kind === 'git' && !isRepository(location)) fail(['location'], 'must be a repository');
+    },
+    when({ properties: { kind: { const: 'git' } } }, withKey('commit')),
+  ),
 );
+/** A whole file. */
+export const LOCK = open({ version: { ...number, schema: { type: 'number', maximum: VERSION } }, sources: SOURCES });
 
 // Written by `add`, so it is the whole address of a repository.
 function isRepository(location: string): boolean {

@@ -24,7 +24,7 @@ import { readStatements } from '../support/statements.js';
 
 const run = promisify(execFile);
 const manifest = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8'));
-const entries = Object.keys(manifest.exports).filter((entry) => entry !== './package.json');
+const entries = Object.keys(manifest.exports).filter((entry) => !entry.endsWith('.json'));
 // npm may have to download every dependency.
 const SLOW = 600_000;
 
@@ -75,11 +75,17 @@ describe('the package', () => {
     (await run(join(project, 'node_modules', '.bin', 'wield'), args, { cwd: project, env })).stdout;
 
   test('contains the build, the documents and the examples only', () => {
-    const outside = contents.filter((path) => !/^(?:dist|docs|examples|spec)\/|^[A-Z]+\.md$/.test(path)).sort();
+    const outside = contents.filter((path) => !/^(?:dist|docs|examples|schemas|spec)\/|^[A-Z]+\.md$/.test(path)).sort();
     expect(outside).toEqual(['LICENSE', 'package.json']);
     expect(contents).toContain('dist/cli/wield.cjs');
     expect(contents).toContain('dist/licenses.txt');
     expect(contents.filter((path) => path.startsWith('dist/') && path.includes('.test.'))).toEqual([]);
+  });
+
+  spec('CLI-37', 'has the schemas for editors', async () => {
+    const program = "console.log(require('wield/schemas/config.json').title)";
+    const { stdout } = await run(process.execPath, ['--eval', program], { cwd: project, env });
+    expect(stdout).toBe('config.toml of wield\n');
   });
 
   finding('N21', 'has every file that its documents link to', () => {

@@ -5,8 +5,8 @@ import { describe, expect, test } from 'vitest';
 import { COMMON_FLAGS } from '../../src/cli/verb.js';
 import { VERBS } from '../../src/cli/verbs.js';
 import { DEFAULT_VALUES, formatValue, KEYS } from '../../src/config/keys.js';
-import { toConfigSchema } from '../support/config-schema.js';
 import { findRows, findSection, ROOT, readDocument } from '../support/documents.js';
+import { FILE_SCHEMAS } from '../support/file-schemas.js';
 import { spec } from '../support/spec.js';
 import { createWorkspace } from '../support/workspace.js';
 
@@ -24,9 +24,9 @@ describe('configuration', () => {
     await expect(written).toMatchFileSnapshot(join(ROOT, page));
   });
 
-  test('the schema for editors is that of the table of keys', async () => {
-    const schema = `${JSON.stringify(toConfigSchema(), null, 2)}\n`;
-    await expect(schema).toMatchFileSnapshot(join(ROOT, 'docs/reference/config.schema.json'));
+  test('the schemas for editors are those of the tables of the code', async () => {
+    for (const [name, schema] of Object.entries(FILE_SCHEMAS))
+      await expect(`${JSON.stringify(schema, null, 2)}\n`).toMatchFileSnapshot(join(ROOT, 'schemas', `${name}.json`));
   });
 });
 

@@ -2,8 +2,16 @@
 
 import { ALIASES, ARRAYS } from '../../src/config/key-path.js';
 import { DEFAULT_VALUES, formatValue, KEYS } from '../../src/config/keys.js';
+import { PROFILE_NAME_SCHEMA, sandboxRule, sandboxTable } from '../../src/config/sandbox.js';
 import type { Json, JsonObject } from '../../src/core/json.js';
 import type { JsonSchema } from '../../src/core/schema.js';
+import { SERVER_NAME_SCHEMA, SERVER_SCHEMA } from '../../src/upstream/entries/schema.js';
+
+const NAMED_SERVER = {
+  ...SERVER_SCHEMA,
+  required: ['name'],
+  properties: { ...(SERVER_SCHEMA.properties as JsonObject), name: SERVER_NAME_SCHEMA },
+};
 
 interface Table {
   readonly keys: Map<string, Table | JsonSchema>;
@@ -14,14 +22,21 @@ export function toConfigSchema(): JsonSchema {
   const root: Table = { keys: new Map() };
   for (const name of Object.keys(KEYS)) add(root, name.split('.'), toKeySchema(name));
   for (const [alias, name] of Object.entries(ALIASES)) add(root, alias.split('.'), toKeySchema(name));
-  const { properties, ...rest } = toSchema(root) as { properties: JsonObject };
-  // Also an array of its rules, by the rules of TOML.
-  const sandbox = { anyOf: [properties.sandbox!, { type: 'array', items: { type: 'object' } }] };
+  const { properties, ...rest } = toSchema(root) as { properties: Record<string, JsonObject> };
+  const profiles = { ...properties.sandbox!, propertyNames: PROFILE_NAME_SCHEMA };
+  // Also an array of its rules, by the rules of TOML, each with the profiles after it.
+  const rules = {
+    type: 'array',
+    items: { ...sandboxRule.schema, propertyNames: PROFILE_NAME_SCHEMA, additionalProperties: sandboxTable.schema },
+  };
   return {
-    $schema: 'https://json-schema.org/draft/2020-12/schema',
-    title: 'config.toml of wield',
     ...rest,
-    properties: { ...properties, sandbox },
+    properties: {
+      $schema: { type: 'string' },
+      ...properties,
+      sandbox: { anyOf: [profiles, rules] },
+      mcpServers: { ...properties.mcpServers!, propertyNames: SERVER_NAME_SCHEMA },
+    },
   };
 }
 
@@ -37,7 +52,11 @@ function add(table: Table, [step, ...rest]: readonly string[], schema: JsonSchem
 function toKeySchema(name: string): JsonSchema {
   const { shape, description } = KEYS[name]!;
   const text = description.replace(/\[([^\]]*)\]\([^)]*\)/g, '$1');
-  if (ARRAYS.includes(name)) return { description: text, type: 'array', items: shape.schema };
+  if (ARRAYS.includes(name)) {
+    const item = name === 'mcp.servers' ? NAMED_SERVER : shape.schema;
+    // `[middleware]` is read like `[[middleware]]`.
+    return { description: text, anyOf: [{ type: 'array', items: item }, item] };
+  }
   const value = DEFAULT_VALUES.get(name);
   return {
     description: text,

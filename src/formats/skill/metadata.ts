@@ -5,7 +5,8 @@ import { normalizeTags } from '../../core/name.js';
 import type { Finding } from '../../core/problem.js';
 import type { JsonSchema } from '../../core/schema.js';
 import { cleanSchema } from '../../core/schema.js';
-import { parseDuration, quoteOutside } from '../../core/text.js';
+import { duration, readShape } from '../../core/shape.js';
+import { quoteOutside } from '../../core/text.js';
 import { type Narrowings, readNarrowings } from './narrowing.js';
 
 export interface SkillMetadata extends Narrowings {
@@ -30,7 +31,8 @@ export interface MetadataReading {
 
 type Result<T> = { readonly value: T } | { readonly error: Finding };
 
-const TYPES = new Set(['string', 'number', 'integer', 'boolean', 'array', 'object']);
+/** Type names of parameters. */
+export const TYPES: ReadonlySet<string> = new Set(['string', 'number', 'integer', 'boolean', 'array', 'object']);
 
 /** Parses the `metadata` of a SKILL.md (SKL-3). */
 export function readSkillMetadata(fields: Readonly<Record<string, Json>>): MetadataReading {
@@ -53,8 +55,8 @@ export function readSkillMetadata(fields: Readonly<Record<string, Json>>): Metad
   };
 }
 
-// Keys of agent-apps that change what the main skill hands down; here a skill only narrows.
-const PROMOTIONS = ['$local', '$global'];
+/** Keys of agent-apps that change what the main skill hands down; here a skill only narrows. */
+export const PROMOTIONS = ['$local', '$global'];
 
 function findUnused(fields: Readonly<Record<string, Json>>): Finding[] {
   return PROMOTIONS.filter((key) => Object.hasOwn(fields, key)).map((key) => ({
@@ -145,7 +147,7 @@ function readInherit(value: Json | undefined, warnings: Finding[]): readonly str
 
 function readTimeout(value: Json | undefined, warnings: Finding[]): number | undefined {
   if (value === undefined || value === null) return undefined;
-  const timeoutMs = parseDuration(String(value));
+  const { value: timeoutMs } = readShape(duration, value);
   if (timeoutMs === undefined) {
     const isInterpolated = typeof value === 'string' && value.includes('{{');
     warnings.push({

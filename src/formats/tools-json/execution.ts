@@ -7,11 +7,13 @@ import {
   type Mapping,
   type MappingKind,
   type OutputHint,
+  PROGRAM_NAME,
   type Resolver,
   type SideRead,
 } from '../../core/command.js';
 import type { Json } from '../../core/json.js';
 import { variableName } from '../../core/name.js';
+import type { JsonSchema } from '../../core/schema.js';
 import {
   anything,
   boolean,
@@ -30,6 +32,9 @@ import {
   strings,
   table,
   text,
+  toCaselessPattern,
+  when,
+  withKey,
 } from '../../core/shape.js';
 import { quoteOutside } from '../../core/text.js';
 
@@ -37,6 +42,7 @@ const SCRIPT_NAME = /^[A-Za-z0-9_][A-Za-z0-9_.-]*$/;
 // Variables that change which code runs, or where programs find things.
 const POWERFUL =
   /^(?:LD|DYLD|PYTHON|PERL|GIT|NODE|NPM|RUBY|GEM|BUNDLE|CARGO|RUST|JAVA|JDK|GO|BASH|ZSH|GCONV|MALLOC|GLIBC|XDG|SSH|LUA|TCL|R|CURL|OPENSSL|WIELD|OCTOMIND|CHAI_HOME|NIX)_|^(?:PATH|HOME|SHELL|SHELLOPTS|BASHOPTS|ENV|IFS|PS[0-9]|PROMPT_COMMAND|CDPATH|EDITOR|VISUAL|PAGER|BROWSER|TMPDIR|TERMINFO|RUBYOPT|RUBYLIB|GOFLAGS|MAKEFLAGS|CLASSPATH|PYTHON.*|PERL5.*|LESSOPEN|LESSCLOSE|MANPAGER|.*PROXY|.*_COMMAND|.*_EDITOR|.*_PAGER|.*_PRELOAD|.*_OPTIONS|.*_OPTS)$/;
+const VARIABLE = /^[A-Za-z_][A-Za-z0-9_]*$/;
 const KINDS: readonly MappingKind[] = [
   ...(['positional', 'flag', 'flagifboolean', 'stdin', 'workingdir', 'tempfile', 'envvar', 'literal'] as const),
 ];
@@ -45,8 +51,11 @@ const NULLS = { nullIsMissing: true };
 const optionalText = optional(text());
 const optionalString = optional(string);
 const flag = optional(boolean);
-const integers = custom<readonly number[]>('an array of integers', (value) =>
-  Array.isArray(value) && value.every((one) => Number.isSafeInteger(one)) ? value : undefined,
+const ANY_INTEGER = integer(Number.MIN_SAFE_INTEGER);
+const integers = custom<readonly number[]>(
+  'an array of integers',
+  (value) => (Array.isArray(value) && value.every((one) => Number.isSafeInteger(one)) ? value : undefined),
+  { type: 'array', items: ANY_INTEGER.schema },
 );
 
 const COMMAND = { script: optionalText, binary: optionalText, subcommand: optionalString, args: optional(strings) };
@@ -60,15 +69,23 @@ interface Command {
   readonly emptyIsResult?: boolean;
 }
 
+const RESOLVER_KEYWORDS = {
+  anyOf: [withKey('script'), withKey('binary')],
+  allOf: [{ properties: { script: { pattern: `^(?!.*\\.\\.)${SCRIPT_NAME.source.slice(1)}` } } }],
+};
+
 function resolver(shape: Shape<Command>): Shape<Resolver> {
-  return converted(checked(shape, checkResolver), ({ script, binary, subcommand = '', args = [], ...more }) => ({
-    script,
-    binary,
-    subcommand,
-    args,
-    onFailure: more.onFailure ?? 'keep',
-    emptyIsResult: more.emptyIsResult === true,
-  }));
+  return converted(
+    checked(shape, checkResolver, RESOLVER_KEYWORDS),
+    ({ script, binary, subcommand = '', args = [], ...more }) => ({
+      script,
+      binary,
+      subcommand,
+      args,
+      onFailure: more.onFailure ?? 'keep',
+      emptyIsResult: more.emptyIsResult === true,
+    }),
+  );
 }
 
 function checkResolver({ script, binary }: Command, fail: Fail): void {
@@ -107,7 +124,29 @@ const MAPPING = object(
 );
 type MappingEntry = NonNullable<ReturnType<typeof MAPPING.read>>;
 
-const mapping: Shape<Mapping> = converted(checked(MAPPING, checkMapping), toMapping);
+const ofKind = (...kinds: readonly MappingKind[]) => ({
+  type: 'string',
+  pattern: toCaselessPattern(new RegExp(`^(?:${kinds.join('|')})$`)),
+});
+const isKind = (kind: MappingKind) => ({ required: ['kind'], properties: { kind: ofKind(kind) } });
+// The same as `checkMapping`, for editors.
+const MAPPING_KEYWORDS: JsonSchema = {
+  allOf: [
+    { properties: { kind: { anyOf: [ofKind(...KINDS), { type: 'null' }] } } },
+    when(isKind('literal'), withKey('value'), withKey('param')),
+    when(isKind('envvar'), {
+      properties: {
+        envVar: { pattern: VARIABLE.source, not: { type: 'string', pattern: toCaselessPattern(POWERFUL) } },
+      },
+    }),
+    when({ anyOf: [withKey('denyResolveCommand'), withKey('denyAlwaysResolve')] }, withKey('denyPattern')),
+    when(
+      { required: ['denyAlwaysResolve'], properties: { denyAlwaysResolve: { const: true } } },
+      withKey('denyResolveCommand'),
+    ),
+  ],
+};
+const mapping: Shape<Mapping> = converted(checked(MAPPING, checkMapping, MAPPING_KEYWORDS), toMapping);
 
 const kindOf = ({ kind = 'positional' }: MappingEntry): string => kind.toLowerCase();
 const variableOf = ({ envVar, param = '' }: MappingEntry): string => envVar ?? variableName(param);
@@ -120,7 +159,7 @@ function checkMapping(entry: MappingEntry, fail: Fail): void {
   else if (entry[needed] === undefined) fail([needed], `"${needed}" is missing`, `add it to the ${kind}`);
   // TJS-25: a caller chooses the value, so the variable must not be one that programs obey.
   const variable = variableOf(entry);
-  if (kind === 'envvar' && (!/^[A-Za-z_][A-Za-z0-9_]*$/.test(variable) || POWERFUL.test(variable.toUpperCase())))
+  if (kind === 'envvar' && (!VARIABLE.test(variable) || POWERFUL.test(variable.toUpperCase())))
     fail(
       ['envVar'],
       `"${quoteOutside(variable, 60)}" cannot be set by a parameter`,
@@ -193,17 +232,26 @@ const HINT = object(
   {
     hint: text(),
     match: optionalString,
-    exitCode: optional(either([integer(Number.MIN_SAFE_INTEGER), oneOf('nonzero')], 'a number or "nonzero"')),
+    exitCode: optional(either([ANY_INTEGER, oneOf('nonzero')], 'a number or "nonzero"')),
     notEmpty: flag,
     whenArg: optional(table),
   },
   NULLS,
 );
 const outputHint: Shape<OutputHint> = converted(
-  checked(HINT, ({ match, exitCode, notEmpty, whenArg }, fail) => {
-    if (match === undefined && exitCode === undefined && notEmpty !== true && whenArg === undefined)
-      fail([], 'a hint without a condition', 'add match, exitCode, notEmpty or whenArg');
-  }),
+  checked(
+    HINT,
+    ({ match, exitCode, notEmpty, whenArg }, fail) => {
+      if (match === undefined && exitCode === undefined && notEmpty !== true && whenArg === undefined)
+        fail([], 'a hint without a condition', 'add match, exitCode, notEmpty or whenArg');
+    },
+    {
+      anyOf: [
+        ...['match', 'exitCode', 'whenArg'].map(withKey),
+        { required: ['notEmpty'], properties: { notEmpty: { const: true } } },
+      ],
+    },
+  ),
   ({ hint, match, exitCode, notEmpty, whenArg = {} }) => ({
     hint,
     match,
@@ -216,10 +264,14 @@ const outputHint: Shape<OutputHint> = converted(
 const SIDE_READ = object({ pathParam: text(), filename: text(), label: optionalText, oncePerSession: flag }, NULLS);
 const sideRead: Shape<SideRead> = converted(
   // TJS-28: a name, never a path.
-  checked(SIDE_READ, ({ filename }, fail) => {
-    if (/[/\\\0]/.test(filename) || filename.includes('..') || filename === '.')
-      fail(['filename'], `"${quoteOutside(filename, 60)}" is not a file name`, 'write a name without separators');
-  }),
+  checked(
+    SIDE_READ,
+    ({ filename }, fail) => {
+      if (/[/\\\0]/.test(filename) || filename.includes('..') || filename === '.')
+        fail(['filename'], `"${quoteOutside(filename, 60)}" is not a file name`, 'write a name without separators');
+    },
+    { allOf: [{ properties: { filename: { pattern: '^(?![\\s\\S]*\\.\\.)(?!\\.$)[^/\\\\\\x00]*$' } } }] },
+  ),
   ({ pathParam, filename, label = filename, oncePerSession }) => ({
     param: pathParam,
     file: filename,
@@ -229,12 +281,20 @@ const sideRead: Shape<SideRead> = converted(
 );
 
 // TJS-27: a program of the PATH, never a path into the skill or the checkout.
-const wrapper = checked(strings, (words, fail) => {
-  if (!isProgramName(words[0] ?? ''))
-    fail([0], 'is not a program name', 'write the name as found on PATH, without a directory');
-  if (words.some((word) => word === '' || word.includes('\0')))
-    fail([], 'an argument is empty or contains NUL', 'remove it');
-});
+const wrapper = checked(
+  strings,
+  (words, fail) => {
+    if (!isProgramName(words[0] ?? ''))
+      fail([0], 'is not a program name', 'write the name as found on PATH, without a directory');
+    if (words.some((word) => word === '' || word.includes('\0')))
+      fail([], 'an argument is empty or contains NUL', 'remove it');
+  },
+  {
+    minItems: 1,
+    prefixItems: [{ type: 'string', pattern: PROGRAM_NAME.source }],
+    items: { type: 'string', pattern: '^[^\\x00]+$' },
+  },
+);
 
 const EXECUTION = object(
   {
@@ -258,10 +318,14 @@ const EXECUTION = object(
 
 /** An execution, with the tool that it belongs to. */
 export const execution: Shape<{ readonly tool: string; readonly execution: Execution }> = converted(
-  checked(EXECUTION, ({ args = [] }, fail) => {
-    if (args.filter(({ kind }) => kind === 'stdin').length > 1)
-      fail(['args'], 'two parameters go to stdin', 'keep one');
-  }),
+  checked(
+    EXECUTION,
+    ({ args = [] }, fail) => {
+      if (args.filter(({ kind }) => kind === 'stdin').length > 1)
+        fail(['args'], 'two parameters go to stdin', 'keep one');
+    },
+    { allOf: [{ properties: { args: { contains: isKind('stdin'), minContains: 0, maxContains: 1 } } }] },
+  ),
   ({ args = [], endOfOptions, paramCondition: when, condition, successExitCodes = [], ...entry }) => ({
     tool: entry.tool,
     execution: {

@@ -1,7 +1,7 @@
 // Parses tools.json in both layouts: tools, allowlist and executions, with a JSON Pointer for every problem.
 
-import { type Allowlist, type Execution, isProgramName } from '../../core/command.js';
-import { isToolName } from '../../core/name.js';
+import { type Allowlist, type Execution, isProgramName, PROGRAM_NAME } from '../../core/command.js';
+import { isToolName, TOOL_NAME_PATTERN } from '../../core/name.js';
 import type { Finding } from '../../core/problem.js';
 import type { SandboxRequest } from '../../core/sandbox.js';
 import { cleanSchema, type JsonSchema, NO_PARAMETERS } from '../../core/schema.js';
@@ -65,8 +65,11 @@ export interface DescriptorReading {
 
 const NULLS = { nullIsMissing: true };
 
-const DESCRIPTOR = object(
+/** A `tools.json` in one file. */
+export const DESCRIPTOR = object(
   {
+    // For editors.
+    $schema: optional(string),
     tools: checked(list(tool()), (tools, fail) => {
       for (const [index, { name }] of tools.entries())
         if (tools.findIndex((one) => one.name === name) < index)
@@ -75,6 +78,7 @@ const DESCRIPTOR = object(
     allowlist: record(described(strings, 'an array of subcommands', 'write ["search", "list"]'), {
       findFault: (name) => (isProgramName(name) ? undefined : `"${quoteOutside(name, 60)}" is not a program name`),
       keyHint: 'write the name as found on PATH, without a directory',
+      keyPattern: PROGRAM_NAME.source,
     }),
     execution: list(execution),
   },
@@ -92,10 +96,14 @@ function tool(): Shape<Omit<DeclaredTool, 'executions'>> {
     },
     NULLS,
   );
-  const named = checked(entry, ({ name }, fail) => {
-    const message = `"${quoteOutside(name, 60)}" is not a tool name`;
-    if (!isToolName(name)) fail(['name'], message, 'use at most 64 letters, digits, _ and -');
-  });
+  const named = checked(
+    entry,
+    ({ name }, fail) => {
+      const message = `"${quoteOutside(name, 60)}" is not a tool name`;
+      if (!isToolName(name)) fail(['name'], message, 'use at most 64 letters, digits, _ and -');
+    },
+    { allOf: [{ properties: { name: { pattern: TOOL_NAME_PATTERN } } }] },
+  );
   return converted(named, ({ name, description = '', parameters = NO_PARAMETERS, sandbox, background }) => ({
     name,
     description: sanitize(description),

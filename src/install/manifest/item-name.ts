@@ -67,6 +67,11 @@ function hasLatinLookalikes(name: string): boolean {
 const NAMESPACE = /^[A-Za-z0-9_][A-Za-z0-9_-]{0,63}$/;
 // Prefixes that have another meaning in a reference.
 const RESERVED: readonly string[] = [...ITEM_KINDS, 'file', 'mcp', 'inline'];
+const NOT_RESERVED = `(?!(?:${RESERVED.join('|')})$)`;
+const PLUGIN_NAME = /^(?!.*\.\.)[A-Za-z0-9_][A-Za-z0-9_.-]{0,63}$/;
+/** The names without a fault, as patterns of JSON Schema. */
+export const NAMESPACE_PATTERN = `^${NOT_RESERVED}${NAMESPACE.source.slice(1)}`;
+export const PLUGIN_PATTERN = `^${NOT_RESERVED}${PLUGIN_NAME.source.slice(1)}`;
 
 /** Returns why a namespace is invalid. It is part of tool names, so the rules are stricter than for item names. */
 export function findNamespaceFault(name: string): string | undefined {
@@ -77,9 +82,7 @@ export function findNamespaceFault(name: string): string | undefined {
 /** Returns why the name of a plugin cannot be the prefix of its items. */
 export function findPluginNameFault(name: string): string | undefined {
   if (RESERVED.includes(name)) return 'is reserved';
-  return /^[A-Za-z0-9_][A-Za-z0-9_.-]{0,63}$/.test(name) && !name.includes('..')
-    ? undefined
-    : 'contains characters that are not allowed';
+  return PLUGIN_NAME.test(name) ? undefined : 'contains characters that are not allowed';
 }
 
 // Files that agents read as configuration or instructions, in lower case.

@@ -14,6 +14,7 @@ import {
   readShape,
   string,
   table,
+  when,
 } from '../../core/shape.js';
 import type { Tool } from '../../core/tool.js';
 import type { RecordedCall } from '../api.js';
@@ -59,8 +60,11 @@ const RESULT = checked(
   ({ ok, error }, fail) => {
     if (ok !== (error === undefined)) fail(['error'], ok ? 'must be missing' : 'is missing');
   },
+  when({ properties: { ok: { const: true } } }, { properties: { error: false } }, { required: ['error'] }),
 );
 const CALL = object({ type: oneOf('call'), call: string, tool: string, input: anything, result: RESULT }, KEEP);
+/** The lines of a file. */
+export const LINES = { head: HEAD_LINE, tool: TOOL, call: CALL };
 
 /** Parses the text of a file. Throws `invalid_definition` with the line. */
 export function parseRecording(text: string, file: string): Recording {

@@ -29,11 +29,13 @@ export interface ServerSource {
 const OF_STDIO = [...Object.keys(STDIO.fields), 'sandbox', 'sandboxEnabled'];
 const OF_HTTP = Object.keys(HTTP.fields);
 const KNOWN = [...OF_STDIO, ...OF_HTTP, 'type', 'transport', ...Object.keys(COMMON.fields)];
-const HTTP_TYPES = ['http', 'streamable-http', 'streamableHttp'];
+/** Values of `type` for a server at a URL, other than `sse`. */
+export const HTTP_TYPES = ['http', 'streamable-http', 'streamableHttp'];
 // Clients use either.
 const TYPE_KEYS = ['type', 'transport'] as const;
 const OWN_PROGRAM = /(?:^|[\\/])wield(?:\.cjs)?$/;
-const MAX_NAME = 128;
+/** Characters of a name. */
+export const MAX_NAME = 128;
 
 const BY_RULES = 'use rules instead: trust.rules in ~/.wield/config.toml';
 const BY_SELECTORS = 'use allow or deny with selectors of its tools';
@@ -64,6 +66,11 @@ const RESTRICTING = [
 const NOT_USED = 'may restrict the server, which is not used';
 // Values of such fields that restrict nothing.
 const UNRESTRICTED = new Set(['[]', '["*"]', '"*"']);
+/** Fields of other clients that restrict a server, and the values that do not, as JSON. */
+export const FOREIGN_RESTRICTIONS = {
+  fields: Object.keys(FOREIGN_FIELDS).filter((key) => FOREIGN_FIELDS[key] === BY_SELECTORS),
+  unrestricted: [...UNRESTRICTED],
+};
 const MEANINGLESS = new Set(['gallery', 'version', 'description', 'displayName', 'title', 'icon', 'note', 'dev']);
 
 /** Reads an entry without expanding references. */

@@ -2,7 +2,6 @@
 
 import { isToolError } from '../../core/error.js';
 import { isRecord, mapValues } from '../../core/json.js';
-import type { JsonSchema } from '../../core/schema.js';
 import { isForRules, parseSelectors } from '../../core/selector.js';
 import {
   boolean,
@@ -21,6 +20,7 @@ import {
   type Shape,
   string,
   stringOrStrings,
+  when,
 } from '../../core/shape.js';
 import { quoteOutside } from '../../core/text.js';
 import { GRANTS, PROTOCOL_VERSIONS } from '../../core/upstream.js';
@@ -33,18 +33,26 @@ const HEADER_NAME = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/;
 
 // A string that may contain references.
 function value(field: string): Shape<string> {
-  return checked(described(string, 'a string', 'put it in quotes'), (text, fail) => {
-    if (text.includes('\u0000')) fail([], 'contains a NUL character', 'remove it');
-    else if (field === 'headers' && /[\u0001-\u0008\u000a-\u001f\u007f]/.test(text))
-      fail([], 'contains a control character, which a header cannot have', 'remove line breaks');
-    else attempt(fail, '', () => parseServerValue(text, field));
-  });
+  return checked(
+    described(string, 'a string', 'put it in quotes'),
+    (text, fail) => {
+      if (text.includes('\u0000')) fail([], 'contains a NUL character', 'remove it');
+      else if (field === 'headers' && /[\u0001-\u0008\u000a-\u001f\u007f]/.test(text))
+        fail([], 'contains a control character, which a header cannot have', 'remove line breaks');
+      else attempt(fail, '', () => parseServerValue(text, field));
+    },
+    { pattern: field === 'headers' ? '^[^\\x00-\\x08\\x0a-\\x1f\\x7f]*$' : '^[^\\x00]*$' },
+  );
 }
 
 function filled(field: string): Shape<string> {
-  return checked(value(field), (text, fail) => {
-    if (text.trim() === '') fail([], 'is empty', 'write a value or remove the field');
-  });
+  return checked(
+    value(field),
+    (text, fail) => {
+      if (text.trim() === '') fail([], 'is empty', 'write a value or remove the field');
+    },
+    { pattern: '^[^\\x00]*[^\\s\\x00][^\\x00]*$' },
+  );
 }
 
 function attempt(fail: Fail, what: string, parse: () => unknown): void {
@@ -109,6 +117,24 @@ function checkOAuth(settings: Infer<typeof OAUTH>, fail: Fail): void {
     fail([], 'has neither "clientSecret" nor "privateKey"', 'add one of them, as a reference');
 }
 
+// The same as `checkOAuth`, for editors.
+const OAUTH_KEYWORDS = {
+  allOf: [{ properties: { issuer: { pattern: '\\$\\{|^https?://.' } } }],
+  ...when(
+    { required: ['grant'] },
+    {
+      required: ['issuer'],
+      not: { required: ['clientSecret', 'privateKey'] },
+      ...when(
+        { properties: { grant: { const: 'jwt_bearer' } } },
+        { required: ['assertion'] },
+        { properties: { assertion: false }, anyOf: [{ required: ['clientSecret'] }, { required: ['privateKey'] }] },
+      ),
+    },
+    { properties: { privateKey: false, assertion: false } },
+  ),
+};
+
 const OTHERS_ARE_DROPPED = { unknown: 'drop' } as const;
 
 /** The fields of a server that is started. */
@@ -120,6 +146,7 @@ export const STDIO = object(
       record(value('env'), {
         expected: 'an object of strings',
         findFault: (name) => (name === '' || /[=\u0000]/.test(name) ? 'is not a valid variable name' : undefined),
+        keyPattern: '^[^=\\x00]+$',
       }),
     ),
     cwd: optional(filled('cwd')),
@@ -130,18 +157,23 @@ export const STDIO = object(
 /** The fields of a server at a URL. */
 export const HTTP = object(
   {
-    url: checked(filled('url'), (url, fail) => {
-      // A URL with references is checked after expansion.
-      if (!url.includes('${') && !isWebAddress(url))
-        fail([], 'must begin with https:// or http://', 'write the full URL');
-    }),
+    url: checked(
+      filled('url'),
+      (url, fail) => {
+        // A URL with references is checked after expansion.
+        if (!url.includes('${') && !isWebAddress(url))
+          fail([], 'must begin with https:// or http://', 'write the full URL');
+      },
+      { pattern: '^(?:[^\\x00]*\\$\\{[^\\x00]*|[Hh][Tt][Tt][Pp][Ss]?://[^\\s\\x00-\\x1f\\x7f]+)$' },
+    ),
     headers: optional(
       record(value('headers'), {
         expected: 'an object of strings',
         findFault: (name) => (HEADER_NAME.test(name) ? undefined : 'is not a valid header name'),
+        keyPattern: HEADER_NAME.source,
       }),
     ),
-    oauth: optional(checked(OAUTH, checkOAuth)),
+    oauth: optional(checked(OAUTH, checkOAuth, OAUTH_KEYWORDS)),
   },
   OTHERS_ARE_DROPPED,
 );
@@ -166,14 +198,6 @@ export const COMMON = object(
   },
   OTHERS_ARE_DROPPED,
 );
-
-/** The JSON Schema of an entry, for editors. */
-export const SERVER_SCHEMA: JsonSchema = {
-  type: 'object',
-  properties: Object.fromEntries(
-    Object.entries({ ...STDIO.fields, ...HTTP.fields, ...COMMON.fields }).map(([key, { schema }]) => [key, schema]),
-  ),
-};
 
 const TEXT_FIELDS = ['command', 'args', 'env', 'cwd', 'url', 'headers', 'oauth'] as const;
 

@@ -21,11 +21,16 @@ export function withSandbox(entry: Json, { sandbox }: Readonly<Record<string, Js
   return isMeant ? { ...entry, sandbox } : entry;
 }
 
-const paths = checked(strings, (given, fail) => {
-  if (given.some((path) => toOwnPath(path).includes('*')))
-    fail([], 'patterns are not supported', 'write paths of files and directories');
-});
-const TABLE = object({
+const paths = checked(
+  strings,
+  (given, fail) => {
+    if (given.some((path) => toOwnPath(path).includes('*')))
+      fail([], 'patterns are not supported', 'write paths of files and directories');
+  },
+  { items: { type: 'string', pattern: '^[^*]*(?:[^*]/\\*\\*)?$' } },
+);
+/** A sandbox as VS Code writes it. */
+export const SANDBOX_TABLE = object({
   filesystem: optional(object({ allowWrite: optional(paths), denyRead: optional(paths), denyWrite: optional(paths) })),
   network: optional(object({ allowedDomains: optional(strings), deniedDomains: optional(strings) })),
 });
@@ -53,7 +58,7 @@ export function readSandbox(
 }
 
 function readTable(sandbox: unknown, error: Report, warn: Report) {
-  const { value = {}, faults } = readShape(TABLE, sandbox, ['sandbox']);
+  const { value = {}, faults } = readShape(SANDBOX_TABLE, sandbox, ['sandbox']);
   for (const { kind, path, message, hint } of faults) {
     // What allows more may be left out; a restriction may not.
     const mayBeLeftOut = kind === 'unknown' && String(path.at(-1)).startsWith('allow');
