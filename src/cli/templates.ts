@@ -1,6 +1,7 @@
 // The files of new tools: each repeats its input until it is written, and has a test.
 
 import { findDestructiveWord } from '../core/destructive-words.js';
+import { schemaAddress } from './schema-address.js';
 
 /** The kinds of tools that `wield new` creates; the first one is the default. */
 export const TEMPLATES = ['bash', 'python', 'node', 'ts', 'tools-json'] as const;
@@ -79,9 +80,10 @@ description: ${JSON.stringify(describe(name))}
 Write here how to use \`${name}\`.
 `;
 
-const toolsJson = (name: string): string =>
+const toolsJson = (name: string, schema: string): string =>
   `${JSON.stringify(
     {
+      $schema: schema,
       tools: [
         {
           name,
@@ -107,15 +109,17 @@ const toolsJson = (name: string): string =>
     2,
   )}\n`;
 
-/** Returns the files of a new tool. */
-export function toFiles(name: string, template: Template): NewFile[] {
+/** Returns the files of a new tool in a directory. */
+export function toFiles(name: string, template: Template, workdir: string): NewFile[] {
+  const descriptor = `skills/${name}/tools.json`;
+  const schema = schemaAddress('tools', workdir, `.agents/${descriptor}`);
   const tool = (path: string, text: string, mode = 0o644): NewFile => ({ path: `.agents/${path}`, text, mode });
   const texts = { bash, python, node };
   const own =
     template === 'ts'
       ? [tool(`tools/${name}.tool.ts`, ts(name))]
       : template === 'tools-json'
-        ? [tool(`skills/${name}/SKILL.md`, skill(name)), tool(`skills/${name}/tools.json`, toolsJson(name))]
+        ? [tool(`skills/${name}/SKILL.md`, skill(name)), tool(descriptor, toolsJson(name, schema))]
         : [tool(`tools/${name}`, texts[template](name), 0o755)];
   const check = `actual=$(wield call ${name} --text hello) || exit 1
 [ "$actual" = "${name}: hello" ] || { echo "${name}: got $actual" >&2; exit 1; }`;

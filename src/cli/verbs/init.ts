@@ -8,6 +8,7 @@ import { makeDirectory } from '../../files/make-directory.js';
 import { ASKS } from '../consent.js';
 import { printJson } from '../print.js';
 import { findOthers, mayTrust, printRunnable, TRUST_ALL } from '../runnable.js';
+import { schemaAddress } from '../schema-address.js';
 import { toggle, usageError, type Verb, type VerbCall } from '../verb.js';
 
 const HELLO = `#!/bin/sh
@@ -26,6 +27,7 @@ else
 fi
 `;
 
+const CONFIG_FILE = '.agents/config.toml';
 const CONFIG = `# Settings of this workspace. They can only restrict what your ~/.wield/config.toml allows.
 
 # allowed-tools = "* #destructive($deny)"   # all tools except destructive ones
@@ -70,7 +72,12 @@ export const init: Verb = {
         mode: 0o755,
         about: 'a shell script with a comment header',
       },
-      { name: '.agents/config.toml', text: CONFIG, mode: 0o644, about: 'settings, all commented out' },
+      {
+        name: CONFIG_FILE,
+        text: `#:schema ${schemaAddress('config', cwd, CONFIG_FILE)}\n${CONFIG}`,
+        mode: 0o644,
+        about: 'settings, all commented out',
+      },
     ];
     const created: string[] = [];
     const lines: [string, string, string][] = [];

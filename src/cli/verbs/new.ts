@@ -40,7 +40,7 @@ export const newTool: Verb = {
     const kinds = [...TEMPLATES, 'openapi' as const].filter((kind) => flags.has(kind));
     if (kinds.length > 1) throw usageError(`--${kinds[0]} and --${kinds[1]} exclude each other`, 'choose one');
     const [kind = 'bash'] = kinds;
-    const files = kind === 'openapi' ? await documentFiles(call, name) : toFiles(name, kind);
+    const files = kind === 'openapi' ? await documentFiles(call, name) : toFiles(name, kind, cwd);
     if (flags.has('dry-run')) {
       assertNew(cwd, files);
       const created = files.map(({ path }) => path);

@@ -143,6 +143,26 @@ describe('init', () => {
     expect(workspace.toolbox().state.trust.isTrusted(workspace.dir)).toBe(true);
   });
 
+  spec('CLI-38', 'new files name their schema, that of the project if it depends on wield', async () => {
+    const readNew = async (workspace: ReturnType<typeof createWorkspace>): Promise<[string, string]> => {
+      await wield(workspace, ['init']);
+      await wield(workspace, ['new', 'repeat', '--tools-json']);
+      const read = (path: string): string => readFileSync(join(workspace.dir, path), 'utf8');
+      expect((await wield(workspace, ['call', 'repeat', '--text', 'a'])).stdout).toBe('repeat: a\n');
+      expect((await wield(workspace, ['check'])).status).toBe(0);
+      const { $schema } = JSON.parse(read('.agents/skills/repeat/tools.json')) as { $schema: string };
+      return [read('.agents/config.toml').split('\n')[0]!, $schema];
+    };
+    const address = /^(?:#:schema )?https:\/\/unpkg\.com\/wield@\d+\.\d+\.\d+\/schemas\/(?:config|tools)\.json$/;
+    for (const line of await readNew(createWorkspace())) expect(line).toMatch(address);
+    const workspace = createWorkspace();
+    for (const name of ['config', 'tools']) workspace.write(`node_modules/wield/schemas/${name}.json`, '{}');
+    expect(await readNew(workspace)).toEqual([
+      '#:schema ../node_modules/wield/schemas/config.json',
+      '../../../node_modules/wield/schemas/tools.json',
+    ]);
+  });
+
   spec('CLI-5', 'overwrites nothing, and does not trust existing files', async () => {
     const workspace = createWorkspace();
     const path = workspace.script('hello', HELLO);
