@@ -17,13 +17,13 @@ const directoryOf = ({ env, home }: ClientEnvironment, variable: string, otherwi
   const named = env[variable];
   return named !== undefined && isAbsolute(named) ? named : join(home, otherwise);
 };
-const below =
+export const below =
   (variable: string, otherwise: string, ...path: string[]) =>
   (environment: ClientEnvironment): string =>
     join(directoryOf(environment, variable, otherwise), ...path);
 const inConfig = (...path: string[]) => below('XDG_CONFIG_HOME', '.config', ...path);
 // The data directory of desktop programs.
-const inApplicationData =
+export const inApplicationData =
   (...path: string[]) =>
   (environment: ClientEnvironment): string =>
     environment.platform === 'darwin'

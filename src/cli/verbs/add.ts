@@ -31,7 +31,7 @@ import { option, toggle, usageError, type Verb, type VerbCall } from '../verb.js
 export const add: Verb = {
   name: 'add',
   usage:
-    'add <owner/repo | URL | DIR | BUNDLE | OPENAPI> [--namespace NAME] [--plugin NAME …] [--pin REF] [--register-only] [--dry-run] [--yes]\n  wield add --import mind',
+    'add <owner/repo | URL | DIR | BUNDLE | OPENAPI> [--namespace NAME] [--plugin NAME …] [--pin REF] [--register-only] [--dry-run] [--yes]\n  wield add --import (mind | permissions)',
   summary:
     'Add a source: a git repository, which is cloned, or a directory, which is used in place, or a bundle (.mcpb). An OpenAPI document, a file or an address, is copied to your tools.',
   examples: [
@@ -53,7 +53,7 @@ export const add: Verb = {
     'run-hooks': RUN_HOOKS,
     'dry-run': ASKS['dry-run'],
     yes: toggle('Install all its items without asking', 'y'),
-    import: toggle('Take over what another system installed: mind'),
+    import: toggle('Take over what another system has: mind, permissions'),
   },
   positionals: 1,
   async run(call) {

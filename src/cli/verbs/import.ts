@@ -1,4 +1,4 @@
-// `wield add --import mind`: takes over the sources, items and links of mind.
+// `wield add --import`: takes over the sources, items and links of mind, or permissions of other agents.
 
 import { join, resolve } from 'node:path';
 import { ToolError } from '../../core/error.js';
@@ -17,25 +17,31 @@ import { option, usageError, type Verb, type VerbCall } from '../verb.js';
 
 export const importSystem: Verb = {
   name: 'add --import',
-  usage: 'add --import mind [--from DIR] [--dry-run] [--yes]',
-  summary: 'Take over the sources, items and links of mind. Its own directory is not changed.',
-  examples: ['wield add --import mind --dry-run', 'wield add --import mind --yes'],
+  usage: 'add --import (mind [--from DIR] | permissions [CLIENT]) [--dry-run] [--yes]',
+  summary:
+    'Take over the sources, items and links of mind, or rules of Claude Code, Codex, Gemini CLI, Cursor and VS Code. Their own files are not changed.',
+  examples: ['wield add --import mind --dry-run', 'wield add --import permissions claude-code'],
   flags: {
     from: option('DIR', 'The directory of mind; MIND_HOME or ~/.mind by default'),
     'run-hooks': RUN_HOOKS,
     ...ASKS,
   },
-  positionals: 1,
-  completes: ['mind'],
+  positionals: 2,
+  completes: ['mind', 'permissions'],
   async run(call) {
     const { flags, positionals, terminal, json } = call;
-    const [system] = positionals;
+    const [system, client] = positionals;
     if (system === undefined)
       throw usageError(
-        'missing system; usage: wield add --import mind',
-        'mind is the only system that can be imported',
+        'missing system; usage: wield add --import (mind | permissions)',
+        'wield add --import permissions takes over rules of other agents',
       );
-    if (system !== 'mind') throw unknownChoice('system', system, ['mind'], 'wield add --import');
+    if (system === 'permissions') {
+      const { importPermissions } = await import('./import-permissions.js');
+      return importPermissions(call, client);
+    }
+    if (system !== 'mind') throw unknownChoice('system', system, ['mind', 'permissions'], 'wield add --import');
+    if (client !== undefined) throw usageError('too many arguments', 'usage: wield add --import mind');
     const state = readMindState(findMindHome(call));
     const dryRun = flags.has('dry-run');
     const what = `${count(state.sources.length, 'source')} and ${count(state.items.length, 'item')} of ${state.home}`;

@@ -10,6 +10,7 @@ import type { RemoteTool } from '../remote-tool.js';
 const MAX_NAME = 64;
 const CUT_NAME = 55;
 const HASH_DIGITS = 8;
+const UNUSABLE = /[^A-Za-z0-9_-]/gu;
 
 /** Returns `<server>_<tool>` in the characters of a tool name; a long name is cut and ends in a hash. */
 export function toToolName(server: string, tool: string): string {
@@ -17,6 +18,20 @@ export function toToolName(server: string, tool: string): string {
   const name = encode(whole);
   if (name.length <= MAX_NAME) return name;
   return `${name.slice(0, CUT_NAME)}_${hashTexts([whole]).slice(0, HASH_DIGITS)}`;
+}
+
+/**
+ * Returns patterns for the names of tools of a server, by a pattern in which `*` matches any text. They match at least those
+ * tools: names that are cut do not have their end, so that all of them match.
+ */
+export function toToolPatterns(server: string, tool: string): readonly string[] {
+  if (!tool.includes('*')) return [toToolName(server, tool)];
+  const [first = '', ...rest] = `${encode(server)}_${tool}`.split('*');
+  const begin = encode(first);
+  if (rest.every((part) => part === '')) return [`${begin.slice(0, CUT_NAME)}*`];
+  const whole = [begin, ...rest.map((part) => part.replace(UNUSABLE, '_'))].join('*');
+  const cut = `${begin.slice(0, CUT_NAME).padEnd(CUT_NAME, '?')}_${'[0-9a-f]'.repeat(HASH_DIGITS)}`;
+  return [whole, cut];
 }
 
 /** Returns the name of what a server lists: its own if the entry keeps names and it is a tool name, else prefixed. */
@@ -64,7 +79,7 @@ export function createNameCheck(server: ServerEntry, servers: readonly ServerEnt
 }
 
 function encode(text: string): string {
-  return text.replace(/[^A-Za-z0-9_-]/gu, '_').replace(/^-/, '_');
+  return text.replace(UNUSABLE, '_').replace(/^-/, '_');
 }
 
 type Named = Pick<ServerEntry, 'name' | 'prefix'>;

@@ -1,0 +1,71 @@
+// The settings files that clients read permissions from.
+
+import { join } from 'node:path';
+import { statOrNothing } from '../../files/read.js';
+import type { ClientEnvironment, Scope } from '../client.js';
+import { readConfig, toPlain } from '../config-file.js';
+import { jsonForm } from '../forms/json.js';
+import { tomlForm } from '../forms/toml.js';
+import { below, inApplicationData } from '../table.js';
+import { type Permission, READERS } from './read.js';
+
+export interface PermissionFile {
+  readonly client: string;
+  readonly scope: Scope;
+  readonly path: string;
+}
+
+type Paths = readonly (string | ((environment: ClientEnvironment) => string))[];
+
+const FILES: Readonly<Record<string, Readonly<Record<Scope, Paths>>>> = {
+  'claude-code': {
+    project: ['.claude/settings.json', '.claude/settings.local.json'],
+    user: [
+      below('CLAUDE_CONFIG_DIR', '.claude', 'settings.json'),
+      ({ platform }) =>
+        platform === 'darwin'
+          ? '/Library/Application Support/ClaudeCode/managed-settings.json'
+          : '/etc/claude-code/managed-settings.json',
+    ],
+  },
+  codex: {
+    project: ['.codex/config.toml'],
+    user: [
+      below('CODEX_HOME', '.codex', 'config.toml'),
+      below('CODEX_HOME', '.codex', 'requirements.toml'),
+      () => '/etc/codex/requirements.toml',
+    ],
+  },
+  'gemini-cli': { project: ['.gemini/settings.json'], user: ['.gemini/settings.json'] },
+  cursor: {
+    project: ['.cursor/permissions.json', '.cursor/cli.json'],
+    user: ['.cursor/permissions.json', '.cursor/cli-config.json'],
+  },
+  vscode: { project: ['.vscode/settings.json'], user: [inApplicationData('Code', 'User', 'settings.json')] },
+};
+
+export const PERMISSION_CLIENTS: readonly string[] = Object.keys(FILES);
+
+/** Returns the existing files of some clients. */
+export function findPermissionFiles(clients: readonly string[], environment: ClientEnvironment): PermissionFile[] {
+  const { workdir, home } = environment;
+  const roots: Readonly<Record<Scope, string>> = { project: workdir, user: home };
+  const found = clients.flatMap((client) =>
+    (['project', 'user'] as const).flatMap((scope) =>
+      FILES[client]![scope].map((path) => ({
+        client,
+        scope,
+        path: typeof path === 'string' ? join(roots[scope], path) : path(environment),
+      })),
+    ),
+  );
+  // In the home directory itself, both are the same file: the user's.
+  const isOfUser = (path: string): boolean => found.some((one) => one.scope === 'user' && one.path === path);
+  return found.filter(({ scope, path }) => statOrNothing(path) !== undefined && (scope === 'user' || !isOfUser(path)));
+}
+
+/** Reads a file. Throws a ToolError with the line if it is not valid. */
+export function readPermissions({ client, path }: PermissionFile): readonly Permission[] {
+  const form = path.endsWith('.toml') ? tomlForm : jsonForm;
+  return READERS[client]!(toPlain(readConfig(path, form).document));
+}

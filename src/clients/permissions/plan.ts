@@ -1,0 +1,125 @@
+// Plans the import of permissions: the rules, and the configuration files with them.
+
+import { isDeepStrictEqual } from 'node:util';
+import { ToolError } from '../../core/error.js';
+import { isRecord, type JsonObject } from '../../core/json.js';
+import { parseSelectors, type Selector, type SelectorPolicy } from '../../core/selector.js';
+import type { ClientEnvironment, Scope } from '../client.js';
+import { type ConfigFile, editConfig, parse, readConfig } from '../config-file.js';
+import { valueAt } from '../forms/form.js';
+import { tomlForm } from '../forms/toml.js';
+import { findPermissionFiles, type PermissionFile, readPermissions } from './files.js';
+import { type ServerTool, translatePermission } from './translate.js';
+
+/** Where something was written. */
+interface Origin extends PermissionFile {
+  readonly policy: SelectorPolicy;
+  readonly written: string;
+}
+
+export interface ImportedRule extends Origin {
+  readonly selector: string;
+}
+
+export interface LeftPermission extends Origin {
+  readonly reason: string;
+}
+
+export interface PermissionPlan {
+  readonly read: readonly PermissionFile[];
+  readonly rules: readonly ImportedRule[];
+  readonly left: readonly LeftPermission[];
+  readonly changes: readonly { readonly scope: Scope; readonly file: ConfigFile; readonly after: string }[];
+}
+
+export interface PermissionPlanOptions {
+  readonly clients: readonly string[];
+  readonly environment: ClientEnvironment;
+  readonly tools: readonly ServerTool[];
+  /** The configuration files of wield. */
+  readonly files: Readonly<Record<Scope, string>>;
+  /** Formats a path for a comment. */
+  readonly shorten: (path: string) => string;
+}
+
+/** Throws a ToolError if a file is not valid. */
+export function planPermissions(options: PermissionPlanOptions): PermissionPlan {
+  const read = findPermissionFiles(options.clients, options.environment);
+  const rules: ImportedRule[] = [];
+  const left: LeftPermission[] = [];
+  for (const file of read) {
+    for (const permission of readPermissions(file)) {
+      const { policy, written } = permission;
+      const translated = translatePermission(permission, file.scope, options.tools);
+      for (const selector of translated.selectors) rules.push({ ...file, policy, written, selector });
+      if (translated.left !== undefined) left.push({ ...file, policy, written, reason: translated.left });
+    }
+  }
+  const changes: PermissionPlan['changes'][number][] = [];
+  const imported: ImportedRule[] = [];
+  for (const scope of ['user', 'project'] as const) {
+    const file = readConfig(options.files[scope], tomlForm);
+    const own = rules.filter((rule) => rule.scope === scope);
+    const { texts, refused } = mergeRules(readRules(file), own);
+    imported.push(...own.filter((rule) => !refused.includes(rule)));
+    left.push(...refused.map((rule) => ({ ...rule, reason: 'your rules deny after they allow; add it by hand' })));
+    const after = writeRules(file, texts, own, options.shorten);
+    if (after !== undefined) changes.push({ scope, file, after });
+  }
+  return { read, rules: imported, left, changes };
+}
+
+function readRules({ path, document }: ConfigFile): readonly Selector[] {
+  const value = valueAt(document, ['trust', 'rules']) ?? [];
+  const isText = (one: unknown): one is string => typeof one === 'string';
+  const texts = [value].flat();
+  if (texts.every(isText)) return parseSelectors(texts);
+  throw new ToolError('invalid_definition', `${path}: trust.rules must be selectors`, { hint: 'wield doctor' });
+}
+
+/**
+ * Adds rules so that no verdict gets weaker: `$deny` counts anywhere, what asks comes before the first rule that allows,
+ * and what allows comes last. A rule that asks is refused if it would come before one that denies (POL-39).
+ */
+export function mergeRules(existing: readonly Selector[], added: readonly ImportedRule[]) {
+  const known = new Set(existing.map(({ text }) => text));
+  const of = (policy: SelectorPolicy): ImportedRule[] =>
+    added.filter((rule) => rule.policy === policy && !known.has(rule.selector));
+  const textsOf = (rules: readonly ImportedRule[]): string[] => [...new Set(rules.map(({ selector }) => selector))];
+  const at = existing.findIndex(({ policy }) => policy === 'allow');
+  const [before, after] = at === -1 ? [existing, []] : [existing.slice(0, at), existing.slice(at)];
+  const isRefused = after.some(({ policy, denies }) => policy === 'deny' && !denies);
+  const asking = of('ask');
+  const written = (rules: readonly Selector[]): string[] => rules.map(({ text }) => text);
+  return {
+    texts: [
+      ...textsOf(of('deny')),
+      ...written(before),
+      ...(isRefused ? [] : textsOf(asking)),
+      ...written(after),
+      ...textsOf(of('allow')),
+    ],
+    refused: isRefused ? asking : [],
+  };
+}
+
+// Returns undefined if nothing changes. The origin of each rule is a comment.
+function writeRules(
+  file: ConfigFile,
+  texts: readonly string[],
+  imported: readonly ImportedRule[],
+  shorten: (path: string) => string,
+): string | undefined {
+  if (texts.length === readRules(file).length) return undefined;
+  const table = valueAt(file.document, ['trust']);
+  const entry = { ...(isRecord(table) ? (table as JsonObject) : {}), rules: [...texts] };
+  const plain = editConfig(file, tomlForm, ['trust'], entry);
+  const line = `rules = [${texts.map((text) => JSON.stringify(text)).join(', ')}]`;
+  const lines = texts.map((text) => {
+    const from = imported.find(({ selector }) => selector === text);
+    return `  ${JSON.stringify(text)},${from === undefined ? '' : ` # ${shorten(from.path)}, ${from.written}`}`;
+  });
+  const after = plain.replace(line, () => ['rules = [', ...lines, ']'].join('\n'));
+  const isSame = isDeepStrictEqual(parse(after, tomlForm, file.path), parse(plain, tomlForm, file.path));
+  return isSame ? after : plain;
+}

@@ -1,0 +1,223 @@
+// Rules of other agents become rules of wield, and never allow what was denied or asked about.
+
+import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import fc from 'fast-check';
+import { describe, expect } from 'vitest';
+import { readPermissions } from '../../../src/clients/permissions/files.js';
+import { translatePermission } from '../../../src/clients/permissions/translate.js';
+import { parseSelectors } from '../../../src/core/selector.js';
+import { matchSelectorTool } from '../../../src/core/selector-match.js';
+import { toToolName } from '../../../src/upstream/catalog/name.js';
+import { json, wield } from '../../support/cli.js';
+import { CORPORA, NO_CORPORA } from '../../support/corpora.js';
+import { spec, specIf } from '../../support/spec.js';
+import { configureServers, countedServer } from '../../support/upstream-servers.js';
+import { createWorkspace, type Workspace } from '../../support/workspace.js';
+
+function put(root: string, path: string, value: object | string): void {
+  mkdirSync(dirname(join(root, path)), { recursive: true });
+  writeFileSync(join(root, path), typeof value === 'string' ? value : JSON.stringify(value));
+}
+
+const configOf = (workspace: Workspace): string => {
+  const file = join(workspace.env.WIELD_HOME ?? join(workspace.home, '.wield'), 'config.toml');
+  return existsSync(file) ? readFileSync(file, 'utf8') : '';
+};
+
+async function importAll(workspace: Workspace, ...args: string[]) {
+  return json(await wield(workspace, ['import', 'permissions', '--json', ...args]));
+}
+
+const selectorsOf = ({ rules }: { rules: { selector: string }[] }): string[] => rules.map(({ selector }) => selector);
+
+describe.concurrent('wield import permissions', () => {
+  spec('POL-39', 'writes rules of Claude Code with their origin, and lists the rest', async () => {
+    const workspace = createWorkspace();
+    put(workspace.home, '.claude/settings.json', {
+      permissions: {
+        deny: ['mcp__github__delete_repo', 'mcp__files', 'Bash(rm:*)', 7],
+        ask: ['mcp__github__create_*', 'mcp__a__b__c'],
+        allow: ['mcp__github__get_issue', 'Bash(git diff:*)'],
+      },
+      disabledMcpjsonServers: ['old.one'],
+    });
+    put(workspace.dir, '.claude/settings.json', {
+      permissions: { deny: ['mcp__shop__pay'], allow: ['mcp__shop__list'] },
+    });
+    const dry = await importAll(workspace, '--dry-run');
+    expect(configOf(workspace)).toBe('');
+    const found = await importAll(workspace, '--yes');
+    expect(found.rules).toEqual(dry.rules);
+    expect(selectorsOf(found).sort()).toEqual([
+      'a__b_c($policy=ask)',
+      'a_b__c($policy=ask)',
+      'files_*($deny)',
+      'github_create_*($policy=ask)',
+      'github_delete_repo($deny)',
+      'old_one_*($deny)',
+      'shop_pay($deny)',
+    ]);
+    const left = found.left.map((one: { written: string }) => one.written);
+    expect(left).toEqual([
+      'permissions.allow: mcp__shop__list',
+      'permissions.deny: Bash(rm:*)',
+      'permissions.deny: 7',
+      'permissions.allow: mcp__github__get_issue',
+      'permissions.allow: Bash(git diff:*)',
+    ]);
+    expect(configOf(workspace)).toContain(
+      '"github_delete_repo($deny)", # ~/.claude/settings.json, permissions.deny: mcp__github__delete_repo',
+    );
+    expect(readFileSync(join(workspace.dir, '.agents/config.toml'), 'utf8')).toContain('"shop_pay($deny)", # ');
+    const before = configOf(workspace);
+    expect((await importAll(workspace, '--yes')).written).toBe(false);
+    expect(configOf(workspace)).toBe(before);
+    expect((await wield(workspace, ['doctor'])).stdout).not.toContain('trust.rules must');
+  });
+
+  spec('POL-39', 'needs confirmation, and writes nothing if a file is not valid', async () => {
+    const workspace = createWorkspace();
+    put(workspace.home, '.claude/settings.json', { permissions: { deny: ['mcp__a__b'] } });
+    expect((await wield(workspace, ['add', '--import', 'permissions'])).status).toBe(5);
+    put(workspace.dir, '.claude/settings.json', { permissions: ['mcp__a__c'] });
+    expect((await importAll(workspace, '--dry-run')).left[0].reason).toBe('it is not a table');
+    put(workspace.home, '.gemini/settings.json', '{"tools": {');
+    const run = await wield(workspace, ['import', 'permissions', '--yes']);
+    expect(run.status).not.toBe(0);
+    expect(run.stderr).toContain('.gemini/settings.json');
+    expect(configOf(workspace)).toBe('');
+    expect((await importAll(workspace, 'claude-code', '--yes')).written).toBe(true);
+  });
+
+  spec('POL-39', 'denies calls of a server, and allows only what it lists', async () => {
+    const workspace = createWorkspace();
+    const server = countedServer(workspace, 'far');
+    configureServers(workspace, { far: server.entry });
+    const [first, second] = (await workspace.toolbox().list()).filter(({ name }) => name.startsWith('far_'));
+    const remote = (name: string): string => name.slice('far_'.length);
+    put(workspace.home, '.cursor/permissions.json', { mcpAllowlist: ['far:*', '*:*'], terminalAllowlist: ['git'] });
+    put(workspace.home, '.claude/settings.json', { permissions: { deny: [`mcp__far__${remote(first!.name)}`] } });
+    put(workspace.dir, '.claude/settings.json', { permissions: { allow: ['mcp__far'] } });
+    const found = await importAll(workspace, '--yes');
+    expect(found.rules.filter((one: { scope: string }) => one.scope === 'project')).toEqual([]);
+    expect(selectorsOf(found)).toContain(`${second!.name}($policy=allow)`);
+    expect(selectorsOf(found).some((one) => one.includes('*'))).toBe(false);
+    expect(await workspace.toolbox().call(first!.name, {})).toMatchObject({ ok: false, error: { code: 'denied' } });
+  });
+
+  spec('POL-39', 'reads Codex, Gemini CLI, Cursor and VS Code', async () => {
+    const workspace = createWorkspace();
+    put(
+      workspace.home,
+      '.codex/config.toml',
+      '[mcp_servers.one]\ndisabled_tools = ["x"]\nenabled_tools = ["y"]\n[mcp_servers.one.tools.z]\napproval_mode = "prompt"\n',
+    );
+    put(workspace.home, '.codex/requirements.toml', '[rules]\nprefix_rules = []\n');
+    put(workspace.home, '.gemini/settings.json', {
+      tools: { exclude: ['mcp_two_x', 'run_shell_command(rm)'] },
+      mcp: { excluded: ['three'] },
+      mcpServers: { four: { excludeTools: ['x'], trust: true } },
+    });
+    put(workspace.dir, '.cursor/cli.json', { permissions: { deny: ['Mcp(five:x)', 'Mcp(five, y)', 'Shell(rm)'] } });
+    put(
+      workspace.dir,
+      '.vscode/settings.json',
+      '{ "chat.tools.terminal.autoApprove": { "rm": false, "ls": true }, } // x',
+    );
+    const found = await importAll(workspace, '--dry-run');
+    expect(selectorsOf(found).sort()).toEqual([
+      'five_x($deny)',
+      'five_y($deny)',
+      'four_x($deny)',
+      'one_x($deny)',
+      'one_z($policy=ask)',
+      'three_*($deny)',
+      'two_x($deny)',
+    ]);
+    expect(found.left.map((one: { policy: string; written: string }) => `${one.policy} ${one.written}`)).toEqual([
+      'deny mcp_servers.one.enabled_tools: ["y"]',
+      'deny rules: {"prefix_rules":[]}',
+      'deny tools.exclude: run_shell_command(rm)',
+      'allow mcpServers.four.trust: true',
+      'deny permissions.deny: Shell(rm)',
+      'ask chat.tools.terminal.autoApprove: {"rm":false}',
+      'allow chat.tools.terminal.autoApprove: {"ls":true}',
+    ]);
+  });
+
+  spec('POL-39', 'keeps what existing rules deny and ask', async () => {
+    const cases: [existing: string, expected: string[]][] = [
+      ['*($policy=allow)', ['b($deny)', 'a($policy=ask)', '*($policy=allow)']],
+      ['a($policy=deny) *($policy=allow)', ['b($deny)', 'a($policy=deny)', 'a($policy=ask)', '*($policy=allow)']],
+      ['c($policy=allow) a($policy=deny)', ['b($deny)', 'c($policy=allow)', 'a($policy=deny)']],
+    ];
+    for (const [existing, expected] of cases) {
+      const workspace = createWorkspace();
+      const file = join(workspace.env.WIELD_HOME ?? join(workspace.home, '.wield'), 'config.toml');
+      put(dirname(file), 'config.toml', `# mine\nallowed-tools = "*"\n\n[trust]\nrules = "${existing}"\n`);
+      put(workspace.home, '.claude/settings.json', {
+        permissions: { ask: ['mcp__wield__a'], deny: ['mcp__wield__b'] },
+      });
+      const found = await importAll(workspace, '--yes');
+      const texts = [...configOf(workspace).matchAll(/^ {2}"(.*)",/gm)].map(([, text]) => text);
+      expect(texts.filter((text) => !text!.startsWith('wield_'))).toEqual(expected);
+      expect(configOf(workspace)).toContain('# mine\nallowed-tools = "*"');
+      if (existing.startsWith('c')) expect(found.left[0].reason).toContain('by hand');
+    }
+  });
+});
+
+const name = fc.stringMatching(/^[A-Za-z0-9_.-]{1,70}$/);
+
+spec('POL-39', 'what a client denies or asks about is matched, however long or odd its name', () => {
+  fc.assert(
+    fc.property(name, name, fc.nat(), fc.nat(), fc.constantFrom('deny', 'ask'), (server, tool, from, to, policy) => {
+      fc.pre(server !== 'wield');
+      // As clients write names.
+      const plain = (text: string): string => text.replaceAll('.', '_');
+      const [start, end] = [from % (tool.length + 1), to % (tool.length + 1)].sort((a, b) => a - b) as [number, number];
+      for (const pattern of [tool, '*', `${tool.slice(0, start)}*${tool.slice(end)}`]) {
+        const [permission] = readClaude({ [policy]: [`mcp__${plain(server)}__${plain(pattern)}`] });
+        const { selectors } = translatePermission(permission!, 'user', []);
+        const target = { name: toToolName(server, tool), tags: [] };
+        expect(parseSelectors(selectors).some((one) => matchSelectorTool(one, target))).toBe(true);
+        expect(parseSelectors(selectors).every((one) => one.policy === policy)).toBe(true);
+      }
+    }),
+  );
+});
+
+function readClaude(permissions: object) {
+  const workspace = createWorkspace();
+  put(workspace.dir, 'settings.json', { permissions });
+  return readPermissions({ client: 'claude-code', scope: 'user', path: join(workspace.dir, 'settings.json') });
+}
+
+const DIRECTORY = join(CORPORA, 'permissions');
+const FILES = existsSync(DIRECTORY) ? readdirSync(DIRECTORY) : [];
+
+specIf(FILES.length > 0, NO_CORPORA, 'POL-39', 'every entry of public settings is a rule as strict, or listed', () => {
+  for (const file of FILES) {
+    const path = join(DIRECTORY, file);
+    const { permissions = {} } = JSON.parse(readFileSync(path, 'utf8'));
+    const read = readPermissions({ client: 'claude-code', scope: 'user', path });
+    for (const policy of ['deny', 'ask', 'allow'] as const) {
+      const entries: unknown[] = Array.isArray(permissions[policy]) ? permissions[policy] : [];
+      const own = read.filter(({ written }) => written.startsWith(`permissions.${policy}: `));
+      expect([file, own.length]).toEqual([file, entries.length]);
+      for (const permission of own) {
+        const { selectors, left } = translatePermission(permission, 'user', []);
+        expect([permission.written, selectors.length > 0 || left !== undefined]).toEqual([permission.written, true]);
+        expect(parseSelectors(selectors).every((one) => one.policy === policy)).toBe(true);
+        if (policy === 'allow') expect(selectors).toEqual([]);
+        else
+          for (const { server, tool } of permission.patterns.filter((one) => !one.server.includes('*'))) {
+            const target = { name: toToolName(server, tool.replaceAll('*', 'any')), tags: [] };
+            const isMatched = parseSelectors(selectors).some((one) => matchSelectorTool(one, target));
+            expect([permission.written, isMatched || left !== undefined]).toEqual([permission.written, true]);
+          }
+      }
+    }
+  }
+});
