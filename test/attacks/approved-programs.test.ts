@@ -236,7 +236,7 @@ spec('POL-25', 'an approval of one call is not valid for another interpreter, an
   expect(await workspace.deploy()).toMatchObject({ status: 0, stdout: 'own\n' });
 });
 
-spec('POL-25', 'the hash of a large interpreter is kept, and not believed if it is damaged', async () => {
+spec.thorough('POL-25', 'the hash of a large interpreter is kept, and not believed if it is damaged', async () => {
   const workspace = createAskingWorkspace();
   workspace.script('deploy', `#!${process.execPath}\n// @description Speaks.\n// @param branch string Branch\n`);
   await wield(workspace, ['approvals', 'approve', await askFor(workspace), '--always']);

@@ -183,7 +183,7 @@ describe('a request', () => {
 });
 
 describe('a document', () => {
-  spec('OAS-7', 'that writes the same schemas again and again is limited', async () => {
+  spec.thorough('OAS-7', 'that writes the same schemas again and again is limited', async () => {
     const workspace = createWorkspace();
     const lines = (count: number, line: (at: number) => string): string =>
       Array.from({ length: count }, (_, at) => line(at)).join('\n');

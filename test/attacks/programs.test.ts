@@ -240,7 +240,7 @@ describe('bombs', () => {
     expect(await endOf('await tools.wait()')).toMatchObject({ code: 'timeout', data: { limit: 'code.timeout' } });
   });
 
-  spec('COD-9', 'programs that the compiler cannot read leave it to the others', async () => {
+  spec.thorough('COD-9', 'programs that the compiler cannot read leave it to the others', async () => {
     const toolbox = createProgramWorkspace().toolbox({ trust: true });
     // Each takes exponential time, or more of the stack than the compiler has.
     const texts = [`return ${'<T>('.repeat(60)}1${')'.repeat(60)}`, `let x: ${'('.repeat(5000)}a${')'.repeat(5000)}`];

@@ -165,7 +165,7 @@ describe('answers', () => {
     }
   });
 
-  spec(
+  spec.thorough(
     'TOOL-24 COD-4',
     'of programs of any shape keep nobody waiting, and are stored',
     async () => {
@@ -191,25 +191,29 @@ describe('answers', () => {
     300_000,
   );
 
-  spec('TOOL-24 COD-3', 'that are large are text to people and programs, and a lack of memory is named', async () => {
-    const workspace = createProgramWorkspace();
-    workspace.script('much', shellScript(`printf '['; seq -s , 1 150000 | tr -d '\\n'; printf ']'`));
-    const toolbox = workspace.toolbox({ trust: true, mode: 'code' });
-    const all = await runAsModel(toolbox, `return Array.from({ length: 150000 }, (_, at) => at)`, { full: true });
-    expect([all.error, (all.structured as { value?: unknown }).value]).toEqual([undefined, undefined]);
-    expect(JSON.parse(textOf(all))).toHaveLength(150_000);
-    expect(returned(await runAsModel(toolbox, `return (await (await tools.much()).json()).length`))).toBe(150_000);
-    const input = await runAsModel(toolbox, `return tools.count({ all: Array(150000).fill(1) })`);
-    expect(input.error).toMatchObject({ code: 'too_large', message: expect.stringContaining('100,000 values') });
-    for (const code of [
-      `const all = []; for (;;) all.push({ ['k' + all.length]: [] })`,
-      `let all = {}; for (let at = 0; ; at++) all['key' + at] = { at }`,
-      `const again = (value) => again([value, new Error('x'.repeat(1e6))]); for (let all = []; ; ) all.push('x'.repeat(1e6) + all.length)`,
-    ])
-      expect((await runAsModel(toolbox, code)).error, code).toMatchObject({ data: { limit: 'code.memory' } });
-    const long = await runAsModel(toolbox, `return 'x'.repeat(2e7)`);
-    expect(long.error).toMatchObject({ message: expect.stringContaining('more than 16 MiB') });
-  });
+  spec.thorough(
+    'TOOL-24 COD-3',
+    'that are large are text to people and programs, and a lack of memory is named',
+    async () => {
+      const workspace = createProgramWorkspace();
+      workspace.script('much', shellScript(`printf '['; seq -s , 1 150000 | tr -d '\\n'; printf ']'`));
+      const toolbox = workspace.toolbox({ trust: true, mode: 'code' });
+      const all = await runAsModel(toolbox, `return Array.from({ length: 150000 }, (_, at) => at)`, { full: true });
+      expect([all.error, (all.structured as { value?: unknown }).value]).toEqual([undefined, undefined]);
+      expect(JSON.parse(textOf(all))).toHaveLength(150_000);
+      expect(returned(await runAsModel(toolbox, `return (await (await tools.much()).json()).length`))).toBe(150_000);
+      const input = await runAsModel(toolbox, `return tools.count({ all: Array(150000).fill(1) })`);
+      expect(input.error).toMatchObject({ code: 'too_large', message: expect.stringContaining('100,000 values') });
+      for (const code of [
+        `const all = []; for (;;) all.push({ ['k' + all.length]: [] })`,
+        `let all = {}; for (let at = 0; ; at++) all['key' + at] = { at }`,
+        `const again = (value) => again([value, new Error('x'.repeat(1e6))]); for (let all = []; ; ) all.push('x'.repeat(1e6) + all.length)`,
+      ])
+        expect((await runAsModel(toolbox, code)).error, code).toMatchObject({ data: { limit: 'code.memory' } });
+      const long = await runAsModel(toolbox, `return 'x'.repeat(2e7)`);
+      expect(long.error).toMatchObject({ message: expect.stringContaining('more than 16 MiB') });
+    },
+  );
 });
 
 describe('inputs', () => {

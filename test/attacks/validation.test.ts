@@ -193,7 +193,7 @@ describe('validation', () => {
     }
   });
 
-  finding(
+  finding.thorough(
     'B13',
     'no schema keeps a description of its tool busy',
     async () => {

@@ -192,7 +192,7 @@ describe('places', () => {
 });
 
 describe('rules', () => {
-  finding('B23', 'of a checkout do not keep the process busy, however many there are', async () => {
+  finding.thorough('B23', 'of a checkout do not keep the process busy, however many there are', async () => {
     const workspace = createWorkspace();
     workspace.script('say', shellScript('echo hi', '@param text string T'));
     const bombs = Array.from({ length: 1000 }, (_, at) => `say(text={${'{a*,*a}'.repeat(20)},x${at}}z,$deny)`);

@@ -140,7 +140,7 @@ spec(
   TIMEOUT_MS,
 );
 
-spec(
+spec.thorough(
   'STA-6 SRV-11',
   'all connections of clients that are made at the same time can be undone at the same time',
   async () => {
@@ -192,7 +192,7 @@ spec(
   TIMEOUT_MS,
 );
 
-spec(
+spec.thorough(
   'STA-6',
   'all tools that are removed at the same time can be brought back',
   async () => {

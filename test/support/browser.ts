@@ -18,6 +18,10 @@ export function browserSpec(ids: string, title: string, body: () => Promise<void
   specIf(HAS_BROWSER, REASON, ids, title, body, 180_000);
 }
 
+/** A second proof, for `npm run thorough`. */
+browserSpec.thorough = (ids: string, title: string, body: () => Promise<void>): void =>
+  specIf.thorough(HAS_BROWSER, REASON, ids, title, body, 180_000);
+
 /** Starts a browser with its own profile, closed after the test. Errors and messages of its pages are collected. */
 export async function openBrowser(): Promise<{ readonly context: BrowserContext; readonly messages: string[] }> {
   // Chromium's own sandbox does not start for root, nor in most containers.

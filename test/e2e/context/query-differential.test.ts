@@ -75,7 +75,7 @@ function findFault(one: Case, answer: Loose): readonly unknown[] | undefined {
   return isDeepStrictEqual(found, wanted) ? undefined : [nameOf(one), wanted, found ?? answer];
 }
 
-specIf(
+specIf.thorough(
   cases.length > 0,
   NO_CORPORA,
   'CTX-30',

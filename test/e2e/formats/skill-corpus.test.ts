@@ -27,7 +27,7 @@ const WARNED: Readonly<Record<string, RegExp>> = {
   postgresql: /^name "postgresql-table-design" differs/,
 };
 
-specIf(found.length > 0, NO_CORPORA, 'SKL-1', 'each is read, or refused for a known reason', async () => {
+specIf.thorough(found.length > 0, NO_CORPORA, 'SKL-1', 'each is read, or refused for a known reason', async () => {
   expect(found.length).toBeGreaterThan(150);
   const workspace = createWorkspace();
   for (const [index, { path, frontmatter }] of found.entries())

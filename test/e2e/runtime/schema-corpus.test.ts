@@ -34,7 +34,7 @@ const CASES = [
 const VALUES = 6;
 const cases = some(found, 120);
 
-specIf(
+specIf.thorough(
   found.length > 0,
   NO_CORPORA,
   'SDK-2',

@@ -54,37 +54,41 @@ browserSpec('UI-78 UI-79', 'a first visit leads to a tool, to trust and to a cli
   await tab.getByText('Pick a tool').waitFor();
 });
 
-browserSpec('UI-60', 'a long catalog has few rows in the document, and shows the one that is chosen', async () => {
-  const workspace = createWorkspace();
-  const nameOf = (at: number): string => `tool-${String(at).padStart(3, '0')}`;
-  for (let at = 0; at < 300; at++)
-    workspace.script(nameOf(at), `#!/bin/sh\n# @description Number ${at}.\necho ${at}\n`);
-  const server = await openPage(workspace);
-  const { context } = await openBrowser();
-  const tab = await context.newPage();
-  await tab.setViewportSize({ width: 1280, height: 800 });
-  await tab.goto(`${server.url}/tools/tool-200`);
-  const catalog = tab.getByLabel('Catalog');
-  const row = (at: number) => catalog.locator('.item', { hasText: `Number ${at}.` });
-  const isVisible = async (at: number): Promise<boolean> => {
-    const [box, list] = [await row(at).boundingBox(), await catalog.locator('.scroller').boundingBox()];
-    return box !== null && list !== null && box.y >= list.y && box.y + box.height <= list.y + list.height;
-  };
-  await row(200).waitFor();
-  await poll(() => isVisible(200)).toBe(true);
-  expect(await row(200).getAttribute('aria-current')).toBe('true');
-  expect(await catalog.locator('.item').count()).toBeLessThan(50);
-  for (const next of [201, 202]) {
-    await tab.keyboard.press('j');
-    await poll(() => tab.url()).toContain(nameOf(next));
-    await poll(() => isVisible(next)).toBe(true);
-  }
-  await catalog.locator('.scroller').evaluate((list) => list.scrollTo(0, 0));
-  await row(0).waitFor();
-  await row(0).focus();
-  // Rows that were not in the document are reached by the arrow keys, and the focus is never lost.
-  for (let at = 1; at <= 40; at++) await tab.keyboard.press('ArrowDown');
-  await poll(() => tab.evaluate('document.activeElement.textContent')).toContain('Number 40.');
-  await tab.setViewportSize({ width: 1280, height: 1600 });
-  await poll(() => catalog.locator('.item').count()).toBeGreaterThan(35);
-});
+browserSpec.thorough(
+  'UI-60',
+  'a long catalog has few rows in the document, and shows the one that is chosen',
+  async () => {
+    const workspace = createWorkspace();
+    const nameOf = (at: number): string => `tool-${String(at).padStart(3, '0')}`;
+    for (let at = 0; at < 300; at++)
+      workspace.script(nameOf(at), `#!/bin/sh\n# @description Number ${at}.\necho ${at}\n`);
+    const server = await openPage(workspace);
+    const { context } = await openBrowser();
+    const tab = await context.newPage();
+    await tab.setViewportSize({ width: 1280, height: 800 });
+    await tab.goto(`${server.url}/tools/tool-200`);
+    const catalog = tab.getByLabel('Catalog');
+    const row = (at: number) => catalog.locator('.item', { hasText: `Number ${at}.` });
+    const isVisible = async (at: number): Promise<boolean> => {
+      const [box, list] = [await row(at).boundingBox(), await catalog.locator('.scroller').boundingBox()];
+      return box !== null && list !== null && box.y >= list.y && box.y + box.height <= list.y + list.height;
+    };
+    await row(200).waitFor();
+    await poll(() => isVisible(200)).toBe(true);
+    expect(await row(200).getAttribute('aria-current')).toBe('true');
+    expect(await catalog.locator('.item').count()).toBeLessThan(50);
+    for (const next of [201, 202]) {
+      await tab.keyboard.press('j');
+      await poll(() => tab.url()).toContain(nameOf(next));
+      await poll(() => isVisible(next)).toBe(true);
+    }
+    await catalog.locator('.scroller').evaluate((list) => list.scrollTo(0, 0));
+    await row(0).waitFor();
+    await row(0).focus();
+    // Rows that were not in the document are reached by the arrow keys, and the focus is never lost.
+    for (let at = 1; at <= 40; at++) await tab.keyboard.press('ArrowDown');
+    await poll(() => tab.evaluate('document.activeElement.textContent')).toContain('Number 40.');
+    await tab.setViewportSize({ width: 1280, height: 1600 });
+    await poll(() => catalog.locator('.item').count()).toBeGreaterThan(35);
+  },
+);

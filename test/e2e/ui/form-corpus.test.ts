@@ -23,7 +23,7 @@ const found: { name: string; schema: JsonSchema }[] = FILES.map((file) => resolv
   .map(({ name, inputSchema, parameters }) => ({ name, schema: inputSchema ?? parameters }));
 
 describe('forms', () => {
-  specIf(
+  specIf.thorough(
     found.length > 0,
     NO_CORPORA,
     'UI-50 UI-52',

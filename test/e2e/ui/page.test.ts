@@ -394,7 +394,7 @@ describe('the page in a browser', () => {
     },
   );
 
-  browserSpec(
+  browserSpec.thorough(
     'UI-19 UI-69',
     'logs in to a server in the browser, and shows what servers write while they run',
     async () => {

@@ -75,31 +75,35 @@ describe('tabs', () => {
     await poll(async () => (await server.get('/api/recording')).json.calls.length).toBe(4);
   });
 
-  browserSpec('UI-54 UI-3', 'of an older process ask for its new address, and go on after it was opened', async () => {
-    const { workspace, server, context } = await open();
-    const { port } = new URL(server.url);
-    const sent: string[] = [];
-    context.on('request', (request) => sent.push(`${request.url()} ${JSON.stringify(request.headers())}`));
-    const tab = await context.newPage();
-    await tab.goto(server.url);
-    const catalog = tab.getByLabel('Catalog').getByText('deploy').first();
-    await catalog.waitFor();
-    // The code is in no address, Referer or other header of a request.
-    expect(sent.length).toBeGreaterThan(3);
-    const code = new URL(server.url).hash.slice(1);
-    expect(sent.filter((one) => one.replace(`/#${code}`, '').includes(code))).toEqual([]);
-    await server.stop();
-    await tab.getByText('no connection to wield').waitFor();
-    const next = await openPage(workspace, ['ui', '--json', '--port', port]);
-    await tab.getByText('this browser is not logged in').waitFor();
-    const other = await context.newPage();
-    await other.goto(next.url);
-    await other.getByLabel('Catalog').getByText('deploy').first().waitFor();
-    await poll(() => tab.getByText('this browser is not logged in').count()).toBe(0);
-    // A name of this machine is another site.
-    await other.goto(`http://localhost:${port}/`);
-    expect(await other.textContent('body')).toBe('Host header not allowed\n');
-  });
+  browserSpec.thorough(
+    'UI-54 UI-3',
+    'of an older process ask for its new address, and go on after it was opened',
+    async () => {
+      const { workspace, server, context } = await open();
+      const { port } = new URL(server.url);
+      const sent: string[] = [];
+      context.on('request', (request) => sent.push(`${request.url()} ${JSON.stringify(request.headers())}`));
+      const tab = await context.newPage();
+      await tab.goto(server.url);
+      const catalog = tab.getByLabel('Catalog').getByText('deploy').first();
+      await catalog.waitFor();
+      // The code is in no address, Referer or other header of a request.
+      expect(sent.length).toBeGreaterThan(3);
+      const code = new URL(server.url).hash.slice(1);
+      expect(sent.filter((one) => one.replace(`/#${code}`, '').includes(code))).toEqual([]);
+      await server.stop();
+      await tab.getByText('no connection to wield').waitFor();
+      const next = await openPage(workspace, ['ui', '--json', '--port', port]);
+      await tab.getByText('this browser is not logged in').waitFor();
+      const other = await context.newPage();
+      await other.goto(next.url);
+      await other.getByLabel('Catalog').getByText('deploy').first().waitFor();
+      await poll(() => tab.getByText('this browser is not logged in').count()).toBe(0);
+      // A name of this machine is another site.
+      await other.goto(`http://localhost:${port}/`);
+      expect(await other.textContent('body')).toBe('Host header not allowed\n');
+    },
+  );
 
   browserSpec('UI-54 UI-3', 'keep their login when they are reloaded, and leave nothing that can be used', async () => {
     const { server, context } = await open();
@@ -134,7 +138,7 @@ describe('tabs', () => {
     expect(stranger.url()).toBe(`${server.origin}/#/tools`);
   });
 
-  browserSpec('UI-3 UI-4', 'of another port get the cookie, and can do nothing with it', async () => {
+  browserSpec.thorough('UI-3 UI-4', 'of another port get the cookie, and can do nothing with it', async () => {
     const { workspace, server, context } = await open();
     const tab = await context.newPage();
     await tab.goto(server.url);

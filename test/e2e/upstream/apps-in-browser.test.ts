@@ -58,7 +58,7 @@ function createApps(): Workspace {
   return workspace;
 }
 
-browserSpec(
+browserSpec.thorough(
   'RSC-21 RSC-20',
   'an app shows its result, calls its own tools, and reads no page of another server',
   async () => {

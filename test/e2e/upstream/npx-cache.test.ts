@@ -51,7 +51,7 @@ async function startRegistry(workspace: Workspace): Promise<{ url: string; send(
 }
 
 describe.concurrent('the cache of npx', () => {
-  specIf(
+  specIf.thorough(
     hasProgram('npx') && hasProgram('tar'),
     notInstalled('npx', 'tar'),
     'UPS-112 UPS-114',
