@@ -69,7 +69,7 @@ export function findCodeFaults(kind: FileKind, document: Json, directory: string
 }
 
 /** Returns what `wield check` reports for the text of a SKILL.md. */
-export function findSkillFaults(text: string): readonly string[] {
+function findSkillFaults(text: string): readonly string[] {
   const { skill, errors, warnings } = parseSkillFile(text, 'directory');
   const metadata = skill === undefined ? undefined : readSkillMetadata(skill.metadata);
   const found = [...errors, ...warnings, ...(metadata?.warnings ?? []), ...(metadata?.error ? [metadata.error] : [])];
@@ -86,7 +86,7 @@ function withParts(tools: Json) {
 }
 
 /** Faults that JSON Schema cannot express, and why. */
-export const ONLY_CODE: readonly (readonly [kinds: readonly FileKind[], message: RegExp, reason: string])[] = [
+const ONLY_CODE: readonly (readonly [kinds: readonly FileKind[], message: RegExp, reason: string])[] = [
   [
     ['config', 'mcp', 'skill'],
     /selector|rules|allowed-tools|match is|"for" of|cannot be used/,

@@ -81,7 +81,7 @@ function readRules({ path, document }: ConfigFile): readonly Selector[] {
  * Adds rules so that no verdict gets weaker: `$deny` counts anywhere, what asks comes before the first rule that allows,
  * and what allows comes last. A rule that asks is refused if it would come before one that denies (POL-39).
  */
-export function mergeRules(existing: readonly Selector[], added: readonly ImportedRule[]) {
+function mergeRules(existing: readonly Selector[], added: readonly ImportedRule[]) {
   const known = new Set(existing.map(({ text }) => text));
   const of = (policy: SelectorPolicy): ImportedRule[] =>
     added.filter((rule) => rule.policy === policy && !known.has(rule.selector));
