@@ -174,6 +174,8 @@ export interface ToolboxState {
   readonly programs: SuspendedPrograms;
   /** What tools can have as their format. */
   readonly formats: readonly string[];
+  /** The formats of files of tasks, which `[tasks] from` names. */
+  readonly taskFormats: readonly Format[];
   /** The index that a library ships in its directory of skills (RES-22). */
   readonly shippedIndex: Pick<ShippedIndex, 'fileOf' | 'remove'> & {
     write(directory: string): ReturnType<ShippedIndex['write']>;
@@ -496,6 +498,7 @@ function toState(from: StateParts): ToolboxState {
     },
     upstreams: toServerAdmin(upstreams, snapshot),
     formats: [...new Set(formats.map(({ name, shownAs = name }) => shownAs)), 'upstream', 'builtin'],
+    taskFormats: formats.filter(({ places }) => places.includes('tasks')),
     shippedIndex: {
       write: (directory) => shippedIndex.write(directory, formats),
       fileOf: shippedIndex.fileOf,

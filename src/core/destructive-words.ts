@@ -2,7 +2,7 @@
 
 import type { Tool } from './tool.js';
 
-const WORDS = new Set([
+export const DESTRUCTIVE_WORDS: ReadonlySet<string> = new Set([
   ...['clean', 'clear', 'delete', 'del', 'destroy', 'discard', 'drop', 'erase', 'expire', 'kill', 'nuke', 'overwrite'],
   ...['prune', 'purge', 'remove', 'reset', 'revert', 'revoke', 'rm', 'rmdir', 'rollback', 'shred', 'shutdown'],
   ...['terminate', 'truncate', 'uninstall', 'unpublish', 'wipe'],
@@ -12,7 +12,7 @@ const WORDS = new Set([
 /** Returns the first such word of a name: `delete` of `deleteAll`, `clean` of `make-clean`. */
 export function findDestructiveWord(name: string): string | undefined {
   const parts = name.replace(/([a-z\d])([A-Z])/g, '$1 $2').toLowerCase();
-  return parts.split(/[^a-z]+/).find((word) => WORDS.has(word));
+  return parts.split(/[^a-z]+/).find((word) => DESTRUCTIVE_WORDS.has(word));
 }
 
 /**

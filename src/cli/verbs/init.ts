@@ -1,13 +1,14 @@
-// `wield init`: creates a first tool and a commented configuration.
+// `wield init`: offers what a repository already has, or creates a first tool, with a commented configuration.
 
 import { chmodSync, existsSync, writeFileSync } from 'node:fs';
-import { join, resolve } from 'node:path';
+import { dirname, join, resolve } from 'node:path';
 import { systemReason, ToolError } from '../../core/error.js';
 import { count, sanitize } from '../../core/text.js';
 import { makeDirectory } from '../../files/make-directory.js';
 import { ASKS } from '../consent.js';
+import type { TaskFile } from '../found.js';
 import { printJson } from '../print.js';
-import { findOthers, mayTrust, printRunnable, TRUST_ALL } from '../runnable.js';
+import { findOthers, mayTrust, printRunnable } from '../runnable.js';
 import { schemaAddress } from '../schema-address.js';
 import { toggle, usageError, type Verb, type VerbCall } from '../verb.js';
 
@@ -35,7 +36,9 @@ const CONFIG = `# Settings of this workspace. They can only restrict what your ~
 # [limits]
 # timeout = "1m"        # default timeout of a tool (5m)
 # output = "4M"         # maximum output of a tool (16M)
+`;
 
+const HELLO_CONFIG = `
 # [tools.hello]
 # timeout = "5s"
 `;
@@ -43,14 +46,14 @@ const CONFIG = `# Settings of this workspace. They can only restrict what your ~
 export const init: Verb = {
   name: 'init',
   usage: 'init [--source [DIR]] [--dry-run] [--yes]\n  wield init --index [DIR]\n  wield init --capabilities',
-  summary: 'Create a first tool in this directory, or the manifest of a source. Existing files are not changed.',
+  summary: 'Offer the tasks of this directory, or create a first tool. Existing files are kept.',
   examples: ['wield init', 'wield init --source'],
   flags: {
     source: toggle('Create a commented wield.toml, to publish tools and skills'),
     index: toggle('Write the index of a skill library'),
     capabilities: toggle('Write a summary of the tools for agents'),
     'dry-run': ASKS['dry-run'],
-    yes: TRUST_ALL,
+    yes: toggle('Offer the tasks that look harmless, and trust what else is in the directory, without asking', 'y'),
   },
   positionals: 1,
   async run(call) {
@@ -65,32 +68,49 @@ export const init: Verb = {
       machine: { insideCall, world },
     } = toolbox;
     const found = await findOthers(toolbox);
+    const { findScripts, findServers, findTasks } = await import('../found.js');
+    const { chooseTasks, describeTasks, hasTaskSettings, writeTasks } = await import('../offer-tasks.js');
+    const hasTasks = hasTaskSettings(toolbox);
+    const tasks = hasTasks ? [] : findTasks(toolbox);
+    // A process that a tool started cannot choose (CLI-31).
+    const chosen = insideCall ? [] : await chooseTasks(call, tasks);
+    const hints = [...findScripts(cwd), ...findServers(toolbox)];
+    const isDry = flags.has('dry-run');
+    const template = `#:schema ${schemaAddress('config', cwd, CONFIG_FILE)}\n${CONFIG}`;
     const files = [
-      {
-        name: '.agents/tools/hello',
-        text: HELLO,
-        mode: 0o755,
-        about: 'a shell script with a comment header',
-      },
-      {
-        name: CONFIG_FILE,
-        text: `#:schema ${schemaAddress('config', cwd, CONFIG_FILE)}\n${CONFIG}`,
-        mode: 0o644,
-        about: 'settings, all commented out',
-      },
+      { name: '.agents/tools/hello', text: HELLO, mode: 0o755, about: 'a shell script with a comment header' },
+      { name: CONFIG_FILE, text: template + HELLO_CONFIG, mode: 0o644, about: 'settings, all commented out' },
     ];
     const created: string[] = [];
-    const lines: [string, string, string][] = [];
-    const isDry = flags.has('dry-run');
-    if (!isDry) mkdirOrFail(join(agents, 'tools'));
-    for (const { name, text, mode, about } of files) {
-      const made = isDry ? !existsSync(join(cwd, name)) : writeNew(join(cwd, name), text, mode);
+    const lines = describeTasks(tasks, chosen, chosen.length === 0 ? 'could offer:' : 'offers');
+    for (const { file, has, command } of hints.slice(0, MAX_HINTS)) lines.push(['found', `${has} in ${file}`, command]);
+    for (const { name, text, mode, about } of hasTasks || chosen.length > 0 ? [] : files) {
+      const path = join(cwd, name);
+      if (!isDry) mkdirOrFail(dirname(path));
+      const made = isDry ? !existsSync(path) : writeNew(path, text, mode);
       if (made) created.push(name);
       lines.push([made ? (isDry ? 'create' : 'created') : 'exists', name, made ? about : 'not changed']);
     }
+    if (hasTasks) lines.push(['exists', CONFIG_FILE, 'not changed']);
+    if (chosen.length > 0) {
+      const isNew = !existsSync(join(cwd, CONFIG_FILE));
+      if (!isDry) {
+        mkdirOrFail(agents);
+        await writeTasks(call, toolbox, { files: tasks, chosen, template });
+      }
+      if (isNew) created.push(CONFIG_FILE);
+      const about = `${isNew ? 'settings, with' : 'added'} ${count(chosen.length, 'task')} in [tasks]`;
+      lines.push([`${isNew ? 'create' : 'change'}${isDry ? '' : 'd'}`, CONFIG_FILE, about]);
+    }
+    const document = {
+      workdir: cwd,
+      created,
+      ...(tasks.length + hints.length === 0 ? {} : { found: { tasks: tasks.map(toTaskJson), others: hints } }),
+      ...(tasks.length === 0 ? {} : { offered: chosen.map(({ name }) => name) }),
+    };
     if (isDry) {
       const wouldTrust = !insideCall && !trust.isTrusted(cwd) && found === undefined;
-      if (json) return printJson(terminal, { ok: true, dryRun: true, workdir: cwd, created, trusted: wouldTrust });
+      if (json) return printJson(terminal, { ok: true, dryRun: true, ...document, trusted: wouldTrust });
       if (wouldTrust) lines.push(['trust', 'this workspace', '']);
       for (const line of lines) terminal.out(`  ${formatLine(line)}\n`);
       if (found !== undefined) printRunnable(terminal, found);
@@ -101,7 +121,7 @@ export const init: Verb = {
       await trust.trust(cwd, new Date(world.now()));
       lines.push(['trusted', 'this workspace', 'wield trust --revoke undoes it']);
     }
-    if (json) return printJson(terminal, { ok: true, workdir: cwd, created, trusted: trust.isTrusted(cwd) });
+    if (json) return printJson(terminal, { ok: true, ...document, trusted: trust.isTrusted(cwd) });
     for (const line of lines) terminal.out(`  ${formatLine(line)}\n`);
     if (!trust.isTrusted(cwd)) {
       terminal.out(
@@ -110,12 +130,22 @@ export const init: Verb = {
           : '\n  Not trusted, because there was something here before. Review it, then run wield trust.\n',
       );
     }
-    terminal.out(
-      '\n  Try      wield call hello --name Ada\n  Connect  wield connect   adds wield to Claude Code, Cursor, …\n',
-    );
+    const first = chosen[0]?.name;
+    const example = first === undefined ? (hasTasks ? 'list' : 'call hello --name Ada') : `call ${first}`;
+    terminal.out(`\n  Try      wield ${example}\n`);
+    if (first === undefined && tasks.some((file) => file.tasks.some(({ harmless }) => harmless)))
+      terminal.out('  Offer    wield init --yes   offers the tasks that look harmless\n');
+    terminal.out('  Connect  wield connect   adds wield to Claude Code, Cursor, …\n');
     return 0;
   },
 };
+
+const MAX_HINTS = 3;
+function toTaskJson({ file, tasks, fault }: TaskFile) {
+  const names = (wanted: boolean): string[] =>
+    tasks.filter(({ harmless }) => harmless === wanted).map(({ tool }) => tool.name);
+  return { file, harmless: names(true), others: names(false), fault: fault ?? null };
+}
 
 function formatLine([what, thing, about]: readonly [string, string, string]): string {
   return `${what.padEnd(8)} ${thing.padEnd(22)} ${about}`.trimEnd();

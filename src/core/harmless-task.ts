@@ -1,0 +1,58 @@
+// Finds tasks that look harmless by their names and descriptions: tests, checks and builds (CLI-39).
+
+import { DESTRUCTIVE_WORDS, findDestructiveWord } from './destructive-words.js';
+import type { Tool } from './tool.js';
+
+const HARMLESS = new Set([
+  ...['test', 'tests', 'unit', 'spec', 'specs', 'pytest', 'vitest', 'jest', 'coverage', 'e2e'],
+  ...['lint', 'eslint', 'ruff', 'clippy', 'vet', 'check', 'checks', 'verify', 'validate'],
+  ...['build', 'compile', 'typecheck', 'types', 'tsc', 'mypy', 'pyright'],
+]);
+
+// Words of names of tasks that change sources, data or other machines, or do not end.
+const ACTING = new Set([
+  ...['fix', 'write', 'update', 'upgrade', 'bump', 'tag', 'commit', 'merge', 'migrate', 'seed', 'restore', 'sync'],
+  ...[
+    'install',
+    'setup',
+    'provision',
+    'apply',
+    'promote',
+    'rollout',
+    'ship',
+    'upload',
+    'send',
+    'submit',
+    'prod',
+    'live',
+  ],
+  ...['start', 'stop', 'restart', 'up', 'down', 'teardown', 'flush', 'dev', 'serve', 'watch', 'preview'],
+]);
+
+// In any position and form: `redeploy`, `cleanup`, `releasing`. Shorter words occur in others, such as `rm` in `format`.
+const STEMS = [...DESTRUCTIVE_WORDS]
+  .filter((word) => word.length > 4 || ['drop', 'nuke', 'push', 'wipe'].includes(word))
+  .map((word) => word.replace(/e$/, ''));
+
+/**
+ * Whether the first or last word of a task's name is that of a test, check or build, and nothing in its name, description
+ * and command line says that it deletes, publishes or changes something. The task itself is not read.
+ */
+export function isHarmless({ name, description, traits, action }: Tool): boolean {
+  if (traits.background === true || traits.destructive === true || action.kind !== 'process') return false;
+  const words = name
+    .replace(/([a-z\d])([A-Z])/g, '$1-$2')
+    .toLowerCase()
+    .split(/[^a-z\d]+/)
+    // Without the program: `npm`.
+    .slice(1);
+  if (!HARMLESS.has(words[0] ?? '') && !HARMLESS.has(words.at(-1) ?? '')) return false;
+  if (words.some((word) => ACTING.has(word)) || soundsDestructive(words.join(''))) return false;
+  // Other letters may look like those of a word.
+  if (action.runs === 'command' && /[^ -~]/.test(JSON.stringify(action.executions))) return false;
+  return !soundsDestructive(description) && !/\brimraf\b|(?:^|\s)--(?:fix|write)\b/.test(description);
+}
+
+function soundsDestructive(text: string): boolean {
+  return findDestructiveWord(text) !== undefined || STEMS.some((stem) => text.toLowerCase().includes(stem));
+}

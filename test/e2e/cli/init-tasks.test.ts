@@ -1,0 +1,210 @@
+// Tests of `wield init` in repositories that have tasks, scripts and servers.
+
+import { existsSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect } from 'vitest';
+import { json, wield } from '../../support/cli.js';
+import { hasPty, NO_PTY, wieldAtTerminal } from '../../support/pty.js';
+import { spec, specIf } from '../../support/spec.js';
+import { createTasks, type TaskWorkspace } from '../../support/tasks.js';
+
+const scripts = (names: readonly string[]): string =>
+  JSON.stringify({ scripts: Object.fromEntries(names.map((name) => [name, `echo ran`])) });
+const NPM = scripts(['test', 'lint:css', 'build', 'typecheck', 'deploy', 'docker:push', 'dev', 'publish-all']);
+const MAKE = 'check: ## Check all\n\t@echo checked\n\nclean:\n\trm -rf out\n\ndb-reset:\n\t@echo x\n';
+const JUST = '# Run the tests\ntest:\n  echo tested\n\nrelease:\n  echo x\n';
+const POE = '[tool.poe.tasks]\ntest = "pytest"\nunit-tests = "pytest -q"\nprune = "echo x"\nfmt = "ruff format"\n';
+
+const REPOSITORIES: Readonly<Record<string, [Record<string, string>, string[]]>> = {
+  npm: [{ 'package.json': NPM }, ['npm-build', 'npm-lint-css', 'npm-test', 'npm-typecheck']],
+  make: [{ Makefile: MAKE }, ['make-check']],
+  just: [{ justfile: JUST }, ['just-test']],
+  python: [{ 'pyproject.toml': POE }, ['poe-test', 'poe-unit-tests']],
+  mixed: [
+    {
+      'package.json': NPM,
+      Makefile: MAKE,
+      justfile: JUST,
+      'pyproject.toml': POE,
+      'composer.json': '{"scripts":{"test":"x"}}',
+    },
+    [
+      ...['composer-test', 'just-test', 'make-check', 'npm-build', 'npm-lint-css', 'npm-test', 'npm-typecheck'],
+      ...['poe-test', 'poe-unit-tests'],
+    ],
+  ],
+};
+
+const configOf = ({ dir }: TaskWorkspace): string => readFileSync(join(dir, '.agents/config.toml'), 'utf8');
+const offered = async (workspace: TaskWorkspace): Promise<string[]> =>
+  json(await wield(workspace, ['list', '--json'])).tools.map(({ name }: { name: string }) => name);
+const linesOf = (text: string): number =>
+  text
+    .trimEnd()
+    .split('\n')
+    .reduce((sum, line) => sum + Math.max(1, Math.ceil(line.length / 80)), 0);
+
+describe.concurrent('init in a repository', () => {
+  for (const [kind, [files, names]] of Object.entries(REPOSITORIES))
+    spec('CLI-39', `offers harmless tasks, on one screen, once: ${kind}`, async () => {
+      const workspace = createTasks(files, '');
+      const first = await wield(workspace, ['init', '--yes']);
+      expect([first.status, first.stderr]).toEqual([0, '']);
+      expect(linesOf(first.stdout)).toBeLessThanOrEqual(24);
+      expect(first.stdout).toContain('left out: ');
+      expect((await offered(workspace)).sort()).toEqual(names);
+      expect(existsSync(join(workspace.dir, '.agents/tools'))).toBe(false);
+      const [, called = ''] = /Try {6}wield call (\S+)/.exec(first.stdout) ?? [];
+      expect((await wield(workspace, ['call', called])).status).toBe(0);
+      expect(json(await wield(workspace, ['explain', called, '--as', 'mcp', '--json'])).verdict).toBe('allow');
+      const before = configOf(workspace);
+      const second = await wield(workspace, ['init', '--yes']);
+      expect(second.stdout).toMatch(/^ {2}exists {3}\.agents\/config\.toml +not changed$/m);
+      expect(configOf(workspace)).toBe(before);
+      expect(json(await wield(workspace, ['init', '--yes', '--json']))).toMatchObject({ created: [], trusted: true });
+      expect(existsSync(join(workspace.dir, '.agents/tools'))).toBe(false);
+    });
+
+  spec('CLI-39', 'never offers what deletes, publishes or changes something, in any form or position', async () => {
+    const words = [
+      'deploy',
+      'publish',
+      'release',
+      'push',
+      'clean',
+      'prune',
+      'drop',
+      'reset',
+      'delete',
+      'rm',
+      'wipe',
+      'kill',
+    ];
+    const forms = words.flatMap((word) => {
+      const Word = word[0]!.toUpperCase() + word.slice(1);
+      const stem = word.replace(/e$/, '');
+      return [
+        ...[word, `${word}:test`, `test:${word}`, `test-${word}`, `${word}_check`, `build.${word}`, `test${Word}`],
+        ...[`${word}Test`, `TEST_${word.toUpperCase()}`, `build:${word}:all:test`, `check:${Word}`, `db-${word}`],
+        ...(word.length < 4 || word === 'kill'
+          ? []
+          : [`test:re${word}`, `test-${stem}ing`, `${word}s-test`, `un${word}:lint`]),
+      ];
+    });
+    const split = [
+      'test:de-ploy',
+      'test:d_e_p_l_o_y',
+      'test:dеploy',
+      'test:fix',
+      'lint:write',
+      'test:watch',
+      'db:migrate:test',
+    ];
+    const bodies = {
+      'test:a': 'npm run deploy && vitest',
+      'test:b': 'rm -rf x && vitest',
+      'test:c': './redeploy.sh',
+      'lint:d': 'eslint . --fix',
+      'build:e': 'rimraf dist && tsc',
+    };
+    const all = [...forms, ...split];
+    const text = {
+      scripts: { ...Object.fromEntries(all.map((name) => [name, 'echo x'])), ...bodies, lint: 'eslint .' },
+    };
+    const workspace = createTasks({ 'package.json': JSON.stringify(text) }, '');
+    const run = json(await wield(workspace, ['init', '--yes', '--json']));
+    expect(run.offered).toEqual(['npm-lint']);
+    expect(await offered(workspace)).toEqual(['npm-lint']);
+  });
+
+  spec('CLI-39', 'a name that would include a task of that name is not offered', async () => {
+    const workspace = createTasks(
+      { Makefile: 'test:\n\t@echo x\n', 'package.json': '{"scripts":{"make-test":"npm publish","lint":"x"}}' },
+      '',
+    );
+    await wield(workspace, ['init', '--yes']);
+    expect(await offered(workspace)).toEqual(['npm-lint']);
+  });
+
+  spec('CLI-39 CLI-31', 'without a terminal and --yes it shows tasks, and offers none', async () => {
+    const workspace = createTasks({ 'package.json': NPM }, '');
+    const dry = await wield(workspace, ['init', '--yes', '--dry-run']);
+    expect(dry.stdout).toMatch(/offers npm-test.*\n[\s\S]*create {3}\.agents\/config\.toml/);
+    expect(existsSync(join(workspace.dir, '.agents'))).toBe(false);
+    const run = await wield(workspace, ['init'], { stdin: 'y\n' });
+    expect(run.stderr).toBe('');
+    expect(run.stdout).toMatch(/could offer: npm-test[\s\S]*wield init --yes/);
+    expect(await offered(workspace)).toEqual(['hello']);
+    const later = await wield(workspace, ['init', '--yes']);
+    expect(later.stdout).toMatch(/changed {2}\.agents\/config\.toml/);
+    expect(configOf(workspace)).toMatch(
+      /^#:schema .*\n# Settings of this workspace[\s\S]*\n\[tasks\]\nfrom = \["package\.json"\]\n/,
+    );
+    expect(await offered(workspace)).toEqual(['hello', 'npm-build', 'npm-lint-css', 'npm-test', 'npm-typecheck']);
+    expect(json(await wield(workspace, ['trust', '--list', '--json'])).workspaces).toHaveLength(1);
+  });
+
+  spec('CLI-39', 'keeps a configuration, and does not change one with [tasks] or an error', async () => {
+    const own = '# mine\r\nrepair = false # why\r\n';
+    const workspace = createTasks({ 'package.json': NPM }, own);
+    await wield(workspace, ['init', '--yes']);
+    expect(configOf(workspace).startsWith(own)).toBe(true);
+    expect(await offered(workspace)).toHaveLength(4);
+    for (const [text, status] of [
+      ['[tasks]\nexclude = ["x"]\n', 0],
+      ['[tasks\n', 2],
+    ] as const) {
+      workspace.write('.agents/config.toml', text);
+      const run = await wield(workspace, ['init', '--yes']);
+      expect([text, run.status === 0, configOf(workspace)]).toEqual([text, status === 0, text]);
+      if (status !== 0) expect(run.stderr).toContain('fix the file, then run: wield init');
+    }
+  });
+
+  spec('CLI-39', 'does not write through a link out of the workspace', async () => {
+    const file = createTasks({ 'package.json': NPM }, '');
+    const directory = createTasks({ 'package.json': NPM }, '');
+    const target = join(file.home, 'config.toml');
+    writeFileSync(target, '# user\n');
+    mkdirSync(join(file.dir, '.agents'));
+    symlinkSync(target, join(file.dir, '.agents/config.toml'));
+    mkdirSync(join(directory.home, 'other'));
+    symlinkSync(join(directory.home, 'other'), join(directory.dir, '.agents'));
+    for (const workspace of [file, directory]) {
+      const run = await wield(workspace, ['init', '--yes']);
+      expect([run.status === 0, run.stderr]).toEqual([false, expect.stringContaining('leads out of')]);
+    }
+    expect(readFileSync(target, 'utf8')).toBe('# user\n');
+    expect(existsSync(join(directory.home, 'other/config.toml'))).toBe(false);
+  });
+
+  spec('CLI-39', 'shows scripts with a header and servers of clients, with commands that add them', async () => {
+    const workspace = createTasks({ '.cursor/mcp.json': '{"mcpServers":{"x":{"command":"ls"}}}' }, '');
+    workspace.write('scripts/check-all.sh', '#!/bin/sh\n# @description Check all.\necho checked\n', 0o755);
+    workspace.write('scripts/plain.sh', '#!/bin/sh\necho x\n', 0o755);
+    workspace.write('bin/other', '#!/bin/sh\n# @description Not executable.\n');
+    const run = await wield(workspace, ['init']);
+    expect(run.stdout).toContain('1 server in .cursor/mcp.json wield mcp import cursor --scope project');
+    const [, source = '', link = ''] = /1 script in scripts\/ +ln -s (\S+) (\S+)/.exec(run.stdout) ?? [];
+    symlinkSync(source, join(workspace.dir, link));
+    expect(await offered(workspace)).toEqual(['check-all', 'hello']);
+    expect((await wield(workspace, ['init'])).stdout).not.toContain('script in');
+  });
+
+  specIf(hasPty, NO_PTY, 'CLI-39', 'at a terminal, offers what is chosen from the list', async () => {
+    const answer = async (text: string): Promise<[TaskWorkspace, string]> => {
+      const workspace = createTasks({ 'package.json': NPM }, '');
+      const { screen } = await wieldAtTerminal(workspace, ['init'], { answers: [['to switch: ', text]] });
+      return [workspace, screen];
+    };
+    const [[chosen, screen], [none], [ended]] = await Promise.all([
+      answer('1 npm-deploy\n'),
+      answer('\n'),
+      answer('\u0004'),
+    ] as const);
+    expect(screen).toMatch(/ 1 \[x\] npm-test[\s\S]* \[ \] npm-deploy/);
+    expect(linesOf(screen)).toBeLessThanOrEqual(24);
+    expect((await offered(chosen)).sort()).toEqual(['npm-build', 'npm-deploy', 'npm-lint-css', 'npm-typecheck']);
+    for (const workspace of [none, ended]) expect(await offered(workspace)).toEqual(['hello']);
+  });
+});
