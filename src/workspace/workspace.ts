@@ -271,12 +271,14 @@ function findTaskFiles({ settings: { tasks }, workdir }: Located, home: string |
   });
 }
 
+const TASK_FILES_HINT =
+  'name a package.json, Makefile, justfile, Taskfile.yml, deno.json, composer.json, pyproject.toml or mise.toml';
+
 function findTaskProblems({ settings, workdir }: Located, isTaskFile: (name: string) => boolean): Problem[] {
   return settings.tasks.from.flatMap((path): Problem[] => {
     const file = resolve(workdir, path);
-    const report = (message: string, hint: string): Problem[] => [{ severity: 'warning', path: file, message, hint }];
-    if (!isTaskFile(basename(file)))
-      return report('is in tasks.from, but is not a file of tasks', 'see docs/reference/tasks.md for their names');
+    const report = (message: string, hint: string): Problem[] => [{ severity: 'error', path: file, message, hint }];
+    if (!isTaskFile(basename(file))) return report('is in tasks.from, but is not a file of tasks', TASK_FILES_HINT);
     if (statOrNothing(file) !== undefined) return [];
     return report('is in tasks.from, but does not exist', 'create it, or remove it from tasks.from');
   });

@@ -60,6 +60,7 @@ describe.concurrent('files of tasks', () => {
         expect.stringMatching(/^is in tasks.from, but is not a file of tasks/),
         expect.stringMatching(/^is not valid JSON: line 1/),
       ]);
+      expect((await wield(workspace, ['list'])).stderr).toContain('3 problems; wield doctor');
       const outside = createTasks({ 'package.json': PACKAGE }, '["../package.json"]');
       const said = await wield(outside, ['doctor']);
       expect(said.stdout + said.stderr).toMatch(/must be a path in the workdir/);
