@@ -54,3 +54,9 @@ spec('SRV-2', 'pages have their tools, a cursor, and what their version has', as
   expect([last.tools.length, Object.keys(last)]).toEqual([500, ['tools']]);
   expect(await createPages(0, {}).read(undefined, false, false).then(String)).toBe('{"tools":[]}');
 });
+
+spec('SRV-2', 'a cursor that is not one of the listing is refused', async () => {
+  const pages = createPages(3, { type: 'object' });
+  for (const cursor of ['', '1', 'from:', 'from:3', 'from:x', 'from:1x', 'from:-1'])
+    await expect(pages.read(cursor, true, false), cursor).rejects.toMatchObject({ code: -32602 });
+});
