@@ -87,11 +87,10 @@ export function createEntry({ plan, scope, run, id, session, base, world }: Entr
     news = deferred<void>();
   };
   // BGR-3: redacted before it is kept, so that no part of a secret is left at an edge of what is kept or read.
-  const redactor = createStreamRedactor(snapshot.hidden);
-  const decoders = { stdout: new StringDecoder('utf8'), stderr: new StringDecoder('utf8') };
+  const readers = { stdout: createReader(snapshot.hidden), stderr: createReader(snapshot.hidden) };
   const rate = createRate(world);
   const stream: CallScope['stream'] = (chunk, from) => {
-    keep(redactor.pass(decoders[from].write(Buffer.from(chunk))));
+    keep(readers[from].pass(chunk));
     return rate(chunk.length);
   };
 
@@ -100,7 +99,7 @@ export function createEntry({ plan, scope, run, id, session, base, world }: Entr
   let stopped: string | undefined;
   let readUpTo = 0;
   const finish = (last: Output): { output: Output; reason: string } => {
-    keep(redactor.pass(decoders.stdout.end() + decoders.stderr.end()) + redactor.end());
+    keep(readers.stdout.end() + readers.stderr.end());
     // EXE-75: the last part names what it created.
     if (last.meta?.sandboxLeft !== undefined) keep(textOf({ content: last.content.slice(-1) }));
     output.close();
@@ -156,6 +155,16 @@ export function createEntry({ plan, scope, run, id, session, base, world }: Entr
       controller.abort();
       await ended;
     },
+  };
+}
+
+// Decodes one stream and removes secrets from it: the other one may come in between.
+function createReader(secrets: readonly string[]) {
+  const decoder = new StringDecoder('utf8');
+  const redactor = createStreamRedactor(secrets);
+  return {
+    pass: (chunk: Uint8Array): string => redactor.pass(decoder.write(Buffer.from(chunk))),
+    end: (): string => redactor.pass(decoder.end()) + redactor.end(),
   };
 }
 

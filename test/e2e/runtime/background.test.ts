@@ -156,7 +156,7 @@ describe.concurrent('a process in the background', () => {
     const secret = 'sk-42-a1b2c3d4e5f6';
     const { workspace, toolbox } = createDev(
       shellScript(
-        `printf 'key: sk-42-'; while [ ! -e more ]; do sleep 0.1; done; printf 'a1b2c3d4e5f6 end'; sleep 600`,
+        `printf 'key: sk-42-'; while [ ! -e more ]; do sleep 0.1; done; echo other >&2; sleep 0.3; printf 'a1b2c3d4e5f6 end'; sleep 600`,
         '@background',
         '@env API_KEY',
       ),
@@ -169,10 +169,10 @@ describe.concurrent('a process in the background', () => {
     workspace.write('more', '');
     await within(async () => {
       const read = await keyed.call(READ, { id, offset: 0 }, MODEL);
-      expect(textOf(read)).toMatch(/\nkey: \[redacted\] end$/);
+      expect(textOf(read)).toMatch(/\nkey: other\n\[redacted\] end$/);
     });
     const shown = json(await wield(workspace, ['list', '--background', id, '--json']));
-    expect(shown.output).toBe('key: [redacted] end');
+    expect(shown.output).toBe('key: other\n[redacted] end');
     await toolbox.close();
   });
 
