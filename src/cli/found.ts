@@ -1,19 +1,19 @@
 // Finds what a repository already has that models could use: tasks, scripts with a header, servers. Runs nothing.
 
-import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { findSources, planImport } from '../clients/import.js';
 import { CLIENTS } from '../clients/table.js';
-import { isHarmless } from '../core/harmless-task.js';
 import { isToolName } from '../core/name.js';
 import type { Boundary } from '../core/origin.js';
 import { compareText, count, quoteOutside, quoteWord, shortenPath } from '../core/text.js';
 import type { Tool } from '../core/tool.js';
+import { namesIn } from '../files/list.js';
 import { lstatOrNothing, readHead } from '../files/read.js';
 import { realPath } from '../files/within.js';
 import { readScriptHeader } from '../formats/script/header.js';
 import type { NodeToolbox } from '../node.js';
 import { findClientEnvironment } from './clients.js';
+import { isHarmless } from './harmless-task.js';
 
 /** A file of tasks in the root of a repository. */
 export interface TaskFile {
@@ -37,7 +37,7 @@ const HEAD_BYTES = 8 * 1024;
 /** Returns the files of tasks in the workdir that have tasks or a fault. */
 export function findTasks({ state, workspace: { workdir: directory } }: NodeToolbox): TaskFile[] {
   const boundary = toBoundary(directory);
-  const names = list(directory);
+  const names = namesIn(directory).sort(compareText);
   const formats = state.taskFormats.filter(({ entries }) => entries === 'files');
   return formats.flatMap((format) =>
     names
@@ -63,11 +63,13 @@ export function findTasks({ state, workspace: { workdir: directory } }: NodeTool
 export function findScripts(directory: string): Hint[] {
   const boundary = toBoundary(directory);
   return SCRIPT_DIRECTORIES.flatMap((below): Hint[] => {
-    const [first, ...others] = list(join(directory, below)).flatMap((file) => {
-      const name = file.replace(/\.[^.]*$/, '');
-      const isNew = isToolName(name) && lstatOrNothing(join(directory, '.agents/tools', name)) === undefined;
-      return isNew && hasHeader(join(directory, below, file), boundary) ? [{ file, name }] : [];
-    });
+    const [first, ...others] = namesIn(join(directory, below))
+      .sort(compareText)
+      .flatMap((file) => {
+        const name = file.replace(/\.[^.]*$/, '');
+        const isNew = isToolName(name) && lstatOrNothing(join(directory, '.agents/tools', name)) === undefined;
+        return isNew && hasHeader(join(directory, below, file), boundary) ? [{ file, name }] : [];
+      });
     if (first === undefined) return [];
     const command = `ln -s ${quoteWord(`../../${below}/${first.file}`)} .agents/tools/${first.name}`;
     return [{ file: `${below}/`, has: count(others.length + 1, 'script'), command }];
@@ -104,12 +106,4 @@ function hasHeader(path: string, within: Boundary): boolean {
 
 function toBoundary(directory: string): Boundary {
   return { directory: realPath(directory) ?? directory, admits: () => false };
-}
-
-function list(directory: string): string[] {
-  try {
-    return readdirSync(directory).sort(compareText);
-  } catch {
-    return [];
-  }
 }

@@ -5,7 +5,7 @@ import { quoteOutside, shortenPath, spellOut } from '../core/text.js';
 import { needsTrust, type Tool } from '../core/tool.js';
 import type { NodeToolbox } from '../node.js';
 import { describeServer } from '../upstream/entries/mask.js';
-import { ask } from './consent.js';
+import { ask, mayConfirm } from './consent.js';
 import { printTable } from './table.js';
 import type { Terminal } from './terminal.js';
 import { type FlagHelp, toggle, type VerbCall } from './verb.js';
@@ -57,13 +57,12 @@ export const TRUST_ALL: FlagHelp = toggle('Also trust what else is in the direct
 /** Whether a workspace may be trusted with what it has: nothing, or the user agrees, at a terminal or by `--yes`. */
 export async function mayTrust(call: VerbCall, found: Runnable | undefined): Promise<boolean> {
   if (found === undefined) return true;
-  const isAgreed = call.flags.has('yes');
-  if (!isAgreed && (call.json || !call.terminal.canAsk)) return false;
+  if (!mayConfirm(call)) return false;
   if (!call.json) {
     call.terminal.out('  This directory has more that models could run once it is trusted:\n');
     printRunnable(call.terminal, found);
   }
-  return isAgreed || ask(call, 'Trust all of it?');
+  return call.flags.has('yes') || ask(call, 'Trust all of it?');
 }
 
 export function printRunnable(terminal: Terminal, { tools, servers }: Runnable): void {

@@ -1,7 +1,7 @@
 // Finds tasks that look harmless by their names and descriptions: tests, checks and builds (CLI-39).
 
-import { DESTRUCTIVE_WORDS, findDestructiveWord } from './destructive-words.js';
-import type { Tool } from './tool.js';
+import { DESTRUCTIVE_WORDS, findDestructiveWord } from '../core/destructive-words.js';
+import type { Tool } from '../core/tool.js';
 
 const HARMLESS = new Set([
   ...['test', 'tests', 'unit', 'spec', 'specs', 'pytest', 'vitest', 'jest', 'coverage', 'e2e'],
