@@ -6,13 +6,13 @@ import { chmodSync, cpSync, mkdirSync, readdirSync, readFileSync, renameSync, rm
 import { basename } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { rolldown } from 'rolldown';
-import { licenses, writeLicenses } from './licenses.mjs';
+import { licenses, writeLicenses, writeSbom } from './licenses.mjs';
 import { READABLE, writePrograms } from './programs.mjs';
 
 const root = fileURLToPath(new URL('..', import.meta.url));
 const dist = `${root}dist`;
 const next = `${root}dist-next`;
-const { version, exports: exported } = JSON.parse(readFileSync(`${root}package.json`, 'utf8'));
+const { name, version, license, exports: exported } = JSON.parse(readFileSync(`${root}package.json`, 'utf8'));
 
 rmSync(next, { recursive: true, force: true });
 // `--bundles` keeps the library, for the mutation tests.
@@ -27,11 +27,12 @@ if (process.argv.includes('--bundles')) {
   execFileSync(process.execPath, args, { stdio: 'inherit' });
   await bundleSdk(['upstream/sdk']);
   stripMarks(next);
-  await writeRequiredTypes(next);
+  await writeRequired(next);
 }
 await writePrograms(next);
 await writeBinary(`${next}/cli`);
 writeLicenses(`${next}/licenses.txt`);
+writeSbom(`${next}/sbom.cdx.json`, { name, version, license });
 swap();
 
 /** Replaces modules that export parts of the SDK by a bundle. Nothing that the package exports has its types. */
@@ -70,11 +71,11 @@ function stripMarks(directory) {
 }
 
 /**
- * Writes the types of each entry for CommonJS. Node loads our modules with `require`, but TypeScript rejects that with
- * `--module node16`, unless the types are those of a CommonJS module.
+ * Writes each entry for CommonJS: a file that loads the ES module with `require`, as every supported Node can, so that both
+ * have the same objects, and its types, without which TypeScript rejects `require` with `--module node16`.
  */
-async function writeRequiredTypes(directory) {
-  const entries = Object.values(exported).flatMap(({ types }) => (types === undefined ? [] : [types.default]));
+async function writeRequired(directory) {
+  const entries = Object.values(exported).flatMap(({ types }) => types ?? []);
   for (const entry of entries) {
     const file = entry.replace('./dist', directory).replace(/\.d\.ts$/, '');
     const from = `'./${basename(file)}.js'`;
@@ -85,6 +86,7 @@ async function writeRequiredTypes(directory) {
     });
     const types = `export type * from ${from} with { 'resolution-mode': 'import' };`;
     writeFileSync(`${file}.d.cts`, `${[types, ...names].join('\n')}\n`);
+    writeFileSync(`${file}.cjs`, `module.exports = require(${from});\n`);
   }
 }
 

@@ -14,11 +14,12 @@ import {
 import { tmpdir } from 'node:os';
 import { dirname, join, posix } from 'node:path';
 import { promisify } from 'node:util';
+import { checkPackage, createPackageFromTarballData } from '@arethetypeswrong/core';
 import { publint } from 'publint';
 import { formatMessage } from 'publint/utils';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { ROOT } from '../support/documents.js';
-import { ALL_TESTS } from '../support/effort.js';
+import { ALL_TESTS, some } from '../support/effort.js';
 import { finding, spec, testThorough } from '../support/spec.js';
 import { readStatements } from '../support/statements.js';
 
@@ -74,12 +75,46 @@ describe('the package', () => {
   const wield = async (...args: string[]): Promise<string> =>
     (await run(join(project, 'node_modules', '.bin', 'wield'), args, { cwd: project, env })).stdout;
 
-  test('contains the build, the documents and the examples only', () => {
+  spec('PKG-1', 'contains the build, the documents and the examples only', () => {
     const outside = contents.filter((path) => !/^(?:dist|docs|examples|schemas|spec)\/|^[A-Z]+\.md$/.test(path)).sort();
     expect(outside).toEqual(['LICENSE', 'package.json']);
     expect(contents).toContain('dist/cli/wield.cjs');
     expect(contents).toContain('dist/licenses.txt');
-    expect(contents.filter((path) => path.startsWith('dist/') && path.includes('.test.'))).toEqual([]);
+    expect(
+      contents.filter((path) => /^dist\/.*\.test\.|(?<!\.d)\.[cm]?tsx?$/.test(path) && !path.startsWith('examples/')),
+    ).toEqual([]);
+  });
+
+  spec('PKG-1', 'says where it comes from, and installs without running anything', () => {
+    const packed = JSON.parse(readFileSync(join(project, 'node_modules/wield/package.json'), 'utf8'));
+    const { repository, homepage, bugs, keywords, publishConfig, funding, scripts } = packed;
+    const address = repository.url.replace(/^git\+(https:.*)\.git$/, '$1');
+    expect(address).toMatch(/^https:\/\/github\.com\/[\w-]+\/wield$/);
+    for (const one of [homepage, bugs]) expect(one.startsWith(address)).toBe(true);
+    expect(keywords).toContain('mcp');
+    // What `npm publish --provenance` needs, with `repository`.
+    expect(publishConfig).toEqual({ access: 'public' });
+    expect(funding).toBeUndefined();
+    expect(Object.keys(scripts).filter((name) => /^(?:pre|post)?install$|^prepare$/.test(name))).toEqual([]);
+  });
+
+  spec('PKG-3', 'lists the packages that its bundles contain', async () => {
+    const bom = JSON.parse(readFileSync(join(project, 'node_modules/wield/dist/sbom.cdx.json'), 'utf8'));
+    expect(bom).toMatchObject({ bomFormat: 'CycloneDX', specVersion: '1.6', version: 1 });
+    expect(bom.metadata.component).toMatchObject({ name: 'wield', version: manifest.version });
+    const texts = readFileSync(join(ROOT, 'dist/licenses.txt'), 'utf8').split(/^-{80}$/m);
+    const licensed = texts.slice(1).map((text) => text.trim().split('\n')[0]);
+    type Component = { name: string; version: string; purl: string; licenses: [{ expression: string }] };
+    const components: readonly Component[] = bom.components;
+    const listed = components.map(
+      ({ name, version, licenses: [{ expression }] }) => `${name} ${version} (${expression})`,
+    );
+    expect(listed.sort()).toEqual(licensed);
+    for (const { name, version, purl } of components)
+      expect(purl).toBe(`pkg:npm/${name.replace('@', '%40')}@${version}`);
+    // One of the page, of the server, of the tool host and of queries.
+    const names = components.map(({ name }) => name);
+    for (const name of ['preact', '@modelcontextprotocol/client', 'zod', 'jsonata']) expect(names).toContain(name);
   });
 
   spec('CLI-37', 'has the schemas for editors', async () => {
@@ -220,18 +255,40 @@ export const double = defineTool({
     });
   });
 
-  spec('SDK-13', 'can be loaded by CommonJS', async () => {
+  spec('SDK-13 PKG-2', 'is loaded by CommonJS with the names and objects of the ES modules', async () => {
     const names = entries.map((entry) => entry.replace(/^\./, 'wield'));
-    const program = `console.log(${JSON.stringify(names)}.filter((name) => Object.keys(require(name)).length === 0).length)`;
-    const { stdout } = await run(process.execPath, ['--input-type=commonjs', '--eval', program], { cwd: project, env });
-    expect(stdout).toBe('0\n');
+    const program = `(async () => {
+      const same = async (name) => {
+        const [required, imported] = [require(name), await import(name)];
+        const keys = Object.keys(imported);
+        return keys.length > 0 && keys.every((key) => required[key] === imported[key]);
+      };
+      for (const name of ${JSON.stringify(names)}) if (!(await same(name))) console.log(name);
+    })();`;
+    const { stdout, stderr } = await run(process.execPath, ['--input-type=commonjs', '--eval', program], {
+      cwd: project,
+      env,
+    });
+    expect(stdout).toBe('');
+    expect(stderr).toBe('');
   });
 
-  test('passes publint', async () => {
+  spec('PKG-2', 'passes publint', async () => {
     const { buffer } = new Uint8Array(readFileSync(tarball));
-    const { messages, pkg } = await publint({ pack: { tarball: buffer } });
-    const faults = messages.filter((message) => message.type !== 'suggestion');
-    expect(faults.map((message) => formatMessage(message, pkg as Record<string, unknown>))).toEqual([]);
+    const { messages, pkg } = await publint({ pack: { tarball: buffer }, strict: true });
+    expect(messages.map((message) => formatMessage(message, pkg as Record<string, unknown>))).toEqual([]);
+  });
+
+  spec('PKG-2', 'passes arethetypeswrong', async () => {
+    const packed = createPackageFromTarballData(new Uint8Array(readFileSync(tarball)));
+    const checked = await checkPackage(packed, { entrypoints: [...some(entries, 1)] });
+    const problems = checked.types === false ? ['no types'] : checked.problems;
+    // Resolution of Node 10 does not know `exports`, and TypeScript 7 does not have it.
+    expect(
+      problems.filter(
+        (one) => typeof one === 'string' || !('resolutionKind' in one) || one.resolutionKind !== 'node10',
+      ),
+    ).toEqual([]);
   });
 });
 
