@@ -1,4 +1,5 @@
-// Reads every file that a text of an installed skill names, and that exists in it, with read_skill as a model.
+// Reads every file that a text of an installed skill names, and that exists in it or elsewhere in its source, with read_skill
+// as a model.
 
 import { readdirSync, readFileSync, statSync } from 'node:fs';
 import { dirname, join, relative } from 'node:path';
@@ -15,17 +16,19 @@ const wordsOf = (text) =>
       .filter((word) => /[./]/.test(word) && !word.includes('://') && Buffer.byteLength(word) < 200),
   );
 
-// Returns the files of a skill that its texts name, relative to it.
-function findNamed(directory) {
+// Returns the files that the texts of a skill name, in it and elsewhere in its source, relative to the skill.
+function findNamed(directory, source) {
   const isFile = (path) => statSync(join(directory, path), { throwIfNoEntry: false })?.isFile() === true;
-  const isInside = (path) => path !== '' && !path.startsWith('..');
+  const isHidden = (path) => path.split('/').some((part) => /^(?:\.(?!\.$).*|node_modules|__pycache__)$/.test(part));
+  const isInside = (path) => path !== '' && !relative(source, join(directory, path)).startsWith('..');
   const texts = readdirSync(directory, { recursive: true, encoding: 'utf8' }).filter((path) => /\.mdx?$/i.test(path));
   const named = new Set();
   for (const text of texts.filter(isFile))
     for (const word of wordsOf(readFileSync(join(directory, text), 'utf8')))
       for (const base of ['.', dirname(text)]) {
         const path = relative(directory, join(directory, base, word));
-        if (isInside(path) && path !== 'SKILL.md' && isFile(path)) named.add(path);
+        if (isInside(path) && path !== 'SKILL.md' && isFile(path) && !(path.startsWith('..') && isHidden(path)))
+          named.add(path);
       }
   return named;
 }
@@ -51,16 +54,28 @@ export async function readNamedFiles({ home, project, run }) {
   const { createNodeToolbox } = await import(NODE_ENTRY);
   const toolbox = createNodeToolbox({ workdir: project, env: { PATH: process.env.PATH, HOME: home } });
   const listed = new Set((await toolbox.catalog.survey()).skills.map(({ name }) => name));
-  const found = { skills: skills.length, naming: 0, files: 0, faults: [] };
+  const found = { skills: skills.length, naming: 0, files: 0, outside: 0, faults: [] };
+  if (skills.length === 0) {
+    await toolbox.close();
+    return found;
+  }
+  const record = JSON.parse(readFileSync(join(home, '.wield/installed.json'), 'utf8'));
+  const { sources } = JSON.parse(readFileSync(join(home, '.wield/sources.json'), 'utf8'));
   for (const { effective } of skills) {
     if (!listed.has(effective)) found.faults.push(`${effective} is not listed`);
-    const directory = join(home, '.wield/store/skill', effective);
-    const named = findNamed(directory);
+    const item = record.items.find((one) => one.kind === 'skill' && one.effective === effective);
+    const { directory: clone } = sources.find(({ id }) => id === item.source);
+    const source = join(home, '.wield/sources', clone, 'trees', item.commit);
+    const directory = join(source, item.path);
+    const named = findNamed(directory, source);
     if (named.size > 0) found.naming++;
     for (const file of named) {
       found.files++;
-      if (!(await isRead(toolbox, effective, file, readFileSync(join(directory, file)))))
-        found.faults.push(`${effective} ${file} is not read`);
+      if (file.startsWith('..')) found.outside++;
+      const stored = join(home, '.wield/store/skill', effective, file);
+      // Tokens in files of the skill itself are expanded.
+      const bytes = readFileSync(file.startsWith('..') ? join(directory, file) : stored);
+      if (!(await isRead(toolbox, effective, file, bytes))) found.faults.push(`${effective} ${file} is not read`);
     }
   }
   await toolbox.close();
@@ -78,14 +93,15 @@ export function toFilesSection(results) {
     FILES_HEADING,
     '',
     `\`npm run public-sources -- --files\` installs the newest commits of ${results.length} repositories, and reads every file that a`,
-    'text of a skill names, and that exists in the skill, with `read_skill` as a model. Files elsewhere in a repository, such as',
-    '`../../references/x.md`, are not installed with a skill, and are not counted.',
-    `Of ${total((one) => one.skills)} skills, ${total((one) => one.naming)} name ${files} files; ${files - unread} of these were read whole.`,
+    'text of a skill names, and that exists in the skill or elsewhere in its repository (`../../references/x.md`), with',
+    '`read_skill` as a model. Hidden files outside of a skill are not counted.',
+    `Of ${total((one) => one.skills)} skills, ${total((one) => one.naming)} name ${files} files, ${total((one) => one.outside)} of them outside of the skill; ${files - unread} were read whole.`,
     '',
-    '| repository | skills | that name files | files named | not read |',
-    '|---|---|---|---|---|',
+    '| repository | skills | that name files | files named | outside | not read |',
+    '|---|---|---|---|---|---|',
     ...results.map(
-      ({ name, skills, naming, files, faults }) => `| ${[name, skills, naming, files, faults.length].join(' | ')} |`,
+      ({ name, skills, naming, files, outside, faults }) =>
+        `| ${[name, skills, naming, files, outside, faults.length].join(' | ')} |`,
     ),
     '',
     ...results.flatMap(({ name, refused }) => refused.map((reason) => `- Not installed from ${name}: ${reason}`)),

@@ -280,8 +280,10 @@ const results = [];
 for (const source of SOURCES.filter(isChosen)) {
   const one = await (onlyFiles ? examineFiles(source) : examine(source));
   results.push(one);
-  if (onlyFiles) console.log(one.name, one.skills, 'skills', one.naming, 'name', one.files, 'files', ...one.refused);
-  else {
+  if (onlyFiles) {
+    const { skills, naming, files, outside, refused } = one;
+    console.log(one.name, skills, 'skills', naming, 'name', files, 'files', outside, 'outside', ...refused);
+  } else {
     console.log(one.name, one.commits, toCame(one), one.outdated, `${one.seconds} s`);
     for (const [reason, count] of one.now.left) console.log(`  ${count} ${reason}`);
   }

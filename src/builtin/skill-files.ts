@@ -3,7 +3,7 @@
 import { isUtf8 } from 'node:buffer';
 import { isAbsolute, join, posix, relative, sep } from 'node:path';
 import { ToolError } from '../core/error.js';
-import { isSkillDirectory, type Skill } from '../core/skill.js';
+import { isSkillDirectory, NAMED_FILES, type Skill } from '../core/skill.js';
 import { MAX_SKILL_FILES } from '../core/skill-entry.js';
 import type { Snapshot } from '../core/snapshot.js';
 import { compareText, formatBytes, nearest, quoteOutside } from '../core/text.js';
@@ -39,6 +39,19 @@ export type Bounds = Pick<Snapshot, 'boundaryOf'>;
 
 /** Lists the files of a skill; links that lead out of its directory are left out. */
 export function listSkillFiles(skill: Skill, bounds: Bounds): SkillFiles {
+  return listBelow(skill, bounds, '');
+}
+
+/** Lists the files outside of its directory that were installed with a skill, relative to that directory (SKL-15). */
+export function listNamedFiles(skill: Skill, bounds: Bounds): SkillFiles {
+  const { sourcePath } = skill;
+  if (sourcePath === undefined) return { files: [], isCut: false };
+  const { files, isCut } = listBelow(skill, bounds, NAMED_FILES);
+  const toRelative = (path: string): string => posix.relative(sourcePath, path.slice(NAMED_FILES.length + 1));
+  return { files: files.map(({ path, size }) => ({ path: toRelative(path), size })), isCut };
+}
+
+function listBelow(skill: Skill, bounds: Bounds, start: string): SkillFiles {
   const root = rootOf(skill, bounds);
   const files: SkillFile[] = [];
   let entries = 0;
@@ -48,8 +61,8 @@ export function listSkillFiles(skill: Skill, bounds: Bounds): SkillFiles {
     for (const entry of entriesOf(join(root, path))) {
       entries++;
       if (isFull()) return;
-      if (IGNORED.includes(entry.name)) continue;
       const at = posix.join(path, entry.name);
+      if (IGNORED.includes(entry.name) || (at === NAMED_FILES && skill.sourcePath !== undefined)) continue;
       const real = entry.isSymbolicLink() ? realPath(join(root, at)) : join(root, at);
       if (real === undefined || !isWithin(root, real)) continue;
       if (entry.isDirectory()) walk(at, depth + 1);
@@ -59,7 +72,7 @@ export function listSkillFiles(skill: Skill, bounds: Bounds): SkillFiles {
       }
     }
   };
-  walk('', 0);
+  walk(start, 0);
   files.sort((a, b) => compareText(a.path, b.path));
   return { files: files.slice(0, MAX_SKILL_FILES), isCut: isFull() };
 }
@@ -82,11 +95,29 @@ export function toSkillPath({ name, directory }: Skill, file: string): string {
   const bases = [directory, realPath(directory) ?? directory];
   const base = isAbsolute(plain) ? bases.find((one) => isWithin(one, plain)) : '.';
   const path = base === undefined ? '..' : posix.normalize(base === '.' ? plain : relative(base, plain));
-  if (path === '..' || path.startsWith('../') || path.includes('\0'))
+  if (leadsOut(path) || path.includes('\0'))
     throw new ToolError('path_escape', `${quoteOutside(file, 200)} is not inside the skill "${name}"`, {
       hint: 'give a path relative to the directory of the skill',
     });
   return path.replace(/\/$/, '');
+}
+
+/**
+ * Like `toSkillPath`. A path that leads out of an installed skill stays one if it is inside its source: the file may have
+ * been installed with the skill (SKL-15).
+ */
+export function toReadablePath(skill: Skill, file: string): string {
+  const { sourcePath } = skill;
+  const plain = file.trim().replaceAll('\\', '/');
+  if (sourcePath === undefined || isAbsolute(plain) || plain.startsWith('~/') || plain.includes('\0'))
+    return toSkillPath(skill, file);
+  const inSource = posix.join(sourcePath, plain);
+  if (inSource === '..' || inSource.startsWith('../')) return toSkillPath(skill, file);
+  return posix.relative(sourcePath, inSource) || '.';
+}
+
+function leadsOut(path: string): boolean {
+  return path === '..' || path.startsWith('../');
 }
 
 // Installed texts write paths in the home as `~/…`: the end of the directory tells which home that is.
@@ -97,12 +128,12 @@ function withoutTilde(path: string, directory: string): string {
   return path;
 }
 
-/** Reads a file of a skill, found by `toSkillPath`. Throws `not_found`, `path_escape` or `too_large`. */
+/** Reads a file of a skill, found by `toSkillPath` or `toReadablePath`. Throws `not_found`, `path_escape` or `too_large`. */
 export function readSkillContent(skill: Skill, path: string, bounds: Bounds, most = MAX_BYTES): SkillContent {
   const directory = rootOf(skill, bounds);
   const within = directory === undefined ? undefined : { directory, admits: () => false };
   const reading =
-    within === undefined || isIgnored(path) ? undefined : readHead(join(skill.directory, path), most, { within });
+    within === undefined || isIgnored(path) ? undefined : readHead(pathInSkill(skill, path), most, { within });
   const shown = quoteOutside(path, 200);
   if (reading === undefined || 'fault' in reading) {
     if (reading?.fault === 'outside')
@@ -111,7 +142,7 @@ export function readSkillContent(skill: Skill, path: string, bounds: Bounds, mos
   }
   if (!reading.complete)
     throw new ToolError('too_large', `${shown} is larger than ${formatBytes(most)}`, {
-      hint: `it is at ${join(skill.directory, path)}`,
+      hint: `it is at ${pathInSkill(skill, path)}`,
     });
   return toContent(reading.bytes);
 }
@@ -121,14 +152,18 @@ function isIgnored(path: string): boolean {
 }
 
 function missing(skill: Skill, shown: string, bounds: Bounds): ToolError {
-  const names = listSkillFiles(skill, bounds).files.map(({ path }) => path);
+  const names = [listSkillFiles, listNamedFiles].flatMap((list) => list(skill, bounds).files.map(({ path }) => path));
   const sameName = names.filter((path) => posix.basename(path) === posix.basename(shown));
   const close = sameName.length > 0 ? sameName : nearest(shown, names);
-  return new ToolError('not_found', `the skill "${skill.name}" has no file ${shown}`, {
-    hint:
-      close.length > 0
-        ? `did you mean ${close.slice(0, 3).join(', ')}?`
-        : 'read the skill without a file to see its files',
+  const isOut = leadsOut(shown);
+  const message = isOut
+    ? `${shown} is outside the skill "${skill.name}", and was not installed with it`
+    : `the skill "${skill.name}" has no file ${shown}`;
+  const see = isOut
+    ? 'files of its source that its text names are, up to 256 of 4 MiB and 16 MiB together'
+    : 'read the skill without a file to see its files';
+  return new ToolError('not_found', message, {
+    hint: close.length > 0 ? `did you mean ${close.slice(0, 3).join(', ')}?` : see,
   });
 }
 
@@ -218,12 +253,13 @@ function findHeadings(text: string): number[] {
 /** Whether a path is a directory of the skill. */
 export function isDirectoryOf(skill: Skill, path: string, bounds: Bounds): boolean {
   const root = rootOf(skill, bounds);
-  const real = realPath(join(skill.directory, path));
+  const real = realPath(pathInSkill(skill, path));
   const isInside = root !== undefined && real !== undefined && isWithin(root, real);
   return isInside && statOrNothing(real)?.isDirectory() === true;
 }
 
 /** The absolute path of a file of a skill. */
-export function pathInSkill({ directory }: Skill, path: string): string {
+export function pathInSkill({ directory, sourcePath }: Skill, path: string): string {
+  if (leadsOut(path) && sourcePath !== undefined) return join(directory, NAMED_FILES, posix.join(sourcePath, path));
   return path === '.' ? directory : directory + sep + path;
 }

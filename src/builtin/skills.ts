@@ -16,9 +16,11 @@ import { describeListed, READ_SKILL, showContent, toPageContent } from './skill-
 import {
   type Bounds,
   isDirectoryOf,
+  listNamedFiles,
   listSkillFiles,
   pathInSkill,
   readSkillContent,
+  toReadablePath,
   toSkillPath,
 } from './skill-files.js';
 
@@ -57,7 +59,7 @@ export function createReadSkillTool({ skills, remote, refer }: ReadSkillOptions)
       const { snapshot } = internals;
       const skill = findSkill(name, [...skills(snapshot).filter(isVisible), ...remote(snapshot)]);
       if ('server' in skill) return readRemoteSkill(skill, { file, page }, internals);
-      const path = file === undefined ? undefined : toSkillPath(skill, file);
+      const path = file === undefined ? undefined : toReadablePath(skill, file);
       if (path !== undefined && isDirectoryOf(skill, path, snapshot))
         return { content: [textPart(describeFiles(skill, snapshot, path))] };
       if (path !== undefined && pathInSkill(skill, path) !== skill.file) return readFile(skill, path, page, snapshot);
@@ -77,11 +79,11 @@ function readFile(skill: Skill, path: string, page: number, bounds: Bounds): { r
 
 // SKL-9: where the skill is, and what can be read of it.
 function describeFiles(skill: Skill, bounds: Bounds, below = '.'): string {
-  const { files, isCut } = listSkillFiles(skill, bounds);
+  const [own, named] = [listSkillFiles(skill, bounds), listNamedFiles(skill, bounds)];
   const scripts = below === '.' ? (skill.scripts ?? []) : [];
   return [
     `\nDirectory of the skill: ${skill.directory}`,
-    ...describeListed(files, below, isCut),
+    ...describeListed([...own.files, ...named.files], below, own.isCut || named.isCut),
     ...(scripts.length === 0
       ? []
       : [`Scripts, run with ${RUN_SKILL_SCRIPT}: ${scripts.map(({ path }) => path).join(', ')}`]),

@@ -48,7 +48,12 @@ export interface Skill {
   readonly agent?: true;
   /** Its scripts, which are tools (SKL-13). */
   readonly scripts?: readonly SkillScript[];
+  /** Of an installed skill: the path of its directory in its source (SKL-15). */
+  readonly sourcePath?: string;
 }
+
+/** The directory in an installed skill with files of its source that it names outside of its own directory (INS-89). */
+export const NAMED_FILES = '.source';
 
 export interface SkillScript {
   /** Relative to the directory of the skill. */

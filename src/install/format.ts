@@ -79,6 +79,7 @@ function readText(item: InstalledItem, kind: ListedKind, place: Place, record: s
   const file = join(store, kind === 'skill' ? 'SKILL.md' : `${name}.md`);
   const description = item.description ?? `The ${kind} ${name}.`;
   const { tools, skills = [], ...reading } = readInstalledText({ file, name: effective, description, place });
+  const own = kind === 'agent' ? { agent: true as const } : kind === 'skill' ? { sourcePath: item.path } : {};
   const toOwn = (tool: Tool): Tool => ({
     ...tool,
     origin: { ...tool.origin, format: tool.traits.text === true ? kind : tool.origin.format, source, server: source },
@@ -86,7 +87,7 @@ function readText(item: InstalledItem, kind: ListedKind, place: Place, record: s
   return {
     ...reading,
     tools: tools.map(toOwn),
-    skills: kind === 'agent' ? skills.map((skill) => ({ ...skill, agent: true as const })) : skills,
+    skills: skills.map((skill) => ({ ...skill, ...own })),
     files: [...(reading.files ?? []), relative(place.directory, record)],
     states: [...reading.states, statIdentity(record)],
   };

@@ -110,6 +110,8 @@ export interface InstalledItem {
   readonly source: string;
   readonly kind: ItemKind;
   readonly name: string;
+  /** Its path in the source; absent in records of older versions. */
+  readonly path?: string;
   /** The plugin that it belongs to. */
   readonly plugin?: string | null;
   readonly effective: string;
@@ -193,6 +195,7 @@ function isInstalledItem(value: unknown): value is InstalledItem {
     ) &&
     ['links', 'references', 'files'].every((key) => Array.isArray(value[key])) &&
     isRecord(value.hooks) &&
+    (value.path === undefined || typeof value.path === 'string') &&
     (value.digests === undefined || isRecord(value.digests))
   );
 }

@@ -160,6 +160,7 @@ function toInstalled(
     source: source.record.id,
     kind: item.kind,
     name: item.name,
+    path: item.path,
     plugin: item.plugin,
     effective,
     description: item.description,

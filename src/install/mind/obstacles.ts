@@ -10,7 +10,7 @@ import { linkKey } from '../directory.js';
 import type { Inventory } from '../inventory.js';
 import { type PlannedItem, planItems } from '../plan/plan-items.js';
 import type { AvailableItem } from '../sources/load.js';
-import { expandFile, readItemFile, rootOf } from '../tokens/source-form.js';
+import { expandFile, isNamed, readItemFile, rootOf } from '../tokens/source-form.js';
 import type { MindItem, MindState } from './state.js';
 
 interface ImportContext {
@@ -79,10 +79,12 @@ function isEdited(planned: PlannedItem, of: MindItem, state: MindState, { enviro
   // For mind, a plugin has the same tokens as any source, and its prefix is the one that mind gave.
   const prefix = of.name === of.bareName ? null : of.name.slice(0, -of.bareName.length - 1);
   const loaded = { ...source, siblingsOf: () => ({ ...source.siblingsOf(item), prefix }) };
-  const fresh = form.all.map(({ path, from = path }): [string, string] => {
-    const bytes = readItemFile(item, root, from);
-    return [path, toText(expandFile({ ...item, plugin: null }, path, bytes, loaded, { store, home }))];
-  });
+  const fresh = form.all
+    .filter(({ path }) => !isNamed(path))
+    .map(({ path, from = path }): [string, string] => {
+      const bytes = readItemFile(item, root, from);
+      return [path, toText(expandFile({ ...item, plugin: null }, path, bytes, loaded, { store, home }))];
+    });
   if (item.file) return own.size !== 1 || ![...own.values()].includes(fresh[0]![1]);
   const isBuilt = item.build !== null || item.install !== null || source.record.hooks !== 'none';
   return fresh.some(([path, text]) => own.get(path) !== text) || (!isBuilt && own.size !== fresh.length);

@@ -5,7 +5,7 @@ import { chmodSync, existsSync, renameSync, statSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { isToolError } from '../../core/error.js';
 import type { Finding, Problem } from '../../core/problem.js';
-import { compareText, quoteOutside } from '../../core/text.js';
+import { compareText, count, quoteOutside } from '../../core/text.js';
 import { digestBytes } from '../../files/digest.js';
 import { readHead, statOrNothing } from '../../files/read.js';
 import { listTree, readTreeFile } from '../../files/tree.js';
@@ -58,7 +58,13 @@ export function checkSource(tree: string, fix: boolean): SourceReport {
   };
   for (const item of scan.items) {
     attempt(check, item.path, () => assertSafeItem(item));
-    attempt(check, item.path, () => readSourceForm(item, loaded, { store: '/store', home: undefined }));
+    const form = attempt(check, item.path, () => readSourceForm(item, loaded, { store: '/store', home: undefined }));
+    if (form !== undefined && form.left > 0)
+      check.warn(
+        item.path,
+        `names ${count(form.left, 'file')} outside of the skill that will not be installed with it`,
+        'at most 256 are, of 4 MiB each and 16 MiB together; move what it needs into its directory',
+      );
     checkMetadata(item, check);
     attempt(check, item.path, () => checkStorePaths(item, scan, check));
   }

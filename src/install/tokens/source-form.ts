@@ -2,10 +2,12 @@
 
 import { isUtf8 } from 'node:buffer';
 import { basename, dirname, join } from 'node:path';
-import { lineAt } from '../../core/text.js';
+import { NAMED_FILES } from '../../core/skill.js';
+import { compareText, lineAt } from '../../core/text.js';
 import { createTreeHash, listTree, readTreeFile, type TreeFile } from '../../files/tree.js';
 import type { SourceItem } from '../sources/source-item.js';
 import type { ResolvedReference } from '../state.js';
+import { findNamedFiles, type NamingText } from './named-files.js';
 import {
   badReference,
   findPluginTokens,
@@ -37,6 +39,8 @@ export interface SourceForm {
   /** The files to copy: the hashed ones, and what source hooks created. */
   readonly all: readonly TreeFile[];
   readonly references: readonly ResolvedReference[];
+  /** How many files that a skill names outside of it are beyond a limit (INS-89). */
+  readonly left: number;
 }
 
 const MARKDOWN = /\.(?:md|markdown|mdx)$/i;
@@ -74,18 +78,20 @@ export function readSourceForm(item: SourceItem, loaded: LoadedTree, rendering: 
   const { tree, tracked } = loaded;
   const siblings = loaded.siblingsOf(item);
   const root = rootOf(item, tree);
-  const all = filesOf(item, tree);
+  const inner = filesOf(item, tree);
   const trackedAs = (path: string): string => (item.file ? item.path : join(item.path, path));
   // A file below a link to a directory is tracked as the file itself.
-  const own = all.filter(
-    ({ path, from = path }) => tracked === null || item.content !== undefined || tracked.has(trackedAs(from)),
-  );
+  const isTracked = ({ path, from = path }: TreeFile): boolean =>
+    tracked === null || item.content !== undefined || tracked.has(trackedAs(from));
+  const texts: NamingText[] = [];
   const references = new Map<string, ResolvedReference>();
   const add = (reference: ResolvedReference): void => {
     references.set(JSON.stringify(reference), reference);
   };
-  for (const { path, from = path } of all) {
-    const { text, tokens } = tokensIn(item, path, readItemFile(item, root, from), loaded);
+  for (const { path, from = path } of inner) {
+    const bytes = readItemFile(item, root, from);
+    if (item.kind === 'skill' && !item.file && MARKDOWN.test(path)) texts.push({ path, text: bytes.toString('utf8') });
+    const { text, tokens } = tokensIn(item, path, bytes, loaded);
     for (const token of tokens) {
       const target = resolveToken(token, item, siblings);
       if (typeof target === 'string')
@@ -101,6 +107,11 @@ export function readSourceForm(item: SourceItem, loaded: LoadedTree, rendering: 
       throw badReference(`requires: ${required}`, target, { item, file: item.path, line: 1 });
     add({ kind: target.kind, name: target.name, value: null });
   }
+  // A skill that has such a directory itself keeps it.
+  const isTaken = inner.some(({ path }) => path === NAMED_FILES || isNamed(path));
+  const named = isTaken ? { files: [], left: 0 } : findNamedFiles(item, tree, texts);
+  const all = [...inner, ...named.files.filter(isTracked)].sort((a, b) => compareText(a.path, b.path));
+  const own = all.filter(isTracked);
   const hash = hashFiles(item, root, own);
   return {
     hash,
@@ -108,7 +119,13 @@ export function readSourceForm(item: SourceItem, loaded: LoadedTree, rendering: 
     files: own.map(({ path }) => path),
     all,
     references: [...references.values()],
+    left: named.left,
   };
+}
+
+/** Whether a file of an item is one that it names outside of its directory. */
+export function isNamed(path: string): boolean {
+  return path.startsWith(`${NAMED_FILES}/`);
 }
 
 /** Returns the installed form of a file, with tokens expanded. */
@@ -147,6 +164,8 @@ function tokensIn(
 ): { readonly text: string; readonly tokens: readonly Token[] } {
   const { plugin, kind, content } = item;
   const none = { text: '', tokens: [] };
+  // Written for the places that they were named in.
+  if (isNamed(path)) return none;
   if ((expand === 'markdown' || plugin !== null) && content === undefined && !MARKDOWN.test(path)) return none;
   if (kind === 'plugin' || !bytes.includes('{') || bytes.includes(0) || !isUtf8(bytes)) return none;
   const text = bytes.toString('utf8');

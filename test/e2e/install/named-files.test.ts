@@ -1,0 +1,148 @@
+// Files of its source that a skill names outside of its own directory: installed with it, and read by a model.
+
+import { rmSync, symlinkSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect } from 'vitest';
+import { textOf } from '../../../src/index.js';
+import { createInstallWorkspace, type Files } from '../../support/install.js';
+import { spec } from '../../support/spec.js';
+
+const MODEL = { caller: { kind: 'model', door: 'mcp' } } as const;
+
+const TEXT = `---
+name: one
+description: One.
+---
+Read [the rules](../../references/rules.md#top), \`../two/SKILL.md\` and [this](<../../references/a file.md>).
+Also [x](../../references/a%20file.md), "../../references/table.csv", @../../docs/start.md and config=../../docs/set.json.
+Windows: ..\\..\\docs\\back.md. Not there: ../../missing.md. A directory: ../../references.
+`;
+const FILES: Files = {
+  'skills/one/SKILL.md': TEXT,
+  'skills/one/references/more.md': 'Deeper: ../../../shared/deep.md, and ../../two/own.md, and ../SKILL.md.',
+  'skills/two/SKILL.md': '---\nname: two\ndescription: Two.\n---\nSee {{self}} and {{path:nothing}}, own.md.\n',
+  'skills/two/own.md': 'Of two.',
+  'references/rules.md': 'Be kind. {{self}}',
+  'references/a file.md': 'Blank.',
+  'references/table.csv': 'a,b',
+  'references/unnamed.md': 'Not named.',
+  'docs/start.md': 'Start.',
+  'docs/set.json': '{}',
+  'docs/back.md': 'Back.',
+  'shared/deep.md': 'Deep.',
+};
+const NAMED = {
+  '../../references/rules.md': 'Be kind. {{self}}',
+  '../two/SKILL.md': FILES['skills/two/SKILL.md'],
+  '../../references/a file.md': 'Blank.',
+  '../../references/table.csv': 'a,b',
+  '../../docs/start.md': 'Start.',
+  '../../docs/set.json': '{}',
+  '../../docs/back.md': 'Back.',
+  '../../shared/deep.md': 'Deep.',
+  '../two/own.md': 'Of two.',
+};
+
+describe.concurrent('files that a skill names outside of its directory', () => {
+  spec('INS-89 SKL-15', 'are installed with it, listed, and read by any spelling of their paths', async () => {
+    const workspace = createInstallWorkspace();
+    await workspace.json('add', workspace.repository('kit', FILES), '--yes', '--register-only');
+    await workspace.json('install', 'one', '--yes');
+    const toolbox = workspace.toolbox();
+    const read = (input: object = {}) => toolbox.call('read_skill', { skill_name: 'one', ...input }, MODEL);
+    const text = textOf(await read());
+    const listed = text.slice(text.indexOf('Files, read with')).match(/^ {2}.*(?= \()/gm);
+    expect(listed?.sort()).toEqual(['references/more.md', ...Object.keys(NAMED)].map((path) => `  ${path}`).sort());
+    for (const [file, content] of Object.entries(NAMED))
+      expect([file, textOf(await read({ file }))]).toEqual([file, content]);
+    for (const file of [
+      './../../references/rules.md',
+      'references/../../../references/rules.md',
+      '..\\..\\references\\rules.md',
+      '../../skills/../references/rules.md',
+    ])
+      expect([file, textOf(await read({ file }))]).toEqual([file, 'Be kind. {{self}}']);
+    expect(textOf(await read({ file: '../one/references/more.md' }))).toContain('Deeper');
+    expect(textOf(await read({ file: '../../references' }))).toMatch(
+      /references\/a file\.md.*\n.*references\/rules\.md/,
+    );
+    expect((await read({ file: '../../rules.md' })).error).toMatchObject({
+      code: 'not_found',
+      hint: 'did you mean ../../references/rules.md?',
+    });
+    expect((await read({ file: '../../references/unnamed.md' })).error).toMatchObject({
+      code: 'not_found',
+      message: '../../references/unnamed.md is outside the skill "one", and was not installed with it',
+    });
+    const listing = await toolbox.catalog.resources.read('skill://one/../../references/rules.md', MODEL);
+    expect(listing.ok).toBe(false);
+  });
+
+  spec('INS-89', 'are verified, locked and upgraded as its own', async () => {
+    const workspace = createInstallWorkspace();
+    const url = workspace.repository('kit', FILES);
+    await workspace.json('add', url, '--yes', '--register-only');
+    await workspace.json('install', 'one', '--yes');
+    expect((await workspace.run('verify')).status).toBe(0);
+    await workspace.json('uninstall', 'one', '--yes');
+    await workspace.json('install', 'one', '--yes');
+    const before = workspace.snapshot();
+    await workspace.json('install', '--frozen', '--yes');
+    expect(workspace.snapshot()).toEqual(before);
+
+    workspace.source('kit', { 'references/rules.md': 'Be brief.' });
+    workspace.git('kit', 'commit', '--quiet', '--all', '--message', 'Change');
+    const { stdout } = await workspace.run('upgrade', '--yes');
+    expect(stdout).toContain('.source/references/rules.md');
+    const read = () =>
+      workspace.toolbox().call('read_skill', { skill_name: 'one', file: '../../references/rules.md' }, MODEL);
+    expect(textOf(await read())).toBe('Be brief.');
+
+    rmSync(join(workspace.wieldHome, 'store/skill/one/.source/references/rules.md'));
+    const verified = await workspace.run('verify');
+    expect([verified.status, verified.stderr + verified.stdout]).toEqual([
+      7,
+      expect.stringContaining('removed .source/references/rules.md'),
+    ]);
+    expect((await read()).error?.code).toBe('not_found');
+  });
+
+  spec(
+    'INS-89',
+    'are followed through links inside the source, and stay those of the skill if it has such a directory',
+    async () => {
+      const workspace = createInstallWorkspace();
+      const directory = workspace.source('kit', FILES);
+      symlinkSync('rules.md', join(directory, 'references/linked.md'));
+      workspace.source('kit', {
+        'skills/three/SKILL.md': '---\nname: three\ndescription: D.\n---\n../../references/linked.md',
+        'skills/four/SKILL.md': '---\nname: four\ndescription: D.\n---\n../../references/rules.md',
+        'skills/four/.source/references/rules.md': 'Own.',
+      });
+      rmSync(join(directory, 'skills/two'), { recursive: true });
+      await workspace.json('add', directory, '--yes', '--register-only');
+      await workspace.json('install', 'three', 'four', '--yes');
+      const toolbox = workspace.toolbox();
+      const read = async (skill: string, file: string) =>
+        textOf(await toolbox.call('read_skill', { skill_name: skill, file }, MODEL));
+      expect(await read('three', '../../references/linked.md')).toBe('Be kind. {{self}}');
+      expect(workspace.stored('skill/four/.source/references/rules.md')).toBe('Own.');
+    },
+  );
+
+  spec('INS-89', 'have limits, which a check of the source names', async () => {
+    const workspace = createInstallWorkspace();
+    const many = Array.from({ length: 260 }, (_, at) => `docs/${at}.md`);
+    const directory = workspace.source('kit', {
+      ...Object.fromEntries(many.map((path) => [path, 'x'])),
+      'big.bin': Buffer.alloc(4 * 1024 * 1024 + 1),
+      'skills/one/SKILL.md': `---\nname: one\ndescription: D.\n---\n${['big.bin', ...many].map((path) => `../../${path}`).join('\n')}`,
+    });
+    const { stdout } = await workspace.run('check', directory);
+    expect(stdout).toContain('names 5 files outside of the skill that will not be installed with it');
+    await workspace.json('add', directory, '--yes', '--register-only');
+    await workspace.json('install', 'one', '--yes');
+    const { stdout: listed } = await workspace.run('call', 'read_skill', 'one', '--file', '../../docs');
+    expect(listed).toContain('… and more');
+  });
+});
