@@ -36,6 +36,7 @@ import { createFunctionExecutor } from './executors/function/index.js';
 import { createHttpExecutor } from './executors/http/index.js';
 import { createModuleExecutor, type ModuleExecutor } from './executors/module/index.js';
 import { createProcessExecutor } from './executors/process/index.js';
+import { withRequirements } from './executors/shared/requirements.js';
 import { createTextExecutor } from './executors/text/index.js';
 import { createCascadeResolver } from './extras/cascade.js';
 import { createMiddleware } from './extras/middleware/index.js';
@@ -63,6 +64,7 @@ import { createConsents, type PinStore } from './policy/pins.js';
 import { createTrustStore, type TrustStore } from './policy/trust.js';
 import { findEntry } from './process/entry.js';
 import { isGranted } from './process/environment.js';
+import { describeMissing, findMissing } from './process/requirements.js';
 import { assembleToolbox } from './runtime/create.js';
 import { createExecutors } from './runtime/execute.js';
 import type { Load } from './runtime/limiter.js';
@@ -183,7 +185,7 @@ export interface ToolboxState {
 }
 
 // Incremented when the format of the index changes.
-const INDEX_VERSION = '22';
+const INDEX_VERSION = '23';
 const MANAGED_CONFIG = '/etc/wield/config.toml';
 
 /** Creates the toolbox of a workdir. */
@@ -384,6 +386,8 @@ function createCatalogs({ options, machine, files, workspace, formats, upstreams
     suspended: files.programs,
     stores: files.stores,
     background: files.background,
+    missing: async ({ requires }, { workdir }) =>
+      requires && describeMissing(await findMissing(requires, { world, workdir })),
   });
   const yielding = createTaskTools();
   checkOffer(files.offered, [...builtin, ...yielding]);
@@ -445,15 +449,18 @@ function createParts(parts: PartsOptions): CallParts {
     workspace,
     catalog,
     executors: createExecutors(
-      [
-        createProcessExecutor({ world, wieldHome: machine.wieldHome, beforeRun, background }),
-        modules,
-        createFunctionExecutor({ digest: digestParts, debug: world.debug }),
-        createTextExecutor({ refer: references.refer }),
-        createDelegateExecutor({ digest: digestParts }),
-        upstreams.executor,
-        createHttpExecutor({ expand: upstreams.expandCredentials, secrets }),
-      ],
+      withRequirements(
+        [
+          createProcessExecutor({ world, wieldHome: machine.wieldHome, beforeRun, background }),
+          modules,
+          createFunctionExecutor({ digest: digestParts, debug: world.debug }),
+          createTextExecutor({ refer: references.refer }),
+          createDelegateExecutor({ digest: digestParts }),
+          upstreams.executor,
+          createHttpExecutor({ expand: upstreams.expandCredentials, secrets }),
+        ],
+        { world, dispatcher: options.dispatcher },
+      ),
       options.dispatcher,
     ),
     cascade,

@@ -20,11 +20,11 @@ import { createQueryResultTool } from './query-result.js';
 import { createReadResultTool } from './read-result.js';
 import { createRunCodeTool } from './run-code.js';
 import { createSearchModeTools } from './search-mode.js';
-import { createReadSkillTool, createRunScriptTool } from './skills.js';
+import { createReadSkillTool, createRunScriptTool, type ReadSkillOptions } from './skills.js';
 import { mayName, readableRemoteSkills, readableSkills } from './visibility.js';
 import { createWorkdirTool } from './workdir.js';
 
-export interface CreateBuiltinsOptions {
+export interface CreateBuiltinsOptions extends Pick<ReadSkillOptions, 'missing'> {
   readonly workspace: Workspace;
   readonly queries: QueryOptions;
   /** Functions, because these are created after the built-in tools. */
@@ -49,6 +49,7 @@ export function createBuiltins(options: CreateBuiltinsOptions): Tool[] {
       skills: (snapshot) => readableSkills(naming(), snapshot),
       remote: (snapshot) => readableRemoteSkills(remoteSkills(snapshot), snapshot),
       refer: (...reference) => references().refer(...reference),
+      missing: options.missing,
     }),
     createRunScriptTool({
       skills: (snapshot) => readableSkills(naming(), snapshot),

@@ -32,6 +32,8 @@ export interface ReadSkillOptions {
   /** Skills of upstream servers, which give way to others. */
   readonly remote: (snapshot: Snapshot) => readonly RemoteSkill[];
   readonly refer: (reference: TextReference, directory: string, snapshot: Snapshot) => Referent | undefined;
+  /** Returns what a skill requires and is missing, in a line; undefined if nothing is. */
+  readonly missing: (skill: Skill, snapshot: Snapshot) => Promise<string | undefined>;
 }
 
 interface Asked {
@@ -41,7 +43,7 @@ interface Asked {
 }
 
 /** Creates `read_skill`, which reads visible skills and their files; a hidden skill is called by its own name. */
-export function createReadSkillTool({ skills, remote, refer }: ReadSkillOptions): Tool {
+export function createReadSkillTool({ skills, remote, refer, missing }: ReadSkillOptions): Tool {
   return defineBuiltin<Asked>({
     name: READ_SKILL,
     description: 'Read the instructions of a skill before doing its task.',
@@ -55,7 +57,7 @@ export function createReadSkillTool({ skills, remote, refer }: ReadSkillOptions)
       required: ['skill_name'],
     },
     traits: { readOnly: true, text: true, positional: ['skill_name', 'file'] },
-    run({ skill_name: name, file, page = 1 }, _context, internals) {
+    async run({ skill_name: name, file, page = 1 }, _context, internals) {
       const { snapshot } = internals;
       const skill = findSkill(name, [...skills(snapshot).filter(isVisible), ...remote(snapshot)]);
       if ('server' in skill) return readRemoteSkill(skill, { file, page }, internals);
@@ -64,7 +66,9 @@ export function createReadSkillTool({ skills, remote, refer }: ReadSkillOptions)
         return { content: [textPart(describeFiles(skill, snapshot, path))] };
       if (path !== undefined && pathInSkill(skill, path) !== skill.file) return readFile(skill, path, page, snapshot);
       const text = readText(skill, snapshot, (reference, directory) => refer(reference, directory, snapshot));
-      const about = page === 1 ? [textPart(describeFiles(skill, snapshot))] : [];
+      const lacks = page === 1 ? await missing(skill, snapshot) : undefined;
+      const about =
+        page === 1 ? [textPart(describeFiles(skill, snapshot) + (lacks === undefined ? '' : `\n${lacks}`))] : [];
       return { content: [...toPageContent(skill, text, page), ...about] };
     },
   });

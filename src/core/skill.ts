@@ -4,6 +4,7 @@ import type { Json } from './json.js';
 import type { MiddlewareSettings } from './middleware-settings.js';
 import type { Owner } from './origin.js';
 import type { Problem } from './problem.js';
+import type { Requirements } from './requirements.js';
 import type { PathEntry } from './search-path.js';
 import type { Snapshot } from './snapshot.js';
 import type { Tool } from './tool.js';
@@ -40,6 +41,8 @@ export interface Skill {
   readonly middleware?: readonly MiddlewareSettings[];
   /** The part of the search path that the tools it governs find tools in (RES-44). */
   readonly paths?: readonly PathEntry[];
+  /** What it says must be there (SKL-16). */
+  readonly requires?: Requirements;
   /** Offset of the text in the file, in characters. */
   readonly start: number;
   /** References in its text (SKL-5). */

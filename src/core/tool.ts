@@ -6,6 +6,7 @@ import type { OutputStream, ToolContext } from './context.js';
 import type { HttpAction } from './http.js';
 import type { Json, JsonObject } from './json.js';
 import type { FileIdentity, Origin } from './origin.js';
+import type { Requirements } from './requirements.js';
 import type { ToolResult } from './result.js';
 import type { SandboxRequest } from './sandbox.js';
 import type { Schema } from './schema.js';
@@ -239,6 +240,8 @@ export interface Traits {
   readonly runOn?: string;
   /** The sandbox that its author asks for (EXE-10). */
   readonly sandbox?: SandboxRequest;
+  /** What must be there before it is called (TOOL-27). */
+  readonly requires?: Requirements;
   /** Only returns a text: runs no code of its owner, so it needs no trust. */
   readonly text?: boolean;
   /** A script of a skill: a model learns of it from the skill, and no list for models has it (SKL-13). */

@@ -7,6 +7,7 @@ import type { Format, Reading } from '../core/format.js';
 import { isToolName } from '../core/name.js';
 import type { Place } from '../core/origin.js';
 import type { Problem } from '../core/problem.js';
+import { joinRequirements } from '../core/requirements.js';
 import { NO_PARAMETERS, type Schema } from '../core/schema.js';
 import { quoteOutside } from '../core/text.js';
 import { NO_TRAITS, type Tool } from '../core/tool.js';
@@ -169,7 +170,10 @@ function toTool(item: InstalledItem, object: string, place: Place): Tool | Probl
       server: item.source,
       owner: place.owner,
     },
-    traits: header === undefined ? NO_TRAITS : toTraits(header),
+    traits: {
+      ...(header === undefined ? NO_TRAITS : toTraits(header)),
+      requires: joinRequirements([header?.requires, facts.needs]),
+    },
   };
 }
 

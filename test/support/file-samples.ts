@@ -119,7 +119,14 @@ const MAPPINGS: Json[] = [
   },
 ];
 const TOOLS: Json[] = [
-  { name: 'notes', description: 'Notes', parameters: { type: 'object' }, sandbox: 'workdir', background: false },
+  {
+    name: 'notes',
+    description: 'Notes',
+    parameters: { type: 'object' },
+    sandbox: 'workdir',
+    requires: { bins: ['jq'], env: ['TOKEN'] },
+    background: false,
+  },
   { name: 'ns:other' },
 ];
 
@@ -183,6 +190,7 @@ export const SAMPLES: Readonly<Record<FileKind, readonly Json[]>> = {
         trust: { rules: ['#destructive($policy=ask)'] },
         middleware: [{ use: 'rate-limit', calls: 3, every: '1m' }],
         paths: ['./tools', { ignore: 'old' }],
+        requires: { bins: [['jq'], ['rg', 'sed']], python: '>=3.10, <4', node: 20, config: ['a.b'] },
         author: 'someone',
       },
     },
@@ -191,6 +199,7 @@ export const SAMPLES: Readonly<Record<FileKind, readonly Json[]>> = {
       description: 'x',
       allowedTools: ['Read'],
       trust: { rules: '*' },
+      requires: { bins: 'jq', anyBins: ['rg', 'grep'], env: ['TOKEN'], python: true, node: null },
       metadata: {
         tags: 'a, b',
         params: { type: 'object', properties: { a: {} }, required: ['a'] },

@@ -4,6 +4,7 @@ import { exampleArguments, parameterRows } from '../../commands/index.js';
 import type { Caller, Verdict } from '../../core/caller.js';
 import { isToolError } from '../../core/error.js';
 import type { Plan } from '../../core/plan.js';
+import { describeRequirements } from '../../core/requirements.js';
 import type { SandboxPlan } from '../../core/sandbox.js';
 import { count, quoteOutside, sanitize } from '../../core/text.js';
 import type { Tool } from '../../core/tool.js';
@@ -14,6 +15,8 @@ import { treeOf } from '../../install/sources/clones.js';
 import { findSource, scanRecord } from '../../install/sources/load.js';
 import { loadSources } from '../../install/state.js';
 import { toReadOnlyEnvironment } from '../../install/toolbox-environment.js';
+import type { NodeToolbox } from '../../node.js';
+import { describeMissing, missingOf } from '../../process/requirements.js';
 import { describeSandbox } from '../../process/sandbox/text.js';
 import { commandOf } from '../commands.js';
 import { printJson } from '../print.js';
@@ -70,6 +73,7 @@ export const show: Verb = {
       ['you', describeVerdict(verdicts[0]!)],
       ['a model', describeVerdict(verdicts[1]!)],
       ['traits', describeTraits(tool)],
+      ['requires', await describeRequired(tool, toolbox)],
       ['governed', governed?.authority ? `by ${governed.authority.name}, ${governed.authority.file}` : ''],
       ['may call', (governed?.permissions ?? []).map((list) => list.join(' ') || 'nothing').join('; and ')],
       ['example', example === undefined ? '' : [exampleCommand, ...example].join(' ')],
@@ -127,6 +131,14 @@ function describeRun(plan: Plan): string {
     case 'function':
       return 'a function in this process';
   }
+}
+
+// What it requires, and what of that is missing.
+async function describeRequired(tool: Tool, { machine, state }: NodeToolbox): Promise<string> {
+  const { requires } = tool.traits;
+  if (requires === undefined) return '';
+  const missing = describeMissing(await missingOf(tool, machine.world, state.snapshot()));
+  return [describeRequirements(requires), ...(missing === undefined ? [] : [missing])].join('. ');
 }
 
 function describeVerdict({ verdict, reason, source }: Verdict): string {

@@ -4,8 +4,10 @@ import { isToolError, ToolError } from '../../core/error.js';
 import { deepFreeze } from '../../core/json.js';
 import { normalizeTags } from '../../core/name.js';
 import { IN_CODE } from '../../core/origin.js';
+import { joinRequirements, requirements } from '../../core/requirements.js';
 import { isFailedOutput } from '../../core/result.js';
 import { fillDefaults, NO_PARAMETERS, type Schema } from '../../core/schema.js';
+import { readShape } from '../../core/shape.js';
 import type { FunctionAction, Tool, Traits } from '../../core/tool.js';
 import { parseSandboxRequest } from '../../process/sandbox/applied.js';
 import { describeFaults, describeOutputFaults } from '../../schema/faults.js';
@@ -120,6 +122,7 @@ function toTraits(definition: ToolDefinition): Traits {
     timeoutMs,
     taskOnly: definition.taskOnly === true ? true : undefined,
     sandbox: sandbox === undefined ? undefined : parseSandboxRequest(sandbox),
+    requires: joinRequirements([readShape(requirements, definition.requires ?? {}).value]),
     allowedTools,
     examples: definition.examples ?? [],
     positional: cli?.positional,

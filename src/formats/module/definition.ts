@@ -4,6 +4,7 @@ import type { ToolContext } from '../../core/context.js';
 import { ToolError, type ToolErrorOptions } from '../../core/error.js';
 import { isRecord, type Json } from '../../core/json.js';
 import { isToolName } from '../../core/name.js';
+import { requirements } from '../../core/requirements.js';
 import { acceptedTypes, followRef, type JsonSchema } from '../../core/schema.js';
 import { parseSelectors } from '../../core/selector.js';
 import {
@@ -78,6 +79,19 @@ export interface ToolDefinition<
   readonly taskOnly?: boolean;
   /** The sandbox profile it runs in: `workdir`, or `workdir preferred` if it may run without (EXE-10). */
   readonly sandbox?: string;
+  /** What must be there before it is called: programs, variables, versions such as `'>=3.10'`. */
+  readonly requires?: {
+    /** Programs of the PATH; groups are alternatives. */
+    readonly bins?: readonly (string | readonly string[])[];
+    /** Programs of the PATH, one of which is enough. */
+    readonly anyBins?: readonly string[];
+    /** Environment variables. */
+    readonly env?: readonly string[];
+    /** Versions of Python. */
+    readonly python?: string;
+    /** Versions of Node. */
+    readonly node?: string;
+  };
   /** Selectors of the tools that it may call; no restriction if absent. */
   readonly allowedTools?: readonly string[];
   /** Inputs that are shown as examples. */
@@ -140,6 +154,7 @@ const DEFINITION = object({
   ),
   taskOnly: flag,
   sandbox: optional(string),
+  requires: optional(requirements),
   allowedTools: optional(strings),
   examples: optional(list(anything)),
   cli: optional(object({ positional: optional(strings) })),

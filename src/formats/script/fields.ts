@@ -1,8 +1,10 @@
 // Parses the values of header tags: parameters, types, durations, examples and environment variables.
 
+import { isProgramName } from '../../core/command.js';
 import { type Json, parseJson } from '../../core/json.js';
 import { normalizeTags, variableName } from '../../core/name.js';
 import { type Finding, HIDDEN_CHARACTERS } from '../../core/problem.js';
+import { isVersions, joinRequirements, type Requirements, VARIABLE } from '../../core/requirements.js';
 import type { JsonSchema } from '../../core/schema.js';
 import { parseDuration, quoteOutside, sanitize } from '../../core/text.js';
 import type { TagValue } from './tags.js';
@@ -22,7 +24,6 @@ export interface HeaderParameter extends TypedValue {
 
 const PARAMETER_NAME = /^[A-Za-z_][A-Za-z0-9_-]*$/;
 const MAX_NAME_LENGTH = 128;
-const VARIABLE = /^[A-Za-z_][A-Za-z0-9_]*$/;
 
 export function readParameters(
   declarations: readonly TagValue[],
@@ -212,4 +213,33 @@ export function readEnv(values: readonly TagValue[], warnings: Finding[]): strin
     });
     return [];
   });
+}
+
+const REQUIRED = /^(?:(?:bins?:)?([^:<>=]+)|env:(.+)|(python|node)(?::|(?=[<>=]))(.*))$/;
+
+/** Reads `@requires jq rg|grep env:TOKEN python>=3.10 node>=20`. */
+export function readRequires(values: readonly TagValue[], warnings: Finding[]): Requirements | undefined {
+  return joinRequirements(
+    values.flatMap((value) => {
+      // `python >= 3.10` is one requirement.
+      const words = value.text.replace(/\s*([<>]=?|={1,2})\s*/g, '$1').split(/[\s,]+/);
+      return words.filter((word) => word !== '').map((word) => readRequired(word, value, warnings));
+    }),
+  );
+}
+
+function readRequired(word: string, value: TagValue, warnings: Finding[]): Requirements | undefined {
+  const [, bins = '', variable = '', language, versions = ''] = REQUIRED.exec(word) ?? [];
+  const none: Requirements = { programs: [], env: [] };
+  if (bins === 'python' || bins === 'node') return { ...none, [bins]: '' };
+  if (bins !== '' && bins.split('|').every(isProgramName))
+    return { ...none, programs: [bins.split('|').map((name) => [name])] };
+  if (VARIABLE.test(variable)) return { ...none, env: [variable] };
+  if (language !== undefined && isVersions(versions)) return { ...none, [language]: versions };
+  warnings.push({
+    message: `@requires "${quoteOutside(word, 40)}" is not a requirement`,
+    hint: 'write # @requires jq env:TOKEN python>=3.10 node>=20',
+    ...at(value),
+  });
+  return undefined;
 }

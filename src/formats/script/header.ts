@@ -2,6 +2,7 @@
 
 import type { Json } from '../../core/json.js';
 import type { Finding } from '../../core/problem.js';
+import type { Requirements } from '../../core/requirements.js';
 import type { SandboxRequest } from '../../core/sandbox.js';
 import { type JsonSchema, NO_PARAMETERS } from '../../core/schema.js';
 import { nearest, quoteOutside } from '../../core/text.js';
@@ -13,6 +14,7 @@ import {
   readEnv,
   readExamples,
   readParameters,
+  readRequires,
   readReturns,
   readTags,
   readTimeout,
@@ -34,6 +36,7 @@ export interface ScriptHeader {
   /** Names of the environment variables that it needs. */
   readonly needs: readonly string[];
   readonly sandbox?: SandboxRequest;
+  readonly requires?: Requirements;
   /** The tag of the workers that it runs on. */
   readonly runOn?: string;
 }
@@ -92,6 +95,7 @@ export function readScriptHeader(text: string): HeaderReading {
     flags: new Set(FLAGS.filter((flag) => values.has(flag))),
     examples: errors.length > 0 ? [] : readExamples(all('example'), warnings),
     sandbox: sandbox === undefined ? undefined : parseSandboxRequest(sandbox),
+    requires: readRequires(all('requires'), warnings),
     runOn: textOf('run-on'),
   };
   return { header: errors.length > 0 ? undefined : header, errors, warnings, unknownTags };
@@ -150,7 +154,7 @@ export function toOutputSchema({ returns, flags }: ScriptHeader): JsonSchema | u
   return { type, ...keywords, ...(description === '' ? {} : { description }) };
 }
 
-export function toTraits({ group, tags, flags, timeoutMs, examples, sandbox, runOn }: ScriptHeader): Traits {
+export function toTraits({ group, tags, flags, timeoutMs, examples, sandbox, requires, runOn }: ScriptHeader): Traits {
   return {
     group,
     tags,
@@ -161,6 +165,7 @@ export function toTraits({ group, tags, flags, timeoutMs, examples, sandbox, run
     background: flags.has('background') || undefined,
     timeoutMs,
     sandbox,
+    requires,
     runOn,
     examples,
   };

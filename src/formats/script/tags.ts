@@ -17,6 +17,7 @@ export const KNOWN_TAGS: ReadonlySet<string> = new Set([
   'returns',
   'example',
   'env',
+  'requires',
   'sandbox',
   'run-on',
   ...FLAGS,

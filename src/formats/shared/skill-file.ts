@@ -2,16 +2,19 @@
 
 import { isRecord, type Json } from '../../core/json.js';
 import { type Finding, HIDDEN_CHARACTERS } from '../../core/problem.js';
+import type { Requirements } from '../../core/requirements.js';
 import type { SandboxRequest } from '../../core/sandbox.js';
 import { quoteOutside, sanitize } from '../../core/text.js';
 import { parseSandboxRequest } from '../../process/sandbox/applied.js';
 import { readFrontmatter } from './frontmatter.js';
+import { readFileRequirements } from './requirements.js';
 
 export interface SkillHeader {
   readonly name: string;
   readonly description: string;
   readonly allowedTools: readonly string[] | null;
   readonly metadata: Readonly<Record<string, Json>>;
+  readonly requires?: Requirements | undefined;
   /** The text below the frontmatter. */
   readonly body: string;
   /** Offset of that text in characters. */
@@ -45,6 +48,7 @@ export function parseSkillFile(text: string, directoryName: string): SkillReadin
       description,
       allowedTools: readAllowedTools(findAllowedTools(fields, warnings), warnings),
       metadata: readMetadata(fields),
+      requires: readFileRequirements(fields, warnings),
       body,
       start: text.length - body.length,
     },

@@ -92,7 +92,16 @@ function isNamed(frontmatter: ReturnType<typeof readFrontmatter>): boolean {
   return [name, description].every((text) => typeof text === 'string' && text.trim() !== '');
 }
 
-const SKILL_FIELDS = ['name', 'description', 'allowed-tools', 'metadata', 'license', 'compatibility', 'trust'];
+const SKILL_FIELDS = [
+  'name',
+  'description',
+  'allowed-tools',
+  'metadata',
+  'license',
+  'compatibility',
+  'requires',
+  'trust',
+];
 
 // A file with fields of skills and no others was meant to be one; pages of other systems have a title and more.
 function findMissing(frontmatter: ReturnType<typeof readFrontmatter>): Finding | undefined {

@@ -1,6 +1,7 @@
 // The JSON Schema of the frontmatter of a SKILL.md, for editors; it says what `wield check` reports.
 
 import { middlewareEntry } from '../../core/middleware-settings.js';
+import { openRequirements } from '../../core/requirements.js';
 import type { JsonSchema } from '../../core/schema.js';
 import { PATHS_SCHEMA } from '../../core/search-path.js';
 import { duration, stringOrStrings, text, when, withKey } from '../../core/shape.js';
@@ -40,6 +41,9 @@ const RATE_LIMIT: JsonSchema = {
   allOf: [middlewareEntry.schema, { properties: { use: { const: 'rate-limit' } } }],
 };
 
+// A list or text says something else.
+const REQUIRES: JsonSchema = { anyOf: [openRequirements.schema, { not: { type: 'object' } }] };
+
 const METADATA: JsonSchema = {
   properties: {
     tags: orNull({ type: 'string' }, { type: 'array', items: { type: ['string', 'number'] } }),
@@ -48,6 +52,7 @@ const METADATA: JsonSchema = {
     delegate: orNull(FILLED, { type: 'object', required: ['code'], properties: { code: FILLED } }),
     $inherit: orNull({ const: false }, FILLED, { type: 'array', items: FILLED }),
     timeout: orNull(duration.schema),
+    requires: REQUIRES,
     trust: TRUST,
     middleware: orNull({ type: 'array', items: RATE_LIMIT }, RATE_LIMIT),
     paths: orNull({ type: 'string', pattern: '^[^\\x00]+$' }, PATHS_SCHEMA),
@@ -70,6 +75,7 @@ export const SKILL_SCHEMA: JsonSchema = {
     description: { anyOf: [{ type: 'string', pattern: '[^\\s\\p{C}]' }, { type: 'number' }] },
     'allowed-tools': ALLOWED_TOOLS,
     metadata: METADATA,
+    requires: REQUIRES,
     trust: TRUST,
   },
   allOf: [

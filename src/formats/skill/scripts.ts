@@ -49,7 +49,7 @@ const INPUT = createJsonSchema(
   { closed: true },
 );
 
-type Owner = Pick<Skill, 'name' | 'directory' | 'owner' | 'metadata' | 'timeoutMs' | 'allowedTools'>;
+type Owner = Pick<Skill, 'name' | 'directory' | 'owner' | 'metadata' | 'timeoutMs' | 'allowedTools' | 'requires'>;
 
 /** Reads the scripts of a skill directory; links that lead out of it are left out. */
 export function readSkillScripts(skill: Owner, place: Place): SkillScripts {
@@ -92,6 +92,7 @@ export function readSkillScripts(skill: Owner, place: Place): SkillScripts {
         ofSkill: true,
         timeoutMs: skill.timeoutMs,
         sandbox: readSkillSandbox(skill.metadata),
+        requires: skill.requires,
         allowedTools: skill.allowedTools ?? undefined,
       },
     };

@@ -68,6 +68,7 @@ export function toTool(skill: Skill, metadata: SkillMetadata, source: SkillSourc
       readOnly: delegate === null ? true : undefined,
       timeoutMs: skill.timeoutMs,
       sandbox: readSkillSandbox(skill.metadata),
+      requires: skill.requires,
       allowedTools: skill.allowedTools ?? undefined,
       examples: [],
     },

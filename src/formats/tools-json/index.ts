@@ -5,6 +5,7 @@ import type { FileState, Format } from '../../core/format.js';
 import { isRecord, parseJson, toJsonFault } from '../../core/json.js';
 import { type Boundary, type Place, toOrigin } from '../../core/origin.js';
 import { type Finding, type Problem, toProblem } from '../../core/problem.js';
+import { joinRequirements, type Requirements } from '../../core/requirements.js';
 import type { SandboxRequest } from '../../core/sandbox.js';
 import { NO_TRAITS, type Tool } from '../../core/tool.js';
 import { readHead } from '../../files/read.js';
@@ -138,7 +139,7 @@ interface ToToolOptions {
 }
 
 function toTool(
-  { name, description, parameters, executions, sandbox, background }: DeclaredTool,
+  { name, description, parameters, executions, sandbox, requires, background }: DeclaredTool,
   { descriptor, directory, skill, owner }: ToToolOptions,
 ): Tool {
   const { allowlist } = descriptor;
@@ -153,6 +154,7 @@ function toTool(
       ...NO_TRAITS,
       ...(allowedTools === null ? {} : { allowedTools }),
       sandbox: sandbox ?? skill.sandbox,
+      requires: joinRequirements([withoutGroups(skill.requires, executions), requires]),
       background,
     },
   };
@@ -163,6 +165,7 @@ interface SkillFacts {
   readonly binGroups: readonly (readonly string[])[];
   readonly allowedTools: readonly string[] | null;
   readonly sandbox?: SandboxRequest | undefined;
+  readonly requires?: Requirements | undefined;
 }
 
 // SKL-4: an invalid SKILL.md may have restricted what its tools can call, so they may call nothing.
@@ -174,7 +177,14 @@ function readSkillFacts(directory: string, within: Boundary | undefined): SkillF
     binGroups: toBinGroups(skill?.metadata.requires),
     allowedTools: skill === undefined || errors.length > 0 ? [] : skill.allowedTools,
     sandbox: skill && readSkillSandbox(skill.metadata),
+    requires: skill?.requires,
   };
+}
+
+// Executions that name a group are chosen by what is installed.
+function withoutGroups(requires: Requirements | undefined, executions: DeclaredTool['executions']) {
+  if (requires === undefined || executions.every(({ binGroup }) => binGroup === undefined)) return requires;
+  return { ...requires, programs: [] };
 }
 
 // `metadata.requires.bins` of the skill: groups of programs; all programs of one group must be installed.

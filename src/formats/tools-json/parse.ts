@@ -3,6 +3,7 @@
 import { type Allowlist, type Execution, isProgramName, PROGRAM_NAME } from '../../core/command.js';
 import { isToolName, TOOL_NAME_PATTERN } from '../../core/name.js';
 import type { Finding } from '../../core/problem.js';
+import { joinRequirements, type Requirements, requirements } from '../../core/requirements.js';
 import type { SandboxRequest } from '../../core/sandbox.js';
 import { cleanSchema, type JsonSchema, NO_PARAMETERS } from '../../core/schema.js';
 import {
@@ -35,6 +36,8 @@ export interface DeclaredTool {
   readonly executions: readonly Execution[];
   /** The sandbox that it asks for. */
   readonly sandbox?: SandboxRequest;
+  /** What must be there before a call. */
+  readonly requires?: Requirements;
   /** Its process goes on after the call. */
   readonly background?: true;
 }
@@ -92,6 +95,7 @@ function tool(): Shape<Omit<DeclaredTool, 'executions'>> {
       description: optional(string),
       parameters: optional(table),
       sandbox: optional(string),
+      requires: optional(requirements),
       background: optional(boolean),
     },
     NULLS,
@@ -104,11 +108,12 @@ function tool(): Shape<Omit<DeclaredTool, 'executions'>> {
     },
     { allOf: [{ properties: { name: { pattern: TOOL_NAME_PATTERN } } }] },
   );
-  return converted(named, ({ name, description = '', parameters = NO_PARAMETERS, sandbox, background }) => ({
+  return converted(named, ({ name, description = '', parameters = NO_PARAMETERS, sandbox, requires, background }) => ({
     name,
     description: sanitize(description),
     parameters: cleanSchema(parameters as JsonSchema),
     sandbox: sandbox === undefined ? undefined : parseSandboxRequest(sandbox),
+    requires: joinRequirements([requires]),
     background: background === true ? true : undefined,
   }));
 }

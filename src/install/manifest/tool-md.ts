@@ -1,7 +1,9 @@
 // Parses TOOL.md: description, entrypoint, build and parameters of an installable tool.
 
 import { isRecord, type Json } from '../../core/json.js';
+import type { Requirements } from '../../core/requirements.js';
 import { readFrontmatter } from '../../formats/shared/frontmatter.js';
+import { readFileRequirements } from '../../formats/shared/requirements.js';
 import { toText } from './plugin-json.js';
 
 export interface ItemFacts {
@@ -15,6 +17,8 @@ export interface ItemFacts {
   /** The parameters, in any form that a skill's `metadata.params` accepts. */
   readonly params: Json | undefined;
   readonly requires: readonly string[];
+  /** What must be there before a call of the tool. */
+  readonly needs: Requirements | undefined;
 }
 
 /** Parses the frontmatter of a TOOL.md or of any other Markdown text (INS-20). */
@@ -30,6 +34,7 @@ export function parseItemFacts(text: string): ItemFacts {
     name: toText(fields.name),
     params: fields.params as Json | undefined,
     requires: toRequires(fields.requires),
+    needs: readFileRequirements(fields, []),
   };
 }
 

@@ -29,8 +29,12 @@ export interface Diagnosis {
 
 const SHIM = /\/(?:\.pyenv|\.rbenv|\.nodenv|\.asdf|\.local\/share\/mise|\.volta)\/|\/shims\//;
 
-/** Runs all checks; `more` are problems found by the caller. */
-export async function diagnose(toolbox: NodeToolbox, more: readonly Problem[] = []): Promise<Diagnosis> {
+/** Runs all checks; `more` and `others` are problems and checks of the caller. */
+export async function diagnose(
+  toolbox: NodeToolbox,
+  more: readonly Problem[] = [],
+  others: readonly Check[] = [],
+): Promise<Diagnosis> {
   const failed: Problem[] = [];
   // A check that fails is a problem; the others are still made (CLI-14).
   const attempt = async <T>(check: () => T[] | Promise<T[]>): Promise<T[]> => {
@@ -79,6 +83,7 @@ export async function diagnose(toolbox: NodeToolbox, more: readonly Problem[] = 
         about: 'tools',
         message: `${count(tools.length, 'tool')} in ${shortenPath(workdir, workdir, world.home)}`,
       },
+      ...others,
       ...warnings.map(show('warning')),
       ...problems.map(show('problem')),
     ],

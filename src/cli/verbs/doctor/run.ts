@@ -3,6 +3,7 @@
 import type { NodeToolbox } from '../../../node.js';
 import { commandProblems } from '../../commands.js';
 import { type Diagnosis, diagnose } from './diagnose.js';
+import { checkRequirements } from './requirements.js';
 import { allRules, offerProblems, ruleProblems, sandboxProblems } from './rules.js';
 
 export async function runDoctor(toolbox: NodeToolbox, reserved: ReadonlySet<string>): Promise<Diagnosis> {
@@ -10,10 +11,13 @@ export async function runDoctor(toolbox: NodeToolbox, reserved: ReadonlySet<stri
   const { policy, settings } = toolbox.state.snapshot();
   const configuration = toolbox.state.configuration();
   const rules = allRules(policy, configuration.profiles.values());
-  return diagnose(toolbox, [
+  const requirements = await checkRequirements(toolbox, survey);
+  const more = [
     ...commandProblems(survey, reserved),
     ...ruleProblems({ rules, survey, view: settings.view }),
     ...offerProblems(configuration, survey),
     ...sandboxProblems(toolbox, configuration, survey),
-  ]);
+    ...requirements.problems,
+  ];
+  return diagnose(toolbox, more, requirements.checks);
 }
