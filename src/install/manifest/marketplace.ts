@@ -25,11 +25,13 @@ export interface Marketplace {
 
 const MAX_PLUGINS = 5000;
 
-/** Undefined if the source has none. Throws `invalid_definition`. */
-export function readMarketplace(tree: string): Marketplace | undefined {
+/** Undefined if the source has none. One that lists nothing is passed to `onEmpty` (INS-90). Throws `invalid_definition`. */
+export function readMarketplace(tree: string, onEmpty: (file: string) => void): Marketplace | undefined {
   for (const file of MARKETPLACE_PATHS) {
     const document = readJsonObject(tree, file);
-    if (document !== undefined) return toMarketplace(document);
+    if (document === undefined) continue;
+    if (Array.isArray(document.plugins) && document.plugins.length > 0) return toMarketplace(document);
+    onEmpty(file);
   }
   return undefined;
 }

@@ -17,7 +17,7 @@ import {
   type SkipServer,
 } from '../manifest/plugin-servers.js';
 import type { PluginEntry } from '../manifest/source-manifest.js';
-import { isBelow } from './find-skills.js';
+import { isBelow, isInside } from './find-skills.js';
 import { assertInside } from './load-manifest.js';
 import { readSourceItem, resolveLinks, type SourceItem } from './source-item.js';
 
@@ -134,7 +134,8 @@ function readSkills(context: PluginContext, { only, fields }: Declared): SourceI
     return readItem(context, 'skill', join(path) === '.' ? plugin : basename(path), path);
   });
   const usual = only ? [] : skillsIn(context, join(root, 'skills'));
-  const isFree = !only && given.length === 0 && !hasSkills(join(tree, root, 'skills'));
+  // INS-90: a manifest that lists nothing that exists hides no skills.
+  const isFree = !only && declared.length === 0 && !hasSkills(join(tree, root, 'skills'));
   const isOne = isFree && isSkill(join(tree, root));
   const found = [
     ...usual,
@@ -147,9 +148,11 @@ function readSkills(context: PluginContext, { only, fields }: Declared): SourceI
 
 function readDocuments(context: PluginContext, kind: 'agent' | 'command', { only, fields }: Declared): SourceItem[] {
   const { tree, files, plugin, root, skip } = context;
+  // A text in a skill is part of it, wherever the skill is.
+  const skills = new Set(context.others);
   // The Markdown files of a directory, or the file itself.
   const markdownIn = (base: string): string[] =>
-    files.filter((file) => /\.md$/i.test(file) && (base === '' || isBelow(file, base)));
+    files.filter((file) => /\.md$/i.test(file) && (base === '' || isBelow(file, base)) && !isInside(file, skills));
   // Commands can also be a table of names.
   const given = fields(`${kind}s`).flatMap((value) => (isRecord(value) ? (Object.values(value) as Json[]) : [value]));
   const paths = given.flatMap(

@@ -32,7 +32,7 @@ interface PluginScanOptions {
 }
 
 /**
- * Undefined if the source has no plugins. `files` are all files of the source, `skillFiles` every SKILL.md. Throws
+ * Undefined if nothing in the source is about plugins. `files` are all files of the source, `skillFiles` every SKILL.md. Throws
  * `invalid_definition` if the manifest of the source itself is invalid.
  */
 export function scanPlugins(
@@ -42,7 +42,8 @@ export function scanPlugins(
   { adopted, location }: PluginScanOptions,
 ): PluginScan | undefined {
   const skipped = createSkipped();
-  const marketplace = adopted === undefined ? withOwn(readMarketplace(tree), location) : undefined;
+  const onEmpty = (file: string): void => skipped.add('marketplace', file, 'lists no plugins');
+  const marketplace = adopted === undefined ? withOwn(readMarketplace(tree, onEmpty), location) : undefined;
   for (const { name, reason } of marketplace?.skipped ?? []) skipped.add('plugin', name, reason);
   const own = adopted ?? marketplace?.plugins ?? toList(entryOf(tree, ''));
   const whole = adopted !== undefined || marketplace !== undefined || own.length > 0;
@@ -59,7 +60,7 @@ export function scanPlugins(
       return [];
     }
   });
-  if (!whole && plugins.length === 0) return undefined;
+  if (!whole && plugins.length === 0 && skipped.all().length === 0) return undefined;
   return {
     plugins,
     whole,

@@ -103,6 +103,8 @@ export function readSourceForm(item: SourceItem, loaded: LoadedTree, rendering: 
   }
   for (const required of item.requires) {
     const target = resolveReference(required, siblings);
+    // INS-86: elsewhere it names programs and packages.
+    if (typeof target === 'string' && item.plugin !== null) continue;
     if (typeof target === 'string')
       throw badReference(`requires: ${required}`, target, { item, file: item.path, line: 1 });
     add({ kind: target.kind, name: target.name, value: null });

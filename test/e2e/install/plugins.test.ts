@@ -154,6 +154,7 @@ describe('plugins', () => {
         'skills/p/SKILL.md': skill('p', `${body}\n${others}\n`),
         'skills/p/page.html': '{{self}}',
         'skills/other/SKILL.md': skill('other'),
+        'skills/foreign/SKILL.md': skill('foreign').replace('\n---', '\nrequires: [python3, skill:other]\n---'),
       }),
     );
     // What a skill refers to is installed with it.
@@ -166,6 +167,8 @@ describe('plugins', () => {
     ]);
     expect(workspace.stored('skill/p:p/page.html')).toBe('{{self}}');
     expect(workspace.stored('agent/p:scribe/scribe.md')).toContain('From ~/.wield/store/agent/p:scribe.');
+    // Programs and packages are not items.
+    expect(names((await workspace.json('install', '--yes', 'skill:p:foreign')).items)).toContain('skill p:foreign');
   });
 
   spec('INS-62 INS-63', 'starts a server of a plugin only after a person accepted it as it is', async () => {
@@ -277,6 +280,33 @@ describe('plugins', () => {
     const single = { '.claude-plugin/plugin.json': '{"name":"single","skills":"./SKILL.md"}', 'SKILL.md': skill('it') };
     const added = await workspace.json('add', workspace.source('single', single), '--yes');
     expect(names(added.source.items)).toEqual(['skill single:single']);
+  });
+
+  spec('INS-90', 'offers the skills of a source whose marketplace or manifest lists nothing that exists', async () => {
+    const workspace = createInstallWorkspace();
+    const skills = { 'web/one/SKILL.md': skill('one'), 'web/one/notes.md': 'x', 'agents/two/SKILL.md': skill('two') };
+    const marketplaces = ['{"name":"m"}', '{"name":"m","plugins":[]}', '{"name":"m","plugins":{}}'];
+    for (const [at, marketplace] of marketplaces.entries()) {
+      const files = { ...skills, '.claude-plugin/marketplace.json': marketplace };
+      const { source } = await workspace.json('add', workspace.source(`plain${at}`, files), '--register-only');
+      expect(names(source.items)).toEqual(['skill one', 'skill two']);
+      expect(source.skipped).toEqual([
+        { what: 'marketplace', reason: 'lists no plugins', paths: ['.claude-plugin/marketplace.json'] },
+      ]);
+    }
+    for (const [at, listed] of ['"skills/"', '["./skills/a","./skills/b"]', '"./docs"'].entries()) {
+      const files = {
+        ...skills,
+        'docs/text.md': 'text',
+        '.claude-plugin/marketplace.json': '{"name":"m"}',
+        '.claude-plugin/plugin.json': `{"name":"kit","skills":${listed},"agents":"agents/"}`,
+      };
+      const { source } = await workspace.json('add', workspace.source(`kit${at}`, files), '--register-only');
+      expect(names(source.items)).toEqual(['skill kit:one', 'skill kit:two']);
+      const reasons = source.skipped.map(({ what, reason }: Record<string, string>) => `${what}: ${reason}`);
+      expect(reasons).toContain('marketplace: lists no plugins');
+      expect(reasons.join()).toMatch(/skill: (?:the file does not exist|contains no skills)/);
+    }
   });
 
   spec('INS-88', 'counts files of instructions among agents and commands', async () => {
