@@ -9,6 +9,7 @@ import { delimiter, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
 import { createPath, OPTIONAL } from './bare-path.mjs';
+import { installNode } from './nodes.mjs';
 
 const ROOT = fileURLToPath(new URL('..', import.meta.url));
 const ORDINARY = 'wield-test';
@@ -66,7 +67,7 @@ if (users.includes('ordinary') && spawnSync('id', [ORDINARY]).status !== 0)
 
 const rows = [];
 for (const version of nodes) {
-  const bin = installNode(version);
+  const bin = installNode(version, join(base, `node-${version}`));
   for (const missing of without) {
     const hidden = missing === 'none' ? [] : missing === 'all' ? OPTIONAL : [missing];
     const programs = createPath(join(base, `path-${missing}`, version), [...hidden, 'node']);
@@ -158,13 +159,6 @@ function watch(child, isDone) {
       resolve({ output, status });
     });
   });
-}
-
-/** Installs a version of Node from the registry, once, and returns its directory. */
-function installNode(version) {
-  const directory = join(base, `node-${version}`);
-  execFileSync('npm', ['install', '--silent', '--no-audit', '--no-fund', '--prefix', directory, `node@${version}`]);
-  return join(directory, 'node_modules/node/bin');
 }
 
 function fail(message) {

@@ -1,7 +1,7 @@
 // Finds the command that starts this wield from another program.
 
-import { accessSync, constants, realpathSync } from 'node:fs';
-import { delimiter, isAbsolute, join, sep } from 'node:path';
+import { accessSync, constants, existsSync, realpathSync } from 'node:fs';
+import { delimiter, dirname, isAbsolute, join, sep } from 'node:path';
 import type { Io } from './io.js';
 
 export interface OwnCommand {
@@ -21,11 +21,20 @@ export const OWN_NAME = 'wield';
 export function findOwnCommand(io: Io, shared: boolean): OwnCommand {
   const { env } = io;
   const binary = realpathSync(io.binary);
-  const installed = search(env, OWN_NAME, binary);
+  const running = realpathSync(process.execPath);
+  const installed = search(env, OWN_NAME, findLauncher(running, binary) ?? binary);
   if (installed !== undefined) return { command: shared ? OWN_NAME : installed, args: [], temporary: false };
   // A link such as `/usr/local/bin/node` survives an upgrade of Node.
-  const node = search(env, 'node', realpathSync(process.execPath)) ?? process.execPath;
+  const node = search(env, 'node', running) ?? process.execPath;
   return { command: node, args: [binary], temporary: binary.includes(`${sep}_npx${sep}`) };
+}
+
+/** Returns the launcher of the archive, if this runs with a Node of its own (PKG-5). */
+export function findLauncher(node: string, binary: string): string | undefined {
+  const lib = dirname(node);
+  const launcher = join(lib, '..', 'bin', OWN_NAME);
+  const isArchive = binary.startsWith(join(lib, 'node_modules', 'wield', sep)) && existsSync(launcher);
+  return isArchive ? realpathSync(launcher) : undefined;
 }
 
 // Skips directories that npm adds to the PATH only while it runs a script.

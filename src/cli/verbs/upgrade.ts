@@ -26,14 +26,18 @@ import {
   summarizeItems,
   withInstalling,
 } from '../installing.js';
+import { findOwnUpdate } from '../own-update.js';
 import { printJson } from '../print.js';
 import type { Terminal } from '../terminal.js';
 import { toggle, type Verb } from '../verb.js';
 
+declare const WIELD_VERSION: string;
+
 export const upgrade: Verb = {
   name: 'upgrade',
   usage: 'upgrade [item…] [--offline] [--dry-run] [--force] [--yes]\n  wield upgrade --fetch-only [source…]',
-  summary: 'Upgrade installed items to the current version of their sources. Shows every change first.',
+  summary:
+    'Upgrade installed items to the current version of their sources. Shows every change first, and how to update wield itself.',
   examples: ['wield upgrade --dry-run', 'wield upgrade acme:detect --yes'],
   flags: {
     offline: toggle('Do not fetch updates first'),
@@ -76,8 +80,14 @@ export const upgrade: Verb = {
       if (json) {
         const gone = removed.map(toInstalledJson);
         const upgraded = items.map(toAppliedJson);
-        printJson(terminal, { ...outcomeOf(plan), dryRun, items: upgraded, removed: gone, kept, refused, hooks });
-      } else printRefused(terminal, plan);
+        const self = { version: WIELD_VERSION, update: findOwnUpdate(terminal.io) };
+        printJson(terminal, { ...outcomeOf(plan), dryRun, items: upgraded, removed: gone, kept, refused, hooks, self });
+      } else {
+        printRefused(terminal, plan);
+        // PKG-8: this verb is where people look for it.
+        if (positionals.length === 0)
+          terminal.err(`  wield ${WIELD_VERSION} itself stays; to update it: ${findOwnUpdate(terminal.io)}\n`);
+      }
       return statusOf(plan);
     };
     // Without consent not even a fetch is kept: the next run would compare with it.
