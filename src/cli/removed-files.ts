@@ -2,14 +2,14 @@
 
 import { cpSync, existsSync, readdirSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
-import { ToolError } from '../core/error.js';
+import { isToolError, ToolError } from '../core/error.js';
 import { isRecord } from '../core/json.js';
 import { compareText, quoteOutside } from '../core/text.js';
 import { withLock } from '../files/lock.js';
 import { makeDirectory } from '../files/make-directory.js';
 import { readStateFile } from '../files/read.js';
 import { removeTree } from '../files/remove.js';
-import { createStateDirectory } from '../files/state.js';
+import { createStateDirectory, refuseNewer } from '../files/state.js';
 import { writeFileAtomic } from '../files/write.js';
 
 export interface RemovedFiles {
@@ -54,7 +54,7 @@ function move(root: string, name: string, paths: readonly string[], now: number)
   makeDirectory(own);
   for (const [at, path] of paths.entries())
     cpSync(path, join(own, `${at}-${basename(path)}`), { recursive: true, verbatimSymlinks: true });
-  writeFileAtomic(join(own, RECORD), `${JSON.stringify({ name, paths })}\n`);
+  writeFileAtomic(join(own, RECORD), `${JSON.stringify({ version: 1, name, paths })}\n`);
   for (const path of paths) removeTree(path);
   for (const old of namesIn(root).slice(0, -MAX_KEPT)) removeTree(join(root, old));
 }
@@ -89,8 +89,10 @@ function namesIn(root: string): string[] {
 function readRecord(file: string): RemovedFiles | undefined {
   try {
     const value: unknown = JSON.parse(readStateFile(file) ?? '');
+    refuseNewer(value, file);
     return isRecord(value) && Array.isArray(value.paths) ? (value as unknown as RemovedFiles) : undefined;
-  } catch {
+  } catch (error) {
+    if (isToolError(error) && error.code === 'unavailable') throw error;
     return undefined;
   }
 }

@@ -3,7 +3,7 @@
 import { lstatSync, readdirSync, type Stats, statSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { isToolError, MACHINE_HINTS, systemReason, ToolError } from '../core/error.js';
-import { findDuplicateKey } from '../core/json.js';
+import { findDuplicateKey, isRecord } from '../core/json.js';
 import { positionOf } from '../core/json-syntax.js';
 import { readShape, type Shape } from '../core/shape.js';
 import { quoteOutside } from '../core/text.js';
@@ -133,10 +133,24 @@ export function parseStateJson(text: string, file: string): unknown {
   });
 }
 
-/** Reads the text of a state file with a shape. Throws `io` for a key that is there twice, and what `refuse` returns for other faults. */
+/** Throws `unavailable` if a newer version of wield wrote a document: this one would lose what it does not know (STA-8). */
+export function refuseNewer(document: unknown, file: string, known = 1): void {
+  if (!isRecord(document) || typeof document.version !== 'number' || document.version <= known) return;
+  throw new ToolError('unavailable', `${file} was written by a newer version of wield`, {
+    hint: 'update wield the way you installed it, such as: npm install --global wield@latest',
+    data: { path: file },
+  });
+}
+
+/**
+ * Reads the text of a state file with a shape. Throws `io` for a key that is there twice, `unavailable` for a file of a newer
+ * version, and what `refuse` returns for other faults.
+ */
 export function readState<T>(shape: Shape<T>, text: string, file: string, refuse: () => ToolError): T {
   try {
-    const { value, faults } = readShape(shape, parseStateJson(text, file));
+    const document = parseStateJson(text, file);
+    refuseNewer(document, file);
+    const { value, faults } = readShape(shape, document);
     if (value !== undefined && faults.length === 0) return value;
   } catch (error) {
     if (isToolError(error)) throw error;

@@ -3,7 +3,7 @@
 import { isToolError, ToolError } from '../core/error.js';
 import { isRecord } from '../core/json.js';
 import { readStateFile } from '../files/read.js';
-import { parseStateJson } from '../files/state.js';
+import { parseStateJson, refuseNewer } from '../files/state.js';
 import { writeFileAtomic } from '../files/write.js';
 import type { InstallPaths } from './environment.js';
 import { type ItemKind, isItemKind } from './manifest/item-name.js';
@@ -173,9 +173,7 @@ export function parseState(text: string, file: string, version: number): Record<
     throw isToolError(error) ? error : unreadable(file);
   }
   if (!isRecord(document) || typeof document.version !== 'number') throw unreadable(file);
-  if (document.version > version) {
-    throw new ToolError('unavailable', `${file} was written by a newer version of wield`, { hint: 'update wield' });
-  }
+  refuseNewer(document, file, version);
   return document;
 }
 

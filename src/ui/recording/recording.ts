@@ -17,6 +17,7 @@ import {
   when,
 } from '../../core/shape.js';
 import type { Tool } from '../../core/tool.js';
+import { refuseNewer } from '../../files/state.js';
 import type { RecordedCall } from '../api.js';
 
 /** The definition of a recorded tool. */
@@ -66,13 +67,14 @@ const CALL = object({ type: oneOf('call'), call: string, tool: string, input: an
 /** The lines of a file. */
 export const LINES = { head: HEAD_LINE, tool: TOOL, call: CALL };
 
-/** Parses the text of a file. Throws `invalid_definition` with the line. */
+/** Parses the text of a file. Throws `invalid_definition` with the line, `unavailable` for a file of a newer version. */
 export function parseRecording(text: string, file: string): Recording {
   const tools: RecordedTool[] = [];
   const calls: RecordedCall[] = [];
   for (const [at, line] of text.trim().split('\n').entries()) {
     if (line === '' && at > 0) continue;
     const value = parseLine(line);
+    if (at === 0) refuseNewer(value, file, HEAD.version);
     const shape = at === 0 ? HEAD_LINE : isRecord(value) && value.type === 'tool' ? TOOL : CALL;
     const [fault] = readShape<unknown>(shape, value).faults;
     if (fault !== undefined)

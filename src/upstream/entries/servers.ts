@@ -21,7 +21,7 @@ import type { ConfiguredServers, World } from '../../core/snapshot.js';
 import { formatBytes, quoteOutside } from '../../core/text.js';
 import type { ServerEntry } from '../../core/upstream.js';
 import { createStatCache, type FileText } from '../../files/read.js';
-import { parseStateJson } from '../../files/state.js';
+import { parseStateJson, refuseNewer } from '../../files/state.js';
 import { isOwnServer, readServer } from './entry.js';
 import { readServers, type ServersFile, type ServersReading, toShadowed } from './file.js';
 
@@ -109,12 +109,13 @@ const INSTALLED = object({ servers: record(RECORD) }, { unknown: 'drop' });
 
 // The servers that were installed, each with what a person accepted of it; install/servers.ts writes the file.
 function readInstalled(text: string, { file, owner }: ServersFile): ServersReading {
-  const refuse = (why: string): ServersReading => {
-    const hint = 'remove it; wield doctor --fix writes it again';
+  const refuse = (why: string, hint = 'remove it; wield doctor --fix writes it again'): ServersReading => {
     return { entries: [], problems: [{ severity: 'error', path: file, message: `is not valid: ${why}`, hint }] };
   };
   try {
-    const { value, faults } = readShape(INSTALLED, parseStateJson(text, file));
+    const document = parseStateJson(text, file);
+    refuseNewer(document, file);
+    const { value, faults } = readShape(INSTALLED, document);
     if (value === undefined || faults.length > 0) return refuse(formatFault(faults[0]!));
     const entries = Object.entries(value.servers).flatMap(([name, { entry: written, accepted, ...found }]) => {
       const place = { file, pointer: `/servers/${escapePointer(name)}/entry`, line: null };
@@ -125,7 +126,7 @@ function readInstalled(text: string, { file, owner }: ServersFile): ServersReadi
     return { entries, problems: [] };
   } catch (error) {
     if (!isToolError(error)) throw error;
-    return refuse(error.message);
+    return refuse(error.message, error.code === 'unavailable' ? error.hint : undefined);
   }
 }
 

@@ -9,6 +9,7 @@ import { loadCrypto } from '../../files/digest.js';
 import { withLock } from '../../files/lock.js';
 import { readStateFile } from '../../files/read.js';
 import { removeFile } from '../../files/remove.js';
+import { refuseNewer } from '../../files/state.js';
 import { writeFileAtomic } from '../../files/write.js';
 import type { OAuthClientInformationMixed, OAuthDiscoveryState } from '../sdk.js';
 import { isSameIssuer, needsLogin } from './fault.js';
@@ -145,9 +146,11 @@ export function withLoginLock<T>(
 export function readLogin(directory: string, server: HttpServer): StoredLogin | undefined {
   let login: StoredLogin | undefined;
   try {
-    const text = readStateFile(findLoginFile(directory, server), MAX_BYTES);
+    const file = findLoginFile(directory, server);
+    const text = readStateFile(file, MAX_BYTES);
     if (text === undefined) return undefined;
     login = JSON.parse(text) as StoredLogin;
+    refuseNewer(login, file);
   } catch (error) {
     if (isToolError(error)) throw error;
     // Reported below without the cause, which may quote the file.
