@@ -1,13 +1,13 @@
-// Checks that benchmark rows still run, with one round and small sizes: a third of them in `npm test`.
+// Gate: benchmark rows still run, with one round and small sizes; in `npm run gates`.
 
 import { execFileSync } from 'node:child_process';
 import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
-import { expect, test } from 'vitest';
+import { expect } from 'vitest';
 import { ROOT } from '../support/documents.js';
-import { ALL_TESTS, SAMPLED, sample } from '../support/effort.js';
-import { patience } from '../support/patience.js';
+import { SAMPLED, sample } from '../support/effort.js';
 import { hasRedis } from '../support/redis.js';
+import { testThorough } from '../support/spec.js';
 
 interface Row {
   readonly row: string;
@@ -19,8 +19,8 @@ const ids = readdirSync(join(ROOT, 'bench/rows'))
   .map((file) => file.replace(/^0?(\d+)-.*|\.mjs$/g, '$1'))
   .filter((id) => hasRedis || id !== 'fleet');
 
-test(`each row of bench/ measures something${SAMPLED}`, { timeout: patience(300_000) }, () => {
-  const wanted = sample(ids, ALL_TESTS ? 8 : 5);
+testThorough(`each row of bench/ measures something${SAMPLED}`, () => {
+  const wanted = sample(ids, 8);
   const printed = execFileSync(process.execPath, ['bench/run.mjs', '--quick', ...wanted], {
     cwd: ROOT,
     encoding: 'utf8',

@@ -58,7 +58,7 @@ function far(entry: object) {
 
 /** Returns what `wield mcp refresh` says about a server. */
 async function refuse({ origin }: LocalServer, more: object = {}): Promise<string> {
-  const { workspace } = far({ type: 'sse', url: `${origin}/sse`, ...more });
+  const { workspace } = far({ type: 'sse', url: `${origin}/sse`, startTimeout: '5m', ...more });
   const run = await wield(workspace, ['mcp', 'refresh', 'far']);
   expect(run.status).not.toBe(0);
   return run.stdout + run.stderr;
