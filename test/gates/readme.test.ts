@@ -7,6 +7,7 @@ import { dirname, join } from 'node:path';
 import { promisify } from 'node:util';
 import { parse } from 'smol-toml';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { API, readOutline } from '../../site/outline.mjs';
 import { ALIASES } from '../../src/cli/aliases.js';
 import { VERBS } from '../../src/cli/verbs.js';
 import { keyName, leaves } from '../../src/config/key-path.js';
@@ -118,6 +119,13 @@ describe('words', () => {
     expect(broken).toEqual([]);
   });
 
+  test('docs/README.md leads to every page, in an order that the site uses', () => {
+    const ordered = readOutline().flatMap(({ pages }) => pages.map(({ path }) => path));
+    const pages = documents.filter((path) => /^docs\/(?!README|decisions\/\d)/.test(path));
+    expect(ordered.filter((path) => path !== API).sort()).toEqual(pages);
+    expect(ordered.slice(0, 3)).toEqual(['how-wield-works', 'guides/first-tool', 'guides/writing-scripts'].map(pageOf));
+  });
+
   test('no document names a command that does not exist', () => {
     // Tools are commands: the one that `init` makes, the built-in group, and those that documents make.
     const tools = present.flatMap((path) =>
@@ -198,6 +206,8 @@ spec('CLI-5', 'init makes a first tool as the README shows, trusts what it made,
   expect((await wield(other, ['init'])).stdout).toContain('wield trust');
   expect(other.toolbox().state.trust.isTrusted(other.dir)).toBe(false);
 });
+
+const pageOf = (name: string): string => `docs/${name}.md`;
 
 function leads(from: string, link: string): boolean {
   const [file = '', anchor] = link.split('#');
